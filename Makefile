@@ -1,0 +1,122 @@
+# seqd: one Makefile, non-recursive. Everything is built under build/ (build/san-... with SAN=). A new source file in a
+# known folder needs no registration. `make help` lists the targets.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+MAKEFLAGS += --no-builtin-rules
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
+VERSION := 0.1.0
+PREFIX ?= /usr
+DESTDIR ?=
+CXX := g++
+CC := gcc
+PYTHON := /usr/bin/python3
+
+# --- SAN=address,undefined or SAN=thread: a build of its own -------------------------------------------------------
+SAN ?=
+comma := ,
+BUILD := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
+
+# --- packages ------------------------------------------------------------------------------------------------------
+PACKAGES_BUILD := g++ pkg-config libuv1-dev libmongoc-dev libmsgpack-cxx-dev libsystemd-dev libsqlite3-dev \
+  libtomlplusplus-dev libcli11-dev libfmt-dev nlohmann-json3-dev
+PACKAGES_TEST := catch2 python3 python3-pytest python3-pymongo python3-msgpack python3-pynvim python3-pip neovim \
+  unzip libcurl4 liblzma5 libssl3 openssl strace systemd systemd-container
+PACKAGES_LINT := clang-format clang-tidy shellcheck scdoc systemd
+PACKAGES_FUZZ := clang libclang-rt-14-dev
+PACKAGES_BENCH := redis-server
+PACKAGES_INSTALL := scdoc
+
+# $(call packages,NAME): a stamp that is made when the packages of the list PACKAGES_NAME are installed.
+packages = build/packages/$(1)-$(firstword $(shell echo '$(PACKAGES_$(1))' | md5sum))
+build/packages/%:
+	@mkdir -p $(@D)
+	@packaging/ensure-packages.sh $(PACKAGES_$(firstword $(subst -, ,$*)))
+	@touch $@
+
+# --- flags ---------------------------------------------------------------------------------------------------------
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+HARDENING := -fstack-protector-strong -fstack-clash-protection -fcf-protection $(if $(SAN),,-D_FORTIFY_SOURCE=2)
+CPPFLAGS += -I. -Ibuild/generated -DSEQD_VERSION='"$(VERSION)"' -DMSGPACK_NO_BOOST \
+  -isystem /usr/include/libmongoc-1.0 -isystem /usr/include/libbson-1.0
+OPTIMIZE ?= $(if $(SAN),-O1,-O2)
+CXXFLAGS += -std=c++20 $(OPTIMIZE) -g -fPIC -pthread -fno-omit-frame-pointer $(WARNINGS) $(HARDENING) \
+  $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
+LDFLAGS += -pthread -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed $(if $(SAN),-fsanitize=$(SAN))
+DAEMON_LIBS := -luv -lmongoc-1.0 -lbson-1.0 -lsystemd -lsqlite3 -lfmt
+
+# --- sources -------------------------------------------------------------------------------------------------------
+sources = $(filter-out %_test.cc,$(wildcard $(addsuffix /*.cc,$(1))))
+tests = $(wildcard $(addsuffix /*_test.cc,$(1)))
+objects = $(patsubst %.cc,$(BUILD)/obj/%.o,$(1))
+
+PURE_FOLDERS := protocol daemon/base daemon/core daemon/rpc daemon/state
+ADAPTER_FOLDERS := daemon/uv daemon/store daemon/os daemon/main
+PURE := $(call objects,$(call sources,$(PURE_FOLDERS)))
+ADAPTERS := $(call objects,$(filter-out daemon/main/main.cc,$(call sources,$(ADAPTER_FOLDERS))))
+CLIENT := $(call objects,$(call sources,client-lib protocol))
+SEQCTL := $(call objects,$(call sources,client-lib/seqctl))
+UNIT_TESTS := $(call objects,$(call tests,$(PURE_FOLDERS)) $(wildcard tests/unit/*.cc))
+ADAPTER_TESTS := $(call objects,$(call tests,$(ADAPTER_FOLDERS) client-lib client-lib/seqctl) $(wildcard tests/adapters/*.cc))
+TOOLS := $(patsubst tests/tools/%.cc,$(BUILD)/tools/%,$(wildcard tests/tools/*.cc))
+
+SEQD := $(BUILD)/seqd
+SEQCTL_BIN := $(BUILD)/seqctl
+LIBSEQD_A := $(BUILD)/libseqd.a
+LIBSEQD_SO := $(BUILD)/libseqd.so
+
+.PHONY: all
+all: $(SEQD) $(SEQCTL_BIN) $(LIBSEQD_SO) $(LIBSEQD_A) ## build seqd, seqctl and libseqd
+
+$(BUILD)/obj/%.o: %.cc | $(call packages,BUILD)
+	@mkdir -p $(@D)
+	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/obj/%.o: %.c | $(call packages,BUILD)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -std=c11 $(OPTIMIZE) -g -fPIC $(WARNINGS) -MMD -MP -c -o $@ $<
+
+$(UNIT_TESTS) $(ADAPTER_TESTS): | $(call packages,TEST)
+
+$(SEQD): $(call objects,daemon/main/main.cc) $(ADAPTERS) $(PURE)
+	$(CXX) $(CXXFLAGS) $(LDFLAGS) -pie -o $@ $^ $(DAEMON_LIBS)
+
+$(SEQCTL_BIN): $(SEQCTL) $(LIBSEQD_A)
+	$(CXX) $(CXXFLAGS) $(LDFLAGS) -pie -o $@ $^
+
+$(LIBSEQD_A): $(CLIENT)
+	rm -f $@
+	ar rcs $@ $^
+
+$(LIBSEQD_SO): $(CLIENT) client-lib/libseqd.map
+	$(CXX) $(CXXFLAGS) $(LDFLAGS) -shared -Wl,-soname,libseqd.so.0 -Wl,--version-script=client-lib/libseqd.map -o $@ $(CLIENT)
+
+# --- tests ---------------------------------------------------------------------------------------------------------
+# Core, protocol, rpc and state without libuv and libmongoc: that it links is part of the proof.
+$(BUILD)/unit-tests: $(UNIT_TESTS) $(PURE)
+	$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^
+
+$(BUILD)/adapter-tests: $(ADAPTER_TESTS) $(ADAPTERS) $(PURE) $(LIBSEQD_A)
+	$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^ $(DAEMON_LIBS)
+
+$(BUILD)/tools/%: $(BUILD)/obj/tests/tools/%.o $(LIBSEQD_A)
+	@mkdir -p $(@D)
+	$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^
+
+# --- the rest lives in fragments, each about one thing ---------------------------------------------------------------
+-include $(wildcard packaging/make/*.mk)
+
+.PHONY: clean
+clean: ## remove build/
+	rm -rf build
+
+.PHONY: help
+help: ## this list
+	@sed -nE 's/^([a-z][a-z-]*):[^#]*## (.*)/  \1\t\2/p' Makefile packaging/make/*.mk | expand -t 18
+
+-include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

@@ -1,0 +1,99 @@
+// LeaseStore: what the core asks of a central store. Asynchronous: every verb answers exactly once
+// on the loop thread, never before the call returned. An adapter that blocks sits behind
+// daemon/store/blocking_store.h and a worker.
+//
+// The invariant every store keeps: two grants of one counter never overlap, whoever asks, and
+// however often a request is delivered.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "daemon/base/status.h"
+
+namespace seqd {
+
+// 128 random bits that name one lease, one instance or one claim for ever.
+using Token = std::array<std::uint8_t, 16>;
+
+// 32 lower-case hexadecimal digits.
+std::string to_hex(const Token& token);
+
+// What the number in the store says. `unset`: not configured; see CounterBinding.
+enum class Meaning : std::uint8_t { unset, last, next };
+
+// Where one counter lives and how to read it. Names are those of the seed systems: collection (or
+// table), the field that holds the key, the key itself, the field that holds the number. A store
+// that has no such notions uses `key` alone.
+struct CounterBinding {
+  std::string collection = "counters";
+  std::string key_field = "_id";
+  std::string key;  // the sequence's name unless configured
+  std::string counter_field = "seq";
+  // unset: a counter that does not exist is created as `last` and marked as such in the store, so
+  // that other hosts agree; one that exists unmarked is SEQ_MEANING.
+  Meaning meaning = Meaning::unset;
+  std::int64_t first_id = 1;  // the first ID of a counter that seqd creates, 1 .. 2^63-1
+  bool create = true;         // whether a counter that does not exist may be created
+
+  bool operator==(const CounterBinding&) const = default;
+};
+
+struct LeaseRequest {
+  CounterBinding binding;
+  Token token{};           // names this lease; a store that can records it with the range
+  Token instance{};        // who asks
+  std::int64_t count = 0;  // IDs wanted, >= 1
+  // End (exclusive) of the highest range this host was ever granted, 0 for none. Above 0 the
+  // counter is known to exist: it is not created again (missing is SEQ_REGRESSED).
+  std::int64_t guard = 0;
+  std::int64_t max_value = 0;  // the highest ID that may exist; a counter whose next ID is above it
+                               // is EXHAUSTED, unmoved
+};
+
+// granted: [begin, end) is ours; it may be shorter than asked (the end of the sequence) but not
+// empty. refused: certainly nothing was applied; `error` says why. unknown: it may have been
+// applied (time-out, lost reply, write-concern error); the range must not be used.
+struct LeaseOutcome {
+  enum class Kind : std::uint8_t { granted, refused, unknown };
+  Kind kind = Kind::refused;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  Status error;
+};
+
+// What became of a lease whose outcome was unknown.
+// granted: it was applied; [begin, end) is ours.   absent: it was not, and never will be.
+// untraceable: this store keeps no tokens; whatever was applied is a gap.   failed: ask again
+// later.
+struct Resolution {
+  enum class Kind : std::uint8_t { granted, absent, untraceable, failed };
+  Kind kind = Kind::failed;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  Status error;
+};
+
+// Takes over the remainder of a clean stop: moves the instance's epoch from `epoch` to `epoch + 1`
+// in one conditional write that carries `nonce`. Won also when the store already holds epoch + 1
+// with our nonce (a repeated claim). Epoch 0 is an instance the store has not seen: the claim
+// creates it.
+struct ClaimRequest {
+  Token instance{};
+  std::uint64_t epoch = 0;
+  Token nonce{};
+};
+enum class ClaimOutcome : std::uint8_t { won, lost };
+
+class LeaseStore {
+ public:
+  virtual ~LeaseStore() = default;
+  virtual void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) = 0;
+  virtual void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) = 0;
+  virtual void claim(const ClaimRequest& request,
+                     std::function<void(Result<ClaimOutcome>)> done) = 0;
+};
+
+}  // namespace seqd

@@ -1,0 +1,188 @@
+// What the log of the state directory records: one struct an entry. The core appends entries, the
+// log writes those of one loop turn with one write, and recovery applies them to a StateImage in
+// the same order. How they are encoded is the log's business (daemon/state/log_format.h,
+// daemon/doc/LOG-FORMAT.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "daemon/core/lease_store.h"
+
+namespace seqd {
+
+// Small numbers that stand for names inside one state directory. A number is never given to another
+// name.
+using SequenceId = std::uint32_t;
+using ScopeId = std::uint32_t;  // one store, as this state directory knows it
+using ClientId =
+    std::uint32_t;  // 0: a client that did not say who it is, whose requests cannot be repeated
+
+// Whether this daemon may issue from the ranges of a store (CRASH rules R1-R3).
+enum class ScopeState : std::uint8_t {
+  clean,     // left by an orderly stop, or new: the epoch in the store has to be claimed first
+  claiming,  // a claim with `nonce` may have reached the store
+  owned,     // ours at `epoch`
+};
+
+// Defines a scope, or replaces what is known of it.
+struct DefineScope {
+  ScopeId scope = 0;
+  std::string store;  // its name in the configuration
+  Token instance{};
+  std::uint64_t epoch = 0;
+  ScopeState state = ScopeState::clean;
+  Token nonce{};
+  bool operator==(const DefineScope&) const = default;
+};
+
+// Defines a sequence, or replaces what is known of it (its ranges stay).
+struct DefineSequence {
+  SequenceId sequence = 0;
+  ScopeId scope = 0;
+  std::string name;
+  std::string
+      binding;  // which counter its ranges came from, as text; compared with the configuration's
+  std::int64_t guard = 0;  // end of the highest range ever granted; see LeaseRequest
+  bool operator==(const DefineSequence&) const = default;
+};
+
+// A lease is about to be requested. Durable before the request leaves.
+struct LeaseIntended {
+  SequenceId sequence = 0;
+  Token lease{};
+  std::int64_t count = 0;
+  std::int64_t wall_ms = 0;
+  bool operator==(const LeaseIntended&) const = default;
+};
+
+// The range [begin, end) is in hand, behind those already there. Ends the intent of the same token.
+struct LeaseGranted {
+  SequenceId sequence = 0;
+  Token lease{};
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t wall_ms = 0;
+  bool operator==(const LeaseGranted&) const = default;
+};
+
+enum class LeaseEnd : std::uint8_t {
+  refused,      // certainly not applied
+  untraceable,  // never known: a gap of unknown place, at most `count` IDs
+};
+
+// Ends the intent of the same token without a range.
+struct LeaseClosed {
+  SequenceId sequence = 0;
+  Token lease{};
+  LeaseEnd how = LeaseEnd::refused;
+  std::int64_t wall_ms = 0;
+  bool operator==(const LeaseClosed&) const = default;
+};
+
+// IDs of the range that holds `end - 1` may be issued up to `end`, once this entry is durable.
+struct Reserved {
+  SequenceId sequence = 0;
+  std::int64_t end = 0;
+  bool operator==(const Reserved&) const = default;
+};
+
+enum class IssueKind : std::uint8_t {
+  single,  // request numbers request, request + 1, ... got one ID each
+  batch,   // all of it belongs to `request`
+};
+
+// [begin, end) was taken from the front of the first range in hand.
+struct Issued {
+  SequenceId sequence = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  ClientId client = 0;  // 0: nothing to repeat, the two below mean nothing
+  std::uint32_t request = 0;
+  IssueKind kind = IssueKind::single;
+  bool operator==(const Issued&) const = default;
+};
+
+// A client that may repeat its requests.
+struct DefineClient {
+  ClientId client = 0;
+  Token identity{};
+  bool operator==(const DefineClient&) const = default;
+};
+
+// The client has every reply to a request numbered below `below`.
+struct Acknowledged {
+  ClientId client = 0;
+  std::uint32_t below = 0;
+  bool operator==(const Acknowledged&) const = default;
+};
+
+// What is kept for the client is dropped; its identity, if it comes back, gets a new number.
+struct ForgetClient {
+  ClientId client = 0;
+  bool operator==(const ForgetClient&) const = default;
+};
+
+enum class GapCause : std::uint8_t {
+  power_loss,     // may have been issued before the power went
+  no_witness,     // the state directory may be a copy or an older state
+  epoch_lost,     // another daemon took the remainder over
+  corrupt,        // the record on disk is damaged
+  out_of_bounds,  // above the sequence's maximum, or otherwise never issuable
+};
+
+// [begin, end) leaves the remainder and will never be issued.
+struct GapMade {
+  SequenceId sequence = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  GapCause cause = GapCause::power_loss;
+  std::int64_t wall_ms = 0;
+  bool operator==(const GapMade&) const = default;
+};
+
+// The four below stand in snapshots only.
+
+// A range in hand: [begin, end), of which [begin, reserved_end) may be issued.
+struct RangeInHand {
+  SequenceId sequence = 0;
+  Token lease{};
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t reserved_end = 0;
+  bool operator==(const RangeInHand&) const = default;
+};
+
+// An issue kept so that its client can repeat the request; moves no cursor.
+struct RetainedIssue {
+  Issued issue;
+  bool operator==(const RetainedIssue&) const = default;
+};
+
+// The conservation sum: leased = issued + in hand + returned + gaps. `unknown` counts leases that
+// were untraceable.
+struct SequenceTotals {
+  SequenceId sequence = 0;
+  std::int64_t leased = 0;
+  std::int64_t issued = 0;
+  std::int64_t returned = 0;
+  std::int64_t gaps = 0;
+  std::int64_t unknown = 0;
+  bool operator==(const SequenceTotals&) const = default;
+};
+
+// Numbers below these were given out before and are not given again.
+struct NextNumbers {
+  SequenceId sequence = 1;
+  ScopeId scope = 1;
+  ClientId client = 1;
+  bool operator==(const NextNumbers&) const = default;
+};
+
+// New kinds go at the end: the index is the kind on disk.
+using LogEntry = std::variant<DefineScope, DefineSequence, LeaseIntended, LeaseGranted, LeaseClosed,
+                              Reserved, Issued, DefineClient, Acknowledged, ForgetClient, GapMade,
+                              RangeInHand, RetainedIssue, SequenceTotals, NextNumbers>;
+
+}  // namespace seqd

@@ -1,0 +1,42 @@
+// What the configuration says of one sequence, as the core reads it. Values are checked where the
+// configuration is read (daemon/main/options.h holds their bounds); here they are taken as they
+// are.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "daemon/core/lease_store.h"
+
+namespace seqd {
+
+struct SequenceSettings {
+  std::string store = "default";  // name of a [store.NAME] table
+  CounterBinding
+      binding;  // `key` is filled in with the sequence's name where the configuration has none
+
+  std::int64_t lease_min = 10;            // IDs a lease, at least
+  std::int64_t lease_max = 100'000;       // IDs a lease, at most
+  std::int64_t lease_target_ms = 10'000;  // how long one lease should last at the present rate
+  std::int64_t gap_budget =
+      200'000;  // IDs in hand and on order, at most: what the worst disaster can lose
+  std::int64_t reserve_ahead =
+      10'000;  // IDs that may be issued between two flushes: what a power loss can cost
+  std::int64_t max_value = (std::int64_t{1} << 53) - 1;  // the highest ID ever issued
+
+  std::int64_t wait_timeout_ms = 5'000;  // how long a request waits for an ID when it does not say
+  std::int64_t max_waiters = 10'000;     // requests waiting at a time; one more is BUSY
+
+  bool operator==(const SequenceSettings&) const = default;
+};
+
+// Finds the settings of a sequence by name, exact or by pattern. Loop thread; results are valid
+// until the configuration is reloaded.
+class SettingsSource {
+ public:
+  virtual ~SettingsSource() = default;
+  // Null when the name is neither configured nor may be created.
+  virtual const SequenceSettings* find(const std::string& name) const = 0;
+};
+
+}  // namespace seqd

@@ -1,0 +1,206 @@
+#include "daemon/core/state_image.h"
+
+#include <algorithm>
+#include <string>
+#include <variant>
+
+namespace seqd {
+namespace {
+
+Status corrupt(const char* what, std::uint64_t number) {
+  return {ErrorCode::STATE_CORRUPT, std::string(what) + " (number " + std::to_string(number) + ")"};
+}
+
+bool is_range(std::int64_t begin, std::int64_t end) {
+  return begin >= 0 && begin < end;
+}
+
+}  // namespace
+
+std::int64_t StateImage::in_hand(const SequenceImage& sequence) {
+  std::int64_t sum = 0;
+  for (const RangeInHand& range : sequence.ranges) sum += range.end - range.begin;
+  return sum;
+}
+
+Status StateImage::apply(const LogEntry& entry) {
+  return std::visit([this](const auto& one) { return apply_one(one); }, entry);
+}
+
+Result<SequenceImage*> StateImage::find(SequenceId sequence) {
+  const auto found = sequences.find(sequence);
+  if (found == sequences.end())
+    return corrupt("an entry of a sequence that was not defined", sequence);
+  return &found->second;
+}
+
+Status StateImage::apply_one(const DefineScope& entry) {
+  if (entry.scope == 0) return corrupt("scope number 0", 0);
+  scopes[entry.scope] = entry;
+  next_numbers.scope = std::max(next_numbers.scope, entry.scope + 1);
+  return {};
+}
+
+Status StateImage::apply_one(const DefineSequence& entry) {
+  if (entry.sequence == 0) return corrupt("sequence number 0", 0);
+  if (!scopes.contains(entry.scope))
+    return corrupt("a sequence in a scope that was not defined", entry.sequence);
+  SequenceImage& sequence = sequences[entry.sequence];
+  sequence.definition = entry;
+  sequence.totals.sequence = entry.sequence;
+  next_numbers.sequence = std::max(next_numbers.sequence, entry.sequence + 1);
+  return {};
+}
+
+Status StateImage::apply_one(const LeaseIntended& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  if ((*sequence)->intent) return corrupt("a second lease in flight", entry.sequence);
+  (*sequence)->intent = entry;
+  return {};
+}
+
+Status StateImage::apply_one(const LeaseGranted& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  if (!is_range(entry.begin, entry.end)) return corrupt("a lease of no range", entry.sequence);
+  SequenceImage& image = **sequence;
+  if (!image.intent || image.intent->lease != entry.lease)
+    return corrupt("a lease nobody asked for", entry.sequence);
+  image.intent.reset();
+  image.ranges.push_back({entry.sequence, entry.lease, entry.begin, entry.end, entry.begin});
+  image.totals.leased += entry.end - entry.begin;
+  image.definition.guard = std::max(image.definition.guard, entry.end);
+  return {};
+}
+
+Status StateImage::apply_one(const LeaseClosed& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  SequenceImage& image = **sequence;
+  if (!image.intent || image.intent->lease != entry.lease)
+    return corrupt("a lease nobody asked for", entry.sequence);
+  if (entry.how == LeaseEnd::untraceable) ++image.totals.unknown;
+  image.intent.reset();
+  return {};
+}
+
+Status StateImage::apply_one(const Reserved& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  for (RangeInHand& range : (*sequence)->ranges) {
+    if (entry.end <= range.begin || entry.end > range.end) continue;
+    range.reserved_end = std::max(range.reserved_end, entry.end);
+    return {};
+  }
+  return corrupt("a reservation outside of every range in hand", entry.sequence);
+}
+
+Status StateImage::apply_one(const Issued& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  std::deque<RangeInHand>& ranges = (*sequence)->ranges;
+  if (!is_range(entry.begin, entry.end) || ranges.empty() || entry.begin != ranges.front().begin ||
+      entry.end > ranges.front().reserved_end) {
+    return corrupt("an issue of IDs that were not next", entry.sequence);
+  }
+  ranges.front().begin = entry.end;
+  if (ranges.front().begin == ranges.front().end) ranges.pop_front();
+  (*sequence)->totals.issued += entry.end - entry.begin;
+  return entry.client == 0 ? Status() : apply_one(RetainedIssue{entry});
+}
+
+Status StateImage::apply_one(const DefineClient& entry) {
+  if (entry.client == 0 || clients.contains(entry.client))
+    return corrupt("a client number used twice", entry.client);
+  clients[entry.client].identity = entry.identity;
+  next_numbers.client = std::max(next_numbers.client, entry.client + 1);
+  return {};
+}
+
+Status StateImage::apply_one(const Acknowledged& entry) {
+  const auto found = clients.find(entry.client);
+  if (found == clients.end())
+    return corrupt("an entry of a client that was not defined", entry.client);
+  ClientImage& client = found->second;
+  client.acknowledged_below = std::max(client.acknowledged_below, entry.below);
+  std::erase_if(client.retained, [&](const Issued& issue) {
+    const std::int64_t requests = issue.kind == IssueKind::single ? issue.end - issue.begin : 1;
+    return issue.request + requests <= client.acknowledged_below;
+  });
+  return {};
+}
+
+Status StateImage::apply_one(const ForgetClient& entry) {
+  if (clients.erase(entry.client) == 0)
+    return corrupt("an entry of a client that was not defined", entry.client);
+  return {};
+}
+
+Status StateImage::apply_one(const GapMade& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  std::deque<RangeInHand>& ranges = (*sequence)->ranges;
+  for (auto range = ranges.begin(); range != ranges.end(); ++range) {
+    if (entry.begin != range->begin || entry.end > range->end || entry.end <= entry.begin) continue;
+    range->begin = entry.end;
+    range->reserved_end = std::max(range->reserved_end, entry.end);
+    if (range->begin == range->end) ranges.erase(range);
+    (*sequence)->totals.gaps += entry.end - entry.begin;
+    return {};
+  }
+  return corrupt("a gap that is not the front of a range in hand", entry.sequence);
+}
+
+Status StateImage::apply_one(const RangeInHand& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  if (!is_range(entry.begin, entry.end) || entry.reserved_end < entry.begin ||
+      entry.reserved_end > entry.end) {
+    return corrupt("a range in hand with impossible bounds", entry.sequence);
+  }
+  (*sequence)->ranges.push_back(entry);
+  return {};
+}
+
+Status StateImage::apply_one(const RetainedIssue& entry) {
+  const Issued& issue = entry.issue;
+  const auto found = clients.find(issue.client);
+  if (found == clients.end())
+    return corrupt("an issue to a client that was not defined", issue.client);
+  if (!is_range(issue.begin, issue.end)) return corrupt("an issue of no IDs", issue.sequence);
+  found->second.retained.push_back(issue);
+  return {};
+}
+
+Status StateImage::apply_one(const SequenceTotals& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  (*sequence)->totals = entry;
+  return {};
+}
+
+Status StateImage::apply_one(const NextNumbers& entry) {
+  next_numbers.sequence = std::max(next_numbers.sequence, entry.sequence);
+  next_numbers.scope = std::max(next_numbers.scope, entry.scope);
+  next_numbers.client = std::max(next_numbers.client, entry.client);
+  return {};
+}
+
+void StateImage::snapshot(const std::function<void(const LogEntry&)>& entry) const {
+  entry(next_numbers);
+  for (const auto& [id, scope] : scopes) entry(scope);
+  for (const auto& [id, sequence] : sequences) {
+    entry(sequence.definition);
+    entry(sequence.totals);
+    for (const RangeInHand& range : sequence.ranges) entry(range);
+    if (sequence.intent) entry(*sequence.intent);
+  }
+  for (const auto& [id, client] : clients) {
+    entry(DefineClient{id, client.identity});
+    if (client.acknowledged_below > 0) entry(Acknowledged{id, client.acknowledged_below});
+    for (const Issued& issue : client.retained) entry(RetainedIssue{issue});
+  }
+}
+
+}  // namespace seqd

@@ -1,0 +1,71 @@
+// StateImage: what a log says, as plain data: the result of applying its entries in order. Recovery
+// builds one, the start rules change it, the SequenceTable is filled from it. Entries that make no
+// sense after those before them are refused, so that a damaged log is noticed. A value; one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/base/status.h"
+#include "daemon/core/log_entry.h"
+
+namespace seqd {
+
+struct SequenceImage {
+  DefineSequence definition;
+  std::deque<RangeInHand>
+      ranges;  // in the order of issue; each without what was issued; none empty
+  std::optional<LeaseIntended> intent;
+  SequenceTotals totals;
+  bool operator==(const SequenceImage&) const = default;
+};
+
+struct ClientImage {
+  Token identity{};
+  std::uint32_t acknowledged_below = 0;
+  std::vector<Issued> retained;  // in the order of issue
+  bool operator==(const ClientImage&) const = default;
+};
+
+class StateImage {
+ public:
+  // STATE_CORRUPT when the entry does not fit; the image is then in an unspecified state.
+  Status apply(const LogEntry& entry);
+  // The entries that make an equal image when applied to an empty one.
+  void snapshot(const std::function<void(const LogEntry&)>& entry) const;
+
+  // IDs in hand of a sequence.
+  static std::int64_t in_hand(const SequenceImage& sequence);
+
+  bool operator==(const StateImage&) const = default;
+
+  std::map<ScopeId, DefineScope> scopes;
+  std::map<SequenceId, SequenceImage> sequences;
+  std::map<ClientId, ClientImage> clients;
+  NextNumbers next_numbers;
+
+ private:
+  Status apply_one(const DefineScope& entry);
+  Status apply_one(const DefineSequence& entry);
+  Status apply_one(const LeaseIntended& entry);
+  Status apply_one(const LeaseGranted& entry);
+  Status apply_one(const LeaseClosed& entry);
+  Status apply_one(const Reserved& entry);
+  Status apply_one(const Issued& entry);
+  Status apply_one(const DefineClient& entry);
+  Status apply_one(const Acknowledged& entry);
+  Status apply_one(const ForgetClient& entry);
+  Status apply_one(const GapMade& entry);
+  Status apply_one(const RangeInHand& entry);
+  Status apply_one(const RetainedIssue& entry);
+  Status apply_one(const SequenceTotals& entry);
+  Status apply_one(const NextNumbers& entry);
+  Result<SequenceImage*> find(SequenceId sequence);
+};
+
+}  // namespace seqd
