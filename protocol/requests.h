@@ -1,0 +1,43 @@
+// Writes requests: the client's side of the wire. Nothing is checked that the daemon checks, but
+// what is written is always whole and well-formed. Pure functions: any thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "protocol/buffer.h"
+#include "protocol/limits.h"
+
+namespace seqd::protocol {
+
+// Who may repeat requests: 16 random bytes, chosen once per client object.
+using Identity = std::array<std::uint8_t, kIdentityBytes>;
+
+struct Hello {
+  std::optional<Identity> client;
+  std::string_view name;  // for people; empty: not sent
+};
+
+// [0, msgid, "hello", [{...}]]
+void append_hello(Buffer& out, std::uint32_t msgid, const Hello& hello);
+
+// [0, msgid, "next", [name]] or [0, msgid, "next", [name, {"timeout_ms": n}]]
+void append_next(Buffer& out, std::uint32_t msgid, std::string_view name,
+                 std::optional<std::int64_t> timeout_ms = std::nullopt);
+
+// [0, msgid, "range", [name, count]] or with options as above
+void append_range(Buffer& out, std::uint32_t msgid, std::string_view name, std::int64_t count,
+                  std::optional<std::int64_t> timeout_ms = std::nullopt);
+
+// [0, msgid, "peek", [name]]
+void append_peek(Buffer& out, std::uint32_t msgid, std::string_view name);
+
+// [2, "ack", [below]]: no reply comes.
+void append_ack(Buffer& out, std::uint32_t below);
+
+// [0, msgid, method, []]: ping, list, status, reload.
+void append_call(Buffer& out, std::uint32_t msgid, std::string_view method);
+
+}  // namespace seqd::protocol
