@@ -1,0 +1,33 @@
+// The command line of seqd. Called once, first thing in main.
+#pragma once
+
+#include <string>
+
+#include "daemon/main/config.h"
+
+namespace seqd {
+
+// Exit codes that are part of the interface.
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitConfig = 78;  // EX_CONFIG of sysexits.h
+
+struct CommandLine {
+  enum class Action {
+    serve,
+    check,  // validate the configuration and leave
+    leave,  // everything is said already (--help, --version, a usage error): print `output`
+  };
+  Action action = Action::serve;
+  ConfigurationRequest request;
+  std::string output;   // for `leave`
+  bool failed = false;  // `output` belongs on stderr
+  int exit_code = 0;    // for `leave`
+};
+
+CommandLine parse_command_line(int argc, const char* const* argv);
+
+// `seqd --check`: prints "configuration is valid" and a summary to stdout, or every problem to
+// stderr. Returns the exit code.
+int check_configuration(const ConfigurationRequest& request);
+
+}  // namespace seqd

@@ -1,0 +1,88 @@
+// Configuration: what seqd.toml and the command line say, checked in full. Made by
+// load_configuration(), owned by main, replaced as a whole by a reload. Loop thread (find() keeps a
+// cache); movable, and a reference to it survives `configuration = std::move(next)`, while the
+// pointers that find() gave out do not.
+//
+// Invariant: every value is within the bounds of its option and of its relations to others, every
+// sequence names a store that exists, and every mongodb store has a URI.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/base/status.h"
+#include "daemon/core/settings.h"
+#include "daemon/main/config_settings.h"
+
+namespace seqd {
+
+// A [sequence."NAME"] table, or [sequence_defaults], with everything it does not say filled in.
+struct SequenceTableSettings {
+  SequenceSettings settings;         // binding.key is empty where it is the sequence's name
+  std::vector<std::string> written;  // the keys that stand in the file
+  // Set by a reload: its store exists only after a restart, until then the names it matches are not
+  // served.
+  bool needs_restart = false;
+};
+
+class Configuration final : public SettingsSource {
+ public:
+  DaemonSettings daemon;
+  Limits limits;
+  std::map<std::string, StoreSettings> stores;             // at least one
+  SequenceTableSettings sequence_defaults;                 // [sequence_defaults]
+  std::map<std::string, SequenceTableSettings> sequences;  // by name or pattern, as written
+  std::string file;                                        // what was read; empty: nothing
+  std::vector<std::string> warnings;                       // what is allowed and yet unwise
+
+  // The settings of a sequence: its own table, else the longest pattern that matches, else the
+  // defaults if `daemon.create_sequences`. Null otherwise, and null once more names than twice
+  // `limits.max_sequences` were asked for. Results stay where they are until this object is
+  // assigned to.
+  const SequenceSettings* find(const std::string& name) const override;
+
+ private:
+  mutable std::unordered_map<std::string, SequenceSettings> found_;
+};
+
+// What the command line adds to the file; it wins.
+struct ConfigurationRequest {
+  std::optional<std::string> file;  // named with --config: must exist. Else kDefaultFile, if there
+  std::optional<std::string> socket;
+  std::optional<std::string> state_dir;
+  std::optional<std::string> witness_dir;
+  // False: a URI that is a systemd credential is left empty and warned about when there is no
+  // $CREDENTIALS_DIRECTORY (`seqd --check` in a shell).
+  bool need_credentials = true;
+};
+
+inline constexpr const char* kDefaultFile = "/etc/seqd/seqd.toml";
+
+// Reads and checks. CONFIG with every problem on a line of its own, "FILE:LINE: KEY: what was
+// found, what is allowed".
+Result<Configuration> load_configuration(const ConfigurationRequest& request);
+// The same for text that is at hand; `file` only stands in messages.
+Result<Configuration> parse_configuration(const std::string& text, const std::string& file,
+                                          const ConfigurationRequest& request);
+
+// What a reload does: full names of options, "limits.max_frame", `sequence."orders".lease_max`.
+struct ConfigurationChanges {
+  std::vector<std::string> applied;
+  std::vector<std::string> restart_needed;
+};
+
+// Makes `next` what the running daemon can go over to: what needs a restart keeps the value of
+// `running`. Says which options changed.
+ConfigurationChanges prepare_reload(const Configuration& running, Configuration& next);
+
+// The whole of it as TOML, defaults included, secrets as "***". Reading it again gives the same
+// configuration, but for the secrets.
+std::string dump_effective(const Configuration& configuration);
+
+// One line for people about each store and the number of sequences.
+std::string summarize(const Configuration& configuration);
+
+}  // namespace seqd

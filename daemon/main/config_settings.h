@@ -1,0 +1,65 @@
+// What the configuration says outside the sequences, as plain structs that the wiring reads. Each
+// field is one option of options.def, in checked form; the defaults are there and nowhere else.
+// Values; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace seqd {
+
+// The order is that of the choices in options.def.
+enum class AfterPowerLoss : std::uint8_t { forfeit, resume };
+enum class StoreType : std::uint8_t { sqlite, mongodb };
+
+// [daemon]
+struct DaemonSettings {
+  std::string socket;
+  std::int64_t socket_mode = 0;
+  std::string state_dir;
+  std::string witness_dir;
+  AfterPowerLoss after_power_loss = AfterPowerLoss::forfeit;
+  std::int64_t log_size = 0;  // bytes
+  std::int64_t stop_timeout_ms = 0;
+  bool create_sequences = false;  // names without a table may be used
+  std::string default_store;      // never empty once loaded
+  bool operator==(const DaemonSettings&) const = default;
+};
+
+// [limits]
+struct Limits {
+  std::int64_t max_frame = 0;  // bytes
+  std::int64_t max_depth = 0;
+  std::int64_t max_name = 0;
+  std::int64_t max_count = 0;
+  std::int64_t max_pipeline = 0;
+  std::int64_t max_connections = 0;
+  std::int64_t max_connections_per_user = 0;
+  std::int64_t max_output = 0;  // bytes
+  std::int64_t max_unacknowledged = 0;
+  std::int64_t max_sequences = 0;
+  std::int64_t max_clients_remembered = 0;
+  std::int64_t remember_clients_ms = 0;
+  std::int64_t frame_timeout_ms = 0;
+  std::int64_t first_frame_timeout_ms = 0;  // 0: for ever
+  std::int64_t idle_timeout_ms = 0;         // 0: for ever
+  bool operator==(const Limits&) const = default;
+};
+
+// [store.NAME]
+struct StoreSettings {
+  StoreType type = StoreType::sqlite;
+  std::string path;  // sqlite: never empty once loaded
+  // mongodb: never empty once loaded, wherever it came from. A secret: not to be printed or sent
+  // anywhere but to the driver.
+  std::string uri;
+  std::string uri_file;
+  std::string uri_credential;
+  std::string database;
+  std::int64_t timeout_ms = 0;
+  std::int64_t concurrency = 0;
+  bool unsafe_write_concern = false;
+  bool operator==(const StoreSettings&) const = default;
+};
+
+}  // namespace seqd

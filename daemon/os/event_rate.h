@@ -1,0 +1,35 @@
+// EventRate: keeps events that repeat from flooding the journal. An event of the kinds that repeat
+// is passed once in ten seconds for each subject (its SEQUENCE, STORE or USER field); the next one
+// that passes says how many were left out. What matters singly (gaps, stops, failures of the
+// state) always passes. Bounded memory. Loop thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "daemon/base/events.h"
+
+namespace seqd {
+
+class EventRate {
+ public:
+  static constexpr std::int64_t kInterval_ms = 10'000;
+  static constexpr std::size_t kMaxSubjects = 4'096;
+
+  // Nothing: leave the event out. Else how many like it were left out since the last that passed.
+  std::optional<std::int64_t> pass(const Event& event, std::int64_t now_ms);
+
+ private:
+  struct Seen {
+    std::int64_t passed_at_ms = 0;
+    std::int64_t left_out = 0;
+  };
+  void make_room(std::int64_t now_ms);
+
+  std::map<std::pair<EventKind, std::string>, Seen> seen_;
+};
+
+}  // namespace seqd

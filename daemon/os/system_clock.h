@@ -1,0 +1,16 @@
+// The system's clocks. CLOCK_MONOTONIC, not CLOCK_BOOTTIME: it is what libuv's timers count, so a
+// deadline and the timer that watches it agree; and after a suspend the waiters have the time left
+// that they had, instead of failing all at once before the store could be asked. Any thread.
+#pragma once
+
+#include "daemon/base/clock.h"
+
+namespace seqd {
+
+class SystemClock final : public Clock {
+ public:
+  std::int64_t monotonic_ms() const override;
+  std::int64_t wall_ms() const override;
+};
+
+}  // namespace seqd
