@@ -1,0 +1,281 @@
+"""Real MongoDB servers for the tests: alone, a replica set of three, and one with TLS and authentication.
+
+Every server keeps its data in a scratch directory that goes with it, listens on a free port of loopback, is ended by
+its process id and dies with the thread that started it (so start servers on the main thread).
+"""
+
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Iterator, Optional
+from urllib.parse import quote
+
+import pymongo
+import pymongo.errors
+
+try:
+    from .certificates import make_certificates
+    from .mongod_binary import PROJECT, ServerNotAvailable, find_mongod
+except ImportError:  # run as a script
+    from certificates import make_certificates
+    from mongod_binary import PROJECT, ServerNotAvailable, find_mongod
+
+START_SECONDS = 30.0
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_parent() -> None:
+    """Runs in the child before exec: the kernel kills it when the thread that started it ends."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(what: str, condition, seconds: float = START_SECONDS) -> Any:
+    """Polls until the condition is true and returns its value; fails with the last error."""
+    end = time.monotonic() + seconds
+    error: Optional[Exception] = None
+    while time.monotonic() < end:
+        try:
+            value = condition()
+            if value:
+                return value
+        except pymongo.errors.PyMongoError as failed:
+            error = failed
+        time.sleep(0.02)
+    raise ServerNotAvailable(f"{what}: not within {seconds:.0f} s" + (f" ({error})" if error else ""))
+
+
+def scratch_directory(prefix: str) -> Path:
+    root = PROJECT / "build" / "test"
+    root.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=root))
+
+
+class Mongod:
+    """One server process. `start` may be called again after `kill` or `stop`: port and data stay."""
+
+    def __init__(self, *, replica_set: str = "", tls: bool = False, auth: bool = False, name: str = "mongod"):
+        self.directory = scratch_directory(f"{name}-")
+        self.port = free_port()
+        self.replica_set = replica_set
+        self.certificates = make_certificates(self.directory / "tls") if tls else None
+        self.user = "seqd@test" if auth else ""  # both need percent-encoding in a URI
+        self.password = "p:ss/w@rd%" if auth else ""
+        self.process: Optional[subprocess.Popen] = None
+        self._client: Optional[pymongo.MongoClient] = None
+
+    # --- life -----------------------------------------------------------------------------------------------------
+    def start(self, wait: bool = True) -> "Mongod":
+        for _ in range(3):
+            self._spawn()
+            if not wait:
+                return self
+            try:
+                wait_for(f"mongod on port {self.port}", self._answers)
+                break
+            except ServerNotAvailable:
+                if self.process is not None and self.process.poll() is None:
+                    raise
+                self.port = free_port()  # somebody else took it meanwhile
+        else:
+            raise ServerNotAvailable(f"mongod does not start:\n{self.log_tail()}")
+        if self.user and not (self.directory / "user-made").exists():
+            self._make_user()
+        return self
+
+    def _spawn(self) -> None:
+        data = self.directory / "data"
+        data.mkdir(exist_ok=True)
+        command = [str(find_mongod()), "--dbpath", str(data), "--port", str(self.port), "--bind_ip", "127.0.0.1",
+                   "--nounixsocket", "--wiredTigerCacheSizeGB", "0.25", "--oplogSize", "64",
+                   "--setParameter", "enableTestCommands=1",
+                   "--setParameter", "diagnosticDataCollectionEnabled=false"]
+        if self.replica_set:
+            command += ["--replSet", self.replica_set]
+        if self.certificates:
+            command += ["--tlsMode", "requireTLS", "--tlsCertificateKeyFile", str(self.certificates.server),
+                        "--tlsCAFile", str(self.certificates.authority), "--tlsAllowConnectionsWithoutCertificates"]
+        if self.user:
+            command += ["--auth"]
+        self._forget_client()
+        with open(self.directory / "log", "ab") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            preexec_fn=die_with_parent)
+
+    def _answers(self) -> bool:
+        if self.process is not None and self.process.poll() is not None:
+            raise ServerNotAvailable(f"mongod ended with {self.process.returncode}:\n{self.log_tail()}")
+        return bool(self._raw_client(200).admin.command("ping")["ok"])
+
+    def _make_user(self) -> None:
+        with contextlib.closing(self._raw_client(5000)) as client:  # the localhost exception allows the first user
+            client.admin.command("createUser", self.user, pwd=self.password, roles=["root"])
+        with contextlib.closing(pymongo.MongoClient(self.uri())) as client:
+            client.admin.command("createUser", "reader", pwd="reader", roles=["readAnyDatabase"])
+        (self.directory / "user-made").touch()
+
+    def stop(self, sign: int = signal.SIGTERM) -> None:
+        """Ends the process and waits for it. The data stays."""
+        self._forget_client()
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(sign)
+            self.process.send_signal(signal.SIGCONT)
+            self.process.wait(60)
+
+    def kill(self) -> None:
+        self.stop(signal.SIGKILL)
+
+    def restart(self, sign: int = signal.SIGTERM) -> None:
+        self.stop(sign)
+        self.start()
+
+    def suspend(self) -> None:
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+    def close(self) -> None:
+        """Ends the process and removes the data."""
+        self.kill()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def log_tail(self, size: int = 3000) -> str:
+        path = self.directory / "log"
+        return path.read_text(errors="replace")[-size:] if path.exists() else ""
+
+    # --- access ---------------------------------------------------------------------------------------------------
+    def uri(self, *, credentials: bool = True) -> str:
+        user = f"{quote(self.user, safe='')}:{quote(self.password, safe='')}@" if self.user and credentials else ""
+        options = []
+        if self.certificates:
+            options += ["tls=true", f"tlsCAFile={self.certificates.authority}"]
+        if self.user and credentials:
+            options += ["authSource=admin"]
+        return f"mongodb://{user}127.0.0.1:{self.port}/" + ("?" + "&".join(options) if options else "")
+
+    def _raw_client(self, timeout_ms: int) -> pymongo.MongoClient:
+        return pymongo.MongoClient(self.uri(credentials=False), directConnection=True,
+                                   serverSelectionTimeoutMS=timeout_ms)
+
+    def client(self) -> pymongo.MongoClient:
+        """A client of this one server, also when it is a secondary."""
+        if self._client is None:
+            self._client = pymongo.MongoClient(self.uri(), directConnection=True, serverSelectionTimeoutMS=5000)
+        return self._client
+
+    def _forget_client(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    @contextlib.contextmanager
+    def fail_point(self, name: str, data: Optional[dict] = None, mode: Any = "alwaysOn") -> Iterator[None]:
+        """Sets one of the server's own fail points and lifts it at the end. Mode: "alwaysOn" or {"times": n}."""
+        self.client().admin.command("configureFailPoint", name, mode=mode, data=data or {})
+        try:
+            yield
+        finally:
+            if self.running():
+                self.client().admin.command("configureFailPoint", name, mode="off")
+
+
+class ReplicaSet:
+    """Three servers with fast elections: a new primary stands about 1.5 s after the old one is gone."""
+
+    def __init__(self, name: str = "rs0", size: int = 3):
+        self.name = name
+        self.nodes = [Mongod(replica_set=name, name=name) for _ in range(size)]
+
+    def start(self) -> "ReplicaSet":
+        for node in self.nodes:
+            node.start(wait=False)
+        for node in self.nodes:
+            wait_for(f"mongod on port {node.port}", node._answers)
+        members = [{"_id": i, "host": f"127.0.0.1:{node.port}"} for i, node in enumerate(self.nodes)]
+        self.nodes[0].client().admin.command("replSetInitiate", {
+            "_id": self.name, "members": members,
+            "settings": {"electionTimeoutMillis": 1000, "heartbeatIntervalMillis": 200}})
+        self.wait_until_healthy()
+        return self
+
+    def uri(self) -> str:
+        hosts = ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
+        return f"mongodb://{hosts}/?replicaSet={self.name}"
+
+    def client(self, **options) -> pymongo.MongoClient:
+        return pymongo.MongoClient(self.uri(), serverSelectionTimeoutMS=10000, **options)
+
+    def primary(self) -> Mongod:
+        """Waits for a primary that writes can be sent to."""
+        def find() -> Optional[Mongod]:
+            for node in self.nodes:
+                if node.running():
+                    with contextlib.suppress(pymongo.errors.PyMongoError):
+                        if node.client().admin.command("hello").get("isWritablePrimary"):
+                            return node
+            return None
+        return wait_for("a primary", find)
+
+    def secondaries(self) -> list:
+        primary = self.primary()
+        return [node for node in self.nodes if node is not primary]
+
+    def wait_until_healthy(self) -> None:
+        """Until there is a primary and every other member is a secondary that answers."""
+        def healthy() -> bool:
+            states = self.primary().client().admin.command("replSetGetStatus")["members"]
+            return sorted(member["state"] for member in states) == [1] + [2] * (len(self.nodes) - 1)
+        wait_for("all members of the replica set", healthy)
+
+    def step_down(self, seconds: int = 5) -> None:
+        self.primary().client().admin.command("replSetStepDown", seconds, secondaryCatchUpPeriodSecs=2)
+
+    def kill_primary(self) -> Mongod:
+        """Kills the primary with SIGKILL and returns it; `start` brings it back."""
+        node = self.primary()
+        node.kill()
+        return node
+
+    def restart_dead(self) -> None:
+        for node in self.nodes:
+            if not node.running():
+                node.start(wait=False)
+
+    def close(self) -> None:
+        for node in self.nodes:
+            node.close()
+
+
+@contextlib.contextmanager
+def standalone(**options) -> Iterator[Mongod]:
+    server = Mongod(**options)
+    try:
+        yield server.start()
+    finally:
+        server.close()
+
+
+@contextlib.contextmanager
+def replica_set(**options) -> Iterator[ReplicaSet]:
+    servers = ReplicaSet(**options)
+    try:
+        yield servers.start()
+    finally:
+        servers.close()

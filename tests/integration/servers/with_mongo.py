@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+"""Runs a command beside real MongoDB servers and ends with its exit status:
+
+    with_mongo.py -- command...
+
+  SEQD_TEST_MONGO_URI         one server alone
+  SEQD_TEST_MONGO_RS_URI      a replica set of three; a member that the command kills is started again
+  SEQD_TEST_MONGO_SECURE_URI  one server with TLS and authentication (user and password in the URI)
+  SEQD_TEST_MONGO_STRANGER    a file with a certificate authority which did not sign that server's certificate
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+# pylint: disable=wrong-import-position
+from mongod import Mongod, ReplicaSet, die_with_parent
+from mongod_binary import ServerNotAvailable
+
+
+def run(command: list, servers: ReplicaSet, environment: dict) -> int:
+    try:
+        child = subprocess.Popen(command, env=environment, preexec_fn=die_with_parent)
+    except OSError as error:
+        sys.exit(f"with_mongo: {command[0]}: {error.strerror}")
+    while True:
+        try:
+            status = child.wait(0.1)
+            return status if status >= 0 else 128 - status
+        except subprocess.TimeoutExpired:
+            servers.restart_dead()
+
+
+def main() -> int:
+    command = sys.argv[1:]
+    if command[:1] == ["--"]:
+        command = command[1:]
+    if not command:
+        print(__doc__, file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the servers are ended and their data removed
+    opened = []
+    try:
+        began = time.monotonic()
+        alone = Mongod(name="alone")
+        opened.append(alone)
+        secure = Mongod(name="secure", tls=True, auth=True)
+        opened.append(secure)
+        servers = ReplicaSet()
+        opened.append(servers)
+        servers.start()
+        alone.start()
+        secure.start()
+        print(f"with_mongo: five servers ready after {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
+        environment = dict(os.environ, SEQD_TEST_MONGO_URI=alone.uri(), SEQD_TEST_MONGO_RS_URI=servers.uri(),
+                           SEQD_TEST_MONGO_SECURE_URI=secure.uri(),
+                           SEQD_TEST_MONGO_STRANGER=str(secure.certificates.stranger))
+        return run(command, servers, environment)
+    except ServerNotAvailable as error:
+        print(f"with_mongo: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        for server in opened:
+            server.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
