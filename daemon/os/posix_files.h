@@ -1,0 +1,21 @@
+// PosixFiles: daemon/base/files.h on a real file system (open, flock, pwrite, fdatasync, mmap,
+// statfs). Descriptors are close-on-exec; interrupted and short calls are finished.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "daemon/base/files.h"
+
+namespace seqd {
+
+// Opens the directory; makes its last component (mode 0700) when it is missing. Refuses one that
+// belongs to somebody else than us or root, or that everybody may write to.
+Result<std::unique_ptr<Directory>> open_directory(const std::string& path);
+
+// The random name of this boot (/proc/sys/kernel/random/boot_id).
+Result<std::array<std::uint8_t, 16>> read_boot_id();
+
+}  // namespace seqd

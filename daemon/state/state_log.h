@@ -1,0 +1,120 @@
+// StateLog: the RemainderLog of the state directory. Two files of fixed size take turns: each holds
+// one segment, a snapshot and the turns after it (daemon/doc/LOG-FORMAT.md). Made by start(), owned
+// by main. Loop thread; flushes run on the worker and touch the files only.
+//
+// Invariants: a turn is one write, and the witness follows it. A file is overwritten only while the
+// other one's snapshot is known by this process to be on the medium. A flush that failed is never
+// tried again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "daemon/base/clock.h"
+#include "daemon/base/files.h"
+#include "daemon/base/random.h"
+#include "daemon/base/status.h"
+#include "daemon/base/worker.h"
+#include "daemon/core/remainder_log.h"
+#include "daemon/state/segment.h"
+#include "daemon/state/witness.h"
+
+namespace seqd {
+
+// The files of an open state directory. The path leads to all of them, or the state has been
+// replaced under us.
+struct StateFiles {
+  Directory* directory = nullptr;
+  FileIdentity identity;  // of the directory
+  std::unique_ptr<File> lock;
+  std::unique_ptr<File> segments[2];
+};
+
+class StateLog final : public RemainderLog {
+ public:
+  static constexpr std::uint64_t default_size = std::uint64_t{16} << 20;
+  static constexpr std::uint64_t min_size = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t max_size = std::uint64_t{1} << 30;
+
+  // Where the log goes on: behind a segment that is durable.
+  struct Place {
+    int file = 0;
+    SegmentHeader header;
+    std::uint64_t offset = 0;  // behind its snapshot
+    std::uint64_t size = default_size;
+  };
+  struct Statistics {
+    LogPosition position = 0;
+    LogPosition durable = 0;
+    std::uint64_t syncs = 0;
+    std::uint64_t rotations = 0;
+  };
+
+  StateLog(StateFiles files, std::unique_ptr<Witness> witness, const Place& place, Worker& worker,
+           Random& random, Clock& clock);
+  // A flush may be in flight: its job keeps the files alive and nobody hears of it.
+  ~StateLog() override;
+  StateLog(const StateLog&) = delete;
+  StateLog& operator=(const StateLog&) = delete;
+
+  // Both outlive the log, or are detached with null. Before the first commit.
+  void attach(RemainderLogObserver* observer, const SnapshotSource* source);
+
+  void append(const LogEntry& entry) override;
+  LogPosition next_position() const override;
+  void make_durable() override;
+  Status commit() override;
+  bool accepting() const override;
+
+  // After the last turn: OK when all of it is on the medium. Nothing may be appended any more.
+  Status close();
+
+  Statistics statistics() const;
+
+ private:
+  struct Flush;  // one flush in flight, shared with its job
+
+  bool may_rotate() const;
+  Status write_turn();
+  Status rotate();
+  Status fail(Status status);
+  void begin_turn();
+  void start_flush();
+  void flushed(const std::shared_ptr<Flush>& flush);
+
+  // Constant after construction.
+  Worker& worker_;
+  Random& random_;
+  Clock& clock_;
+  const std::shared_ptr<StateFiles> files_;
+  const std::shared_ptr<Witness> witness_;
+  const std::uint64_t size_;
+  const std::uint64_t headroom_;  // what entries other than issues may still use when not accepting
+
+  RemainderLogObserver* observer_ = nullptr;
+  const SnapshotSource* source_ = nullptr;
+
+  // The segment being written.
+  int file_;
+  SegmentHeader header_;
+  std::uint32_t seed_;
+  std::uint64_t offset_;
+  bool sealed_ = true;  // the older segment is marked as superseded
+
+  // The turn being made; empty when nothing was appended.
+  std::vector<std::uint8_t> turn_;
+  LogPosition position_;
+  LogPosition durable_;
+  bool flush_asked_ = false;  // for the next commit
+  bool flush_due_ = false;    // for a position that is committed
+  std::shared_ptr<Flush> flush_;
+  Status failure_;  // of a write: every later commit returns it
+  bool flush_failed_ = false;
+  bool closed_ = false;
+  std::uint64_t syncs_ = 0;
+  std::uint64_t rotations_ = 0;
+};
+
+}  // namespace seqd

@@ -1,0 +1,55 @@
+// Witness: what this boot remembers of the state directory apart from its files: which directory,
+// which nonce, and the position of the last turn that was written. It lies in mapped memory of a
+// tmpfs, so it survives a kill -9 and nothing else, and no copy of the state directory has it.
+// Owned by the StateLog. Loop thread, but for flush marks.
+//
+// Invariant: after a kill -9 the position here is at most that of the log (turn first, witness
+// second), so a log that ends before it is an older copy.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/base/files.h"
+#include "daemon/base/status.h"
+#include "daemon/core/lease_store.h"
+#include "daemon/core/remainder_log.h"
+
+namespace seqd {
+
+class Witness {
+ public:
+  static constexpr std::size_t size = 128;
+
+  // What the witness says.
+  struct Testimony {
+    Token boot_id{};
+    Token nonce{};
+    FileIdentity directory;
+    LogPosition position = 0;
+    bool flushes_good = false;  // no flush failed or was cut off
+    bool operator==(const Testimony&) const = default;
+  };
+
+  // The file of a state directory in the witness directory.
+  static std::string name(const FileIdentity& directory);
+
+  explicit Witness(std::unique_ptr<SharedMemory> memory);
+
+  // Nothing when it is new or its last change was cut off.
+  std::optional<Testimony> read() const;
+  // Replaces all of it. Cut off anywhere, it says nothing.
+  void write(const Testimony& testimony);
+  // The last turn that is in the file.
+  void advance(LogPosition position);
+  // Around every flush. Worker thread.
+  void flush_begins();
+  void flush_succeeded();
+
+ private:
+  const std::unique_ptr<SharedMemory> memory_;
+};
+
+}  // namespace seqd
