@@ -17,6 +17,7 @@
 
 #include "protocol/errors.h"
 #include "protocol/limits.h"
+#include "protocol/value_header.h"
 
 namespace seqd::protocol {
 
@@ -46,16 +47,10 @@ class FrameScanner {
   void reset();
 
  private:
-  struct Header {
-    std::size_t size = 0;       // bytes of the header; 0: more are needed
-    std::uint64_t payload = 0;  // bytes behind it that belong to the value
-    std::uint64_t values = 0;   // values behind it that belong to the value
-    bool container = false;
-  };
-  static Header read_header(std::span<const std::uint8_t> bytes, std::size_t at);
-  ScanResult enter(const Header& header);
-  void leave_finished();
-  ScanResult refuse(ErrorCode error, std::string text);
+  // Takes one value's header in; false: it was refused.
+  bool enter(const ValueHeader& header);
+  void refuse(ErrorCode error, std::string text);
+  void refuse_length();
 
   static constexpr std::size_t kDeepest = static_cast<std::size_t>(kDepthLimit.max);
 

@@ -1,0 +1,75 @@
+#include "protocol/requests.h"
+
+#include "protocol/value_writer.h"
+
+namespace seqd::protocol {
+namespace {
+
+constexpr std::int64_t kRequest = 0;
+constexpr std::int64_t kNotification = 2;
+
+// [0, msgid, method, [ ... : `params` values have to follow.
+void begin_request(Buffer& out, std::uint32_t msgid, std::string_view method,
+                   std::uint32_t params) {
+  append_array(out, 4);
+  append_integer(out, kRequest);
+  append_integer(out, msgid);
+  append_text(out, method);
+  append_array(out, params);
+}
+
+void append_options(Buffer& out, std::optional<std::int64_t> timeout_ms) {
+  if (!timeout_ms) return;
+  append_map(out, 1);
+  append_text(out, "timeout_ms");
+  append_integer(out, *timeout_ms);
+}
+
+}  // namespace
+
+void append_hello(Buffer& out, std::uint32_t msgid, const Hello& hello) {
+  begin_request(out, msgid, "hello", 1);
+  append_map(out, (hello.client ? 1U : 0U) + (hello.name.empty() ? 0U : 1U));
+  if (hello.client) {
+    append_text(out, "client");
+    append_binary(out, {reinterpret_cast<const char*>(hello.client->data()), kIdentityBytes});
+  }
+  if (!hello.name.empty()) {
+    append_text(out, "name");
+    append_text(out, hello.name);
+  }
+}
+
+void append_next(Buffer& out, std::uint32_t msgid, std::string_view name,
+                 std::optional<std::int64_t> timeout_ms) {
+  begin_request(out, msgid, "next", timeout_ms ? 2 : 1);
+  append_text(out, name);
+  append_options(out, timeout_ms);
+}
+
+void append_range(Buffer& out, std::uint32_t msgid, std::string_view name, std::int64_t count,
+                  std::optional<std::int64_t> timeout_ms) {
+  begin_request(out, msgid, "range", timeout_ms ? 3 : 2);
+  append_text(out, name);
+  append_integer(out, count);
+  append_options(out, timeout_ms);
+}
+
+void append_peek(Buffer& out, std::uint32_t msgid, std::string_view name) {
+  begin_request(out, msgid, "peek", 1);
+  append_text(out, name);
+}
+
+void append_ack(Buffer& out, std::uint32_t below) {
+  append_array(out, 3);
+  append_integer(out, kNotification);
+  append_text(out, "ack");
+  append_array(out, 1);
+  append_integer(out, below);
+}
+
+void append_call(Buffer& out, std::uint32_t msgid, std::string_view method) {
+  begin_request(out, msgid, method, 0);
+}
+
+}  // namespace seqd::protocol
