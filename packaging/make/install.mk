@@ -1,0 +1,84 @@
+# `make install DESTDIR= PREFIX=` and `make uninstall`. Both read the same list, so that what comes also goes.
+
+BINDIR ?= $(PREFIX)/bin
+SBINDIR ?= $(PREFIX)/sbin
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
+SYSCONFDIR ?= /etc
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+CATALOGDIR ?= $(PREFIX)/lib/systemd/catalog
+COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+DOCDIR ?= $(PREFIX)/share/doc/seqd
+
+STAGE := $(BUILD)/stage
+SONAME_VERSION := 0
+MAN_SOURCES := $(wildcard packaging/man/*.scd)
+MAN_PAGES := $(patsubst packaging/man/%.scd,$(STAGE)/%.gz,$(MAN_SOURCES))
+HEADERS := $(wildcard client-lib/seqd.h client-lib/seqd.hpp)
+COMPLETION := packaging/completion/seqctl.bash
+CATALOG := $(STAGE)/seqd.catalog
+
+$(STAGE)/%.gz: packaging/man/%.scd | $(call packages,INSTALL)
+	@mkdir -p $(@D)
+	scdoc <$< | gzip -9n >$@
+
+$(STAGE)/seqd.service: packaging/systemd/seqd.service.in
+	@mkdir -p $(@D)
+	sed 's,@bindir@,$(BINDIR),g; s,@sbindir@,$(SBINDIR),g' $< >$@
+
+$(STAGE)/libseqd.pc: client-lib/libseqd.pc.in
+	@mkdir -p $(@D)
+	sed 's,@PREFIX@,$(PREFIX),g; s,@LIBDIR@,$(LIBDIR),g; s,@VERSION@,$(VERSION),g' $< >$@
+
+# The directories are an argument of the build of these two: made anew each time, they are never those of another PREFIX.
+.PHONY: $(STAGE)/seqd.service $(STAGE)/libseqd.pc
+
+$(CATALOG): $(SEQD)
+	@mkdir -p $(@D)
+	$(SEQD) --print-catalog >$@
+
+# Every installed file but the configuration: mode, source, destination.
+INSTALLED = \
+  0755:$(SEQD):$(SBINDIR)/seqd \
+  0755:$(SEQCTL_BIN):$(BINDIR)/seqctl \
+  0644:$(LIBSEQD_SO):$(LIBDIR)/libseqd.so.$(VERSION) \
+  0644:$(LIBSEQD_A):$(LIBDIR)/libseqd.a \
+  0644:$(STAGE)/libseqd.pc:$(LIBDIR)/pkgconfig/libseqd.pc \
+  $(foreach header,$(HEADERS),0644:$(header):$(INCLUDEDIR)/$(notdir $(header))) \
+  0644:$(STAGE)/seqd.service:$(UNITDIR)/seqd.service \
+  0644:packaging/systemd/seqd.socket:$(UNITDIR)/seqd.socket \
+  0644:packaging/systemd/sysusers.conf:$(SYSUSERSDIR)/seqd.conf \
+  0644:$(CATALOG):$(CATALOGDIR)/seqd.catalog \
+  0644:$(COMPLETION):$(COMPLETIONDIR)/seqctl \
+  0644:packaging/systemd/embedded-only.conf:$(DOCDIR)/embedded-only.conf \
+  0644:packaging/seqd.toml:$(DOCDIR)/seqd.toml \
+  0644:LICENSE:$(DOCDIR)/LICENSE \
+  0644:CHANGELOG.md:$(DOCDIR)/CHANGELOG.md \
+  $(foreach page,$(MAN_PAGES),0644:$(page):$(MANDIR)/man$(subst .,,$(suffix $(basename $(page))))/$(notdir $(page)))
+LINKS := $(LIBDIR)/libseqd.so.$(SONAME_VERSION) $(LIBDIR)/libseqd.so
+CONFIG_FILE := $(SYSCONFDIR)/seqd/seqd.toml
+
+.PHONY: install uninstall
+install: all $(MAN_PAGES) $(CATALOG) $(STAGE)/seqd.service $(STAGE)/libseqd.pc ## install below DESTDIR and PREFIX (/usr)
+	@set -e; for entry in $(INSTALLED); do \
+	  IFS=: read -r mode from to <<<"$$entry"; \
+	  install -D -m "$$mode" "$$from" "$(DESTDIR)$$to"; \
+	done
+	@for link in $(LINKS); do ln -sf libseqd.so.$(VERSION) "$(DESTDIR)$$link"; done
+	@if [ -e "$(DESTDIR)$(CONFIG_FILE)" ]; then echo "$(CONFIG_FILE) is there already: it was left as it is"; \
+	else install -D -m 0644 packaging/seqd.toml "$(DESTDIR)$(CONFIG_FILE)"; fi
+	@if [ -z "$(DESTDIR)" ]; then \
+	  echo "installed. Next, as root: ldconfig; systemd-sysusers; journalctl --update-catalog;"; \
+	  echo "  systemctl daemon-reload; systemctl enable --now seqd.socket"; \
+	fi
+
+uninstall: ## remove what install brought; a changed configuration and the state stay
+	@for entry in $(INSTALLED); do rm -f "$(DESTDIR)$${entry##*:}"; done
+	@rm -f $(addprefix $(DESTDIR),$(LINKS))
+	@if cmp -s packaging/seqd.toml "$(DESTDIR)$(CONFIG_FILE)"; then \
+	  rm -f "$(DESTDIR)$(CONFIG_FILE)"; rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(dir $(CONFIG_FILE))"; \
+	elif [ -e "$(DESTDIR)$(CONFIG_FILE)" ]; then echo "kept, because it was changed: $(CONFIG_FILE)"; fi
+	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(DOCDIR)" 2>/dev/null || true
+	@if [ -e "$(DESTDIR)/var/lib/seqd" ]; then echo "kept: /var/lib/seqd, the state (and the embedded store) of every sequence"; fi

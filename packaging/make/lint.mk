@@ -1,0 +1,51 @@
+# `make lint`: format, clang-tidy, the project's own rules, scripts and units. `make format` mends what can be mended.
+# A file is looked at by clang-tidy again only when it, a header or the rules have changed.
+
+PACKAGES_LINT += python3 clang-tidy
+
+ALL_FOLDERS := protocol daemon/* client-lib client-lib/* tests/*
+FORMATTED = $(wildcard $(foreach suffix,h hpp c cc,$(addsuffix /*.$(suffix),$(ALL_FOLDERS))))
+TIDIED = $(filter-out tests/fuzz/% tests/bench/%,$(wildcard $(addsuffix /*.cc,$(ALL_FOLDERS))))
+SCRIPTS = .ci/run $(wildcard packaging/*.sh packaging/completion/* tests/*/*.sh)
+TIDY_STAMPS = $(patsubst %.cc,build/lint/%.tidy,$(TIDIED))
+LINT_CHECKS := lint-format lint-rules lint-documentation lint-scripts lint-units lint-man lint-tidy
+
+.PHONY: lint format $(LINT_CHECKS)
+lint: $(LINT_CHECKS) ## format, clang-tidy, include directions, sizes, words, documentation, scripts, units
+	@echo "lint: good"
+
+format: | $(call packages,LINT) ## clang-format on every source
+	@clang-format -i $(FORMATTED)
+
+lint-format: | $(call packages,LINT)
+	@clang-format --dry-run -Werror $(FORMATTED) && echo "format: good"
+
+lint-rules: | $(call packages,LINT)
+	@$(PYTHON) tests/lint/lint_test.py -q
+	@$(PYTHON) tests/lint/includes.py
+	@$(PYTHON) tests/lint/sizes.py
+	@$(PYTHON) tests/lint/words.py
+
+# In step with the programs themselves: they are asked for their options, events and errors.
+lint-documentation: $(SEQD) $(SEQCTL_BIN) | $(call packages,LINT)
+	@$(PYTHON) tests/lint/documentation.py $(SEQD) $(SEQCTL_BIN)
+
+lint-scripts: | $(call packages,LINT)
+	@shellcheck -x $(SCRIPTS) && echo "scripts: good"
+
+lint-units: $(SEQD) $(SEQCTL_BIN) | $(call packages,LINT)
+	@tests/lint/units.sh $(BUILD)
+
+lint-man: | $(call packages,LINT)
+	@for page in packaging/man/*.scd; do scdoc <$$page >/dev/null || { echo "$$page: scdoc refuses it"; exit 1; }; done
+	@echo "man: good"
+
+lint-tidy: $(TIDY_STAMPS)
+	@echo "tidy: good"
+
+build/lint/%.tidy: %.cc .clang-tidy $(wildcard $(foreach suffix,h hpp def,$(addsuffix /*.$(suffix),$(ALL_FOLDERS)))) \
+    | $(call packages,LINT) $(call packages,BUILD) $(call packages,TEST)
+	@mkdir -p $(@D)
+	@clang-tidy --quiet $< -- $(CPPFLAGS) -std=c++20 $(WARNINGS) >$@.log 2>&1 || \
+	  { grep -vE '^[0-9]+ warnings|^Suppressed|^Use -header-filter' $@.log; exit 1; }
+	@touch $@

@@ -1,0 +1,100 @@
+"""Includes go downward only: the layers of the daemon, the client library, and the one place of each foreign API.
+
+    protocol < daemon/base < daemon/core < daemon/rpc < daemon/{uv,store,state,os} < daemon/main
+"""
+
+import re
+
+import tree as project
+
+# What a folder may include of ours, besides itself. The adapters lie side by side: none includes another.
+LAYERS = {
+    "protocol": [],
+    "daemon/base": [],
+    "daemon/core": ["daemon/base"],
+    "daemon/rpc": ["protocol", "daemon/base", "daemon/core"],
+    "daemon/uv": ["protocol", "daemon/base", "daemon/core", "daemon/rpc"],
+    "daemon/store": ["daemon/base", "daemon/core"],
+    "daemon/state": ["daemon/base", "daemon/core"],
+    "daemon/os": ["daemon/base", "daemon/core"],
+    "daemon/main": ["protocol", "daemon/"],
+    "client-lib": ["protocol"],
+    "tests": ["protocol", "daemon/", "client-lib", "tests"],
+}
+# The error catalogue is the common language of all layers.
+FOR_ALL = ("protocol/errors.h", "protocol/errors.def")
+
+# The tests beside an adapter are part of one program with all adapters and may fetch a neighbour to work on real parts.
+ADAPTERS = ("daemon/uv", "daemon/store", "daemon/os", "daemon/main")
+
+FOREIGN = [
+    (r"uv\.h$|uv/", ["daemon/uv"]),
+    (r"mongoc|bson", ["daemon/store"]),
+    (r"sqlite3", ["daemon/store"]),
+    (r"curl/", ["daemon/store"]),
+    (r"systemd/", ["daemon/os"]),
+    (r"toml\+\+|toml\.hpp", ["daemon/main"]),
+    (r"CLI/", ["daemon/main", "client-lib/seqctl"]),
+    (r"fmt/", ["daemon/uv", "daemon/store", "daemon/os", "daemon/main"]),
+    (r"msgpack", ["protocol"]),
+    (r"nlohmann/", ["client-lib/seqctl", "tests"]),
+]
+# Folders that must work without an operating system: time, files and threads come to them through daemon/base.
+PURE = ("protocol", "daemon/base", "daemon/core", "daemon/rpc", "daemon/state", "tests/unit")
+OPERATING_SYSTEM = re.compile(
+    r"^(sys/|netinet/|arpa/|linux/|net/|(unistd|fcntl|pthread|signal|poll|dirent|netdb|sched|pwd|grp|dlfcn)\.h$)"
+    r"|^(csignal|fstream|filesystem|thread|mutex|condition_variable|future)$")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
+
+
+def folder_of(name):
+    candidates = [folder for folder in LAYERS if name.startswith(folder + "/")]
+    return max(candidates, key=len) if candidates else None
+
+
+def our_complaint(name, folder, included):
+    target = folder_of(included)
+    if target is None:
+        return None if "/" not in included and folder in ("client-lib", "tests") else "is not found from the root"
+    if target == folder or included in FOR_ALL:
+        return None
+    if name.endswith("_test.cc") and folder in ADAPTERS and target.startswith("daemon/"):
+        return None
+    if any(included.startswith(allowed) for allowed in LAYERS[folder]):
+        return None
+    return f"{folder} must not know {target}"
+
+
+def foreign_complaint(name, folder, included):
+    if name.startswith(PURE) and OPERATING_SYSTEM.search(included):
+        return f"{folder} must not use the operating system directly"
+    for pattern, allowed in FOREIGN:
+        if re.match(pattern, included) and not name.startswith(tuple(allowed) + ("tests/tools/", "tests/fuzz/", "tests/bench/")):
+            return f"is for {', '.join(allowed)} only"
+    if included.startswith("catch2/") and not project.is_test(name):
+        return "is for tests only"
+    return None
+
+
+def check(tree):
+    complaints = []
+    for name in tree.sources():
+        folder = folder_of(name)
+        if folder is None:
+            continue
+        for number, line in enumerate(tree.lines(name), 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            ours, foreign = match.groups()
+            if ours is not None and re.match(r"toml|msgpack|CLI/|fmt/", ours):
+                ours, foreign = None, ours
+            why = our_complaint(name, folder, ours) if ours is not None else foreign_complaint(name, folder, foreign)
+            if why:
+                complaints.append(f"{name}:{number}: {ours or foreign}: {why}")
+    return complaints
+
+
+if __name__ == "__main__":
+    project.main(check, "includes")

@@ -1,0 +1,87 @@
+"""The checks themselves: each one complains about what it is for, and about nothing in a good tree."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import includes  # noqa: E402
+import sizes  # noqa: E402
+import tree  # noqa: E402
+import words  # noqa: E402
+
+
+class Checks(unittest.TestCase):
+    def complaints(self, check, files):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                path = pathlib.Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            return check(tree.Tree(folder))
+
+    def assert_one(self, check, name, text):
+        found = self.complaints(check, {name: text})
+        self.assertEqual(len(found), 1, found)
+        self.assertTrue(found[0].startswith(name), found)
+
+    def test_upward_include_is_found(self):
+        self.assert_one(includes.check, "daemon/core/a.h", '#include "daemon/rpc/router.h"\n')
+
+    def test_sideward_include_is_found(self):
+        self.assert_one(includes.check, "daemon/store/a.cc", '#include "daemon/os/journal.h"\n')
+
+    def test_core_that_knows_the_wire_is_found(self):
+        self.assert_one(includes.check, "daemon/core/a.h", '#include "protocol/messages.h"\n')
+
+    def test_client_that_knows_the_daemon_is_found(self):
+        self.assert_one(includes.check, "client-lib/a.cc", '#include "daemon/base/status.h"\n')
+
+    def test_foreign_header_out_of_its_folder_is_found(self):
+        self.assert_one(includes.check, "daemon/core/a.cc", "#include <uv.h>\n")
+        self.assert_one(includes.check, "daemon/uv/a.cc", "#include <mongoc/mongoc.h>\n")
+        self.assert_one(includes.check, "daemon/uv/a.cc", "#include <catch2/catch.hpp>\n")
+
+    def test_operating_system_in_state_is_found(self):
+        self.assert_one(includes.check, "daemon/state/a.cc", "#include <unistd.h>\n")
+        self.assert_one(includes.check, "daemon/state/a_test.cc", "#include <sys/stat.h>\n")
+
+    def test_downward_includes_are_good(self):
+        self.assertEqual([], self.complaints(includes.check, {
+            "daemon/core/a.cc": '#include "daemon/core/a.h"\n#include "protocol/errors.h"\n#include <vector>\n',
+            "daemon/uv/a.cc": '#include <uv.h>\n#include "daemon/rpc/router.h"\n#include <unistd.h>\n',
+            "daemon/main/a.cc": '#include "daemon/uv/loop.h"\n#include <toml++/toml.h>\n',
+        }))
+
+    def test_long_files_are_found(self):
+        self.assert_one(sizes.check, "daemon/core/a.h", "\n" * 150)
+        self.assert_one(sizes.check, "daemon/core/a.cc", "\n" * 400)
+        self.assert_one(sizes.check, "daemon/core/a_test.cc", "\n" * 700)
+
+    def test_files_just_below_the_limit_are_good(self):
+        self.assertEqual([], self.complaints(sizes.check, {
+            "daemon/core/a.h": "\n" * 149, "daemon/core/a.cc": "\n" * 399, "daemon/core/a_test.cc": "\n" * 699}))
+
+    def test_unfinished_words_are_found(self):
+        self.assert_one(words.check, "README.md", "TO" "DO: write\n")
+        self.assert_one(words.check, "daemon/core/a.cc", "// a st" "ub\n")
+
+    def test_paths_of_one_machine_are_found(self):
+        self.assert_one(words.check, "README.md", "see /ho" "me/somebody/notes\n")
+
+    def test_sleeping_tests_are_found(self):
+        self.assert_one(words.check, "daemon/core/a_test.cc", "  std::this_thread::sleep_for(1s);\n")
+        self.assert_one(words.check, "tests/integration/a.py", "import time\ntime.sleep(1)\n")
+        self.assert_one(words.check, "tests/service/a.sh", "sleep 3\n")
+
+    def test_waiting_in_a_loop_is_good(self):
+        self.assertEqual([], self.complaints(words.check, {
+            "tests/integration/a.py": "import time\nwhile not ready():\n    time.sleep(0.01)\n"}))
+
+    def test_hidden_tests_are_found(self):
+        self.assert_one(words.check, "daemon/core/a_test.cc", 'TEST_CASE("a", "[' '.]") {}\n')
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,29 @@
+"""Files stay small enough to be read at once: headers under 150 lines, sources under 400, tests under 700."""
+
+import pathlib
+
+import tree as project
+
+HEADER, SOURCE, TEST = 150, 400, 700
+MEASURED = {".h", ".hpp", ".c", ".cc", ".py", ".sh"}
+
+
+def limit_of(name):
+    if project.is_test(name) or name.endswith(".py"):
+        return TEST
+    return HEADER if name.endswith((".h", ".hpp")) else SOURCE
+
+
+def check(tree):
+    complaints = []
+    for name in tree.files():
+        if pathlib.PurePosixPath(name).suffix not in MEASURED:
+            continue
+        count, limit = len(tree.lines(name)), limit_of(name)
+        if count >= limit:
+            complaints.append(f"{name}: {count} lines, {limit - 1} allowed: split it by idea")
+    return complaints
+
+
+if __name__ == "__main__":
+    project.main(check, "sizes")

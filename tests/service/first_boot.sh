@@ -1,0 +1,224 @@
+#!/bin/bash
+# The first boot after an installation: users, socket activation, restarts of every kind, reload, journal, credentials.
+# Runs inside of the container as root; run.sh boots it.
+set -uo pipefail
+# shellcheck source=tests/service/checks.sh
+source "$(dirname "$0")/checks.sh"
+
+InstallationIsMadeReadyByTheToolsOfTheSystem() {
+  ldconfig
+  systemd-sysusers
+  journalctl --update-catalog
+  systemctl daemon-reload
+  getent passwd seqd
+  cat "$config" >/exchange/sample.toml
+  systemctl start seqd.socket
+  equal "$(property ActiveState)" inactive "the service before its first client"
+  equal "$(stat -c '%U:%G %a' /run/seqd.sock)" "root:seqd 660" "the socket"
+}
+
+TheFirstClientStartsTheDaemon() {
+  equal "$(seqctl next orders)" 1 "the first ID"
+  active
+  equal "$(ps -o user= -p "$(property MainPID)")" seqd "the user"
+}
+
+AUserOutsideOfTheGroupIsRefused() {
+  ! runuser -u nobody -- seqctl next orders || { echo "nobody got an ID"; return 1; }
+  usermod -a -G seqd games
+  equal "$(runuser -u games -- seqctl next orders)" 2 "the ID of a member of the group"
+}
+
+StatusShowsOneUsefulLine() {
+  local line
+  line=$(systemctl status --no-pager seqd | sed -n 's/^ *Status: //p')
+  holds "$line" "[0-9]+ .*(sequence|issued|connection)" "the Status: line"
+  echo "Status: $line"
+}
+
+AProgramInCTakesAnIdFromTheInstalledLibrary() {
+  cat >/tmp/take.c <<'C'
+#include <seqd.h>
+#include <stdio.h>
+int main(void) { return puts(seqd_version()) < 0; }
+C
+  # shellcheck disable=SC2046
+  gcc -o /tmp/take /tmp/take.c $(pkg-config --cflags --libs libseqd)
+  equal "$(/tmp/take)" "$(pkg-config --modversion libseqd)" "the version of the library"
+}
+
+# Four clients that take IDs without a pause; at the end every ID from the first to the last was issued once.
+FourRestartsUnderLoadRefuseNobodyAndLoseNoId() {
+  under_load restarts four_restarts
+}
+four_restarts() {
+  for _ in 1 2 3 4; do
+    systemctl restart seqd
+    more_ids "$1"
+  done
+}
+
+ThreeKillsUnderLoadLoseNoId() {
+  under_load kills three_kills
+}
+three_kills() {
+  for _ in 1 2 3; do
+    local before
+    before=$(property NRestarts)
+    kill -KILL "$(property MainPID)"
+    wait_for 10 restarted_from "$before"
+    more_ids "$1"
+  done
+}
+
+AKilledDaemonComesBackByItselfWithoutAHole() {
+  local before id
+  id=$(seqctl next orders)
+  before=$(property NRestarts)
+  kill -KILL "$(property MainPID)"
+  wait_for 10 restarted_from "$before"
+  equal "$(seqctl next orders)" $((id + 1)) "the ID after kill -9"
+}
+
+AFrozenDaemonIsKilledByTheWatchdogAndComesBack() {
+  local id before mark
+  id=$(seqctl next orders)
+  mkdir -p /etc/systemd/system/seqd.service.d
+  printf '[Service]\nWatchdogSec=1s\n' >/etc/systemd/system/seqd.service.d/watchdog.conf
+  systemctl daemon-reload
+  systemctl restart seqd
+  mark=$(cursor)
+  before=$(property NRestarts)
+  kill -STOP "$(property MainPID)"
+  wait_for 20 restarted_from "$before"
+  holds "$(journal_since "$mark" -o cat)" "Watchdog timeout" "the journal"
+  equal "$(seqctl next orders)" $((id + 1)) "the ID after the watchdog"
+  rm /etc/systemd/system/seqd.service.d/watchdog.conf
+  systemctl daemon-reload
+  systemctl restart seqd
+}
+
+AGoodReloadIsApplied() {
+  printf '[limits]\nmax_count = 7\n' >"$config"
+  systemctl reload seqd
+  equal "$(seqctl range orders 7 | wc -l)" 1 "a range of 7"
+  local said
+  ! said=$(seqctl range orders 8 2>&1) || { echo "a range of 8 was given"; return 1; }
+  holds "$said" TOO_LARGE "the error"
+}
+
+ABadReloadFailsLoudlyAndChangesNothing() {
+  local mark pid
+  pid=$(property MainPID)
+  mark=$(cursor)
+  printf '[limits]\nmax_count = "many"\n' >"$config"
+  ! systemctl reload seqd || { echo "systemctl reload was content"; return 1; }
+  holds "$(journal_since "$mark" -o cat)" "seqd.toml:2.*max_count" "the journal"
+  equal "$(property MainPID)" "$pid" "the process"
+  seqctl range orders 7 >/dev/null
+  ! seqctl range orders 8 2>/dev/null || { echo "the old limit is gone"; return 1; }
+}
+
+AHangupSignalReloadsToo() {
+  local mark
+  mark=$(cursor)
+  printf '[limits]\nmax_count = 9\n' >"$config"
+  systemctl kill --kill-whom=main -s HUP seqd
+  # shellcheck disable=SC2317 # wait_for calls it
+  nine() { seqctl range orders 9 >/dev/null 2>&1; }
+  wait_for 10 nine
+}
+
+TheJournalHasMessageIdsAndFields() {
+  local entry
+  journalctl --sync
+  entry=$(journalctl --no-pager -o verbose -u seqd.service MESSAGE_ID=2c7d1c6b0f6a4a4c9a0c2be1c0a7d105 -n 1)
+  holds "$entry" "^ +MESSAGE_ID=2c7d1c6b0f6a4a4c9a0c2be1c0a7d105" "a lease in the journal"
+  holds "$entry" "^ +SEQUENCE=" "a lease in the journal"
+  holds "$entry" "^ +PRIORITY=6" "a lease in the journal"
+  echo "$entry"
+}
+
+TheJournalExplainsItself() {
+  holds "$(journalctl --no-pager -x -u seqd.service)" "^-- .*The daemon is ready" "journalctl -x"
+}
+
+AStopIsOrderlyAndTheNextStartGoesOn() {
+  local id mark
+  id=$(seqctl next orders)
+  mark=$(cursor)
+  systemctl stop seqd
+  equal "$(property Result)" success "the result of the stop"
+  holds "$(journal_since "$mark" -o verbose)" "MESSAGE_ID=2c7d1c6b0f6a4a4c9a0c2be1c0a7d102" "the journal"
+  equal "$(seqctl next orders)" $((id + 1)) "the ID after a stop, from a daemon that its client started"
+  holds "$(journal_since "$mark" -o verbose)" "STATE_HOW=.*[Cc][Ll][Ee][Aa][Nn]" "the journal"
+}
+
+AWrongConfigurationStopsTheStartAndIsNotTriedAgain() {
+  local mark
+  mark=$(cursor)
+  printf '[limits]\nmax_cuont = 7\n' >"$config"
+  ! systemctl restart seqd || { echo "it started"; return 1; }
+  holds "$(journal_since "$mark" -o cat)" "seqd.toml:2.*max_cuont" "the journal"
+  equal "$(property ExecMainStatus)" 78 "the exit code"
+  equal "$(property ActiveState)" failed "the state"
+}
+
+ARepairedConfigurationStartsAgain() {
+  : >"$config"
+  systemctl start seqd
+  seqctl ping
+}
+
+TheUriComesFromACredentialAndAWeakOneIsRefused() {
+  local mark
+  install -d -m 0700 /etc/credstore
+  printf 'mongodb://127.0.0.1:9/?w=1\n' >/etc/credstore/mongodb-uri
+  printf '[store.central]\ntype = "mongodb"\n' >"$config"
+  mark=$(cursor)
+  ! systemctl restart seqd || { echo "it started with w=1"; return 1; }
+  equal "$(property ExecMainStatus)" 78 "the exit code"
+  holds "$(journal_since "$mark" -o cat)" "(w=1|w:1|write concern|majority)" "the journal"
+  # The same credential with a URI that is right: the start does not depend on whether the server answers.
+  printf 'mongodb://127.0.0.1:9/\n' >/etc/credstore/mongodb-uri
+  systemctl restart seqd
+  local said
+  ! said=$(seqctl --timeout 500 next orders 2>&1) || { echo "an ID without a server: $said"; return 1; }
+  holds "$said" "UNAVAILABLE" "the error"
+  : >"$config"
+  systemctl restart seqd
+}
+
+WithoutNetworkTheEmbeddedStoreServes() {
+  local id
+  id=$(seqctl next orders)
+  cp /usr/share/doc/seqd/embedded-only.conf /etc/systemd/system/seqd.service.d/
+  systemctl daemon-reload
+  systemctl restart seqd
+  equal "$(property PrivateNetwork)" yes "the drop-in"
+  equal "$(seqctl next orders)" $((id + 1)) "the ID"
+}
+
+# shellcheck source=tests/service/load.sh
+source "$(dirname "$0")/load.sh"
+check InstallationIsMadeReadyByTheToolsOfTheSystem
+check TheFirstClientStartsTheDaemon
+check AUserOutsideOfTheGroupIsRefused
+SHOW=1 check StatusShowsOneUsefulLine
+check AProgramInCTakesAnIdFromTheInstalledLibrary
+check FourRestartsUnderLoadRefuseNobodyAndLoseNoId
+check ThreeKillsUnderLoadLoseNoId
+check AKilledDaemonComesBackByItselfWithoutAHole
+check AFrozenDaemonIsKilledByTheWatchdogAndComesBack
+check AGoodReloadIsApplied
+check ABadReloadFailsLoudlyAndChangesNothing
+check AHangupSignalReloadsToo
+SHOW=1 check TheJournalHasMessageIdsAndFields
+check TheJournalExplainsItself
+check AStopIsOrderlyAndTheNextStartGoesOn
+check AWrongConfigurationStopsTheStartAndIsNotTriedAgain
+check ARepairedConfigurationStartsAgain
+check TheUriComesFromACredentialAndAWeakOneIsRefused
+check WithoutNetworkTheEmbeddedStoreServes
+seqctl next orders >/exchange/last-id
+finish

@@ -1,0 +1,55 @@
+"""The closing line of `make test` tells the truth, above all when something went wrong."""
+
+import pathlib
+import subprocess
+import sys
+import unittest
+
+SUMMARY = str(pathlib.Path(__file__).with_name("summary.py"))
+
+
+def closing_line(*commands):
+    arguments = [word for command in commands for word in ("part", command)]
+    done = subprocess.run([sys.executable, SUMMARY, *arguments], capture_output=True, text=True, check=False)
+    return done.stdout.splitlines()[-1], done.returncode
+
+
+class Summary(unittest.TestCase):
+    def test_counts_of_all_kinds_are_added(self):
+        self.assertEqual(("19 passed, 0 failed", 0), closing_line(
+            "echo 'All tests passed (14 assertions in 5 test cases)'",
+            "echo '====== 6 passed, 2 warnings in 0.12s ======'",
+            "printf 'Ran 3 tests in 0.047s\\n\\nOK\\n'",
+            "echo '4 passed, 0 failed'; echo '1 passed, 0 failed'"))
+
+    def test_failures_of_catch_are_counted(self):
+        self.assertEqual(("4 passed, 1 failed", 1), closing_line(
+            "echo 'test cases:  5 |  4 passed | 1 failed'; echo 'assertions: 9 | 8 passed | 1 failed'; exit 1"))
+
+    def test_failures_errors_and_skips_of_pytest_are_failures(self):
+        self.assertEqual(("2 passed, 6 failed", 1), closing_line(
+            "echo '= 1 failed, 2 passed, 3 skipped, 2 errors in 61.00s (0:01:01) ='; exit 1"))
+
+    def test_a_skipped_test_fails_the_run_even_when_pytest_is_content(self):
+        self.assertEqual(("2 passed, 1 failed", 1), closing_line("echo '2 passed, 1 skipped in 0.01s'"))
+
+    def test_failures_of_unittest_are_counted(self):
+        self.assertEqual(("1 passed, 2 failed", 1), closing_line(
+            "printf 'Ran 3 tests in 0.1s\\n\\nFAILED (failures=1, errors=1)\\n'; exit 1"))
+
+    def test_a_part_without_tests_is_a_failure(self):
+        self.assertEqual(("0 passed, 1 failed", 1), closing_line("true"))
+        self.assertEqual(("0 passed, 1 failed", 1), closing_line("echo 'No tests ran'"))
+
+    def test_a_part_that_ends_badly_is_a_failure_whatever_it_said(self):
+        self.assertEqual(("5 passed, 1 failed", 1), closing_line("echo '5 passed, 0 failed'; kill -9 $$"))
+
+    def test_a_part_that_cannot_be_started_is_a_failure(self):
+        self.assertEqual(("0 passed, 1 failed", 1), closing_line("/nowhere/at/all"))
+
+    def test_a_part_after_a_failed_one_runs_all_the_same(self):
+        self.assertEqual(("2 passed, 1 failed", 1), closing_line("false", "echo '2 passed, 0 failed'"))
+
+
+if __name__ == "__main__":
+    unittest.main()
