@@ -1,0 +1,39 @@
+// Caller and ReplySink: how the core names whoever waits for IDs, and how it answers later. The
+// core keeps a Caller by value; it never holds a connection.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "daemon/base/status.h"
+#include "daemon/core/log_entry.h"
+
+namespace seqd {
+
+// Names a connection for ever: a number is not given to another one.
+using SessionId = std::uint64_t;
+
+struct Caller {
+  SessionId session = 0;
+  std::uint32_t request = 0;  // the msgid; for a client with an identity also its request number
+  ClientId client = 0;        // 0: anonymous, cannot repeat
+};
+
+// IDs first, first + step, ... (`count` of them).
+struct Run {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  std::int64_t step = 1;
+};
+
+// Answers callers whose request had to wait. Loop thread; must not call back into the core. A
+// session that is gone is no error: the answer is dropped.
+class ReplySink {
+ public:
+  virtual ~ReplySink() = default;
+  // One answer a caller. `kind` is that of its request: for `single` there is one run of one ID.
+  virtual void issued(const Caller& caller, IssueKind kind, std::span<const Run> runs) = 0;
+  virtual void failed(const Caller& caller, const Status& status) = 0;
+};
+
+}  // namespace seqd

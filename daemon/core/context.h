@@ -1,0 +1,25 @@
+// CoreContext: what the outside world looks like to the core. Everything is passed in, so that the
+// whole core runs in a simulator. The referenced objects outlive the core; loop thread.
+#pragma once
+
+#include "daemon/base/clock.h"
+#include "daemon/base/events.h"
+#include "daemon/base/random.h"
+#include "daemon/base/timers.h"
+#include "daemon/core/caller.h"
+#include "daemon/core/remainder_log.h"
+
+namespace seqd {
+
+struct CoreContext {
+  Clock& clock;
+  Timers& timers;
+  Random& random;
+  RemainderLog& log;
+  EventSink& events;
+  ReplySink& replies;
+};
+
+Token random_token(Random& random);
+
+}  // namespace seqd

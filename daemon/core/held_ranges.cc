@@ -1,0 +1,52 @@
+#include "daemon/core/held_ranges.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace seqd {
+
+std::optional<std::int64_t> HeldRanges::next_id() const {
+  if (ranges_.empty()) return std::nullopt;
+  return ranges_.front().range.begin();
+}
+
+void HeldRanges::add(IdRange range, const Token& lease) {
+  CHECK(!range.empty());
+  in_hand_ += range.size();
+  const std::int64_t begin = range.begin();
+  ranges_.push_back({std::move(range), lease, begin, begin});
+}
+
+IdRange HeldRanges::take(std::int64_t at_most) {
+  CHECK(issuable_ > 0 && at_most > 0);
+  Held& front = ranges_.front();
+  IdRange out = front.range.take_front(std::min(at_most, front.issuable_end - front.range.begin()));
+  taken(out.size());
+  return out;
+}
+
+std::vector<std::int64_t> HeldRanges::ask(std::int64_t wanted) {
+  CHECK(asked_ == issuable_);
+  std::vector<std::int64_t> ends;
+  for (Held& held : ranges_) {
+    if (asked_ >= wanted) break;
+    const std::int64_t more = std::min(wanted - asked_, held.range.end() - held.asked_end);
+    if (more == 0) continue;
+    held.asked_end += more;
+    asked_ += more;
+    ends.push_back(held.asked_end);
+  }
+  return ends;
+}
+
+void HeldRanges::reservation_durable() {
+  for (Held& held : ranges_) held.issuable_end = held.asked_end;
+  issuable_ = asked_;
+}
+
+std::deque<HeldRanges::Held> HeldRanges::surrender() {
+  in_hand_ = issuable_ = asked_ = 0;
+  return std::exchange(ranges_, {});
+}
+
+}  // namespace seqd

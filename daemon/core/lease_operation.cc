@@ -1,0 +1,236 @@
+#include "daemon/core/lease_operation.h"
+
+#include <array>
+#include <utility>
+
+namespace seqd {
+namespace {
+
+using State = LeaseOperation::State;
+
+constexpr std::size_t kStates = 5;
+
+// kMoves[from][to]: the diagram of the header, checked at every move.
+constexpr std::array<std::array<bool, kStates>, kStates> kMoves = {{
+    // idle, recording, requesting, resolving, pausing
+    {false, true, false, true, false},   // idle
+    {false, false, true, false, false},  // recording
+    {true, false, false, true, true},    // requesting
+    {true, false, false, false, true},   // resolving
+    {true, false, false, true, false},   // pausing
+}};
+
+}  // namespace
+
+std::string_view lease_state_name(LeaseOperation::State state) {
+  static constexpr std::array<std::string_view, kStates> kNames = {
+      "idle", "recording", "requesting", "resolving", "pausing"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+LeaseOperation::LeaseOperation(const CoreContext& context, Owner& owner, SequenceId sequence,
+                               std::string name)
+    : context_(context),
+      owner_(owner),
+      sequence_(sequence),
+      name_(std::move(name)),
+      self_(std::make_shared<LeaseOperation*>(this)) {}
+
+LeaseOperation::~LeaseOperation() {
+  context_.timers.cancel(timer_);
+}
+
+void LeaseOperation::move_to(State next) {
+  CHECK(kMoves[static_cast<std::size_t>(state_)][static_cast<std::size_t>(next)]);
+  state_ = next;
+}
+
+LeaseIntended LeaseOperation::intent() const {
+  CHECK(intent_open_);
+  return {sequence_, request_.token, request_.count, intent_wall_ms_};
+}
+
+void LeaseOperation::start(std::int64_t count) {
+  CHECK(idle() && !intent_open_ && !stopping_ && count >= 1 && store_ != nullptr);
+  request_ = owner_.lease_request();
+  request_.token = random_token(context_.random);
+  request_.count = count;
+  intent_open_ = true;
+  intent_wall_ms_ = context_.clock.wall_ms();
+  move_to(State::recording);
+  context_.log.append(intent());
+  owner_.intent_appended();
+}
+
+void LeaseOperation::intent_durable() {
+  if (state_ != State::recording) return;
+  move_to(State::requesting);
+  request_lease();
+}
+
+void LeaseOperation::request_lease() {
+  store_->lease(request_, [weak = std::weak_ptr(self_)](const LeaseOutcome& result) {
+    if (const auto self = weak.lock()) (*self)->outcome(result);
+  });
+}
+
+void LeaseOperation::resolve() {
+  store_->resolve(request_, [weak = std::weak_ptr(self_)](const Resolution& result) {
+    if (const auto self = weak.lock()) (*self)->resolution(result);
+  });
+}
+
+void LeaseOperation::adopt(const LeaseIntended& intent) {
+  CHECK(idle() && !intent_open_ && store_ != nullptr);
+  request_ = owner_.lease_request();
+  request_.token = intent.lease;
+  request_.count = intent.count;
+  intent_open_ = true;
+  intent_wall_ms_ = intent.wall_ms;
+  move_to(State::resolving);
+  resolve();
+}
+
+void LeaseOperation::abandon(const LeaseIntended& intent) {
+  CHECK(idle() && !intent_open_);
+  request_.token = intent.lease;
+  request_.count = intent.count;
+  intent_open_ = true;
+  close(LeaseEnd::untraceable);
+}
+
+void LeaseOperation::stop() {
+  stopping_ = true;
+  if (state_ != State::pausing) return;
+  context_.timers.cancel(std::exchange(timer_, 0));
+  move_to(State::idle);
+}
+
+void LeaseOperation::outcome(const LeaseOutcome& result) {
+  CHECK(state_ == State::requesting);
+  switch (result.kind) {
+    case LeaseOutcome::Kind::granted:
+      granted(result.begin, result.end, EventKind::lease_granted);
+      break;
+    case LeaseOutcome::Kind::refused:
+      close(LeaseEnd::refused);
+      fail(result.error);
+      break;
+    case LeaseOutcome::Kind::unknown:
+      raise(EventKind::lease_unknown,
+            "the outcome of a lease of \"" + name_ + "\" is unknown: " + result.error.to_string());
+      unknown(result.error);
+      break;
+  }
+}
+
+void LeaseOperation::resolution(const Resolution& result) {
+  CHECK(state_ == State::resolving);
+  switch (result.kind) {
+    case Resolution::Kind::granted:
+      granted(result.begin, result.end, EventKind::lease_resolved);
+      break;
+    case Resolution::Kind::absent:
+      close(LeaseEnd::refused);
+      move_to(State::idle);
+      owner_.lease_pause_over();
+      break;
+    case Resolution::Kind::untraceable:
+      close(LeaseEnd::untraceable);
+      move_to(State::idle);
+      owner_.lease_pause_over();
+      break;
+    case Resolution::Kind::failed:
+      unknown(result.error);
+      break;
+  }
+}
+
+Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end) const {
+  if (begin < request_.guard) {
+    return {ErrorCode::SEQ_REGRESSED,
+            "the store granted [" + std::to_string(begin) + ", " + std::to_string(end) +
+                ") although IDs below " + std::to_string(request_.guard) +
+                " were leased before: the counter was set back; move it forward before going on"};
+  }
+  if (begin >= end || end - begin > request_.count || begin < 0 || end - 1 > request_.max_value) {
+    return {ErrorCode::STORE_REFUSED, "the store granted [" + std::to_string(begin) + ", " +
+                                          std::to_string(end) + "), which was not asked for"};
+  }
+  return {};
+}
+
+void LeaseOperation::granted(std::int64_t begin, std::int64_t end, EventKind how) {
+  const Status wrong = check_grant(begin, end);
+  if (!wrong.ok()) {
+    close(LeaseEnd::untraceable);
+    fail(wrong);
+    return;
+  }
+  context_.log.append(
+      LeaseGranted{sequence_, request_.token, begin, end, context_.clock.wall_ms()});
+  intent_open_ = false;
+  last_error_ = Status();
+  backoff_.reset();
+  move_to(State::idle);
+  raise(how, "leased [" + std::to_string(begin) + ", " + std::to_string(end) + ") for \"" + name_ +
+                 "\"");
+  owner_.lease_granted(IdRange(begin, end), request_.token);
+}
+
+void LeaseOperation::close(LeaseEnd how) {
+  context_.log.append(LeaseClosed{sequence_, request_.token, how, context_.clock.wall_ms()});
+  intent_open_ = false;
+  if (how == LeaseEnd::untraceable) {
+    raise(EventKind::gap, "a lease of at most " + std::to_string(request_.count) + " IDs of \"" +
+                              name_ +
+                              "\" cannot be traced; if the store applied it, they are a gap");
+  }
+}
+
+void LeaseOperation::fail(const Status& status) {
+  last_error_ = status;
+  raise(EventKind::lease_failed, "no range for \"" + name_ + "\": " + status.to_string());
+  pause();
+  owner_.lease_failed(status);
+}
+
+void LeaseOperation::unknown(const Status& status) {
+  last_error_ = status;
+  // The first look-up follows at once; only one that fails is put off.
+  if (state_ == State::requesting && !stopping_) {
+    move_to(State::resolving);
+    resolve();
+    return;
+  }
+  pause();
+  owner_.lease_failed(status);
+}
+
+void LeaseOperation::pause() {
+  if (stopping_) {
+    move_to(State::idle);
+    return;
+  }
+  move_to(State::pausing);
+  timer_ = context_.timers.schedule(backoff_.next_ms(context_.random), [this] {
+    timer_ = 0;
+    if (intent_open_) {
+      move_to(State::resolving);
+      resolve();
+      return;
+    }
+    move_to(State::idle);
+    owner_.lease_pause_over();
+  });
+}
+
+void LeaseOperation::raise(EventKind kind, std::string text) {
+  context_.events.raise({kind,
+                         std::move(text),
+                         {{"SEQUENCE", name_},
+                          {"LEASE", to_hex(request_.token)},
+                          {"COUNT", std::to_string(request_.count)}}});
+}
+
+}  // namespace seqd

@@ -1,0 +1,380 @@
+#include "daemon/core/sequence.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/core/store_scope.h"
+
+namespace seqd {
+namespace {
+
+constexpr std::int64_t kFirstReservation = 64;
+// A reservation used up faster than this was too small; one that lasted longer than the other was
+// too large.
+constexpr std::int64_t kReservationShortMs = 50;
+constexpr std::int64_t kReservationLongMs = 5'000;
+
+}  // namespace
+
+Sequence::Sequence(const CoreContext& context, Attention& attention,
+                   const SequenceSettings& settings, StoreScope& scope,
+                   const DefineSequence& definition)
+    : context_(context),
+      attention_(attention),
+      scope_(scope),
+      id_(definition.sequence),
+      settings_(settings),
+      definition_(definition),
+      sizer_(settings.lease_min, settings.lease_max, settings.lease_target_ms),
+      lease_(context, *this, definition.sequence, definition.name),
+      reserve_size_(std::min(kFirstReservation, settings.reserve_ahead)) {
+  totals_.sequence = id_;
+  lease_.set_store(scope.store());
+  update_open();
+}
+
+Sequence::~Sequence() {
+  context_.timers.cancel(deadline_timer_);
+}
+
+std::string_view Sequence::state_name() const {
+  if (!stopped_.ok() || !failing_.ok()) return "stopped";
+  if (!waiters_.empty()) return "waiting";
+  return lease_.idle() ? "ready" : "fetching";
+}
+
+Status Sequence::error() const {
+  if (!stopped_.ok()) return stopped_;
+  if (!failing_.ok()) return failing_;
+  return lease_.last_error().ok() ? scope_.last_error() : lease_.last_error();
+}
+
+void Sequence::update_open() {
+  open_ = scope_.owned() && stopped_.ok() && ending_.ok();
+}
+
+// --- issuing
+// -------------------------------------------------------------------------------------------------------
+
+void Sequence::note_issue(const Issued& issue) {
+  wanted_ = true;
+  last_issued_ = issue.end - 1;
+  touch();
+  if (pending_.begin != pending_.end) {
+    const bool follows = pending_.end == issue.begin && pending_.client == issue.client &&
+                         pending_.kind == IssueKind::single && issue.kind == IssueKind::single;
+    const bool numbered =
+        issue.client == 0 || static_cast<std::int64_t>(issue.request) - pending_.request ==
+                                 pending_.end - pending_.begin;
+    if (follows && numbered) {
+      pending_.end = issue.end;
+      return;
+    }
+    flush_issues();
+  }
+  pending_ = issue;
+}
+
+void Sequence::flush_issues() {
+  if (pending_.begin == pending_.end) return;
+  totals_.issued += pending_.end - pending_.begin;
+  context_.log.append(pending_);
+  if (pending_.client != 0) attention_.recorded(pending_);
+  pending_.begin = pending_.end;
+}
+
+bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs) {
+  if (!waiters_.empty() || !open() || held_.issuable() < count) return false;
+  while (count > 0) {
+    const IdRange range = held_.take(count);
+    count -= range.size();
+    note_issue({id_, range.begin(), range.end(), caller.client, caller.request, IssueKind::batch});
+    if (!runs->empty() && runs->back().first + runs->back().count == range.begin()) {
+      runs->back().count += range.size();
+    } else {
+      runs->push_back({range.begin(), range.size(), 1});
+    }
+  }
+  return true;
+}
+
+Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
+                      std::int64_t timeout_ms) {
+  if (!ending_.ok()) return ending_;
+  if (!stopped_.ok()) return stopped_;
+  if (!log_failure_.ok()) return log_failure_;
+  if (count > settings_.gap_budget) {
+    return {ErrorCode::TOO_LARGE,
+            std::to_string(count) + " IDs at once are above the gap budget of \"" + name() +
+                "\", " + std::to_string(settings_.gap_budget) + " (sequence.gap_budget)"};
+  }
+  // Trying again soon would not help, and the next try is not due yet.
+  if (!failing_.ok() && !lease_.idle() && held_.in_hand() < count) return failing_;
+  if (waiters_.size() >= settings_.max_waiters) {
+    return {ErrorCode::BUSY, std::to_string(waiters_.size()) + " requests wait for \"" + name() +
+                                 "\" already (sequence.max_waiters)"};
+  }
+  wanted_ = true;
+  touch();
+  if (timeout_ms < 0) timeout_ms = settings_.wait_timeout_ms;
+  if (timeout_ms == 0) {
+    return {ErrorCode::UNAVAILABLE,
+            "no ID of \"" + name() + "\" is in hand and the request does not wait"};
+  }
+  waiters_.push({caller, kind, count, context_.clock.monotonic_ms() + timeout_ms});
+  return {};
+}
+
+std::int64_t Sequence::cancel(SessionId session) {
+  std::int64_t cancelled = 0;
+  waiters_.remove_if([&](const Waiter& waiter) { return waiter.caller.session == session; },
+                     [&](const Waiter&) { ++cancelled; });
+  if (cancelled > 0) touch();
+  return cancelled;
+}
+
+// --- those who wait
+// ------------------------------------------------------------------------------------------------
+
+void Sequence::serve_waiters() {
+  if (!waiters_.empty() && !context_.log.accepting()) {
+    touch();  // again in the next turn
+    return;
+  }
+  while (!waiters_.empty() && open() && held_.issuable() >= waiters_.front().count) {
+    const Waiter waiter = waiters_.pop();
+    std::vector<Run> runs;
+    std::int64_t left = waiter.count;
+    while (left > 0) {
+      const IdRange range = held_.take(left);
+      left -= range.size();
+      note_issue({id_, range.begin(), range.end(), waiter.caller.client, waiter.caller.request,
+                  waiter.kind});
+      runs.push_back({range.begin(), range.size(), 1});
+    }
+    context_.replies.issued(waiter.caller, waiter.kind, runs);
+  }
+}
+
+void Sequence::fail_waiters(const Status& status) {
+  waiters_.remove_if([](const Waiter&) { return true; },
+                     [&](const Waiter& waiter) { context_.replies.failed(waiter.caller, status); });
+}
+
+void Sequence::expire_waiters() {
+  const std::int64_t now_ms = context_.clock.monotonic_ms();
+  const Status cause = error();
+  const Status late(ErrorCode::UNAVAILABLE,
+                    "no ID of \"" + name() + "\" within the time allowed: " +
+                        (cause.ok() ? "the store has not answered yet" : cause.to_string()));
+  waiters_.remove_if([&](const Waiter& waiter) { return waiter.deadline_ms <= now_ms; },
+                     [&](const Waiter& waiter) { context_.replies.failed(waiter.caller, late); });
+}
+
+void Sequence::arm_deadline() {
+  if (waiters_.empty() || deadline_timer_ != 0) return;
+  const std::int64_t delay_ms = waiters_.earliest_deadline_ms() - context_.clock.monotonic_ms();
+  deadline_timer_ = context_.timers.schedule(std::max<std::int64_t>(delay_ms, 0), [this] {
+    deadline_timer_ = 0;
+    expire_waiters();
+    touch();
+  });
+}
+
+// --- deciding, once a turn
+// -----------------------------------------------------------------------------------------
+
+void Sequence::pump() {
+  touched_ = false;
+  flush_issues();
+  serve_waiters();
+  flush_issues();
+  if (!log_failure_.ok()) {
+    fail_waiters(log_failure_);
+  } else if (open()) {
+    reserve();
+    lease();
+  }
+  arm_deadline();
+}
+
+void Sequence::resize_reservation() {
+  const std::int64_t now_ms = context_.clock.monotonic_ms();
+  const std::int64_t lasted_ms = now_ms - reserved_at_ms_;
+  if (reserved_at_ms_ > 0 && lasted_ms < kReservationShortMs) {
+    reserve_size_ = std::min(reserve_size_ * 4, settings_.reserve_ahead);
+  } else if (lasted_ms > kReservationLongMs) {
+    reserve_size_ =
+        std::max(reserve_size_ / 2, std::min(kFirstReservation, settings_.reserve_ahead));
+  }
+  reserved_at_ms_ = now_ms;
+}
+
+void Sequence::reserve() {
+  if (reserving_ != 0) return;
+  const std::int64_t demand = std::min(waiters_.demand(), held_.in_hand());
+  if (held_.asked() > reserve_size_ / 2 && held_.asked() >= demand) return;
+  if (held_.asked() == held_.in_hand()) return;
+  resize_reservation();
+  for (const std::int64_t end : held_.ask(std::max(reserve_size_, demand))) {
+    context_.log.append(Reserved{id_, end});
+  }
+  reserving_ = context_.log.next_position();
+  attention_.wait_durable(id_);
+}
+
+void Sequence::lease() {
+  if (!lease_.idle() || !wanted_ || left_open_) return;
+  const std::int64_t spare = held_.in_hand() - waiters_.demand();
+  if (spare > sizer_.size() / 2) return;
+  const std::int64_t room = settings_.gap_budget - held_.in_hand();
+  // With little room left a lease would be tiny: wait until more is used, unless somebody waits.
+  if (room < (spare < 0 ? 1 : settings_.lease_min)) return;
+  const std::int64_t size =
+      sizer_.next_size(context_.clock.monotonic_ms(), totals_.issued, spare <= 0);
+  wanted_ = false;
+  lease_.start(std::min(std::clamp(-spare, size, settings_.lease_max), room));
+}
+
+void Sequence::durable(LogPosition position) {
+  if (reserving_ != 0 && reserving_ <= position) {
+    reserving_ = 0;
+    held_.reservation_durable();
+    touch();
+  }
+  if (intent_ != 0 && intent_ <= position) {
+    intent_ = 0;
+    lease_.intent_durable();
+  }
+}
+
+// --- leasing
+// -------------------------------------------------------------------------------------------------------
+
+LeaseRequest Sequence::lease_request() const {
+  LeaseRequest request;
+  request.binding = settings_.binding;
+  request.instance = scope_.instance();
+  request.guard = definition_.guard;
+  request.max_value = settings_.max_value;
+  return request;
+}
+
+void Sequence::intent_appended() {
+  intent_ = context_.log.next_position();
+  attention_.wait_durable(id_);
+}
+
+void Sequence::lease_granted(IdRange range, const Token& lease) {
+  failing_ = Status();
+  totals_.leased += range.size();
+  definition_.guard = std::max(definition_.guard, range.end());
+  held_.add(std::move(range), lease);
+  left_open_.reset();
+  touch();
+}
+
+void Sequence::lease_failed(const Status& status) {
+  touch();
+  if (status.code() == ErrorCode::SEQ_REGRESSED) {
+    stop_sequence(status);
+    return;
+  }
+  if (error_info(status.code()).retry == Retry::again) {
+    wanted_ = true;
+    return;
+  }
+  failing_ = status;
+  fail_waiters(status);
+}
+
+void Sequence::lease_pause_over() {
+  if (!lease_.intent_open()) left_open_.reset();
+  touch();
+}
+
+void Sequence::stop_sequence(const Status& why) {
+  stopped_ = why;
+  update_open();
+  fail_waiters(why);
+  context_.events.raise({EventKind::sequence_stopped,
+                         "\"" + name() + "\" is stopped: " + why.to_string(),
+                         {{"SEQUENCE", name()}, {"CAUSE", std::string(error_name(why.code()))}}});
+}
+
+// --- scope, log, start and end
+// -------------------------------------------------------------------------------------
+
+void Sequence::restore(const SequenceImage& image) {
+  totals_ = image.totals;
+  definition_.guard = image.definition.guard;
+  for (const RangeInHand& range : image.ranges)
+    held_.add(IdRange(range.begin, range.end), range.lease);
+  left_open_ = image.intent;
+  // A scope without a history is a new instance: whoever held this lease before may still be using
+  // it.
+  if (left_open_ && !scope_.has_history()) lease_.abandon(*std::exchange(left_open_, std::nullopt));
+}
+
+void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const {
+  CHECK(pending_.begin == pending_.end);
+  entry(definition_);
+  entry(totals_);
+  for (const HeldRanges::Held& held : held_.ranges()) {
+    entry(RangeInHand{id_, held.lease, held.range.begin(), held.range.end(), held.asked_end});
+  }
+  if (lease_.intent_open()) {
+    entry(lease_.intent());
+  } else if (left_open_) {
+    entry(*left_open_);
+  }
+}
+
+void Sequence::apply_settings(const SequenceSettings& settings) {
+  settings_ = settings;
+  sizer_.set_bounds(settings.lease_min, settings.lease_max, settings.lease_target_ms);
+  reserve_size_ = std::min(reserve_size_, settings.reserve_ahead);
+  touch();
+}
+
+void Sequence::refuse(const Status& why) {
+  stop_sequence(why);
+}
+
+void Sequence::scope_owned() {
+  update_open();
+  if (left_open_ && open()) lease_.adopt(*left_open_);
+  touch();
+}
+
+void Sequence::scope_lost() {
+  if (left_open_) lease_.abandon(*std::exchange(left_open_, std::nullopt));
+  for (const HeldRanges::Held& held : held_.surrender()) {
+    const std::int64_t begin = held.range.begin();
+    const std::int64_t end = held.range.end();
+    totals_.gaps += end - begin;
+    context_.log.append(GapMade{id_, begin, end, GapCause::epoch_lost, context_.clock.wall_ms()});
+    context_.events.raise({EventKind::gap,
+                           "[" + std::to_string(begin) + ", " + std::to_string(end) + ") of \"" +
+                               name() + "\" is a gap: another daemon has the remainder",
+                           {{"SEQUENCE", name()},
+                            {"FIRST", std::to_string(begin)},
+                            {"COUNT", std::to_string(end - begin)},
+                            {"CAUSE", "epoch_lost"}}});
+  }
+}
+
+void Sequence::log_failed(const Status& status) {
+  log_failure_ = status;
+  lease_.stop();
+  touch();
+}
+
+void Sequence::begin_stop(const Status& why) {
+  ending_ = why;
+  update_open();
+  lease_.stop();
+  fail_waiters(why);
+}
+
+}  // namespace seqd

@@ -1,0 +1,155 @@
+// Sequence: one named sequence: its ranges in hand, who waits for them, and the lease of the next
+// one.
+//
+// Requests are served from issuable IDs, else they wait. What follows from a change (serve those
+// who wait, reserve, lease) is decided once a turn, in pump(); events only store what happened and
+// ask for attention. IDs are issued in increasing order. Owned by the SequenceTable, never removed;
+// loop thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/core/context.h"
+#include "daemon/core/held_ranges.h"
+#include "daemon/core/lease_operation.h"
+#include "daemon/core/lease_sizer.h"
+#include "daemon/core/settings.h"
+#include "daemon/core/state_image.h"
+#include "daemon/core/waiters.h"
+
+namespace seqd {
+
+class StoreScope;
+
+class Sequence final : private LeaseOperation::Owner {
+ public:
+  // The table, as a sequence sees it.
+  class Attention {
+   public:
+    virtual ~Attention() = default;
+    // pump() is to be called at the end of this turn.
+    virtual void touched(SequenceId sequence) = 0;
+    // This turn's record must be durable: durable() is to be called when it is.
+    virtual void wait_durable(SequenceId sequence) = 0;
+    // IDs were issued; a client's are to be kept for repeats. The log has them.
+    virtual void recorded(const Issued& issue) = 0;
+  };
+
+  Sequence(const CoreContext& context, Attention& attention, const SequenceSettings& settings,
+           StoreScope& scope, const DefineSequence& definition);
+  ~Sequence() override;
+  Sequence(const Sequence&) = delete;
+  Sequence& operator=(const Sequence&) = delete;
+
+  const std::string& name() const { return definition_.name; }
+  SequenceId id() const { return definition_.sequence; }
+  const StoreScope& scope() const { return scope_; }
+  const SequenceTotals& totals() const { return totals_; }
+  std::int64_t in_hand() const { return held_.in_hand(); }
+  std::optional<std::int64_t> next_id() const { return held_.next_id(); }
+  std::optional<std::int64_t> last_issued() const { return last_issued_; }
+  std::int64_t waiting() const { return waiters_.size(); }
+  const SequenceSettings& settings() const { return settings_; }
+  // "ready", "fetching", "waiting" or "stopped".
+  std::string_view state_name() const;
+  // Why the sequence is stopped, else why the last lease failed; OK when neither.
+  Status error() const;
+  bool lease_in_flight() const { return lease_.in_flight(); }
+
+  // One ID at once. False: none may be issued right now; see wait().
+  bool issue_one(const Caller& caller, std::int64_t* id) {
+    if (!waiters_.empty() || !open() || !held_.take_one(id)) return false;
+    note_issue({id_, *id, *id + 1, caller.client, caller.request, IssueKind::single});
+    return true;
+  }
+  // `count` IDs at once, appended to `runs`. False: not that many may be issued right now.
+  bool issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs);
+  // Puts the request behind those that wait; it is answered through the ReplySink exactly once,
+  // unless cancelled. An error means it is not queued: the caller is told at once. `timeout_ms` <
+  // 0: the sequence's own.
+  Status wait(const Caller& caller, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);
+  // Forgets what a session waits for; it is not answered. Returns how many there were.
+  std::int64_t cancel(SessionId session);
+
+  void restore(const SequenceImage& image);
+  void snapshot(const std::function<void(const LogEntry&)>& entry) const;
+  void apply_settings(const SequenceSettings& settings);
+  // The sequence cannot be used as configured: every request hears `why`.
+  void refuse(const Status& why);
+  // The scope is (again) ours: leases and reservations may go on.
+  void scope_owned();
+  // The remainder belongs to somebody else: all in hand is a gap.
+  void scope_lost();
+  // Everything up to `position` is on the medium.
+  void durable(LogPosition position);
+  // Decides what to do next. At the end of a turn in which touched() was called.
+  void pump();
+  // Writes what was issued in this turn into the log (and the replay table) now.
+  void flush_issues();
+  // Nothing more may become durable: issue what is reserved, lease nothing.
+  void log_failed(const Status& status);
+  // The daemon ends: those who wait hear `why`, no lease is begun.
+  void begin_stop(const Status& why);
+
+ private:
+  // LeaseOperation::Owner
+  LeaseRequest lease_request() const override;
+  void intent_appended() override;
+  void lease_granted(IdRange range, const Token& lease) override;
+  void lease_failed(const Status& status) override;
+  void lease_pause_over() override;
+
+  bool open() const { return open_; }
+  void update_open();
+  void note_issue(const Issued& issue);
+  void touch() {
+    if (touched_) return;
+    touched_ = true;
+    attention_.touched(id_);
+  }
+  void serve_waiters();
+  void expire_waiters();
+  void fail_waiters(const Status& status);
+  void reserve();
+  void lease();
+  void arm_deadline();
+  void stop_sequence(const Status& why);
+  void resize_reservation();
+
+  const CoreContext& context_;
+  Attention& attention_;
+  StoreScope& scope_;
+  const SequenceId id_;
+  SequenceSettings settings_;
+  DefineSequence definition_;
+  SequenceTotals totals_;
+
+  HeldRanges held_;
+  Waiters waiters_;
+  LeaseSizer sizer_;
+  LeaseOperation lease_;
+  std::optional<LeaseIntended>
+      left_open_;  // a lease in flight at the last end, to be looked up once the scope is ours
+
+  Issued pending_;     // issued in this turn, not in the log yet; empty when begin == end
+  bool open_ = false;  // may issue: the scope is ours and nothing stops us
+  bool touched_ = false;
+  bool wanted_ =
+      false;  // there were requests since the last lease, so the next one is worth having
+  LogPosition reserving_ = 0;  // the reservation in flight is durable with this position; 0: none
+  LogPosition intent_ = 0;     // the same for the lease about to be requested
+  std::int64_t reserve_size_ = 0;
+  std::int64_t reserved_at_ms_ = 0;
+  std::optional<std::int64_t> last_issued_;
+  Status stopped_;  // the sequence is stopped for good
+  Status failing_;  // what callers hear while nothing is in hand and trying again would not help
+  Status log_failure_;
+  Status ending_;
+  TimerId deadline_timer_ = 0;
+};
+
+}  // namespace seqd

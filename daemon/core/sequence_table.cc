@@ -1,0 +1,292 @@
+#include "daemon/core/sequence_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace seqd {
+namespace {
+
+std::string_view meaning_name(Meaning meaning) {
+  switch (meaning) {
+    case Meaning::last:
+      return "last";
+    case Meaning::next:
+      return "next";
+    case Meaning::unset:
+      break;
+  }
+  return "unset";
+}
+
+std::string counter_text(const CounterBinding& binding) {
+  return binding.collection + " " + binding.key_field + "=" + binding.key + " " +
+         binding.counter_field + " ";
+}
+
+}  // namespace
+
+std::string binding_text(const CounterBinding& binding) {
+  return counter_text(binding) + std::string(meaning_name(binding.meaning));
+}
+
+bool same_counter(const std::string& held, const CounterBinding& configured) {
+  const std::string counter = counter_text(configured);
+  if (held.compare(0, counter.size(), counter) != 0) return false;
+  // A meaning that was not said is the store's own, which has not changed.
+  const std::string meaning = held.substr(counter.size());
+  return meaning == "unset" || configured.meaning == Meaning::unset ||
+         meaning == meaning_name(configured.meaning);
+}
+
+SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& settings,
+                             Stores stores, const Limits& limits)
+    : context_(context),
+      settings_(settings),
+      stores_(std::move(stores)),
+      limits_(limits),
+      replays_(context.log, limits.replays) {
+  sequences_.emplace_back(nullptr);
+}
+
+SequenceTable::~SequenceTable() = default;
+
+// --- start
+// ---------------------------------------------------------------------------------------------------------
+
+void SequenceTable::restore(const StateImage& image) {
+  CHECK(by_name_.empty() && scopes_.empty());
+  next_ = image.next_numbers;
+  for (const auto& [id, definition] : image.scopes) add_scope(definition);
+  for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence);
+  replays_.restore(image, context_.clock.monotonic_ms());
+  for (const auto& [name, store] : stores_) scope_for(name);
+  for (const auto& [id, scope] : scopes_) scope->start();
+}
+
+void SequenceTable::restore_sequence(const SequenceImage& image) {
+  StoreScope& scope = *scopes_.at(image.definition.scope);
+  const SequenceSettings* configured = settings_.find(image.definition.name);
+  SequenceSettings settings = configured != nullptr ? *configured : SequenceSettings();
+  const bool moved =
+      configured != nullptr && (settings.store != scope.store_name() ||
+                                !same_counter(image.definition.binding, settings.binding));
+  Sequence& sequence = add_sequence(image.definition, settings);
+  sequence.restore(image);
+  if (configured == nullptr) {
+    sequence.refuse(
+        {ErrorCode::NO_SEQUENCE,
+         "\"" + image.definition.name + "\" is not configured any more; its remainder is kept"});
+  } else if (moved) {
+    sequence.refuse({ErrorCode::SEQ_CHANGED,
+                     "the remainder of \"" + image.definition.name + "\" came from store \"" +
+                         scope.store_name() + "\", counter " + image.definition.binding +
+                         "; the configuration says store \"" + settings.store + "\", counter " +
+                         binding_text(settings.binding) +
+                         ": configure the former counter, or give the sequence another name"});
+  }
+}
+
+StoreScope& SequenceTable::scope_for(const std::string& store) {
+  for (const auto& [id, scope] : scopes_) {
+    if (scope->store_name() == store) return *scope;
+  }
+  DefineScope definition;
+  definition.scope = next_.scope;
+  definition.store = store;
+  definition.instance = random_token(context_.random);
+  context_.log.append(definition);
+  return add_scope(definition);
+}
+
+StoreScope& SequenceTable::add_scope(DefineScope definition) {
+  const ScopeId id = definition.scope;
+  next_.scope = std::max(next_.scope, id + 1);
+  const auto store = stores_.find(definition.store);
+  StoreScope::Owner& owner = *this;
+  auto scope = std::make_unique<StoreScope>(context_, owner, std::move(definition),
+                                            store == stores_.end() ? nullptr : store->second);
+  return *scopes_.emplace(id, std::move(scope)).first->second;
+}
+
+Sequence& SequenceTable::add_sequence(const DefineSequence& definition,
+                                      const SequenceSettings& settings) {
+  const SequenceId id = definition.sequence;
+  next_.sequence = std::max(next_.sequence, id + 1);
+  if (sequences_.size() <= id) sequences_.resize(id + 1);
+  Sequence::Attention& attention = *this;
+  sequences_[id] = std::make_unique<Sequence>(context_, attention, settings,
+                                              *scopes_.at(definition.scope), definition);
+  by_name_[definition.name] = id;
+  return *sequences_[id];
+}
+
+// --- requests
+// ------------------------------------------------------------------------------------------------------
+
+Result<SequenceId> SequenceTable::open(std::string_view name) {
+  if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
+  const std::string text(name);
+  const SequenceSettings* settings = settings_.find(text);
+  if (settings == nullptr) {
+    return Status(ErrorCode::NO_SEQUENCE,
+                  "\"" + text +
+                      "\" is not configured, and the configuration does not allow creating it "
+                      "(daemon.create); add [sequence.\"" +
+                      text + "\"]");
+  }
+  if (by_name_.size() >= limits_.sequences) {
+    return Status(ErrorCode::BUSY, "there are " + std::to_string(by_name_.size()) +
+                                       " sequences already (limits.max_sequences)");
+  }
+  const auto store = stores_.find(settings->store);
+  if (store == stores_.end()) {
+    return Status(ErrorCode::CONFIG, "\"" + text + "\" names the store \"" + settings->store +
+                                         "\", which is not running; restart the daemon to use it");
+  }
+  DefineSequence definition;
+  definition.sequence = next_.sequence;
+  definition.scope = scope_for(settings->store).id();
+  definition.name = text;
+  definition.binding = binding_text(settings->binding);
+  context_.log.append(definition);
+  return add_sequence(definition, *settings).id();
+}
+
+SequenceId SequenceTable::find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? 0 : found->second;
+}
+
+std::vector<const Sequence*> SequenceTable::list() const {
+  std::vector<const Sequence*> out;
+  out.reserve(by_name_.size());
+  for (const auto& [name, id] : by_name_) out.push_back(sequences_[id].get());
+  return out;
+}
+
+const StoreScope* SequenceTable::scope_of_store(std::string_view store) const {
+  for (const auto& [id, scope] : scopes_) {
+    if (scope->store_name() == store) return scope.get();
+  }
+  return nullptr;
+}
+
+void SequenceTable::cancel(SessionId session) {
+  for (const auto& [name, id] : by_name_) {
+    if (sequences_[id]->waiting() > 0) sequences_[id]->cancel(session);
+  }
+}
+
+std::int64_t SequenceTable::waiting() const {
+  std::int64_t sum = 0;
+  for (const auto& [name, id] : by_name_) sum += sequences_[id]->waiting();
+  return sum;
+}
+
+// --- the turn
+// ------------------------------------------------------------------------------------------------------
+
+void SequenceTable::touched(SequenceId sequence) {
+  touched_.push_back(sequence);
+}
+
+void SequenceTable::flush_issues() {
+  for (const SequenceId id : touched_) sequences_[id]->flush_issues();
+}
+
+void SequenceTable::end_turn() {
+  // One round: what a pump touches again (a log that does not accept) is for the next turn.
+  const std::vector<SequenceId> now = std::exchange(touched_, {});
+  for (const SequenceId id : now) sequences_[id]->pump();
+}
+
+void SequenceTable::wait_durable(SequenceId sequence) {
+  awaiting_.push_back({context_.log.next_position(), sequence, 0});
+  context_.log.make_durable();
+}
+
+void SequenceTable::scope_appended(ScopeId scope) {
+  awaiting_.push_back({context_.log.next_position(), 0, scope});
+  context_.log.make_durable();
+}
+
+void SequenceTable::recorded(const Issued& issue) {
+  replays_.record(issue);
+}
+
+void SequenceTable::durable(LogPosition position) {
+  while (!awaiting_.empty() && awaiting_.front().position <= position) {
+    const AwaitingFlush next = awaiting_.front();
+    awaiting_.pop_front();
+    if (next.sequence != 0) {
+      sequences_[next.sequence]->durable(position);
+    } else {
+      scopes_.at(next.scope)->durable();
+    }
+  }
+}
+
+void SequenceTable::flush_failed(const Status& status) {
+  for (const auto& [name, id] : by_name_) sequences_[id]->log_failed(status);
+}
+
+void SequenceTable::snapshot(const std::function<void(const LogEntry&)>& entry) const {
+  entry(next_);
+  for (const auto& [id, scope] : scopes_) entry(scope->definition());
+  for (const auto& [name, id] : by_name_) sequences_[id]->snapshot(entry);
+  replays_.snapshot(entry);
+}
+
+// --- scopes
+// --------------------------------------------------------------------------------------------------------
+
+void SequenceTable::scope_owned(ScopeId scope) {
+  for (const auto& [name, id] : by_name_) {
+    if (sequences_[id]->scope().id() == scope) sequences_[id]->scope_owned();
+  }
+}
+
+void SequenceTable::scope_lost(ScopeId scope) {
+  for (const auto& [name, id] : by_name_) {
+    if (sequences_[id]->scope().id() == scope) sequences_[id]->scope_lost();
+  }
+}
+
+// --- reload and stop
+// -----------------------------------------------------------------------------------------------
+
+std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
+  limits_ = limits;
+  replays_.set_limits(limits.replays);
+  std::vector<std::string> not_applied;
+  for (const auto& [name, id] : by_name_) {
+    const SequenceSettings* settings = settings_.find(name);
+    Sequence& sequence = *sequences_[id];
+    if (settings == nullptr || settings->store != sequence.scope().store_name() ||
+        !(settings->binding == sequence.settings().binding)) {
+      if (sequence.error().code() != ErrorCode::NO_SEQUENCE) not_applied.push_back(name);
+      continue;
+    }
+    sequence.apply_settings(*settings);
+  }
+  return not_applied;
+}
+
+void SequenceTable::begin_stop(const Status& why) {
+  for (const auto& [id, scope] : scopes_) scope->stop();
+  for (const auto& [name, id] : by_name_) sequences_[id]->begin_stop(why);
+}
+
+bool SequenceTable::settled() const {
+  return std::none_of(by_name_.begin(), by_name_.end(), [this](const auto& one) {
+    return sequences_[one.second]->lease_in_flight();
+  });
+}
+
+void SequenceTable::leave_clean() {
+  flush_issues();
+  for (const auto& [id, scope] : scopes_) scope->leave_clean();
+  context_.log.make_durable();
+}
+
+}  // namespace seqd

@@ -1,0 +1,121 @@
+// SequenceTable: all sequences of the daemon, the stores' scopes and the replay table: the core as
+// the layers above see it. It fills itself from a StateImage, gives the log its snapshots, and
+// spreads what the log reports.
+//
+// One loop turn: any number of calls, then end_turn(), then RemainderLog::commit(), then the
+// replies may leave. Sequences and scopes are never removed, so a SequenceId stays good. Loop
+// thread.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/core/replay_table.h"
+#include "daemon/core/sequence.h"
+#include "daemon/core/store_scope.h"
+
+namespace seqd {
+
+class SequenceTable final : public RemainderLogObserver,
+                            public SnapshotSource,
+                            private Sequence::Attention,
+                            private StoreScope::Owner {
+ public:
+  struct Limits {
+    std::size_t sequences = 10'000;
+    ReplayTable::Limits replays;
+  };
+  // The stores of the configuration by name. They outlive the table.
+  using Stores = std::map<std::string, LeaseStore*>;
+
+  SequenceTable(const CoreContext& context, const SettingsSource& settings, Stores stores,
+                const Limits& limits);
+  ~SequenceTable() override;
+
+  // Takes over what recovery found, and begins to claim the stores. Once, before anything else.
+  void restore(const StateImage& image);
+
+  // The sequence of that name; made if it is not there and the configuration allows. NO_SEQUENCE,
+  // BUSY.
+  Result<SequenceId> open(std::string_view name);
+  // The same without making it; 0 when this daemon does not hold it.
+  SequenceId find(std::string_view name) const;
+  Sequence& at(SequenceId id) { return *sequences_[id]; }
+  const Sequence& at(SequenceId id) const { return *sequences_[id]; }
+  // In the order of their names.
+  std::vector<const Sequence*> list() const;
+  ReplayTable& replays() { return replays_; }
+  const std::map<ScopeId, std::unique_ptr<StoreScope>>& scopes() const { return scopes_; }
+  const StoreScope* scope_of_store(std::string_view store) const;
+
+  // A session is gone: what it waits for is dropped.
+  void cancel(SessionId session);
+  // Puts everything issued so far in this turn into the replay table, so that a repeat finds it.
+  void flush_issues();
+  // Decides everything that this turn left to decide. Afterwards the log may be committed.
+  void end_turn();
+
+  // The configuration has changed (the SettingsSource gives the new one). Returns the sequences
+  // whose change of store or counter cannot be applied while running.
+  std::vector<std::string> apply_settings(const Limits& limits);
+
+  // The daemon ends. First begin_stop(): those who wait hear `why`. When settled() (no lease in
+  // flight), or when waiting longer makes no sense, leave_clean(): after the next commit and flush
+  // the daemon may exit.
+  void begin_stop(const Status& why);
+  bool settled() const;
+  void leave_clean();
+
+  std::int64_t waiting() const;
+
+  // RemainderLogObserver
+  void durable(LogPosition position) override;
+  void flush_failed(const Status& status) override;
+  // SnapshotSource
+  void snapshot(const std::function<void(const LogEntry&)>& entry) const override;
+
+ private:
+  void touched(SequenceId sequence) override;
+  void wait_durable(SequenceId sequence) override;
+  void recorded(const Issued& issue) override;
+  void scope_appended(ScopeId scope) override;
+  void scope_owned(ScopeId scope) override;
+  void scope_lost(ScopeId scope) override;
+
+  StoreScope& scope_for(const std::string& store);
+  StoreScope& add_scope(DefineScope definition);
+  Sequence& add_sequence(const DefineSequence& definition, const SequenceSettings& settings);
+  void restore_sequence(const SequenceImage& image);
+
+  struct AwaitingFlush {
+    LogPosition position = 0;
+    SequenceId sequence = 0;  // 0: the scope below
+    ScopeId scope = 0;
+  };
+
+  const CoreContext context_;
+  const SettingsSource& settings_;
+  const Stores stores_;
+  Limits limits_;
+
+  ReplayTable replays_;
+  std::map<ScopeId, std::unique_ptr<StoreScope>> scopes_;
+  std::vector<std::unique_ptr<Sequence>> sequences_;  // by id; [0] and numbers never used are null
+  std::map<std::string, SequenceId, std::less<>> by_name_;
+  NextNumbers next_;
+  std::vector<SequenceId> touched_;
+  std::deque<AwaitingFlush> awaiting_;
+};
+
+// Which counter a sequence takes its ranges from, as text, for DefineSequence::binding.
+std::string binding_text(const CounterBinding& binding);
+// Whether ranges of the counter `held` may be used for a sequence configured as `configured`.
+bool same_counter(const std::string& held, const CounterBinding& configured);
+
+}  // namespace seqd
