@@ -1,0 +1,186 @@
+// next and range: the methods that issue.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/rpc/method_list.h"
+#include "protocol/names.h"
+#include "protocol/replies.h"
+
+namespace seqd {
+namespace {
+
+using protocol::Message;
+using protocol::ValueReader;
+
+Status bad(std::string text) {
+  return {ErrorCode::BAD_REQUEST, std::move(text)};
+}
+
+// The sequence of that name, by way of the one this session asked for last.
+Result<SequenceId> look_up(const MethodContext& context, Session& session, std::string_view name) {
+  if (session.last_sequence != 0 && session.last_name == name) return session.last_sequence;
+  if (const auto problem = protocol::check_sequence_name(name, context.limits.name)) {
+    return Status(problem->code, std::string(problem->text));
+  }
+  Result<SequenceId> found = context.table.open(name);
+  if (found.ok()) {
+    session.last_name.assign(name);
+    session.last_sequence = *found;
+  }
+  return found;
+}
+
+// {"timeout_ms": n}; -1 when it does not say.
+Result<std::int64_t> read_timeout(ValueReader& params) {
+  const std::optional<std::uint32_t> pairs = params.read_map();
+  if (!pairs) return bad("options must be a map");
+  std::int64_t timeout_ms = -1;
+  for (std::uint32_t at = 0; at < *pairs; ++at) {
+    const std::optional<std::string_view> key = params.read_text();
+    if (!key || *key != "timeout_ms") return bad("the only option is \"timeout_ms\"");
+    const std::optional<std::int64_t> value = params.read_integer();
+    if (!value || *value < 0 || *value > protocol::kMaxTimeoutMs) {
+      return bad("timeout_ms must be an integer within 0.." +
+                 std::to_string(protocol::kMaxTimeoutMs));
+    }
+    timeout_ms = *value;
+  }
+  return timeout_ms;
+}
+
+// The IDs that a repeated request was issued when it came first.
+void answer_repeat(const MethodContext& context, Session& session, std::uint32_t msgid,
+                   SequenceId sequence, IssueKind kind, std::int64_t count) {
+  std::vector<protocol::Run> runs;
+  for (const Issued& issue : context.table.replays().find(session.client, msgid)) {
+    if (issue.sequence != sequence || issue.kind != kind) {
+      answer_error(session, msgid,
+                   bad("request " + std::to_string(msgid) + " of this client was another one"));
+      return;
+    }
+    count -= issue.end - issue.begin;
+    if (!runs.empty() && runs.back().first + runs.back().count == issue.begin) {
+      runs.back().count += issue.end - issue.begin;
+    } else {
+      runs.push_back({issue.begin, issue.end - issue.begin, 1});
+    }
+  }
+  if (count != 0) {
+    answer_error(session, msgid,
+                 bad("request " + std::to_string(msgid) + " of this client had another count"));
+  } else if (kind == IssueKind::single) {
+    protocol::append_id_reply(session.out, msgid, runs.front().first);
+  } else {
+    protocol::append_runs_reply(session.out, msgid, runs);
+  }
+}
+
+// True when the request is to be served; else it is answered already.
+bool is_fresh(const MethodContext& context, Session& session, std::uint32_t msgid,
+              SequenceId sequence, IssueKind kind, std::int64_t count) {
+  switch (context.table.replays().check(session.client, msgid)) {
+    case ReplayTable::Seen::fresh:
+      return true;
+    case ReplayTable::Seen::repeat:
+      answer_repeat(context, session, msgid, sequence, kind, count);
+      return false;
+    case ReplayTable::Seen::acknowledged:
+      answer_error(session, msgid,
+                   bad("request " + std::to_string(msgid) + " was acknowledged by this client"));
+      return false;
+    case ReplayTable::Seen::too_far:
+      break;
+  }
+  answer_error(session, msgid,
+               {ErrorCode::BUSY, "more than " + std::to_string(context.limits.unacknowledged) +
+                                     " requests of this client are not acknowledged (ack)"});
+  return false;
+}
+
+void wait_for(const MethodContext& context, Session& session, std::uint32_t msgid,
+              SequenceId sequence, IssueKind kind, std::int64_t count, std::int64_t timeout_ms) {
+  const Status queued =
+      context.table.at(sequence).wait(session.caller(msgid), kind, count, timeout_ms);
+  if (queued.ok()) {
+    ++session.waiting;
+  } else {
+    answer_error(session, msgid, queued);
+  }
+}
+
+}  // namespace
+
+void call_next(const MethodContext& context, Session& session, std::uint32_t msgid,
+               std::string_view name, std::int64_t timeout_ms) {
+  const Result<SequenceId> sequence = look_up(context, session, name);
+  if (!sequence.ok()) return answer_error(session, msgid, sequence.status());
+  if (session.client != 0 && !is_fresh(context, session, msgid, *sequence, IssueKind::single, 1))
+    return;
+  std::int64_t id = 0;
+  if (context.table.at(*sequence).issue_one(session.caller(msgid), &id)) {
+    protocol::append_id_reply(session.out, msgid, id);
+    return;
+  }
+  wait_for(context, session, msgid, *sequence, IssueKind::single, 1, timeout_ms);
+}
+
+void call_range(const MethodContext& context, Session& session, std::uint32_t msgid,
+                std::string_view name, std::int64_t count, std::int64_t timeout_ms) {
+  if (count < 1) return answer_error(session, msgid, bad("count must be an integer of at least 1"));
+  if (count > context.limits.count) {
+    return answer_error(
+        session, msgid,
+        {ErrorCode::TOO_LARGE,
+         "count is above " + std::to_string(context.limits.count) + " (limits.max_count)"});
+  }
+  const Result<SequenceId> sequence = look_up(context, session, name);
+  if (!sequence.ok()) return answer_error(session, msgid, sequence.status());
+  if (session.client != 0 && !is_fresh(context, session, msgid, *sequence, IssueKind::batch, count))
+    return;
+  std::vector<Run> runs;
+  if (context.table.at(*sequence).issue_many(session.caller(msgid), count, &runs)) {
+    protocol::append_runs_reply(session.out, msgid, runs);
+    return;
+  }
+  wait_for(context, session, msgid, *sequence, IssueKind::batch, count, timeout_ms);
+}
+
+void method_next(const MethodContext& context, Session& session, const Message& message) {
+  ValueReader params = message.params;
+  const std::optional<std::string_view> name =
+      message.param_count >= 1 ? params.read_text() : std::nullopt;
+  if (!name || message.param_count > 2) {
+    return answer_error(session, message.msgid,
+                        bad("next takes a name and, if need be, a map of options"));
+  }
+  std::int64_t timeout_ms = -1;
+  if (message.param_count == 2) {
+    const Result<std::int64_t> timeout = read_timeout(params);
+    if (!timeout.ok()) return answer_error(session, message.msgid, timeout.status());
+    timeout_ms = *timeout;
+  }
+  call_next(context, session, message.msgid, *name, timeout_ms);
+}
+
+void method_range(const MethodContext& context, Session& session, const Message& message) {
+  ValueReader params = message.params;
+  const std::optional<std::string_view> name =
+      message.param_count >= 2 ? params.read_text() : std::nullopt;
+  if (!name || message.param_count > 3) {
+    return answer_error(session, message.msgid,
+                        bad("range takes a name, a count and, if need be, a map of options"));
+  }
+  const std::optional<std::int64_t> count = params.read_integer();
+  if (!count)
+    return answer_error(session, message.msgid, bad("count must be an integer of at least 1"));
+  std::int64_t timeout_ms = -1;
+  if (message.param_count == 3) {
+    const Result<std::int64_t> timeout = read_timeout(params);
+    if (!timeout.ok()) return answer_error(session, message.msgid, timeout.status());
+    timeout_ms = *timeout;
+  }
+  call_range(context, session, message.msgid, *name, *count, timeout_ms);
+}
+
+}  // namespace seqd

@@ -1,0 +1,20 @@
+// The methods one by one, for the router's table. See methods.h.
+#pragma once
+
+#include "daemon/rpc/methods.h"
+
+namespace seqd {
+
+void method_next(const MethodContext& context, Session& session, const protocol::Message& message);
+void method_range(const MethodContext& context, Session& session, const protocol::Message& message);
+void method_peek(const MethodContext& context, Session& session, const protocol::Message& message);
+void method_list(const MethodContext& context, Session& session, const protocol::Message& message);
+void method_status(const MethodContext& context, Session& session,
+                   const protocol::Message& message);
+void method_ping(const MethodContext& context, Session& session, const protocol::Message& message);
+void method_hello(const MethodContext& context, Session& session, const protocol::Message& message);
+void method_ack(const MethodContext& context, Session& session, const protocol::Message& message);
+void method_reload(const MethodContext& context, Session& session,
+                   const protocol::Message& message);
+
+}  // namespace seqd

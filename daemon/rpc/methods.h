@@ -1,0 +1,69 @@
+// The methods of the wire: what each takes, checks and answers. The only place that knows both the
+// wire's and the core's words. Functions without state; loop thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "daemon/core/sequence_table.h"
+#include "daemon/rpc/control.h"
+#include "daemon/rpc/session.h"
+#include "protocol/messages.h"
+
+namespace seqd {
+
+// Limits that the methods check; the names are those of `hello` and of the configuration.
+struct MethodLimits {
+  protocol::FrameLimits frame;
+  std::size_t name = 128;
+  std::int64_t count = 100'000;
+  std::uint32_t pipeline = 4'096;
+  std::uint32_t unacknowledged = 65'536;
+};
+
+// What the Server counts, for `status`.
+struct ServerCounts {
+  std::uint64_t connections = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t notifications_ignored = 0;
+};
+
+// The sessions, as `hello` needs them.
+class Sessions {
+ public:
+  virtual ~Sessions() = default;
+  // `session` is now the one connection of `client`; an older one is closed.
+  virtual void bind(Session& session, ClientId client) = 0;
+};
+
+// Everything a method may use.
+struct MethodContext {
+  SequenceTable& table;
+  Control& control;
+  Clock& clock;
+  Sessions& sessions;
+  const MethodLimits& limits;
+  const ServerCounts& counts;
+};
+
+// One call. Answers into `session.out`, or leaves the caller waiting in the core.
+using Method = void (*)(const MethodContext& context, Session& session,
+                        const protocol::Message& message);
+
+// Null when there is no such method.
+Method find_method(std::string_view name);
+// The names of all, for the error text.
+std::string method_names();
+
+// The two that the fast path calls. `count` is as sent; `timeout_ms` < 0 is the sequence's own.
+void call_next(const MethodContext& context, Session& session, std::uint32_t msgid,
+               std::string_view name, std::int64_t timeout_ms);
+void call_range(const MethodContext& context, Session& session, std::uint32_t msgid,
+                std::string_view name, std::int64_t count, std::int64_t timeout_ms);
+
+// An acknowledgement that came as a notification.
+void notified_ack(const MethodContext& context, Session& session, const protocol::Message& message);
+
+void answer_error(Session& session, std::uint32_t msgid, const Status& status);
+
+}  // namespace seqd

@@ -1,0 +1,38 @@
+#include <array>
+#include <string>
+
+#include "daemon/rpc/method_list.h"
+
+namespace seqd {
+namespace {
+
+struct Route {
+  std::string_view name;
+  Method method;
+};
+
+constexpr std::array kRoutes = {
+    Route{"next", method_next},   Route{"range", method_range},   Route{"peek", method_peek},
+    Route{"list", method_list},   Route{"status", method_status}, Route{"ping", method_ping},
+    Route{"hello", method_hello}, Route{"ack", method_ack},       Route{"reload", method_reload},
+};
+
+}  // namespace
+
+Method find_method(std::string_view name) {
+  for (const Route& route : kRoutes) {
+    if (route.name == name) return route.method;
+  }
+  return nullptr;
+}
+
+std::string method_names() {
+  std::string names;
+  for (const Route& route : kRoutes) {
+    if (!names.empty()) names += ", ";
+    names += route.name;
+  }
+  return names;
+}
+
+}  // namespace seqd
