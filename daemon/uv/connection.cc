@@ -1,0 +1,182 @@
+#include "daemon/uv/connection.h"
+
+#include <poll.h>
+
+#include <utility>
+
+#include "daemon/base/check.h"
+
+namespace seqd {
+namespace {
+
+Connection& of(void* data) {
+  return *static_cast<Connection*>(data);
+}
+
+std::span<const std::uint8_t> as_bytes(const char* bytes, std::size_t count) {
+  return {reinterpret_cast<const std::uint8_t*>(bytes), count};
+}
+
+}  // namespace
+
+void Connection::init(uv_loop_t* loop) {
+  CHECK(uv_pipe_init(loop, &pipe_, 0) == 0);
+  pipe_.data = this;
+  write_.data = this;
+}
+
+void Connection::start(const Peer& peer) {
+  started_ = true;
+  peer_ = peer;
+  session_ = &server_.open(peer, *this);
+  opened_ms_ = active_ms_ = static_cast<std::int64_t>(uv_now(pipe_.loop));
+  set_reading(true);
+}
+
+void Connection::set_reading(bool reading) {
+  if (reading == reading_ || closing_) return;
+  reading_ = reading;
+  if (!reading) {
+    uv_read_stop(stream());
+    return;
+  }
+  const auto memory = [](uv_handle_t* handle, std::size_t, uv_buf_t* out) {
+    const std::span<char> free = of(handle->data).owner_.read_memory();
+    *out = uv_buf_init(free.data(), static_cast<unsigned>(free.size()));
+  };
+  const auto read = [](uv_stream_t* from, ssize_t count, const uv_buf_t* bytes) {
+    of(from->data).on_read(count, bytes->base);
+  };
+  if (uv_read_start(stream(), memory, read) != 0) close();
+}
+
+void Connection::on_read(std::ptrdiff_t count, const char* bytes) {
+  if (count == 0 || closing_) return;
+  if (count == UV_EOF) return on_end_of_input();
+  if (count < 0) return close();
+  active_ms_ = static_cast<std::int64_t>(uv_now(pipe_.loop));
+  take_in(as_bytes(bytes, static_cast<std::size_t>(count)));
+}
+
+// Gives the session what lies in in_ and then `bytes`, and keeps what it does not take.
+void Connection::take_in(std::span<const std::uint8_t> bytes) {
+  std::size_t taken = 0;
+  if (in_.empty()) {
+    taken = server_.receive(*session_, bytes);
+    const std::span<const std::uint8_t> rest = bytes.subspan(taken);
+    in_.write(reinterpret_cast<const char*>(rest.data()), rest.size());
+  } else {
+    in_.write(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    taken = server_.receive(*session_, in_.bytes());
+    in_.consume(taken);
+  }
+  if (taken > 0) had_frame_ = true;
+  if (session_->closing) return set_reading(false);
+  if (session_->paused) {
+    partial_ms_ = -1;
+    set_reading(false);
+    attend();
+  } else if (in_.empty()) {
+    partial_ms_ = -1;
+  } else if (taken > 0 || partial_ms_ < 0) {
+    partial_ms_ = static_cast<std::int64_t>(uv_now(pipe_.loop));
+  }
+}
+
+void Connection::resume() {
+  if (!may_resume()) return;
+  take_in({});
+  if (!session_->paused && !session_->closing && !input_ended_) set_reading(true);
+}
+
+// The client may have closed, or only ended its side to say that no request follows.
+void Connection::on_end_of_input() {
+  input_ended_ = true;
+  set_reading(false);
+  int fd = -1;
+  uv_fileno(reinterpret_cast<uv_handle_t*>(&pipe_), &fd);
+  pollfd state{fd, POLLOUT, 0};
+  if (poll(&state, 1, 0) < 0 || (state.revents & (POLLHUP | POLLERR)) != 0) return close();
+  attend();
+}
+
+void Connection::attend() {
+  if (attended_ || closing_) return;
+  attended_ = true;
+  owner_.attended(*this);
+}
+
+void Connection::settle() {
+  attended_ = false;
+  if (closing_) return;
+  send();
+  if (closing_ || !sending_.empty() || !session_->out.empty()) return;
+  const bool answered = session_->waiting == 0 && !session_->paused;
+  if (session_->closing || (input_ended_ && answered)) close();
+}
+
+void Connection::send() {
+  protocol::Buffer& out = session_->out;
+  if (!sending_.empty() || out.empty()) return;
+  uv_buf_t bytes = uv_buf_init(const_cast<char*>(out.data()), static_cast<unsigned>(out.size()));
+  const int sent = uv_try_write(stream(), &bytes, 1);
+  if (sent < 0 && sent != UV_EAGAIN) return close();
+  if (sent > 0) {
+    active_ms_ = static_cast<std::int64_t>(uv_now(pipe_.loop));
+    out.consume(static_cast<std::size_t>(sent));
+  }
+  if (out.empty()) return;
+  sending_.swap(out);
+  bytes = uv_buf_init(const_cast<char*>(sending_.data()), static_cast<unsigned>(sending_.size()));
+  const auto written = [](uv_write_t* write, int status) { of(write->data).on_written(status); };
+  if (uv_write(&write_, stream(), &bytes, 1, written) != 0) close();
+}
+
+void Connection::on_written(int status) {
+  sending_.clear();
+  if (closing_) return;
+  if (status != 0) return close();
+  active_ms_ = static_cast<std::int64_t>(uv_now(pipe_.loop));
+  attend();
+}
+
+void Connection::drain() {
+  if (closing_ || session_ == nullptr) return;
+  session_->closing = true;
+  set_reading(false);
+  attend();
+}
+
+void Connection::abort() {
+  close();
+}
+
+const char* Connection::overdue(std::int64_t now_ms, const TimeLimits& limits) const {
+  const auto passed = [now_ms](std::int64_t since_ms, std::int64_t limit_ms) {
+    return limit_ms > 0 && now_ms - since_ms >= limit_ms;
+  };
+  if (closing_ || session_ == nullptr) return nullptr;
+  if (partial_ms_ >= 0 && passed(partial_ms_, limits.frame_ms)) {
+    return "a request was not sent whole in time (limits.frame_timeout)";
+  }
+  if (!had_frame_ && passed(opened_ms_, limits.first_frame_ms)) {
+    return "no request came in time (limits.first_frame_timeout)";
+  }
+  if (session_->waiting == 0 && passed(active_ms_, limits.idle_ms)) {
+    return "nothing was sent or taken for too long (limits.idle_timeout)";
+  }
+  return nullptr;
+}
+
+// In two steps: the session ends now, the memory when libuv is done with the handle.
+void Connection::close() {
+  if (closing_) return;
+  closing_ = true;
+  if (session_ != nullptr) server_.close(*std::exchange(session_, nullptr));
+  uv_close(reinterpret_cast<uv_handle_t*>(&pipe_), [](uv_handle_t* handle) {
+    Connection& connection = of(handle->data);
+    connection.owner_.ended(connection);
+  });
+}
+
+}  // namespace seqd

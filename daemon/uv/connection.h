@@ -1,0 +1,92 @@
+// Connection: one client's socket: bytes in, bytes out, and nothing of what they mean. Replies are
+// sent when the turn is over: tried at once, the rest when the socket takes it. Owned by the
+// Listener; ends itself by Owner::ended(). Loop thread.
+#pragma once
+
+#include <uv.h>
+
+#include <cstdint>
+#include <span>
+
+#include "daemon/rpc/server.h"
+
+namespace seqd {
+
+class Connection final : public Transport {
+ public:
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    // A piece of memory to read into; used until the read is taken in, never longer.
+    virtual std::span<char> read_memory() = 0;
+    // settle() is to be called when the turn is over.
+    virtual void attended(Connection& connection) = 0;
+    // The socket is closed: the connection may be destroyed.
+    virtual void ended(Connection& connection) = 0;
+  };
+
+  // Takes an accepted socket over. `peer` is who is at its other end.
+  Connection(Owner& owner, Server& server) : owner_(owner), server_(server) {}
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // For uv_accept; init() before.
+  uv_stream_t* stream() { return reinterpret_cast<uv_stream_t*>(&pipe_); }
+  void init(uv_loop_t* loop);
+  // The socket is connected: begin.
+  void start(const Peer& peer);
+  const Peer& peer() const { return peer_; }
+
+  // Takes in what was put off, if that is allowed again. At the beginning of a turn's end.
+  void resume();
+  // Sends what there is. At the end of a turn, after the log.
+  void settle();
+  // Closes now; what was not sent is dropped.
+  void abort();
+  // No more requests; closes once everything is answered and sent.
+  void drain();
+
+  // A time limit this connection has passed at `now_ms`, in words; null when none.
+  struct TimeLimits {
+    std::int64_t first_frame_ms = 0;  // 0: none, as for the others
+    std::int64_t frame_ms = 0;
+    std::int64_t idle_ms = 0;
+  };
+  const char* overdue(std::int64_t now_ms, const TimeLimits& limits) const;
+  bool put_off() const { return session_ != nullptr && session_->paused; }
+  bool may_resume() const { return put_off() && server_.may_read(*session_); }
+  // Whether start() was called.
+  bool started() const { return started_; }
+
+  // Transport
+  void attend() override;
+
+ private:
+  void on_read(std::ptrdiff_t count, const char* bytes);
+  void take_in(std::span<const std::uint8_t> bytes);
+  void on_end_of_input();
+  void on_written(int status);
+  void set_reading(bool reading);
+  void send();
+  void close();
+
+  Owner& owner_;
+  Server& server_;
+  uv_pipe_t pipe_{};
+  Peer peer_;
+  Session* session_ = nullptr;
+  protocol::Buffer in_;       // a part of a request, or requests put off
+  protocol::Buffer sending_;  // handed to libuv; empty: nothing is in flight
+  uv_write_t write_{};
+  bool started_ = false;
+  bool reading_ = false;
+  bool input_ended_ = false;
+  bool attended_ = false;
+  bool closing_ = false;
+  bool had_frame_ = false;
+  std::int64_t opened_ms_ = 0;
+  std::int64_t active_ms_ = 0;    // last byte received or sent
+  std::int64_t partial_ms_ = -1;  // since when a part of a request lies in in_; -1: none
+};
+
+}  // namespace seqd

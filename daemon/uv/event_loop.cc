@@ -1,0 +1,76 @@
+#include "daemon/uv/event_loop.h"
+
+#include <utility>
+
+#include "daemon/base/check.h"
+
+namespace seqd {
+
+EventLoop::EventLoop() {
+  CHECK(uv_loop_init(&loop_) == 0);
+  CHECK(uv_prepare_init(&loop_, &prepare_) == 0);
+  CHECK(uv_check_init(&loop_, &check_) == 0);
+  CHECK(uv_idle_init(&loop_, &idle_) == 0);
+  prepare_.data = check_.data = idle_.data = this;
+  uv_prepare_start(&prepare_,
+                   [](uv_prepare_t* handle) { static_cast<EventLoop*>(handle->data)->end_turn(); });
+  uv_check_start(&check_,
+                 [](uv_check_t* handle) { static_cast<EventLoop*>(handle->data)->end_turn(); });
+}
+
+EventLoop::~EventLoop() {
+  while (!timers_.empty()) cancel(timers_.begin()->first);
+  uv_close(reinterpret_cast<uv_handle_t*>(&prepare_), nullptr);
+  uv_close(reinterpret_cast<uv_handle_t*>(&check_), nullptr);
+  uv_close(reinterpret_cast<uv_handle_t*>(&idle_), nullptr);
+  turn_end_ = nullptr;
+  uv_run(&loop_, UV_RUN_DEFAULT);
+  CHECK(uv_loop_close(&loop_) == 0);
+}
+
+void EventLoop::run() {
+  uv_run(&loop_, UV_RUN_DEFAULT);
+}
+
+void EventLoop::turn_again() {
+  uv_idle_start(&idle_, [](uv_idle_t* handle) { uv_idle_stop(handle); });
+}
+
+void EventLoop::end_turn() {
+  if (turn_end_) turn_end_();
+}
+
+TimerId EventLoop::schedule(std::int64_t delay_ms, std::function<void()> call) {
+  auto timer = std::make_unique<Timer>();
+  timer->id = next_timer_++;
+  timer->loop = this;
+  timer->call = std::move(call);
+  timer->handle.data = timer.get();
+  CHECK(uv_timer_init(&loop_, &timer->handle) == 0);
+  uv_update_time(&loop_);  // the delay counts from now, not from the start of the turn
+  const auto fire = [](uv_timer_t* handle) {
+    auto* fired = static_cast<Timer*>(handle->data);
+    const std::function<void()> run = std::move(fired->call);
+    fired->loop->timers_.erase(fired->id);
+    close_timer(fired);
+    run();
+  };
+  CHECK(uv_timer_start(&timer->handle, fire, static_cast<std::uint64_t>(delay_ms), 0) == 0);
+  const TimerId id = timer->id;
+  timers_[id] = timer.release();
+  return id;
+}
+
+void EventLoop::cancel(TimerId id) {
+  const auto found = timers_.find(id);
+  if (found == timers_.end()) return;
+  close_timer(found->second);
+  timers_.erase(found);
+}
+
+void EventLoop::close_timer(Timer* timer) {
+  uv_close(reinterpret_cast<uv_handle_t*>(&timer->handle),
+           [](uv_handle_t* handle) { delete static_cast<Timer*>(handle->data); });
+}
+
+}  // namespace seqd

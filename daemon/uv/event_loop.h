@@ -1,0 +1,57 @@
+// EventLoop: the one libuv loop of the daemon, its timers, and the end of a turn. A turn is what
+// one wake-up of the loop does; when it is over, `turn_end` runs: once before the loop sleeps and
+// once after it has read everything. Owned by the Daemon; everything registered here must be closed
+// before it dies. Loop thread.
+#pragma once
+
+#include <uv.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+#include "daemon/base/timers.h"
+
+namespace seqd {
+
+class EventLoop final : public Timers {
+ public:
+  EventLoop();
+  // Closes what is left and runs the loop until it is empty.
+  ~EventLoop() override;
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  uv_loop_t* raw() { return &loop_; }
+  void on_turn_end(std::function<void()> call) { turn_end_ = std::move(call); }
+  // Runs until stop().
+  void run();
+  void stop() { uv_stop(&loop_); }
+  // The next turn follows at once, without sleeping.
+  void turn_again();
+
+  TimerId schedule(std::int64_t delay_ms, std::function<void()> call) override;
+  void cancel(TimerId id) override;
+
+ private:
+  struct Timer {
+    uv_timer_t handle{};
+    TimerId id = 0;
+    EventLoop* loop = nullptr;
+    std::function<void()> call;
+  };
+
+  void end_turn();
+  static void close_timer(Timer* timer);
+
+  uv_loop_t loop_{};
+  uv_prepare_t prepare_{};
+  uv_check_t check_{};
+  uv_idle_t idle_{};
+  std::function<void()> turn_end_;
+  TimerId next_timer_ = 1;
+  std::unordered_map<TimerId, Timer*> timers_;
+};
+
+}  // namespace seqd

@@ -1,0 +1,208 @@
+#include "daemon/uv/listener.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace seqd {
+namespace {
+
+constexpr int kBacklog = 4'096;
+constexpr std::int64_t kSweepMs = 500;
+
+Status socket_error(const std::string& path, const char* what) {
+  return {ErrorCode::CONFIG, "socket " + path + ": " + what + ": " + std::strerror(errno)};
+}
+
+Peer peer_of(uv_stream_t* stream) {
+  int fd = -1;
+  uv_fileno(reinterpret_cast<uv_handle_t*>(stream), &fd);
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {};
+  return {credentials.uid, credentials.pid};
+}
+
+// A socket file that nobody listens on is left over from a daemon that was killed.
+Status remove_stale(const std::string& path, const sockaddr_un& address) {
+  struct stat facts {};
+  if (lstat(path.c_str(), &facts) != 0) return {};
+  if (!S_ISSOCK(facts.st_mode)) {
+    return {
+        ErrorCode::CONFIG,
+        "socket " + path + ": there is a file of another kind; remove it or choose another path"};
+  }
+  const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (probe < 0) return socket_error(path, "cannot be made");
+  const bool alive =
+      connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  ::close(probe);
+  if (alive)
+    return {ErrorCode::CONFIG, "socket " + path + ": another process listens there already"};
+  if (unlink(path.c_str()) != 0) return socket_error(path, "the old one cannot be removed");
+  return {};
+}
+
+}  // namespace
+
+Listener::Listener(EventLoop& loop, Server& server, EventSink& events, const ListenerLimits& limits)
+    : loop_(loop), server_(server), events_(events), limits_(limits) {
+  sweep_timer_ = loop_.schedule(kSweepMs, [this] { sweep(); });
+}
+
+Listener::~Listener() {
+  loop_.cancel(sweep_timer_);
+  CHECK(connections_.empty());
+}
+
+Status Listener::listen_at(const std::string& path, int mode) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    return {ErrorCode::CONFIG, "socket " + path + ": the path is longer than " +
+                                   std::to_string(sizeof address.sun_path - 1) + " bytes"};
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  const Status stale = remove_stale(path, address);
+  if (!stale.ok()) return stale;
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return socket_error(path, "cannot be made");
+  // Nobody may connect before the permissions are right.
+  const mode_t before = umask(0177);
+  const int bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  umask(before);
+  struct stat facts {};
+  if (bound != 0 || chmod(path.c_str(), static_cast<mode_t>(mode)) != 0 ||
+      stat(path.c_str(), &facts) != 0) {
+    const Status failed = socket_error(path, "cannot be bound");
+    ::close(fd);
+    return failed;
+  }
+  path_ = path;
+  inode_ = facts.st_ino;
+  return listen(fd);
+}
+
+Status Listener::listen_on(int socket) {
+  return listen(socket);
+}
+
+Status Listener::listen(int socket) {
+  auto listening = std::make_unique<Socket>();
+  listening->listener = this;
+  CHECK(uv_pipe_init(loop_.raw(), &listening->handle, 0) == 0);
+  listening->handle.data = listening.get();
+  Socket* made = sockets_.emplace_back(std::move(listening)).get();
+  const auto incoming = [](uv_stream_t* stream, int status) {
+    auto* from = static_cast<Socket*>(stream->data);
+    if (status == 0) from->listener->accept(*from);
+  };
+  int failed = uv_pipe_open(&made->handle, socket);
+  if (failed == 0)
+    failed = uv_listen(reinterpret_cast<uv_stream_t*>(&made->handle), kBacklog, incoming);
+  if (failed == 0) return {};
+  return {ErrorCode::CONFIG, std::string("cannot listen: ") + uv_strerror(failed)};
+}
+
+void Listener::accept(Socket& from) {
+  Connection::Owner& owner = *this;
+  auto made = std::make_unique<Connection>(owner, server_);
+  Connection* connection = made.get();
+  connection->init(loop_.raw());
+  connections_.emplace(connection, std::move(made));
+  if (uv_accept(reinterpret_cast<uv_stream_t*>(&from.handle), connection->stream()) != 0)
+    return connection->abort();
+  const Peer peer = peer_of(connection->stream());
+  if (!admit(peer)) return connection->abort();
+  ++by_user_[peer.uid];
+  connection->start(peer);
+}
+
+bool Listener::admit(const Peer& peer) {
+  const char* limit = nullptr;
+  if (connections_.size() > limits_.connections) limit = "limits.max_connections";
+  const auto user = by_user_.find(peer.uid);
+  if (user != by_user_.end() && user->second >= limits_.connections_per_user)
+    limit = "limits.max_connections_per_user";
+  if (limit == nullptr) return true;
+  events_.raise({EventKind::limit_reached,
+                 std::string("a connection was refused: ") + limit + " is reached",
+                 {{"LIMIT", limit},
+                  {"CLIENT_UID", std::to_string(peer.uid)},
+                  {"CLIENT_PID", std::to_string(peer.pid)}}});
+  return false;
+}
+
+void Listener::attended(Connection& connection) {
+  attended_.push_back(&connection);
+}
+
+void Listener::ended(Connection& connection) {
+  if (connection.started()) {
+    const auto user = by_user_.find(connection.peer().uid);
+    if (--user->second == 0) by_user_.erase(user);
+  }
+  std::erase(attended_, &connection);
+  std::erase(put_off_, &connection);
+  connections_.erase(&connection);
+}
+
+void Listener::resume_put_off() {
+  if (put_off_.empty()) return;
+  for (Connection* connection : std::exchange(put_off_, {})) {
+    connection->resume();
+    if (connection->put_off()) connection->attend();
+  }
+}
+
+void Listener::settle() {
+  for (Connection* connection : std::exchange(attended_, {})) {
+    connection->settle();
+    if (!connection->put_off()) continue;
+    put_off_.push_back(connection);
+    if (connection->may_resume()) loop_.turn_again();
+  }
+}
+
+void Listener::sweep() {
+  const auto now_ms = static_cast<std::int64_t>(uv_now(loop_.raw()));
+  for (const auto& [connection, owned] : connections_) {
+    const char* why = connection->overdue(now_ms, limits_.times);
+    if (why == nullptr) continue;
+    events_.raise({EventKind::client_dropped,
+                   std::string("a client was disconnected: ") + why,
+                   {{"CLIENT_UID", std::to_string(connection->peer().uid)},
+                    {"CLIENT_PID", std::to_string(connection->peer().pid)}}});
+    connection->abort();
+  }
+  sweep_timer_ = loop_.schedule(kSweepMs, [this] { sweep(); });
+}
+
+void Listener::stop_accepting() {
+  for (std::unique_ptr<Socket>& listening : std::exchange(sockets_, {})) {
+    Socket* closing = listening.release();
+    uv_close(reinterpret_cast<uv_handle_t*>(&closing->handle),
+             [](uv_handle_t* handle) { delete static_cast<Socket*>(handle->data); });
+  }
+  struct stat facts {};
+  if (!path_.empty() && lstat(path_.c_str(), &facts) == 0 && facts.st_ino == inode_)
+    unlink(path_.c_str());
+  path_.clear();
+}
+
+void Listener::drain() {
+  for (const auto& [connection, owned] : connections_) connection->drain();
+}
+
+void Listener::close_all() {
+  stop_accepting();
+  for (const auto& [connection, owned] : connections_) connection->abort();
+}
+
+}  // namespace seqd

@@ -1,0 +1,88 @@
+// Listener: the daemon's listening sockets and the connections that came of them. It accepts within
+// the limits, spreads the end of a turn, and ends connections that are too slow. Owned by the
+// Daemon; loop thread.
+#pragma once
+
+#include <uv.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/base/events.h"
+#include "daemon/base/status.h"
+#include "daemon/uv/connection.h"
+#include "daemon/uv/event_loop.h"
+
+namespace seqd {
+
+struct ListenerLimits {
+  std::size_t connections = 10'240;
+  std::size_t connections_per_user = 10'240;
+  Connection::TimeLimits times;
+};
+
+class Listener final : private Connection::Owner {
+ public:
+  Listener(EventLoop& loop, Server& server, EventSink& events, const ListenerLimits& limits);
+  // After close_all() and a run of the loop.
+  ~Listener() override;
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  // Makes the socket at `path` with permissions `mode`. A socket nobody listens on any more is
+  // replaced; one that is in use, or a file of another kind, is an error (CONFIG).
+  Status listen_at(const std::string& path, int mode);
+  // Accepts from a socket that systemd handed over.
+  Status listen_on(int socket);
+
+  void set_limits(const ListenerLimits& limits) { limits_ = limits; }
+  std::size_t connections() const { return connections_.size(); }
+
+  // The end of a turn in two parts: what was put off is taken in, then (after the log) replies are
+  // sent.
+  void resume_put_off();
+  void settle();
+
+  // No new connections; a socket made by listen_at() is removed.
+  void stop_accepting();
+  // No new requests; each connection closes when its replies are sent.
+  void drain();
+  // Closes everything now.
+  void close_all();
+
+ private:
+  struct Socket {
+    uv_pipe_t handle{};
+    Listener* listener = nullptr;
+  };
+
+  std::span<char> read_memory() override { return read_memory_; }
+  void attended(Connection& connection) override;
+  void ended(Connection& connection) override;
+
+  Status listen(int socket);
+  void accept(Socket& from);
+  bool admit(const Peer& peer);
+  void sweep();
+
+  EventLoop& loop_;
+  Server& server_;
+  EventSink& events_;
+  ListenerLimits limits_;
+  std::vector<std::unique_ptr<Socket>> sockets_;
+  std::string path_;         // of the socket we made; empty: none
+  std::uint64_t inode_ = 0;  // of that socket, so that another daemon's is not removed
+  std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
+  std::map<std::uint32_t, std::size_t> by_user_;
+  std::vector<Connection*> attended_;
+  std::vector<Connection*> put_off_;
+  TimerId sweep_timer_ = 0;
+  std::array<char, 65'536> read_memory_{};
+};
+
+}  // namespace seqd
