@@ -1,7 +1,7 @@
 // Configuration: what seqd.toml and the command line say, checked in full. Made by
-// load_configuration(), owned by main, replaced as a whole by a reload. Loop thread (find() keeps a
-// cache); movable, and a reference to it survives `configuration = std::move(next)`, while the
-// pointers that find() gave out do not.
+// load_configuration(), owned by main, replaced as a whole by a reload. Loop thread (find() keeps
+// a cache); movable. References to the object survive `configuration = std::move(next)`; the
+// pointers that find() gave out do not, and have to be looked up again.
 //
 // Invariant: every value is within the bounds of its option and of its relations to others, every
 // sequence names a store that exists, and every mongodb store has a URI.
@@ -28,6 +28,12 @@ struct SequenceTableSettings {
   bool needs_restart = false;
 };
 
+// What a reload does: full names of options, "limits.max_frame", `sequence."orders".lease_max`.
+struct ConfigurationChanges {
+  std::vector<std::string> applied;
+  std::vector<std::string> restart_needed;
+};
+
 class Configuration final : public SettingsSource {
  public:
   DaemonSettings daemon;
@@ -45,6 +51,11 @@ class Configuration final : public SettingsSource {
   const SequenceSettings* find(const std::string& name) const override;
 
  private:
+  friend ConfigurationChanges prepare_reload(const Configuration& running, Configuration& next);
+  // The table that a name falls under, whatever its state.
+  const SequenceTableSettings* find_table(const std::string& name) const;
+
+  // By name, what find() gave out. Grows only.
   mutable std::unordered_map<std::string, SequenceSettings> found_;
 };
 
@@ -68,14 +79,9 @@ Result<Configuration> load_configuration(const ConfigurationRequest& request);
 Result<Configuration> parse_configuration(const std::string& text, const std::string& file,
                                           const ConfigurationRequest& request);
 
-// What a reload does: full names of options, "limits.max_frame", `sequence."orders".lease_max`.
-struct ConfigurationChanges {
-  std::vector<std::string> applied;
-  std::vector<std::string> restart_needed;
-};
-
 // Makes `next` what the running daemon can go over to: what needs a restart keeps the value of
-// `running`. Says which options changed.
+// `running`, for sequences too that were looked up since the start; a new sequence follows its new
+// table at once, unless its store is new. Says which options changed.
 ConfigurationChanges prepare_reload(const Configuration& running, Configuration& next);
 
 // The whole of it as TOML, defaults included, secrets as "***". Reading it again gives the same

@@ -10,9 +10,9 @@
 
 namespace seqd {
 
-inline constexpr std::size_t kMaxEventField = 2048;  // bytes of one field or text
+inline constexpr std::size_t kMaxEventField = 1500;  // bytes of one field or text
 inline constexpr std::size_t kMaxEventFields = 32;
-inline constexpr std::size_t kMaxEventLine = 8192;
+inline constexpr std::size_t kMaxEventLine = 4000;  // below PIPE_BUF: a pipe takes it whole
 
 // `text` with control characters and broken UTF-8 as \n, \t or \xNN, and cut with "..." when it is
 // longer than `limit` bytes.

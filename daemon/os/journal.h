@@ -1,10 +1,12 @@
 // Journal: writes each event once: to journald with MESSAGE_ID, PRIORITY and the event's fields
 // when stderr is connected to it, else as one line on stderr. Repeated events are thinned out
-// (event_rate.h). Owned by main. Loop thread; log() may be called from any thread. Never blocks for
-// long and never fails: what cannot be written is dropped.
+// (event_rate.h). Owned by main. Loop thread; log() may be called from any thread. Never fails:
+// what cannot be written, or only by waiting for a reader of stderr, is dropped.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/base/clock.h"
 #include "daemon/base/events.h"
@@ -19,8 +21,12 @@ class Journal final : public EventSink {
   void raise(const Event& event) override;
 
  private:
+  const Clock& clock_;
   EventRate rate_;
 };
+
+// What goes to journald: "NAME=value" each, bounded and without control characters.
+std::vector<std::string> journal_fields(const Event& event);
 
 // Whether stderr is connected to journald ($JOURNAL_STREAM names its device and inode).
 bool stderr_is_journal();

@@ -1,0 +1,177 @@
+#include "daemon/main/config.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "daemon/main/config_document.h"
+#include "daemon/main/config_patterns.h"
+#include "daemon/main/config_problems.h"
+#include "daemon/main/config_relations.h"
+#include "daemon/main/config_sequences.h"
+#include "daemon/main/config_stores.h"
+#include "daemon/main/config_tables.h"
+#include "daemon/main/options.h"
+#include "daemon/os/event_line.h"
+
+namespace seqd {
+namespace {
+
+struct FileContent {
+  std::string text;
+  bool others_may_read = false;
+};
+
+Status cannot_read(const std::string& path, const std::string& why) {
+  return {ErrorCode::CONFIG, escape_line(path, 300) + ": " + why};
+}
+
+// Nothing when the file does not exist and need not.
+Result<std::optional<FileContent>> read_file(const std::string& path, bool must_exist) {
+  // Not blocking: opening a pipe would otherwise wait for whoever writes to it.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0 && errno == ENOENT && !must_exist) return std::optional<FileContent>();
+  if (fd < 0) return cannot_read(path, std::string("cannot be opened: ") + std::strerror(errno));
+  struct stat facts {};
+  FileContent content;
+  std::string fault;
+  if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    fault = "is no regular file";
+  } else {
+    content.others_may_read = (facts.st_mode & S_IROTH) != 0;
+    content.text.resize(kMaxConfigurationSize + 1);
+    std::size_t size = 0;
+    while (size < content.text.size()) {
+      const ssize_t got = read(fd, content.text.data() + size, content.text.size() - size);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fault = std::string("cannot be read: ") + std::strerror(errno);
+      if (got <= 0) break;
+      size += static_cast<std::size_t>(got);
+    }
+    content.text.resize(size);
+  }
+  close(fd);
+  if (!fault.empty()) return cannot_read(path, fault);
+  return std::optional<FileContent>(std::move(content));
+}
+
+// The entry if it is a table; reports it if it is something else.
+const DocumentEntry* table_entry(const DocumentTable& root, std::string_view key,
+                                 Problems& problems) {
+  for (const DocumentEntry& entry : root.entries) {
+    if (entry.key != key) continue;
+    if (entry.kind == DocumentEntry::Kind::table) return &entry;
+    problems.add(
+        entry.line, key,
+        "found " + std::string(entry.what) + "; allowed: a table [" + std::string(key) + "]");
+  }
+  return nullptr;
+}
+
+void override_path(const std::optional<std::string>& given, std::string_view key,
+                   DaemonSettings& daemon, WrittenKeys& written, Problems& problems) {
+  if (!given) return;
+  for (const Option<DaemonSettings>& option : options<DaemonSettings>()) {
+    if (option.key != key) continue;
+    const Result<OptionValue> value = parse_option(option, std::string_view(*given));
+    written[std::string(key)] = kCommandLine;
+    if (value.ok()) {
+      option.write(daemon, *value);
+    } else {
+      std::string name = "--" + std::string(key);
+      std::replace(name.begin(), name.end(), '_', '-');
+      problems.add(kCommandLine, name, value.status().text());
+    }
+  }
+}
+
+void read_root(const DocumentTable& root, const ConfigurationRequest& request,
+               Configuration& configuration, Problems& problems) {
+  const std::vector<std::string_view> known = {"daemon", "limits", "store", "sequence_defaults",
+                                               "sequence"};
+  for (const DocumentEntry& entry : root.entries)
+    if (std::find(known.begin(), known.end(), entry.key) == known.end())
+      report_unknown(entry, "", known, problems);
+
+  WrittenKeys daemon_written;
+  configuration.daemon = default_settings<DaemonSettings>();
+  if (const auto* table = table_entry(root, "daemon", problems))
+    read_table(table->table, "daemon", configuration.daemon, daemon_written, problems);
+  override_path(request.socket, "socket", configuration.daemon, daemon_written, problems);
+  override_path(request.state_dir, "state_dir", configuration.daemon, daemon_written, problems);
+  override_path(request.witness_dir, "witness_dir", configuration.daemon, daemon_written, problems);
+  relate_daemon(configuration.daemon, daemon_written, problems);
+
+  WrittenKeys limits_written;
+  configuration.limits = default_settings<Limits>();
+  if (const auto* table = table_entry(root, "limits", problems))
+    read_table(table->table, "limits", configuration.limits, limits_written, problems);
+  relate_limits(configuration.limits, limits_written, problems);
+
+  read_stores(table_entry(root, "store", problems), daemon_written, request, configuration,
+              problems);
+  read_sequences(table_entry(root, "sequence_defaults", problems),
+                 table_entry(root, "sequence", problems), configuration, problems);
+}
+
+}  // namespace
+
+const SequenceSettings* Configuration::find(const std::string& name) const {
+  if (const auto found = found_.find(name); found != found_.end()) return &found->second;
+  const SequenceTableSettings* table = find_table(name);
+  if (table == nullptr || table->needs_restart) return nullptr;
+  if (found_.size() >= 2 * static_cast<std::size_t>(limits.max_sequences)) return nullptr;
+  SequenceSettings settings = table->settings;
+  if (settings.binding.key.empty()) settings.binding.key = name;
+  return &found_.emplace(name, std::move(settings)).first->second;
+}
+
+const SequenceTableSettings* Configuration::find_table(const std::string& name) const {
+  const SequenceTableSettings* best = daemon.create_sequences ? &sequence_defaults : nullptr;
+  if (const auto exact = sequences.find(name); exact != sequences.end()) return &exact->second;
+  std::size_t longest = 0;
+  for (const auto& [pattern, table] : sequences) {
+    if (pattern.size() <= longest || !is_pattern(pattern)) continue;
+    if (!matches_pattern(pattern, name)) continue;
+    best = &table;
+    longest = pattern.size();
+  }
+  return best;
+}
+
+Result<Configuration> parse_configuration(const std::string& text, const std::string& file,
+                                          const ConfigurationRequest& request) {
+  const Result<DocumentTable> document = parse_document(text, file);
+  if (!document.ok()) return document.status();
+  Configuration configuration;
+  Problems problems(file);
+  configuration.file = file;
+  read_root(*document, request, configuration, problems);
+  if (!problems.empty()) return problems.status();
+  return configuration;
+}
+
+Result<Configuration> load_configuration(const ConfigurationRequest& request) {
+  const std::string path = request.file.value_or(kDefaultFile);
+  const Result<std::optional<FileContent>> content = read_file(path, request.file.has_value());
+  if (!content.ok()) return content.status();
+  const bool present = content->has_value();
+  Result<Configuration> configuration =
+      parse_configuration(present ? (*content)->text : "", escape_line(path, 300), request);
+  if (!configuration.ok()) return configuration;
+  if (!present) configuration->file.clear();
+  for (const auto& [name, store] : configuration->stores) {
+    const bool inline_password = store.uri_file.empty() && store.uri_credential.empty() &&
+                                 store.uri.find('@') != std::string::npos;
+    if (inline_password && (*content)->others_may_read)
+      configuration->warnings.push_back("store." + name + ".uri: everybody may read " +
+                                        configuration->file + ", which holds its password");
+  }
+  return configuration;
+}
+
+}  // namespace seqd

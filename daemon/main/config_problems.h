@@ -1,0 +1,48 @@
+// Collects everything that is wrong with a configuration, so that a person can mend it in one go.
+// Used while one configuration is read; one thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/base/status.h"
+
+namespace seqd {
+
+// Which keys of a table stand in the file, and on which line. kCommandLine for those from there.
+using WrittenKeys = std::map<std::string, int, std::less<>>;
+inline constexpr int kCommandLine = 0;
+
+class Problems {
+ public:
+  static constexpr std::size_t kMaxReported = 50;
+
+  explicit Problems(std::string file) : file_(std::move(file)) {}
+
+  // `key` is the full name of what is wrong, or empty.
+  void add(int line, std::string_view key, std::string_view what);
+  bool empty() const { return problems_.empty(); }
+  // OK, or CONFIG with one line a problem, in the order of the file.
+  Status status() const;
+  // "FILE:LINE", or "command line".
+  std::string place(int line) const;
+
+ private:
+  struct Problem {
+    int line;
+    std::string text;
+  };
+  std::string file_;
+  std::vector<Problem> problems_;
+};
+
+// "line 12", "not written in this table": for messages that name two options.
+std::string where_written(const WrittenKeys& written, std::string_view key);
+
+// The candidate that `word` was probably meant to be; empty when none is near.
+std::string_view nearest_word(std::string_view word,
+                              const std::vector<std::string_view>& candidates);
+
+}  // namespace seqd

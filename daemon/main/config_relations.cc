@@ -1,0 +1,94 @@
+#include "daemon/main/config_relations.h"
+
+#include <algorithm>
+
+namespace seqd {
+namespace {
+
+struct Bounded {
+  std::string_view key;
+  std::int64_t& value;
+};
+
+// lower <= upper must hold.
+void keep_below(const std::string& table, Bounded lower, Bounded upper, const WrittenKeys& written,
+                Problems& problems) {
+  if (lower.value <= upper.value) return;
+  const auto line = written.find(lower.key);
+  if (line == written.end()) {
+    lower.value = upper.value;
+    return;
+  }
+  const std::string text = "found " + std::to_string(lower.value) + "; must not be above " +
+                           std::string(upper.key) + " = " + std::to_string(upper.value) + " (" +
+                           where_written(written, upper.key) + ")";
+  problems.add(line->second, table + "." + std::string(lower.key), text);
+}
+
+int line_of(const WrittenKeys& written, std::string_view key) {
+  const auto found = written.find(key);
+  return found == written.end() ? kCommandLine : found->second;
+}
+
+// Whether `inner` is `outer` or lies within it. Textual: the directories may not exist yet.
+bool within(const std::string& inner, const std::string& outer) {
+  const auto with_slash = [](std::string path) {
+    while (path.ends_with('/')) path.pop_back();
+    return path.append("/");
+  };
+  return with_slash(inner).starts_with(with_slash(outer));
+}
+
+void check_field(const std::string& table, std::string_view key, const std::string& field,
+                 const WrittenKeys& written, Problems& problems) {
+  const bool plain = !field.starts_with('$') && field.find('.') == std::string::npos;
+  if (!plain)
+    problems.add(line_of(written, key), table + "." + std::string(key),
+                 "found \"" + field +
+                     "\"; allowed: the name of a field, without \".\" and not "
+                     "beginning with \"$\"");
+}
+
+}  // namespace
+
+void relate_daemon(const DaemonSettings& daemon, const WrittenKeys& written, Problems& problems) {
+  const std::string why =
+      "; allowed: a directory apart from state_dir (" + where_written(written, "state_dir") +
+      "): a copy of state_dir must not carry its witness along, and a reboot must clear only the "
+      "witness";
+  if (within(daemon.witness_dir, daemon.state_dir) || within(daemon.state_dir, daemon.witness_dir))
+    problems.add(std::max(line_of(written, "witness_dir"), line_of(written, "state_dir")),
+                 "daemon.witness_dir", "found \"" + daemon.witness_dir + "\"" + why);
+}
+
+void relate_limits(Limits& limits, const WrittenKeys& written, Problems& problems) {
+  keep_below("limits", {"max_connections_per_user", limits.max_connections_per_user},
+             {"max_connections", limits.max_connections}, written, problems);
+}
+
+void relate_sequence(const std::string& table, SequenceSettings& sequence,
+                     const WrittenKeys& written, Problems& problems) {
+  const Bounded gap_budget{"gap_budget", sequence.gap_budget};
+  const Bounded lease_max{"lease_max", sequence.lease_max};
+  // From the widest bound inwards: each may lower the next.
+  keep_below(table, lease_max, gap_budget, written, problems);
+  keep_below(table, {"reserve_ahead", sequence.reserve_ahead}, gap_budget, written, problems);
+  keep_below(table, {"lease_min", sequence.lease_min}, lease_max, written, problems);
+  if (sequence.binding.first_id > sequence.max_value) {
+    const bool first = written.contains("first_id") || !written.contains("max_value");
+    const std::string_view key = first ? "first_id" : "max_value";
+    problems.add(line_of(written, key), table + "." + std::string(key),
+                 "first_id = " + std::to_string(sequence.binding.first_id) + " (" +
+                     where_written(written, "first_id") +
+                     ") must not be above max_value = " + std::to_string(sequence.max_value) +
+                     " (" + where_written(written, "max_value") + ")");
+  }
+  check_field(table, "key_field", sequence.binding.key_field, written, problems);
+  check_field(table, "counter_field", sequence.binding.counter_field, written, problems);
+  if (sequence.binding.key_field == sequence.binding.counter_field)
+    problems.add(std::max(line_of(written, "key_field"), line_of(written, "counter_field")), table,
+                 "key_field and counter_field are both \"" + sequence.binding.key_field +
+                     "\"; allowed: two different fields");
+}
+
+}  // namespace seqd

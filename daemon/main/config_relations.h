@@ -1,0 +1,19 @@
+// What values of different options have to do with each other. A bound that is written lowers what
+// is not written in the same table; two written values that contradict each other are an error that
+// names both. Used while one configuration is read; one thread.
+#pragma once
+
+#include <string>
+
+#include "daemon/core/settings.h"
+#include "daemon/main/config_problems.h"
+#include "daemon/main/config_settings.h"
+
+namespace seqd {
+
+void relate_daemon(const DaemonSettings& daemon, const WrittenKeys& written, Problems& problems);
+void relate_limits(Limits& limits, const WrittenKeys& written, Problems& problems);
+void relate_sequence(const std::string& table, SequenceSettings& sequence,
+                     const WrittenKeys& written, Problems& problems);
+
+}  // namespace seqd

@@ -1,0 +1,18 @@
+// What people read about the options, all of it made from the table: the help text, the manual
+// pages' lists and the sample file. Pure; any thread.
+#pragma once
+
+#include <string>
+
+namespace seqd {
+
+// "limits.max_depth  an integer from 4 to 32 [8]": for `seqd --help`.
+std::string options_help();
+// The list of options of seqd.toml(5), in scdoc's language.
+std::string options_scdoc();
+// packaging/seqd.toml: every option with its default, commented out.
+std::string options_sample();
+// The table of errors of seqd(8), in scdoc's language.
+std::string errors_scdoc();
+
+}  // namespace seqd

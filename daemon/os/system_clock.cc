@@ -1,0 +1,26 @@
+#include "daemon/os/system_clock.h"
+
+#include <ctime>
+
+#include "daemon/base/check.h"
+
+namespace seqd {
+namespace {
+
+std::int64_t read_ms(clockid_t which) {
+  timespec now{};
+  CHECK(clock_gettime(which, &now) == 0);
+  return std::int64_t{now.tv_sec} * 1'000 + now.tv_nsec / 1'000'000;
+}
+
+}  // namespace
+
+std::int64_t SystemClock::monotonic_ms() const {
+  return read_ms(CLOCK_MONOTONIC);
+}
+
+std::int64_t SystemClock::wall_ms() const {
+  return read_ms(CLOCK_REALTIME);
+}
+
+}  // namespace seqd
