@@ -11,7 +11,7 @@ wait_for() {
 }
 
 equal() { [ "$1" = "$2" ] || { echo "$3: expected '$2', found '$1'"; return 1; }; }
-holds() { grep -qE -- "$2" <<<"$1" || { echo "$3: no line matches '$2' in: ${1:0:2000}"; return 1; }; }
+holds() { grep -qE -- "$2" <<<"$1" || { echo "$3: no line matches '$2' in:"; tail -n 12 <<<"$1"; return 1; }; }
 property() { systemctl show -P "$1" "${2:-seqd.service}"; }
 active() { [ "$(property ActiveState)" = active ]; }
 restarted_from() { [ "$(property NRestarts)" -gt "$1" ] && active; }
@@ -22,9 +22,12 @@ journal_since() { journalctl --sync; journalctl --no-pager --after-cursor="$1" -
 
 # check FUNCTION: runs it in a shell of its own, counts and says how it ended. Its name says what must happen.
 check() {
-  local passed failed said
+  local passed failed said status
   read -r passed failed </exchange/score
-  if said=$(set -euo pipefail; "$1" 2>&1); then
+  # Not as the condition of an if: there, bash would go on after a failed line of the function.
+  said=$(set -euo pipefail; "$1" 2>&1)
+  status=$?
+  if [ "$status" -eq 0 ]; then
     echo "ok   $1"
     passed=$((passed + 1))
   else
