@@ -17,15 +17,10 @@
 #include "daemon/base/status.h"
 #include "daemon/base/worker.h"
 #include "daemon/core/state_image.h"
+#include "daemon/state/start_rules.h"
 #include "daemon/state/state_log.h"
 
 namespace seqd {
-
-// What to do with ranges in hand after the machine went down without an orderly stop.
-enum class AfterPowerLoss : std::uint8_t {
-  forfeit,  // all of them are gaps
-  resume,   // go on above what was reserved. Only where no copy of the directory ever runs.
-};
 
 struct StartOptions {
   std::uint64_t log_size = StateLog::default_size;  // bytes of each of the two files

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "daemon/base/clock.h"
@@ -23,13 +24,19 @@
 
 namespace seqd {
 
-// The files of an open state directory. The path leads to all of them, or the state has been
-// replaced under us.
+constexpr const char* lock_name = "lock";
+constexpr const char* segment_names[2] = {"log.0", "log.1"};
+
+// The files of an open state directory.
 struct StateFiles {
   Directory* directory = nullptr;
   FileIdentity identity;  // of the directory
   std::unique_ptr<File> lock;
   std::unique_ptr<File> segments[2];
+
+  // FENCED when the paths do not lead to these files any more: somebody replaced the state under
+  // us, and another daemon may have locked what is there now. Any thread.
+  Status check_in_place() const;
 };
 
 class StateLog final : public RemainderLog {
@@ -79,10 +86,9 @@ class StateLog final : public RemainderLog {
   bool may_rotate() const;
   Status write_turn();
   Status rotate();
-  Status fail(Status status);
   void begin_turn();
   void start_flush();
-  void flushed(const std::shared_ptr<Flush>& flush);
+  void flushed();
 
   // Constant after construction.
   Worker& worker_;
@@ -101,7 +107,7 @@ class StateLog final : public RemainderLog {
   SegmentHeader header_;
   std::uint32_t seed_;
   std::uint64_t offset_;
-  bool sealed_ = true;  // the older segment is marked as superseded
+  std::optional<SegmentHeader> to_seal_;  // the older segment, until it is marked as superseded
 
   // The turn being made; empty when nothing was appended.
   std::vector<std::uint8_t> turn_;

@@ -1,0 +1,254 @@
+#include "daemon/state/start.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "daemon/state/recovery.h"
+#include "daemon/state/segment_writer.h"
+
+namespace seqd {
+namespace {
+
+class ImageSource final : public SnapshotSource {
+ public:
+  explicit ImageSource(const StateImage& image) : image_(image) {}
+  void snapshot(const std::function<void(const LogEntry&)>& entry) const override {
+    image_.snapshot(entry);
+  }
+
+ private:
+  const StateImage& image_;
+};
+
+// One start. The steps, and why a kill between any two of them is harmless:
+//  1 lock, read, judge               nothing is changed
+//  2 make what was read durable      the same bytes over themselves
+//  3 write and sync the new segment  into the file that is not the newest whole one. Cut off: the
+//    next start reads what this one read, and the witness still says what it said, so it judges the
+//    same. Whole: the next start reads the result. After R1 its nonce is the old one and the
+//    witness matches as before. After R2 and R3 its nonce is new and no witness matches, but no
+//    scope in it is dirty, so nothing is left that needs a witness.
+//  4 seal the older segment          nothing was issued since 1, so either file alone is right
+//  5 write the witness               from here on it is that of the new segment. Cut off: it says
+//    nothing; after R1, where that would cost the ranges, only its position is moved.
+//  6 return; the first turn can make a scope dirty.
+class Start {
+ public:
+  Start(const StartPlaces& places, const StartOptions& options)
+      : places_(places), options_(options) {}
+
+  Result<Started> run() {
+    for (Status (Start::*step)() :
+         {&Start::check_places, &Start::open_files, &Start::open_witness, &Start::read_and_judge,
+          &Start::set_damaged_files_aside, &Start::settle_newest, &Start::write_segment}) {
+      Status status = (this->*step)();
+      if (!status.ok()) return status;
+    }
+    switch_witness();
+    const StateLog::Place place{target_, header_, written_, options_.log_size};
+    started_.log = std::make_unique<StateLog>(std::move(files_), std::move(witness_), place,
+                                              places_.worker, places_.random, places_.clock);
+    return std::move(started_);
+  }
+
+ private:
+  Status check_places();
+  Status open_files();
+  Status open_segment(int file);
+  Status open_witness();
+  Status read_and_judge();
+  Status set_damaged_files_aside();
+  Status settle_newest();
+  Status write_segment();
+  void switch_witness();
+  bool resumes() const { return judgement_.verdict == Verdict::witness; }
+
+  const StartPlaces& places_;
+  const StartOptions& options_;
+  StateFiles files_;
+  std::unique_ptr<Witness> witness_;
+  Recovered recovered_;
+  Evidence evidence_;
+  Judgement judgement_;
+  int target_ = 0;
+  SegmentHeader header_;
+  std::uint64_t written_ = 0;
+  Started started_;
+};
+
+Status Start::check_places() {
+  CHECK(options_.log_size >= StateLog::min_size && options_.log_size <= StateLog::max_size);
+  const std::string& path = places_.state.path();
+  switch (places_.state.kind()) {
+    case FileSystemKind::remote:
+      return {ErrorCode::STATE_IO,
+              path +
+                  " is on a network file system (NFS or SMB), where locks and syncs cannot be "
+                  "relied on; set state_dir to a directory on a local disk"};
+    case FileSystemKind::memory:
+      started_.warnings.push_back(path +
+                                  " is on a memory file system: the IDs in hand are lost "
+                                  "when the machine is restarted");
+      break;
+    case FileSystemKind::overlay:
+      started_.warnings.push_back(path +
+                                  " is on an overlay file system: mount a volume of the "
+                                  "host there, or the state goes with the container");
+      break;
+    case FileSystemKind::local:
+      break;
+  }
+  if (places_.witness.kind() != FileSystemKind::memory) {
+    started_.warnings.push_back(places_.witness.path() +
+                                ", the witness directory, is not on a tmpfs, so it proves "
+                                "nothing: after a kill -9 the IDs in hand are given up. Set "
+                                "witness_dir to a directory below /run");
+  }
+  return {};
+}
+
+Status Start::open_segment(int file) {
+  Result<std::unique_ptr<File>> opened = places_.state.open(segment_names[file]);
+  if (!opened.ok()) return opened.status();
+  files_.segments[file] = std::move(*opened);
+  return {};
+}
+
+Status Start::open_files() {
+  files_.directory = &places_.state;
+  Result<FileIdentity> identity = places_.state.identity("");
+  if (!identity.ok()) return identity.status();
+  files_.identity = *identity;
+  Result<std::unique_ptr<File>> lock = places_.state.open(lock_name);
+  if (!lock.ok()) return lock.status();
+  files_.lock = std::move(*lock);
+  for (int file = 0; file < 2; ++file) {
+    Status status = open_segment(file);
+    if (!status.ok()) return status;
+  }
+  return files_.check_in_place();
+}
+
+Status Start::open_witness() {
+  Result<std::unique_ptr<SharedMemory>> memory =
+      places_.witness.map(Witness::name(files_.identity), Witness::size);
+  if (!memory.ok()) return memory.status();
+  witness_ = std::make_unique<Witness>(std::move(*memory));
+  return {};
+}
+
+Status Start::read_and_judge() {
+  evidence_ = {options_.boot_id, files_.identity, witness_->read(), options_.after_power_loss};
+  // On a disk the witness could have been copied or put back together with the log.
+  if (places_.witness.kind() != FileSystemKind::memory) evidence_.witness.reset();
+  Result<Recovered> recovered = recover(*files_.segments[0], *files_.segments[1],
+                                        options_.after_power_loss == AfterPowerLoss::resume);
+  if (!recovered.ok()) {
+    return {recovered.status().code(), places_.state.path() + ": " + recovered.status().text()};
+  }
+  recovered_ = std::move(*recovered);
+  judgement_ = judge(evidence_, recovered_);
+  started_.how = judgement_.how;
+  for (const std::string& damage : recovered_.damages) {
+    started_.warnings.push_back(places_.state.path() + "/" + damage);
+  }
+  if (judgement_.verdict == Verdict::fresh && evidence_.witness &&
+      evidence_.witness->boot_id == options_.boot_id) {
+    started_.warnings.push_back(places_.state.path() +
+                                ": the log is gone that was there earlier in this boot; the IDs "
+                                "that were in hand will never be issued");
+  }
+  return {};
+}
+
+// What nobody can read is kept for people to look at, and out of the way.
+Status Start::set_damaged_files_aside() {
+  if (recovered_.file >= 0) return {};
+  for (int file = 0; file < 2; ++file) {
+    if (recovered_.empty[file]) continue;
+    const std::string name = segment_names[file];
+    Status status = places_.state.rename(name, name + ".damaged");
+    if (status.ok()) status = open_segment(file);
+    if (!status.ok()) return status;
+    started_.warnings.push_back(places_.state.path() + "/" + name + " was renamed to " + name +
+                                ".damaged; the IDs it held will never be issued");
+  }
+  return {};
+}
+
+// The new segment overwrites the older one, and that may be done only when what was read of the
+// newest is on the medium. Reading proves nothing: it comes from the page cache. A sync proves it
+// unless one failed before, for then the kernel takes the pages for clean. So unless a witness
+// knows better the bytes are written over themselves first: cut off anywhere, they are what they
+// were.
+Status Start::settle_newest() {
+  if (recovered_.file < 0 || recovered_.header.boot_id != options_.boot_id) return {};
+  File& newest = *files_.segments[recovered_.file];
+  const bool believed = resumes() && evidence_.witness->flushes_good;
+  if (resumes()) witness_->flush_begins();
+  if (!believed) {
+    Status status = newest.write_at(0, recovered_.bytes);
+    if (!status.ok()) return status;
+  }
+  return newest.sync_data();
+}
+
+Status Start::write_segment() {
+  target_ = recovered_.file == 0 ? 1 : 0;
+  for (int file = 0; file < 2; ++file) {
+    Status status = files_.segments[file]->allocate(options_.log_size);
+    if (!status.ok()) return status;
+  }
+  Status status = places_.state.sync();
+  if (!status.ok()) return status;
+
+  const std::int64_t wall_ms = places_.clock.wall_ms();
+  Result<Changes> changes = carry_out(judgement_, recovered_.image, places_.random, wall_ms);
+  if (!changes.ok()) return changes.status();
+  started_.gaps = std::move(changes->gaps);
+  started_.dropped = std::move(changes->dropped);
+
+  header_ = {.number = recovered_.highest_number + 1,
+             .base = recovered_.position,
+             .boot_id = options_.boot_id,
+             .nonce = recovered_.header.nonce,
+             .salt = places_.random.next(),
+             .wall_ms = wall_ms};
+  if (!resumes()) header_.nonce = random_token(places_.random);
+  const std::vector<std::uint8_t> bytes = encode_segment(header_, ImageSource(recovered_.image));
+  written_ = bytes.size();
+  if (written_ > options_.log_size / 2) {
+    return {ErrorCode::STATE_IO, "the state of " + std::to_string(written_) +
+                                     " bytes needs a log_size of at least twice as many"};
+  }
+  File& target = *files_.segments[target_];
+  status = target.write_at(0, bytes);
+  if (status.ok()) status = target.sync_data();
+  if (!status.ok() || recovered_.file < 0) return status;
+  File& older = *files_.segments[recovered_.file];
+  status = older.write_at(seal_offset, encode_seal(recovered_.header, header_.number));
+  return status.ok() ? older.sync_data() : status;
+}
+
+void Start::switch_witness() {
+  started_.image = std::move(recovered_.image);
+  if (resumes()) {
+    witness_->advance(header_.base);
+    witness_->flush_succeeded();
+    return;
+  }
+  witness_->write({.boot_id = options_.boot_id,
+                   .nonce = header_.nonce,
+                   .directory = files_.identity,
+                   .position = header_.base,
+                   .flushes_good = true});
+}
+
+}  // namespace
+
+Result<Started> start(const StartPlaces& places, const StartOptions& options) {
+  return Start(places, options).run();
+}
+
+}  // namespace seqd

@@ -1,0 +1,158 @@
+#include "daemon/state/start_rules.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace seqd {
+namespace {
+
+// Empty when the witness matches; otherwise why it does not.
+std::string why_no_witness(const Evidence& evidence, const Recovered& recovered) {
+  const std::optional<Witness::Testimony>& witness = evidence.witness;
+  if (!witness || witness->boot_id != evidence.boot_id ||
+      recovered.header.boot_id != evidence.boot_id) {
+    return recovered.header.boot_id == evidence.boot_id
+               ? "there is no witness: the state directory is a copy, or the witness was removed"
+               : "the machine was started anew without an orderly stop of seqd, or the state "
+                 "directory is a copy";
+  }
+  if (witness->nonce != recovered.header.nonce || witness->directory != evidence.directory) {
+    return "the witness is that of another state: the state directory was replaced";
+  }
+  if (recovered.sealed) return "the newest part of the log is damaged";
+  if (witness->position > recovered.position) {
+    return "the log is older than its witness: it is damaged or was put back from a copy";
+  }
+  // The witness follows every turn, so it is behind by the last one at most.
+  if (recovered.position - witness->position > 1) {
+    return "the log is newer than its witness: the state directory was replaced";
+  }
+  return "";
+}
+
+bool has_dirty_scope(const StateImage& image) {
+  return std::any_of(image.scopes.begin(), image.scopes.end(),
+                     [](const auto& scope) { return scope.second.state == ScopeState::owned; });
+}
+
+// The image of one start being changed.
+class Transformation {
+ public:
+  Transformation(const Judgement& judgement, StateImage& image, Random& random,
+                 std::int64_t wall_ms)
+      : judgement_(judgement), image_(image), random_(random), wall_ms_(wall_ms) {}
+
+  Status forfeit(ScopeId scope) {
+    for (auto& [id, sequence] : image_.sequences) {
+      if (sequence.definition.scope != scope) continue;
+      while (!sequence.ranges.empty()) {
+        const RangeInHand& range = sequence.ranges.front();
+        Status status = make_gap(id, range.begin, range.end);
+        if (!status.ok()) return status;
+      }
+      if (!sequence.intent) continue;
+      const LeaseIntended intent = *sequence.intent;
+      changes_.dropped.push_back(intent);
+      Status status = image_.apply(LeaseClosed{id, intent.lease, LeaseEnd::untraceable, wall_ms_});
+      if (!status.ok()) return status;
+    }
+    // Whoever else has this directory keeps the old instance.
+    DefineScope& definition = image_.scopes[scope];
+    definition.instance = random_token(random_);
+    definition.epoch = 0;
+    definition.state = ScopeState::clean;
+    definition.nonce = Token{};
+    return {};
+  }
+
+  // Instance and epoch stay: if another daemon has taken the remainder over meanwhile, the claim in
+  // the store is lost.
+  Status resume(ScopeId scope) {
+    for (auto& [id, sequence] : image_.sequences) {
+      if (sequence.definition.scope != scope) continue;
+      const std::vector<RangeInHand> ranges(sequence.ranges.begin(), sequence.ranges.end());
+      for (const RangeInHand& range : ranges) {
+        if (range.reserved_end == range.begin) continue;
+        Status status = make_gap(id, range.begin, range.reserved_end);
+        if (!status.ok()) return status;
+      }
+    }
+    image_.scopes[scope].state = ScopeState::clean;
+    return {};
+  }
+
+  Changes take() { return std::move(changes_); }
+
+ private:
+  Status make_gap(SequenceId sequence, std::int64_t begin, std::int64_t end) {
+    changes_.gaps.push_back({sequence, begin, end, judgement_.cause, wall_ms_});
+    return image_.apply(changes_.gaps.back());
+  }
+
+  const Judgement& judgement_;
+  StateImage& image_;
+  Random& random_;
+  const std::int64_t wall_ms_;
+  Changes changes_;
+};
+
+}  // namespace
+
+Token random_token(Random& random) {
+  Token token;
+  for (std::size_t half = 0; half < token.size(); half += 8) {
+    const std::uint64_t bits = random.next();
+    for (std::size_t byte = 0; byte < 8; ++byte) {
+      token[half + byte] = static_cast<std::uint8_t>(bits >> (8 * byte));
+    }
+  }
+  return token;
+}
+
+Judgement judge(const Evidence& evidence, const Recovered& recovered) {
+  if (recovered.file < 0) {
+    if (recovered.empty[0] && recovered.empty[1]) return {Verdict::fresh, {}, "fresh"};
+    return {Verdict::forfeit, GapCause::corrupt, "forfeited: neither log file can be read"};
+  }
+  const std::string why = why_no_witness(evidence, recovered);
+  if (why.empty()) return {Verdict::witness, {}, "witness"};
+  if (!has_dirty_scope(recovered.image)) return {Verdict::clean, {}, "clean"};
+  const bool other_boot = recovered.header.boot_id != evidence.boot_id;
+  if (recovered.sealed || recovered.rotten) {
+    return {Verdict::forfeit, GapCause::corrupt,
+            "forfeited: the newest part of the log is damaged"};
+  }
+  if (!other_boot) return {Verdict::forfeit, GapCause::no_witness, "forfeited: " + why};
+  if (evidence.after_power_loss == AfterPowerLoss::resume) {
+    return {Verdict::resume, GapCause::power_loss, "resumed above what was reserved: " + why};
+  }
+  return {Verdict::forfeit, GapCause::power_loss, "forfeited: " + why};
+}
+
+Result<Changes> carry_out(const Judgement& judgement, StateImage& image, Random& random,
+                          std::int64_t wall_ms) {
+  Transformation transformation(judgement, image, random, wall_ms);
+  if (judgement.verdict != Verdict::witness) {
+    bool dirty = false;
+    for (auto& [id, scope] : image.scopes) {
+      if (scope.state == ScopeState::owned) {
+        dirty = true;
+        Status status = judgement.verdict == Verdict::resume ? transformation.resume(id)
+                                                             : transformation.forfeit(id);
+        if (!status.ok()) return status;
+      }
+      // A copy would repeat the same claim and win it, too. With a nonce of its own one wins.
+      scope.state = ScopeState::clean;
+      scope.nonce = Token{};
+    }
+    // Another copy may answer repeats from the same memory.
+    if (dirty) image.clients.clear();
+  }
+  // A reservation that was read may be in the page cache only: the core reserves again.
+  for (auto& [id, sequence] : image.sequences) {
+    for (RangeInHand& range : sequence.ranges) range.reserved_end = range.begin;
+  }
+  return transformation.take();
+}
+
+}  // namespace seqd

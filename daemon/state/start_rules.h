@@ -1,0 +1,58 @@
+// The start rules R1-R3: which of the ranges found on disk this daemon may issue from. Pure
+// functions; the proof that they never let two daemons issue one ID is tests/model (clone, disk).
+//
+// R1  The witness of this boot matches: this is where a killed daemon left off. Go on.
+// R2  The scope was left by an orderly stop: keep its ranges; the core claims the epoch in the
+//     store before it issues from them, and one copy of the directory at most wins that.
+// R3  Anything else (power loss, copy, restored copy): every range in hand is a gap.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/base/random.h"
+#include "daemon/core/state_image.h"
+#include "daemon/state/recovery.h"
+#include "daemon/state/witness.h"
+
+namespace seqd {
+
+enum class AfterPowerLoss : std::uint8_t {
+  forfeit,  // R3: all ranges in hand are gaps
+  resume,   // go on above what was reserved. Only where no copy of the directory ever runs.
+};
+
+struct Evidence {
+  Token boot_id{};  // of the running system
+  FileIdentity directory;
+  std::optional<Witness::Testimony> witness;
+  AfterPowerLoss after_power_loss = AfterPowerLoss::forfeit;
+};
+
+enum class Verdict : std::uint8_t { fresh, witness, clean, resume, forfeit };
+
+struct Judgement {
+  Verdict verdict = Verdict::forfeit;
+  GapCause cause = GapCause::no_witness;
+  std::string how;  // one line for people
+};
+
+// What to do with the scopes that are not clean.
+Judgement judge(const Evidence& evidence, const Recovered& recovered);
+
+Token random_token(Random& random);
+
+struct Changes {
+  std::vector<GapMade> gaps;
+  // Leases in flight that were given up: this daemon must not ask the store for them, because
+  // another copy of the directory may, and would get the same range.
+  std::vector<LeaseIntended> dropped;
+};
+
+// Makes the image what this daemon may go on with.
+Result<Changes> carry_out(const Judgement& judgement, StateImage& image, Random& random,
+                          std::int64_t wall_ms);
+
+}  // namespace seqd

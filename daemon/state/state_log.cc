@@ -1,0 +1,219 @@
+#include "daemon/state/state_log.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "daemon/base/check.h"
+#include "daemon/state/log_format.h"
+#include "daemon/state/segment_writer.h"
+
+namespace seqd {
+namespace {
+
+constexpr std::size_t kept_turn_capacity = std::size_t{1} << 20;
+
+}  // namespace
+
+// What a flush does on the worker. It owns what it touches, so the log may be gone before it ends.
+struct StateLog::Flush {
+  StateLog* log;  // null when the log is gone; loop thread
+  const std::shared_ptr<StateFiles> files;
+  const std::shared_ptr<Witness> witness;
+  const int file;
+  const LogPosition position;
+  const std::optional<SegmentHeader> seal;  // the older segment, if it is still to be sealed
+  const std::uint64_t number;               // of the segment that is flushed
+  Status status;
+
+  void run() {
+    status = files->check_in_place();
+    if (!status.ok()) return;
+    // Killed from here on, the next start does not believe that this file's pages are clean.
+    witness->flush_begins();
+    status = files->segments[file]->sync_data();
+    if (status.ok() && seal) status = seal_older();
+    if (status.ok()) witness->flush_succeeded();
+  }
+
+  // Before anybody hears that the newer segment is durable, the older one must say that it is not
+  // the state any more: should the newer one rot, the older must not pass for the last word.
+  Status seal_older() {
+    File& older = *files->segments[1 - file];
+    Status written = older.write_at(seal_offset, encode_seal(*seal, number));
+    return written.ok() ? older.sync_data() : written;
+  }
+};
+
+Status StateFiles::check_in_place() const {
+  const auto leads_to = [this](const std::string& name, const FileIdentity& wanted) {
+    const Result<FileIdentity> found = directory->identity(name);
+    if (found.ok() && *found == wanted) return Status();
+    return Status(ErrorCode::FENCED,
+                  directory->path() + (name.empty() ? "" : "/" + name) +
+                      " was removed or replaced while seqd was using it; nothing more is issued. "
+                      "Restart seqd: it goes on with what is there now");
+  };
+  Status status = leads_to("", identity);
+  if (status.ok()) status = leads_to(lock_name, lock->identity());
+  for (int file = 0; status.ok() && file < 2; ++file) {
+    status = leads_to(segment_names[file], segments[file]->identity());
+  }
+  return status;
+}
+
+StateLog::StateLog(StateFiles files, std::unique_ptr<Witness> witness, const Place& place,
+                   Worker& worker, Random& random, Clock& clock)
+    : worker_(worker),
+      random_(random),
+      clock_(clock),
+      files_(std::make_shared<StateFiles>(std::move(files))),
+      witness_(std::move(witness)),
+      size_(place.size),
+      headroom_(place.size / 16),
+      file_(place.file),
+      header_(place.header),
+      seed_(record_seed(place.header)),
+      offset_(place.offset),
+      position_(place.header.base),
+      durable_(place.header.base) {
+  CHECK(size_ >= min_size && size_ <= max_size);
+  CHECK(offset_ <= size_);
+}
+
+StateLog::~StateLog() {
+  if (flush_) flush_->log = nullptr;
+}
+
+void StateLog::attach(RemainderLogObserver* observer, const SnapshotSource* source) {
+  observer_ = observer;
+  source_ = source;
+}
+
+void StateLog::begin_turn() {
+  if (turn_.empty()) begin_record(turn_, RecordKind::turn, position_ + 1, durable_);
+}
+
+void StateLog::append(const LogEntry& entry) {
+  CHECK(!closed_);
+  begin_turn();
+  encode_entry(turn_, entry);
+}
+
+LogPosition StateLog::next_position() const {
+  return position_ + 1;
+}
+
+void StateLog::make_durable() {
+  flush_asked_ = true;
+}
+
+bool StateLog::may_rotate() const {
+  return durable_ >= header_.base && !flush_failed_;
+}
+
+bool StateLog::accepting() const {
+  if (closed_ || !failure_.ok()) return false;
+  return may_rotate() || offset_ + turn_.size() + headroom_ <= size_;
+}
+
+Status StateLog::commit() {
+  if (!failure_.ok()) return failure_;
+  CHECK(!closed_);
+  if (!turn_.empty()) {
+    Status status = write_turn();
+    if (!status.ok()) return failure_ = std::move(status);
+    ++position_;
+    witness_->advance(position_);
+    turn_.clear();
+    if (turn_.capacity() > kept_turn_capacity) turn_.shrink_to_fit();
+  }
+  if (flush_asked_) flush_due_ = true;
+  flush_asked_ = false;
+  if (flush_due_ && !flush_) start_flush();
+  return {};
+}
+
+Status StateLog::write_turn() {
+  end_record(turn_, 0, seed_);
+  if (turn_.size() > size_ - offset_) {
+    if (may_rotate()) return rotate();
+    return {ErrorCode::STATE_IO,
+            "the log in " + files_->directory->path() +
+                " is full and the medium has not confirmed what is in it; the disk hangs or is "
+                "too slow for log_size"};
+  }
+  Status status = files_->segments[file_]->write_at(offset_, turn_);
+  if (status.ok()) offset_ += turn_.size();
+  return status;
+}
+
+// The snapshot includes the turn, whose own record is not needed then.
+Status StateLog::rotate() {
+  CHECK(source_ != nullptr);
+  SegmentHeader header = header_;
+  header.number += 1;
+  header.base = position_ + 1;
+  header.salt = random_.next();
+  header.wall_ms = clock_.wall_ms();
+  const std::vector<std::uint8_t> bytes = encode_segment(header, *source_);
+  if (bytes.size() + headroom_ > size_) {
+    return {ErrorCode::STATE_IO, "the state of " + std::to_string(bytes.size()) +
+                                     " bytes does not fit into a log of " + std::to_string(size_) +
+                                     "; raise log_size"};
+  }
+  Status status = files_->segments[1 - file_]->write_at(0, bytes);
+  if (!status.ok()) return status;
+  to_seal_ = header_;
+  header_ = header;
+  seed_ = record_seed(header_);
+  file_ = 1 - file_;
+  offset_ = bytes.size();
+  ++rotations_;
+  // At once, so that the next rotation does not have to wait for it.
+  flush_due_ = true;
+  return {};
+}
+
+void StateLog::start_flush() {
+  flush_due_ = false;
+  if (flush_failed_ || position_ == durable_) return;
+  CHECK(observer_ != nullptr);
+  flush_ = std::make_shared<Flush>(
+      Flush{this, files_, witness_, file_, position_, to_seal_, header_.number, Status()});
+  worker_.submit([flush = flush_] { flush->run(); },
+                 [flush = flush_] {
+                   if (flush->log != nullptr) flush->log->flushed();
+                 });
+}
+
+void StateLog::flushed() {
+  const std::shared_ptr<Flush> flush = std::exchange(flush_, nullptr);
+  if (!flush->status.ok()) {
+    flush_failed_ = true;
+    observer_->flush_failed(flush->status);
+    return;
+  }
+  ++syncs_;
+  durable_ = flush->position;
+  // A rotation may have happened meanwhile; then its older segment still waits for its seal.
+  if (flush->seal && flush->number == header_.number) to_seal_.reset();
+  if (flush_due_) start_flush();
+  observer_->durable(flush->position);
+}
+
+Status StateLog::close() {
+  CHECK(turn_.empty() && !closed_);
+  closed_ = true;
+  if (!failure_.ok()) return failure_;
+  if (durable_ == position_) return {};
+  return {ErrorCode::STATE_IO,
+          "the last turns of the log in " + files_->directory->path() + " are not on the medium"};
+}
+
+StateLog::Statistics StateLog::statistics() const {
+  return {position_, durable_, syncs_, rotations_};
+}
+
+}  // namespace seqd

@@ -1,0 +1,84 @@
+#include "daemon/state/witness.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <utility>
+
+#include "daemon/base/check.h"
+
+namespace seqd {
+namespace {
+
+// Offsets in the mapped memory; the machine's own byte order, because it never leaves this boot.
+constexpr std::size_t mark_at = 0;  // `whole` when the rest is
+constexpr std::size_t position_at = 8;
+constexpr std::size_t boot_id_at = 16;
+constexpr std::size_t nonce_at = 32;
+constexpr std::size_t device_at = 48;
+constexpr std::size_t inode_at = 56;
+constexpr std::size_t flush_at = 64;  // on a cache line of its own: the worker writes it
+constexpr std::uint64_t whole = 0x3130304e54495753;
+constexpr std::uint64_t flushes_good = 1;
+
+std::atomic_ref<std::uint64_t> word(SharedMemory& memory, std::size_t at) {
+  return std::atomic_ref<std::uint64_t>(
+      *reinterpret_cast<std::uint64_t*>(memory.bytes().data() + at));
+}
+
+}  // namespace
+
+std::string Witness::name(const FileIdentity& directory) {
+  char name[64];
+  const int length = std::snprintf(name, sizeof name, "seqd-%llx-%llx.witness",
+                                   static_cast<unsigned long long>(directory.device),
+                                   static_cast<unsigned long long>(directory.inode));
+  return {name, static_cast<std::size_t>(length)};
+}
+
+Witness::Witness(std::unique_ptr<SharedMemory> memory) : memory_(std::move(memory)) {
+  CHECK(memory_->bytes().size() >= size);
+  CHECK(reinterpret_cast<std::uintptr_t>(memory_->bytes().data()) % 64 == 0);
+}
+
+std::optional<Witness::Testimony> Witness::read() const {
+  if (word(*memory_, mark_at).load(std::memory_order_acquire) != whole) return std::nullopt;
+  Testimony testimony;
+  const std::span<std::uint8_t> bytes = memory_->bytes();
+  std::copy_n(bytes.begin() + boot_id_at, testimony.boot_id.size(), testimony.boot_id.begin());
+  std::copy_n(bytes.begin() + nonce_at, testimony.nonce.size(), testimony.nonce.begin());
+  testimony.directory.device = word(*memory_, device_at).load(std::memory_order_relaxed);
+  testimony.directory.inode = word(*memory_, inode_at).load(std::memory_order_relaxed);
+  testimony.position = word(*memory_, position_at).load(std::memory_order_relaxed);
+  testimony.flushes_good = word(*memory_, flush_at).load(std::memory_order_relaxed) == flushes_good;
+  return testimony;
+}
+
+void Witness::write(const Testimony& testimony) {
+  const std::span<std::uint8_t> bytes = memory_->bytes();
+  // Sequentially consistent, so that no store is moved over the mark in either direction.
+  word(*memory_, mark_at).store(0);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  std::copy_n(testimony.boot_id.begin(), testimony.boot_id.size(), bytes.begin() + boot_id_at);
+  std::copy_n(testimony.nonce.begin(), testimony.nonce.size(), bytes.begin() + nonce_at);
+  word(*memory_, device_at).store(testimony.directory.device);
+  word(*memory_, inode_at).store(testimony.directory.inode);
+  word(*memory_, position_at).store(testimony.position);
+  word(*memory_, flush_at).store(testimony.flushes_good ? flushes_good : 0);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  word(*memory_, mark_at).store(whole);
+}
+
+void Witness::advance(LogPosition position) {
+  word(*memory_, position_at).store(position, std::memory_order_release);
+}
+
+void Witness::flush_begins() {
+  word(*memory_, flush_at).store(0);
+}
+
+void Witness::flush_succeeded() {
+  word(*memory_, flush_at).store(flushes_good);
+}
+
+}  // namespace seqd
