@@ -1,0 +1,243 @@
+#include "client-lib/client.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include "protocol/limits.h"
+
+namespace seqd::engine {
+namespace {
+
+// More than a socket's buffer holds, so that a daemon that goes on writing is left all the same.
+constexpr int kLastReads = 64;
+
+std::int64_t monotonic_ms() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000 + now.tv_nsec / 1'000'000;
+}
+
+template <typename Bytes>
+bool fill_randomly(Bytes& bytes) {
+  return ::getrandom(&bytes, sizeof(bytes), 0) == static_cast<ssize_t>(sizeof(bytes));
+}
+
+// The daemon comes back from these by itself: it restarts, or its queue is full.
+bool is_worth_a_retry(int error) {
+  return error == ENOENT || error == ECONNREFUSED || error == ECONNRESET || error == EPIPE ||
+         error == EAGAIN || error == EINTR;
+}
+
+bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+}
+
+std::string error_text(int error) {
+  // strerror() is not safe in threads, and the variants of strerror_r() differ; this one is fixed.
+  const char* text = ::strerrordesc_np(error);
+  return text == nullptr ? "error " + std::to_string(error) : text;
+}
+
+// The daemon gives up a little before the client does, so that the caller gets the daemon's reason
+// instead of a time-out, and no ID is issued that nobody takes.
+std::int64_t wait_within(std::int64_t timeout_ms) {
+  return std::min(timeout_ms - timeout_ms / 10 - (timeout_ms < 10 ? 1 : 0),
+                  protocol::kMaxTimeoutMs);
+}
+
+SessionSettings session_settings(const ClientOptions& options, const protocol::Identity& identity) {
+  SessionSettings settings;
+  settings.hello.name = options.name;
+  if (!options.anonymous) settings.hello.client = identity;
+  if (!options.daemon_decides_wait) settings.wait_ms = wait_within(options.timeout_ms);
+  return settings;
+}
+
+}  // namespace
+
+Outcome Client::open(const ClientOptions& options, std::unique_ptr<Client>& client) {
+  protocol::Identity identity = {};
+  std::uint64_t seed = 0;
+  if (!fill_randomly(identity) || !fill_randomly(seed))
+    return {SEQD_E_SYSTEM, "the system gives no random bytes"};
+  client.reset(new Client(options, identity, seed));
+  return {};
+}
+
+// options_ comes before session_, which keeps a view of the name in it.
+Client::Client(const ClientOptions& options, const protocol::Identity& identity,
+               std::uint64_t random)
+    : options_(options),
+      process_(::getpid()),
+      session_(session_settings(options_, identity)),
+      random_(random | 1) {}
+
+Client::~Client() {
+  if (!connection_.is_open() || is_forked()) return;
+  session_.acknowledge_all();
+  (void)connection_.send(session_.output());
+}
+
+bool Client::is_forked() const {
+  return ::getpid() != process_;
+}
+
+std::uint64_t Client::random() {
+  // xorshift64: enough for jitter.
+  random_ ^= random_ << 13;
+  random_ ^= random_ >> 7;
+  random_ ^= random_ << 17;
+  return random_;
+}
+
+// --- requests ------------------------------------------------------------------------------------
+
+Outcome Client::enter(Request request, std::uint32_t& number) {
+  if (session_.wants_identity()) {
+    protocol::Identity identity = {};
+    if (!fill_randomly(identity)) return {SEQD_E_SYSTEM, "the system gives no random bytes"};
+    close_connection();
+    session_.renew(options_.anonymous ? std::nullopt : std::optional(identity));
+  }
+  const std::int64_t now = monotonic_ms();
+  request.deadline_ms = now + options_.timeout_ms;
+  request.connect_deadline_ms = now + options_.connect_timeout_ms;
+  number = session_.submit(std::move(request));
+  if (number == 0)
+    return {SEQD_E_FULL, "too many requests are in flight: collect answers with seqd_poll first"};
+  return {};
+}
+
+Outcome Client::submit(Request request) {
+  std::uint32_t number = 0;
+  return enter(std::move(request), number);
+}
+
+Outcome Client::call(Request request, Answer& answer) {
+  request.synchronous = true;
+  std::uint32_t number = 0;
+  Outcome entered = enter(std::move(request), number);
+  if (!entered.ok()) return entered;
+  // Ends: at the request's deadline at the latest the session answers it.
+  while (!session_.take_synchronous(number, answer)) turn(INT64_MAX);
+  return std::move(answer.outcome);
+}
+
+void Client::poll(std::int64_t timeout_ms, std::size_t capacity) {
+  delivered_.clear();
+  const std::int64_t until = monotonic_ms() + timeout_ms;
+  // One turn in any case, so that polling without waiting sends and receives too.
+  bool over = false;
+  while (!session_.has_answer() && session_.in_flight() > 0 && !over) {
+    turn(until);
+    over = monotonic_ms() >= until;
+  }
+  Answer answer;
+  while (delivered_.size() < capacity && session_.take(answer))
+    delivered_.push_back(std::move(answer));
+}
+
+bool Client::wants_to_write() {
+  session_.fill_output();
+  return !session_.output().empty();
+}
+
+std::int64_t Client::idle_ms() const {
+  std::int64_t until = session_.next_deadline_ms().value_or(INT64_MAX);
+  if (session_.has_answer()) until = 0;
+  if (session_.in_flight() > 0 && !connection_.is_open()) until = std::min(until, next_attempt_ms_);
+  if (until == INT64_MAX) return -1;
+  return std::max<std::int64_t>(until - monotonic_ms(), 0);
+}
+
+// --- one step ------------------------------------------------------------------------------------
+
+void Client::turn(std::int64_t until_ms) {
+  const std::int64_t now = monotonic_ms();
+  session_.expire(now, unreachable());
+  if (session_.too_many_late()) lose("the daemon does not answer");
+  const std::int64_t until = std::min(until_ms, session_.next_deadline_ms().value_or(0));
+  if (until <= now && session_.in_flight() == 0) return;  // everything ended at its deadline
+  if (!connection_.is_open()) {
+    if (now < next_attempt_ms_) {
+      connection_.wait(false, std::min(until, next_attempt_ms_) - now);
+      return;
+    }
+    try_to_connect(now);
+    if (!connection_.is_open()) return;
+  }
+  session_.fill_output();
+  const int error = connection_.send(session_.output());
+  if (error != 0) {
+    // What the daemon said before it closed may still be there to read.
+    for (int reads = 0; reads < kLastReads && receive();) ++reads;
+    if (connection_.is_open()) lose(error_text(error));
+    return;
+  }
+  connection_.wait(wants_to_write(), until - now);
+  receive();
+}
+
+void Client::try_to_connect(std::int64_t now_ms) {
+  const int error = connection_.open(options_.socket_path);
+  if (error == 0) {
+    session_.connected();
+    return;
+  }
+  if (is_worth_a_retry(error)) {
+    why_not_connected_ = error_text(error);
+    next_attempt_ms_ = now_ms + back_off_.next_delay_ms(random());
+    return;
+  }
+  session_.fail_all({is_shortage(error) ? SEQD_E_SYSTEM : SEQD_E_CONNECT,
+                     "cannot connect to " + options_.socket_path + ": " + error_text(error)});
+}
+
+bool Client::receive() {
+  const Connection::Received received = connection_.receive();
+  if (received.kind == Connection::Received::Kind::nothing_yet) return false;
+  if (received.kind == Connection::Received::Kind::lost) {
+    lose(received.error == 0 ? "the daemon closed the connection" : error_text(received.error));
+    return false;
+  }
+  const Session::Verdict verdict = session_.receive(received.bytes);
+  if (session_.proved()) back_off_.reset();
+  if (verdict == Session::Verdict::reconnect) lose(session_.trouble().text);
+  if (verdict == Session::Verdict::broken) {
+    const Outcome trouble = session_.trouble();
+    close_connection();
+    session_.fail_all(trouble);
+  }
+  return verdict == Session::Verdict::keep;
+}
+
+void Client::close_connection() {
+  connection_.close();
+  session_.disconnected(monotonic_ms() + options_.connect_timeout_ms);
+}
+
+void Client::lose(std::string why) {
+  close_connection();
+  why_not_connected_ = std::move(why);
+  next_attempt_ms_ = monotonic_ms() + back_off_.next_delay_ms(random());
+}
+
+Outcome Client::unreachable() const {
+  const std::string why = connection_.is_open()        ? "it accepts but says nothing"
+                          : why_not_connected_.empty() ? "there was no time to connect"
+                                                       : why_not_connected_;
+  return {SEQD_E_CONNECT, "no daemon answers at " + options_.socket_path + ": " + why};
+}
+
+void Client::recover() {
+  close_connection();
+  session_.abandon_synchronous();
+}
+
+}  // namespace seqd::engine

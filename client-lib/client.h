@@ -1,0 +1,91 @@
+// Client: what a handle of libseqd is: a Session on a Connection, with deadlines, reconnects and
+// back-off. Whoever calls drives it: nothing happens between calls. One thread at a time, in the
+// process that made it.
+//
+// Invariant: connection open <=> session connected; a request leaves the session only with an
+// answer, an error of the library's or at its deadline.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client-lib/back_off.h"
+#include "client-lib/connection.h"
+#include "client-lib/outcome.h"
+#include "client-lib/session.h"
+
+namespace seqd::engine {
+
+struct ClientOptions {
+  std::string socket_path;
+  std::string name;
+  std::int64_t timeout_ms = 5'000;
+  std::int64_t connect_timeout_ms = 5'000;
+  bool anonymous = false;
+  bool daemon_decides_wait = false;  // requests do not say how long they may wait for an ID
+};
+
+// What the caller's options mean: defaults, the environment, bounds. `options` may be null.
+Outcome read_options(const seqd_options* options, ClientOptions& out);
+
+class Client {
+ public:
+  static Outcome open(const ClientOptions& options, std::unique_ptr<Client>& client);
+  // Tells the daemon what has arrived, as far as that goes without waiting.
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Queues; sends nothing. Deadlines are filled in.
+  Outcome submit(Request request);
+  // Waits for the answer. The outcome is the answer's.
+  Outcome call(Request request, Answer& answer);
+  // Waits at most `timeout_ms` for the first answer; then takes up to `capacity` of them into
+  // delivered().
+  void poll(std::int64_t timeout_ms, std::size_t capacity);
+  const std::vector<Answer>& delivered() const { return delivered_; }
+
+  std::size_t pending() const { return session_.pending(); }
+  int descriptor() const { return connection_.descriptor(); }
+  // Whether there is something to send.
+  bool wants_to_write();
+  // How long from now poll() may stay uncalled; -1: for ever.
+  std::int64_t idle_ms() const;
+  const HelloAnswer& daemon() const { return session_.daemon(); }
+  bool is_forked() const;
+
+  // After an exception (memory) in the middle of something: back to a known state.
+  void recover();
+
+ private:
+  Client(const ClientOptions& options, const protocol::Identity& identity, std::uint64_t random);
+
+  Outcome enter(Request request, std::uint32_t& number);
+  // One step: connects, sends, receives, or waits for any of these until `until_ms` at most.
+  void turn(std::int64_t until_ms);
+  void try_to_connect(std::int64_t now_ms);
+  // Whether there were bytes, and the connection goes on.
+  bool receive();
+  // The connection is of no use any more: what is unanswered goes over the next one.
+  void lose(std::string why);
+  void close_connection();
+  Outcome unreachable() const;
+  std::uint64_t random();
+
+  const ClientOptions options_;
+  const pid_t process_;
+  Session session_;
+  Connection connection_;
+  BackOff back_off_;
+  std::uint64_t random_;
+  std::int64_t next_attempt_ms_ = 0;
+  std::string why_not_connected_;
+  std::vector<Answer> delivered_;
+};
+
+}  // namespace seqd::engine

@@ -1,0 +1,56 @@
+// Connection: one non-blocking Unix stream socket to the daemon; the only file of libseqd that
+// makes socket calls. Raises no signal, and the descriptor is closed by exec. Owned by a Client;
+// one thread.
+//
+// Invariant: is_open() says whether there is a descriptor; after any failure there may be one
+// still, and close() is the caller's decision.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "protocol/buffer.h"
+
+namespace seqd::engine {
+
+class Connection {
+ public:
+  Connection() = default;
+  ~Connection() { close(); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Whether `path` fits a socket address.
+  static bool is_path_legal(std::string_view path);
+
+  // 0, or the errno. The socket must not be open.
+  [[nodiscard]] int open(const std::string& path);
+  void close();
+  bool is_open() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
+
+  // Sends what the socket takes now and consumes it: 0, or the errno of a lost connection.
+  [[nodiscard]] int send(protocol::Buffer& bytes);
+
+  struct [[nodiscard]] Received {
+    enum class Kind : std::uint8_t { bytes, nothing_yet, lost };
+    Kind kind = Kind::nothing_yet;
+    std::string_view bytes;  // valid until the next receive()
+    int error = 0;           // of a lost connection; 0: the daemon closed it
+  };
+  Received receive();
+
+  // Waits until there is something to read (or, with `to_write`, room to write), at most
+  // `timeout_ms` (>= 0). Without a socket it only waits.
+  void wait(bool to_write, std::int64_t timeout_ms) const;
+
+ private:
+  static constexpr std::size_t kReceiveBytes = 64 * 1024;
+
+  int descriptor_ = -1;
+  protocol::Buffer received_;
+};
+
+}  // namespace seqd::engine

@@ -1,0 +1,50 @@
+// Reads what the daemon answered, and believes nothing: every answer has the types, bounds and sums
+// that its request asked for, or it is SEQD_E_PROTOCOL. Pure functions: any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "client-lib/outcome.h"
+#include "client-lib/request_table.h"
+#include "protocol/messages.h"
+
+namespace seqd::engine {
+
+// What became of one request.
+struct Answer {
+  void* tag = nullptr;
+  Outcome outcome;
+  seqd_run first = {0, 0, 0};       // the only run, when `all` is empty; its count is 0: no run
+  std::vector<seqd_run> all;        // the runs, when there is not exactly one
+  std::int64_t peeked_next = 0;     // of peek; 0 is nil
+  std::int64_t peeked_in_hand = 0;  // of peek
+  std::int64_t peeked_last = 0;     // of peek; 0 is nil
+  std::string result;               // of call: one MessagePack value
+
+  // Valid as long as the answer is not moved.
+  std::span<const seqd_run> runs() const {
+    if (!all.empty()) return all;
+    return {&first, first.count == 0 ? std::size_t{0} : std::size_t{1}};
+  }
+};
+
+// What a daemon says of itself.
+struct HelloAnswer {
+  bool known = false;
+  std::map<std::string, std::int64_t, std::less<>> limits;
+};
+
+// The error of a reply, or OK.
+Outcome read_error(const protocol::Message& reply);
+
+// Fills `answer` from the result of `reply`, which has no error and was parsed from `frame`.
+Outcome read_result(const Request& request, std::span<const std::uint8_t> frame,
+                    const protocol::Message& reply, Answer& answer);
+
+Outcome read_hello(const protocol::Message& reply, HelloAnswer& answer);
+
+}  // namespace seqd::engine

@@ -1,0 +1,70 @@
+#include "client-lib/request_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace seqd::engine {
+
+std::uint32_t RequestTable::add(Request request) {
+  slots_.push_back(Slot{Slot::State::unsent, std::move(request)});
+  ++waiting_;
+  return next_number() - 1;
+}
+
+const RequestTable::Slot* RequestTable::slot(std::uint32_t number) const {
+  if (number < floor_ || number - floor_ >= slots_.size()) return nullptr;
+  const Slot& found = slots_[number - floor_];
+  return found.state == Slot::State::finished ? nullptr : &found;
+}
+
+const Request* RequestTable::find(std::uint32_t number) const {
+  const Slot* found = slot(number);
+  return found == nullptr ? nullptr : &found->request;
+}
+
+bool RequestTable::is_sent(std::uint32_t number) const {
+  const Slot* found = slot(number);
+  return found != nullptr && found->state == Slot::State::sent;
+}
+
+void RequestTable::finish(std::uint32_t number) {
+  Slot& finished = slots_[number - floor_];
+  if (finished.state == Slot::State::sent) --sent_;
+  finished.state = Slot::State::finished;
+  finished.request = Request();  // its texts are not needed any more
+  --waiting_;
+  while (!slots_.empty() && slots_.front().state == Slot::State::finished) {
+    slots_.pop_front();
+    ++floor_;
+  }
+}
+
+std::uint32_t RequestTable::first_unsent() {
+  unsent_from_ = std::max(unsent_from_, floor_);
+  while (unsent_from_ < next_number()) {
+    if (slots_[unsent_from_ - floor_].state == Slot::State::unsent) return unsent_from_;
+    ++unsent_from_;
+  }
+  return 0;
+}
+
+void RequestTable::mark_sent(std::uint32_t number) {
+  slots_[number - floor_].state = Slot::State::sent;
+  ++sent_;
+}
+
+void RequestTable::mark_unsent(std::uint32_t number) {
+  slots_[number - floor_].state = Slot::State::unsent;
+  --sent_;
+  unsent_from_ = std::min(unsent_from_, number);
+}
+
+void RequestTable::mark_all_unsent() {
+  for (Slot& each : slots_) {
+    if (each.state == Slot::State::sent) each.state = Slot::State::unsent;
+  }
+  unsent_from_ = floor_;
+  sent_ = 0;
+}
+
+}  // namespace seqd::engine

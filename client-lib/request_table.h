@@ -1,0 +1,72 @@
+// RequestTable: the requests of one handle that have no answer yet, by number. Numbers rise from 1
+// and never mean another request, so that the daemon can recognise a repeat. Owned by a Session;
+// one thread.
+//
+// Invariant: the requests lie in order of their numbers; the first one, when there is any, has no
+// answer; so floor() is the lowest number without one, which is what an `ack` says.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+
+namespace seqd::engine {
+
+struct Request {
+  enum class Method : std::uint8_t { next, range, peek, call };
+  Method method = Method::next;
+  bool synchronous = false;  // a call waits for it: its answer is not for seqd_poll
+  std::string name;          // the sequence; for `call` the method
+  std::int64_t count = 1;    // of range
+  std::string params;        // of call: one MessagePack array
+  void* tag = nullptr;
+  std::int64_t deadline_ms = 0;          // by the monotonic clock
+  std::int64_t connect_deadline_ms = 0;  // the same, while there is no connection
+};
+
+class RequestTable {
+ public:
+  explicit RequestTable(std::uint32_t first_number) : floor_(first_number) {}
+
+  // Requests without an answer.
+  std::size_t size() const { return waiting_; }
+  bool empty() const { return waiting_ == 0; }
+  std::uint32_t floor() const { return floor_; }
+  std::uint32_t next_number() const { return floor_ + static_cast<std::uint32_t>(slots_.size()); }
+
+  // Appends a request, not sent yet, and gives its number.
+  std::uint32_t add(Request request);
+  // The request of that number; null when it has an answer or there never was one. Valid until the
+  // next call that is not const.
+  const Request* find(std::uint32_t number) const;
+  bool is_sent(std::uint32_t number) const;
+  // Whether this connection owes an answer to any of them.
+  bool any_sent() const { return sent_ != 0; }
+  bool any_unsent() const { return sent_ != waiting_; }
+  // The number has its answer, or nobody wants one any more. It must be in the table.
+  void finish(std::uint32_t number);
+
+  // The lowest number that is to be sent; 0 when there is none.
+  std::uint32_t first_unsent();
+  void mark_sent(std::uint32_t number);    // it must be unsent
+  void mark_unsent(std::uint32_t number);  // it must be sent
+  // The connection is gone: everything is to be sent again, in the same order.
+  void mark_all_unsent();
+
+ private:
+  struct Slot {
+    enum class State : std::uint8_t { unsent, sent, finished };
+    State state = State::unsent;
+    Request request;
+  };
+  const Slot* slot(std::uint32_t number) const;
+
+  std::deque<Slot> slots_;
+  std::uint32_t floor_;            // number of slots_[0]
+  std::uint32_t unsent_from_ = 0;  // no lower number is unsent
+  std::size_t waiting_ = 0;        // slots that are not finished
+  std::size_t sent_ = 0;           // slots that are sent
+};
+
+}  // namespace seqd::engine
