@@ -112,7 +112,8 @@ inline std::uint64_t Connection::count_replies(const char* at, const char* end) 
       fail("a reply to a request that was not sent: " + std::string(reply.error));
     tally.latency.add(now - started_ns);
     started_ns = 0;
-    tally.ids += reply.ids;
+    // Redis answers INCRBY with one number, whatever was asked for.
+    tally.ids += seqd || run_.options.count == 0 ? reply.ids : reply.ids * run_.options.count;
     if (!reply.error.empty() && tally.errors++ == 0) tally.first_error = reply.error;
     ++replies;
   }

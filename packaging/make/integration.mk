@@ -1,0 +1,16 @@
+# `make test-integration`: the daemon as a whole, over its socket, on real stores. T= chooses one file (T=restart runs
+# tests/integration/test_restart.py) and K= tests by name. `make test-kill KILLS=20000` is the long soak of kill -9.
+
+T ?=
+K ?=
+KILLS ?= 2000
+
+INTEGRATION_BINARIES := $(SEQD) $(SEQCTL_BIN) $(BUILD)/tools/kill_client
+INTEGRATION = BUILD=$(BUILD) KILLS=$(KILLS) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -p no:cacheprovider -q -ra --durations=5
+
+.PHONY: test-integration test-kill
+test-integration: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## the daemon on real stores (T=restart: one file, K=text: by name)
+	@$(INTEGRATION) $(if $(K),-k '$(K)') $(if $(T),tests/integration/test_$(T).py,tests/integration)
+
+test-kill: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## kill -9 under load, KILLS= times
+	@$(INTEGRATION) -s -k KillUnderLoad tests/integration/test_restart.py

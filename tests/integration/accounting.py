@@ -1,0 +1,58 @@
+"""The conservation sum over what clients received: nothing twice, and nothing unaccounted for."""
+
+from array import array
+from pathlib import Path
+from typing import Iterable, List
+
+
+class Ledger:
+    """The IDs of one sequence that somebody holds, one byte each."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.seen = bytearray()
+        self.count = 0
+        self.twice: List[int] = []
+
+    def add(self, ids: Iterable[int]) -> None:
+        for number in ids:
+            assert number > 0, f"{self.name}: {number} is no ID"
+            if number >= len(self.seen):
+                self.seen.extend(bytes(max(number + 1 - len(self.seen), 1 << 20)))
+            if self.seen[number]:
+                self.twice.append(number)
+            self.seen[number] = 1
+            self.count += 1
+
+    def add_range(self, begin: int, end: int) -> None:
+        self.add(range(begin, end))
+
+    def missing(self, begin: int, end: int) -> List[int]:
+        """The IDs of [begin, end) that nobody holds."""
+        part = self.seen[begin:end].ljust(end - begin, b"\0")
+        found, at = [], part.find(0)
+        while at >= 0:
+            found.append(begin + at)
+            at = part.find(0, at + 1)
+        return found
+
+    def highest(self) -> int:
+        return self.seen.rfind(1)
+
+    def assert_no_duplicate(self) -> None:
+        assert not self.twice, f"{self.name}: {len(self.twice)} IDs were issued twice, the first are {self.twice[:10]}"
+
+    def assert_complete(self, begin: int, end: int) -> None:
+        """Every ID of [begin, end) is held by exactly one."""
+        self.assert_no_duplicate()
+        missing = self.missing(begin, end)
+        assert not missing, (f"{self.name}: {len(missing)} of the {end - begin} IDs from {begin} are unaccounted for, "
+                             f"the first are {missing[:10]}")
+
+
+def read_ids(path: Path) -> array:
+    """A file of 64-bit integers. A record that was cut at the end is dropped."""
+    ids = array("q")
+    data = path.read_bytes()
+    ids.frombytes(data[:len(data) // 8 * 8])
+    return ids

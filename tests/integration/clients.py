@@ -1,0 +1,95 @@
+"""Clients that take IDs while a test does its worst: processes of their own, so that they do not wait for the test."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+from array import array
+from pathlib import Path
+from typing import List
+
+import harness
+from accounting import read_ids
+from rpc import Connection
+from servers.mongod import die_with_parent
+
+
+class RepeatingClients:
+    """build/tools/kill_client: clients of libseqd that reconnect and repeat; what they received is in files."""
+
+    def __init__(self, daemon: harness.Daemon, log: Path, *, name: str = "orders", clients: int = 4, depth: int = 16,
+                 seconds: float = 5):
+        self.log = log
+        log.parent.mkdir(parents=True, exist_ok=True)
+        self.output = open(log.with_suffix(".out"), "wb")  # pylint: disable=consider-using-with
+        command = [harness.tool("kill_client"), "--socket", str(daemon.socket), "--name", name, "--clients", str(clients),
+                   "--depth", str(depth), "--duration-s", str(seconds), "--log", str(log)]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output,
+                                        preexec_fn=die_with_parent)
+
+    def running(self) -> bool:
+        return self.process.poll() is None
+
+    def finish(self, seconds: float = 60) -> array:
+        """Waits for the clients' end, which must be a good one, and returns every ID they received."""
+        code = self.process.wait(seconds)
+        self.output.close()
+        said = self.log.with_suffix(".out").read_text(errors="replace")
+        assert code == 0, f"kill_client ended with {code}: {said[-2000:]}"
+        ids = array("q")
+        for path in sorted(self.log.parent.glob(self.log.name + "*")):
+            ids.extend(read_ids(path))
+        return ids
+
+
+class Process:
+    """A Python function in a process of its own that returns its last words by a pipe."""
+
+    def __init__(self, function, *arguments):
+        context = multiprocessing.get_context("fork")
+        self.pipe, far = context.Pipe(duplex=False)
+
+        def body():
+            die_with_parent()
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            try:
+                far.send((function(*arguments), None))
+            except BaseException as error:  # pylint: disable=broad-except
+                far.send((None, f"{type(error).__name__}: {error}"))
+            far.close()
+            os._exit(0)
+
+        self.process = context.Process(target=body)
+        self.process.start()
+        far.close()
+
+    def result(self, seconds: float = 120):
+        assert self.pipe.poll(seconds), "a process of the test did not end in time"
+        value, error = self.pipe.recv()
+        self.process.join()
+        assert error is None, error
+        return value
+
+
+def take(socket_path: str, name: str, total: int, batch: int = 256, seconds: float = 60) -> array:
+    """Takes `total` IDs with pipelined single requests."""
+    ids = array("q")
+    with Connection(socket_path, seconds) as client:
+        while len(ids) < total:
+            ids.extend(client.many(name, min(batch, total - len(ids))))
+    return ids
+
+
+def drain(daemon: harness.Daemon, name: str) -> List[int]:
+    """What a freshly started daemon has in hand of a sequence, taken from it. The first request makes it claim what a
+    clean stop left behind."""
+    with daemon.connect(40) as client:
+        ids: List[int] = [client.next(name, timeout_ms=30_000)]
+        left = client.call("peek", name)["in_hand"]
+        while left > 0:
+            part = min(left, 50_000)
+            for first, count, step in client.call("range", name, part):
+                ids.extend(range(first, first + count * step, step))
+            left -= part
+    return ids

@@ -1,0 +1,111 @@
+"""What every integration test shares: scratch directories, daemons that are ended, a time limit, and no skipping."""
+
+import faulthandler
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+# pylint: disable=wrong-import-position
+import harness
+from servers.mongod import ReplicaSet, standalone
+
+DEFAULT_LIMIT_SECONDS = 30
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "limit(seconds): how long the test may take")
+    config.addinivalue_line("markers", "store_timeout(duration): the time-out of the store under test")
+    for path in (harness.SEQD, harness.SEQCTL):
+        if not os.access(path, os.X_OK):
+            raise pytest.UsageError(f"{path} is missing: make all")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    """Each test has a limit: first an exception at the place where it hangs, and if that does not help, the end."""
+    marker = item.get_closest_marker("limit")
+    seconds = marker.args[0] if marker else DEFAULT_LIMIT_SECONDS
+    seconds *= float(os.environ.get("TEST_TIME_FACTOR", "1"))
+
+    def expired(*_):
+        raise TimeoutError(f"{item.name} did not end within {seconds:.0f} s")
+
+    previous = signal.signal(signal.SIGALRM, expired)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    faulthandler.dump_traceback_later(seconds + 30, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, previous)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    if report.failed:
+        item.failed = True
+        for daemon in getattr(item, "daemons", []):
+            report.sections.append((f"stderr of {daemon.name}", daemon.stderr()))
+
+
+def pytest_sessionfinish(session):
+    """A skipped test is a failed run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter and reporter.stats.get("skipped"):
+        session.exitstatus = 1
+
+
+@pytest.fixture
+def scratch(request):
+    """A directory of this test; it stays when the test fails."""
+    harness.SCRATCH.mkdir(parents=True, exist_ok=True)
+    name = re.sub(r"[^A-Za-z0-9]+", "-", request.node.name)[:40]
+    path = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=harness.SCRATCH))
+    yield path
+    if not getattr(request.node, "failed", False):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def make_daemon(request, scratch):  # pylint: disable=redefined-outer-name
+    """Makes daemons that are ended with the test."""
+    daemons = request.node.daemons = []
+
+    def make(name: str = "seqd", **options) -> harness.Daemon:
+        daemon = harness.Daemon(scratch, name, **options)
+        daemons.append(daemon)
+        return daemon
+
+    yield make
+    for daemon in daemons:
+        daemon.close()
+
+
+@pytest.fixture
+def daemon(make_daemon):  # pylint: disable=redefined-outer-name
+    """A running daemon with the embedded store."""
+    return make_daemon().start()
+
+
+@pytest.fixture(scope="module")
+def mongo():
+    """A real server, alone."""
+    with standalone() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def mongo_set():
+    """A replica set of one: enough for the transactions and fail points of a primary."""
+    servers = ReplicaSet(name="one", size=1)
+    try:
+        yield servers.start()
+    finally:
+        servers.close()

@@ -1,0 +1,197 @@
+"""Runs build/seqd for the tests: a daemon with a configuration, state and socket of its own, started, waited for and killed.
+
+Waiting is always for an event: READY=1 on a notification socket as systemd would get it, a descriptor that becomes
+readable, a process that ends. A daemon dies with the thread that started it, so start daemons on the main thread.
+"""
+
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Sequence
+
+from rpc import Connection
+from servers.mongod import die_with_parent
+
+PROJECT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("BUILD", PROJECT / "build")).resolve()
+SEQD = Path(os.environ.get("SEQD_BIN", BUILD / "seqd")).resolve()
+SEQCTL = Path(os.environ.get("SEQCTL_BIN", BUILD / "seqctl")).resolve()
+TOOLS = Path(os.environ.get("SEQD_TOOLS", BUILD / "tools")).resolve()
+SCRATCH = PROJECT / "build" / "test"
+
+READY_SECONDS = 20.0  # with a sanitizer or valgrind a start takes a while
+STOP_SECONDS = 20.0
+
+
+def tool(name: str) -> str:
+    """The path of a test tool. That it is missing fails the test; nothing is skipped."""
+    path = TOOLS / name
+    assert os.access(path, os.X_OK), f"{path} is missing: make {path}"
+    return str(path)
+
+
+def toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def table(name: str, options: Dict[str, Any]) -> str:
+    return f"[{name}]\n" + "".join(f"{key} = {toml(value)}\n" for key, value in options.items()) + "\n"
+
+
+class Died(AssertionError):
+    """The daemon ended when it should have become ready."""
+
+    def __init__(self, code: int, stderr: str):
+        super().__init__(f"seqd ended with {code} before it was ready:\n{stderr}")
+        self.code = code
+        self.stderr = stderr
+
+
+class Daemon:
+    """One seqd. Its state, configuration and socket stay over any number of starts."""
+
+    def __init__(self, scratch: Path, name: str = "seqd", *, daemon: Optional[dict] = None, limits: Optional[dict] = None,
+                 stores: Optional[Dict[str, dict]] = None, defaults: Optional[dict] = None,
+                 sequences: Optional[Dict[str, dict]] = None, state: Optional[Path] = None,
+                 prefix: Sequence[str] = (), environment: Optional[Dict[str, str]] = None):
+        self.name = name
+        self.directory = scratch / name
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.state = state or self.directory / "state"
+        self.state.mkdir(exist_ok=True)
+        # A Unix socket's path has at most 107 bytes, a clone's path may have more; and the witness belongs on a tmpfs.
+        self.short = Path(tempfile.mkdtemp(prefix="seqd-test-", dir="/dev/shm"))
+        self.socket = self.short / "seqd.sock"
+        self.witness = self.short / "witness"
+        self.witness.mkdir()
+        self.config_file = self.directory / "seqd.toml"
+        self.stderr_file = self.directory / "stderr"
+        self.prefix = list(prefix)
+        self.environment = environment or {}
+        self.preexec = None  # runs in the child before exec, for limits
+        self.process: Optional[subprocess.Popen] = None
+        self.notifications: List[str] = []
+        self.notify_path = self.short / "notify"
+        self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+        self.notify.bind(str(self.notify_path))
+        self.configure(daemon=daemon, limits=limits, stores=stores, defaults=defaults, sequences=sequences)
+
+    # --- configuration --------------------------------------------------------------------------------------------
+    def configure(self, *, daemon: Optional[dict] = None, limits: Optional[dict] = None,
+                  stores: Optional[Dict[str, dict]] = None, defaults: Optional[dict] = None,
+                  sequences: Optional[Dict[str, dict]] = None) -> None:
+        """Writes the configuration file; a running daemon knows it after a reload."""
+        own = {"socket": self.socket, "state_dir": self.state, "witness_dir": self.witness}
+        text = table("daemon", {**own, **(daemon or {})})
+        if limits:
+            text += table("limits", limits)
+        for name, options in (stores or {"default": {"type": "sqlite"}}).items():
+            text += table(f"store.{name}", options)
+        if defaults:
+            text += table("sequence_defaults", defaults)
+        for name, options in (sequences or {}).items():
+            text += table(f'sequence."{name}"', options)
+        self.config_file.write_text(text)
+
+    # --- life -----------------------------------------------------------------------------------------------------
+    def spawn(self) -> "Daemon":
+        """Starts the process and does not wait."""
+        while select.select([self.notify], [], [], 0)[0]:
+            self.notify.recv(8192)  # of a daemon that was killed
+        self.notifications.clear()
+        environment = {**os.environ, "NOTIFY_SOCKET": str(self.notify_path), **self.environment}
+        for key in ("JOURNAL_STREAM", "LISTEN_FDS", "LISTEN_PID", "WATCHDOG_USEC"):
+            environment.pop(key, None)
+
+        def in_child() -> None:
+            die_with_parent()
+            if self.preexec:
+                self.preexec()
+
+        with open(self.stderr_file, "ab") as stderr:
+            self.process = subprocess.Popen([*self.prefix, str(SEQD), "--config", str(self.config_file)], env=environment,
+                                            stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr, preexec_fn=in_child)
+        return self
+
+    def wait_ready(self, seconds: float = READY_SECONDS) -> "Daemon":
+        self.wait_notification("READY=1", seconds)
+        return self
+
+    def wait_notification(self, wanted: str, seconds: float = READY_SECONDS) -> str:
+        """Waits for a line of a notification; fails when the daemon ends first."""
+        end = time.monotonic() + seconds
+        pid = os.pidfd_open(self.process.pid)
+        try:
+            while True:
+                readable = select.select([self.notify, pid], [], [], max(0.0, end - time.monotonic()))[0]
+                if self.notify in readable:
+                    lines = self.notify.recv(8192).decode().splitlines()
+                    self.notifications += lines
+                    found = [line for line in lines if line.startswith(wanted)]
+                    if found:
+                        return found[0]
+                elif readable:
+                    raise Died(self.process.wait(), self.stderr())
+                else:
+                    raise AssertionError(f"no {wanted} within {seconds} s:\n{self.stderr()}")
+        finally:
+            os.close(pid)
+
+    def start(self) -> "Daemon":
+        return self.spawn().wait_ready()
+
+    def wait_exit(self, seconds: float = STOP_SECONDS) -> int:
+        return self.process.wait(seconds)
+
+    def terminate(self, expect: int = 0) -> None:
+        """An orderly stop: SIGTERM, and the process ends with 0."""
+        self.process.send_signal(signal.SIGTERM)
+        code = self.wait_exit()
+        assert code == expect, f"seqd ended with {code} after SIGTERM:\n{self.stderr()}"
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def restart(self) -> "Daemon":
+        self.terminate()
+        return self.start()
+
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def close(self) -> None:
+        if self.running():
+            self.kill()
+        self.notify.close()
+        shutil.rmtree(self.short, ignore_errors=True)
+
+    # --- looking at it --------------------------------------------------------------------------------------------
+    def stderr(self, size: int = 4000) -> str:
+        return self.stderr_file.read_text(errors="replace")[-size:] if self.stderr_file.exists() else ""
+
+    def connect(self, seconds: float = 10.0) -> Connection:
+        return Connection(str(self.socket), seconds)
+
+    def memory_kib(self, field: str = "VmRSS") -> int:
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith(field + ":"):
+                return int(line.split()[1])
+        raise AssertionError(f"/proc/{self.process.pid}/status has no {field}")
+
+    def seqctl(self, *arguments: str, expect: Optional[int] = 0, seconds: float = 20.0) -> subprocess.CompletedProcess:
+        done = subprocess.run([str(SEQCTL), *arguments], env={**os.environ, "SEQD_SOCKET": str(self.socket)},
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False)
+        assert expect is None or done.returncode == expect, \
+            f"seqctl {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+        return done

@@ -1,0 +1,126 @@
+"""The server's own fail points: whatever it does with a lease, nothing is issued twice and nobody else is disturbed."""
+
+import multiprocessing
+import time
+from array import array
+
+import pytest
+
+from accounting import Ledger
+from clients import Process, drain
+from rpc import Connection
+
+WRITES = ["findAndModify", "update", "insert", "commitTransaction"]
+PATIENCE = {"timeout_ms": 30_000}
+LEASES = {"lease_min": 50, "lease_max": 500, "gap_budget": 2000}
+UNDISTURBED_SECONDS = 0.5
+
+
+@pytest.fixture(name="disturbed")
+def daemon_with_two_stores(mongo_set, make_daemon, request):
+    mongo_set.client().drop_database("seqd")
+    marker = request.node.get_closest_marker("store_timeout")
+    return make_daemon(daemon={"default_store": "local"},
+                       stores={"local": {"type": "sqlite"},
+                               "mongo": {"type": "mongodb", "uri": mongo_set.uri(), "database": "seqd",
+                                         "timeout": marker.args[0] if marker else "1s"}},
+                       sequences={"orders": {"store": "mongo", "meaning": "last", **LEASES},
+                                  "held": {"store": "mongo", "meaning": "last", "lease_min": 400_000, "lease_max": 400_000,
+                                           "gap_budget": 1_000_000}}).start()
+
+
+def watch(socket_path: str, name: str, stop):
+    """Takes IDs one by one until it is told to stop: the IDs and the slowest answer."""
+    ids, slowest = array("q"), 0.0
+    with Connection(socket_path, 20) as client:
+        while not stop.is_set():
+            begin = time.monotonic()
+            ids.append(client.next(name))
+            slowest = max(slowest, time.monotonic() - begin)
+    return ids, slowest
+
+
+class Neighbours:
+    """Two sequences that must not notice: one in another store, one of the same store with IDs in hand."""
+
+    def __init__(self, daemon):
+        self.stop = multiprocessing.Event()
+        self.first = {}
+        with daemon.connect(40) as client:
+            for name in ("local", "held"):
+                self.first[name] = client.next(name, **PATIENCE)
+        self.watchers = {name: Process(watch, str(daemon.socket), name, self.stop) for name in self.first}
+
+    def assert_undisturbed(self) -> None:
+        self.stop.set()
+        for name, watcher in self.watchers.items():
+            ids, slowest = watcher.result()
+            assert len(ids) > 100
+            assert list(ids) == list(range(self.first[name] + 1, self.first[name] + 1 + len(ids)))
+            assert slowest < UNDISTURBED_SECONDS, f"{name} waited for {slowest:.3f} s"
+
+
+def take_patiently(daemon, requests: int) -> list:
+    """One after the other, each willing to wait: an error is a failure."""
+    with daemon.connect(40) as client:
+        return [client.call("range", "orders", 50, PATIENCE) for _ in range(requests)]
+
+
+FAULTS = {
+    "ReplyLostAfterApply": ("onPrimaryTransactionalWrite", {"closeConnection": True}, {"times": 1}),
+    "ReplyLostTwice": ("onPrimaryTransactionalWrite", {"closeConnection": True}, {"times": 2}),
+    "WriteConcernErrorWithAValue": ("failCommand", {"failCommands": WRITES, "writeConcernError": {
+        "code": 64, "errmsg": "waiting for replication timed out", "errInfo": {"wtimeout": True}}}, {"times": 2}),
+    "ConnectionClosed": ("failCommand", {"failCommands": WRITES, "closeConnection": True}, {"times": 3}),
+    "RefusedOnce": ("failCommand", {"failCommands": WRITES, "errorCode": 11600}, {"times": 2}),
+    "RefusedRetryably": ("failCommand", {"failCommands": WRITES, "errorCode": 11600,
+                                         "errorLabels": ["RetryableWriteError"]}, {"times": 2}),
+    "BlockedAboveTheTimeout": ("failCommand", {"failCommands": WRITES, "blockConnection": True, "blockTimeMS": 1500},
+                               {"times": 3}),
+}
+
+
+@pytest.mark.limit(90)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_NothingTwiceNothingLostNobodyDisturbed(mongo_set, disturbed, fault):
+    name, data, mode = FAULTS[fault]
+    ledger = Ledger("orders")
+    neighbours = Neighbours(disturbed)
+    for _ in range(3):
+        with mongo_set.primary().fail_point(name, data, mode):
+            for runs in take_patiently(disturbed, 40):
+                for first, count, _ in runs:
+                    ledger.add_range(first, first + count)
+    neighbours.assert_undisturbed()
+    disturbed.terminate()
+    end = mongo_set.client().seqd.counters.find_one({"_id": "orders"})["seq"] + 1
+    disturbed.start()
+    ledger.add(drain(disturbed, "orders"))
+    ledger.assert_complete(1, end)
+
+
+@pytest.mark.limit(120)
+@pytest.mark.store_timeout("10s")
+def test_AStoreThatBlocksForThirtySecondsDisturbsNobodyElse(mongo_set, disturbed):
+    ledger = Ledger("orders")
+    with disturbed.connect(60) as client:
+        ledger.add([client.next("orders", **PATIENCE)])
+        neighbours = Neighbours(disturbed)
+        block = {"failCommands": WRITES, "blockConnection": True, "blockTimeMS": 30_000}
+        with mongo_set.primary().fail_point("failCommand", block):
+            begin = time.monotonic()
+            waited = 0
+            while time.monotonic() - begin < 30:  # past what is in hand, a request fails at its own deadline
+                asked = time.monotonic()
+                client.request("next", "orders", {"timeout_ms": 2000})
+                _, error, result = client.read_reply()
+                if error is None:
+                    ledger.add([result])
+                    continue
+                assert error[1].startswith("UNAVAILABLE: "), error
+                assert 1.9 < time.monotonic() - asked < 3.0
+                waited += 1
+        assert waited >= 5
+        ledger.add([client.next("orders", **PATIENCE)])
+    neighbours.assert_undisturbed()
+    ledger.assert_no_duplicate()

@@ -1,0 +1,349 @@
+"""Two daemons on one directory, wrong configurations, full disks, failing system calls, few descriptors, copies."""
+
+import os
+import resource
+import select
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import harness
+from accounting import Ledger
+from rpc import Closed, Connection, RpcError
+from servers.mongod import die_with_parent
+
+EXIT_LOCKED = 75
+EXIT_CONFIG = 78
+
+
+# --- two daemons ----------------------------------------------------------------------------------------------------
+def test_ASecondDaemonOnTheSameDirectoryEndsWith75(make_daemon):
+    first = make_daemon("first").start()
+    second = make_daemon("second", state=first.state)
+    with first.connect() as client:
+        assert client.next() == 1
+        for _ in range(3):
+            with pytest.raises(harness.Died) as died:
+                second.start()
+            assert died.value.code == EXIT_LOCKED
+            assert str(first.process.pid) in died.value.stderr or str(first.state) in died.value.stderr
+        assert client.next() == 2
+    with first.connect() as client:  # its socket is still there too
+        assert client.next() == 3
+
+
+def test_ASecondDaemonWithTheSameConfigurationLeavesTheSocketAlone(make_daemon):
+    first = make_daemon("first").start()
+    second = make_daemon("second")
+    second.config_file = first.config_file
+    with pytest.raises(harness.Died) as died:
+        second.start()
+    assert died.value.code == EXIT_LOCKED
+    with first.connect() as client:
+        assert client.next() == 1
+
+
+def test_OfManyDaemonsStartedAtOnceOneServes(make_daemon, scratch):
+    state = scratch / "state"
+    racing = [make_daemon(f"racer-{i}", state=state) for i in range(12)]
+    for daemon in racing:
+        daemon.spawn()
+    served, locked = 0, 0
+    for daemon in racing:
+        try:
+            daemon.wait_ready()
+            served += 1
+        except harness.Died as died:
+            assert died.code == EXIT_LOCKED
+            locked += 1
+    assert (served, locked) == (1, 11)
+
+
+def test_ACopiedDirectoryIssuesNothingTwice(make_daemon, scratch):
+    """A copy of a running daemon's state, started beside it with the same store: it must not use the remainder."""
+    stores = {"default": {"type": "sqlite", "path": scratch / "shared.db"}}
+    first = make_daemon("first", stores=stores).start()
+    ledger = Ledger("orders")
+    with first.connect() as client:
+        ledger.add(client.many("orders", 100))
+        copied = make_daemon("copied", stores=stores)
+        shutil.rmtree(copied.state)
+        shutil.copytree(first.state, copied.state)
+        with copied.start().connect() as other:
+            for _ in range(5):
+                ledger.add(client.many("orders", 100))
+                ledger.add(other.many("orders", 100))
+    ledger.assert_no_duplicate()
+
+
+def test_AnOlderStatePutBackInPlaceIssuesNothingTwice(make_daemon, scratch):
+    stores = {"default": {"type": "sqlite", "path": scratch / "shared.db"}}
+    daemon = make_daemon(stores=stores).start()
+    ledger = Ledger("orders")
+    with daemon.connect() as client:
+        ledger.add(client.many("orders", 100))
+        shutil.copytree(daemon.state, scratch / "backup")
+        ledger.add(client.many("orders", 100))
+    for stop in (daemon.kill, daemon.terminate):
+        stop()
+        shutil.rmtree(daemon.state)
+        shutil.copytree(scratch / "backup", daemon.state)
+        daemon.start()
+        with daemon.connect() as client:
+            ledger.add(client.many("orders", 100))
+    ledger.assert_no_duplicate()
+
+
+# --- configuration --------------------------------------------------------------------------------------------------
+def test_SighupAppliesWhatItCan(make_daemon):
+    daemon = make_daemon(limits={"max_count": 10}).start()
+    with daemon.connect() as client:
+        assert client.error("range", "orders", 11).code == "TOO_LARGE"
+        daemon.configure(limits={"max_count": 20})
+        daemon.process.send_signal(signal.SIGHUP)
+        daemon.wait_notification("RELOADING=1")
+        daemon.wait_ready()
+        assert client.call("range", "orders", 11) == [[1, 11, 1]]
+
+
+def test_SighupWithAWrongFileKeepsTheOldConfiguration(make_daemon):
+    daemon = make_daemon(limits={"max_count": 10}).start()
+    with daemon.connect() as client:
+        daemon.configure(limits={"max_count": -5})
+        daemon.process.send_signal(signal.SIGHUP)
+        daemon.wait_notification("RELOADING=1")
+        daemon.wait_ready()
+        assert client.call("range", "orders", 10) == [[1, 10, 1]]
+        assert client.error("range", "orders", 11).code == "TOO_LARGE"
+    assert "max_count" in daemon.stderr()
+
+
+def test_ReloadSaysWhatWasAppliedAndWhatNeedsARestart(make_daemon):
+    daemon = make_daemon(limits={"max_count": 10}).start()
+    with daemon.connect() as client:
+        assert client.call("reload") == {"applied": [], "restart_needed": []}
+        daemon.configure(limits={"max_count": 20}, daemon={"socket_mode": "0600"})
+        assert client.call("reload") == {"applied": ["limits.max_count"], "restart_needed": ["daemon.socket_mode"]}
+        daemon.configure(limits={"max_counts": 20})
+        error = client.error("reload")
+        assert (error.code, error.fault) == ("CONFIG", 0)
+        line = daemon.config_file.read_text().splitlines().index("max_counts = 20") + 1
+        assert f"{daemon.config_file}:{line}" in error.text and "max_counts" in error.text
+        assert len(client.call("range", "orders", 20)) == 1
+
+
+@pytest.mark.parametrize("limits", [{"max_count": 0}, {"max_count": "many"}, {"unknown": 1}], ids=repr)
+def test_AWrongConfigurationAtTheStartNamesFileLineAndKey(make_daemon, limits):
+    daemon = make_daemon(limits=limits)
+    with pytest.raises(harness.Died) as died:
+        daemon.start()
+    assert died.value.code == EXIT_CONFIG
+    line = daemon.config_file.read_text().splitlines().index("[limits]") + 2
+    assert f"{daemon.config_file}:{line}" in died.value.stderr and next(iter(limits)) in died.value.stderr
+    checked = subprocess.run([harness.SEQD, "--check", "--config", daemon.config_file], capture_output=True, text=True,
+                             timeout=20, check=False)
+    assert checked.returncode == EXIT_CONFIG and f"{daemon.config_file}:{line}" in checked.stderr
+
+
+# --- signals and limits of the process ------------------------------------------------------------------------------
+def test_ASignalStormIsSurvived(daemon):
+    with daemon.connect() as client:
+        for round_number in range(200):
+            for number in (signal.SIGPIPE, signal.SIGHUP, signal.SIGXFSZ):
+                daemon.process.send_signal(number)
+            assert client.next() == round_number + 1
+    assert daemon.running()
+
+
+def test_AStoppedProcessGoesOnWhereItWas(daemon):
+    with daemon.connect() as client:
+        assert client.next() == 1
+        daemon.process.send_signal(signal.SIGSTOP)
+        client.request("next", "orders")
+        assert not select.select([client.socket], [], [], 0.5)[0]
+        daemon.process.send_signal(signal.SIGCONT)
+        assert client.read_reply()[2] == 2
+
+
+def test_FewDescriptorsRefuseNewClientsAndServeTheOldOnes(make_daemon):
+    daemon = make_daemon()
+    daemon.preexec = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
+    daemon.start()
+    with daemon.connect() as old:
+        assert old.next() == 1
+        crowd = [daemon.connect() for _ in range(100)]
+        for number in range(2, 102):
+            assert old.next() == number
+        for client in crowd:
+            client.close()
+        assert asked_until_served(daemon) == 102
+    assert daemon.running()
+
+
+def asked_until_served(daemon) -> int:
+    while True:
+        with daemon.connect() as client:
+            try:
+                return client.next()
+            except (Closed, RpcError):
+                continue
+
+
+# --- failing disks --------------------------------------------------------------------------------------------------
+def take_until_it_fails(daemon, most: int, lease: int = 50) -> list:
+    """IDs one after the other and in runs, until an error or the end of the connection."""
+    ids = []
+    try:
+        with daemon.connect() as client:
+            for _ in range(most):
+                for first, count, _ in client.call("range", "orders", lease):
+                    ids.extend(range(first, first + count))
+    except (Closed, RpcError, ConnectionRefusedError, FileNotFoundError):
+        pass
+    return ids
+
+
+# Which calls are made to fail: those of the log and those of the embedded store alike.
+CALLS = [("fdatasync", "EIO"), ("fdatasync", "ENOSPC"), ("pwrite64", "EIO"), ("pwrite64", "ENOSPC"), ("write", "ENOSPC"),
+         ("fsync", "EIO"), ("pwritev", "EIO"), ("fallocate", "ENOSPC")]
+
+
+@pytest.mark.limit(120)
+@pytest.mark.parametrize("call,error", CALLS, ids=lambda value: value)
+def test_AFailingSystemCallLosesAndRepeatsNothing(make_daemon, call, error):
+    """Every n-th call in turn fails once and stays failing: the daemon may end, with a named exit code, but never lie."""
+    daemon = make_daemon(defaults={"lease_min": 100, "lease_max": 500, "gap_budget": 2000, "reserve_ahead": 200})
+    daemon.start()
+    ledger = Ledger("orders")
+    with daemon.connect() as client:
+        ledger.add([client.next()])
+    for number in list(range(1, 16)) + [20, 30, 50]:
+        if number % 2:
+            daemon.terminate()
+        else:
+            daemon.kill()
+        daemon.prefix = ["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}",
+                         "-e", f"inject={call}:error={error}:when={number}+"]
+        try:
+            daemon.start()
+            ledger.add(take_until_it_fails(daemon, 40))
+        except harness.Died as died:
+            assert died.code > 0, f"seqd died by signal {-died.code}:\n{died.stderr}"
+        if daemon.running():
+            daemon.kill()
+        else:
+            assert daemon.process.returncode > 0, f"seqd died by signal {-daemon.process.returncode}:\n{daemon.stderr()}"
+        daemon.prefix = []
+        daemon.start()
+        with daemon.connect() as client:
+            ledger.add([client.next()])
+        ledger.assert_no_duplicate()
+    # One request at a time was under way, so at most its IDs are a gap at each of the failures.
+    with daemon.connect() as client:
+        following = client.next()
+    assert len(ledger.missing(1, following)) <= 18 * 50, f"{len(ledger.missing(1, following))} IDs are missing"
+
+
+class SmallDisk:
+    """A tmpfs of a few megabytes in a mount namespace of its own, which needs no privilege."""
+
+    def __init__(self, path: Path, size: str):
+        path.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        script = f'mount -t tmpfs -o size={size} tmpfs "$0" && echo mounted && read line'
+        self.holder = subprocess.Popen(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, str(path)],
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=die_with_parent)
+        assert self.holder.stdout.readline() == b"mounted\n", "no mount namespace could be made"
+        self.prefix = ["nsenter", "--preserve-credentials", "--user", "--mount", f"--target={self.holder.pid}"]
+
+    def fill(self) -> None:
+        with open(self._inside("fill"), "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(4096))
+            except OSError:
+                pass
+
+    def free(self) -> None:
+        self._inside("fill").unlink()
+
+    def _inside(self, name: str) -> Path:
+        return Path(f"/proc/{self.holder.pid}/root{self.path}") / name
+
+    def close(self) -> None:
+        self.holder.kill()
+        self.holder.wait()
+
+
+@pytest.fixture(name="small_disk")
+def disk_of_four_megabytes(scratch):
+    disk = SmallDisk(scratch / "disk", "4m")
+    yield disk
+    disk.close()
+
+
+def test_AFullDiskAtTheFirstStartIsRefused(make_daemon, small_disk):
+    daemon = make_daemon(state=small_disk.path, prefix=small_disk.prefix)
+    small_disk.fill()
+    with pytest.raises(harness.Died) as died:
+        daemon.start()
+    assert died.value.code > 0 and "STATE_IO" in died.value.stderr
+    small_disk.free()
+    daemon.configure(daemon={"log_size": "512KiB"})
+    with daemon.start().connect() as client:
+        assert client.next() == 1
+
+
+@pytest.mark.limit(60)
+def test_ADiskThatFillsUpLosesAndRepeatsNothing(make_daemon, small_disk):
+    daemon = make_daemon(state=small_disk.path, prefix=small_disk.prefix, daemon={"log_size": "256KiB"},
+                         defaults={"lease_min": 100, "lease_max": 1000, "gap_budget": 4000}).start()
+    ledger = Ledger("orders")
+    for _ in range(3):
+        ledger.add(take_until_it_fails(daemon, 20))
+        small_disk.fill()
+        ledger.add(take_until_it_fails(daemon, 5000))
+        small_disk.free()
+        if daemon.running():
+            daemon.kill()
+        assert daemon.process.wait() in (-signal.SIGKILL, *range(1, 127))
+        daemon.start()
+    with daemon.connect() as client:
+        following = client.next()
+    ledger.assert_no_duplicate()
+    assert len(ledger.missing(1, following)) <= 3 * 2 * 50
+
+
+def test_AnUnwritableStateDirectoryIsRefusedByName(make_daemon, scratch):
+    daemon = make_daemon()
+    shutil.rmtree(daemon.state)
+    daemon.state.write_text("a file, not a directory")
+    with pytest.raises(harness.Died) as died:
+        daemon.start()
+    assert died.value.code > 0 and str(daemon.state) in died.value.stderr
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 4096])
+def test_ADamagedLogNeverLeadsToADuplicate(make_daemon, size):
+    """Each file of the state directory in turn is cut: the daemon forfeits or refuses, and says so; it does not guess."""
+    daemon = make_daemon(stores={"default": {"type": "sqlite", "path": make_daemon("store").directory / "shared.db"}}).start()
+    ledger = Ledger("orders")
+    with daemon.connect() as client:
+        ledger.add(client.many("orders", 500))
+    daemon.kill()
+    for path in sorted(daemon.state.iterdir()):
+        if not path.is_file():
+            continue
+        whole = path.read_bytes()
+        os.truncate(path, min(size, len(whole)))
+        try:
+            with daemon.start().connect() as client:
+                ledger.add(client.many("orders", 10))
+            daemon.kill()
+        except harness.Died as died:
+            assert died.code > 0 and ("STATE" in died.stderr or "CONFIG" in died.stderr), died.stderr
+            path.write_bytes(whole)
+    ledger.assert_no_duplicate()

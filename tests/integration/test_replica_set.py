@@ -1,0 +1,114 @@
+"""A replica set of three that loses its primary under load: no duplicate, no error while a range lasts, recovery."""
+
+import multiprocessing
+import time
+from array import array
+
+import pytest
+
+from accounting import Ledger
+from clients import Process, RepeatingClients, drain
+from rpc import Connection, ids_of
+from servers.mongod import replica_set
+
+SEQUENCES = {"orders": {"meaning": "last"}}
+LEASES = {"lease_min": 50_000, "lease_max": 100_000, "gap_budget": 400_000}
+PATIENCE = {"timeout_ms": 30_000}
+
+
+@pytest.fixture(scope="module", name="servers")
+def three_servers():
+    with replica_set() as servers:
+        yield servers
+
+
+def daemon_options(servers, leases=None) -> dict:
+    return {"stores": {"mongo": {"type": "mongodb", "uri": servers.uri(), "database": "seqd", "timeout": "5s"}},
+            "defaults": leases or LEASES, "sequences": SEQUENCES}
+
+
+def take_until(socket_path: str, stop):
+    """One ID after the other until it is told to stop: the IDs and the slowest answer. An error ends it."""
+    ids, slowest = array("q"), 0.0
+    with Connection(socket_path, 20) as client:
+        while not stop.is_set():
+            begin = time.monotonic()
+            ids.extend(client.many("orders", 8))
+            slowest = max(slowest, time.monotonic() - begin)
+    return ids, slowest
+
+
+def step_down(servers) -> None:
+    servers.step_down(2)
+
+
+def kill_primary(servers) -> None:
+    servers.kill_primary()
+    servers.primary()
+
+
+def disturb(servers, daemons, how, round_name: str, ledger: Ledger) -> None:
+    for daemon in daemons:  # so that each has a range in hand
+        with daemon.connect() as client:
+            ledger.add([client.next("orders", **PATIENCE)])
+    stop = multiprocessing.Event()
+    takers = [Process(take_until, str(daemon.socket), stop) for daemon in daemons]
+    how(servers)
+    for number, daemon in enumerate(daemons):  # a lease of a sequence without a range: served when the store is back
+        with daemon.connect(40) as client:
+            assert client.next(f"{round_name}-{number}", **PATIENCE) == 1
+    stop.set()
+    for taker in takers:
+        ids, slowest = taker.result()
+        assert len(ids) > 1000
+        assert slowest < 1.0, f"a range in hand was served after {slowest:.3f} s"
+        ledger.add(ids)
+    for daemon in daemons:  # past what is in hand: the sequence itself has to get a lease again
+        with daemon.connect(40) as client:
+            left = client.call("peek", "orders")["in_hand"]
+            while left >= 0:
+                part = min(left + 1, 100_000)
+                ledger.add(ids_of(client.call("range", "orders", part, PATIENCE)))
+                left -= part
+
+
+@pytest.mark.limit(120)
+def test_LossOfThePrimaryUnderLoadIsNotNoticed(servers, make_daemon):
+    daemons = [make_daemon(f"seqd-{i}", **daemon_options(servers)).start() for i in range(2)]
+    total = Ledger("orders")
+    for number, how in enumerate([step_down, kill_primary, step_down]):
+        disturb(servers, daemons, how, f"round-{number}", total)
+        total.assert_no_duplicate()
+        servers.restart_dead()
+        servers.wait_until_healthy()
+    for daemon in daemons:
+        daemon.terminate()
+    end = servers.client().seqd.counters.find_one({"_id": "orders"})["seq"] + 1
+    for daemon in daemons:
+        daemon.start()
+        total.add(drain(daemon, "orders"))
+    total.assert_complete(1, end)
+
+
+@pytest.mark.limit(120)
+def test_DaemonAndPrimaryKilledTogetherLoseNothing(servers, make_daemon, scratch):
+    """Small leases, so that one is nearly always under way when either is killed."""
+    servers.client().seqd.counters.delete_many({})
+    daemon = make_daemon(**daemon_options(servers, {"lease_min": 100, "lease_max": 2000, "gap_budget": 8000,
+                                                    "wait_timeout": "30s"})).start()
+    ledger = Ledger("orders")
+    for number in range(3):
+        load = RepeatingClients(daemon, scratch / f"round-{number}" / "ids", clients=4, depth=16, seconds=4)
+        with daemon.connect(40) as client:
+            ledger.add([client.next("orders", **PATIENCE)])
+        servers.kill_primary()
+        daemon.kill()
+        daemon.start()
+        ledger.add(load.finish())
+        servers.restart_dead()
+        servers.wait_until_healthy()
+    daemon.terminate()
+    end = servers.client().seqd.counters.find_one({"_id": "orders"})["seq"] + 1
+    daemon.start()
+    ledger.add(drain(daemon, "orders"))
+    ledger.assert_complete(1, end)

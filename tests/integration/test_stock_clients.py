@@ -1,0 +1,63 @@
+"""Ordinary MessagePack-RPC clients of other languages' packages, unmodified: Python's pynvim, and Neovim itself (Vim script, C)."""
+
+import json
+import subprocess
+
+PYNVIM = """
+import json, sys
+from pynvim.msgpack_rpc import socket_session, ErrorResponse
+session = socket_session(sys.argv[1])
+out = {"ids": [session.request("next", "orders") for _ in range(5)], "range": session.request("range", "orders", 3)}
+try:
+    session.request("next", "not a name")
+except Exception as error:
+    out["error"] = str(error)
+out["after"] = session.request("next", "orders")
+print(json.dumps(out))
+"""
+
+NEOVIM = """
+let channel = sockconnect('pipe', $SOCKET, {'rpc': v:true})
+let out = {'ids': [], 'types': []}
+for i in range(5)
+  let id = rpcrequest(channel, 'next', 'orders')
+  call add(out.ids, id)
+  call add(out.types, type(id))
+endfor
+let out.range = rpcrequest(channel, 'range', 'orders', 3)
+try
+  call rpcrequest(channel, 'next', 'not a name')
+catch
+  let out.error = v:exception
+endtry
+let out.after = rpcrequest(channel, 'next', 'orders')
+call writefile([json_encode(out)], $RESULT)
+qall!
+"""
+
+
+def check(out: dict) -> None:
+    assert out["ids"] == [1, 2, 3, 4, 5]
+    assert out["range"] == [[6, 3, 1]]
+    assert "BAD_REQUEST: " in out["error"], out["error"]
+    assert out["after"] == 9
+
+
+def test_PynvimTakesIdsAndShowsTheError(daemon):
+    done = subprocess.run(["/usr/bin/python3", "-c", PYNVIM, str(daemon.socket)], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 0, done.stderr
+    check(json.loads(done.stdout))
+
+
+def test_NeovimTakesIdsAndShowsTheError(daemon, scratch):
+    script, result = scratch / "script.vim", scratch / "result.json"
+    script.write_text(NEOVIM)
+    done = subprocess.run(["nvim", "--headless", "-u", "NONE", "-i", "NONE", "-n", "-S", str(script)],
+                          env={"PATH": "/usr/bin:/bin", "HOME": str(scratch), "XDG_RUNTIME_DIR": str(scratch), "TERM": "dumb",
+                               "SOCKET": str(daemon.socket), "RESULT": str(result)},
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20, check=False)
+    assert result.exists(), done.stdout + done.stderr
+    out = json.loads(result.read_text())
+    assert out.pop("types") == [0] * 5  # v:t_number
+    check(out)
