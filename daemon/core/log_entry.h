@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "daemon/core/lease_store.h"
@@ -131,6 +132,9 @@ enum class GapCause : std::uint8_t {
   corrupt,        // the record on disk is damaged
   out_of_bounds,  // above the sequence's maximum, or otherwise never issuable
 };
+
+// The name of a cause in journal fields and answers, "power_loss".
+std::string_view gap_cause_name(GapCause cause);
 
 // [begin, end) leaves the remainder and will never be issued.
 struct GapMade {

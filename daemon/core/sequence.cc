@@ -360,7 +360,7 @@ void Sequence::scope_lost() {
                            {{"SEQUENCE", name()},
                             {"FIRST", std::to_string(begin)},
                             {"COUNT", std::to_string(end - begin)},
-                            {"CAUSE", "epoch_lost"}}});
+                            {"CAUSE", std::string(gap_cause_name(GapCause::epoch_lost))}}});
   }
 }
 

@@ -66,6 +66,11 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
     pause(result.status());
     return;
   }
+  if (!last_error_.ok()) {
+    context_.events.raise({EventKind::store_up,
+                           "store \"" + store_name() + "\" answers again",
+                           {{"STORE", store_name()}}});
+  }
   backoff_.reset();
   last_error_ = Status();
   if (*result == ClaimOutcome::won) {

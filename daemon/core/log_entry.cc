@@ -1,0 +1,21 @@
+#include "daemon/core/log_entry.h"
+
+namespace seqd {
+
+std::string_view gap_cause_name(GapCause cause) {
+  switch (cause) {
+    case GapCause::power_loss:
+      return "power_loss";
+    case GapCause::no_witness:
+      return "no_witness";
+    case GapCause::epoch_lost:
+      return "epoch_lost";
+    case GapCause::corrupt:
+      return "corrupt";
+    case GapCause::out_of_bounds:
+      return "out_of_bounds";
+  }
+  return "unknown";
+}
+
+}  // namespace seqd

@@ -1,0 +1,366 @@
+#include "daemon/main/daemon.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "daemon/main/exit_codes.h"
+#include "daemon/os/posix_files.h"
+
+namespace seqd {
+namespace {
+
+constexpr int kLogWarning = 4;  // as in syslog
+constexpr std::int64_t kTickMs = 1'000;
+constexpr std::int64_t kStartTimeUs = 30'000'000;  // asked of systemd for recovery
+// Of the time that a stop may take, this part is for leases in flight, the rest for what follows.
+constexpr std::int64_t kSettlePart = 2;
+constexpr std::int64_t kFlushGraceMs = 500;  // for the last replies
+
+}  // namespace
+
+Daemon::Daemon(ConfigurationRequest request, Configuration configuration)
+    : request_(std::move(request)), configuration_(std::move(configuration)), journal_(clock_) {}
+
+Daemon::~Daemon() {
+  loop_.on_turn_end(nullptr);
+  loop_.cancel(tick_timer_);
+  loop_.cancel(stop_timer_);
+  for (uv_signal_t* signal : {&terminate_, &interrupt_, &hang_up_}) {
+    if (signal->loop != nullptr) uv_close(reinterpret_cast<uv_handle_t*>(signal), nullptr);
+  }
+  if (listener_) listener_->close_all();
+  while (listener_ && listener_->connections() > 0) uv_run(loop_.raw(), UV_RUN_NOWAIT);
+  if (log_) log_->attach(nullptr, nullptr);
+  // Before the loop, which their threads wake.
+  stores_.reset();
+  log_worker_.reset();
+}
+
+// --- start
+// ---------------------------------------------------------------------------------------------------------
+
+Status Daemon::start(const std::vector<int>& sockets) {
+  notifier_.extend_timeout(kStartTimeUs);
+  started_ms_ = clock_.monotonic_ms();
+  log_worker_ = std::make_unique<ThreadWorker>(loop_.raw(), "log", 1);
+  Result<std::unique_ptr<Stores>> stores = Stores::open(configuration_, loop_.raw());
+  if (!stores.ok()) return stores.status();
+  stores_ = std::move(*stores);
+  const Status opened = open_state();
+  if (!opened.ok()) return opened;
+
+  listener_ = std::make_unique<Listener>(loop_, *server_, journal_, listener_limits());
+  for (const int socket : sockets) {
+    const Status listening = listener_->listen_on(socket);
+    if (!listening.ok()) return listening;
+  }
+  if (sockets.empty()) {
+    const DaemonSettings& settings = configuration_.daemon;
+    const Status listening =
+        listener_->listen_at(settings.socket, static_cast<int>(settings.socket_mode));
+    if (!listening.ok()) return listening;
+  }
+  watch_signal(terminate_, SIGTERM);
+  watch_signal(interrupt_, SIGINT);
+  watch_signal(hang_up_, SIGHUP);
+  loop_.on_turn_end([this] { end_turn(); });
+  tick();
+  return {};
+}
+
+Status Daemon::open_state() {
+  Result<std::unique_ptr<Directory>> state = open_directory(configuration_.daemon.state_dir);
+  if (!state.ok()) return state.status();
+  state_directory_ = std::move(*state);
+  Result<std::unique_ptr<Directory>> witness = open_directory(configuration_.daemon.witness_dir);
+  if (!witness.ok()) return witness.status();
+  witness_directory_ = std::move(*witness);
+  const Result<Token> boot_id = read_boot_id();
+  if (!boot_id.ok()) return boot_id.status();
+
+  StartOptions options;
+  options.log_size = static_cast<std::uint64_t>(configuration_.daemon.log_size);
+  options.after_power_loss = configuration_.daemon.after_power_loss;
+  options.boot_id = *boot_id;
+  Result<Started> started =
+      seqd::start({*state_directory_, *witness_directory_, *log_worker_, random_, clock_}, options);
+  if (!started.ok()) return started.status();
+  log_ = std::move(started->log);
+  state_how_ = started->how;
+
+  Control& control = *this;
+  server_ = std::make_unique<Server>(control, clock_, *log_, server_limits());
+  table_ = std::make_unique<SequenceTable>(
+      CoreContext{clock_, loop_, random_, *log_, journal_, *server_}, configuration_,
+      stores_->by_name(), table_limits());
+  server_->attach(*table_);
+  log_->attach(this, table_.get());
+  table_->restore(started->image);
+  report_start(*started);
+  return {};
+}
+
+void Daemon::report_start(const Started& started) {
+  for (const std::string& warning : configuration_.warnings) log(kLogWarning, warning);
+  for (const std::string& warning : started.warnings)
+    journal_.raise({EventKind::state_warning, warning, {}});
+  const auto name_of = [&](SequenceId id) {
+    const auto found = started.image.sequences.find(id);
+    return found == started.image.sequences.end() ? std::to_string(id)
+                                                  : found->second.definition.name;
+  };
+  for (const GapMade& gap : started.gaps) {
+    const std::string name = name_of(gap.sequence);
+    journal_.raise({EventKind::gap,
+                    "[" + std::to_string(gap.begin) + ", " + std::to_string(gap.end) + ") of \"" +
+                        name + "\" is a gap: " + started.how,
+                    {{"SEQUENCE", name},
+                     {"FIRST", std::to_string(gap.begin)},
+                     {"COUNT", std::to_string(gap.end - gap.begin)},
+                     {"CAUSE", std::string(gap_cause_name(gap.cause))}}});
+  }
+  for (const LeaseIntended& lease : started.dropped) {
+    journal_.raise({EventKind::gap,
+                    "a lease of at most " + std::to_string(lease.count) + " IDs of \"" +
+                        name_of(lease.sequence) + "\" was given up: " + started.how,
+                    {{"SEQUENCE", name_of(lease.sequence)},
+                     {"LEASE", to_hex(lease.lease)},
+                     {"CAUSE", "lease_untraceable"}}});
+  }
+}
+
+int Daemon::run() {
+  const std::string line = status_line();
+  notifier_.ready(line);
+  journal_.raise({EventKind::started,
+                  "seqd " SEQD_VERSION " is ready (" + state_how_ + ")",
+                  {{"STATE_HOW", state_how_},
+                   {"SOCKET", configuration_.daemon.socket},
+                   {"STATE_DIR", configuration_.daemon.state_dir}}});
+  loop_.run();
+  return exit_code_;
+}
+
+bool Daemon::quiet() const {
+  return stores_->quiet() && log_worker_->quiet();
+}
+
+// --- the turn
+// ------------------------------------------------------------------------------------------------------
+
+void Daemon::end_turn() {
+  listener_->resume_put_off();
+  table_->end_turn();
+  if (phase_ == Phase::stopping) advance_stop();
+  // The record of the turn first, its replies second.
+  const Status written = log_->commit();
+  if (!written.ok()) die(written);
+  listener_->settle();
+  if (phase_ == Phase::done && listener_->connections() == 0) loop_.stop();
+}
+
+void Daemon::durable(LogPosition position) {
+  table_->durable(position);
+  if (phase_ == Phase::leaving && position >= clean_position_) finish();
+}
+
+// What is reserved already may still be issued; then this process has to make room for one that
+// writes everything anew.
+void Daemon::flush_failed(const Status& status) {
+  journal_.raise(
+      {EventKind::state_failed, "the state directory failed: " + status.to_string(), {}});
+  if (status.code() == ErrorCode::FENCED || phase_ != Phase::serving) die(status);
+  table_->flush_failed(status);
+  loop_.cancel(stop_timer_);
+  stop_timer_ = loop_.schedule(kTickMs, [this, status] { die(status); });
+}
+
+// Nothing of this turn is replied to: its clients connect again and repeat.
+void Daemon::die(const Status& status) {
+  if (log_ != nullptr)
+    journal_.raise({EventKind::state_failed, "the daemon ends: " + status.to_string(), {}});
+  notifier_.stopping(status.to_string());
+  _exit(kExitState);
+}
+
+// --- signals and ticks
+// ---------------------------------------------------------------------------------------------
+
+void Daemon::watch_signal(uv_signal_t& handle, int number) {
+  CHECK(uv_signal_init(loop_.raw(), &handle) == 0);
+  handle.data = this;
+  const auto call = [](uv_signal_t* signal, int caught) {
+    static_cast<Daemon*>(signal->data)->signalled(caught);
+  };
+  CHECK(uv_signal_start(&handle, call, number) == 0);
+}
+
+void Daemon::signalled(int number) {
+  if (number != SIGHUP)
+    return begin_stop({ErrorCode::STOPPING, "the daemon is stopping; connect again"}, 0);
+  // The outcome is in the journal; nobody waits for it.
+  static_cast<void>(reload().ok());
+}
+
+void Daemon::tick() {
+  notifier_.watchdog();
+  if (phase_ == Phase::serving) {
+    std::string line = status_line();
+    if (line != last_status_) notifier_.status(line);
+    last_status_ = std::move(line);
+    table_->replays().expire(clock_.monotonic_ms());
+  }
+  const std::int64_t watchdog_ms = ServiceNotifier::watchdog_interval_ms();
+  tick_timer_ = loop_.schedule(watchdog_ms > 0 ? std::min(kTickMs, watchdog_ms) : kTickMs,
+                               [this] { tick(); });
+}
+
+std::string Daemon::status_line() const {
+  std::int64_t in_hand = 0;
+  std::int64_t issued = 0;
+  const std::vector<const Sequence*> sequences = table_->list();
+  for (const Sequence* sequence : sequences) {
+    in_hand += sequence->in_hand();
+    issued += sequence->totals().issued;
+  }
+  std::string line = std::to_string(sequences.size()) + " sequences, " + std::to_string(issued) +
+                     " IDs issued, " + std::to_string(in_hand) + " in hand, " +
+                     std::to_string(server_->counts().connections) + " connections";
+  for (const auto& [id, scope] : table_->scopes()) {
+    if (scope->store() == nullptr) continue;
+    line += "; store " + scope->store_name() + (scope->owned() ? " ready" : " waiting");
+    if (!scope->last_error().ok()) line += " (" + scope->last_error().to_string() + ")";
+  }
+  return line;
+}
+
+// --- Control
+// -------------------------------------------------------------------------------------------------------
+
+DaemonFacts Daemon::facts() const {
+  DaemonFacts facts;
+  facts.version = SEQD_VERSION;
+  facts.pid = getpid();
+  facts.state_how = state_how_;
+  facts.uptime_ms = clock_.monotonic_ms() - started_ms_;
+  const StoreScope* home = table_->scope_of_store(configuration_.daemon.default_store);
+  if (home != nullptr) facts.instance = to_hex(home->instance());
+  for (const auto& [name, settings] : configuration_.stores) {
+    const StoreScope* scope = table_->scope_of_store(name);
+    const bool owned = scope != nullptr && scope->owned();
+    const Status error = scope != nullptr ? scope->last_error() : Status();
+    facts.stores.push_back({name, settings.type == StoreType::sqlite ? "sqlite" : "mongodb",
+                            owned ? "ready" : "waiting", error.ok() ? "" : error.to_string()});
+  }
+  const StateLog::Statistics statistics = log_->statistics();
+  facts.log_position = statistics.position;
+  facts.log_syncs = statistics.syncs;
+  facts.log_rotations = statistics.rotations;
+  return facts;
+}
+
+Result<ReloadReport> Daemon::reload() {
+  notifier_.reloading();
+  Result<Configuration> next = load_configuration(request_);
+  if (!next.ok()) {
+    journal_.raise({EventKind::reload_failed,
+                    "the new configuration is wrong, the old one stays: " + next.status().text(),
+                    {}});
+    notifier_.ready(status_line());
+    return next.status();
+  }
+  const ConfigurationChanges changes = prepare_reload(configuration_, *next);
+  configuration_ = std::move(*next);
+  ReloadReport report{changes.applied, changes.restart_needed};
+  for (const std::string& name : table_->apply_settings(table_limits())) {
+    report.restart_needed.push_back("sequence.\"" + name + "\"");
+  }
+  server_->set_limits(server_limits());
+  listener_->set_limits(listener_limits());
+  journal_.raise({EventKind::reloaded,
+                  "the configuration was read again: " + std::to_string(report.applied.size()) +
+                      " options applied, " + std::to_string(report.restart_needed.size()) +
+                      " wait for a restart",
+                  {}});
+  notifier_.ready(status_line());
+  return report;
+}
+
+// --- stop
+// ----------------------------------------------------------------------------------------------------------
+
+void Daemon::begin_stop(const Status& why, int exit_code) {
+  if (phase_ != Phase::serving) return;
+  phase_ = Phase::stopping;
+  exit_code_ = exit_code;
+  const std::int64_t timeout_ms = configuration_.daemon.stop_timeout_ms;
+  notifier_.stopping("stopping");
+  notifier_.extend_timeout(timeout_ms * 2'000);
+  listener_->stop_accepting();
+  table_->begin_stop(why);
+  listener_->drain();
+  // A lease in flight is waited for, so that its range is not left open; not for ever.
+  stop_timer_ = loop_.schedule(timeout_ms / kSettlePart, [this] {
+    stop_timer_ = 0;
+    if (phase_ == Phase::stopping) leave();
+  });
+}
+
+void Daemon::advance_stop() {
+  if (table_->settled()) leave();
+}
+
+void Daemon::leave() {
+  phase_ = Phase::leaving;
+  loop_.cancel(std::exchange(stop_timer_, 0));
+  table_->leave_clean();
+  clean_position_ = log_->next_position();
+}
+
+void Daemon::finish() {
+  phase_ = Phase::done;
+  journal_.raise({EventKind::stopped, "seqd has stopped; the remainder is on disk", {}});
+  stop_timer_ = loop_.schedule(kFlushGraceMs, [this] {
+    stop_timer_ = 0;
+    loop_.stop();
+  });
+}
+
+// --- limits
+// --------------------------------------------------------------------------------------------------------
+
+ServerLimits Daemon::server_limits() const {
+  const Limits& from = configuration_.limits;
+  ServerLimits limits;
+  limits.methods.frame = {static_cast<std::uint32_t>(from.max_frame),
+                          static_cast<std::uint32_t>(from.max_depth)};
+  limits.methods.name = static_cast<std::size_t>(from.max_name);
+  limits.methods.count = from.max_count;
+  limits.methods.pipeline = static_cast<std::uint32_t>(from.max_pipeline);
+  limits.methods.unacknowledged = static_cast<std::uint32_t>(from.max_unacknowledged);
+  limits.output = static_cast<std::size_t>(from.max_output);
+  return limits;
+}
+
+ListenerLimits Daemon::listener_limits() const {
+  const Limits& from = configuration_.limits;
+  ListenerLimits limits;
+  limits.connections = static_cast<std::size_t>(from.max_connections);
+  limits.connections_per_user = static_cast<std::size_t>(from.max_connections_per_user);
+  limits.times = {from.first_frame_timeout_ms, from.frame_timeout_ms, from.idle_timeout_ms};
+  return limits;
+}
+
+SequenceTable::Limits Daemon::table_limits() const {
+  const Limits& from = configuration_.limits;
+  SequenceTable::Limits limits;
+  limits.sequences = static_cast<std::size_t>(from.max_sequences);
+  limits.replays = {static_cast<std::size_t>(from.max_clients_remembered),
+                    static_cast<std::uint32_t>(from.max_unacknowledged), from.remember_clients_ms};
+  return limits;
+}
+
+}  // namespace seqd

@@ -1,0 +1,96 @@
+// Daemon: everything wired together: configuration, state, stores, core, methods and sockets, and
+// the order in which they begin and end. One a process, made by main; loop thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/base/files.h"
+#include "daemon/core/sequence_table.h"
+#include "daemon/main/config.h"
+#include "daemon/main/stores.h"
+#include "daemon/os/journal.h"
+#include "daemon/os/notify.h"
+#include "daemon/os/system_clock.h"
+#include "daemon/os/system_random.h"
+#include "daemon/rpc/server.h"
+#include "daemon/state/start.h"
+#include "daemon/uv/listener.h"
+
+namespace seqd {
+
+class Daemon final : private Control, private RemainderLogObserver {
+ public:
+  Daemon(ConfigurationRequest request, Configuration configuration);
+  ~Daemon() override;
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  // Takes over the state directory, opens the stores and listens: on `sockets`, or where the
+  // configuration says when there are none. FENCED: another daemon has the directory.
+  Status start(const std::vector<int>& sockets);
+  // Serves until it is told to end. Returns the exit code.
+  int run();
+  // Nothing is under way on another thread, so that the process can be taken down in order.
+  bool quiet() const;
+
+ private:
+  // serving -> stopping (no new requests) -> leaving (the clean record waits for the medium) ->
+  // done
+  enum class Phase : std::uint8_t { serving, stopping, leaving, done };
+
+  // Control
+  DaemonFacts facts() const override;
+  Result<ReloadReport> reload() override;
+  // RemainderLogObserver
+  void durable(LogPosition position) override;
+  void flush_failed(const Status& status) override;
+
+  Status open_state();
+  void report_start(const Started& started);
+  void end_turn();
+  void begin_stop(const Status& why, int exit_code);
+  void advance_stop();
+  void leave();
+  void finish();
+  [[noreturn]] void die(const Status& status);
+  void watch_signal(uv_signal_t& handle, int number);
+  void signalled(int number);
+  void tick();
+  std::string status_line() const;
+  ServerLimits server_limits() const;
+  ListenerLimits listener_limits() const;
+  SequenceTable::Limits table_limits() const;
+
+  const ConfigurationRequest request_;
+  Configuration configuration_;
+  SystemClock clock_;
+  SystemRandom random_;
+  Journal journal_;
+  ServiceNotifier notifier_;
+  EventLoop loop_;
+  std::unique_ptr<Directory> state_directory_;
+  std::unique_ptr<Directory> witness_directory_;
+  std::unique_ptr<ThreadWorker> log_worker_;
+  std::unique_ptr<Stores> stores_;
+  std::unique_ptr<StateLog> log_;
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<SequenceTable> table_;
+  std::unique_ptr<Listener> listener_;
+  std::string state_how_;
+  std::int64_t started_ms_ = 0;
+
+  uv_signal_t terminate_{};
+  uv_signal_t interrupt_{};
+  uv_signal_t hang_up_{};
+  TimerId tick_timer_ = 0;
+  TimerId stop_timer_ = 0;
+  std::string last_status_;
+
+  Phase phase_ = Phase::serving;
+  int exit_code_ = 0;
+  LogPosition clean_position_ = 0;  // the clean record is durable with this one
+};
+
+}  // namespace seqd

@@ -1,0 +1,13 @@
+// How seqd ends, as far as its exit code tells; documented in seqd(8). kExitUsage and kExitConfig
+// are the command line's.
+#pragma once
+
+#include "daemon/main/command_line.h"
+
+namespace seqd {
+
+inline constexpr int kExitInternal = 70;  // EX_SOFTWARE: another error at the start
+inline constexpr int kExitState = 74;     // EX_IOERR: the state directory failed; start again
+inline constexpr int kExitLocked = 75;    // EX_TEMPFAIL: another daemon has the state directory
+
+}  // namespace seqd

@@ -1,0 +1,79 @@
+// seqd: the sequence daemon.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "daemon/main/daemon.h"
+#include "daemon/main/exit_codes.h"
+#include "daemon/os/activation.h"
+#include "daemon/os/journal.h"
+
+namespace {
+
+constexpr int kLogError = 3;  // as in syslog
+
+int exit_code_of(const seqd::Status& status) {
+  switch (status.code()) {
+    case seqd::ErrorCode::CONFIG:
+      return seqd::kExitConfig;
+    case seqd::ErrorCode::FENCED:
+      return seqd::kExitLocked;
+    case seqd::ErrorCode::STATE_IO:
+    case seqd::ErrorCode::STATE_CORRUPT:
+      return seqd::kExitState;
+    default:
+      return seqd::kExitInternal;
+  }
+}
+
+int fail(const seqd::Status& status) {
+  seqd::log(kLogError, status.to_string());
+  return exit_code_of(status);
+}
+
+// As many descriptors as we may have; and a write beyond a file size limit is an error, not our
+// death.
+void prepare_process() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
+}
+
+int serve(const seqd::ConfigurationRequest& request) {
+  seqd::Result<seqd::Configuration> configuration = seqd::load_configuration(request);
+  if (!configuration.ok()) return fail(configuration.status());
+  const seqd::Result<std::vector<int>> sockets = seqd::activated_sockets();
+  if (!sockets.ok()) return fail(sockets.status());
+  auto daemon = std::make_unique<seqd::Daemon>(request, std::move(*configuration));
+  const seqd::Status started = daemon->start(*sockets);
+  if (!started.ok()) return fail(started);
+  const int exit_code = daemon->run();
+  // A store that hangs must not keep us: everything that matters is on disk.
+  if (!daemon->quiet()) _exit(exit_code);
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  prepare_process();
+  const seqd::CommandLine line = seqd::parse_command_line(argc, argv);
+  switch (line.action) {
+    case seqd::CommandLine::Action::leave:
+      std::fputs(line.output.c_str(), line.failed ? stderr : stdout);
+      return line.exit_code;
+    case seqd::CommandLine::Action::check:
+      return seqd::check_configuration(line.request);
+    case seqd::CommandLine::Action::serve:
+      break;
+  }
+  return serve(line.request);
+}

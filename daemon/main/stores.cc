@@ -1,0 +1,62 @@
+#include "daemon/main/stores.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/store/mongo_store.h"
+#include "daemon/store/sqlite_store.h"
+
+namespace seqd {
+namespace {
+
+// The store as the base class, whatever it is.
+template <typename Store>
+Result<std::shared_ptr<BlockingStore>> shared(Result<std::unique_ptr<Store>> opened) {
+  if (!opened.ok()) return opened.status();
+  return std::shared_ptr<BlockingStore>(std::move(*opened));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration, uv_loop_t* loop) {
+  std::unique_ptr<Stores> stores(new Stores);
+  for (const auto& [name, settings] : configuration.stores) {
+    Result<std::shared_ptr<BlockingStore>> store = stores->open_one(settings);
+    if (!store.ok()) {
+      return Status(store.status().code(), "store \"" + name + "\": " + store.status().text());
+    }
+    Entry& entry = stores->entries_[name];
+    entry.worker = std::make_unique<ThreadWorker>(loop, "store-" + name, (*store)->concurrency());
+    entry.store = std::make_unique<WorkerStore>(std::move(*store), *entry.worker);
+  }
+  return stores;
+}
+
+Result<std::shared_ptr<BlockingStore>> Stores::open_one(const StoreSettings& settings) {
+  if (settings.type == StoreType::sqlite) {
+    SqliteStoreOptions options;
+    options.path = settings.path;
+    return shared(SqliteStore::open(options));
+  }
+  if (!driver_) driver_ = std::make_unique<MongoDriver>();
+  MongoStoreOptions options;
+  options.uri = settings.uri;
+  options.database = settings.database;
+  options.timeout_ms = static_cast<int>(settings.timeout_ms);
+  options.concurrency = static_cast<int>(settings.concurrency);
+  options.unsafe_write_concern = settings.unsafe_write_concern;
+  return shared(MongoStore::open(*driver_, options));
+}
+
+SequenceTable::Stores Stores::by_name() const {
+  SequenceTable::Stores out;
+  for (const auto& [name, entry] : entries_) out[name] = entry.store.get();
+  return out;
+}
+
+bool Stores::quiet() const {
+  return std::all_of(entries_.begin(), entries_.end(),
+                     [](const auto& entry) { return entry.second.worker->quiet(); });
+}
+
+}  // namespace seqd

@@ -1,0 +1,40 @@
+// Stores: the central stores of the configuration, opened, each behind workers of its own. Made
+// once by main; loop thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/core/sequence_table.h"
+#include "daemon/main/config.h"
+#include "daemon/store/mongo_driver.h"
+#include "daemon/store/worker_store.h"
+#include "daemon/uv/thread_worker.h"
+
+namespace seqd {
+
+class Stores {
+ public:
+  // CONFIG or STORE_REFUSED when a store cannot be used as configured. A server that is away is no
+  // error.
+  static Result<std::unique_ptr<Stores>> open(const Configuration& configuration, uv_loop_t* loop);
+
+  SequenceTable::Stores by_name() const;
+  // No call is under way.
+  bool quiet() const;
+
+ private:
+  struct Entry {
+    std::unique_ptr<ThreadWorker> worker;
+    std::unique_ptr<WorkerStore> store;
+  };
+  Stores() = default;
+  Result<std::shared_ptr<BlockingStore>> open_one(const StoreSettings& settings);
+
+  std::unique_ptr<MongoDriver> driver_;  // only where there is a mongodb store; outlives them
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace seqd
