@@ -39,6 +39,12 @@ build/packages/%:
 	@packaging/ensure-packages.sh $(PACKAGES_$(firstword $(subst -, ,$*)))
 	@touch $@
 
+# One short line a step; V=1 shows the commands.
+V ?= 0
+ifeq ($(V),0)
+say = @echo '  $(1)  $(2)';
+endif
+
 # --- flags ---------------------------------------------------------------------------------------------------------
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 HARDENING := -fstack-protector-strong -fstack-clash-protection -fcf-protection $(if $(SAN),,-D_FORTIFY_SOURCE=2)
@@ -75,38 +81,37 @@ all: $(SEQD) $(SEQCTL_BIN) $(LIBSEQD_SO) $(LIBSEQD_A) ## build seqd, seqctl and 
 
 $(BUILD)/obj/%.o: %.cc | $(call packages,BUILD)
 	@mkdir -p $(@D)
-	$(CXX) $(CPPFLAGS) $(CXXFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CXX,$<)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/obj/%.o: %.c | $(call packages,BUILD)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -std=c11 $(OPTIMIZE) -g -fPIC $(WARNINGS) -MMD -MP -c -o $@ $<
+	$(call say,CC ,$<)$(CC) $(CPPFLAGS) -std=c11 $(OPTIMIZE) -g -fPIC $(WARNINGS) -MMD -MP -c -o $@ $<
 
 $(UNIT_TESTS) $(ADAPTER_TESTS): | $(call packages,TEST)
 
 $(SEQD): $(call objects,daemon/main/main.cc) $(ADAPTERS) $(PURE)
-	$(CXX) $(CXXFLAGS) $(LDFLAGS) -pie -o $@ $^ $(DAEMON_LIBS)
+	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -pie -o $@ $^ $(DAEMON_LIBS)
 
 $(SEQCTL_BIN): $(SEQCTL) $(LIBSEQD_A)
-	$(CXX) $(CXXFLAGS) $(LDFLAGS) -pie -o $@ $^
+	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -pie -o $@ $^
 
 $(LIBSEQD_A): $(CLIENT)
-	rm -f $@
-	ar rcs $@ $^
+	$(call say,AR ,$@)rm -f $@; ar rcs $@ $^
 
 $(LIBSEQD_SO): $(CLIENT) client-lib/libseqd.map
-	$(CXX) $(CXXFLAGS) $(LDFLAGS) -shared -Wl,-soname,libseqd.so.0 -Wl,--version-script=client-lib/libseqd.map -o $@ $(CLIENT)
+	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -shared -Wl,-soname,libseqd.so.0 -Wl,--version-script=client-lib/libseqd.map -o $@ $(CLIENT)
 
 # --- tests ---------------------------------------------------------------------------------------------------------
 # Core, protocol, rpc and state without libuv and libmongoc: that it links is part of the proof.
 $(BUILD)/unit-tests: $(UNIT_TESTS) $(PURE)
-	$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^
+	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^
 
 $(BUILD)/adapter-tests: $(ADAPTER_TESTS) $(ADAPTERS) $(PURE) $(LIBSEQD_A)
-	$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^ $(DAEMON_LIBS)
+	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^ $(DAEMON_LIBS)
 
 $(BUILD)/tools/%: $(BUILD)/obj/tests/tools/%.o $(LIBSEQD_A)
 	@mkdir -p $(@D)
-	$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^
+	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^
 
 # --- the rest lives in fragments, each about one thing ---------------------------------------------------------------
 -include $(wildcard packaging/make/*.mk)
