@@ -1,0 +1,125 @@
+#include "daemon/store/counter_value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace seqd {
+
+const char* meaning_word(Meaning meaning) {
+  switch (meaning) {
+    case Meaning::last:
+      return "last";
+    case Meaning::next:
+      return "next";
+    case Meaning::unset:
+      break;
+  }
+  return "unset";
+}
+
+std::int64_t value_of(std::int64_t last_issued, Meaning meaning) {
+  return meaning == Meaning::next ? last_issued + 1 : last_issued;
+}
+
+std::int64_t last_issued_of(std::int64_t value, Meaning meaning) {
+  return meaning == Meaning::next ? value - 1 : value;
+}
+
+std::int64_t lowest_value(Meaning meaning) {
+  return meaning == Meaning::next ? 1 : 0;
+}
+
+std::int64_t highest_id(const LeaseRequest& request) {
+  return std::min(request.max_value, kHighestId);
+}
+
+Result<Meaning> agreed_meaning(Meaning configured, Meaning marked, const std::string& where) {
+  if (configured == Meaning::unset && marked == Meaning::unset) {
+    return Status(
+        ErrorCode::SEQ_MEANING,
+        fmt::format(
+            "{}: the number exists and nothing says whether it is the last ID issued or the "
+            "next one to issue; set meaning = \"last\" or meaning = \"next\" for this sequence",
+            where));
+  }
+  if (configured != Meaning::unset && marked != Meaning::unset && configured != marked) {
+    return Status(
+        ErrorCode::SEQ_MEANING,
+        fmt::format(
+            "{}: the configuration says meaning = \"{}\" and the counter is marked \"{}\" in the "
+            "store, so another daemon may read it so; give every daemon the same meaning, or "
+            "correct the mark in the store",
+            where, meaning_word(configured), meaning_word(marked)));
+  }
+  return configured != Meaning::unset ? configured : marked;
+}
+
+Result<LeasedSpan> span_after(std::int64_t last_issued, const LeaseRequest& request,
+                              const std::string& where) {
+  if (request.guard > 0 && last_issued < request.guard - 1) {
+    return Status(
+        ErrorCode::SEQ_REGRESSED,
+        fmt::format(
+            "{}: the counter says {} is the next ID, but this host was already given IDs up to {}; "
+            "the store was set back or restored. Move it forward (seqctl advance) to at least {}",
+            where, last_issued + 1, request.guard - 1, request.guard));
+  }
+  const std::int64_t highest = highest_id(request);
+  if (last_issued >= highest) {
+    return Status(
+        ErrorCode::EXHAUSTED,
+        fmt::format("{}: ID {} was issued and max_value is {}; raise max_value if more may exist",
+                    where, last_issued, request.max_value));
+  }
+  const std::int64_t count = std::min(request.count, highest - last_issued);
+  return LeasedSpan{last_issued + 1, last_issued + 1 + count};
+}
+
+Status missing_counter(const LeaseRequest& request, const std::string& where) {
+  return {ErrorCode::SEQ_REGRESSED,
+          fmt::format(
+              "{}: the counter is gone, but this host was already given IDs up to {}. It is not "
+              "created "
+              "again by itself; restore it, or write it anew so that the next ID is at least {}",
+              where, request.guard - 1, request.guard)};
+}
+
+Status creation_not_allowed(const std::string& where) {
+  return {ErrorCode::NO_SEQUENCE, fmt::format("{}: there is no such counter and create = false for "
+                                              "this sequence; create it in the store or "
+                                              "set create = true",
+                                              where)};
+}
+
+Status check_lease_request(const LeaseRequest& request) {
+  const CounterBinding& binding = request.binding;
+  if (binding.key.empty()) return {ErrorCode::CONFIG, "a counter's key must not be empty"};
+  if (binding.key.find('\0') != std::string::npos) {
+    return {ErrorCode::CONFIG, "a counter's key must not contain a zero byte"};
+  }
+  if (request.count < 1) return {ErrorCode::INTERNAL, "a lease of less than one ID was asked for"};
+  if (request.guard < 0)
+    return {ErrorCode::INTERNAL, "a lease with a negative guard was asked for"};
+  if (request.max_value < 1) return {ErrorCode::CONFIG, "max_value must be at least 1"};
+  if (binding.first_id < 1 || binding.first_id > kHighestId) {
+    return {ErrorCode::CONFIG,
+            fmt::format("first_id is {}; allowed are 1 .. {}", binding.first_id, kHighestId)};
+  }
+  return {};
+}
+
+LeaseOutcome granted(LeasedSpan span) {
+  return {.kind = LeaseOutcome::Kind::granted, .begin = span.begin, .end = span.end, .error = {}};
+}
+
+LeaseOutcome refused(Status error) {
+  return {.kind = LeaseOutcome::Kind::refused, .begin = 0, .end = 0, .error = std::move(error)};
+}
+
+LeaseOutcome unknown_outcome(Status error) {
+  return {.kind = LeaseOutcome::Kind::unknown, .begin = 0, .end = 0, .error = std::move(error)};
+}
+
+}  // namespace seqd

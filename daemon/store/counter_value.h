@@ -1,0 +1,63 @@
+// Counter arithmetic, the same for every store: what the number in a store means, and which range a
+// lease takes from it. Works on "the last ID issued" (`last`: the number itself; `next`: one less),
+// which cannot overflow. Pure functions; any thread.
+//
+// Invariant: a range returned here starts above everything the number says was issued and ends at
+// or below max_value, which is taken as 2^63-2 at most so that an exclusive end can be written
+// down.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "daemon/core/lease_store.h"
+
+namespace seqd {
+
+// [begin, end), never empty.
+struct LeasedSpan {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+inline constexpr std::int64_t kHighestId = std::numeric_limits<std::int64_t>::max() - 1;
+
+// "last" or "next"; the word in the store and in the configuration.
+const char* meaning_word(Meaning meaning);
+
+// The number to write where the last issued ID is `last_issued`. Both are exact for 0 ..
+// kHighestId.
+std::int64_t value_of(std::int64_t last_issued, Meaning meaning);
+std::int64_t last_issued_of(std::int64_t value, Meaning meaning);
+
+// The lowest number that is legal: 0 for `last` (nothing issued yet), 1 for `next`.
+std::int64_t lowest_value(Meaning meaning);
+
+// The highest ID the request allows.
+std::int64_t highest_id(const LeaseRequest& request);
+
+// What a counter that exists means. `configured` and `marked` (in the store) may each be unset;
+// both unset is SEQ_MEANING, and so is a contradiction: two hosts reading one number in two ways
+// would issue one ID twice. `where` names the counter in the text.
+Result<Meaning> agreed_meaning(Meaning configured, Meaning marked, const std::string& where);
+
+// The range a lease takes when `last_issued` was issued last: shortened at the end of the sequence,
+// EXHAUSTED when nothing is left, SEQ_REGRESSED when the counter is below the guard.
+Result<LeasedSpan> span_after(std::int64_t last_issued, const LeaseRequest& request,
+                              const std::string& where);
+
+// The error of a counter that a guard above 0 says must exist.
+Status missing_counter(const LeaseRequest& request, const std::string& where);
+
+// The error of a counter that does not exist and may not be created.
+Status creation_not_allowed(const std::string& where);
+
+// A request no store can serve: our own configuration's mistake, never a store's.
+Status check_lease_request(const LeaseRequest& request);
+
+LeaseOutcome granted(LeasedSpan span);
+LeaseOutcome refused(Status error);
+LeaseOutcome unknown_outcome(Status error);
+
+}  // namespace seqd

@@ -1,0 +1,66 @@
+#include "daemon/store/mongo_instances.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace seqd {
+namespace {
+
+constexpr char kCollection[] = "seqd_instances";
+
+// Whether the document says that this very claim won.
+bool is_won_by(const Document& document, const ClaimRequest& request) {
+  bson_iter_t found;
+  if (!find_field(document.get(), "epoch", &found) || !BSON_ITER_HOLDS_INT64(&found)) return false;
+  if (bson_iter_int64(&found) != static_cast<std::int64_t>(request.epoch) + 1) return false;
+  if (!find_field(document.get(), "nonce", &found) || !BSON_ITER_HOLDS_BINARY(&found)) return false;
+  const std::uint8_t* data = nullptr;
+  std::uint32_t size = 0;
+  bson_iter_binary(&found, nullptr, &size, &data);
+  return size == request.nonce.size() && std::memcmp(data, request.nonce.data(), size) == 0;
+}
+
+}  // namespace
+
+Result<ClaimOutcome> MongoInstances::claim(const ClaimRequest& request) {
+  if (request.epoch >= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    return Status(ErrorCode::STATE_CORRUPT,
+                  fmt::format("epoch {} of instance {} cannot be: it counts starts", request.epoch,
+                              to_hex(request.instance)));
+  }
+  if (request.epoch == 0) return create(request);
+  const auto epoch = static_cast<std::int64_t>(request.epoch);
+  MongoWrite write;
+  write.collection = kCollection;
+  write.filter.add("_id", to_hex(request.instance)).add("epoch", epoch);
+  write.update.add(
+      "$set", Document().add("epoch", epoch + 1).add_binary("nonce", request.nonce).add_now("at"));
+  MongoWriteAnswer answer = clients_.find_and_modify(write);
+  if (answer.kind != MongoWriteAnswer::Kind::done) return answer.error;
+  if (answer.document) return ClaimOutcome::won;
+  // Not at that epoch any more: it was us if our nonce stands there, from an earlier delivery.
+  auto read =
+      clients_.read(kCollection, std::move(Document().add("_id", to_hex(request.instance))));
+  if (!read.ok()) return read.status();
+  return read->has_value() && is_won_by(**read, request) ? ClaimOutcome::won : ClaimOutcome::lost;
+}
+
+Result<ClaimOutcome> MongoInstances::create(const ClaimRequest& request) {
+  MongoWrite write;
+  write.collection = kCollection;
+  write.filter.add("_id", to_hex(request.instance));
+  write.update.add(
+      "$setOnInsert",
+      Document().add("epoch", std::int64_t{1}).add_binary("nonce", request.nonce).add_now("at"));
+  write.upsert = true;
+  MongoWriteAnswer answer = clients_.find_and_modify(write);
+  if (answer.kind != MongoWriteAnswer::Kind::done) return answer.error;
+  return answer.document && is_won_by(*answer.document, request) ? ClaimOutcome::won
+                                                                 : ClaimOutcome::lost;
+}
+
+}  // namespace seqd

@@ -1,0 +1,51 @@
+// MongoTarget: a MongoDB connection string after seqd's rules: every time-out is set, and the write
+// concern is majority and journalled whatever the string says; one that asks for less is refused.
+// Values; any thread.
+//
+// Invariant: no text made here or by `hide_secrets` carries the user's name or password.
+#pragma once
+
+#include <mongoc/mongoc.h>
+
+#include <memory>
+#include <string>
+
+#include "daemon/base/status.h"
+
+namespace seqd {
+
+struct MongoStoreOptions {
+  std::string uri;
+  std::string database;    // empty: the one in the URI
+  int timeout_ms = 5'000;  // of each step (finding a server, connecting, one reply); 100 .. 60,000
+  int concurrency = 4;     // calls at a time, one connection each; 1 .. 64
+  bool unsafe_write_concern = false;  // take w=1 or journal=false from the URI: a failover may then
+                                      // repeat IDs
+};
+
+struct MongoUriDestroyer {
+  void operator()(mongoc_uri_t* uri) const { mongoc_uri_destroy(uri); }
+};
+struct MongoWriteConcernDestroyer {
+  void operator()(mongoc_write_concern_t* concern) const { mongoc_write_concern_destroy(concern); }
+};
+
+struct MongoTarget {
+  std::unique_ptr<mongoc_uri_t, MongoUriDestroyer> uri;
+  std::unique_ptr<mongoc_write_concern_t, MongoWriteConcernDestroyer> write_concern;
+  std::string database;
+  std::string hosts;  // "db1:27017,db2:27017": how error texts name the store
+  int timeout_ms = 0;
+};
+
+// CONFIG when the options cannot be used. Does not touch the network, except that mongodb+srv://
+// asks the name service when the store is opened.
+Result<MongoTarget> read_mongo_uri(const MongoStoreOptions& options);
+
+// The URI with user, password and key passphrase replaced by "***", for people to read.
+std::string masked_mongo_uri(const std::string& uri);
+
+// `text` (an error of driver or server) without the password of `uri`.
+std::string hide_secrets(std::string text, const mongoc_uri_t* uri);
+
+}  // namespace seqd

@@ -1,0 +1,300 @@
+// The only foreign API here is SQLite's.
+#include "daemon/store/sqlite_store.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+namespace seqd {
+namespace {
+
+const char* type_word(int type) {
+  switch (type) {
+    case SQLITE_FLOAT:
+      return "a floating-point number";
+    case SQLITE_TEXT:
+      return "text";
+    case SQLITE_BLOB:
+      return "a blob";
+    case SQLITE_NULL:
+      return "NULL";
+    default:
+      return "an integer";
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const SqliteStoreOptions& options) {
+  auto connection = SqliteConnection::open(options.path, options.busy_timeout_ms);
+  if (!connection.ok()) return connection.status();
+  std::unique_ptr<SqliteStore> store(new SqliteStore(options.path, std::move(*connection)));
+  if (Status status = store->prepare(); !status.ok()) return status;
+  return store;
+}
+
+Status SqliteStore::prepare() {
+  const std::pair<SqliteStatement*, const char*> wanted[] = {
+      {&statements_.begin, "BEGIN IMMEDIATE"},
+      {&statements_.commit, "COMMIT"},
+      {&statements_.rollback, "ROLLBACK"},
+      {&statements_.read_counter, "SELECT seq, meaning FROM sequence WHERE name = ?1"},
+      {&statements_.create_counter, "INSERT INTO sequence(name, seq, meaning) VALUES(?1, ?2, ?3)"},
+      {&statements_.write_counter, "UPDATE sequence SET seq = ?2 WHERE name = ?1"},
+      {&statements_.find_token,
+       "SELECT state, first, after, name, instance FROM lease WHERE token = ?1"},
+      {&statements_.insert_token,
+       "INSERT INTO lease(token, instance, name, state, first, after) VALUES(?1, ?2, ?3, ?4, ?5, "
+       "?6)"},
+      {&statements_.prune_tokens,
+       "DELETE FROM lease WHERE instance = ?1 AND name = ?2 AND ordinal <= (SELECT ordinal FROM "
+       "lease WHERE "
+       "instance = ?1 AND name = ?2 ORDER BY ordinal DESC LIMIT 1 OFFSET ?3)"},
+      {&statements_.read_epoch, "SELECT epoch, nonce FROM instance WHERE id = ?1"},
+      {&statements_.create_epoch, "INSERT INTO instance(id, epoch, nonce) VALUES(?1, ?2, ?3)"},
+      {&statements_.write_epoch, "UPDATE instance SET epoch = ?2, nonce = ?3 WHERE id = ?1"},
+  };
+  for (const auto& [statement, sql] : wanted) {
+    auto prepared = connection_->prepare(sql);
+    if (!prepared.ok()) return prepared.status();
+    *statement = std::move(*prepared);
+  }
+  return {};
+}
+
+std::string SqliteStore::where(const LeaseRequest& request) const {
+  return fmt::format("SQLite file {}, table sequence, row \"{}\"", path_, request.binding.key);
+}
+
+Status SqliteStore::run(const SqliteStatement& statement) {
+  SqliteQuery query(statement);
+  return query.step() == SQLITE_DONE ? Status() : connection_->error();
+}
+
+void SqliteStore::abandon() {
+  // Some errors (a full disk) have ended the transaction already; then there is nothing to do.
+  if (connection_->in_transaction()) static_cast<void>(run(statements_.rollback));
+}
+
+Status SqliteStore::commit(bool* maybe_applied) {
+  SqliteQuery query(statements_.commit);
+  const int code = query.step();
+  if (code == SQLITE_DONE) return {};
+  // A full disk or a foreign lock stops a commit before its last frame is written. Everything else,
+  // a failed flush above all, may have left a complete transaction in the log.
+  const int kind = code & 0xff;
+  *maybe_applied = kind != SQLITE_FULL && kind != SQLITE_BUSY;
+  return connection_->error();
+}
+
+LeaseOutcome SqliteStore::lease(const LeaseRequest& request) {
+  if (Status status = check_lease_request(request); !status.ok()) return refused(std::move(status));
+  const std::lock_guard lock(mutex_);
+  if (Status status = run(statements_.begin); !status.ok()) return refused(std::move(status));
+  auto record = find_token(request);
+  if (!record.ok()) {
+    abandon();
+    return refused(record.status());
+  }
+  if (record->known) {  // the request was delivered before
+    abandon();
+    if (record->granted) return granted(record->span);
+    return refused(
+        {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was given up before it arrived",
+                                               where(request), to_hex(request.token))});
+  }
+  auto span = take(request);
+  if (!span.ok()) {
+    abandon();
+    return refused(span.status());
+  }
+  bool maybe_applied = false;
+  if (Status status = commit(&maybe_applied); !status.ok()) {
+    abandon();
+    return maybe_applied ? unknown_outcome(std::move(status)) : refused(std::move(status));
+  }
+  return granted(*span);
+}
+
+Result<LeasedSpan> SqliteStore::take(const LeaseRequest& request) {
+  Meaning meaning = Meaning::unset;
+  auto last = last_issued(request, &meaning);
+  if (!last.ok()) return last.status();
+  auto span = span_after(*last, request, where(request));
+  if (!span.ok()) return span.status();
+  {
+    SqliteQuery query(statements_.write_counter);
+    query.bind(1, request.binding.key).bind(2, value_of(span->end - 1, meaning));
+    if (query.step() != SQLITE_DONE) return connection_->error();
+  }
+  if (Status status = insert_token(request, "granted", *span); !status.ok()) return status;
+  return *span;
+}
+
+// Reads the counter, or creates it where that is allowed.
+Result<std::int64_t> SqliteStore::last_issued(const LeaseRequest& request, Meaning* meaning) {
+  const CounterBinding& binding = request.binding;
+  {
+    SqliteQuery query(statements_.read_counter);
+    const int code = query.bind(1, binding.key).step();
+    if (code == SQLITE_ROW) {
+      const std::string_view word = query.text(1);
+      const Meaning marked = word == "last"   ? Meaning::last
+                             : word == "next" ? Meaning::next
+                                              : Meaning::unset;
+      auto agreed = agreed_meaning(binding.meaning, marked, where(request));
+      if (!agreed.ok()) return agreed.status();
+      *meaning = *agreed;
+      if (query.type(0) != SQLITE_INTEGER) {
+        return Status(
+            ErrorCode::SEQ_TYPE,
+            fmt::format("{}: column seq holds {}, an integer is needed; correct it by hand",
+                        where(request), type_word(query.type(0))));
+      }
+      if (query.integer(0) < lowest_value(*meaning)) {
+        return Status(
+            ErrorCode::SEQ_TYPE,
+            fmt::format("{}: column seq holds {}, at least {} is needed; correct it by hand",
+                        where(request), query.integer(0), lowest_value(*meaning)));
+      }
+      return last_issued_of(query.integer(0), *meaning);
+    }
+    if (code != SQLITE_DONE) return connection_->error();
+  }
+  if (request.guard > 0) return missing_counter(request, where(request));
+  if (!binding.create) return creation_not_allowed(where(request));
+  *meaning = binding.meaning == Meaning::unset ? Meaning::last : binding.meaning;
+  SqliteQuery query(statements_.create_counter);
+  query.bind(1, binding.key)
+      .bind(2, value_of(binding.first_id - 1, *meaning))
+      .bind(3, std::string_view(meaning_word(*meaning)));
+  if (query.step() != SQLITE_DONE) return connection_->error();
+  return binding.first_id - 1;
+}
+
+Result<SqliteStore::TokenRecord> SqliteStore::find_token(const LeaseRequest& request) {
+  SqliteQuery query(statements_.find_token);
+  const int code = query.bind_blob(1, request.token.data(), request.token.size()).step();
+  if (code == SQLITE_DONE) return TokenRecord{};
+  if (code != SQLITE_ROW) return connection_->error();
+  TokenRecord record;
+  record.known = true;
+  record.granted = query.text(0) == "granted";
+  record.span = {query.integer(1), query.integer(2)};
+  if (query.text(3) != request.binding.key ||
+      (record.granted && record.span.begin >= record.span.end)) {
+    return Status(ErrorCode::STORE_REFUSED,
+                  fmt::format("SQLite file {}, table lease: token {} belongs to sequence \"{}\" "
+                              "with the range [{}, {}), "
+                              "which does not fit; remove that row if it was edited by hand",
+                              path_, to_hex(request.token), query.text(3), record.span.begin,
+                              record.span.end));
+  }
+  return record;
+}
+
+Status SqliteStore::insert_token(const LeaseRequest& request, const char* state, LeasedSpan span) {
+  {
+    SqliteQuery query(statements_.insert_token);
+    query.bind_blob(1, request.token.data(), request.token.size())
+        .bind_blob(2, request.instance.data(), request.instance.size())
+        .bind(3, request.binding.key)
+        .bind(4, std::string_view(state))
+        .bind(5, span.begin)
+        .bind(6, span.end);
+    if (query.step() != SQLITE_DONE) return connection_->error();
+  }
+  SqliteQuery query(statements_.prune_tokens);
+  query.bind_blob(1, request.instance.data(), request.instance.size())
+      .bind(2, request.binding.key)
+      .bind(3, kTokensKept);
+  return query.step() == SQLITE_DONE ? Status() : connection_->error();
+}
+
+Resolution SqliteStore::resolve(const LeaseRequest& request) {
+  auto failed = [](Status error) {
+    return Resolution{
+        .kind = Resolution::Kind::failed, .begin = 0, .end = 0, .error = std::move(error)};
+  };
+  const std::lock_guard lock(mutex_);
+  if (Status status = run(statements_.begin); !status.ok()) return failed(std::move(status));
+  auto record = find_token(request);
+  if (!record.ok()) {
+    abandon();
+    return failed(record.status());
+  }
+  if (record->known && record->granted) {
+    abandon();
+    return {.kind = Resolution::Kind::granted,
+            .begin = record->span.begin,
+            .end = record->span.end,
+            .error = {}};
+  }
+  if (!record->known) {
+    // From here on a late request with this token is refused.
+    Status status = insert_token(request, "void", {});
+    bool maybe_applied = false;
+    if (status.ok()) status = commit(&maybe_applied);
+    if (!status.ok()) {
+      abandon();
+      return failed(std::move(status));
+    }
+  } else {
+    abandon();
+  }
+  return {.kind = Resolution::Kind::absent, .begin = 0, .end = 0, .error = {}};
+}
+
+Result<ClaimOutcome> SqliteStore::claim(const ClaimRequest& request) {
+  const std::lock_guard lock(mutex_);
+  if (Status status = run(statements_.begin); !status.ok()) return status;
+  auto outcome = claim_in_transaction(request);
+  if (!outcome.ok() || *outcome == ClaimOutcome::lost) {
+    abandon();
+    return outcome;
+  }
+  bool maybe_applied = false;
+  if (Status status = commit(&maybe_applied); !status.ok()) {
+    abandon();
+    return status;
+  }
+  return outcome;
+}
+
+Result<ClaimOutcome> SqliteStore::claim_in_transaction(const ClaimRequest& request) {
+  constexpr auto kHighestEpoch = static_cast<std::uint64_t>(kHighestId);
+  if (request.epoch >= kHighestEpoch) {
+    return Status(ErrorCode::STATE_CORRUPT,
+                  fmt::format("epoch {} of instance {} cannot be: it counts starts", request.epoch,
+                              to_hex(request.instance)));
+  }
+  const auto epoch = static_cast<std::int64_t>(request.epoch);
+  const SqliteStatement* write = &statements_.create_epoch;
+  {
+    SqliteQuery query(statements_.read_epoch);
+    const int code = query.bind_blob(1, request.instance.data(), request.instance.size()).step();
+    if (code == SQLITE_ROW) {
+      const std::int64_t held = query.integer(0);
+      const std::string_view nonce = query.text(1);
+      if (held == epoch + 1 && nonce.size() == request.nonce.size() &&
+          std::memcmp(nonce.data(), request.nonce.data(), nonce.size()) == 0) {
+        return ClaimOutcome::won;  // by an earlier delivery of this very claim
+      }
+      if (held != epoch || epoch == 0) return ClaimOutcome::lost;
+      write = &statements_.write_epoch;
+    } else if (code != SQLITE_DONE) {
+      return connection_->error();
+    } else if (epoch != 0) {
+      return ClaimOutcome::lost;  // a store that never saw this instance cannot vouch for it
+    }
+  }
+  SqliteQuery query(*write);
+  query.bind_blob(1, request.instance.data(), request.instance.size())
+      .bind(2, epoch + 1)
+      .bind_blob(3, request.nonce.data(), request.nonce.size());
+  if (query.step() != SQLITE_DONE) return connection_->error();
+  return ClaimOutcome::won;
+}
+
+}  // namespace seqd

@@ -1,0 +1,73 @@
+// SqliteStore: the embedded central store, one SQLite file. Counter and lease token change in one
+// transaction, so an unknown outcome can always be resolved: the token is there with its range, or
+// it is not and is voided on the spot. One connection, so one call at a time (concurrency 1); calls
+// may come from different threads.
+//
+// Invariant: a range is granted only after its transaction was committed with synchronous=FULL.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "daemon/store/blocking_store.h"
+#include "daemon/store/counter_value.h"
+#include "daemon/store/sqlite_connection.h"
+
+namespace seqd {
+
+struct SqliteStoreOptions {
+  std::string path;
+  int busy_timeout_ms = 2'000;  // how long a foreign lock on the file is waited for
+};
+
+class SqliteStore final : public BlockingStore {
+ public:
+  // Leases remembered for each (instance, sequence): the newest this many. One lease of a sequence
+  // is under way at a time, so a token that may still be asked for is always the newest.
+  static constexpr std::int64_t kTokensKept = 64;
+
+  static Result<std::unique_ptr<SqliteStore>> open(const SqliteStoreOptions& options);
+
+  LeaseOutcome lease(const LeaseRequest& request) override;
+  Resolution resolve(const LeaseRequest& request) override;
+  Result<ClaimOutcome> claim(const ClaimRequest& request) override;
+  int concurrency() const override { return 1; }
+
+ private:
+  struct Statements {
+    SqliteStatement begin, commit, rollback;
+    SqliteStatement read_counter, create_counter, write_counter;
+    SqliteStatement find_token, insert_token, prune_tokens;
+    SqliteStatement read_epoch, create_epoch, write_epoch;
+  };
+  // What is known of a lease token.
+  struct TokenRecord {
+    bool known = false;
+    bool granted = false;
+    LeasedSpan span;
+  };
+
+  SqliteStore(std::string path, std::unique_ptr<SqliteConnection> connection)
+      : path_(std::move(path)), connection_(std::move(connection)) {}
+  Status prepare();
+  Status run(const SqliteStatement& statement);
+  std::string where(const LeaseRequest& request) const;
+  // Inside a transaction. The caller commits or rolls back.
+  Result<LeasedSpan> take(const LeaseRequest& request);
+  Result<std::int64_t> last_issued(const LeaseRequest& request, Meaning* meaning);
+  Result<TokenRecord> find_token(const LeaseRequest& request);
+  Status insert_token(const LeaseRequest& request, const char* state, LeasedSpan span);
+  Result<ClaimOutcome> claim_in_transaction(const ClaimRequest& request);
+  // Ends a transaction that changes nothing, whatever state it is in.
+  void abandon();
+  // Commits. `maybe_applied` is set when it failed in a way that leaves the outcome open.
+  Status commit(bool* maybe_applied);
+
+  const std::string path_;
+  std::mutex mutex_;  // guards everything below
+  std::unique_ptr<SqliteConnection> connection_;
+  Statements statements_;
+};
+
+}  // namespace seqd

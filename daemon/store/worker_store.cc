@@ -1,0 +1,38 @@
+#include "daemon/store/worker_store.h"
+
+#include <optional>
+#include <utility>
+
+namespace seqd {
+
+template <typename Request, typename Answer>
+void WorkerStore::call(Answer (BlockingStore::*verb)(const Request&), const Request& request,
+                       std::function<void(Answer)> done) {
+  struct Call {
+    std::shared_ptr<BlockingStore> store;
+    Request request;
+    std::optional<Answer> answer;
+    std::function<void(Answer)> done;
+  };
+  auto call = std::make_shared<Call>(Call{store_, request, std::nullopt, std::move(done)});
+  worker_.submit([call, verb] { call->answer.emplace((*call->store.*verb)(call->request)); },
+                 [call] {
+                   CHECK(call->answer.has_value());
+                   call->done(std::move(*call->answer));
+                 });
+}
+
+void WorkerStore::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {
+  call(&BlockingStore::lease, request, std::move(done));
+}
+
+void WorkerStore::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
+  call(&BlockingStore::resolve, request, std::move(done));
+}
+
+void WorkerStore::claim(const ClaimRequest& request,
+                        std::function<void(Result<ClaimOutcome>)> done) {
+  call(&BlockingStore::claim, request, std::move(done));
+}
+
+}  // namespace seqd

@@ -1,0 +1,35 @@
+// WorkerStore: makes the core's LeaseStore of a BlockingStore and a Worker. The call runs on a
+// worker thread; `done` runs on the loop thread. Loop thread only.
+//
+// Each call under way holds the store, the request and the answer, so a WorkerStore may be
+// destroyed while calls are under way: they finish, and their `done` still runs once. The worker
+// outlives the WorkerStore.
+#pragma once
+
+#include <memory>
+
+#include "daemon/base/worker.h"
+#include "daemon/store/blocking_store.h"
+
+namespace seqd {
+
+class WorkerStore final : public LeaseStore {
+ public:
+  WorkerStore(std::shared_ptr<BlockingStore> store, Worker& worker)
+      : store_(std::move(store)), worker_(worker) {}
+
+  void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) override;
+  void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) override;
+  void claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) override;
+
+ private:
+  // Runs `verb` of the store on the worker and hands its answer to `done`.
+  template <typename Request, typename Answer>
+  void call(Answer (BlockingStore::*verb)(const Request&), const Request& request,
+            std::function<void(Answer)> done);
+
+  const std::shared_ptr<BlockingStore> store_;
+  Worker& worker_;
+};
+
+}  // namespace seqd

@@ -1,0 +1,104 @@
+#include "tests/adapters/store_fixtures.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+#include "daemon/store/counter_value.h"
+#include "daemon/store/mongo_store.h"
+#include "daemon/store/sqlite_store.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd::testing {
+
+ScratchDirectory::ScratchDirectory() {
+  path_ = (std::filesystem::temp_directory_path() / "seqd-store-XXXXXX").string();
+  REQUIRE(mkdtemp(path_.data()) != nullptr);
+}
+
+ScratchDirectory::~ScratchDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+Token random_token() {
+  std::random_device random;
+  Token token;
+  for (std::uint8_t& byte : token) byte = static_cast<std::uint8_t>(random());
+  return token;
+}
+
+LeaseRequest lease_request(const std::string& key, std::int64_t count) {
+  LeaseRequest request;
+  request.binding.key = key;
+  request.token = random_token();
+  request.instance.fill(7);
+  request.count = count;
+  request.max_value = (std::int64_t{1} << 53) - 1;
+  return request;
+}
+
+std::unique_ptr<BlockingStore> SqliteFixture::open() {
+  auto store = SqliteStore::open({.path = file()});
+  INFO(store.status().to_string());
+  REQUIRE(store.ok());
+  return std::move(*store);
+}
+
+void SqliteFixture::run(const std::string& sql) {
+  sqlite3* handle = nullptr;
+  REQUIRE(sqlite3_open(file().c_str(), &handle) == SQLITE_OK);
+  sqlite3_busy_timeout(handle, 5000);
+  char* error = nullptr;
+  const int code = sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, &error);
+  INFO(sql << ": " << (error != nullptr ? error : ""));
+  CHECK(code == SQLITE_OK);
+  sqlite3_free(error);
+  sqlite3_close(handle);
+}
+
+void SqliteFixture::put(const std::string& key, std::int64_t value, Meaning mark) {
+  const std::string word =
+      mark == Meaning::unset ? "NULL" : fmt::format("'{}'", meaning_word(mark));
+  run(fmt::format("INSERT OR REPLACE INTO sequence(name, seq, meaning) VALUES('{}', {}, {})", key,
+                  value, word));
+}
+
+void SqliteFixture::remove(const std::string& key) {
+  run(fmt::format("DELETE FROM sequence WHERE name = '{}'", key));
+}
+
+std::int64_t SqliteFixture::value(const std::string& key) {
+  sqlite3* handle = nullptr;
+  REQUIRE(sqlite3_open(file().c_str(), &handle) == SQLITE_OK);
+  sqlite3_stmt* statement = nullptr;
+  REQUIRE(sqlite3_prepare_v2(handle, "SELECT seq FROM sequence WHERE name = ?1", -1, &statement,
+                             nullptr) == SQLITE_OK);
+  sqlite3_bind_text(statement, 1, key.c_str(), -1, SQLITE_STATIC);
+  const std::int64_t value =
+      sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : -1;
+  sqlite3_finalize(statement);
+  sqlite3_close(handle);
+  return value;
+}
+
+std::unique_ptr<BlockingStore> MongoFixture::open() {
+  auto store = MongoStore::open(mongo_driver(), server.options());
+  INFO(store.status().to_string());
+  REQUIRE(store.ok());
+  return std::move(*store);
+}
+
+void MongoFixture::put(const std::string& key, std::int64_t value, Meaning mark) {
+  const std::string seqd =
+      mark == Meaning::unset ? ""
+                             : fmt::format(R"(, "seqd": {{"meaning": "{}"}})", meaning_word(mark));
+  server.put("counters", key, fmt::format(R"({{"seq": {{"$numberLong": "{}"}}{}}})", value, seqd));
+}
+
+}  // namespace seqd::testing

@@ -1,0 +1,67 @@
+// The stores that the contract test runs against, behind one set of words: open another handle on
+// the same data, and look at or change a counter behind the store's back. One thread, but for
+// handles.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "daemon/store/blocking_store.h"
+#include "tests/adapters/mongo_server.h"
+
+namespace seqd::testing {
+
+// A directory that is removed with everything in it.
+class ScratchDirectory {
+ public:
+  ScratchDirectory();
+  ~ScratchDirectory();
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  std::string path(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+Token random_token();
+// A lease of `count` IDs of sequence `key`, with a fresh token and max_value 2^53-1.
+LeaseRequest lease_request(const std::string& key, std::int64_t count);
+
+class SqliteFixture {
+ public:
+  static constexpr bool kTracesTokens = true;
+  std::unique_ptr<BlockingStore> open();
+  void put(const std::string& key, std::int64_t value, Meaning mark);
+  void remove(const std::string& key);
+  std::int64_t value(const std::string& key);  // -1 when there is none
+  std::string file() const { return directory_.path("store.sqlite"); }
+  // Runs statements on a connection of its own, as a person with a shell would.
+  void run(const std::string& sql);
+
+ private:
+  ScratchDirectory directory_;
+};
+
+class MongoFixture {
+ public:
+  static constexpr bool kTracesTokens = false;
+  explicit MongoFixture(const char* variable) : server(variable) {}
+  std::unique_ptr<BlockingStore> open();
+  void put(const std::string& key, std::int64_t value, Meaning mark);
+  void remove(const std::string& key) { server.remove("counters", key); }
+  std::int64_t value(const std::string& key) { return server.number("counters", key, "seq"); }
+  MongoServer server;
+};
+
+class MongoAloneFixture : public MongoFixture {
+ public:
+  MongoAloneFixture() : MongoFixture(kMongoAlone) {}
+};
+
+class MongoReplicaSetFixture : public MongoFixture {
+ public:
+  MongoReplicaSetFixture() : MongoFixture(kMongoReplicaSet) {}
+};
+
+}  // namespace seqd::testing
