@@ -1,0 +1,41 @@
+# Fuzzing with clang's libFuzzer. Every tests/fuzz/NAME_fuzz.cc is a target; comment lines in it say what it needs:
+#   // link: protocol daemon/base      folders whose sources (without tests) it links
+#   // libs: -lfoo                     libraries, if any
+#   // seeds: tests/fuzz/NAME.py       a script that is called with the target's name and the folder for the seeds, if any
+# build/fuzz/NAME/ then has the log of the run, what was found (finds) and what was learned (corpus), where the next run starts.
+
+FUZZ_SECONDS ?= 20
+FUZZ_RSS_MB ?= 1024
+FUZZ_CXX ?= clang++
+FUZZ_FLAGS := -std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ_TARGETS := $(patsubst tests/fuzz/%.cc,%,$(wildcard tests/fuzz/*_fuzz.cc))
+
+# $(call fuzz-says,NAME,WORD): what the comment line `// WORD: ...` of a target says.
+fuzz-says = $(shell sed -n 's,^// $(2): *,,p' tests/fuzz/$(1).cc)
+fuzz-objects = $(patsubst %.cc,$(BUILD)/fuzz/obj/%.o,$(call sources,$(call fuzz-says,$(1),link)))
+
+$(BUILD)/fuzz/obj/%.o: %.cc | $(call packages,FUZZ) $(call packages,BUILD)
+	@mkdir -p $(@D)
+	$(FUZZ_CXX) $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+
+define fuzz-target
+$(BUILD)/fuzz/$(1)/$(1): $(BUILD)/fuzz/obj/tests/fuzz/$(1).o $$(call fuzz-objects,$(1))
+	@mkdir -p $$(@D)
+	$$(FUZZ_CXX) $$(FUZZ_FLAGS) -fsanitize=fuzzer -o $$@ $$^ $$(call fuzz-says,$(1),libs)
+
+.PHONY: fuzz-$(1)
+fuzz-$(1): $(BUILD)/fuzz/$(1)/$(1)
+	@mkdir -p $(BUILD)/fuzz/$(1)/{seeds,corpus,finds}
+	$$(if $$(call fuzz-says,$(1),seeds),$$(PYTHON) $$(call fuzz-says,$(1),seeds) $(1) $(BUILD)/fuzz/$(1)/seeds)
+	@echo "fuzz: $(1) for $$(FUZZ_SECONDS) s"
+	@$$< -max_total_time=$$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=$$(FUZZ_RSS_MB) -print_final_stats=1 \
+	  -artifact_prefix=$(BUILD)/fuzz/$(1)/finds/ $(BUILD)/fuzz/$(1)/corpus $(BUILD)/fuzz/$(1)/seeds \
+	  > $(BUILD)/fuzz/$(1)/log 2>&1 || { tail -n 60 $(BUILD)/fuzz/$(1)/log; exit 1; }
+	@sed -n 's,^stat::number_of_executed_units: *,fuzz: $(1): nothing found; executions: ,p' $(BUILD)/fuzz/$(1)/log
+endef
+$(foreach target,$(FUZZ_TARGETS),$(eval $(call fuzz-target,$(target))))
+
+.PHONY: fuzz
+fuzz: $(addprefix fuzz-,$(FUZZ_TARGETS)) ## run every fuzz target for FUZZ_SECONDS (20)
+
+-include $(shell find $(BUILD)/fuzz/obj -name '*.d' 2>/dev/null)

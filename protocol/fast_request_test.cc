@@ -1,0 +1,155 @@
+#include "protocol/fast_request.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+#include <string>
+
+#include "protocol/frame_scanner.h"
+#include "protocol/hex_bytes.h"
+#include "protocol/messages.h"
+#include "protocol/requests.h"
+
+namespace seqd::protocol {
+namespace {
+
+constexpr FrameLimits kNarrowest{static_cast<std::uint32_t>(kFrameLimit.min),
+                                 static_cast<std::uint32_t>(kDepthLimit.min)};
+
+// Whatever the fast path accepts has to mean the same on the slow path. Gives what it consumed.
+std::size_t check_against_slow_path(const Bytes& bytes) {
+  FastRequest fast;
+  const std::size_t consumed = parse_fast(bytes, fast);
+  if (consumed == 0) return 0;
+  INFO(to_hex_digits(bytes));
+  FrameScanner scanner(kNarrowest);
+  const ScanResult scanned = scanner.scan(bytes);
+  REQUIRE(scanned.kind == ScanResult::Kind::complete);
+  REQUIRE(scanned.size == consumed);
+  Message message;
+  REQUIRE(parse_message(std::span(bytes).first(consumed), message).ok());
+  REQUIRE(message.kind == Message::Kind::request);
+  REQUIRE(message.msgid == fast.msgid);
+  const bool range = fast.method == FastRequest::Method::range;
+  REQUIRE(message.method == (range ? "range" : "next"));
+  REQUIRE(message.param_count == (range ? 2 : 1));
+  REQUIRE(message.params.read_text() == fast.name);
+  if (range) REQUIRE(message.params.read_integer() == fast.count);
+  if (!range) REQUIRE(fast.count == 1);
+  REQUIRE(message.params.at_end());
+  return consumed;
+}
+
+std::string text_hex(const std::string& header, const std::string& text) {
+  return header + to_hex_digits(bytes_of(text));
+}
+
+}  // namespace
+
+TEST_CASE("CommonEncodingsOfNextAndRangeAreRecognised", "[protocol][fast_request]") {
+  const std::vector<std::string> msgids = {
+      "00", "7f", "cc 80", "cc 01", "cd 01 00", "cd 00 01", "ce ff ff ff ff", "ce 00 00 00 01"};
+  const std::string name31(31, 'n');
+  const std::string name255(255, 'm');
+  const std::vector<std::string> names = {text_hex("a1", "x"), text_hex("bf", name31),
+                                          text_hex("d9 ff", name255), text_hex("d9 01", "x")};
+  const std::vector<std::string> counts = {
+      "00", "01", "7f", "cc 80", "cd ff ff", "ce ff ff ff ff", "cf 7f ff ff ff ff ff ff ff"};
+  for (const std::string& msgid : msgids)
+    for (const std::string& name : names) {
+      for (const char* method : {"a4", "d9 04"}) {
+        const Bytes next = hex_bytes("94 00" + msgid + text_hex(method, "next") + "91" + name);
+        REQUIRE(check_against_slow_path(next) == next.size());
+      }
+      for (const char* method : {"a5", "d9 05"})
+        for (const std::string& count : counts) {
+          const Bytes range =
+              hex_bytes("94 00" + msgid + text_hex(method, "range") + "92" + name + count);
+          REQUIRE(check_against_slow_path(range) == range.size());
+        }
+    }
+}
+
+TEST_CASE("WhatOurOwnClientWritesTakesTheFastPath", "[protocol][fast_request]") {
+  for (const std::uint32_t msgid : {0U, 1U, 127U, 128U, 65'535U, 65'536U, 0xffff'ffffU}) {
+    Buffer buffer;
+    append_next(buffer, msgid, "orders");
+    FastRequest request;
+    REQUIRE(parse_fast(buffer.bytes(), request) == buffer.size());
+    CHECK(request.method == FastRequest::Method::next);
+    CHECK(request.msgid == msgid);
+    CHECK(request.name == "orders");
+    CHECK(request.count == 1);
+    buffer.clear();
+    append_range(buffer, msgid, std::string(128, 'x'), 10'000'000);
+    REQUIRE(parse_fast(buffer.bytes(), request) == buffer.size());
+    CHECK(request.method == FastRequest::Method::range);
+    CHECK(request.name.size() == 128);
+    CHECK(request.count == 10'000'000);
+  }
+}
+
+TEST_CASE("NoPrefixOfARequestIsRecognised", "[protocol][fast_request]") {
+  for (const char* hex :
+       {"94 00 cd 01 00 a4 6e 65 78 74 91 a3 61 62 63",
+        "94 00 05 a5 72 61 6e 67 65 92 a1 78 cd 01 00",
+        "94 00 ce 00 00 00 01 d9 05 72 61 6e 67 65 92 d9 02 78 78 cf 00 00 00 00 00 00 00 01"}) {
+    const Bytes bytes = hex_bytes(hex);
+    REQUIRE(check_against_slow_path(bytes) == bytes.size());
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      // A copy of exactly this size, so that a sanitizer sees a read beyond it.
+      const Bytes cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+      FastRequest request;
+      REQUIRE(parse_fast(cut, request) == 0);
+    }
+  }
+}
+
+TEST_CASE("EverythingElseIsLeftToTheSlowPath", "[protocol][fast_request]") {
+  for (const char* hex : {
+           "93 02 a4 6e 65 78 74 91 a1 78",           // a notification
+           "94 01 05 c0 05",                          // a reply
+           "94 00 05 a4 6e 65 78 74 92 a1 78 80",     // options
+           "94 00 05 a4 6e 65 78 74 90 a1 78",        // no name
+           "94 00 05 a4 6e 65 78 75 91 a1 78",        // another method
+           "94 00 05 c4 04 6e 65 78 74 91 a1 78",     // a method of bytes
+           "94 00 05 a4 6e 65 78 74 91 c4 01 78",     // a name of bytes
+           "94 00 d0 05 a4 6e 65 78 74 91 a1 78",     // a signed msgid
+           "94 00 05 a5 72 61 6e 67 65 92 a1 78 ff",  // a negative count
+           "94 00 05 a5 72 61 6e 67 65 92 a1 78 cb 00 00 00 00 00 00 00 00",
+           "94 00 05 a5 72 61 6e 67 65 92 a1 78 cf ff ff ff ff ff ff ff ff",
+           "94 00 05 a4 72 61 6e 67 65 92 a1 78 01",  // the wrong length
+       }) {
+    INFO(hex);
+    FastRequest request;
+    CHECK(parse_fast(hex_bytes(hex), request) == 0);
+  }
+}
+
+TEST_CASE("ChangedRequestsMeanTheSameOnBothPaths", "[protocol][fast_request]") {
+  INFO("seed " << Catch::rngSeed());
+  std::mt19937_64 random(Catch::rngSeed());
+  int recognised = 0;
+  int refused = 0;
+  for (int round = 0; round < 300'000; ++round) {
+    Buffer buffer;
+    const std::string name(random() % 40, 'n');
+    const auto msgid = static_cast<std::uint32_t>(random() >> (32 + random() % 32));
+    if (random() % 2 == 0) {
+      append_next(buffer, msgid, name);
+    } else {
+      append_range(buffer, msgid, name, static_cast<std::int64_t>(random() >> (1 + random() % 63)));
+    }
+    append_next(buffer, 1, "follows");
+    Bytes bytes(buffer.bytes().begin(), buffer.bytes().end());
+    for (std::uint64_t change = random() % 3; change > 0; --change) {
+      const std::size_t at = random() % std::min<std::size_t>(bytes.size(), 24);
+      bytes[at] = random_values(random, 1)[0];
+    }
+    bytes.resize(bytes.size() - random() % 12);
+    (check_against_slow_path(bytes) > 0 ? recognised : refused) += 1;
+  }
+  CHECK(recognised > 50'000);
+  CHECK(refused > 50'000);
+}
+
+}  // namespace seqd::protocol
