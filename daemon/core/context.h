@@ -20,6 +20,4 @@ struct CoreContext {
   ReplySink& replies;
 };
 
-Token random_token(Random& random);
-
 }  // namespace seqd

@@ -11,12 +11,15 @@
 #include <functional>
 #include <string>
 
+#include "daemon/base/random.h"
 #include "daemon/base/status.h"
 
 namespace seqd {
 
 // 128 random bits that name one lease, one instance or one claim for ever.
 using Token = std::array<std::uint8_t, 16>;
+
+Token random_token(Random& random);
 
 // 32 lower-case hexadecimal digits.
 std::string to_hex(const Token& token);

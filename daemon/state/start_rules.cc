@@ -98,17 +98,6 @@ class Transformation {
 
 }  // namespace
 
-Token random_token(Random& random) {
-  Token token;
-  for (std::size_t half = 0; half < token.size(); half += 8) {
-    const std::uint64_t bits = random.next();
-    for (std::size_t byte = 0; byte < 8; ++byte) {
-      token[half + byte] = static_cast<std::uint8_t>(bits >> (8 * byte));
-    }
-  }
-  return token;
-}
-
 Judgement judge(const Evidence& evidence, const Recovered& recovered) {
   if (recovered.file < 0) {
     if (recovered.empty[0] && recovered.empty[1]) return {Verdict::fresh, {}, "fresh"};

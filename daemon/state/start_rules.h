@@ -42,8 +42,6 @@ struct Judgement {
 // What to do with the scopes that are not clean.
 Judgement judge(const Evidence& evidence, const Recovered& recovered);
 
-Token random_token(Random& random);
-
 struct Changes {
   std::vector<GapMade> gaps;
   // Leases in flight that were given up: this daemon must not ask the store for them, because
