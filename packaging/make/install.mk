@@ -18,7 +18,7 @@ MAN_SOURCES := $(wildcard packaging/man/*.scd)
 MAN_PAGES := $(patsubst packaging/man/%.scd,$(STAGE)/%.gz,$(MAN_SOURCES))
 HEADERS := $(wildcard client-lib/seqd.h client-lib/seqd.hpp)
 COMPLETION := packaging/completion/seqctl.bash
-CATALOG := $(STAGE)/seqd.catalog
+CATALOG := packaging/systemd/seqd.catalog
 
 $(STAGE)/%.gz: packaging/man/%.scd | $(call packages,INSTALL)
 	@mkdir -p $(@D)
@@ -34,10 +34,6 @@ $(STAGE)/libseqd.pc: client-lib/libseqd.pc.in
 
 # The directories are an argument of the build of these two: made anew each time, they are never those of another PREFIX.
 .PHONY: $(STAGE)/seqd.service $(STAGE)/libseqd.pc
-
-$(CATALOG): $(SEQD)
-	@mkdir -p $(@D)
-	$(SEQD) --print-catalog >$@
 
 # Every installed file but the configuration: mode, source, destination.
 INSTALLED = \
@@ -60,8 +56,16 @@ INSTALLED = \
 LINKS := $(LIBDIR)/libseqd.so.$(SONAME_VERSION) $(LIBDIR)/libseqd.so
 CONFIG_FILE := $(SYSCONFDIR)/seqd/seqd.toml
 
+# What is in the tree although a program could print it, so that it can be read there; `make lint` compares.
+.PHONY: catalog sample
+catalog: $(SEQD) ## write the message catalogue anew, from the list of events
+	$(SEQD) --print-catalog >$(CATALOG)
+
+sample: $(SEQD) ## write the sample configuration anew, from the table of options
+	$(SEQD) --print-options sample >packaging/seqd.toml
+
 .PHONY: install uninstall
-install: all $(MAN_PAGES) $(CATALOG) $(STAGE)/seqd.service $(STAGE)/libseqd.pc ## install below DESTDIR and PREFIX (/usr)
+install: all $(MAN_PAGES) $(STAGE)/seqd.service $(STAGE)/libseqd.pc ## install below DESTDIR and PREFIX (/usr)
 	@set -e; for entry in $(INSTALLED); do \
 	  IFS=: read -r mode from to <<<"$$entry"; \
 	  install -D -m "$$mode" "$$from" "$(DESTDIR)$$to"; \

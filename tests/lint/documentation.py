@@ -59,6 +59,11 @@ class Documentation:
             if table and table.group(1) not in tables:
                 self.complaints.append(f"packaging/seqd.toml:{number}: there is no table {table.group(1)}")
 
+    def printed(self, name, output, command, target):
+        """A file that is what a program prints, so that it can be read without the program."""
+        if self.text(name) not in ("", output):
+            self.complaints.append(f"{name}: differs from what {command} prints: make {target}")
+
     def events(self, catalogue):
         events = EVENT.findall(self.text("daemon/base/events.def"))
         for name, message_id in events:
@@ -96,7 +101,11 @@ def main(seqd, seqctl, root="."):
     documentation = Documentation(project.Tree(root))
     documentation.errors()
     documentation.options()
-    documentation.events(output_of(seqd, "--print-catalog"))
+    catalogue = output_of(seqd, "--print-catalog")
+    documentation.events(catalogue)
+    documentation.printed("packaging/systemd/seqd.catalog", catalogue, "seqd --print-catalog", "catalog")
+    sample = output_of(seqd, "--print-options", "sample")
+    documentation.printed("packaging/seqd.toml", sample, "seqd --print-options sample", "sample")
     documentation.command_line(MAN + "seqd.8.scd", output_of(seqd, "--help"), long_options)
     seqctl_help = output_of(seqctl, "--help")
     if not subcommands(seqctl_help):

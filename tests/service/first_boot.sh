@@ -36,15 +36,16 @@ StatusShowsOneUsefulLine() {
   echo "Status: $line"
 }
 
-AProgramInCTakesAnIdFromTheInstalledLibrary() {
-  cat >/tmp/take.c <<'C'
-#include <seqd.h>
-#include <stdio.h>
-int main(void) { return puts(seqd_version()) < 0; }
-C
+# The two programs of the README, built as a user would with what was installed.
+TheProgramsOfTheReadmeTakeIdsByTheInstalledLibrary() {
+  local id
+  id=$(seqctl next orders)
+  # shellcheck disable=SC2046 # several words
+  gcc -Wall -Wextra -Werror -o /tmp/take-c /exchange/readme.c $(pkg-config --cflags --libs libseqd)
+  equal "$(/tmp/take-c)" $((id + 1)) "the ID taken in C"
   # shellcheck disable=SC2046
-  gcc -o /tmp/take /tmp/take.c $(pkg-config --cflags --libs libseqd)
-  equal "$(/tmp/take)" "$(pkg-config --modversion libseqd)" "the version of the library"
+  g++ -std=c++17 -Wall -Wextra -Werror -o /tmp/take-cpp /exchange/readme.cc $(pkg-config --cflags --libs libseqd)
+  equal "$(/tmp/take-cpp)" $((id + 2)) "the ID taken in C++"
 }
 
 # Four clients that take IDs without a pause; at the end every ID from the first to the last was issued once.
@@ -140,7 +141,7 @@ TheJournalHasMessageIdsAndFields() {
 }
 
 TheJournalExplainsItself() {
-  holds "$(journalctl --no-pager -x -u seqd.service)" "^(--|░░) The daemon is ready" "journalctl -x"
+  holds "$(journalctl --no-pager -x -u seqd.service)" "^(--|░░) Subject: seqd: started" "journalctl -x"
 }
 
 AStopIsOrderlyAndTheNextStartGoesOn() {
@@ -208,7 +209,7 @@ check InstallationIsMadeReadyByTheToolsOfTheSystem
 check TheFirstClientStartsTheDaemon
 check AUserOutsideOfTheGroupIsRefused
 SHOW=1 check StatusShowsOneUsefulLine
-check AProgramInCTakesAnIdFromTheInstalledLibrary
+check TheProgramsOfTheReadmeTakeIdsByTheInstalledLibrary
 check FourRestartsUnderLoadRefuseNobodyAndLoseNoId
 check ThreeKillsUnderLoadLoseNoId
 check AKilledDaemonComesBackByItselfWithoutAHole
