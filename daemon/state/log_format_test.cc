@@ -1,0 +1,117 @@
+#include "daemon/state/log_format.h"
+
+#include <catch2/catch.hpp>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace seqd {
+namespace {
+
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+constexpr std::uint32_t all_ones = std::numeric_limits<std::uint32_t>::max();
+
+std::vector<LogEntry> one_of_every_kind() {
+  const Token token{1, 2, 3, 255};
+  return {DefineScope{1, "default", token, 7, ScopeState::claiming, Token{9}},
+          DefineSequence{2, 1, "orders", "counters/orders", 101},
+          LeaseIntended{2, token, 100, 1'700'000'000'000},
+          LeaseGranted{2, token, 101, 201, 1'700'000'000'001},
+          LeaseClosed{2, token, LeaseEnd::untraceable, 3},
+          Reserved{2, 150},
+          Issued{2, 101, 103, 4, 17, IssueKind::batch},
+          DefineClient{4, token},
+          Acknowledged{4, 18},
+          ForgetClient{4},
+          GapMade{2, 103, 150, GapCause::out_of_bounds, 5},
+          RangeInHand{2, token, 150, 201, 160},
+          RetainedIssue{Issued{2, 101, 103, 4, 17, IssueKind::single}},
+          SequenceTotals{2, 100, 2, 0, 47, 1},
+          NextNumbers{3, 2, 5}};
+}
+
+std::vector<LogEntry> extremes() {
+  Token token;
+  token.fill(0xff);
+  return {DefineScope{all_ones, std::string(max_string, 'x'), token,
+                      std::numeric_limits<std::uint64_t>::max(), ScopeState::owned, token},
+          DefineScope{},
+          DefineSequence{all_ones, all_ones, std::string("\0\xff", 2), "", least},
+          LeaseGranted{0, token, least, most, -1},
+          LeaseGranted{0, token, most, least, least},
+          Issued{all_ones, most, most, all_ones, all_ones, IssueKind::batch},
+          Issued{},
+          RangeInHand{all_ones, token, most, 0, least},
+          SequenceTotals{all_ones, most, least, -1, 1, 0},
+          NextNumbers{all_ones, all_ones, all_ones}};
+}
+
+std::vector<std::uint8_t> encoded(const LogEntry& entry) {
+  std::vector<std::uint8_t> bytes;
+  encode_entry(bytes, entry);
+  return bytes;
+}
+
+TEST_CASE("EveryEntrySurvivesTheRoundTrip") {
+  std::vector<LogEntry> entries = one_of_every_kind();
+  REQUIRE(entries.size() == std::variant_size_v<LogEntry>);
+  for (const LogEntry& entry : extremes()) entries.push_back(entry);
+  std::vector<std::uint8_t> bytes;
+  for (const LogEntry& entry : entries) encode_entry(bytes, entry);
+  EntryReader reader(bytes);
+  for (const LogEntry& entry : entries) {
+    Result<LogEntry> read = reader.next();
+    REQUIRE(read.ok());
+    REQUIRE(*read == entry);
+  }
+  CHECK(reader.at_end());
+}
+
+TEST_CASE("AnEntryCutOffAnywhereIsCorrupt") {
+  for (const LogEntry& entry : one_of_every_kind()) {
+    const std::vector<std::uint8_t> bytes = encoded(entry);
+    for (std::size_t length = 0; length < bytes.size(); ++length) {
+      EntryReader reader{std::span<const std::uint8_t>(bytes).first(length)};
+      REQUIRE(reader.next().status().code() == ErrorCode::STATE_CORRUPT);
+    }
+  }
+}
+
+TEST_CASE("AnUnknownKindIsCorruptAndNamed") {
+  const std::vector<std::uint8_t> bytes = {15, 0, 0};
+  const Status status = EntryReader(bytes).next().status();
+  CHECK(status.code() == ErrorCode::STATE_CORRUPT);
+  CHECK(status.text().find("unknown kind 15") != std::string::npos);
+}
+
+TEST_CASE("AnUnknownChoiceIsCorrupt") {
+  std::vector<std::uint8_t> bytes = encoded(LeaseClosed{1, {}, LeaseEnd::untraceable, 0});
+  bytes[bytes.size() - 2] = 2;
+  CHECK(EntryReader(bytes).next().status().code() == ErrorCode::STATE_CORRUPT);
+}
+
+TEST_CASE("NumbersTooLongOrTooLargeAreCorrupt") {
+  const std::vector<std::uint8_t> eleven_bytes = {9,    0x80, 0x80, 0x80, 0x80, 0x80,
+                                                  0x80, 0x80, 0x80, 0x80, 0x80, 0};
+  const std::vector<std::uint8_t> sixty_five_bits = {9,    0xff, 0xff, 0xff, 0xff, 0xff,
+                                                     0xff, 0xff, 0xff, 0xff, 0x02};
+  const std::vector<std::uint8_t> thirty_three_bits = {9, 0xff, 0xff, 0xff, 0xff, 0x1f};
+  for (const auto& bytes : {eleven_bytes, sixty_five_bits, thirty_three_bits}) {
+    CHECK(EntryReader(bytes).next().status().code() == ErrorCode::STATE_CORRUPT);
+  }
+}
+
+TEST_CASE("ATextLongerThanWhatIsLeftIsCorrupt") {
+  const std::vector<std::uint8_t> bytes = {0, 1, 0xff, 0xff, 0x03, 'x'};
+  CHECK(EntryReader(bytes).next().status().code() == ErrorCode::STATE_CORRUPT);
+}
+
+// The example of LOG-FORMAT.md.
+TEST_CASE("AnIssueOfOneIdIsEncodedAsDocumented") {
+  CHECK(encoded(Issued{1, 1000, 1001, 3, 42, IssueKind::single}) ==
+        std::vector<std::uint8_t>{0x06, 0x01, 0xe8, 0x07, 0x01, 0x03, 0x2a, 0x00});
+}
+
+}  // namespace
+}  // namespace seqd
