@@ -1,19 +1,20 @@
 # `make test`: every part of the tests, one plain line at the end. Each part can also be run alone; SAN= chooses a
 # sanitizer for test-unit and test-adapters.
 
-PACKAGES_TEST += make
 TEST_PROGRAMS := $(BUILD)/unit-tests $(BUILD)/adapter-tests
+# The parts are makes of their own, which share no jobs with this one and so get its settings word for word.
+PART = $(MAKE) --no-print-directory BUILD=$(BUILD) SAN=$(SAN)
 
 .PHONY: test test-unit test-adapters test-sanitizers test-summary
 # Nothing is printed after the closing line "N passed, N failed".
 test: all $(TEST_PROGRAMS) $(TOOLS) | $(call packages,TEST) ## all tests; the last line says "N passed, N failed"
 	@$(PYTHON) tests/summary.py \
-	  'the summary itself' '$(MAKE) --no-print-directory test-summary' \
-	  'unit tests' '$(MAKE) --no-print-directory test-unit' \
-	  'adapter tests' '$(MAKE) --no-print-directory test-adapters' \
-	  'integration tests' '$(MAKE) --no-print-directory test-integration' \
-	  'service tests' '$(MAKE) --no-print-directory test-service' \
-	  'sanitizers' '$(MAKE) --no-print-directory test-sanitizers'
+	  'the summary itself' '$(PART) test-summary' \
+	  'unit tests' '$(PART) test-unit' \
+	  'adapter tests' '$(PART) test-adapters' \
+	  'integration tests' '$(PART) test-integration' \
+	  'service tests' '$(PART) test-service' \
+	  'sanitizers' '$(PART) test-sanitizers'
 
 test-unit: $(BUILD)/unit-tests ## protocol, base, core, rpc and state: no server, no network, no clock
 	$(BUILD)/unit-tests
@@ -23,8 +24,8 @@ test-adapters: $(BUILD)/adapter-tests | $(call packages,TEST) ## sockets, stores
 
 # Memory and undefined behaviour everywhere; races where there are threads.
 test-sanitizers: ## unit and adapter tests under ASan + UBSan, and under TSan
-	+$(MAKE) --no-print-directory SAN=address,undefined test-unit test-adapters
-	+$(MAKE) --no-print-directory SAN=thread test-unit test-adapters
+	+$(MAKE) --no-print-directory BUILD=$(BUILD)/san-address-undefined SAN=address,undefined test-unit test-adapters
+	+$(MAKE) --no-print-directory BUILD=$(BUILD)/san-thread SAN=thread test-unit test-adapters
 
 test-summary:
 	@$(PYTHON) tests/summary_test.py

@@ -24,8 +24,10 @@ LAYERS = {
 # The error catalogue is the common language of all layers.
 FOR_ALL = ("protocol/errors.h", "protocol/errors.def")
 
-# The tests beside an adapter are part of one program with all adapters and may fetch a neighbour to work on real parts.
+# The tests beside the code are part of one program each, and share what lies in that program's folder under tests/. Those
+# of the adapters may also fetch a neighbour, to work on real parts.
 ADAPTERS = ("daemon/uv", "daemon/store", "daemon/os", "daemon/main")
+SHARED_BY_TESTS = {True: ("tests/unit/", "tests/adapters/"), False: ("tests/unit/",)}
 
 FOREIGN = [
     (r"uv\.h$|uv/", ["daemon/uv"]),
@@ -37,8 +39,13 @@ FOREIGN = [
     (r"CLI/", ["daemon/main", "client-lib/seqctl"]),
     (r"fmt/", ["daemon/uv", "daemon/store", "daemon/os", "daemon/main"]),
     (r"msgpack", ["protocol"]),
-    (r"nlohmann/", ["client-lib/seqctl", "tests"]),
+    (r"nlohmann/", ["client-lib/seqctl"]),
 ]
+# Programs for tests and measurements, which may use what they like.
+FREE = ("tests/tools/", "tests/fuzz/", "tests/bench/", "tests/adapters/")
+# What a test beside the code may use in addition: test vectors are JSON files.
+FOR_TESTS = re.compile(r"^(nlohmann/|filesystem$|fstream$)")
+
 # Folders that must work without an operating system: time, files and threads come to them through daemon/base.
 PURE = ("protocol", "daemon/base", "daemon/core", "daemon/rpc", "daemon/state", "tests/unit")
 OPERATING_SYSTEM = re.compile(
@@ -59,18 +66,24 @@ def our_complaint(name, folder, included):
         return None if "/" not in included and folder in ("client-lib", "tests") else "is not found from the root"
     if target == folder or included in FOR_ALL:
         return None
-    if name.endswith("_test.cc") and folder in ADAPTERS and target.startswith("daemon/"):
-        return None
+    if name.endswith("_test.cc"):
+        is_adapter = folder in ADAPTERS or folder == "client-lib"
+        if included.startswith(SHARED_BY_TESTS[is_adapter]):
+            return None
+        if folder in ADAPTERS and target.startswith("daemon/"):
+            return None
     if any(included.startswith(allowed) for allowed in LAYERS[folder]):
         return None
     return f"{folder} must not know {target}"
 
 
 def foreign_complaint(name, folder, included):
+    if name.startswith(FREE) or (project.is_test(name) and FOR_TESTS.match(included)):
+        return None
     if name.startswith(PURE) and OPERATING_SYSTEM.search(included):
         return f"{folder} must not use the operating system directly"
     for pattern, allowed in FOREIGN:
-        if re.match(pattern, included) and not name.startswith(tuple(allowed) + ("tests/tools/", "tests/fuzz/", "tests/bench/")):
+        if re.match(pattern, included) and not name.startswith(tuple(allowed)):
             return f"is for {', '.join(allowed)} only"
     if included.startswith("catch2/") and not project.is_test(name):
         return "is for tests only"

@@ -47,6 +47,17 @@ class Checks(unittest.TestCase):
         self.assert_one(includes.check, "daemon/state/a.cc", "#include <unistd.h>\n")
         self.assert_one(includes.check, "daemon/state/a_test.cc", "#include <sys/stat.h>\n")
 
+    def test_unit_test_that_fetches_an_adapter_is_found(self):
+        self.assert_one(includes.check, "daemon/core/a_test.cc", '#include "tests/adapters/server.h"\n')
+        self.assert_one(includes.check, "daemon/core/a_test.cc", '#include "daemon/uv/loop.h"\n')
+
+    def test_what_tests_share_is_good(self):
+        self.assertEqual([], self.complaints(includes.check, {
+            "daemon/state/a_test.cc": '#include "tests/unit/disk.h"\n',
+            "protocol/a_test.cc": "#include <nlohmann/json.hpp>\n#include <fstream>\n",
+            "daemon/uv/a_test.cc": '#include "daemon/os/clock.h"\n#include "tests/adapters/server.h"\n',
+        }))
+
     def test_downward_includes_are_good(self):
         self.assertEqual([], self.complaints(includes.check, {
             "daemon/core/a.cc": '#include "daemon/core/a.h"\n#include "protocol/errors.h"\n#include <vector>\n',
