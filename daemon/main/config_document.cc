@@ -130,8 +130,10 @@ Result<DocumentTable> parse_document(std::string_view text, const std::string& f
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
-    return refuse(file, error.source().begin.line,
-                  "not TOML: " + escape_line(error.description(), 300));
+    std::string_view what = error.description();
+    // The parser names its own build option, which no reader of the file can set.
+    what = what.substr(0, what.find(" (TOML_MAX"));
+    return refuse(file, error.source().begin.line, "not TOML: " + escape_line(what, 300));
   }
   return convert(parsed.table());
 }

@@ -1,0 +1,65 @@
+#include "daemon/main/config_document.h"
+
+// Last, so that CHECK is the one of the tests.
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+std::string problem(const std::string& text) {
+  return parse_document(text, "f").status().text();
+}
+
+TEST_CASE("ValuesKeepTheirKindAndLine") {
+  const auto document = parse_document("a = 1\n\n[t]\nb = true\nc = \"x\\ty\"\n", "f");
+  REQUIRE(document.ok());
+  REQUIRE(document->entries.size() == 2);
+  CHECK(document->entries[0].integer == 1);
+  CHECK(document->entries[0].line == 1);
+  const DocumentEntry& table = document->entries[1];
+  CHECK(table.line == 3);
+  REQUIRE(table.table.entries.size() == 2);
+  CHECK(table.table.entries[0].boolean);
+  CHECK(table.table.entries[1].text == "x\ty");
+  CHECK(table.table.entries[1].line == 5);
+}
+
+TEST_CASE("DeepKeysAreRefusedBeforeTheParserRecurses") {
+  std::string dots;
+  for (int i = 0; i < 200'000; ++i) dots += "a.";
+  CHECK(problem("[" + dots + "a]\n") == "f:1: a key has more than 8 parts");
+  CHECK(problem("\n" + dots + "a = 1\n") == "f:2: a key has more than 8 parts");
+  CHECK(problem("x = {" + dots + "a = 1}\n") == "f:1: a key has more than 8 parts");
+  // Behind what only looks like the start of a string, or in one that ends with quotes of its own.
+  CHECK(problem("x = {y = \"\"\"q\"\"\"\", " + dots + "a = 1}\n") ==
+        "f:1: a key has more than 8 parts");
+  CHECK(problem("x = {y = '''q''''', " + dots + "a = 1}\n") == "f:1: a key has more than 8 parts");
+  CHECK(problem("x = \"\\\\\"\n" + dots + "a = 1\n") == "f:2: a key has more than 8 parts");
+  CHECK(problem("# \"\n" + dots + "a = 1\n") == "f:2: a key has more than 8 parts");
+  CHECK(
+      problem("x = [\n" + std::string(300'000, '[')).find("exceeded maximum nested value depth") !=
+      std::string::npos);
+}
+
+TEST_CASE("DotsInStringsAndCommentsAreNoDepth") {
+  CHECK(problem("a = \"1.2.3.4.5.6.7.8.9.10\" # 1.2.3.4.5.6.7.8.9.10\n").empty());
+  CHECK(problem("a = '''\n1.2.3.4.5.6.7.8.9.10'''\nb = \"\"\n").empty());
+  CHECK(problem("\"a.b.c.d.e.f.g.h.i.j\" = 1\n").empty());
+}
+
+TEST_CASE("TextThatIsNotUtf8IsRefusedWithItsLine") {
+  CHECK(problem("a = 1\nb = \"\xff\"\n") == "f:2: the text is not UTF-8");
+  CHECK(problem("a = \"\xc0\xaf\"\n") == "f:1: the text is not UTF-8");
+  CHECK(problem("a = \"\xed\xa0\x80\"\n") == "f:1: the text is not UTF-8");
+  CHECK(problem(std::string("a = 1\0b", 7)).find("f:1: not TOML") == 0);
+}
+
+TEST_CASE("AFileAtTheSizeLimitIsReadAndOneByteMoreIsNot") {
+  const std::string comment = "#" + std::string(kMaxConfigurationSize - 2, 'x') + "\n";
+  CHECK(problem(comment).empty());
+  CHECK(problem(comment + "\n") ==
+        "f:1: the file is longer than 1 MiB; a configuration is not that long");
+}
+
+}  // namespace
+}  // namespace seqd

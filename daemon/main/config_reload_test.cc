@@ -1,0 +1,126 @@
+#include "daemon/main/config.h"
+
+// Last, so that CHECK is the one of the tests.
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Configuration read(const std::string& text) {
+  auto configuration = parse_configuration(text, "f", {});
+  INFO(configuration.status().text());
+  REQUIRE(configuration.ok());
+  return std::move(*configuration);
+}
+
+TEST_CASE("AReloadOfTheSameChangesNothing") {
+  const std::string text = "[limits]\nmax_depth = 9\n[sequence.a]\nlease_min = 3\n";
+  const Configuration running = read(text);
+  REQUIRE(running.find("a") != nullptr);
+  Configuration next = read(text);
+  const auto changes = prepare_reload(running, next);
+  CHECK(changes.applied.empty());
+  CHECK(changes.restart_needed.empty());
+}
+
+TEST_CASE("LimitsAreAppliedAndWhatNeedsARestartKeepsItsOldValue") {
+  const Configuration running = read("");
+  Configuration next = read(
+      "[daemon]\nsocket = \"/other\"\nstop_timeout = \"20s\"\n[limits]\nmax_depth = 9\n"
+      "[store.default]\ntimeout = \"3s\"\n");
+  const auto changes = prepare_reload(running, next);
+  CHECK(changes.applied == Names{"daemon.stop_timeout", "limits.max_depth"});
+  CHECK(changes.restart_needed == Names{"daemon.socket", "store.default.timeout"});
+  CHECK(next.limits.max_depth == 9);
+  CHECK(next.daemon.stop_timeout_ms == 20'000);
+  CHECK(next.daemon.socket == "/run/seqd.sock");
+  CHECK(next.stores.at("default").timeout_ms == 10'000);
+}
+
+TEST_CASE("StoresThatComeOrGoNeedARestart") {
+  const Configuration running = read("[store.default]\n[store.old]\npath = \"/old\"\n");
+  Configuration next = read(
+      "[store.default]\n[store.new]\npath = \"/new\"\n"
+      "[sequence.a]\nstore = \"new\"\n[sequence.b]\nlease_min = 1\n");
+  const auto changes = prepare_reload(running, next);
+  CHECK(changes.restart_needed == Names{"sequence.\"a\".store", "store.new", "store.old"});
+  CHECK(changes.applied == Names{"sequence.\"b\""});
+  CHECK(next.stores == running.stores);
+  // It is not served from another store in the meantime.
+  CHECK(next.find("a") == nullptr);
+  CHECK(next.find("b")->lease_min == 1);
+}
+
+TEST_CASE("ASequenceInUseStaysOnItsCounterAndTakesItsNewLimits") {
+  const Configuration running = read("");
+  REQUIRE(running.find("used") != nullptr);
+  Configuration next = read(
+      "[sequence.used]\ncollection = \"other\"\nlease_min = 7\n"
+      "[sequence.unused]\ncollection = \"other\"\n");
+  const auto changes = prepare_reload(running, next);
+  CHECK(changes.applied == Names{"sequence.\"unused\"", "sequence.\"used\""});
+  CHECK(changes.restart_needed == Names{"sequence.\"used\".collection"});
+  CHECK(next.find("used")->binding.collection == "counters");
+  CHECK(next.find("used")->lease_min == 7);
+  CHECK(next.find("unused")->binding.collection == "other");
+}
+
+TEST_CASE("AChangedPatternKeepsTheCountersOfTheNamesInUse") {
+  const Configuration running = read("[sequence.\"t-*\"]\ncounter_field = \"n\"\n");
+  REQUIRE(running.find("t-1") != nullptr);
+  Configuration next = read("[sequence.\"t-*\"]\ncounter_field = \"count\"\nmax_waiters = 5\n");
+  const auto changes = prepare_reload(running, next);
+  CHECK(changes.restart_needed == Names{"sequence.\"t-1\".counter_field"});
+  CHECK(changes.applied == Names{"sequence.\"t-*\".counter_field", "sequence.\"t-*\".max_waiters"});
+  CHECK(next.find("t-1")->binding.counter_field == "n");
+  CHECK(next.find("t-1")->max_waiters == 5);
+  CHECK(next.find("t-2")->binding.counter_field == "count");
+}
+
+TEST_CASE("ANewDefaultStoreIsNotUsedBeforeARestart") {
+  const std::string stores = "[store.a]\npath = \"/a\"\n[store.b]\npath = \"/b\"\n";
+  const Configuration running = read("[daemon]\ndefault_store = \"a\"\n" + stores);
+  Configuration next =
+      read("[daemon]\ndefault_store = \"b\"\n" + stores + "[sequence.x]\nlease_min = 1\n");
+  const auto changes = prepare_reload(running, next);
+  CHECK(changes.restart_needed == Names{"daemon.default_store"});
+  CHECK(next.find("x")->store == "a");
+  CHECK(next.find("y")->store == "a");
+}
+
+TEST_CASE("ANameNoLongerAllowedIsNotFound") {
+  const Configuration running = read("");
+  REQUIRE(running.find("gone") != nullptr);
+  Configuration next = read("[daemon]\ncreate = false\n");
+  CHECK(prepare_reload(running, next).applied == Names{"daemon.create"});
+  CHECK(next.find("gone") == nullptr);
+}
+
+TEST_CASE("ASecondReloadStillKnowsWhatTheFirstKept") {
+  Configuration running = read("");
+  REQUIRE(running.find("used") != nullptr);
+  const std::string text = "[sequence.used]\ncollection = \"other\"\n";
+  Configuration first = read(text);
+  static_cast<void>(prepare_reload(running, first));
+  running = std::move(first);
+  Configuration second = read(text);
+  const auto changes = prepare_reload(running, second);
+  CHECK(changes.applied.empty());
+  CHECK(changes.restart_needed == Names{"sequence.\"used\".collection"});
+  CHECK(second.find("used")->binding.collection == "counters");
+}
+
+TEST_CASE("ALongListOfChangesIsCut") {
+  Configuration running = read("");
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "[sequence.n" + std::to_string(i) + "]\n";
+  Configuration next = read(text);
+  const auto changes = prepare_reload(running, next);
+  REQUIRE(changes.applied.size() == 201);
+  CHECK(changes.applied.back() == "and 100 more");
+}
+
+}  // namespace
+}  // namespace seqd
