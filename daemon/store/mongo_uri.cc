@@ -12,6 +12,9 @@ namespace {
 constexpr int kShortestTimeoutMs = 100;
 constexpr int kLongestTimeoutMs = 60'000;
 constexpr int kMostConnections = 64;
+// After an error like "shutting down" the driver leaves a server alone until the next heartbeat;
+// its default of 10 s would make every failover last that long.
+constexpr int kHeartbeatMs = 1'000;
 
 Status config_error(std::string text) {
   return {ErrorCode::CONFIG, "MongoDB: " + std::move(text)};
@@ -140,6 +143,9 @@ Result<MongoTarget> read_mongo_uri(const MongoStoreOptions& options) {
   target.database = !options.database.empty() ? options.database : named != nullptr ? named : "";
   if (Status status = check_database(target.database); !status.ok()) return status;
   mongoc_uri_set_option_as_int32(uri, MONGOC_URI_MAXPOOLSIZE, options.concurrency);
+  if (!mongoc_uri_has_option(uri, MONGOC_URI_HEARTBEATFREQUENCYMS)) {
+    mongoc_uri_set_option_as_int32(uri, MONGOC_URI_HEARTBEATFREQUENCYMS, kHeartbeatMs);
+  }
   mongoc_uri_set_option_as_bool(uri, MONGOC_URI_SERVERSELECTIONTRYONCE, false);
   if (!mongoc_uri_has_option(uri, MONGOC_URI_RETRYWRITES))
     mongoc_uri_set_option_as_bool(uri, MONGOC_URI_RETRYWRITES, true);

@@ -126,8 +126,7 @@ Status SqliteConnection::create_schema() {
     }
   }
   if (run("PRAGMA synchronous = FULL") != SQLITE_OK) return error();
-  if (run("PRAGMA fullfsync = ON; PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF") !=
-      SQLITE_OK) {
+  if (run("PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF") != SQLITE_OK) {
     return error();
   }
   auto version = pragma_integer("PRAGMA user_version");
