@@ -1,0 +1,99 @@
+#include "daemon/os/notify.h"
+
+// Last, so that CHECK is the one of the tests.
+#include <catch2/catch.hpp>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace seqd {
+namespace {
+
+// What systemd is to the daemon: a datagram socket, in the abstract name space.
+class NotifySocket {
+ public:
+  NotifySocket() {
+    fd_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    REQUIRE(fd_ >= 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    // Binding the family alone lets the kernel choose a free name.
+    REQUIRE(bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(sa_family_t)) == 0);
+    socklen_t size = sizeof(address);
+    REQUIRE(getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+    const std::size_t length = size - offsetof(sockaddr_un, sun_path) - 1;
+    setenv("NOTIFY_SOCKET", ("@" + std::string(address.sun_path + 1, length)).c_str(), 1);
+  }
+  ~NotifySocket() {
+    unsetenv("NOTIFY_SOCKET");
+    close(fd_);
+  }
+  NotifySocket(const NotifySocket&) = delete;
+  NotifySocket& operator=(const NotifySocket&) = delete;
+
+  std::string take() const {
+    std::string out(4096, '\0');
+    const ssize_t size = recv(fd_, out.data(), out.size(), 0);
+    out.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+    return out;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+TEST_CASE("SystemdHearsEachStateOnce") {
+  const NotifySocket systemd;
+  ServiceNotifier notifier;
+  notifier.ready("3 sequences");
+  CHECK(systemd.take() == "READY=1\nSTATUS=3 sequences");
+  notifier.status("busy");
+  CHECK(systemd.take() == "STATUS=busy");
+  notifier.stopping("saving");
+  CHECK(systemd.take() == "STOPPING=1\nSTATUS=saving");
+  notifier.watchdog();
+  CHECK(systemd.take() == "WATCHDOG=1");
+  notifier.extend_timeout(5'000'000);
+  CHECK(systemd.take() == "EXTEND_TIMEOUT_USEC=5000000");
+  CHECK(systemd.take().empty());
+}
+
+TEST_CASE("AReloadCarriesTheMonotonicTime") {
+  const NotifySocket systemd;
+  ServiceNotifier().reloading();
+  const std::string said = systemd.take();
+  const std::string front = "RELOADING=1\nMONOTONIC_USEC=";
+  REQUIRE(said.starts_with(front));
+  CHECK(std::stoll(said.substr(front.size())) > 0);
+}
+
+TEST_CASE("AStatusCannotSmuggleInAnotherVariable") {
+  const NotifySocket systemd;
+  ServiceNotifier().status("name\nMAINPID=1");
+  CHECK(systemd.take() == "STATUS=name\\nMAINPID=1");
+}
+
+TEST_CASE("WithoutSystemdNothingHappens") {
+  unsetenv("NOTIFY_SOCKET");
+  ServiceNotifier().ready("alone");
+  unsetenv("WATCHDOG_USEC");
+  CHECK(ServiceNotifier::watchdog_interval_ms() == 0);
+}
+
+TEST_CASE("TheWatchdogIsFedTwiceInItsTime") {
+  setenv("WATCHDOG_USEC", "30000000", 1);
+  CHECK(ServiceNotifier::watchdog_interval_ms() == 15'000);
+  setenv("WATCHDOG_USEC", "1", 1);
+  CHECK(ServiceNotifier::watchdog_interval_ms() == 1);
+  setenv("WATCHDOG_PID", "1", 1);
+  CHECK(ServiceNotifier::watchdog_interval_ms() == 0);
+  unsetenv("WATCHDOG_PID");
+  unsetenv("WATCHDOG_USEC");
+}
+
+}  // namespace
+}  // namespace seqd
