@@ -14,6 +14,15 @@ constexpr std::int64_t kFirstReservation = 64;
 constexpr std::int64_t kReservationShortMs = 50;
 constexpr std::int64_t kReservationLongMs = 5'000;
 
+// Consecutive ranges, though of two leases, are one run to the caller.
+void add_run(std::vector<Run>& runs, const IdRange& range) {
+  if (!runs.empty() && runs.back().first + runs.back().count == range.begin()) {
+    runs.back().count += range.size();
+  } else {
+    runs.push_back({range.begin(), range.size(), 1});
+  }
+}
+
 }  // namespace
 
 Sequence::Sequence(const CoreContext& context, Attention& attention,
@@ -89,11 +98,7 @@ bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<
     const IdRange range = held_.take(count);
     count -= range.size();
     note_issue({id_, range.begin(), range.end(), caller.client, caller.request, IssueKind::batch});
-    if (!runs->empty() && runs->back().first + runs->back().count == range.begin()) {
-      runs->back().count += range.size();
-    } else {
-      runs->push_back({range.begin(), range.size(), 1});
-    }
+    add_run(*runs, range);
   }
   return true;
 }
@@ -150,7 +155,7 @@ void Sequence::serve_waiters() {
       left -= range.size();
       note_issue({id_, range.begin(), range.end(), waiter.caller.client, waiter.caller.request,
                   waiter.kind});
-      runs.push_back({range.begin(), range.size(), 1});
+      add_run(runs, range);
     }
     context_.replies.issued(waiter.caller, waiter.kind, runs);
   }

@@ -46,11 +46,14 @@ Status Daemon::start(const std::vector<int>& sockets) {
   notifier_.extend_timeout(kStartTimeUs);
   started_ms_ = clock_.monotonic_ms();
   log_worker_ = std::make_unique<ThreadWorker>(loop_.raw(), "log", 1);
+  // The state first: it is locked, and its directory is where the embedded store lies.
+  Result<Started> state = open_state();
+  if (!state.ok()) return state.status();
+  report_start(*state);
   Result<std::unique_ptr<Stores>> stores = Stores::open(configuration_, loop_.raw());
   if (!stores.ok()) return stores.status();
   stores_ = std::move(*stores);
-  const Status opened = open_state();
-  if (!opened.ok()) return opened;
+  make_core(*state);
 
   listener_ = std::make_unique<Listener>(loop_, *server_, journal_, listener_limits());
   for (const int socket : sockets) {
@@ -71,7 +74,7 @@ Status Daemon::start(const std::vector<int>& sockets) {
   return {};
 }
 
-Status Daemon::open_state() {
+Result<Started> Daemon::open_state() {
   Result<std::unique_ptr<Directory>> state = open_directory(configuration_.daemon.state_dir);
   if (!state.ok()) return state.status();
   state_directory_ = std::move(*state);
@@ -85,12 +88,13 @@ Status Daemon::open_state() {
   options.log_size = static_cast<std::uint64_t>(configuration_.daemon.log_size);
   options.after_power_loss = configuration_.daemon.after_power_loss;
   options.boot_id = *boot_id;
-  Result<Started> started =
-      seqd::start({*state_directory_, *witness_directory_, *log_worker_, random_, clock_}, options);
-  if (!started.ok()) return started.status();
-  log_ = std::move(started->log);
-  state_how_ = started->how;
+  return seqd::start({*state_directory_, *witness_directory_, *log_worker_, random_, clock_},
+                     options);
+}
 
+void Daemon::make_core(Started& state) {
+  log_ = std::move(state.log);
+  state_how_ = state.how;
   Control& control = *this;
   server_ = std::make_unique<Server>(control, clock_, *log_, server_limits());
   table_ = std::make_unique<SequenceTable>(
@@ -98,9 +102,7 @@ Status Daemon::open_state() {
       stores_->by_name(), table_limits());
   server_->attach(*table_);
   log_->attach(this, table_.get());
-  table_->restore(started->image);
-  report_start(*started);
-  return {};
+  table_->restore(state.image);
 }
 
 void Daemon::report_start(const Started& started) {

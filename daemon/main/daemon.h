@@ -47,7 +47,8 @@ class Daemon final : private Control, private RemainderLogObserver {
   void durable(LogPosition position) override;
   void flush_failed(const Status& status) override;
 
-  Status open_state();
+  Result<Started> open_state();
+  void make_core(Started& state);
   void report_start(const Started& started);
   void end_turn();
   void begin_stop(const Status& why, int exit_code);
