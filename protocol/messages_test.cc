@@ -7,6 +7,7 @@
 #include "protocol/hex_bytes.h"
 #include "protocol/limits.h"
 #include "protocol/replies.h"
+#include "protocol/value_writer.h"
 
 namespace seqd::protocol {
 namespace {
@@ -152,6 +153,17 @@ TEST_CASE("AnErrorReplyIsReadBackAsItWasWritten", "[protocol][messages]") {
   CHECK(error->code == ErrorCode::UNAVAILABLE);
   CHECK(error->text == "BUSY: the store said so");
   CHECK(message.result.read_nil());
+}
+
+TEST_CASE("ACodeAtTheEndOfAnotherWordIsNotTheCode", "[protocol][messages]") {
+  Buffer buffer;
+  append_array(buffer, 2);
+  append_integer(buffer, 0);
+  append_text(buffer, "XBUSY: BUSY: a queue is full");
+  const auto error = read_reply_error(ValueReader{buffer.bytes()});
+  REQUIRE(error.has_value());
+  CHECK(error->code == ErrorCode::BUSY);
+  CHECK(error->text == "a queue is full");
 }
 
 TEST_CASE("AnErrorOfAnotherShapeIsStillAnError", "[protocol][messages]") {
