@@ -23,8 +23,8 @@ using seqd::protocol::ValueReader;
 
 struct seqd_client {
   std::unique_ptr<seqd::engine::Client> engine;
-  Outcome error;       // the last one
-  std::string result;  // of the last seqd_call
+  Outcome error;  // the last one
+  Answer answer;  // of the last seqd_range or seqd_call
 };
 
 namespace {
@@ -157,19 +157,16 @@ int seqd_next(seqd_client* client, const char* name, int64_t* id) {
   });
 }
 
-int seqd_range(seqd_client* client, const char* name, int64_t count, seqd_run* runs,
-               size_t capacity, size_t* used) {
+int seqd_range(seqd_client* client, const char* name, int64_t count, const seqd_run** runs,
+               size_t* run_count) {
   return guarded(client, [&](auto& engine) {
-    if (runs == nullptr || used == nullptr) return argument("runs or used is NULL");
-    *used = 0;
-    Answer answer;
-    Outcome outcome = call_range(engine, name, count, answer);
+    if (runs == nullptr || run_count == nullptr) return argument("runs or run_count is NULL");
+    *runs = nullptr;
+    *run_count = 0;
+    Outcome outcome = call_range(engine, name, count, client->answer);
     if (!outcome.ok()) return outcome;
-    const auto all = answer.runs();
-    *used = all.size();
-    if (all.size() > capacity)
-      return Outcome{SEQD_E_CAPACITY, "the answer has more runs than the array has room for"};
-    std::copy(all.begin(), all.end(), runs);
+    *runs = client->answer.runs().data();
+    *run_count = client->answer.runs().size();
     return outcome;
   });
 }
@@ -227,12 +224,10 @@ int seqd_call(seqd_client* client, const char* method, const void* params, size_
         params == nullptr ? kEmptyArray
                           : std::string_view(static_cast<const char*>(params), params_length);
     if (!is_array(given)) return argument("params is not exactly one MessagePack array");
-    Answer answer;
-    Outcome outcome = call_method(engine, name, given, answer);
+    Outcome outcome = call_method(engine, name, given, client->answer);
     if (!outcome.ok()) return outcome;
-    client->result = std::move(answer.result);
-    *result = client->result.data();
-    *result_length = client->result.size();
+    *result = client->answer.result.data();
+    *result_length = client->answer.result.size();
     return outcome;
   });
 }

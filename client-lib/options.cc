@@ -36,7 +36,7 @@ Outcome read_timeout(const char* name, std::int64_t given, std::int64_t fallback
 Outcome read_options(const seqd_options* options, ClientOptions& out) {
   seqd_options given;
   if (!copy_known(options, given))
-    return {SEQD_E_ARGUMENT, "options.size is not set: use SEQD_OPTIONS_INIT"};
+    return {SEQD_E_ARGUMENT, "options.size is not set; SEQD_OPTIONS_INIT sets it"};
   const char* path = given.socket_path;
   if (path == nullptr || *path == '\0') path = std::getenv("SEQD_SOCKET");
   if (path == nullptr || *path == '\0') path = kDefaultSocket;

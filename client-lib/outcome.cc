@@ -41,8 +41,6 @@ const char* code_name(int code) {
       return "FORKED";
     case SEQD_E_FULL:
       return "FULL";
-    case SEQD_E_CAPACITY:
-      return "CAPACITY";
     case SEQD_E_SYSTEM:
       return "SYSTEM";
     default:

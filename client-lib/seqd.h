@@ -59,8 +59,7 @@ enum {
   SEQD_E_MEMORY = -1005,   /* out of memory */
   SEQD_E_FORKED = -1006,   /* the handle belongs to the parent process */
   SEQD_E_FULL = -1007,     /* too many requests in flight: seqd_poll first */
-  SEQD_E_CAPACITY = -1008, /* the caller's array is too small for the answer; its IDs are lost */
-  SEQD_E_SYSTEM = -1009,   /* the system refused something, for example a descriptor */
+  SEQD_E_SYSTEM = -1008,   /* the system refused something, for example a descriptor */
   SEQD_E_UNKNOWN =
       -1010 /* the daemon answered with a code this version of the library does not know */
 };
@@ -116,10 +115,10 @@ SEQD_API void seqd_close(seqd_client* client);
 
 /* One ID of the sequence `name`. */
 SEQD_API int seqd_next(seqd_client* client, const char* name, int64_t* id);
-/* `count` IDs as runs. *used is the number of runs, also when `capacity` was too small for them
- * (SEQD_E_CAPACITY); `count` runs are always enough, and one is usual. */
-SEQD_API int seqd_range(seqd_client* client, const char* name, int64_t count, seqd_run* runs,
-                        size_t capacity, size_t* used);
+/* `count` IDs as runs: (*runs)[0 .. *run_count), one of them usually. Valid until the next call
+ * with the handle. */
+SEQD_API int seqd_range(seqd_client* client, const char* name, int64_t count, const seqd_run** runs,
+                        size_t* run_count);
 /* `count` IDs, one by one, into ids[0 .. count): one request. */
 SEQD_API int seqd_next_many(seqd_client* client, const char* name, size_t count, int64_t* ids);
 /* Issues nothing. *next and *last are 0 where the daemon does not know; any pointer may be NULL. */

@@ -12,7 +12,7 @@
 namespace seqd::engine {
 namespace {
 
-using test::WireDaemon;
+using testing::WireDaemon;
 using Fault = WireDaemon::Fault;
 using Verdict = Session::Verdict;
 

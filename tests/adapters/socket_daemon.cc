@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace seqd::test {
+namespace seqd::testing {
 
 SocketDaemon::SocketDaemon() {
   std::string pattern = "/tmp/seqd-client-test-XXXXXX";

@@ -9,7 +9,7 @@
 
 #include "tests/adapters/wire_daemon.h"
 
-namespace seqd::test {
+namespace seqd::testing {
 
 class SocketDaemon {
  public:

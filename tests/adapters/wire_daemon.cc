@@ -5,7 +5,7 @@
 #include "protocol/replies.h"
 #include "protocol/value_writer.h"
 
-namespace seqd::test {
+namespace seqd::testing {
 
 using protocol::Buffer;
 using protocol::Message;
@@ -187,9 +187,12 @@ void WireDaemon::answer(const Message& message, Buffer& out) {
     protocol::append_integer(out, 7);
     protocol::append_text(out, "last");
     protocol::append_nil(out);
+  } else if (const auto found = results.find(message.method); found != results.end()) {
+    protocol::begin_result(out, message.msgid);
+    out.append(found->second);
   } else {
     protocol::append_error_reply(out, message.msgid, ErrorCode::NO_METHOD, "no such method");
   }
 }
 
-}  // namespace seqd::test
+}  // namespace seqd::testing

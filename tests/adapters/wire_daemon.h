@@ -18,7 +18,7 @@
 #include "protocol/frame_scanner.h"
 #include "protocol/messages.h"
 
-namespace seqd::test {
+namespace seqd::testing {
 
 class WireDaemon {
  public:
@@ -51,6 +51,8 @@ class WireDaemon {
   // As after a restart that lost the memory of identities.
   void forget_identities() { identities_.clear(); }
 
+  // The results of other methods, as MessagePack.
+  std::map<std::string, std::string, std::less<>> results;
   std::int64_t step = 1;        // of new runs
   std::int64_t run_length = 0;  // longest run of a range; 0: one run
   std::int64_t count_limit = 100'000;
@@ -89,4 +91,4 @@ class WireDaemon {
   int repeats_ = 0;
 };
 
-}  // namespace seqd::test
+}  // namespace seqd::testing

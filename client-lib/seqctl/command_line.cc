@@ -1,0 +1,86 @@
+#include "client-lib/seqctl/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <map>
+#include <sstream>
+
+#include "client-lib/seqctl/exit_codes.h"
+
+namespace seqd::seqctl {
+namespace {
+
+constexpr double kLongestTimeout = 86'400;
+constexpr std::int64_t kMostIds = 1'000'000'000;
+
+constexpr const char* kFooter =
+    "\nExit codes: 0 done, 1 error of the daemon or its store, 2 wrong usage, 69 no daemon "
+    "answers,\n"
+    "75 try again (busy, store away, time-out). The socket is --socket, else $SEQD_SOCKET, else\n"
+    "/run/seqd.sock.";
+
+// Adds a command; the one that is given sets `chosen`.
+CLI::App* add(CLI::App& app, Arguments& arguments, const char* word, const char* text,
+              Command command) {
+  CLI::App* added = app.add_subcommand(word, text);
+  added->callback([&arguments, command] { arguments.command = command; });
+  return added;
+}
+
+void describe_commands(CLI::App& app, Arguments& arguments) {
+  const auto count_range = CLI::Range(std::int64_t{1}, kMostIds);
+  CLI::App* next =
+      add(app, arguments, "next", "take IDs and print them, one a line", Command::next);
+  next->add_option("NAME", arguments.name, "the sequence")->required();
+  next->add_option("-n,--count", arguments.count, "how many (default 1)")->check(count_range);
+  CLI::App* range = add(app, arguments, "range", "take COUNT IDs and print runs: first count step",
+                        Command::range);
+  range->add_option("NAME", arguments.name, "the sequence")->required();
+  range->add_option("COUNT", arguments.count, "how many")->required()->check(count_range);
+  CLI::App* peek =
+      add(app, arguments, "peek", "show what would come next; takes nothing", Command::peek);
+  peek->add_option("NAME", arguments.name, "the sequence")->required();
+  add(app, arguments, "list", "show the sequences the daemon knows", Command::list);
+  add(app, arguments, "status", "show the daemon's state on one screen", Command::status);
+  add(app, arguments, "ping", "ask whether the daemon answers", Command::ping);
+  add(app, arguments, "reload", "read the configuration again; fails when it is wrong",
+      Command::reload);
+  add(app, arguments, "wait", "wait until the daemon answers, at most --timeout", Command::wait);
+}
+
+}  // namespace
+
+Parsed parse_command_line(int argc, const char* const* argv, const char* version) {
+  Parsed parsed;
+  Arguments& arguments = parsed.arguments;
+  CLI::App app{"Takes IDs from the seqd daemon of this host, and asks it how it is.", "seqctl"};
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.footer(kFooter);
+  double timeout_s = 5;
+  app.add_option("-s,--socket", arguments.socket, "the daemon's socket");
+  app.add_option("-t,--timeout", timeout_s, "seconds to wait for an answer (default 5)")
+      ->check(CLI::Range(0.001, kLongestTimeout));
+  const std::map<std::string, Format> formats = {{"text", Format::text}, {"json", Format::json}};
+  app.add_option("-o,--output", arguments.format, "text or json (default text)")
+      ->transform(CLI::Transformer(formats))
+      ->type_name("FORMAT");
+  app.set_version_flag("--version", std::string("seqctl ") + version);
+  describe_commands(app, arguments);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // CLI11 reports by exceptions, --help and --version too; they end here.
+    std::ostringstream out;
+    std::ostringstream errors;
+    const bool wrong = app.exit(error, out, errors) != 0;
+    parsed.text = wrong ? errors.str() : out.str();
+    parsed.exit_code = wrong ? kExitUsage : kExitOk;
+    return parsed;
+  }
+  arguments.timeout_ms = std::llround(timeout_s * 1'000);
+  parsed.runs = true;
+  return parsed;
+}
+
+}  // namespace seqd::seqctl

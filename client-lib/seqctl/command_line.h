@@ -1,0 +1,31 @@
+// What seqctl was asked to do: its arguments, checked. Pure: no I/O, no globals.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace seqd::seqctl {
+
+enum class Command : std::uint8_t { next, range, peek, list, status, ping, reload, wait };
+enum class Format : std::uint8_t { text, json };
+
+struct Arguments {
+  Command command = Command::ping;
+  std::string name;        // of the sequence
+  std::int64_t count = 1;  // of next and range
+  std::string socket;      // empty: $SEQD_SOCKET, then /run/seqd.sock
+  std::int64_t timeout_ms = 5'000;
+  Format format = Format::text;
+};
+
+struct Parsed {
+  // Otherwise `text` is to be printed (to stderr, when `exit_code` is not 0) and that is all.
+  bool runs = false;
+  Arguments arguments;
+  std::string text;
+  int exit_code = 0;
+};
+
+Parsed parse_command_line(int argc, const char* const* argv, const char* version);
+
+}  // namespace seqd::seqctl

@@ -1,0 +1,97 @@
+#include "client-lib/seqctl/command_line.h"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "client-lib/seqctl/exit_codes.h"
+
+namespace seqd::seqctl {
+namespace {
+
+Parsed parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "seqctl");
+  return parse_command_line(static_cast<int>(words.size()), words.data(), "0.1.0");
+}
+
+}  // namespace
+
+TEST_CASE("NextTakesANameAndACount", "[client]") {
+  const Parsed one = parse({"next", "orders"});
+  REQUIRE(one.runs);
+  CHECK(one.arguments.command == Command::next);
+  CHECK(one.arguments.name == "orders");
+  CHECK(one.arguments.count == 1);
+  CHECK(one.arguments.timeout_ms == 5'000);
+  CHECK(one.arguments.format == Format::text);
+  CHECK(parse({"next", "orders", "-n", "25"}).arguments.count == 25);
+}
+
+TEST_CASE("OptionsMayStandBeforeAndBehindTheCommand", "[client]") {
+  for (const auto& words :
+       {std::vector<const char*>{"--socket", "/s", "-o", "json", "--timeout", "0.25", "list"},
+        std::vector<const char*>{"list", "--socket", "/s", "-o", "json", "--timeout", "0.25"}}) {
+    const Parsed parsed = parse(words);
+    REQUIRE(parsed.runs);
+    CHECK(parsed.arguments.command == Command::list);
+    CHECK(parsed.arguments.socket == "/s");
+    CHECK(parsed.arguments.format == Format::json);
+    CHECK(parsed.arguments.timeout_ms == 250);
+  }
+}
+
+TEST_CASE("EveryCommandIsKnown", "[client]") {
+  CHECK(parse({"range", "orders", "10"}).arguments.command == Command::range);
+  CHECK(parse({"peek", "orders"}).arguments.command == Command::peek);
+  CHECK(parse({"status"}).arguments.command == Command::status);
+  CHECK(parse({"ping"}).arguments.command == Command::ping);
+  CHECK(parse({"reload"}).arguments.command == Command::reload);
+  CHECK(parse({"wait", "--timeout", "30"}).arguments.command == Command::wait);
+}
+
+TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
+  for (const auto& words : {std::vector<const char*>{},
+                            {"frobnicate"},
+                            {"next"},
+                            {"range", "a"},
+                            {"next", "a", "-n", "0"},
+                            {"next", "a", "-n", "-5"},
+                            {"next", "a", "-n", "x"},
+                            {"range", "a", "0"},
+                            {"list", "-o", "xml"},
+                            {"ping", "--timeout", "0"},
+                            {"ping", "--timeout", "soon"},
+                            {"next", "a", "b"},
+                            {"ping", "--frobnicate"}}) {
+    const Parsed parsed = parse(words);
+    CHECK_FALSE(parsed.runs);
+    CHECK(parsed.exit_code == kExitUsage);
+    CHECK(parsed.text.size() > 10);
+  }
+}
+
+TEST_CASE("VersionAndHelpArePrintedWithSuccess", "[client]") {
+  const Parsed version = parse({"--version"});
+  CHECK_FALSE(version.runs);
+  CHECK(version.exit_code == kExitOk);
+  CHECK(version.text == "seqctl 0.1.0\n");
+  const Parsed help = parse({"--help"});
+  CHECK(help.exit_code == kExitOk);
+  for (const char* word : {"next", "range", "peek", "list", "status", "ping", "reload", "wait",
+                           "--socket", "--timeout", "69 no daemon"}) {
+    CHECK_THAT(help.text, Catch::Contains(word));
+  }
+}
+
+TEST_CASE("ResultCodesBecomeTheDocumentedExitCodes", "[client]") {
+  CHECK(exit_code(SEQD_OK) == 0);
+  CHECK(exit_code(SEQD_E_NO_SEQUENCE) == 1);
+  CHECK(exit_code(SEQD_E_CONFIG) == 1);
+  CHECK(exit_code(SEQD_E_PROTOCOL) == 1);
+  CHECK(exit_code(SEQD_E_ARGUMENT) == 2);
+  CHECK(exit_code(SEQD_E_CONNECT) == 69);
+  for (const int code :
+       std::initializer_list<int>{SEQD_E_BUSY, SEQD_E_UNAVAILABLE, SEQD_E_STOPPING, SEQD_E_TIMEOUT})
+    CHECK(exit_code(code) == 75);
+}
+
+}  // namespace seqd::seqctl

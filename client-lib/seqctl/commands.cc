@@ -1,0 +1,173 @@
+#include "client-lib/seqctl/commands.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "client-lib/seqctl/exit_codes.h"
+#include "client-lib/seqctl/report.h"
+#include "client-lib/seqd.h"
+
+namespace seqd::seqctl {
+namespace {
+
+using nlohmann::json;
+
+// A command asks a daemon that is there, or has just been started again; only `wait` waits longer
+// for one that is absent.
+constexpr std::int64_t kConnectTimeoutMs = 1'000;
+// IDs of one request of `next -n`: few enough to print while the next ones come.
+constexpr std::int64_t kIdsAtOnce = 10'000;
+
+struct CloseClient {
+  void operator()(seqd_client* client) const { seqd_close(client); }
+};
+
+class Execution {
+ public:
+  Execution(const Arguments& arguments, seqd_client* client, Output& out, Output& errors)
+      : arguments_(arguments), client_(client), out_(out), errors_(errors) {}
+
+  int run() {
+    switch (arguments_.command) {
+      case Command::next:
+        return next();
+      case Command::range:
+        return range();
+      case Command::peek:
+        return peek();
+      case Command::list:
+        return call("list", list_text);
+      case Command::status:
+        return call("status", status_text);
+      case Command::reload:
+        return call("reload", reload_text);
+      case Command::ping:
+        return answered(seqd_ping(client_), {{"answer", "pong"}}, "pong\n");
+      case Command::wait:
+        return answered(seqd_ping(client_), {{"answer", "pong"}}, "");
+    }
+    return kExitUsage;
+  }
+
+ private:
+  int failed(int code) {
+    errors_.write(error_text(arguments_.format, seqd_error_name(code), seqd_last_error(client_)));
+    return exit_code(code);
+  }
+  // The exit code of having written.
+  int written() {
+    if (out_.state() != Output::State::failed) return kExitOk;
+    errors_.write(error_text(arguments_.format, "OUTPUT", out_.failure()));
+    return kExitError;
+  }
+  int print(const json& value, const std::string& text) {
+    out_.write(arguments_.format == Format::json ? to_json_line(value) + "\n" : text);
+    return written();
+  }
+  int answered(int code, const json& value, const std::string& text) {
+    return code == SEQD_OK ? print(value, text) : failed(code);
+  }
+
+  // Takes the IDs of `next` in as many requests as the daemon's limit asks for.
+  template <typename Take>
+  int take_all(std::int64_t at_once, Take take) {
+    std::int64_t limit = 0;
+    int code = arguments_.count == 1 ? SEQD_OK : seqd_limit(client_, "count", &limit);
+    at_once = limit > 0 ? std::min(at_once, limit) : at_once;
+    std::int64_t left = arguments_.count;
+    while (code == SEQD_OK && left > 0 && out_.state() == Output::State::well) {
+      const std::int64_t count = std::min(left, at_once);
+      const seqd_run* runs = nullptr;
+      std::size_t run_count = 0;
+      seqd_run single = {0, 1, 1};
+      if (arguments_.count == 1) {
+        code = seqd_next(client_, arguments_.name.c_str(), &single.first);
+        runs = &single;
+        run_count = 1;
+      } else {
+        code = seqd_range(client_, arguments_.name.c_str(), count, &runs, &run_count);
+      }
+      if (code == SEQD_OK) take(std::span<const seqd_run>(runs, run_count));
+      left -= count;
+    }
+    return code;
+  }
+
+  int next() {
+    json ids = json::array();
+    const int code = take_all(kIdsAtOnce, [&](std::span<const seqd_run> runs) {
+      if (arguments_.format == Format::json)
+        append_ids(ids, runs);
+      else
+        out_.write(ids_text(runs));
+    });
+    // What was taken before an error is printed too: nobody else will get those IDs.
+    const bool any = !ids.empty() || code == SEQD_OK;
+    const int printed = any ? print({{"name", arguments_.name}, {"ids", ids}}, "") : kExitOk;
+    return code == SEQD_OK ? printed : failed(code);
+  }
+
+  int range() {
+    const seqd_run* runs = nullptr;
+    std::size_t run_count = 0;
+    const int code =
+        seqd_range(client_, arguments_.name.c_str(), arguments_.count, &runs, &run_count);
+    if (code != SEQD_OK) return failed(code);
+    const std::span<const seqd_run> all(runs, run_count);
+    return print({{"name", arguments_.name}, {"runs", runs_json(all)}}, runs_text(all));
+  }
+
+  int peek() {
+    std::int64_t next = 0;
+    std::int64_t in_hand = 0;
+    std::int64_t last = 0;
+    const int code = seqd_peek(client_, arguments_.name.c_str(), &next, &in_hand, &last);
+    json value = {
+        {"name", arguments_.name}, {"next", nullptr}, {"in_hand", in_hand}, {"last", nullptr}};
+    if (next != 0) value["next"] = next;
+    if (last != 0) value["last"] = last;
+    return answered(code, value, peek_text(value));
+  }
+
+  int call(const char* method, std::string (*text)(const json&)) {
+    const void* result = nullptr;
+    std::size_t length = 0;
+    const int code = seqd_call(client_, method, nullptr, 0, &result, &length);
+    if (code != SEQD_OK) return failed(code);
+    const json value = from_message_pack({static_cast<const char*>(result), length});
+    if (value.is_discarded()) {
+      errors_.write(error_text(arguments_.format, "PROTOCOL",
+                               "the daemon's answer holds what JSON cannot hold"));
+      return kExitError;
+    }
+    return print(value, text(value));
+  }
+
+  const Arguments& arguments_;
+  seqd_client* client_;
+  Output& out_;
+  Output& errors_;
+};
+
+}  // namespace
+
+int run_command(const Arguments& arguments, Output& out, Output& errors) {
+  seqd_options options = SEQD_OPTIONS_INIT;
+  options.socket_path = arguments.socket.empty() ? nullptr : arguments.socket.c_str();
+  options.name = "seqctl";
+  options.timeout_ms = arguments.timeout_ms;
+  if (arguments.command != Command::wait)
+    options.connect_timeout_ms = std::min(arguments.timeout_ms, kConnectTimeoutMs);
+  seqd_client* opened = nullptr;
+  const int code = seqd_open(&options, &opened);
+  const std::unique_ptr<seqd_client, CloseClient> client(opened);
+  if (code != SEQD_OK) {
+    errors.write(error_text(arguments.format, seqd_error_name(code),
+                            "the socket's path is longer than 107 bytes"));
+    return exit_code(code);
+  }
+  return Execution(arguments, client.get(), out, errors).run();
+}
+
+}  // namespace seqd::seqctl

@@ -1,0 +1,169 @@
+#include "client-lib/seqctl/commands.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "client-lib/seqctl/exit_codes.h"
+#include "tests/adapters/socket_daemon.h"
+
+namespace seqd::seqctl {
+namespace {
+
+using testing::SocketDaemon;
+using Fault = testing::WireDaemon::Fault;
+
+// A file that is read back.
+class Capture {
+ public:
+  Capture() : descriptor_(::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) {
+    REQUIRE(descriptor_ >= 0);
+  }
+  ~Capture() { ::close(descriptor_); }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+  int descriptor() const { return descriptor_; }
+  std::string text() const {
+    std::string all(static_cast<std::size_t>(::lseek(descriptor_, 0, SEEK_END)), '\0');
+    REQUIRE(::pread(descriptor_, all.data(), all.size(), 0) == static_cast<ssize_t>(all.size()));
+    return all;
+  }
+
+ private:
+  int descriptor_;
+};
+
+struct Outcome {
+  int exit_code;
+  std::string out;
+  std::string errors;
+};
+
+Outcome run(const SocketDaemon& daemon, Arguments arguments) {
+  arguments.socket = daemon.path();
+  Capture out;
+  Capture errors;
+  Output out_writer(out.descriptor());
+  Output error_writer(errors.descriptor());
+  const int code = run_command(arguments, out_writer, error_writer);
+  return {code, out.text(), errors.text()};
+}
+
+Arguments command(Command command, std::int64_t count = 1, Format format = Format::text) {
+  Arguments arguments;
+  arguments.command = command;
+  arguments.name = "orders";
+  arguments.count = count;
+  arguments.format = format;
+  return arguments;
+}
+
+}  // namespace
+
+TEST_CASE("SeqctlNextPrintsIdsOneALine", "[client]") {
+  SocketDaemon daemon;
+  daemon.start();
+  CHECK(run(daemon, command(Command::next)).out == "1\n");
+  CHECK(run(daemon, command(Command::next, 3)).out == "2\n3\n4\n");
+  CHECK(run(daemon, command(Command::next, 2, Format::json)).out ==
+        "{\"ids\":[5,6],\"name\":\"orders\"}\n");
+  CHECK(run(daemon, command(Command::range, 5)).out == "7 5 1\n");
+  CHECK(run(daemon, command(Command::peek)).out == "next     12\nin hand  7\nlast     -\n");
+}
+
+TEST_CASE("SeqctlNextAsksAgainWhenTheCountIsAboveTheDaemonsLimit", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().count_limit = 4;
+  daemon.start();
+  const Outcome outcome = run(daemon, command(Command::next, 10));
+  CHECK(outcome.exit_code == kExitOk);
+  CHECK(outcome.out == "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n");
+  CHECK(run(daemon, command(Command::range, 5)).exit_code == kExitError);
+}
+
+TEST_CASE("SeqctlNextPrintsWhatItGotBeforeAnError", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().count_limit = 2;
+  daemon.wire().fault = [](int number, const protocol::Message&) {
+    return number == 4 ? Fault::garbage : Fault::none;
+  };
+  daemon.start();
+  const Outcome outcome = run(daemon, command(Command::next, 6));
+  CHECK(outcome.exit_code == kExitError);
+  CHECK(outcome.out == "1\n2\n3\n4\n");
+  CHECK_THAT(outcome.errors, Catch::StartsWith("seqctl: PROTOCOL: "));
+}
+
+TEST_CASE("SeqctlShowsWhatTheDaemonAnswers", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().results["list"] = "\x91\x81\xa4name\xa6orders";
+  daemon.wire().results["status"] = "\x81\xa3pid\x07";
+  daemon.wire().results["reload"] = "\xc7\x01\x05\x01";  // an extension, which JSON cannot hold
+  daemon.start();
+  CHECK_THAT(run(daemon, command(Command::list)).out, Catch::Contains("orders  -"));
+  CHECK(run(daemon, command(Command::list, 1, Format::json)).out == "[{\"name\":\"orders\"}]\n");
+  CHECK_THAT(run(daemon, command(Command::status)).out, Catch::Contains("pid 7"));
+  CHECK(run(daemon, command(Command::ping)).out == "pong\n");
+  CHECK(run(daemon, command(Command::wait)).out == "");
+}
+
+TEST_CASE("SeqctlErrorsGoToStderrWithTheDocumentedExitCode", "[client]") {
+  SocketDaemon daemon;
+  Arguments absent = command(Command::ping);
+  absent.timeout_ms = 20;
+  const Outcome away = run(daemon, absent);
+  CHECK(away.exit_code == kExitAbsent);
+  CHECK(away.out == "");
+  CHECK_THAT(away.errors, Catch::StartsWith("seqctl: CONNECT: no daemon answers at "));
+
+  daemon.start();
+  Arguments missing = command(Command::next);
+  missing.name = "missing";
+  missing.format = Format::json;
+  const Outcome none = run(daemon, missing);
+  CHECK(none.exit_code == kExitError);
+  CHECK(nlohmann::json::parse(none.errors)["error"]["code"] == "NO_SEQUENCE");
+  CHECK(run(daemon, command(Command::reload)).errors == "seqctl: NO_METHOD: no such method\n");
+  missing.name = std::string(129, 'x');
+  CHECK(run(daemon, missing).exit_code == kExitUsage);
+}
+
+TEST_CASE("SeqctlEndsQuietlyWhenItsReaderHasGone", "[client]") {
+  SocketDaemon daemon;
+  daemon.start();
+  Arguments arguments = command(Command::next, 1'000'000'000);
+  arguments.socket = daemon.path();
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  ::close(ends[0]);
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  Output out(ends[1]);
+  Capture errors;
+  Output error_writer(errors.descriptor());
+  CHECK(run_command(arguments, out, error_writer) == kExitOk);
+  std::signal(SIGPIPE, before);
+  ::close(ends[1]);
+  CHECK(out.state() == Output::State::reader_gone);
+  CHECK(errors.text() == "");
+}
+
+TEST_CASE("SeqctlFailsWhenItsOutputCannotBeWritten", "[client]") {
+  SocketDaemon daemon;
+  daemon.start();
+  Arguments arguments = command(Command::next);
+  arguments.socket = daemon.path();
+  const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  REQUIRE(full >= 0);
+  Output out(full);
+  Capture errors;
+  Output error_writer(errors.descriptor());
+  CHECK(run_command(arguments, out, error_writer) == kExitError);
+  ::close(full);
+  CHECK(errors.text() == "seqctl: OUTPUT: No space left on device\n");
+}
+
+}  // namespace seqd::seqctl

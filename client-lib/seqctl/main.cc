@@ -1,0 +1,21 @@
+// seqctl: takes IDs from the daemon and asks it how it is; see packaging/man/seqctl.1.scd.
+#include <unistd.h>
+
+#include <csignal>
+
+#include "client-lib/seqctl/command_line.h"
+#include "client-lib/seqctl/commands.h"
+#include "client-lib/seqd.h"
+
+int main(int argc, char** argv) {
+  // A reader that goes away shows as an error of write(), which ends the output quietly.
+  std::signal(SIGPIPE, SIG_IGN);
+  seqd::seqctl::Output out(STDOUT_FILENO);
+  seqd::seqctl::Output errors(STDERR_FILENO);
+  const auto parsed = seqd::seqctl::parse_command_line(argc, argv, seqd_version());
+  if (!parsed.runs) {
+    (parsed.exit_code == 0 ? out : errors).write(parsed.text);
+    return parsed.exit_code;
+  }
+  return seqd::seqctl::run_command(parsed.arguments, out, errors);
+}

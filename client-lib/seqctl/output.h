@@ -1,0 +1,29 @@
+// Output: a descriptor that text is written to, whole. A reader that has gone away (`| head -1`) is
+// not an error to complain about, only a reason to stop. Does not own the descriptor. One thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace seqd::seqctl {
+
+class Output {
+ public:
+  enum class State : std::uint8_t { well, reader_gone, failed };
+
+  explicit Output(int descriptor) : descriptor_(descriptor) {}
+
+  // After anything but `well` it writes nothing more and says the same again. SIGPIPE must be
+  // ignored.
+  State write(std::string_view text);
+  State state() const { return state_; }
+  const std::string& failure() const { return failure_; }
+
+ private:
+  int descriptor_;
+  State state_ = State::well;
+  std::string failure_;
+};
+
+}  // namespace seqd::seqctl

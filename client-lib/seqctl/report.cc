@@ -1,0 +1,186 @@
+#include "client-lib/seqctl/report.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace seqd::seqctl {
+namespace {
+
+using nlohmann::json;
+
+// A member for people: "-" when it is missing or nil.
+std::string shown(const json& object, const char* key) {
+  if (!object.is_object()) return "-";
+  const auto found = object.find(key);
+  if (found == object.end() || found->is_null()) return "-";
+  if (found->is_string()) return printable(found->get_ref<const std::string&>());
+  return printable(to_json_line(*found));
+}
+
+json member(const json& object, const char* key) {
+  if (!object.is_object()) return json();
+  const auto found = object.find(key);
+  return found == object.end() ? json() : *found;
+}
+
+// Columns as wide as their widest cell, two spaces apart; the last one is not filled up.
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size()) line.append(widths[i] - row[i].size() + 2, ' ');
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string joined(const json& texts) {
+  std::string all;
+  if (!texts.is_array()) return all;
+  for (const json& each : texts) {
+    if (!all.empty()) all += ", ";
+    all += each.is_string() ? printable(each.get_ref<const std::string&>())
+                            : printable(to_json_line(each));
+  }
+  return all;
+}
+
+}  // namespace
+
+json from_message_pack(std::string_view bytes) {
+  return json::from_msgpack(bytes.begin(), bytes.end(), true, false);
+}
+
+std::string to_json_line(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string printable(std::string_view text) {
+  std::string out(text);
+  std::replace_if(
+      out.begin(), out.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  return out;
+}
+
+std::string ids_text(std::span<const seqd_run> runs) {
+  std::string text;
+  for (const seqd_run& run : runs) {
+    for (std::int64_t i = 0; i < run.count; ++i)
+      text += std::to_string(run.first + i * run.step) + "\n";
+  }
+  return text;
+}
+
+void append_ids(json& ids, std::span<const seqd_run> runs) {
+  for (const seqd_run& run : runs) {
+    for (std::int64_t i = 0; i < run.count; ++i) ids.push_back(run.first + i * run.step);
+  }
+}
+
+std::string runs_text(std::span<const seqd_run> runs) {
+  std::string text;
+  for (const seqd_run& run : runs) {
+    text += std::to_string(run.first) + " " + std::to_string(run.count) + " " +
+            std::to_string(run.step) + "\n";
+  }
+  return text;
+}
+
+json runs_json(std::span<const seqd_run> runs) {
+  json all = json::array();
+  for (const seqd_run& run : runs)
+    all.push_back({{"first", run.first}, {"count", run.count}, {"step", run.step}});
+  return all;
+}
+
+std::string peek_text(const json& peek) {
+  return table({{"next", shown(peek, "next")},
+                {"in hand", shown(peek, "in_hand")},
+                {"last", shown(peek, "last")}});
+}
+
+std::string list_text(const json& list) {
+  std::vector<std::vector<std::string>> rows = {
+      {"NAME", "STORE", "STATE", "NEXT", "IN HAND", "ERROR"}};
+  if (list.is_array()) {
+    for (const json& each : list) {
+      rows.push_back({shown(each, "name"), shown(each, "store"), shown(each, "state"),
+                      shown(each, "next"), shown(each, "in_hand"), shown(each, "error")});
+    }
+  }
+  return table(rows);
+}
+
+std::string status_text(const json& status) {
+  const json uptime = member(status, "uptime_ms");
+  const json log = member(status, "log");
+  std::vector<std::vector<std::string>> rows = {
+      {"daemon",
+       "seqd " + shown(status, "version") + ", pid " + shown(status, "pid") + ", up " +
+           (uptime.is_number_integer() ? duration_text(uptime.get<std::int64_t>()) : "-")},
+      {"instance", shown(status, "instance")},
+      {"started", shown(status, "state_how")},
+      {"clients",
+       shown(status, "connections") + " connected, " + shown(status, "requests") + " requests"},
+      {"IDs", shown(status, "issued") + " issued, " + shown(status, "sequences") + " sequences, " +
+                  shown(status, "waiting") + " requests waiting"},
+      {"log", "position " + shown(log, "position") + ", " + shown(log, "syncs") + " syncs, " +
+                  shown(log, "rotations") + " rotations"}};
+  const json stores = member(status, "stores");
+  if (stores.is_array()) {
+    for (const json& store : stores) {
+      const std::string error = shown(store, "error");
+      rows.push_back({"store", shown(store, "name") + " (" + shown(store, "type") + "): " +
+                                   shown(store, "state") + (error == "-" ? "" : ", " + error)});
+    }
+  }
+  return table(rows);
+}
+
+std::string reload_text(const json& reload) {
+  const std::string applied = joined(member(reload, "applied"));
+  const std::string restart = joined(member(reload, "restart_needed"));
+  std::string text =
+      applied.empty() ? std::string("nothing to apply\n") : "applied: " + applied + "\n";
+  if (!restart.empty()) text += "needs a restart: " + restart + "\n";
+  return text;
+}
+
+std::string duration_text(std::int64_t milliseconds) {
+  struct Unit {
+    const char* name;
+    std::int64_t milliseconds;
+  };
+  constexpr std::array<Unit, 5> kUnits = {
+      {{"d", 86'400'000}, {"h", 3'600'000}, {"min", 60'000}, {"s", 1'000}, {"ms", 1}}};
+  if (milliseconds <= 0) return "0 ms";
+  std::size_t first = 0;
+  while (milliseconds < kUnits[first].milliseconds) ++first;
+  std::string text =
+      std::to_string(milliseconds / kUnits[first].milliseconds) + " " + kUnits[first].name;
+  if (first + 1 < kUnits.size()) {
+    const std::int64_t rest =
+        milliseconds % kUnits[first].milliseconds / kUnits[first + 1].milliseconds;
+    if (rest > 0) text += " " + std::to_string(rest) + " " + kUnits[first + 1].name;
+  }
+  return text;
+}
+
+std::string error_text(Format format, std::string_view code, std::string_view text) {
+  if (format == Format::json)
+    return to_json_line({{"error", {{"code", code}, {"text", text}}}}) + "\n";
+  return "seqctl: " + std::string(code) + ": " + printable(text) + "\n";
+}
+
+}  // namespace seqd::seqctl

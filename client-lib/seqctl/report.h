@@ -1,0 +1,46 @@
+// Turns answers into what seqctl prints. Pure functions: any thread. What the daemon sent may hold
+// anything, so control characters are never printed as they are, and nothing is assumed about its
+// types.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "client-lib/seqctl/command_line.h"
+#include "client-lib/seqd.h"
+
+namespace seqd::seqctl {
+
+// The JSON of a MessagePack value. A discarded value when the bytes are none that JSON can hold.
+nlohmann::json from_message_pack(std::string_view bytes);
+
+// One line, never an exception.
+std::string to_json_line(const nlohmann::json& value);
+
+// Control characters become '?'.
+std::string printable(std::string_view text);
+
+// IDs one a line.
+std::string ids_text(std::span<const seqd_run> runs);
+void append_ids(nlohmann::json& ids, std::span<const seqd_run> runs);
+// "first count step" a line.
+std::string runs_text(std::span<const seqd_run> runs);
+nlohmann::json runs_json(std::span<const seqd_run> runs);
+
+// The answers of peek, list, status and reload for people, each ending with a newline.
+std::string peek_text(const nlohmann::json& peek);
+std::string list_text(const nlohmann::json& list);
+std::string status_text(const nlohmann::json& status);
+std::string reload_text(const nlohmann::json& reload);
+
+// "3 d 4 h", "12 min 5 s", "850 ms": two units at most.
+std::string duration_text(std::int64_t milliseconds);
+
+// What goes to stderr, ending with a newline.
+std::string error_text(Format format, std::string_view code, std::string_view text);
+
+}  // namespace seqd::seqctl

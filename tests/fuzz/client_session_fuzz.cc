@@ -1,0 +1,104 @@
+// link: protocol client-lib/session.cc client-lib/request_table.cc client-lib/reply_reader.cc
+// client-lib/outcome.cc
+//
+// What a hostile daemon may send to the client library: the bytes arrive in pieces, with requests
+// in flight, over several connections. Nothing may crash, every request has at most one answer, and
+// no answer holds an ID outside 1 .. 2^63-1.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "client-lib/session.h"
+#include "protocol/replies.h"
+#include "protocol/value_writer.h"
+
+namespace {
+
+using seqd::engine::Answer;
+using seqd::engine::Request;
+using seqd::engine::Session;
+
+void demand(bool condition) {
+  if (!condition) std::abort();
+}
+
+void submit(Session& session) {
+  Request request;
+  request.name = "orders";
+  request.deadline_ms = 10;
+  request.connect_deadline_ms = 10;
+  (void)session.submit(request);
+  request.method = Request::Method::range;
+  request.count = 3;
+  (void)session.submit(request);
+  request.method = Request::Method::peek;
+  (void)session.submit(request);
+  request.method = Request::Method::call;
+  request.params = std::string("\x90", 1);
+  (void)session.submit(request);
+}
+
+void check_answers(Session& session, std::size_t& answers) {
+  Answer answer;
+  while (session.take(answer)) {
+    ++answers;
+    for (const seqd_run& run : answer.runs()) {
+      demand(run.first >= 1 && run.count >= 1 && run.step >= 1);
+      demand((INT64_MAX - run.first) / run.step >= run.count - 1);
+    }
+  }
+}
+
+// So that most of the time is spent behind the hello.
+std::string good_hello() {
+  seqd::protocol::Buffer bytes;
+  seqd::protocol::begin_result(bytes, Session::kHelloNumber);
+  seqd::protocol::append_map(bytes, 1);
+  seqd::protocol::append_text(bytes, "protocol");
+  seqd::protocol::append_integer(bytes, 1);
+  return std::string(bytes.text());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const std::uint8_t choices = data[0];
+  const std::size_t piece = std::size_t{data[1]} + 1;
+  std::string_view bytes(reinterpret_cast<const char*>(data + 2), size - 2);
+
+  seqd::engine::SessionSettings settings;
+  if ((choices & 1) != 0) settings.hello.client = seqd::protocol::Identity{1};
+  Session session(settings);
+  submit(session);
+  std::size_t submitted = 4;
+  std::size_t answers = 0;
+  const auto connect = [&] {
+    session.connected();
+    if ((choices & 2) != 0) (void)session.receive(good_hello());
+    session.fill_output();
+  };
+  connect();
+  while (!bytes.empty()) {
+    const std::string_view now = bytes.substr(0, piece);
+    bytes.remove_prefix(now.size());
+    if (session.receive(now) != Session::Verdict::keep) {
+      demand(!session.trouble().ok());
+      session.disconnected(0);
+      connect();
+    }
+    check_answers(session, answers);
+    if ((choices & 4) != 0 && session.in_flight() == 0 && submitted < 400) {
+      submit(session);
+      submitted += 4;
+    }
+    session.fill_output();
+  }
+  if ((choices & 8) != 0) session.expire(10, {SEQD_E_CONNECT, "absent"});
+  session.fail_all({SEQD_E_CONNECT, "the end"});
+  check_answers(session, answers);
+  demand(answers == submitted);
+  return 0;
+}
