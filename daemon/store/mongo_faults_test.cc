@@ -278,17 +278,28 @@ TEST_CASE("MongoFaults: a claim whose outcome is unknown is an error and can be 
   REQUIRE(*outcome == ClaimOutcome::won);
 }
 
-TEST_CASE("MongoFaults: leases go on after the primary stepped down, without a duplicate",
-          "[mongo]") {
-  Faulty faulty(kMongoReplicaSet);
-  const std::string kind = GENERATE("step down", "kill");
-  if (kind == "step down") {
+// Lets a stopped process go on when the test ends, however it ends.
+struct Stopped {
+  ~Stopped() {
+    if (pid != 0) kill(pid, SIGCONT);
+  }
+  pid_t pid = 0;
+};
+
+TEST_CASE("MongoFaults: leases go on after the primary is gone, without a duplicate", "[mongo]") {
+  Faulty faulty(kMongoReplicaSet, 2000);
+  const std::string how = GENERATE("step down", "kill", "stop");
+  INFO(how);
+  Stopped stopped;
+  if (how == "step down") {
     faulty.server.admin(R"({"replSetStepDown": 2, "force": true})");
   } else {
     const Document status = faulty.server.admin(R"({"serverStatus": 1})");
     bson_iter_t found;
     REQUIRE(find_field(status.get(), "pid", &found));
-    kill(static_cast<pid_t>(bson_iter_as_int64(&found)), SIGKILL);  // with_mongo.py starts it again
+    const auto pid = static_cast<pid_t>(bson_iter_as_int64(&found));
+    if (how == "stop") stopped.pid = pid;
+    kill(pid, how == "stop" ? SIGSTOP : SIGKILL);  // with_mongo.py starts a killed one again
   }
   std::int64_t highest = faulty.guard;
   int granted = 0;

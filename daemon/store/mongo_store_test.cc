@@ -1,0 +1,369 @@
+// What is particular to MongoDB: documents that other programs wrote, and other programs writing.
+#include "daemon/store/mongo_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/adapters/mongo_server.h"
+#include "tests/adapters/store_fixtures.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+using testing::kMongoAlone;
+using testing::kMongoReplicaSet;
+using testing::lease_request;
+using testing::mongo_driver;
+using testing::MongoServer;
+using Kind = LeaseOutcome::Kind;
+
+std::unique_ptr<MongoStore> open_store(const MongoServer& server) {
+  auto store = MongoStore::open(mongo_driver(), server.options());
+  INFO(store.status().to_string());
+  REQUIRE(store.ok());
+  return std::move(*store);
+}
+
+LeaseRequest last_request(const std::string& key, std::int64_t count) {
+  LeaseRequest request = lease_request(key, count);
+  request.binding.meaning = Meaning::last;
+  return request;
+}
+
+struct TypeCase {
+  const char* json;        // of the field; "" for no such field
+  std::int64_t begin;      // of the lease; 0: refused with SEQ_TYPE
+  const char* named = "";  // what the error calls it
+};
+
+// Every type a counter may be found as. 1e300 and the like are doubles.
+const TypeCase kTypes[] = {
+    {R"({"$numberInt": "0"})", 1},
+    {R"({"$numberInt": "41"})", 42},
+    {R"({"$numberInt": "2147483640"})", 2147483641},
+    {R"({"$numberInt": "-1"})", 0, "-1"},
+    {R"({"$numberLong": "0"})", 1},
+    {R"({"$numberLong": "41"})", 42},
+    {R"({"$numberLong": "9007199254740980"})", 9007199254740981},
+    {R"({"$numberLong": "-9223372036854775808"})", 0, "-9223372036854775808"},
+    {R"({"$numberDouble": "41.0"})", 42},
+    {R"({"$numberDouble": "-0.0"})", 1},
+    {R"({"$numberDouble": "9007199254740980"})", 9007199254740981},
+    {R"({"$numberDouble": "-5.0"})", 0, "-5"},
+    {R"({"$numberDouble": "41.5"})", 0, "fraction"},
+    {R"({"$numberDouble": "1e300"})", 0, "2^53"},
+    {R"({"$numberDouble": "NaN"})", 0, "NaN"},
+    {R"({"$numberDouble": "Infinity"})", 0, "infinite"},
+    {R"({"$numberDouble": "-Infinity"})", 0, "infinite"},
+    {R"({"$numberDecimal": "41"})", 0, "decimal128"},
+    {R"("41")", 0, "string"},
+    {R"("")", 0, "string"},
+    {"null", 0, "null"},
+    {"true", 0, "boolean"},
+    {"[]", 0, "array"},
+    {"[41]", 0, "array"},
+    {"{}", 0, "document"},
+    {R"({"n": 41})", 0, "document"},
+    {R"({"$date": {"$numberLong": "41"}})", 0, "date"},
+    {R"({"$oid": "5f5f5f5f5f5f5f5f5f5f5f5f"})", 0, "ObjectId"},
+    {R"({"$binary": {"base64": "KQ==", "subType": "00"}})", 0, "binary"},
+    {R"({"$timestamp": {"t": 41, "i": 1}})", 0, "timestamp"},
+    {R"({"$regularExpression": {"pattern": "4", "options": ""}})", 0, "regular expression"},
+    {R"({"$minKey": 1})", 0, "MinKey"},
+    {R"({"$maxKey": 1})", 0, "MaxKey"},
+    {R"({"$code": "41"})", 0, "JavaScript"},
+    {"", 0, "no such field"},
+};
+
+TEST_CASE(
+    "MongoStore: every type of number is leased exactly, or refused by name and left as it is",
+    "[mongo]") {
+  MongoServer server(kMongoAlone);
+  auto store = open_store(server);
+  for (const TypeCase& type : kTypes) {
+    INFO("the field is " << type.json);
+    const std::string field =
+        *type.json == '\0' ? std::string() : fmt::format(R"("seq": {}, )", type.json);
+    server.put("counters", "orders", fmt::format(R"({{{}"__v": {{"$numberInt": "0"}}}})", field));
+    const std::string before = server.find("counters", R"({"_id": "orders"})");
+    const LeaseOutcome outcome = store->lease(last_request("orders", 10));
+    INFO(outcome.error.to_string());
+    if (type.begin > 0) {
+      REQUIRE(outcome.kind == Kind::granted);
+      REQUIRE(outcome.begin == type.begin);
+      REQUIRE(outcome.end == type.begin + 10);
+      REQUIRE(server.number("counters", "orders", "seq") == type.begin + 9);
+      REQUIRE(server.number("counters", "orders", "__v") == 0);
+    } else {
+      REQUIRE(outcome.kind == Kind::refused);
+      REQUIRE(outcome.error.code() == ErrorCode::SEQ_TYPE);
+      for (const std::string& part : {std::string(type.named), server.database() + ".counters",
+                                      std::string("orders"), std::string("field seq")}) {
+        REQUIRE(outcome.error.text().find(part) != std::string::npos);
+      }
+      REQUIRE(server.find("counters", R"({"_id": "orders"})") == before);
+    }
+  }
+}
+
+TEST_CASE("MongoStore: a double that regressed or is unmarked is refused before it is converted",
+          "[mongo]") {
+  MongoServer server(kMongoAlone);
+  auto store = open_store(server);
+  server.put("counters", "orders", R"({"seq": {"$numberDouble": "41.0"}})");
+  LeaseRequest request = lease_request("orders", 10);
+  REQUIRE(store->lease(request).error.code() == ErrorCode::SEQ_MEANING);
+  request.binding.meaning = Meaning::last;
+  request.guard = 100;
+  REQUIRE(store->lease(request).error.code() == ErrorCode::SEQ_REGRESSED);
+  REQUIRE(server.number("counters", "orders", "seq") == -1);  // still no integer
+}
+
+TEST_CASE("MongoStore: an int32 counter grows past 2^31 as an int64", "[mongo]") {
+  MongoServer server(kMongoReplicaSet);
+  auto store = open_store(server);
+  server.put("counters", "orders", R"({"seq": {"$numberInt": "2147483645"}})");
+  const LeaseOutcome outcome = store->lease(last_request("orders", 10));
+  REQUIRE(outcome.kind == Kind::granted);
+  REQUIRE(outcome.begin == 2147483646);
+  REQUIRE(server.number("counters", "orders", "seq") == 2147483655);
+}
+
+// One seed system: its document, its fields and its step, while seqd leases from the same document.
+struct ForeignWriter {
+  const char* row;
+  const char* field;
+  const char* document;
+  Meaning meaning;
+  int step;
+  std::int64_t first;
+};
+
+TEST_CASE("MongoStore: foreign writers on the same document get no ID that seqd gets", "[mongo]") {
+  const ForeignWriter row = GENERATE(
+      ForeignWriter{"B", "seq", R"({"seq": {"$numberInt": "0"}})", Meaning::last, 1, 1},
+      ForeignWriter{"D", "sequence", R"({"sequence": {"$numberInt": "0"}})", Meaning::last, 25, 1},
+      ForeignWriter{"E", "index",
+                    R"({"index": {"$numberInt": "1000"}, "__v": {"$numberInt": "0"}})",
+                    Meaning::next, 10, 1000});
+  INFO("row " << row.row);
+  MongoServer server(kMongoReplicaSet);
+  auto store = open_store(server);
+  server.put("ids", "orders", row.document);
+  std::mutex mutex;
+  std::vector<std::pair<std::int64_t, std::int64_t>> spans;
+  std::string failure;
+  const auto keep = [&](std::int64_t begin, std::int64_t end) {
+    const std::lock_guard lock(mutex);
+    spans.emplace_back(begin, end);
+  };
+  std::vector<std::unique_ptr<MongoServer>> clients;
+  for (int i = 0; i < 3; ++i) clients.push_back(std::make_unique<MongoServer>(kMongoReplicaSet));
+  std::vector<std::thread> threads;
+  for (auto& client : clients) {
+    threads.emplace_back([&, raw = client.get()] {
+      // As the seed's driver does: int32 $inc, majority not asked for.
+      mongoc_client_t* foreign = mongoc_client_new(raw->uri().c_str());
+      mongoc_collection_t* collection =
+          mongoc_client_get_collection(foreign, server.database().c_str(), "ids");
+      for (int n = 0; n < 40; ++n) {
+        bson_t query;
+        bson_t update;
+        bson_t inc;
+        bson_t reply;
+        bson_error_t error;
+        bson_init(&query);
+        bson_append_utf8(&query, "_id", -1, "orders", -1);
+        bson_init(&update);
+        bson_append_document_begin(&update, "$inc", -1, &inc);
+        bson_append_int32(&inc, row.field, -1, row.step);
+        bson_append_document_end(&update, &inc);
+        const bool ok = mongoc_collection_find_and_modify(
+            collection, &query, nullptr, &update, nullptr, false, false, true, &reply, &error);
+        const CounterNumber number = read_counter_number(&reply, std::string("value.") + row.field);
+        if (ok && number.kind == CounterNumber::Kind::integer) {
+          const std::int64_t end = row.meaning == Meaning::last ? number.value + 1 : number.value;
+          keep(end - row.step, end);
+        }
+        bson_destroy(&reply);
+        bson_destroy(&query);
+        bson_destroy(&update);
+      }
+      mongoc_collection_destroy(collection);
+      mongoc_client_destroy(foreign);
+    });
+  }
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      std::int64_t guard = 0;
+      for (int n = 1; n <= 40; ++n) {
+        LeaseRequest request = lease_request("orders", n);
+        request.binding.collection = "ids";
+        request.binding.counter_field = row.field;
+        request.binding.meaning = row.meaning;
+        request.guard = guard;
+        const LeaseOutcome outcome = store->lease(request);
+        if (outcome.kind == Kind::granted) {
+          keep(outcome.begin, outcome.end);
+          guard = outcome.end;
+        } else {
+          const std::lock_guard lock(mutex);
+          failure = outcome.error.to_string();
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  REQUIRE(failure.empty());
+  REQUIRE(spans.size() == 6 * 40);
+  std::sort(spans.begin(), spans.end());
+  std::int64_t at = row.first;
+  for (const auto& [begin, end] : spans) {
+    REQUIRE(begin == at);
+    at = end;
+  }
+}
+
+TEST_CASE("MongoStore: a created counter carries its meaning, and nothing else but the number",
+          "[mongo]") {
+  MongoServer server(kMongoAlone);
+  auto store = open_store(server);
+  LeaseRequest request = lease_request("orders", 10);
+  request.binding.meaning = Meaning::next;
+  REQUIRE(store->lease(request).kind == Kind::granted);
+  REQUIRE(server.find("counters", "{}") ==
+          R"({ "_id" : "orders", "seq" : 11, "seqd" : { "meaning" : "next" } })");
+}
+
+TEST_CASE("MongoStore: every write asks for a journalled majority on the wire", "[mongo]") {
+  MongoServer server(kMongoAlone);
+  auto store = open_store(server);
+  server.command(R"({"profile": 2})");
+  server.put("counters", "double", R"({"seq": {"$numberDouble": "1.0"}})");
+  REQUIRE(store->lease(lease_request("orders", 10)).kind == Kind::granted);  // creates, increments
+  REQUIRE(store->lease(last_request("double", 10)).kind == Kind::granted);   // converts, increments
+  const ClaimRequest claim = {
+      .instance = testing::random_token(), .epoch = 0, .nonce = testing::random_token()};
+  REQUIRE(store->claim(claim).ok());
+  server.command(R"({"profile": 0})");
+  const auto writes = [&](const std::string& also) {
+    const Document reply = server.command(fmt::format(
+        R"({{"count": "system.profile", "query": {{"command.findAndModify": {{"$exists": true}}{}}}}})",
+        also));
+    bson_iter_t found;
+    REQUIRE(find_field(reply.get(), "n", &found));
+    return bson_iter_as_int64(&found);
+  };
+  REQUIRE(writes("") == 7);
+  REQUIRE(writes(R"(, "command.writeConcern.w": "majority", "command.writeConcern.j": true)") == 7);
+}
+
+TEST_CASE(
+    "MongoStore: a key field without a unique index is refused, with the command that makes one",
+    "[mongo]") {
+  MongoServer server(kMongoReplicaSet);
+  auto store = open_store(server);
+  LeaseRequest request = last_request("240131", 10);
+  request.binding.key_field = "prefix";
+  request.binding.counter_field = "count";
+  request.binding.collection = "ids";
+  LeaseOutcome outcome = store->lease(request);
+  REQUIRE(outcome.error.code() == ErrorCode::STORE_REFUSED);
+  REQUIRE(outcome.error.text().find("createIndex") != std::string::npos);
+  server.command(
+      R"({"createIndexes": "ids", "indexes": [{"key": {"prefix": 1}, "name": "plain"}]})");
+  REQUIRE(store->lease(request).error.code() == ErrorCode::STORE_REFUSED);
+  server.command(R"({"dropIndexes": "ids", "index": "plain"})");
+  server.command(
+      R"({"createIndexes": "ids", "indexes": [{"key": {"prefix": 1, "x": 1}, "name": "two", "unique": true}]})");
+  REQUIRE(store->lease(request).error.code() == ErrorCode::STORE_REFUSED);
+  REQUIRE(server.count("ids") == 0);
+  server.command(
+      R"({"createIndexes": "ids", "indexes": [{"key": {"prefix": 1}, "name": "one", "unique": true}]})");
+  outcome = store->lease(request);
+  INFO(outcome.error.to_string());
+  REQUIRE(outcome.kind == Kind::granted);
+  REQUIRE(outcome.begin == 1);
+  // Dropped again: the counter that exists goes on, a new one is refused.
+  server.command(R"({"dropIndexes": "ids", "index": "one"})");
+  REQUIRE(store->lease(request).kind == Kind::granted);
+  request.binding.key = "240201";
+  REQUIRE(store->lease(request).error.code() == ErrorCode::STORE_REFUSED);
+  REQUIRE(server.count("ids") == 1);
+}
+
+TEST_CASE("MongoStore: a foreign unique index in the way is named and not retried for ever",
+          "[mongo]") {
+  MongoServer server(kMongoAlone);
+  auto store = open_store(server);
+  server.command(
+      R"({"createIndexes": "counters", "indexes": [{"key": {"prefix": 1}, "name": "p", "unique": true}]})");
+  server.insert("counters", R"({"_id": "a document without prefix"})");
+  const LeaseOutcome outcome = store->lease(lease_request("orders", 10));
+  REQUIRE(outcome.kind == Kind::refused);
+  REQUIRE(outcome.error.code() == ErrorCode::STORE_REFUSED);
+  REQUIRE(outcome.error.text().find("prefix") != std::string::npos);
+}
+
+TEST_CASE("MongoStore: a counter inside a sub-document is leased by its path", "[mongo]") {
+  MongoServer server(kMongoAlone);
+  auto store = open_store(server);
+  server.put("counters", "orders", R"({"a": {"b": {"$numberInt": "7"}, "c": "kept"}})");
+  LeaseRequest request = last_request("orders", 3);
+  request.binding.counter_field = "a.b";
+  const LeaseOutcome outcome = store->lease(request);
+  INFO(outcome.error.to_string());
+  REQUIRE(outcome.kind == Kind::granted);
+  REQUIRE(outcome.begin == 8);
+  REQUIRE(server.find("counters", R"({"_id": "orders"})") ==
+          R"({ "_id" : "orders", "a" : { "b" : 10, "c" : "kept" } })");
+}
+
+TEST_CASE("MongoStore: names that no document can have are refused as configuration", "[mongo]") {
+  MongoServer server(kMongoAlone);
+  auto store = open_store(server);
+  const std::string bad_fields[] = {"",
+                                    "$inc",
+                                    "a..b",
+                                    "a.",
+                                    ".a",
+                                    "a.$b",
+                                    std::string("a\0b", 3),
+                                    "\xff",
+                                    "_id",
+                                    "_id.x",
+                                    "seqd",
+                                    "seqd.meaning",
+                                    std::string(2000, 'a')};
+  for (const std::string& field : bad_fields) {
+    INFO(field);
+    LeaseRequest request = lease_request("orders", 10);
+    request.binding.counter_field = field;
+    REQUIRE(store->lease(request).error.code() == ErrorCode::CONFIG);
+  }
+  const std::string bad_collections[] = {
+      "", "a$b", "system.users", ".a", "a.", std::string("a\0b", 3), std::string(300, 'c')};
+  for (const std::string& collection : bad_collections) {
+    INFO(collection);
+    LeaseRequest request = lease_request("orders", 10);
+    request.binding.collection = collection;
+    REQUIRE(store->lease(request).error.code() == ErrorCode::CONFIG);
+  }
+  LeaseRequest request = lease_request("orders", 10);
+  request.binding.key_field = "seq";
+  REQUIRE(store->lease(request).error.code() == ErrorCode::CONFIG);
+  request = lease_request("bad \xc3\x28 utf-8", 10);
+  REQUIRE(store->lease(request).error.code() == ErrorCode::CONFIG);
+}
+
+}  // namespace
+}  // namespace seqd

@@ -1,0 +1,134 @@
+#include "daemon/store/worker_store.h"
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "tests/adapters/store_fixtures.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+// A worker with one real thread. The test's thread is the loop: `turn` runs one `done` on it.
+class ThreadWorker final : public Worker {
+ public:
+  ThreadWorker() : thread_([this] { run(); }) {}
+  ~ThreadWorker() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  ThreadWorker(const ThreadWorker&) = delete;
+  ThreadWorker& operator=(const ThreadWorker&) = delete;
+
+  void submit(std::function<void()> job, std::function<void()> done) override {
+    {
+      const std::lock_guard lock(mutex_);
+      jobs_.emplace_back(std::move(job), std::move(done));
+    }
+    changed_.notify_all();
+  }
+
+  // Waits for the next finished job and runs its `done` here.
+  void turn() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !finished_.empty(); });
+    auto done = std::move(finished_.front());
+    finished_.pop_front();
+    lock.unlock();
+    done();
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+      if (stopping_) return;
+      auto [job, done] = std::move(jobs_.front());
+      jobs_.pop_front();
+      lock.unlock();
+      job();
+      lock.lock();
+      finished_.push_back(std::move(done));
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::pair<std::function<void()>, std::function<void()>>> jobs_;
+  std::deque<std::function<void()>> finished_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+TEST_CASE("WorkerStore: every verb answers once, on the loop thread, after the call returned",
+          "[store]") {
+  testing::SqliteFixture fixture;
+  ThreadWorker worker;
+  WorkerStore store(fixture.open(), worker);
+  const LeaseRequest request = testing::lease_request("orders", 10);
+  const auto loop = std::this_thread::get_id();
+  int answers = 0;
+  store.lease(request, [&](LeaseOutcome outcome) {
+    REQUIRE(std::this_thread::get_id() == loop);
+    REQUIRE(outcome.kind == LeaseOutcome::Kind::granted);
+    REQUIRE(outcome.begin == 1);
+    REQUIRE(outcome.end == 11);
+    ++answers;
+  });
+  REQUIRE(answers == 0);
+  worker.turn();
+  store.resolve(request, [&](Resolution resolution) {
+    REQUIRE(std::this_thread::get_id() == loop);
+    REQUIRE(resolution.kind == Resolution::Kind::granted);
+    REQUIRE(resolution.end == 11);
+    ++answers;
+  });
+  worker.turn();
+  store.claim({.instance = request.instance, .epoch = 0, .nonce = request.token},
+              [&](Result<ClaimOutcome> outcome) {
+                REQUIRE(std::this_thread::get_id() == loop);
+                REQUIRE(outcome.ok());
+                REQUIRE(*outcome == ClaimOutcome::won);
+                ++answers;
+              });
+  worker.turn();
+  REQUIRE(answers == 3);
+}
+
+TEST_CASE("WorkerStore: a call under way outlives the store that was asked", "[store]") {
+  testing::SqliteFixture fixture;
+  ThreadWorker worker;
+  std::shared_ptr<BlockingStore> blocking = fixture.open();
+  const std::weak_ptr<BlockingStore> watch = blocking;
+  auto store = std::make_unique<WorkerStore>(std::move(blocking), worker);
+  std::int64_t end = 0;
+  {
+    // The request and the callback given here are gone before the worker is through with them.
+    const LeaseRequest request = testing::lease_request("orders", 10);
+    for (int i = 0; i < 3; ++i) {
+      LeaseRequest each = request;
+      each.token = testing::random_token();
+      store->lease(each, [&end](LeaseOutcome outcome) { end = outcome.end; });
+    }
+  }
+  store.reset();
+  for (int i = 0; i < 3; ++i) worker.turn();
+  REQUIRE(end == 31);
+  REQUIRE(watch.expired());
+}
+
+}  // namespace
+}  // namespace seqd
