@@ -21,14 +21,14 @@ lint-format: | $(call packages,LINT)
 	@clang-format --dry-run -Werror $(FORMATTED) && echo "format: good"
 
 lint-rules: | $(call packages,LINT)
-	@$(PYTHON) tests/lint/lint_test.py -q
-	@$(PYTHON) tests/lint/includes.py
-	@$(PYTHON) tests/lint/sizes.py
-	@$(PYTHON) tests/lint/words.py
+	@$(PYTHON) -B tests/lint/lint_test.py -q
+	@$(PYTHON) -B tests/lint/includes.py
+	@$(PYTHON) -B tests/lint/sizes.py
+	@$(PYTHON) -B tests/lint/words.py
 
 # In step with the programs themselves: they are asked for their options, events and errors.
 lint-documentation: $(SEQD) $(SEQCTL_BIN) | $(call packages,LINT)
-	@$(PYTHON) tests/lint/documentation.py $(SEQD) $(SEQCTL_BIN)
+	@$(PYTHON) -B tests/lint/documentation.py $(SEQD) $(SEQCTL_BIN)
 
 lint-scripts: | $(call packages,LINT)
 	@shellcheck -x $(SCRIPTS) && echo "scripts: good"

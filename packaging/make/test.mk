@@ -8,7 +8,7 @@ PART = $(MAKE) --no-print-directory BUILD=$(BUILD) SAN=$(SAN)
 .PHONY: test test-unit test-adapters test-sanitizers test-summary
 # Nothing is printed after the closing line "N passed, N failed".
 test: all $(TEST_PROGRAMS) $(TOOLS) | $(call packages,TEST) ## all tests; the last line says "N passed, N failed"
-	@$(PYTHON) tests/summary.py \
+	@$(PYTHON) -B tests/summary.py \
 	  'the summary itself' '$(PART) test-summary' \
 	  'unit tests' '$(PART) test-unit' \
 	  'adapter tests' '$(PART) test-adapters' \
@@ -20,7 +20,7 @@ test-unit: $(BUILD)/unit-tests ## protocol, base, core, rpc and state: no server
 	$(BUILD)/unit-tests
 
 test-adapters: $(BUILD)/adapter-tests | $(call packages,TEST) ## sockets, stores and the client library, with a real mongod
-	$(PYTHON) tests/integration/servers/with_mongo.py -- $(BUILD)/adapter-tests
+	$(PYTHON) -B tests/integration/servers/with_mongo.py -- $(BUILD)/adapter-tests
 
 # Memory and undefined behaviour everywhere; races where there are threads.
 test-sanitizers: ## unit and adapter tests under ASan + UBSan, and under TSan
@@ -28,4 +28,4 @@ test-sanitizers: ## unit and adapter tests under ASan + UBSan, and under TSan
 	+$(MAKE) --no-print-directory BUILD=$(BUILD)/san-thread SAN=thread test-unit test-adapters
 
 test-summary:
-	@$(PYTHON) tests/summary_test.py
+	@$(PYTHON) -B tests/summary_test.py

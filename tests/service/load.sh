@@ -10,7 +10,7 @@ under_load() {
   /exchange/kill_client --socket /run/seqd.sock --name "$sequence" --clients 4 --depth 16 --duration-s 6 --log "$log.ids" \
     >"$log.said" 2>&1 &
   clients=$!
-  /usr/bin/python3 /exchange/knocking.py /run/seqd.sock >"$log.knocked" 2>&1 &
+  /usr/bin/python3 -B /exchange/knocking.py /run/seqd.sock >"$log.knocked" 2>&1 &
   knocker=$!
 
   set +e
@@ -21,7 +21,7 @@ under_load() {
   wait "$clients" || { echo "the clients ended with $?: $(tail -n 5 "$log.said")"; status=1; }
   kill -TERM "$knocker"
   wait "$knocker" || { echo "somebody was refused: $(cat "$log.knocked")"; status=1; }
-  /usr/bin/python3 /exchange/every_id_once.py "$log.single" "$log".ids* || status=1
+  /usr/bin/python3 -B /exchange/every_id_once.py "$log.single" "$log".ids* || status=1
   return "$status"
 }
 
