@@ -1,11 +1,11 @@
 // hello, ack and reload: the methods about the client and the daemon themselves.
 #include <cstring>
+#include <msgpack.hpp>
 #include <optional>
 #include <string>
 
 #include "daemon/rpc/method_list.h"
 #include "protocol/replies.h"
-#include "protocol/value_writer.h"
 
 namespace seqd {
 namespace {
@@ -86,16 +86,21 @@ Result<std::uint32_t> read_below(const Session& session, const Message& message)
   return static_cast<std::uint32_t>(*below);
 }
 
-void append_limit(protocol::Buffer& out, std::string_view name, std::int64_t value) {
-  protocol::append_text(out, name);
-  protocol::append_integer(out, value);
-}
+using Packer = msgpack::packer<protocol::Buffer>;
 
-void append_names(protocol::Buffer& out, std::string_view key,
-                  const std::vector<std::string>& names) {
-  protocol::append_text(out, key);
-  protocol::append_array(out, static_cast<std::uint32_t>(names.size()));
-  for (const std::string& name : names) protocol::append_text(out, name);
+void pack_limits(Packer& packer, const MethodLimits& limits) {
+  const auto pack = [&packer](std::string_view name, auto value) {
+    packer.pack(name);
+    packer.pack(value);
+  };
+  packer.pack("limits");
+  packer.pack_map(6);
+  pack("frame", limits.frame.frame);
+  pack("depth", limits.frame.depth);
+  pack("name", limits.name);
+  pack("count", limits.count);
+  pack("pipeline", limits.pipeline);
+  pack("unacknowledged", limits.unacknowledged);
 }
 
 }  // namespace
@@ -119,28 +124,21 @@ void method_hello(const MethodContext& context, Session& session, const Message&
     context.sessions.bind(session, attached->client);
   }
   session.client_name = hello->name;
-  const MethodLimits& limits = context.limits;
-  protocol::Buffer& out = session.out;
-  protocol::begin_result(out, message.msgid);
-  protocol::append_map(out, 6);
-  protocol::append_text(out, "server");
-  protocol::append_text(out, "seqd");
   const DaemonFacts facts = context.control.facts();
-  protocol::append_text(out, "version");
-  protocol::append_text(out, facts.version);
-  append_limit(out, "protocol", protocol::kProtocolVersion);
-  protocol::append_text(out, "known");
-  protocol::append_bool(out, known);
-  protocol::append_text(out, "instance");
-  protocol::append_text(out, facts.instance);
-  protocol::append_text(out, "limits");
-  protocol::append_map(out, 6);
-  append_limit(out, "frame", limits.frame.frame);
-  append_limit(out, "depth", limits.frame.depth);
-  append_limit(out, "name", static_cast<std::int64_t>(limits.name));
-  append_limit(out, "count", limits.count);
-  append_limit(out, "pipeline", limits.pipeline);
-  append_limit(out, "unacknowledged", limits.unacknowledged);
+  protocol::begin_result(session.out, message.msgid);
+  Packer packer(session.out);
+  packer.pack_map(6);
+  packer.pack("server");
+  packer.pack("seqd");
+  packer.pack("version");
+  packer.pack(facts.version);
+  packer.pack("protocol");
+  packer.pack(protocol::kProtocolVersion);
+  packer.pack("known");
+  packer.pack(known);
+  packer.pack("instance");
+  packer.pack(facts.instance);
+  pack_limits(packer, context.limits);
 }
 
 void method_ack(const MethodContext& context, Session& session, const Message& message) {
@@ -149,7 +147,7 @@ void method_ack(const MethodContext& context, Session& session, const Message& m
   context.table.flush_issues();
   context.table.replays().acknowledge(session.client, *below);
   protocol::begin_result(session.out, message.msgid);
-  protocol::append_nil(session.out);
+  Packer(session.out).pack_nil();
 }
 
 void notified_ack(const MethodContext& context, Session& session, const Message& message) {
@@ -163,9 +161,12 @@ void method_reload(const MethodContext& context, Session& session, const Message
   const Result<ReloadReport> report = context.control.reload();
   if (!report.ok()) return answer_error(session, message.msgid, report.status());
   protocol::begin_result(session.out, message.msgid);
-  protocol::append_map(session.out, 2);
-  append_names(session.out, "applied", report->applied);
-  append_names(session.out, "restart_needed", report->restart_needed);
+  Packer packer(session.out);
+  packer.pack_map(2);
+  packer.pack("applied");
+  packer.pack(report->applied);
+  packer.pack("restart_needed");
+  packer.pack(report->restart_needed);
 }
 
 }  // namespace seqd

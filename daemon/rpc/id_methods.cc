@@ -79,6 +79,11 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
 // True when the request is to be served; else it is answered already.
 bool is_fresh(const MethodContext& context, Session& session, std::uint32_t msgid,
               SequenceId sequence, IssueKind kind, std::int64_t count) {
+  if (msgid == 0) {
+    answer_error(session, msgid,
+                 bad("the request numbers of a client with an identity begin at 1"));
+    return false;
+  }
   switch (context.table.replays().check(session.client, msgid)) {
     case ReplayTable::Seen::fresh:
       return true;

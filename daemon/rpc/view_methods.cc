@@ -1,11 +1,11 @@
 // peek, list, status and ping: the methods that look. They issue nothing and lease nothing.
+#include <msgpack.hpp>
 #include <optional>
 #include <string>
 
 #include "daemon/rpc/method_list.h"
 #include "protocol/names.h"
 #include "protocol/replies.h"
-#include "protocol/value_writer.h"
 
 namespace seqd {
 namespace {
@@ -13,50 +13,45 @@ namespace {
 using protocol::Buffer;
 using protocol::Message;
 
-void append_optional(Buffer& out, const std::optional<std::int64_t>& value) {
+using Packer = msgpack::packer<Buffer>;
+
+void pack_optional(Packer& packer, const std::optional<std::int64_t>& value) {
   if (value) {
-    protocol::append_integer(out, *value);
+    packer.pack(*value);
   } else {
-    protocol::append_nil(out);
+    packer.pack_nil();
   }
 }
 
-void append_error(Buffer& out, const Status& status) {
-  if (status.ok()) {
-    protocol::append_nil(out);
+void pack_error(Packer& packer, const std::string& error) {
+  if (error.empty()) {
+    packer.pack_nil();
   } else {
-    protocol::append_text(out, status.to_string());
+    packer.pack(error);
   }
 }
 
-void append_count(Buffer& out, std::string_view key, std::uint64_t value) {
-  protocol::append_text(out, key);
-  protocol::append_integer(out, static_cast<std::int64_t>(value));
-}
-
-void append_pair(Buffer& out, std::string_view key, std::string_view value) {
-  protocol::append_text(out, key);
-  protocol::append_text(out, value);
+// Key and value of a map.
+template <typename Value>
+void pack_pair(Packer& packer, std::string_view key, const Value& value) {
+  packer.pack(key);
+  packer.pack(value);
 }
 
 std::optional<std::int64_t> next_of(const Sequence& sequence) {
   return sequence.scope().owned() ? sequence.next_id() : std::nullopt;
 }
 
-void append_stores(Buffer& out, const DaemonFacts& facts) {
-  protocol::append_text(out, "stores");
-  protocol::append_array(out, static_cast<std::uint32_t>(facts.stores.size()));
+void pack_stores(Packer& packer, const DaemonFacts& facts) {
+  packer.pack("stores");
+  packer.pack_array(static_cast<std::uint32_t>(facts.stores.size()));
   for (const StoreFacts& store : facts.stores) {
-    protocol::append_map(out, 4);
-    append_pair(out, "name", store.name);
-    append_pair(out, "type", store.type);
-    append_pair(out, "state", store.state);
-    protocol::append_text(out, "error");
-    if (store.error.empty()) {
-      protocol::append_nil(out);
-    } else {
-      protocol::append_text(out, store.error);
-    }
+    packer.pack_map(4);
+    pack_pair(packer, "name", store.name);
+    pack_pair(packer, "type", store.type);
+    pack_pair(packer, "state", store.state);
+    packer.pack("error");
+    pack_error(packer, store.error);
   }
 }
 
@@ -81,31 +76,32 @@ void method_peek(const MethodContext& context, Session& session, const Message& 
     last = sequence.last_issued();
     in_hand = sequence.in_hand();
   }
-  Buffer& out = session.out;
-  protocol::begin_result(out, message.msgid);
-  protocol::append_map(out, 3);
-  protocol::append_text(out, "next");
-  append_optional(out, next);
-  append_count(out, "in_hand", static_cast<std::uint64_t>(in_hand));
-  protocol::append_text(out, "last");
-  append_optional(out, last);
+  protocol::begin_result(session.out, message.msgid);
+  Packer packer(session.out);
+  packer.pack_map(3);
+  packer.pack("next");
+  pack_optional(packer, next);
+  pack_pair(packer, "in_hand", in_hand);
+  packer.pack("last");
+  pack_optional(packer, last);
 }
 
 void method_list(const MethodContext& context, Session& session, const Message& message) {
   const std::vector<const Sequence*> sequences = context.table.list();
-  Buffer& out = session.out;
-  protocol::begin_result(out, message.msgid);
-  protocol::append_array(out, static_cast<std::uint32_t>(sequences.size()));
+  protocol::begin_result(session.out, message.msgid);
+  Packer packer(session.out);
+  packer.pack_array(static_cast<std::uint32_t>(sequences.size()));
   for (const Sequence* sequence : sequences) {
-    protocol::append_map(out, 6);
-    append_pair(out, "name", sequence->name());
-    append_pair(out, "store", sequence->scope().store_name());
-    append_count(out, "in_hand", static_cast<std::uint64_t>(sequence->in_hand()));
-    protocol::append_text(out, "next");
-    append_optional(out, next_of(*sequence));
-    append_pair(out, "state", sequence->state_name());
-    protocol::append_text(out, "error");
-    append_error(out, sequence->error());
+    const Status error = sequence->error();
+    packer.pack_map(6);
+    pack_pair(packer, "name", sequence->name());
+    pack_pair(packer, "store", sequence->scope().store_name());
+    pack_pair(packer, "in_hand", sequence->in_hand());
+    packer.pack("next");
+    pack_optional(packer, next_of(*sequence));
+    pack_pair(packer, "state", sequence->state_name());
+    packer.pack("error");
+    pack_error(packer, error.ok() ? "" : error.to_string());
   }
 }
 
@@ -114,30 +110,30 @@ void method_status(const MethodContext& context, Session& session, const Message
   std::int64_t issued = 0;
   const std::vector<const Sequence*> sequences = context.table.list();
   for (const Sequence* sequence : sequences) issued += sequence->totals().issued;
-  Buffer& out = session.out;
-  protocol::begin_result(out, message.msgid);
-  protocol::append_map(out, 12);
-  append_pair(out, "version", facts.version);
-  append_count(out, "pid", static_cast<std::uint64_t>(facts.pid));
-  append_pair(out, "instance", facts.instance);
-  append_count(out, "uptime_ms", static_cast<std::uint64_t>(facts.uptime_ms));
-  append_pair(out, "state_how", facts.state_how);
-  append_count(out, "connections", context.counts.connections);
-  append_count(out, "requests", context.counts.requests);
-  append_count(out, "issued", static_cast<std::uint64_t>(issued));
-  append_count(out, "sequences", sequences.size());
-  append_count(out, "waiting", static_cast<std::uint64_t>(context.table.waiting()));
-  append_stores(out, facts);
-  protocol::append_text(out, "log");
-  protocol::append_map(out, 3);
-  append_count(out, "position", facts.log_position);
-  append_count(out, "syncs", facts.log_syncs);
-  append_count(out, "rotations", facts.log_rotations);
+  protocol::begin_result(session.out, message.msgid);
+  Packer packer(session.out);
+  packer.pack_map(12);
+  pack_pair(packer, "version", facts.version);
+  pack_pair(packer, "pid", facts.pid);
+  pack_pair(packer, "instance", facts.instance);
+  pack_pair(packer, "uptime_ms", facts.uptime_ms);
+  pack_pair(packer, "state_how", facts.state_how);
+  pack_pair(packer, "connections", context.counts.connections);
+  pack_pair(packer, "requests", context.counts.requests);
+  pack_pair(packer, "issued", issued);
+  pack_pair(packer, "sequences", sequences.size());
+  pack_pair(packer, "waiting", context.table.waiting());
+  pack_stores(packer, facts);
+  packer.pack("log");
+  packer.pack_map(3);
+  pack_pair(packer, "position", facts.log_position);
+  pack_pair(packer, "syncs", facts.log_syncs);
+  pack_pair(packer, "rotations", facts.log_rotations);
 }
 
 void method_ping(const MethodContext&, Session& session, const Message& message) {
   protocol::begin_result(session.out, message.msgid);
-  protocol::append_text(session.out, "pong");
+  Packer(session.out).pack("pong");
 }
 
 }  // namespace seqd
