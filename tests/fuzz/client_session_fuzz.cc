@@ -1,5 +1,4 @@
-// link: protocol client-lib/session.cc client-lib/request_table.cc client-lib/reply_reader.cc
-// client-lib/outcome.cc
+// link: protocol client-lib
 //
 // What a hostile daemon may send to the client library: the bytes arrive in pieces, with requests
 // in flight, over several connections. Nothing may crash, every request has at most one answer, and

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -35,7 +36,7 @@ struct Arguments {
   std::string name = "orders";
   int clients = 1;
   std::size_t depth = 16;
-  std::int64_t duration_s = 0;
+  double duration_s = 0;
   std::int64_t requests = 0;  // of each client; 0: until the time is over
   std::int64_t grace_s = 60;  // for what is in flight at the end
   std::string log;
@@ -72,7 +73,8 @@ class Load {
     options.socket_path = arguments_.socket.empty() ? nullptr : arguments_.socket.c_str();
     options.name = "kill_client";
     // Longer than any restart: a request is given up only when the whole run is over.
-    options.timeout_ms = (arguments_.duration_s + arguments_.grace_s + 3'600) * 1'000;
+    options.timeout_ms =
+        (static_cast<std::int64_t>(arguments_.duration_s) + arguments_.grace_s + 3'600) * 1'000;
     options.flags = SEQD_DAEMON_WAIT;
     if (arguments_.anonymous) options.flags |= SEQD_ANONYMOUS;
     seqd_client* client = nullptr;
@@ -138,7 +140,7 @@ int read_arguments(int argc, char** argv, Arguments& arguments) {
   app.add_option("--clients", arguments.clients)->check(CLI::Range(1, 10'000));
   app.add_option("--depth", arguments.depth)->check(CLI::Range(1, 65'536));
   auto* duration =
-      app.add_option("--duration-s", arguments.duration_s)->check(CLI::Range(1, 1'000'000));
+      app.add_option("--duration-s", arguments.duration_s)->check(CLI::Range(0.001, 1e6));
   auto* requests = app.add_option("--requests", arguments.requests)->check(CLI::PositiveNumber);
   app.add_option("--grace-s", arguments.grace_s)->check(CLI::Range(1, 100'000));
   app.add_option("--log", arguments.log)->required();
@@ -189,7 +191,8 @@ int main(int argc, char** argv) {
   if (usage >= 0) return usage;
   std::signal(SIGTERM, [](int) { g_stop = 1; });
   const Clock::time_point start = Clock::now();
-  const Clock::time_point end = start + std::chrono::seconds(arguments.duration_s);
+  const Clock::time_point end =
+      start + std::chrono::milliseconds(std::llround(arguments.duration_s * 1'000));
   std::vector<std::unique_ptr<Load>> loads;
   std::vector<std::thread> threads;
   for (int i = 0; i < arguments.clients; ++i)

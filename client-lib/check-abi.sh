@@ -1,0 +1,22 @@
+#!/bin/bash
+# What libseqd promises to others, checked on what was built: check-abi.sh LIBSEQD_SO
+#  - libseqd.so exports the functions that seqd.h declares, all of them and nothing else;
+#  - its soname is libseqd.so.0.
+set -euo pipefail
+library=$1
+header=$(dirname "$0")/seqd.h
+
+exported=$(nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort)
+declared=$(grep -oE 'seqd_[a-z_]+\(' <(tr '\n' ' ' <"$header" | grep -oE 'SEQD_API [^;]*;') | tr -d '(' | sort -u)
+if ! difference=$(diff <(echo "$declared") <(echo "$exported")); then
+  echo "libseqd.so exports (>) other functions than seqd.h declares (<):"
+  echo "$difference"
+  exit 1
+fi
+
+soname=$(readelf -d "$library" | sed -nE 's/.*\(SONAME\).*\[(.*)\]/\1/p')
+if [ "$soname" != libseqd.so.0 ]; then
+  echo "the soname of $library is $soname, not libseqd.so.0"
+  exit 1
+fi
+echo "abi: good ($(wc -l <<<"$exported") functions)"

@@ -1,0 +1,53 @@
+# bash completion for seqctl(1)                                            -*- shell-script -*-
+# shellcheck shell=bash
+
+# The sequences' names, from the daemon when it answers quickly.
+_seqctl_names() {
+  timeout 1 seqctl --timeout 0.5 "$@" list 2>/dev/null | awk 'NR > 1 { print $1 }'
+}
+
+_seqctl() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+  local commands="next range peek list status ping reload wait"
+  local options="--socket --timeout --output --help --version"
+  local command="" socket=() words=() i
+
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    case ${COMP_WORDS[i]} in
+      -s | --socket) socket=(--socket "${COMP_WORDS[++i]}") ;;
+      -t | --timeout | -o | --output | -n | --count) ((++i)) ;;
+      -*) ;;
+      *) [ -n "$command" ] || command=${COMP_WORDS[i]} ;;
+    esac
+  done
+
+  case $previous in
+    -s | --socket)
+      compopt -o filenames
+      mapfile -t COMPREPLY < <(compgen -f -- "$current")
+      return
+      ;;
+    -o | --output)
+      mapfile -t COMPREPLY < <(compgen -W "text json" -- "$current")
+      return
+      ;;
+    -t | --timeout | -n | --count) return ;;
+  esac
+
+  case $command in
+    "") words=("$commands" "$options") ;;
+    next | range | peek)
+      if [ "$previous" = "$command" ] && [[ $current != -* ]]; then
+        words=("$(_seqctl_names "${socket[@]}")")
+      elif [ "$command" = next ]; then
+        words=("--count $options")
+      else
+        words=("$options")
+      fi
+      ;;
+    *) words=("$options") ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$current")
+}
+
+complete -F _seqctl seqctl
