@@ -8,13 +8,13 @@ import os
 import select
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
+from notifications import Notifications
 from rpc import Connection
 from servers.mongod import die_with_parent
 
@@ -34,6 +34,16 @@ def tool(name: str) -> str:
     path = TOOLS / name
     assert os.access(path, os.X_OK), f"{path} is missing: make {path}"
     return str(path)
+
+
+def readable(seconds: float, *sources: Any) -> List[Any]:
+    """Those of the sources (descriptors or what has a fileno) that can be read from within the time. Unlike select.select
+    it does not mind descriptors above 1023."""
+    poll = select.poll()
+    by_number = {source if isinstance(source, int) else source.fileno(): source for source in sources}
+    for number in by_number:
+        poll.register(number, select.POLLIN)
+    return [by_number[number] for number, _ in poll.poll(max(0.0, seconds) * 1000)]
 
 
 def toml(value: Any) -> str:
@@ -80,10 +90,7 @@ class Daemon:
         self.environment = environment or {}
         self.preexec = None  # runs in the child before exec, for limits
         self.process: Optional[subprocess.Popen] = None
-        self.notifications: List[str] = []
-        self.notify_path = self.short / "notify"
-        self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
-        self.notify.bind(str(self.notify_path))
+        self.notifications = Notifications(self.short / "notify")
         self.configure(daemon=daemon, limits=limits, stores=stores, defaults=defaults, sequences=sequences)
 
     # --- configuration --------------------------------------------------------------------------------------------
@@ -106,10 +113,8 @@ class Daemon:
     # --- life -----------------------------------------------------------------------------------------------------
     def spawn(self) -> "Daemon":
         """Starts the process and does not wait."""
-        while select.select([self.notify], [], [], 0)[0]:
-            self.notify.recv(8192)  # of a daemon that was killed
         self.notifications.clear()
-        environment = {**os.environ, "NOTIFY_SOCKET": str(self.notify_path), **self.environment}
+        environment = {**os.environ, "NOTIFY_SOCKET": str(self.notifications.path), **self.environment}
         for key in ("JOURNAL_STREAM", "LISTEN_FDS", "LISTEN_PID", "WATCHDOG_USEC"):
             environment.pop(key, None)
 
@@ -133,17 +138,14 @@ class Daemon:
         pid = os.pidfd_open(self.process.pid)
         try:
             while True:
-                readable = select.select([self.notify, pid], [], [], max(0.0, end - time.monotonic()))[0]
-                if self.notify in readable:
-                    lines = self.notify.recv(8192).decode().splitlines()
-                    self.notifications += lines
-                    found = [line for line in lines if line.startswith(wanted)]
-                    if found:
-                        return found[0]
-                elif readable:
-                    raise Died(self.process.wait(), self.stderr())
-                else:
+                found = self.notifications.find(wanted)
+                if found:
+                    return found
+                events = readable(end - time.monotonic(), self.notifications.event, pid)
+                if not events:
                     raise AssertionError(f"no {wanted} within {seconds} s:\n{self.stderr()}")
+                if self.notifications.event not in events:
+                    raise Died(self.process.wait(), self.stderr())
         finally:
             os.close(pid)
 
@@ -173,7 +175,7 @@ class Daemon:
     def close(self) -> None:
         if self.running():
             self.kill()
-        self.notify.close()
+        self.notifications.close()
         shutil.rmtree(self.short, ignore_errors=True)
 
     # --- looking at it --------------------------------------------------------------------------------------------

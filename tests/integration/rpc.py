@@ -27,8 +27,8 @@ class Connection:
 
     def __init__(self, path: str, seconds: float = 10.0):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.connect(path)  # blocking: with a time-out, a full backlog would be an error at once
         self.socket.settimeout(seconds)
-        self.socket.connect(path)
         self.unpacker = msgpack.Unpacker(raw=False, strict_map_key=False)
         self.ids = itertools.count(1)
         self.early = {}  # replies that came before the one that was waited for

@@ -2,11 +2,11 @@
 
 import os
 import random
-import select
 import signal
 
 import pytest
 
+import harness
 from accounting import Ledger
 from clients import RepeatingClients
 
@@ -86,7 +86,7 @@ def run_clients_against(daemon, scratch, interruptions: int, interrupt, clients:
             load = RepeatingClients(daemon, scratch / f"round-{rounds}" / "ids", clients=clients, seconds=5)
             wait_for_the_first_request(daemon)
         pid = os.pidfd_open(daemon.process.pid)
-        died = select.select([pid], [], [], moments.uniform(0.005, 0.030))[0]  # the load runs meanwhile
+        died = harness.readable(moments.uniform(0.005, 0.030), pid)  # the load runs meanwhile
         os.close(pid)
         assert not died, f"seqd ended by itself:\n{daemon.stderr()}"
         interrupt(daemon)
@@ -135,7 +135,7 @@ def test_KillDuringTheStartLosesNothing(daemon, scratch):
         for _ in range(3):
             running.spawn()
             pid = os.pidfd_open(running.process.pid)
-            select.select([pid], [], [], moments.uniform(0.0, 0.020))
+            harness.readable(moments.uniform(0.0, 0.020), pid)
             os.close(pid)
             running.kill()
 

@@ -7,10 +7,11 @@ PYNVIM = """
 import json, sys
 from pynvim.msgpack_rpc import socket_session, ErrorResponse
 session = socket_session(sys.argv[1])
+session.error_wrapper = lambda error: ErrorResponse(error[1])  # as pynvim.attach does
 out = {"ids": [session.request("next", "orders") for _ in range(5)], "range": session.request("range", "orders", 3)}
 try:
     session.request("next", "not a name")
-except Exception as error:
+except ErrorResponse as error:
     out["error"] = str(error)
 out["after"] = session.request("next", "orders")
 print(json.dumps(out))
