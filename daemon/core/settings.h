@@ -16,7 +16,7 @@ struct SequenceSettings {
       binding;  // `key` is filled in with the sequence's name where the configuration has none
 
   std::int64_t lease_min = 10;            // IDs a lease, at least
-  std::int64_t lease_max = 100'000;       // IDs a lease, at most
+  std::int64_t lease_max = 1'000'000;     // IDs a lease, at most
   std::int64_t lease_target_ms = 10'000;  // how long one lease should last at the present rate
   std::int64_t gap_budget =
       200'000;  // IDs in hand and on order, at most: what the worst disaster can lose
