@@ -42,6 +42,7 @@ class ReplayTable {
 
   // A connection says who it is. BUSY when the table is full of connected clients.
   Result<Attached> attach(const Token& identity);
+  const Token& identity(ClientId client) const { return clients_.at(client).identity; }
   // Its connection has ended.
   void detach(ClientId client, std::int64_t now_ms);
   // Forgets clients that have been gone for too long.

@@ -110,17 +110,16 @@ void method_hello(const MethodContext& context, Session& session, const Message&
   if (!hello.ok()) return answer_error(session, message.msgid, hello.status());
   bool known = false;
   if (hello->client) {
+    if (session.client != 0 && context.table.replays().identity(session.client) != *hello->client) {
+      return answer_error(session, message.msgid,
+                          {ErrorCode::BAD_REQUEST, "this connection has another identity already"});
+    }
     // What an older connection of this client was issued in this very turn must be found by its
     // repeats.
     context.table.flush_issues();
     const Result<ReplayTable::Attached> attached = context.table.replays().attach(*hello->client);
     if (!attached.ok()) return answer_error(session, message.msgid, attached.status());
     known = attached->known;
-    if (session.client != 0 && session.client != attached->client) {
-      context.table.replays().detach(attached->client, context.clock.monotonic_ms());
-      return answer_error(session, message.msgid,
-                          {ErrorCode::BAD_REQUEST, "this connection has another identity already"});
-    }
     context.sessions.bind(session, attached->client);
   }
   session.client_name = hello->name;
