@@ -78,7 +78,7 @@ class Start {
 };
 
 Status Start::check_places() {
-  CHECK(options_.log_size >= StateLog::min_size && options_.log_size <= StateLog::max_size);
+  CHECK(options_.log_size >= StateLog::smallest_size && options_.log_size <= StateLog::max_size);
   const std::string& path = places_.state.path();
   switch (places_.state.kind()) {
     case FileSystemKind::remote:

@@ -78,7 +78,7 @@ StateLog::StateLog(StateFiles files, std::unique_ptr<Witness> witness, const Pla
       offset_(place.offset),
       position_(place.header.base),
       durable_(place.header.base) {
-  CHECK(size_ >= min_size && size_ <= max_size);
+  CHECK(size_ >= smallest_size && size_ <= max_size);
   CHECK(offset_ <= size_);
 }
 

@@ -42,7 +42,8 @@ struct StateFiles {
 class StateLog final : public RemainderLog {
  public:
   static constexpr std::uint64_t default_size = std::uint64_t{16} << 20;
-  static constexpr std::uint64_t min_size = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t min_size = std::uint64_t{1} << 20;       // of the option
+  static constexpr std::uint64_t smallest_size = std::uint64_t{1} << 16;  // that works: for tests
   static constexpr std::uint64_t max_size = std::uint64_t{1} << 30;
 
   // Where the log goes on: behind a segment that is durable.

@@ -53,7 +53,7 @@ SmallDaemon::SmallDaemon(World& in, const std::string& state, const std::string&
 
 bool SmallDaemon::start(AfterPowerLoss after) {
   StartOptions options;
-  options.log_size = StateLog::min_size;
+  options.log_size = world.log_size;
   options.after_power_loss = after;
   options.boot_id = world.boot_id;
   Result<Started> result = seqd::start(
@@ -169,7 +169,7 @@ void SmallDaemon::issue(std::int64_t count) {
 
 void SmallDaemon::fill(std::size_t size) {
   while (size > 0) {
-    const std::size_t text = std::min<std::size_t>(size, 60'000);
+    const std::size_t text = std::min<std::size_t>(size, world.log_size / 20);
     DefineSequence definition = mine().definition;
     const std::string binding = definition.binding;
     definition.binding = std::string(text, 'x');
