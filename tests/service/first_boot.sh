@@ -29,11 +29,11 @@ AUserOutsideOfTheGroupIsRefused() {
   equal "$(runuser -u games -- seqctl next orders)" 2 "the ID of a member of the group"
 }
 
+status_line() { systemctl status --no-pager seqd | sed -n 's/^ *Status: //p'; }
+status_tells_of_issued_ids() { status_line | grep -qE '[1-9][0-9]* sequences?, [1-9][0-9]* IDs? issued'; }
 StatusShowsOneUsefulLine() {
-  local line
-  line=$(systemctl status --no-pager seqd | sed -n 's/^ *Status: //p')
-  holds "$line" "[0-9]+ .*(sequence|issued|connection)" "the Status: line"
-  echo "Status: $line"
+  wait_for 10 status_tells_of_issued_ids
+  status_line
 }
 
 # The two programs of the README, built as a user would with what was installed.
