@@ -8,7 +8,7 @@ FORMATTED = $(wildcard $(foreach suffix,h hpp c cc,$(addsuffix /*.$(suffix),$(AL
 TIDIED = $(filter-out tests/fuzz/% tests/bench/%,$(wildcard $(addsuffix /*.cc,$(ALL_FOLDERS))))
 SCRIPTS = .ci/run $(wildcard packaging/*.sh packaging/completion/* tests/*/*.sh)
 TIDY_STAMPS = $(patsubst %.cc,build/lint/%.tidy,$(TIDIED))
-LINT_CHECKS := lint-format lint-rules lint-documentation lint-scripts lint-units lint-man lint-tidy
+LINT_CHECKS := lint-format lint-rules lint-documentation lint-generated lint-scripts lint-units lint-man lint-tidy
 
 .PHONY: lint format $(LINT_CHECKS)
 lint: $(LINT_CHECKS) ## format, clang-tidy, include directions, sizes, words, documentation, scripts, units

@@ -13,8 +13,7 @@ test: all $(TEST_PROGRAMS) $(TOOLS) | $(call packages,TEST) ## all tests; the la
 	  'unit tests' '$(PART) test-unit' \
 	  'adapter tests' '$(PART) test-adapters' \
 	  'integration tests' '$(PART) test-integration' \
-	  'service tests' '$(PART) test-service' \
-	  'sanitizers' '$(PART) test-sanitizers'
+	  'service tests' '$(PART) test-service'
 
 test-unit: $(BUILD)/unit-tests ## protocol, base, core, rpc and state: no server, no network, no clock
 	$(BUILD)/unit-tests
@@ -22,7 +21,8 @@ test-unit: $(BUILD)/unit-tests ## protocol, base, core, rpc and state: no server
 test-adapters: $(BUILD)/adapter-tests | $(call packages,TEST) ## sockets, stores and the client library, with a real mongod
 	$(PYTHON) -B tests/integration/servers/with_mongo.py -- $(BUILD)/adapter-tests
 
-# Memory and undefined behaviour everywhere; races where there are threads.
+# Memory and undefined behaviour everywhere; races where there are threads. Not a part of `make test`: it builds everything
+# twice more, which takes longer than all the rest.
 test-sanitizers: ## unit and adapter tests under ASan + UBSan, and under TSan
 	+$(MAKE) --no-print-directory BUILD=$(BUILD)/san-address-undefined SAN=address,undefined test-unit test-adapters
 	+$(MAKE) --no-print-directory BUILD=$(BUILD)/san-thread SAN=thread test-unit test-adapters

@@ -38,7 +38,7 @@ FOREIGN = [
     (r"toml\+\+|toml\.hpp", ["daemon/main"]),
     (r"CLI/", ["daemon/main", "client-lib/seqctl"]),
     (r"fmt/", ["daemon/uv", "daemon/store", "daemon/os", "daemon/main"]),
-    (r"msgpack", ["protocol"]),
+    (r"msgpack", ["protocol", "daemon/rpc"]),
     (r"nlohmann/", ["client-lib/seqctl"]),
 ]
 # Programs for tests and measurements, which may use what they like.
