@@ -24,3 +24,6 @@ test-client: $(LIBSEQD_SO) $(EXAMPLES) ## libseqd's ABI and examples
 	client-lib/check-abi.sh $(LIBSEQD_SO)
 
 test-adapters: test-client
+
+# tests/integration/test_client_library.py runs them.
+test-integration: $(EXAMPLES)

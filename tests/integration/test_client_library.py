@@ -1,0 +1,35 @@
+"""libseqd as a stranger uses it: the examples, compiled from C and C++, linked to the shared library, on a real daemon."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import harness
+
+EXAMPLES = Path(harness.BUILD) / "examples"
+
+
+def run(name, *arguments):
+    return subprocess.run([str(EXAMPLES / name), *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=20, check=False, env={**os.environ, "SEQD_SOCKET": "/nonexistent/seqd.sock"})
+
+
+def test_c_example_takes_one_id_and_a_run(daemon):
+    done = run("next-c", "orders", str(daemon.socket))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["one ID: 1", "100 IDs from 2 in steps of 1"]
+
+
+def test_cpp_example_takes_ids_pipelined(daemon):
+    done = run("next-cc", "orders", str(daemon.socket))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["one ID: 1"] + [f"and {number}" for number in range(2, 12)]
+
+
+@pytest.mark.parametrize("name", ["next-c", "next-cc"])
+def test_example_says_what_the_daemon_said(daemon, name):
+    done = run(name, "not a name", str(daemon.socket))
+    assert done.returncode == 1
+    assert "BAD_REQUEST" in done.stderr
