@@ -7,12 +7,24 @@
 namespace seqd {
 namespace {
 
+// No number of a scope, sequence or client: there is none behind it to go on with.
+constexpr std::uint32_t last_number = 0xffffffff;
+
 Status corrupt(const char* what, std::uint64_t number) {
   return {ErrorCode::STATE_CORRUPT, std::string(what) + " (number " + std::to_string(number) + ")"};
 }
 
 bool is_range(std::int64_t begin, std::int64_t end) {
   return begin >= 0 && begin < end;
+}
+
+// Adds a count of IDs to a total; false when the sum cannot be.
+bool count(std::int64_t& total, std::int64_t ids) {
+  return !__builtin_add_overflow(total, ids, &total);
+}
+
+Status too_many(std::uint64_t number) {
+  return corrupt("a total beyond all numbers", number);
 }
 
 }  // namespace
@@ -35,14 +47,18 @@ Result<SequenceImage*> StateImage::find(SequenceId sequence) {
 }
 
 Status StateImage::apply_one(const DefineScope& entry) {
-  if (entry.scope == 0) return corrupt("scope number 0", 0);
+  if (entry.scope == 0 || entry.scope == last_number) {
+    return corrupt("an impossible scope number", entry.scope);
+  }
   scopes[entry.scope] = entry;
   next_numbers.scope = std::max(next_numbers.scope, entry.scope + 1);
   return {};
 }
 
 Status StateImage::apply_one(const DefineSequence& entry) {
-  if (entry.sequence == 0) return corrupt("sequence number 0", 0);
+  if (entry.sequence == 0 || entry.sequence == last_number) {
+    return corrupt("an impossible sequence number", entry.sequence);
+  }
   if (!scopes.contains(entry.scope))
     return corrupt("a sequence in a scope that was not defined", entry.sequence);
   SequenceImage& sequence = sequences[entry.sequence];
@@ -69,7 +85,7 @@ Status StateImage::apply_one(const LeaseGranted& entry) {
     return corrupt("a lease nobody asked for", entry.sequence);
   image.intent.reset();
   image.ranges.push_back({entry.sequence, entry.lease, entry.begin, entry.end, entry.begin});
-  image.totals.leased += entry.end - entry.begin;
+  if (!count(image.totals.leased, entry.end - entry.begin)) return too_many(entry.sequence);
   image.definition.guard = std::max(image.definition.guard, entry.end);
   return {};
 }
@@ -80,7 +96,9 @@ Status StateImage::apply_one(const LeaseClosed& entry) {
   SequenceImage& image = **sequence;
   if (!image.intent || image.intent->lease != entry.lease)
     return corrupt("a lease nobody asked for", entry.sequence);
-  if (entry.how == LeaseEnd::untraceable) ++image.totals.unknown;
+  if (entry.how == LeaseEnd::untraceable && !count(image.totals.unknown, 1)) {
+    return too_many(entry.sequence);
+  }
   image.intent.reset();
   return {};
 }
@@ -106,13 +124,14 @@ Status StateImage::apply_one(const Issued& entry) {
   }
   ranges.front().begin = entry.end;
   if (ranges.front().begin == ranges.front().end) ranges.pop_front();
-  (*sequence)->totals.issued += entry.end - entry.begin;
+  if (!count((*sequence)->totals.issued, entry.end - entry.begin)) return too_many(entry.sequence);
   return entry.client == 0 ? Status() : apply_one(RetainedIssue{entry});
 }
 
 Status StateImage::apply_one(const DefineClient& entry) {
-  if (entry.client == 0 || clients.contains(entry.client))
-    return corrupt("a client number used twice", entry.client);
+  if (entry.client == 0 || entry.client == last_number || clients.contains(entry.client)) {
+    return corrupt("an impossible client number, or one used twice", entry.client);
+  }
   clients[entry.client].identity = entry.identity;
   next_numbers.client = std::max(next_numbers.client, entry.client + 1);
   return {};
@@ -146,8 +165,8 @@ Status StateImage::apply_one(const GapMade& entry) {
     range->begin = entry.end;
     range->reserved_end = std::max(range->reserved_end, entry.end);
     if (range->begin == range->end) ranges.erase(range);
-    (*sequence)->totals.gaps += entry.end - entry.begin;
-    return {};
+    return count((*sequence)->totals.gaps, entry.end - entry.begin) ? Status()
+                                                                    : too_many(entry.sequence);
   }
   return corrupt("a gap that is not the front of a range in hand", entry.sequence);
 }
@@ -176,6 +195,10 @@ Status StateImage::apply_one(const RetainedIssue& entry) {
 Status StateImage::apply_one(const SequenceTotals& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();
+  if (entry.leased < 0 || entry.issued < 0 || entry.returned < 0 || entry.gaps < 0 ||
+      entry.unknown < 0) {
+    return corrupt("a negative total", entry.sequence);
+  }
   (*sequence)->totals = entry;
   return {};
 }

@@ -117,12 +117,12 @@ TEST_CASE("APowerCutAtAnyOperationWithAnySectorsNeverRepeatsAnId") {
     for (int way = 0; way < 3; ++way) {
       bool ended = false;
       for (std::uint64_t at = 1; !ended; ++at) {
-        for (std::uint64_t seed = 0; seed < 6 && !ended; ++seed) {
+        for (std::uint64_t seed = 0; seed < 4 && !ended; ++seed) {
           SmallWorld world;
           set_fault(world, way, at);
           ended = !struck(world, whole_life, after);
-          // None, all, and four random choices of the unsynced sectors reach the medium.
-          CountingRandom coin(at * 6 + seed);
+          // None, all, and two random choices of the unsynced sectors reach the medium.
+          CountingRandom coin(at * 4 + seed);
           world.cut_power([&] { return seed == 1 || (seed > 1 && coin.next() % 2 == 0); });
           INFO("way " << way << " operation " << at << " seed " << seed);
           std::string how;
@@ -171,7 +171,7 @@ TEST_CASE("TwoKillsAtAnyOperationsOfTheStartChangeNothing") {
     for (const Left left :
          {Left::fresh, Left::killed, Left::stopped, Left::power_lost, Left::damaged}) {
       const std::size_t expected = lost_without_faults(left, after);
-      for (const int way : {0, 1, 2, 4, 8}) {
+      for (const int way : {1, 2, 8}) {
         bool first_ended = false;
         for (std::uint64_t first = 1; !first_ended; ++first) {
           bool second_ended = false;
