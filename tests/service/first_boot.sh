@@ -187,7 +187,7 @@ TheUriComesFromACredentialAndAWeakOneIsRefused() {
   printf 'mongodb://127.0.0.1:9/\n' >/etc/credstore/mongodb-uri
   systemctl restart seqd
   local said
-  ! said=$(seqctl --timeout 2 next orders 2>&1) || { echo "an ID without a server: $said"; return 1; }
+  ! said=$(seqctl --timeout 2 next parcels 2>&1) || { echo "an ID without a server: $said"; return 1; }
   holds "$said" "UNAVAILABLE" "the error"
   : >"$config"
   systemctl restart seqd
