@@ -1,13 +1,22 @@
-// toml++ is included here and nowhere else. Without exceptions: errors are values.
+// toml++ is included here and nowhere else. Its exceptions end in this file.
 #include "daemon/main/config_document.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "daemon/os/event_line.h"
 #include "daemon/os/utf8.h"
 
-#define TOML_EXCEPTIONS 0
+// toml++ 3.3 asserts things that a file can make false ("[@x]"): that must not end the daemon. For
+// that one the code after the assertion reports an ordinary error; any other ends the parsing.
+constexpr void toml_assertion(bool holds, std::string_view what) {
+  if (!holds && !what.starts_with("is_bare_key_character(*cp) ||"))
+    throw std::logic_error("an assertion of the parser failed");
+}
+
+#define TOML_EXCEPTIONS 1
 #define TOML_MAX_NESTED_VALUES 16
+#define TOML_ASSERT(...) toml_assertion(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__)
 #include <toml++/toml.h>
 
 namespace seqd {
@@ -17,60 +26,59 @@ Status refuse(const std::string& file, std::int64_t line, const std::string& wha
   return {ErrorCode::CONFIG, file + ":" + std::to_string(line) + ": " + what};
 }
 
-// toml++ bounds arrays and inline tables but not dotted keys, and takes tables apart by recursion:
-// "a.a.a.a..." would overflow the stack. So keys are counted before it sees them. Strings and
-// comments are stepped over; what is not TOML at all is left to the parser.
-class KeyDepth {
+// Looks over the text before toml++ sees it, for what toml++ 3.3 does not bear: it takes tables
+// apart by recursion, so that a key "a.a.a.a..." would overflow the stack, and asked whether a
+// letter like U+00E9 is a space it runs into undefined behaviour. Strings and comments are stepped
+// over; what is not TOML at all is left to the parser.
+class Precheck {
  public:
-  explicit KeyDepth(std::string_view text) : text_(text) {}
+  explicit Precheck(std::string_view text) : text_(text) {
+    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark
+  }
 
-  // The line of the first key with too many parts; 0 when there is none.
-  int first_too_deep() {
-    while (at_ < text_.size()) {
+  // What is wrong; empty when nothing is. line() is then where.
+  std::string fault() {
+    int dots = 0;
+    for (; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
       if (c == '"' || c == '\'') {
+        if (text_.substr(at_, 3) == std::string(3, c))
+          return "a string in triple quotes; allowed: single ones";
         skip_string(c);
         continue;
       }
-      if (c == '#') {
-        at_ = std::min(text_.find('\n', at_), text_.size());
-        continue;
-      }
-      if (c == '.' && ++dots_ >= kMaxConfigurationDepth) return line_;
-      if (c == '\n') ++line_;
-      if (c == '\n' || c == '=' || c == ',' || c == '[' || c == '{') dots_ = 0;
-      ++at_;
+      if (c == '#') skip_comment();
+      if (at_ >= text_.size()) break;
+      if (static_cast<unsigned char>(c) >= 0x80)
+        return "a character that is not ASCII, outside of quotes and comments";
+      if (c == '.' && ++dots >= kMaxConfigurationDepth)
+        return "a key has more than " + std::to_string(kMaxConfigurationDepth) + " parts";
+      if (text_[at_] == '\n') ++line_;
+      if (text_[at_] == '\n' || c == '=' || c == ',' || c == '[' || c == '{') dots = 0;
     }
-    return 0;
+    return {};
   }
+  int line() const { return line_; }
 
  private:
+  // To the end of the line, which is then looked at.
+  void skip_comment() { at_ = std::min(text_.find('\n', at_), text_.size()); }
+
+  // To the closing quote, or to the end of the line: the parser will refuse that.
   void skip_string(char quote) {
-    const std::string three(3, quote);
-    const bool long_form = text_.substr(at_, 3) == three;
-    at_ += long_form ? 3 : 1;
-    while (at_ < text_.size()) {
+    for (++at_; at_ < text_.size() && text_[at_] != quote; ++at_) {
       if (text_[at_] == '\n') {
-        if (!long_form) return;
         ++line_;
-      }
-      if (text_[at_] == '\\' && quote == '"') {
-        // The escaped character is stepped over, unless it is the end of a line.
-        if (at_ + 1 < text_.size() && text_[at_ + 1] != '\n') ++at_;
-      } else if (long_form ? text_.substr(at_, 3) == three : text_[at_] == quote) {
-        at_ += long_form ? 3 : 1;
-        // The long form may end with one or two quotes of its own before the three.
-        for (int i = 0; long_form && i < 2 && at_ < text_.size() && text_[at_] == quote; ++i) ++at_;
         return;
       }
-      ++at_;
+      const bool escapes = text_[at_] == '\\' && quote == '"';
+      if (escapes && at_ + 1 < text_.size() && text_[at_ + 1] != '\n') ++at_;
     }
   }
 
   std::string_view text_;
   std::size_t at_ = 0;
   int line_ = 1;
-  int dots_ = 0;
 };
 
 DocumentTable convert(const toml::table& table);
@@ -124,18 +132,19 @@ Result<DocumentTable> parse_document(std::string_view text, const std::string& f
         1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
     return refuse(file, line, "the text is not UTF-8");
   }
-  if (const int line = KeyDepth(text).first_too_deep(); line > 0)
-    return refuse(file, line,
-                  "a key has more than " + std::to_string(kMaxConfigurationDepth) + " parts");
-  const toml::parse_result parsed = toml::parse(text);
-  if (!parsed) {
-    const toml::parse_error& error = parsed.error();
+  Precheck precheck(text);
+  if (const std::string fault = precheck.fault(); !fault.empty())
+    return refuse(file, precheck.line(), fault);
+  try {
+    return convert(toml::parse(text));
+  } catch (const toml::parse_error& error) {
     std::string_view what = error.description();
     // The parser names its own build option, which no reader of the file can set.
     what = what.substr(0, what.find(" (TOML_MAX"));
     return refuse(file, error.source().begin.line, "not TOML: " + escape_line(what, 300));
+  } catch (const std::logic_error& error) {
+    return refuse(file, 1, "not TOML: " + escape_line(error.what(), 300));
   }
-  return convert(parsed.table());
 }
 
 }  // namespace seqd

@@ -30,10 +30,6 @@ TEST_CASE("DeepKeysAreRefusedBeforeTheParserRecurses") {
   CHECK(problem("[" + dots + "a]\n") == "f:1: a key has more than 8 parts");
   CHECK(problem("\n" + dots + "a = 1\n") == "f:2: a key has more than 8 parts");
   CHECK(problem("x = {" + dots + "a = 1}\n") == "f:1: a key has more than 8 parts");
-  // Behind what only looks like the start of a string, or in one that ends with quotes of its own.
-  CHECK(problem("x = {y = \"\"\"q\"\"\"\", " + dots + "a = 1}\n") ==
-        "f:1: a key has more than 8 parts");
-  CHECK(problem("x = {y = '''q''''', " + dots + "a = 1}\n") == "f:1: a key has more than 8 parts");
   CHECK(problem("x = \"\\\\\"\n" + dots + "a = 1\n") == "f:2: a key has more than 8 parts");
   CHECK(problem("# \"\n" + dots + "a = 1\n") == "f:2: a key has more than 8 parts");
   CHECK(
@@ -43,8 +39,19 @@ TEST_CASE("DeepKeysAreRefusedBeforeTheParserRecurses") {
 
 TEST_CASE("DotsInStringsAndCommentsAreNoDepth") {
   CHECK(problem("a = \"1.2.3.4.5.6.7.8.9.10\" # 1.2.3.4.5.6.7.8.9.10\n").empty());
-  CHECK(problem("a = '''\n1.2.3.4.5.6.7.8.9.10'''\nb = \"\"\n").empty());
   CHECK(problem("\"a.b.c.d.e.f.g.h.i.j\" = 1\n").empty());
+}
+
+TEST_CASE("WhatTheParserDoesNotBearIsRefusedBeforeIt") {
+  CHECK(problem("a = 1\n\u00e9 = 1\n") ==
+        "f:2: a character that is not ASCII, outside of quotes and comments");
+  CHECK(problem("a = 1 # \u00e9\nb = \"\u00e9\"\n").empty());
+  CHECK(problem("\xef\xbb\xbf"
+                "a = 1\n")
+            .empty());
+  CHECK(problem("a = 1\nb = \"\"\"x\"\"\"\n") ==
+        "f:2: a string in triple quotes; allowed: single ones");
+  CHECK(problem("a = '''x'''\n") == "f:1: a string in triple quotes; allowed: single ones");
 }
 
 TEST_CASE("TextThatIsNotUtf8IsRefusedWithItsLine") {
@@ -52,6 +59,11 @@ TEST_CASE("TextThatIsNotUtf8IsRefusedWithItsLine") {
   CHECK(problem("a = \"\xc0\xaf\"\n") == "f:1: the text is not UTF-8");
   CHECK(problem("a = \"\xed\xa0\x80\"\n") == "f:1: the text is not UTF-8");
   CHECK(problem(std::string("a = 1\0b", 7)).find("f:1: not TOML") == 0);
+}
+
+TEST_CASE("AnAssertionOfTheParserIsAnErrorOfTheFile") {
+  CHECK(problem("[@x]\n").starts_with("f:1: not TOML: "));
+  CHECK(problem("a = 1\n[[!]]\n").starts_with("f:2: not TOML: "));
 }
 
 TEST_CASE("AFileAtTheSizeLimitIsReadAndOneByteMoreIsNot") {

@@ -245,9 +245,11 @@ const std::vector<BadConfiguration>& bad_configurations() {
        "f:2: sequence.\"orders\": found an integer; allowed: a table [sequence.\"NAME\"]"},
       {"LeaseMinAboveLeaseMax", "[sequence.a]\nlease_min = 11\nlease_max = 10\n",
        "f:2: sequence.\"a\".lease_min: found 11; must not be above lease_max = 10 (line 3)"},
-      {"LeaseMinAboveTheDefaultOfLeaseMax", "[sequence.a]\nlease_min = 100001\n",
-       "f:2: sequence.\"a\".lease_min: found 100001; must not be above lease_max = 100000 (not "
-       "written in this table)"},
+      {"LeaseMinAboveTheInheritedLeaseMax",
+       "[sequence_defaults]\nlease_max = 100\n[sequence.a]\nlease_min = 101\n",
+       "f:4: sequence.\"a\".lease_min: found 101; must not be above lease_max = 100 (not written "
+       "in "
+       "this table)"},
       {"LeaseMaxAboveGapBudget", "[sequence.a]\nlease_max = 11\ngap_budget = 10\n",
        "f:2: sequence.\"a\".lease_max: found 11; must not be above gap_budget = 10 (line 3)"},
       {"ReserveAheadAboveGapBudget", "[sequence.a]\ngap_budget = 10\nreserve_ahead = 11\n",

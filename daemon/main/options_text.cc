@@ -45,7 +45,7 @@ std::string_view reload_text(OptionReload reload) {
 std::string scdoc_escape(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '_' || c == '*' || c == '\\' || c == '#' || c == '|' || c == '[') out.push_back('\\');
+    if (c == '_' || c == '*' || c == '\\' || c == '#') out.push_back('\\');
     out.push_back(c);
   }
   return out;
@@ -128,13 +128,13 @@ std::string options_scdoc() {
   std::string out;
   each_table([&out](const auto& table) {
     const OptionTable which = table.front().table;
-    out.append("## \\[" + std::string(option_table_name(which)) + "]\n\n");
+    out.append("## [" + std::string(option_table_name(which)) + "]\n\n");
     out.append(scdoc_escape(table_introduction(which))).append("\n\n");
     for (const auto& option : table) {
       const std::string fallback = default_text(option);
       out.append("*").append(scdoc_escape(option.key)).append("*\n");
-      std::string text = scdoc_escape(option.description) +
-                         ". Allowed: " + scdoc_escape(allowed_values(option)) + ".";
+      std::string text = scdoc_escape(sentence(option.description)) +
+                         " Allowed: " + scdoc_escape(allowed_values(option)) + ".";
       if (!fallback.empty()) text.append(" Default: " + scdoc_escape(fallback) + ".");
       text.append(" ").append(reload_text(option.reload));
       out.append("\t").append(text).append("\n\n");
