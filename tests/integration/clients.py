@@ -21,7 +21,8 @@ class RepeatingClients:
                  seconds: float = 5):
         self.log = log
         log.parent.mkdir(parents=True, exist_ok=True)
-        self.output = open(log.with_suffix(".out"), "wb")  # pylint: disable=consider-using-with
+        self.said = log.parent / f"said-by-{log.name}"
+        self.output = open(self.said, "wb")  # pylint: disable=consider-using-with
         command = [harness.tool("kill_client"), "--socket", str(daemon.socket), "--name", name, "--clients", str(clients),
                    "--depth", str(depth), "--duration-s", str(seconds), "--log", str(log)]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output,
@@ -34,7 +35,7 @@ class RepeatingClients:
         """Waits for the clients' end, which must be a good one, and returns every ID they received."""
         code = self.process.wait(seconds)
         self.output.close()
-        said = self.log.with_suffix(".out").read_text(errors="replace")
+        said = self.said.read_text(errors="replace")
         assert code == 0, f"kill_client ended with {code}: {said[-2000:]}"
         ids = array("q")
         for path in sorted(self.log.parent.glob(self.log.name + "*")):
