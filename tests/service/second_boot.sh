@@ -9,6 +9,8 @@ AfterARebootTheNumbersGoOnWithoutAHole() {
   # The container keeps no dynamic state but the disk's.
   systemctl start seqd.socket
   equal "$(seqctl next orders)" $(($(cat /exchange/last-id) + 1)) "the ID after a reboot"
+  # The witness is gone: the numbers could only go on because the stop had marked the state clean.
+  holds "$(journalctl --sync; journalctl --no-pager -b -o verbose -u seqd.service)" "STATE_HOW=clean$" "the journal"
 }
 
 StateAndWitnessBelongToTheDaemonAlone() {
