@@ -19,9 +19,9 @@ struct SequenceSettings {
   std::int64_t lease_max = 1'000'000;     // IDs a lease, at most
   std::int64_t lease_target_ms = 10'000;  // how long one lease should last at the present rate
   std::int64_t gap_budget =
-      200'000;  // IDs in hand and on order, at most: what the worst disaster can lose
+      2'000'000;  // IDs in hand and on order, at most: what the worst disaster can lose
   std::int64_t reserve_ahead =
-      10'000;  // IDs that may be issued between two flushes: what a power loss can cost
+      100'000;  // IDs that may be issued between two flushes: what a power loss can cost
   std::int64_t max_value = (std::int64_t{1} << 53) - 1;  // the highest ID ever issued
 
   std::int64_t wait_timeout_ms = 5'000;  // how long a request waits for an ID when it does not say

@@ -6,10 +6,11 @@
 #include <cstdint>
 #include <string>
 
+#include "daemon/state/start_rules.h"
+
 namespace seqd {
 
-// The order is that of the choices in options.def.
-enum class AfterPowerLoss : std::uint8_t { forfeit, resume };
+// The order is that of the choices in options.def; so is AfterPowerLoss's.
 enum class StoreType : std::uint8_t { sqlite, mongodb };
 
 // [daemon]
