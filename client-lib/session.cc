@@ -14,10 +14,8 @@ constexpr std::size_t kOutputBytes = 64 * 1024;
 
 }  // namespace
 
-Session::Session(SessionSettings settings)
-    : settings_(std::move(settings)),
-      table_(settings_.first_number),
-      scanner_(protocol::kReplyLimits) {}
+Session::Session(const SessionSettings& settings)
+    : settings_(settings), table_(settings_.first_number), scanner_(protocol::kReplyLimits) {}
 
 // --- requests --------------------------------------------------------------------------------
 

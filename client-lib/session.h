@@ -47,7 +47,7 @@ class Session {
     broken,     // it does not speak the protocol; see trouble()
   };
 
-  explicit Session(SessionSettings settings);
+  explicit Session(const SessionSettings& settings);
 
   // Requests. The number, or 0 when there are too many.
   std::uint32_t submit(Request request);

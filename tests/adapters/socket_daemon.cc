@@ -83,4 +83,4 @@ void SocketDaemon::serve(int descriptor) {
   }
 }
 
-}  // namespace seqd::test
+}  // namespace seqd::testing

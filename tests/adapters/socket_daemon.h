@@ -40,4 +40,4 @@ class SocketDaemon {
   std::thread thread_;
 };
 
-}  // namespace seqd::test
+}  // namespace seqd::testing

@@ -185,6 +185,8 @@ int report(const std::vector<std::unique_ptr<Load>>& loads, double seconds) {
 
 }  // namespace
 
+// An exception (memory, threads) ends the program loudly, which is right for a tool of the tests.
+// NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) {
   Arguments arguments;
   const int usage = read_arguments(argc, argv, arguments);
@@ -195,6 +197,9 @@ int main(int argc, char** argv) {
       start + std::chrono::milliseconds(std::llround(arguments.duration_s * 1'000));
   std::vector<std::unique_ptr<Load>> loads;
   std::vector<std::thread> threads;
+  const auto count = static_cast<std::size_t>(arguments.clients);
+  loads.reserve(count);
+  threads.reserve(count);
   for (int i = 0; i < arguments.clients; ++i)
     loads.push_back(std::make_unique<Load>(arguments, i, end));
   for (const auto& load : loads) threads.emplace_back([&load] { load->run(); });
