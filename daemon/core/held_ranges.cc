@@ -20,6 +20,7 @@ void HeldRanges::add(IdRange range, const Token& lease) {
 IdRange HeldRanges::take(std::int64_t at_most) {
   CHECK(issuable_ > 0 && at_most > 0);
   Held& front = ranges_.front();
+  last_range_end_ = front.range.end();
   IdRange out = front.range.take_front(std::min(at_most, front.issuable_end - front.range.begin()));
   taken(out.size());
   return out;

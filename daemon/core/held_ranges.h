@@ -37,11 +37,15 @@ class HeldRanges {
   // Puts a range behind those in hand; nothing of it may be issued yet.
   void add(IdRange range, const Token& lease);
 
+  // End of the range that the last IDs were taken from: an entry of the log stays within one.
+  std::int64_t last_range_end() const { return last_range_end_; }
+
   // Takes one ID. False when none may be issued.
   bool take_one(std::int64_t* id) {
     if (issuable_ == 0) return false;
     Held& front = ranges_.front();
     *id = front.range.begin();
+    last_range_end_ = front.range.end();
     static_cast<void>(front.range.take_front(1));
     taken(1);
     return true;
@@ -72,6 +76,7 @@ class HeldRanges {
   std::int64_t in_hand_ = 0;
   std::int64_t issuable_ = 0;
   std::int64_t asked_ = 0;
+  std::int64_t last_range_end_ = 0;
 };
 
 }  // namespace seqd

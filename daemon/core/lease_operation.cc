@@ -153,7 +153,7 @@ Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end) const {
                 ") although IDs below " + std::to_string(request_.guard) +
                 " were leased before: the counter was set back; move it forward before going on"};
   }
-  if (begin >= end || end - begin > request_.count || begin < 0 || end - 1 > request_.max_value) {
+  if (begin >= end || end - begin > request_.count || begin < 1 || end - 1 > request_.max_value) {
     return {ErrorCode::STORE_REFUSED, "the store granted [" + std::to_string(begin) + ", " +
                                           std::to_string(end) + "), which was not asked for"};
   }
@@ -182,6 +182,7 @@ void LeaseOperation::close(LeaseEnd how) {
   context_.log.append(LeaseClosed{sequence_, request_.token, how, context_.clock.wall_ms()});
   intent_open_ = false;
   if (how == LeaseEnd::untraceable) {
+    owner_.lease_untraceable();
     raise(EventKind::gap, "a lease of at most " + std::to_string(request_.count) + " IDs of \"" +
                               name_ +
                               "\" cannot be traced; if the store applied it, they are a gap");

@@ -36,6 +36,8 @@ class LeaseOperation {
     virtual void lease_granted(IdRange range, const Token& lease) = 0;
     // The try failed; the operation is idle or pausing now.
     virtual void lease_failed(const Status& status) = 0;
+    // It will never be known what became of the lease; that is recorded.
+    virtual void lease_untraceable() = 0;
     // A pause ended; whether to try again is the owner's decision.
     virtual void lease_pause_over() = 0;
   };

@@ -69,9 +69,11 @@ void Sequence::note_issue(const Issued& issue) {
   wanted_ = true;
   last_issued_ = issue.end - 1;
   touch();
+  const std::int64_t range_end = std::exchange(pending_range_end_, held_.last_range_end());
   if (pending_.begin != pending_.end) {
-    const bool follows = pending_.end == issue.begin && pending_.client == issue.client &&
-                         pending_.kind == IssueKind::single && issue.kind == IssueKind::single;
+    const bool follows = pending_.end == issue.begin && range_end == pending_range_end_ &&
+                         pending_.client == issue.client && pending_.kind == IssueKind::single &&
+                         issue.kind == IssueKind::single;
     const bool numbered =
         issue.client == 0 || static_cast<std::int64_t>(issue.request) - pending_.request ==
                                  pending_.end - pending_.begin;
@@ -114,7 +116,8 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
                 "\", " + std::to_string(settings_.gap_budget) + " (sequence.gap_budget)"};
   }
   // Trying again soon would not help, and the next try is not due yet.
-  if (!failing_.ok() && !lease_.idle() && held_.in_hand() < count) return failing_;
+  if (!failing_.ok() && !lease_.idle() && held_.in_hand() - waiters_.demand() < count)
+    return failing_;
   if (waiters_.size() >= settings_.max_waiters) {
     return {ErrorCode::BUSY, std::to_string(waiters_.size()) + " requests wait for \"" + name() +
                                  "\" already (sequence.max_waiters)"};
@@ -126,7 +129,9 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
     return {ErrorCode::UNAVAILABLE,
             "no ID of \"" + name() + "\" is in hand and the request does not wait"};
   }
-  waiters_.push({caller, kind, count, context_.clock.monotonic_ms() + timeout_ms});
+  const std::int64_t deadline_ms = context_.clock.monotonic_ms() + timeout_ms;
+  if (deadline_ms < deadline_ms_) context_.timers.cancel(std::exchange(deadline_timer_, 0));
+  waiters_.push({caller, kind, count, deadline_ms});
   return {};
 }
 
@@ -161,8 +166,13 @@ void Sequence::serve_waiters() {
   }
 }
 
-void Sequence::fail_waiters(const Status& status) {
-  waiters_.remove_if([](const Waiter&) { return true; },
+void Sequence::fail_waiters(const Status& status, std::int64_t in_hand) {
+  const auto in_vain = [&in_hand](const Waiter& waiter) {
+    if (waiter.count > in_hand) return true;
+    in_hand -= waiter.count;
+    return false;
+  };
+  waiters_.remove_if(in_vain,
                      [&](const Waiter& waiter) { context_.replies.failed(waiter.caller, status); });
 }
 
@@ -178,7 +188,8 @@ void Sequence::expire_waiters() {
 
 void Sequence::arm_deadline() {
   if (waiters_.empty() || deadline_timer_ != 0) return;
-  const std::int64_t delay_ms = waiters_.earliest_deadline_ms() - context_.clock.monotonic_ms();
+  deadline_ms_ = waiters_.earliest_deadline_ms();
+  const std::int64_t delay_ms = deadline_ms_ - context_.clock.monotonic_ms();
   deadline_timer_ = context_.timers.schedule(std::max<std::int64_t>(delay_ms, 0), [this] {
     deadline_timer_ = 0;
     expire_waiters();
@@ -229,7 +240,7 @@ void Sequence::reserve() {
 }
 
 void Sequence::lease() {
-  if (!lease_.idle() || !wanted_ || left_open_) return;
+  if (!lease_.idle() || (!wanted_ && waiters_.empty())) return;
   const std::int64_t spare = held_.in_hand() - waiters_.demand();
   if (spare > sizer_.size() / 2) return;
   const std::int64_t room = settings_.gap_budget - held_.in_hand();
@@ -275,7 +286,6 @@ void Sequence::lease_granted(IdRange range, const Token& lease) {
   totals_.leased += range.size();
   definition_.guard = std::max(definition_.guard, range.end());
   held_.add(std::move(range), lease);
-  left_open_.reset();
   touch();
 }
 
@@ -290,12 +300,7 @@ void Sequence::lease_failed(const Status& status) {
     return;
   }
   failing_ = status;
-  fail_waiters(status);
-}
-
-void Sequence::lease_pause_over() {
-  if (!lease_.intent_open()) left_open_.reset();
-  touch();
+  fail_waiters(status, held_.in_hand());
 }
 
 void Sequence::stop_sequence(const Status& why) {
@@ -348,7 +353,7 @@ void Sequence::refuse(const Status& why) {
 
 void Sequence::scope_owned() {
   update_open();
-  if (left_open_ && open()) lease_.adopt(*left_open_);
+  if (left_open_ && open()) lease_.adopt(*std::exchange(left_open_, std::nullopt));
   touch();
 }
 

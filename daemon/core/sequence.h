@@ -101,7 +101,8 @@ class Sequence final : private LeaseOperation::Owner {
   void intent_appended() override;
   void lease_granted(IdRange range, const Token& lease) override;
   void lease_failed(const Status& status) override;
-  void lease_pause_over() override;
+  void lease_untraceable() override { ++totals_.unknown; }
+  void lease_pause_over() override { touch(); }
 
   bool open() const { return open_; }
   void update_open();
@@ -113,7 +114,8 @@ class Sequence final : private LeaseOperation::Owner {
   }
   void serve_waiters();
   void expire_waiters();
-  void fail_waiters(const Status& status);
+  // Those whom `in_hand` IDs will do stay.
+  void fail_waiters(const Status& status, std::int64_t in_hand = 0);
   void reserve();
   void lease();
   void arm_deadline();
@@ -132,14 +134,14 @@ class Sequence final : private LeaseOperation::Owner {
   Waiters waiters_;
   LeaseSizer sizer_;
   LeaseOperation lease_;
-  std::optional<LeaseIntended>
-      left_open_;  // a lease in flight at the last end, to be looked up once the scope is ours
+  // A lease in flight at the last end, to be looked up once the scope is ours.
+  std::optional<LeaseIntended> left_open_;
 
-  Issued pending_;     // issued in this turn, not in the log yet; empty when begin == end
-  bool open_ = false;  // may issue: the scope is ours and nothing stops us
+  Issued pending_;  // issued in this turn, not in the log yet; empty when begin == end
+  std::int64_t pending_range_end_ = 0;  // of the range it was taken from
+  bool open_ = false;                   // may issue: the scope is ours and nothing stops us
   bool touched_ = false;
-  bool wanted_ =
-      false;  // there were requests since the last lease, so the next one is worth having
+  bool wanted_ = false;        // requests came since the last lease: the next one is worth having
   LogPosition reserving_ = 0;  // the reservation in flight is durable with this position; 0: none
   LogPosition intent_ = 0;     // the same for the lease about to be requested
   std::int64_t reserve_size_ = 0;
@@ -150,6 +152,7 @@ class Sequence final : private LeaseOperation::Owner {
   Status log_failure_;
   Status ending_;
   TimerId deadline_timer_ = 0;
+  std::int64_t deadline_ms_ = 0;  // when it fires
 };
 
 }  // namespace seqd

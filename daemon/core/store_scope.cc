@@ -105,7 +105,7 @@ void StoreScope::pause(const Status& status) {
 
 void StoreScope::leave_clean() {
   // A claim under way stays as it is: it is repeated, with its nonce, at the next start.
-  if (state_ == State::owned) record(ScopeState::clean);
+  if (definition_.state == ScopeState::owned) record(ScopeState::clean);
 }
 
 void StoreScope::stop() {

@@ -1,0 +1,65 @@
+// MemoryLog: a RemainderLog in memory that proves, entry by entry, that what the core records makes
+// sense: every committed entry is applied to a StateImage, every issue is checked to be new, in
+// order and from a durable reservation. A flush ends only when the test says so. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "daemon/core/remainder_log.h"
+#include "daemon/core/state_image.h"
+
+namespace seqd {
+
+class MemoryLog final : public RemainderLog {
+ public:
+  void append(const LogEntry& entry) override { turn_.push_back(entry); }
+  LogPosition next_position() const override { return position_ + 1; }
+  void make_durable() override { asked_ = position_ + 1; }
+  Status commit() override;
+  bool accepting() const override { return accepts; }
+
+  // Whether somebody waits for a flush.
+  bool flush_due() const { return asked_ > durable_ && !failed_; }
+  // Puts everything committed on the medium and tells `observer`.
+  void flush(RemainderLogObserver& observer);
+  // The flush fails, and so does every later one.
+  void fail_flush(RemainderLogObserver& observer);
+
+  // The process is gone: what was not committed is lost, the rest is in the page cache.
+  void kill();
+  // The machine is gone, too: only what was flushed is left.
+  void cut_power();
+  // A new process has read the image: its reservations are to be made again (rule R1).
+  void begin_process();
+
+  LogPosition position() const { return position_; }
+  bool turn_is_empty() const { return turn_.empty(); }
+  bool intent_is_durable(const Token& lease) const { return durable_intents_.contains(lease); }
+  bool claim_is_durable(const Token& nonce) const { return durable_nonces_.contains(nonce); }
+
+  StateImage image;               // of all that was committed
+  StateImage durable_image;       // of all that was flushed
+  std::vector<LogEntry> history;  // every committed entry
+  bool accepts = true;
+  bool fail_commit = false;
+  std::map<SequenceId, std::int64_t> issued_end;  // end of the highest issue, over all processes
+
+ private:
+  void commit_one(const LogEntry& entry);
+
+  std::vector<LogEntry> turn_;
+  LogPosition position_ = 0;
+  LogPosition asked_ = 0;
+  LogPosition durable_ = 0;
+  bool failed_ = false;
+  // What the present process may rely on.
+  std::map<SequenceId, std::int64_t> reserved_;
+  std::map<SequenceId, std::int64_t> durable_reserved_;
+  std::set<Token> intents_, durable_intents_;
+  std::set<Token> nonces_, durable_nonces_;
+};
+
+}  // namespace seqd

@@ -1,0 +1,129 @@
+#include "tests/unit/scripted_store.h"
+
+#include <algorithm>
+
+namespace seqd {
+namespace {
+
+template <typename Script>
+Script take(std::deque<Script>& scripts) {
+  if (scripts.empty()) return {};
+  Script script = scripts.front();
+  scripts.pop_front();
+  return script;
+}
+
+}  // namespace
+
+LeaseOutcome ScriptedStore::apply(const LeaseRequest& request) {
+  LeaseOutcome outcome;
+  std::int64_t& next = next_id.try_emplace(request.binding.key, 1).first->second;
+  if (next < request.guard) {
+    outcome.error = {ErrorCode::SEQ_REGRESSED, "the counter was set back"};
+    return outcome;
+  }
+  if (next > request.max_value) {
+    outcome.error = {ErrorCode::EXHAUSTED, "the counter has reached its end"};
+    return outcome;
+  }
+  outcome.kind = LeaseOutcome::Kind::granted;
+  outcome.begin = next;
+  outcome.end = next + std::min(request.count, request.max_value - next + 1);
+  next = outcome.end;
+  CHECK(granted.emplace(request.token, std::pair(outcome.begin, outcome.end)).second);
+  return outcome;
+}
+
+void ScriptedStore::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {
+  CHECK(request.count >= 1);
+  CHECK(log_ == nullptr || log_->intent_is_durable(request.token));
+  lease_calls.push_back(request);
+  const LeaseScript script = take(leases);
+  LeaseOutcome outcome;
+  switch (script.kind) {
+    case LeaseScript::Kind::grant:
+      outcome = apply(request);
+      break;
+    case LeaseScript::Kind::refuse:
+      outcome.error = script.error;
+      break;
+    case LeaseScript::Kind::unknown_applied:
+    case LeaseScript::Kind::unknown_lost:
+      if (script.kind == LeaseScript::Kind::unknown_applied) static_cast<void>(apply(request));
+      outcome.kind = LeaseOutcome::Kind::unknown;
+      outcome.error = script.error;
+      break;
+    case LeaseScript::Kind::wrong:
+      outcome = {LeaseOutcome::Kind::granted, script.begin, script.end, {}};
+      break;
+  }
+  answers_.push_back([done = std::move(done), outcome] { done(outcome); });
+}
+
+void ScriptedStore::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
+  CHECK(log_ == nullptr || log_->intent_is_durable(request.token));
+  resolve_calls.push_back(request);
+  const ResolveScript script = take(resolutions);
+  Resolution resolution;
+  switch (script.kind) {
+    case ResolveScript::Kind::truth: {
+      const auto found = granted.find(request.token);
+      resolution.kind =
+          found == granted.end() ? Resolution::Kind::absent : Resolution::Kind::granted;
+      if (found != granted.end()) std::tie(resolution.begin, resolution.end) = found->second;
+      break;
+    }
+    case ResolveScript::Kind::failed:
+      resolution.error = script.error;
+      break;
+    case ResolveScript::Kind::untraceable:
+      resolution.kind = Resolution::Kind::untraceable;
+      break;
+    case ResolveScript::Kind::wrong:
+      resolution = {Resolution::Kind::granted, script.begin, script.end, {}};
+      break;
+  }
+  answers_.push_back([done = std::move(done), resolution] { done(resolution); });
+}
+
+ClaimOutcome ScriptedStore::apply(const ClaimRequest& request) {
+  auto& [epoch, nonce] = epochs[request.instance];
+  if (epoch == request.epoch + 1 && nonce == request.nonce) return ClaimOutcome::won;
+  if (epoch != request.epoch) return ClaimOutcome::lost;
+  epoch = request.epoch + 1;
+  nonce = request.nonce;
+  return ClaimOutcome::won;
+}
+
+void ScriptedStore::claim(const ClaimRequest& request,
+                          std::function<void(Result<ClaimOutcome>)> done) {
+  CHECK(log_ == nullptr || log_->claim_is_durable(request.nonce));
+  claim_calls.push_back(request);
+  const ClaimScript script = take(claims);
+  Result<ClaimOutcome> result = ClaimOutcome::lost;
+  switch (script.kind) {
+    case ClaimScript::Kind::truth:
+      result = apply(request);
+      break;
+    case ClaimScript::Kind::failed_applied:
+      static_cast<void>(apply(request));
+      result = script.error;
+      break;
+    case ClaimScript::Kind::failed:
+      result = script.error;
+      break;
+    case ClaimScript::Kind::lost:
+      break;
+  }
+  answers_.push_back([done = std::move(done), result] { done(result); });
+}
+
+bool ScriptedStore::deliver() {
+  if (answers_.empty()) return false;
+  const std::function<void()> answer = std::move(answers_.front());
+  answers_.pop_front();
+  answer();
+  return true;
+}
+
+}  // namespace seqd

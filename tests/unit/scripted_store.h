@@ -1,0 +1,74 @@
+// ScriptedStore: a central store in memory with real counters, leases found by their token and
+// epochs that are compared and set. It outlives every process. Each verb takes effect when it is
+// called and answers when the test delivers it; the next answers can be scripted. One thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/lease_store.h"
+#include "tests/unit/memory_log.h"
+
+namespace seqd {
+
+class ScriptedStore final : public LeaseStore {
+ public:
+  struct LeaseScript {
+    enum class Kind { grant, refuse, unknown_applied, unknown_lost, wrong };
+    Kind kind = Kind::grant;
+    Status error{ErrorCode::UNAVAILABLE, "the store is away"};
+    std::int64_t begin = 0;  // of a wrong grant
+    std::int64_t end = 0;
+  };
+  struct ResolveScript {
+    enum class Kind { truth, failed, untraceable, wrong };
+    Kind kind = Kind::truth;
+    Status error{ErrorCode::UNAVAILABLE, "the store is away"};
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+  struct ClaimScript {
+    enum class Kind { truth, failed, failed_applied, lost };
+    Kind kind = Kind::truth;
+    Status error{ErrorCode::UNAVAILABLE, "the store is away"};
+  };
+
+  // Checks, when `log` is given, that what has to be durable before a call is durable.
+  explicit ScriptedStore(const MemoryLog* log = nullptr) : log_(log) {}
+
+  void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) override;
+  void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) override;
+  void claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) override;
+
+  std::size_t pending() const { return answers_.size(); }
+  // Gives the oldest answer that waits. False when there is none.
+  bool deliver();
+  // The process that asked is gone.
+  void drop_pending() { answers_.clear(); }
+
+  // Empty: the truth.
+  std::deque<LeaseScript> leases;
+  std::deque<ResolveScript> resolutions;
+  std::deque<ClaimScript> claims;
+
+  std::vector<LeaseRequest> lease_calls, resolve_calls;
+  std::vector<ClaimRequest> claim_calls;
+
+  std::map<std::string, std::int64_t> next_id;  // by key; 1 when it is not there
+  std::map<Token, std::pair<std::int64_t, std::int64_t>> granted;
+  std::map<Token, std::pair<std::uint64_t, Token>> epochs;
+
+ private:
+  LeaseOutcome apply(const LeaseRequest& request);
+  ClaimOutcome apply(const ClaimRequest& request);
+
+  const MemoryLog* log_;
+  std::deque<std::function<void()>> answers_;
+};
+
+}  // namespace seqd

@@ -1,0 +1,162 @@
+#include "tests/unit/world.h"
+
+#include <utility>
+
+namespace seqd {
+
+TimerId VirtualTime::schedule(std::int64_t delay_ms, std::function<void()> call) {
+  CHECK(delay_ms >= 0);
+  const TimerId id = next_++;
+  calls_.emplace(now_ms_ + delay_ms, Call{id, std::move(call)});
+  return id;
+}
+
+void VirtualTime::cancel(TimerId id) {
+  std::erase_if(calls_, [id](const auto& call) { return call.second.id == id; });
+}
+
+std::optional<std::int64_t> VirtualTime::next_delay_ms() const {
+  if (calls_.empty()) return std::nullopt;
+  return calls_.begin()->first - now_ms_;
+}
+
+void VirtualTime::advance(std::int64_t ms) {
+  const std::int64_t end_ms = now_ms_ + ms;
+  while (!calls_.empty() && calls_.begin()->first <= end_ms) {
+    now_ms_ = std::max(now_ms_, calls_.begin()->first);
+    const std::function<void()> run = std::move(calls_.begin()->second.run);
+    calls_.erase(calls_.begin());
+    run();
+  }
+  now_ms_ = end_ms;
+}
+
+std::uint64_t SeededRandom::next() {
+  state_ += 0x9e3779b97f4a7c15;
+  std::uint64_t mixed = state_;
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+  return mixed ^ (mixed >> 31);
+}
+
+const SequenceSettings* ConfiguredSequences::find(const std::string& name) const {
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : &found->second;
+}
+
+SequenceSettings& ConfiguredSequences::add(const std::string& name) {
+  SequenceSettings& settings = by_name[name];
+  settings.binding.key = name;
+  // Said here, so that the tests do not move with the defaults.
+  settings.lease_min = 10;
+  settings.lease_max = 100'000;
+  settings.lease_target_ms = 10'000;
+  settings.gap_budget = 200'000;
+  settings.reserve_ahead = 10'000;
+  return settings;
+}
+
+void CoreWorld::start() {
+  CHECK(table == nullptr);
+  log.begin_process();
+  table = std::make_unique<SequenceTable>(CoreContext{time, time, random, log, events, *replies},
+                                          settings, stores, limits);
+  table->restore(log.image);
+}
+
+void CoreWorld::kill() {
+  const bool alive = table != nullptr;
+  table.reset();
+  // Whoever scheduled something has cancelled it.
+  CHECK(!alive || time.pending() == 0);
+  log.kill();
+  store.drop_pending();
+  answers.staged.clear();
+}
+
+void CoreWorld::turn() {
+  table->end_turn();
+  const Status committed = log.commit();
+  if (!committed.ok()) return;
+  for (Answer& answer : std::exchange(answers.staged, {}))
+    answers.sent.push_back(std::move(answer));
+  check();
+}
+
+void CoreWorld::settle() {
+  for (int quiet = 0; quiet < 2;) {
+    turn();
+    ++quiet;
+    if (log.flush_due()) {
+      flush();
+      quiet = 0;
+    }
+    if (store.deliver()) quiet = 0;
+  }
+}
+
+void CoreWorld::advance(std::int64_t ms) {
+  time.advance(ms);
+  turn();
+}
+
+std::map<std::uint32_t, std::vector<Issued>> by_request(const ClientImage& client) {
+  std::map<std::uint32_t, std::vector<Issued>> out;
+  for (const Issued& issue : client.retained) {
+    if (issue.kind == IssueKind::batch) {
+      if (issue.request >= client.acknowledged_below) out[issue.request].push_back(issue);
+      continue;
+    }
+    for (std::int64_t id = issue.begin; id < issue.end; ++id) {
+      const auto request = issue.request + static_cast<std::uint32_t>(id - issue.begin);
+      if (request < client.acknowledged_below) continue;
+      out[request].push_back({issue.sequence, id, id + 1, issue.client, request, issue.kind});
+    }
+  }
+  return out;
+}
+
+void CoreWorld::check() const {
+  if (!log.turn_is_empty()) return;
+  StateImage made;
+  table->snapshot([&made](const LogEntry& entry) { CHECK(made.apply(entry).ok()); });
+  CHECK(made.scopes == log.image.scopes);
+  CHECK(made.sequences == log.image.sequences);
+  CHECK(made.next_numbers == log.image.next_numbers);
+  CHECK(made.clients.size() == log.image.clients.size());
+  for (const auto& [id, client] : log.image.clients) {
+    const ClientImage& mine = made.clients.at(id);
+    CHECK(mine.identity == client.identity);
+    CHECK(mine.acknowledged_below == client.acknowledged_below);
+    CHECK(by_request(mine) == by_request(client));
+  }
+  for (const Sequence* sequence : table->list()) {
+    const SequenceTotals& totals = sequence->totals();
+    CHECK(totals.leased == totals.issued + sequence->in_hand() + totals.returned + totals.gaps);
+    CHECK(sequence->in_hand() == StateImage::in_hand(log.image.sequences.at(sequence->id())));
+  }
+}
+
+std::optional<std::int64_t> CoreWorld::next(const std::string& name, const Caller& caller,
+                                            std::int64_t timeout_ms) {
+  const Result<SequenceId> id = table->open(name);
+  status = id.status();
+  if (!id.ok()) return std::nullopt;
+  std::int64_t issued = 0;
+  if (table->at(*id).issue_one(caller, &issued)) return issued;
+  status = table->at(*id).wait(caller, IssueKind::single, 1, timeout_ms);
+  return std::nullopt;
+}
+
+std::optional<std::vector<Run>> CoreWorld::range(const std::string& name, std::int64_t count,
+                                                 const Caller& caller, std::int64_t timeout_ms) {
+  const Result<SequenceId> id = table->open(name);
+  status = id.status();
+  if (!id.ok()) return std::nullopt;
+  std::vector<Run> runs;
+  if (table->at(*id).issue_many(caller, count, &runs)) return runs;
+  status = table->at(*id).wait(caller, IssueKind::batch, count, timeout_ms);
+  return std::nullopt;
+}
+
+}  // namespace seqd

@@ -1,0 +1,144 @@
+// CoreWorld: everything around the core, made deterministic: a clock that the test turns, timers, a
+// seeded random source, a log and a store in memory. The process (the SequenceTable) can be killed
+// and started again from what was committed; the world stays. After every turn the invariants of
+// the core are checked. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/core/sequence_table.h"
+#include "tests/unit/memory_log.h"
+#include "tests/unit/scripted_store.h"
+
+namespace seqd {
+
+// A clock and its timers. Time passes only in advance().
+class VirtualTime final : public Clock, public Timers {
+ public:
+  std::int64_t monotonic_ms() const override { return now_ms_; }
+  std::int64_t wall_ms() const override { return 1'700'000'000'000 + now_ms_; }
+  TimerId schedule(std::int64_t delay_ms, std::function<void()> call) override;
+  void cancel(TimerId id) override;
+
+  std::size_t pending() const { return calls_.size(); }
+  // Milliseconds to the next call; nothing when there is none.
+  std::optional<std::int64_t> next_delay_ms() const;
+  // Lets `ms` pass and runs what is due, in order.
+  void advance(std::int64_t ms);
+
+ private:
+  struct Call {
+    TimerId id = 0;
+    std::function<void()> run;
+  };
+  std::int64_t now_ms_ = 1'000;
+  TimerId next_ = 1;
+  std::multimap<std::int64_t, Call> calls_;
+};
+
+class SeededRandom final : public Random {
+ public:
+  explicit SeededRandom(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() override;
+  // Uniform enough within [0, below).
+  std::int64_t below(std::int64_t limit) {
+    return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(limit));
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+class RecordedEvents final : public EventSink {
+ public:
+  void raise(const Event& event) override { ++counts_[event.kind]; }
+  std::int64_t count(EventKind kind) const {
+    const auto found = counts_.find(kind);
+    return found == counts_.end() ? 0 : found->second;
+  }
+
+ private:
+  std::map<EventKind, std::int64_t> counts_;
+};
+
+struct Answer {
+  Caller caller;
+  IssueKind kind = IssueKind::single;
+  std::vector<Run> runs;
+  Status status;
+};
+
+class RecordedReplies final : public ReplySink {
+ public:
+  void issued(const Caller& caller, IssueKind kind, std::span<const Run> runs) override {
+    staged.push_back({caller, kind, {runs.begin(), runs.end()}, {}});
+  }
+  void failed(const Caller& caller, const Status& status) override {
+    staged.push_back({caller, IssueKind::single, {}, status});
+  }
+  std::vector<Answer> staged;  // of this turn: lost when the process dies before the commit
+  std::vector<Answer> sent;
+};
+
+class ConfiguredSequences final : public SettingsSource {
+ public:
+  const SequenceSettings* find(const std::string& name) const override;
+  // Configures a sequence with the counter of its name. The reference stays good.
+  SequenceSettings& add(const std::string& name);
+  std::map<std::string, SequenceSettings> by_name;
+};
+
+class CoreWorld {
+ public:
+  explicit CoreWorld(std::uint64_t seed = 1) : random(seed) {}
+  ~CoreWorld() { kill(); }
+  CoreWorld(const CoreWorld&) = delete;
+  CoreWorld& operator=(const CoreWorld&) = delete;
+
+  void start();
+  void kill();
+  void restart() {
+    kill();
+    start();
+  }
+
+  // One turn of the loop: decide, write, send. Then the invariants are checked.
+  void turn();
+  void flush() { log.flush(*table); }
+  // Turns, flushes and answers of the store until nothing moves.
+  void settle();
+  void advance(std::int64_t ms);
+  // Aborts when the core and its log do not agree, or an ID is not accounted for.
+  void check() const;
+
+  Sequence& sequence(const std::string& name) { return table->at(*table->open(name)); }
+  // One ID now; else the request waits and nothing is returned. An error is put into `status`.
+  std::optional<std::int64_t> next(const std::string& name, const Caller& caller = {},
+                                   std::int64_t timeout_ms = -1);
+  std::optional<std::vector<Run>> range(const std::string& name, std::int64_t count,
+                                        const Caller& caller = {}, std::int64_t timeout_ms = -1);
+
+  VirtualTime time;
+  SeededRandom random;
+  RecordedEvents events;
+  RecordedReplies answers;
+  MemoryLog log;
+  ScriptedStore store{&log};
+  ConfiguredSequences settings;
+  SequenceTable::Limits limits;
+  SequenceTable::Stores stores{{"default", &store}};
+  ReplySink* replies = &answers;
+  Status status;  // of the last next() or range()
+  std::unique_ptr<SequenceTable> table;
+};
+
+// What each request of a client was issued, however its entries are merged.
+std::map<std::uint32_t, std::vector<Issued>> by_request(const ClientImage& client);
+
+}  // namespace seqd
