@@ -104,7 +104,10 @@ Judgement judge(const Evidence& evidence, const Recovered& recovered) {
     return {Verdict::forfeit, GapCause::corrupt, "forfeited: neither log file can be read"};
   }
   const std::string why = why_no_witness(evidence, recovered);
-  if (why.empty()) return {Verdict::witness, {}, "witness"};
+  if (why.empty()) {
+    // Scopes that were left clean are claimed all the same, before anything is issued from them.
+    return {Verdict::witness, {}, has_dirty_scope(recovered.image) ? "witness" : "clean"};
+  }
   if (!has_dirty_scope(recovered.image)) return {Verdict::clean, {}, "clean"};
   const bool other_boot = recovered.header.boot_id != evidence.boot_id;
   if (recovered.sealed || recovered.rotten) {

@@ -365,5 +365,31 @@ TEST_CASE("PagesLostByAFailedSyncAreNotResumedFrom") {
   use_up(world, process);
 }
 
+// Goes on in the other file, by a rotation or by a restart.
+void change_files(World& world, Process& process, bool by_rotation) {
+  if (by_rotation) {
+    while (process->started.log->statistics().rotations == 0) process->fill(50'000);
+  } else {
+    kill(world, process);
+    process = begin(world);
+  }
+}
+
+TEST_CASE("WhenTheNewerFileRotsTheOlderIsNotResumedFrom") {
+  for (const bool by_rotation : {true, false}) {
+    World world;
+    Process process = run(world, 5);
+    change_files(world, process, by_rotation);
+    process->issue(20);
+    process.reset();
+    world.cut_power([] { return true; });
+    world.disk.content("state", "log.1")[records_offset + 20] ^= 1;
+    process = begin(world, "state", "run", AfterPowerLoss::resume);
+    CHECK(process->started.how == "forfeited: the newest part of the log is damaged");
+    CHECK(process->started.gaps.at(0).cause == GapCause::corrupt);
+    use_up(world, process);
+  }
+}
+
 }  // namespace
 }  // namespace seqd
