@@ -207,8 +207,8 @@ TEST_CASE("WrongAnswerToALeaseLeftOpenIsNotUsed", "[sequence_table]") {
   daemon.one("orders");
   static_cast<void>(daemon.world.range("orders", 30, {1, 1, 0}));
   daemon.world.turn();
-  daemon.world.restart();
   daemon.world.store.resolutions = {{ResolveKind::wrong, {}, 50, 1'000'000}};
+  daemon.world.restart();
   daemon.world.settle();
   REQUIRE(daemon.world.log.image.sequences.at(1).totals.unknown == 1);
   REQUIRE(daemon.world.sequence("orders").totals().unknown == 1);
