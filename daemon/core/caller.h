@@ -7,7 +7,6 @@
 
 #include "daemon/base/status.h"
 #include "daemon/core/log_entry.h"
-#include "protocol/messages.h"
 
 namespace seqd {
 
@@ -20,8 +19,13 @@ struct Caller {
   ClientId client = 0;        // 0: anonymous, cannot repeat
 };
 
-// A run of IDs, in the words of the wire: first, first + step, ...
-using Run = protocol::Run;
+// IDs first, first + step, ...: `count` of them.
+struct Run {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  std::int64_t step = 1;
+  bool operator==(const Run&) const = default;
+};
 
 // Answers callers whose request had to wait. Loop thread; must not call back into the core. A
 // session that is gone is no error: the answer is dropped.

@@ -6,26 +6,13 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <variant>
 
 #include "daemon/core/lease_store.h"
+#include "daemon/core/log_words.h"
+#include "daemon/core/snapshot_entry.h"
 
 namespace seqd {
-
-// Small numbers that stand for names inside one state directory. A number is never given to another
-// name.
-using SequenceId = std::uint32_t;
-using ScopeId = std::uint32_t;  // one store, as this state directory knows it
-using ClientId =
-    std::uint32_t;  // 0: a client that did not say who it is, whose requests cannot be repeated
-
-// Whether this daemon may issue from the ranges of a store (CRASH rules R1-R3).
-enum class ScopeState : std::uint8_t {
-  clean,     // left by an orderly stop, or new: the epoch in the store has to be claimed first
-  claiming,  // a claim with `nonce` may have reached the store
-  owned,     // ours at `epoch`
-};
 
 // Defines a scope, or replaces what is known of it.
 struct DefineScope {
@@ -43,8 +30,7 @@ struct DefineSequence {
   SequenceId sequence = 0;
   ScopeId scope = 0;
   std::string name;
-  std::string
-      binding;  // which counter its ranges came from, as text; compared with the configuration's
+  std::string binding;     // which counter its ranges came from; compared with the configuration's
   std::int64_t guard = 0;  // end of the highest range ever granted; see LeaseRequest
   bool operator==(const DefineSequence&) const = default;
 };
@@ -68,11 +54,6 @@ struct LeaseGranted {
   bool operator==(const LeaseGranted&) const = default;
 };
 
-enum class LeaseEnd : std::uint8_t {
-  refused,      // certainly not applied
-  untraceable,  // never known: a gap of unknown place, at most `count` IDs
-};
-
 // Ends the intent of the same token without a range.
 struct LeaseClosed {
   SequenceId sequence = 0;
@@ -87,11 +68,6 @@ struct Reserved {
   SequenceId sequence = 0;
   std::int64_t end = 0;
   bool operator==(const Reserved&) const = default;
-};
-
-enum class IssueKind : std::uint8_t {
-  single,  // request numbers request, request + 1, ... got one ID each
-  batch,   // all of it belongs to `request`
 };
 
 // [begin, end) was taken from the front of the first range in hand.
@@ -125,17 +101,6 @@ struct ForgetClient {
   bool operator==(const ForgetClient&) const = default;
 };
 
-enum class GapCause : std::uint8_t {
-  power_loss,     // may have been issued before the power went
-  no_witness,     // the state directory may be a copy or an older state
-  epoch_lost,     // another daemon took the remainder over
-  corrupt,        // the record on disk is damaged
-  out_of_bounds,  // above the sequence's maximum, or otherwise never issuable
-};
-
-// The name of a cause in journal fields and answers, "power_loss".
-std::string_view gap_cause_name(GapCause cause);
-
 // [begin, end) leaves the remainder and will never be issued.
 struct GapMade {
   SequenceId sequence = 0;
@@ -146,42 +111,10 @@ struct GapMade {
   bool operator==(const GapMade&) const = default;
 };
 
-// The four below stand in snapshots only.
-
-// A range in hand: [begin, end), of which [begin, reserved_end) may be issued.
-struct RangeInHand {
-  SequenceId sequence = 0;
-  Token lease{};
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  std::int64_t reserved_end = 0;
-  bool operator==(const RangeInHand&) const = default;
-};
-
-// An issue kept so that its client can repeat the request; moves no cursor.
+// In snapshots: an issue kept so that its client can repeat the request; moves no cursor.
 struct RetainedIssue {
   Issued issue;
   bool operator==(const RetainedIssue&) const = default;
-};
-
-// The conservation sum: leased = issued + in hand + returned + gaps. `unknown` counts leases that
-// were untraceable.
-struct SequenceTotals {
-  SequenceId sequence = 0;
-  std::int64_t leased = 0;
-  std::int64_t issued = 0;
-  std::int64_t returned = 0;
-  std::int64_t gaps = 0;
-  std::int64_t unknown = 0;
-  bool operator==(const SequenceTotals&) const = default;
-};
-
-// Numbers below these were given out before and are not given again.
-struct NextNumbers {
-  SequenceId sequence = 1;
-  ScopeId scope = 1;
-  ClientId client = 1;
-  bool operator==(const NextNumbers&) const = default;
 };
 
 // New kinds go at the end: the index is the kind on disk.

@@ -75,6 +75,7 @@ void ReplayTable::expire(std::int64_t now_ms) {
 
 void ReplayTable::forget(ClientId id) {
   const auto found = clients_.find(id);
+  issues_ -= found->second.issues.size();
   by_identity_.erase(found->second.identity);
   gone_.erase(found->second.gone);
   clients_.erase(found);
@@ -85,8 +86,13 @@ ReplayTable::Seen ReplayTable::check(ClientId id, std::uint32_t request) const {
   const Client& client = clients_.at(id);
   if (request < client.floor) return Seen::acknowledged;
   if (request - client.floor >= limits_.unacknowledged) return Seen::too_far;
-  if (request > client.newest || client.issues.empty()) return Seen::fresh;
-  return find(id, request).empty() ? Seen::fresh : Seen::repeat;
+  const bool fresh = request > client.newest || client.issues.empty() || find(id, request).empty();
+  if (!fresh) return Seen::repeat;
+  return has_room(client) ? Seen::fresh : Seen::too_far;
+}
+
+bool ReplayTable::has_room(const Client& client) const {
+  return client.issues.size() < limits_.issues_per_client && issues_ < limits_.issues;
 }
 
 std::vector<Issued> ReplayTable::find(ClientId id, std::uint32_t request) const {
@@ -125,13 +131,19 @@ void ReplayTable::record(const Issued& issue) {
       std::upper_bound(issues.begin(), issues.end(), issue,
                        [](const Issued& a, const Issued& b) { return a.request < b.request; });
   issues.insert(at, issue);
+  ++issues_;
+  // Clients that are gone make room for those that are there.
+  while (issues_ > limits_.issues && !gone_.empty() && gone_.front() != issue.client) {
+    forget(gone_.front());
+  }
 }
 
 void ReplayTable::acknowledge(ClientId id, std::uint32_t below) {
   Client& client = clients_.at(id);
   if (below <= client.floor) return;
   client.floor = below;
-  std::erase_if(client.issues, [&](const Issued& issue) { return last_request(issue) < below; });
+  issues_ -= std::erase_if(client.issues,
+                           [&](const Issued& issue) { return last_request(issue) < below; });
   log_.append(Acknowledged{id, below});
 }
 

@@ -24,10 +24,12 @@ class ReplayTable {
   struct Limits {
     std::size_t clients = 10'000;
     std::uint32_t unacknowledged = 65'536;
+    std::size_t issues = 65'536;  // kept in all, so that a snapshot of them fits the log
+    std::size_t issues_per_client = 4'096;
     std::int64_t remember_ms = 3'600'000;  // a client that is gone this long may be forgotten
   };
   // fresh: to be served.  repeat: was issued.  acknowledged: below the floor.  too_far: above floor
-  // + unacknowledged.
+  // + unacknowledged, or as much is kept as may be.
   enum class Seen : std::uint8_t { fresh, repeat, acknowledged, too_far };
   struct Attached {
     ClientId client = 0;
@@ -71,6 +73,7 @@ class ReplayTable {
   };
 
   static std::uint32_t last_request(const Issued& issue);
+  bool has_room(const Client& client) const;
   void forget(ClientId id);
 
   RemainderLog& log_;
@@ -78,6 +81,7 @@ class ReplayTable {
   std::map<Token, ClientId> by_identity_;
   std::map<ClientId, Client> clients_;
   std::list<ClientId> gone_;  // not connected, the longest gone first
+  std::size_t issues_ = 0;    // kept, of all clients
   ClientId next_ = 1;
 };
 

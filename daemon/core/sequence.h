@@ -17,6 +17,7 @@
 #include "daemon/core/held_ranges.h"
 #include "daemon/core/lease_operation.h"
 #include "daemon/core/lease_sizer.h"
+#include "daemon/core/sequence_owner.h"
 #include "daemon/core/settings.h"
 #include "daemon/core/state_image.h"
 #include "daemon/core/waiters.h"
@@ -27,17 +28,7 @@ class StoreScope;
 
 class Sequence final : private LeaseOperation::Owner {
  public:
-  // The table, as a sequence sees it.
-  class Attention {
-   public:
-    virtual ~Attention() = default;
-    // pump() is to be called at the end of this turn.
-    virtual void touched(SequenceId sequence) = 0;
-    // This turn's record must be durable: durable() is to be called when it is.
-    virtual void wait_durable(SequenceId sequence) = 0;
-    // IDs were issued; a client's are to be kept for repeats. The log has them.
-    virtual void recorded(const Issued& issue) = 0;
-  };
+  using Attention = SequenceOwner;
 
   Sequence(const CoreContext& context, Attention& attention, const SequenceSettings& settings,
            StoreScope& scope, const DefineSequence& definition);

@@ -228,9 +228,10 @@ std::string Daemon::status_line() const {
     in_hand += sequence->in_hand();
     issued += sequence->totals().issued;
   }
-  std::string line = std::to_string(sequences.size()) + " sequences, " + std::to_string(issued) +
-                     " IDs issued, " + std::to_string(in_hand) + " in hand, " +
-                     std::to_string(server_->counts().connections) + " connections";
+  std::string line = std::to_string(sequences.size()) +
+                     (sequences.size() == 1 ? " sequence, " : " sequences, ") +
+                     std::to_string(issued) + " IDs issued, " + std::to_string(in_hand) +
+                     " in hand, " + std::to_string(server_->counts().connections) + " connections";
   for (const auto& [id, scope] : table_->scopes()) {
     if (scope->store() == nullptr) continue;
     line += "; store " + scope->store_name() + (scope->owned() ? " ready" : " waiting");

@@ -23,8 +23,9 @@ int exit_code_of(const seqd::Status& status) {
       return seqd::kExitConfig;
     case seqd::ErrorCode::FENCED:
       return seqd::kExitLocked;
-    case seqd::ErrorCode::STATE_IO:
     case seqd::ErrorCode::STATE_CORRUPT:
+      return seqd::kExitCorrupt;
+    case seqd::ErrorCode::STATE_IO:
       return seqd::kExitState;
     default:
       return seqd::kExitInternal;

@@ -52,7 +52,7 @@ Result<std::int64_t> read_timeout(ValueReader& params) {
 // The IDs that a repeated request was issued when it came first.
 void answer_repeat(const MethodContext& context, Session& session, std::uint32_t msgid,
                    SequenceId sequence, IssueKind kind, std::int64_t count) {
-  std::vector<protocol::Run> runs;
+  std::vector<Run> runs;
   for (const Issued& issue : context.table.replays().find(session.client, msgid)) {
     if (issue.sequence != sequence || issue.kind != kind) {
       answer_error(session, msgid,
@@ -72,7 +72,7 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
   } else if (kind == IssueKind::single) {
     protocol::append_id_reply(session.out, msgid, runs.front().first);
   } else {
-    protocol::append_runs_reply(session.out, msgid, runs);
+    answer_runs(session, msgid, runs);
   }
 }
 
@@ -97,9 +97,10 @@ bool is_fresh(const MethodContext& context, Session& session, std::uint32_t msgi
     case ReplayTable::Seen::too_far:
       break;
   }
-  answer_error(session, msgid,
-               {ErrorCode::BUSY, "more than " + std::to_string(context.limits.unacknowledged) +
-                                     " requests of this client are not acknowledged (ack)"});
+  answer_error(
+      session, msgid,
+      {ErrorCode::BUSY, "too many requests of this client are not acknowledged (ack); at most " +
+                            std::to_string(context.limits.unacknowledged) + " may be"});
   return false;
 }
 
@@ -145,7 +146,7 @@ void call_range(const MethodContext& context, Session& session, std::uint32_t ms
     return;
   std::vector<Run> runs;
   if (context.table.at(*sequence).issue_many(session.caller(msgid), count, &runs)) {
-    protocol::append_runs_reply(session.out, msgid, runs);
+    answer_runs(session, msgid, runs);
     return;
   }
   wait_for(context, session, msgid, *sequence, IssueKind::batch, count, timeout_ms);

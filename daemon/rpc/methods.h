@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "daemon/core/sequence_table.h"
@@ -65,5 +66,6 @@ void call_range(const MethodContext& context, Session& session, std::uint32_t ms
 void notified_ack(const MethodContext& context, Session& session, const protocol::Message& message);
 
 void answer_error(Session& session, std::uint32_t msgid, const Status& status);
+void answer_runs(Session& session, std::uint32_t msgid, std::span<const Run> runs);
 
 }  // namespace seqd

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "protocol/fast_request.h"
 #include "protocol/replies.h"
@@ -14,6 +15,13 @@ using protocol::ScanResult;
 
 void answer_error(Session& session, std::uint32_t msgid, const Status& status) {
   protocol::append_error_reply(session.out, msgid, status.code(), status.text());
+}
+
+void answer_runs(Session& session, std::uint32_t msgid, std::span<const Run> runs) {
+  std::vector<protocol::Run> wire;
+  wire.reserve(runs.size());
+  for (const Run& run : runs) wire.push_back({run.first, run.count, run.step});
+  protocol::append_runs_reply(session.out, msgid, wire);
 }
 
 Server::Server(Control& control, Clock& clock, const RemainderLog& log, const ServerLimits& limits)
@@ -39,6 +47,8 @@ void Server::close(Session& session) {
     const auto bound = by_client_.find(session.client);
     if (bound != by_client_.end() && bound->second == session.id) {
       by_client_.erase(bound);
+      // A client that is gone may be forgotten: nothing issued to it may be left to record.
+      table_->flush_issues();
       table_->replays().detach(session.client, clock_.monotonic_ms());
     }
   }
@@ -153,7 +163,7 @@ void Server::issued(const Caller& caller, IssueKind kind, std::span<const Run> r
   if (kind == IssueKind::single) {
     protocol::append_id_reply(session->out, caller.request, runs.front().first);
   } else {
-    protocol::append_runs_reply(session->out, caller.request, runs);
+    answer_runs(*session, caller.request, runs);
   }
   session->transport.attend();
 }

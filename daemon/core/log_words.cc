@@ -1,4 +1,4 @@
-#include "daemon/core/log_entry.h"
+#include "daemon/core/log_words.h"
 
 namespace seqd {
 

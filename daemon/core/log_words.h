@@ -1,0 +1,45 @@
+// The words that the entries of the log are made of: numbers that stand for names, and kinds.
+// Values; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace seqd {
+
+// Small numbers that stand for names inside one state directory. A number is never given to another
+// name.
+using SequenceId = std::uint32_t;
+using ScopeId = std::uint32_t;  // one store, as this state directory knows it
+using ClientId =
+    std::uint32_t;  // 0: a client that did not say who it is, whose requests cannot be repeated
+
+// Whether this daemon may issue from the ranges of a store (CRASH rules R1-R3).
+enum class ScopeState : std::uint8_t {
+  clean,     // left by an orderly stop, or new: the epoch in the store has to be claimed first
+  claiming,  // a claim with `nonce` may have reached the store
+  owned,     // ours at `epoch`
+};
+
+enum class IssueKind : std::uint8_t {
+  single,  // request numbers request, request + 1, ... got one ID each
+  batch,   // all of it belongs to `request`
+};
+
+enum class LeaseEnd : std::uint8_t {
+  refused,      // certainly not applied
+  untraceable,  // never known: a gap of unknown place, at most `count` IDs
+};
+
+enum class GapCause : std::uint8_t {
+  power_loss,     // may have been issued before the power went
+  no_witness,     // the state directory may be a copy or an older state
+  epoch_lost,     // another daemon took the remainder over
+  corrupt,        // the record on disk is damaged
+  out_of_bounds,  // above the sequence's maximum, or otherwise never issuable
+};
+
+// The name of a cause in journal fields and answers, "power_loss".
+std::string_view gap_cause_name(GapCause cause);
+
+}  // namespace seqd

@@ -1,0 +1,351 @@
+#include "daemon/rpc/methods.h"
+
+#include <map>
+#include <string>
+
+#include "protocol/requests.h"
+#include "protocol/value_writer.h"
+#include "tests/unit/rpc_world.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+using namespace std::string_literals;
+using Runs = std::vector<Run>;
+
+struct Service {
+  explicit Service(const ServerLimits& limits = {}) {
+    world.limits = limits;
+    world.start();
+    world.settle();
+    line = &world.connect();
+  }
+  Reply ask(const std::string& bytes) { return world.ask(*line, bytes); }
+  ErrorCode code(const std::string& bytes) { return ask(bytes).code; }
+  RpcWorld world;
+  Line* line = nullptr;
+};
+
+// [0, 1, method, [params...]], with `params` as bytes.
+std::string request(std::string_view method, std::uint32_t count, std::string_view params) {
+  protocol::Buffer out;
+  protocol::append_array(out, 4);
+  protocol::append_integer(out, 0);
+  protocol::append_integer(out, 1);
+  protocol::append_text(out, method);
+  protocol::append_array(out, count);
+  out.append(params);
+  return std::string(out.data(), out.size());
+}
+
+// A map's integers and texts by their keys; other values as "?".
+std::map<std::string, std::string> read_map(protocol::ValueReader& reader) {
+  std::map<std::string, std::string> out;
+  for (std::uint32_t left = reader.read_map().value_or(0); left > 0; --left) {
+    const std::string key(reader.read_text().value_or("no text"));
+    if (const auto number = reader.read_integer()) {
+      out[key] = std::to_string(*number);
+    } else if (const auto text = reader.read_text()) {
+      out[key] = *text;
+    } else if (const auto flag = reader.read_bool()) {
+      out[key] = *flag ? "true" : "false";
+    } else if (reader.read_nil()) {
+      out[key] = "nil";
+    } else {
+      out[key] = "?";
+      static_cast<void>(reader.skip());
+    }
+  }
+  return out;
+}
+
+std::map<std::string, std::string> map_of(const Reply& reply) {
+  protocol::ValueReader reader = reply.result();
+  auto out = read_map(reader);
+  REQUIRE(reader.at_end());
+  return out;
+}
+
+// --- next and range
+
+TEST_CASE("NextGivesOneIdAfterTheOther", "[methods]") {
+  Service service;
+  for (std::int64_t id = 1; id <= 30; ++id)
+    REQUIRE(service.ask(next_request(5, "orders")).id() == id);
+}
+
+TEST_CASE("RangeGivesRunsWhoseCountsAddUp", "[methods]") {
+  Service service;
+  REQUIRE(service.ask(range_request(1, "orders", 25)).runs() == Runs{{1, 25, 1}});
+  REQUIRE(service.ask(range_request(2, "orders", 1)).runs() == Runs{{26, 1, 1}});
+}
+
+TEST_CASE("WrongParametersAreBadRequestsAndTheConnectionGoesOn", "[methods]") {
+  Service service;
+  const std::string orders = "\xa6orders";
+  const std::string cases[] = {
+      request("next", 0, ""),
+      request("next", 1, "\x05"),
+      request("next", 1, "\xc0"),
+      request("next", 2, orders + "\x05"),
+      request("next", 2, orders + "\xc0"),
+      request("next", 3, orders + "\x80\x80"),
+      request("next", 2, orders + "\x81\xa1x\x05"),
+      request("next", 2, orders + "\x81\x05\x05"),
+      request("next", 2, orders + "\x81\xaatimeout_ms\xff"),
+      request("next", 2, orders + "\x81\xaatimeout_ms\xa1x"),
+      request("next", 2, orders + "\x81\xaatimeout_ms\xce\x00\x36\xee\x81"s),
+      request("range", 0, ""),
+      request("range", 1, orders),
+      request("range", 2, orders + "\xa1x"),
+      request("range", 2, orders + "\x00"s),
+      request("range", 2, orders + "\xff"),
+      request("range", 2, orders + "\xcb\x3f\xf0\x00\x00\x00\x00\x00\x00"s),
+      request("range", 2, orders + "\xcf\xff\xff\xff\xff\xff\xff\xff\xff"),
+      request("range", 3, orders + "\x05\x05"),
+      request("range", 4, orders + "\x05\x80\x80"),
+      request("peek", 0, ""),
+      request("peek", 1, "\x05"),
+      request("peek", 2, orders + "\x05"),
+      request("hello", 1, "\x05"),
+      request("hello", 2, "\x80\x80"),
+      request("hello", 1, "\x81\xa5other\xa1x"),
+      request("hello", 1,
+              "\x81\xa6"s
+              "client\xa3"s
+              "abc"),
+      request("hello", 1,
+              "\x81\xa6"s
+              "client\x05"s),
+      request("hello", 1,
+              "\x81\xa6"s
+              "client\xd9\x20"s +
+                  std::string(32, 'g')),
+      request("ack", 1, "\x05"),
+      request("ack", 0, ""),
+      next_request(1, ""),
+      next_request(1, "a b"),
+      next_request(1, "a\n"),
+      next_request(1, "\xc3\xa4"),
+  };
+  for (const std::string& bytes : cases) {
+    CAPTURE(bytes);
+    REQUIRE(service.code(bytes) == ErrorCode::BAD_REQUEST);
+    REQUIRE(service.line->session != nullptr);
+  }
+  REQUIRE(service.ask(next_request(1, "orders")).id() == 1);
+}
+
+TEST_CASE("TimeoutAtItsLimitIsAccepted", "[methods]") {
+  Service service;
+  REQUIRE(service.ask(next_request(1, "orders", 3'600'000)).id() == 1);
+  REQUIRE(service.ask(next_request(1, "orders", 0)).id() == 2);
+}
+
+TEST_CASE("TimeoutZeroDoesNotWait", "[methods]") {
+  Service service;
+  service.world.send(*service.line, next_request(1, "orders", 0));
+  service.world.turn();
+  REQUIRE(service.line->replies().front().code == ErrorCode::UNAVAILABLE);
+}
+
+TEST_CASE("TimeoutOfTheRequestIsKept", "[methods]") {
+  Service service;
+  service.world.send(*service.line,
+                     next_request(1, "orders", 50) + range_request(2, "orders", 5, 80));
+  service.world.turn();
+  service.world.core.time.advance(50);
+  service.world.turn();
+  REQUIRE(service.line->replies().size() == 1);
+  service.world.core.time.advance(30);
+  service.world.turn();
+  REQUIRE(service.line->replies().front().msgid == 2);
+  REQUIRE(service.line->session->waiting == 0);
+}
+
+TEST_CASE("NameAtItsLimitIsTakenAndAboveIsTooLarge", "[methods]") {
+  ServerLimits limits;
+  limits.methods.name = 10;
+  Service service(limits);
+  service.world.core.settings.add(std::string(10, 'x'));
+  for (const bool slow : {false, true}) {
+    const auto timeout = slow ? std::optional<std::int64_t>(5'000) : std::nullopt;
+    REQUIRE(service.code(next_request(1, std::string(10, 'x'), timeout)) == ErrorCode::OK);
+    REQUIRE(service.code(next_request(1, std::string(11, 'x'), timeout)) == ErrorCode::TOO_LARGE);
+    REQUIRE(service.code(next_request(1, std::string(200, 'x'), timeout)) == ErrorCode::TOO_LARGE);
+    REQUIRE(service.code(next_request(1, std::string(300, 'x'), timeout)) == ErrorCode::TOO_LARGE);
+  }
+  REQUIRE(service.code(peek_request(1, std::string(11, 'x'))) == ErrorCode::TOO_LARGE);
+}
+
+TEST_CASE("CountAtItsLimitIsTakenAndAboveIsTooLarge", "[methods]") {
+  ServerLimits limits;
+  limits.methods.count = 100;
+  Service service(limits);
+  for (const bool slow : {false, true}) {
+    const auto timeout = slow ? std::optional<std::int64_t>(5'000) : std::nullopt;
+    REQUIRE(service.code(range_request(1, "orders", 99, timeout)) == ErrorCode::OK);
+    REQUIRE(service.code(range_request(1, "orders", 100, timeout)) == ErrorCode::OK);
+    REQUIRE(service.code(range_request(1, "orders", 101, timeout)) == ErrorCode::TOO_LARGE);
+    REQUIRE(service.code(range_request(1, "orders", INT64_MAX, timeout)) == ErrorCode::TOO_LARGE);
+    REQUIRE(service.code(range_request(1, "orders", 0, timeout)) == ErrorCode::BAD_REQUEST);
+  }
+}
+
+TEST_CASE("UnknownSequenceIsNoSequenceOnBothPaths", "[methods]") {
+  Service service;
+  REQUIRE(service.code(next_request(1, "others")) == ErrorCode::NO_SEQUENCE);
+  REQUIRE(service.code(next_request(1, "others", 5)) == ErrorCode::NO_SEQUENCE);
+  REQUIRE(service.code(range_request(1, "others", 5)) == ErrorCode::NO_SEQUENCE);
+}
+
+TEST_CASE("AlternatingNamesAreNotMixedUp", "[methods]") {
+  Service service;
+  service.world.core.settings.add("bills");
+  for (std::int64_t id = 1; id <= 5; ++id) {
+    REQUIRE(service.ask(next_request(1, "orders")).id() == id);
+    REQUIRE(service.ask(next_request(1, "bills")).id() == id);
+  }
+}
+
+// Every encoding of the same request has the same answer, on the fast path and on the slow one.
+TEST_CASE("EveryEncodingOfARequestHasTheSameAnswer", "[methods]") {
+  const std::string arrays[] = {"\x94", "\xdc\x00\x04"s, "\xdd\x00\x00\x00\x04"s};
+  const std::string zeros[] = {"\x00"s, "\xcc\x00"s, "\xd0\x00"s,
+                               "\xd3\x00\x00\x00\x00\x00\x00\x00\x00"s};
+  const std::string sevens[] = {"\x07",
+                                "\xcc\x07",
+                                "\xcd\x00\x07"s,
+                                "\xce\x00\x00\x00\x07"s,
+                                "\xcf\x00\x00\x00\x00\x00\x00\x00\x07"s,
+                                "\xd0\x07",
+                                "\xd1\x00\x07"s,
+                                "\xd2\x00\x00\x00\x07"s,
+                                "\xd3\x00\x00\x00\x00\x00\x00\x00\x07"s};
+  const std::string methods[] = {"\xa5range",
+                                 "\xd9\x05range",
+                                 "\xda\x00\x05range"s,
+                                 "\xdb\x00\x00\x00\x05range"s,
+                                 "\xc4\x05range"s,
+                                 "\xc5\x00\x05range"s,
+                                 "\xc6\x00\x00\x00\x05range"s};
+  const std::string names[] = {"\xa6orders",
+                               "\xd9\x06orders",
+                               "\xda\x00\x06orders"s,
+                               "\xdb\x00\x00\x00\x06orders"s,
+                               "\xc4\x06orders"s,
+                               "\xc5\x00\x06orders"s,
+                               "\xc6\x00\x00\x00\x06orders"s};
+  const std::string params[] = {"\x92", "\xdc\x00\x02"s, "\xdd\x00\x00\x00\x02"s};
+  Service service;
+  std::int64_t first = 1;
+  for (const std::string& array : arrays) {
+    for (const std::string& zero : zeros) {
+      for (std::size_t at = 0; at < 63; ++at) {
+        const std::string bytes = array + zero + sevens[at % 9] + methods[at % 7] + params[at % 3] +
+                                  names[(at / 7) % 7] + sevens[(at / 3) % 9];
+        CAPTURE(bytes);
+        const Reply reply = service.ask(bytes);
+        REQUIRE(reply.msgid == 7);
+        REQUIRE(reply.runs() == Runs{{first, 7, 1}});
+        first += 7;
+      }
+    }
+  }
+}
+
+// --- views
+
+TEST_CASE("PeekIssuesAndLeasesNothing", "[methods]") {
+  Service service;
+  auto seen = map_of(service.ask(peek_request(1, "orders")));
+  REQUIRE(seen ==
+          std::map<std::string, std::string>{{"next", "nil"}, {"in_hand", "0"}, {"last", "nil"}});
+  REQUIRE(service.world.core.store.lease_calls.empty());
+  REQUIRE(service.world.core.table->find("orders") == 0);
+  service.ask(next_request(1, "orders"));
+  seen = map_of(service.ask(peek_request(1, "orders")));
+  REQUIRE(seen ==
+          std::map<std::string, std::string>{{"next", "2"}, {"in_hand", "9"}, {"last", "1"}});
+  REQUIRE(service.world.core.store.lease_calls.size() == 1);
+}
+
+TEST_CASE("ListTellsOfEverySequence", "[methods]") {
+  Service service;
+  service.ask(next_request(1, "orders"));
+  protocol::ValueReader reader = service.ask(plain_request(1, "list")).result();
+  const Reply reply = service.ask(plain_request(1, "list"));
+  reader = reply.result();
+  REQUIRE(reader.read_array() == 1U);
+  REQUIRE(read_map(reader) == std::map<std::string, std::string>{{"name", "orders"},
+                                                                 {"store", "default"},
+                                                                 {"in_hand", "9"},
+                                                                 {"next", "2"},
+                                                                 {"state", "ready"},
+                                                                 {"error", "nil"}});
+  REQUIRE(reader.at_end());
+}
+
+TEST_CASE("StatusHasAllItsFields", "[methods]") {
+  Service service;
+  service.world.control.now.stores = {{"default", "sqlite", "ready", ""}};
+  service.ask(next_request(1, "orders"));
+  const auto seen = map_of(service.ask(plain_request(1, "status")));
+  REQUIRE(seen.size() == 12);
+  REQUIRE(seen.at("version") == "0.1.0");
+  REQUIRE(seen.at("pid") == "77");
+  REQUIRE(seen.at("state_how") == "fresh");
+  REQUIRE(seen.at("connections") == "1");
+  REQUIRE(seen.at("requests") == "2");
+  REQUIRE(seen.at("issued") == "1");
+  REQUIRE(seen.at("sequences") == "1");
+  REQUIRE(seen.at("waiting") == "0");
+  REQUIRE(seen.at("stores") == "?");
+  REQUIRE(seen.at("log") == "?");
+}
+
+TEST_CASE("PingIgnoresItsParameters", "[methods]") {
+  Service service;
+  const Reply reply = service.ask(request("ping", 2, "\xc0\x81\x01\x02"));
+  REQUIRE(reply.result().read_text() == "pong");
+}
+
+TEST_CASE("ReloadReportsOrSaysWhatIsWrong", "[methods]") {
+  Service service;
+  service.world.control.next_reload = ReloadReport{{"limits.max_count"}, {"daemon.socket"}};
+  const Reply reply = service.ask(plain_request(1, "reload"));
+  protocol::ValueReader reader = reply.result();
+  REQUIRE(reader.read_map() == 2U);
+  REQUIRE(reader.read_text() == "applied");
+  REQUIRE(reader.read_array() == 1U);
+  REQUIRE(reader.read_text() == "limits.max_count");
+  REQUIRE(reader.read_text() == "restart_needed");
+  service.world.control.next_reload = Status(ErrorCode::CONFIG, "line 3");
+  const Reply wrong = service.ask(plain_request(1, "reload"));
+  REQUIRE(wrong.code == ErrorCode::CONFIG);
+  REQUIRE(wrong.text == "line 3");
+}
+
+TEST_CASE("ErrorsOfTheCoreReachTheWire", "[methods]") {
+  using Kind = ScriptedStore::LeaseScript::Kind;
+  for (const ErrorCode code : {ErrorCode::EXHAUSTED, ErrorCode::SEQ_TYPE, ErrorCode::SEQ_MEANING,
+                               ErrorCode::SEQ_REGRESSED, ErrorCode::STORE_REFUSED}) {
+    Service service;
+    service.world.core.store.leases = {{Kind::refuse, {code, "because"}, 0, 0}};
+    REQUIRE(service.code(next_request(1, "orders")) == code);
+  }
+  Service busy;
+  busy.world.core.settings.add("few").max_waiters = 1;
+  busy.world.send(*busy.line, next_request(1, "few") + next_request(2, "few"));
+  busy.world.turn();
+  REQUIRE(busy.line->replies().front().code == ErrorCode::BUSY);
+  Service stopping;
+  stopping.world.core.table->begin_stop({ErrorCode::STOPPING, "bye"});
+  REQUIRE(stopping.code(next_request(1, "orders")) == ErrorCode::STOPPING);
+}
+
+}  // namespace
+}  // namespace seqd
