@@ -361,8 +361,13 @@ SequenceTable::Limits Daemon::table_limits() const {
   const Limits& from = configuration_.limits;
   SequenceTable::Limits limits;
   limits.sequences = static_cast<std::size_t>(from.max_sequences);
-  limits.replays = {static_cast<std::size_t>(from.max_clients_remembered),
-                    static_cast<std::uint32_t>(from.max_unacknowledged), from.remember_clients_ms};
+  limits.replays.clients = static_cast<std::size_t>(from.max_clients_remembered);
+  limits.replays.unacknowledged = static_cast<std::uint32_t>(from.max_unacknowledged);
+  limits.replays.remember_ms = from.remember_clients_ms;
+  // In a snapshot an issue takes at most 64 bytes: all of them shall fit a quarter of a log file.
+  limits.replays.issues = static_cast<std::size_t>(configuration_.daemon.log_size / 4 / 64);
+  limits.replays.issues_per_client =
+      std::min(limits.replays.issues_per_client, limits.replays.issues);
   return limits;
 }
 
