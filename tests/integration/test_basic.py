@@ -2,11 +2,13 @@
 
 import json
 import os
+import time
 
 import msgpack
 import pytest
 
 from rpc import Closed, Connection, RpcError, ids_of
+from servers.mongod import free_port
 
 LARGEST = 2**63 - 1
 
@@ -320,6 +322,33 @@ def test_BrokenFramingIsAnsweredOnceAndTheConnectionClosed(daemon, frame):
         _, error, result = replies[0]
         assert error[0] == 1 and error[1].startswith("BAD_REQUEST: ") and result is None
         assert other.next() == 1
+
+
+# --- deadlines ------------------------------------------------------------------------------------------------------
+def without_a_store() -> dict:
+    return {"mongo": {"type": "mongodb", "uri": f"mongodb://127.0.0.1:{free_port()}/?serverSelectionTimeoutMS=500"}}
+
+
+def test_ADaemonWhoseStoreIsAwayStartsAndAnswersUnavailable(make_daemon):
+    daemon = make_daemon(stores=without_a_store()).start()
+    with daemon.connect() as client:
+        error = client.error("next", "orders", {"timeout_ms": 300})
+        assert (error.code, error.fault) == ("UNAVAILABLE", 0)
+        assert client.error("next", "orders", {"timeout_ms": 0}).code == "UNAVAILABLE"
+        assert client.call("ping") == "pong"
+    daemon.terminate()
+
+
+def test_AShortDeadlineBehindALongOneIsKept(make_daemon):
+    daemon = make_daemon(stores=without_a_store()).start()
+    with daemon.connect() as client:
+        late = client.request("next", "orders", {"timeout_ms": 3000})
+        begin = time.monotonic()
+        assert client.error("next", "orders", {"timeout_ms": 300}).code == "UNAVAILABLE"
+        assert 0.25 < time.monotonic() - begin < 2
+        with pytest.raises(RpcError, match="UNAVAILABLE"):
+            client.result(late)
+        assert 2.9 < time.monotonic() - begin < 5
 
 
 # --- limits ---------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from array import array
 
 import pytest
 
-from accounting import Ledger
+from accounting import Ledger, untraceable
 from clients import Process, drain
 from rpc import Connection
 
@@ -96,7 +96,7 @@ def test_NothingTwiceNothingLostNobodyDisturbed(mongo_set, disturbed, fault):
     end = mongo_set.client().seqd.counters.find_one({"_id": "orders"})["seq"] + 1
     disturbed.start()
     ledger.add(drain(disturbed, "orders"))
-    ledger.assert_complete(1, end)
+    ledger.assert_complete(1, end, untraceable(disturbed.stderr_file, "orders"))
 
 
 @pytest.mark.limit(120)
