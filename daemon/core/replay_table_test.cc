@@ -137,7 +137,7 @@ TEST_CASE("FloorNeverGoesBack", "[replay_table]") {
 }
 
 TEST_CASE("NumbersTooFarAboveTheFloorAreRefused", "[replay_table]") {
-  Replays replays({10, 100, 1'000});
+  Replays replays({.clients = 10, .unacknowledged = 100, .remember_ms = 1'000});
   replays.attach(1);
   REQUIRE(replays.table.check(1, 99) == Seen::fresh);
   REQUIRE(replays.table.check(1, 100) == Seen::too_far);
@@ -148,7 +148,7 @@ TEST_CASE("NumbersTooFarAboveTheFloorAreRefused", "[replay_table]") {
 }
 
 TEST_CASE("HighestNumbersDoNotWrap", "[replay_table]") {
-  Replays replays({10, 0xffffffff, 1'000});
+  Replays replays({.clients = 10, .unacknowledged = 0xffffffff, .remember_ms = 1'000});
   replays.attach(1);
   replays.table.acknowledge(1, 0xfffffff0);
   replays.table.record(single(0xfffffffe, 7, 2));
@@ -160,7 +160,7 @@ TEST_CASE("HighestNumbersDoNotWrap", "[replay_table]") {
 }
 
 TEST_CASE("FullTableForgetsTheLongestGone", "[replay_table]") {
-  Replays replays({3, 100, 1'000'000});
+  Replays replays({.clients = 3, .unacknowledged = 100, .remember_ms = 1'000'000});
   for (std::uint8_t who = 1; who <= 3; ++who) replays.attach(who);
   REQUIRE(replays.table.attach(Token{4}).status().code() == ErrorCode::BUSY);
   replays.table.detach(2, 10);
@@ -174,7 +174,7 @@ TEST_CASE("FullTableForgetsTheLongestGone", "[replay_table]") {
 }
 
 TEST_CASE("ConnectedClientIsNeverForgotten", "[replay_table]") {
-  Replays replays({2, 100, 1'000});
+  Replays replays({.clients = 2, .unacknowledged = 100, .remember_ms = 1'000});
   replays.attach(1);
   replays.attach(2);
   replays.table.detach(1, 0);
@@ -185,7 +185,7 @@ TEST_CASE("ConnectedClientIsNeverForgotten", "[replay_table]") {
 }
 
 TEST_CASE("GoneClientExpiresAtItsTime", "[replay_table]") {
-  Replays replays({10, 100, 1'000});
+  Replays replays({.clients = 10, .unacknowledged = 100, .remember_ms = 1'000});
   replays.attach(1);
   replays.attach(2);
   replays.table.detach(1, 0);
@@ -199,7 +199,7 @@ TEST_CASE("GoneClientExpiresAtItsTime", "[replay_table]") {
 }
 
 TEST_CASE("DetachingTwiceOrNobodyIsHarmless", "[replay_table]") {
-  Replays replays({10, 100, 1'000});
+  Replays replays({.clients = 10, .unacknowledged = 100, .remember_ms = 1'000});
   replays.attach(1);
   replays.table.detach(1, 0);
   replays.table.detach(1, 500);
@@ -234,7 +234,7 @@ TEST_CASE("ReusedNumbersNeverCrash", "[replay_table]") {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     CAPTURE(seed);
     SeededRandom random(seed);
-    Replays replays({4, 0xffffffff, 1'000});
+    Replays replays({.clients = 4, .unacknowledged = 0xffffffff, .remember_ms = 1'000});
     replays.attach(1);
     std::int64_t id = 1;
     for (int at = 0; at < 400; ++at) {

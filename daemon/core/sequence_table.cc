@@ -125,6 +125,7 @@ Sequence& SequenceTable::add_sequence(const DefineSequence& definition,
 
 Result<SequenceId> SequenceTable::open(std::string_view name) {
   if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
+  if (!ending_.ok()) return ending_;
   const std::string text(name);
   const SequenceSettings* settings = settings_.find(text);
   if (settings == nullptr) {
@@ -273,6 +274,7 @@ std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
 }
 
 void SequenceTable::begin_stop(const Status& why) {
+  ending_ = why;
   for (const auto& [id, scope] : scopes_) scope->stop();
   for (const auto& [name, id] : by_name_) sequences_[id]->begin_stop(why);
 }

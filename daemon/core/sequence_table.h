@@ -109,6 +109,7 @@ class SequenceTable final : public RemainderLogObserver,
   std::vector<std::unique_ptr<Sequence>> sequences_;  // by id; [0] and numbers never used are null
   std::map<std::string, SequenceId, std::less<>> by_name_;
   NextNumbers next_;
+  Status ending_;  // the daemon ends: why; no sequence is made any more
   std::vector<SequenceId> touched_;
   std::deque<AwaitingFlush> awaiting_;
 };

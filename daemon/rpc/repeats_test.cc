@@ -77,7 +77,8 @@ TEST_CASE("ClientNameIsLimited", "[repeats]") {
 }
 
 TEST_CASE("SecondIdentityOnOneConnectionIsRefusedAndLeavesNoTrace", "[repeats]") {
-  Service service({10'000, {2, 100, 1'000}});
+  Service service({.sequences = 10'000,
+                   .replays = {.clients = 2, .unacknowledged = 100, .remember_ms = 1'000}});
   Line& one = service.hello(1);
   Line& two = service.hello(2);
   REQUIRE(service.world.ask(two, hello_request(9, 1)).code == ErrorCode::BAD_REQUEST);
@@ -174,7 +175,8 @@ TEST_CASE("NumberZeroIsRefusedForClientsWithAnIdentity", "[repeats]") {
 }
 
 TEST_CASE("UnacknowledgedNumbersAreLimited", "[repeats]") {
-  Service service({10'000, {10, 2'000, 1'000}});
+  Service service({.sequences = 10'000,
+                   .replays = {.clients = 10, .unacknowledged = 2'000, .remember_ms = 1'000}});
   Line& line = service.hello(1);
   REQUIRE(service.world.ask(line, next_request(1'999, "orders")).id() == 1);
   REQUIRE(service.world.ask(line, next_request(2'000, "orders")).code == ErrorCode::BUSY);
@@ -236,19 +238,22 @@ TEST_CASE("WhatWasIssuedInThisVeryTurnIsFoundByTheNewerConnection", "[repeats]")
 }
 
 TEST_CASE("ClosingTheOlderConnectionDoesNotDetachTheNewer", "[repeats]") {
-  Service service({10'000, {1, 100, 1}});
+  Service service(
+      {.sequences = 10'000, .replays = {.clients = 1, .unacknowledged = 100, .remember_ms = 1}});
   Line& old = service.hello(1);
   Line& fresh = service.world.connect();
   service.world.send(fresh, hello_request(0, 1));
   service.world.hang_up(old);
   service.world.settle();
+  REQUIRE(fresh.replies().size() == 1);
   service.world.core.time.advance(1'000);
   service.world.core.table->replays().expire(service.world.core.time.monotonic_ms());
   REQUIRE(service.world.ask(fresh, next_request(1, "orders")).code == ErrorCode::OK);
 }
 
 TEST_CASE("ForgottenClientIsNotKnown", "[repeats]") {
-  Service service({10'000, {10, 100, 1'000}});
+  Service service({.sequences = 10'000,
+                   .replays = {.clients = 10, .unacknowledged = 100, .remember_ms = 1'000}});
   service.world.hang_up(service.hello(1));
   service.world.core.time.advance(1'000);
   service.world.core.table->replays().expire(service.world.core.time.monotonic_ms());

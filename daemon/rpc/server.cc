@@ -98,6 +98,8 @@ std::size_t Server::receive(Session& session, std::span<const std::uint8_t> byte
       } else {
         call_range(here, session, fast.msgid, fast.name, fast.count, -1);
       }
+      // It may have seen the beginning of this request, when no more of it had arrived.
+      session.scanner.reset();
       consumed += size;
       continue;
     }

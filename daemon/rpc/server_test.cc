@@ -76,7 +76,7 @@ TEST_CASE("BreachIsAnsweredOnceAndEndsTheConnection", "[server]") {
       {"\x94\x03\x07\xa4ping\x90"s, 0, ErrorCode::BAD_REQUEST},
       {"\x94\x00\x07\xa4ping\xdc\xff\xff"s, 7, ErrorCode::TOO_LARGE},
       {"\x94\x00\x07\xa4ping\xc6\xff\xff\xff\xff"s, 7, ErrorCode::TOO_LARGE},
-      {"\x94\x00\x07\xa4ping" + std::string(12, '\x91') + "\x01", 7, ErrorCode::BAD_REQUEST},
+      {"\x94\x00\x07\xa4ping"s + std::string(12, '\x91') + "\x01", 7, ErrorCode::BAD_REQUEST},
   };
   for (const Case& one : cases) {
     CAPTURE(one.bytes);

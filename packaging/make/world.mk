@@ -1,0 +1,7 @@
+# The deterministic world of tests/unit serves other programs than the unit tests, too.
+
+WORLD := $(call objects,$(addprefix tests/unit/,world.cc memory_log.cc scripted_store.cc rpc_world.cc))
+
+$(BUILD)/adapter-tests: $(WORLD)
+
+$(BUILD)/fuzz/server_fuzz/server_fuzz: $(patsubst $(BUILD)/obj/%,$(BUILD)/fuzz/obj/%,$(WORLD))

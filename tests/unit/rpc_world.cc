@@ -1,0 +1,187 @@
+#include "tests/unit/rpc_world.h"
+
+#include <utility>
+
+#include "protocol/messages.h"
+#include "protocol/requests.h"
+
+namespace seqd {
+namespace {
+
+std::span<const std::uint8_t> as_bytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+protocol::Message parse(const std::string& frame) {
+  protocol::Message message;
+  CHECK(protocol::parse_message(as_bytes(frame), message).ok());
+  return message;
+}
+
+std::string text_of(const protocol::Buffer& buffer) {
+  return std::string(buffer.data(), buffer.size());
+}
+
+}  // namespace
+
+protocol::ValueReader Reply::result() const {
+  CHECK(code == ErrorCode::OK);
+  return parse(frame).result;
+}
+
+std::int64_t Reply::id() const {
+  return result().read_integer().value_or(-1);
+}
+
+std::vector<Run> Reply::runs() const {
+  protocol::ValueReader reader = result();
+  std::vector<Run> out(reader.read_array().value_or(0));
+  for (Run& run : out) {
+    const std::optional<protocol::Run> one = protocol::read_run(reader);
+    CHECK(one.has_value());
+    run = {one->first, one->count, one->step};
+  }
+  return out;
+}
+
+std::vector<Reply> Line::replies() {
+  std::vector<Reply> out;
+  protocol::FrameScanner scanner(protocol::kReplyLimits);
+  while (!received.empty()) {
+    const protocol::ScanResult scan = scanner.scan(as_bytes(received));
+    CHECK(scan.kind != protocol::ScanResult::Kind::bad);
+    if (scan.kind != protocol::ScanResult::Kind::complete) break;
+    Reply reply;
+    reply.frame = received.substr(0, scan.size);
+    received.erase(0, scan.size);
+    const protocol::Message message = parse(reply.frame);
+    CHECK(message.kind == protocol::Message::Kind::reply);
+    reply.msgid = message.msgid;
+    if (const auto error = protocol::read_reply_error(message.error)) {
+      reply.code = error->code;
+      reply.text = error->text;
+    }
+    out.push_back(std::move(reply));
+  }
+  return out;
+}
+
+void RpcWorld::start() {
+  if (core.settings.find("orders") == nullptr) core.settings.add("orders");
+  server = std::make_unique<Server>(control, core.time, core.log, limits);
+  core.replies = server.get();
+  core.start();
+  server->attach(*core.table);
+}
+
+void RpcWorld::kill() {
+  for (const auto& line : lines) line->session = nullptr;
+  core.kill();
+  server.reset();
+}
+
+Line& RpcWorld::connect(std::uint32_t uid) {
+  Line& line = *lines.emplace_back(std::make_unique<Line>());
+  line.session = &server->open({uid, 1}, line);
+  return line;
+}
+
+void RpcWorld::hang_up(Line& line) {
+  if (line.session != nullptr) server->close(*std::exchange(line.session, nullptr));
+}
+
+void RpcWorld::take_in(Line& line) {
+  if (line.session == nullptr) return;
+  const std::size_t taken = server->receive(*line.session, as_bytes(line.unread));
+  CHECK(taken <= line.unread.size());
+  line.unread.erase(0, taken);
+}
+
+void RpcWorld::send(Line& line, std::string_view bytes) {
+  line.unread += bytes;
+  take_in(line);
+}
+
+void RpcWorld::turn() {
+  for (const auto& line : lines) {
+    if (line->session != nullptr && line->session->paused) take_in(*line);
+  }
+  core.turn();
+  for (const auto& line : lines) {
+    if (line->session == nullptr) continue;
+    protocol::Buffer& out = line->session->out;
+    CHECK(out.empty() || line->attended > 0);
+    line->attended = 0;
+    if (!line->takes_replies) {
+      line->attended = 1;
+      continue;
+    }
+    line->received.append(out.data(), out.size());
+    out.clear();
+    if (line->session->closing) hang_up(*line);
+  }
+}
+
+void RpcWorld::settle() {
+  for (int quiet = 0; quiet < 3;) {
+    turn();
+    ++quiet;
+    if (core.log.flush_due()) {
+      core.flush();
+      quiet = 0;
+    }
+    if (core.store.deliver()) quiet = 0;
+  }
+}
+
+std::vector<Reply> RpcWorld::call(Line& line, std::string_view bytes) {
+  send(line, bytes);
+  settle();
+  return line.replies();
+}
+
+Reply RpcWorld::ask(Line& line, std::string_view bytes) {
+  std::vector<Reply> replies = call(line, bytes);
+  CHECK(replies.size() == 1);
+  return replies.front();
+}
+
+std::string next_request(std::uint32_t msgid, std::string_view name,
+                         std::optional<std::int64_t> timeout_ms) {
+  protocol::Buffer out;
+  protocol::append_next(out, msgid, name, timeout_ms);
+  return text_of(out);
+}
+
+std::string range_request(std::uint32_t msgid, std::string_view name, std::int64_t count,
+                          std::optional<std::int64_t> timeout_ms) {
+  protocol::Buffer out;
+  protocol::append_range(out, msgid, name, count, timeout_ms);
+  return text_of(out);
+}
+
+std::string peek_request(std::uint32_t msgid, std::string_view name) {
+  protocol::Buffer out;
+  protocol::append_peek(out, msgid, name);
+  return text_of(out);
+}
+
+std::string plain_request(std::uint32_t msgid, std::string_view method) {
+  protocol::Buffer out;
+  protocol::append_call(out, msgid, method);
+  return text_of(out);
+}
+
+std::string hello_request(std::uint32_t msgid, std::uint8_t identity) {
+  protocol::Buffer out;
+  protocol::append_hello(out, msgid, {protocol::Identity{identity}, {}});
+  return text_of(out);
+}
+
+std::string ack_notification(std::uint32_t below) {
+  protocol::Buffer out;
+  protocol::append_ack(out, below);
+  return text_of(out);
+}
+
+}  // namespace seqd

@@ -1,0 +1,94 @@
+// RpcWorld: a Server over a CoreWorld, and clients that are strings of bytes: what the daemon is
+// without sockets and disks. One thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/rpc/server.h"
+#include "tests/unit/world.h"
+
+namespace seqd {
+
+class ScriptedControl final : public Control {
+ public:
+  DaemonFacts facts() const override { return now; }
+  Result<ReloadReport> reload() override { return next_reload; }
+  DaemonFacts now{"0.1.0", 77, "00112233445566778899aabbccddeeff", "fresh", 5, {}, 1, 2, 3};
+  Result<ReloadReport> next_reload = ReloadReport{};
+};
+
+// One reply, with a copy of its bytes.
+struct Reply {
+  std::uint32_t msgid = 0;
+  ErrorCode code = ErrorCode::OK;
+  std::string text;  // of the error
+  std::string frame;
+
+  // The result as one of these; aborts when it is something else.
+  std::int64_t id() const;
+  std::vector<Run> runs() const;
+  protocol::ValueReader result() const;
+};
+
+// One connection: what was sent and not yet taken, and what came back.
+struct Line final : Transport {
+  void attend() override { ++attended; }
+  Session* session = nullptr;  // null when closed
+  std::string unread;          // sent by the client, not yet taken in
+  std::string received;        // not yet parsed by the client
+  int attended = 0;
+  bool takes_replies = true;  // false: the client does not read
+
+  // All whole replies that have arrived.
+  std::vector<Reply> replies();
+};
+
+class RpcWorld {
+ public:
+  explicit RpcWorld(std::uint64_t seed = 1) : core(seed) {}
+  ~RpcWorld() { kill(); }
+  RpcWorld(const RpcWorld&) = delete;
+  RpcWorld& operator=(const RpcWorld&) = delete;
+
+  // With the sequence "orders" configured.
+  void start();
+  void kill();
+  Line& connect(std::uint32_t uid = 1'000);
+  void hang_up(Line& line);
+  // The bytes arrive; nothing is answered before turn().
+  void send(Line& line, std::string_view bytes);
+  // One turn: what was put off, the core, the log, the replies.
+  void turn();
+  // Turns, flushes and answers of the store until nothing moves.
+  void settle();
+  // Sends, settles, and gives the replies.
+  std::vector<Reply> call(Line& line, std::string_view bytes);
+  // The same for one request.
+  Reply ask(Line& line, std::string_view bytes);
+
+  CoreWorld core;
+  ScriptedControl control;
+  ServerLimits limits;
+  std::unique_ptr<Server> server;
+  std::vector<std::unique_ptr<Line>> lines;
+
+ private:
+  void take_in(Line& line);
+};
+
+// Requests as bytes, in the encodings of our own client.
+std::string next_request(std::uint32_t msgid, std::string_view name,
+                         std::optional<std::int64_t> timeout_ms = std::nullopt);
+std::string range_request(std::uint32_t msgid, std::string_view name, std::int64_t count,
+                          std::optional<std::int64_t> timeout_ms = std::nullopt);
+std::string peek_request(std::uint32_t msgid, std::string_view name);
+std::string plain_request(std::uint32_t msgid, std::string_view method);
+std::string hello_request(std::uint32_t msgid, std::uint8_t identity);
+std::string ack_notification(std::uint32_t below);
+
+}  // namespace seqd
