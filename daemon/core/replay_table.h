@@ -24,9 +24,9 @@ class ReplayTable {
   struct Limits {
     std::size_t clients = 10'000;
     std::uint32_t unacknowledged = 65'536;
-    std::size_t issues = 65'536;  // kept in all, so that a snapshot of them fits the log
-    std::size_t issues_per_client = 4'096;
     std::int64_t remember_ms = 3'600'000;  // a client that is gone this long may be forgotten
+    std::size_t issues = 65'536;           // kept in all, so that a snapshot of them fits the log
+    std::size_t issues_per_client = 4'096;
   };
   // fresh: to be served.  repeat: was issued.  acknowledged: below the floor.  too_far: above floor
   // + unacknowledged, or as much is kept as may be.
