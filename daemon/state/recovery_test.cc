@@ -1,7 +1,7 @@
 #include "daemon/state/recovery.h"
 
-#include <catch2/catch.hpp>
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <memory>
 #include <vector>
 
