@@ -17,7 +17,7 @@ from servers.mongod import die_with_parent
 EXIT_LOCKED = 75
 EXIT_CONFIG = 78
 EXIT_STATE = 74
-NAMED_EXITS = (70, EXIT_STATE, EXIT_LOCKED, EXIT_CONFIG)
+NAMED_EXITS = (65, 70, EXIT_STATE, EXIT_LOCKED, EXIT_CONFIG)
 
 
 # --- two daemons ----------------------------------------------------------------------------------------------------
