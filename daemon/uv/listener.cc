@@ -38,13 +38,16 @@ Status remove_stale(const std::string& path, const sockaddr_un& address) {
         ErrorCode::CONFIG,
         "socket " + path + ": there is a file of another kind; remove it or choose another path"};
   }
-  const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  // Not blocking: one that hangs with a full queue of connections is alive, too.
+  const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (probe < 0) return socket_error(path, "cannot be made");
-  const bool alive =
-      connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  const int connected = connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  const int why = connected == 0 ? 0 : errno;
   ::close(probe);
-  if (alive)
+  if (why == 0 || why == EAGAIN)
     return {ErrorCode::CONFIG, "socket " + path + ": another process listens there already"};
+  errno = why;
+  if (why != ECONNREFUSED) return socket_error(path, "whether it is in use cannot be told");
   if (unlink(path.c_str()) != 0) return socket_error(path, "the old one cannot be removed");
   return {};
 }
