@@ -66,8 +66,9 @@ class Population {
         static_cast<void>(world_.store.deliver());
         return;
       case 4:
+        return world_.log.begin_flush();
       case 5:
-        return world_.flush();
+        return world_.log.end_flush(*world_.table);
       case 6:
         return acknowledge();
       case 7:

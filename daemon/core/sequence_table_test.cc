@@ -35,7 +35,7 @@ struct Daemon {
   void leave_clean() {
     world.table->begin_stop(kStop);
     world.settle();
-    world.table->leave_clean();
+    static_cast<void>(world.table->leave_clean());
     world.turn();
     world.flush();
     world.kill();
@@ -179,7 +179,7 @@ TEST_CASE("LeaseLeftOpenByAStopIsFoundByTheNextStart", "[sequence_table]") {
   daemon.world.flush();
   // The answer does not come in time.
   daemon.world.table->begin_stop(kStop);
-  daemon.world.table->leave_clean();
+  static_cast<void>(daemon.world.table->leave_clean());
   daemon.world.turn();
   daemon.world.flush();
   daemon.world.restart();
@@ -225,7 +225,7 @@ TEST_CASE("LeaseLeftOpenInALostScopeIsAbandoned", "[sequence_table]") {
   daemon.world.turn();
   daemon.world.flush();
   daemon.world.table->begin_stop(kStop);
-  daemon.world.table->leave_clean();
+  static_cast<void>(daemon.world.table->leave_clean());
   daemon.world.turn();
   daemon.world.flush();
   daemon.world.kill();

@@ -72,6 +72,24 @@ TEST_CASE("NothingIsIssuedBeforeItsReservationIsDurable", "[sequence]") {
   REQUIRE(orders.sent().size() == 1);
 }
 
+TEST_CASE("FlushThatBeganBeforeAReservationDoesNotMakeItDurable", "[sequence]") {
+  Orders orders;
+  orders.fill();
+  orders.world.restart();
+  // The intent is part of the flush; the reservation of the turn after it is not.
+  orders.world.log.make_durable();
+  REQUIRE_FALSE(orders.world.range("orders", 100, caller(1)));
+  orders.world.turn();
+  orders.world.flush();
+  REQUIRE(orders.world.store.deliver());
+  orders.world.turn();
+  REQUIRE_FALSE(orders.world.range("orders", 100'000, caller(2)));
+  orders.world.turn();
+  orders.world.log.begin_flush();
+  orders.world.settle();
+  REQUIRE(orders.sent().size() == 2);
+}
+
 TEST_CASE("ThoseWhoWaitAreServedFirstInFirstOut", "[sequence]") {
   Orders orders;
   for (SessionId session = 1; session <= 5; ++session) {

@@ -29,7 +29,7 @@ struct Used {
   void leave_clean() {
     world.table->begin_stop({ErrorCode::STOPPING, "stop"});
     world.turn();
-    world.table->leave_clean();
+    static_cast<void>(world.table->leave_clean());
     world.turn();
     world.flush();
     world.kill();

@@ -178,10 +178,11 @@ TEST_CASE("UnacknowledgedNumbersAreLimited", "[repeats]") {
   Service service({.sequences = 10'000,
                    .replays = {.clients = 10, .unacknowledged = 2'000, .remember_ms = 1'000}});
   Line& line = service.hello(1);
-  REQUIRE(service.world.ask(line, next_request(1'999, "orders")).id() == 1);
-  REQUIRE(service.world.ask(line, next_request(2'000, "orders")).code == ErrorCode::BUSY);
   service.world.call(line, ack_notification(1));
-  REQUIRE(service.world.ask(line, next_request(2'000, "orders")).id() == 2);
+  REQUIRE(service.world.ask(line, next_request(2'000, "orders")).id() == 1);
+  REQUIRE(service.world.ask(line, next_request(2'001, "orders")).code == ErrorCode::BUSY);
+  service.world.call(line, ack_notification(2));
+  REQUIRE(service.world.ask(line, next_request(2'001, "orders")).id() == 2);
 }
 
 TEST_CASE("AnonymousClientsAreNotRemembered", "[repeats]") {
@@ -249,6 +250,25 @@ TEST_CASE("ClosingTheOlderConnectionDoesNotDetachTheNewer", "[repeats]") {
   service.world.core.time.advance(1'000);
   service.world.core.table->replays().expire(service.world.core.time.monotonic_ms());
   REQUIRE(service.world.ask(fresh, next_request(1, "orders")).code == ErrorCode::OK);
+}
+
+TEST_CASE("ClientThatLeavesInTheTurnOfItsIssueIsNotForgottenBeforeItIsRecorded", "[repeats]") {
+  Service service({.sequences = 10'000, .replays = {.issues = 1}});
+  service.world.core.settings.add("bills");
+  service.world.core.settings.add("notes");
+  Line& anonymous = service.world.connect();
+  service.world.ask(anonymous, next_request(1, "orders"));
+  service.world.ask(anonymous, next_request(1, "bills"));
+  service.world.ask(anonymous, next_request(1, "notes"));
+  Line& leaves = service.hello(1);
+  Line& stays = service.hello(2);
+  // The other's sequences come first at the end of the turn, and there is room for one issue.
+  service.world.send(stays, next_request(1, "bills") + next_request(2, "notes"));
+  service.world.send(leaves, next_request(1, "orders"));
+  service.world.hang_up(leaves);
+  service.world.settle();
+  REQUIRE(stays.replies().front().id() == 2);
+  REQUIRE(service.world.ask(service.hello(1), next_request(1, "orders")).id() == 2);
 }
 
 TEST_CASE("ForgottenClientIsNotKnown", "[repeats]") {

@@ -9,7 +9,7 @@ namespace seqd {
 Status MemoryLog::commit() {
   if (fail_commit) return {ErrorCode::STATE_IO, "the write failed"};
   if (turn_.empty()) return {};
-  ++position_;
+  ++committed_.position;
   for (const LogEntry& entry : std::exchange(turn_, {})) commit_one(entry);
   return {};
 }
@@ -19,28 +19,30 @@ void MemoryLog::commit_one(const LogEntry& entry) {
     std::int64_t& end = issued_end[issue->sequence];
     CHECK(issue->begin >= end && issue->begin >= 1);
     end = issue->end;
-    CHECK(issue->end <= durable_reserved_[issue->sequence]);
+    CHECK(issue->end <= flushed_.reserved[issue->sequence]);
   } else if (const auto* reserved = std::get_if<Reserved>(&entry)) {
-    CHECK(reserved->end > reserved_[reserved->sequence]);
-    reserved_[reserved->sequence] = reserved->end;
+    CHECK(reserved->end > committed_.reserved[reserved->sequence]);
+    committed_.reserved[reserved->sequence] = reserved->end;
   } else if (const auto* intent = std::get_if<LeaseIntended>(&entry)) {
-    intents_.insert(intent->lease);
+    committed_.intents.insert(intent->lease);
   } else if (const auto* scope = std::get_if<DefineScope>(&entry)) {
-    if (scope->state == ScopeState::claiming) nonces_.insert(scope->nonce);
+    if (scope->state == ScopeState::claiming) committed_.nonces.insert(scope->nonce);
   }
   const Status applied = image.apply(entry);
   CHECK(applied.ok());
   history.push_back(entry);
 }
 
-void MemoryLog::flush(RemainderLogObserver& observer) {
-  if (durable_ == position_ || failed_) return;
-  durable_ = position_;
-  durable_image = image;
-  durable_reserved_ = reserved_;
-  durable_intents_ = intents_;
-  durable_nonces_ = nonces_;
-  observer.durable(durable_);
+void MemoryLog::begin_flush() {
+  flushing_ = committed_;
+  flushing_image_ = image;
+}
+
+void MemoryLog::end_flush(RemainderLogObserver& observer) {
+  if (flushing_.position <= flushed_.position || failed_) return;
+  flushed_ = flushing_;
+  durable_image = flushing_image_;
+  observer.durable(flushed_.position);
 }
 
 void MemoryLog::fail_flush(RemainderLogObserver& observer) {
@@ -50,7 +52,7 @@ void MemoryLog::fail_flush(RemainderLogObserver& observer) {
 
 void MemoryLog::kill() {
   turn_.clear();
-  asked_ = durable_;
+  asked_ = flushed_.position;
 }
 
 void MemoryLog::cut_power() {
@@ -62,22 +64,18 @@ void MemoryLog::begin_process() {
   for (auto& [id, sequence] : image.sequences) {
     for (RangeInHand& range : sequence.ranges) range.reserved_end = range.begin;
   }
-  durable_image = image;
-  durable_ = position_;
-  asked_ = position_;
+  committed_.reserved.clear();
+  committed_.intents.clear();
+  committed_.nonces.clear();
+  for (const auto& [id, sequence] : image.sequences) {
+    if (sequence.intent) committed_.intents.insert(sequence.intent->lease);
+  }
+  flushed_ = flushing_ = committed_;
+  durable_image = flushing_image_ = image;
+  asked_ = committed_.position;
   failed_ = false;
   accepts = true;
   fail_commit = false;
-  reserved_.clear();
-  durable_reserved_.clear();
-  intents_.clear();
-  durable_intents_.clear();
-  for (const auto& [id, sequence] : image.sequences) {
-    if (sequence.intent) intents_.insert(sequence.intent->lease);
-  }
-  durable_intents_ = intents_;
-  nonces_.clear();
-  durable_nonces_.clear();
 }
 
 }  // namespace seqd

@@ -16,15 +16,22 @@ namespace seqd {
 class MemoryLog final : public RemainderLog {
  public:
   void append(const LogEntry& entry) override { turn_.push_back(entry); }
-  LogPosition next_position() const override { return position_ + 1; }
-  void make_durable() override { asked_ = position_ + 1; }
+  LogPosition next_position() const override { return committed_.position + 1; }
+  void make_durable() override { asked_ = committed_.position + 1; }
   Status commit() override;
   bool accepting() const override { return accepts; }
 
   // Whether somebody waits for a flush.
-  bool flush_due() const { return asked_ > durable_ && !failed_; }
-  // Puts everything committed on the medium and tells `observer`.
-  void flush(RemainderLogObserver& observer);
+  bool flush_due() const { return asked_ > flushed_.position && !failed_; }
+  // A flush of everything committed up to now begins; what follows is not part of it.
+  void begin_flush();
+  // The flush that began has ended: `observer` is told.
+  void end_flush(RemainderLogObserver& observer);
+  // Both at once.
+  void flush(RemainderLogObserver& observer) {
+    begin_flush();
+    end_flush(observer);
+  }
   // The flush fails, and so does every later one.
   void fail_flush(RemainderLogObserver& observer);
 
@@ -35,10 +42,10 @@ class MemoryLog final : public RemainderLog {
   // A new process has read the image: its reservations are to be made again (rule R1).
   void begin_process();
 
-  LogPosition position() const { return position_; }
+  LogPosition position() const { return committed_.position; }
   bool turn_is_empty() const { return turn_.empty(); }
-  bool intent_is_durable(const Token& lease) const { return durable_intents_.contains(lease); }
-  bool claim_is_durable(const Token& nonce) const { return durable_nonces_.contains(nonce); }
+  bool intent_is_durable(const Token& lease) const { return flushed_.intents.contains(lease); }
+  bool claim_is_durable(const Token& nonce) const { return flushed_.nonces.contains(nonce); }
 
   StateImage image;               // of all that was committed
   StateImage durable_image;       // of all that was flushed
@@ -51,15 +58,17 @@ class MemoryLog final : public RemainderLog {
   void commit_one(const LogEntry& entry);
 
   std::vector<LogEntry> turn_;
-  LogPosition position_ = 0;
   LogPosition asked_ = 0;
-  LogPosition durable_ = 0;
   bool failed_ = false;
   // What the present process may rely on.
-  std::map<SequenceId, std::int64_t> reserved_;
-  std::map<SequenceId, std::int64_t> durable_reserved_;
-  std::set<Token> intents_, durable_intents_;
-  std::set<Token> nonces_, durable_nonces_;
+  struct Known {
+    LogPosition position = 0;
+    std::map<SequenceId, std::int64_t> reserved;
+    std::set<Token> intents;
+    std::set<Token> nonces;
+  };
+  Known committed_, flushing_, flushed_;
+  StateImage flushing_image_;
 };
 
 }  // namespace seqd
