@@ -10,7 +10,7 @@ constexpr std::array<bool, 256> allowed_bytes() {
   for (unsigned c = 'A'; c <= 'Z'; ++c) allowed[c] = true;
   for (unsigned c = 'a'; c <= 'z'; ++c) allowed[c] = true;
   for (unsigned c = '0'; c <= '9'; ++c) allowed[c] = true;
-  for (const unsigned c : {'.', '_', ':', '-'}) allowed[c] = true;
+  for (const char c : {'.', '_', ':', '-'}) allowed[static_cast<unsigned char>(c)] = true;
   return allowed;
 }
 constexpr std::array<bool, 256> kAllowed = allowed_bytes();

@@ -12,7 +12,7 @@ namespace {
 TEST_CASE("MovedFromRangeIsEmpty", "[id_range]") {
   IdRange from(10, 20);
   const IdRange to(std::move(from));
-  REQUIRE(from.empty());
+  REQUIRE(from.empty());  // NOLINT(bugprone-use-after-move): what is tested
   REQUIRE(to.begin() == 10);
   REQUIRE(to.end() == 20);
   REQUIRE(to.size() == 10);
@@ -22,7 +22,7 @@ TEST_CASE("AssignedRangeTakesEverythingOver", "[id_range]") {
   IdRange from(10, 20);
   IdRange to(1, 3);
   to = std::move(from);
-  REQUIRE(from.empty());
+  REQUIRE(from.empty());  // NOLINT(bugprone-use-after-move): what is tested
   REQUIRE(to.size() == 10);
   IdRange& same = to;
   to = std::move(same);

@@ -85,7 +85,8 @@ void ReplayTable::forget(ClientId id) {
 ReplayTable::Seen ReplayTable::check(ClientId id, std::uint32_t request) const {
   const Client& client = clients_.at(id);
   if (request < client.floor) return Seen::acknowledged;
-  if (request - client.floor >= limits_.unacknowledged) return Seen::too_far;
+  // Request numbers begin at 1, so a floor of 0 says no more than one of 1.
+  if (request - std::max(client.floor, 1U) >= limits_.unacknowledged) return Seen::too_far;
   const bool fresh = request > client.newest || client.issues.empty() || find(id, request).empty();
   if (!fresh) return Seen::repeat;
   return has_room(client) ? Seen::fresh : Seen::too_far;

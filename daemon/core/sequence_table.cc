@@ -285,10 +285,12 @@ bool SequenceTable::settled() const {
   });
 }
 
-void SequenceTable::leave_clean() {
+bool SequenceTable::leave_clean() {
   flush_issues();
-  for (const auto& [id, scope] : scopes_) scope->leave_clean();
-  context_.log.make_durable();
+  bool recorded = false;
+  for (const auto& [id, scope] : scopes_) recorded = scope->leave_clean() || recorded;
+  if (recorded) context_.log.make_durable();
+  return recorded;
 }
 
 }  // namespace seqd

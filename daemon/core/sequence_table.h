@@ -70,7 +70,8 @@ class SequenceTable final : public RemainderLogObserver,
   // the daemon may exit.
   void begin_stop(const Status& why);
   bool settled() const;
-  void leave_clean();
+  // Whether anything was recorded that has to become durable first.
+  bool leave_clean();
 
   std::int64_t waiting() const;
 

@@ -103,9 +103,11 @@ void StoreScope::pause(const Status& status) {
   });
 }
 
-void StoreScope::leave_clean() {
+bool StoreScope::leave_clean() {
   // A claim under way stays as it is: it is repeated, with its nonce, at the next start.
-  if (definition_.state == ScopeState::owned) record(ScopeState::clean);
+  if (definition_.state != ScopeState::owned) return false;
+  record(ScopeState::clean);
+  return true;
 }
 
 void StoreScope::stop() {

@@ -55,7 +55,8 @@ class StoreScope {
   // What scope_appended() announced is on the medium.
   void durable();
   // Records that the remainder is left clean. The daemon ends: nothing may be issued after this.
-  void leave_clean();
+  // False: there was nothing to record.
+  bool leave_clean();
   void stop();
 
  private:

@@ -72,7 +72,7 @@ void compare_sequence_tables(const Configuration& running, Configuration& next,
   settle_store(running, next, false, next.sequence_defaults);
   list_differences("sequence_defaults", running.sequence_defaults, next.sequence_defaults, changes);
   if (next.sequence_defaults.needs_restart)
-    changes.restart_needed.push_back("sequence_defaults.store");
+    changes.restart_needed.emplace_back("sequence_defaults.store");
   for (auto& [name, table] : next.sequences) {
     settle_store(running, next, true, table);
     const std::string full = sequence_table_name(name);

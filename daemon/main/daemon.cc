@@ -57,12 +57,12 @@ Status Daemon::start(const std::vector<int>& sockets) {
 
   listener_ = std::make_unique<Listener>(loop_, *server_, journal_, listener_limits());
   for (const int socket : sockets) {
-    const Status listening = listener_->listen_on(socket);
+    Status listening = listener_->listen_on(socket);
     if (!listening.ok()) return listening;
   }
   if (sockets.empty()) {
     const DaemonSettings& settings = configuration_.daemon;
-    const Status listening =
+    Status listening =
         listener_->listen_at(settings.socket, static_cast<int>(settings.socket_mode));
     if (!listening.ok()) return listening;
   }
@@ -319,7 +319,7 @@ void Daemon::advance_stop() {
 void Daemon::leave() {
   phase_ = Phase::leaving;
   loop_.cancel(std::exchange(stop_timer_, 0));
-  table_->leave_clean();
+  if (!table_->leave_clean()) return finish();
   clean_position_ = log_->next_position();
 }
 

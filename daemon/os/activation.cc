@@ -5,6 +5,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -37,6 +38,7 @@ Result<std::vector<int>> activated_sockets() {
     return Status(ErrorCode::CONFIG,
                   std::string("LISTEN_FDS cannot be understood: ") + std::strerror(-count));
   std::vector<int> sockets;
+  sockets.reserve(static_cast<std::size_t>(std::min(count, kMaxSockets)));
   for (int i = 0; i < count; ++i) sockets.push_back(SD_LISTEN_FDS_START + i);
   Status status;
   if (count > kMaxSockets)

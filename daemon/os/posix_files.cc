@@ -307,7 +307,8 @@ Result<std::array<std::uint8_t, 16>> read_boot_id() {
     if (value == std::string_view::npos || digits == 32) {
       return {ErrorCode::STATE_IO, path + " does not hold a UUID"};
     }
-    boot_id[digits / 2] = static_cast<std::uint8_t>(boot_id[digits / 2] << 4 | value);
+    const std::size_t high = boot_id[digits / 2];
+    boot_id[digits / 2] = static_cast<std::uint8_t>(high << 4 | value);
     ++digits;
   }
   if (digits != 32) return {ErrorCode::STATE_IO, path + " does not hold a UUID"};

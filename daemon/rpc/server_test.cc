@@ -252,7 +252,7 @@ std::string random_bytes(SeededRandom& random) {
                                         plain_request(8, "reload"),
                                         next_request(9, "orders", 100),
                                         "\xc1",
-                                        "\x94\x00",
+                                        std::string("\x94\x00", 2),
                                         std::string(3, '\xff')};
   std::string out;
   for (std::int64_t at = random.below(12); at >= 0; --at) {

@@ -141,8 +141,8 @@ class Writer {
     byte(static_cast<std::uint8_t>(value));
   }
   void token(const Token& token) {
-    std::copy(token.begin(), token.end(), bytes_.begin() + used_);
-    used_ += static_cast<std::ptrdiff_t>(token.size());
+    std::copy(token.begin(), token.end(), bytes_.data() + used_);
+    used_ += token.size();
   }
   void text(const std::string& text) {
     CHECK(text.size() <= max_string);
@@ -151,14 +151,14 @@ class Writer {
     out_.insert(out_.end(), text.begin(), text.end());
   }
   void flush() {
-    out_.insert(out_.end(), bytes_.begin(), bytes_.begin() + used_);
+    out_.insert(out_.end(), bytes_.data(), bytes_.data() + used_);
     used_ = 0;
   }
 
  private:
   std::vector<std::uint8_t>& out_;
   std::array<std::uint8_t, 96> bytes_;  // above the longest entry without its texts
-  std::ptrdiff_t used_ = 0;
+  std::size_t used_ = 0;
 };
 
 // Takes the fields from the front of a span; the first mistake stops it.

@@ -196,8 +196,8 @@ Status Start::settle_newest() {
 
 Status Start::write_segment() {
   target_ = recovered_.file == 0 ? 1 : 0;
-  for (int file = 0; file < 2; ++file) {
-    Status status = files_.segments[file]->allocate(options_.log_size);
+  for (const std::unique_ptr<File>& segment : files_.segments) {
+    Status status = segment->allocate(options_.log_size);
     if (!status.ok()) return status;
   }
   Status status = places_.state.sync();

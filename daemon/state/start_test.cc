@@ -290,7 +290,6 @@ TEST_CASE("AnUnknownVersionIsRefusedAndNotTouched") {
   std::vector<std::uint8_t>& bytes = world.disk.content("state", "log.0");
   bytes[8] = 2;
   // As a later version would write it: with a sum that is right.
-  SegmentHeader header;
   Sector sector{};
   std::copy_n(bytes.begin(), sector.size(), sector.begin());
   const std::uint32_t sum = crc32c(0, std::span(sector).first(80));
