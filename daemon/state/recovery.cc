@@ -35,14 +35,19 @@ class Window {
   static constexpr std::size_t step = 256 * 1024;
 
   Status grow(std::size_t wanted) {
-    // No seqd writes beyond that, whatever a damaged length or a strange file says.
-    wanted = std::min<std::size_t>((wanted + step - 1) / step * step, StateLog::max_size);
+    // The bytes behind the last record are those of an earlier life of the file: what they say of a
+    // length is no reason to make room for it. And no seqd writes beyond max_size.
+    Result<std::uint64_t> size = file_.size();
+    if (!size.ok()) return size.status();
+    const std::size_t most = std::min<std::size_t>(*size, StateLog::max_size);
+    wanted = std::min((wanted + step - 1) / step * step, most);
     const std::size_t had = bytes_.size();
+    at_end_ = wanted == most;
     if (wanted <= had) return {};
     bytes_.resize(wanted);
     Result<std::size_t> got = file_.read_at(had, std::span(bytes_).subspan(had));
     if (!got.ok()) return got.status();
-    at_end_ = had + *got < wanted || wanted == StateLog::max_size;
+    at_end_ = at_end_ || had + *got < wanted;
     bytes_.resize(had + *got);
     return {};
   }
