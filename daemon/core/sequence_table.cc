@@ -197,8 +197,9 @@ void SequenceTable::flush_issues() {
 
 void SequenceTable::end_turn() {
   // One round: what a pump touches again (a log that does not accept) is for the next turn.
-  const std::vector<SequenceId> now = std::exchange(touched_, {});
-  for (const SequenceId id : now) sequences_[id]->pump();
+  pumped_.clear();
+  pumped_.swap(touched_);
+  for (const SequenceId id : pumped_) sequences_[id]->pump();
 }
 
 void SequenceTable::wait_durable(SequenceId sequence) {

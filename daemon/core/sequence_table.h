@@ -112,6 +112,7 @@ class SequenceTable final : public RemainderLogObserver,
   NextNumbers next_;
   Status ending_;  // the daemon ends: why; no sequence is made any more
   std::vector<SequenceId> touched_;
+  std::vector<SequenceId> pumped_;  // those of the turn that ends; kept for its memory
   std::deque<AwaitingFlush> awaiting_;
 };
 

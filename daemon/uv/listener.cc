@@ -165,7 +165,9 @@ void Listener::resume_put_off() {
 }
 
 void Listener::settle() {
-  for (Connection* connection : std::exchange(attended_, {})) {
+  settled_.clear();
+  settled_.swap(attended_);
+  for (Connection* connection : settled_) {
     connection->settle();
     if (!connection->put_off()) continue;
     put_off_.push_back(connection);

@@ -80,6 +80,7 @@ class Listener final : private Connection::Owner {
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
   std::map<std::uint32_t, std::size_t> by_user_;
   std::vector<Connection*> attended_;
+  std::vector<Connection*> settled_;  // those of the turn that ends; kept for its memory
   std::vector<Connection*> put_off_;
   TimerId sweep_timer_ = 0;
   std::array<char, 65'536> read_memory_{};
