@@ -261,10 +261,10 @@ class Population {
 
 // What happened in some lives: a test in which nothing happens proves nothing.
 struct Happened {
-  int events = 0;
-  int kills = 0;
-  int repeats = 0;
-  int answers = 0;
+  std::int64_t events = 0;
+  std::int64_t kills = 0;
+  std::int64_t repeats = 0;
+  std::int64_t answers = 0;
 };
 
 void live(std::uint64_t seed, int events, Happened& happened) {
