@@ -105,7 +105,7 @@ TEST_CASE("AFailedWriteFailsEveryLaterCommit") {
 }
 
 TEST_CASE("ARecordThatFitsToTheByteDoesNotRotateAndOneByteMoreDoes") {
-  for (const std::size_t excess : {0, 1}) {
+  for (const std::size_t excess : {std::size_t{0}, std::size_t{1}}) {
     Fixture f;
     // The file is filled up to a place that leaves room for one known record.
     const auto used = [&] {

@@ -43,8 +43,7 @@ Result<ClaimOutcome> MongoInstances::claim(const ClaimRequest& request) {
   if (answer.kind != MongoWriteAnswer::Kind::done) return answer.error;
   if (answer.document) return ClaimOutcome::won;
   // Not at that epoch any more: it was us if our nonce stands there, from an earlier delivery.
-  auto read =
-      clients_.read(kCollection, std::move(Document().add("_id", to_hex(request.instance))));
+  auto read = clients_.read(kCollection, Document().add("_id", to_hex(request.instance)));
   if (!read.ok()) return read.status();
   return read->has_value() && is_won_by(**read, request) ? ClaimOutcome::won : ClaimOutcome::lost;
 }

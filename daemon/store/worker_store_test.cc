@@ -81,7 +81,7 @@ TEST_CASE("WorkerStore: every verb answers once, on the loop thread, after the c
   const LeaseRequest request = testing::lease_request("orders", 10);
   const auto loop = std::this_thread::get_id();
   int answers = 0;
-  store.lease(request, [&](LeaseOutcome outcome) {
+  store.lease(request, [&](const LeaseOutcome& outcome) {
     REQUIRE(std::this_thread::get_id() == loop);
     REQUIRE(outcome.kind == LeaseOutcome::Kind::granted);
     REQUIRE(outcome.begin == 1);
@@ -90,7 +90,7 @@ TEST_CASE("WorkerStore: every verb answers once, on the loop thread, after the c
   });
   REQUIRE(answers == 0);
   worker.turn();
-  store.resolve(request, [&](Resolution resolution) {
+  store.resolve(request, [&](const Resolution& resolution) {
     REQUIRE(std::this_thread::get_id() == loop);
     REQUIRE(resolution.kind == Resolution::Kind::granted);
     REQUIRE(resolution.end == 11);
@@ -121,7 +121,7 @@ TEST_CASE("WorkerStore: a call under way outlives the store that was asked", "[s
     for (int i = 0; i < 3; ++i) {
       LeaseRequest each = request;
       each.token = testing::random_token();
-      store->lease(each, [&end](LeaseOutcome outcome) { end = outcome.end; });
+      store->lease(each, [&end](const LeaseOutcome& outcome) { end = outcome.end; });
     }
   }
   store.reset();

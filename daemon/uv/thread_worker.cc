@@ -9,7 +9,8 @@
 
 namespace seqd {
 
-ThreadWorker::ThreadWorker(uv_loop_t* loop, std::string name, int threads) : wake_(new uv_async_t) {
+ThreadWorker::ThreadWorker(uv_loop_t* loop, const std::string& name, int threads)
+    : wake_(new uv_async_t) {
   CHECK(uv_async_init(loop, wake_, [](uv_async_t* handle) {
           static_cast<ThreadWorker*>(handle->data)->report();
         }) == 0);

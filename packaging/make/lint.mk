@@ -46,6 +46,6 @@ lint-tidy: $(TIDY_STAMPS)
 build/lint/%.tidy: %.cc .clang-tidy $(wildcard $(foreach suffix,h hpp def,$(addsuffix /*.$(suffix),$(ALL_FOLDERS)))) \
     | $(call packages,LINT) $(call packages,BUILD) $(call packages,TEST)
 	@mkdir -p $(@D)
-	@clang-tidy --quiet $< -- $(CPPFLAGS) -std=c++20 $(WARNINGS) >$@.log 2>&1 || \
+	@clang-tidy --quiet $< -- $(CPPFLAGS) -Iclient-lib -std=c++20 $(WARNINGS) >$@.log 2>&1 || \
 	  { grep -vE '^[0-9]+ warnings|^Suppressed|^Use -header-filter' $@.log; exit 1; }
 	@touch $@

@@ -57,7 +57,7 @@ void ScriptedStore::lease(const LeaseRequest& request, std::function<void(LeaseO
       outcome = {LeaseOutcome::Kind::granted, script.begin, script.end, {}};
       break;
   }
-  answers_.push_back([done = std::move(done), outcome] { done(outcome); });
+  answers_.emplace_back([done = std::move(done), outcome] { done(outcome); });
 }
 
 void ScriptedStore::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
@@ -83,7 +83,7 @@ void ScriptedStore::resolve(const LeaseRequest& request, std::function<void(Reso
       resolution = {Resolution::Kind::granted, script.begin, script.end, {}};
       break;
   }
-  answers_.push_back([done = std::move(done), resolution] { done(resolution); });
+  answers_.emplace_back([done = std::move(done), resolution] { done(resolution); });
 }
 
 ClaimOutcome ScriptedStore::apply(const ClaimRequest& request) {
@@ -115,7 +115,7 @@ void ScriptedStore::claim(const ClaimRequest& request,
     case ClaimScript::Kind::lost:
       break;
   }
-  answers_.push_back([done = std::move(done), result] { done(result); });
+  answers_.emplace_back([done = std::move(done), result] { done(result); });
 }
 
 bool ScriptedStore::deliver() {
