@@ -25,8 +25,8 @@ def daemon_with_two_stores(mongo_set, make_daemon, request):
                                "mongo": {"type": "mongodb", "uri": mongo_set.uri(), "database": "seqd",
                                          "timeout": marker.args[0] if marker else "1s"}},
                        sequences={"orders": {"store": "mongo", "meaning": "last", **LEASES},
-                                  "held": {"store": "mongo", "meaning": "last", "lease_min": 400_000, "lease_max": 400_000,
-                                           "gap_budget": 1_000_000}}).start()
+                                  "held": {"store": "mongo", "meaning": "last", "lease_min": 40_000_000, "lease_max": 40_000_000,
+                                           "gap_budget": 100_000_000}}).start()
 
 
 def watch(socket_path: str, name: str, stop):
