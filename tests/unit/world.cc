@@ -4,41 +4,6 @@
 
 namespace seqd {
 
-TimerId VirtualTime::schedule(std::int64_t delay_ms, std::function<void()> call) {
-  CHECK(delay_ms >= 0);
-  const TimerId id = next_++;
-  calls_.emplace(now_ms_ + delay_ms, Call{id, std::move(call)});
-  return id;
-}
-
-void VirtualTime::cancel(TimerId id) {
-  std::erase_if(calls_, [id](const auto& call) { return call.second.id == id; });
-}
-
-std::optional<std::int64_t> VirtualTime::next_delay_ms() const {
-  if (calls_.empty()) return std::nullopt;
-  return calls_.begin()->first - now_ms_;
-}
-
-void VirtualTime::advance(std::int64_t ms) {
-  const std::int64_t end_ms = now_ms_ + ms;
-  while (!calls_.empty() && calls_.begin()->first <= end_ms) {
-    now_ms_ = std::max(now_ms_, calls_.begin()->first);
-    const std::function<void()> run = std::move(calls_.begin()->second.run);
-    calls_.erase(calls_.begin());
-    run();
-  }
-  now_ms_ = end_ms;
-}
-
-std::uint64_t SeededRandom::next() {
-  state_ += 0x9e3779b97f4a7c15;
-  std::uint64_t mixed = state_;
-  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
-  return mixed ^ (mixed >> 31);
-}
-
 const SequenceSettings* ConfiguredSequences::find(const std::string& name) const {
   const auto found = by_name.find(name);
   return found == by_name.end() ? nullptr : &found->second;

@@ -15,45 +15,10 @@
 #include "daemon/core/sequence_table.h"
 #include "tests/unit/memory_log.h"
 #include "tests/unit/scripted_store.h"
+#include "tests/unit/seeded_random.h"
+#include "tests/unit/virtual_time.h"
 
 namespace seqd {
-
-// A clock and its timers. Time passes only in advance().
-class VirtualTime final : public Clock, public Timers {
- public:
-  std::int64_t monotonic_ms() const override { return now_ms_; }
-  std::int64_t wall_ms() const override { return 1'700'000'000'000 + now_ms_; }
-  TimerId schedule(std::int64_t delay_ms, std::function<void()> call) override;
-  void cancel(TimerId id) override;
-
-  std::size_t pending() const { return calls_.size(); }
-  // Milliseconds to the next call; nothing when there is none.
-  std::optional<std::int64_t> next_delay_ms() const;
-  // Lets `ms` pass and runs what is due, in order.
-  void advance(std::int64_t ms);
-
- private:
-  struct Call {
-    TimerId id = 0;
-    std::function<void()> run;
-  };
-  std::int64_t now_ms_ = 1'000;
-  TimerId next_ = 1;
-  std::multimap<std::int64_t, Call> calls_;
-};
-
-class SeededRandom final : public Random {
- public:
-  explicit SeededRandom(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() override;
-  // Uniform enough within [0, below).
-  std::int64_t below(std::int64_t limit) {
-    return static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(limit));
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 class RecordedEvents final : public EventSink {
  public:
