@@ -12,6 +12,10 @@ Status injected(const char* call) {
   return {ErrorCode::STATE_IO, std::string(call) + ": injected failure"};
 }
 
+Status no_space(const char* call) {
+  return {ErrorCode::STATE_IO, std::string(call) + ": no space left on the device"};
+}
+
 class MemoryFile final : public File {
  public:
   MemoryFile(MemoryDisk& disk, std::shared_ptr<MemoryDisk::Inode> inode)
@@ -32,10 +36,10 @@ class MemoryFile final : public File {
   Status write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes) override {
     switch (disk_.step()) {
       case MemoryDisk::Step::fail:
-        store(offset, bytes.first(bytes.size() / 2));
+        store(offset, bytes.first(part_of(bytes.size())));
         return injected("write");
       case MemoryDisk::Step::die_torn:
-        store(offset, bytes.first(bytes.size() / 2));
+        store(offset, bytes.first(part_of(bytes.size())));
         throw Killed{};
       case MemoryDisk::Step::die_after:
         store(offset, bytes);
@@ -65,6 +69,7 @@ class MemoryFile final : public File {
     const MemoryDisk::Step step = disk_.step();
     if (step == MemoryDisk::Step::die_torn) throw Killed{};
     if (step == MemoryDisk::Step::fail) return injected("allocate");
+    if (inode_->cached.size() < size && disk_.faults.full) return no_space("allocate");
     if (inode_->cached.size() < size) {
       inode_->cached.resize(size);
       flush();
@@ -77,6 +82,7 @@ class MemoryFile final : public File {
   FileIdentity identity() const override { return {1, inode_->number}; }
 
  private:
+  std::size_t part_of(std::size_t size) const { return size * disk_.faults.part / 256; }
   void store(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
     if (bytes.empty()) return;
     if (inode_->cached.size() < offset + bytes.size()) inode_->cached.resize(offset + bytes.size());
@@ -127,6 +133,7 @@ class MemoryDirectory final : public Directory {
       step = disk_.step();
       if (step == MemoryDisk::Step::die_torn) throw Killed{};
       if (step == MemoryDisk::Step::fail) return injected("open");
+      if (disk_.faults.full) return no_space("open");
       auto inode = std::make_shared<MemoryDisk::Inode>();
       inode->number = disk_.next_number++;
       found = folder_.names.emplace(name, std::move(inode)).first;
@@ -199,25 +206,48 @@ std::vector<std::uint8_t>& MemoryDisk::content(const std::string& path, const st
   return folder(path).names.at(name)->cached;
 }
 
-void MemoryDisk::copy(const std::string& from, const std::string& to) {
-  folders_.erase(to);
-  Folder& copy = folder(to);
-  copy.kind = folder(from).kind;
-  for (const auto& [name, inode] : folder(from).names) {
-    auto twin = std::make_shared<Inode>();
-    twin->number = next_number++;
-    twin->cached = twin->medium = inode->cached;
-    copy.names[name] = twin;
+MemoryDisk::Contents MemoryDisk::contents(const std::string& path) {
+  Contents out;
+  for (const auto& [name, inode] : folder(path).names) out[name] = inode->cached;
+  return out;
+}
+
+void MemoryDisk::replace(const std::string& path, const Contents& contents) {
+  const FileSystemKind kind = folder(path).kind;
+  folders_.erase(path);
+  Folder& made = folder(path);
+  made.kind = kind;
+  for (const auto& [name, bytes] : contents) {
+    auto inode = std::make_shared<Inode>();
+    inode->number = next_number++;
+    inode->cached = inode->medium = bytes;
+    made.names[name] = inode;
   }
-  copy.synced_names = copy.names;
+  made.synced_names = made.names;
+}
+
+void MemoryDisk::overwrite(const std::string& path, const Contents& contents) {
+  Folder& into = folder(path);
+  for (const auto& [name, bytes] : contents) {
+    std::shared_ptr<Inode>& target = into.names[name];
+    if (!target) {
+      target = std::make_shared<Inode>();
+      target->number = next_number++;
+    }
+    target->cached = target->medium = bytes;
+    target->unsynced.clear();
+    target->lost.clear();
+  }
+  into.synced_names = into.names;
+}
+
+void MemoryDisk::copy(const std::string& from, const std::string& to) {
+  replace(to, contents(from));
+  folder(to).kind = folder(from).kind;
 }
 
 void MemoryDisk::copy_over(const std::string& from, const std::string& to) {
-  for (const auto& [name, inode] : folder(from).names) {
-    Inode& target = *folder(to).names.at(name);
-    target.cached = target.medium = inode->cached;
-    target.unsynced.clear();
-  }
+  overwrite(to, contents(from));
 }
 
 void MemoryDisk::move(const std::string& from, const std::string& to) {

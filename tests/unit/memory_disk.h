@@ -43,7 +43,10 @@ class MemoryDisk {
     std::uint64_t kill_after = 0;
     std::uint64_t fail = 0;
     std::uint64_t fail_syncs_from = 0;
+    std::uint32_t part = 128;  // how much of a write that is torn or fails is done, in 256ths
+    bool full = false;         // no room for a file that is made or grows
   };
+  using Contents = std::map<std::string, std::vector<std::uint8_t>>;
 
   // The process's view. Must not outlive the disk.
   std::unique_ptr<Directory> open(const std::string& path);
@@ -52,6 +55,12 @@ class MemoryDisk {
   std::vector<std::uint8_t>& content(const std::string& path, const std::string& name);
 
   void set_kind(const std::string& path, FileSystemKind kind) { folder(path).kind = kind; }
+  // The files of a directory, as whoever reads them now sees them.
+  Contents contents(const std::string& path);
+  // The path leads to a new directory with new inodes and these bytes (rm -r, cp -a).
+  void replace(const std::string& path, const Contents& contents);
+  // These bytes in the inodes that are there; what is missing is made (cp -r over them).
+  void overwrite(const std::string& path, const Contents& contents);
   // A new directory with new inodes and the bytes of the old (cp -a).
   void copy(const std::string& from, const std::string& to);
   // New bytes in the same inodes (cp over them).
