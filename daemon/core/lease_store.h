@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "daemon/base/random.h"
@@ -90,6 +91,30 @@ struct ClaimRequest {
 };
 enum class ClaimOutcome : std::uint8_t { won, lost };
 
+// What the store says of a counter. `instance`: whose leases to sum up.
+struct ReadRequest {
+  CounterBinding binding;
+  Token instance{};
+};
+
+struct CounterReading {
+  struct Granted {
+    std::int64_t leases = 0;
+    std::int64_t ids = 0;
+  };
+  // Sums over every lease the store granted of this counter since it began to count them: the IDs
+  // of [since, next_id) that are in no lease were taken by others, or skipped by hand.
+  struct Totals {
+    std::int64_t since = 0;  // the first ID of the first lease that was counted
+    Granted ours;            // this instance's
+    Granted all;             // every instance's
+  };
+  bool exists = false;
+  Meaning meaning = Meaning::unset;  // as configured or marked; unset where there is no counter
+  std::int64_t next_id = 0;          // the first ID of the next lease; 0 where there is no counter
+  std::optional<Totals> totals;      // none: this store does not count, or nothing was leased yet
+};
+
 class LeaseStore {
  public:
   virtual ~LeaseStore() = default;
@@ -97,6 +122,10 @@ class LeaseStore {
   virtual void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) = 0;
   virtual void claim(const ClaimRequest& request,
                      std::function<void(Result<ClaimOutcome>)> done) = 0;
+  // Changes nothing. Strong enough to diagnose by: what was granted before the call is in it. A
+  // counter whose number cannot be read as an ID is an error (SEQ_TYPE, SEQ_MEANING).
+  virtual void read(const ReadRequest& request,
+                    std::function<void(Result<CounterReading>)> done) = 0;
 };
 
 }  // namespace seqd

@@ -16,6 +16,7 @@ class BlockingStore {
   virtual LeaseOutcome lease(const LeaseRequest& request) = 0;
   virtual Resolution resolve(const LeaseRequest& request) = 0;
   virtual Result<ClaimOutcome> claim(const ClaimRequest& request) = 0;
+  virtual Result<CounterReading> read(const ReadRequest& request) = 0;
   // How many calls may run at the same time, >= 1. Constant.
   virtual int concurrency() const = 0;
 };

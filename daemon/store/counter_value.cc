@@ -27,6 +27,10 @@ std::int64_t last_issued_of(std::int64_t value, Meaning meaning) {
   return meaning == Meaning::next ? value - 1 : value;
 }
 
+std::int64_t next_id_of(std::int64_t value, Meaning meaning) {
+  return std::min(last_issued_of(value, meaning), kHighestId) + 1;
+}
+
 std::int64_t lowest_value(Meaning meaning) {
   return meaning == Meaning::next ? 1 : 0;
 }
@@ -93,20 +97,24 @@ Status creation_not_allowed(const std::string& where) {
                                               where)};
 }
 
-Status check_lease_request(const LeaseRequest& request) {
-  const CounterBinding& binding = request.binding;
+Status check_counter_binding(const CounterBinding& binding) {
   if (binding.key.empty()) return {ErrorCode::CONFIG, "a counter's key must not be empty"};
   if (binding.key.find('\0') != std::string::npos) {
     return {ErrorCode::CONFIG, "a counter's key must not contain a zero byte"};
   }
-  if (request.count < 1) return {ErrorCode::INTERNAL, "a lease of less than one ID was asked for"};
-  if (request.guard < 0)
-    return {ErrorCode::INTERNAL, "a lease with a negative guard was asked for"};
-  if (request.max_value < 1) return {ErrorCode::CONFIG, "max_value must be at least 1"};
   if (binding.first_id < 1 || binding.first_id > kHighestId) {
     return {ErrorCode::CONFIG,
             fmt::format("first_id is {}; allowed are 1 .. {}", binding.first_id, kHighestId)};
   }
+  return {};
+}
+
+Status check_lease_request(const LeaseRequest& request) {
+  if (Status status = check_counter_binding(request.binding); !status.ok()) return status;
+  if (request.count < 1) return {ErrorCode::INTERNAL, "a lease of less than one ID was asked for"};
+  if (request.guard < 0)
+    return {ErrorCode::INTERNAL, "a lease with a negative guard was asked for"};
+  if (request.max_value < 1) return {ErrorCode::CONFIG, "max_value must be at least 1"};
   return {};
 }
 

@@ -31,6 +31,9 @@ const char* meaning_word(Meaning meaning);
 std::int64_t value_of(std::int64_t last_issued, Meaning meaning);
 std::int64_t last_issued_of(std::int64_t value, Meaning meaning);
 
+// The first ID a lease would take; 2^63-1, which is no ID, when there is none left.
+std::int64_t next_id_of(std::int64_t value, Meaning meaning);
+
 // The lowest number that is legal: 0 for `last` (nothing issued yet), 1 for `next`.
 std::int64_t lowest_value(Meaning meaning);
 
@@ -52,6 +55,9 @@ Status missing_counter(const LeaseRequest& request, const std::string& where);
 
 // The error of a counter that does not exist and may not be created.
 Status creation_not_allowed(const std::string& where);
+
+// A binding that no store has a counter for: our own configuration's mistake.
+Status check_counter_binding(const CounterBinding& binding);
 
 // A request no store can serve: our own configuration's mistake, never a store's.
 Status check_lease_request(const LeaseRequest& request);

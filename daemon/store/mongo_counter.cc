@@ -39,6 +39,38 @@ Status check_field(const char* what, const std::string& name) {
   return {};
 }
 
+// Host, collection and document, for people.
+std::string place_of(const MongoClients& clients, const CounterBinding& binding) {
+  return fmt::format("{}, document {{{}: \"{}\"}}", clients.where(binding.collection),
+                     binding.key_field, binding.key);
+}
+
+Document key_filter(const CounterBinding& binding) {
+  return std::move(Document().add(binding.key_field, binding.key));
+}
+
+struct CounterState {
+  Meaning meaning = Meaning::unset;
+  CounterNumber number;  // integral, and not below the lowest legal one
+};
+
+// What a counter's document says; an error says what is wrong with it.
+Result<CounterState> state_of(const Document& document, const CounterBinding& binding,
+                              const std::string& where) {
+  auto agreed = agreed_meaning(binding.meaning, read_meaning_mark(document.get()), where);
+  if (!agreed.ok()) return agreed.status();
+  CounterNumber number = read_counter_number(document.get(), binding.counter_field);
+  const std::int64_t lowest = lowest_value(*agreed);
+  if (number.kind == CounterNumber::Kind::other || number.value < lowest) {
+    return Status(
+        ErrorCode::SEQ_TYPE,
+        fmt::format("{}: field {} holds {}; an integer of at least {} is needed. Correct "
+                    "it, for example: {{$set: {{\"{}\": NumberLong(...)}}}}",
+                    where, binding.counter_field, number.found, lowest, binding.counter_field));
+  }
+  return CounterState{*agreed, std::move(number)};
+}
+
 }  // namespace
 
 Status check_mongo_binding(const CounterBinding& binding) {
@@ -67,12 +99,24 @@ Status check_mongo_binding(const CounterBinding& binding) {
   return {};
 }
 
+Result<CounterReading> read_mongo_counter(MongoClients& clients, const CounterBinding& binding) {
+  auto read = clients.read(binding.collection, key_filter(binding));
+  if (!read.ok()) return read.status();
+  CounterReading reading;
+  if (!read->has_value()) return reading;
+  auto state = state_of(**read, binding, place_of(clients, binding));
+  if (!state.ok()) return state.status();
+  reading.exists = true;
+  reading.meaning = state->meaning;
+  reading.next_id = next_id_of(state->number.value, state->meaning);
+  return reading;
+}
+
 MongoCounter::MongoCounter(MongoClients& clients, const LeaseRequest& request)
     : clients_(clients),
       request_(request),
       binding_(request.binding),
-      where_(fmt::format("{}, document {{{}: \"{}\"}}", clients.where(request.binding.collection),
-                         request.binding.key_field, request.binding.key)),
+      where_(place_of(clients, request.binding)),
       deadline_(std::chrono::steady_clock::now() +
                 2 * std::chrono::milliseconds(clients.target().timeout_ms)),
       meaning_(binding_.meaning == Meaning::unset ? Meaning::last : binding_.meaning),
@@ -105,10 +149,6 @@ Status MongoCounter::check_index() {
                       where_, binding_.key_field, binding_.collection, binding_.key_field)};
 }
 
-Document MongoCounter::key_filter() const {
-  return std::move(Document().add(binding_.key_field, binding_.key));
-}
-
 // The lease itself. Nothing is returned when nothing matched: then the document says why.
 MongoCounter::Step MongoCounter::increment() {
   const std::int64_t lowest = std::max(
@@ -116,7 +156,7 @@ MongoCounter::Step MongoCounter::increment() {
   const std::int64_t highest = value_of(highest_id(request_) - count_, meaning_);
   MongoWrite write;
   write.collection = binding_.collection;
-  write.filter = key_filter();
+  write.filter = key_filter(binding_);
   write.filter.add(binding_.counter_field,
                    Document()
                        .add_array("$type", Document().add("0", "int").add("1", "long"))
@@ -164,27 +204,15 @@ LeaseOutcome MongoCounter::grant(const Document& document) const {
   return granted(span);
 }
 
-Status MongoCounter::type_error(const std::string& found) const {
-  return {ErrorCode::SEQ_TYPE, fmt::format("{}: field {} holds {}; an integer of at least {} is "
-                                           "needed. Correct it, for example: {{$set: "
-                                           "{{\"{}\": NumberLong(...)}}}}",
-                                           where_, binding_.counter_field, found,
-                                           lowest_value(meaning_), binding_.counter_field)};
-}
-
 // Why did nothing match? Ends the lease with the reason, or prepares the next attempt.
 MongoCounter::Step MongoCounter::diagnose() {
-  auto read = clients_.read(binding_.collection, key_filter());
+  auto read = clients_.read(binding_.collection, key_filter(binding_));
   if (!read.ok()) return refused(read.status());
   if (!read->has_value()) return create();
-  const bson_t* document = (*read)->get();
-  auto agreed = agreed_meaning(binding_.meaning, read_meaning_mark(document), where_);
-  if (!agreed.ok()) return refused(agreed.status());
-  meaning_ = *agreed;
-  const CounterNumber number = read_counter_number(document, binding_.counter_field);
-  if (number.kind == CounterNumber::Kind::other || number.value < lowest_value(meaning_)) {
-    return refused(type_error(number.found));
-  }
+  auto state = state_of(**read, binding_, where_);
+  if (!state.ok()) return refused(state.status());
+  meaning_ = state->meaning;
+  const CounterNumber& number = state->number;
   auto span = span_after(last_issued_of(number.value, meaning_), request_, where_);
   if (!span.ok()) return refused(span.status());
   count_ = span->end - span->begin;
@@ -201,7 +229,7 @@ MongoCounter::Step MongoCounter::create() {
   meaning_ = binding_.meaning == Meaning::unset ? Meaning::last : binding_.meaning;
   MongoWrite write;
   write.collection = binding_.collection;
-  write.filter = key_filter();
+  write.filter = key_filter(binding_);
   write.update.add("$setOnInsert",
                    Document()
                        .add(binding_.counter_field, value_of(binding_.first_id - 1, meaning_))
@@ -237,7 +265,7 @@ bool MongoCounter::is_our_duplicate(const MongoWriteAnswer& answer) const {
 MongoCounter::Step MongoCounter::convert(double from, std::int64_t to) {
   MongoWrite write;
   write.collection = binding_.collection;
-  write.filter = key_filter();
+  write.filter = key_filter(binding_);
   write.filter.add(binding_.counter_field,
                    Document().add("$type", "double").add_double("$eq", from));
   write.update.add("$set", Document().add(binding_.counter_field, to));

@@ -18,6 +18,9 @@ namespace seqd {
 // CONFIG when a document cannot have such a collection, key or field.
 Status check_mongo_binding(const CounterBinding& binding);
 
+// What the server's newest state says of a counter; linearizable on a replica set.
+Result<CounterReading> read_mongo_counter(MongoClients& clients, const CounterBinding& binding);
+
 class MongoCounter {
  public:
   MongoCounter(MongoClients& clients, const LeaseRequest& request);
@@ -34,10 +37,8 @@ class MongoCounter {
   Step create();
   Step convert(double from, std::int64_t to);
   Status check_index();
-  Document key_filter() const;
   LeaseOutcome grant(const Document& document) const;
   bool is_our_duplicate(const MongoWriteAnswer& answer) const;
-  Status type_error(const std::string& found) const;
 
   MongoClients& clients_;
   const LeaseRequest& request_;

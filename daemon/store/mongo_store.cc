@@ -40,4 +40,10 @@ Result<ClaimOutcome> MongoStore::claim(const ClaimRequest& request) {
   return instances_.claim(request);
 }
 
+Result<CounterReading> MongoStore::read(const ReadRequest& request) {
+  if (Status status = check_counter_binding(request.binding); !status.ok()) return status;
+  if (Status status = check_mongo_binding(request.binding); !status.ok()) return status;
+  return read_mongo_counter(*clients_, request.binding);
+}
+
 }  // namespace seqd

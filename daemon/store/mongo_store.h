@@ -27,6 +27,7 @@ class MongoStore final : public BlockingStore {
   LeaseOutcome lease(const LeaseRequest& request) override;
   Resolution resolve(const LeaseRequest& request) override;
   Result<ClaimOutcome> claim(const ClaimRequest& request) override;
+  Result<CounterReading> read(const ReadRequest& request) override;
   int concurrency() const override { return concurrency_; }
 
  private:

@@ -7,10 +7,11 @@ namespace seqd {
 namespace {
 
 constexpr std::int64_t kApplicationId = 0x73657164;  // "seqd"
-constexpr std::int64_t kSchemaVersion = 1;
+constexpr std::int64_t kSchemaVersion = 2;
 
 // `seq` has no declared type on purpose: what somebody wrote there by hand stays as it is, and is
-// found out instead of being converted.
+// found out instead of being converted. A file of version 1 has everything but `total`, whose sums
+// begin when it is opened.
 constexpr char kSchema[] = R"(
   BEGIN IMMEDIATE;
   CREATE TABLE IF NOT EXISTS sequence(
@@ -30,11 +31,18 @@ constexpr char kSchema[] = R"(
     id BLOB PRIMARY KEY NOT NULL,
     epoch INTEGER NOT NULL,
     nonce BLOB NOT NULL);
+  CREATE TABLE IF NOT EXISTS total(
+    name TEXT NOT NULL,
+    instance BLOB NOT NULL,
+    since INTEGER NOT NULL,
+    leases INTEGER NOT NULL,
+    ids INTEGER NOT NULL,
+    PRIMARY KEY(name, instance)) WITHOUT ROWID;
   PRAGMA application_id = 1936028004;
-  PRAGMA user_version = 1;
+  PRAGMA user_version = 2;
   COMMIT;
 )";
-static_assert(kApplicationId == 1936028004 && kSchemaVersion == 1);
+static_assert(kApplicationId == 1936028004 && kSchemaVersion == 2);
 
 }  // namespace
 

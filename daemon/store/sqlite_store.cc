@@ -51,6 +51,13 @@ Status SqliteStore::prepare() {
        "DELETE FROM lease WHERE instance = ?1 AND name = ?2 AND ordinal <= (SELECT ordinal FROM "
        "lease WHERE "
        "instance = ?1 AND name = ?2 ORDER BY ordinal DESC LIMIT 1 OFFSET ?3)"},
+      {&statements_.add_total,
+       "INSERT INTO total(name, instance, since, leases, ids) VALUES(?1, ?2, ?3, 1, ?4) "
+       "ON CONFLICT(name, instance) DO UPDATE SET leases = leases + 1, ids = ids + ?4"},
+      {&statements_.read_totals,
+       "SELECT min(since), sum(CASE WHEN instance = ?2 THEN leases ELSE 0 END), "
+       "sum(CASE WHEN instance = ?2 THEN ids ELSE 0 END), sum(leases), sum(ids) FROM total "
+       "WHERE name = ?1"},
       {&statements_.read_epoch, "SELECT epoch, nonce FROM instance WHERE id = ?1"},
       {&statements_.create_epoch, "INSERT INTO instance(id, epoch, nonce) VALUES(?1, ?2, ?3)"},
       {&statements_.write_epoch, "UPDATE instance SET epoch = ?2, nonce = ?3 WHERE id = ?1"},
@@ -63,8 +70,8 @@ Status SqliteStore::prepare() {
   return {};
 }
 
-std::string SqliteStore::where(const LeaseRequest& request) const {
-  return fmt::format("SQLite file {}, table sequence, row \"{}\"", path_, request.binding.key);
+std::string SqliteStore::where(const CounterBinding& binding) const {
+  return fmt::format("SQLite file {}, table sequence, row \"{}\"", path_, binding.key);
 }
 
 Status SqliteStore::run(const SqliteStatement& statement) {
@@ -102,7 +109,7 @@ LeaseOutcome SqliteStore::lease(const LeaseRequest& request) {
     if (record->granted) return granted(record->span);
     return refused(
         {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was given up before it arrived",
-                                               where(request), to_hex(request.token))});
+                                               where(request.binding), to_hex(request.token))});
   }
   auto span = take(request);
   if (!span.ok()) {
@@ -121,7 +128,7 @@ Result<LeasedSpan> SqliteStore::take(const LeaseRequest& request) {
   Meaning meaning = Meaning::unset;
   auto last = last_issued(request, &meaning);
   if (!last.ok()) return last.status();
-  auto span = span_after(*last, request, where(request));
+  auto span = span_after(*last, request, where(request.binding));
   if (!span.ok()) return span.status();
   {
     SqliteQuery query(statements_.write_counter);
@@ -129,41 +136,48 @@ Result<LeasedSpan> SqliteStore::take(const LeaseRequest& request) {
     if (query.step() != SQLITE_DONE) return connection_->error();
   }
   if (Status status = insert_token(request, "granted", *span); !status.ok()) return status;
+  if (Status status = add_to_totals(request, *span); !status.ok()) return status;
   return *span;
+}
+
+// The counter as it stands. A number that is no ID is an error.
+Result<std::optional<SqliteStore::CounterState>> SqliteStore::read_counter(
+    const CounterBinding& binding) {
+  SqliteQuery query(statements_.read_counter);
+  const int code = query.bind(1, binding.key).step();
+  if (code == SQLITE_DONE) return std::optional<CounterState>();
+  if (code != SQLITE_ROW) return connection_->error();
+  const std::string_view word = query.text(1);
+  const Meaning marked = word == "last"   ? Meaning::last
+                         : word == "next" ? Meaning::next
+                                          : Meaning::unset;
+  auto agreed = agreed_meaning(binding.meaning, marked, where(binding));
+  if (!agreed.ok()) return agreed.status();
+  if (query.type(0) != SQLITE_INTEGER) {
+    return Status(ErrorCode::SEQ_TYPE,
+                  fmt::format("{}: column seq holds {}, an integer is needed; correct it by hand",
+                              where(binding), type_word(query.type(0))));
+  }
+  const std::int64_t value = query.integer(0);
+  if (value < lowest_value(*agreed)) {
+    return Status(ErrorCode::SEQ_TYPE,
+                  fmt::format("{}: column seq holds {}, at least {} is needed; correct it by hand",
+                              where(binding), value, lowest_value(*agreed)));
+  }
+  return std::optional<CounterState>({*agreed, value});
 }
 
 // Reads the counter, or creates it where that is allowed.
 Result<std::int64_t> SqliteStore::last_issued(const LeaseRequest& request, Meaning* meaning) {
   const CounterBinding& binding = request.binding;
-  {
-    SqliteQuery query(statements_.read_counter);
-    const int code = query.bind(1, binding.key).step();
-    if (code == SQLITE_ROW) {
-      const std::string_view word = query.text(1);
-      const Meaning marked = word == "last"   ? Meaning::last
-                             : word == "next" ? Meaning::next
-                                              : Meaning::unset;
-      auto agreed = agreed_meaning(binding.meaning, marked, where(request));
-      if (!agreed.ok()) return agreed.status();
-      *meaning = *agreed;
-      if (query.type(0) != SQLITE_INTEGER) {
-        return Status(
-            ErrorCode::SEQ_TYPE,
-            fmt::format("{}: column seq holds {}, an integer is needed; correct it by hand",
-                        where(request), type_word(query.type(0))));
-      }
-      if (query.integer(0) < lowest_value(*meaning)) {
-        return Status(
-            ErrorCode::SEQ_TYPE,
-            fmt::format("{}: column seq holds {}, at least {} is needed; correct it by hand",
-                        where(request), query.integer(0), lowest_value(*meaning)));
-      }
-      return last_issued_of(query.integer(0), *meaning);
-    }
-    if (code != SQLITE_DONE) return connection_->error();
+  auto counter = read_counter(binding);
+  if (!counter.ok()) return counter.status();
+  if (counter->has_value()) {
+    *meaning = (*counter)->meaning;
+    return last_issued_of((*counter)->value, *meaning);
   }
-  if (request.guard > 0) return missing_counter(request, where(request));
-  if (!binding.create) return creation_not_allowed(where(request));
+  if (request.guard > 0) return missing_counter(request, where(request.binding));
+  if (!binding.create) return creation_not_allowed(where(request.binding));
   *meaning = binding.meaning == Meaning::unset ? Meaning::last : binding.meaning;
   SqliteQuery query(statements_.create_counter);
   query.bind(1, binding.key)
@@ -210,6 +224,43 @@ Status SqliteStore::insert_token(const LeaseRequest& request, const char* state,
       .bind(2, request.binding.key)
       .bind(3, kTokensKept);
   return query.step() == SQLITE_DONE ? Status() : connection_->error();
+}
+
+Status SqliteStore::add_to_totals(const LeaseRequest& request, LeasedSpan span) {
+  SqliteQuery query(statements_.add_total);
+  query.bind(1, request.binding.key)
+      .bind_blob(2, request.instance.data(), request.instance.size())
+      .bind(3, span.begin)
+      .bind(4, span.end - span.begin);
+  return query.step() == SQLITE_DONE ? Status() : connection_->error();
+}
+
+Result<CounterReading> SqliteStore::read(const ReadRequest& request) {
+  if (Status status = check_counter_binding(request.binding); !status.ok()) return status;
+  const std::lock_guard lock(mutex_);
+  // A transaction, so that the counter and the sums are of one moment.
+  if (Status status = run(statements_.begin); !status.ok()) return status;
+  auto reading = read_in_transaction(request);
+  abandon();
+  return reading;
+}
+
+Result<CounterReading> SqliteStore::read_in_transaction(const ReadRequest& request) {
+  auto counter = read_counter(request.binding);
+  if (!counter.ok()) return counter.status();
+  CounterReading reading;
+  if (!counter->has_value()) return reading;
+  reading.exists = true;
+  reading.meaning = (*counter)->meaning;
+  reading.next_id = next_id_of((*counter)->value, reading.meaning);
+  SqliteQuery query(statements_.read_totals);
+  query.bind(1, request.binding.key).bind_blob(2, request.instance.data(), request.instance.size());
+  if (query.step() != SQLITE_ROW) return connection_->error();
+  if (query.type(0) == SQLITE_NULL) return reading;
+  reading.totals = {.since = query.integer(0),
+                    .ours = {.leases = query.integer(1), .ids = query.integer(2)},
+                    .all = {.leases = query.integer(3), .ids = query.integer(4)}};
+  return reading;
 }
 
 Resolution SqliteStore::resolve(const LeaseRequest& request) {

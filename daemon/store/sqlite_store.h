@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "daemon/store/blocking_store.h"
@@ -32,6 +33,7 @@ class SqliteStore final : public BlockingStore {
   LeaseOutcome lease(const LeaseRequest& request) override;
   Resolution resolve(const LeaseRequest& request) override;
   Result<ClaimOutcome> claim(const ClaimRequest& request) override;
+  Result<CounterReading> read(const ReadRequest& request) override;
   int concurrency() const override { return 1; }
 
  private:
@@ -39,7 +41,12 @@ class SqliteStore final : public BlockingStore {
     SqliteStatement begin, commit, rollback;
     SqliteStatement read_counter, create_counter, write_counter;
     SqliteStatement find_token, insert_token, prune_tokens;
+    SqliteStatement add_total, read_totals;
     SqliteStatement read_epoch, create_epoch, write_epoch;
+  };
+  struct CounterState {
+    Meaning meaning = Meaning::unset;
+    std::int64_t value = 0;
   };
   // What is known of a lease token.
   struct TokenRecord {
@@ -52,10 +59,14 @@ class SqliteStore final : public BlockingStore {
       : path_(std::move(path)), connection_(std::move(connection)) {}
   Status prepare();
   Status run(const SqliteStatement& statement);
-  std::string where(const LeaseRequest& request) const;
+  std::string where(const CounterBinding& binding) const;
   // Inside a transaction. The caller commits or rolls back.
   Result<LeasedSpan> take(const LeaseRequest& request);
   Result<std::int64_t> last_issued(const LeaseRequest& request, Meaning* meaning);
+  // None where there is no such counter.
+  Result<std::optional<CounterState>> read_counter(const CounterBinding& binding);
+  Result<CounterReading> read_in_transaction(const ReadRequest& request);
+  Status add_to_totals(const LeaseRequest& request, LeasedSpan span);
   Result<TokenRecord> find_token(const LeaseRequest& request);
   Status insert_token(const LeaseRequest& request, const char* state, LeasedSpan span);
   Result<ClaimOutcome> claim_in_transaction(const ClaimRequest& request);

@@ -140,10 +140,28 @@ TEST_CASE("SqliteStore: another program's file is refused and left as it is", "[
 TEST_CASE("SqliteStore: a newer schema is refused", "[sqlite]") {
   SqliteFixture fixture;
   fixture.open();
-  fixture.run("PRAGMA user_version = 2");
+  fixture.run("PRAGMA user_version = 3");
   const Status error = open_error(fixture.file());
   REQUIRE(error.code() == ErrorCode::STORE_REFUSED);
   REQUIRE(error.text().find("newer seqd") != std::string::npos);
+}
+
+TEST_CASE("SqliteStore: a file of version 1 goes on, and its sums begin when it is opened",
+          "[sqlite]") {
+  SqliteFixture fixture;
+  REQUIRE(fixture.open()->lease(lease_request("orders", 10)).end == 11);
+  fixture.run("DROP TABLE total; PRAGMA user_version = 1");
+  auto store = fixture.open();
+  const LeaseRequest request = lease_request("orders", 5);
+  const ReadRequest question{.binding = request.binding, .instance = request.instance};
+  REQUIRE_FALSE(store->read(question)->totals.has_value());
+  REQUIRE(store->lease(request).begin == 11);
+  const auto reading = store->read(question);
+  REQUIRE(reading.ok());
+  REQUIRE(reading->next_id == 16);
+  REQUIRE(reading->totals->since == 11);
+  REQUIRE(reading->totals->ours.ids == 5);
+  REQUIRE(reading->totals->all.leases == 1);
 }
 
 TEST_CASE("SqliteStore: a file that is no database is refused", "[sqlite]") {

@@ -292,6 +292,73 @@ STORE_TEST("a token that is absent is voided, and its late request refused") {
   REQUIRE(fixture.value("orders") == 10);
 }
 
+CounterReading read(BlockingStore& store, const CounterBinding& binding, Token instance) {
+  auto reading = store.read({.binding = binding, .instance = instance});
+  INFO(reading.status().to_string());
+  REQUIRE(reading.ok());
+  return *reading;
+}
+
+STORE_TEST("a reading tells the next ID in every meaning, and creates nothing") {
+  TestType fixture;
+  auto store = fixture.open();
+  auto request = lease_request("orders", 10);
+  request.binding.meaning = GENERATE(Meaning::last, Meaning::next);
+  CounterReading reading = read(*store, request.binding, request.instance);
+  REQUIRE_FALSE(reading.exists);
+  REQUIRE(reading.next_id == 0);
+  REQUIRE_FALSE(reading.totals.has_value());
+  REQUIRE(fixture.value("orders") == -1);
+  require_granted(store->lease(request), 1, 11);
+  reading = read(*store, request.binding, request.instance);
+  REQUIRE(reading.exists);
+  REQUIRE(reading.meaning == request.binding.meaning);
+  REQUIRE(reading.next_id == 11);
+  fixture.put("orders", std::numeric_limits<std::int64_t>::max(), request.binding.meaning);
+  reading = read(*store, request.binding, request.instance);
+  REQUIRE(reading.next_id == std::numeric_limits<std::int64_t>::max());
+}
+
+STORE_TEST("a counter that cannot be leased from cannot be read either") {
+  TestType fixture;
+  auto store = fixture.open();
+  auto request = lease_request("orders", 10);
+  const ReadRequest question{.binding = request.binding, .instance = request.instance};
+  fixture.put("orders", -1, Meaning::last);
+  REQUIRE(store->read(question).status().code() == ErrorCode::SEQ_TYPE);
+  fixture.put("orders", 100, Meaning::unset);
+  REQUIRE(store->read(question).status().code() == ErrorCode::SEQ_MEANING);
+  REQUIRE(store->read({.binding = {}, .instance = {}}).status().code() == ErrorCode::CONFIG);
+  REQUIRE(fixture.value("orders") == 100);
+}
+
+STORE_TEST("a reading sums up the leases of one instance and of all") {
+  TestType fixture;
+  auto store = fixture.open();
+  fixture.put("orders", 4999, Meaning::last);
+  auto request = lease_request("orders", 10);
+  const Token ours = request.instance;
+  for (int i = 0; i < 70; ++i) {  // more than the tokens that are kept
+    request.token = random_token();
+    REQUIRE(store->lease(request).kind == Kind::granted);
+  }
+  request.token = random_token();
+  request.instance = random_token();
+  request.count = 7;
+  REQUIRE(store->lease(request).kind == Kind::granted);
+  require_refused(store->lease(lease_request("orders", 0)), ErrorCode::INTERNAL);
+  const CounterReading reading = read(*store, request.binding, ours);
+  REQUIRE(reading.next_id == 5707);
+  REQUIRE(reading.totals.has_value() == TestType::kCountsLeases);
+  if (!TestType::kCountsLeases) return;
+  REQUIRE(reading.totals->since == 5000);
+  REQUIRE(reading.totals->ours.leases == 70);
+  REQUIRE(reading.totals->ours.ids == 700);
+  REQUIRE(reading.totals->all.leases == 71);
+  REQUIRE(reading.totals->all.ids == 707);
+  REQUIRE_FALSE(read(*store, lease_request("others", 1).binding, ours).exists);
+}
+
 STORE_TEST("a claim wins once, repeats with its nonce, and loses otherwise") {
   TestType fixture;
   auto store = fixture.open();

@@ -35,4 +35,9 @@ void WorkerStore::claim(const ClaimRequest& request,
   call(&BlockingStore::claim, request, std::move(done));
 }
 
+void WorkerStore::read(const ReadRequest& request,
+                       std::function<void(Result<CounterReading>)> done) {
+  call(&BlockingStore::read, request, std::move(done));
+}
+
 }  // namespace seqd

@@ -21,6 +21,7 @@ class WorkerStore final : public LeaseStore {
   void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) override;
   void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) override;
   void claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) override;
+  void read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) override;
 
  private:
   // Runs `verb` of the store on the worker and hands its answer to `done`.

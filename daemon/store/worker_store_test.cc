@@ -105,7 +105,15 @@ TEST_CASE("WorkerStore: every verb answers once, on the loop thread, after the c
                 ++answers;
               });
   worker.turn();
-  REQUIRE(answers == 3);
+  store.read({.binding = request.binding, .instance = request.instance},
+             [&](const Result<CounterReading>& reading) {
+               REQUIRE(std::this_thread::get_id() == loop);
+               REQUIRE(reading.ok());
+               REQUIRE(reading->next_id == 11);
+               ++answers;
+             });
+  worker.turn();
+  REQUIRE(answers == 4);
 }
 
 TEST_CASE("WorkerStore: a call under way outlives the store that was asked", "[store]") {

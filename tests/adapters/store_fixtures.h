@@ -31,6 +31,7 @@ LeaseRequest lease_request(const std::string& key, std::int64_t count);
 class SqliteFixture {
  public:
   static constexpr bool kTracesTokens = true;
+  static constexpr bool kCountsLeases = true;
   std::unique_ptr<BlockingStore> open();
   void put(const std::string& key, std::int64_t value, Meaning mark);
   void remove(const std::string& key);
@@ -46,6 +47,7 @@ class SqliteFixture {
 class MongoFixture {
  public:
   static constexpr bool kTracesTokens = false;
+  static constexpr bool kCountsLeases = false;
   explicit MongoFixture(const char* variable) : server(variable) {}
   std::unique_ptr<BlockingStore> open();
   void put(const std::string& key, std::int64_t value, Meaning mark);

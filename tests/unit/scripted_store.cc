@@ -30,6 +30,8 @@ LeaseOutcome ScriptedStore::apply(const LeaseRequest& request) {
   outcome.begin = next;
   outcome.end = next + std::min(request.count, request.max_value - next + 1);
   next = outcome.end;
+  counted[request.binding.key].emplace_back(request.instance, outcome.end - outcome.begin);
+  totals_since.try_emplace(request.binding.key, outcome.begin);
   CHECK(granted.emplace(request.token, std::pair(outcome.begin, outcome.end)).second);
   return outcome;
 }
@@ -114,6 +116,42 @@ void ScriptedStore::claim(const ClaimRequest& request,
       break;
     case ClaimScript::Kind::lost:
       break;
+  }
+  answers_.emplace_back([done = std::move(done), result] { done(result); });
+}
+
+CounterReading ScriptedStore::apply(const ReadRequest& request) const {
+  CounterReading reading;
+  const auto counter = next_id.find(request.binding.key);
+  if (counter == next_id.end()) return reading;
+  reading.exists = true;
+  reading.meaning =
+      request.binding.meaning == Meaning::unset ? Meaning::last : request.binding.meaning;
+  reading.next_id = counter->second;
+  const auto leased = counted.find(request.binding.key);
+  if (leased == counted.end()) return reading;
+  CounterReading::Totals totals;
+  totals.since = totals_since.at(request.binding.key);
+  for (const auto& [instance, ids] : leased->second) {
+    ++totals.all.leases;
+    totals.all.ids += ids;
+    if (instance != request.instance) continue;
+    ++totals.ours.leases;
+    totals.ours.ids += ids;
+  }
+  reading.totals = totals;
+  return reading;
+}
+
+void ScriptedStore::read(const ReadRequest& request,
+                         std::function<void(Result<CounterReading>)> done) {
+  read_calls.push_back(request);
+  const ReadScript script = take(readings);
+  Result<CounterReading> result = CounterReading{};
+  if (script.kind == ReadScript::Kind::truth) {
+    result = apply(request);
+  } else {
+    result = script.error;
   }
   answers_.emplace_back([done = std::move(done), result] { done(result); });
 }

@@ -44,6 +44,7 @@ class ScriptedStore final : public LeaseStore {
   void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) override;
   void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) override;
   void claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) override;
+  void read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) override;
 
   std::size_t pending() const { return answers_.size(); }
   // Gives the oldest answer that waits. False when there is none.
@@ -51,21 +52,33 @@ class ScriptedStore final : public LeaseStore {
   // The process that asked is gone.
   void drop_pending() { answers_.clear(); }
 
+  struct ReadScript {
+    enum class Kind { truth, failed };
+    Kind kind = Kind::truth;
+    Status error{ErrorCode::UNAVAILABLE, "the store is away"};
+  };
+
   // Empty: the truth.
   std::deque<LeaseScript> leases;
   std::deque<ResolveScript> resolutions;
   std::deque<ClaimScript> claims;
+  std::deque<ReadScript> readings;
 
   std::vector<LeaseRequest> lease_calls, resolve_calls;
   std::vector<ClaimRequest> claim_calls;
+  std::vector<ReadRequest> read_calls;
 
   std::map<std::string, std::int64_t> next_id;  // by key; 1 when it is not there
   std::map<Token, std::pair<std::int64_t, std::int64_t>> granted;
   std::map<Token, std::pair<std::uint64_t, Token>> epochs;
+  // By key: whose lease of how many IDs, in order. `totals_since` has the first ID of the first.
+  std::map<std::string, std::vector<std::pair<Token, std::int64_t>>> counted;
+  std::map<std::string, std::int64_t> totals_since;
 
  private:
   LeaseOutcome apply(const LeaseRequest& request);
   ClaimOutcome apply(const ClaimRequest& request);
+  CounterReading apply(const ReadRequest& request) const;
 
   const MemoryLog* log_;
   std::deque<std::function<void()>> answers_;
