@@ -22,7 +22,8 @@ class ImageSource final : public SnapshotSource {
 };
 
 // One start. The steps, and why a kill between any two of them is harmless:
-//  1 lock, read, judge               nothing is changed
+//  1 lock; the tail goes to the file  cut off, it still is in the tail and goes there again
+//    read, judge                     nothing is changed
 //  2 make what was read durable      the same bytes over themselves
 //  3 write and sync the new segment  into the file that is not the newest whole one. Cut off: the
 //    next start reads what this one read, and the witness still says what it said, so it judges the
@@ -36,12 +37,15 @@ class ImageSource final : public SnapshotSource {
 class Start {
  public:
   Start(const StartPlaces& places, const StartOptions& options)
-      : places_(places), options_(options) {}
+      : places_(places),
+        options_(options),
+        witness_proves_(places.witness.kind() == FileSystemKind::memory) {}
 
   Result<Started> run() {
     for (Status (Start::*step)() :
-         {&Start::check_places, &Start::open_files, &Start::open_witness, &Start::read_and_judge,
-          &Start::set_damaged_files_aside, &Start::settle_newest, &Start::write_segment}) {
+         {&Start::check_places, &Start::open_files, &Start::open_witness, &Start::write_tail,
+          &Start::read_and_judge, &Start::set_damaged_files_aside, &Start::settle_newest,
+          &Start::write_segment}) {
       Status status = (this->*step)();
       if (!status.ok()) return status;
     }
@@ -57,6 +61,7 @@ class Start {
   Status open_files();
   Status open_segment(int file);
   Status open_witness();
+  Status write_tail();
   Status read_and_judge();
   Status set_damaged_files_aside();
   Status settle_newest();
@@ -67,7 +72,9 @@ class Start {
   const StartPlaces& places_;
   const StartOptions& options_;
   StateFiles files_;
+  const bool witness_proves_;  // it is in memory
   std::unique_ptr<Witness> witness_;
+  std::optional<Witness::Testimony> testimony_;
   Recovered recovered_;
   Evidence evidence_;
   Judgement judgement_;
@@ -99,7 +106,7 @@ Status Start::check_places() {
     case FileSystemKind::local:
       break;
   }
-  if (places_.witness.kind() != FileSystemKind::memory) {
+  if (!witness_proves_) {
     started_.warnings.push_back(places_.witness.path() +
                                 ", the witness directory, is not on a tmpfs, so it proves "
                                 "nothing: after a kill -9 the IDs in hand are given up. Set "
@@ -131,17 +138,45 @@ Status Start::open_files() {
 }
 
 Status Start::open_witness() {
-  Result<std::unique_ptr<SharedMemory>> memory =
-      places_.witness.map(Witness::name(files_.identity), Witness::size);
+  Result<std::unique_ptr<SharedMemory>> memory = places_.witness.map(
+      Witness::name(files_.identity), witness_proves_ ? Witness::size_with_tail : Witness::size);
   if (!memory.ok()) return memory.status();
   witness_ = std::make_unique<Witness>(std::move(*memory));
+  // On a disk the witness could have been copied or put back together with the log.
+  if (witness_proves_) testimony_ = witness_->read();
+  return {};
+}
+
+// The turns that a killed daemon had not yet written to its file. The salt names the segment, so
+// they are what belongs in that place; in a file put back from a copy they may be behind a hole,
+// which ends the log before them.
+Status Start::write_tail() {
+  if (!testimony_ || testimony_->boot_id != options_.boot_id ||
+      testimony_->directory != files_.identity) {
+    return {};
+  }
+  const std::optional<LogTail::Content> tail = witness_->tail().read();
+  if (!tail) return {};
+  for (const std::unique_ptr<File>& segment : files_.segments) {
+    Sector sector{};
+    Result<std::size_t> got = segment->read_at(0, sector);
+    Result<std::uint64_t> size = segment->size();
+    if (!got.ok()) return got.status();
+    if (!size.ok()) return size.status();
+    const DecodedHeader decoded = decode_header(std::span(sector).first(*got));
+    if (decoded.fault != HeaderFault::none || decoded.header.salt != tail->salt) continue;
+    if (tail->offset < records_offset || tail->offset > *size ||
+        tail->bytes.size() > *size - tail->offset) {
+      continue;
+    }
+    Status status = segment->write_at(tail->offset, tail->bytes);
+    if (!status.ok()) return status;
+  }
   return {};
 }
 
 Status Start::read_and_judge() {
-  evidence_ = {options_.boot_id, files_.identity, witness_->read(), options_.after_power_loss};
-  // On a disk the witness could have been copied or put back together with the log.
-  if (places_.witness.kind() != FileSystemKind::memory) evidence_.witness.reset();
+  evidence_ = {options_.boot_id, files_.identity, testimony_, options_.after_power_loss};
   Result<Recovered> recovered = recover(*files_.segments[0], *files_.segments[1],
                                         options_.after_power_loss == AfterPowerLoss::resume);
   if (!recovered.ok()) {
@@ -233,6 +268,7 @@ Status Start::write_segment() {
 
 void Start::switch_witness() {
   started_.image = std::move(recovered_.image);
+  witness_->tail().begin(header_.salt, written_);
   if (resumes()) {
     witness_->advance(header_.base);
     witness_->flush_succeeded();

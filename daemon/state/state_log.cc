@@ -131,21 +131,48 @@ Status StateLog::commit() {
   }
   if (flush_asked_) flush_due_ = true;
   flush_asked_ = false;
-  if (flush_due_ && !flush_) start_flush();
-  return {};
+  if (flush_due_ && !flush_) failure_ = start_flush();
+  return failure_;
 }
 
 Status StateLog::write_turn() {
   end_record(turn_, 0, seed_);
   if (turn_.size() > size_ - offset_) {
-    if (may_rotate()) return rotate();
+    if (may_rotate()) {
+      Status status = write_tail();
+      return status.ok() ? rotate() : status;
+    }
     return {ErrorCode::STATE_IO,
             "the log in " + files_->directory->path() +
                 " is full and the medium has not confirmed what is in it; the disk hangs or is "
                 "too slow for log_size"};
   }
+  LogTail& tail = witness_->tail();
+  if (!tail.append(turn_)) {
+    Status status = write_tail();
+    if (!status.ok()) return status;
+    if (!tail.append(turn_)) return write_long_turn();
+  }
+  offset_ += turn_.size();
+  return {};
+}
+
+// A turn that no tail has room for.
+Status StateLog::write_long_turn() {
   Status status = files_->segments[file_]->write_at(offset_, turn_);
-  if (status.ok()) offset_ += turn_.size();
+  if (!status.ok()) return status;
+  offset_ += turn_.size();
+  witness_->tail().begin(header_.salt, offset_);
+  return {};
+}
+
+// The file first, then that the tail is empty: a kill in between writes the same bytes again.
+Status StateLog::write_tail() {
+  LogTail& tail = witness_->tail();
+  const std::span<const std::uint8_t> bytes = tail.bytes();
+  if (bytes.empty()) return {};
+  Status status = files_->segments[file_]->write_at(offset_ - bytes.size(), bytes);
+  if (status.ok()) tail.begin(header_.salt, offset_);
   return status;
 }
 
@@ -170,22 +197,26 @@ Status StateLog::rotate() {
   seed_ = record_seed(header_);
   file_ = 1 - file_;
   offset_ = bytes.size();
+  witness_->tail().begin(header_.salt, offset_);
   ++rotations_;
   // At once, so that the next rotation does not have to wait for it.
   flush_due_ = true;
   return {};
 }
 
-void StateLog::start_flush() {
+Status StateLog::start_flush() {
   flush_due_ = false;
-  if (flush_failed_ || position_ == durable_) return;
+  if (flush_failed_ || position_ == durable_) return {};
   CHECK(observer_ != nullptr);
+  Status status = write_tail();
+  if (!status.ok()) return status;
   flush_ = std::make_shared<Flush>(
       Flush{this, files_, witness_, file_, position_, to_seal_, header_.number, Status()});
   worker_.submit([flush = flush_] { flush->run(); },
                  [flush = flush_] {
                    if (flush->log != nullptr) flush->log->flushed();
                  });
+  return {};
 }
 
 void StateLog::flushed() {
@@ -199,7 +230,8 @@ void StateLog::flushed() {
   durable_ = flush->position;
   // A rotation may have happened meanwhile; then its older segment still waits for its seal.
   if (flush->seal && flush->number == header_.number) to_seal_.reset();
-  if (flush_due_) start_flush();
+  // A write that fails here is told by the next commit.
+  if (flush_due_ && failure_.ok()) failure_ = start_flush();
   observer_->durable(flush->position);
 }
 
@@ -213,7 +245,7 @@ Status StateLog::close() {
 }
 
 StateLog::Statistics StateLog::statistics() const {
-  return {position_, durable_, syncs_, rotations_};
+  return {position_, durable_, syncs_, rotations_, offset_};
 }
 
 }  // namespace seqd

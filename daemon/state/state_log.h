@@ -2,9 +2,10 @@
 // one segment, a snapshot and the turns after it (daemon/doc/LOG-FORMAT.md). Made by start(), owned
 // by main. Loop thread; flushes run on the worker and touch the files only.
 //
-// Invariants: a turn is one write, and the witness follows it. A file is overwritten only while the
-// other one's snapshot is known by this process to be on the medium. A flush that failed is never
-// tried again.
+// Invariants: a turn goes to the tail, or to the file when that has no room, and the witness
+// follows it. What is flushed, and what is superseded by a new segment, is in the file before. A
+// file is overwritten only while the other one's snapshot is known by this process to be on the
+// medium. A flush that failed is never tried again.
 #pragma once
 
 #include <cstdint>
@@ -58,6 +59,7 @@ class StateLog final : public RemainderLog {
     LogPosition durable = 0;
     std::uint64_t syncs = 0;
     std::uint64_t rotations = 0;
+    std::uint64_t used = 0;  // bytes of the segment, its tail included
   };
 
   StateLog(StateFiles files, std::unique_ptr<Witness> witness, const Place& place, Worker& worker,
@@ -86,9 +88,11 @@ class StateLog final : public RemainderLog {
 
   bool may_rotate() const;
   Status write_turn();
+  Status write_long_turn();
+  Status write_tail();
   Status rotate();
   void begin_turn();
-  void start_flush();
+  Status start_flush();
   void flushed();
 
   // Constant after construction.
@@ -107,7 +111,7 @@ class StateLog final : public RemainderLog {
   int file_;
   SegmentHeader header_;
   std::uint32_t seed_;
-  std::uint64_t offset_;
+  std::uint64_t offset_;                  // the end of the tail
   std::optional<SegmentHeader> to_seal_;  // the older segment, until it is marked as superseded
 
   // The turn being made; empty when nothing was appended.

@@ -36,8 +36,8 @@ std::string Witness::name(const FileIdentity& directory) {
   return {name, static_cast<std::size_t>(length)};
 }
 
-Witness::Witness(std::unique_ptr<SharedMemory> memory) : memory_(std::move(memory)) {
-  CHECK(memory_->bytes().size() >= size);
+Witness::Witness(std::unique_ptr<SharedMemory> memory)
+    : memory_(std::move(memory)), tail_(memory_->bytes().subspan(size)) {
   CHECK(reinterpret_cast<std::uintptr_t>(memory_->bytes().data()) % 64 == 0);
 }
 

@@ -1,7 +1,7 @@
 // Witness: what this boot remembers of the state directory apart from its files: which directory,
-// which nonce, and the position of the last turn that was written. It lies in mapped memory of a
-// tmpfs, so it survives a kill -9 and nothing else, and no copy of the state directory has it.
-// Owned by the StateLog. Loop thread, but for flush marks.
+// which nonce, the position of the last turn, and the turns that are not in a file yet. It lies in
+// mapped memory of a tmpfs, so it survives a kill -9 and nothing else, and no copy of the state
+// directory has it. Owned by the StateLog. Loop thread, but for flush marks.
 //
 // Invariant: after a kill -9 the position here is at most that of the log (turn first, witness
 // second), so a log that ends before it is an older copy.
@@ -16,12 +16,14 @@
 #include "daemon/base/status.h"
 #include "daemon/core/lease_store.h"
 #include "daemon/core/remainder_log.h"
+#include "daemon/state/log_tail.h"
 
 namespace seqd {
 
 class Witness {
  public:
-  static constexpr std::size_t size = 128;
+  static constexpr std::size_t size = 128;  // without the tail
+  static constexpr std::size_t size_with_tail = size + LogTail::size;
 
   // What the witness says.
   struct Testimony {
@@ -42,14 +44,18 @@ class Witness {
   std::optional<Testimony> read() const;
   // Replaces all of it. Cut off anywhere, it says nothing.
   void write(const Testimony& testimony);
-  // The last turn that is in the file.
+  // The last turn that is in the file or in the tail.
   void advance(LogPosition position);
   // Around every flush. Worker thread.
   void flush_begins();
   void flush_succeeded();
 
+  // Has no room in a memory of `size`.
+  LogTail& tail() { return tail_; }
+
  private:
   const std::unique_ptr<SharedMemory> memory_;
+  LogTail tail_;
 };
 
 }  // namespace seqd

@@ -113,7 +113,7 @@ class MemoryMapping final : public SharedMemory {
   MemoryMapping(std::unique_ptr<File> file, std::shared_ptr<MemoryDisk::Inode> inode,
                 std::size_t size)
       : file_(std::move(file)), inode_(std::move(inode)), size_(size) {}
-  std::span<std::uint8_t> bytes() override { return {inode_->mapped, size_}; }
+  std::span<std::uint8_t> bytes() override { return std::span(inode_->mapped).first(size_); }
 
  private:
   const std::unique_ptr<File> file_;

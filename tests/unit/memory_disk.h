@@ -3,6 +3,7 @@
 // operation fails or is the last one of the process (it throws Killed). One thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -27,7 +28,7 @@ class MemoryDisk {
     std::set<std::size_t> unsynced;  // sectors that differ
     std::set<std::size_t> lost;      // sectors a failed sync has given up: cached only, and clean
     bool locked = false;
-    alignas(64) std::uint8_t mapped[256] = {};
+    alignas(64) std::array<std::uint8_t, std::size_t{80} << 10> mapped = {};
   };
   struct Folder {
     std::uint64_t number = 0;
