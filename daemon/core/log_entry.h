@@ -1,5 +1,5 @@
 // What the log of the state directory records: one struct an entry. The core appends entries, the
-// log writes those of one loop turn with one write, and recovery applies them to a StateImage in
+// log keeps those of one loop turn as one record, and recovery applies them to a StateImage in
 // the same order. How they are encoded is the log's business (daemon/state/log_format.h,
 // daemon/doc/LOG-FORMAT.md).
 #pragma once

@@ -26,7 +26,7 @@ class RemainderLog {
   // Asks that this turn's record, and all before it, be flushed to the medium after the next
   // commit. Asking again is free.
   virtual void make_durable() = 0;
-  // Writes this turn's record with one write; nothing when nothing was appended. After an error
+  // Makes this turn's record outlive the process; nothing when nothing was appended. After an error
   // nothing that the turn recorded may be replied to, and the daemon must end.
   virtual Status commit() = 0;
   // False while the log is full and waits for the medium: nothing more may be issued until

@@ -14,6 +14,7 @@ namespace {
 struct Recorded {
   Recorded() {
     world.log_size = StateLog::smallest_size;
+    world.disk.set_kind("run", FileSystemKind::local);  // every turn goes to the file at once
     process = std::make_unique<SmallDaemon>(world);
     REQUIRE(process->start());
     process->claim();

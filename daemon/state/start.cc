@@ -166,7 +166,8 @@ Status Start::write_tail() {
     const DecodedHeader decoded = decode_header(std::span(sector).first(*got));
     if (decoded.fault != HeaderFault::none || decoded.header.salt != tail->salt) continue;
     if (tail->offset < records_offset || tail->offset > *size ||
-        tail->bytes.size() > *size - tail->offset) {
+        tail->bytes.size() > *size - tail->offset ||
+        !decode_record(tail->bytes, record_seed(decoded.header))) {
       continue;
     }
     Status status = segment->write_at(tail->offset, tail->bytes);

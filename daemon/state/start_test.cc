@@ -1,7 +1,9 @@
 // start() on a MemoryDisk with a small daemon behind it: kills, copies, put-back copies, damage.
 #include "daemon/state/start.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -350,6 +352,57 @@ TEST_CASE("AfterAFailedSyncTheNextStartRewritesTheNewestFile") {
   world.disk.content("state", "log.0")[seal_offset] = 0;
   process = begin(world);
   use_up(world, process);
+}
+
+TEST_CASE("TheTurnsOfTheTailOutliveAnyNumberOfKills") {
+  World world;
+  for (std::int64_t kills = 0; kills < 39; ++kills) {
+    Process process = begin(world);
+    CHECK(process->started.how == (kills == 0 ? "fresh" : "witness"));
+    process->claim();
+    process->issue(1);
+    kill(world, process);
+  }
+  Process process = begin(world);
+  CHECK(process->in_hand() == 1);
+  CHECK(*world.issued.rbegin() == 39);
+  use_up(world, process);
+}
+
+// A tail as a hostile or damaged witness may hold it.
+void forge_tail(World& world, std::uint64_t used, std::uint64_t salt_change, std::uint64_t offset) {
+  auto& memory = world.disk.folder("run").names.begin()->second->mapped;
+  const std::uint64_t words[3] = {used, 0, offset};
+  std::uint64_t salt = 0;
+  std::memcpy(&salt, memory.data() + Witness::size + 8, 8);
+  salt += salt_change;
+  std::memcpy(memory.data() + Witness::size, &words[0], 8);
+  std::memcpy(memory.data() + Witness::size + 8, &salt, 8);
+  std::memcpy(memory.data() + Witness::size + 16, &words[2], 8);
+}
+
+TEST_CASE("ATailThatCannotBeTrueIsNotWritten") {
+  struct Forged {
+    std::uint64_t used, salt_change, offset;
+  };
+  for (const Forged forged : {Forged{1, 0, 2'000},
+                              {60'000, 0, 2'000},
+                              {~0ULL, 0, 2'000},
+                              {100, 1, 2'000},
+                              {100, 0, 10},
+                              {100, 0, ~0ULL},
+                              {100, 0, 1 << 20}}) {
+    World world;
+    Process process = run(world, 11);
+    process->commit_durably();
+    kill(world, process);
+    auto& memory = world.disk.folder("run").names.begin()->second->mapped;
+    std::fill(memory.begin() + Witness::size + 64, memory.end(), std::uint8_t{0x5a});
+    forge_tail(world, forged.used, forged.salt_change, forged.offset);
+    process = begin(world);
+    REQUIRE(process->status.ok());
+    use_up(world, process);
+  }
 }
 
 TEST_CASE("PagesLostByAFailedSyncAreNotResumedFrom") {

@@ -5,13 +5,16 @@
 #include <string>
 
 #include "daemon/state/log_format.h"
+#include "daemon/state/log_tail.h"
 #include "tests/unit/small_daemon.h"
 
 namespace seqd {
 namespace {
 
 struct Fixture {
-  Fixture() {
+  // Only a witness in memory has a tail.
+  explicit Fixture(FileSystemKind witness = FileSystemKind::memory) {
+    world.disk.set_kind("run", witness);
     process = std::make_unique<SmallDaemon>(world);
     REQUIRE(process->start());
     process->claim();
@@ -35,8 +38,8 @@ struct Fixture {
   std::unique_ptr<SmallDaemon> process;
 };
 
-TEST_CASE("ATurnIsOneWrite") {
-  Fixture f;
+TEST_CASE("WithoutATailATurnIsOneWrite") {
+  Fixture f(FileSystemKind::local);
   const std::uint64_t before = f.world.disk.operations;
   f.process->append(Acknowledged{1, 2});
   f.process->append(Acknowledged{1, 3});
@@ -47,6 +50,77 @@ TEST_CASE("ATurnIsOneWrite") {
   REQUIRE(f.log().commit().ok());
   CHECK(f.world.disk.operations == before + 1);
   CHECK(f.log().next_position() == position + 1);
+}
+
+TEST_CASE("ATurnInTheTailIsNoWriteAndAFlushWritesAllOfThemBeforeItSyncs") {
+  Fixture f;
+  const std::uint64_t before = f.world.disk.operations;
+  const std::vector<std::uint8_t> file = f.world.disk.content("state", "log.0");
+  for (std::uint32_t turn = 2; turn < 50; ++turn) {
+    f.process->append(Acknowledged{1, turn});
+    REQUIRE(f.log().commit().ok());
+  }
+  CHECK(f.world.disk.operations == before);
+  CHECK(f.world.disk.content("state", "log.0") == file);
+  f.log().make_durable();
+  f.process->append(Acknowledged{1, 50});
+  REQUIRE(f.log().commit().ok());
+  CHECK(f.world.disk.operations == before + 1);
+  // What comes during the flush waits for the next one.
+  f.process->append(Acknowledged{1, 51});
+  REQUIRE(f.log().commit().ok());
+  REQUIRE(f.process->worker.run_one());
+  CHECK(f.process->durable_position == f.log().statistics().position - 1);
+  f.process.reset();
+  f.world.cut_power([] { return false; });
+  f.process = std::make_unique<SmallDaemon>(f.world);
+  REQUIRE(f.process->start(AfterPowerLoss::resume));
+  CHECK(f.process->started.log->statistics().position == f.process->durable_position);
+}
+
+TEST_CASE("ATailThatIsFullIsWrittenInOnePieceAndATurnThatIsTooLongByItself") {
+  Fixture f;
+  const std::uint64_t before = f.world.disk.operations;
+  f.append_text(LogTail::size / 2);
+  REQUIRE(f.log().commit().ok());
+  CHECK(f.world.disk.operations == before);
+  f.append_text(LogTail::size / 2);
+  REQUIRE(f.log().commit().ok());
+  CHECK(f.world.disk.operations == before + 1);
+  for (int text = 0; text < 3; ++text) f.append_text(LogTail::size / 2);
+  REQUIRE(f.log().commit().ok());
+  CHECK(f.world.disk.operations == before + 3);
+  const StateImage image = f.process->image;
+  f.restart();
+  CHECK(f.process->started.how == "witness");
+  CHECK(f.process->image.sequences.at(1).definition == image.sequences.at(1).definition);
+}
+
+TEST_CASE("ATailThatCannotBeWrittenFailsTheCommitAndTheNextStartHasIt") {
+  Fixture f;
+  f.process->append(Acknowledged{1, 2});
+  REQUIRE(f.log().commit().ok());
+  f.world.disk.faults.fail = f.world.disk.operations + 1;
+  f.log().make_durable();
+  CHECK(f.log().commit().code() == ErrorCode::STATE_IO);
+  CHECK_FALSE(f.log().accepting());
+  const StateImage image = f.process->image;
+  f.restart();
+  CHECK(f.process->started.how == "witness");
+  CHECK(f.process->image.clients == image.clients);
+}
+
+TEST_CASE("ATailThatCannotBeWrittenAfterAFlushFailsTheNextCommit") {
+  Fixture f;
+  f.log().make_durable();
+  f.process->append(Acknowledged{1, 2});
+  REQUIRE(f.log().commit().ok());
+  f.log().make_durable();
+  f.process->append(Acknowledged{1, 3});
+  REQUIRE(f.log().commit().ok());
+  f.world.disk.faults.fail = f.world.disk.operations + 2;  // behind the sync
+  f.process->worker.run_one();
+  CHECK(f.log().commit().code() == ErrorCode::STATE_IO);
 }
 
 TEST_CASE("DurableIsHeardOnlyAfterTheSync") {
@@ -96,7 +170,7 @@ TEST_CASE("AFailedFlushIsHeardOnceAndNeverTriedAgain") {
 }
 
 TEST_CASE("AFailedWriteFailsEveryLaterCommit") {
-  Fixture f;
+  Fixture f(FileSystemKind::local);
   f.world.disk.faults.fail = f.world.disk.operations + 1;
   f.process->append(Acknowledged{1, 2});
   CHECK(f.log().commit().code() == ErrorCode::STATE_IO);
@@ -108,19 +182,12 @@ TEST_CASE("ARecordThatFitsToTheByteDoesNotRotateAndOneByteMoreDoes") {
   for (const std::size_t excess : {std::size_t{0}, std::size_t{1}}) {
     Fixture f;
     // The file is filled up to a place that leaves room for one known record.
-    const auto used = [&] {
-      const std::vector<std::uint8_t>& file = f.world.disk.content("state", "log.0");
-      std::size_t end = file.size();
-      while (file[end - 1] == 0) --end;
-      return end;
-    };
+    const auto used = [&] { return f.log().statistics().used; };
     while (used() + 64'000 < StateLog::min_size) {
       f.append_text(30'000);
-      f.process->append(Acknowledged{1, 127});
       REQUIRE(f.process->commit());
     }
     f.append_text(1'000);
-    f.process->append(Acknowledged{1, 127});  // ends with a byte that is not zero
     const std::size_t before = used();
     REQUIRE(f.process->commit());
     const std::size_t overhead = used() - before - 1'000;
@@ -130,7 +197,6 @@ TEST_CASE("ARecordThatFitsToTheByteDoesNotRotateAndOneByteMoreDoes") {
     const std::size_t text = left - overhead - 1 + excess;
     REQUIRE(text < max_string);
     f.append_text(text);
-    f.process->append(Acknowledged{1, 127});
     REQUIRE(f.process->commit());
     CHECK(f.log().statistics().rotations == excess);
     if (excess == 0) CHECK(used() == StateLog::min_size);

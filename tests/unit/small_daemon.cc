@@ -75,6 +75,9 @@ void SmallDaemon::append(const LogEntry& entry) {
 bool SmallDaemon::commit() {
   Status committed = started.log->commit();
   if (!committed.ok()) status = committed;
+  // Most turns do nothing to the disk, and yet the process can die behind each.
+  const MemoryDisk::Step step = world.disk.step();
+  if (step == MemoryDisk::Step::die_torn || step == MemoryDisk::Step::die_after) throw Killed{};
   return committed.ok();
 }
 
