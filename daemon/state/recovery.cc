@@ -57,6 +57,11 @@ class Window {
   bool at_end_ = false;
 };
 
+std::size_t leading_zeros(std::span<const std::uint8_t> bytes) {
+  const auto first = std::find_if(bytes.begin(), bytes.end(), [](auto byte) { return byte != 0; });
+  return static_cast<std::size_t>(first - bytes.begin());
+}
+
 struct Candidate {
   int index = 0;
   Window window;
@@ -111,6 +116,12 @@ class SegmentReader {
       auto bytes = window_.at(offset, frame_size);
       if (!bytes.ok()) return bytes.status();
       if (bytes->size() < frame_size) return false;
+      // No record begins with four zeros, and most of a log file has never been written.
+      const std::size_t zeros = leading_zeros(*bytes);
+      if (zeros >= 4) {
+        offset += zeros - 4;
+        continue;
+      }
       const std::optional<std::size_t> size = record_size(*bytes);
       if (!size || *size > StateLog::max_size) continue;
       bytes = window_.at(offset, *size);
