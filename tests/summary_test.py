@@ -33,6 +33,9 @@ class Summary(unittest.TestCase):
     def test_a_skipped_test_fails_the_run_even_when_pytest_is_content(self):
         self.assertEqual(("2 passed, 1 failed", 1), closing_line("echo '2 passed, 1 skipped in 0.01s'"))
 
+    def test_what_cannot_be_shown_is_neither_passed_nor_failed(self):
+        self.assertEqual(("2 passed, 0 failed", 0), closing_line("echo '2 passed, 3 unshown in 0.01s'"))
+
     def test_failures_of_unittest_are_counted(self):
         self.assertEqual(("1 passed, 2 failed", 1), closing_line(
             "printf 'Ran 3 tests in 0.1s\\n\\nFAILED (failures=1, errors=1)\\n'; exit 1"))

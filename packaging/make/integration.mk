@@ -1,16 +1,23 @@
 # `make test-integration`: the daemon as a whole, over its socket, on real stores. T= chooses one file (T=restart runs
-# tests/integration/test_restart.py) and K= tests by name. `make test-kill KILLS=20000` is the long soak of kill -9.
+# tests/integration/test_restart.py) and K= tests by name. `make test-kill KILLS=20000` is the long soak of kill -9, `make
+# test-power-cuts CUTS=500` that of power cuts, which needs root and loop devices.
 
 T ?=
 K ?=
 KILLS ?= 2000
+CUTS ?= 20
+
+PACKAGES_TEST += e2fsprogs util-linux
 
 INTEGRATION_BINARIES := $(SEQD) $(SEQCTL_BIN) $(BUILD)/tools/kill_client
-INTEGRATION = BUILD=$(BUILD) KILLS=$(KILLS) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -p no:cacheprovider -q -ra --durations=5
+INTEGRATION = BUILD=$(BUILD) KILLS=$(KILLS) CUTS=$(CUTS) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -p no:cacheprovider -q -ra --durations=5
 
-.PHONY: test-integration test-kill
+.PHONY: test-integration test-kill test-power-cuts
 test-integration: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## the daemon on real stores (T=restart: one file, K=text: by name)
 	@$(INTEGRATION) $(if $(K),-k '$(K)') $(if $(T),tests/integration/test_$(T).py,tests/integration)
 
 test-kill: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## kill -9 under load, KILLS= times
 	@$(INTEGRATION) -s -k KillUnderLoad tests/integration/test_restart.py
+
+test-power-cuts: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## power cuts on a real ext4 under load, CUTS= times (needs root)
+	@$(INTEGRATION) -k PowerCutUnderLoad tests/integration/test_power_cuts.py

@@ -74,6 +74,18 @@ void rotation_during_a_flush(Stage& stage) {
   CHECK(daemon.started.log->statistics().rotations > 0);
 }
 
+// No sync comes to an end: the log is full a second time, and must not rotate into its only copy.
+void rotation_while_the_disk_hangs(Stage& stage) {
+  begin(stage);
+  for (int round = 0; round < 2; ++round) {
+    stage.issue(12);
+    for (int turn = 0; turn < 60 && stage.daemon().status.ok(); ++turn) stage.fill(3'000);
+    CHECK(!stage.daemon().status.ok());
+    stage.kill();
+    begin(stage);
+  }
+}
+
 void clean_stop_and_start(Stage& stage) {
   begin(stage);
   for (int round = 0; round < 3; ++round) {
@@ -131,9 +143,13 @@ void failed_flushes(Stage& stage) {
   for (int round = 0; round < 4; ++round) {
     stage.issue(10);
     if (round % 2 == 1) stage.fill(58'000);
+    if (round % 2 == 0) stage.fill(3'000);
     stage.recording().fail_next_sync = true;
     stage.issue(20);
     stage.recording().fail_next_sync = false;
+    // A second sync would succeed and prove nothing.
+    stage.issue(20);
+    stage.issue(20);
     stage.kill();
     begin(stage);
   }
@@ -186,6 +202,7 @@ constexpr void (*scripts[])(Stage&) = {first_start,
                                        turns_during_flushes,
                                        rotations,
                                        rotation_during_a_flush,
+                                       rotation_while_the_disk_hangs,
                                        clean_stop_and_start,
                                        starts_after_kills,
                                        starts_after_power_cuts,

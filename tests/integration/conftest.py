@@ -14,6 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 # pylint: disable=wrong-import-position
 import harness
+from disks import NotShown
 from servers.mongod import ReplicaSet, standalone
 
 DEFAULT_LIMIT_SECONDS = 30
@@ -49,10 +50,33 @@ def pytest_runtest_protocol(item):
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     report = (yield).get_result()
+    if call.excinfo is not None and call.excinfo.errisinstance(NotShown):
+        report.outcome, report.longrepr, report.not_shown = "skipped", None, str(call.excinfo.value)
     if report.failed:
         item.failed = True
         for daemon in getattr(item, "daemons", []):
             report.sections.append((f"stderr of {daemon.name}", daemon.stderr()))
+
+
+FIGURES = pytest.StashKey[list]()
+
+
+def pytest_report_teststatus(report):
+    """What this machine cannot show is neither good nor bad: it is counted apart, and said at the end."""
+    return ("unshown", "U", "NOT SHOWN") if hasattr(report, "not_shown") else None
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for report in terminalreporter.stats.get("unshown", []):
+        terminalreporter.write_line(f"NOT SHOWN HERE: {report.nodeid}: {report.not_shown}")
+    for line in config.stash.get(FIGURES, []):
+        terminalreporter.write_line(line)
+
+
+@pytest.fixture
+def figures(request):
+    """Takes a line of figures to be shown at the end of the run."""
+    return request.config.stash.setdefault(FIGURES, []).append
 
 
 def pytest_sessionfinish(session):

@@ -11,6 +11,7 @@ import pytest
 
 import harness
 from accounting import Ledger
+from disks import SmallDisk
 from rpc import Closed, Connection, RpcError
 from servers.mongod import die_with_parent
 
@@ -246,37 +247,6 @@ def test_AFailingSystemCallLosesAndRepeatsNothing(make_daemon, call, error):
     with daemon.connect() as client:
         following = client.next()
     assert len(ledger.missing(1, following)) <= 18 * 50, f"{len(ledger.missing(1, following))} IDs are missing"
-
-
-class SmallDisk:
-    """A tmpfs of a few megabytes in a mount namespace of its own, which needs no privilege."""
-
-    def __init__(self, path: Path, size: str):
-        path.mkdir(parents=True, exist_ok=True)
-        self.path = path
-        script = f'mount -t tmpfs -o size={size},mode=0700 tmpfs "$0" && echo mounted && read line'
-        self.holder = subprocess.Popen(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, str(path)],
-                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=die_with_parent)
-        assert self.holder.stdout.readline() == b"mounted\n", "no mount namespace could be made"
-        self.prefix = ["nsenter", "--preserve-credentials", "--user", "--mount", f"--target={self.holder.pid}"]
-
-    def fill(self) -> None:
-        with open(self._inside("fill"), "wb", buffering=0) as file:
-            try:
-                while True:
-                    file.write(bytes(4096))
-            except OSError:
-                pass
-
-    def free(self) -> None:
-        self._inside("fill").unlink()
-
-    def _inside(self, name: str) -> Path:
-        return Path(f"/proc/{self.holder.pid}/root{self.path}") / name
-
-    def close(self) -> None:
-        self.holder.kill()
-        self.holder.wait()
 
 
 @pytest.fixture(name="small_disk")
