@@ -208,47 +208,6 @@ def take_until_it_fails(daemon, most: int, lease: int = 50) -> list:
     return ids
 
 
-# Which calls are made to fail: those of the log and those of the embedded store alike.
-CALLS = [("fdatasync", "EIO"), ("fdatasync", "ENOSPC"), ("pwrite64", "EIO"), ("pwrite64", "ENOSPC"), ("fsync", "EIO"),
-         ("pwritev", "EIO"), ("fallocate", "ENOSPC")]
-
-
-@pytest.mark.limit(120)
-@pytest.mark.parametrize("call,error", CALLS, ids=lambda value: value)
-def test_AFailingSystemCallLosesAndRepeatsNothing(make_daemon, call, error):
-    """Every n-th call in turn fails once and stays failing: the daemon may end, with a named exit code, but never lie."""
-    daemon = make_daemon(defaults={"lease_min": 100, "lease_max": 500, "gap_budget": 2000, "reserve_ahead": 200})
-    daemon.start()
-    ledger = Ledger("orders")
-    with daemon.connect() as client:
-        ledger.add([client.next()])
-    for number in list(range(1, 16)) + [20, 30, 50]:
-        if number % 2:
-            daemon.terminate()
-        else:
-            daemon.kill()
-        daemon.prefix = ["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}",
-                         "-e", f"inject={call}:error={error}:when={number}+"]
-        try:
-            daemon.start()
-            ledger.add(take_until_it_fails(daemon, 40))
-        except harness.Died as died:
-            assert died.code in NAMED_EXITS, f"seqd ended with {died.code}:\n{died.stderr}"
-        if daemon.running():
-            daemon.kill()
-        else:
-            assert daemon.process.returncode in NAMED_EXITS, f"seqd ended with {daemon.process.returncode}:\n{daemon.stderr()}"
-        daemon.prefix = []
-        daemon.start()
-        with daemon.connect() as client:
-            ledger.add([client.next()])
-        ledger.assert_no_duplicate()
-    # One request at a time was under way, so at most its IDs are a gap at each of the failures.
-    with daemon.connect() as client:
-        following = client.next()
-    assert len(ledger.missing(1, following)) <= 18 * 50, f"{len(ledger.missing(1, following))} IDs are missing"
-
-
 @pytest.fixture(name="small_disk")
 def disk_of_four_megabytes(scratch):
     disk = SmallDisk(scratch / "disk", "4m")
