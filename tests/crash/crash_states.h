@@ -19,7 +19,7 @@ namespace seqd {
 struct CrashStates {
   // How many states are enumerated at a cut: all when they are at most `all_below`.
   std::size_t all_below = 128;
-  std::size_t random = 32;
+  std::size_t random = 64;
 
   std::uint64_t cuts = 0;
   std::uint64_t tried = 0;  // distinct: of the medium, and of what the clients and the store know

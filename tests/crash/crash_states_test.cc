@@ -67,7 +67,7 @@ void rotation_during_a_flush(Stage& stage) {
   stage.fill(52'000);
   stage.issue(9);
   stage.recording().during_sync = [&daemon] {
-    daemon.fill(15'000);
+    daemon.fill(40'000);
     go_on(daemon);
   };
   stage.issue(17);
@@ -217,7 +217,7 @@ TEST_CASE("NoStateThatAPowerCutCanLeaveRepeatsOrLosesAnId") {
   mallopt(M_TRIM_THRESHOLD, 1 << 28);
   mallopt(M_MMAP_THRESHOLD, 1 << 28);
   CrashStates states;
-  for (std::uint64_t variation = 0; variation < 100 && states.tried < wanted; ++variation) {
+  for (std::uint64_t variation = 0; variation < 1000 && states.tried < wanted; ++variation) {
     for (void (*script)(Stage&) : scripts) {
       // What a script's own starts do after a power loss: forfeit and resume in turn.
       Stage stage(states, variation % 2 == 0 ? AfterPowerLoss::forfeit : AfterPowerLoss::resume,
