@@ -229,6 +229,7 @@ void SequenceTable::durable(LogPosition position) {
 }
 
 void SequenceTable::flush_failed(const Status& status) {
+  if (ending_.ok()) ending_ = status;
   for (const auto& [name, id] : by_name_) sequences_[id]->log_failed(status);
 }
 

@@ -421,5 +421,19 @@ TEST_CASE("KillAtAnyBoundaryWithRepeatsGivesTheSameIds", "[sequence_table]") {
   }
 }
 
+TEST_CASE("AfterAFailedFlushANewSequenceIsRefusedWithTheCause", "[table]") {
+  CoreWorld world;
+  world.settings.add("orders");
+  world.settings.add("users");
+  world.start();
+  world.settle();
+  world.next("orders");
+  world.turn();
+  world.log.fail_flush(*world.table);
+  world.turn();
+  REQUIRE_FALSE(world.next("users"));
+  REQUIRE(world.status.code() == ErrorCode::STATE_IO);
+}
+
 }  // namespace
 }  // namespace seqd

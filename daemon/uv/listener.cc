@@ -107,8 +107,11 @@ Status Listener::listen(int socket) {
     if (status == 0) from->listener->accept(*from);
   };
   int failed = uv_pipe_open(&made->handle, socket);
-  if (failed == 0)
+  if (failed != 0) {
+    ::close(socket);  // the handle did not take it
+  } else {
     failed = uv_listen(reinterpret_cast<uv_stream_t*>(&made->handle), kBacklog, incoming);
+  }
   if (failed == 0) return {};
   return {ErrorCode::CONFIG, std::string("cannot listen: ") + uv_strerror(failed)};
 }
