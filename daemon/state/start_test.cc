@@ -200,6 +200,25 @@ TEST_CASE("ACopyOfARunningDirectoryForfeitsAndTheOriginalGoesOn") {
   }
 }
 
+TEST_CASE("ACopyThatForfeitsTakesNeitherTheInstanceNorTheRepeatsOfTheOriginal") {
+  World world;
+  Process original = run(world, 11);
+  world.disk.copy("state", "copy");
+  Process copy = begin(world, "copy");
+  CHECK(copy->image.clients.empty());
+  use_up(world, copy);
+  // The copy has claimed; had it done so as the original's instance, this start would lose its
+  // claim.
+  original->stop();
+  kill(world, original);
+  original = begin(world);
+  CHECK(original->started.how == "clean");
+  original->claim();
+  CHECK(original->in_hand() == 29);
+  CHECK(original->image.sequences.at(1).totals.gaps == 0);
+  use_up(world, original);
+}
+
 TEST_CASE("ACopyMadeDuringALeaseDoesNotTakeTheLeaseOver") {
   World world;
   Process original = run(world, 0);
@@ -233,6 +252,26 @@ TEST_CASE("OfManyCopiesOfACleanDirectoryOneKeepsTheRemainder") {
     use_up(world, copy);
   }
   CHECK(keepers == 1);
+}
+
+TEST_CASE("ACopyMadeDuringAClaimClaimsWithANonceOfItsOwn") {
+  World world;
+  Process original = run(world, 11);
+  original->stop();
+  kill(world, original);
+  original = begin(world);
+  DefineScope scope = original->image.scopes.at(1);
+  scope.state = ScopeState::claiming;
+  scope.nonce = Token{7};
+  original->append(scope);
+  REQUIRE(original->commit_durably());
+  world.disk.copy("state", "copy");
+  use_up(world, original);
+  // With the nonce it found it would hear that it has won: it was the original.
+  Process copy = begin(world, "copy");
+  CHECK(copy->started.how == "clean");
+  use_up(world, copy);
+  CHECK(copy->image.sequences.at(1).totals.gaps == 29);
 }
 
 TEST_CASE("AnOlderStatePutBackInPlaceIsForfeited") {
@@ -351,6 +390,7 @@ TEST_CASE("AfterAFailedSyncTheNextStartRewritesTheNewestFile") {
   world.disk.content("state", "log.1")[0] ^= 1;
   world.disk.content("state", "log.0")[seal_offset] = 0;
   process = begin(world);
+  CHECK(process->image.sequences.at(1).totals.issued == 8);
   use_up(world, process);
 }
 
