@@ -10,9 +10,10 @@ PART = $(MAKE) --no-print-directory BUILD=$(BUILD) SAN=$(SAN)
 test: all $(TEST_PROGRAMS) $(TOOLS) | $(call packages,TEST) ## all tests; the last line says "N passed, N failed"
 	@$(PYTHON) -B tests/summary.py \
 	  'the summary itself' '$(PART) test-summary' \
+	  'models' '$(PART) test-model' \
 	  'unit tests' '$(PART) test-unit' \
 	  'crash states' '$(PART) test-crash-states' \
-  'adapter tests' '$(PART) test-adapters' \
+	  'adapter tests' '$(PART) test-adapters' \
 	  'integration tests' '$(PART) test-integration' \
 	  'service tests' '$(PART) test-service'
 
