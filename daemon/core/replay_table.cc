@@ -82,18 +82,17 @@ void ReplayTable::forget(ClientId id) {
   log_.append(ForgetClient{id});
 }
 
-ReplayTable::Seen ReplayTable::check(ClientId id, std::uint32_t request) const {
+ReplayTable::Seen ReplayTable::check(ClientId id, std::uint32_t request) {
   const Client& client = clients_.at(id);
   if (request < client.floor) return Seen::acknowledged;
   // Request numbers begin at 1, so a floor of 0 says no more than one of 1.
   if (request - std::max(client.floor, 1U) >= limits_.unacknowledged) return Seen::too_far;
   const bool fresh = request > client.newest || client.issues.empty() || find(id, request).empty();
   if (!fresh) return Seen::repeat;
-  return has_room(client) ? Seen::fresh : Seen::too_far;
-}
-
-bool ReplayTable::has_room(const Client& client) const {
-  return client.issues.size() < limits_.issues_per_client && issues_ < limits_.issues;
+  if (client.issues.size() >= limits_.issues_per_client) return Seen::too_far;
+  // Clients that are gone make room for those that are there.
+  while (issues_ >= limits_.issues && !gone_.empty()) forget(gone_.front());
+  return issues_ < limits_.issues ? Seen::fresh : Seen::too_far;
 }
 
 std::vector<Issued> ReplayTable::find(ClientId id, std::uint32_t request) const {
@@ -133,7 +132,7 @@ void ReplayTable::record(const Issued& issue) {
                        [](const Issued& a, const Issued& b) { return a.request < b.request; });
   issues.insert(at, issue);
   ++issues_;
-  // Clients that are gone make room for those that are there.
+  // Several may have been let in before the first of them was issued anything.
   while (issues_ > limits_.issues && !gone_.empty() && gone_.front() != issue.client) {
     forget(gone_.front());
   }

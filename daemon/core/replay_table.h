@@ -50,7 +50,8 @@ class ReplayTable {
   // Forgets clients that have been gone for too long.
   void expire(std::int64_t now_ms);
 
-  Seen check(ClientId client, std::uint32_t request) const;
+  // Whether `request` may be served, of a connected client. May forget clients that are gone.
+  Seen check(ClientId client, std::uint32_t request);
   // What `request` was issued, in order; empty when nothing.
   std::vector<Issued> find(ClientId client, std::uint32_t request) const;
   // Keeps an issue. The log has it already.
@@ -73,7 +74,6 @@ class ReplayTable {
   };
 
   static std::uint32_t last_request(const Issued& issue);
-  bool has_room(const Client& client) const;
   void forget(ClientId id);
 
   RemainderLog& log_;

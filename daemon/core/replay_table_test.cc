@@ -174,6 +174,23 @@ TEST_CASE("FullTableForgetsTheLongestGone", "[replay_table]") {
   REQUIRE(replays.log.image.clients.size() == 3);
 }
 
+TEST_CASE("ClientsThatAreGoneMakeRoomForTheIssuesOfThoseThatAreThere", "[replay_table]") {
+  Replays replays({.clients = 10, .unacknowledged = 100, .remember_ms = 1'000'000, .issues = 3});
+  for (std::uint8_t who = 1; who <= 3; ++who) replays.attach(who);
+  replays.table.record({1, 10, 11, 1, 5, IssueKind::single});
+  replays.table.record({1, 11, 12, 2, 5, IssueKind::single});
+  replays.table.record({1, 12, 13, 3, 5, IssueKind::single});
+  REQUIRE(replays.table.check(3, 6) == Seen::too_far);
+  replays.table.detach(2, 10);
+  replays.table.detach(1, 20);
+  REQUIRE(replays.table.check(3, 5) == Seen::repeat);
+  REQUIRE(replays.table.size() == 3);
+  REQUIRE(replays.table.check(3, 6) == Seen::fresh);
+  // The longest gone, and no more than was needed.
+  REQUIRE(replays.table.attach(Token{1})->known);
+  REQUIRE_FALSE(replays.table.attach(Token{2})->known);
+}
+
 TEST_CASE("ConnectedClientIsNeverForgotten", "[replay_table]") {
   Replays replays({.clients = 2, .unacknowledged = 100, .remember_ms = 1'000});
   replays.attach(1);

@@ -1,0 +1,82 @@
+#include "tests/sim/accounts.h"
+
+namespace seqd::sim {
+
+void Accounts::violation(const std::string& name, std::int64_t begin, std::int64_t end,
+                         const char* what) const {
+  history_.violation("[" + std::to_string(begin) + ", " + std::to_string(end) + ") of \"" + name +
+                     "\" " + what);
+}
+
+void Accounts::add_grant(const std::string& name, std::int64_t begin, const Grant& grant) {
+  Account& account = accounts_[name];
+  if (!account.granted.add_new(begin, grant.end)) {
+    violation(name, begin, grant.end, "was granted twice: the simulated store is wrong");
+  }
+  account.grants[begin] = grant;
+}
+
+void Accounts::granted(const std::string& name, std::int64_t begin, std::int64_t end,
+                       const Token& token) {
+  add_grant(name, begin, {end, token, true});
+}
+
+void Accounts::granted_elsewhere(const std::string& name, std::int64_t begin, std::int64_t end) {
+  add_grant(name, begin, {end, {}, false});
+}
+
+void Accounts::recorded(const std::string& name, std::int64_t begin, std::int64_t end,
+                        const Token& token) {
+  const Account& account = accounts_[name];
+  const auto found = account.grants.find(begin);
+  if (found == account.grants.end() || found->second.end != end || found->second.token != token) {
+    violation(name, begin, end, "is in a log as leased, and the store did not grant it");
+  }
+}
+
+void Accounts::issued(const std::string& name, std::int64_t begin, std::int64_t end) {
+  if (!accounts_[name].issued.add_new(begin, end)) violation(name, begin, end, "was issued twice");
+}
+
+void Accounts::answered(const std::string& name, std::int64_t begin, std::int64_t end) {
+  Account& account = accounts_[name];
+  if (!account.answered.add_new(begin, end)) {
+    violation(name, begin, end, "was given to two requests");
+  }
+  if (!account.issued.contains(begin, end)) {
+    violation(name, begin, end, "is in a reply that left before its record was written");
+  }
+}
+
+void Accounts::gap(const std::string& name, std::int64_t begin, std::int64_t end) {
+  accounts_[name].never.add(begin, end);
+}
+
+void Accounts::destroyed(const std::string& name, std::int64_t begin, std::int64_t end) {
+  accounts_[name].never.add(begin, end);
+}
+
+void Accounts::check(const std::map<std::string, IntervalSet>& in_hand) const {
+  for (const auto& [name, account] : accounts_) {
+    IntervalSet open;
+    for (const auto& [begin, grant] : account.grants) {
+      if (grant.ours && !given_up_.contains(grant.token)) open.add(begin, grant.end);
+    }
+    open.remove(account.issued);
+    open.remove(account.never);
+    const auto held = in_hand.find(name);
+    if (held != in_hand.end()) open.remove(held->second);
+    if (open.empty()) continue;
+    const auto [begin, end] = *open.intervals().begin();
+    violation(name, begin, end,
+              "is unaccounted for: granted, and neither issued, in hand, a gap nor given up");
+  }
+}
+
+std::int64_t Accounts::issued() const {
+  std::int64_t sum = 0;
+  for (const auto& [name, account] : accounts_) sum += account.issued.size();
+  return sum;
+}
+
+}  // namespace seqd::sim

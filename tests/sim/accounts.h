@@ -1,0 +1,66 @@
+// Accounts: what became of every ID of every sequence, over all daemons, stores and foreign
+// writers: the one place that sees all of them. An ID is granted once, issued once and answered
+// once, or the simulation ends; and at the end every ID that was granted is accounted for. One
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "daemon/core/lease_store.h"
+#include "tests/sim/history.h"
+#include "tests/sim/interval_set.h"
+
+namespace seqd::sim {
+
+class Accounts {
+ public:
+  explicit Accounts(const History& history) : history_(history) {}
+
+  // The store has committed a lease.
+  void granted(const std::string& name, std::int64_t begin, std::int64_t end, const Token& token);
+  // The same for somebody who is not seqd, or for nobody.
+  void granted_elsewhere(const std::string& name, std::int64_t begin, std::int64_t end);
+  // A daemon's log says that it was granted this.
+  void recorded(const std::string& name, std::int64_t begin, std::int64_t end, const Token& token);
+  // A daemon's log says that it gave this lease up, though the store may have granted it.
+  void given_up(const Token& token) { given_up_.insert(token); }
+  // A daemon's log says that these were issued.
+  void issued(const std::string& name, std::int64_t begin, std::int64_t end);
+  // A reply with these has left a daemon, for the first time.
+  void answered(const std::string& name, std::int64_t begin, std::int64_t end);
+  // A daemon's log says that these will never be issued.
+  void gap(const std::string& name, std::int64_t begin, std::int64_t end);
+  // What said that these were in hand was destroyed, by the operator or by the disk.
+  void destroyed(const std::string& name, std::int64_t begin, std::int64_t end);
+
+  // All that the store granted is issued, a gap, given up, destroyed, or in somebody's hand.
+  void check(const std::map<std::string, IntervalSet>& in_hand) const;
+  std::int64_t issued() const;
+
+ private:
+  struct Grant {
+    std::int64_t end = 0;
+    Token token{};
+    bool ours = false;
+  };
+  struct Account {
+    std::map<std::int64_t, Grant> grants;  // by begin
+    IntervalSet granted;
+    IntervalSet issued;
+    IntervalSet answered;
+    IntervalSet never;  // gaps, and what was destroyed
+  };
+
+  void add_grant(const std::string& name, std::int64_t begin, const Grant& grant);
+  [[noreturn]] void violation(const std::string& name, std::int64_t begin, std::int64_t end,
+                              const char* what) const;
+
+  const History& history_;
+  std::map<std::string, Account> accounts_;
+  std::set<Token> given_up_;
+};
+
+}  // namespace seqd::sim

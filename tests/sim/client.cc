@@ -1,0 +1,347 @@
+#include "tests/sim/client.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace seqd::sim {
+namespace {
+
+constexpr std::uint32_t kHello = 0xfffffff0;
+constexpr std::uint32_t kOther = 0x80000000;
+constexpr std::size_t kPipeline = 40;
+// A request is answered this long after its deadline, at the latest.
+constexpr std::int64_t kPatienceMs = 8'000;
+
+}  // namespace
+
+Client::Client(Stage& stage, Site& site, std::int64_t number, bool identified)
+    : stage_(stage), site_(site), number_(number) {
+  if (identified) new_identity();
+}
+
+void Client::violation(const std::string& what) const {
+  stage_.history.violation("client " + std::to_string(number_) + " of daemon " +
+                           std::to_string(site_.number()) + ": " + what);
+}
+
+void Client::act() {
+  if (site_.retired()) {
+    if (connection_) leave();
+    requests_.clear();
+    return;
+  }
+  if (!connection_) {
+    connect();
+  } else if (greeted_) {
+    check_patience();
+    if (!stage_.calm) do_something();
+  }
+  stage_.after(stage_.random.between(1, 2 * stage_.profile.pause_ms), [this] { act(); });
+}
+
+void Client::do_something() {
+  const std::int64_t what = stage_.random.below(400);
+  if (what < 2) return leave();
+  if (what < 3) return be_malformed();
+  if (what < 5) return go_on_without_reading();
+  if (what < 6 && identity_) {
+    // The next hello takes over; this connection is left as it is.
+    if (waits()) stage_.happened(Kind::taken_over, number_);
+    connection_->orphaned = true;
+    connection_.reset();
+    return connect();
+  }
+  if (what < 8 && identity_ && requests_.empty()) return new_identity();
+  if (what < 80 && identity_) acknowledge();
+  if (what < 60) {
+    static constexpr const char* methods[] = {"ping", "list", "status"};
+    protocol::Buffer out;
+    const auto number = kOther + static_cast<std::uint32_t>(stage_.random.below(1'000));
+    protocol::append_call(out, number, methods[stage_.random.below(3)]);
+    ++connection_->others;
+    return send(out);
+  }
+  const std::size_t room = kPipeline - std::min(kPipeline, requests_.size());
+  const std::int64_t burst = stage_.random.below(20) == 0 ? 40 : 6;
+  ask(std::min(stage_.random.between(1, burst), static_cast<std::int64_t>(room)));
+}
+
+// --- asking
+// --------------------------------------------------------------------------------------
+
+void Client::connect() {
+  auto connection = std::make_shared<Connection>(*this, stage_.history.events());
+  if (!site_.accept(connection)) return;
+  connection_ = std::move(connection);
+  connection_->blocked_ms = stage_.time.monotonic_ms();
+  connection_->generation = generation_;
+  greeted_ = !identity_;
+  if (identity_) send_hello();
+}
+
+void Client::send_hello() {
+  protocol::Buffer out;
+  protocol::append_hello(out, kHello, {identity_, {}});
+  send(out);
+}
+
+void Client::ask(std::int64_t requests) {
+  // Most mind how much may go unacknowledged.
+  const std::uint32_t floor = requests_.empty() ? next_ : requests_.begin()->first;
+  if (identity_ && next_ - floor + 40 > Process::kUnacknowledged && stage_.random.below(50) > 0) {
+    return;
+  }
+  for (; requests > 0; --requests) ask_once();
+  if (identity_ && !promised_.empty() && next_ - promised_.begin()->first > 30) acknowledge();
+}
+
+void Client::ask_once() {
+  SeededRandom& random = stage_.random;
+  Request request;
+  request.sequence = static_cast<std::size_t>(random.below(Site::kSequences));
+  if (random.below(6) == 0) {
+    request.batch = true;
+    request.count = random.between(1, random.below(10) == 0 ? 300 : 20);
+  }
+  switch (random.below(8)) {
+    case 0:
+      request.timeout_ms = 0;
+      break;
+    case 1:
+      request.timeout_ms = random.between(1, 100);
+      break;
+    case 2:
+      request.timeout_ms = random.between(1'000, 20'000);
+      break;
+    default:
+      break;
+  }
+  const std::uint32_t number = next_++;
+  send_request(number, requests_[number] = request);
+}
+
+void Client::send_request(std::uint32_t number, Request& request) {
+  request.sent_ms = stage_.time.monotonic_ms();
+  protocol::Buffer out;
+  const char* name = Site::kSequenceNames[request.sequence];
+  if (request.batch) {
+    protocol::append_range(out, number, name, request.count, request.timeout_ms);
+  } else {
+    protocol::append_next(out, number, name, request.timeout_ms);
+  }
+  send(out);
+}
+
+void Client::send(const protocol::Buffer& bytes) {
+  const bool on_the_way = !connection_->sent.empty();
+  connection_->sent.append(bytes.data(), bytes.size());
+  if (!on_the_way) deliver(connection_);
+}
+
+// A part of it arrives, and the rest later.
+void Client::deliver(const std::shared_ptr<Connection>& connection) {
+  stage_.after(stage_.random.between(0, 2), [this, connection] {
+    if (connection->session == nullptr || connection->sent.empty()) return;
+    const auto size = static_cast<std::int64_t>(connection->sent.size());
+    const std::int64_t part = stage_.random.below(8) == 0 ? stage_.random.between(1, size) : size;
+    connection->arrived.append(connection->sent, 0, static_cast<std::size_t>(part));
+    connection->sent.erase(0, static_cast<std::size_t>(part));
+    site_.receive(connection);
+    if (!connection->sent.empty()) deliver(connection);
+  });
+}
+
+void Client::acknowledge() {
+  const std::uint32_t below = requests_.empty() ? next_ : requests_.begin()->first;
+  promised_.erase(promised_.begin(), promised_.lower_bound(below));
+  protocol::Buffer out;
+  protocol::append_ack(out, below);
+  send(out);
+}
+
+void Client::be_malformed() {
+  protocol::Buffer out;
+  out.append(stage_.random.below(2) == 0 ? std::string("\xdd\xff\xff\xff\xff", 5)
+                                         : std::string("\x93\x01\x02", 3) + "\xc0");
+  stage_.happened(Kind::malformed, number_);
+  connection_->spoiled = true;
+  send(out);
+}
+
+void Client::go_on_without_reading() {
+  stage_.happened(Kind::slow_reader, number_);
+  connection_->reads = false;
+  stage_.after(stage_.random.between(50, 3'000), [this, connection = connection_] {
+    connection->reads = true;
+    connection->blocked_ms = stage_.time.monotonic_ms();
+    site_.receive(connection);
+  });
+}
+
+void Client::leave() {
+  if (waits()) stage_.happened(Kind::disconnected, number_);
+  connection_->orphaned = true;
+  site_.hang_up(connection_);
+  lost();
+}
+
+void Client::new_identity() {
+  protocol::Identity identity{};
+  const std::uint64_t random = stage_.random.next();
+  for (std::size_t at = 0; at < 8; ++at) identity[at] = static_cast<std::uint8_t>(random >> at * 8);
+  if (connection_) leave();
+  identity_ = identity;
+  ++generation_;
+  next_ = 1;
+  promised_.clear();
+  memory_losses_ = -1;
+}
+
+// --- answers
+// --------------------------------------------------------------------------------------
+
+void Client::reply_left(Connection& connection, const protocol::Message& reply) {
+  const auto error = protocol::read_reply_error(reply.error);
+  const std::uint32_t number = reply.msgid;
+  if (connection.generation != generation_) return;
+  if (connection.spoiled && error && !requests_.contains(number)) return;
+  if (number == kHello) {
+    if (!connection.orphaned && !error) hello_left(reply);
+  } else if (number >= kOther) {
+    if (error) violation("ping, list or status fails");
+    if (--connection.others < 0) violation("an answer to nothing");
+    return;
+  } else {
+    const auto found = requests_.find(number);
+    if (found == requests_.end()) {
+      // The request of a connection that was given up: nobody waits, or the newer one was answered.
+      if (connection.orphaned) return;
+      violation("an answer to request " + std::to_string(number) + ", which does not wait for one");
+    }
+    Request& request = found->second;
+    if (request.answered_on == connection.number) {
+      violation("a second answer to request " + std::to_string(number));
+    }
+    request.answered_on = connection.number;
+    if (error) {
+      error_left(number, error->code);
+    } else {
+      ids_left(number, request, reply);
+    }
+  }
+  if (connection.orphaned) return;
+  stage_.after(stage_.random.between(0, 4),
+               [this, serial = connection.number, number, good = !error.has_value()] {
+                 arrived(serial, number, good);
+               });
+}
+
+void Client::hello_left(const protocol::Message& reply) {
+  protocol::ValueReader result = reply.result;
+  const std::uint32_t pairs = result.read_map().value_or(0);
+  std::optional<bool> known;
+  for (std::uint32_t at = 0; at < pairs && !known; ++at) {
+    if (result.read_text() == "known") {
+      known = result.read_bool();
+    } else {
+      static_cast<void>(result.skip());
+    }
+  }
+  if (!known) violation("hello does not say whether the client is known");
+  const bool remembers = memory_losses_ == site_.mirror().memory_losses() &&
+                         !site_.mirror().forgotten().contains(*identity_);
+  if (!*known && memory_losses_ >= 0) stage_.happened(Kind::forgotten, number_);
+  if (!*known && remembers) violation("the daemon has forgotten it");
+  if (!remembers) promised_.clear();
+  site_.mirror().forgotten().erase(*identity_);
+  memory_losses_ = site_.mirror().memory_losses();
+}
+
+void Client::ids_left(std::uint32_t number, const Request& request,
+                      const protocol::Message& reply) {
+  protocol::ValueReader result = reply.result;
+  Runs runs;
+  if (request.batch) {
+    for (std::uint32_t left = result.read_array().value_or(0); left > 0; --left) {
+      const std::optional<protocol::Run> run = protocol::read_run(result);
+      if (!run || run->step != 1) violation("a range that is none");
+      runs.push_back(*run);
+    }
+  } else {
+    runs.push_back({result.read_integer().value_or(0), 1, 1});
+  }
+  std::int64_t count = 0;
+  for (const protocol::Run& run : runs) count += run.count;
+  if (count != request.count) violation("another number of IDs than was asked for");
+  stage_.count(Kind::answered_id);
+  stage_.history.note("answered", site_.number(), runs.front().first, number);
+  const auto promise = promised_.find(number);
+  if (promise != promised_.end()) {
+    if (promise->second != runs) {
+      violation("request " + std::to_string(number) + " is answered with other IDs than before");
+    }
+    stage_.count(Kind::repeated);
+    return;
+  }
+  for (const protocol::Run& run : runs) {
+    stage_.accounts.answered(Site::kSequenceNames[request.sequence], run.first,
+                             run.first + run.count);
+  }
+  if (identity_) promised_[number] = std::move(runs);
+}
+
+void Client::error_left(std::uint32_t number, ErrorCode code) {
+  stage_.count(Kind::answered_error);
+  if (code == ErrorCode::BUSY) stage_.count(Kind::answered_busy);
+  if (code == ErrorCode::UNAVAILABLE) stage_.count(Kind::answered_late);
+  if (code == ErrorCode::BAD_REQUEST || code == ErrorCode::INTERNAL ||
+      code == ErrorCode::NO_METHOD) {
+    violation("request " + std::to_string(number) + " is refused with " +
+              std::string(error_name(code)));
+  }
+  if (promised_.contains(number)) {
+    violation("request " + std::to_string(number) +
+              " had IDs, and its repeat has an error: " + std::string(error_name(code)));
+  }
+}
+
+void Client::arrived(std::uint64_t connection, std::uint32_t number, bool good) {
+  if (!connection_ || connection_->number != connection) return;
+  if (number != kHello) {
+    requests_.erase(number);
+    return;
+  }
+  if (!good) return leave();
+  greeted_ = true;
+  for (auto& [unanswered, request] : requests_) send_request(unanswered, request);
+}
+
+void Client::connection_ended(Connection& connection) {
+  // What is on its way can still be read, or the client has gone at the same time.
+  if (connection_.get() != &connection) return;
+  stage_.after(stage_.random.between(0, 6), [this, serial = connection.number] {
+    if (connection_ && connection_->number == serial) lost();
+  });
+}
+
+void Client::lost() {
+  connection_.reset();
+  greeted_ = false;
+  if (!identity_) requests_.clear();
+}
+
+void Client::check_patience() {
+  if (requests_.empty() || !connection_->session) return;
+  if (!connection_->reads || !connection_->arrived.empty() || site_.stands_still()) {
+    connection_->blocked_ms = stage_.time.monotonic_ms();
+    return;
+  }
+  const Request& oldest = requests_.begin()->second;
+  const std::int64_t since_ms = std::max(oldest.sent_ms, connection_->blocked_ms);
+  const std::int64_t allowed_ms = oldest.timeout_ms.value_or(Site::kWaitTimeoutMs) + kPatienceMs;
+  if (stage_.time.monotonic_ms() - since_ms > allowed_ms) {
+    violation("request " + std::to_string(requests_.begin()->first) + " is not answered");
+  }
+}
+
+}  // namespace seqd::sim

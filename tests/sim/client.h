@@ -1,0 +1,76 @@
+// Client: a simulated client: it pipelines requests, gives up, reads slowly, sends nonsense, goes
+// away and comes back. One with an identity repeats what was not answered, over daemons' ends, and
+// must get the same IDs. Every request is answered exactly once, or its connection is lost. Belongs
+// to the simulation; one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "protocol/requests.h"
+#include "tests/sim/connection.h"
+#include "tests/sim/site.h"
+
+namespace seqd::sim {
+
+class Client final : public ConnectionUser {
+ public:
+  Client(Stage& stage, Site& site, std::int64_t number, bool identified);
+
+  // Does one thing, and comes back after a while.
+  void act();
+  bool waits() const { return !requests_.empty(); }
+
+  void reply_left(Connection& connection, const protocol::Message& reply) override;
+  void connection_ended(Connection& connection) override;
+
+ private:
+  struct Request {
+    std::size_t sequence = 0;
+    std::int64_t count = 1;
+    bool batch = false;
+    std::optional<std::int64_t> timeout_ms;
+    std::int64_t sent_ms = 0;
+    std::uint64_t answered_on = 0;  // the connection on which an answer has left
+  };
+  using Runs = std::vector<protocol::Run>;
+
+  void connect();
+  void do_something();
+  void ask(std::int64_t requests);
+  void ask_once();
+  void send_request(std::uint32_t number, Request& request);
+  void send(const protocol::Buffer& bytes);
+  void deliver(const std::shared_ptr<Connection>& connection);
+  void send_hello();
+  void acknowledge();
+  void leave();
+  void go_on_without_reading();
+  void be_malformed();
+  void new_identity();
+  void hello_left(const protocol::Message& reply);
+  void ids_left(std::uint32_t number, const Request& request, const protocol::Message& reply);
+  void error_left(std::uint32_t number, ErrorCode code);
+  void arrived(std::uint64_t connection, std::uint32_t number, bool good);
+  void lost();
+  void check_patience();
+  [[noreturn]] void violation(const std::string& what) const;
+
+  Stage& stage_;
+  Site& site_;
+  const std::int64_t number_;
+  std::optional<protocol::Identity> identity_;
+  std::int64_t generation_ = 0;  // grows with every new identity
+  std::shared_ptr<Connection> connection_;
+  bool greeted_ = false;  // the hello of this connection is answered, or not needed
+  std::uint32_t next_ = 1;
+  std::map<std::uint32_t, Request> requests_;  // without an answer, as far as the client knows
+  std::map<std::uint32_t, Runs> promised_;     // what has left a daemon for it; until acknowledged
+  std::int64_t memory_losses_ = -1;            // of the site, at the last hello; -1: never
+};
+
+}  // namespace seqd::sim

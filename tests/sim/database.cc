@@ -1,0 +1,201 @@
+#include "tests/sim/database.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace seqd::sim {
+
+void Database::write(std::function<void()> undo, std::function<void()> committed) {
+  uncommitted_.push_back({++writes_, std::move(undo), std::move(committed)});
+  const bool lags = stage_.time.monotonic_ms() < lags_until_ms_;
+  const std::int64_t delay_ms =
+      lags ? stage_.random.between(100, 900) : stage_.random.between(0, 4);
+  stage_.after(delay_ms, [this, number = writes_] { commit(number); });
+}
+
+void Database::commit(std::uint64_t number) {
+  while (!uncommitted_.empty() && uncommitted_.front().number <= number) {
+    const Write write = std::move(uncommitted_.front());
+    uncommitted_.pop_front();
+    write.committed();
+  }
+}
+
+void Database::commit_all() {
+  commit(writes_);
+}
+
+void Database::begin_fail_over() {
+  const std::int64_t lag_ms = stage_.random.between(20, 600);
+  lags_until_ms_ = stage_.time.monotonic_ms() + lag_ms;
+  stage_.after(lag_ms, [this] { fail_over(); });
+}
+
+void Database::fail_over() {
+  stage_.happened(Kind::fail_over, 0, static_cast<std::int64_t>(uncommitted_.size()));
+  while (!uncommitted_.empty()) {
+    stage_.count(Kind::rolled_back);
+    uncommitted_.back().undo();
+    uncommitted_.pop_back();
+  }
+  if (!stage_.calm) be_down(stage_.random.between(5, 2'000));
+}
+
+void Database::repair(Counter& counter) {
+  stage_.happened(Kind::counter_repaired, 0, counter.high);
+  counter.exists = true;
+  counter.next = std::max(counter.next, counter.high);
+}
+
+// Whoever has leased above the counter hears that it went back, and from some stores hears it only
+// after the increment. One who cannot know is not asked to: the operator is assumed to have put the
+// counter right before such a host leases.
+LeaseOutcome Database::judge(const LeaseRequest& request) {
+  Counter& counter = counters_[request.binding.key];
+  LeaseOutcome outcome;
+  const std::int64_t next = counter.exists ? counter.next : 1;
+  if (next < counter.high || !counter.exists) {
+    const bool may_know = request.guard > next || (!counter.exists && request.guard > 0);
+    if (may_know && (!counter.exists || stage_.random.below(2) == 0)) {
+      stage_.happened(Kind::regression_refused, 0, next, request.guard);
+      outcome.error = {ErrorCode::SEQ_REGRESSED, "the counter was set back"};
+      return outcome;
+    }
+    if (!may_know && counter.high > 1) repair(counter);
+  }
+  if (counter.next > request.max_value) {
+    stage_.happened(Kind::exhausted, 0, counter.next);
+    outcome.error = {ErrorCode::EXHAUSTED, "the counter has reached its end"};
+    return outcome;
+  }
+  outcome.kind = LeaseOutcome::Kind::granted;
+  outcome.begin = counter.next;
+  outcome.end = counter.next + std::min(request.count, request.max_value - counter.next + 1);
+  return outcome;
+}
+
+void Database::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> answer) {
+  if (keeps_tokens_) {
+    const auto known = leases_.find(request.token);
+    if (known != leases_.end()) {
+      LeaseOutcome outcome;
+      outcome.error = {ErrorCode::STORE_REFUSED, "the token was used, or made void"};
+      if (known->second.begin == known->second.end) stage_.count(Kind::late_refused);
+      answer(outcome);
+      return;
+    }
+  }
+  const LeaseOutcome outcome = judge(request);
+  if (outcome.kind != LeaseOutcome::Kind::granted) {
+    answer(outcome);
+    return;
+  }
+  const std::string key = request.binding.key;
+  const bool regressed = outcome.begin < counters_[key].high;
+  if (regressed) stage_.happened(Kind::regression_granted, 0, outcome.begin, request.guard);
+  if (keeps_tokens_) leases_[request.token] = {outcome.begin, outcome.end};
+  write(
+      [this, token = request.token, move_back = move_counter(key, outcome)] {
+        move_back();
+        leases_.erase(token);
+      },
+      [this, key, outcome, regressed, token = request.token, answer = std::move(answer)] {
+        if (!regressed) stage_.accounts.granted(key, outcome.begin, outcome.end, token);
+        answer(outcome);
+      });
+}
+
+std::function<void()> Database::move_counter(const std::string& key, const LeaseOutcome& grant) {
+  Counter& counter = counters_[key];
+  const Counter before = counter;
+  counter = {true, grant.end, std::max(before.high, grant.end)};
+  return [this, key, before] { counters_[key] = before; };
+}
+
+void Database::apply_again(const LeaseRequest& request) {
+  if (keeps_tokens_) return;
+  const LeaseOutcome outcome = judge(request);
+  const std::string key = request.binding.key;
+  if (outcome.kind != LeaseOutcome::Kind::granted || outcome.begin < counters_[key].high) return;
+  stage_.happened(Kind::applied_twice, 0, outcome.begin, outcome.end);
+  write(move_counter(key, outcome), [this, key, outcome] {
+    stage_.accounts.granted_elsewhere(key, outcome.begin, outcome.end);
+  });
+}
+
+void Database::take_elsewhere(const std::string& key, std::int64_t count) {
+  const Counter before = counters_[key];
+  if (!before.exists || before.next < before.high) return;
+  stage_.happened(Kind::foreign_write, 0, before.next, count);
+  const std::int64_t end = before.next + count;
+  counters_[key] = {true, end, end};
+  write([this, key, before] { counters_[key] = before; },
+        [this, key, before, end] { stage_.accounts.granted_elsewhere(key, before.next, end); });
+}
+
+void Database::resolve(const LeaseRequest& request, std::function<void(Resolution)> answer) {
+  Resolution resolution;
+  if (!keeps_tokens_) {
+    resolution.kind = Resolution::Kind::untraceable;
+    answer(resolution);
+    return;
+  }
+  const auto [found, made] = leases_.try_emplace(request.token);
+  resolution.kind = Resolution::Kind::absent;
+  if (!made && found->second.begin < found->second.end) {
+    resolution = {Resolution::Kind::granted, found->second.begin, found->second.end, {}};
+  }
+  write(
+      [this, made = made, token = request.token] {
+        if (made) leases_.erase(token);
+      },
+      [resolution, answer = std::move(answer)] { answer(resolution); });
+}
+
+void Database::claim(const ClaimRequest& request, std::function<void(ClaimOutcome)> answer) {
+  Epoch& epoch = epochs_[request.instance];
+  const Epoch before = epoch;
+  ClaimOutcome outcome = ClaimOutcome::lost;
+  if (epoch.number == request.epoch + 1 && epoch.nonce == request.nonce) {
+    outcome = ClaimOutcome::won;
+  } else if (epoch.number == request.epoch) {
+    epoch = {request.epoch + 1, request.nonce};
+    outcome = ClaimOutcome::won;
+  }
+  write([this, before, instance = request.instance] { epochs_[instance] = before; },
+        [outcome, answer = std::move(answer)] { answer(outcome); });
+}
+
+CounterReading Database::read(const std::string& key) {
+  commit_all();
+  const Counter& counter = counters_[key];
+  CounterReading reading;
+  reading.exists = counter.exists;
+  if (counter.exists) reading.next_id = counter.next;
+  return reading;
+}
+
+void Database::lower(const std::string& key) {
+  commit_all();
+  Counter& counter = counters_[key];
+  if (!counter.exists || counter.next < 3) return;
+  counter.next -= stage_.random.between(1, std::min<std::int64_t>(counter.next - 1, 2'000));
+  stage_.happened(Kind::counter_lowered, 0, counter.next, counter.high);
+}
+
+void Database::remove(const std::string& key) {
+  commit_all();
+  Counter& counter = counters_[key];
+  if (!counter.exists) return;
+  stage_.happened(Kind::counter_deleted, 0, counter.high);
+  counter.exists = false;
+  counter.next = 1;
+}
+
+void Database::repair(const std::string& key) {
+  commit_all();
+  Counter& counter = counters_[key];
+  if (counter.high > 1 && (!counter.exists || counter.next < counter.high)) repair(counter);
+}
+
+}  // namespace seqd::sim

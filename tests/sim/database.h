@@ -1,0 +1,89 @@
+// Database: a central store as all daemons see it: counters, lease tokens and epochs on a primary
+// whose writes are acknowledged once they are committed; what is not committed is rolled back by a
+// fail-over. Foreign writers and careless operators work on the same counters. It outlives every
+// daemon; one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "daemon/core/lease_store.h"
+#include "tests/sim/stage.h"
+
+namespace seqd::sim {
+
+class Database {
+ public:
+  // `keeps_tokens`: whether the outcome of a lease can be looked up later.
+  Database(Stage& stage, std::string name, bool keeps_tokens)
+      : stage_(stage), name_(std::move(name)), keeps_tokens_(keeps_tokens) {}
+
+  const std::string& name() const { return name_; }
+  bool keeps_tokens() const { return keeps_tokens_; }
+  bool available() const { return stage_.time.monotonic_ms() >= down_until_ms_; }
+
+  // The answer is given when the write is committed, and never when it is rolled back.
+  void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> answer);
+  // The same increment a second time, of which nobody hears; tokens are there to prevent it.
+  void apply_again(const LeaseRequest& request);
+  void resolve(const LeaseRequest& request, std::function<void(Resolution)> answer);
+  void claim(const ClaimRequest& request, std::function<void(ClaimOutcome)> answer);
+
+  CounterReading read(const std::string& key);
+
+  // Somebody who is not seqd takes `count` IDs.
+  void take_elsewhere(const std::string& key, std::int64_t count);
+  void be_down(std::int64_t ms) { down_until_ms_ = stage_.time.monotonic_ms() + ms; }
+  // The secondaries lag for a while, and then one of them takes over.
+  void begin_fail_over();
+  // A counter is put back by some IDs, or removed; and put right again.
+  void lower(const std::string& key);
+  void remove(const std::string& key);
+  void repair(const std::string& key);
+
+ private:
+  struct Counter {
+    bool exists = false;
+    std::int64_t next = 1;
+    std::int64_t high = 1;  // end of the highest range that was ever taken
+  };
+  struct Lease {
+    std::int64_t begin = 0;  // begin == end: the token is void
+    std::int64_t end = 0;
+  };
+  struct Epoch {
+    std::uint64_t number = 0;
+    Token nonce{};
+  };
+  struct Write {
+    std::uint64_t number = 0;
+    std::function<void()> undo;
+    std::function<void()> committed;
+  };
+
+  void write(std::function<void()> undo, std::function<void()> committed);
+  void commit(std::uint64_t number);
+  void commit_all();
+  void fail_over();
+  // What the counter says to this request; when granted, it is not moved yet.
+  LeaseOutcome judge(const LeaseRequest& request);
+  // Moves the counter to the end of a grant; returns what undoes that.
+  std::function<void()> move_counter(const std::string& key, const LeaseOutcome& grant);
+  void repair(Counter& counter);
+
+  Stage& stage_;
+  const std::string name_;
+  const bool keeps_tokens_;
+  std::map<std::string, Counter> counters_;
+  std::map<Token, Lease> leases_;
+  std::map<Token, Epoch> epochs_;
+  std::deque<Write> uncommitted_;
+  std::uint64_t writes_ = 0;
+  std::int64_t down_until_ms_ = 0;
+  std::int64_t lags_until_ms_ = 0;
+};
+
+}  // namespace seqd::sim

@@ -1,0 +1,269 @@
+#include "tests/sim/log_mirror.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "tests/unit/world.h"
+
+namespace seqd::sim {
+namespace {
+
+IntervalSet in_hand_of(const SequenceImage& sequence) {
+  IntervalSet out;
+  for (const RangeInHand& range : sequence.ranges) out.add(range.begin, range.end);
+  return out;
+}
+
+bool same_scope(const DefineScope& a, const DefineScope& b) {
+  // A start without its witness makes a claim under way one that was not begun.
+  return a.store == b.store && a.instance == b.instance && a.epoch == b.epoch &&
+         (a.state == ScopeState::owned) == (b.state == ScopeState::owned);
+}
+
+bool same_sequence(const SequenceImage& a, const SequenceImage& b) {
+  // A reservation that was read is made again.
+  const auto same_range = [](const RangeInHand& one, const RangeInHand& other) {
+    return one.lease == other.lease && one.begin == other.begin && one.end == other.end;
+  };
+  return a.definition == b.definition && a.intent == b.intent && a.totals == b.totals &&
+         std::equal(a.ranges.begin(), a.ranges.end(), b.ranges.begin(), b.ranges.end(), same_range);
+}
+
+bool same_clients(const StateImage& a, const StateImage& b) {
+  return std::equal(a.clients.begin(), a.clients.end(), b.clients.begin(), b.clients.end(),
+                    [](const auto& one, const auto& other) {
+                      return one.first == other.first &&
+                             one.second.identity == other.second.identity &&
+                             one.second.acknowledged_below == other.second.acknowledged_below &&
+                             by_request(one.second) == by_request(other.second);
+                    });
+}
+
+bool same_image(const StateImage& a, const StateImage& b) {
+  const auto same = [](const auto& one, const auto& other, auto equal) {
+    return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                      [&](const auto& x, const auto& y) {
+                        return x.first == y.first && equal(x.second, y.second);
+                      });
+  };
+  return same(a.scopes, b.scopes, same_scope) && same(a.sequences, b.sequences, same_sequence) &&
+         a.next_numbers == b.next_numbers && same_clients(a, b);
+}
+
+template <typename Waiting, typename Arrived>
+void arrive(Waiting& waiting, LogPosition position, Arrived arrived) {
+  const auto first = std::find_if(waiting.begin(), waiting.end(),
+                                  [&](const auto& one) { return one.first > position; });
+  for (auto at = waiting.begin(); at != first; ++at) arrived(at->second);
+  waiting.erase(waiting.begin(), first);
+}
+
+}  // namespace
+
+void LogMirror::violation(const std::string& what) const {
+  stage_.history.violation("daemon " + std::to_string(site_) + ": " + what);
+}
+
+// --- while a daemon runs
+// --------------------------------------------------------------------------------------
+
+void LogMirror::committed(LogPosition position) {
+  committing_ = false;
+  for (const LogEntry& entry : turn_) {
+    apply(entry);
+    enter(entry);
+    if (const auto* reserved = std::get_if<Reserved>(&entry)) {
+      reservations_waiting_.emplace_back(position, *reserved);
+    } else if (const auto* intent = std::get_if<LeaseIntended>(&entry)) {
+      intents_waiting_.emplace_back(position, intent->lease);
+    } else if (const auto* scope = std::get_if<DefineScope>(&entry)) {
+      if (scope->state == ScopeState::claiming)
+        claims_waiting_.emplace_back(position, scope->nonce);
+    }
+  }
+  turn_.clear();
+}
+
+void LogMirror::durable(LogPosition position) {
+  arrive(reservations_waiting_, position, [this](const Reserved& reserved) {
+    std::int64_t& end = reserved_[reserved.sequence];
+    end = std::max(end, reserved.end);
+  });
+  arrive(intents_waiting_, position, [this](const Token& token) { intents_.insert(token); });
+  arrive(claims_waiting_, position, [this](const Token& nonce) { claims_.insert(nonce); });
+}
+
+void LogMirror::apply(const LogEntry& entry) {
+  if (const auto* forgotten = std::get_if<ForgetClient>(&entry)) {
+    const auto found = image_.clients.find(forgotten->client);
+    if (found != image_.clients.end()) forgotten_.insert(found->second.identity);
+  }
+  if (const auto* issue = std::get_if<Issued>(&entry)) {
+    if (issue->end > reserved_[issue->sequence]) {
+      violation("IDs below " + std::to_string(issue->end) + " of \"" + name(issue->sequence) +
+                "\" are issued before their reservation is durable");
+    }
+  }
+  const Status applied = image_.apply(entry);
+  if (!applied.ok()) violation("the log makes no sense: " + applied.text());
+}
+
+void LogMirror::enter(const LogEntry& entry) {
+  if (const auto* issue = std::get_if<Issued>(&entry)) {
+    enter(*issue);
+  } else if (const auto* lease = std::get_if<LeaseGranted>(&entry)) {
+    stage_.accounts.recorded(name(lease->sequence), lease->begin, lease->end, lease->lease);
+  } else if (const auto* closed = std::get_if<LeaseClosed>(&entry)) {
+    if (closed->how != LeaseEnd::untraceable) return;
+    stage_.happened(Kind::lease_untraceable, site_);
+    stage_.accounts.given_up(closed->lease);
+  } else if (const auto* gap = std::get_if<GapMade>(&entry)) {
+    if (gap->cause == GapCause::epoch_lost)
+      stage_.happened(Kind::claim_lost, site_, gap->begin, gap->end);
+    stage_.accounts.gap(name(gap->sequence), gap->begin, gap->end);
+  }
+}
+
+void LogMirror::enter(const Issued& issue) {
+  const std::string& sequence = name(issue.sequence);
+  std::int64_t& end = issued_end_[sequence];
+  if (issue.begin < end) {
+    violation(std::to_string(issue.begin) + " of \"" + sequence + "\" is issued after " +
+              std::to_string(end - 1));
+  }
+  end = issue.end;
+  stage_.history.note("issued", site_, issue.begin, issue.end);
+  stage_.accounts.issued(sequence, issue.begin, issue.end);
+}
+
+void LogMirror::ended() {
+  if (!runs_) return;
+  runs_ = false;
+  // What was not handed to the log is gone with the process.
+  if (!committing_) turn_.clear();
+  committing_ = false;
+  reserved_.clear();
+  intents_.clear();
+  claims_.clear();
+  reservations_waiting_.clear();
+  intents_waiting_.clear();
+  claims_waiting_.clear();
+}
+
+// --- between two daemons
+// --------------------------------------------------------------------------------------
+
+void LogMirror::destroy() {
+  for (const auto& [id, sequence] : image_.sequences) {
+    const IntervalSet held = in_hand_of(sequence);
+    for (const auto& [begin, end] : held.intervals()) {
+      stage_.accounts.destroyed(sequence.definition.name, begin, end);
+    }
+    if (sequence.intent) stage_.accounts.given_up(sequence.intent->lease);
+  }
+  turn_.clear();
+  image_ = StateImage();
+  known_ = false;
+}
+
+IntervalSet LogMirror::issued_in_turn(SequenceId sequence) const {
+  IntervalSet out;
+  for (const LogEntry& entry : turn_) {
+    const auto* issue = std::get_if<Issued>(&entry);
+    if (issue != nullptr && issue->sequence == sequence) out.add(issue->begin, issue->end);
+  }
+  return out;
+}
+
+bool LogMirror::is(const StateImage& found) const {
+  return same_image(image_, found);
+}
+
+void LogMirror::started(const Started& started) {
+  for (const LeaseIntended& lease : started.dropped) stage_.accounts.given_up(lease.lease);
+  if (!known_) {
+    ++memory_losses_;
+  } else if (is(started.image)) {
+    if (!turn_.empty()) stage_.happened(Kind::turn_dropped, site_);
+  } else {
+    LogMirror with_turn = *this;
+    for (const LogEntry& entry : turn_) {
+      if (!with_turn.image_.apply(entry).ok()) violation("a turn that was cut off makes no sense");
+    }
+    if (!turn_.empty() && with_turn.is(started.image)) {
+      stage_.happened(Kind::turn_kept, site_);
+      image_ = with_turn.image_;
+      for (const LogEntry& entry : turn_) enter(entry);
+    } else if (!disturbed_) {
+      violation("nothing but kills happened to the directory, and the start found another state (" +
+                started.how + ")");
+    } else {
+      explain(started);
+    }
+  }
+  for (const GapMade& gap : started.gaps) {
+    stage_.accounts.gap(started.image.sequences.at(gap.sequence).definition.name, gap.begin,
+                        gap.end);
+  }
+  turn_.clear();
+  image_ = started.image;
+  known_ = runs_ = true;
+  disturbed_ = damaged_ = start_cut_off_ = false;
+  for (const auto& [id, sequence] : image_.sequences) {
+    if (sequence.intent) intents_.insert(sequence.intent->lease);
+  }
+}
+
+// The start found something else: every ID that was in hand and is not any more must be a gap that
+// it told, or one that an earlier start made that was cut off.
+void LogMirror::explain(const Started& started) {
+  for (const auto& [id, had] : image_.sequences) explain(had, started);
+  if (!same_clients(image_, started.image)) ++memory_losses_;
+}
+
+void LogMirror::explain(const SequenceImage& had, const Started& started) {
+  const SequenceId id = had.definition.sequence;
+  const std::string& sequence = had.definition.name;
+  const auto found = started.image.sequences.find(id);
+  IntervalSet vanished = in_hand_of(had);
+  std::set<Token> open;
+  for (const LeaseIntended& lease : started.dropped) open.insert(lease.lease);
+  if (found != started.image.sequences.end()) {
+    vanished.remove(in_hand_of(found->second));
+    if (found->second.intent) open.insert(found->second.intent->lease);
+  }
+  for (const GapMade& gap : started.gaps) {
+    if (gap.sequence == id) vanished.remove(gap.begin, gap.end);
+  }
+  // Their lease was granted and that was not on the medium: it is open again, or given up.
+  for (const RangeInHand& range : had.ranges) {
+    if (open.contains(range.lease)) vanished.remove(range.begin, range.end);
+  }
+  IntervalSet turn = issued_in_turn(id);
+  for (const auto& [begin, end] : turn.intervals()) {
+    if (!vanished.contains(begin, end)) continue;
+    vanished.remove(begin, end);
+    issued_end_[sequence] = std::max(issued_end_[sequence], end);
+    stage_.accounts.issued(sequence, begin, end);
+  }
+  const bool intent_gone = had.intent && !open.contains(had.intent->lease);
+  if (start_cut_off_ || damaged_) {
+    if (intent_gone) stage_.accounts.given_up(had.intent->lease);
+    for (const auto& [begin, end] : vanished.intervals()) {
+      stage_.accounts.gap(sequence, begin, end);
+    }
+  } else if (!vanished.empty()) {
+    const auto [begin, end] = *vanished.intervals().begin();
+    violation("[" + std::to_string(begin) + ", " + std::to_string(end) + ") of \"" + sequence +
+              "\" was in hand, and is not after the start (" + started.how +
+              "), which told of no " + "gap there");
+  }
+}
+
+void LogMirror::add_in_hand(std::map<std::string, IntervalSet>& to) const {
+  for (const auto& [id, sequence] : image_.sequences) {
+    to[sequence.definition.name].add(in_hand_of(sequence));
+  }
+}
+
+}  // namespace seqd::sim

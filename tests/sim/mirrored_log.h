@@ -1,0 +1,33 @@
+// MirroredLog: the RemainderLog that the core of a simulated daemon sees: the real one, and a
+// LogMirror that hears everything. Owned by the process; one thread.
+#pragma once
+
+#include "daemon/core/remainder_log.h"
+#include "tests/sim/log_mirror.h"
+
+namespace seqd::sim {
+
+class MirroredLog final : public RemainderLog {
+ public:
+  MirroredLog(RemainderLog& log, LogMirror& mirror) : log_(log), mirror_(mirror) {}
+
+  void append(const LogEntry& entry) override {
+    mirror_.append(entry);
+    log_.append(entry);
+  }
+  LogPosition next_position() const override { return log_.next_position(); }
+  void make_durable() override { log_.make_durable(); }
+  bool accepting() const override { return log_.accepting(); }
+  Status commit() override {
+    mirror_.committing();
+    Status status = log_.commit();
+    if (status.ok()) mirror_.committed(log_.next_position() - 1);
+    return status;
+  }
+
+ private:
+  RemainderLog& log_;
+  LogMirror& mirror_;
+};
+
+}  // namespace seqd::sim

@@ -1,0 +1,308 @@
+#include "tests/sim/process.h"
+
+#include <utility>
+
+#include "protocol/frame_scanner.h"
+
+namespace seqd::sim {
+namespace {
+
+constexpr std::int64_t kTickMs = 1'000;
+constexpr std::uint64_t kLogSize = StateLog::smallest_size;
+
+ServerLimits server_limits() {
+  ServerLimits limits;
+  limits.methods.pipeline = 24;
+  limits.methods.unacknowledged = Process::kUnacknowledged;
+  limits.output = 2'048;
+  return limits;
+}
+
+SequenceTable::Limits table_limits() {
+  SequenceTable::Limits limits;
+  limits.replays.clients = 6;
+  limits.replays.unacknowledged = Process::kUnacknowledged;
+  limits.replays.remember_ms = 20'000;
+  limits.replays.issues = kLogSize / 4 / 64;
+  limits.replays.issues_per_client = limits.replays.issues;
+  return limits;
+}
+
+}  // namespace
+
+Process::Process(ProcessPlace place)
+    : place_(std::move(place)),
+      stage_(place_.stage),
+      state_directory_(place_.machine.disk.open(place_.state_path)),
+      witness_directory_(place_.machine.disk.open(Machine::witness_path)) {}
+
+Process::~Process() {
+  for (const auto& [number, connection] : connections_) {
+    connection->session = nullptr;
+    connection->user.connection_ended(*connection);
+  }
+  place_.mirror.ended();
+}
+
+// --- start
+// --------------------------------------------------------------------------------------
+
+Status Process::start() {
+  StartOptions options;
+  options.log_size = kLogSize;
+  options.after_power_loss = stage_.profile.after_power_loss;
+  options.boot_id = place_.machine.boot_id;
+  Worker& worker = *this;
+  Result<Started> started = seqd::start(
+      {*state_directory_, *witness_directory_, worker, stage_.random, place_.machine}, options);
+  if (!started.ok()) return started.status();
+  stage_.history.note(started->how.rfind("forfeited", 0) == 0 ? "start: forfeited"
+                      : started->how.rfind("resumed", 0) == 0 ? "start: resumed"
+                      : started->how == "witness"             ? "start: witness"
+                      : started->how == "clean"               ? "start: clean"
+                                                              : "start: fresh",
+                      number(), static_cast<std::int64_t>(started->gaps.size()));
+  count_start(started->how);
+  place_.mirror.started(*started);
+  make_core(*started);
+  tick();
+  request_turn();
+  return {};
+}
+
+void Process::count_start(const std::string& how) {
+  if (how == "fresh") return stage_.count(Kind::started_fresh);
+  if (how == "witness") return stage_.count(Kind::started_by_witness);
+  if (how == "clean") return stage_.count(Kind::started_clean);
+  stage_.count(how.rfind("resumed", 0) == 0 ? Kind::started_by_resume : Kind::started_by_forfeit);
+}
+
+void Process::make_core(Started& started) {
+  log_ = std::move(started.log);
+  mirrored_ = std::make_unique<MirroredLog>(*log_, place_.mirror);
+  Control& control = *this;
+  server_ = std::make_unique<Server>(control, place_.machine, *mirrored_, server_limits());
+  SequenceTable::Stores stores;
+  for (Database* database : place_.databases) {
+    LinkOwner& owner = *this;
+    links_.push_back(std::make_unique<StoreLink>(stage_, *database, owner));
+    stores[database->name()] = links_.back().get();
+  }
+  Timers& timers = *this;
+  EventSink& events = *this;
+  table_ = std::make_unique<SequenceTable>(
+      CoreContext{place_.machine, timers, stage_.random, *mirrored_, events, *server_},
+      place_.settings, stores, table_limits());
+  server_->attach(*table_);
+  log_->attach(this, table_.get());
+  table_->restore(started.image);
+}
+
+void Process::tick() {
+  place_.later(kTickMs, [this] {
+    table_->replays().expire(place_.machine.monotonic_ms());
+    tick();
+    request_turn();
+  });
+}
+
+// --- what comes from outside
+// --------------------------------------------------------------------------------------
+
+TimerId Process::schedule(std::int64_t delay_ms, std::function<void()> call) {
+  // The core cancels its timers itself, so this one needs no look at whether the process lives.
+  return stage_.after(delay_ms, [this, call = std::move(call)] {
+    call();
+    request_turn();
+  });
+}
+
+void Process::submit(std::function<void()> job, std::function<void()> done) {
+  std::int64_t delay_ms = stage_.random.between(0, 3);
+  if (stage_.time.monotonic_ms() < place_.machine.slow_until_ms && !stage_.calm) {
+    delay_ms = stage_.random.between(500, 4'000);
+    stage_.happened(Kind::slow_flush, number(), delay_ms);
+  }
+  // The jobs end with the process, and with them the files that they hold.
+  jobs_.push_back({std::move(job), std::move(done)});
+  place_.later(delay_ms, [this] {
+    flushing_ = true;
+    jobs_.front().run();
+    flushing_ = false;
+    place_.later(stage_.random.between(0, 1), [this] {
+      const Job first = std::move(jobs_.front());
+      jobs_.pop_front();
+      first.done();
+      request_turn();
+    });
+  });
+}
+
+void Process::raise(const Event& event) {
+  if (event.kind == EventKind::lease_granted) stage_.count(Kind::lease_granted);
+  if (event.kind == EventKind::lease_resolved) stage_.count(Kind::lease_recovered);
+}
+
+bool Process::accept(const std::shared_ptr<Connection>& connection) {
+  if (phase_ != Phase::serving) return false;
+  Session& session = server_->open({1'000, 1}, *connection);
+  connection->session = &session;
+  connections_[connection->number] = connection;
+  return true;
+}
+
+void Process::receive(Connection& connection) {
+  take_in(connection);
+  request_turn();
+}
+
+void Process::take_in(Connection& connection) {
+  if (connection.session == nullptr || connection.session->closing) return;
+  const bool was_paused = connection.session->paused;
+  const std::span<const std::uint8_t> bytes(
+      reinterpret_cast<const std::uint8_t*>(connection.arrived.data()), connection.arrived.size());
+  const std::size_t taken = server_->receive(*connection.session, bytes);
+  if (taken > bytes.size()) stage_.history.violation("more bytes were taken than there are");
+  connection.arrived.erase(0, taken);
+  if (connection.session->paused) {
+    if (!was_paused) stage_.count(Kind::put_off);
+    connection.blocked_ms = stage_.time.monotonic_ms();
+  }
+}
+
+void Process::hang_up(Connection& connection) {
+  if (connection.session == nullptr) return;
+  server_->close(*std::exchange(connection.session, nullptr));
+  connections_.erase(connection.number);
+  request_turn();
+}
+
+// --- the turn
+// --------------------------------------------------------------------------------------
+
+void Process::request_turn() {
+  if (turn_due_) return;
+  turn_due_ = true;
+  place_.later(stage_.random.between(0, 2), [this] { turn(); });
+}
+
+void Process::turn() {
+  turn_due_ = false;
+  for (const auto& [number, connection] : connections_) {
+    if (connection->session->paused) take_in(*connection);
+  }
+  table_->end_turn();
+  if (phase_ == Phase::stopping && table_->settled()) leave();
+  const Status written = mirrored_->commit();
+  if (!written.ok()) {
+    stage_.happened(Kind::write_failed, number());
+    throw Ended{};
+  }
+  check();
+  for (auto at = connections_.begin(); at != connections_.end();) {
+    const std::shared_ptr<Connection> connection = (at++)->second;
+    if (connection->attended && connection->reads) send(*connection);
+  }
+  const std::uint64_t rotations = log_->statistics().rotations;
+  stage_.counts.add(Kind::rotation, static_cast<std::int64_t>(rotations - rotations_));
+  rotations_ = rotations;
+}
+
+void Process::send(Connection& connection) {
+  connection.attended = false;
+  protocol::Buffer& out = connection.session->out;
+  protocol::FrameScanner scanner(protocol::kReplyLimits);
+  std::span<const std::uint8_t> rest = out.bytes();
+  while (!rest.empty()) {
+    const protocol::ScanResult scan = scanner.scan(rest);
+    protocol::Message message;
+    if (scan.kind != protocol::ScanResult::Kind::complete ||
+        !protocol::parse_message(rest.first(scan.size), message).ok() ||
+        message.kind != protocol::Message::Kind::reply) {
+      stage_.history.violation("the daemon sends something that is no reply");
+    }
+    connection.user.reply_left(connection, message);
+    rest = rest.subspan(scan.size);
+  }
+  out.clear();
+  if (connection.session->closing) end(connection);
+}
+
+void Process::end(Connection& connection) {
+  server_->close(*std::exchange(connection.session, nullptr));
+  const std::shared_ptr<Connection> kept = connections_.at(connection.number);
+  connections_.erase(connection.number);
+  connection.user.connection_ended(connection);
+}
+
+// --- the end
+// --------------------------------------------------------------------------------------
+
+void Process::durable(LogPosition position) {
+  place_.mirror.durable(position);
+  table_->durable(position);
+  if (phase_ == Phase::leaving && position >= clean_position_) phase_ = Phase::done;
+}
+
+void Process::flush_failed(const Status& status) {
+  if (status.code() == ErrorCode::FENCED) {
+    stage_.happened(Kind::fenced, number());
+    throw Ended{};
+  }
+  stage_.happened(Kind::flush_failed, number());
+  if (phase_ != Phase::serving) throw Ended{};
+  table_->flush_failed(status);
+  place_.later(kTickMs, [] { throw Ended{}; });
+}
+
+void Process::begin_stop() {
+  if (phase_ != Phase::serving) return;
+  phase_ = Phase::stopping;
+  table_->begin_stop({ErrorCode::STOPPING, "the daemon is stopping"});
+  for (const auto& [number, connection] : connections_) {
+    connection->session->closing = true;
+    connection->attend();
+  }
+  place_.later(2'000, [this] {
+    if (phase_ != Phase::stopping) return;
+    leave();
+    request_turn();
+  });
+  request_turn();
+}
+
+void Process::leave() {
+  phase_ = Phase::leaving;
+  if (!table_->leave_clean()) {
+    phase_ = Phase::done;
+    return;
+  }
+  clean_position_ = log_->next_position();
+}
+
+// --- checks
+// --------------------------------------------------------------------------------------
+
+void Process::check() {
+  const StateImage& image = place_.mirror.image();
+  for (const Sequence* sequence : table_->list()) {
+    const SequenceTotals& totals = sequence->totals();
+    const SequenceSettings& settings = sequence->settings();
+    const auto wrong = [&](const char* what) {
+      stage_.history.violation("daemon " + std::to_string(number()) + ", \"" + sequence->name() +
+                               "\": " + what);
+    };
+    const SequenceImage& logged = image.sequences.at(sequence->id());
+    if (totals.leased != totals.issued + sequence->in_hand() + totals.returned + totals.gaps) {
+      wrong("leased is not issued + in hand + returned + gaps");
+    }
+    if (!(totals == logged.totals)) wrong("the totals are not those of the log");
+    if (sequence->in_hand() != StateImage::in_hand(logged)) {
+      wrong("what is in hand is not what the log says");
+    }
+    if (sequence->waiting() > settings.max_waiters) wrong("more wait than may");
+    if (sequence->in_hand() > settings.gap_budget) wrong("more is in hand than may be");
+  }
+}
+
+}  // namespace seqd::sim

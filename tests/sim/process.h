@@ -1,0 +1,123 @@
+// Process: one running seqd: the real state, core and methods, with everything around them
+// simulated. It does what daemon/main does: a turn decides, writes, and then sends. Owned by its
+// site, which destroys it when it ends in any way; one thread.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "daemon/core/sequence_table.h"
+#include "daemon/rpc/server.h"
+#include "daemon/state/start.h"
+#include "tests/sim/connection.h"
+#include "tests/sim/database.h"
+#include "tests/sim/log_mirror.h"
+#include "tests/sim/machine.h"
+#include "tests/sim/mirrored_log.h"
+#include "tests/sim/store_link.h"
+#include "tests/unit/world.h"
+
+namespace seqd::sim {
+
+// Thrown where the real daemon calls _exit().
+struct Ended {};
+
+// What is around a process: the site it runs at, and the central stores.
+struct ProcessPlace {
+  Stage& stage;
+  Machine& machine;
+  LogMirror& mirror;
+  const ConfiguredSequences& settings;
+  const std::vector<Database*>& databases;
+  std::string state_path;
+  std::int64_t number = 0;
+  LinkOwner::Later later;
+};
+
+class Process final : public LinkOwner,
+                      private RemainderLogObserver,
+                      private Control,
+                      private EventSink,
+                      private Timers,
+                      private Worker {
+ public:
+  static constexpr std::uint32_t kUnacknowledged = 128;
+
+  explicit Process(ProcessPlace place);
+  ~Process() override;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  // Throws Killed when the disk says so.
+  Status start();
+  // False while it is stopping.
+  bool accept(const std::shared_ptr<Connection>& connection);
+  // What has arrived is taken in.
+  void receive(Connection& connection);
+  // The client has closed.
+  void hang_up(Connection& connection);
+  void begin_stop();
+  bool finished() const { return phase_ == Phase::done; }
+  bool flushing() const { return flushing_; }
+  // All leases have an outcome.
+  bool settled() const { return table_->settled(); }
+
+  std::int64_t number() const override { return place_.number; }
+  Later later() override { return place_.later; }
+  bool intent_is_durable(const Token& token) const override {
+    return place_.mirror.intent_is_durable(token);
+  }
+  bool claim_is_durable(const Token& nonce) const override {
+    return place_.mirror.claim_is_durable(nonce);
+  }
+
+ private:
+  enum class Phase : std::uint8_t { serving, stopping, leaving, done };
+
+  void durable(LogPosition position) override;
+  void flush_failed(const Status& status) override;
+  DaemonFacts facts() const override { return {}; }
+  Result<ReloadReport> reload() override { return ReloadReport{}; }
+  void raise(const Event& event) override;
+  TimerId schedule(std::int64_t delay_ms, std::function<void()> call) override;
+  void cancel(TimerId id) override { place_.stage.time.cancel(id); }
+  void submit(std::function<void()> job, std::function<void()> done) override;
+
+  void make_core(Started& started);
+  void count_start(const std::string& how);
+  void tick();
+  void take_in(Connection& connection);
+  void request_turn();
+  void turn();
+  void leave();
+  void send(Connection& connection);
+  void end(Connection& connection);
+  void check();
+
+  struct Job {
+    std::function<void()> run;
+    std::function<void()> done;
+  };
+
+  const ProcessPlace place_;
+  Stage& stage_;
+  std::unique_ptr<Directory> state_directory_;
+  std::unique_ptr<Directory> witness_directory_;
+  std::unique_ptr<StateLog> log_;
+  std::unique_ptr<MirroredLog> mirrored_;
+  std::vector<std::unique_ptr<StoreLink>> links_;
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<SequenceTable> table_;
+  std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
+  std::deque<Job> jobs_;  // of the worker of the log, which has one at a time
+  Phase phase_ = Phase::serving;
+  LogPosition clean_position_ = 0;
+  std::uint64_t rotations_ = 0;
+  bool turn_due_ = false;
+  bool flushing_ = false;
+};
+
+}  // namespace seqd::sim

@@ -1,0 +1,48 @@
+#include "tests/sim/profile.h"
+
+namespace seqd::sim {
+
+Profile::Profile(std::uint64_t seed) {
+  SeededRandom random(seed * 0x2545f4914f6cdd1d + 1);
+  // With `resume` no copy of the directory may ever run, and nothing may rot: the manual says so.
+  if (random.below(4) == 0) after_power_loss = AfterPowerLoss::resume;
+  events = static_cast<std::uint64_t>(random.below(8) == 0 ? random.between(100'000, 250'000)
+                                                           : random.between(5'000, 40'000));
+  const bool copies = after_power_loss == AfterPowerLoss::forfeit;
+  machines = random.between(1, 3);
+  identified_clients = random.between(1, 5);
+  anonymous_clients = random.between(0, 3);
+  pause_ms = random.between(2, 40);
+  // From a world in which hardly anything works to one in which daemons live long.
+  trouble_ms = random.between(25, 40) << random.below(8);
+  for (std::int64_t& weight : weights) weight = random.below(5) < 2 ? 0 : random.between(1, 10);
+  const auto rarely = [this](Trouble trouble) {
+    std::int64_t& weight = weights[static_cast<std::size_t>(trouble)];
+    weight = (weight + 3) / 4;
+  };
+  for (const Trouble trouble :
+       {Trouble::fill_disk, Trouble::rot, Trouble::lose_directory, Trouble::cut_power,
+        Trouble::spoil_counter, Trouble::outage, Trouble::remove_witness, Trouble::fail_syncs}) {
+    rarely(trouble);
+  }
+  if (!copies) {
+    for (const Trouble trouble : {Trouble::clone, Trouble::begin_copy, Trouble::restore,
+                                  Trouble::replace_running, Trouble::rot}) {
+      weights[static_cast<std::size_t>(trouble)] = 0;
+    }
+  }
+  const auto rate = [&random](std::int64_t most) {
+    return random.below(2) == 0 ? 0 : random.between(1, most);
+  };
+  lost_requests = rate(60'000);
+  lost_replies = rate(120'000);
+  late_requests = rate(120'000);
+  applied_twice = rate(40'000);
+  refusals = rate(100'000);
+  denials = rate(30'000);
+  lease_max = random.between(20, 2'000);
+  reserve_ahead = random.between(10, 500);
+  bounded_end = random.between(500, 20'000);
+}
+
+}  // namespace seqd::sim

@@ -1,0 +1,66 @@
+// Profile: what may happen in one simulation, and how often. Every seed draws its own: in one world
+// the power fails all the time, in another the store, in a third nothing but clients. Constant.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "daemon/state/start_rules.h"
+#include "tests/unit/seeded_random.h"
+
+namespace seqd::sim {
+
+// What the trouble maker does of its own accord.
+enum class Trouble : std::uint8_t {
+  kill,
+  kill_at_operation,
+  fail_operation,
+  fail_syncs,
+  fill_disk,
+  cut_power,
+  stop,
+  remove_witness,
+  rot,
+  forget_pages,
+  slow_disk,
+  clone,
+  begin_copy,
+  restore,
+  replace_running,
+  lose_directory,
+  second_start,
+  outage,
+  fail_over,
+  foreign_write,
+  spoil_counter,
+  stall,
+  jump_clock,
+};
+inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::jump_clock) + 1;
+
+struct Profile {
+  explicit Profile(std::uint64_t seed);
+
+  AfterPowerLoss after_power_loss = AfterPowerLoss::forfeit;
+  std::uint64_t events = 25'000;  // before the world comes to rest
+  std::int64_t machines = 2;
+  std::int64_t identified_clients = 3;  // of each daemon
+  std::int64_t anonymous_clients = 2;
+  std::int64_t pause_ms = 40;  // of a client between two things it does
+  std::int64_t trouble_ms = 40;
+  std::array<std::int64_t, kTroubles> weights{};
+
+  // In a million calls of the store.
+  std::int64_t lost_requests = 0;
+  std::int64_t lost_replies = 0;
+  std::int64_t late_requests = 0;
+  std::int64_t applied_twice = 0;
+  std::int64_t refusals = 0;
+  std::int64_t denials = 0;
+
+  std::int64_t lease_max = 400;
+  std::int64_t reserve_ahead = 100;
+  std::int64_t bounded_end = 0;  // highest ID of the sequence that has one
+};
+
+}  // namespace seqd::sim

@@ -1,0 +1,110 @@
+#include "tests/sim/simulation.h"
+
+#include <algorithm>
+#include <string>
+
+namespace seqd::sim {
+namespace {
+
+// How long it may take, at most, until nothing moves any more.
+constexpr std::int64_t kRestMs = 600'000;
+
+}  // namespace
+
+Simulation::Simulation(std::uint64_t seed, bool verbose)
+    : stage_(seed, verbose),
+      trouble_(stage_, machines_, sites_, databases_,
+               [this](Machine& machine, const std::string& path) -> Site& {
+                 Site& site = add_site(machine, path);
+                 add_client(site, true);
+                 add_client(site, false);
+                 return site;
+               }) {
+  configure();
+  for (std::int64_t at = 1; at <= stage_.profile.machines; ++at) {
+    machines_.push_back(std::make_unique<Machine>(stage_, static_cast<std::uint8_t>(at)));
+    Site& site = add_site(*machines_.back(), "state");
+    for (std::int64_t one = 0; one < stage_.profile.identified_clients; ++one) {
+      add_client(site, true);
+    }
+    for (std::int64_t one = 0; one <= stage_.profile.anonymous_clients; ++one) {
+      add_client(site, false);
+    }
+    site.start_soon();
+  }
+  trouble_.begin();
+}
+
+// Daemons tell their clients of their end.
+Simulation::~Simulation() {
+  for (const auto& site : sites_) site->retire();
+}
+
+void Simulation::configure() {
+  for (std::size_t at = 0; at < Site::kSequences; ++at) {
+    SequenceSettings& settings = settings_.add(Site::kSequenceNames[at]);
+    settings.store = databases_[at % 2]->name();
+    settings.lease_min = 5;
+    settings.lease_max = stage_.profile.lease_max;
+    settings.lease_target_ms = 2'000;
+    settings.gap_budget = 2 * stage_.profile.lease_max;
+    settings.reserve_ahead = stage_.profile.reserve_ahead;
+    settings.max_waiters = 30;
+    settings.wait_timeout_ms = Site::kWaitTimeoutMs;
+  }
+  settings_.by_name["gamma"].max_value = stage_.profile.bounded_end;
+}
+
+Site& Simulation::add_site(Machine& machine, const std::string& state_path) {
+  const auto number = static_cast<std::int64_t>(sites_.size()) + 1;
+  sites_.push_back(
+      std::make_unique<Site>(stage_, machine, settings_, databases_, state_path, number));
+  // What lies there, if anything, is unknown.
+  sites_.back()->forget();
+  return *sites_.back();
+}
+
+void Simulation::add_client(Site& site, bool identified) {
+  const auto number = static_cast<std::int64_t>(clients_.size()) + 1;
+  clients_.push_back(std::make_unique<Client>(stage_, site, number, identified));
+  stage_.after(stage_.random.between(0, 50), [client = clients_.back().get()] { client->act(); });
+}
+
+void Simulation::run(std::uint64_t events) {
+  while (stage_.history.events() < events) {
+    if (!stage_.time.run_next()) stage_.history.violation("nothing moves any more");
+  }
+  come_to_rest();
+}
+
+void Simulation::run_for(std::int64_t ms) {
+  const std::int64_t end_ms = stage_.time.monotonic_ms() + ms;
+  while (stage_.time.monotonic_ms() < end_ms) stage_.time.run_next();
+}
+
+bool Simulation::at_rest() const {
+  return std::none_of(clients_.begin(), clients_.end(),
+                      [](const auto& client) { return client->waits(); }) &&
+         std::all_of(sites_.begin(), sites_.end(),
+                     [](const auto& site) { return site->retired() || site->settled(); });
+}
+
+// Nothing fails any more. Every daemon is stopped and started once, because one whose sequence was
+// stopped goes on only then.
+void Simulation::come_to_rest() {
+  stage_.calm = true;
+  trouble_.make_peace();
+  run_for(10'000);
+  for (const auto& site : sites_) site->stop();
+  for (std::int64_t waited_ms = 0; !at_rest(); waited_ms += 1'000) {
+    if (waited_ms > kRestMs) stage_.history.violation("it does not come to rest");
+    run_for(1'000);
+  }
+  std::map<std::string, IntervalSet> in_hand;
+  for (const auto& site : sites_) {
+    if (!site->retired()) site->mirror().add_in_hand(in_hand);
+  }
+  stage_.accounts.check(in_hand);
+}
+
+}  // namespace seqd::sim

@@ -1,0 +1,50 @@
+// Simulation: one world made from a seed: machines, daemons, stores, clients and trouble, run event
+// by event and then brought to rest, when every request must be answered and every ID accounted
+// for. One thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tests/sim/client.h"
+#include "tests/sim/database.h"
+#include "tests/sim/machine.h"
+#include "tests/sim/site.h"
+#include "tests/sim/stage.h"
+#include "tests/sim/trouble.h"
+
+namespace seqd::sim {
+
+class Simulation {
+ public:
+  Simulation(std::uint64_t seed, bool verbose);
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  // Runs `events` events, and as many more as it takes to come to rest.
+  void run(std::uint64_t events);
+
+  Stage& stage() { return stage_; }
+
+ private:
+  void configure();
+  Site& add_site(Machine& machine, const std::string& state_path);
+  void add_client(Site& site, bool identified);
+  void run_for(std::int64_t ms);
+  bool at_rest() const;
+  void come_to_rest();
+
+  Stage stage_;
+  ConfiguredSequences settings_;
+  Database plain_{stage_, "plain", false};
+  Database ledger_{stage_, "ledger", true};
+  const std::vector<Database*> databases_{&plain_, &ledger_};
+  std::vector<std::unique_ptr<Machine>> machines_;
+  std::vector<std::unique_ptr<Site>> sites_;
+  std::vector<std::unique_ptr<Client>> clients_;
+  TroubleMaker trouble_;
+};
+
+}  // namespace seqd::sim

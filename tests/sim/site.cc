@@ -1,0 +1,146 @@
+#include "tests/sim/site.h"
+
+#include <utility>
+
+namespace seqd::sim {
+namespace {
+
+// A second daemon ends before it would flush anything.
+class NoWorker final : public Worker {
+  void submit(std::function<void()>, std::function<void()>) override {}
+};
+
+}  // namespace
+
+void Site::run(std::int64_t process, const std::function<void()>& event) {
+  if (!process_ || process_->number() != process) return;
+  if (stands_still()) {
+    stage_.after(still_until_ms_ - stage_.time.monotonic_ms(),
+                 [this, process, event] { run(process, event); });
+    return;
+  }
+  try {
+    event();
+  } catch (const Killed&) {
+    return killed_by_the_disk(false);
+  } catch (const Ended&) {
+    return ended();
+  }
+  if (process_->finished()) {
+    stage_.happened(Kind::stopped_orderly, number_);
+    ended(stage_.random.below(2) == 0 ? 5'000 : kPauseMs);
+  }
+}
+
+bool Site::accept(const std::shared_ptr<Connection>& connection) {
+  return process_ != nullptr && !retired_ && process_->accept(connection);
+}
+
+void Site::receive(const std::shared_ptr<Connection>& connection) {
+  if (process_ == nullptr) return;
+  run(process_->number(), [this, connection] {
+    if (connection->session != nullptr) process_->receive(*connection);
+  });
+}
+
+void Site::hang_up(const std::shared_ptr<Connection>& connection) {
+  if (process_ == nullptr) return;
+  run(process_->number(), [this, connection] { process_->hang_up(*connection); });
+}
+
+void Site::start_soon(std::int64_t at_most_ms) {
+  if (start_due_ || retired_) return;
+  start_due_ = true;
+  stage_.after(stage_.random.between(0, at_most_ms), [this] {
+    start_due_ = false;
+    start();
+  });
+}
+
+void Site::start() {
+  if (process_ != nullptr || retired_) return;
+  const std::int64_t number = number_ * 1'000'000 + ++processes_;
+  LinkOwner::Later later = [this, number](std::int64_t delay_ms, std::function<void()> event) {
+    stage_.after(delay_ms, [this, number, event = std::move(event)] { run(number, event); });
+  };
+  process_ = std::make_unique<Process>(ProcessPlace{
+      stage_, machine_, mirror_, settings_, databases_, state_path_, number, std::move(later)});
+  Status started;
+  try {
+    started = process_->start();
+  } catch (const Killed&) {
+    return killed_by_the_disk(true);
+  }
+  if (started.ok()) return;
+  if (started.code() != ErrorCode::STATE_IO) {
+    stage_.history.violation("daemon " + std::to_string(number_) +
+                             " does not start: " + started.to_string());
+  }
+  stage_.happened(Kind::start_failed, number_);
+  if (machine_.disk.faults.full) stage_.count(Kind::disk_full);
+  mirror_.start_was_cut_off();
+  ended(500);
+}
+
+void Site::killed_by_the_disk(bool starting) {
+  const MemoryDisk& disk = machine_.disk;
+  if (disk.operations == disk.faults.kill_before) {
+    stage_.happened(Kind::kill_before_operation, number_);
+  } else if (disk.operations == disk.faults.kill_torn) {
+    stage_.happened(Kind::kill_within_operation, number_);
+  } else {
+    stage_.happened(Kind::kill_after_operation, number_);
+  }
+  if (starting) {
+    stage_.count(Kind::kill_within_start);
+    mirror_.start_was_cut_off();
+  } else if (process_->flushing()) {
+    stage_.count(Kind::kill_within_flush);
+  }
+  ended();
+}
+
+void Site::ended(std::int64_t pause_ms) {
+  process_.reset();
+  still_until_ms_ = 0;
+  machine_.disk.faults.fail_syncs_from = 0;
+  if (detached_) {
+    mirror_.destroy();
+    retired_ = true;
+  }
+  start_soon(pause_ms);
+}
+
+void Site::kill() {
+  if (process_ != nullptr) ended();
+}
+
+void Site::stop() {
+  if (process_ == nullptr) return;
+  run(process_->number(), [this] { process_->begin_stop(); });
+}
+
+void Site::start_second() {
+  if (process_ == nullptr || detached_) return;
+  const std::unique_ptr<Directory> state = machine_.disk.open(state_path_);
+  const std::unique_ptr<Directory> witness = machine_.disk.open(Machine::witness_path);
+  NoWorker worker;
+  StartOptions options;
+  options.log_size = StateLog::smallest_size;
+  options.boot_id = machine_.boot_id;
+  const Result<Started> second =
+      seqd::start({*state, *witness, worker, stage_.random, machine_}, options);
+  if (second.ok() || second.status().code() != ErrorCode::FENCED) {
+    stage_.history.violation("a second daemon on the directory of daemon " +
+                             std::to_string(number_) + " is not refused");
+  }
+  stage_.happened(Kind::start_refused, number_);
+}
+
+void Site::retire() {
+  process_.reset();
+  mirror_.destroy();
+  retired_ = true;
+}
+
+}  // namespace seqd::sim

@@ -1,0 +1,89 @@
+// Site: a place where a daemon runs: a machine, a state directory and whatever supervises the
+// daemon there: when one ends, the next is started. It knows what its directory has to say. Belongs
+// to the simulation and is never destroyed before its end, since copies and clients refer to it;
+// one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/sim/process.h"
+
+namespace seqd::sim {
+
+class Site {
+ public:
+  static constexpr std::int64_t kSequences = 4;
+  static constexpr const char* kSequenceNames[kSequences] = {"alpha", "beta", "gamma", "delta"};
+  static constexpr std::int64_t kWaitTimeoutMs = 5'000;
+  static constexpr std::int64_t kPauseMs = 80;  // before the next daemon is started, at most
+
+  Site(Stage& stage, Machine& machine, const ConfiguredSequences& settings,
+       const std::vector<Database*>& databases, std::string state_path, std::int64_t number)
+      : stage_(stage),
+        machine_(machine),
+        settings_(settings),
+        databases_(databases),
+        state_path_(std::move(state_path)),
+        number_(number),
+        mirror_(stage, number) {}
+  ~Site() { retired_ = true; }
+  Site(const Site&) = delete;
+  Site& operator=(const Site&) = delete;
+
+  std::int64_t number() const { return number_; }
+  Machine& machine() { return machine_; }
+  const std::string& state_path() const { return state_path_; }
+  LogMirror& mirror() { return mirror_; }
+  const LogMirror& mirror() const { return mirror_; }
+  bool running() const { return process_ != nullptr; }
+  bool retired() const { return retired_; }
+  bool detached() const { return detached_; }
+  bool stands_still() const { return stage_.time.monotonic_ms() < still_until_ms_; }
+  bool settled() const { return running() && process_->settled(); }
+
+  // --- for clients
+  bool accept(const std::shared_ptr<Connection>& connection);
+  void receive(const std::shared_ptr<Connection>& connection);
+  void hang_up(const std::shared_ptr<Connection>& connection);
+
+  // --- for trouble
+  // A daemon is started, now or soon.
+  void start();
+  void start_soon(std::int64_t at_most_ms = kPauseMs);
+  // The process ends at once.
+  void kill();
+  void stop();
+  void stand_still(std::int64_t ms) { still_until_ms_ = stage_.time.monotonic_ms() + ms; }
+  // Another daemon is started on the same directory; it must be refused.
+  void start_second();
+  // The path leads elsewhere from now on: when the process ends, what it had is gone.
+  void detach() { detached_ = true; }
+  // Never started again.
+  void retire();
+  // The operator notes that what was in the directory is gone; not while a daemon runs.
+  void forget() { mirror_.destroy(); }
+
+ private:
+  // Runs an event in the process with this number, if it is still there.
+  void run(std::int64_t process, const std::function<void()>& event);
+  void killed_by_the_disk(bool starting);
+  void ended(std::int64_t pause_ms = kPauseMs);
+
+  Stage& stage_;
+  Machine& machine_;
+  const ConfiguredSequences& settings_;
+  const std::vector<Database*>& databases_;
+  const std::string state_path_;
+  const std::int64_t number_;
+  LogMirror mirror_;
+  std::unique_ptr<Process> process_;
+  std::int64_t processes_ = 0;
+  std::int64_t still_until_ms_ = 0;
+  bool start_due_ = false;
+  bool retired_ = false;
+  bool detached_ = false;
+};
+
+}  // namespace seqd::sim

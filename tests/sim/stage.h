@@ -1,0 +1,46 @@
+// Stage: what all parts of one simulation share: the time, the dice, the history, the counts and
+// the accounts. Everything that happens is an event of the one agenda. One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "tests/sim/accounts.h"
+#include "tests/sim/counts.h"
+#include "tests/sim/history.h"
+#include "tests/sim/profile.h"
+#include "tests/unit/seeded_random.h"
+#include "tests/unit/virtual_time.h"
+
+namespace seqd::sim {
+
+struct Stage {
+  Stage(std::uint64_t seed, bool verbose)
+      : random(seed), history(seed, verbose, time), accounts(history), profile(seed) {}
+
+  // An event `delay_ms` from now.
+  TimerId after(std::int64_t delay_ms, std::function<void()> event) {
+    return time.schedule(delay_ms, [this, event = std::move(event)] {
+      history.begin_event();
+      event();
+    });
+  }
+  void count(Kind kind) { counts.add(kind); }
+  // Counts it, and notes it by its name.
+  void happened(Kind kind, std::int64_t who, std::int64_t first = 0, std::int64_t second = 0) {
+    counts.add(kind);
+    history.note(kKindInfo[static_cast<std::size_t>(kind)].name.data(), who, first, second);
+  }
+
+  VirtualTime time;
+  SeededRandom random;
+  History history;
+  Counts counts;
+  Accounts accounts;
+  const Profile profile;
+  bool calm = false;  // the end is near: nothing fails any more
+};
+
+}  // namespace seqd::sim

@@ -1,0 +1,118 @@
+#include "tests/sim/store_link.h"
+
+#include <utility>
+
+namespace seqd::sim {
+namespace {
+
+const Status kAway(ErrorCode::UNAVAILABLE, "the store does not answer");
+const Status kDenied(ErrorCode::STORE_REFUSED, "the store does not want to");
+
+}  // namespace
+
+template <typename Outcome>
+void StoreLink::make(Call<Outcome> call) {
+  SeededRandom& random = stage_.random;
+  const Profile& profile = stage_.profile;
+  const std::int64_t timeout_ms = random.between(200, 1'000);
+  // Whoever answers first, the store or the driver that gives up.
+  const auto done = std::make_shared<std::function<void(Outcome)>>(std::move(call.done));
+  const auto answer = [later = owner_.later(), done](std::int64_t delay_ms,
+                                                     const Outcome& outcome) {
+    later(delay_ms, [done, outcome] {
+      if (!*done) return;
+      std::exchange(*done, nullptr)(outcome);
+    });
+  };
+  const auto strikes = [&](std::int64_t rate) { return !stage_.calm && random.chance(rate); };
+  if (strikes(profile.refusals)) {
+    stage_.happened(Kind::refused, owner_.number());
+    return answer(random.between(0, 20), call.refused);
+  }
+  if (strikes(profile.denials)) {
+    stage_.happened(Kind::denied, owner_.number());
+    return answer(random.between(0, 20), call.denied);
+  }
+  answer(timeout_ms, call.unknown);
+  if (strikes(profile.lost_requests)) return stage_.happened(Kind::request_lost, owner_.number());
+  std::int64_t delay_ms = random.between(0, 6);
+  if (strikes(profile.late_requests)) {
+    delay_ms = timeout_ms + random.between(1, 3'000);
+    stage_.happened(Kind::applied_late, owner_.number(), delay_ms);
+  }
+  const bool reply_lost = strikes(profile.lost_replies);
+  if (reply_lost) stage_.happened(Kind::reply_lost, owner_.number());
+  const std::int64_t way_back_ms = random.between(0, 6);
+  stage_.after(delay_ms, [&database = database_, apply = std::move(call.apply), answer, reply_lost,
+                          way_back_ms] {
+    if (!database.available()) return;
+    apply([answer, reply_lost, way_back_ms](const Outcome& outcome) {
+      if (!reply_lost) answer(way_back_ms, outcome);
+    });
+  });
+}
+
+void StoreLink::leaves(const std::string& key) {
+  if (!under_way_.insert(key).second) {
+    stage_.history.violation("a second lease of \"" + key + "\" is under way");
+  }
+}
+
+void StoreLink::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {
+  leaves(request.binding.key);
+  if (!owner_.intent_is_durable(request.token)) {
+    stage_.history.violation("a lease is requested before its intent is durable");
+  }
+  Call<LeaseOutcome> call;
+  const bool twice = !stage_.calm && stage_.random.chance(stage_.profile.applied_twice);
+  call.apply = [&database = database_, request,
+                twice](const std::function<void(LeaseOutcome)>& answer) {
+    database.lease(request, answer);
+    if (twice) database.apply_again(request);
+  };
+  call.unknown.kind = LeaseOutcome::Kind::unknown;
+  call.unknown.error = kAway;
+  call.refused.error = kAway;
+  call.denied.error = kDenied;
+  call.done = [this, key = request.binding.key, done = std::move(done)](const LeaseOutcome& out) {
+    under_way_.erase(key);
+    done(out);
+  };
+  make(std::move(call));
+}
+
+void StoreLink::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
+  leaves(request.binding.key);
+  Call<Resolution> call;
+  call.apply = [&database = database_, request](const std::function<void(Resolution)>& answer) {
+    database.resolve(request, answer);
+  };
+  call.unknown.error = call.refused.error = kAway;
+  call.denied.error = kDenied;
+  call.done = [this, key = request.binding.key, done = std::move(done)](const Resolution& out) {
+    under_way_.erase(key);
+    done(out);
+  };
+  make(std::move(call));
+}
+
+void StoreLink::claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) {
+  if (!owner_.claim_is_durable(request.nonce)) {
+    stage_.history.violation("an epoch is claimed before the claim is durable");
+  }
+  make(Call<Result<ClaimOutcome>>{
+      [&database = database_, request](const std::function<void(Result<ClaimOutcome>)>& answer) {
+        database.claim(request, answer);
+      },
+      std::move(done), kAway, kAway, kDenied});
+}
+
+void StoreLink::read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) {
+  make(Call<Result<CounterReading>>{
+      [&database = database_, request](const std::function<void(Result<CounterReading>)>& answer) {
+        answer(database.read(request.binding.key));
+      },
+      std::move(done), kAway, kAway, kDenied});
+}
+
+}  // namespace seqd::sim

@@ -1,0 +1,63 @@
+// StoreLink: the LeaseStore of one daemon: the way to a Database, on which requests and answers are
+// lost, come late or come twice, and the driver gives up after a time. Owned by its process; one
+// thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "daemon/core/lease_store.h"
+#include "tests/sim/database.h"
+#include "tests/sim/stage.h"
+
+namespace seqd::sim {
+
+// The daemon at this end of the link.
+class LinkOwner {
+ public:
+  virtual ~LinkOwner() = default;
+  virtual std::int64_t number() const = 0;
+  // What runs an event in the daemon after a delay, unless the daemon has ended by then. It may be
+  // called when the daemon has ended.
+  using Later = std::function<void(std::int64_t delay_ms, std::function<void()> event)>;
+  virtual Later later() = 0;
+  // A call leaves: whether what has to be durable before is durable.
+  virtual bool intent_is_durable(const Token& token) const = 0;
+  virtual bool claim_is_durable(const Token& nonce) const = 0;
+};
+
+class StoreLink final : public LeaseStore {
+ public:
+  StoreLink(Stage& stage, Database& database, LinkOwner& owner)
+      : stage_(stage), database_(database), owner_(owner) {}
+
+  void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) override;
+  void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) override;
+  void claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) override;
+  void read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) override;
+
+ private:
+  // What becomes of one call.
+  template <typename Outcome>
+  struct Call {
+    // At the database, with where the answer goes.
+    std::function<void(std::function<void(Outcome)>)> apply;
+    std::function<void(Outcome)> done;
+    // Without an answer in time; and when it did not get there, for a while or for good.
+    Outcome unknown;
+    Outcome refused;
+    Outcome denied;
+  };
+  template <typename Outcome>
+  void make(Call<Outcome> call);
+  void leaves(const std::string& key);
+
+  Stage& stage_;
+  Database& database_;
+  LinkOwner& owner_;
+  std::set<std::string> under_way_;  // sequences with a lease at the store
+};
+
+}  // namespace seqd::sim

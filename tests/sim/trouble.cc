@@ -1,0 +1,343 @@
+#include "tests/sim/trouble.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace seqd::sim {
+namespace {
+
+constexpr std::size_t kCopiesKept = 6;
+constexpr std::size_t kSitesAtOnce = 6;
+
+bool in_use(const std::unique_ptr<Site>& site) {
+  return !site->retired();
+}
+
+}  // namespace
+
+void TroubleMaker::begin() {
+  stage_.after(stage_.random.between(1, 2 * stage_.profile.trouble_ms), [this] {
+    if (stage_.calm) return;
+    const auto& weights = stage_.profile.weights;
+    const std::int64_t sum = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
+    if (sum > 0) {
+      std::int64_t at = stage_.random.below(sum);
+      std::size_t which = 0;
+      while (at >= weights[which]) at -= weights[which++];
+      make(static_cast<Trouble>(which));
+    }
+    begin();
+  });
+}
+
+void TroubleMaker::make_peace() {
+  for (const auto& machine : machines_) machine->disk.faults = {};
+  for (Database* database : databases_) {
+    database->be_down(0);
+    for (const char* name : Site::kSequenceNames) database->repair(name);
+  }
+}
+
+Site* TroubleMaker::any_site() {
+  std::vector<Site*> candidates;
+  for (const auto& site : sites_) {
+    if (in_use(site) && !site->detached()) candidates.push_back(site.get());
+  }
+  return candidates[static_cast<std::size_t>(
+      stage_.random.below(static_cast<std::int64_t>(candidates.size())))];
+}
+
+Machine& TroubleMaker::any_machine() {
+  return *machines_[static_cast<std::size_t>(
+      stage_.random.below(static_cast<std::int64_t>(machines_.size())))];
+}
+
+Database& TroubleMaker::any_database() {
+  return *databases_[static_cast<std::size_t>(
+      stage_.random.below(static_cast<std::int64_t>(databases_.size())))];
+}
+
+void TroubleMaker::make(Trouble trouble) {
+  SeededRandom& random = stage_.random;
+  Site& site = *any_site();
+  switch (trouble) {
+    case Trouble::kill:
+      return kill(site);
+    case Trouble::kill_at_operation:
+      return kill_at_operation(site);
+    case Trouble::fail_operation:
+      return fail_operation(site);
+    case Trouble::fail_syncs:
+      site.machine().disk.faults.fail_syncs_from = site.machine().disk.operations + 1;
+      return;
+    case Trouble::fill_disk:
+      return fill_disk(site);
+    case Trouble::cut_power:
+      return cut_power(any_machine());
+    case Trouble::stop:
+      return site.stop();
+    case Trouble::remove_witness:
+      return remove_witness(any_machine());
+    case Trouble::rot:
+      return rot(site);
+    case Trouble::forget_pages:
+      return forget_pages(site.machine());
+    case Trouble::slow_disk:
+      site.machine().slow_until_ms = stage_.time.monotonic_ms() + random.between(500, 5'000);
+      return;
+    case Trouble::clone:
+      return clone(site);
+    case Trouble::begin_copy:
+      return begin_copy(site);
+    case Trouble::restore:
+      return restore(site);
+    case Trouble::replace_running:
+      return replace_running(site);
+    case Trouble::lose_directory:
+      return lose_directory(site);
+    case Trouble::second_start:
+      return site.start_second();
+    case Trouble::outage:
+      stage_.happened(Kind::outage, 0);
+      return any_database().be_down(random.between(100, 15'000));
+    case Trouble::fail_over:
+      return any_database().begin_fail_over();
+    case Trouble::foreign_write:
+      return write_elsewhere();
+    case Trouble::spoil_counter:
+      return spoil_counter();
+    case Trouble::stall:
+      stage_.happened(Kind::stalled, site.number());
+      return site.stand_still(random.between(50, 4'000));
+    case Trouble::jump_clock:
+      stage_.happened(Kind::clock_jumped, 0);
+      site.machine().wall_error_ms = random.between(-86'400'000, 86'400'000);
+      return;
+  }
+}
+
+// --- processes and disks
+// --------------------------------------------------------------------------------------
+
+void TroubleMaker::kill(Site& site) {
+  if (!site.running()) return;
+  stage_.happened(Kind::kill_between_turns, site.number());
+  site.kill();
+}
+
+void TroubleMaker::kill_at_operation(Site& site) {
+  MemoryDisk& disk = site.machine().disk;
+  const std::uint64_t at =
+      disk.operations + static_cast<std::uint64_t>(stage_.random.between(1, 12));
+  MemoryDisk::Faults& faults = disk.faults;
+  faults.part = static_cast<std::uint32_t>(stage_.random.below(256));
+  switch (stage_.random.below(3)) {
+    case 0:
+      faults.kill_before = at;
+      break;
+    case 1:
+      faults.kill_torn = at;
+      break;
+    default:
+      faults.kill_after = at;
+      break;
+  }
+  // A start writes more than a turn: have one come along.
+  if (stage_.random.below(2) == 0) kill(site);
+}
+
+void TroubleMaker::fail_operation(Site& site) {
+  MemoryDisk& disk = site.machine().disk;
+  disk.faults.part = static_cast<std::uint32_t>(stage_.random.below(256));
+  disk.faults.fail = disk.operations + static_cast<std::uint64_t>(stage_.random.between(1, 8));
+  if (stage_.random.below(4) == 0) kill(site);
+}
+
+void TroubleMaker::fill_disk(Site& site) {
+  kill(site);
+  lose_directory(site);
+  MemoryDisk& disk = site.machine().disk;
+  disk.faults.full = true;
+  stage_.after(stage_.random.between(50, 400), [&disk] { disk.faults.full = false; });
+}
+
+void TroubleMaker::cut_power(Machine& machine) {
+  bool unsynced = false;
+  bool clean = false;
+  for (const auto& site : sites_) {
+    if (&site->machine() != &machine || site->retired()) continue;
+    unsynced = unsynced || machine.has_unsynced_sectors(site->state_path());
+    clean = clean || (!site->running() && !site->mirror().image().scopes.empty() &&
+                      site->mirror().image().scopes.begin()->second.state == ScopeState::clean);
+    site->kill();
+    site->mirror().disturb();
+  }
+  stage_.happened(Kind::power_cut, 0);
+  if (unsynced) stage_.count(Kind::power_cut_unsynced);
+  if (clean) stage_.count(Kind::power_cut_clean);
+  machine.cut_power();
+}
+
+void TroubleMaker::remove_witness(Machine& machine) {
+  stage_.happened(Kind::witness_removed, 0);
+  machine.disk.folder(Machine::witness_path).names.clear();
+  for (const auto& site : sites_) {
+    if (&site->machine() == &machine) site->mirror().disturb();
+  }
+}
+
+void TroubleMaker::rot(Site& site) {
+  if (site.running()) site.kill();
+  auto& names = site.machine().disk.folder(site.state_path()).names;
+  const auto found = names.find(segment_names[stage_.random.below(2)]);
+  if (found == names.end() || found->second->cached.empty()) return;
+  MemoryDisk::Inode& inode = *found->second;
+  const std::int64_t most =
+      std::min<std::int64_t>(static_cast<std::int64_t>(inode.cached.size()), 20'000);
+  const auto at = static_cast<std::size_t>(stage_.random.below(
+      stage_.random.below(2) == 0 ? most : std::min<std::int64_t>(most, 1'500)));
+  inode.cached[at] ^= static_cast<std::uint8_t>(1 << stage_.random.below(8));
+  if (at < inode.medium.size()) inode.medium[at] = inode.cached[at];
+  stage_.happened(Kind::rot, site.number(), static_cast<std::int64_t>(at));
+  site.mirror().damage();
+}
+
+void TroubleMaker::forget_pages(Machine& machine) {
+  bool lost = false;
+  for (const auto& site : sites_) {
+    if (&site->machine() != &machine) continue;
+    for (const auto& [name, inode] : machine.disk.folder(site->state_path()).names) {
+      if (inode->lost.empty()) continue;
+      lost = true;
+      site->mirror().disturb();
+    }
+  }
+  if (!lost) return;
+  stage_.happened(Kind::lost_pages, 0);
+  machine.disk.evict_lost();
+}
+
+// --- copies
+// --------------------------------------------------------------------------------------
+
+void TroubleMaker::retire_one() {
+  std::int64_t used = std::count_if(sites_.begin(), sites_.end(), in_use);
+  for (const auto& site : sites_) {
+    if (used < static_cast<std::int64_t>(kSitesAtOnce)) return;
+    // The first of each machine stay.
+    if (site->retired() || site->number() <= stage_.profile.machines) continue;
+    site->retire();
+    --used;
+  }
+}
+
+// Next to the original, or on another machine.
+void TroubleMaker::clone(Site& site) {
+  MemoryDisk::Contents contents = site.machine().disk.contents(site.state_path());
+  const Copy* older = copy_of(site);
+  if (older != nullptr && stage_.random.below(2) == 0) contents = older->contents;
+  if (contents.empty()) return;
+  retire_one();
+  stage_.happened(site.running() ? Kind::clone_of_running : Kind::clone_of_stopped, site.number());
+  const std::int64_t copies = stage_.random.below(4) == 0 ? 2 : 1;
+  for (std::int64_t at = 0; at < copies; ++at) {
+    Machine& machine = any_machine();
+    const std::string path = "clone-" + std::to_string(++clones_);
+    machine.disk.replace(path, contents);
+    add_site_(machine, path).start_soon();
+  }
+}
+
+void TroubleMaker::begin_copy(Site& site) {
+  copy_on(site, {&site, {}}, 0);
+}
+
+// Half a file at a time, in the order of their names, like a slow cp.
+void TroubleMaker::copy_on(Site& site, Copy copy, std::size_t step) {
+  if (site.retired()) return;
+  const MemoryDisk::Contents now = site.machine().disk.contents(site.state_path());
+  if (step / 2 >= now.size()) {
+    copies_.push_back(std::move(copy));
+    if (copies_.size() > kCopiesKept) copies_.erase(copies_.begin());
+    return;
+  }
+  const auto& [name, bytes] = *std::next(now.begin(), static_cast<std::ptrdiff_t>(step / 2));
+  std::vector<std::uint8_t>& into = copy.contents[name];
+  if (step % 2 == 0) {
+    const auto half = static_cast<std::ptrdiff_t>(
+        stage_.random.below(static_cast<std::int64_t>(bytes.size()) + 1));
+    into.assign(bytes.begin(), bytes.begin() + half);
+  } else if (bytes.size() > into.size()) {
+    into.insert(into.end(), bytes.begin() + static_cast<std::ptrdiff_t>(into.size()), bytes.end());
+  }
+  stage_.after(stage_.random.between(0, 30), [this, &site, copy = std::move(copy), step]() mutable {
+    copy_on(site, std::move(copy), step + 1);
+  });
+}
+
+const TroubleMaker::Copy* TroubleMaker::copy_of(const Site& site) const {
+  const auto found = std::find_if(copies_.begin(), copies_.end(),
+                                  [&](const Copy& copy) { return copy.of == &site; });
+  return found == copies_.end() ? nullptr : &*found;
+}
+
+void TroubleMaker::restore(Site& site) {
+  const Copy* copy = copy_of(site);
+  if (copy == nullptr) return;
+  // Where it was stopped in an orderly way it stays stopped.
+  kill(site);
+  site.forget();
+  const bool in_place = stage_.random.below(2) == 0;
+  stage_.happened(in_place ? Kind::restored_in_place : Kind::restored_anew, site.number());
+  MemoryDisk& disk = site.machine().disk;
+  if (in_place) {
+    disk.overwrite(site.state_path(), copy->contents);
+  } else {
+    disk.replace(site.state_path(), copy->contents);
+  }
+  if (stage_.random.below(2) == 0) copies_.erase(copies_.begin() + (copy - copies_.data()));
+}
+
+// The running daemon keeps files that nothing leads to any more, and another one is started on what
+// is there now.
+void TroubleMaker::replace_running(Site& site) {
+  if (!site.running() || site.number() <= stage_.profile.machines) return;
+  MemoryDisk& disk = site.machine().disk;
+  const Copy* copy = copy_of(site);
+  const bool older = copy != nullptr && stage_.random.below(2) == 0;
+  disk.replace(site.state_path(), older ? copy->contents : disk.contents(site.state_path()));
+  stage_.happened(Kind::replaced_while_running, site.number());
+  site.detach();
+  add_site_(site.machine(), site.state_path()).start_soon();
+}
+
+void TroubleMaker::lose_directory(Site& site) {
+  if (site.running()) return;
+  stage_.happened(Kind::directory_lost, site.number());
+  site.forget();
+  site.machine().disk.replace(site.state_path(), {});
+}
+
+// --- stores
+// --------------------------------------------------------------------------------------
+
+void TroubleMaker::write_elsewhere() {
+  const char* name = Site::kSequenceNames[stage_.random.below(Site::kSequences)];
+  for (Database* database : databases_) {
+    database->take_elsewhere(name, stage_.random.below(2) == 0 ? 1 : 10);
+  }
+}
+
+void TroubleMaker::spoil_counter() {
+  Database& database = any_database();
+  const std::string name = Site::kSequenceNames[stage_.random.below(Site::kSequences)];
+  if (stage_.random.below(3) == 0) {
+    database.remove(name);
+  } else {
+    database.lower(name);
+  }
+  stage_.after(stage_.random.between(500, 20'000), [&database, name] { database.repair(name); });
+}
+
+}  // namespace seqd::sim
