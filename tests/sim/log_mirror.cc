@@ -164,6 +164,8 @@ void LogMirror::destroy() {
   turn_.clear();
   image_ = StateImage();
   known_ = false;
+  // What is put there may be an earlier remainder that nobody has used since.
+  issued_end_.clear();
 }
 
 IntervalSet LogMirror::issued_in_turn(SequenceId sequence) const {
