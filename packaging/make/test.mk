@@ -1,7 +1,7 @@
 # `make test`: every part of the tests, one plain line at the end. Each part can also be run alone; SAN= chooses a
 # sanitizer for test-unit and test-adapters.
 
-TEST_PROGRAMS := $(BUILD)/unit-tests $(BUILD)/crash-tests $(BUILD)/adapter-tests
+TEST_PROGRAMS := $(BUILD)/unit-tests $(BUILD)/crash-tests $(BUILD)/sim $(BUILD)/adapter-tests
 # The parts are makes of their own, which share no jobs with this one and so get its settings word for word.
 PART = $(MAKE) --no-print-directory BUILD=$(BUILD) SAN=$(SAN)
 
@@ -13,6 +13,7 @@ test: all $(TEST_PROGRAMS) $(TOOLS) | $(call packages,TEST) ## all tests; the la
 	  'models' '$(PART) test-model' \
 	  'unit tests' '$(PART) test-unit' \
 	  'crash states' '$(PART) test-crash-states' \
+	  'simulation' '$(PART) test-sim' \
 	  'adapter tests' '$(PART) test-adapters' \
 	  'integration tests' '$(PART) test-integration' \
 	  'service tests' '$(PART) test-service'

@@ -10,7 +10,7 @@ constexpr std::uint32_t kHello = 0xfffffff0;
 constexpr std::uint32_t kOther = 0x80000000;
 constexpr std::size_t kPipeline = 40;
 // A request is answered this long after its deadline, at the latest.
-constexpr std::int64_t kPatienceMs = 8'000;
+constexpr std::int64_t kPatienceMs = 2'000;
 
 }  // namespace
 
@@ -252,7 +252,7 @@ void Client::hello_left(const protocol::Message& reply) {
                          !site_.mirror().forgotten().contains(*identity_);
   if (!*known && memory_losses_ >= 0) stage_.happened(Kind::forgotten, number_);
   if (!*known && remembers) violation("the daemon has forgotten it");
-  if (!remembers) promised_.clear();
+  for (auto& [number, promise] : promised_) promise.binding = promise.binding && remembers;
   site_.mirror().forgotten().erase(*identity_);
   memory_losses_ = site_.mirror().memory_losses();
 }
@@ -260,7 +260,7 @@ void Client::hello_left(const protocol::Message& reply) {
 void Client::ids_left(std::uint32_t number, const Request& request,
                       const protocol::Message& reply) {
   protocol::ValueReader result = reply.result;
-  Runs runs;
+  std::vector<protocol::Run> runs;
   if (request.batch) {
     for (std::uint32_t left = result.read_array().value_or(0); left > 0; --left) {
       const std::optional<protocol::Run> run = protocol::read_run(result);
@@ -276,8 +276,8 @@ void Client::ids_left(std::uint32_t number, const Request& request,
   stage_.count(Kind::answered_id);
   stage_.history.note("answered", site_.number(), runs.front().first, number);
   const auto promise = promised_.find(number);
-  if (promise != promised_.end()) {
-    if (promise->second != runs) {
+  if (promise != promised_.end() && (promise->second.binding || promise->second.runs == runs)) {
+    if (promise->second.runs != runs) {
       violation("request " + std::to_string(number) + " is answered with other IDs than before");
     }
     stage_.count(Kind::repeated);
@@ -287,7 +287,7 @@ void Client::ids_left(std::uint32_t number, const Request& request,
     stage_.accounts.answered(Site::kSequenceNames[request.sequence], run.first,
                              run.first + run.count);
   }
-  if (identity_) promised_[number] = std::move(runs);
+  if (identity_) promised_[number] = {std::move(runs), true};
 }
 
 void Client::error_left(std::uint32_t number, ErrorCode code) {
@@ -299,7 +299,8 @@ void Client::error_left(std::uint32_t number, ErrorCode code) {
     violation("request " + std::to_string(number) + " is refused with " +
               std::string(error_name(code)));
   }
-  if (promised_.contains(number)) {
+  const auto promise = promised_.find(number);
+  if (promise != promised_.end() && promise->second.binding) {
     violation("request " + std::to_string(number) +
               " had IDs, and its repeat has an error: " + std::string(error_name(code)));
   }

@@ -37,7 +37,10 @@ class Client final : public ConnectionUser {
     std::int64_t sent_ms = 0;
     std::uint64_t answered_on = 0;  // the connection on which an answer has left
   };
-  using Runs = std::vector<protocol::Run>;
+  struct Promise {
+    std::vector<protocol::Run> runs;
+    bool binding = true;  // false: the daemon has lost its memory, and may give others
+  };
 
   void connect();
   void do_something();
@@ -69,7 +72,7 @@ class Client final : public ConnectionUser {
   bool greeted_ = false;  // the hello of this connection is answered, or not needed
   std::uint32_t next_ = 1;
   std::map<std::uint32_t, Request> requests_;  // without an answer, as far as the client knows
-  std::map<std::uint32_t, Runs> promised_;     // what has left a daemon for it; until acknowledged
+  std::map<std::uint32_t, Promise> promised_;  // what has left a daemon for it; until acknowledged
   std::int64_t memory_losses_ = -1;            // of the site, at the last hello; -1: never
 };
 

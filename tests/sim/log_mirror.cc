@@ -237,9 +237,15 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
   for (const GapMade& gap : started.gaps) {
     if (gap.sequence == id) vanished.remove(gap.begin, gap.end);
   }
+  const bool known = found != started.image.sequences.end();
+  // An earlier start that was cut off told nobody, but what it gave up is in the totals.
+  const bool gave_up = start_cut_off_ && known && found->second.totals.unknown > had.totals.unknown;
   // Their lease was granted and that was not on the medium: it is open again, or given up.
   for (const RangeInHand& range : had.ranges) {
-    if (open.contains(range.lease)) vanished.remove(range.begin, range.end);
+    const bool never_read = known && range.end > found->second.definition.guard;
+    if (!open.contains(range.lease) && !(gave_up && never_read)) continue;
+    vanished.remove(range.begin, range.end);
+    if (gave_up) stage_.accounts.given_up(range.lease);
   }
   IntervalSet turn = issued_in_turn(id);
   for (const auto& [begin, end] : turn.intervals()) {
@@ -248,9 +254,12 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
     issued_end_[sequence] = std::max(issued_end_[sequence], end);
     stage_.accounts.issued(sequence, begin, end);
   }
-  const bool intent_gone = had.intent && !open.contains(had.intent->lease);
-  if (start_cut_off_ || damaged_) {
-    if (intent_gone) stage_.accounts.given_up(had.intent->lease);
+  const bool counted =
+      start_cut_off_ && known && found->second.totals.gaps - had.totals.gaps >= vanished.size();
+  if (counted || damaged_) {
+    if (had.intent && !open.contains(had.intent->lease)) {
+      stage_.accounts.given_up(had.intent->lease);
+    }
     for (const auto& [begin, end] : vanished.intervals()) {
       stage_.accounts.gap(sequence, begin, end);
     }

@@ -4,7 +4,7 @@ namespace seqd::sim {
 
 Profile::Profile(std::uint64_t seed) {
   SeededRandom random(seed * 0x2545f4914f6cdd1d + 1);
-  // With `resume` no copy of the directory may ever run, and nothing may rot: the manual says so.
+  // With `resume` no copy of the directory may ever run: the manual says so.
   if (random.below(4) == 0) after_power_loss = AfterPowerLoss::resume;
   events = static_cast<std::uint64_t>(random.below(8) == 0 ? random.between(100'000, 250'000)
                                                            : random.between(5'000, 40'000));
@@ -26,8 +26,8 @@ Profile::Profile(std::uint64_t seed) {
     rarely(trouble);
   }
   if (!copies) {
-    for (const Trouble trouble : {Trouble::clone, Trouble::begin_copy, Trouble::restore,
-                                  Trouble::replace_running, Trouble::rot}) {
+    for (const Trouble trouble :
+         {Trouble::clone, Trouble::begin_copy, Trouble::restore, Trouble::replace_running}) {
       weights[static_cast<std::size_t>(trouble)] = 0;
     }
   }

@@ -61,6 +61,7 @@ Site& Simulation::add_site(Machine& machine, const std::string& state_path) {
       std::make_unique<Site>(stage_, machine, settings_, databases_, state_path, number));
   // What lies there, if anything, is unknown.
   sites_.back()->forget();
+  sites_.back()->on_kill([this](Site& site) { trouble_.killed(site); });
   return *sites_.back();
 }
 

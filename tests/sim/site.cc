@@ -98,6 +98,7 @@ void Site::killed_by_the_disk(bool starting) {
     stage_.count(Kind::kill_within_flush);
   }
   ended();
+  if (on_kill_) on_kill_(*this);
 }
 
 void Site::ended(std::int64_t pause_ms) {

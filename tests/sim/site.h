@@ -4,6 +4,8 @@
 // one thread.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,7 +57,9 @@ class Site {
   // The process ends at once.
   void kill();
   void stop();
-  void stand_still(std::int64_t ms) { still_until_ms_ = stage_.time.monotonic_ms() + ms; }
+  void stand_still(std::int64_t ms) {
+    still_until_ms_ = std::max(still_until_ms_, stage_.time.monotonic_ms() + ms);
+  }
   // Another daemon is started on the same directory; it must be refused.
   void start_second();
   // The path leads elsewhere from now on: when the process ends, what it had is gone.
@@ -64,6 +68,8 @@ class Site {
   void retire();
   // The operator notes that what was in the directory is gone; not while a daemon runs.
   void forget() { mirror_.destroy(); }
+  // What is called when the disk has ended a daemon: more may come of it.
+  void on_kill(std::function<void(Site& site)> call) { on_kill_ = std::move(call); }
 
  private:
   // Runs an event in the process with this number, if it is still there.
@@ -79,6 +85,7 @@ class Site {
   const std::int64_t number_;
   LogMirror mirror_;
   std::unique_ptr<Process> process_;
+  std::function<void(Site& site)> on_kill_;
   std::int64_t processes_ = 0;
   std::int64_t still_until_ms_ = 0;
   bool start_due_ = false;

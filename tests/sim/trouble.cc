@@ -8,6 +8,7 @@ namespace seqd::sim {
 namespace {
 
 constexpr std::size_t kCopiesKept = 6;
+constexpr std::int64_t kHeaderSize = 80;  // of a log file, check sum included
 constexpr std::size_t kSitesAtOnce = 6;
 
 bool in_use(const std::unique_ptr<Site>& site) {
@@ -37,6 +38,11 @@ void TroubleMaker::make_peace() {
     database->be_down(0);
     for (const char* name : Site::kSequenceNames) database->repair(name);
   }
+}
+
+void TroubleMaker::killed(Site& site) {
+  const bool may = stage_.profile.weights[static_cast<std::size_t>(Trouble::cut_power)] > 0;
+  if (may && !stage_.calm && stage_.random.below(3) == 0) cut_power(site.machine());
 }
 
 Site* TroubleMaker::any_site() {
@@ -193,10 +199,11 @@ void TroubleMaker::rot(Site& site) {
   const auto found = names.find(segment_names[stage_.random.below(2)]);
   if (found == names.end() || found->second->cached.empty()) return;
   MemoryDisk::Inode& inode = *found->second;
-  const std::int64_t most =
-      std::min<std::int64_t>(static_cast<std::int64_t>(inode.cached.size()), 20'000);
-  const auto at = static_cast<std::size_t>(stage_.random.below(
-      stage_.random.below(2) == 0 ? most : std::min<std::int64_t>(most, 1'500)));
+  std::int64_t most = stage_.random.below(2) == 0 ? 20'000 : 1'500;
+  // With `resume` the manual promises nothing for the last record that was synced.
+  if (stage_.profile.after_power_loss == AfterPowerLoss::resume) most = kHeaderSize;
+  const auto size = static_cast<std::int64_t>(inode.cached.size());
+  const auto at = static_cast<std::size_t>(stage_.random.below(std::min(most, size)));
   inode.cached[at] ^= static_cast<std::uint8_t>(1 << stage_.random.below(8));
   if (at < inode.medium.size()) inode.medium[at] = inode.cached[at];
   stage_.happened(Kind::rot, site.number(), static_cast<std::int64_t>(at));
@@ -294,7 +301,7 @@ void TroubleMaker::restore(Site& site) {
   if (in_place) {
     disk.overwrite(site.state_path(), copy->contents);
   } else {
-    disk.replace(site.state_path(), copy->contents);
+    disk.replace(site.state_path(), copy->contents, stage_.random.below(2) == 0);
   }
   if (stage_.random.below(2) == 0) copies_.erase(copies_.begin() + (copy - copies_.data()));
 }

@@ -31,6 +31,8 @@ class TroubleMaker {
 
   // Begins, and goes on by itself until the stage is calm.
   void begin();
+  // The disk has ended a daemon there: sometimes it was the power that failed.
+  void killed(Site& site);
   // Takes back what would not pass by itself.
   void make_peace();
 

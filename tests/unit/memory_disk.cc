@@ -212,11 +212,13 @@ MemoryDisk::Contents MemoryDisk::contents(const std::string& path) {
   return out;
 }
 
-void MemoryDisk::replace(const std::string& path, const Contents& contents) {
+void MemoryDisk::replace(const std::string& path, const Contents& contents, bool reuse_number) {
   const FileSystemKind kind = folder(path).kind;
+  const std::uint64_t number = folder(path).number;
   folders_.erase(path);
   Folder& made = folder(path);
   made.kind = kind;
+  if (reuse_number) made.number = number;
   for (const auto& [name, bytes] : contents) {
     auto inode = std::make_shared<Inode>();
     inode->number = next_number++;

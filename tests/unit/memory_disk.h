@@ -58,8 +58,9 @@ class MemoryDisk {
   void set_kind(const std::string& path, FileSystemKind kind) { folder(path).kind = kind; }
   // The files of a directory, as whoever reads them now sees them.
   Contents contents(const std::string& path);
-  // The path leads to a new directory with new inodes and these bytes (rm -r, cp -a).
-  void replace(const std::string& path, const Contents& contents);
+  // The path leads to a new directory with new inodes and these bytes (rm -r, cp -a). A file system
+  // may give the new directory the number of the old one.
+  void replace(const std::string& path, const Contents& contents, bool reuse_number = false);
   // These bytes in the inodes that are there; what is missing is made (cp -r over them).
   void overwrite(const std::string& path, const Contents& contents);
   // A new directory with new inodes and the bytes of the old (cp -a).
