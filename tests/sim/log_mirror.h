@@ -45,6 +45,8 @@ class LogMirror {
   bool intent_is_durable(const Token& token) const { return intents_.contains(token); }
   bool claim_is_durable(const Token& nonce) const { return claims_.contains(nonce); }
   const StateImage& image() const { return image_; }
+  // Nothing waits for a commit.
+  bool at_rest() const { return turn_.empty(); }
   // Grows when clients were forgotten that should not have been, by force.
   std::int64_t memory_losses() const { return memory_losses_; }
   // Clients that were forgotten in the ordinary way.

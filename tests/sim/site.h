@@ -43,7 +43,7 @@ class Site {
   bool retired() const { return retired_; }
   bool detached() const { return detached_; }
   bool stands_still() const { return stage_.time.monotonic_ms() < still_until_ms_; }
-  bool settled() const { return running() && process_->settled(); }
+  bool settled() const { return running() && process_->settled() && mirror_.at_rest(); }
 
   // --- for clients
   bool accept(const std::shared_ptr<Connection>& connection);
