@@ -115,6 +115,17 @@ class LoopDisk(Namespace):
     def sync(self) -> None:
         self.run("sync", "--file-system", str(self.path))
 
+    def meet_a_damaged_block(self) -> None:
+        """ext4 takes it for damaged, and does what its option errors= says."""
+        device = os.stat(self.inside()).st_dev
+        name = os.path.basename(os.readlink(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}"))
+        Path(f"/sys/fs/ext4/{name}/trigger_fs_error").write_text("a test")
+
+    def mount_again(self) -> None:
+        self.run("umount", str(self.path))
+        subprocess.run(["fsck.ext4", "-p", str(self.image)], stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=False)
+        self.run("mount", "-o", "loop", str(self.image), str(self.path))
+
     def remount(self, options: str) -> None:
         self.run("mount", "-o", f"remount,{options}", str(self.path))
 

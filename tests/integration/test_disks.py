@@ -1,0 +1,282 @@
+"""The file system under a running daemon goes read-only, fills up, loses its permissions, gets slow, is replaced or removed.
+
+What the daemon cannot record it does not issue: it answers errors or ends with a named exit code, and when the file system
+is well again the next start in the same boot goes on where it was.
+"""
+
+import os
+import resource
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+import harness
+from accounting import Ledger
+from clients import RepeatingClients
+from disks import LoopDisk
+from repeating import RepeatingClient
+from rpc import Closed
+
+EXIT_STATE, EXIT_LOCKED = 74, 75
+# The log is flushed often, so that what is wrong is noticed soon.
+DEFAULTS = {"lease_min": 100, "lease_max": 400, "gap_budget": 2000, "reserve_ahead": 50}
+
+
+@pytest.fixture(name="disk")
+def a_disk_of_its_own(scratch):
+    disk = LoopDisk(scratch / "disk")
+    yield disk
+    disk.close()
+
+
+def take_until_it_ends(daemon, client: RepeatingClient, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while daemon.running() and client.take(daemon, 50, 20):
+        assert time.monotonic() < end, f"seqd goes on:\n{daemon.stderr()}"
+
+
+def assert_gapless(client: RepeatingClient) -> None:
+    assert client.ids == list(range(1, len(client.ids) + 1)), f"a hole or a repeat after {len(client.ids)} IDs"
+
+
+def assert_goes_on(daemon, client: RepeatingClient) -> None:
+    """Started again in the same boot: what was in hand is still there."""
+    daemon.start()
+    assert client.take(daemon, 20, 20)
+    assert_gapless(client)
+
+
+def test_AFileSystemThatGoesReadOnlyEndsTheDaemonAndLosesNothing(make_daemon, disk, scratch):
+    """As ext4 does with errors=remount-ro when it meets a damaged block."""
+    daemon = make_daemon(state=disk.state, prefix=disk.prefix, defaults=DEFAULTS,
+                         stores={"default": {"type": "sqlite", "path": scratch / "sequences.db"}})
+    disk.remount("errors=remount-ro")
+    client = RepeatingClient()
+    daemon.start()
+    assert client.take(daemon, 20, 20)
+    disk.meet_a_damaged_block()
+    take_until_it_ends(daemon, client)
+    assert daemon.wait_exit() == EXIT_STATE
+    assert "STATE_IO" in daemon.stderr() and "Read-only file system" in daemon.stderr()
+    with pytest.raises(harness.Died) as died:  # as long as it is read-only
+        daemon.start()
+    assert died.value.code == EXIT_STATE
+    disk.mount_again()
+    daemon.start()
+    assert client.take(daemon, 20, 20)
+    ledger = Ledger("orders")
+    ledger.add(client.ids)
+    ledger.assert_no_duplicate()
+    # The page cache went with the mount, as in a power loss; the witness tells that, and what is lost is in the journal.
+    with daemon.connect() as connection:
+        how = connection.call("status")["state_how"]
+    assert how == "witness" or how.startswith("forfeited"), how
+
+
+@pytest.mark.parametrize("gone", ["directory", "files"])
+def test_PermissionsThatGoAwayEndTheDaemonAndLoseNothing(make_daemon, gone):
+    """Root without the right to pass over permissions, or any other user."""
+    may_all = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.getuid() == 0 else []
+    daemon = make_daemon(prefix=may_all, defaults=DEFAULTS)
+    client = RepeatingClient()
+    daemon.start()
+    assert client.take(daemon, 20, 20)
+    paths = [daemon.state] if gone == "directory" else [path for path in daemon.state.iterdir() if path.name.startswith("log")]
+    modes = [path.stat().st_mode & 0o777 for path in paths]
+    for path in paths:
+        path.chmod(0)
+    if gone == "directory":
+        take_until_it_ends(daemon, client)
+        assert daemon.wait_exit() in (EXIT_STATE, EXIT_LOCKED)
+    else:
+        assert client.take(daemon, 200, 20)  # what is open stays open
+        daemon.kill()
+    with pytest.raises(harness.Died) as died:
+        daemon.start()
+    assert died.value.code == EXIT_STATE and "Permission denied" in died.value.stderr
+    for path, mode in zip(paths, modes):
+        path.chmod(mode)
+    assert_goes_on(daemon, client)
+
+
+def test_ARealDiskThatIsFullAtTheFirstStartIsRefused(make_daemon, disk):
+    daemon = make_daemon(state=disk.state, prefix=disk.prefix)
+    disk.fill()
+    with pytest.raises(harness.Died) as died:
+        daemon.start()
+    assert died.value.code == EXIT_STATE and "No space left on device" in died.value.stderr
+    disk.free()
+    with daemon.start().connect() as client:
+        assert client.next() == 1
+
+
+def test_ARealDiskThatFillsUpLaterStopsLeasesOnly(make_daemon, disk):
+    """The log has its room since the first start. The embedded store beside it may fail; IDs in hand are issued."""
+    daemon = make_daemon(state=disk.state, prefix=disk.prefix, daemon={"log_size": "256KiB"},
+                         defaults={**DEFAULTS, "wait_timeout": "200ms"}).start()
+    client = RepeatingClient()
+    issued_without_room = 0
+    for _ in range(3):
+        assert client.take(daemon, 17, 20)
+        disk.fill()
+        with daemon.connect() as connection:
+            in_hand = connection.call("peek", "orders")["in_hand"]
+        client.errors.clear()
+        if in_hand > 0:
+            assert client.take(daemon, 1, in_hand)
+            issued_without_room += in_hand
+            assert not client.errors, f"{in_hand} were in hand: {client.errors}"
+        client.take(daemon, 32, 20)  # may be answered, or told that the store has no room
+        assert daemon.running()
+        disk.free()
+        daemon.kill()
+        daemon.start()
+    assert client.take(daemon, 5, 20)
+    assert_gapless(client)
+    assert issued_without_room > 0
+
+
+def test_AFileSizeLimitIsAnErrorAndNotADeath(make_daemon):
+    """RLIMIT_FSIZE: SIGXFSZ is ignored, the write fails, the daemon ends with its exit code."""
+    daemon = make_daemon(defaults=DEFAULTS)
+    daemon.preexec = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
+    with pytest.raises(harness.Died) as died:
+        daemon.start()
+    assert died.value.code == EXIT_STATE and "File too large" in died.value.stderr
+    daemon.preexec = None
+    daemon.start()
+    client = RepeatingClient()
+    assert client.take(daemon, 20, 20)
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (512, resource.RLIM_INFINITY))
+    take_until_it_ends(daemon, client)
+    assert daemon.wait_exit() == EXIT_STATE
+    assert "File too large" in daemon.stderr()
+    assert_goes_on(daemon, client)
+
+
+def shared_store(scratch) -> dict:
+    return {"default": {"type": "sqlite", "path": scratch / "shared.db"}}
+
+
+@pytest.mark.parametrize("what", ["directory", "lock", "log.0", "log.1"])
+def test_AStateThatIsReplacedUnderTheDaemonIsNoticedBeforeTheNextReservation(make_daemon, scratch, what):
+    """Somebody puts a copy in place and starts a second daemon on it: the first ends, the second forfeits."""
+    first = make_daemon("first", stores=shared_store(scratch), defaults=DEFAULTS).start()
+    second = make_daemon("second", state=first.state, stores=shared_store(scratch), defaults=DEFAULTS)
+    one, two = RepeatingClient(), RepeatingClient()
+    assert one.take(first, 20, 20)
+    if what == "directory":
+        first.state.rename(scratch / "aside")
+        shutil.copytree(scratch / "aside", first.state)
+    else:
+        shutil.copy2(first.state / what, scratch / what)
+        os.replace(scratch / what, first.state / what)
+    try:
+        second.start()
+        assert two.take(second, 20, 20)
+    except harness.Died as died:  # one of the files is still locked by the first
+        assert what != "directory" and died.code == EXIT_LOCKED
+    take_until_it_ends(first, one)
+    assert first.wait_exit() in (EXIT_STATE, EXIT_LOCKED)
+    assert "was removed or replaced" in first.stderr()
+    if not second.running():
+        second.start()
+    assert two.take(second, 20, 20)
+    ledger = Ledger("orders")
+    ledger.add(one.ids)
+    ledger.add(two.ids)
+    ledger.assert_no_duplicate()
+
+
+def test_AStateThatIsRemovedUnderTheDaemonEndsIt(make_daemon, scratch):
+    """rm -rf of the directory of a running daemon: it ends; the next one begins anew, above all that was leased."""
+    daemon = make_daemon(stores=shared_store(scratch), defaults=DEFAULTS).start()
+    client = RepeatingClient()
+    assert client.take(daemon, 20, 20)
+    for path in daemon.state.iterdir():
+        path.unlink()
+    daemon.state.rmdir()
+    take_until_it_ends(daemon, client)
+    assert daemon.wait_exit() in (EXIT_STATE, EXIT_LOCKED)
+    assert "was removed or replaced" in daemon.stderr()
+    daemon.state.mkdir()
+    daemon.start()
+    assert client.take(daemon, 20, 20)
+    ledger = Ledger("orders")
+    ledger.add(client.ids)
+    ledger.assert_no_duplicate()
+    assert "the log is gone that was there earlier in this boot" in daemon.stderr()
+
+
+@pytest.mark.limit(60)
+def test_ASlowDiskDelaysNobodyWhoseIdsAreReserved(make_daemon, scratch):
+    """Every flush takes 300 ms: the loop goes on serving, and no ping waits for the disk."""
+    daemon = make_daemon(prefix=["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
+                                 "inject=fdatasync:delay_enter=300000"],
+                         daemon={"log_size": "256KiB"}, defaults={"lease_min": 2000, "reserve_ahead": 1000}).start()
+    load = RepeatingClients(daemon, scratch / "load" / "ids", clients=2, depth=4, seconds=3)
+    slowest, pings = 0.0, 0
+    with daemon.connect() as client:
+        while load.running():
+            begin = time.monotonic()
+            assert client.call("ping") == "pong"
+            slowest = max(slowest, time.monotonic() - begin)
+            pings += 1
+    ledger = Ledger("orders")
+    ledger.add(load.finish())
+    with daemon.connect() as client:
+        following = client.next(timeout_ms=20_000)
+    ledger.assert_complete(1, following)
+    assert pings > 100 and slowest < 0.25, f"{pings} pings, the slowest {slowest:.3f} s"
+    daemon.terminate()
+
+
+@pytest.mark.limit(60)
+def test_AProcessStoppedForLongerThanItsTimeOutsLosesNothing(make_daemon, mongo, scratch):
+    """Frames, waits and store calls are all beyond their deadlines when it wakes up."""
+    store = {"central": {"type": "mongodb", "uri": mongo.uri(), "database": f"pause{os.getpid()}", "timeout": "500ms"}}
+    daemon = make_daemon(stores=store, limits={"frame_timeout": "300ms"}, daemon={"default_store": "central"},
+                         defaults={"lease_min": 20, "lease_max": 100, "lease_target": "20ms", "gap_budget": 400}).start()
+    load = RepeatingClients(daemon, scratch / "load" / "ids", clients=3, depth=8, seconds=6)
+    pid = os.pidfd_open(daemon.process.pid)
+    for _ in range(3):
+        assert not harness.readable(0.5, pid)
+        daemon.process.send_signal(signal.SIGSTOP)
+        assert not harness.readable(1.0, pid)  # longer than any of the time-outs
+        daemon.process.send_signal(signal.SIGCONT)
+    os.close(pid)
+    ledger = Ledger("orders")
+    ledger.add(load.finish())
+    with daemon.connect() as client:
+        following = client.next(timeout_ms=20_000)
+    ledger.assert_complete(1, following)
+
+
+def test_MemoryThatIsRefusedLosesNothing(make_daemon):
+    """The address space is capped while it serves. An allocation that fails where there is no way out ends the process at
+    once, as kill -9 would: what was issued stays issued, and the next start goes on there."""
+    daemon = make_daemon(defaults=DEFAULTS).start()
+    client = RepeatingClient()
+    assert client.take(daemon, 20, 20)
+    status = Path(f"/proc/{daemon.process.pid}/status").read_text()
+    size = int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmSize"))) * 1024
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
+    crowd = []
+    try:
+        for _ in range(300):
+            crowd.append(daemon.connect())
+            crowd[-1].send(b"\x94\x00\x07\xa4ping" + b"\xdc\x40\x00" + b"\x00" * 16000)  # a request that does not end
+    except (OSError, Closed):
+        pass
+    client.take(daemon, 50, 20)
+    for other in crowd:
+        other.close()
+    if daemon.running():
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        assert client.take(daemon, 20, 20)
+        daemon.kill()
+    assert daemon.process.wait() in (-signal.SIGKILL, -signal.SIGABRT)
+    assert_goes_on(daemon, client)
