@@ -16,7 +16,7 @@ import pytest
 import harness
 from accounting import Ledger
 from clients import RepeatingClients
-from disks import LoopDisk
+from disks import LoopDisk, SmallDisk
 from repeating import RepeatingClient
 from rpc import Closed
 
@@ -155,6 +155,27 @@ def test_AFileSizeLimitIsAnErrorAndNotADeath(make_daemon):
     assert daemon.wait_exit() == EXIT_STATE
     assert "File too large" in daemon.stderr()
     assert_goes_on(daemon, client)
+
+
+def test_AFullWitnessDirectoryIsRefusedAndIsNoBusError(make_daemon, scratch):
+    """The witness is mapped memory of a tmpfs: it gets its room before it is mapped."""
+    run = SmallDisk(scratch / "run", "512k")
+    try:
+        daemon = make_daemon(prefix=run.prefix)
+        daemon.configure(daemon={"witness_dir": run.path})
+        run.fill()
+        with pytest.raises(harness.Died) as died:
+            daemon.start()
+        assert died.value.code == EXIT_STATE and "No space left on device" in died.value.stderr
+        run.free()
+        daemon.start()
+        run.fill()
+        client = RepeatingClient()
+        assert client.take(daemon, 200, 20)
+        daemon.kill()
+        assert_goes_on(daemon, client)
+    finally:
+        run.close()
 
 
 def shared_store(scratch) -> dict:

@@ -11,7 +11,7 @@ import pytest
 
 import harness
 from accounting import Ledger
-from disks import SmallDisk
+from disks import NotShown, SmallDisk
 from rpc import Closed, Connection, RpcError
 from servers.mongod import die_with_parent
 
@@ -183,6 +183,32 @@ def test_FewDescriptorsRefuseNewClientsAndServeTheOldOnes(make_daemon):
             client.close()
         assert asked_until_served(daemon) == 102
     assert daemon.running()
+
+
+def test_AUserOutsideOfTheSocketsModeIsRefused(make_daemon):
+    """The permissions of the socket say who may take IDs; the kernel holds others back before a byte is read."""
+    if os.getuid() != 0:
+        raise NotShown("another user can be tried by root only")
+    daemon = make_daemon(daemon={"socket_mode": "0600"}).start()
+    daemon.short.chmod(0o755)
+    knock = f"import socket; socket.socket(socket.AF_UNIX).connect({str(daemon.socket)!r})"
+    stranger = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c", knock]
+    refused = subprocess.run(stranger, capture_output=True, text=True, timeout=20, check=False)
+    assert refused.returncode != 0 and "PermissionError" in refused.stderr
+    with daemon.connect() as client:
+        assert client.next() == 1
+    daemon.socket.chmod(0o666)
+    assert subprocess.run(stranger, capture_output=True, timeout=20, check=False).returncode == 0
+
+
+def test_TheMachineIdProvesNothingAndIsNotRead(make_daemon, scratch):
+    """Golden images share it."""
+    daemon = make_daemon(prefix=["strace", "-D", "-f", "-qq", "-o", str(scratch / "trace"), "-e", "trace=%file"]).start()
+    with daemon.connect() as client:
+        assert client.next() == 1
+    daemon.terminate()
+    trace = (scratch / "trace").read_text()
+    assert "boot_id" in trace and "machine-id" not in trace
 
 
 def asked_until_served(daemon) -> int:

@@ -11,6 +11,7 @@ from pymongo import MongoClient, ReturnDocument
 
 from accounting import Ledger
 from clients import Process, drain, take
+from rpc import RpcError
 
 IDS_FROM_DAEMONS = 1_000_000
 DAEMONS = 4
@@ -144,4 +145,28 @@ def test_ACounterThatWentBackStopsTheSequence(mongo, make_daemon, harm):
         assert codes == {"SEQ_REGRESSED"}
         assert client.call("ping") == "pong"
         assert [row["state"] for row in client.call("list") if row["name"] == name] == ["stopped"]
+    ledger.assert_no_duplicate()
+
+
+@pytest.mark.parametrize("stop", ["terminate", "kill"])
+def test_ACounterLoweredBetweenTwoStartsStopsTheSequence(mongo, make_daemon, stop):
+    """The guard is in the log: it survives the restart."""
+    name = f"lowered-before-{stop}"
+    daemon = make_daemon(stores=stores(mongo), defaults={**LEASES, "lease_max": 100, "gap_budget": 300},
+                         sequences={name: {"meaning": "last"}}).start()
+    ledger = Ledger(name)
+    with daemon.connect() as client:
+        ledger.add(client.many(name, 1000))
+    getattr(daemon, stop)()
+    mongo.client().seqd.counters.update_one({"_id": name}, {"$set": {"seq": Int64(5)}})
+    daemon.start()
+    codes = set()
+    with daemon.connect() as client:
+        for _ in range(1000):
+            try:
+                ledger.add([client.next(name)])
+            except RpcError as error:
+                codes.add(error.code)
+                break
+    assert codes == {"SEQ_REGRESSED"}
     ledger.assert_no_duplicate()
