@@ -5,7 +5,8 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).resolve().parents[1])]
+import fault  # noqa: E402
 import includes  # noqa: E402
 import sizes  # noqa: E402
 import tree  # noqa: E402
@@ -92,6 +93,27 @@ class Checks(unittest.TestCase):
 
     def test_hidden_tests_are_found(self):
         self.assert_one(words.check, "daemon/core/a_test.cc", 'TEST_CASE("a", "[' '.]") {}\n')
+
+    def complaints_about_faults(self, change):
+        """About a table that is whole, but for the change."""
+        table = {row: f"| {row} | fault | promise | `tests/a.py::test_A[x]` `a_test.cc::AB` | x |" for row in fault.WANTED}
+        change(table)
+        files = {"tests/FAULTS.md": "\n".join(table.values()) + "\n", "tests/a.py": "def test_A(x):\n",
+                 "a_test.cc": 'TEST_CASE(\n    "A"\n    "B", "[tag]") {}\n'}
+        return self.complaints(lambda found: fault.complaints_about(found.root), files)
+
+    def test_a_whole_table_of_faults_is_good(self):
+        self.assertEqual([], self.complaints_about_faults(lambda table: None))
+
+    def test_a_row_that_is_missing_or_says_nothing_is_found(self):
+        self.assertEqual(1, len(self.complaints_about_faults(lambda table: table.pop("S9"))))
+        self.assertEqual(1, len(self.complaints_about_faults(lambda table: table.update(S9="| S9 | fault | promise | some | x |"))))
+        self.assertEqual([], self.complaints_about_faults(lambda table: table.update(S9="| S9 | a | b | not shown: too far | - |")))
+
+    def test_a_test_that_does_not_exist_is_found(self):
+        for name in ("`tests/a.py::test_B`", "`tests/b.py::test_A`", "`a_test.cc::A`", "`a_test.cc::ABC`"):
+            change = {"S9": f"| S9 | fault | promise | {name} | x |"}
+            self.assertEqual(1, len(self.complaints_about_faults(lambda table, change=change: table.update(change))), name)
 
 
 if __name__ == "__main__":
