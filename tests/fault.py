@@ -91,8 +91,8 @@ def commands(build, tests):
         elif kind == "service":
             yield ["tests/service/run.sh", build]
         else:
-            # In quotes, because a comma would begin another pattern.
-            program = [f"{build}/{kind}", ",".join(f'"{name}"' for _, name in some)]
+            # A comma would begin another pattern.
+            program = [f"{build}/{kind}", ",".join(name.replace(",", "\\,") for _, name in some)]
             server = [sys.executable, "-B", "tests/integration/servers/with_mongo.py", "--"] if kind == "adapter-tests" else []
             yield server + program
 

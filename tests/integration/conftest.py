@@ -58,7 +58,7 @@ def pytest_runtest_makereport(item, call):
             report.sections.append((f"stderr of {daemon.name}", daemon.stderr()))
 
 
-FIGURES = pytest.StashKey[list]()
+FIGURES = pytest.StashKey[dict]()
 
 
 def pytest_report_teststatus(report):
@@ -69,14 +69,21 @@ def pytest_report_teststatus(report):
 def pytest_terminal_summary(terminalreporter, config):
     for report in terminalreporter.stats.get("unshown", []):
         terminalreporter.write_line(f"NOT SHOWN HERE: {report.nodeid}: {report.not_shown}")
-    for line in config.stash.get(FIGURES, []):
-        terminalreporter.write_line(line)
+    for title, sums in config.stash.get(FIGURES, {}).items():
+        terminalreporter.write_line(f"{title} " + ", ".join(f"{what} {count}".strip() for what, count in sums.items()))
 
 
 @pytest.fixture
 def figures(request):
-    """Takes a line of figures to be shown at the end of the run."""
-    return request.config.stash.setdefault(FIGURES, []).append
+    """Takes figures, which are added up by their title over all tests and shown at the end of the run."""
+    titles = request.config.stash.setdefault(FIGURES, {})
+
+    def add(title: str, count: int, **numbers: int) -> None:
+        sums = titles.setdefault(title, {"": 0, **dict.fromkeys(numbers, 0)})
+        for what, number in {"": count, **numbers}.items():
+            sums[what] += number
+
+    return add
 
 
 def pytest_sessionfinish(session):

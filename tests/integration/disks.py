@@ -107,10 +107,13 @@ class LoopDisk(Namespace):
 
     def boot(self, witness: Path) -> None:
         """The machine comes up again: what is on the medium, another boot id, an empty /run."""
-        self.run("umount", str(self.path))
-        self.run("mount", "-o", "loop", str(self.image), str(self.path))
+        self.mount_again()
         self.new_boot()
         forget(witness)
+
+    def mount_again(self) -> None:
+        self.run("umount", str(self.path))
+        self.run("mount", "-o", "loop", str(self.image), str(self.path))
 
     def sync(self) -> None:
         self.run("sync", "--file-system", str(self.path))
@@ -121,7 +124,8 @@ class LoopDisk(Namespace):
         name = os.path.basename(os.readlink(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}"))
         Path(f"/sys/fs/ext4/{name}/trigger_fs_error").write_text("a test")
 
-    def mount_again(self) -> None:
+    def mend(self) -> None:
+        """What an operator does after that."""
         self.run("umount", str(self.path))
         subprocess.run(["fsck.ext4", "-p", str(self.image)], stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=False)
         self.run("mount", "-o", "loop", str(self.image), str(self.path))

@@ -117,7 +117,7 @@ def test_APowerCutUnderLoadRepeatsNothingAndJournalsWhatIsLost(machine, disk, sc
         assert how.startswith("resumed" if after == "resume" else "forfeited") or how == "clean", how
     load.take()
     lost = unaccounted(daemon, ledger, cuts)
-    figures(f"power cuts {cuts} ({after}, store {store}), IDs {ledger.count}, duplicates {len(ledger.twice)}, unaccounted {lost}")
+    figures("power cuts", cuts, IDs=ledger.count, duplicates=len(ledger.twice), unaccounted=lost)
     ledger.assert_no_duplicate()
     assert ledger.count > 0 and lost == 0
 
@@ -144,6 +144,34 @@ def test_ThePowerFailsAgainDuringTheStartAndNothingIsRepeated(machine, disk, scr
     load.take()
     ledger.assert_no_duplicate()
     assert ledger.count > 0
+
+
+@pytest.mark.limit(60 + CUTS)
+def test_ADiskThatComesBackInTheSameBootWithoutWhatWasNotSyncedIsNotBelieved(machine, disk, scratch):
+    """The disk alone loses its power. The machine and its witness know of turns that are not on the disk any more."""
+    print(f"SEED={SEED}")
+    moments = random.Random(SEED)
+    daemon = machine("forfeit", False).start()
+    ledger = Ledger("orders")
+    load = Load(daemon, scratch, ledger)
+    cuts = max(5, CUTS // 4)
+    hows = set()
+    for _ in range(cuts):
+        load.go_on()
+        wait(daemon, moments.uniform(0.005, 0.060))
+        if moments.random() < 0.5:
+            daemon.process.send_signal(signal.SIGSTOP)
+        disk.cut_power()
+        daemon.kill()
+        disk.mount_again()
+        daemon.start()
+        with daemon.connect() as client:
+            hows.add(client.call("status")["state_how"].split(":")[0])
+    load.take()
+    assert hows <= {"witness", "forfeited", "clean"}, hows
+    lost = unaccounted(daemon, ledger, cuts)
+    ledger.assert_no_duplicate()
+    assert ledger.count > 0 and lost == 0
 
 
 def test_ThePowerFailsRightAfterTheFirstStart(machine, disk):

@@ -143,10 +143,10 @@ def test_SigtermUnderLoadLosesAndRepeatsNothing(daemon, scratch):
 
 
 @pytest.mark.limit(max(120, KILLS * 0.2))
-def test_KillUnderLoadLosesAndRepeatsNothing(daemon, scratch):
+def test_KillUnderLoadLosesAndRepeatsNothing(daemon, scratch, figures):
     ledger = run_clients_against(daemon, scratch, KILLS, lambda running: running.kill())
-    print(f"{KILLS} kills, {ledger.count} IDs")
     assert_nothing_lost(daemon, ledger)
+    figures("kills", KILLS, IDs=ledger.count, duplicates=len(ledger.twice), unaccounted=0)
 
 
 @pytest.mark.limit(60)

@@ -115,7 +115,7 @@ def test_NothingIsLostWhicheverCallFails(make_daemon, scratch, figures, call, er
     numbers = calls_of_a_life(life, call, scratch / "trace")
     assert len(numbers) > 0
     ended = sum(fail(life, call, error, str(number)) != 0 for number in numbers)
-    figures(f"{call} {error}: {len(numbers)} calls, each failed once; {ended} ended the daemon; nothing lost or repeated")
+    figures("system calls that failed", len(numbers), ended=ended, duplicates=0, unaccounted=0)
 
 
 @pytest.mark.limit(120)
