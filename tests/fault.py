@@ -20,7 +20,7 @@ WANTED = [f"{group}{number}" for group, count in (("P", 12), ("D", 12), ("I", 9)
           for number in range(1, count + 1)]
 # Which program the tests beside the code of a folder are part of.
 PROGRAMS = {"protocol": "unit-tests", "daemon/base": "unit-tests", "daemon/core": "unit-tests", "daemon/rpc": "unit-tests",
-            "daemon/state": "unit-tests", "tests/crash": "crash-tests", "tests/sim": "sim-tests", "daemon/uv": "adapter-tests",
+            "daemon/state": "unit-tests", "tests/crash": "crash-tests", "daemon/uv": "adapter-tests",
             "daemon/store": "adapter-tests", "daemon/os": "adapter-tests", "daemon/main": "adapter-tests",
             "client-lib": "adapter-tests", "client-lib/seqctl": "adapter-tests"}
 
@@ -42,6 +42,8 @@ def test_exists(root, file, name):
     content = (root / file).read_text(encoding="utf-8", errors="replace")
     if file.endswith(".py"):
         return re.search(rf"^def {re.escape(name.split('[')[0])}\(", content, re.M) is not None
+    if file.endswith(".mk"):
+        return re.search(rf"^{re.escape(name)}:", content, re.M) is not None
     if file.endswith(".sh"):
         return re.search(rf"\bcheck {re.escape(name)}$", content, re.M) is not None
     joined = re.sub(r'"\s*\n\s*"', "", content)  # names that are put together of several lines
@@ -73,8 +75,8 @@ def check():
 
 
 def program_of(file):
-    """What has to be built for a test of that file."""
-    if file.endswith((".py", ".sh")):
+    """What has to be built for a test of that file; a target of make builds for itself."""
+    if file.endswith((".py", ".sh", ".mk")):
         return "all"
     return PROGRAMS[os.path.dirname(file)]
 
@@ -83,13 +85,15 @@ def commands(build, tests):
     """One command for all tests of a kind, so that a server is started once."""
     kinds = {}
     for file, name in tests:
-        kind = "pytest" if file.endswith(".py") else "service" if file.endswith(".sh") else program_of(file)
+        kind = {"py": "pytest", "sh": "service", "mk": "target"}.get(file.rpartition(".")[2]) or program_of(file)
         kinds.setdefault(kind, []).append((file, name))
     for kind, some in kinds.items():
         if kind == "pytest":
             yield [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-ra", *[f"{file}::{name}" for file, name in some]]
         elif kind == "service":
             yield ["tests/service/run.sh", build]
+        elif kind == "target":
+            yield ["make", "--no-print-directory", f"BUILD={build}", *[name for _, name in some]]
         else:
             # A comma would begin another pattern.
             program = [f"{build}/{kind}", ",".join(name.replace(",", "\\,") for _, name in some)]
