@@ -106,6 +106,14 @@ void LeaseOperation::stop() {
   move_to(State::idle);
 }
 
+void LeaseOperation::mended() {
+  if (state_ != State::pausing || intent_open_) return;
+  context_.timers.cancel(std::exchange(timer_, 0));
+  backoff_.reset();
+  last_error_ = Status();
+  move_to(State::idle);
+}
+
 void LeaseOperation::outcome(const LeaseOutcome& result) {
   CHECK(state_ == State::requesting);
   switch (result.kind) {

@@ -115,6 +115,13 @@ struct CounterReading {
   std::optional<Totals> totals;      // none: this store does not count, or nothing was leased yet
 };
 
+// Raises a counter, so that no ID below `next_id` (1 .. 2^63-2) is leased any more by whoever uses
+// it. An operator asks for it, when a counter was lost or put back from an older copy.
+struct AdvanceRequest {
+  CounterBinding binding;
+  std::int64_t next_id = 0;
+};
+
 class LeaseStore {
  public:
   virtual ~LeaseStore() = default;
@@ -126,6 +133,11 @@ class LeaseStore {
   // counter whose number cannot be read as an ID is an error (SEQ_TYPE, SEQ_MEANING).
   virtual void read(const ReadRequest& request,
                     std::function<void(Result<CounterReading>)> done) = 0;
+  // Answers with the counter's next ID, which is at least the one asked for: a counter is never
+  // lowered, and made when it is missing. The request may arrive any number of times and late;
+  // after an error it may have been applied, and asking again does no harm.
+  virtual void advance(const AdvanceRequest& request,
+                       std::function<void(Result<std::int64_t>)> done) = 0;
 };
 
 }  // namespace seqd

@@ -303,6 +303,36 @@ void Sequence::lease_failed(const Status& status) {
   fail_waiters(status, held_.in_hand());
 }
 
+Result<std::int64_t> Sequence::advance_target(std::int64_t next_id) const {
+  // Refused for another reason than its counter: there is nothing that a counter could mend.
+  if (!stopped_.ok() && stopped_.code() != ErrorCode::SEQ_REGRESSED) return stopped_;
+  const std::int64_t lowest = std::max<std::int64_t>(definition_.guard, 1);
+  if (next_id == 0) next_id = lowest;
+  if (next_id < lowest) {
+    return Status(ErrorCode::BAD_REQUEST, std::to_string(next_id) + " is below " +
+                                              std::to_string(lowest) + ", up to which \"" + name() +
+                                              "\" was leased by this host already");
+  }
+  if (next_id > settings_.max_value) {
+    return Status(ErrorCode::BAD_REQUEST, std::to_string(next_id) + " is above max_value of \"" +
+                                              name() + "\", " +
+                                              std::to_string(settings_.max_value));
+  }
+  return next_id;
+}
+
+void Sequence::advanced(std::int64_t next_id) {
+  context_.events.raise({EventKind::sequence_advanced,
+                         "\"" + name() + "\" is leased from " + std::to_string(next_id) + " on",
+                         {{"SEQUENCE", name()}, {"NEXT", std::to_string(next_id)}}});
+  if (stopped_.code() != ErrorCode::SEQ_REGRESSED) return;
+  stopped_ = Status();
+  lease_.mended();
+  wanted_ = true;
+  update_open();
+  touch();
+}
+
 void Sequence::stop_sequence(const Status& why) {
   stopped_ = why;
   update_open();

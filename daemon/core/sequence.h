@@ -69,6 +69,10 @@ class Sequence final : private LeaseOperation::Owner {
   void restore(const SequenceImage& image);
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
   void apply_settings(const SequenceSettings& settings);
+  // What to raise the counter to when `next_id` is asked for; see SequenceTable::advance().
+  Result<std::int64_t> advance_target(std::int64_t next_id) const;
+  // The counter was raised.
+  void advanced(std::int64_t next_id);
   // The sequence cannot be used as configured: every request hears `why`.
   void refuse(const Status& why);
   // The scope is (again) ours: leases and reservations may go on.

@@ -255,6 +255,26 @@ void SequenceTable::scope_lost(ScopeId scope) {
   }
 }
 
+void SequenceTable::advance(SequenceId id, std::int64_t next_id,
+                            std::function<void(Result<std::int64_t>)> done) {
+  Sequence& sequence = at(id);
+  LeaseStore* const store = sequence.scope().store();
+  Result<std::int64_t> wanted = sequence.advance_target(next_id);
+  if (wanted.ok() && store == nullptr) {
+    wanted = Status(ErrorCode::CONFIG, "store \"" + sequence.scope().store_name() +
+                                           "\" is not running; configure it and restart");
+  }
+  if (!wanted.ok()) {
+    context_.timers.schedule(0, [done = std::move(done), wanted] { done(wanted); });
+    return;
+  }
+  store->advance({sequence.settings().binding, *wanted},
+                 [&sequence, done = std::move(done)](Result<std::int64_t> reached) {
+                   if (reached.ok()) sequence.advanced(*reached);
+                   done(std::move(reached));
+                 });
+}
+
 // --- reload and stop
 // -----------------------------------------------------------------------------------------------
 

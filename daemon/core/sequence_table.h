@@ -65,6 +65,12 @@ class SequenceTable final : public RemainderLogObserver,
   // whose change of store or counter cannot be applied while running.
   std::vector<std::string> apply_settings(const Limits& limits);
 
+  // Raises the sequence's counter in the store so that no ID below `next_id` is leased any more; 0:
+  // above all that this host was ever granted. Answers with the counter's next ID, once, never
+  // before it returned. Ranges in hand stay. A sequence that was stopped because its counter went
+  // back (SEQ_REGRESSED) goes on. Not answered when the daemon ends before.
+  void advance(SequenceId id, std::int64_t next_id, std::function<void(Result<std::int64_t>)> done);
+
   // The daemon ends. First begin_stop(): those who wait hear `why`. When settled() (no lease in
   // flight), or when waiting longer makes no sense, leave_clean(): after the next commit and flush
   // the daemon may exit.

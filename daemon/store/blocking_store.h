@@ -17,6 +17,7 @@ class BlockingStore {
   virtual Resolution resolve(const LeaseRequest& request) = 0;
   virtual Result<ClaimOutcome> claim(const ClaimRequest& request) = 0;
   virtual Result<CounterReading> read(const ReadRequest& request) = 0;
+  virtual Result<std::int64_t> advance(const AdvanceRequest& request) = 0;
   // How many calls may run at the same time, >= 1. Constant.
   virtual int concurrency() const = 0;
 };

@@ -109,6 +109,15 @@ Status check_counter_binding(const CounterBinding& binding) {
   return {};
 }
 
+Status check_advance_request(const AdvanceRequest& request) {
+  if (Status status = check_counter_binding(request.binding); !status.ok()) return status;
+  if (request.next_id < 1 || request.next_id > kHighestId)
+    return {ErrorCode::BAD_REQUEST,
+            fmt::format("{} is no ID a counter can be advanced to; allowed: 1 .. {}",
+                        request.next_id, kHighestId)};
+  return {};
+}
+
 Status check_lease_request(const LeaseRequest& request) {
   if (Status status = check_counter_binding(request.binding); !status.ok()) return status;
   if (request.count < 1) return {ErrorCode::INTERNAL, "a lease of less than one ID was asked for"};

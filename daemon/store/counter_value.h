@@ -59,6 +59,9 @@ Status creation_not_allowed(const std::string& where);
 // A binding that no store has a counter for: our own configuration's mistake.
 Status check_counter_binding(const CounterBinding& binding);
 
+// A binding or a number that no counter can be raised to.
+Status check_advance_request(const AdvanceRequest& request);
+
 // A request no store can serve: our own configuration's mistake, never a store's.
 Status check_lease_request(const LeaseRequest& request);
 

@@ -1,5 +1,6 @@
 #include "daemon/store/mongo_store.h"
 
+#include "daemon/store/mongo_advance.h"
 #include "daemon/store/mongo_counter.h"
 
 namespace seqd {
@@ -44,6 +45,12 @@ Result<CounterReading> MongoStore::read(const ReadRequest& request) {
   if (Status status = check_counter_binding(request.binding); !status.ok()) return status;
   if (Status status = check_mongo_binding(request.binding); !status.ok()) return status;
   return read_mongo_counter(*clients_, request.binding);
+}
+
+Result<std::int64_t> MongoStore::advance(const AdvanceRequest& request) {
+  if (Status status = check_advance_request(request); !status.ok()) return status;
+  if (Status status = check_mongo_binding(request.binding); !status.ok()) return status;
+  return advance_mongo_counter(*clients_, request);
 }
 
 }  // namespace seqd

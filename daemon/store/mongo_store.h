@@ -28,6 +28,7 @@ class MongoStore final : public BlockingStore {
   Resolution resolve(const LeaseRequest& request) override;
   Result<ClaimOutcome> claim(const ClaimRequest& request) override;
   Result<CounterReading> read(const ReadRequest& request) override;
+  Result<std::int64_t> advance(const AdvanceRequest& request) override;
   int concurrency() const override { return concurrency_; }
 
  private:

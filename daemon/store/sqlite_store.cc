@@ -179,12 +179,19 @@ Result<std::int64_t> SqliteStore::last_issued(const LeaseRequest& request, Meani
   if (request.guard > 0) return missing_counter(request, where(request.binding));
   if (!binding.create) return creation_not_allowed(where(request.binding));
   *meaning = binding.meaning == Meaning::unset ? Meaning::last : binding.meaning;
+  if (Status status = create_counter(binding, binding.first_id - 1, *meaning); !status.ok()) {
+    return status;
+  }
+  return binding.first_id - 1;
+}
+
+Status SqliteStore::create_counter(const CounterBinding& binding, std::int64_t last_issued,
+                                   Meaning meaning) {
   SqliteQuery query(statements_.create_counter);
   query.bind(1, binding.key)
-      .bind(2, value_of(binding.first_id - 1, *meaning))
-      .bind(3, std::string_view(meaning_word(*meaning)));
-  if (query.step() != SQLITE_DONE) return connection_->error();
-  return binding.first_id - 1;
+      .bind(2, value_of(last_issued, meaning))
+      .bind(3, std::string_view(meaning_word(meaning)));
+  return query.step() == SQLITE_DONE ? Status() : connection_->error();
 }
 
 Result<SqliteStore::TokenRecord> SqliteStore::find_token(const LeaseRequest& request) {
@@ -261,6 +268,42 @@ Result<CounterReading> SqliteStore::read_in_transaction(const ReadRequest& reque
                     .ours = {.leases = query.integer(1), .ids = query.integer(2)},
                     .all = {.leases = query.integer(3), .ids = query.integer(4)}};
   return reading;
+}
+
+Result<std::int64_t> SqliteStore::advance(const AdvanceRequest& request) {
+  if (Status status = check_advance_request(request); !status.ok()) return status;
+  const std::lock_guard lock(mutex_);
+  if (Status status = run(statements_.begin); !status.ok()) return status;
+  auto next_id = advance_in_transaction(request);
+  if (!next_id.ok()) {
+    abandon();
+    return next_id;
+  }
+  bool maybe_applied = false;
+  if (Status status = commit(&maybe_applied); !status.ok()) {
+    abandon();
+    return status;
+  }
+  return next_id;
+}
+
+Result<std::int64_t> SqliteStore::advance_in_transaction(const AdvanceRequest& request) {
+  const CounterBinding& binding = request.binding;
+  auto counter = read_counter(binding);
+  if (!counter.ok()) return counter.status();
+  if (!counter->has_value()) {
+    const Meaning meaning = binding.meaning == Meaning::unset ? Meaning::last : binding.meaning;
+    if (Status status = create_counter(binding, request.next_id - 1, meaning); !status.ok()) {
+      return status;
+    }
+    return request.next_id;
+  }
+  const std::int64_t held = next_id_of((*counter)->value, (*counter)->meaning);
+  if (held >= request.next_id) return held;
+  SqliteQuery query(statements_.write_counter);
+  query.bind(1, binding.key).bind(2, value_of(request.next_id - 1, (*counter)->meaning));
+  if (query.step() != SQLITE_DONE) return connection_->error();
+  return request.next_id;
 }
 
 Resolution SqliteStore::resolve(const LeaseRequest& request) {

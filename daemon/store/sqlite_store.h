@@ -34,6 +34,7 @@ class SqliteStore final : public BlockingStore {
   Resolution resolve(const LeaseRequest& request) override;
   Result<ClaimOutcome> claim(const ClaimRequest& request) override;
   Result<CounterReading> read(const ReadRequest& request) override;
+  Result<std::int64_t> advance(const AdvanceRequest& request) override;
   int concurrency() const override { return 1; }
 
  private:
@@ -66,6 +67,8 @@ class SqliteStore final : public BlockingStore {
   // None where there is no such counter.
   Result<std::optional<CounterState>> read_counter(const CounterBinding& binding);
   Result<CounterReading> read_in_transaction(const ReadRequest& request);
+  Result<std::int64_t> advance_in_transaction(const AdvanceRequest& request);
+  Status create_counter(const CounterBinding& binding, std::int64_t last_issued, Meaning meaning);
   Status add_to_totals(const LeaseRequest& request, LeasedSpan span);
   Result<TokenRecord> find_token(const LeaseRequest& request);
   Status insert_token(const LeaseRequest& request, const char* state, LeasedSpan span);

@@ -400,5 +400,83 @@ STORE_TEST("of twenty racing claims of one epoch exactly one wins") {
   }
 }
 
+STORE_TEST("an advance raises a counter in every meaning, never lowers it, and may be repeated") {
+  TestType fixture;
+  auto store = fixture.open();
+  auto request = lease_request("orders", 10);
+  request.binding.meaning = GENERATE(Meaning::last, Meaning::next);
+  require_granted(store->lease(request), 1, 11);
+  for (int delivery = 0; delivery < 2; ++delivery) {
+    auto reached = store->advance({.binding = request.binding, .next_id = 500});
+    REQUIRE(reached.ok());
+    REQUIRE(*reached == 500);
+  }
+  REQUIRE(*store->advance({.binding = request.binding, .next_id = 400}) == 500);
+  request.token = random_token();
+  require_granted(store->lease(request), 500, 510);
+  REQUIRE(*store->advance({.binding = request.binding, .next_id = 500}) == 510);
+}
+
+STORE_TEST("an advance makes a counter that is missing, with the mark others agree by") {
+  TestType fixture;
+  auto store = fixture.open();
+  auto request = lease_request("orders", 10);
+  request.binding.create = false;
+  REQUIRE(*store->advance({.binding = request.binding, .next_id = 77}) == 77);
+  request.guard = 77;
+  require_granted(store->lease(request), 77, 87);
+  fixture.remove("orders");
+  request.token = random_token();
+  request.guard = 87;
+  require_refused(store->lease(request), ErrorCode::SEQ_REGRESSED);
+  REQUIRE(*store->advance({.binding = request.binding, .next_id = 87}) == 87);
+  request.token = random_token();
+  require_granted(store->lease(request), 87, 97);
+}
+
+STORE_TEST("an advance of what is no counter changes nothing") {
+  TestType fixture;
+  auto store = fixture.open();
+  const CounterBinding binding = lease_request("orders", 1).binding;
+  for (const std::int64_t next_id : {std::int64_t{0}, std::int64_t{-1}, kHighestId + 1}) {
+    REQUIRE(store->advance({.binding = binding, .next_id = next_id}).status().code() ==
+            ErrorCode::BAD_REQUEST);
+  }
+  REQUIRE(fixture.value("orders") == -1);
+  fixture.put("orders", -5, Meaning::last);
+  REQUIRE(store->advance({.binding = binding, .next_id = 10}).status().code() ==
+          ErrorCode::SEQ_TYPE);
+  REQUIRE(fixture.value("orders") == -5);
+  fixture.put("orders", 5, Meaning::unset);
+  REQUIRE(store->advance({.binding = binding, .next_id = 10}).status().code() ==
+          ErrorCode::SEQ_MEANING);
+  REQUIRE(fixture.value("orders") == 5);
+  fixture.put("orders", 5, Meaning::last);
+  REQUIRE(*store->advance({.binding = binding, .next_id = kHighestId}) == kHighestId);
+}
+
+STORE_TEST("advances and leases of many threads at once grant nothing twice") {
+  TestType fixture;
+  auto store = fixture.open();
+  std::mutex mutex;
+  std::vector<std::pair<std::int64_t, std::int64_t>> spans;
+  race(4, [&](int thread) {
+    for (int i = 0; i < 25; ++i) {
+      if (thread == 0) {
+        static_cast<void>(
+            store->advance({.binding = lease_request("orders", 1).binding, .next_id = 40 * i + 1}));
+        continue;
+      }
+      const LeaseOutcome outcome = store->lease(lease_request("orders", 10));
+      if (outcome.kind != Kind::granted) continue;
+      const std::lock_guard lock(mutex);
+      spans.emplace_back(outcome.begin, outcome.end);
+    }
+  });
+  std::sort(spans.begin(), spans.end());
+  REQUIRE(spans.size() > 50);
+  for (std::size_t i = 1; i < spans.size(); ++i) REQUIRE(spans[i - 1].second <= spans[i].first);
+}
+
 }  // namespace
 }  // namespace seqd

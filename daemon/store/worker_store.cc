@@ -40,4 +40,9 @@ void WorkerStore::read(const ReadRequest& request,
   call(&BlockingStore::read, request, std::move(done));
 }
 
+void WorkerStore::advance(const AdvanceRequest& request,
+                          std::function<void(Result<std::int64_t>)> done) {
+  call(&BlockingStore::advance, request, std::move(done));
+}
+
 }  // namespace seqd

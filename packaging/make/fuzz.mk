@@ -1,5 +1,5 @@
 # Fuzzing with clang's libFuzzer. Every tests/fuzz/NAME_fuzz.cc is a target; comment lines in it say what it needs:
-#   // link: protocol daemon/base      folders whose sources (without tests) it links
+#   // link: protocol daemon/main/c*.cc   folders whose sources, and files, it links (without tests)
 #   // libs: -lfoo                     libraries, if any
 #   // seeds: tests/fuzz/NAME.py       a script that is called with the target's name and the folder for the seeds, if any
 # build/fuzz/NAME/ then has the log of the run, what was found (finds) and what was learned (corpus), where the next run starts.
@@ -12,7 +12,8 @@ FUZZ_TARGETS := $(patsubst tests/fuzz/%.cc,%,$(wildcard tests/fuzz/*_fuzz.cc))
 
 # $(call fuzz-says,NAME,WORD): what the comment line `// WORD: ...` of a target says.
 fuzz-says = $(shell sed -n 's,^// $(2): *,,p' tests/fuzz/$(1).cc)
-fuzz-objects = $(patsubst %.cc,$(BUILD)/fuzz/obj/%.o,$(call sources,$(call fuzz-says,$(1),link)))
+fuzz-files = $(filter-out %_test.cc,$(wildcard $(filter %.cc,$(1)))) $(call sources,$(filter-out %.cc,$(1)))
+fuzz-objects = $(patsubst %.cc,$(BUILD)/fuzz/obj/%.o,$(call fuzz-files,$(call fuzz-says,$(1),link)))
 
 $(BUILD)/fuzz/obj/%.o: %.cc | $(call packages,FUZZ) $(call packages,BUILD)
 	@mkdir -p $(@D)

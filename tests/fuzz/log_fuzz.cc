@@ -1,7 +1,9 @@
 // Two hostile log files through recovery. The check sums are made right first, as a malicious
 // writer would, so that the decoders behind them are reached; then the bytes as they are. Whatever
-// comes out, the image must be its own snapshot's image. link: protocol daemon/base daemon/core
-// daemon/state
+// comes out, the image must be its own snapshot's image.
+
+// link: protocol daemon/base daemon/core daemon/state
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

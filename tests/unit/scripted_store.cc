@@ -156,6 +156,18 @@ void ScriptedStore::read(const ReadRequest& request,
   answers_.emplace_back([done = std::move(done), result] { done(result); });
 }
 
+void ScriptedStore::advance(const AdvanceRequest& request,
+                            std::function<void(Result<std::int64_t>)> done) {
+  advance_calls.push_back(request);
+  const AdvanceScript script = take(advances);
+  Result<std::int64_t> result = script.error;
+  if (script.kind == AdvanceScript::Kind::truth) {
+    std::int64_t& next = next_id.try_emplace(request.binding.key, 1).first->second;
+    result = next = std::max(next, request.next_id);
+  }
+  answers_.emplace_back([done = std::move(done), result] { done(result); });
+}
+
 bool ScriptedStore::deliver() {
   if (answers_.empty()) return false;
   const std::function<void()> answer = std::move(answers_.front());

@@ -45,6 +45,8 @@ class ScriptedStore final : public LeaseStore {
   void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) override;
   void claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) override;
   void read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) override;
+  void advance(const AdvanceRequest& request,
+               std::function<void(Result<std::int64_t>)> done) override;
 
   std::size_t pending() const { return answers_.size(); }
   // Gives the oldest answer that waits. False when there is none.
@@ -52,6 +54,11 @@ class ScriptedStore final : public LeaseStore {
   // The process that asked is gone.
   void drop_pending() { answers_.clear(); }
 
+  struct AdvanceScript {
+    enum class Kind { truth, failed };
+    Kind kind = Kind::truth;
+    Status error{ErrorCode::UNAVAILABLE, "the store is away"};
+  };
   struct ReadScript {
     enum class Kind { truth, failed };
     Kind kind = Kind::truth;
@@ -63,10 +70,12 @@ class ScriptedStore final : public LeaseStore {
   std::deque<ResolveScript> resolutions;
   std::deque<ClaimScript> claims;
   std::deque<ReadScript> readings;
+  std::deque<AdvanceScript> advances;
 
   std::vector<LeaseRequest> lease_calls, resolve_calls;
   std::vector<ClaimRequest> claim_calls;
   std::vector<ReadRequest> read_calls;
+  std::vector<AdvanceRequest> advance_calls;
 
   std::map<std::string, std::int64_t> next_id;  // by key; 1 when it is not there
   std::map<Token, std::pair<std::int64_t, std::int64_t>> granted;
