@@ -44,17 +44,24 @@ class Precheck {
       if (c == '"' || c == '\'') {
         if (text_.substr(at_, 3) == std::string(3, c))
           return "a string in triple quotes; allowed: single ones";
-        skip_string(c);
+        // The parser would read on behind the mistake, and not as in a string.
+        if (!begins_value_) return "a quote where no string can begin";
+        if (!skip_string(c)) return "a string without its closing quote";
+        begins_value_ = false;
         continue;
       }
       if (c == '#') skip_comment();
       if (at_ >= text_.size()) break;
+      if (static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\n' && c != '\r')
+        return "a control character";
       if (static_cast<unsigned char>(c) >= 0x80)
         return "a character that is not ASCII, outside of quotes and comments";
       if (c == '.' && ++dots >= kMaxConfigurationDepth)
         return "a key has more than " + std::to_string(kMaxConfigurationDepth) + " parts";
       if (text_[at_] == '\n') ++line_;
       if (text_[at_] == '\n' || c == '=' || c == ',' || c == '[' || c == '{') dots = 0;
+      const bool space = c == ' ' || c == '\t' || c == '\r';
+      if (!space) begins_value_ = text_[at_] == '\n' || kBeforeValues.find(c) != kBeforeValues.npos;
     }
     return {};
   }
@@ -64,19 +71,21 @@ class Precheck {
   // To the end of the line, which is then looked at.
   void skip_comment() { at_ = std::min(text_.find('\n', at_), text_.size()); }
 
-  // To the closing quote, or to the end of the line: the parser will refuse that.
-  void skip_string(char quote) {
+  // To the closing quote. False when the line ends before.
+  bool skip_string(char quote) {
     for (++at_; at_ < text_.size() && text_[at_] != quote; ++at_) {
-      if (text_[at_] == '\n') {
-        ++line_;
-        return;
-      }
+      if (text_[at_] == '\n') return false;
       const bool escapes = text_[at_] == '\\' && quote == '"';
       if (escapes && at_ + 1 < text_.size() && text_[at_ + 1] != '\n') ++at_;
     }
+    return at_ < text_.size();
   }
 
+  // Behind these, and at the start of a line, a key or a value may begin.
+  static constexpr std::string_view kBeforeValues = "=,[{.";
+
   std::string_view text_;
+  bool begins_value_ = true;
   std::size_t at_ = 0;
   int line_ = 1;
 };
