@@ -175,6 +175,16 @@ CounterReading Database::read(const std::string& key) {
   return reading;
 }
 
+void Database::advance(const AdvanceRequest& request, std::function<void(std::int64_t)> answer) {
+  Counter& counter = counters_[request.binding.key];
+  const Counter before = counter;
+  const std::int64_t next =
+      counter.exists ? std::max(counter.next, request.next_id) : request.next_id;
+  counter = {true, next, std::max(counter.high, next)};
+  write([this, before, key = request.binding.key] { counters_[key] = before; },
+        [next, answer = std::move(answer)] { answer(next); });
+}
+
 void Database::lower(const std::string& key) {
   commit_all();
   Counter& counter = counters_[key];

@@ -33,6 +33,7 @@ class Database {
   void claim(const ClaimRequest& request, std::function<void(ClaimOutcome)> answer);
 
   CounterReading read(const std::string& key);
+  void advance(const AdvanceRequest& request, std::function<void(std::int64_t)> answer);
 
   // Somebody who is not seqd takes `count` IDs.
   void take_elsewhere(const std::string& key, std::int64_t count);

@@ -115,4 +115,13 @@ void StoreLink::read(const ReadRequest& request, std::function<void(Result<Count
       std::move(done), kAway, kAway, kDenied});
 }
 
+void StoreLink::advance(const AdvanceRequest& request,
+                        std::function<void(Result<std::int64_t>)> done) {
+  make(Call<Result<std::int64_t>>{
+      [&database = database_, request](const std::function<void(Result<std::int64_t>)>& answer) {
+        database.advance(request, answer);
+      },
+      std::move(done), kAway, kAway, kDenied});
+}
+
 }  // namespace seqd::sim

@@ -37,6 +37,8 @@ class StoreLink final : public LeaseStore {
   void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) override;
   void claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) override;
   void read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) override;
+  void advance(const AdvanceRequest& request,
+               std::function<void(Result<std::int64_t>)> done) override;
 
  private:
   // What becomes of one call.
