@@ -103,7 +103,8 @@ bool everything_happened(const Totals& totals) {
 void print_last_line(const Totals& totals) {
   const auto group = [&](Group of) { return static_cast<long long>(of_group(totals.counts, of)); };
   const auto kind = [&](Kind of) { return static_cast<long long>(totals.counts.of(of)); };
-  const long long kills = kind(Kind::kill_between_turns) + kind(Kind::kill_before_operation) +
+  const long long kills = kind(Kind::kill_between_turns) + kind(Kind::kill_before_record) +
+                          kind(Kind::kill_before_replies) + kind(Kind::kill_before_operation) +
                           kind(Kind::kill_within_operation) + kind(Kind::kill_after_operation);
   std::printf(
       "sim: %llu events, %lld daemons' starts, %lld kills, %lld power cuts, %lld clones, "

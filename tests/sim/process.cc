@@ -193,12 +193,14 @@ void Process::turn() {
   }
   table_->end_turn();
   if (phase_ == Phase::stopping && table_->settled()) leave();
+  if (ends_before_record_) end_here(Kind::kill_before_record);
   const Status written = mirrored_->commit();
   if (!written.ok()) {
     stage_.happened(Kind::write_failed, number());
     throw Ended{};
   }
   check();
+  if (ends_before_replies_) end_here(Kind::kill_before_replies);
   for (auto at = connections_.begin(); at != connections_.end();) {
     const std::shared_ptr<Connection> connection = (at++)->second;
     if (connection->attended && connection->reads) send(*connection);
@@ -206,6 +208,11 @@ void Process::turn() {
   const std::uint64_t rotations = log_->statistics().rotations;
   stage_.counts.add(Kind::rotation, static_cast<std::int64_t>(rotations - rotations_));
   rotations_ = rotations;
+}
+
+void Process::end_here(Kind kind) {
+  stage_.happened(kind, number());
+  throw Ended{};
 }
 
 void Process::send(Connection& connection) {

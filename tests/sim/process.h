@@ -60,6 +60,11 @@ class Process final : public LinkOwner,
   // The client has closed.
   void hang_up(Connection& connection);
   void begin_stop();
+  // It ends within its next turn, before the turn's record or between that and the replies.
+  void end_within_turn(bool before_record) {
+    ends_before_record_ = before_record;
+    ends_before_replies_ = !before_record;
+  }
   bool finished() const { return phase_ == Phase::done; }
   bool flushing() const { return flushing_; }
   // All leases have an outcome.
@@ -92,6 +97,7 @@ class Process final : public LinkOwner,
   void take_in(Connection& connection);
   void request_turn();
   void turn();
+  void end_here(Kind kind);
   void leave();
   void send(Connection& connection);
   void end(Connection& connection);
@@ -118,6 +124,8 @@ class Process final : public LinkOwner,
   std::uint64_t rotations_ = 0;
   bool turn_due_ = false;
   bool flushing_ = false;
+  bool ends_before_record_ = false;
+  bool ends_before_replies_ = false;
 };
 
 }  // namespace seqd::sim

@@ -56,6 +56,9 @@ class Site {
   void start_soon(std::int64_t at_most_ms = kPauseMs);
   // The process ends at once.
   void kill();
+  void kill_within_turn(bool before_record) {
+    if (process_ != nullptr) process_->end_within_turn(before_record);
+  }
   void stop();
   void stand_still(std::int64_t ms) {
     still_until_ms_ = std::max(still_until_ms_, stage_.time.monotonic_ms() + ms);

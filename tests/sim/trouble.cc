@@ -128,6 +128,12 @@ void TroubleMaker::make(Trouble trouble) {
 
 void TroubleMaker::kill(Site& site) {
   if (!site.running()) return;
+  if (stage_.random.below(2) == 0) return site.kill_within_turn(stage_.random.below(4) == 0);
+  kill_now(site);
+}
+
+void TroubleMaker::kill_now(Site& site) {
+  if (!site.running()) return;
   stage_.happened(Kind::kill_between_turns, site.number());
   site.kill();
 }
@@ -150,18 +156,18 @@ void TroubleMaker::kill_at_operation(Site& site) {
       break;
   }
   // A start writes more than a turn: have one come along.
-  if (stage_.random.below(2) == 0) kill(site);
+  if (stage_.random.below(2) == 0) kill_now(site);
 }
 
 void TroubleMaker::fail_operation(Site& site) {
   MemoryDisk& disk = site.machine().disk;
   disk.faults.part = static_cast<std::uint32_t>(stage_.random.below(256));
   disk.faults.fail = disk.operations + static_cast<std::uint64_t>(stage_.random.between(1, 8));
-  if (stage_.random.below(4) == 0) kill(site);
+  if (stage_.random.below(4) == 0) kill_now(site);
 }
 
 void TroubleMaker::fill_disk(Site& site) {
-  kill(site);
+  kill_now(site);
   lose_directory(site);
   MemoryDisk& disk = site.machine().disk;
   disk.faults.full = true;
@@ -293,7 +299,7 @@ void TroubleMaker::restore(Site& site) {
   const Copy* copy = copy_of(site);
   if (copy == nullptr) return;
   // Where it was stopped in an orderly way it stays stopped.
-  kill(site);
+  kill_now(site);
   site.forget();
   const bool in_place = stage_.random.below(2) == 0;
   stage_.happened(in_place ? Kind::restored_in_place : Kind::restored_anew, site.number());

@@ -49,6 +49,7 @@ class TroubleMaker {
   Database& any_database();
 
   void kill(Site& site);
+  void kill_now(Site& site);
   void kill_at_operation(Site& site);
   void fail_operation(Site& site);
   void fill_disk(Site& site);
