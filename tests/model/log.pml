@@ -573,9 +573,12 @@ end:
 #endif
      }
 #if CUTS > 0
-  /* the kernel writes back by itself */
-  :: at == RUN && turn == NONE && cuts < CUTS && dirty[HEADER(0)] -> d_step { dk_[HEADER(0)] = pc_[HEADER(0)]; dirty[HEADER(0)] = 0 }
-  :: at == RUN && turn == NONE && cuts < CUTS && dirty[HEADER(1)] -> d_step { dk_[HEADER(1)] = pc_[HEADER(1)]; dirty[HEADER(1)] = 0 }
+  /* The kernel writes back by itself. It matters where a unit is written again with something else before it is synced. */
+#define write_back(unit) :: cuts < CUTS && dirty[unit] -> d_step { dk_[unit] = pc_[unit]; dirty[unit] = 0 }
+  write_back(HEADER(0))
+  write_back(HEADER(1))
+  write_back(SNAPSHOT(0))
+  write_back(SNAPSHOT(1))
 #endif
 #if ERRORS > 0
   /* what the kernel takes for clean it may drop and read again */
