@@ -238,8 +238,9 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
     if (gap.sequence == id) vanished.remove(gap.begin, gap.end);
   }
   const bool known = found != started.image.sequences.end();
-  // An earlier start that was cut off told nobody, but what it gave up is in the totals.
-  const bool gave_up = start_cut_off_ && known && found->second.totals.unknown > had.totals.unknown;
+  // A start that was cut off told nobody, nor did a turn, but what they gave up is in the totals.
+  const bool untold = known && (start_cut_off_ || !turn_.empty());
+  const bool gave_up = untold && found->second.totals.unknown > had.totals.unknown;
   // Their lease was granted and that was not on the medium: it is open again, or given up.
   for (const RangeInHand& range : had.ranges) {
     const bool never_read = known && range.end > found->second.definition.guard;
@@ -254,12 +255,11 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
     issued_end_[sequence] = std::max(issued_end_[sequence], end);
     stage_.accounts.issued(sequence, begin, end);
   }
-  const bool counted =
-      start_cut_off_ && known && found->second.totals.gaps - had.totals.gaps >= vanished.size();
+  if (had.intent && !open.contains(had.intent->lease) && (gave_up || damaged_)) {
+    stage_.accounts.given_up(had.intent->lease);
+  }
+  const bool counted = untold && found->second.totals.gaps - had.totals.gaps >= vanished.size();
   if (counted || damaged_) {
-    if (had.intent && !open.contains(had.intent->lease)) {
-      stage_.accounts.given_up(had.intent->lease);
-    }
     for (const auto& [begin, end] : vanished.intervals()) {
       stage_.accounts.gap(sequence, begin, end);
     }
@@ -267,7 +267,7 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
     const auto [begin, end] = *vanished.intervals().begin();
     violation("[" + std::to_string(begin) + ", " + std::to_string(end) + ") of \"" + sequence +
               "\" was in hand, and is not after the start (" + started.how +
-              "), which told of no " + "gap there");
+              "), which told of no gap there");
   }
 }
 
