@@ -177,6 +177,14 @@ IntervalSet LogMirror::issued_in_turn(SequenceId sequence) const {
   return out;
 }
 
+const LeaseGranted* LogMirror::granted_in_turn(SequenceId sequence) const {
+  for (const LogEntry& entry : turn_) {
+    const auto* lease = std::get_if<LeaseGranted>(&entry);
+    if (lease != nullptr && lease->sequence == sequence) return lease;
+  }
+  return nullptr;
+}
+
 bool LogMirror::is(const StateImage& found) const {
   return same_image(image_, found);
 }
@@ -227,17 +235,20 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
   const SequenceId id = had.definition.sequence;
   const std::string& sequence = had.definition.name;
   const auto found = started.image.sequences.find(id);
+  const bool known = found != started.image.sequences.end();
   IntervalSet vanished = in_hand_of(had);
   std::set<Token> open;
   for (const LeaseIntended& lease : started.dropped) open.insert(lease.lease);
-  if (found != started.image.sequences.end()) {
+  if (known) {
+    if (const LeaseGranted* lease = granted_in_turn(id)) {
+      if (lease->end <= found->second.definition.guard) vanished.add(lease->begin, lease->end);
+    }
     vanished.remove(in_hand_of(found->second));
     if (found->second.intent) open.insert(found->second.intent->lease);
   }
   for (const GapMade& gap : started.gaps) {
     if (gap.sequence == id) vanished.remove(gap.begin, gap.end);
   }
-  const bool known = found != started.image.sequences.end();
   // A start that was cut off told nobody, nor did a turn, but what they gave up is in the totals.
   const bool untold = known && (start_cut_off_ || !turn_.empty());
   const bool gave_up = untold && found->second.totals.unknown > had.totals.unknown;
