@@ -141,7 +141,9 @@ std::string status_text(const json& status) {
   if (stores.is_array()) {
     for (const json& store : stores) {
       const std::string error = shown(store, "error");
-      rows.push_back({"store", shown(store, "name") + " (" + shown(store, "type") + "): " +
+      const std::string mode = shown(store, "lease_mode");
+      rows.push_back({"store", shown(store, "name") + " (" + shown(store, "type") +
+                                   (mode == "-" ? "" : ", leases " + mode) + "): " +
                                    shown(store, "state") + (error == "-" ? "" : ", " + error)});
     }
   }

@@ -47,8 +47,9 @@ struct CounterBinding {
 
 struct LeaseRequest {
   CounterBinding binding;
-  Token token{};           // names this lease; a store that can records it with the range
+  Token token{};           // names this lease; from new_token() of the store that is asked
   Token instance{};        // who asks
+  std::string sequence;    // for which of its sequences; one lease of it is under way at a time
   std::int64_t count = 0;  // IDs wanted, >= 1
   // End (exclusive) of the highest range this host was ever granted, 0 for none. Above 0 the
   // counter is known to exist: it is not created again (missing is SEQ_REGRESSED).
@@ -125,6 +126,10 @@ struct AdvanceRequest {
 class LeaseStore {
  public:
   virtual ~LeaseStore() = default;
+  // The token of a lease that is about to be intended: random bits, among which a store may mark
+  // how it is going to trace the lease. The token is in the log before the request leaves, so the
+  // mark is all that a later daemon has to go by when it resolves the lease.
+  virtual Token new_token(Random& random) { return random_token(random); }
   virtual void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) = 0;
   virtual void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) = 0;
   virtual void claim(const ClaimRequest& request,

@@ -271,6 +271,7 @@ LeaseRequest Sequence::lease_request() const {
   LeaseRequest request;
   request.binding = settings_.binding;
   request.instance = scope_.instance();
+  request.sequence = definition_.name;
   request.guard = definition_.guard;
   request.max_value = settings_.max_value;
   return request;

@@ -7,10 +7,11 @@
 #include <string>
 
 #include "daemon/state/start_rules.h"
+#include "daemon/store/lease_trace.h"
 
 namespace seqd {
 
-// The order is that of the choices in options.def; so is AfterPowerLoss's.
+// The order is that of the choices in options.def; so is AfterPowerLoss's and LeaseModeOption's.
 enum class StoreType : std::uint8_t { sqlite, mongodb };
 
 // [daemon]
@@ -59,6 +60,7 @@ struct StoreSettings {
   std::string database;
   std::int64_t timeout_ms = 0;
   std::int64_t concurrency = 0;
+  LeaseModeOption lease_mode = LeaseModeOption::automatic;
   bool unsafe_write_concern = false;
   bool operator==(const StoreSettings&) const = default;
 };

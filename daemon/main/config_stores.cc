@@ -10,8 +10,9 @@
 namespace seqd {
 namespace {
 
-constexpr std::array<std::string_view, 6> kMongoOnly = {
-    "uri", "uri_file", "uri_credential", "database", "concurrency", "unsafe_write_concern"};
+constexpr std::array<std::string_view, 7> kMongoOnly = {
+    "uri",         "uri_file",   "uri_credential",      "database",
+    "concurrency", "lease_mode", "unsafe_write_concern"};
 
 bool good_store_name(std::string_view name) {
   const auto good = [](char c) {

@@ -50,7 +50,7 @@ Status Daemon::start(const std::vector<int>& sockets) {
   Result<Started> state = open_state();
   if (!state.ok()) return state.status();
   report_start(*state);
-  Result<std::unique_ptr<Stores>> stores = Stores::open(configuration_, loop_.raw());
+  Result<std::unique_ptr<Stores>> stores = Stores::open(configuration_, loop_.raw(), journal_);
   if (!stores.ok()) return stores.status();
   stores_ = std::move(*stores);
   make_core(*state);
@@ -256,7 +256,8 @@ DaemonFacts Daemon::facts() const {
     const bool owned = scope != nullptr && scope->owned();
     const Status error = scope != nullptr ? scope->last_error() : Status();
     facts.stores.push_back({name, settings.type == StoreType::sqlite ? "sqlite" : "mongodb",
-                            owned ? "ready" : "waiting", error.ok() ? "" : error.to_string()});
+                            owned ? "ready" : "waiting", error.ok() ? "" : error.to_string(),
+                            stores_->lease_mode(name)});
   }
   const StateLog::Statistics statistics = log_->statistics();
   facts.log_position = statistics.position;

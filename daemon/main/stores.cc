@@ -18,7 +18,8 @@ Result<std::shared_ptr<BlockingStore>> shared(Result<std::unique_ptr<Store>> ope
 
 }  // namespace
 
-Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration, uv_loop_t* loop) {
+Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration, uv_loop_t* loop,
+                                             EventSink& events) {
   std::unique_ptr<Stores> stores(new Stores);
   for (const auto& [name, settings] : configuration.stores) {
     Result<std::shared_ptr<BlockingStore>> store = stores->open_one(settings);
@@ -27,7 +28,15 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
     }
     Entry& entry = stores->entries_[name];
     entry.worker = std::make_unique<ThreadWorker>(loop, "store-" + name, (*store)->concurrency());
-    entry.store = std::make_unique<WorkerStore>(std::move(*store), *entry.worker);
+    const WorkerStore::ModeTold tell = [&events,
+                                        store_name = name](const BlockingStore::LeaseMode& mode) {
+      events.raise({EventKind::lease_mode,
+                    "store \"" + store_name + "\": lease_mode " + mode.word + ": " + mode.reason,
+                    {{"STORE", store_name}, {"LEASE_MODE", mode.word}}});
+    };
+    entry.store = std::make_unique<WorkerStore>(
+        std::move(*store), *entry.worker,
+        settings.type == StoreType::mongodb ? tell : WorkerStore::ModeTold());
   }
   return stores;
 }
@@ -44,6 +53,7 @@ Result<std::shared_ptr<BlockingStore>> Stores::open_one(const StoreSettings& set
   options.database = settings.database;
   options.timeout_ms = static_cast<int>(settings.timeout_ms);
   options.concurrency = static_cast<int>(settings.concurrency);
+  options.lease_mode = settings.lease_mode;
   options.unsafe_write_concern = settings.unsafe_write_concern;
   return shared(MongoStore::open(*driver_, options));
 }
@@ -52,6 +62,11 @@ SequenceTable::Stores Stores::by_name() const {
   SequenceTable::Stores out;
   for (const auto& [name, entry] : entries_) out[name] = entry.store.get();
   return out;
+}
+
+std::string Stores::lease_mode(const std::string& name) const {
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? "" : found->second.store->lease_mode().word;
 }
 
 bool Stores::quiet() const {

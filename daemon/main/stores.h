@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/events.h"
 #include "daemon/core/sequence_table.h"
 #include "daemon/main/config.h"
 #include "daemon/store/mongo_driver.h"
@@ -19,9 +20,12 @@ class Stores {
  public:
   // CONFIG or STORE_REFUSED when a store cannot be used as configured. A server that is away is no
   // error.
-  static Result<std::unique_ptr<Stores>> open(const Configuration& configuration, uv_loop_t* loop);
+  static Result<std::unique_ptr<Stores>> open(const Configuration& configuration, uv_loop_t* loop,
+                                              EventSink& events);
 
   SequenceTable::Stores by_name() const;
+  // How leases are traced; empty: not known yet.
+  std::string lease_mode(const std::string& name) const;
   // No call is under way.
   bool quiet() const;
 

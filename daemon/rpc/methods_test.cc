@@ -291,7 +291,7 @@ TEST_CASE("ListTellsOfEverySequence", "[methods]") {
 
 TEST_CASE("StatusHasAllItsFields", "[methods]") {
   Service service;
-  service.world.control.now.stores = {{"default", "sqlite", "ready", ""}};
+  service.world.control.now.stores = {{"default", "sqlite", "ready", "", "ledger"}};
   service.ask(next_request(1, "orders"));
   const auto seen = map_of(service.ask(plain_request(1, "status")));
   REQUIRE(seen.size() == 12);

@@ -46,12 +46,18 @@ void pack_stores(Packer& packer, const DaemonFacts& facts) {
   packer.pack("stores");
   packer.pack_array(static_cast<std::uint32_t>(facts.stores.size()));
   for (const StoreFacts& store : facts.stores) {
-    packer.pack_map(4);
+    packer.pack_map(5);
     pack_pair(packer, "name", store.name);
     pack_pair(packer, "type", store.type);
     pack_pair(packer, "state", store.state);
     packer.pack("error");
     pack_error(packer, store.error);
+    packer.pack("lease_mode");
+    if (store.lease_mode.empty()) {
+      packer.pack_nil();
+    } else {
+      packer.pack(store.lease_mode);
+    }
   }
 }
 

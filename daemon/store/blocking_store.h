@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "daemon/core/lease_store.h"
 
@@ -13,6 +14,15 @@ namespace seqd {
 class BlockingStore {
  public:
   virtual ~BlockingStore() = default;
+  // Does not block. May be called while the other verbs run in other threads.
+  virtual Token new_token(Random& random) { return random_token(random); }
+  // How leases are traced at present: "ledger", "slot" or "plain" (see seqd.toml(5)), and a
+  // sentence that says why. Empty: not known yet. Does not block, as above.
+  struct LeaseMode {
+    std::string word;
+    std::string reason;
+  };
+  virtual LeaseMode lease_mode() const = 0;
   virtual LeaseOutcome lease(const LeaseRequest& request) = 0;
   virtual Resolution resolve(const LeaseRequest& request) = 0;
   virtual Result<ClaimOutcome> claim(const ClaimRequest& request) = 0;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "daemon/store/counter_value.h"
-#include "daemon/store/mongo_counter.h"
+#include "daemon/store/mongo_binding.h"
 
 namespace seqd {
 namespace {

@@ -1,5 +1,5 @@
-// MongoClients: the connections of one MongoDB store, and the three things the store does with
-// them. Thread-safe: each call takes a connection of its own from the pool.
+// MongoClients: the connections of one MongoDB store, and what the store does with them outside of
+// transactions. Thread-safe: each call takes a connection of its own from the pool.
 //
 // Invariant: `refused` is said only where it is proven that nothing was applied: no attempt of the
 // driver (it repeats a write once on replica sets) left this host, or the server answered every one
@@ -8,37 +8,56 @@
 
 #include <mongoc/mongoc.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "daemon/store/mongo_driver.h"
+#include "daemon/store/mongo_handles.h"
 #include "daemon/store/mongo_uri.h"
 #include "daemon/store/mongo_values.h"
 
 namespace seqd {
 
-// findAndModify by key; the document after the change is returned.
+// findAndModify by key; the document after the change is returned, or the one that was removed.
 struct MongoWrite {
   std::string collection;
   Document filter;
-  Document update;
+  Document update;             // a pipeline where its keys are "0", "1", ...
   std::string returned_field;  // empty: the whole document
   bool upsert = false;
+  bool remove = false;            // instead of the update
+  std::uint32_t max_time_ms = 0;  // how long it may wait for a transaction; 0: as long as it takes
 };
 
 struct MongoWriteAnswer {
   enum class Kind : std::uint8_t { done, refused, unknown };
   Kind kind = Kind::unknown;
   Status error;                      // unless done
+  bool again = false;                // refused, and the transaction may be tried again at once
   std::uint32_t server_code = 0;     // the server's error code, if it answered with one
   std::optional<Document> document;  // done: after the change; none where nothing matched
   Document reply;                    // the server's whole reply, for the details of an error
 };
 
+// The server that takes writes at present.
+struct MongoServerFacts {
+  enum class Kind : std::uint8_t { alone, replica_set, sharded };
+  Kind kind = Kind::alone;
+  std::int64_t wire_version = 0;  // 8: MongoDB 4.2
+
+  bool operator==(const MongoServerFacts&) const = default;
+};
+
 // The server's error codes that matter to us.
 inline constexpr std::uint32_t kMongoDuplicateKey = 11000;
 inline constexpr std::uint32_t kMongoTypeMismatch = 14;
+inline constexpr std::uint32_t kMongoNamespaceExists = 48;
+inline constexpr std::uint32_t kMongoWriteConflict = 112;
+inline constexpr std::uint32_t kMongoValidationFailure = 121;
+
+ChangeOptionsHandle change_options(const MongoWrite& write);
 
 class MongoClients {
  public:
@@ -50,6 +69,8 @@ class MongoClients {
   MongoClients& operator=(const MongoClients&) = delete;
 
   MongoWriteAnswer find_and_modify(const MongoWrite& write);
+  // On a connection that the caller holds: a second one might never become free.
+  MongoWriteAnswer find_and_modify(const MongoWrite& write, const MongoConnection& connection);
 
   // The newest state of one document: linearizable on a replica set, so that a primary that was
   // replaced without knowing it cannot answer.
@@ -58,16 +79,23 @@ class MongoClients {
   // Whether `field` alone has a unique index.
   Result<bool> has_unique_index(const std::string& collection, const std::string& field);
 
+  // As the driver knows it; asks the server only where it does not. `collection` is for the text of
+  // an error.
+  Result<MongoServerFacts> server(const std::string& collection);
+
+  // A command in the store's database that either works or is answered with `accepted_code`.
+  Status run(const Document& command, const std::string& collection, std::uint32_t accepted_code);
+
   const MongoTarget& target() const { return target_; }
+  mongoc_client_pool_t* pool() const { return pool_; }
+  Status status_of(const bson_error_t& error, const std::string& collection) const;
+  Status no_connection() const;
   // "MongoDB at db1:27017, collection shop.counters".
   std::string where(const std::string& collection) const;
 
  private:
-  class Connection;
   MongoClients(MongoTarget target, mongoc_client_pool_t* pool)
       : target_(std::move(target)), pool_(pool) {}
-  Status status_of(const bson_error_t& error, const std::string& collection) const;
-  Status no_connection() const;
   MongoWriteAnswer answer_of(bool ok, const bson_t* reply, const bson_error_t& error,
                              const std::string& collection, const struct CommandTrace& trace) const;
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
+#include <thread>
 #include <utility>
 
 namespace seqd {
@@ -11,111 +11,20 @@ namespace {
 
 constexpr int kMostAttempts = 20;  // steps of one lease; 1 or 3 are the rule
 constexpr int kMostDuplicates = 5;
-
-Status bad_name(const char* what, const std::string& name, const char* rule) {
-  return {ErrorCode::CONFIG, fmt::format("MongoDB: {} \"{}\": {}", what, name, rule)};
-}
-
-Status check_text(const char* what, const std::string& text) {
-  if (text.empty()) return bad_name(what, text, "must not be empty");
-  if (text.size() > 1024)
-    return bad_name(what, text.substr(0, 40) + "...", "must have at most 1,024 bytes");
-  if (!bson_utf8_validate(text.data(), text.size(), false)) {
-    return {ErrorCode::CONFIG, fmt::format("MongoDB: {} must be UTF-8 without a zero byte", what)};
-  }
-  return {};
-}
-
-Status check_field(const char* what, const std::string& name) {
-  if (Status status = check_text(what, name); !status.ok()) return status;
-  std::size_t begin = 0;
-  while (begin <= name.size()) {
-    const std::size_t end = std::min(name.find('.', begin), name.size());
-    if (end == begin || name[begin] == '$') {
-      return bad_name(what, name, "no part between dots may be empty or begin with $");
-    }
-    begin = end + 1;
-  }
-  return {};
-}
-
-// Host, collection and document, for people.
-std::string place_of(const MongoClients& clients, const CounterBinding& binding) {
-  return fmt::format("{}, document {{{}: \"{}\"}}", clients.where(binding.collection),
-                     binding.key_field, binding.key);
-}
-
-Document key_filter(const CounterBinding& binding) {
-  return std::move(Document().add(binding.key_field, binding.key));
-}
-
-struct CounterState {
-  Meaning meaning = Meaning::unset;
-  CounterNumber number;  // integral, and not below the lowest legal one
-};
-
-// What a counter's document says; an error says what is wrong with it.
-Result<CounterState> state_of(const Document& document, const CounterBinding& binding,
-                              const std::string& where) {
-  auto agreed = agreed_meaning(binding.meaning, read_meaning_mark(document.get()), where);
-  if (!agreed.ok()) return agreed.status();
-  CounterNumber number = read_counter_number(document.get(), binding.counter_field);
-  const std::int64_t lowest = lowest_value(*agreed);
-  if (number.kind == CounterNumber::Kind::other || number.value < lowest) {
-    return Status(
-        ErrorCode::SEQ_TYPE,
-        fmt::format("{}: field {} holds {}; an integer of at least {} is needed. Correct "
-                    "it, for example: {{$set: {{\"{}\": NumberLong(...)}}}}",
-                    where, binding.counter_field, number.found, lowest, binding.counter_field));
-  }
-  return CounterState{*agreed, std::move(number)};
-}
+constexpr int kMostFailures = 2;
 
 }  // namespace
 
-Status check_mongo_binding(const CounterBinding& binding) {
-  if (Status status = check_text("collection", binding.collection); !status.ok()) return status;
-  if (binding.collection.find('$') != std::string::npos ||
-      binding.collection.starts_with("system.") || binding.collection.front() == '.' ||
-      binding.collection.back() == '.' || binding.collection.size() > 190) {
-    return bad_name(
-        "collection", binding.collection,
-        "no $, no dot at either end, no name beginning with \"system.\", at most 190 bytes");
-  }
-  if (Status status = check_field("key_field", binding.key_field); !status.ok()) return status;
-  if (Status status = check_field("counter_field", binding.counter_field); !status.ok())
-    return status;
-  if (Status status = check_text("key", binding.key); !status.ok()) return status;
-  const std::string& counter = binding.counter_field;
-  if (counter == binding.key_field || counter == "_id" || counter.starts_with("_id.")) {
-    return bad_name("counter_field", counter,
-                    "must be a field of its own, neither _id nor the key's");
-  }
-  for (const std::string& field : {counter, binding.key_field}) {
-    if (field == "seqd" || field.starts_with("seqd.")) {
-      return bad_name("field", field, "the field \"seqd\" holds seqd's own mark; use another");
-    }
-  }
-  return {};
-}
-
-Result<CounterReading> read_mongo_counter(MongoClients& clients, const CounterBinding& binding) {
-  auto read = clients.read(binding.collection, key_filter(binding));
-  if (!read.ok()) return read.status();
-  CounterReading reading;
-  if (!read->has_value()) return reading;
-  auto state = state_of(**read, binding, place_of(clients, binding));
-  if (!state.ok()) return state.status();
-  reading.exists = true;
-  reading.meaning = state->meaning;
-  reading.next_id = next_id_of(state->number.value, state->meaning);
-  return reading;
-}
-
-MongoCounter::MongoCounter(MongoClients& clients, const LeaseRequest& request)
+MongoCounter::MongoCounter(MongoClients& clients, MongoLeaseRecords& records,
+                           MongoSessions& sessions, MongoLeaseSweep& sweep,
+                           const LeaseRequest& request)
     : clients_(clients),
+      records_(records),
+      sessions_(sessions),
+      sweep_(sweep),
       request_(request),
       binding_(request.binding),
+      trace_(trace_of(request.token)),
       where_(place_of(clients, request.binding)),
       deadline_(std::chrono::steady_clock::now() +
                 2 * std::chrono::milliseconds(clients.target().timeout_ms)),
@@ -126,9 +35,23 @@ LeaseOutcome MongoCounter::lease(bool index_known) {
   if (!index_known) {
     if (Status status = check_index(); !status.ok()) return refused(std::move(status));
   }
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    if (attempt > 0 && std::chrono::steady_clock::now() > deadline_) break;
+  if (trace_ != LeaseTrace::plain && records_.newest(request_) == request_.token) {
+    if (Step ended = diagnose(); ended.has_value()) return std::move(*ended);
+  }
+  int attempts = 0;
+  while (attempts < kMostAttempts && (attempts == 0 || !late())) {
+    put_off_ = false;
     if (Step ended = increment(); ended.has_value()) return std::move(*ended);
+    if (put_off_) {
+      if (late()) break;
+      // A conflict is over in a moment; two daemons should not meet again at once.
+      const auto pause = 1 + request_.token[static_cast<std::size_t>(conflicts_ % 8) + 8] % 8;
+      std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+      // Nor should one of our own that was left open be waited for until the server drops it.
+      if (++conflicts_ % 4 == 0) sessions_.end_suspects();
+      continue;
+    }
+    ++attempts;
     if (Step ended = diagnose(); ended.has_value()) return std::move(*ended);
   }
   return refused(
@@ -149,8 +72,7 @@ Status MongoCounter::check_index() {
                       where_, binding_.key_field, binding_.collection, binding_.key_field)};
 }
 
-// The lease itself. Nothing is returned when nothing matched: then the document says why.
-MongoCounter::Step MongoCounter::increment() {
+MongoWrite MongoCounter::counter_write() const {
   const std::int64_t lowest = std::max(
       lowest_value(meaning_), request_.guard > 0 ? value_of(request_.guard - 1, meaning_) : 0);
   const std::int64_t highest = value_of(highest_id(request_) - count_, meaning_);
@@ -170,19 +92,106 @@ MongoCounter::Step MongoCounter::increment() {
   }
   write.update.add("$inc", Document().add(binding_.counter_field, count_));
   write.returned_field = binding_.counter_field;
-  MongoWriteAnswer answer = clients_.find_and_modify(write);
+  return write;
+}
+
+// The lease itself. Nothing is returned when nothing matched: then the document says why.
+MongoCounter::Step MongoCounter::increment() {
+  MongoWrite write = counter_write();
+  switch (trace_) {
+    case LeaseTrace::plain:
+      return conclude(clients_.find_and_modify(write));
+    case LeaseTrace::slot:
+      return increment_with_slot(std::move(write));
+    case LeaseTrace::ledger:
+      break;
+  }
+  return increment_in_transaction(write);
+}
+
+MongoCounter::Step MongoCounter::conclude(MongoWriteAnswer answer) {
   switch (answer.kind) {
     case MongoWriteAnswer::Kind::unknown:
       return unknown_outcome(std::move(answer.error));
     case MongoWriteAnswer::Kind::refused:
       // An array of integers passes the filter and is refused by $inc: the document says it better.
       if (answer.server_code == kMongoTypeMismatch) return std::nullopt;
+      if (answer.again) return put_off(std::move(answer));
+      if (trace_ == LeaseTrace::slot && answer.server_code == kMongoValidationFailure)
+        return refuse_field(answer.error);
       return refused(std::move(answer.error));
     case MongoWriteAnswer::Kind::done:
       break;
   }
   if (!answer.document) return std::nullopt;
   return grant(*answer.document);
+}
+
+// Number and slot change in one step.
+MongoCounter::Step MongoCounter::increment_with_slot(MongoWrite write) {
+  const bool is_first = !records_.newest(request_).has_value();
+  records_.add_slot(request_, meaning_, count_, write);
+  Step ended = conclude(clients_.find_and_modify(write));
+  if (!ended || ended->kind != LeaseOutcome::Kind::granted) return ended;
+  records_.learn(
+      request_,
+      LeaseRecord{.token = request_.token, .granted = true, .span = {ended->begin, ended->end}});
+  if (is_first) sweep_.slots(request_);
+  return ended;
+}
+
+// The collection's validator takes no field that it does not know.
+LeaseOutcome MongoCounter::refuse_field(const Status& error) {
+  field_refused_ = true;
+  return refused({error.code(), error.text() + "; let the collection's validator pass an object "
+                                               "\"seqd\", or set lease_mode = \"plain\""});
+}
+
+// Counter and record change together or not at all. Nothing is certain but by the commit; before
+// it is sent, everything that fails is as if it had never been.
+MongoCounter::Step MongoCounter::increment_in_transaction(const MongoWrite& write) {
+  MongoTransaction transaction(clients_);
+  if (Status status = transaction.begin(); !status.ok()) return refused(std::move(status));
+  const Document session = transaction.session_id();
+  if (Status status = sessions_.announce(request_.instance, session, transaction.connection());
+      !status.ok())
+    return refused(std::move(status));
+  MongoWriteAnswer counted = transaction.find_and_modify(write);
+  if (counted.kind != MongoWriteAnswer::Kind::done && counted.server_code == 0)
+    sessions_.suspect(session);  // it may be on its way yet
+  if (counted.kind != MongoWriteAnswer::Kind::done || !counted.document)
+    return conclude(std::move(counted));
+  LeaseOutcome outcome = grant(*counted.document);
+  if (outcome.kind != LeaseOutcome::Kind::granted) return refused(std::move(outcome.error));
+  const LeaseRecord record{
+      .token = request_.token, .granted = true, .span = {outcome.begin, outcome.end}};
+  const bool is_first = !records_.newest(request_).has_value();
+  MongoWriteAnswer recorded =
+      transaction.find_and_modify(records_.ledger_entry(request_, record.span));
+  if (recorded.server_code == kMongoDuplicateKey ||
+      (recorded.kind == MongoWriteAnswer::Kind::done && !recorded.document)) {
+    return std::nullopt;  // the lane's record holds another token
+  }
+  if (recorded.kind != MongoWriteAnswer::Kind::done) {
+    sessions_.suspect(session);
+    return conclude(std::move(recorded));
+  }
+  MongoWriteAnswer committed = transaction.commit(binding_.collection, deadline_);
+  if (committed.kind != MongoWriteAnswer::Kind::done) {
+    sessions_.suspect(session);
+    return conclude(std::move(committed));
+  }
+  records_.learn(request_, record);
+  if (is_first) sweep_.ledger();
+  return outcome;
+}
+
+// The transaction was not applied and may be tried again.
+MongoCounter::Step MongoCounter::put_off(MongoWriteAnswer answer) {
+  if (answer.server_code != kMongoWriteConflict && ++failures_ > kMostFailures)
+    return refused(std::move(answer.error));
+  put_off_ = true;
+  return std::nullopt;
 }
 
 LeaseOutcome MongoCounter::grant(const Document& document) const {
@@ -209,6 +218,12 @@ MongoCounter::Step MongoCounter::diagnose() {
   auto read = clients_.read(binding_.collection, key_filter(binding_));
   if (!read.ok()) return refused(read.status());
   if (!read->has_value()) return create();
+  if (trace_ != LeaseTrace::plain) {
+    auto record = trace_ == LeaseTrace::slot ? records_.record_in(**read, request_)
+                                             : records_.read_ledger(request_);
+    if (!record.ok()) return refused(record.status());
+    if (Step ended = compare(*record); ended.has_value()) return ended;
+  }
   auto state = state_of(**read, binding_, where_);
   if (!state.ok()) return refused(state.status());
   meaning_ = state->meaning;
@@ -219,6 +234,16 @@ MongoCounter::Step MongoCounter::diagnose() {
   if (number.kind == CounterNumber::Kind::integral_double)
     return convert(number.as_double, number.value);
   return std::nullopt;
+}
+
+// What the record says of our own token; any other becomes the one to replace.
+MongoCounter::Step MongoCounter::compare(const std::optional<LeaseRecord>& record) {
+  records_.learn(request_, record);
+  if (!record || record->token != request_.token) return std::nullopt;
+  if (record->granted) return granted(record->span);  // the request was delivered before
+  return refused(
+      {ErrorCode::STORE_REFUSED,
+       fmt::format("{}: lease {} was given up before it arrived", where_, to_hex(request_.token))});
 }
 
 MongoCounter::Step MongoCounter::create() {

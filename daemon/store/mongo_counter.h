@@ -1,53 +1,70 @@
-// MongoCounter: one counter document, for the time of one call. Every condition a lease depends on
+// MongoCounter: one counter document, for the time of one lease. Every condition a lease depends on
 // (type, meaning, guard, maximum) stands in the filter of the one findAndModify that moves the
 // counter, so a counter that may not be used is left exactly as it was; only then is the document
-// read, to say why, or to create or convert it.
+// read, to say why, or to create or convert it. The lease leaves a record as its token is marked:
+// in one transaction with the counter, in the counter's own document, or none.
 //
-// Thread-safe as far as MongoClients is; refers to it and to the request.
+// Thread-safe as far as MongoClients is; refers to it, to the records and to the request.
 #pragma once
 
 #include <chrono>
 #include <optional>
 #include <string>
 
-#include "daemon/store/counter_value.h"
-#include "daemon/store/mongo_client.h"
+#include "daemon/store/mongo_binding.h"
+#include "daemon/store/mongo_lease_records.h"
+#include "daemon/store/mongo_lease_sweep.h"
+#include "daemon/store/mongo_sessions.h"
+#include "daemon/store/mongo_transaction.h"
 
 namespace seqd {
 
-// CONFIG when a document cannot have such a collection, key or field.
-Status check_mongo_binding(const CounterBinding& binding);
-
-// What the server's newest state says of a counter; linearizable on a replica set.
-Result<CounterReading> read_mongo_counter(MongoClients& clients, const CounterBinding& binding);
-
 class MongoCounter {
  public:
-  MongoCounter(MongoClients& clients, const LeaseRequest& request);
+  MongoCounter(MongoClients& clients, MongoLeaseRecords& records, MongoSessions& sessions,
+               MongoLeaseSweep& sweep, const LeaseRequest& request);
 
   // `index_known`: that the key field has a unique index was seen before.
   LeaseOutcome lease(bool index_known);
+  // Whether the server refused the lease because of the field that would trace it.
+  bool field_refused() const { return field_refused_; }
 
  private:
   // Either an outcome that ends the lease, or none: try again.
   using Step = std::optional<LeaseOutcome>;
 
   Step increment();
+  Step increment_with_slot(MongoWrite write);
+  Step increment_in_transaction(const MongoWrite& write);
+  Step conclude(MongoWriteAnswer answer);
+  Step put_off(MongoWriteAnswer answer);
+  LeaseOutcome refuse_field(const Status& error);
   Step diagnose();
+  Step compare(const std::optional<LeaseRecord>& record);
   Step create();
   Step convert(double from, std::int64_t to);
   Status check_index();
+  MongoWrite counter_write() const;
   LeaseOutcome grant(const Document& document) const;
   bool is_our_duplicate(const MongoWriteAnswer& answer) const;
+  bool late() const { return std::chrono::steady_clock::now() > deadline_; }
 
   MongoClients& clients_;
+  MongoLeaseRecords& records_;
+  MongoSessions& sessions_;
+  MongoLeaseSweep& sweep_;
   const LeaseRequest& request_;
   const CounterBinding& binding_;
+  const LeaseTrace trace_;
   const std::string where_;  // host, collection and document
   const std::chrono::steady_clock::time_point deadline_;
   Meaning meaning_;     // configured, or what the mark was last seen to be
   std::int64_t count_;  // shortened at the end of the sequence
   int duplicates_ = 0;  // upserts lost against somebody else's
+  int conflicts_ = 0;   // transactions that were put off
+  int failures_ = 0;    // transactions that failed otherwise than by a conflict
+  bool field_refused_ = false;
+  bool put_off_ = false;  // the last step proved nothing about the document: just try again
 };
 
 }  // namespace seqd

@@ -1,5 +1,7 @@
 #include "daemon/store/mongo_store.h"
 
+#include <fmt/format.h>
+
 #include "daemon/store/mongo_advance.h"
 #include "daemon/store/mongo_counter.h"
 
@@ -11,13 +13,28 @@ Result<std::unique_ptr<MongoStore>> MongoStore::open(const MongoDriver& driver,
   if (!target.ok()) return target.status();
   auto clients = MongoClients::open(driver, std::move(*target));
   if (!clients.ok()) return clients.status();
-  return std::unique_ptr<MongoStore>(new MongoStore(std::move(*clients), options.concurrency));
+  return std::unique_ptr<MongoStore>(new MongoStore(std::move(*clients), options));
+}
+
+// A lease goes out as its token is marked or not at all: what is in the log then says where to
+// look.
+Status MongoStore::check_trace(const LeaseRequest& request) {
+  auto mode = mode_.decide(request.binding.collection);
+  if (!mode.ok()) return mode.status();
+  const LeaseTrace marked = trace_of(request.token);
+  if (marked == *mode || marked == LeaseTrace::plain) return {};
+  return {ErrorCode::UNAVAILABLE,
+          fmt::format("{}: leases are traced by {} from now on, and this one was to be traced by "
+                      "{}; it is asked for anew",
+                      clients_->where(request.binding.collection), lease_trace_word(*mode),
+                      lease_trace_word(marked))};
 }
 
 LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
   if (Status status = check_lease_request(request); !status.ok()) return refused(std::move(status));
   if (Status status = check_mongo_binding(request.binding); !status.ok())
     return refused(std::move(status));
+  if (Status status = check_trace(request); !status.ok()) return refused(std::move(status));
   const std::pair<std::string, std::string> place(request.binding.collection,
                                                   request.binding.key_field);
   bool index_known = false;
@@ -25,7 +42,10 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
     const std::lock_guard lock(mutex_);
     index_known = indexed_.contains(place);
   }
-  LeaseOutcome outcome = MongoCounter(*clients_, request).lease(index_known);
+  if (trace_of(request.token) == LeaseTrace::ledger) sessions_.take_over(request.instance);
+  MongoCounter counter(*clients_, records_, sessions_, sweep_, request);
+  LeaseOutcome outcome = counter.lease(index_known);
+  if (counter.field_refused()) mode_.no_fields_allowed(outcome.error.text());
   if (!index_known && outcome.kind == LeaseOutcome::Kind::granted) {
     const std::lock_guard lock(mutex_);
     indexed_.insert(place);
@@ -33,12 +53,23 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
   return outcome;
 }
 
-Resolution MongoStore::resolve(const LeaseRequest&) {
-  return {.kind = Resolution::Kind::untraceable, .begin = 0, .end = 0, .error = {}};
+Resolution MongoStore::resolve(const LeaseRequest& request) {
+  // By the token alone, whatever the mode has become: the lease is where it was sent.
+  if (trace_of(request.token) == LeaseTrace::plain)
+    return {.kind = Resolution::Kind::untraceable, .begin = 0, .end = 0, .error = {}};
+  if (trace_of(request.token) == LeaseTrace::ledger) {
+    sessions_.take_over(request.instance);
+    sessions_.end_suspects();
+  }
+  return records_.resolve(request);
 }
 
 Result<ClaimOutcome> MongoStore::claim(const ClaimRequest& request) {
-  return instances_.claim(request);
+  auto outcome = instances_.claim(request);
+  // Leases follow a claim; their first token is then marked by what is, not by what was expected. A
+  // server that cannot do what is configured is said to them.
+  if (outcome.ok()) static_cast<void>(mode_.decide(kMongoLedger));
+  return outcome;
 }
 
 Result<CounterReading> MongoStore::read(const ReadRequest& request) {

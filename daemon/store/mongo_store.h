@@ -1,6 +1,8 @@
-// MongoStore: a MongoDB server or replica set as central store, in plain mode: a lease is one
-// atomic findAndModify on the counter's document and leaves no token, so an unknown outcome is a
-// gap. Thread-safe; `concurrency` calls at a time, each on a connection of its own.
+// MongoStore: a MongoDB server or replica set as central store. A lease moves the counter's
+// document atomically and leaves a record of its token, in a ledger or in the document itself
+// (lease_trace.h), so that an unknown outcome can be looked up; in plain mode it leaves none, and
+// an unknown outcome is a gap. Thread-safe; `concurrency` calls at a time, each on a connection of
+// its own.
 //
 // Invariant: a range is granted only when the server confirmed it with majority and journal.
 #pragma once
@@ -14,6 +16,10 @@
 #include "daemon/store/blocking_store.h"
 #include "daemon/store/mongo_client.h"
 #include "daemon/store/mongo_instances.h"
+#include "daemon/store/mongo_lease_mode.h"
+#include "daemon/store/mongo_lease_records.h"
+#include "daemon/store/mongo_lease_sweep.h"
+#include "daemon/store/mongo_sessions.h"
 
 namespace seqd {
 
@@ -24,6 +30,8 @@ class MongoStore final : public BlockingStore {
   static Result<std::unique_ptr<MongoStore>> open(const MongoDriver& driver,
                                                   const MongoStoreOptions& options);
 
+  Token new_token(Random& random) override { return new_lease_token(random, mode_.expected()); }
+  LeaseMode lease_mode() const override { return mode_.told(); }
   LeaseOutcome lease(const LeaseRequest& request) override;
   Resolution resolve(const LeaseRequest& request) override;
   Result<ClaimOutcome> claim(const ClaimRequest& request) override;
@@ -32,11 +40,22 @@ class MongoStore final : public BlockingStore {
   int concurrency() const override { return concurrency_; }
 
  private:
-  MongoStore(std::unique_ptr<MongoClients> clients, int concurrency)
-      : clients_(std::move(clients)), instances_(*clients_), concurrency_(concurrency) {}
+  MongoStore(std::unique_ptr<MongoClients> clients, const MongoStoreOptions& options)
+      : clients_(std::move(clients)),
+        instances_(*clients_),
+        records_(*clients_),
+        sessions_(*clients_),
+        sweep_(*clients_),
+        mode_(*clients_, options.lease_mode),
+        concurrency_(options.concurrency) {}
+  Status check_trace(const LeaseRequest& request);
 
   const std::unique_ptr<MongoClients> clients_;
   MongoInstances instances_;
+  MongoLeaseRecords records_;
+  MongoSessions sessions_;
+  MongoLeaseSweep sweep_;
+  MongoLeaseMode mode_;
   const int concurrency_;
   std::mutex mutex_;  // guards indexed_
   // Collections and key fields whose unique index was seen. As many as the configuration names.

@@ -87,7 +87,9 @@ const TypeCase kTypes[] = {
 TEST_CASE(
     "MongoStore: every type of number is leased exactly, or refused by name and left as it is",
     "[mongo]") {
-  MongoServer server(kMongoAlone);
+  const LeaseTrace trace = GENERATE(LeaseTrace::plain, LeaseTrace::slot, LeaseTrace::ledger);
+  INFO(lease_trace_word(trace));
+  MongoServer server(trace == LeaseTrace::ledger ? kMongoReplicaSet : kMongoAlone);
   auto store = open_store(server);
   for (const TypeCase& type : kTypes) {
     INFO("the field is " << type.json);
@@ -95,7 +97,9 @@ TEST_CASE(
         *type.json == '\0' ? std::string() : fmt::format(R"("seq": {}, )", type.json);
     server.put("counters", "orders", fmt::format(R"({{{}"__v": {{"$numberInt": "0"}}}})", field));
     const std::string before = server.find("counters", R"({"_id": "orders"})");
-    const LeaseOutcome outcome = store->lease(last_request("orders", 10));
+    LeaseRequest request = last_request("orders", 10);
+    request.token = testing::random_token(trace);
+    const LeaseOutcome outcome = store->lease(request);
     INFO(outcome.error.to_string());
     if (type.begin > 0) {
       REQUIRE(outcome.kind == Kind::granted);
@@ -155,9 +159,14 @@ TEST_CASE("MongoStore: foreign writers on the same document get no ID that seqd 
       ForeignWriter{"E", "index",
                     R"({"index": {"$numberInt": "1000"}, "__v": {"$numberInt": "0"}})",
                     Meaning::next, 10, 1000});
-  INFO("row " << row.row);
+  const LeaseTrace trace = GENERATE(LeaseTrace::plain, LeaseTrace::slot, LeaseTrace::ledger);
+  INFO("row " << row.row << ", " << lease_trace_word(trace));
   MongoServer server(kMongoReplicaSet);
-  auto store = open_store(server);
+  MongoStoreOptions options = server.options();
+  if (trace == LeaseTrace::slot) options.lease_mode = LeaseModeOption::slot;
+  auto opened = MongoStore::open(mongo_driver(), options);
+  REQUIRE(opened.ok());
+  MongoStore* const store = opened->get();
   server.put("ids", "orders", row.document);
   std::mutex mutex;
   std::vector<std::pair<std::int64_t, std::int64_t>> spans;
@@ -203,10 +212,11 @@ TEST_CASE("MongoStore: foreign writers on the same document get no ID that seqd 
     });
   }
   for (int i = 0; i < 3; ++i) {
-    threads.emplace_back([&] {
+    threads.emplace_back([&, i] {
       std::int64_t guard = 0;
       for (int n = 1; n <= 40; ++n) {
-        LeaseRequest request = lease_request("orders", n);
+        LeaseRequest request = lease_request("orders", n, trace);
+        request.instance.fill(static_cast<std::uint8_t>(i));
         request.binding.collection = "ids";
         request.binding.counter_field = row.field;
         request.binding.meaning = row.meaning;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "daemon/base/status.h"
+#include "daemon/store/lease_trace.h"
 
 namespace seqd {
 
@@ -21,6 +22,7 @@ struct MongoStoreOptions {
   int concurrency = 4;     // calls at a time, one connection each; 1 .. 64
   bool unsafe_write_concern = false;  // take w=1 or journal=false from the URI: a failover may then
                                       // repeat IDs
+  LeaseModeOption lease_mode = LeaseModeOption::automatic;
 };
 
 struct MongoUriDestroyer {

@@ -95,6 +95,10 @@ Status SqliteStore::commit(bool* maybe_applied) {
   return connection_->error();
 }
 
+BlockingStore::LeaseMode SqliteStore::lease_mode() const {
+  return {"ledger", "counter and lease change in one transaction of the file"};
+}
+
 LeaseOutcome SqliteStore::lease(const LeaseRequest& request) {
   if (Status status = check_lease_request(request); !status.ok()) return refused(std::move(status));
   const std::lock_guard lock(mutex_);

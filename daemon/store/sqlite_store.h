@@ -30,6 +30,7 @@ class SqliteStore final : public BlockingStore {
 
   static Result<std::unique_ptr<SqliteStore>> open(const SqliteStoreOptions& options);
 
+  LeaseMode lease_mode() const override;
   LeaseOutcome lease(const LeaseRequest& request) override;
   Resolution resolve(const LeaseRequest& request) override;
   Result<ClaimOutcome> claim(const ClaimRequest& request) override;

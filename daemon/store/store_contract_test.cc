@@ -1,5 +1,5 @@
 // The contract of every store: the same cases against an SQLite file, one MongoDB server and a
-// replica set of three, all of them real.
+// replica set of three, all of them real, and in every mode of leasing.
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -21,9 +21,11 @@ using testing::random_token;
 
 using Kind = LeaseOutcome::Kind;
 
-#define STORE_TEST(name)                                                \
-  TEMPLATE_TEST_CASE("Store: " name, "[store]", testing::SqliteFixture, \
-                     testing::MongoAloneFixture, testing::MongoReplicaSetFixture)
+#define STORE_TEST(name)                                                                    \
+  TEMPLATE_TEST_CASE("Store: " name, "[store]", testing::SqliteFixture,                     \
+                     testing::MongoAloneFixture, testing::MongoReplicaSetFixture,           \
+                     testing::MongoAlonePlainFixture, testing::MongoReplicaSetPlainFixture, \
+                     testing::MongoReplicaSetSlotFixture)
 
 void require_granted(const LeaseOutcome& outcome, std::int64_t begin, std::int64_t end) {
   INFO(outcome.error.to_string());
@@ -72,11 +74,11 @@ STORE_TEST("a new counter begins at first_id in every meaning and goes on withou
   auto store = fixture.open();
   const Meaning meaning = GENERATE(Meaning::unset, Meaning::last, Meaning::next);
   const std::int64_t first = GENERATE(std::int64_t{1}, std::int64_t{1000});
-  auto request = lease_request("orders", 10);
+  auto request = lease_request("orders", 10, TestType::kTrace);
   request.binding.meaning = meaning;
   request.binding.first_id = first;
   require_granted(store->lease(request), first, first + 10);
-  request.token = random_token();
+  request.token = random_token(TestType::kTrace);
   request.guard = first + 10;
   request.count = 5;
   require_granted(store->lease(request), first + 10, first + 15);
@@ -92,7 +94,9 @@ STORE_TEST("grants of many threads and two handles are disjoint and complete") {
   std::int64_t sum = 0;
   race(8, [&](int i) {
     for (int n = 1; n <= 12; ++n) {
-      const LeaseOutcome outcome = (i % 2 == 0 ? one : two)->lease(lease_request("orders", n));
+      LeaseRequest request = lease_request("orders", n, TestType::kTrace);
+      request.instance.fill(static_cast<std::uint8_t>(i));
+      const LeaseOutcome outcome = (i % 2 == 0 ? one : two)->lease(request);
       const std::lock_guard lock(mutex);
       if (outcome.kind != Kind::granted) continue;  // found below: the sum is short
       spans.push_back({outcome.begin, outcome.end});
@@ -111,7 +115,9 @@ STORE_TEST("fifty racing first leases of an empty store create one counter") {
   std::vector<LeasedSpan> spans;
   std::string failure;
   race(50, [&](int i) {
-    const LeaseOutcome outcome = (i % 2 == 0 ? one : two)->lease(lease_request("orders", 10));
+    LeaseRequest request = lease_request("orders", 10, TestType::kTrace);
+    request.instance.fill(static_cast<std::uint8_t>(i));
+    const LeaseOutcome outcome = (i % 2 == 0 ? one : two)->lease(request);
     const std::lock_guard lock(mutex);
     if (outcome.kind == Kind::granted) {
       spans.push_back({outcome.begin, outcome.end});
@@ -126,10 +132,10 @@ STORE_TEST("fifty racing first leases of an empty store create one counter") {
 STORE_TEST("a missing counter is not created when a guard says it existed") {
   TestType fixture;
   auto store = fixture.open();
-  auto request = lease_request("orders", 10);
+  auto request = lease_request("orders", 10, TestType::kTrace);
   require_granted(store->lease(request), 1, 11);
   fixture.remove("orders");
-  request.token = random_token();
+  request.token = random_token(TestType::kTrace);
   request.guard = 11;
   require_refused(store->lease(request), ErrorCode::SEQ_REGRESSED);
   REQUIRE(fixture.value("orders") == -1);
@@ -141,11 +147,11 @@ STORE_TEST("a counter below the guard is refused unmoved, one at the guard is no
   const Meaning meaning = GENERATE(Meaning::last, Meaning::next);
   const std::int64_t next = meaning == Meaning::next ? 0 : 1;
   fixture.put("orders", 500 - next, meaning);  // the next ID is 500
-  auto request = lease_request("orders", 10);
+  auto request = lease_request("orders", 10, TestType::kTrace);
   request.guard = 501;
   require_refused(store->lease(request), ErrorCode::SEQ_REGRESSED);
   REQUIRE(fixture.value("orders") == 500 - next);
-  request.token = random_token();
+  request.token = random_token(TestType::kTrace);
   request.guard = 500;
   require_granted(store->lease(request), 500, 510);
 }
@@ -154,17 +160,17 @@ STORE_TEST("the last lease is shortened, then the counter is exhausted unmoved")
   TestType fixture;
   auto store = fixture.open();
   const Meaning meaning = GENERATE(Meaning::last, Meaning::next);
-  auto request = lease_request("orders", 10);
+  auto request = lease_request("orders", 10, TestType::kTrace);
   request.binding.meaning = meaning;
   request.max_value = 25;
   for (const std::int64_t begin : {1, 11}) {
-    request.token = random_token();
+    request.token = random_token(TestType::kTrace);
     require_granted(store->lease(request), begin, begin + 10);
   }
-  request.token = random_token();
+  request.token = random_token(TestType::kTrace);
   require_granted(store->lease(request), 21, 26);
   const std::int64_t value = fixture.value("orders");
-  request.token = random_token();
+  request.token = random_token(TestType::kTrace);
   require_refused(store->lease(request), ErrorCode::EXHAUSTED);
   REQUIRE(fixture.value("orders") == value);
 }
@@ -175,20 +181,20 @@ STORE_TEST("a counter passes 2^31 and 2^53 and ends below 2^63 without overflow"
   constexpr std::int64_t kTop = std::numeric_limits<std::int64_t>::max();
   const Meaning meaning = GENERATE(Meaning::last, Meaning::next);
   const std::int64_t next = meaning == Meaning::next ? 1 : 0;
-  auto request = lease_request("orders", 10);
+  auto request = lease_request("orders", 10, TestType::kTrace);
   request.max_value = kTop;
   for (const std::int64_t last : {(std::int64_t{1} << 31) - 3, (std::int64_t{1} << 53) - 3}) {
     fixture.put("orders", last + next, meaning);
-    request.token = random_token();
+    request.token = random_token(TestType::kTrace);
     require_granted(store->lease(request), last + 1, last + 11);
   }
   fixture.put("orders", kTop - 4 + next, meaning);
-  request.token = random_token();
+  request.token = random_token(TestType::kTrace);
   require_granted(store->lease(request), kTop - 3, kTop);
-  request.token = random_token();
+  request.token = random_token(TestType::kTrace);
   require_refused(store->lease(request), ErrorCode::EXHAUSTED);
   fixture.put("orders", kTop, meaning);
-  request.token = random_token();
+  request.token = random_token(TestType::kTrace);
   require_refused(store->lease(request), ErrorCode::EXHAUSTED);
 }
 
@@ -196,13 +202,13 @@ STORE_TEST("an existing counter without a mark needs a configured meaning") {
   TestType fixture;
   auto store = fixture.open();
   fixture.put("orders", 100, Meaning::unset);
-  auto request = lease_request("orders", 10);
+  auto request = lease_request("orders", 10, TestType::kTrace);
   require_refused(store->lease(request), ErrorCode::SEQ_MEANING);
   REQUIRE(fixture.value("orders") == 100);
-  request.token = random_token();
+  request.token = random_token(TestType::kTrace);
   request.binding.meaning = Meaning::last;
   require_granted(store->lease(request), 101, 111);
-  request.token = random_token();
+  request.token = random_token(TestType::kTrace);
   request.binding.meaning = Meaning::next;
   fixture.put("orders", 100, Meaning::unset);
   require_granted(store->lease(request), 100, 110);
@@ -212,9 +218,9 @@ STORE_TEST("a mark in the store is believed, and contradicting it is refused unm
   TestType fixture;
   auto store = fixture.open();
   fixture.put("orders", 100, Meaning::next);
-  auto request = lease_request("orders", 10);
+  auto request = lease_request("orders", 10, TestType::kTrace);
   require_granted(store->lease(request), 100, 110);
-  request.token = random_token();
+  request.token = random_token(TestType::kTrace);
   request.binding.meaning = Meaning::last;
   require_refused(store->lease(request), ErrorCode::SEQ_MEANING);
   REQUIRE(fixture.value("orders") == 110);
@@ -223,7 +229,7 @@ STORE_TEST("a mark in the store is believed, and contradicting it is refused unm
 STORE_TEST("numbers below the lowest legal one are refused") {
   TestType fixture;
   auto store = fixture.open();
-  auto request = lease_request("orders", 10);
+  auto request = lease_request("orders", 10, TestType::kTrace);
   fixture.put("orders", -1, Meaning::last);
   require_refused(store->lease(request), ErrorCode::SEQ_TYPE);
   fixture.put("orders", 0, Meaning::next);
@@ -235,7 +241,7 @@ STORE_TEST("numbers below the lowest legal one are refused") {
 STORE_TEST("a counter that may not be created is named, and not created") {
   TestType fixture;
   auto store = fixture.open();
-  auto request = lease_request("orders", 10);
+  auto request = lease_request("orders", 10, TestType::kTrace);
   request.binding.create = false;
   require_refused(store->lease(request), ErrorCode::NO_SEQUENCE);
   REQUIRE(fixture.value("orders") == -1);
@@ -244,16 +250,16 @@ STORE_TEST("a counter that may not be created is named, and not created") {
 STORE_TEST("requests that cannot be served are refused with their reason") {
   TestType fixture;
   auto store = fixture.open();
-  auto request = lease_request("", 10);
+  auto request = lease_request("", 10, TestType::kTrace);
   require_refused(store->lease(request), ErrorCode::CONFIG);
-  request = lease_request(std::string("a\0b", 3), 10);
+  request = lease_request(std::string("a\0b", 3), 10, TestType::kTrace);
   require_refused(store->lease(request), ErrorCode::CONFIG);
-  request = lease_request("orders", 0);
+  request = lease_request("orders", 0, TestType::kTrace);
   require_refused(store->lease(request), ErrorCode::INTERNAL);
-  request = lease_request("orders", 1);
+  request = lease_request("orders", 1, TestType::kTrace);
   request.max_value = 0;
   require_refused(store->lease(request), ErrorCode::CONFIG);
-  request = lease_request("orders", 1);
+  request = lease_request("orders", 1, TestType::kTrace);
   request.binding.first_id = 0;
   require_refused(store->lease(request), ErrorCode::CONFIG);
 }
@@ -261,7 +267,7 @@ STORE_TEST("requests that cannot be served are refused with their reason") {
 STORE_TEST("an applied lease is found by its token where tokens are kept") {
   TestType fixture;
   auto store = fixture.open();
-  const auto request = lease_request("orders", 10);
+  const auto request = lease_request("orders", 10, TestType::kTrace);
   require_granted(store->lease(request), 1, 11);
   const Resolution resolution = store->resolve(request);
   if (!TestType::kTracesTokens) {
@@ -279,8 +285,8 @@ STORE_TEST("an applied lease is found by its token where tokens are kept") {
 STORE_TEST("a token that is absent is voided, and its late request refused") {
   TestType fixture;
   auto store = fixture.open();
-  require_granted(store->lease(lease_request("orders", 10)), 1, 11);
-  const auto late = lease_request("orders", 10);
+  require_granted(store->lease(lease_request("orders", 10, TestType::kTrace)), 1, 11);
+  const auto late = lease_request("orders", 10, TestType::kTrace);
   const Resolution resolution = store->resolve(late);
   if (!TestType::kTracesTokens) {
     REQUIRE(resolution.kind == Resolution::Kind::untraceable);
@@ -302,7 +308,7 @@ CounterReading read(BlockingStore& store, const CounterBinding& binding, Token i
 STORE_TEST("a reading tells the next ID in every meaning, and creates nothing") {
   TestType fixture;
   auto store = fixture.open();
-  auto request = lease_request("orders", 10);
+  auto request = lease_request("orders", 10, TestType::kTrace);
   request.binding.meaning = GENERATE(Meaning::last, Meaning::next);
   CounterReading reading = read(*store, request.binding, request.instance);
   REQUIRE_FALSE(reading.exists);
@@ -322,7 +328,7 @@ STORE_TEST("a reading tells the next ID in every meaning, and creates nothing") 
 STORE_TEST("a counter that cannot be leased from cannot be read either") {
   TestType fixture;
   auto store = fixture.open();
-  auto request = lease_request("orders", 10);
+  auto request = lease_request("orders", 10, TestType::kTrace);
   const ReadRequest question{.binding = request.binding, .instance = request.instance};
   fixture.put("orders", -1, Meaning::last);
   REQUIRE(store->read(question).status().code() == ErrorCode::SEQ_TYPE);
@@ -336,17 +342,17 @@ STORE_TEST("a reading sums up the leases of one instance and of all") {
   TestType fixture;
   auto store = fixture.open();
   fixture.put("orders", 4999, Meaning::last);
-  auto request = lease_request("orders", 10);
+  auto request = lease_request("orders", 10, TestType::kTrace);
   const Token ours = request.instance;
   for (int i = 0; i < 70; ++i) {  // more than the tokens that are kept
-    request.token = random_token();
+    request.token = random_token(TestType::kTrace);
     REQUIRE(store->lease(request).kind == Kind::granted);
   }
-  request.token = random_token();
+  request.token = random_token(TestType::kTrace);
   request.instance = random_token();
   request.count = 7;
   REQUIRE(store->lease(request).kind == Kind::granted);
-  require_refused(store->lease(lease_request("orders", 0)), ErrorCode::INTERNAL);
+  require_refused(store->lease(lease_request("orders", 0, TestType::kTrace)), ErrorCode::INTERNAL);
   const CounterReading reading = read(*store, request.binding, ours);
   REQUIRE(reading.next_id == 5707);
   REQUIRE(reading.totals.has_value() == TestType::kCountsLeases);
@@ -356,7 +362,7 @@ STORE_TEST("a reading sums up the leases of one instance and of all") {
   REQUIRE(reading.totals->ours.ids == 700);
   REQUIRE(reading.totals->all.leases == 71);
   REQUIRE(reading.totals->all.ids == 707);
-  REQUIRE_FALSE(read(*store, lease_request("others", 1).binding, ours).exists);
+  REQUIRE_FALSE(read(*store, lease_request("others", 1, TestType::kTrace).binding, ours).exists);
 }
 
 STORE_TEST("a claim wins once, repeats with its nonce, and loses otherwise") {

@@ -16,10 +16,19 @@ void WorkerStore::call(Answer (BlockingStore::*verb)(const Request&), const Requ
   };
   auto call = std::make_shared<Call>(Call{store_, request, std::nullopt, std::move(done)});
   worker_.submit([call, verb] { call->answer.emplace((*call->store.*verb)(call->request)); },
-                 [call] {
+                 [call, weak = std::weak_ptr(mode_)] {
                    CHECK(call->answer.has_value());
+                   if (const auto mode = weak.lock()) tell(*mode, *call->store);
                    call->done(std::move(*call->answer));
                  });
+}
+
+void WorkerStore::tell(Mode& mode, const BlockingStore& store) {
+  if (!mode.told) return;
+  const BlockingStore::LeaseMode now = store.lease_mode();
+  if (now.word == mode.word) return;
+  mode.word = now.word;
+  mode.told(now);
 }
 
 void WorkerStore::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "daemon/base/worker.h"
 #include "daemon/store/blocking_store.h"
@@ -15,9 +16,17 @@ namespace seqd {
 
 class WorkerStore final : public LeaseStore {
  public:
-  WorkerStore(std::shared_ptr<BlockingStore> store, Worker& worker)
-      : store_(std::move(store)), worker_(worker) {}
+  using ModeTold = std::function<void(const BlockingStore::LeaseMode&)>;
 
+  // `told` hears on the loop thread how leases are traced, once it is known and whenever it
+  // changes.
+  WorkerStore(std::shared_ptr<BlockingStore> store, Worker& worker, ModeTold told = {})
+      : store_(std::move(store)), worker_(worker), mode_(std::make_shared<Mode>()) {
+    mode_->told = std::move(told);
+  }
+
+  Token new_token(Random& random) override { return store_->new_token(random); }
+  BlockingStore::LeaseMode lease_mode() const { return store_->lease_mode(); }
   void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) override;
   void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) override;
   void claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) override;
@@ -26,6 +35,12 @@ class WorkerStore final : public LeaseStore {
                std::function<void(Result<std::int64_t>)> done) override;
 
  private:
+  struct Mode {
+    ModeTold told;
+    std::string word;  // told last
+  };
+  static void tell(Mode& mode, const BlockingStore& store);
+
   // Runs `verb` of the store on the worker and hands its answer to `done`.
   template <typename Request, typename Answer>
   void call(Answer (BlockingStore::*verb)(const Request&), const Request& request,
@@ -33,6 +48,7 @@ class WorkerStore final : public LeaseStore {
 
   const std::shared_ptr<BlockingStore> store_;
   Worker& worker_;
+  const std::shared_ptr<Mode> mode_;  // a call that ends after us finds it gone
 };
 
 }  // namespace seqd

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <random>
 #include <utility>
@@ -70,15 +71,20 @@ MongoStoreOptions MongoServer::options() const {
 
 Document MongoServer::run(const std::string& database, const std::string& json) {
   const Document request = from_json(json);
-  bson_t reply;
-  bson_error_t error = {};
-  const bool ok = mongoc_client_command_simple(client_, database.c_str(), request.get(), nullptr,
-                                               &reply, &error);
-  Document copy(&reply);
-  bson_destroy(&reply);
-  INFO(json << ": " << error.message);
-  REQUIRE(ok);
-  return copy;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (true) {
+    bson_t reply;
+    bson_error_t error = {};
+    const bool ok = mongoc_client_command_simple(client_, database.c_str(), request.get(), nullptr,
+                                                 &reply, &error);
+    Document copy(&reply);
+    bson_destroy(&reply);
+    if (ok) return copy;
+    // The primary has just become another one; nothing was done.
+    const bool not_primary = error.code == 10107 || error.code == 13435 || error.code == 13436;
+    INFO(json << ": " << error.message);
+    REQUIRE((not_primary && std::chrono::steady_clock::now() < end));
+  }
 }
 
 void MongoServer::put(const std::string& collection, const std::string& id,
@@ -154,11 +160,17 @@ std::int64_t MongoServer::foreign_increment(const std::string& collection, const
 FailPoint::FailPoint(MongoServer& server, std::string name, const std::string& mode,
                      const std::string& data)
     : server_(server), name_(std::move(name)) {
-  server_.admin(
+  const Document reply = server_.admin(
       fmt::format(R"({{"configureFailPoint": "{}", "mode": {}, "data": {}}})", name_, mode, data));
+  bson_iter_t found;
+  if (find_field(reply.get(), "count", &found)) entered_before_ = bson_iter_as_int64(&found);
 }
 
 FailPoint::~FailPoint() {
+  lift();
+}
+
+void FailPoint::lift() {
   server_.admin(fmt::format(R"({{"configureFailPoint": "{}", "mode": "off"}})", name_));
 }
 

@@ -72,10 +72,14 @@ class FailPoint {
   ~FailPoint();
   FailPoint(const FailPoint&) = delete;
   FailPoint& operator=(const FailPoint&) = delete;
+  // How often it had been entered, in the life of the server, when it was set.
+  std::int64_t entered_before() const { return entered_before_; }
+  void lift();
 
  private:
   MongoServer& server_;
   const std::string name_;
+  std::int64_t entered_before_ = 0;
 };
 
 }  // namespace seqd::testing

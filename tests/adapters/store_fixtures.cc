@@ -16,6 +16,18 @@
 
 namespace seqd::testing {
 
+namespace {
+
+class DeviceRandom final : public Random {
+ public:
+  std::uint64_t next() override { return std::uint64_t{device_()} << 32 | device_(); }
+
+ private:
+  std::random_device device_;
+};
+
+}  // namespace
+
 ScratchDirectory::ScratchDirectory() {
   path_ = (std::filesystem::temp_directory_path() / "seqd-store-XXXXXX").string();
   REQUIRE(mkdtemp(path_.data()) != nullptr);
@@ -33,11 +45,17 @@ Token random_token() {
   return token;
 }
 
-LeaseRequest lease_request(const std::string& key, std::int64_t count) {
+Token random_token(LeaseTrace trace) {
+  DeviceRandom random;
+  return new_lease_token(random, trace);
+}
+
+LeaseRequest lease_request(const std::string& key, std::int64_t count, LeaseTrace trace) {
   LeaseRequest request;
   request.binding.key = key;
-  request.token = random_token();
+  request.token = random_token(trace);
   request.instance.fill(7);
+  request.sequence = key;
   request.count = count;
   request.max_value = (std::int64_t{1} << 53) - 1;
   return request;
@@ -88,7 +106,9 @@ std::int64_t SqliteFixture::value(const std::string& key) {
 }
 
 std::unique_ptr<BlockingStore> MongoFixture::open() {
-  auto store = MongoStore::open(mongo_driver(), server.options());
+  MongoStoreOptions options = server.options();
+  options.lease_mode = lease_mode;
+  auto store = MongoStore::open(mongo_driver(), options);
   INFO(store.status().to_string());
   REQUIRE(store.ok());
   return std::move(*store);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "daemon/store/blocking_store.h"
+#include "daemon/store/lease_trace.h"
 #include "tests/adapters/mongo_server.h"
 
 namespace seqd::testing {
@@ -25,11 +26,14 @@ class ScratchDirectory {
 };
 
 Token random_token();
+Token random_token(LeaseTrace trace);  // of a lease, marked
 // A lease of `count` IDs of sequence `key`, with a fresh token and max_value 2^53-1.
-LeaseRequest lease_request(const std::string& key, std::int64_t count);
+LeaseRequest lease_request(const std::string& key, std::int64_t count,
+                           LeaseTrace trace = LeaseTrace::plain);
 
 class SqliteFixture {
  public:
+  static constexpr LeaseTrace kTrace = LeaseTrace::plain;  // its tokens need no mark
   static constexpr bool kTracesTokens = true;
   static constexpr bool kCountsLeases = true;
   std::unique_ptr<BlockingStore> open();
@@ -46,24 +50,51 @@ class SqliteFixture {
 
 class MongoFixture {
  public:
-  static constexpr bool kTracesTokens = false;
   static constexpr bool kCountsLeases = false;
-  explicit MongoFixture(const char* variable) : server(variable) {}
+  MongoFixture(const char* variable, LeaseModeOption mode) : server(variable), lease_mode(mode) {}
   std::unique_ptr<BlockingStore> open();
   void put(const std::string& key, std::int64_t value, Meaning mark);
   void remove(const std::string& key) { server.remove("counters", key); }
   std::int64_t value(const std::string& key) { return server.number("counters", key, "seq"); }
   MongoServer server;
+  const LeaseModeOption lease_mode;
 };
 
+// By the server's nature.
 class MongoAloneFixture : public MongoFixture {
  public:
-  MongoAloneFixture() : MongoFixture(kMongoAlone) {}
+  static constexpr LeaseTrace kTrace = LeaseTrace::slot;
+  static constexpr bool kTracesTokens = true;
+  MongoAloneFixture() : MongoFixture(kMongoAlone, LeaseModeOption::automatic) {}
 };
 
 class MongoReplicaSetFixture : public MongoFixture {
  public:
-  MongoReplicaSetFixture() : MongoFixture(kMongoReplicaSet) {}
+  static constexpr LeaseTrace kTrace = LeaseTrace::ledger;
+  static constexpr bool kTracesTokens = true;
+  MongoReplicaSetFixture() : MongoFixture(kMongoReplicaSet, LeaseModeOption::automatic) {}
+};
+
+// As configured.
+class MongoAlonePlainFixture : public MongoFixture {
+ public:
+  static constexpr LeaseTrace kTrace = LeaseTrace::plain;
+  static constexpr bool kTracesTokens = false;
+  MongoAlonePlainFixture() : MongoFixture(kMongoAlone, LeaseModeOption::plain) {}
+};
+
+class MongoReplicaSetPlainFixture : public MongoFixture {
+ public:
+  static constexpr LeaseTrace kTrace = LeaseTrace::plain;
+  static constexpr bool kTracesTokens = false;
+  MongoReplicaSetPlainFixture() : MongoFixture(kMongoReplicaSet, LeaseModeOption::plain) {}
+};
+
+class MongoReplicaSetSlotFixture : public MongoFixture {
+ public:
+  static constexpr LeaseTrace kTrace = LeaseTrace::slot;
+  static constexpr bool kTracesTokens = true;
+  MongoReplicaSetSlotFixture() : MongoFixture(kMongoReplicaSet, LeaseModeOption::slot) {}
 };
 
 }  // namespace seqd::testing

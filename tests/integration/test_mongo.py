@@ -49,9 +49,12 @@ def foreign_writer(uri: str, name: str, amount: int, stop) -> array:
 
 
 @pytest.mark.limit(120)
-def test_FourDaemonsAndFourForeignWritersShareTheDocuments(mongo, make_daemon):
+@pytest.mark.parametrize("kind,mode", [("alone", "slot"), ("alone", "plain"), ("set", "ledger")])
+def test_FourDaemonsAndFourForeignWritersShareTheDocuments(mongo, mongo_set, make_daemon, kind, mode):
+    mongo = mongo if kind == "alone" else mongo_set
+    mongo.client().drop_database("seqd")
     mongo.client().seqd.ids.insert_one({"_id": "tickets", "index": 1000})
-    daemons = [make_daemon(f"seqd-{i}", stores=stores(mongo), defaults=LEASES, sequences=SEQUENCES).start()
+    daemons = [make_daemon(f"seqd-{i}", stores=stores(mongo, lease_mode=mode), defaults=LEASES, sequences=SEQUENCES).start()
                for i in range(DAEMONS)]
     stop = multiprocessing.Event()
     writers = [(name, Process(foreign_writer, mongo.uri(), name, amount, stop))

@@ -1,0 +1,60 @@
+#include "daemon/store/lease_trace.h"
+
+#include <cstring>
+
+#include "tests/unit/seeded_random.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+TEST_CASE("LeaseTrace: a token tells how its lease was sent, and no two are alike", "[store]") {
+  SeededRandom random(7);
+  const LeaseTrace trace = GENERATE(LeaseTrace::plain, LeaseTrace::ledger, LeaseTrace::slot);
+  const Token one = new_lease_token(random, trace);
+  const Token two = new_lease_token(random, trace);
+  REQUIRE(trace_of(one) == trace);
+  REQUIRE(trace_of(two) == trace);
+  REQUIRE(one != two);
+}
+
+// Random bits that happen to be the mark, once.
+class UnluckyRandom final : public Random {
+ public:
+  explicit UnluckyRandom(const Token& first) {
+    for (std::size_t i = 0; i < 2; ++i) std::memcpy(&words_[i], first.data() + 8 * i, 8);
+  }
+  std::uint64_t next() override { return at_ < 2 ? words_[at_++] : ++at_; }
+
+ private:
+  std::uint64_t words_[2] = {};
+  std::size_t at_ = 0;
+};
+
+TEST_CASE("LeaseTrace: a token of a plain lease never carries a mark by chance", "[store]") {
+  SeededRandom random(7);
+  const Token marked = new_lease_token(random, LeaseTrace::ledger);
+  UnluckyRandom unlucky(marked);
+  const Token plain = new_lease_token(unlucky, LeaseTrace::plain);
+  REQUIRE(plain != marked);
+  REQUIRE(trace_of(plain) == LeaseTrace::plain);
+}
+
+TEST_CASE("LeaseTrace: a lane's name is a legal field and differs by instance and sequence",
+          "[store]") {
+  LeaseRequest request;
+  request.instance.fill(0xab);
+  request.sequence = "tenant.5:a-b_c";
+  const std::string lane = lane_of(request);
+  REQUIRE(lane == "abababababababababababababababab:tenant~5:a-b_c");
+  request.sequence = "tenant:5:a-b_c";
+  REQUIRE(lane_of(request) != lane);
+  request.sequence = "tenant.5:a-b_c";
+  request.instance.fill(0xac);
+  REQUIRE(lane_of(request) != lane);
+}
+
+}  // namespace
+}  // namespace seqd

@@ -1,0 +1,104 @@
+#include "daemon/store/mongo_binding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace seqd {
+namespace {
+
+Status bad_name(const char* what, const std::string& name, const char* rule) {
+  return {ErrorCode::CONFIG, fmt::format("MongoDB: {} \"{}\": {}", what, name, rule)};
+}
+
+Status check_text(const char* what, const std::string& text) {
+  if (text.empty()) return bad_name(what, text, "must not be empty");
+  if (text.size() > 1024)
+    return bad_name(what, text.substr(0, 40) + "...", "must have at most 1,024 bytes");
+  if (!bson_utf8_validate(text.data(), text.size(), false)) {
+    return {ErrorCode::CONFIG, fmt::format("MongoDB: {} must be UTF-8 without a zero byte", what)};
+  }
+  return {};
+}
+
+Status check_field(const char* what, const std::string& name) {
+  if (Status status = check_text(what, name); !status.ok()) return status;
+  std::size_t begin = 0;
+  while (begin <= name.size()) {
+    const std::size_t end = std::min(name.find('.', begin), name.size());
+    if (end == begin || name[begin] == '$') {
+      return bad_name(what, name, "no part between dots may be empty or begin with $");
+    }
+    begin = end + 1;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string place_of(const MongoClients& clients, const CounterBinding& binding) {
+  return fmt::format("{}, document {{{}: \"{}\"}}", clients.where(binding.collection),
+                     binding.key_field, binding.key);
+}
+
+Document key_filter(const CounterBinding& binding) {
+  return std::move(Document().add(binding.key_field, binding.key));
+}
+
+Result<MongoCounterState> state_of(const Document& document, const CounterBinding& binding,
+                                   const std::string& where) {
+  auto agreed = agreed_meaning(binding.meaning, read_meaning_mark(document.get()), where);
+  if (!agreed.ok()) return agreed.status();
+  CounterNumber number = read_counter_number(document.get(), binding.counter_field);
+  const std::int64_t lowest = lowest_value(*agreed);
+  if (number.kind == CounterNumber::Kind::other || number.value < lowest) {
+    return Status(
+        ErrorCode::SEQ_TYPE,
+        fmt::format("{}: field {} holds {}; an integer of at least {} is needed. Correct "
+                    "it, for example: {{$set: {{\"{}\": NumberLong(...)}}}}",
+                    where, binding.counter_field, number.found, lowest, binding.counter_field));
+  }
+  return MongoCounterState{*agreed, std::move(number)};
+}
+
+Status check_mongo_binding(const CounterBinding& binding) {
+  if (Status status = check_text("collection", binding.collection); !status.ok()) return status;
+  if (binding.collection.find('$') != std::string::npos ||
+      binding.collection.starts_with("system.") || binding.collection.front() == '.' ||
+      binding.collection.back() == '.' || binding.collection.size() > 190) {
+    return bad_name(
+        "collection", binding.collection,
+        "no $, no dot at either end, no name beginning with \"system.\", at most 190 bytes");
+  }
+  if (Status status = check_field("key_field", binding.key_field); !status.ok()) return status;
+  if (Status status = check_field("counter_field", binding.counter_field); !status.ok())
+    return status;
+  if (Status status = check_text("key", binding.key); !status.ok()) return status;
+  const std::string& counter = binding.counter_field;
+  if (counter == binding.key_field || counter == "_id" || counter.starts_with("_id.")) {
+    return bad_name("counter_field", counter,
+                    "must be a field of its own, neither _id nor the key's");
+  }
+  for (const std::string& field : {counter, binding.key_field}) {
+    if (field == "seqd" || field.starts_with("seqd.")) {
+      return bad_name("field", field, "the field \"seqd\" holds seqd's own mark; use another");
+    }
+  }
+  return {};
+}
+
+Result<CounterReading> read_mongo_counter(MongoClients& clients, const CounterBinding& binding) {
+  auto read = clients.read(binding.collection, key_filter(binding));
+  if (!read.ok()) return read.status();
+  CounterReading reading;
+  if (!read->has_value()) return reading;
+  auto state = state_of(**read, binding, place_of(clients, binding));
+  if (!state.ok()) return state.status();
+  reading.exists = true;
+  reading.meaning = state->meaning;
+  reading.next_id = next_id_of(state->number.value, state->meaning);
+  return reading;
+}
+
+}  // namespace seqd

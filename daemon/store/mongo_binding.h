@@ -1,0 +1,32 @@
+// A counter's binding as MongoDB sees it: which document it is, whether there can be such a
+// document, and what it says. Functions; any thread.
+#pragma once
+
+#include <string>
+
+#include "daemon/store/counter_value.h"
+#include "daemon/store/mongo_client.h"
+
+namespace seqd {
+
+// CONFIG when a document cannot have such a collection, key or field.
+Status check_mongo_binding(const CounterBinding& binding);
+
+// Host, collection and document, for people.
+std::string place_of(const MongoClients& clients, const CounterBinding& binding);
+
+Document key_filter(const CounterBinding& binding);
+
+struct MongoCounterState {
+  Meaning meaning = Meaning::unset;
+  CounterNumber number;  // integral, and not below the lowest legal one
+};
+
+// What a counter's document says; an error says what is wrong with it.
+Result<MongoCounterState> state_of(const Document& document, const CounterBinding& binding,
+                                   const std::string& where);
+
+// What the server's newest state says of a counter; linearizable on a replica set.
+Result<CounterReading> read_mongo_counter(MongoClients& clients, const CounterBinding& binding);
+
+}  // namespace seqd

@@ -1,0 +1,334 @@
+// Leases that leave a record, on servers that fail in the middle of them: whatever happens, every
+// ID the counter moved by is in a range that was granted or found. Fail points of real servers.
+#include <fmt/format.h>
+#include <sys/types.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/store/mongo_store.h"
+#include "tests/adapters/mongo_server.h"
+#include "tests/adapters/store_fixtures.h"
+#include "tests/unit/seeded_random.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+using testing::FailPoint;
+using testing::kMongoAlone;
+using testing::kMongoReplicaSet;
+using testing::lease_request;
+using testing::mongo_driver;
+using testing::MongoServer;
+using testing::with_uri_option;
+using Kind = LeaseOutcome::Kind;
+
+struct Place {
+  const char* variable;
+  LeaseModeOption mode;
+  const char* name;
+};
+
+const Place kPlaces[] = {
+    {kMongoReplicaSet, LeaseModeOption::ledger, "a replica set, ledger"},
+    {kMongoReplicaSet, LeaseModeOption::slot, "a replica set, slot"},
+    {kMongoAlone, LeaseModeOption::slot, "a server alone, slot"},
+};
+
+// A store that only the fail points of its own name reach, and every range that it gave.
+struct Traced {
+  explicit Traced(const Place& place, int timeout_ms = 5000)
+      : server(place.variable), name("traced-" + server.database()) {
+    options = server.options();
+    options.uri = with_uri_option(options.uri, "appName=" + name);
+    options.timeout_ms = timeout_ms;
+    options.lease_mode = place.mode;
+    open();
+    request = lease_request("orders", 10);
+    REQUIRE(*store->claim({.instance = request.instance, .epoch = 0, .nonce = request.token}) ==
+            ClaimOutcome::won);
+    REQUIRE(lease() == Kind::granted);
+  }
+
+  // As a daemon that is started anew.
+  void open() {
+    auto opened = MongoStore::open(mongo_driver(), options);
+    INFO(opened.status().to_string());
+    REQUIRE(opened.ok());
+    store = std::move(*opened);
+  }
+
+  // One lease of 10 IDs.
+  Kind lease() {
+    request = lease_request("orders", 10);
+    request.token = store->new_token(random);
+    request.guard = guard;
+    const LeaseOutcome outcome = store->lease(request);
+    error = outcome.error;
+    if (outcome.kind == Kind::granted) keep(outcome.begin, outcome.end);
+    return outcome.kind;
+  }
+
+  // Asks until it is known what became of the last lease.
+  Resolution::Kind resolve() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (true) {
+      const Resolution resolution = store->resolve(request);
+      if (resolution.kind == Resolution::Kind::granted) keep(resolution.begin, resolution.end);
+      if (resolution.kind != Resolution::Kind::failed) return resolution.kind;
+      INFO(resolution.error.to_string());
+      REQUIRE(std::chrono::steady_clock::now() < end);
+    }
+  }
+
+  // A lease, and what became of it where that is unknown.
+  void lease_and_resolve() {
+    if (lease() == Kind::unknown) REQUIRE(resolve() != Resolution::Kind::untraceable);
+  }
+
+  void keep(std::int64_t begin, std::int64_t end) {
+    spans.emplace_back(begin, end);
+    guard = std::max(guard, end);
+  }
+
+  // Until no command of ours is under way in the server any more.
+  void wait_until_idle() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (true) {
+      const Document reply = server.admin(fmt::format(
+          R"({{"aggregate": 1, "pipeline": [{{"$currentOp": {{}}}}, {{"$match":
+              {{"appName": "{}", "active": true, "command.findAndModify": {{"$exists": true}}}}}}],
+              "cursor": {{}}}})",
+          name));
+      bson_iter_t found;
+      if (!find_field(reply.get(), "cursor.firstBatch.0", &found)) return;
+      REQUIRE(std::chrono::steady_clock::now() < end);
+    }
+  }
+
+  // Nothing twice, and nothing missing.
+  void require_complete() {
+    std::sort(spans.begin(), spans.end());
+    std::int64_t at = 1;
+    for (const auto& [begin, end] : spans) {
+      REQUIRE(begin == at);
+      at = end;
+    }
+    REQUIRE(server.number("counters", "orders", "seq") + 1 == at);
+  }
+
+  std::string failure(const std::string& what) const {
+    return fmt::format(
+        R"({{"failCommands": ["findAndModify", "commitTransaction"], "appName": "{}", {}}})", name,
+        what);
+  }
+
+  MongoServer server;
+  const std::string name;
+  MongoStoreOptions options;
+  std::unique_ptr<MongoStore> store;
+  SeededRandom random{1};
+  LeaseRequest request;
+  Status error;
+  std::int64_t guard = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> spans;
+};
+
+struct Fault {
+  const char* point;  // "" for failCommand, with what it does
+  const char* data;
+};
+
+const Fault kFaults[] = {
+    {"onPrimaryTransactionalWrite", R"({"closeConnection": true})"},
+    {"", R"("closeConnection": true)"},
+    {"", R"("writeConcernError": {"code": 64, "errmsg": "waiting timed out"})"},
+    {"", R"("errorCode": 11600)"},
+    {"", R"("errorCode": 11600, "errorLabels": ["RetryableWriteError"])"},
+    {"", R"("errorCode": 91, "errorLabels": ["RetryableWriteError"])"},
+    {"", R"("errorCode": 50)"},
+    {"", R"("errorCode": 10107)"},
+    {"", R"("errorCode": 251, "errorLabels": ["TransientTransactionError"])"},
+    {"", R"("errorCode": 112, "errorLabels": ["TransientTransactionError"])"},
+};
+
+TEST_CASE("MongoLeaseFaults: no fault of a command loses an ID of a traced lease", "[mongo]") {
+  const std::size_t where = GENERATE(range(std::size_t{0}, std::size(kPlaces)));
+  const Place& place = kPlaces[where];
+  Traced traced(place);
+  for (const Fault& fault : kFaults) {
+    const bool command = *fault.point == '\0';
+    // A server alone does not know this one: it has no transactional writes.
+    if (!command && place.variable == kMongoAlone) continue;
+    for (const int times : {1, 3}) {
+      INFO(place.name << ", " << fault.data << ", " << times << " times");
+      {
+        const FailPoint point(traced.server, command ? "failCommand" : fault.point,
+                              fmt::format(R"({{"times": {}}})", times),
+                              command ? traced.failure(fault.data) : fault.data);
+        traced.lease_and_resolve();
+      }
+      INFO(traced.error.to_string());
+      REQUIRE(traced.lease() == Kind::granted);
+      traced.require_complete();
+    }
+  }
+}
+
+TEST_CASE("MongoLeaseFaults: a lost lease is found by a daemon that is started anew", "[mongo]") {
+  const std::size_t where = GENERATE(range(std::size_t{0}, std::size(kPlaces)));
+  const Place& place = kPlaces[where];
+  INFO(place.name);
+  Traced traced(place);
+  for (int times = 1; times <= 6; times += 2) {
+    {
+      const FailPoint point(
+          traced.server, "failCommand", fmt::format(R"({{"times": {}}})", times),
+          traced.failure(R"("writeConcernError": {"code": 64, "errmsg": "not replicated"})"));
+      if (traced.lease() == Kind::granted) continue;
+    }
+    traced.open();
+    REQUIRE(traced.resolve() != Resolution::Kind::untraceable);
+  }
+  REQUIRE(traced.lease() == Kind::granted);
+  traced.require_complete();
+}
+
+TEST_CASE("MongoLeaseFaults: a request that arrives after its token was given up is refused",
+          "[mongo]") {
+  // Without the tombstone the counter would move when the server goes on (model lease, NO_VOID).
+  const std::size_t where = GENERATE(std::size_t{1}, std::size_t{2});
+  INFO(kPlaces[where].name);
+  Traced traced(kPlaces[where], 300);
+  {
+    // As often as the driver sends it, so that giving up is not blocked.
+    const int times = kPlaces[where].variable == kMongoAlone ? 1 : 2;
+    const FailPoint point(traced.server, "failCommand", fmt::format(R"({{"times": {}}})", times),
+                          traced.failure(R"("blockConnection": true, "blockTimeMS": 2000)"));
+    REQUIRE(traced.lease() == Kind::unknown);
+    REQUIRE(traced.resolve() == Resolution::Kind::absent);
+  }
+  REQUIRE(traced.server.number("counters", "orders", "seq") == 10);
+  traced.wait_until_idle();
+  REQUIRE(traced.server.number("counters", "orders", "seq") == 10);
+  REQUIRE(traced.lease() == Kind::granted);
+  traced.require_complete();
+}
+
+TEST_CASE("MongoLeaseFaults: a commit that arrives late is found, not given up", "[mongo]") {
+  Traced traced(kPlaces[0], 300);
+  {
+    const FailPoint point(traced.server, "failCommand", R"({"times": 6})",
+                          fmt::format(R"({{"failCommands": ["commitTransaction"], "appName": "{}",
+                         "blockConnection": true, "blockTimeMS": 1500}})",
+                                      traced.name));
+    REQUIRE(traced.lease() == Kind::unknown);
+  }
+  const Resolution::Kind resolved = traced.resolve();
+  REQUIRE((resolved == Resolution::Kind::granted || resolved == Resolution::Kind::absent));
+  REQUIRE(traced.lease() == Kind::granted);
+  traced.require_complete();
+}
+
+TEST_CASE("MongoLeaseFaults: a statement that blocks costs time and no ID", "[mongo]") {
+  Traced traced(kPlaces[0], 300);
+  const int times = GENERATE(1, 2, 8);
+  {
+    const FailPoint point(traced.server, "failCommand", fmt::format(R"({{"times": {}}})", times),
+                          traced.failure(R"("blockConnection": true, "blockTimeMS": 1000)"));
+    traced.lease_and_resolve();
+  }
+  // Transactions of requests that arrive late may hold the counter for a moment.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (traced.lease() != Kind::granted) {
+    INFO(traced.error.to_string());
+    REQUIRE(std::chrono::steady_clock::now() < end);
+    if (traced.error.code() != ErrorCode::UNAVAILABLE)
+      REQUIRE(traced.resolve() != Resolution::Kind::untraceable);
+  }
+  traced.require_complete();
+}
+
+// Lets a stopped process go on when the test ends, however it ends.
+struct Stopped {
+  ~Stopped() { go_on(); }
+  void go_on() const {
+    if (pid != 0) kill(pid, SIGCONT);
+  }
+  pid_t pid = 0;
+};
+
+TEST_CASE("MongoLeaseFaults: the loss of the primary loses no ID", "[mongo]") {
+  const std::size_t where = GENERATE(std::size_t{0}, std::size_t{1});
+  const std::string how = GENERATE("step down", "kill", "stop");
+  INFO(kPlaces[where].name << ", " << how);
+  Traced traced(kPlaces[where], 2000);
+  for (int i = 0; i < 10; ++i) REQUIRE(traced.lease() == Kind::granted);
+  const Document status = traced.server.admin(R"({"serverStatus": 1})");
+  bson_iter_t found;
+  REQUIRE(find_field(status.get(), "pid", &found));
+  const auto pid = static_cast<pid_t>(bson_iter_as_int64(&found));
+  Stopped stopped;
+  std::thread trouble([&] {
+    if (how == "step down") {
+      MongoServer another(kMongoReplicaSet);
+      another.admin(R"({"replSetStepDown": 2, "force": true})");
+      return;
+    }
+    if (how == "stop") stopped.pid = pid;
+    kill(pid, how == "stop" ? SIGSTOP : SIGKILL);  // with_mongo.py starts a killed one again
+  });
+  int granted = 0;
+  for (int attempt = 0; attempt < 200 && granted < 100; ++attempt) {
+    const Kind kind = traced.lease();
+    if (kind == Kind::granted) ++granted;
+    if (kind == Kind::unknown) REQUIRE(traced.resolve() != Resolution::Kind::untraceable);
+  }
+  trouble.join();
+  REQUIRE(granted == 100);
+  stopped.go_on();
+  traced.require_complete();
+}
+
+TEST_CASE("MongoLeaseFaults: losing the insert of our own key to another creator is tried again",
+          "[mongo]") {
+  const std::size_t where = GENERATE(range(std::size_t{0}, std::size(kPlaces)));
+  INFO(kPlaces[where].name);
+  Traced traced(kPlaces[where]);
+  LeaseRequest request = lease_request("invoices", 10);
+  request.token = traced.store->new_token(traced.random);
+  LeaseOutcome outcome;
+  {
+    // The first findAndModify finds no counter; the second, the upsert, waits and then answers that
+    // somebody else has inserted the very key. Meanwhile somebody has, and the fail point is off.
+    FailPoint point(traced.server, "failCommand", R"({"skip": 1})",
+                    fmt::format(R"({{"failCommands": ["findAndModify"], "appName": "{}",
+                      "errorCode": 11000, "blockConnection": true, "blockTimeMS": 1000,
+                      "errorExtraInfo": {{"keyPattern": {{"_id": 1}},
+                                          "keyValue": {{"_id": "invoices"}}}}}})",
+                                traced.name));
+    std::thread creator([&] { outcome = traced.store->lease(request); });
+    traced.server.admin(fmt::format(
+        R"({{"waitForFailPoint": "failCommand", "timesEntered": {}, "maxTimeMS": 30000}})",
+        point.entered_before() + 1));
+    traced.server.put("counters", "invoices",
+                      R"({"seq": {"$numberInt": "25"}, "seqd": {"meaning": "last"}})");
+    point.lift();
+    creator.join();
+  }
+  INFO(outcome.error.to_string());
+  REQUIRE(outcome.kind == Kind::granted);
+  REQUIRE(outcome.begin == 26);
+  REQUIRE(traced.server.number("counters", "invoices", "seq") == 35);
+}
+
+}  // namespace
+}  // namespace seqd

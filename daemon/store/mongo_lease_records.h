@@ -1,0 +1,66 @@
+// MongoLeaseRecords: where MongoDB keeps the newest lease of each lane (one sequence of one
+// instance), and the rule by which it is replaced. Thread-safe.
+//
+//   ledger: the document {_id: LANE} of the collection seqd_leases
+//   slot:   the field seqd.slots.LANE of the counter's document
+//
+// Invariant: a record is only ever changed on condition that it still holds the token that was seen
+// before. A lane has one lease under way at a time, so this orders its leases: once a token was
+// followed by another, or given up, a request with it that arrives late changes nothing, however
+// late. There is one record a lane, so what is kept is bounded by the lanes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "daemon/store/lease_trace.h"
+#include "daemon/store/mongo_client.h"
+
+namespace seqd {
+
+inline constexpr char kMongoLedger[] = "seqd_leases";
+
+class MongoLeaseRecords {
+ public:
+  explicit MongoLeaseRecords(MongoClients& clients) : clients_(clients) {}
+
+  // The token that the lane's record is taken to hold; none: no record.
+  std::optional<Token> newest(const LeaseRequest& request) const;
+  void learn(const LeaseRequest& request, const std::optional<LeaseRecord>& record);
+
+  // The record in a document of the ledger, or in a counter's document that is read whole.
+  Result<std::optional<LeaseRecord>> record_in(const Document& document,
+                                               const LeaseRequest& request) const;
+  // The ledger's, from the server's newest state.
+  Result<std::optional<LeaseRecord>> read_ledger(const LeaseRequest& request);
+
+  // Puts `span` in place of the newest token. For a transaction: none or an error with code 11000
+  // where the record holds another token.
+  MongoWrite ledger_entry(const LeaseRequest& request, LeasedSpan span) const;
+  // Makes of a counter's `$inc` one that also puts the range into the slot, in one step.
+  void add_slot(const LeaseRequest& request, Meaning meaning, std::int64_t count,
+                MongoWrite& write) const;
+
+  // Finds the lease, or gives its token up so that it can never be applied.
+  Resolution resolve(const LeaseRequest& request);
+
+ private:
+  using Lane = std::pair<LeaseTrace, std::string>;
+  static Lane lane(const LeaseRequest& request) {
+    return {trace_of(request.token), lane_of(request)};
+  }
+  MongoWrite voiding(const LeaseRequest& request, const std::optional<LeaseRecord>& seen) const;
+  MongoWrite creation_with_void(const LeaseRequest& request) const;
+  // Whether a record that is not there was never made.
+  Result<bool> never_made(const LeaseRequest& request);
+
+  MongoClients& clients_;
+  mutable std::mutex mutex_;      // guards newest_
+  std::map<Lane, Token> newest_;  // one for every sequence that leases
+};
+
+}  // namespace seqd

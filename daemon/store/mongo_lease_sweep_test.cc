@@ -1,0 +1,120 @@
+#include "daemon/store/mongo_lease_sweep.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "daemon/store/mongo_store.h"
+#include "tests/adapters/mongo_server.h"
+#include "tests/adapters/store_fixtures.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+using testing::kMongoAlone;
+using testing::kMongoReplicaSet;
+using testing::lease_request;
+using testing::mongo_driver;
+using testing::MongoServer;
+
+constexpr char kOldDate[] = "2001-09-09T01:46:40Z";
+constexpr char kNewDate[] = "2101-09-09T01:46:40Z";
+
+Token instance(int number) {
+  Token token{};
+  token[0] = static_cast<std::uint8_t>(number);
+  token[1] = static_cast<std::uint8_t>(number >> 8);
+  return token;
+}
+
+// A record as seqd writes it, of `number`'s sequence "orders".
+std::string record(const char* date) {
+  return fmt::format(
+      R"("token": {{"$binary": {{"base64": "AAAAAAAAAAAAAAAAAAAAAA==", "subType": "00"}}}},
+         "state": "granted", "begin": {{"$numberLong": "1"}}, "end": {{"$numberLong": "2"}},
+         "at": {{"$date": "{}"}})",
+      date);
+}
+
+std::string lane(int number) {
+  return to_hex(instance(number)) + ":orders";
+}
+
+std::unique_ptr<MongoStore> open_store(const MongoServer& server, const LeaseRequest& request) {
+  auto store = MongoStore::open(mongo_driver(), server.options());
+  REQUIRE(store.ok());
+  for (const Token& each : {instance(1), request.instance}) {
+    REQUIRE((*store)->claim({.instance = each, .epoch = 0, .nonce = request.token}).ok());
+  }
+  return std::move(*store);
+}
+
+// The lease that a swept record belonged to.
+LeaseRequest swept_lease(LeaseTrace trace) {
+  LeaseRequest request = lease_request("orders", 1, trace);
+  request.instance = instance(1);
+  return request;
+}
+
+TEST_CASE("MongoLeaseSweep: a first lease takes old records out of the ledger, and no newer ones",
+          "[mongo]") {
+  MongoServer server(kMongoReplicaSet);
+  const LeaseRequest request = lease_request("orders", 10, LeaseTrace::ledger);
+  auto store = open_store(server, request);
+  for (int i = 1; i <= 3; ++i) {
+    server.insert("seqd_leases", fmt::format(R"({{"_id": "{}", {}}})", lane(i),
+                                             record(i < 3 ? kOldDate : kNewDate)));
+  }
+  REQUIRE(store->lease(request).begin == 1);
+  REQUIRE(server.count("seqd_leases") == 2);  // the newer one, and ours
+  REQUIRE(server.find("seqd_leases", R"({"_id": ")" + lane(1) + R"("})").empty());
+  // Whoever comes back after that long learns that nothing is known, not that nothing was applied.
+  REQUIRE(store->resolve(swept_lease(LeaseTrace::ledger)).kind == Resolution::Kind::untraceable);
+}
+
+TEST_CASE("MongoLeaseSweep: a first lease takes old slots out of the counter, and no newer ones",
+          "[mongo]") {
+  MongoServer server(kMongoAlone);
+  const LeaseRequest request = lease_request("orders", 10, LeaseTrace::slot);
+  auto store = open_store(server, request);
+  server.put(
+      "counters", "orders",
+      fmt::format(R"({{"seq": {{"$numberLong": "0"}}, "seqd": {{"meaning": "last", "slots": {{
+                              "{}": {{{}}}, "{}": {{{}}}, "theirs": 7}}}}}})",
+                  lane(1), record(kOldDate), lane(2), record(kNewDate)));
+  REQUIRE(store->lease(request).begin == 1);
+  const std::string document = server.find("counters", "{}");
+  INFO(document);
+  REQUIRE(document.find(lane(1)) == std::string::npos);
+  REQUIRE(document.find(lane(2)) != std::string::npos);
+  REQUIRE(document.find("theirs") != std::string::npos);
+  REQUIRE(store->resolve(swept_lease(LeaseTrace::slot)).kind == Resolution::Kind::untraceable);
+}
+
+TEST_CASE("MongoLeaseSweep: a counter's slots do not become more than the limit", "[mongo]") {
+  MongoServer server(kMongoAlone);
+  const LeaseRequest request = lease_request("orders", 10, LeaseTrace::slot);
+  auto store = open_store(server, request);
+  std::string slots;
+  const int most = static_cast<int>(MongoLeaseSweep::kMostSlots);
+  for (int i = 1; i <= most; ++i) {
+    slots += fmt::format(R"({}"{}": {{{}}})", i == 1 ? "" : ", ", lane(i), record(kNewDate));
+  }
+  server.put("counters", "orders",
+             fmt::format(R"({{"seq": {{"$numberLong": "0"}},
+                              "seqd": {{"meaning": "last", "slots": {{{}}}}}}})",
+                         slots));
+  REQUIRE(store->lease(request).begin == 1);
+  const Document reply = server.command(
+      R"({"aggregate": "counters", "cursor": {}, "pipeline": [{"$project":
+          {"slots": {"$size": {"$objectToArray": "$seqd.slots"}}}}]})");
+  bson_iter_t found;
+  REQUIRE(find_field(reply.get(), "cursor.firstBatch.0.slots", &found));
+  REQUIRE(bson_iter_as_int64(&found) == most);
+}
+
+}  // namespace
+}  // namespace seqd

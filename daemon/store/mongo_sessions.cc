@@ -1,0 +1,86 @@
+#include "daemon/store/mongo_sessions.h"
+
+#include <algorithm>
+
+#include "daemon/store/mongo_instances.h"
+
+namespace seqd {
+namespace {
+
+// More than there are connections; the newest are kept.
+constexpr std::size_t kMostSessions = 128;
+// The server drops an open transaction after a minute.
+constexpr std::chrono::seconds kSuspected{90};
+
+std::string bytes_of(const bson_t* document) {
+  return {reinterpret_cast<const char*>(bson_get_data(document)), document->len};
+}
+
+Document document_of(const std::string& bytes) {
+  bson_t view;
+  CHECK(bson_init_static(&view, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+  return Document(&view);
+}
+
+}  // namespace
+
+void MongoSessions::take_over(const Token& instance) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (taken_over_.contains(instance)) return;
+  }
+  auto sessions = MongoInstances(clients_).sessions(instance);
+  if (!sessions.ok()) return;  // next time
+  {
+    const std::lock_guard lock(mutex_);
+    if (!taken_over_.insert(instance).second) return;
+    for (const Document& session : *sessions) add_suspect(bytes_of(session.get()));
+  }
+  end_suspects();
+}
+
+Status MongoSessions::announce(const Token& instance, const Document& session_id,
+                               const MongoConnection& connection) {
+  Bytes session = bytes_of(session_id.get());
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (announced_.contains({instance, session})) return {};
+    first = std::none_of(announced_.begin(), announced_.end(),
+                         [&](const auto& known) { return known.first == instance; });
+  }
+  Status status =
+      MongoInstances(clients_).add_session(instance, session_id, first, kMostSessions, connection);
+  if (!status.ok()) return status;
+  const std::lock_guard lock(mutex_);
+  if (announced_.size() >= kMostSessions) announced_.clear();  // they are announced again
+  announced_.emplace(instance, std::move(session));
+  return {};
+}
+
+void MongoSessions::suspect(const Document& session_id) {
+  const std::lock_guard lock(mutex_);
+  add_suspect(bytes_of(session_id.get()));
+}
+
+void MongoSessions::add_suspect(Bytes session) {
+  if (suspects_.size() >= kMostSessions) suspects_.erase(suspects_.begin());
+  suspects_.push_back({std::move(session), std::chrono::steady_clock::now() + kSuspected});
+}
+
+void MongoSessions::end_suspects() {
+  Document ids;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    std::erase_if(suspects_, [now](const Suspect& suspect) { return suspect.until < now; });
+    if (suspects_.empty()) return;
+    for (std::size_t i = 0; i < suspects_.size(); ++i)
+      ids.add(std::to_string(i), document_of(suspects_[i].session));
+  }
+  // They stay suspects for a while: a statement that is still on its way would begin anew.
+  static_cast<void>(
+      clients_.run(std::move(Document().add_array("killSessions", ids)), kMongoInstances, 0));
+}
+
+}  // namespace seqd

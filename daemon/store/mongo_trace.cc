@@ -1,0 +1,111 @@
+#include "daemon/store/mongo_trace.h"
+
+#include <strings.h>
+
+#include "daemon/base/check.h"
+
+namespace seqd {
+namespace {
+
+// The driver calls its observers on the thread of the command.
+thread_local CommandTrace* current_trace = nullptr;
+
+bool is_traced(const char* command) {
+  return strcasecmp(command, "findAndModify") == 0 || strcasecmp(command, "commitTransaction") == 0;
+}
+
+// Errors the server raises before it writes. Short on purpose: an error that is missing here costs
+// a look-up, or a gap in plain mode; one too many could cost a duplicate.
+bool raised_before_writing(std::uint32_t code) {
+  switch (code) {
+    case 2:      // BadValue
+    case 9:      // FailedToParse
+    case 13:     // Unauthorized
+    case 14:     // TypeMismatch
+    case 18:     // AuthenticationFailed
+    case 20:     // IllegalOperation
+    case 28:     // PathNotViable
+    case 40:     // ConflictingUpdateOperators
+    case 52:     // DollarPrefixedFieldName
+    case 59:     // CommandNotFound
+    case 66:     // ImmutableField
+    case 72:     // InvalidOptions
+    case 73:     // InvalidNamespace
+    case 121:    // DocumentValidationFailure
+    case 166:    // CommandNotSupportedOnView
+    case 251:    // NoSuchTransaction: not on that server
+    case 10107:  // NotWritablePrimary
+    case 11000:  // DuplicateKey
+    case 13435:  // NotPrimaryNoSecondaryOk
+      return true;
+    default:
+      return false;
+  }
+}
+
+void on_started(const mongoc_apm_command_started_t* event) {
+  if (current_trace != nullptr && is_traced(mongoc_apm_command_started_get_command_name(event)))
+    ++current_trace->started;
+}
+
+void on_succeeded(const mongoc_apm_command_succeeded_t* event) {
+  if (current_trace != nullptr && is_traced(mongoc_apm_command_succeeded_get_command_name(event)))
+    ++current_trace->succeeded;
+}
+
+void on_failed(const mongoc_apm_command_failed_t* event) {
+  if (current_trace == nullptr || !is_traced(mongoc_apm_command_failed_get_command_name(event)))
+    return;
+  bson_error_t error;
+  mongoc_apm_command_failed_get_error(event, &error);
+  if (error.domain == MONGOC_ERROR_SERVER && raised_before_writing(error.code))
+    ++current_trace->disproved;
+}
+
+}  // namespace
+
+TraceScope::TraceScope() {
+  CHECK(current_trace == nullptr);
+  current_trace = &trace_;
+}
+
+TraceScope::~TraceScope() {
+  current_trace = nullptr;
+}
+
+void trace_commands(mongoc_client_pool_t* pool) {
+  mongoc_apm_callbacks_t* observers = mongoc_apm_callbacks_new();
+  mongoc_apm_set_command_started_cb(observers, on_started);
+  mongoc_apm_set_command_succeeded_cb(observers, on_succeeded);
+  mongoc_apm_set_command_failed_cb(observers, on_failed);
+  CHECK(mongoc_client_pool_set_apm_callbacks(pool, observers, nullptr));
+  mongoc_apm_callbacks_destroy(observers);
+}
+
+bool is_transient_error(std::uint32_t code) {
+  switch (code) {
+    case 6:      // HostUnreachable
+    case 7:      // HostNotFound
+    case 24:     // LockTimeout
+    case 50:     // MaxTimeMSExpired
+    case 64:     // WriteConcernFailed
+    case 89:     // NetworkTimeout
+    case 91:     // ShutdownInProgress
+    case 112:    // WriteConflict
+    case 189:    // PrimarySteppedDown
+    case 202:    // NetworkInterfaceExceededTimeLimit
+    case 251:    // NoSuchTransaction
+    case 262:    // ExceededTimeLimit
+    case 9001:   // SocketException
+    case 10107:  // NotWritablePrimary
+    case 11600:  // InterruptedAtShutdown
+    case 11602:  // InterruptedDueToReplStateChange
+    case 13435:  // NotPrimaryNoSecondaryOk
+    case 13436:  // NotPrimaryOrSecondary
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace seqd

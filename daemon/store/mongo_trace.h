@@ -1,0 +1,39 @@
+// CommandTrace: what happened to every attempt of one command that decides over a lease. The driver
+// repeats such a command and reports only the last attempt, which proves nothing of the ones
+// before. The trace belongs to the thread that runs the command.
+#pragma once
+
+#include <mongoc/mongoc.h>
+
+#include <cstdint>
+
+namespace seqd {
+
+struct CommandTrace {
+  int started = 0;    // handed to a connection: may have been sent
+  int succeeded = 0;  // answered with ok: 1, applied as far as that server goes
+  int disproved = 0;  // answered with an error that is raised before anything is written
+
+  bool nothing_applied() const { return succeeded == 0 && disproved == started; }
+};
+
+// While it lives, the findAndModify and commitTransaction commands of this thread are traced.
+class TraceScope {
+ public:
+  TraceScope();
+  ~TraceScope();
+  TraceScope(const TraceScope&) = delete;
+  TraceScope& operator=(const TraceScope&) = delete;
+  const CommandTrace& trace() const { return trace_; }
+
+ private:
+  CommandTrace trace_;
+};
+
+// Once for a new pool: lets the scopes see its commands.
+void trace_commands(mongoc_client_pool_t* pool);
+
+// Failures that pass by themselves; the others have to be mended by somebody.
+bool is_transient_error(std::uint32_t code);
+
+}  // namespace seqd
