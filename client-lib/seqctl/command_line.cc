@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <sstream>
 
@@ -12,11 +13,12 @@ namespace {
 
 constexpr double kLongestTimeout = 86'400;
 constexpr std::int64_t kMostIds = 1'000'000'000;
+constexpr std::int64_t kMostGaps = 1'000;
 
 constexpr const char* kFooter =
-    "\nExit codes: 0 done, 1 error of the daemon or its store, 2 wrong usage, 69 no daemon "
-    "answers,\n"
-    "75 try again (busy, store away, time-out). The socket is --socket, else $SEQD_SOCKET, else\n"
+    "\nExit codes: 0 done, 1 error of the daemon or its store, 2 wrong usage, 3 an audit failed,\n"
+    "69 no daemon answers, 75 try again (busy, store away, time-out). The socket is --socket, else "
+    "$SEQD_SOCKET, else\n"
     "/run/seqd.sock.";
 
 // Adds a command; the one that is given sets `chosen`.
@@ -28,6 +30,7 @@ CLI::App* add(CLI::App& app, Arguments& arguments, const char* word, const char*
 }
 
 void describe_commands(CLI::App& app, Arguments& arguments) {
+  const auto any_id = CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max());
   const auto count_range = CLI::Range(std::int64_t{1}, kMostIds);
   CLI::App* next =
       add(app, arguments, "next", "take IDs and print them, one a line", Command::next);
@@ -45,6 +48,21 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   add(app, arguments, "ping", "ask whether the daemon answers", Command::ping);
   add(app, arguments, "reload", "read the configuration again; fails when it is wrong",
       Command::reload);
+  CLI::App* explain = add(app, arguments, "explain", "tell where an ID went, or why nobody gets it",
+                          Command::explain);
+  explain->add_option("NAME", arguments.name, "the sequence")->required();
+  explain->add_option("ID", arguments.id, "the ID")->required()->check(any_id);
+  CLI::App* gaps =
+      add(app, arguments, "gaps", "show the IDs that will never be issued, and why", Command::gaps);
+  gaps->add_option("NAME", arguments.name, "the sequence")->required();
+  gaps->add_option("-n,--count", arguments.gaps, "at most so many (default 100)")
+      ->check(CLI::Range(std::int64_t{1}, kMostGaps));
+  gaps->add_option("--after", arguments.after, "only those behind the gap of this number")
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
+  CLI::App* audit =
+      add(app, arguments, "audit",
+          "prove that every leased ID is accounted for; fails when one is not", Command::audit);
+  audit->add_option("NAME", arguments.name, "the sequence")->required();
   add(app, arguments, "wait", "wait until the daemon answers, at most --timeout", Command::wait);
 }
 

@@ -6,14 +6,29 @@
 
 namespace seqd::seqctl {
 
-enum class Command : std::uint8_t { next, range, peek, list, status, ping, reload, wait };
+enum class Command : std::uint8_t {
+  next,
+  range,
+  peek,
+  list,
+  status,
+  ping,
+  reload,
+  wait,
+  gaps,
+  explain,
+  audit
+};
 enum class Format : std::uint8_t { text, json };
 
 struct Arguments {
   Command command = Command::ping;
-  std::string name;        // of the sequence
-  std::int64_t count = 1;  // of next and range
-  std::string socket;      // empty: $SEQD_SOCKET, then /run/seqd.sock
+  std::string name;         // of the sequence
+  std::int64_t count = 1;   // of next and range
+  std::int64_t gaps = 100;  // at most so many
+  std::int64_t id = 0;      // of explain
+  std::int64_t after = 0;   // of gaps: the number of one
+  std::string socket;       // empty: $SEQD_SOCKET, then /run/seqd.sock
   std::int64_t timeout_ms = 5'000;
   Format format = Format::text;
 };

@@ -46,6 +46,13 @@ TEST_CASE("EveryCommandIsKnown", "[client]") {
   CHECK(parse({"ping"}).arguments.command == Command::ping);
   CHECK(parse({"reload"}).arguments.command == Command::reload);
   CHECK(parse({"wait", "--timeout", "30"}).arguments.command == Command::wait);
+  CHECK(parse({"audit", "orders"}).arguments.command == Command::audit);
+  const Arguments explain = parse({"explain", "orders", "9223372036854775807"}).arguments;
+  CHECK(explain.command == Command::explain);
+  CHECK(explain.id == 9'223'372'036'854'775'807);
+  const Arguments gaps = parse({"gaps", "orders", "-n", "7", "--after", "3"}).arguments;
+  CHECK(gaps.command == Command::gaps);
+  CHECK((gaps.gaps == 7 && gaps.after == 3));
 }
 
 TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
@@ -61,6 +68,12 @@ TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
                             {"ping", "--timeout", "0"},
                             {"ping", "--timeout", "soon"},
                             {"next", "a", "b"},
+                            {"explain", "a"},
+                            {"explain", "a", "0"},
+                            {"explain", "a", "x"},
+                            {"gaps", "a", "-n", "1001"},
+                            {"gaps", "a", "--after", "-1"},
+                            {"audit"},
                             {"ping", "--frobnicate"}}) {
     const Parsed parsed = parse(words);
     CHECK_FALSE(parsed.runs);

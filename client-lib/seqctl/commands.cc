@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "client-lib/seqctl/exit_codes.h"
+#include "client-lib/seqctl/history_report.h"
 #include "client-lib/seqctl/report.h"
 #include "client-lib/seqd.h"
 
@@ -36,6 +38,14 @@ class Execution {
         return range();
       case Command::peek:
         return peek();
+      case Command::gaps:
+        return call("gaps", gaps_text,
+                    json::array({arguments_.name,
+                                 {{"after", arguments_.after}, {"limit", arguments_.gaps}}}));
+      case Command::explain:
+        return call("explain", explanation_text, json::array({arguments_.name, arguments_.id}));
+      case Command::audit:
+        return audit();
       case Command::list:
         return call("list", list_text);
       case Command::status:
@@ -130,12 +140,21 @@ class Execution {
     return answered(code, value, peek_text(value));
   }
 
-  int call(const char* method, std::string (*text)(const json&)) {
+  int audit() {
+    json answer;
+    const int code = call("audit", audit_text, json::array({arguments_.name}), &answer);
+    return code == kExitOk && !audit_is_good(answer) ? kExitUnbalanced : code;
+  }
+
+  int call(const char* method, std::string (*text)(const json&), const json& params = json::array(),
+           json* answer = nullptr) {
     const void* result = nullptr;
     std::size_t length = 0;
-    const int code = seqd_call(client_, method, nullptr, 0, &result, &length);
+    const std::vector<std::uint8_t> packed = json::to_msgpack(params);
+    const int code = seqd_call(client_, method, packed.data(), packed.size(), &result, &length);
     if (code != SEQD_OK) return failed(code);
     const json value = from_message_pack({static_cast<const char*>(result), length});
+    if (answer != nullptr) *answer = value;
     if (value.is_discarded()) {
       errors_.write(error_text(arguments_.format, "PROTOCOL",
                                "the daemon's answer holds what JSON cannot hold"));

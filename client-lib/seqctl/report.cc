@@ -9,7 +9,19 @@ namespace {
 
 using nlohmann::json;
 
-// A member for people: "-" when it is missing or nil.
+std::string joined(const json& texts) {
+  std::string all;
+  if (!texts.is_array()) return all;
+  for (const json& each : texts) {
+    if (!all.empty()) all += ", ";
+    all += each.is_string() ? printable(each.get_ref<const std::string&>())
+                            : printable(to_json_line(each));
+  }
+  return all;
+}
+
+}  // namespace
+
 std::string shown(const json& object, const char* key) {
   if (!object.is_object()) return "-";
   const auto found = object.find(key);
@@ -24,7 +36,6 @@ json member(const json& object, const char* key) {
   return found == object.end() ? json() : *found;
 }
 
-// Columns as wide as their widest cell, two spaces apart; the last one is not filled up.
 std::string table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
@@ -43,19 +54,6 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   }
   return text;
 }
-
-std::string joined(const json& texts) {
-  std::string all;
-  if (!texts.is_array()) return all;
-  for (const json& each : texts) {
-    if (!all.empty()) all += ", ";
-    all += each.is_string() ? printable(each.get_ref<const std::string&>())
-                            : printable(to_json_line(each));
-  }
-  return all;
-}
-
-}  // namespace
 
 json from_message_pack(std::string_view bytes) {
   return json::from_msgpack(bytes.begin(), bytes.end(), true, false);

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "client-lib/seqctl/command_line.h"
 #include "client-lib/seqd.h"
@@ -20,6 +21,13 @@ nlohmann::json from_message_pack(std::string_view bytes);
 
 // One line, never an exception.
 std::string to_json_line(const nlohmann::json& value);
+
+// A member of an object: null when it is missing.
+nlohmann::json member(const nlohmann::json& object, const char* key);
+// A member for people: "-" when it is missing or nil.
+std::string shown(const nlohmann::json& object, const char* key);
+// Columns as wide as their widest cell, two spaces apart; the last one is not filled up.
+std::string table(const std::vector<std::vector<std::string>>& rows);
 
 // Control characters become '?'.
 std::string printable(std::string_view text);

@@ -7,6 +7,7 @@
 #include "daemon/base/random.h"
 #include "daemon/base/timers.h"
 #include "daemon/core/caller.h"
+#include "daemon/core/history_sink.h"
 #include "daemon/core/remainder_log.h"
 
 namespace seqd {
@@ -18,6 +19,7 @@ struct CoreContext {
   RemainderLog& log;
   EventSink& events;
   ReplySink& replies;
+  HistorySink* history = nullptr;  // null: nobody keeps a history
 };
 
 }  // namespace seqd

@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "daemon/core/gap_event.h"
+
 namespace seqd {
 namespace {
 
@@ -93,6 +95,7 @@ void LeaseOperation::adopt(const LeaseIntended& intent) {
 
 void LeaseOperation::abandon(const LeaseIntended& intent) {
   CHECK(idle() && !intent_open_);
+  request_ = owner_.lease_request();
   request_.token = intent.lease;
   request_.count = intent.count;
   intent_open_ = true;
@@ -191,9 +194,9 @@ void LeaseOperation::close(LeaseEnd how) {
   intent_open_ = false;
   if (how == LeaseEnd::untraceable) {
     owner_.lease_untraceable();
-    raise(EventKind::gap, "a lease of at most " + std::to_string(request_.count) + " IDs of \"" +
-                              name_ +
-                              "\" cannot be traced; if the store applied it, they are a gap");
+    context_.events.raise(untraceable_event(
+        {sequence_, request_.token, request_.count, intent_wall_ms_}, name_, request_.instance,
+        "cannot be traced; if the store applied it, they are a gap"));
   }
 }
 

@@ -158,7 +158,7 @@ TEST_CASE("UntraceableOutcomeIsAGapOfUnknownPlace", "[lease_operation]") {
   REQUIRE(leasing.operation.idle());
   REQUIRE(leasing.closed(LeaseEnd::untraceable) == 1);
   REQUIRE(leasing.untraceable == 1);
-  REQUIRE(leasing.events.count(EventKind::gap) == 1);
+  REQUIRE(leasing.events.count(EventKind::gap_untraceable) == 1);
   leasing.send(10);
   leasing.store.deliver();
   REQUIRE(leasing.ranges.front().first == 11);

@@ -14,6 +14,8 @@ std::string_view gap_cause_name(GapCause cause) {
       return "corrupt";
     case GapCause::out_of_bounds:
       return "out_of_bounds";
+    case GapCause::unrecorded:
+      return "unrecorded";
   }
   return "unknown";
 }

@@ -37,6 +37,7 @@ enum class GapCause : std::uint8_t {
   epoch_lost,     // another daemon took the remainder over
   corrupt,        // the record on disk is damaged
   out_of_bounds,  // above the sequence's maximum, or otherwise never issuable
+  unrecorded,     // made by a start that was killed before it could say why; in no log
 };
 
 // The name of a cause in journal fields and answers, "power_loss".

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/core/gap_event.h"
 #include "daemon/core/store_scope.h"
 
 namespace seqd {
@@ -36,6 +37,7 @@ Sequence::Sequence(const CoreContext& context, Attention& attention,
       definition_(definition),
       sizer_(settings.lease_min, settings.lease_max, settings.lease_target_ms),
       lease_(context, *this, definition.sequence, definition.name),
+      pending_(context.history),
       reserve_size_(std::min(kFirstReservation, settings.reserve_ahead)) {
   totals_.sequence = id_;
   lease_.set_store(scope.store());
@@ -65,33 +67,23 @@ void Sequence::update_open() {
 // --- issuing
 // -------------------------------------------------------------------------------------------------------
 
-void Sequence::note_issue(const Issued& issue) {
+void Sequence::note_issue(std::int64_t begin, std::int64_t end, const Caller& caller,
+                          IssueKind kind) {
   wanted_ = true;
-  last_issued_ = issue.end - 1;
+  last_issued_ = end - 1;
   touch();
-  const std::int64_t range_end = std::exchange(pending_range_end_, held_.last_range_end());
-  if (pending_.begin != pending_.end) {
-    const bool follows = pending_.end == issue.begin && range_end == pending_range_end_ &&
-                         pending_.client == issue.client && pending_.kind == IssueKind::single &&
-                         issue.kind == IssueKind::single;
-    const bool numbered =
-        issue.client == 0 || static_cast<std::int64_t>(issue.request) - pending_.request ==
-                                 pending_.end - pending_.begin;
-    if (follows && numbered) {
-      pending_.end = issue.end;
-      return;
-    }
-    flush_issues();
-  }
-  pending_ = issue;
+  const Issued issue{id_, begin, end, caller.client, caller.request, kind};
+  if (pending_.merge(issue, held_.last_range_end(), caller.session)) return;
+  flush_issues();
+  pending_.begin(issue, held_.last_range_end(), caller.session);
 }
 
 void Sequence::flush_issues() {
-  if (pending_.begin == pending_.end) return;
-  totals_.issued += pending_.end - pending_.begin;
-  context_.log.append(pending_);
-  if (pending_.client != 0) attention_.recorded(pending_);
-  pending_.begin = pending_.end;
+  if (pending_.empty()) return;
+  const Issued issued = pending_.take();
+  totals_.issued += issued.end - issued.begin;
+  context_.log.append(issued);
+  if (issued.client != 0) attention_.recorded(issued);
 }
 
 bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs) {
@@ -99,7 +91,7 @@ bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<
   while (count > 0) {
     const IdRange range = held_.take(count);
     count -= range.size();
-    note_issue({id_, range.begin(), range.end(), caller.client, caller.request, IssueKind::batch});
+    note_issue(range.begin(), range.end(), caller, IssueKind::batch);
     add_run(*runs, range);
   }
   return true;
@@ -158,8 +150,7 @@ void Sequence::serve_waiters() {
     while (left > 0) {
       const IdRange range = held_.take(left);
       left -= range.size();
-      note_issue({id_, range.begin(), range.end(), waiter.caller.client, waiter.caller.request,
-                  waiter.kind});
+      note_issue(range.begin(), range.end(), waiter.caller, waiter.kind);
       add_run(runs, range);
     }
     context_.replies.issued(waiter.caller, waiter.kind, runs);
@@ -358,7 +349,7 @@ void Sequence::restore(const SequenceImage& image) {
 }
 
 void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const {
-  CHECK(pending_.begin == pending_.end);
+  CHECK(pending_.empty());
   entry(definition_);
   entry(totals_);
   for (const HeldRanges::Held& held : held_.ranges()) {
@@ -391,17 +382,12 @@ void Sequence::scope_owned() {
 void Sequence::scope_lost() {
   if (left_open_) lease_.abandon(*std::exchange(left_open_, std::nullopt));
   for (const HeldRanges::Held& held : held_.surrender()) {
-    const std::int64_t begin = held.range.begin();
-    const std::int64_t end = held.range.end();
-    totals_.gaps += end - begin;
-    context_.log.append(GapMade{id_, begin, end, GapCause::epoch_lost, context_.clock.wall_ms()});
-    context_.events.raise({EventKind::gap,
-                           "[" + std::to_string(begin) + ", " + std::to_string(end) + ") of \"" +
-                               name() + "\" is a gap: another daemon has the remainder",
-                           {{"SEQUENCE", name()},
-                            {"FIRST", std::to_string(begin)},
-                            {"COUNT", std::to_string(end - begin)},
-                            {"CAUSE", std::string(gap_cause_name(GapCause::epoch_lost))}}});
+    const GapMade gap{id_, held.range.begin(), held.range.end(), GapCause::epoch_lost,
+                      context_.clock.wall_ms()};
+    totals_.gaps += gap.end - gap.begin;
+    context_.log.append(gap);
+    context_.events.raise(
+        gap_event(gap, name(), held.lease, scope_.instance(), "another daemon has the remainder"));
   }
 }
 

@@ -17,6 +17,7 @@
 #include "daemon/core/held_ranges.h"
 #include "daemon/core/lease_operation.h"
 #include "daemon/core/lease_sizer.h"
+#include "daemon/core/pending_issue.h"
 #include "daemon/core/sequence_owner.h"
 #include "daemon/core/settings.h"
 #include "daemon/core/state_image.h"
@@ -41,6 +42,8 @@ class Sequence final : private LeaseOperation::Owner {
   const StoreScope& scope() const { return scope_; }
   const SequenceTotals& totals() const { return totals_; }
   std::int64_t in_hand() const { return held_.in_hand(); }
+  const HeldRanges& held() const { return held_; }
+  std::int64_t guard() const { return definition_.guard; }
   std::optional<std::int64_t> next_id() const { return held_.next_id(); }
   std::optional<std::int64_t> last_issued() const { return last_issued_; }
   std::int64_t waiting() const { return waiters_.size(); }
@@ -54,14 +57,13 @@ class Sequence final : private LeaseOperation::Owner {
   // One ID at once. False: none may be issued right now; see wait().
   bool issue_one(const Caller& caller, std::int64_t* id) {
     if (!waiters_.empty() || !open() || !held_.take_one(id)) return false;
-    note_issue({id_, *id, *id + 1, caller.client, caller.request, IssueKind::single});
+    note_issue(*id, *id + 1, caller, IssueKind::single);
     return true;
   }
   // `count` IDs at once, appended to `runs`. False: not that many may be issued right now.
   bool issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs);
-  // Puts the request behind those that wait; it is answered through the ReplySink exactly once,
-  // unless cancelled. An error means it is not queued: the caller is told at once. `timeout_ms` <
-  // 0: the sequence's own.
+  // Puts the request behind those that wait: answered through the ReplySink exactly once, unless
+  // cancelled. An error means it is not queued. `timeout_ms` < 0: the sequence's own.
   Status wait(const Caller& caller, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);
   // Forgets what a session waits for; it is not answered. Returns how many there were.
   std::int64_t cancel(SessionId session);
@@ -101,7 +103,7 @@ class Sequence final : private LeaseOperation::Owner {
 
   bool open() const { return open_; }
   void update_open();
-  void note_issue(const Issued& issue);
+  void note_issue(std::int64_t begin, std::int64_t end, const Caller& caller, IssueKind kind);
   void touch() {
     if (touched_) return;
     touched_ = true;
@@ -129,12 +131,10 @@ class Sequence final : private LeaseOperation::Owner {
   Waiters waiters_;
   LeaseSizer sizer_;
   LeaseOperation lease_;
-  // A lease in flight at the last end, to be looked up once the scope is ours.
-  std::optional<LeaseIntended> left_open_;
+  std::optional<LeaseIntended> left_open_;  // in flight at the last end; looked up once it is ours
 
-  Issued pending_;  // issued in this turn, not in the log yet; empty when begin == end
-  std::int64_t pending_range_end_ = 0;  // of the range it was taken from
-  bool open_ = false;                   // may issue: the scope is ours and nothing stops us
+  PendingIssue pending_;  // issued in this turn, not in the log yet
+  bool open_ = false;     // may issue: the scope is ours and nothing stops us
   bool touched_ = false;
   bool wanted_ = false;        // requests came since the last lease: the next one is worth having
   LogPosition reserving_ = 0;  // the reservation in flight is durable with this position; 0: none

@@ -97,7 +97,7 @@ TEST_CASE("LostClaimMakesTheRemainderAGapAndTheScopeANewInstance", "[store_scope
   REQUIRE(used.in_hand() == 0);
   REQUIRE(used.world.sequence("orders").totals().gaps == in_hand);
   REQUIRE(used.world.events.count(EventKind::fenced) == 1);
-  REQUIRE(used.world.events.count(EventKind::gap) == 1);
+  REQUIRE(used.world.events.count(EventKind::gap_epoch_lost) == 1);
   static_cast<void>(used.world.next("orders"));
   used.world.settle();
   REQUIRE(used.world.answers.sent.back().runs.front().first == 11);
@@ -201,7 +201,7 @@ TEST_CASE("StopAtEveryStateKeepsTheRemainder", "[store_scope]") {
     world.settle();
     REQUIRE(owned(world));
     REQUIRE(used.in_hand() == in_hand);
-    REQUIRE(world.events.count(EventKind::gap) == 0);
+    REQUIRE(world.events.count(EventKind::gap_epoch_lost) == 0);
   }
 }
 
@@ -233,7 +233,7 @@ TEST_CASE("ScopeWithoutItsStoreKeepsWhatItHolds", "[store_scope]") {
   used.world.start();
   used.world.settle();
   REQUIRE(used.in_hand() == in_hand);
-  REQUIRE(used.world.events.count(EventKind::gap) == 0);
+  REQUIRE(used.world.events.count(EventKind::gap_epoch_lost) == 0);
 }
 
 }  // namespace

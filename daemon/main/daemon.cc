@@ -31,11 +31,13 @@ Daemon::~Daemon() {
   for (uv_signal_t* signal : {&terminate_, &interrupt_, &hang_up_}) {
     if (signal->loop != nullptr) uv_close(reinterpret_cast<uv_handle_t*>(signal), nullptr);
   }
+  if (server_) server_->attach_history(nullptr, nullptr);
   if (listener_) listener_->close_all();
   while (listener_ && listener_->connections() > 0) uv_run(loop_.raw(), UV_RUN_NOWAIT);
   if (log_) log_->attach(nullptr, nullptr);
   // Before the loop, which their threads wake.
   stores_.reset();
+  history_.reset();
   log_worker_.reset();
 }
 
@@ -46,9 +48,12 @@ Status Daemon::start(const std::vector<int>& sockets) {
   notifier_.extend_timeout(kStartTimeUs);
   started_ms_ = clock_.monotonic_ms();
   log_worker_ = std::make_unique<ThreadWorker>(loop_.raw(), "log", 1);
+  history_ = std::make_unique<History>(loop_.raw(), clock_, journal_,
+                                       configuration_.daemon.state_dir, history_limits());
   // The state first: it is locked, and its directory is where the embedded store lies.
   Result<Started> state = open_state();
   if (!state.ok()) return state.status();
+  history_->started(*state);
   report_start(*state);
   Result<std::unique_ptr<Stores>> stores = Stores::open(configuration_, loop_.raw(), journal_);
   if (!stores.ok()) return stores.status();
@@ -88,19 +93,23 @@ Result<Started> Daemon::open_state() {
   options.log_size = static_cast<std::uint64_t>(configuration_.daemon.log_size);
   options.after_power_loss = configuration_.daemon.after_power_loss;
   options.boot_id = *boot_id;
+  options.reader = &history_->log_reader();
   return seqd::start({*state_directory_, *witness_directory_, *log_worker_, random_, clock_},
                      options);
 }
 
 void Daemon::make_core(Started& state) {
   log_ = std::move(state.log);
+  history_log_ = std::make_unique<HistoryLog>(*log_, history_->recorder());
   state_how_ = state.how;
   Control& control = *this;
   server_ = std::make_unique<Server>(control, clock_, *log_, server_limits());
   table_ = std::make_unique<SequenceTable>(
-      CoreContext{clock_, loop_, random_, *log_, journal_, *server_}, configuration_,
-      stores_->by_name(), table_limits());
+      CoreContext{clock_, loop_, random_, *history_log_, journal_, *server_, &history_->recorder()},
+      configuration_, stores_->by_name(), table_limits());
   server_->attach(*table_);
+  server_->attach_history(&history_->recorder(), history_.get());
+  history_->attach(*table_);
   log_->attach(this, table_.get());
   table_->restore(state.image);
 }
@@ -109,29 +118,7 @@ void Daemon::report_start(const Started& started) {
   for (const std::string& warning : configuration_.warnings) log(kLogWarning, warning);
   for (const std::string& warning : started.warnings)
     journal_.raise({EventKind::state_warning, warning, {}});
-  const auto name_of = [&](SequenceId id) {
-    const auto found = started.image.sequences.find(id);
-    return found == started.image.sequences.end() ? std::to_string(id)
-                                                  : found->second.definition.name;
-  };
-  for (const GapMade& gap : started.gaps) {
-    const std::string name = name_of(gap.sequence);
-    journal_.raise({EventKind::gap,
-                    "[" + std::to_string(gap.begin) + ", " + std::to_string(gap.end) + ") of \"" +
-                        name + "\" is a gap: " + started.how,
-                    {{"SEQUENCE", name},
-                     {"FIRST", std::to_string(gap.begin)},
-                     {"COUNT", std::to_string(gap.end - gap.begin)},
-                     {"CAUSE", std::string(gap_cause_name(gap.cause))}}});
-  }
-  for (const LeaseIntended& lease : started.dropped) {
-    journal_.raise({EventKind::gap,
-                    "a lease of at most " + std::to_string(lease.count) + " IDs of \"" +
-                        name_of(lease.sequence) + "\" was given up: " + started.how,
-                    {{"SEQUENCE", name_of(lease.sequence)},
-                     {"LEASE", to_hex(lease.lease)},
-                     {"CAUSE", "lease_untraceable"}}});
-  }
+  history_->report_gaps(started);
 }
 
 int Daemon::run() {
@@ -147,7 +134,7 @@ int Daemon::run() {
 }
 
 bool Daemon::quiet() const {
-  return stores_->quiet() && log_worker_->quiet();
+  return stores_->quiet() && log_worker_->quiet() && history_->quiet();
 }
 
 // --- the turn
@@ -160,8 +147,9 @@ void Daemon::end_turn() {
   // The record of the turn first, its replies second.
   const Status written = log_->commit();
   if (!written.ok()) die(written);
+  history_->turn_over([this] { return log_->statistics().position; });
   listener_->settle();
-  if (phase_ == Phase::done && listener_->connections() == 0) loop_.stop();
+  if (phase_ == Phase::done && listener_->connections() == 0 && history_->settled()) loop_.stop();
 }
 
 void Daemon::durable(LogPosition position) {
@@ -209,6 +197,7 @@ void Daemon::signalled(int number) {
 
 void Daemon::tick() {
   notifier_.watchdog();
+  history_->tick();
   if (phase_ == Phase::serving) {
     std::string line = status_line();
     if (line != last_status_) notifier_.status(line);
@@ -284,6 +273,7 @@ Result<ReloadReport> Daemon::reload() {
   }
   server_->set_limits(server_limits());
   listener_->set_limits(listener_limits());
+  history_->set_limits(history_limits());
   journal_.raise({EventKind::reloaded,
                   "the configuration was read again: " + std::to_string(report.applied.size()) +
                       " options applied, " + std::to_string(report.restart_needed.size()) +
@@ -326,6 +316,7 @@ void Daemon::leave() {
 
 void Daemon::finish() {
   phase_ = Phase::done;
+  history_->finish();
   journal_.raise({EventKind::stopped, "seqd has stopped; the remainder is on disk", {}});
   stop_timer_ = loop_.schedule(kFlushGraceMs, [this] {
     stop_timer_ = 0;
@@ -356,6 +347,10 @@ ListenerLimits Daemon::listener_limits() const {
   limits.connections_per_user = static_cast<std::size_t>(from.max_connections_per_user);
   limits.times = {from.first_frame_timeout_ms, from.frame_timeout_ms, from.idle_timeout_ms};
   return limits;
+}
+
+HistoryLimits Daemon::history_limits() const {
+  return {configuration_.daemon.history_size, configuration_.daemon.history_keep_ms};
 }
 
 SequenceTable::Limits Daemon::table_limits() const {

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "daemon/base/files.h"
+#include "daemon/core/history_log.h"
 #include "daemon/core/sequence_table.h"
 #include "daemon/main/config.h"
+#include "daemon/main/history.h"
 #include "daemon/main/stores.h"
 #include "daemon/os/journal.h"
 #include "daemon/os/notify.h"
@@ -62,6 +64,7 @@ class Daemon final : private Control, private RemainderLogObserver {
   std::string status_line() const;
   ServerLimits server_limits() const;
   ListenerLimits listener_limits() const;
+  HistoryLimits history_limits() const;
   SequenceTable::Limits table_limits() const;
 
   const ConfigurationRequest request_;
@@ -75,7 +78,9 @@ class Daemon final : private Control, private RemainderLogObserver {
   std::unique_ptr<Directory> witness_directory_;
   std::unique_ptr<ThreadWorker> log_worker_;
   std::unique_ptr<Stores> stores_;
+  std::unique_ptr<History> history_;
   std::unique_ptr<StateLog> log_;
+  std::unique_ptr<HistoryLog> history_log_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<SequenceTable> table_;
   std::unique_ptr<Listener> listener_;

@@ -58,28 +58,30 @@ TEST_CASE("FieldsFollowTheTextAndCannotBeForgedByTheirValues") {
 
 TEST_CASE("FieldsThatTheJournalWouldRefuseAreLeftOut") {
   const Event event{
-      EventKind::gap,
+      EventKind::gap_epoch_lost,
       "t",
       {{"_PID", "1"}, {"lower", "x"}, {"9A", "x"}, {"", "x"}, {"A=B", "x"}, {"GOOD_1", "x"}}};
-  CHECK(event_line(event) == "gap: t good_1=x");
+  CHECK(event_line(event) == "gap_epoch_lost: t good_1=x");
   CHECK(valid_field_name(std::string(64, 'A')));
   CHECK(!valid_field_name(std::string(65, 'A')));
 }
 
 TEST_CASE("ALineStaysBelowTheSizeThatAPipeTakesWhole") {
-  Event event{EventKind::gap, std::string(100'000, 't'), {}};
+  Event event{EventKind::gap_epoch_lost, std::string(100'000, 't'), {}};
   for (int i = 0; i < 100; ++i) event.fields.emplace_back("F", std::string(10'000, '\n'));
   CHECK(event_line(event).size() <= kMaxEventLine + 4);
   CHECK(event_line(event).ends_with(" ..."));
 }
 
 TEST_CASE("TheJournalGetsMessageIdPriorityAndFields") {
-  const Event event{EventKind::gap, "lost\nsome", {{"SEQUENCE", "orders"}, {"bad", "x"}}};
+  const Event event{
+      EventKind::gap_epoch_lost, "lost\nsome", {{"SEQUENCE", "orders"}, {"bad", "x"}}};
   const auto fields = journal_fields(event);
-  const auto& info = event_info(EventKind::gap);
-  CHECK(fields == std::vector<std::string>{
-                      "MESSAGE=lost\\nsome", "MESSAGE_ID=" + std::string(info.message_id),
-                      "PRIORITY=5", "SYSLOG_IDENTIFIER=seqd", "EVENT=gap", "SEQUENCE=orders"});
+  const auto& info = event_info(EventKind::gap_epoch_lost);
+  CHECK(fields == std::vector<std::string>{"MESSAGE=lost\\nsome",
+                                           "MESSAGE_ID=" + std::string(info.message_id),
+                                           "PRIORITY=5", "SYSLOG_IDENTIFIER=seqd",
+                                           "EVENT=gap_epoch_lost", "SEQUENCE=orders"});
 }
 
 }  // namespace

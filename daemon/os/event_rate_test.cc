@@ -32,8 +32,9 @@ TEST_CASE("EachSequenceAndEachKindIsCountedForItself") {
 
 TEST_CASE("WhatMattersSinglyAlwaysPasses") {
   EventRate rate;
-  for (const EventKind kind : {EventKind::gap, EventKind::sequence_stopped, EventKind::fenced,
-                               EventKind::state_failed, EventKind::lease_unknown}) {
+  for (const EventKind kind :
+       {EventKind::gap_epoch_lost, EventKind::sequence_stopped, EventKind::fenced,
+        EventKind::state_failed, EventKind::lease_unknown}) {
     Event event = failed("a");
     event.kind = kind;
     for (int i = 0; i < 3; ++i) CHECK(rate.pass(event, 0) == 0);

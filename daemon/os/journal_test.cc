@@ -55,8 +55,8 @@ TEST_CASE("WithoutTheJournalAnEventIsOneLineWithItsPriority") {
   const CapturedStderr captured;
   SteppedClock clock;
   Journal journal(clock);
-  journal.raise({EventKind::gap, "lost\nsome", {{"SEQUENCE", "orders"}}});
-  CHECK(captured.take() == "<5>gap: lost\\nsome sequence=orders\n");
+  journal.raise({EventKind::gap_epoch_lost, "lost\nsome", {{"SEQUENCE", "orders"}}});
+  CHECK(captured.take() == "<5>gap_epoch_lost: lost\\nsome sequence=orders\n");
 }
 
 TEST_CASE("RepeatedEventsAreThinnedOutAndCounted") {

@@ -123,6 +123,7 @@ void method_hello(const MethodContext& context, Session& session, const Message&
     context.sessions.bind(session, attached->client);
   }
   session.client_name = hello->name;
+  if (context.recorder != nullptr) context.recorder->named(session.id, hello->name);
   const DaemonFacts facts = context.control.facts();
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);

@@ -16,5 +16,9 @@ void method_hello(const MethodContext& context, Session& session, const protocol
 void method_ack(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_reload(const MethodContext& context, Session& session,
                    const protocol::Message& message);
+void method_gaps(const MethodContext& context, Session& session, const protocol::Message& message);
+void method_explain(const MethodContext& context, Session& session,
+                    const protocol::Message& message);
+void method_audit(const MethodContext& context, Session& session, const protocol::Message& message);
 
 }  // namespace seqd

@@ -6,8 +6,10 @@
 #include <span>
 #include <string_view>
 
+#include "daemon/core/history_recorder.h"
 #include "daemon/core/sequence_table.h"
 #include "daemon/rpc/control.h"
+#include "daemon/rpc/history_asker.h"
 #include "daemon/rpc/session.h"
 #include "protocol/messages.h"
 
@@ -35,6 +37,8 @@ class Sessions {
   virtual ~Sessions() = default;
   // `session` is now the one connection of `client`; an older one is closed.
   virtual void bind(Session& session, ClientId client) = 0;
+  // Null when it is gone.
+  virtual Session* find(SessionId session) = 0;
 };
 
 // Everything a method may use.
@@ -43,6 +47,8 @@ struct MethodContext {
   Control& control;
   Clock& clock;
   Sessions& sessions;
+  HistoryAsker* history;      // null: no history is kept
+  HistoryRecorder* recorder;  // the same
   const MethodLimits& limits;
   const ServerCounts& counts;
 };

@@ -29,13 +29,19 @@ Server::Server(Control& control, Clock& clock, const RemainderLog& log, const Se
 
 Server::~Server() = default;
 
+void Server::attach_history(HistoryRecorder* recorder, HistoryAsker* asker) {
+  recorder_ = recorder;
+  asker_ = asker;
+}
+
 MethodContext Server::context() {
-  return {*table_, control_, clock_, *this, limits_.methods, counts_};
+  return {*table_, control_, clock_, *this, asker_, recorder_, limits_.methods, counts_};
 }
 
 Session& Server::open(const Peer& peer, Transport& transport) {
   const SessionId id = next_++;
   ++counts_.connections;
+  if (recorder_ != nullptr) recorder_->opened(id, peer.uid, peer.pid);
   return *sessions_
               .emplace(id, std::make_unique<Session>(id, peer, transport, limits_.methods.frame))
               .first->second;
@@ -53,6 +59,7 @@ void Server::close(Session& session) {
     }
   }
   --counts_.connections;
+  if (recorder_ != nullptr) recorder_->closed(session.id);
   sessions_.erase(session.id);
 }
 

@@ -25,6 +25,9 @@ class Server final : public ReplySink, private Sessions {
 
   // The table answers through this object, so it is made later. Before the first open().
   void attach(SequenceTable& table) { table_ = &table; }
+  // Who keeps the history, and who answers for it. Both outlive this; without them the methods of
+  // the history say UNAVAILABLE. Before the first open().
+  void attach_history(HistoryRecorder* recorder, HistoryAsker* asker);
   // For sessions opened from now on; the frame limits of those that are open stay.
   void set_limits(const ServerLimits& limits) { limits_ = limits; }
 
@@ -48,10 +51,10 @@ class Server final : public ReplySink, private Sessions {
 
  private:
   void bind(Session& session, ClientId client) override;
+  Session* find(SessionId id) override;
   MethodContext context();
   std::size_t receive_frame(Session& session, std::span<const std::uint8_t> bytes);
   void dispatch(Session& session, std::span<const std::uint8_t> frame);
-  Session* find(SessionId id);
   void breach(Session& session, std::uint32_t msgid, ErrorCode code, std::string_view text);
 
   Control& control_;
@@ -59,6 +62,8 @@ class Server final : public ReplySink, private Sessions {
   const RemainderLog& log_;
   ServerLimits limits_;
   SequenceTable* table_ = nullptr;
+  HistoryRecorder* recorder_ = nullptr;
+  HistoryAsker* asker_ = nullptr;
   ServerCounts counts_;
   SessionId next_ = 1;
   std::unordered_map<SessionId, std::unique_ptr<Session>> sessions_;

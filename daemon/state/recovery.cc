@@ -75,12 +75,14 @@ std::string place(int file, std::size_t offset) {
 // Reads one segment, record by record.
 class SegmentReader {
  public:
-  SegmentReader(Candidate& candidate, Recovered& into)
+  SegmentReader(Candidate& candidate, Recovered& into, LogReader* reader)
       : window_(candidate.window),
         index_(candidate.index),
         seed_(record_seed(candidate.decoded.header)),
-        into_(into) {
+        into_(into),
+        reader_(reader) {
     into_.header = candidate.decoded.header;
+    if (reader_ != nullptr) reader_->segment_begins();
   }
 
   // True when the snapshot is whole; then the image is that of the last turn.
@@ -97,7 +99,7 @@ class SegmentReader {
         return Status(ErrorCode::STATE_CORRUPT,
                       place(index_, offset_) + ": a record that does not follow the one before");
       }
-      Status status = apply((*record)->entries);
+      Status status = apply((*record)->entries, (*record)->position);
       if (!status.ok()) return status;
       if (is_turn) ++turns_;
       if ((*record)->kind == RecordKind::snapshot_end) whole = true;
@@ -147,7 +149,7 @@ class SegmentReader {
     return decode_record(*bytes, seed_);
   }
 
-  Status apply(std::span<const std::uint8_t> entries) {
+  Status apply(std::span<const std::uint8_t> entries, LogPosition position) {
     EntryReader reader(entries);
     while (!reader.at_end()) {
       Result<LogEntry> entry = reader.next();
@@ -159,6 +161,7 @@ class SegmentReader {
                     "reads the log of a newer one, start the newer one; otherwise move the file "
                     "away (the IDs in hand are then lost) and report it"};
       }
+      if (reader_ != nullptr) reader_->entry(position, *entry);
     }
     return {};
   }
@@ -167,6 +170,7 @@ class SegmentReader {
   const int index_;
   const std::uint32_t seed_;
   Recovered& into_;
+  LogReader* const reader_;
   std::size_t offset_ = records_offset;
   std::uint64_t turns_ = 0;
 };
@@ -196,9 +200,10 @@ Status look_at_header(Candidate& candidate, Recovered& recovered) {
   return {};
 }
 
-Result<bool> read_segment(Candidate& candidate, bool look_for_rot, Recovered& recovered) {
+Result<bool> read_segment(Candidate& candidate, bool look_for_rot, Recovered& recovered,
+                          LogReader* shown) {
   recovered.image = StateImage();
-  SegmentReader reader(candidate, recovered);
+  SegmentReader reader(candidate, recovered, shown);
   Result<bool> whole = reader.read();
   if (!whole.ok() || !*whole) return whole;
   auto seal = candidate.window.at(seal_offset, sector_size);
@@ -216,7 +221,7 @@ Result<bool> read_segment(Candidate& candidate, bool look_for_rot, Recovered& re
 
 }  // namespace
 
-Result<Recovered> recover(File& first, File& second, bool look_for_rot) {
+Result<Recovered> recover(File& first, File& second, bool look_for_rot, LogReader* reader) {
   Recovered recovered;
   std::array<Candidate, 2> candidates = {Candidate{0, Window(first), {}},
                                          Candidate{1, Window(second), {}}};
@@ -232,7 +237,7 @@ Result<Recovered> recover(File& first, File& second, bool look_for_rot) {
   }
   for (Candidate* candidate : newest_first) {
     if (candidate->decoded.fault != HeaderFault::none) continue;
-    Result<bool> whole = read_segment(*candidate, look_for_rot, recovered);
+    Result<bool> whole = read_segment(*candidate, look_for_rot, recovered, reader);
     if (!whole.ok()) return whole.status();
     if (*whole) {
       // Two segments never have one number: which of them is the newer nobody knows.
@@ -242,6 +247,7 @@ Result<Recovered> recover(File& first, File& second, bool look_for_rot) {
     recovered.damages.push_back(std::string(segment_names[candidate->index]) +
                                 ": the snapshot is not whole");
   }
+  if (reader != nullptr) reader->segment_begins();
   recovered.header = SegmentHeader();
   recovered.image = StateImage();
   recovered.position = 0;

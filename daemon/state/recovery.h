@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/base/files.h"
+#include "daemon/core/log_reader.h"
 #include "daemon/core/state_image.h"
 #include "daemon/state/segment.h"
 
@@ -33,7 +34,8 @@ struct Recovered {
 };
 
 // STATE_CORRUPT when the log is of another version, or whole and yet makes no sense. STATE_IO when
-// it cannot be read.
-Result<Recovered> recover(File& first, File& second, bool look_for_rot);
+// it cannot be read. `reader`, if any, is shown every entry that made the image.
+Result<Recovered> recover(File& first, File& second, bool look_for_rot,
+                          LogReader* reader = nullptr);
 
 }  // namespace seqd

@@ -178,8 +178,9 @@ Status Start::write_tail() {
 
 Status Start::read_and_judge() {
   evidence_ = {options_.boot_id, files_.identity, testimony_, options_.after_power_loss};
-  Result<Recovered> recovered = recover(*files_.segments[0], *files_.segments[1],
-                                        options_.after_power_loss == AfterPowerLoss::resume);
+  Result<Recovered> recovered =
+      recover(*files_.segments[0], *files_.segments[1],
+              options_.after_power_loss == AfterPowerLoss::resume, options_.reader);
   if (!recovered.ok()) {
     return {recovered.status().code(), places_.state.path() + ": " + recovered.status().text()};
   }

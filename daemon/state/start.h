@@ -25,7 +25,8 @@ namespace seqd {
 struct StartOptions {
   std::uint64_t log_size = StateLog::default_size;  // bytes of each of the two files
   AfterPowerLoss after_power_loss = AfterPowerLoss::forfeit;
-  Token boot_id{};  // of the running system
+  Token boot_id{};              // of the running system
+  LogReader* reader = nullptr;  // is shown the log while it is read; null: nobody
 };
 
 // All of them outlive the log that start() makes.

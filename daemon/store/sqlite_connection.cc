@@ -69,6 +69,13 @@ std::string_view SqliteQuery::text(int column) const {
           static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
+std::string_view SqliteQuery::blob(int column) const {
+  const void* bytes = sqlite3_column_blob(statement_, column);
+  if (bytes == nullptr) return {};
+  return {static_cast<const char*>(bytes),
+          static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
 Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::string& path,
                                                                  int busy_timeout_ms) {
   if (path.empty() || path[0] == ':' || path.find('\0') != std::string::npos) {

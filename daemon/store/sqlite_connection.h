@@ -43,6 +43,7 @@ class SqliteQuery {
   int type(int column) const { return sqlite3_column_type(statement_, column); }
   std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
   std::string_view text(int column) const;
+  std::string_view blob(int column) const;
 
  private:
   sqlite3_stmt* statement_;

@@ -8,14 +8,14 @@ _seqctl_names() {
 
 _seqctl() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local commands="next range peek list status ping reload wait"
+  local commands="next range peek list status ping reload wait explain gaps audit"
   local options="--socket --timeout --output --help --version"
   local command="" socket=() words=() i
 
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case ${COMP_WORDS[i]} in
       -s | --socket) socket=(--socket "${COMP_WORDS[++i]}") ;;
-      -t | --timeout | -o | --output | -n | --count) ((++i)) ;;
+      -t | --timeout | -o | --output | -n | --count | --after) ((++i)) ;;
       -*) ;;
       *) [ -n "$command" ] || command=${COMP_WORDS[i]} ;;
     esac
@@ -31,16 +31,18 @@ _seqctl() {
       mapfile -t COMPREPLY < <(compgen -W "text json" -- "$current")
       return
       ;;
-    -t | --timeout | -n | --count) return ;;
+    -t | --timeout | -n | --count | --after) return ;;
   esac
 
   case $command in
     "") words=("$commands" "$options") ;;
-    next | range | peek)
+    next | range | peek | explain | gaps | audit)
       if [ "$previous" = "$command" ] && [[ $current != -* ]]; then
         words=("$(_seqctl_names "${socket[@]}")")
       elif [ "$command" = next ]; then
         words=("--count $options")
+      elif [ "$command" = gaps ]; then
+        words=("--count --after $options")
       else
         words=("$options")
       fi

@@ -29,6 +29,7 @@ void happen(RpcWorld& world, std::uint8_t choice) {
       return world.core.flush();
     case 2:
       static_cast<void>(world.core.store.deliver());
+      static_cast<void>(world.history.deliver());
       return;
     case 3:
       world.core.time.advance(choice * 10);

@@ -61,19 +61,19 @@ def read_ids(path: Path) -> array:
 
 def journalled_gaps(stderr: Path, name: str) -> List[range]:
     """The ranges that the daemon's journal calls gaps."""
-    found = re.findall(r"gap: \[(\d+), (\d+)\) of \"" + re.escape(name) + '"', stderr.read_text(errors="replace"))
+    found = re.findall(r"gap_\w+: \[(\d+), (\d+)\) of \"" + re.escape(name) + '"', stderr.read_text(errors="replace"))
     return [range(int(begin), int(end)) for begin, end in found]
 
 
 def given_up(stderr: Path, name: str) -> int:
     """How many IDs at most are of leases that a start gave up without knowing their outcome."""
-    found = re.findall(r'gap: a lease of at most (\d+) IDs of "' + re.escape(name) + '" was given up',
+    found = re.findall(r'gap_untraceable: a lease of at most (\d+) IDs of "' + re.escape(name) + '" was given up',
                        stderr.read_text(errors="replace"))
     return sum(int(count) for count in found)
 
 
 def untraceable(stderr: Path, name: str) -> int:
     """How many IDs the daemon's journal gives up at most as leases whose outcome it cannot find out."""
-    found = re.findall(r'gap: a lease of at most (\d+) IDs of "' + re.escape(name) + '" cannot be traced',
+    found = re.findall(r'gap_untraceable: a lease of at most (\d+) IDs of "' + re.escape(name) + '" cannot be traced',
                        stderr.read_text(errors="replace"))
     return sum(int(count) for count in found)

@@ -58,6 +58,17 @@ def table(name: str, options: Dict[str, Any]) -> str:
     return f"[{name}]\n" + "".join(f"{key} = {toml(value)}\n" for key, value in options.items()) + "\n"
 
 
+def copy_state(state: Path, to: Path) -> None:
+    """A copy of a state directory that may be in use: the temporary files of its history come and go meanwhile."""
+    def copy_if_there(source: str, target: str) -> None:
+        try:
+            shutil.copy2(source, target)
+        except FileNotFoundError:
+            assert Path(source).name.startswith("history.db-"), source
+
+    shutil.copytree(state, to, copy_function=copy_if_there)
+
+
 class Died(AssertionError):
     """The daemon ended when it should have become ready."""
 

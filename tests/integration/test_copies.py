@@ -28,7 +28,7 @@ def started_at_once(make_daemon, state, store, count: int) -> list:
     for number in range(count):
         copy = make_daemon(f"copy-{number}", stores=store, defaults=DEFAULTS)
         copy.state.rmdir()
-        shutil.copytree(state, copy.state)
+        harness.copy_state(state, copy.state)
         copies.append(copy)
     for copy in copies:
         copy.spawn()
@@ -128,7 +128,7 @@ class Backup:
 
     def keep(self) -> None:
         shutil.rmtree(self.place, ignore_errors=True)
-        shutil.copytree(self.seen(), self.place)
+        harness.copy_state(self.seen(), self.place)
 
     def put_back(self, in_place: bool) -> None:
         """As new files, or as other bytes in the same ones, as a restored disk image has them."""

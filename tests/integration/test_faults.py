@@ -73,7 +73,7 @@ def test_ACopiedDirectoryIssuesNothingTwice(make_daemon, scratch):
         ledger.add(client.many("orders", 100))
         copied = make_daemon("copied", stores=stores)
         shutil.rmtree(copied.state)
-        shutil.copytree(first.state, copied.state)
+        harness.copy_state(first.state, copied.state)
         with copied.start().connect() as other:
             for _ in range(5):
                 ledger.add(client.many("orders", 100))
@@ -87,7 +87,7 @@ def test_AnOlderStatePutBackInPlaceIssuesNothingTwice(make_daemon, scratch):
     ledger = Ledger("orders")
     with daemon.connect() as client:
         ledger.add(client.many("orders", 100))
-        shutil.copytree(daemon.state, scratch / "backup")
+        harness.copy_state(daemon.state, scratch / "backup")
         ledger.add(client.many("orders", 100))
     for stop in (daemon.kill, daemon.terminate):
         stop()

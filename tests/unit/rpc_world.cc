@@ -69,12 +69,22 @@ std::vector<Reply> Line::replies() {
 void RpcWorld::start() {
   if (core.settings.find("orders") == nullptr) core.settings.add("orders");
   server = std::make_unique<Server>(control, core.time, core.log, limits);
+  recorder = std::make_unique<HistoryRecorder>(core.time, HistoryRecorder::Limits{256, 256});
+  server->attach_history(recorder.get(), &history);
   core.replies = server.get();
+  core.history = recorder.get();
   core.start();
   server->attach(*core.table);
 }
 
+bool ScriptedHistory::deliver() {
+  const bool any = !waiting.empty();
+  for (const std::function<void()>& answer : std::exchange(waiting, {})) answer();
+  return any;
+}
+
 void RpcWorld::kill() {
+  history.waiting.clear();
   for (const auto& line : lines) line->session = nullptr;
   core.kill();
   server.reset();
@@ -107,6 +117,7 @@ void RpcWorld::turn() {
     if (line->session != nullptr && line->session->paused) take_in(*line);
   }
   core.turn();
+  recorder->turn_over();
   for (const auto& line : lines) {
     if (line->session == nullptr) continue;
     protocol::Buffer& out = line->session->out;
@@ -130,7 +141,7 @@ void RpcWorld::settle() {
       core.flush();
       quiet = 0;
     }
-    if (core.store.deliver()) quiet = 0;
+    if (core.store.deliver() || history.deliver()) quiet = 0;
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,42 @@ class ScriptedControl final : public Control {
   Result<ReloadReport> reload() override { return next_reload; }
   DaemonFacts now{"0.1.0", 77, "00112233445566778899aabbccddeeff", "fresh", 5, {}, 1, 2, 3};
   Result<ReloadReport> next_reload = ReloadReport{};
+};
+
+// Questions wait for the end of the turn, as they do for the worker; then all get these answers.
+class ScriptedHistory final : public HistoryAsker {
+ public:
+  Status ask_gaps(const GapsQuestion& question,
+                  std::function<void(Result<GapsAnswer>)> done) override {
+    asked = question;
+    return ask([this, done] { done(gaps); });
+  }
+  Status ask_id(const std::string& /*name*/, std::int64_t /*id*/,
+                std::function<void(Result<IdAnswer>)> done) override {
+    return ask([this, done] { done(id); });
+  }
+  Status ask_sums(const std::string& /*name*/, std::function<void()> now,
+                  std::function<void(Result<SumsAnswer>)> done) override {
+    return ask([this, now, done] {
+      now();
+      done(sums);
+    });
+  }
+  // True when there was a question.
+  bool deliver();
+
+  GapsQuestion asked;
+  Result<GapsAnswer> gaps = GapsAnswer{};
+  Result<IdAnswer> id = IdAnswer{};
+  Result<SumsAnswer> sums = SumsAnswer{};
+  Status refusal;  // of the next questions
+  std::vector<std::function<void()>> waiting;
+
+ private:
+  Status ask(std::function<void()> answer) {
+    if (refusal.ok()) waiting.push_back(std::move(answer));
+    return refusal;
+  }
 };
 
 // One reply, with a copy of its bytes.
@@ -73,6 +110,8 @@ class RpcWorld {
 
   CoreWorld core;
   ScriptedControl control;
+  ScriptedHistory history;
+  std::unique_ptr<HistoryRecorder> recorder;  // of the process
   ServerLimits limits;
   std::unique_ptr<Server> server;
   std::vector<std::unique_ptr<Line>> lines;

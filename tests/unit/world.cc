@@ -24,8 +24,8 @@ SequenceSettings& ConfiguredSequences::add(const std::string& name) {
 void CoreWorld::start() {
   CHECK(table == nullptr);
   log.begin_process();
-  table = std::make_unique<SequenceTable>(CoreContext{time, time, random, log, events, *replies},
-                                          settings, stores, limits);
+  table = std::make_unique<SequenceTable>(
+      CoreContext{time, time, random, log, events, *replies, history}, settings, stores, limits);
   table->restore(log.image);
 }
 

@@ -99,6 +99,7 @@ class CoreWorld {
   SequenceTable::Limits limits;
   SequenceTable::Stores stores{{"default", &store}};
   ReplySink* replies = &answers;
+  HistorySink* history = nullptr;
   Status status;  // of the last next() or range()
   std::unique_ptr<SequenceTable> table;
 };

@@ -1,0 +1,21 @@
+// HistorySink: hears who was issued what, for the history that people ask. Everything else that the
+// history tells stands in the log's entries (see history_log.h). Loop thread; must not call back
+// into the core.
+#pragma once
+
+#include <cstdint>
+
+#include "daemon/core/caller.h"
+
+namespace seqd {
+
+class HistorySink {
+ public:
+  virtual ~HistorySink() = default;
+  // [begin, end) went to `session` in this turn. The log hears of the same IDs in this turn, maybe
+  // in other pieces. Called once for IDs that one session took one after the other.
+  virtual void issued(SequenceId sequence, std::int64_t begin, std::int64_t end,
+                      SessionId session) = 0;
+};
+
+}  // namespace seqd

@@ -1,0 +1,218 @@
+#include "daemon/main/history.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "daemon/core/gap_event.h"
+
+namespace seqd {
+namespace {
+
+constexpr std::size_t kQuestions = 64;
+// Of the time, writing takes at most one part of so many: a large batch is followed by a pause.
+constexpr std::int64_t kPauseParts = 20;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.data();
+}
+
+std::vector<HeldSpan> spans_of(const std::deque<RangeInHand>& ranges) {
+  std::vector<HeldSpan> spans;
+  for (const RangeInHand& range : ranges) spans.push_back({range.lease, range.begin, range.end});
+  return spans;
+}
+
+}  // namespace
+
+// One trip to the worker. It owns what it touches.
+struct History::Job {
+  std::shared_ptr<Place> place;
+  Clock& clock;
+  HistoryBatch batch;
+  bool writes = false;
+  HistoryLimits limits;
+  std::vector<Question> questions;
+  Status status;
+  std::vector<std::string> warnings;
+  std::int64_t took_ms = 0;
+
+  void run() {
+    const std::int64_t began_ms = clock.monotonic_ms();
+    if (writes) status = place->file.write(batch, limits);
+    took_ms = clock.monotonic_ms() - began_ms;
+    // What could not be written would be missing in the answers.
+    if (status.ok()) {
+      for (const Question& question : questions) question.read(place->reader);
+    }
+    warnings = place->database.take_warnings();
+  }
+};
+
+History::History(uv_loop_t* loop, Clock& clock, EventSink& events, const std::string& state_dir,
+                 const HistoryLimits& limits)
+    : clock_(clock),
+      events_(events),
+      limits_(limits),
+      place_(std::make_shared<Place>(state_dir + "/" + HistoryDatabase::kFileName, host_name())),
+      recorder_(clock, {}),
+      catch_up_(recorder_, [this] { return place_->file.read_mark(); }),
+      worker_(loop, "history", 1) {}
+
+// --- start
+// ----------------------------------------------------------------------------------------------------------
+
+void History::started(const Started& state) {
+  catch_up_.finish(state.image, state.gaps, state.dropped, clock_.wall_ms());
+  recorder_.turn_over();
+  if (recorder_.empty()) return warn(place_->database.take_warnings());
+  const auto complete = [&](HistorySequence& sequence) {
+    const auto found = state.image.sequences.find(sequence.id);
+    if (found == state.image.sequences.end()) return;
+    sequence.totals = found->second.totals;
+    sequence.in_hand = spans_of(found->second.ranges);
+  };
+  HistoryBatch batch = recorder_.take(state.log->statistics().position, complete);
+  if (batch.gaps.empty()) {
+    warn(place_->database.take_warnings());
+    return submit(std::move(batch));
+  }
+  const Status status = place_->file.write(batch, limits_);
+  warn(place_->database.take_warnings());
+  note(status);
+  if (!status.ok()) recorder_.give_back(std::move(batch));
+}
+
+void History::report_gaps(const Started& state) {
+  const auto name_of = [&](SequenceId id) {
+    const auto found = state.image.sequences.find(id);
+    return found == state.image.sequences.end() ? catch_up_.lost_name(id)
+                                                : found->second.definition.name;
+  };
+  const auto raise = [&](const GapMade& gap, const std::string& why) {
+    events_.raise(gap_event(gap, name_of(gap.sequence), catch_up_.lease_of(gap.sequence, gap.begin),
+                            catch_up_.instance_of(gap.sequence), why));
+  };
+  for (const GapMade& gap : state.gaps) raise(gap, state.how);
+  for (const GapMade& gap : catch_up_.found()) {
+    raise(gap, gap.cause == GapCause::corrupt
+                   ? "the log that told how far they were issued is gone or older than the history"
+                   : "an earlier start gave them up and was killed");
+  }
+  for (const LeaseIntended& lease : state.dropped) {
+    events_.raise(untraceable_event(lease, name_of(lease.sequence),
+                                    catch_up_.instance_of(lease.sequence),
+                                    "was given up: " + state.how));
+  }
+}
+
+// --- batches
+// --------------------------------------------------------------------------------------------------------
+
+void History::complete(HistorySequence& sequence) const {
+  if (table_ == nullptr || table_->find(sequence.name) != sequence.id) return;
+  const Sequence& from = table_->at(sequence.id);
+  sequence.totals = from.totals();
+  for (const HeldRanges::Held& held : from.held().ranges()) {
+    sequence.in_hand.push_back({held.lease, held.range.begin(), held.range.end()});
+  }
+}
+
+void History::take_batch(LogPosition position) {
+  if (questions_.empty()) {
+    due_ = due_ && !recorder_.empty();
+    if (recorder_.empty()) return;
+    if (!ending_ && clock_.monotonic_ms() < not_before_ms_) return;
+  }
+  for (const Question& question : questions_) {
+    if (question.now) question.now();
+  }
+  submit(recorder_.take(position, [this](HistorySequence& sequence) { complete(sequence); }));
+}
+
+void History::submit(HistoryBatch batch) {
+  due_ = ending_;
+  writing_ = true;
+  const bool writes = !batch.sequences.empty();
+  auto job = std::make_shared<Job>(Job{
+      place_, clock_, std::move(batch), writes, limits_, std::exchange(questions_, {}), {}, {}, 0});
+  worker_.submit([job] { job->run(); }, [this, job] { written(*job); });
+}
+
+void History::written(Job& job) {
+  writing_ = false;
+  not_before_ms_ = clock_.monotonic_ms() + job.took_ms * kPauseParts;
+  warn(job.warnings);
+  if (job.writes) note(job.status);
+  const Status failed = job.status.ok()
+                            ? Status()
+                            : Status(ErrorCode::UNAVAILABLE,
+                                     "the history cannot be written, and what it says would be "
+                                     "incomplete: " +
+                                         job.status.text());
+  if (!job.status.ok()) recorder_.give_back(std::move(job.batch));
+  asked_ -= job.questions.size();
+  for (const Question& question : job.questions) question.done(failed);
+}
+
+void History::warn(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings)
+    events_.raise({EventKind::history_failed, warning, {}});
+}
+
+// Said once when it begins, however often it is tried.
+void History::note(const Status& status) {
+  if (!status.ok() && failure_.ok()) {
+    events_.raise({EventKind::history_failed,
+                   "the history cannot be written: " + status.text() +
+                       "; what happens meanwhile is kept in memory as far as there is room",
+                   {}});
+  }
+  failure_ = status;
+}
+
+// --- questions
+// ------------------------------------------------------------------------------------------------------
+
+template <typename Answer>
+Status History::ask(std::function<void()> now, std::function<Result<Answer>(HistoryReader&)> read,
+                    std::function<void(Result<Answer>)> done) {
+  if (asked_ >= kQuestions) {
+    return {ErrorCode::BUSY,
+            std::to_string(kQuestions) + " questions wait for the history already; ask again"};
+  }
+  ++asked_;
+  auto answer = std::make_shared<std::optional<Result<Answer>>>();
+  questions_.push_back(
+      {std::move(now),
+       [answer, read = std::move(read)](HistoryReader& reader) { answer->emplace(read(reader)); },
+       [answer, done = std::move(done)](const Status& failed) {
+         done(failed.ok() ? std::move(**answer) : Result<Answer>(failed));
+       }});
+  return {};
+}
+
+Status History::ask_gaps(const GapsQuestion& question,
+                         std::function<void(Result<GapsAnswer>)> done) {
+  return ask<GapsAnswer>(
+      {}, [question](HistoryReader& reader) { return reader.gaps(question); }, std::move(done));
+}
+
+Status History::ask_id(const std::string& name, std::int64_t id,
+                       std::function<void(Result<IdAnswer>)> done) {
+  return ask<IdAnswer>(
+      {}, [name, id](HistoryReader& reader) { return reader.id(name, id); }, std::move(done));
+}
+
+Status History::ask_sums(const std::string& name, std::function<void()> now,
+                         std::function<void(Result<SumsAnswer>)> done) {
+  return ask<SumsAnswer>(
+      std::move(now), [name](HistoryReader& reader) { return reader.sums(name); }, std::move(done));
+}
+
+}  // namespace seqd

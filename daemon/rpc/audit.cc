@@ -1,0 +1,79 @@
+#include "daemon/rpc/audit.h"
+
+namespace seqd {
+namespace {
+
+void compare(const char* what, std::int64_t rows, std::int64_t dropped, std::int64_t recorded,
+             std::vector<std::string>& problems) {
+  if (rows + dropped == recorded) return;
+  problems.push_back("the history has lost rows: " + std::to_string(recorded) + " IDs " + what +
+                     " were written down, " + std::to_string(rows) + " are there and " +
+                     std::to_string(dropped) + " were dropped as too old");
+}
+
+void missing(const char* what, std::int64_t count, std::vector<std::string>& problems) {
+  if (count == 0) return;
+  problems.push_back("the log and the history differ by " + std::to_string(count) + " " + what);
+}
+
+void check_history(const AuditFacts& facts, Audit& audit) {
+  const SumsAnswer& history = facts.history;
+  const auto left = [](std::int64_t log, std::int64_t recorded, std::int64_t adjust) {
+    return log - recorded - adjust;
+  };
+  const SequenceTotals& recorded = history.recorded;
+  const SequenceTotals& adjust = history.adjust;
+  audit.missing = {facts.totals.sequence,
+                   left(facts.totals.leased, recorded.leased, adjust.leased),
+                   left(facts.totals.issued, recorded.issued, adjust.issued),
+                   left(facts.totals.returned, recorded.returned, adjust.returned),
+                   left(facts.totals.gaps, recorded.gaps, adjust.gaps),
+                   left(facts.totals.unknown, recorded.unknown, adjust.unknown)};
+  missing("leased IDs", audit.missing.leased, audit.problems);
+  missing("issued IDs", audit.missing.issued, audit.problems);
+  missing("IDs in gaps", audit.missing.gaps, audit.problems);
+  missing("leases that cannot be traced", audit.missing.unknown, audit.problems);
+  const SequenceTotals& rows = history.rows;
+  const SequenceTotals& dropped = history.dropped;
+  compare("leased", rows.leased, dropped.leased, recorded.leased, audit.problems);
+  compare("issued", rows.issued, dropped.issued, recorded.issued, audit.problems);
+  compare("given up", rows.gaps, dropped.gaps, recorded.gaps, audit.problems);
+  if (history.issued_twice > 0) {
+    audit.problems.push_back(std::to_string(history.issued_twice) +
+                             " IDs stand in the history as issued twice");
+  }
+}
+
+}  // namespace
+
+Audit audit(const AuditFacts& facts) {
+  Audit audit;
+  const SequenceTotals& totals = facts.totals;
+  audit.unaccounted = totals.leased - totals.issued - facts.in_hand - totals.returned - totals.gaps;
+  if (audit.unaccounted != 0) {
+    audit.problems.push_back(std::to_string(audit.unaccounted) +
+                             " IDs are not accounted for by the log");
+  }
+  // A history without the sequence has not begun; then there is nothing to compare.
+  if (facts.history.known) check_history(facts, audit);
+  if (facts.counter && facts.guard > 0 && facts.counter->next_id < facts.guard) {
+    audit.problems.push_back(
+        facts.counter->exists
+            ? "the store's next ID is " + std::to_string(facts.counter->next_id) +
+                  ", but this host was granted IDs up to " + std::to_string(facts.guard - 1) +
+                  ": the counter was set back"
+            : "the counter is gone from the store, but this host was granted IDs up to " +
+                  std::to_string(facts.guard - 1));
+  }
+  if (facts.counter && facts.counter->totals) {
+    const CounterReading::Totals& counted = *facts.counter->totals;
+    if (counted.all.ids > facts.counter->next_id - counted.since) {
+      audit.problems.push_back("the store has leased " + std::to_string(counted.all.ids) +
+                               " IDs, more than lie between " + std::to_string(counted.since) +
+                               " and its counter: it was set back");
+    }
+  }
+  return audit;
+}
+
+}  // namespace seqd

@@ -1,0 +1,32 @@
+// The conservation sum of one sequence: leased = issued + in hand + returned + gaps, from the log's
+// totals, against the history's own sums, and against the store. Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/core/history_answers.h"
+#include "daemon/core/lease_store.h"
+
+namespace seqd {
+
+struct AuditFacts {
+  SequenceTotals totals;  // of the core, which are the log's
+  std::int64_t in_hand = 0;
+  std::int64_t guard = 0;
+  SumsAnswer history;
+  std::optional<CounterReading> counter;
+  Status store;  // why there is none
+};
+
+struct Audit {
+  std::int64_t unaccounted = 0;       // by the log; 0 when all is well
+  SequenceTotals missing;             // the log counts them, the history has never heard of them
+  std::vector<std::string> problems;  // what does not agree, for people
+};
+
+Audit audit(const AuditFacts& facts);
+
+}  // namespace seqd

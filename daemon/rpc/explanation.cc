@@ -1,0 +1,85 @@
+#include "daemon/rpc/explanation.h"
+
+namespace seqd {
+namespace {
+
+std::string untraceable_text(const IdAnswer& history) {
+  if (history.untraceable == 0) return {};
+  return "; or it is in one of the " + std::to_string(history.untraceable) +
+         " leases of this host whose outcome cannot be traced";
+}
+
+Explanation leased(const IdFacts& facts) {
+  if (facts.history.issue && facts.history.gap) {
+    return {IdFate::issued, "issued, and counted as a gap (" + facts.history.gap->gap.cause +
+                                ") all the same, because the log had lost that it was issued"};
+  }
+  if (facts.history.issue) {
+    const bool unnamed = facts.history.issue->callers.empty();
+    return {IdFate::issued, unnamed ? "issued before the daemon was killed or lost power; the "
+                                      "caller was not written down"
+                                    : "issued"};
+  }
+  if (facts.history.gap) {
+    return {IdFate::gap, "will never be issued: " + facts.history.gap->gap.cause};
+  }
+  if (facts.id < facts.history.issues_forgotten_below) {
+    return {IdFate::issued, "issued; when and to whom is older than what is kept"};
+  }
+  return {IdFate::issued, "issued; when and to whom was not written down"};
+}
+
+}  // namespace
+
+std::string_view fate_name(IdFate fate) {
+  switch (fate) {
+    case IdFate::issued:
+      return "issued";
+    case IdFate::gap:
+      return "gap";
+    case IdFate::in_hand:
+      return "in_hand";
+    case IdFate::not_issued:
+      return "not_issued";
+    case IdFate::elsewhere:
+      return "elsewhere";
+    case IdFate::older:
+      break;
+  }
+  return "older";
+}
+
+bool needs_store(const IdFacts& facts) {
+  const IdAnswer& history = facts.history;
+  if (facts.in_hand || history.issue || history.gap || history.lease) return false;
+  return facts.id >= history.leases_forgotten_below;
+}
+
+Explanation explain(const IdFacts& facts) {
+  const IdAnswer& history = facts.history;
+  if (facts.in_hand) return {IdFate::in_hand, "in hand here, not issued yet"};
+  if (history.issue || history.gap || history.lease) return leased(facts);
+  if (facts.id < history.leases_forgotten_below) {
+    return {IdFate::older, "older than what is kept: issued here, or another host's"};
+  }
+  if (facts.counter && facts.counter->exists && facts.id >= facts.counter->next_id) {
+    return {IdFate::not_issued, "not issued by anybody yet: the next ID of the store is " +
+                                    std::to_string(facts.counter->next_id)};
+  }
+  if (facts.counter && !facts.counter->exists) {
+    return {IdFate::not_issued, "not issued by anybody: the store has no such counter"};
+  }
+  if (!facts.counter && facts.id >= facts.guard) {
+    return {IdFate::not_issued,
+            "not issued here, and above everything this host has leased; whether another host has "
+            "it the store could not be asked: " +
+                facts.store.to_string()};
+  }
+  if (history.leased_before && facts.id < history.first_lease) {
+    return {IdFate::older, "from before the history began: issued here, or another host's"};
+  }
+  return {IdFate::elsewhere, "never leased by this host: another host or program has taken it" +
+                                 untraceable_text(history)};
+}
+
+}  // namespace seqd

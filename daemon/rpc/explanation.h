@@ -1,0 +1,46 @@
+// What became of one ID, out of what the core, the history and the store know of it. Pure; any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/core/history_answers.h"
+#include "daemon/core/lease_store.h"
+
+namespace seqd {
+
+struct IdFacts {
+  std::int64_t id = 0;
+  bool served = false;  // the core has the sequence
+  bool in_hand = false;
+  Token lease{};           // of the range in hand
+  std::int64_t guard = 0;  // end of the highest range this host was ever granted
+  IdAnswer history;
+  std::optional<CounterReading> counter;  // of the store
+  Status store;                           // why there is none
+};
+
+enum class IdFate : std::uint8_t {
+  issued,      // by this host
+  gap,         // leased by this host, and never to be issued
+  in_hand,     // leased by this host, to be issued
+  not_issued,  // by nobody yet: the counter is below
+  elsewhere,   // below the counter, and never leased by this host
+  older,       // older than what is kept: issued here, or another host's
+};
+
+std::string_view fate_name(IdFate fate);
+
+struct Explanation {
+  IdFate fate = IdFate::older;
+  std::string text;  // a sentence for people
+};
+
+Explanation explain(const IdFacts& facts);
+// Whether the store has to be asked before there is an answer.
+bool needs_store(const IdFacts& facts);
+
+}  // namespace seqd

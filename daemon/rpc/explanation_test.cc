@@ -1,0 +1,111 @@
+#include "daemon/rpc/explanation.h"
+
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+IdFacts known(std::int64_t id) {
+  IdFacts facts;
+  facts.id = id;
+  facts.served = true;
+  facts.guard = 1'000;
+  facts.history.known = true;
+  return facts;
+}
+
+CounterReading counter_at(std::int64_t next) {
+  CounterReading reading;
+  reading.exists = true;
+  reading.next_id = next;
+  return reading;
+}
+
+TEST_CASE("AnIdInHandIsInHandWhateverElseIsKnown") {
+  IdFacts facts = known(500);
+  facts.in_hand = true;
+  facts.history.lease.emplace();
+  CHECK_FALSE(needs_store(facts));
+  CHECK(explain(facts).fate == IdFate::in_hand);
+}
+
+TEST_CASE("AnIssueIsToldWithOrWithoutItsCaller") {
+  IdFacts facts = known(500);
+  facts.history.issue.emplace();
+  CHECK(explain(facts).fate == IdFate::issued);
+  CHECK(explain(facts).text.find("not written down") != std::string::npos);
+  facts.history.issue->callers.emplace_back();
+  CHECK(explain(facts).text == "issued");
+}
+
+TEST_CASE("AGapIsToldWithItsCause") {
+  IdFacts facts = known(500);
+  facts.history.lease.emplace();
+  facts.history.gap.emplace().gap.cause = "no_witness";
+  CHECK(explain(facts).fate == IdFate::gap);
+  CHECK(explain(facts).text == "will never be issued: no_witness");
+}
+
+TEST_CASE("WhatTheLogForgotAndTheHistoryKnowsWasIssued") {
+  IdFacts facts = known(500);
+  facts.history.issue.emplace();
+  facts.history.gap.emplace().gap.cause = "power_loss";
+  CHECK(explain(facts).fate == IdFate::issued);
+  CHECK(explain(facts).text.find("power_loss") != std::string::npos);
+}
+
+TEST_CASE("ALeasedIdThatIsNeitherInHandNorAGapWasIssued") {
+  IdFacts facts = known(500);
+  facts.history.lease.emplace();
+  CHECK(explain(facts).fate == IdFate::issued);
+  CHECK(explain(facts).text.find("not written down") != std::string::npos);
+  facts.history.issues_forgotten_below = 600;
+  CHECK(explain(facts).text.find("older than what is kept") != std::string::npos);
+}
+
+TEST_CASE("BelowWhatIsKeptNobodyKnows") {
+  IdFacts facts = known(500);
+  facts.history.leases_forgotten_below = 501;
+  CHECK_FALSE(needs_store(facts));
+  CHECK(explain(facts).fate == IdFate::older);
+  facts.history.leases_forgotten_below = 500;
+  CHECK(needs_store(facts));
+}
+
+TEST_CASE("BelowTheCounterAndNeverLeasedHereIsAnotherHosts") {
+  IdFacts facts = known(500);
+  facts.counter = counter_at(501);
+  CHECK(explain(facts).fate == IdFate::elsewhere);
+  facts.history.untraceable = 2;
+  CHECK(explain(facts).text.find("2 leases") != std::string::npos);
+}
+
+TEST_CASE("AtOrAboveTheCounterIsNobodysYet") {
+  IdFacts facts = known(5'000);
+  facts.counter = counter_at(5'000);
+  CHECK(explain(facts).fate == IdFate::not_issued);
+  facts.counter = CounterReading{};
+  CHECK(explain(facts).fate == IdFate::not_issued);
+}
+
+TEST_CASE("WithoutTheStoreTheHighestLeaseDecidesAndTheTextSaysWhy") {
+  IdFacts facts = known(1'000);
+  facts.store = Status(ErrorCode::UNAVAILABLE, "no route");
+  CHECK(explain(facts).fate == IdFate::not_issued);
+  CHECK(explain(facts).text.find("no route") != std::string::npos);
+  facts.id = 999;
+  CHECK(explain(facts).fate == IdFate::elsewhere);
+}
+
+TEST_CASE("WhatWasLeasedBeforeTheHistoryBeganIsNotSaidToBeAnothers") {
+  IdFacts facts = known(50);
+  facts.counter = counter_at(5'000);
+  facts.history.leased_before = true;
+  facts.history.first_lease = 100;
+  CHECK(explain(facts).fate == IdFate::older);
+  facts.id = 150;
+  CHECK(explain(facts).fate == IdFate::elsewhere);
+}
+
+}  // namespace
+}  // namespace seqd

@@ -1,0 +1,27 @@
+// HistoryAsker: what the methods gaps, explain and audit ask of the history. Implemented in
+// daemon/main; loop thread.
+//
+// Every question is answered once, later, on the loop thread, with everything in it that was issued
+// before it was asked; when the daemon ends first, not at all. BUSY when too many wait already.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "daemon/core/history_answers.h"
+
+namespace seqd {
+
+class HistoryAsker {
+ public:
+  virtual ~HistoryAsker() = default;
+  virtual Status ask_gaps(const GapsQuestion& question,
+                          std::function<void(Result<GapsAnswer>)> done) = 0;
+  virtual Status ask_id(const std::string& name, std::int64_t id,
+                        std::function<void(Result<IdAnswer>)> done) = 0;
+  // `now` runs at the moment of which the answer is, so that the core's sums can be compared.
+  virtual Status ask_sums(const std::string& name, std::function<void()> now,
+                          std::function<void(Result<SumsAnswer>)> done) = 0;
+};
+
+}  // namespace seqd

@@ -1,0 +1,229 @@
+#include <map>
+#include <string>
+
+#include "protocol/value_encoding.h"
+#include "protocol/value_writer.h"
+#include "tests/unit/rpc_world.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+struct Service {
+  Service() {
+    world.start();
+    world.settle();
+    line = &world.connect();
+  }
+  Reply ask(const std::string& bytes) { return world.ask(*line, bytes); }
+  ErrorCode code(const std::string& bytes) { return ask(bytes).code; }
+  RpcWorld world;
+  Line* line = nullptr;
+};
+
+// [0, 1, method, [params...]], with what follows the first parameter, a text, as bytes.
+std::string request(std::string_view method, std::string_view name, std::uint32_t count = 1,
+                    std::string_view params = "") {
+  protocol::Buffer out;
+  protocol::append_array(out, 4);
+  protocol::append_integer(out, 0);
+  protocol::append_integer(out, 1);
+  protocol::append_text(out, method);
+  protocol::append_array(out, count);
+  protocol::append_text(out, name);
+  out.append(params);
+  return std::string(out.data(), out.size());
+}
+
+// Integers, texts and flags of a map, with those of the maps in it as "outer.inner".
+void flatten(protocol::ValueReader& reader, const std::string& prefix,
+             std::map<std::string, std::string>& out) {
+  for (std::uint32_t left = reader.read_map().value_or(0); left > 0; --left) {
+    const std::string key = prefix + std::string(reader.read_text().value_or("no text"));
+    protocol::ValueReader inside = reader;
+    if (const auto number = reader.read_integer()) {
+      out[key] = std::to_string(*number);
+    } else if (const auto text = reader.read_text()) {
+      out[key] = *text;
+    } else if (const auto flag = reader.read_bool()) {
+      out[key] = *flag ? "true" : "false";
+    } else if (reader.read_nil()) {
+      out[key] = "nil";
+    } else if (inside.read_map()) {
+      flatten(reader, key + ".", out);
+    } else {
+      out[key] = "array of " + std::to_string(inside.read_array().value_or(0));
+      static_cast<void>(reader.skip());
+    }
+  }
+}
+
+std::map<std::string, std::string> map_of(const Reply& reply) {
+  std::map<std::string, std::string> out;
+  protocol::ValueReader reader = reply.result();
+  flatten(reader, "", out);
+  REQUIRE(reader.at_end());
+  return out;
+}
+
+TEST_CASE("WhatIsNotAQuestionIsRefused", "[history]") {
+  Service service;
+  const std::string id(1, '\x05');
+  service.ask(next_request(7, "orders"));
+  CHECK(service.code(request("gaps", "or ders")) == ErrorCode::BAD_REQUEST);
+  CHECK(service.code(request("gaps", "orders", 2, "\x07")) == ErrorCode::BAD_REQUEST);
+  CHECK(service.code(request("gaps", "orders", 2, "\x81\xa5limit\xcd\x03\xe9")) ==
+        ErrorCode::BAD_REQUEST);
+  CHECK(service.code(request("gaps", "orders", 2, "\x81\xa5limit\x01")) == ErrorCode::OK);
+  CHECK(service.code(request("gaps", "orders", 2, "\x81\xa5later\x01")) == ErrorCode::BAD_REQUEST);
+  CHECK(service.code(request("gaps", "orders", 3, "\x80\x80")) == ErrorCode::BAD_REQUEST);
+  CHECK(service.code(request("explain", "orders")) == ErrorCode::BAD_REQUEST);
+  CHECK(service.code(request("explain", "orders", 2, std::string(1, '\0'))) ==
+        ErrorCode::BAD_REQUEST);
+  CHECK(service.code(request("explain", "orders", 2, "\xff")) == ErrorCode::BAD_REQUEST);
+  CHECK(service.code(request("explain", "orders", 3, id + id)) == ErrorCode::BAD_REQUEST);
+  CHECK(service.code(request("audit", "orders", 2, id)) == ErrorCode::BAD_REQUEST);
+}
+
+TEST_CASE("ASequenceThatWasNeverHereIsNamedAsSuch", "[history]") {
+  Service service;
+  for (const char* method : {"gaps", "audit"})
+    CHECK(service.code(request(method, "nobody")) == ErrorCode::NO_SEQUENCE);
+  CHECK(service.code(request("explain", "nobody", 2, "\x05")) == ErrorCode::NO_SEQUENCE);
+}
+
+TEST_CASE("QuestionsAreAnsweredLaterAndOthersAreServedMeanwhile", "[history]") {
+  Service service;
+  service.ask(next_request(7, "orders"));
+  service.world.send(*service.line, request("audit", "orders") + next_request(8, "orders"));
+  service.world.turn();
+  std::vector<Reply> replies = service.line->replies();
+  REQUIRE(replies.size() == 1);
+  CHECK(replies[0].msgid == 8);
+  CHECK(service.line->session->waiting == 1);
+  service.world.settle();
+  replies = service.line->replies();
+  REQUIRE(replies.size() == 1);
+  CHECK(replies[0].msgid == 1);
+  CHECK(service.line->session->waiting == 0);
+}
+
+TEST_CASE("AnAnswerForAClientThatLeftIsDropped", "[history]") {
+  Service service;
+  service.ask(next_request(7, "orders"));
+  service.world.send(*service.line, request("audit", "orders"));
+  service.world.hang_up(*service.line);
+  service.world.settle();
+  CHECK(service.world.history.waiting.empty());
+}
+
+TEST_CASE("AHistoryThatCannotAnswerSaysWhy", "[history]") {
+  Service service;
+  service.ask(next_request(7, "orders"));
+  service.world.history.refusal = Status(ErrorCode::BUSY, "64 questions");
+  CHECK(service.code(request("audit", "orders")) == ErrorCode::BUSY);
+  CHECK(service.line->session->waiting == 0);
+  service.world.history.refusal = Status();
+  service.world.history.sums = Status(ErrorCode::UNAVAILABLE, "the disk is full");
+  CHECK(service.ask(request("audit", "orders")).text == "the disk is full");
+  service.world.server->attach_history(nullptr, nullptr);
+  CHECK(service.code(request("gaps", "orders")) == ErrorCode::UNAVAILABLE);
+}
+
+TEST_CASE("AnIdInHandIsExplainedFromTheCore", "[history]") {
+  Service service;
+  service.ask(next_request(7, "orders"));
+  const auto seen = map_of(service.ask(request("explain", "orders", 2, "\x02")));
+  CHECK(seen.at("answer") == "in_hand");
+  CHECK(seen.at("id") == "2");
+  CHECK(seen.at("lease.lease").size() == 32);
+  CHECK(seen.at("issued") == "nil");
+}
+
+TEST_CASE("AnIdAboveTheCounterIsExplainedFromTheStore", "[history]") {
+  Service service;
+  service.ask(next_request(7, "orders"));
+  const auto seen = map_of(service.ask(request("explain", "orders", 2, "\xcd\x27\x10")));
+  CHECK(seen.at("answer") == "not_issued");
+  CHECK(service.world.core.store.read_calls.size() == 1);
+}
+
+TEST_CASE("AnIssueIsExplainedWithItsCallersAndLease", "[history]") {
+  Service service;
+  service.ask(next_request(7, "orders"));
+  IdAnswer answer;
+  answer.known = true;
+  IssueRow& issue = answer.issue.emplace();
+  issue.span.begin = 1;
+  issue.span.end = 2;
+  issue.span.first_ms = 5;
+  issue.span.last_ms = 6;
+  issue.callers.push_back({3, 1'000, 77, "shop"});
+  LeaseRow& lease = answer.lease.emplace();
+  lease.lease.begin = 1;
+  lease.lease.end = 11;
+  lease.host = "here";
+  service.world.history.id = answer;
+  const auto seen = map_of(service.ask(request("explain", "orders", 2, "\x01")));
+  CHECK(seen.at("answer") == "issued");
+  CHECK(seen.at("issued.callers") == "array of 1");
+  CHECK(seen.at("issued.from_ms") == "5");
+  CHECK(seen.at("lease.count") == "10");
+  CHECK(seen.at("lease.host") == "here");
+  CHECK(service.world.core.store.read_calls.empty());
+}
+
+TEST_CASE("GapsAreListedWithWhatWasDropped", "[history]") {
+  Service service;
+  GapsAnswer answer;
+  answer.known = true;
+  answer.rows.push_back({4, {1, 10, 15, true, "no_witness", Token{1}, Token{2}, 9}, "here"});
+  answer.rows.push_back({5, {1, 0, 50, false, "untraceable", {}, Token{2}, 9}, "here"});
+  answer.more = true;
+  answer.dropped.gaps = 17;
+  service.world.history.gaps = answer;
+  const Reply reply = service.ask(request("gaps", "orders", 2,
+                                          "\x82\xa5"
+                                          "after\x03\xa5limit\x02"));
+  CHECK((service.world.history.asked.after == 3 && service.world.history.asked.limit == 2));
+  const auto seen = map_of(reply);
+  CHECK(seen.at("gaps") == "array of 2");
+  CHECK(seen.at("more") == "true");
+  CHECK(seen.at("dropped_ids") == "17");
+}
+
+TEST_CASE("AnAuditComparesTheCoreTheHistoryAndTheStore", "[history]") {
+  Service service;
+  service.ask(next_request(7, "orders"));
+  auto seen = map_of(service.ask(request("audit", "orders")));
+  CHECK(seen.at("good") == "true");
+  CHECK(seen.at("leased") == "10");
+  CHECK(seen.at("issued") == "1");
+  CHECK(seen.at("in_hand") == "9");
+  CHECK(seen.at("unaccounted") == "0");
+  CHECK(seen.at("history") == "nil");
+  CHECK(seen.at("store.next") == "11");
+  SumsAnswer sums;
+  sums.known = true;
+  sums.recorded = sums.rows = {0, 10, 0, 0, 0, 0};
+  service.world.history.sums = sums;
+  seen = map_of(service.ask(request("audit", "orders")));
+  CHECK(seen.at("good") == "false");
+  CHECK(seen.at("problems") == "array of 1");
+  CHECK(seen.at("history.missing.issued") == "1");
+}
+
+TEST_CASE("WhoTookAnIdIsRecordedByConnectionAndName", "[history]") {
+  Service service;
+  service.ask(next_request(7, "orders"));
+  const HistoryBatch batch = service.world.recorder->take(1, [](HistorySequence&) {});
+  REQUIRE(batch.spans.size() == 1);
+  REQUIRE(batch.callers.size() == 1);
+  CHECK(batch.callers[0].uid == 1'000);
+  CHECK(batch.callers[0].pid == 1);
+}
+
+}  // namespace
+}  // namespace seqd

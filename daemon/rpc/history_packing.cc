@@ -1,0 +1,192 @@
+#include "daemon/rpc/history_packing.h"
+
+#include <msgpack.hpp>
+
+namespace seqd {
+namespace {
+
+using Packer = msgpack::packer<protocol::Buffer>;
+
+template <typename Value>
+void pack_pair(Packer& packer, std::string_view key, const Value& value) {
+  packer.pack(key);
+  packer.pack(value);
+}
+
+void pack_nil(Packer& packer, std::string_view key) {
+  packer.pack(key);
+  packer.pack_nil();
+}
+
+void pack_token(Packer& packer, std::string_view key, const Token& token) {
+  if (token == Token{}) return pack_nil(packer, key);
+  pack_pair(packer, key, to_hex(token));
+}
+
+void pack_gap(Packer& packer, const GapRow& row) {
+  packer.pack_map(8);
+  pack_pair(packer, "number", row.number);
+  if (row.gap.place_known) {
+    pack_pair(packer, "first", row.gap.begin);
+  } else {
+    pack_nil(packer, "first");
+  }
+  pack_pair(packer, "count", row.gap.end - row.gap.begin);
+  pack_pair(packer, "cause", row.gap.cause);
+  pack_pair(packer, "at_ms", row.gap.wall_ms);
+  pack_token(packer, "lease", row.gap.lease);
+  pack_token(packer, "instance", row.gap.instance);
+  pack_pair(packer, "host", row.host);
+}
+
+void pack_issue(Packer& packer, const IssueRow& row) {
+  packer.pack_map(6);
+  pack_pair(packer, "first", row.span.begin);
+  pack_pair(packer, "count", row.span.end - row.span.begin);
+  pack_pair(packer, "from_ms", row.span.first_ms);
+  pack_pair(packer, "to_ms", row.span.last_ms);
+  packer.pack("callers");
+  packer.pack_array(static_cast<std::uint32_t>(row.callers.size()));
+  for (const HistoryCaller& caller : row.callers) {
+    packer.pack_map(3);
+    pack_pair(packer, "uid", caller.uid);
+    pack_pair(packer, "pid", caller.pid);
+    pack_pair(packer, "name", caller.name);
+  }
+  pack_pair(packer, "others", row.span.others);
+}
+
+void pack_lease(Packer& packer, const IdFacts& facts) {
+  packer.pack("lease");
+  if (!facts.history.lease) {
+    if (facts.lease == Token{}) {
+      packer.pack_nil();
+      return;
+    }
+    packer.pack_map(1);
+    pack_token(packer, "lease", facts.lease);
+    return;
+  }
+  const LeaseRow& row = *facts.history.lease;
+  packer.pack_map(7);
+  pack_token(packer, "lease", row.lease.lease);
+  pack_pair(packer, "first", row.lease.begin);
+  pack_pair(packer, "count", row.lease.end - row.lease.begin);
+  pack_pair(packer, "at_ms", row.lease.wall_ms);
+  pack_token(packer, "instance", row.lease.instance);
+  pack_pair(packer, "host", row.host);
+  pack_pair(packer, "whole", row.lease.whole);
+}
+
+void pack_sums(Packer& packer, std::string_view key, const SequenceTotals& sums) {
+  packer.pack(key);
+  packer.pack_map(5);
+  pack_pair(packer, "leased", sums.leased);
+  pack_pair(packer, "issued", sums.issued);
+  pack_pair(packer, "returned", sums.returned);
+  pack_pair(packer, "gaps", sums.gaps);
+  pack_pair(packer, "unknown", sums.unknown);
+}
+
+void pack_history(Packer& packer, const AuditFacts& facts, const Audit& result) {
+  const SumsAnswer& history = facts.history;
+  packer.pack("history");
+  if (!history.known) {
+    packer.pack_nil();
+    return;
+  }
+  packer.pack_map(10);
+  pack_sums(packer, "kept", history.rows);
+  pack_sums(packer, "dropped", history.dropped);
+  pack_sums(packer, "recorded", history.recorded);
+  pack_sums(packer, "adjusted", history.adjust);
+  pack_sums(packer, "missing", result.missing);
+  pack_pair(packer, "issued_twice", history.issued_twice);
+  pack_pair(packer, "issued_and_gap", history.issued_and_gap);
+  pack_pair(packer, "spans", history.issue_rows);
+  pack_pair(packer, "since_ms", history.began_ms);
+  pack_pair(packer, "size", history.size);
+}
+
+void pack_granted(Packer& packer, std::string_view key, const CounterReading::Granted& granted) {
+  packer.pack(key);
+  packer.pack_map(2);
+  pack_pair(packer, "leases", granted.leases);
+  pack_pair(packer, "ids", granted.ids);
+}
+
+void pack_store(Packer& packer, const AuditFacts& facts) {
+  packer.pack("store");
+  if (!facts.counter) {
+    packer.pack_map(1);
+    pack_pair(packer, "error", facts.store.to_string());
+    return;
+  }
+  const CounterReading& counter = *facts.counter;
+  packer.pack_map(counter.totals ? 6 : 3);
+  pack_nil(packer, "error");
+  pack_pair(packer, "exists", counter.exists);
+  pack_pair(packer, "next", counter.next_id);
+  if (!counter.totals) return;
+  pack_pair(packer, "since", counter.totals->since);
+  pack_granted(packer, "ours", counter.totals->ours);
+  pack_granted(packer, "all", counter.totals->all);
+}
+
+}  // namespace
+
+void pack_gaps(protocol::Buffer& out, const std::string& name, const GapsAnswer& answer) {
+  Packer packer(out);
+  packer.pack_map(5);
+  pack_pair(packer, "name", name);
+  packer.pack("gaps");
+  packer.pack_array(static_cast<std::uint32_t>(answer.rows.size()));
+  for (const GapRow& row : answer.rows) pack_gap(packer, row);
+  pack_pair(packer, "more", answer.more);
+  pack_pair(packer, "dropped_ids", answer.dropped.gaps);
+  pack_pair(packer, "dropped_leases", answer.dropped.unknown);
+}
+
+void pack_explanation(protocol::Buffer& out, const std::string& name, const IdFacts& facts) {
+  const Explanation explanation = explain(facts);
+  Packer packer(out);
+  packer.pack_map(7);
+  pack_pair(packer, "name", name);
+  pack_pair(packer, "id", facts.id);
+  pack_pair(packer, "answer", fate_name(explanation.fate));
+  pack_pair(packer, "text", explanation.text);
+  packer.pack("issued");
+  if (facts.history.issue && !facts.in_hand) {
+    pack_issue(packer, *facts.history.issue);
+  } else {
+    packer.pack_nil();
+  }
+  packer.pack("gap");
+  if (facts.history.gap) {
+    pack_gap(packer, *facts.history.gap);
+  } else {
+    packer.pack_nil();
+  }
+  pack_lease(packer, facts);
+}
+
+void pack_audit(protocol::Buffer& out, const std::string& name, const AuditFacts& facts) {
+  const Audit result = audit(facts);
+  Packer packer(out);
+  packer.pack_map(12);
+  pack_pair(packer, "name", name);
+  pack_pair(packer, "good", result.problems.empty());
+  packer.pack("problems");
+  packer.pack(result.problems);
+  pack_pair(packer, "leased", facts.totals.leased);
+  pack_pair(packer, "issued", facts.totals.issued);
+  pack_pair(packer, "in_hand", facts.in_hand);
+  pack_pair(packer, "returned", facts.totals.returned);
+  pack_pair(packer, "gaps", facts.totals.gaps);
+  pack_pair(packer, "unknown", facts.totals.unknown);
+  pack_pair(packer, "unaccounted", result.unaccounted);
+  pack_history(packer, facts, result);
+  pack_store(packer, facts);
+}
+
+}  // namespace seqd

@@ -1,0 +1,16 @@
+// Puts the answers of the history on the wire, as PROTOCOL.md describes them. Pure.
+#pragma once
+
+#include <string>
+
+#include "daemon/rpc/audit.h"
+#include "daemon/rpc/explanation.h"
+#include "protocol/buffer.h"
+
+namespace seqd {
+
+void pack_gaps(protocol::Buffer& out, const std::string& name, const GapsAnswer& answer);
+void pack_explanation(protocol::Buffer& out, const std::string& name, const IdFacts& facts);
+void pack_audit(protocol::Buffer& out, const std::string& name, const AuditFacts& facts);
+
+}  // namespace seqd

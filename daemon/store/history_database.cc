@@ -1,0 +1,193 @@
+// The only foreign API here is SQLite's.
+#include "daemon/store/history_database.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace seqd {
+namespace {
+
+constexpr std::int64_t kApplicationId = 0x73657168;  // "seqh"
+constexpr std::int64_t kVersion = 1;
+constexpr int kBusyTimeoutMs = 500;
+
+// Counts and times that are nearly always small are kept as differences: a span takes some 45
+// bytes, its index included.
+constexpr char kTables[] = R"(
+  PRAGMA auto_vacuum = INCREMENTAL;
+  BEGIN IMMEDIATE;
+  CREATE TABLE about(position INTEGER NOT NULL, wall_ms INTEGER NOT NULL, began_ms INTEGER NOT NULL);
+  CREATE TABLE host(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+  CREATE TABLE sequence(
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, in_hand TEXT NOT NULL DEFAULT '',
+    leased INTEGER NOT NULL DEFAULT 0, issued INTEGER NOT NULL DEFAULT 0,
+    returned INTEGER NOT NULL DEFAULT 0, gaps INTEGER NOT NULL DEFAULT 0,
+    unknown INTEGER NOT NULL DEFAULT 0,
+    more_leased INTEGER NOT NULL DEFAULT 0, more_issued INTEGER NOT NULL DEFAULT 0,
+    more_returned INTEGER NOT NULL DEFAULT 0, more_gaps INTEGER NOT NULL DEFAULT 0,
+    more_unknown INTEGER NOT NULL DEFAULT 0,
+    dropped_leased INTEGER NOT NULL DEFAULT 0, dropped_issued INTEGER NOT NULL DEFAULT 0,
+    dropped_gaps INTEGER NOT NULL DEFAULT 0, dropped_unknown INTEGER NOT NULL DEFAULT 0,
+    issues_below INTEGER NOT NULL DEFAULT 0, leases_below INTEGER NOT NULL DEFAULT 0);
+  CREATE TABLE span(
+    id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, first INTEGER NOT NULL,
+    count INTEGER NOT NULL, began_ms INTEGER NOT NULL, lasted_ms INTEGER NOT NULL,
+    caller INTEGER NOT NULL, others TEXT);
+  CREATE INDEX span_by_first ON span(sequence, first);
+  CREATE TABLE caller(
+    id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, pid INTEGER NOT NULL, name TEXT NOT NULL,
+    used_ms INTEGER NOT NULL);
+  CREATE TABLE lease(
+    id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, first INTEGER NOT NULL,
+    count INTEGER NOT NULL, at_ms INTEGER NOT NULL, token BLOB NOT NULL, instance BLOB NOT NULL,
+    host INTEGER NOT NULL, whole INTEGER NOT NULL);
+  CREATE INDEX lease_by_first ON lease(sequence, first);
+  CREATE TABLE gap(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, sequence INTEGER NOT NULL, first INTEGER,
+    count INTEGER NOT NULL, at_ms INTEGER NOT NULL, cause TEXT NOT NULL, token BLOB,
+    instance BLOB NOT NULL, host INTEGER NOT NULL);
+  CREATE INDEX gap_by_sequence ON gap(sequence, id);
+  CREATE INDEX gap_by_first ON gap(sequence, first);
+  PRAGMA application_id = 1936028008;
+  PRAGMA user_version = 1;
+  COMMIT;
+)";
+static_assert(kApplicationId == 1936028008 && kVersion == 1);
+
+}  // namespace
+
+bool HistoryDatabase::file_exists() const {
+  std::error_code ignored;
+  return std::filesystem::exists(path_, ignored);
+}
+
+void HistoryDatabase::close() {
+  sqlite3_close_v2(std::exchange(handle_, nullptr));
+}
+
+Status HistoryDatabase::open() {
+  if (!unusable_.empty()) set_aside();
+  if (handle_ != nullptr) return {};
+  Status opened = open_file();
+  if (!opened.ok() && !unusable_.empty()) {
+    set_aside();
+    opened = open_file();
+  }
+  if (!opened.ok()) close();
+  return opened;
+}
+
+Status HistoryDatabase::open_file() {
+  close();
+  constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
+  if (sqlite3_open_v2(path_.c_str(), &handle_, kFlags, nullptr) != SQLITE_OK) return error();
+  sqlite3_extended_result_codes(handle_, 1);
+  sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
+  if (Status status = check_owner(); !status.ok()) return status;
+  // The cache is small: a batch touches the ends of a few tables.
+  return run(
+      "PRAGMA journal_size_limit = 4194304; PRAGMA cache_size = -512; "
+      "PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF; PRAGMA synchronous = NORMAL");
+}
+
+Status HistoryDatabase::check_owner() {
+  const Result<std::int64_t> application = number("PRAGMA application_id");
+  if (!application.ok()) return application.status();
+  const Result<std::int64_t> version = number("PRAGMA user_version");
+  if (!version.ok()) return version.status();
+  const Result<std::int64_t> objects = number("SELECT count(*) FROM sqlite_master");
+  if (!objects.ok()) return objects.status();
+  if (*application == kApplicationId && *version == kVersion) return {};
+  if (*application == 0 && *version == 0 && *objects == 0) return create_tables();
+  unusable_ =
+      *application == kApplicationId
+          ? fmt::format("it is of version {}, this seqd writes version {}", *version, kVersion)
+          : "it is not a history of seqd";
+  return {ErrorCode::STATE_IO, path_ + ": " + unusable_};
+}
+
+Status HistoryDatabase::create_tables() {
+  // Before the first table: the file shall give pages back when less is kept.
+  if (Status status = run("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
+      !status.ok()) {
+    return status;
+  }
+  Status created = run(kTables);
+  if (!created.ok()) roll_back();
+  return created;
+}
+
+void HistoryDatabase::roll_back() {
+  if (handle_ == nullptr || sqlite3_get_autocommit(handle_) != 0) return;
+  sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+Result<SqliteStatement> HistoryDatabase::prepare(const char* sql) {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v3(handle_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr) !=
+      SQLITE_OK) {
+    return error();
+  }
+  return SqliteStatement(statement);
+}
+
+Status HistoryDatabase::run(const char* sql) {
+  if (sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) return error();
+  return {};
+}
+
+Status HistoryDatabase::sync_fully(bool fully) {
+  return run(fully ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+}
+
+Result<std::int64_t> HistoryDatabase::number(const char* sql) {
+  Result<SqliteStatement> statement = prepare(sql);
+  if (!statement.ok()) return statement.status();
+  SqliteQuery query(*statement);
+  if (query.step() != SQLITE_ROW) return error();
+  return query.integer(0);
+}
+
+Status HistoryDatabase::error() {
+  if (handle_ == nullptr) return {ErrorCode::STATE_IO, path_ + " cannot be opened: out of memory"};
+  const int code = sqlite3_extended_errcode(handle_);
+  const std::string what = fmt::format("{} (code {})", sqlite3_errmsg(handle_), code);
+  switch (code & 0xff) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_FORMAT:
+    case SQLITE_MISMATCH:
+    case SQLITE_CONSTRAINT:
+    case SQLITE_ERROR:  // a table or a column is missing
+      unusable_ = what;
+      break;
+    default:
+      break;
+  }
+  return {ErrorCode::STATE_IO, path_ + ": " + what};
+}
+
+// With its log, so that nothing of it is lost; one such file is kept, the youngest.
+void HistoryDatabase::set_aside() {
+  close();
+  const std::string why = std::exchange(unusable_, {});
+  std::error_code failed;
+  std::error_code ignored;
+  std::filesystem::remove(path_ + kSetAside + "-wal", ignored);
+  std::filesystem::rename(path_ + "-wal", path_ + kSetAside + "-wal", ignored);
+  std::filesystem::remove(path_ + "-shm", ignored);
+  std::filesystem::rename(path_, path_ + kSetAside, failed);
+  warnings_.push_back(
+      failed
+          ? fmt::format("{} cannot be used ({}) and not be renamed ({}); nothing is written "
+                        "down until it is moved away",
+                        path_, why, failed.message())
+          : fmt::format("{0} cannot be used ({1}); it was renamed to {0}{2} and a new history is "
+                        "begun",
+                        path_, why, kSetAside));
+}
+
+}  // namespace seqd

@@ -1,0 +1,333 @@
+"""Where did this number go: explain, gaps and audit of real daemons, over kill -9, SIGTERM, copies, power loss and faults of
+the history's own file."""
+
+import json
+import os
+import random
+import resource
+import shutil
+import sqlite3
+import time
+import uuid
+
+import pytest
+from bson import Int64
+
+import harness
+from clients import RepeatingClients
+
+KILLS = int(os.environ.get("HISTORY_KILLS", "200"))
+SMALL = {"lease_min": 100, "lease_max": 100, "gap_budget": 1000}
+
+
+def explain(daemon, number, name="orders"):
+    return json.loads(daemon.seqctl("-o", "json", "explain", name, str(number)).stdout)
+
+
+def gaps(daemon, name="orders"):
+    return json.loads(daemon.seqctl("-o", "json", "gaps", name, "-n", "1000").stdout)
+
+
+def audit(daemon, name="orders", expect=0):
+    answer = json.loads(daemon.seqctl("-o", "json", "audit", name, expect=expect).stdout)
+    assert answer["good"] == (expect == 0), answer
+    return answer
+
+
+def take(daemon, count, name="orders"):
+    """`count` IDs, one request each."""
+    with daemon.connect() as client:
+        return client.many(name, count)
+
+
+def new_boot(daemon) -> list:
+    """The prefix that gives a daemon the boot id of a machine that was started anew."""
+    boot = daemon.directory / "boot_id"
+    boot.write_text(f"{uuid.uuid4()}\n")
+    script = f"mount --bind '{boot}' /proc/sys/kernel/random/boot_id && exec \"$@\""
+    return ["unshare", "--mount", "sh", "-c", script, "sh"]
+
+
+def test_AnIssueIsExplainedWithTimeUserProcessAndLease(make_daemon):
+    daemon = make_daemon(defaults=SMALL).start()
+    before = time.time() * 1000
+    with daemon.connect() as client:
+        client.call("hello", {"name": "shop"})
+        assert client.many("orders", 10) == list(range(1, 11))
+        answer = client.call("explain", "orders", 7)
+    assert answer["answer"] == "issued"
+    assert answer["issued"]["callers"] == [{"uid": os.getuid(), "pid": os.getpid(), "name": "shop"}]
+    assert answer["issued"]["first"] <= 7 < answer["issued"]["first"] + answer["issued"]["count"]
+    assert before - 1 <= answer["issued"]["from_ms"] <= answer["issued"]["to_ms"] <= time.time() * 1000 + 1
+    assert answer["lease"]["first"] == 1 and answer["lease"]["count"] == 100
+    assert answer["lease"]["host"] == os.uname().nodename
+    text = daemon.seqctl("explain", "orders", "7").stdout
+    assert f"uid {os.getuid()}, pid {os.getpid()} (shop)" in text and answer["lease"]["lease"] in text
+
+
+def test_WhatIsInHandAndWhatIsNotLeasedYet(make_daemon):
+    daemon = make_daemon(defaults=SMALL).start()
+    take(daemon, 5)
+    assert explain(daemon, 6)["answer"] == "in_hand"
+    answer = explain(daemon, 10_000)
+    assert answer["answer"] == "not_issued" and "next ID of the store" in answer["text"]
+    assert "NO_SEQUENCE" in daemon.seqctl("explain", "nobody", "1", expect=1).stderr
+    assert gaps(daemon)["gaps"] == []
+    assert daemon.seqctl("gaps", "orders").stdout == "no gaps\n"
+    assert audit(daemon)["issued"] == 5
+
+
+def test_ConnectionsThatTakeTurnsAreToldApart(daemon):
+    with daemon.connect() as first, daemon.connect() as second:
+        first.call("hello", {"name": "first"})
+        second.call("hello", {"name": "second"})
+        ids = [(client, client.next()) for _ in range(50) for client in (first, second)]
+        for client, number in ids[:10]:
+            callers = first.call("explain", "orders", number)["issued"]["callers"]
+            assert [caller["name"] for caller in callers] == ["first" if client is first else "second"]
+
+
+def test_AfterSigtermEverythingIsStillKnown(daemon):
+    ids = take(daemon, 500)
+    daemon.restart()
+    assert all(explain(daemon, number)["issued"]["callers"][0]["pid"] == os.getpid() for number in ids[::50])
+    answer = audit(daemon)
+    assert answer["issued"] == 500 and answer["history"]["adjusted"]["issued"] == 0
+
+
+def test_AfterAKillTheLogTellsWhatTheHistoryHadNotHeard(daemon):
+    ids = take(daemon, 500)
+    daemon.kill()
+    daemon.start()
+    ids += take(daemon, 1)
+    assert ids == list(range(1, 502))
+    assert {explain(daemon, number)["answer"] for number in ids[::25]} == {"issued"}
+    answer = audit(daemon)
+    assert answer["history"]["recorded"]["issued"] == 501 and answer["history"]["adjusted"]["issued"] == 0
+    # The last of them were in no batch: told as issued, without a caller.
+    last = explain(daemon, 500)
+    assert last["issued"]["callers"] == [] and "caller was not written down" in last["text"]
+
+
+@pytest.mark.limit(240)
+def test_AfterManyKillsUnderLoadNothingIsUnaccountedFor(make_daemon, scratch):
+    daemon = make_daemon(daemon={"log_size": "256KiB"}, defaults={"lease_min": 100, "lease_max": 5000, "gap_budget": 20_000}).start()
+    seed = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
+    print(f"SEED={seed}")
+    moments = random.Random(seed)
+    load, rounds, received = None, 0, 0
+    for kill in range(KILLS):
+        if load is None or not load.running():
+            received += len(load.finish()) if load else 0
+            rounds += 1
+            load = RepeatingClients(daemon, scratch / f"round-{rounds}" / "ids", clients=4, seconds=5)
+        with os.fdopen(os.pidfd_open(daemon.process.pid)) as process:  # the load runs meanwhile
+            assert not harness.readable(moments.uniform(0.002, 0.03), process), daemon.stderr()
+        daemon.kill()
+        daemon.start()
+        if kill % 20 == 19:
+            audit(daemon)
+    received += len(load.finish())
+    answer = audit(daemon)
+    print(f"{KILLS} kills, {answer['issued']} issued, {received} received, unaccounted {answer['unaccounted']}, "
+          f"in the log only {answer['history']['adjusted']}")
+    assert answer["unaccounted"] == 0 and answer["gaps"] == 0
+    assert answer["issued"] >= received
+    assert answer["history"]["issued_twice"] == 0
+    assert answer["history"]["recorded"]["issued"] + answer["history"]["adjusted"]["issued"] == answer["issued"]
+
+
+def test_ACopyGivesUpItsRangesAndSaysSo(make_daemon, scratch):
+    original = make_daemon("original", defaults=SMALL).start()
+    take(original, 10)
+    assert explain(original, 5)["answer"] == "issued"  # so the history has all ten
+    original.kill()
+    shutil.copytree(original.state, scratch / "copied")
+    copy = make_daemon("copy", defaults=SMALL, state=scratch / "copied",
+                       stores={"default": {"type": "sqlite", "path": str(original.state / "sequences.db")}}).start()
+    found = gaps(copy)["gaps"]
+    # The turns since the last flush are in no copy: to the log of the copy, some of the ten may not have been issued.
+    assert len(found) == 1 and found[0]["cause"] == "no_witness"
+    first = found[0]["first"]
+    assert 1 <= first <= 11 and first + found[0]["count"] == 101
+    assert found[0]["host"] == os.uname().nodename and len(found[0]["lease"]) == 32 and len(found[0]["instance"]) == 32
+    answer = explain(copy, 50)
+    assert answer["answer"] == "gap" and answer["gap"]["cause"] == "no_witness"
+    assert explain(copy, 5)["answer"] == "issued"
+    assert f"gap_no_witness: [{first}, 101)" in copy.stderr() and f"lease={found[0]['lease']}" in copy.stderr()
+    text = copy.seqctl("gaps", "orders").stdout
+    assert f"{first}..100 ({101 - first} IDs)" in text and "no_witness" in text
+    answer = audit(copy)
+    assert answer["gaps"] == 101 - first and answer["unaccounted"] == 0
+    assert answer["history"]["issued_and_gap"] == 11 - first
+    # The original goes on with them.
+    original.start()
+    assert take(original, 1) == [11]
+    assert explain(original, 11)["answer"] == "issued"
+    # And to the copy, what the original leases from now on is another host's.
+    beyond = take(original, 150)[-1]
+    assert explain(copy, beyond)["answer"] == "elsewhere"
+
+
+def test_AfterAPowerLossWhatWasInHandIsAGap(make_daemon):
+    daemon = make_daemon(defaults=SMALL).start()
+    take(daemon, 10)
+    assert explain(daemon, 5)["answer"] == "issued"  # so the history has all ten
+    daemon.kill()
+    daemon.prefix = new_boot(daemon)
+    daemon.start()
+    answer = audit(daemon)
+    assert answer["unaccounted"] == 0
+    assert [gap["cause"] for gap in gaps(daemon)["gaps"]] == ["power_loss"]
+    assert explain(daemon, 50)["gap"]["cause"] == "power_loss"
+    # The log may have lost that the ten were issued; the history tells it all the same.
+    assert explain(daemon, 5)["answer"] == "issued"
+    assert "gap_power_loss: [" in daemon.stderr()
+    assert take(daemon, 1) == [101]
+    # Another start tells nothing twice.
+    daemon.kill()
+    daemon.prefix = []
+    daemon.start()
+    assert [gap["cause"] for gap in gaps(daemon)["gaps"]][:1] == ["power_loss"]
+    audit(daemon)
+
+
+def test_WhenTheLogIsGoneTheHistoryStillKnows(make_daemon):
+    daemon = make_daemon(defaults=SMALL).start()
+    take(daemon, 10)
+    daemon.terminate()
+    for name in ("log.0", "log.1"):
+        (daemon.state / name).unlink()
+    daemon.start()
+    assert "gap_corrupt: [11, 101) of \"orders\"" in daemon.stderr()
+    assert take(daemon, 1) == [101]
+    assert explain(daemon, 5)["answer"] == "issued"
+    assert explain(daemon, 50)["gap"]["cause"] == "corrupt"
+    answer = audit(daemon)
+    assert answer["leased"] == 100 and answer["gaps"] == 0  # of the new log
+    assert answer["history"]["kept"]["gaps"] == 90
+
+
+@pytest.mark.parametrize("harm", ["missing", "not-sqlite", "newer", "truncated", "directory"])
+def test_AHistoryThatCannotBeUsedNeverStopsTheDaemon(make_daemon, harm):
+    daemon = make_daemon(defaults=SMALL).start()
+    take(daemon, 10)
+    daemon.terminate()
+    history = daemon.state / "history.db"
+    assert history.stat().st_size > 0
+    if harm == "missing":
+        history.unlink()
+    elif harm == "not-sqlite":
+        history.write_bytes(b"x" * 10_000)
+    elif harm == "newer":
+        with sqlite3.connect(history) as database:
+            database.execute("PRAGMA user_version = 2")
+        database.close()
+    elif harm == "truncated":
+        history.write_bytes(history.read_bytes()[:6_000])
+    else:
+        history.unlink()
+        history.mkdir()
+        (history / "something").write_text("")
+    daemon.start()
+    assert take(daemon, 10) == list(range(11, 21))
+    if harm != "directory":
+        answer = audit(daemon)
+        assert answer["issued"] == 20 and answer["unaccounted"] == 0
+        assert explain(daemon, 15)["answer"] == "issued"
+        assert explain(daemon, 5)["answer"] in ("older", "issued")
+        assert audit(daemon.restart())["issued"] == 20
+    if harm not in ("missing", "truncated", "directory"):
+        assert "history_failed" in daemon.stderr() and (daemon.state / "history.db.set-aside").exists()
+    if harm == "directory":
+        assert "history_failed" in daemon.stderr()
+
+
+def test_AFullDiskForTheHistoryDisturbsNobodyAndIsMadeUpFor(make_daemon):
+    daemon = make_daemon(daemon={"log_size": "256KiB"}, defaults={"lease_min": 1_000_000})
+
+    def no_large_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
+
+    daemon.preexec = no_large_files
+    daemon.start()
+    expected = 1
+    with daemon.connect() as first, daemon.connect() as second:
+        first.call("hello", {"name": "first"})
+        second.call("hello", {"name": "second"})
+        end = time.monotonic() + 20
+        while True:  # a batch that is merged coarser may still find room
+            for client in (first, second) * 500:
+                assert client.next() == expected
+                expected += 1
+            asked = daemon.seqctl("explain", "orders", "1", expect=None)
+            if asked.returncode != 0:
+                break
+            assert time.monotonic() < end, "the file never became full"
+        assert asked.returncode == 75 and "UNAVAILABLE" in asked.stderr and "history" in asked.stderr
+        assert "history_failed" in daemon.stderr()
+        for client in (first, second) * 500:
+            assert client.next() == expected
+            expected += 1
+        # There is room again.
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        while daemon.seqctl("audit", "orders", expect=None).returncode != 0:
+            assert time.monotonic() < end + 10, "the history did not recover"
+        assert first.call("explain", "orders", expected - 1)["answer"] == "issued"
+    answer = audit(daemon)
+    assert answer["issued"] == expected - 1 == answer["history"]["recorded"]["issued"]
+
+
+def test_TheHistoryStaysWithinItsSizeAndSaysWhatItDropped(make_daemon):
+    daemon = make_daemon(daemon={"history_size": "1MiB"}, defaults={"lease_min": 10_000, "lease_max": 100_000}).start()
+    with daemon.connect() as first, daemon.connect() as second:
+        first.call("hello", {"name": "first"})
+        second.call("hello", {"name": "second"})
+        end = time.monotonic() + 25
+        while True:
+            for client in (first, second) * 1000:
+                number = client.next()
+            answer = first.call("audit", "orders")
+            assert answer["history"]["size"] <= 1 << 20
+            if answer["history"]["dropped"]["issued"] > 0:
+                break
+            assert time.monotonic() < end, "nothing was ever dropped"
+    assert answer["good"], answer
+    old = explain(daemon, 1)
+    assert old["answer"] == "issued" and "older than what is kept" in old["text"]
+    assert explain(daemon, number)["issued"]["callers"]
+    assert (daemon.state / "history.db").stat().st_size < 3 << 20
+
+
+def test_QuestionsDoNotDelayTheServingOfIds(daemon):
+    take(daemon, 100)
+    with daemon.connect() as client:
+        asked = [client.request(*question) for _ in range(15)
+                 for question in (("audit", "orders"), ("explain", "orders", 5), ("gaps", "orders"))]
+        assert client.next() == 101
+        assert all(client.result(number) for number in asked)
+        # Above the limit they are refused, and none is left without an answer.
+        many = [client.request("audit", "orders") for _ in range(200)]
+        outcomes = [client.read_reply() for _ in many]
+        assert sorted(outcome[0] for outcome in outcomes) == many
+        assert all(error is None or error[1].startswith("BUSY: ") for _, error, _ in outcomes)
+
+
+def test_AForeignWritersNumberIsExplainedAsAnothers(mongo, make_daemon):
+    daemon = make_daemon(stores={"mongo": {"type": "mongodb", "uri": mongo.uri(), "database": "history"}}, defaults=SMALL,
+                         sequences={"orders": {"meaning": "last"}}).start()
+    take(daemon, 10)
+    with mongo.client() as client:
+        client.history.counters.update_one({"_id": "orders"}, {"$inc": {"seq": 50}})
+    take(daemon, 200)
+    assert explain(daemon, 5)["answer"] == "issued"
+    assert explain(daemon, 120)["answer"] == "elsewhere"
+    assert explain(daemon, 160)["answer"] in ("issued", "in_hand")
+    assert explain(daemon, 1_000_000)["answer"] == "not_issued"
+    answer = audit(daemon)
+    assert answer["issued"] == 210 and answer["store"]["exists"]
+    # The counter is set back behind our leases: the audit says so.
+    with mongo.client() as client:
+        client.history.counters.update_one({"_id": "orders"}, {"$set": {"seq": Int64(5)}})
+    answer = audit(daemon, expect=3)
+    assert "set back" in answer["problems"][0]
