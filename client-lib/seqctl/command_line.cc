@@ -63,6 +63,12 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
       add(app, arguments, "audit",
           "prove that every leased ID is accounted for; fails when one is not", Command::audit);
   audit->add_option("NAME", arguments.name, "the sequence")->required();
+  CLI::App* advance = add(app, arguments, "advance",
+                          "raise the counter in the store, so that no lower ID is leased any more",
+                          Command::advance);
+  advance->add_option("NAME", arguments.name, "the sequence")->required();
+  advance->add_option("--to", arguments.id, "the next ID (default: above all this host leased)")
+      ->check(any_id);
   add(app, arguments, "wait", "wait until the daemon answers, at most --timeout", Command::wait);
 }
 

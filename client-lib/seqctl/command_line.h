@@ -17,7 +17,8 @@ enum class Command : std::uint8_t {
   wait,
   gaps,
   explain,
-  audit
+  audit,
+  advance
 };
 enum class Format : std::uint8_t { text, json };
 
@@ -26,7 +27,7 @@ struct Arguments {
   std::string name;         // of the sequence
   std::int64_t count = 1;   // of next and range
   std::int64_t gaps = 100;  // at most so many
-  std::int64_t id = 0;      // of explain
+  std::int64_t id = 0;      // of explain; of advance, 0: above all that was leased
   std::int64_t after = 0;   // of gaps: the number of one
   std::string socket;       // empty: $SEQD_SOCKET, then /run/seqd.sock
   std::int64_t timeout_ms = 5'000;

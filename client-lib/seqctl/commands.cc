@@ -46,6 +46,10 @@ class Execution {
         return call("explain", explanation_text, json::array({arguments_.name, arguments_.id}));
       case Command::audit:
         return audit();
+      case Command::advance:
+        return call("advance", advance_text,
+                    arguments_.id == 0 ? json::array({arguments_.name})
+                                       : json::array({arguments_.name, arguments_.id}));
       case Command::list:
         return call("list", list_text);
       case Command::status:

@@ -148,6 +148,10 @@ std::string status_text(const json& status) {
   return table(rows);
 }
 
+std::string advance_text(const json& next) {
+  return next.dump() + "\n";
+}
+
 std::string reload_text(const json& reload) {
   const std::string applied = joined(member(reload, "applied"));
   const std::string restart = joined(member(reload, "restart_needed"));

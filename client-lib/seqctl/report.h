@@ -44,6 +44,7 @@ std::string peek_text(const nlohmann::json& peek);
 std::string list_text(const nlohmann::json& list);
 std::string status_text(const nlohmann::json& status);
 std::string reload_text(const nlohmann::json& reload);
+std::string advance_text(const nlohmann::json& next);
 
 // "3 d 4 h", "12 min 5 s", "850 ms": two units at most.
 std::string duration_text(std::int64_t milliseconds);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/rpc/history_packing.h"
+#include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
 #include "protocol/names.h"
 #include "protocol/replies.h"
@@ -21,39 +22,6 @@ constexpr std::int64_t kMostGaps = 1'000;
 
 Status bad(std::string text) {
   return {ErrorCode::BAD_REQUEST, std::move(text)};
-}
-
-// A request that is answered in a later turn, if its session is still there.
-struct Later {
-  Sessions& sessions;
-  SequenceTable& table;
-  SessionId session = 0;
-  std::uint32_t msgid = 0;
-  std::string name;
-
-  // `write` puts the reply into the session's output.
-  template <typename Write>
-  void answer(Write write) const {
-    Session* found = sessions.find(session);
-    if (found == nullptr) return;
-    if (found->waiting > 0) --found->waiting;
-    write(*found);
-    found->transport.attend();
-  }
-  void fail(const Status& status) const {
-    answer([&](Session& found) { answer_error(found, msgid, status); });
-  }
-};
-
-Later later(const MethodContext& context, const Session& session, const Message& message,
-            std::string_view name) {
-  return {context.sessions, context.table, session.id, message.msgid, std::string(name)};
-}
-
-// The question is asked: its request counts as waiting; or it was not, and is answered with that.
-void asked(Session& session, const Message& message, const Status& status) {
-  if (!status.ok()) return answer_error(session, message.msgid, status);
-  ++session.waiting;
 }
 
 Status nothing_known(const std::string& name) {

@@ -19,6 +19,8 @@ void method_reload(const MethodContext& context, Session& session,
 void method_gaps(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_explain(const MethodContext& context, Session& session,
                     const protocol::Message& message);
+void method_advance(const MethodContext& context, Session& session,
+                    const protocol::Message& message);
 void method_audit(const MethodContext& context, Session& session, const protocol::Message& message);
 
 }  // namespace seqd

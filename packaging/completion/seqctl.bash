@@ -8,7 +8,7 @@ _seqctl_names() {
 
 _seqctl() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local commands="next range peek list status ping reload wait explain gaps audit"
+  local commands="next range peek list status ping reload wait explain gaps audit advance"
   local options="--socket --timeout --output --help --version"
   local command="" socket=() words=() i
 
@@ -31,16 +31,18 @@ _seqctl() {
       mapfile -t COMPREPLY < <(compgen -W "text json" -- "$current")
       return
       ;;
-    -t | --timeout | -n | --count | --after) return ;;
+    -t | --timeout | -n | --count | --after | --to) return ;;
   esac
 
   case $command in
     "") words=("$commands" "$options") ;;
-    next | range | peek | explain | gaps | audit)
+    next | range | peek | explain | gaps | audit | advance)
       if [ "$previous" = "$command" ] && [[ $current != -* ]]; then
         words=("$(_seqctl_names "${socket[@]}")")
       elif [ "$command" = next ]; then
         words=("--count $options")
+      elif [ "$command" = advance ]; then
+        words=("--to $options")
       elif [ "$command" = gaps ]; then
         words=("--count --after $options")
       else

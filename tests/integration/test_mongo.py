@@ -148,6 +148,10 @@ def test_ACounterThatWentBackStopsTheSequence(mongo, make_daemon, harm):
         assert codes == {"SEQ_REGRESSED"}
         assert client.call("ping") == "pong"
         assert [row["state"] for row in client.call("list") if row["name"] == name] == ["stopped"]
+        next_id = int(daemon.seqctl("advance", name).stdout)
+        assert next_id > ledger.highest()
+        ledger.add(client.many(name, 500))
+    assert ledger.highest() >= next_id
     ledger.assert_no_duplicate()
 
 
@@ -171,5 +175,10 @@ def test_ACounterLoweredBetweenTwoStartsStopsTheSequence(mongo, make_daemon, sto
             except RpcError as error:
                 codes.add(error.code)
                 break
-    assert codes == {"SEQ_REGRESSED"}
+        assert codes == {"SEQ_REGRESSED"}
+        assert client.call("advance", name, 5000) == 5000
+        ledger.add(client.many(name, 500))
+        with pytest.raises(RpcError, match="below"):
+            client.call("advance", name, 100)
+    assert ledger.highest() >= 5000
     ledger.assert_no_duplicate()

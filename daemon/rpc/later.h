@@ -1,0 +1,47 @@
+// Later: a request that is answered in a later turn, from the callback of a store or of the
+// history. Holds no session: one that is gone is no error, its answer is dropped. Loop thread;
+// `sessions` and `table` outlive it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "daemon/rpc/methods.h"
+
+namespace seqd {
+
+// A request that is answered in a later turn, if its session is still there.
+struct Later {
+  Sessions& sessions;
+  SequenceTable& table;
+  SessionId session = 0;
+  std::uint32_t msgid = 0;
+  std::string name;
+
+  // `write` puts the reply into the session's output.
+  template <typename Write>
+  void answer(Write write) const {
+    Session* found = sessions.find(session);
+    if (found == nullptr) return;
+    if (found->waiting > 0) --found->waiting;
+    write(*found);
+    found->transport.attend();
+  }
+  void fail(const Status& status) const {
+    answer([&](Session& found) { answer_error(found, msgid, status); });
+  }
+};
+
+inline Later later(const MethodContext& context, const Session& session,
+                   const protocol::Message& message, std::string_view name) {
+  return {context.sessions, context.table, session.id, message.msgid, std::string(name)};
+}
+
+// The question is asked: its request counts as waiting; or it was not, and is answered with that.
+inline void asked(Session& session, const protocol::Message& message, const Status& status) {
+  if (!status.ok()) return answer_error(session, message.msgid, status);
+  ++session.waiting;
+}
+
+}  // namespace seqd
