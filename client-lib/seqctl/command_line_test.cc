@@ -53,6 +53,10 @@ TEST_CASE("EveryCommandIsKnown", "[client]") {
   const Arguments gaps = parse({"gaps", "orders", "-n", "7", "--after", "3"}).arguments;
   CHECK(gaps.command == Command::gaps);
   CHECK((gaps.gaps == 7 && gaps.after == 3));
+  CHECK(parse({"advance", "orders"}).arguments.id == 0);
+  const Arguments advance = parse({"advance", "orders", "--to", "5000"}).arguments;
+  CHECK(advance.command == Command::advance);
+  CHECK(advance.id == 5000);
 }
 
 TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
@@ -74,6 +78,8 @@ TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
                             {"gaps", "a", "-n", "1001"},
                             {"gaps", "a", "--after", "-1"},
                             {"audit"},
+                            {"advance"},
+                            {"advance", "a", "--to", "0"},
                             {"ping", "--frobnicate"}}) {
     const Parsed parsed = parse(words);
     CHECK_FALSE(parsed.runs);
