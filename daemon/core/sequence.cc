@@ -26,7 +26,7 @@ void add_run(std::vector<Run>& runs, const IdRange& range) {
 
 }  // namespace
 
-Sequence::Sequence(const CoreContext& context, Attention& attention,
+Sequence::Sequence(const CoreContext& context, SequenceOwner& attention,
                    const SequenceSettings& settings, StoreScope& scope,
                    const DefineSequence& definition)
     : context_(context),
@@ -293,24 +293,6 @@ void Sequence::lease_failed(const Status& status) {
   }
   failing_ = status;
   fail_waiters(status, held_.in_hand());
-}
-
-Result<std::int64_t> Sequence::advance_target(std::int64_t next_id) const {
-  // Refused for another reason than its counter: there is nothing that a counter could mend.
-  if (!stopped_.ok() && stopped_.code() != ErrorCode::SEQ_REGRESSED) return stopped_;
-  const std::int64_t lowest = std::max<std::int64_t>(definition_.guard, 1);
-  if (next_id == 0) next_id = lowest;
-  if (next_id < lowest) {
-    return Status(ErrorCode::BAD_REQUEST, std::to_string(next_id) + " is below " +
-                                              std::to_string(lowest) + ", up to which \"" + name() +
-                                              "\" was leased by this host already");
-  }
-  if (next_id > settings_.max_value) {
-    return Status(ErrorCode::BAD_REQUEST, std::to_string(next_id) + " is above max_value of \"" +
-                                              name() + "\", " +
-                                              std::to_string(settings_.max_value));
-  }
-  return next_id;
 }
 
 void Sequence::advanced(std::int64_t next_id) {

@@ -1,5 +1,4 @@
-// Sequence: one named sequence: its ranges in hand, who waits for them, and the lease of the next
-// one.
+// Sequence: one named sequence: ranges in hand, who waits for them, and the lease of the next one.
 //
 // Requests are served from issuable IDs, else they wait. What follows from a change (serve those
 // who wait, reserve, lease) is decided once a turn, in pump(); events only store what happened and
@@ -29,9 +28,7 @@ class StoreScope;
 
 class Sequence final : private LeaseOperation::Owner {
  public:
-  using Attention = SequenceOwner;
-
-  Sequence(const CoreContext& context, Attention& attention, const SequenceSettings& settings,
+  Sequence(const CoreContext& context, SequenceOwner& attention, const SequenceSettings& settings,
            StoreScope& scope, const DefineSequence& definition);
   ~Sequence() override;
   Sequence(const Sequence&) = delete;
@@ -52,6 +49,7 @@ class Sequence final : private LeaseOperation::Owner {
   std::string_view state_name() const;
   // Why the sequence is stopped, else why the last lease failed; OK when neither.
   Status error() const;
+  const Status& stopped() const { return stopped_; }
   bool lease_in_flight() const { return lease_.in_flight(); }
 
   // One ID at once. False: none may be issued right now; see wait().
@@ -71,9 +69,7 @@ class Sequence final : private LeaseOperation::Owner {
   void restore(const SequenceImage& image);
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
   void apply_settings(const SequenceSettings& settings);
-  // What to raise the counter to when `next_id` is asked for; see SequenceTable::advance().
-  Result<std::int64_t> advance_target(std::int64_t next_id) const;
-  // The counter was raised.
+  // The counter was raised; what was stopped by it goes on.
   void advanced(std::int64_t next_id);
   // The sequence cannot be used as configured: every request hears `why`.
   void refuse(const Status& why);
@@ -120,7 +116,7 @@ class Sequence final : private LeaseOperation::Owner {
   void resize_reservation();
 
   const CoreContext& context_;
-  Attention& attention_;
+  SequenceOwner& attention_;
   StoreScope& scope_;
   const SequenceId id_;
   SequenceSettings settings_;

@@ -113,7 +113,7 @@ Sequence& SequenceTable::add_sequence(const DefineSequence& definition,
   const SequenceId id = definition.sequence;
   next_.sequence = std::max(next_.sequence, id + 1);
   if (sequences_.size() <= id) sequences_.resize(id + 1);
-  Sequence::Attention& attention = *this;
+  SequenceOwner& attention = *this;
   sequences_[id] = std::make_unique<Sequence>(context_, attention, settings,
                                               *scopes_.at(definition.scope), definition);
   by_name_[definition.name] = id;
@@ -255,11 +255,35 @@ void SequenceTable::scope_lost(ScopeId scope) {
   }
 }
 
+namespace {
+
+// What to raise the counter to when `next_id` is asked for; 0: above all that was ever granted.
+Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_id) {
+  // Refused for another reason than its counter: there is nothing that a counter could mend.
+  const Status& stopped = sequence.stopped();
+  if (!stopped.ok() && stopped.code() != ErrorCode::SEQ_REGRESSED) return stopped;
+  const std::int64_t lowest = std::max<std::int64_t>(sequence.guard(), 1);
+  const std::int64_t highest = sequence.settings().max_value;
+  if (next_id == 0) next_id = lowest;
+  if (next_id < lowest) {
+    return Status(ErrorCode::BAD_REQUEST,
+                  std::to_string(next_id) + " is below " + std::to_string(lowest) +
+                      ", up to which \"" + sequence.name() + "\" was leased by this host already");
+  }
+  if (next_id > highest) {
+    return Status(ErrorCode::BAD_REQUEST, std::to_string(next_id) + " is above max_value of \"" +
+                                              sequence.name() + "\", " + std::to_string(highest));
+  }
+  return next_id;
+}
+
+}  // namespace
+
 void SequenceTable::advance(SequenceId id, std::int64_t next_id,
                             std::function<void(Result<std::int64_t>)> done) {
   Sequence& sequence = at(id);
   LeaseStore* const store = sequence.scope().store();
-  Result<std::int64_t> wanted = sequence.advance_target(next_id);
+  Result<std::int64_t> wanted = advance_target(sequence, next_id);
   if (wanted.ok() && store == nullptr) {
     wanted = Status(ErrorCode::CONFIG, "store \"" + sequence.scope().store_name() +
                                            "\" is not running; configure it and restart");

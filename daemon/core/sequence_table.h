@@ -24,7 +24,7 @@ namespace seqd {
 
 class SequenceTable final : public RemainderLogObserver,
                             public SnapshotSource,
-                            private Sequence::Attention,
+                            private SequenceOwner,
                             private StoreScope::Owner {
  public:
   struct Limits {
