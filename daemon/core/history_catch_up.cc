@@ -210,9 +210,9 @@ void HistoryCatchUp::give(SequenceId id, std::vector<Span> gone, SequenceTotals 
 void HistoryCatchUp::tell_lost(const StateImage& image) {
   SequenceId id = image.next_numbers.sequence;
   for (const auto& [name, before] : mark_.sequences) {
-    const bool there =
-        std::any_of(image.sequences.begin(), image.sequences.end(),
-                    [&](const auto& one) { return one.second.definition.name == name; });
+    const bool there = std::any_of(
+        image.sequences.begin(), image.sequences.end(),
+        [&wanted = name](const auto& one) { return one.second.definition.name == wanted; });
     if (there) continue;
     DefineSequence definition;
     definition.sequence = id;

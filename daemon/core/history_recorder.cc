@@ -234,7 +234,7 @@ void HistoryRecorder::add_lease(HistoryLease lease) {
     state.unwritten.leased += lease.end - lease.begin;
     return;
   }
-  pending_.leases.push_back(std::move(lease));
+  pending_.leases.push_back(lease);
 }
 
 void HistoryRecorder::add_gap(const GapMade& gap, const Token& lease, const Token& instance) {

@@ -78,7 +78,7 @@ void read_counter(SequenceTable& table, SequenceId sequence, Done done) {
 void take_counter(Result<CounterReading> counter, std::optional<CounterReading>& reading,
                   Status& why) {
   why = counter.status();
-  if (counter.ok()) reading = std::move(*counter);
+  if (counter.ok()) reading = *counter;
 }
 
 void core_facts(const SequenceTable& table, const std::string& name, IdFacts& facts) {
@@ -169,7 +169,7 @@ void method_audit(const MethodContext& context, Session& session, const Message&
   };
   asked(session, message, context.history->ask_sums(reply.name, now, [=](Result<SumsAnswer> sums) {
     if (!sums.ok()) return reply.fail(sums.status());
-    facts->history = std::move(*sums);
+    facts->history = *sums;
     read_counter(reply.table, sequence, [reply, facts](Result<CounterReading> counter) {
       take_counter(std::move(counter), facts->counter, facts->store);
       reply.answer([&](Session& found) {

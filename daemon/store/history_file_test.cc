@@ -238,7 +238,7 @@ TEST_CASE("AFileThatIsFullDropsTheOldestIssuesFirstAndGapsLast") {
   LogPosition position = 2;
   for (int round = 0; round < 30; ++round) {
     Batch batch(position++);
-    for (int at = 0; at < 2'000; ++at, id += 3) batch.issue(id, id + 3, 1 + at % 2);
+    for (int at = 0; at < 2'000; ++at, id += 3) batch.issue(id, id + 3, at % 2 == 0 ? 1 : 2);
     REQUIRE(kept.write(batch).ok());
     const Result<std::int64_t> size = history_size(kept.opened->database);
     REQUIRE(size.ok());

@@ -113,8 +113,8 @@ Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& fa
 
 // The collection has to exist before a transaction; making it shows whether that is allowed, too.
 Result<MongoLeaseMode::Choice> MongoLeaseMode::choose_ledger() {
-  Status made = clients_.run(std::move(Document().add("create", kMongoLedger)), kMongoLedger,
-                             kMongoNamespaceExists);
+  Status made =
+      clients_.run(Document().add("create", kMongoLedger), kMongoLedger, kMongoNamespaceExists);
   if (made.ok()) return Choice{LeaseTrace::ledger, "the server is a replica set"};
   if (made.code() == ErrorCode::UNAVAILABLE) return made;
   if (configured_ == LeaseModeOption::ledger)

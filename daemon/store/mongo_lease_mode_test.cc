@@ -18,7 +18,6 @@ namespace {
 
 using testing::kMongoAlone;
 using testing::kMongoReplicaSet;
-using testing::kMongoSecure;
 using testing::lease_request;
 using testing::mongo_driver;
 using testing::MongoServer;

@@ -63,7 +63,7 @@ void MongoLeaseSweep::ledger() {
     next_ = now + std::chrono::hours(1);
   }
   for (int i = 0; i < kMostEntries; ++i) {
-    auto read = clients_.read(kMongoLedger, std::move(Document().add("$expr", is_old("at"))));
+    auto read = clients_.read(kMongoLedger, Document().add("$expr", is_old("at")));
     if (!read.ok() || !read->has_value()) return;
     bson_iter_t found;
     if (!find_field((*read)->get(), "_id", &found) || !BSON_ITER_HOLDS_UTF8(&found)) return;

@@ -79,8 +79,7 @@ void MongoSessions::end_suspects() {
       ids.add(std::to_string(i), document_of(suspects_[i].session));
   }
   // They stay suspects for a while: a statement that is still on its way would begin anew.
-  static_cast<void>(
-      clients_.run(std::move(Document().add_array("killSessions", ids)), kMongoInstances, 0));
+  static_cast<void>(clients_.run(Document().add_array("killSessions", ids), kMongoInstances, 0));
 }
 
 }  // namespace seqd
