@@ -160,6 +160,7 @@ def test_AWriteThatIsRolledBackIsADuplicateForOthersAndNotForUs(servers, make_da
     assert len(granted) < len(asked) and all(error is None or error[1].startswith("UNAVAILABLE") for _, error, _ in asked)
     for runs in granted:
         ours.add(ids_of(runs))
+    assert servers.primary() is not primary  # else it may come back first, win, and roll nothing back
     primary.start(wait=False)
     servers.wait_until_healthy()
     again = servers.client(w=1).seqd.counters
