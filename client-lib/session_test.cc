@@ -1,90 +1,20 @@
+// What a session sends, repeats, acknowledges and gives back; what it does with a daemon that does
+// not keep to the protocol is in session_protocol_test.cc.
 #include "client-lib/session.h"
 
-#include <catch2/catch.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "protocol/replies.h"
-#include "protocol/value_writer.h"
-#include "tests/adapters/wire_daemon.h"
+#include "tests/adapters/session_line.h"
 
 namespace seqd::engine {
 namespace {
 
-using testing::WireDaemon;
+using namespace testing;
 using Fault = WireDaemon::Fault;
 using Verdict = Session::Verdict;
-
-SessionSettings with_identity() {
-  SessionSettings settings;
-  settings.hello.client = protocol::Identity{1, 2, 3};
-  settings.hello.name = "test";
-  return settings;
-}
-
-Request request_for(const std::string& name, std::int64_t count = 0) {
-  Request request;
-  request.name = name;
-  request.deadline_ms = 1'000;
-  request.connect_deadline_ms = 1'000;
-  if (count > 0) {
-    request.method = Request::Method::range;
-    request.count = count;
-  }
-  return request;
-}
-
-Request call_of(const std::string& method) {
-  Request request = request_for(method);
-  request.method = Request::Method::call;
-  request.params = std::string("\x90", 1);
-  return request;
-}
-
-// A session and a daemon with nothing but bytes between them.
-struct Fixture {
-  WireDaemon daemon;
-  Session session;
-  WireDaemon::Connection connection;
-
-  explicit Fixture(SessionSettings settings = with_identity()) : session(settings) {}
-
-  void connect() {
-    connection = WireDaemon::Connection();
-    session.connected();
-  }
-  // Carries bytes to and fro until nothing moves. What the session made of it.
-  Verdict exchange() {
-    for (;;) {
-      session.fill_output();
-      if (session.output().empty()) return Verdict::keep;
-      protocol::Buffer answers;
-      const bool open = daemon.receive(connection, session.output().text(), answers);
-      session.output().clear();
-      const Verdict verdict = session.receive(answers.text());
-      if (verdict != Verdict::keep || !open) return open ? verdict : Verdict::reconnect;
-    }
-  }
-  // Connects, as often as it takes, until nothing is unanswered.
-  void finish() {
-    for (int attempts = 0; attempts < 100 && session.in_flight() > 0; ++attempts) {
-      connect();
-      if (exchange() != Verdict::keep) session.disconnected(0);
-    }
-    CHECK(session.in_flight() == 0);
-  }
-  std::vector<std::int64_t> ids() {
-    std::vector<std::int64_t> found;
-    Answer answer;
-    while (session.take(answer)) {
-      CHECK(answer.outcome.text == "");
-      for (const seqd_run& run : answer.runs())
-        for (std::int64_t i = 0; i < run.count; ++i) found.push_back(run.first + i * run.step);
-    }
-    return found;
-  }
-};
 
 bool is_one_to(std::int64_t last, const std::vector<std::int64_t>& ids) {
   const std::set<std::int64_t> unique(ids.begin(), ids.end());
@@ -95,7 +25,7 @@ bool is_one_to(std::int64_t last, const std::vector<std::int64_t>& ids) {
 }  // namespace
 
 TEST_CASE("PipelinedRequestsGetTheirAnswersByTag", "[client]") {
-  Fixture f;
+  SessionLine f;
   int tags[3];
   for (int& tag : tags) {
     Request request = request_for("orders");
@@ -114,7 +44,7 @@ TEST_CASE("PipelinedRequestsGetTheirAnswersByTag", "[client]") {
 }
 
 TEST_CASE("NothingIsSentBeforeHelloIsAnswered", "[client]") {
-  Fixture f;
+  SessionLine f;
   (void)f.session.submit(request_for("orders"));
   f.connect();
   const std::size_t hello = f.session.output().size();
@@ -129,7 +59,7 @@ TEST_CASE("NothingIsSentBeforeHelloIsAnswered", "[client]") {
 TEST_CASE("BytesCutAnywhereOnTheWayOutLoseAndDoubleNothing", "[client]") {
   // First how long the conversation is, then cut it after every byte.
   const auto talk = [](std::size_t cut) {
-    Fixture f;
+    SessionLine f;
     for (int i = 0; i < 5; ++i) {
       (void)f.session.submit(request_for("orders"));
       (void)f.session.submit(request_for("orders", 3));
@@ -164,7 +94,7 @@ TEST_CASE("BytesCutAnywhereOnTheWayOutLoseAndDoubleNothing", "[client]") {
 
 TEST_CASE("BytesCutAnywhereOnTheWayInLoseAndDoubleNothing", "[client]") {
   const auto talk = [](std::size_t cut, std::size_t piece) {
-    Fixture f;
+    SessionLine f;
     f.daemon.run_length = 2;
     for (int i = 0; i < 5; ++i) {
       (void)f.session.submit(request_for("orders"));
@@ -204,7 +134,7 @@ TEST_CASE("ConnectionClosedAtEveryRequestLosesAndDoublesNothing", "[client]") {
   for (const Fault fault : {Fault::close_before, Fault::close_after, Fault::stopping}) {
     for (int at = 1; at <= 12; ++at) {
       INFO("fault " << static_cast<int>(fault) << " at request " << at);
-      Fixture f;
+      SessionLine f;
       f.daemon.fault = [=](int number, const protocol::Message&) {
         return number == at ? fault : Fault::none;
       };
@@ -218,7 +148,7 @@ TEST_CASE("ConnectionClosedAtEveryRequestLosesAndDoublesNothing", "[client]") {
 }
 
 TEST_CASE("AnonymousRequestsAreRepeatedWithoutHelloIdentityAndWithoutAcks", "[client]") {
-  Fixture f{SessionSettings()};
+  SessionLine f{SessionSettings()};
   f.daemon.fault = [](int number, const protocol::Message&) {
     return number == 2 ? Fault::close_after : Fault::none;
   };
@@ -232,7 +162,7 @@ TEST_CASE("AnonymousRequestsAreRepeatedWithoutHelloIdentityAndWithoutAcks", "[cl
 }
 
 TEST_CASE("DaemonThatForgotTheIdentityHearsTheFloorBeforeTheRepeats", "[client]") {
-  Fixture f;
+  SessionLine f;
   f.daemon.unacknowledged_limit = 1'024;
   for (int i = 0; i < 3'000; ++i) (void)f.session.submit(request_for("orders"));
   f.finish();
@@ -247,7 +177,7 @@ TEST_CASE("DaemonThatForgotTheIdentityHearsTheFloorBeforeTheRepeats", "[client]"
 }
 
 TEST_CASE("EverySixtyFourAnswersAreAcknowledgedBeforeTheNextRequest", "[client]") {
-  Fixture f;
+  SessionLine f;
   f.connect();
   for (int i = 0; i < 200; ++i) {
     (void)f.session.submit(request_for("orders"));
@@ -262,7 +192,7 @@ TEST_CASE("EverySixtyFourAnswersAreAcknowledgedBeforeTheNextRequest", "[client]"
 }
 
 TEST_CASE("OneRequestThatWaitsHoldsTheWindowShutAndTheOthersWaitForIt", "[client]") {
-  Fixture f;
+  SessionLine f;
   f.daemon.unacknowledged_limit = 1'024;
   f.daemon.fault = [](int number, const protocol::Message&) {
     return number == 1 ? Fault::ignore : Fault::none;
@@ -279,7 +209,7 @@ TEST_CASE("OneRequestThatWaitsHoldsTheWindowShutAndTheOthersWaitForIt", "[client
 }
 
 TEST_CASE("ErrorOfOneRequestIsItsAnswerAndTheOthersGoOn", "[client]") {
-  Fixture f;
+  SessionLine f;
   (void)f.session.submit(request_for("orders"));
   (void)f.session.submit(request_for("missing"));
   (void)f.session.submit(request_for("orders"));
@@ -297,7 +227,7 @@ TEST_CASE("ErrorOfOneRequestIsItsAnswerAndTheOthersGoOn", "[client]") {
 }
 
 TEST_CASE("StoppingDaemonsOtherAnswersAreTakenBeforeReconnecting", "[client]") {
-  Fixture f;
+  SessionLine f;
   f.daemon.fault = [](int number, const protocol::Message&) {
     return number == 1 ? Fault::stopping : Fault::none;
   };
@@ -312,7 +242,7 @@ TEST_CASE("StoppingDaemonsOtherAnswersAreTakenBeforeReconnecting", "[client]") {
 }
 
 TEST_CASE("HelloRefusedForNowMeansReconnectAndForGoodMeansBroken", "[client]") {
-  Fixture f;
+  SessionLine f;
   f.daemon.hello_fault = [](int number) { return number == 1 ? Fault::stopping : Fault::garbage; };
   protocol::Buffer refusal;
   protocol::append_error_reply(refusal, Session::kHelloNumber, ErrorCode::BAD_REQUEST, "no");
@@ -326,7 +256,7 @@ TEST_CASE("HelloRefusedForNowMeansReconnectAndForGoodMeansBroken", "[client]") {
 }
 
 TEST_CASE("LateAnswerIsDroppedAndItsNumberAcknowledged", "[client]") {
-  Fixture f;
+  SessionLine f;
   (void)f.session.submit(request_for("orders"));
   f.connect();
   protocol::Buffer hello;
@@ -357,7 +287,7 @@ TEST_CASE("LateAnswerIsDroppedAndItsNumberAcknowledged", "[client]") {
 }
 
 TEST_CASE("RequestWithoutConnectionEndsAtItsConnectDeadline", "[client]") {
-  Fixture f;
+  SessionLine f;
   Request request = request_for("orders");
   request.connect_deadline_ms = 100;
   (void)f.session.submit(request);
@@ -375,7 +305,7 @@ TEST_CASE("RequestWithoutConnectionEndsAtItsConnectDeadline", "[client]") {
 }
 
 TEST_CASE("ConnectionLostLongAfterTheStartMayStillBeMadeAgain", "[client]") {
-  Fixture f;
+  SessionLine f;
   f.connect();
   REQUIRE(f.exchange() == Verdict::keep);
   Request request = request_for("orders");
@@ -390,7 +320,7 @@ TEST_CASE("ConnectionLostLongAfterTheStartMayStillBeMadeAgain", "[client]") {
 }
 
 TEST_CASE("SynchronousAnswerDoesNotMixWithThoseOfPoll", "[client]") {
-  Fixture f;
+  SessionLine f;
   (void)f.session.submit(request_for("orders"));
   Request request = request_for("orders");
   request.synchronous = true;
@@ -408,7 +338,7 @@ TEST_CASE("SynchronousAnswerDoesNotMixWithThoseOfPoll", "[client]") {
 }
 
 TEST_CASE("MoreThanTheCapacityIsRefusedUntilAnswersAreCollected", "[client]") {
-  Fixture f;
+  SessionLine f;
   for (std::size_t i = 0; i < Session::kCapacity; ++i)
     REQUIRE(f.session.submit(request_for("orders")) != 0);
   CHECK(f.session.submit(request_for("orders")) == 0);
@@ -423,7 +353,7 @@ TEST_CASE("MoreThanTheCapacityIsRefusedUntilAnswersAreCollected", "[client]") {
 TEST_CASE("NumbersNearTheirEndAreReplacedByANewIdentityWhenNothingIsInFlight", "[client]") {
   SessionSettings settings = with_identity();
   settings.first_number = Session::kRenewFrom - 1;
-  Fixture f(settings);
+  SessionLine f(settings);
   CHECK_FALSE(f.session.wants_identity());
   (void)f.session.submit(request_for("orders"));
   CHECK_FALSE(f.session.wants_identity());
@@ -441,146 +371,9 @@ TEST_CASE("NumbersNearTheirEndAreReplacedByANewIdentityWhenNothingIsInFlight", "
 TEST_CASE("NumbersAtTheirEndAreNotUsed", "[client]") {
   SessionSettings settings = with_identity();
   settings.first_number = Session::kLastNumber - 1;
-  Fixture f(settings);
+  SessionLine f(settings);
   CHECK(f.session.submit(request_for("orders")) == Session::kLastNumber - 1);
   CHECK(f.session.submit(request_for("orders")) == 0);
-}
-
-TEST_CASE("UnaskedNotificationIsPassedOver", "[client]") {
-  Fixture f;
-  f.connect();
-  REQUIRE(f.exchange() == Verdict::keep);
-  protocol::Buffer bytes;
-  protocol::append_ack(bytes, 5);
-  CHECK(f.session.receive(bytes.text()) == Verdict::keep);
-}
-
-TEST_CASE("DaemonThatDoesNotKeepToTheProtocolBreaksTheConnection", "[client]") {
-  protocol::Buffer bytes;
-  SECTION("not MessagePack") {
-    bytes.append_byte(0xc1);
-  }
-  SECTION("not an array") {
-    protocol::append_integer(bytes, 7);
-  }
-  SECTION("a request") {
-    protocol::append_call(bytes, 1, "ping");
-  }
-  SECTION("an answer to nobody") {
-    protocol::append_id_reply(bytes, 99, 1);
-  }
-  SECTION("an answer to hello twice") {
-    protocol::append_id_reply(bytes, Session::kHelloNumber, 1);
-  }
-  SECTION("an ID of zero") {
-    protocol::append_id_reply(bytes, 1, 0);
-  }
-  SECTION("a negative ID") {
-    protocol::append_id_reply(bytes, 1, -1);
-  }
-  SECTION("a text instead of an ID") {
-    protocol::begin_result(bytes, 1);
-    protocol::append_text(bytes, "1");
-  }
-  SECTION("nil instead of an ID") {
-    protocol::begin_result(bytes, 1);
-    protocol::append_nil(bytes);
-  }
-  SECTION("an ID instead of runs") {
-    protocol::append_id_reply(bytes, 2, 1);
-  }
-  SECTION("too few IDs") {
-    protocol::append_runs_reply(bytes, 2, std::vector<protocol::Run>{{1, 4, 1}});
-  }
-  SECTION("too many IDs") {
-    protocol::append_runs_reply(bytes, 2, std::vector<protocol::Run>{{1, 4, 1}, {9, 2, 1}});
-  }
-  SECTION("no runs") {
-    protocol::append_runs_reply(bytes, 2, {});
-  }
-  SECTION("an empty run") {
-    protocol::append_runs_reply(bytes, 2, std::vector<protocol::Run>{{1, 0, 1}, {1, 5, 1}});
-  }
-  SECTION("a run beyond the highest ID") {
-    protocol::append_runs_reply(bytes, 2, std::vector<protocol::Run>{{INT64_MAX - 3, 5, 1}});
-  }
-  SECTION("an array that announces more than a reply may hold") {
-    bytes.append(std::string("\x94\x01\x02\xc0\xdd\xff\xff\xff\xff", 9));
-  }
-  SECTION("a frame that it could not read") {
-    protocol::append_error_reply(bytes, 0, ErrorCode::BAD_REQUEST, "not MessagePack");
-  }
-  Fixture f;
-  f.connect();
-  REQUIRE(f.exchange() == Verdict::keep);
-  (void)f.session.submit(request_for("orders"));
-  (void)f.session.submit(request_for("orders", 5));
-  f.session.fill_output();
-  f.session.output().clear();
-  CHECK(f.session.receive(bytes.text()) == Verdict::broken);
-  CHECK(f.session.trouble().code == SEQD_E_PROTOCOL);
-  CHECK(f.session.trouble().text.size() > 20);
-}
-
-TEST_CASE("HelloThatIsNotOursBreaksTheConnection", "[client]") {
-  protocol::Buffer bytes;
-  protocol::begin_result(bytes, Session::kHelloNumber);
-  SECTION("no map") {
-    protocol::append_integer(bytes, 1);
-  }
-  SECTION("another version") {
-    protocol::append_map(bytes, 1);
-    protocol::append_text(bytes, "protocol");
-    protocol::append_integer(bytes, 2);
-  }
-  SECTION("no version") {
-    protocol::append_map(bytes, 0);
-  }
-  SECTION("limits of the wrong type") {
-    protocol::append_map(bytes, 1);
-    protocol::append_text(bytes, "limits");
-    protocol::append_integer(bytes, 1);
-  }
-  SECTION("a key that is no text") {
-    protocol::append_map(bytes, 1);
-    protocol::append_integer(bytes, 1);
-    protocol::append_integer(bytes, 1);
-  }
-  Fixture f;
-  f.connect();
-  CHECK(f.session.receive(bytes.text()) == Verdict::broken);
-  CHECK(f.session.trouble().code == SEQD_E_PROTOCOL);
-}
-
-TEST_CASE("CodeOfANewerDaemonIsUnknownAndKeepsItsText", "[client]") {
-  Fixture f;
-  f.daemon.fault = [](int, const protocol::Message&) { return Fault::garbage; };
-  protocol::Buffer bytes;
-  protocol::append_array(bytes, 4);
-  protocol::append_integer(bytes, 1);
-  protocol::append_integer(bytes, 1);
-  protocol::append_array(bytes, 2);
-  protocol::append_integer(bytes, 0);
-  protocol::append_text(bytes, "QUOTA: enough for today");
-  protocol::append_nil(bytes);
-  f.daemon.garbage = std::string(bytes.text());
-  (void)f.session.submit(request_for("orders"));
-  f.connect();
-  REQUIRE(f.exchange() == Verdict::keep);
-  Answer answer;
-  REQUIRE(f.session.take(answer));
-  CHECK(answer.outcome.code == SEQD_E_UNKNOWN);
-  CHECK(answer.outcome.text == "QUOTA: enough for today");
-}
-
-TEST_CASE("ResultOfACallIsItsBytes", "[client]") {
-  Fixture f;
-  (void)f.session.submit(call_of("echo"));
-  f.connect();
-  REQUIRE(f.exchange() == Verdict::keep);
-  Answer answer;
-  REQUIRE(f.session.take(answer));
-  CHECK(answer.result == "\xa4pong");
 }
 
 }  // namespace seqd::engine

@@ -2,9 +2,8 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include "daemon/core/sequence.h"
 
-#include "tests/unit/world.h"
+#include "tests/unit/orders.h"
 
 // After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
@@ -12,16 +11,8 @@
 namespace seqd {
 namespace {
 
-struct Advancing {
-  Advancing() {
-    world.settings.add("orders");
-    world.start();
-    world.settle();
-    static_cast<void>(world.next("orders"));
-    world.settle();
-    world.answers.sent.clear();
-  }
-  Sequence& sequence() { return world.sequence("orders"); }
+struct Advancing : Orders {
+  Advancing() { fill(); }
   // Empty until it is answered.
   std::optional<Result<std::int64_t>> advance(std::int64_t next_id) {
     auto answer = std::make_shared<std::optional<Result<std::int64_t>>>();
@@ -40,7 +31,6 @@ struct Advancing {
     REQUIRE(sequence().error().code() == ErrorCode::SEQ_REGRESSED);
     world.answers.sent.clear();
   }
-  CoreWorld world;
 };
 
 TEST_CASE("AnAdvanceTakesTheNextLeaseFromThereAndKeepsWhatIsInHand") {

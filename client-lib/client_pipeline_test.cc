@@ -1,0 +1,130 @@
+// Many requests under way at once on one handle of the C ABI, and its place in an event loop.
+#include <fcntl.h>
+#include <poll.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/adapters/client_handle.h"
+
+namespace seqd::engine {
+namespace {
+
+using namespace testing;
+using Fault = WireDaemon::Fault;
+
+TEST_CASE("PipelinedRequestsSurviveLostConnections", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().fault = [](int number, const protocol::Message&) {
+    return number % 97 == 0 ? Fault::close_after : Fault::none;
+  };
+  daemon.start();
+  Handle handle(daemon);
+  constexpr int kRequests = 3'000;
+  int submitted = 0;
+  std::set<std::int64_t> ids;
+  std::set<void*> tags;
+  std::vector<char> tag_space(kRequests);
+  std::vector<seqd_reply> replies(64);
+  while (tags.size() < kRequests) {
+    while (submitted < kRequests && seqd_pending(handle.client) < 40) {
+      REQUIRE(seqd_submit_next(handle.client, "orders",
+                               &tag_space[static_cast<std::size_t>(submitted)]) == SEQD_OK);
+      ++submitted;
+    }
+    std::size_t used = 0;
+    REQUIRE(seqd_poll(handle.client, 10'000, replies.data(), replies.size(), &used) == SEQD_OK);
+    REQUIRE(used > 0);
+    for (std::size_t i = 0; i < used; ++i) {
+      REQUIRE(replies[i].code == SEQD_OK);
+      ids.insert(replies[i].id);
+      tags.insert(replies[i].tag);
+    }
+  }
+  daemon.stop();
+  CHECK(ids.size() == kRequests);
+  CHECK(*ids.rbegin() == kRequests);
+  CHECK(daemon.wire().complaint() == "");
+  CHECK(daemon.wire().repeats() > 0);
+}
+
+TEST_CASE("ManyRequestsSubmittedAtOnceAreAllSentAndAnswered", "[client]") {
+  SocketDaemon daemon;
+  daemon.start();
+  Handle handle(daemon);
+  int refused = 0;
+  for (int i = 0; i < 70'000; ++i) {
+    const int code = seqd_submit_next(handle.client, "orders", nullptr);
+    if (code == SEQD_E_FULL) ++refused;
+  }
+  CHECK(refused == 70'000 - 65'536);
+  std::vector<seqd_reply> replies(4'096);
+  std::size_t all = 0;
+  while (seqd_pending(handle.client) > 0) {
+    std::size_t used = 0;
+    REQUIRE(seqd_poll(handle.client, 10'000, replies.data(), replies.size(), &used) == SEQD_OK);
+    REQUIRE(used > 0);
+    all += used;
+  }
+  CHECK(all == 65'536);
+  CHECK(handle.next() == 65'537);
+}
+
+TEST_CASE("SynchronousCallBetweenPipelinedOnesGetsItsOwnAnswer", "[client]") {
+  SocketDaemon daemon;
+  daemon.start();
+  Handle handle(daemon);
+  REQUIRE(seqd_submit_next(handle.client, "orders", nullptr) == SEQD_OK);
+  REQUIRE(seqd_submit_range(handle.client, "orders", 5, nullptr) == SEQD_OK);
+  CHECK(handle.next() == 7);
+  CHECK(seqd_pending(handle.client) == 2);
+  seqd_reply replies[4];
+  std::size_t used = 0;
+  REQUIRE(seqd_poll(handle.client, 0, replies, 4, &used) == SEQD_OK);
+  REQUIRE(used == 2);
+  CHECK(replies[0].id == 1);
+  CHECK(replies[1].id == 2);
+  REQUIRE(replies[1].run_count == 1);
+  CHECK(replies[1].runs[0].count == 5);
+}
+
+TEST_CASE("PollWithNothingInFlightReturnsAtOnce", "[client]") {
+  SocketDaemon daemon;
+  Handle handle(daemon);
+  seqd_reply reply;
+  std::size_t used = 9;
+  CHECK(seqd_poll(handle.client, 2'000'000'000, &reply, 1, &used) == SEQD_OK);
+  CHECK(used == 0);
+}
+
+TEST_CASE("EventLoopIsToldWhatToWatch", "[client]") {
+  SocketDaemon daemon;
+  daemon.start();
+  Handle handle(daemon);
+  int descriptor = 0;
+  short events = 0;
+  int timeout_ms = 0;
+  REQUIRE(seqd_descriptor(handle.client, &descriptor, &events, &timeout_ms) == SEQD_OK);
+  CHECK(descriptor == -1);
+  CHECK(timeout_ms == -1);
+  REQUIRE(seqd_submit_next(handle.client, "orders", nullptr) == SEQD_OK);
+  std::size_t used = 0;
+  seqd_reply reply;
+  while (used == 0) {
+    REQUIRE(seqd_descriptor(handle.client, &descriptor, &events, &timeout_ms) == SEQD_OK);
+    CHECK(timeout_ms >= 0);
+    pollfd watched = {descriptor, events, 0};
+    (void)::poll(&watched, 1, timeout_ms);
+    REQUIRE(seqd_poll(handle.client, 0, &reply, 1, &used) == SEQD_OK);
+  }
+  CHECK(reply.id == 1);
+  REQUIRE(seqd_descriptor(handle.client, &descriptor, &events, &timeout_ms) == SEQD_OK);
+  CHECK(descriptor >= 0);
+  CHECK(events == POLLIN);
+  CHECK(timeout_ms == -1);
+  CHECK((::fcntl(descriptor, F_GETFD) & FD_CLOEXEC) != 0);
+}
+
+}  // namespace
+}  // namespace seqd::engine

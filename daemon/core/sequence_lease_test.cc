@@ -1,0 +1,213 @@
+// When a sequence leases, how much, and what it does with what the store answers.
+#include <algorithm>
+
+#include "tests/unit/orders.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+using LeaseKind = ScriptedStore::LeaseScript::Kind;
+using ResolveKind = ScriptedStore::ResolveScript::Kind;
+using Runs = std::vector<Run>;
+
+const Status kAway(ErrorCode::UNAVAILABLE, "away");
+const Status kDenied(ErrorCode::STORE_REFUSED, "denied");
+
+TEST_CASE("RangeMayTakeSeveralLeases", "[sequence]") {
+  Orders orders([](SequenceSettings& settings) { settings.lease_max = 20; });
+  REQUIRE_FALSE(orders.world.range("orders", 50, caller(1)));
+  orders.world.settle();
+  REQUIRE(orders.world.store.lease_calls.size() >= 3);
+  REQUIRE(orders.sent().size() == 1);
+  REQUIRE(orders.sent()[0].runs == Runs{{1, 50, 1}});
+}
+
+TEST_CASE("RangeOverLeasesThatDoNotFollowHasSeveralRuns", "[sequence]") {
+  Orders orders([](SequenceSettings& settings) { settings.lease_max = 20; });
+  orders.fill();  // 2..10
+  orders.world.store.next_id["orders"] = 101;
+  REQUIRE_FALSE(orders.world.range("orders", 15, caller(1)));
+  orders.world.settle();
+  REQUIRE(orders.sent().size() == 1);
+  REQUIRE(orders.sent()[0].runs == Runs{{2, 9, 1}, {101, 6, 1}});
+  REQUIRE(orders.sequence().totals().issued == 16);
+}
+
+TEST_CASE("NextLeaseIsFetchedBeforeTheLastOneEnds", "[sequence]") {
+  Orders orders;
+  orders.fill();
+  REQUIRE(orders.world.store.lease_calls.size() == 1);
+  std::int64_t id = 2;
+  while (orders.world.store.lease_calls.size() == 1) {
+    REQUIRE(orders.world.next("orders") == id++);
+    orders.world.settle();
+  }
+  REQUIRE(id < 10);
+}
+
+TEST_CASE("SequenceThatNobodyUsesLeasesNothing", "[sequence]") {
+  Orders orders;
+  orders.fill();
+  for (int at = 0; at < 100; ++at) orders.world.advance(60'000);
+  REQUIRE(orders.world.store.lease_calls.size() == 1);
+}
+
+TEST_CASE("LeasesGrowWithTheRate", "[sequence]") {
+  Orders orders;
+  for (int second = 0; second < 60; ++second) {
+    for (int at = 0; at < 100; ++at) static_cast<void>(orders.world.next("orders", caller(1)));
+    orders.world.settle();
+    orders.world.advance(1'000);
+  }
+  REQUIRE(orders.world.store.lease_calls.back().count >= 500);
+  REQUIRE(orders.world.store.lease_calls.back().count <= 1'600);
+  REQUIRE(orders.world.store.lease_calls.size() < 40);
+}
+
+TEST_CASE("InHandNeverExceedsTheGapBudget", "[sequence]") {
+  Orders orders([](SequenceSettings& settings) { settings.gap_budget = 40; });
+  for (int at = 0; at < 500; ++at) {
+    static_cast<void>(orders.world.range("orders", 1 + orders.world.random.below(40), caller(1)));
+    orders.world.settle();
+    REQUIRE(orders.sequence().in_hand() <= 40);
+  }
+  REQUIRE(orders.sent().size() + 500 >= 500);
+  REQUIRE(orders.sequence().waiting() == 0);
+}
+
+TEST_CASE("PermanentErrorIsAnsweredAtOnceAndTriedAgainAfterThePause", "[sequence]") {
+  Orders orders;
+  orders.world.store.leases = {{LeaseKind::refuse, kDenied, 0, 0}};
+  REQUIRE_FALSE(orders.world.next("orders", caller(1)));
+  orders.world.settle();
+  REQUIRE(orders.sent().size() == 1);
+  REQUIRE(orders.sent()[0].status.code() == ErrorCode::STORE_REFUSED);
+  REQUIRE(orders.sequence().state_name() == "stopped");
+  // During the pause callers hear the same without waiting.
+  REQUIRE_FALSE(orders.world.next("orders", caller(2)));
+  REQUIRE(orders.world.status.code() == ErrorCode::STORE_REFUSED);
+  orders.world.advance(Backoff::kMostMs);
+  REQUIRE_FALSE(orders.world.next("orders", caller(3)));
+  REQUIRE(orders.world.status.ok());
+  orders.world.settle();
+  REQUIRE(orders.sent().back().runs == Runs{{1, 1, 1}});
+  REQUIRE(orders.sequence().error().ok());
+}
+
+TEST_CASE("PermanentErrorDoesNotKeepBackWhatIsInHand", "[sequence]") {
+  Orders orders([](SequenceSettings& settings) {
+    settings.lease_min = settings.lease_max = 100;
+    settings.max_value = 100;
+  });
+  orders.fill();  // 2..100 in hand, of which some are reserved
+  orders.world.restart();
+  for (SessionId session = 1; session <= 99; ++session) {
+    REQUIRE_FALSE(orders.world.next("orders", caller(session)));
+  }
+  REQUIRE_FALSE(orders.world.next("orders", caller(100)));
+  orders.world.settle();
+  REQUIRE(orders.sent().size() == 100);
+  for (const Answer& answer : orders.sent()) {
+    CAPTURE(answer.caller.session, answer.status.to_string());
+    REQUIRE(answer.status.ok() == (answer.caller.session <= 99));
+  }
+}
+
+TEST_CASE("PassingErrorIsWaitedOut", "[sequence]") {
+  Orders orders;
+  orders.world.store.leases = {{LeaseKind::refuse, kAway, 0, 0}, {LeaseKind::refuse, kAway, 0, 0}};
+  REQUIRE_FALSE(orders.world.next("orders", caller(1), 3'600'000));
+  orders.world.settle();
+  REQUIRE(orders.sent().empty());
+  REQUIRE(orders.sequence().error().code() == ErrorCode::UNAVAILABLE);
+  for (int at = 0; at < 3; ++at) {
+    orders.world.advance(200);
+    orders.world.settle();
+  }
+  REQUIRE(orders.sent().size() == 1);
+  REQUIRE(orders.sent()[0].status.ok());
+}
+
+TEST_CASE("TimeOutNamesTheCause", "[sequence]") {
+  Orders orders;
+  orders.world.store.leases = {{LeaseKind::refuse, kAway, 0, 0}};
+  REQUIRE_FALSE(orders.world.next("orders", caller(1), 10));
+  orders.world.settle();
+  orders.world.advance(10);
+  REQUIRE(orders.sent()[0].status.text().find("away") != std::string::npos);
+}
+
+// Whoever waits is served after an outcome that was unknown, whatever became of it.
+TEST_CASE("WaitersOutlastAnUnknownOutcome", "[sequence]") {
+  const auto resolution =
+      GENERATE(ResolveKind::truth, ResolveKind::untraceable, ResolveKind::failed);
+  const auto kind = GENERATE(LeaseKind::unknown_applied, LeaseKind::unknown_lost);
+  Orders orders;
+  orders.world.store.leases = {{kind, kAway, 0, 0}};
+  orders.world.store.resolutions = {{resolution, kAway, 0, 0}};
+  REQUIRE_FALSE(orders.world.next("orders", caller(1)));
+  orders.world.settle();
+  orders.world.advance(100);
+  orders.world.settle();
+  REQUIRE(orders.sent().size() == 1);
+  REQUIRE(orders.sent()[0].status.ok());
+}
+
+TEST_CASE("UntraceableLeaseIsCounted", "[sequence]") {
+  Orders orders;
+  orders.world.store.leases = {{LeaseKind::unknown_applied, kAway, 0, 0}};
+  orders.world.store.resolutions = {{ResolveKind::untraceable, kAway, 0, 0}};
+  REQUIRE_FALSE(orders.world.next("orders", caller(1)));
+  orders.world.settle();
+  REQUIRE(orders.sequence().totals().unknown == 1);
+}
+
+TEST_CASE("CounterSetBackStopsTheSequenceForGood", "[sequence]") {
+  Orders orders;
+  orders.fill();
+  orders.world.store.leases = {{LeaseKind::wrong, {}, 1, 5}};
+  for (int at = 0; at < 9; ++at) static_cast<void>(orders.world.next("orders", caller(1)));
+  orders.world.settle();
+  REQUIRE(orders.sequence().state_name() == "stopped");
+  REQUIRE(orders.sequence().error().code() == ErrorCode::SEQ_REGRESSED);
+  REQUIRE(orders.world.events.count(EventKind::sequence_stopped) == 1);
+  orders.world.advance(60'000);
+  static_cast<void>(orders.world.next("orders", caller(2)));
+  REQUIRE(orders.world.status.code() == ErrorCode::SEQ_REGRESSED);
+  orders.world.settle();
+  REQUIRE(orders.world.store.lease_calls.size() == 2);
+}
+
+TEST_CASE("RegressionSaidByTheStoreFailsThoseWhoWait", "[sequence]") {
+  Orders orders;
+  orders.fill();
+  orders.world.store.next_id["orders"] = 5;
+  REQUIRE_FALSE(orders.world.range("orders", 30, caller(1)));
+  orders.world.settle();
+  REQUIRE(orders.sent().back().status.code() == ErrorCode::SEQ_REGRESSED);
+}
+
+TEST_CASE("LastIdsAreIssuedAndThenTheSequenceIsExhausted", "[sequence]") {
+  Orders orders([](SequenceSettings& settings) { settings.max_value = 15; });
+  std::int64_t issued = 0;
+  for (int at = 0; at < 15; ++at) {
+    if (const auto id = orders.world.next("orders", caller(1))) issued = *id;
+    orders.world.settle();
+    if (!orders.sent().empty()) issued = std::max(issued, orders.sent().back().runs.front().first);
+    orders.world.advance(20'000);
+  }
+  REQUIRE(issued == 15);
+  static_cast<void>(orders.world.next("orders", caller(2)));
+  orders.world.settle();
+  if (orders.world.status.ok()) {
+    REQUIRE(orders.sent().back().status.code() == ErrorCode::EXHAUSTED);
+  } else {
+    REQUIRE(orders.world.status.code() == ErrorCode::EXHAUSTED);
+  }
+}
+
+}  // namespace
+}  // namespace seqd

@@ -1,0 +1,91 @@
+// SessionLine: a client's session and a daemon with nothing but bytes between them. One thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "client-lib/session.h"
+#include "tests/adapters/wire_daemon.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd::testing {
+
+using engine::Answer;
+using engine::Request;
+using engine::Session;
+using engine::SessionSettings;
+
+inline SessionSettings with_identity() {
+  SessionSettings settings;
+  settings.hello.client = protocol::Identity{1, 2, 3};
+  settings.hello.name = "test";
+  return settings;
+}
+
+inline Request request_for(const std::string& name, std::int64_t count = 0) {
+  Request request;
+  request.name = name;
+  request.deadline_ms = 1'000;
+  request.connect_deadline_ms = 1'000;
+  if (count > 0) {
+    request.method = Request::Method::range;
+    request.count = count;
+  }
+  return request;
+}
+
+inline Request call_of(const std::string& method) {
+  Request request = request_for(method);
+  request.method = Request::Method::call;
+  request.params = std::string("\x90", 1);
+  return request;
+}
+
+struct SessionLine {
+  WireDaemon daemon;
+  Session session;
+  WireDaemon::Connection connection;
+
+  explicit SessionLine(SessionSettings settings = with_identity()) : session(settings) {}
+
+  void connect() {
+    connection = WireDaemon::Connection();
+    session.connected();
+  }
+  // Carries bytes to and fro until nothing moves. What the session made of it.
+  Session::Verdict exchange() {
+    for (;;) {
+      session.fill_output();
+      if (session.output().empty()) return Session::Verdict::keep;
+      protocol::Buffer answers;
+      const bool open = daemon.receive(connection, session.output().text(), answers);
+      session.output().clear();
+      const Session::Verdict verdict = session.receive(answers.text());
+      if (verdict != Session::Verdict::keep || !open)
+        return open ? verdict : Session::Verdict::reconnect;
+    }
+  }
+  // Connects, as often as it takes, until nothing is unanswered.
+  void finish() {
+    for (int attempts = 0; attempts < 100 && session.in_flight() > 0; ++attempts) {
+      connect();
+      if (exchange() != Session::Verdict::keep) session.disconnected(0);
+    }
+    CHECK(session.in_flight() == 0);
+  }
+  std::vector<std::int64_t> ids() {
+    std::vector<std::int64_t> found;
+    Answer answer;
+    while (session.take(answer)) {
+      CHECK(answer.outcome.text == "");
+      for (const seqd_run& run : answer.runs())
+        for (std::int64_t i = 0; i < run.count; ++i) found.push_back(run.first + i * run.step);
+    }
+    return found;
+  }
+};
+
+}  // namespace seqd::testing

@@ -1,0 +1,67 @@
+// The words of the contract of every store: its cases run against an SQLite file, one MongoDB
+// server and a replica set of three, all of them real, and in every mode of leasing.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "daemon/store/counter_value.h"
+#include "tests/adapters/store_fixtures.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd::testing {
+
+#define STORE_TEST(name)                                                                    \
+  TEMPLATE_TEST_CASE("Store: " name, "[store]", testing::SqliteFixture,                     \
+                     testing::MongoAloneFixture, testing::MongoReplicaSetFixture,           \
+                     testing::MongoAlonePlainFixture, testing::MongoReplicaSetPlainFixture, \
+                     testing::MongoReplicaSetSlotFixture)
+
+inline void require_granted(const LeaseOutcome& outcome, std::int64_t begin, std::int64_t end) {
+  INFO(outcome.error.to_string());
+  REQUIRE(outcome.kind == LeaseOutcome::Kind::granted);
+  REQUIRE(outcome.begin == begin);
+  REQUIRE(outcome.end == end);
+}
+
+inline void require_refused(const LeaseOutcome& outcome, ErrorCode code) {
+  INFO(outcome.error.to_string());
+  REQUIRE(outcome.kind == LeaseOutcome::Kind::refused);
+  REQUIRE(error_name(outcome.error.code()) == error_name(code));
+  REQUIRE(outcome.error.text().size() > 20);
+}
+
+// Runs `body(i)` in `count` threads that start together.
+template <typename Body>
+void race(int count, Body body) {
+  std::atomic<int> ready = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&ready, count, i, body] {
+      ++ready;
+      while (ready < count) std::this_thread::yield();
+      body(i);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// The spans, in any order, are exactly [begin, end): nothing twice, nothing left out.
+inline void require_exactly(std::vector<LeasedSpan> spans, std::int64_t begin, std::int64_t end) {
+  std::sort(spans.begin(), spans.end(),
+            [](LeasedSpan a, LeasedSpan b) { return a.begin < b.begin; });
+  std::int64_t at = begin;
+  for (const LeasedSpan span : spans) {
+    REQUIRE(span.begin == at);
+    REQUIRE(span.end > span.begin);
+    at = span.end;
+  }
+  REQUIRE(at == end);
+}
+
+}  // namespace seqd::testing
