@@ -1,10 +1,10 @@
 // hello, ack and reload: the methods about the client and the daemon themselves.
 #include <cstring>
-#include <msgpack.hpp>
 #include <optional>
 #include <string>
 
 #include "daemon/rpc/method_list.h"
+#include "daemon/rpc/packing.h"
 #include "protocol/replies.h"
 
 namespace seqd {
@@ -86,21 +86,15 @@ Result<std::uint32_t> read_below(const Session& session, const Message& message)
   return static_cast<std::uint32_t>(*below);
 }
 
-using Packer = msgpack::packer<protocol::Buffer>;
-
 void pack_limits(Packer& packer, const MethodLimits& limits) {
-  const auto pack = [&packer](std::string_view name, auto value) {
-    packer.pack(name);
-    packer.pack(value);
-  };
   packer.pack("limits");
   packer.pack_map(6);
-  pack("frame", limits.frame.frame);
-  pack("depth", limits.frame.depth);
-  pack("name", limits.name);
-  pack("count", limits.count);
-  pack("pipeline", limits.pipeline);
-  pack("unacknowledged", limits.unacknowledged);
+  pack_pair(packer, "frame", limits.frame.frame);
+  pack_pair(packer, "depth", limits.frame.depth);
+  pack_pair(packer, "name", limits.name);
+  pack_pair(packer, "count", limits.count);
+  pack_pair(packer, "pipeline", limits.pipeline);
+  pack_pair(packer, "unacknowledged", limits.unacknowledged);
 }
 
 }  // namespace
@@ -128,16 +122,11 @@ void method_hello(const MethodContext& context, Session& session, const Message&
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
   packer.pack_map(6);
-  packer.pack("server");
-  packer.pack("seqd");
-  packer.pack("version");
-  packer.pack(facts.version);
-  packer.pack("protocol");
-  packer.pack(protocol::kProtocolVersion);
-  packer.pack("known");
-  packer.pack(known);
-  packer.pack("instance");
-  packer.pack(facts.instance);
+  pack_pair(packer, "server", "seqd");
+  pack_pair(packer, "version", facts.version);
+  pack_pair(packer, "protocol", protocol::kProtocolVersion);
+  pack_pair(packer, "known", known);
+  pack_pair(packer, "instance", facts.instance);
   pack_limits(packer, context.limits);
 }
 
@@ -163,10 +152,8 @@ void method_reload(const MethodContext& context, Session& session, const Message
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
   packer.pack_map(2);
-  packer.pack("applied");
-  packer.pack(report->applied);
-  packer.pack("restart_needed");
-  packer.pack(report->restart_needed);
+  pack_pair(packer, "applied", report->applied);
+  pack_pair(packer, "restart_needed", report->restart_needed);
 }
 
 }  // namespace seqd

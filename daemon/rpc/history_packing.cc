@@ -1,22 +1,9 @@
 #include "daemon/rpc/history_packing.h"
 
-#include <msgpack.hpp>
+#include "daemon/rpc/packing.h"
 
 namespace seqd {
 namespace {
-
-using Packer = msgpack::packer<protocol::Buffer>;
-
-template <typename Value>
-void pack_pair(Packer& packer, std::string_view key, const Value& value) {
-  packer.pack(key);
-  packer.pack(value);
-}
-
-void pack_nil(Packer& packer, std::string_view key) {
-  packer.pack(key);
-  packer.pack_nil();
-}
 
 void pack_token(Packer& packer, std::string_view key, const Token& token) {
   if (token == Token{}) return pack_nil(packer, key);
@@ -26,11 +13,7 @@ void pack_token(Packer& packer, std::string_view key, const Token& token) {
 void pack_gap(Packer& packer, const GapRow& row) {
   packer.pack_map(8);
   pack_pair(packer, "number", row.number);
-  if (row.gap.place_known) {
-    pack_pair(packer, "first", row.gap.begin);
-  } else {
-    pack_nil(packer, "first");
-  }
+  row.gap.place_known ? pack_pair(packer, "first", row.gap.begin) : pack_nil(packer, "first");
   pack_pair(packer, "count", row.gap.end - row.gap.begin);
   pack_pair(packer, "cause", row.gap.cause);
   pack_pair(packer, "at_ms", row.gap.wall_ms);

@@ -1,42 +1,16 @@
 // peek, list, status and ping: the methods that look. They issue nothing and lease nothing.
-#include <msgpack.hpp>
 #include <optional>
 #include <string>
 
 #include "daemon/rpc/method_list.h"
+#include "daemon/rpc/packing.h"
 #include "protocol/names.h"
 #include "protocol/replies.h"
 
 namespace seqd {
 namespace {
 
-using protocol::Buffer;
 using protocol::Message;
-
-using Packer = msgpack::packer<Buffer>;
-
-void pack_optional(Packer& packer, const std::optional<std::int64_t>& value) {
-  if (value) {
-    packer.pack(*value);
-  } else {
-    packer.pack_nil();
-  }
-}
-
-void pack_error(Packer& packer, const std::string& error) {
-  if (error.empty()) {
-    packer.pack_nil();
-  } else {
-    packer.pack(error);
-  }
-}
-
-// Key and value of a map.
-template <typename Value>
-void pack_pair(Packer& packer, std::string_view key, const Value& value) {
-  packer.pack(key);
-  packer.pack(value);
-}
 
 std::optional<std::int64_t> next_of(const Sequence& sequence) {
   return sequence.scope().owned() ? sequence.next_id() : std::nullopt;
@@ -50,14 +24,8 @@ void pack_stores(Packer& packer, const DaemonFacts& facts) {
     pack_pair(packer, "name", store.name);
     pack_pair(packer, "type", store.type);
     pack_pair(packer, "state", store.state);
-    packer.pack("error");
-    pack_error(packer, store.error);
-    packer.pack("lease_mode");
-    if (store.lease_mode.empty()) {
-      packer.pack_nil();
-    } else {
-      packer.pack(store.lease_mode);
-    }
+    pack_text(packer, "error", store.error);
+    pack_text(packer, "lease_mode", store.lease_mode);
   }
 }
 
@@ -85,11 +53,9 @@ void method_peek(const MethodContext& context, Session& session, const Message& 
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
   packer.pack_map(3);
-  packer.pack("next");
-  pack_optional(packer, next);
+  pack_pair(packer, "next", next);
   pack_pair(packer, "in_hand", in_hand);
-  packer.pack("last");
-  pack_optional(packer, last);
+  pack_pair(packer, "last", last);
 }
 
 void method_list(const MethodContext& context, Session& session, const Message& message) {
@@ -103,11 +69,9 @@ void method_list(const MethodContext& context, Session& session, const Message& 
     pack_pair(packer, "name", sequence->name());
     pack_pair(packer, "store", sequence->scope().store_name());
     pack_pair(packer, "in_hand", sequence->in_hand());
-    packer.pack("next");
-    pack_optional(packer, next_of(*sequence));
+    pack_pair(packer, "next", next_of(*sequence));
     pack_pair(packer, "state", sequence->state_name());
-    packer.pack("error");
-    pack_error(packer, error.ok() ? "" : error.to_string());
+    pack_text(packer, "error", error.ok() ? "" : error.to_string());
   }
 }
 
