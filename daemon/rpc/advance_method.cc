@@ -1,5 +1,4 @@
 // advance: raises a sequence's counter in its store; the answer comes when the store has answered.
-#include <msgpack.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,7 +6,7 @@
 #include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
 #include "protocol/names.h"
-#include "protocol/replies.h"
+#include "protocol/value_writer.h"
 
 namespace seqd {
 namespace {
@@ -47,10 +46,7 @@ void method_advance(const MethodContext& context, Session& session,
       *sequence, wanted->next_id,
       [reply = later(context, session, message, wanted->name)](Result<std::int64_t> reached) {
         if (!reached.ok()) return reply.fail(reached.status());
-        reply.answer([&](Session& found) {
-          protocol::begin_result(found.out, reply.msgid);
-          msgpack::packer<protocol::Buffer>(found.out).pack(*reached);
-        });
+        reply.result([&](protocol::Buffer& out) { protocol::append_integer(out, *reached); });
       });
   asked(session, message, Status());
 }

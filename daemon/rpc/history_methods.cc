@@ -1,7 +1,5 @@
 // gaps, explain and audit: the methods that ask the history, and answer later.
-#include <algorithm>
 #include <memory>
-#include <msgpack.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,7 +8,6 @@
 #include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
 #include "protocol/names.h"
-#include "protocol/replies.h"
 
 namespace seqd {
 namespace {
@@ -112,10 +109,7 @@ void method_gaps(const MethodContext& context, Session& session, const Message& 
           if (!answer.ok()) return reply.fail(answer.status());
           if (!answer->known && reply.table.find(reply.name) == 0)
             return reply.fail(nothing_known(reply.name));
-          reply.answer([&](Session& found) {
-            protocol::begin_result(found.out, reply.msgid);
-            pack_gaps(found.out, reply.name, *answer);
-          });
+          reply.result([&](protocol::Buffer& out) { pack_gaps(out, reply.name, *answer); });
         }));
 }
 
@@ -132,10 +126,7 @@ void method_explain(const MethodContext& context, Session& session, const Messag
   facts->id = *id;
   core_facts(context.table, reply.name, *facts);
   const auto answer = [reply, facts] {
-    reply.answer([&](Session& found) {
-      protocol::begin_result(found.out, reply.msgid);
-      pack_explanation(found.out, reply.name, *facts);
-    });
+    reply.result([&](protocol::Buffer& out) { pack_explanation(out, reply.name, *facts); });
   };
   asked(session, message,
         context.history->ask_id(reply.name, *id, [reply, facts, answer](Result<IdAnswer> found) {
@@ -172,10 +163,7 @@ void method_audit(const MethodContext& context, Session& session, const Message&
     facts->history = *sums;
     read_counter(reply.table, sequence, [reply, facts](Result<CounterReading> counter) {
       take_counter(std::move(counter), facts->counter, facts->store);
-      reply.answer([&](Session& found) {
-        protocol::begin_result(found.out, reply.msgid);
-        pack_audit(found.out, reply.name, *facts);
-      });
+      reply.result([&](protocol::Buffer& out) { pack_audit(out, reply.name, *facts); });
     });
   }));
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "daemon/rpc/methods.h"
+#include "protocol/replies.h"
 
 namespace seqd {
 
@@ -27,6 +28,14 @@ struct Later {
     if (found->waiting > 0) --found->waiting;
     write(*found);
     found->transport.attend();
+  }
+  // `write` puts the result behind the head of a reply.
+  template <typename Write>
+  void result(Write write) const {
+    answer([&](Session& found) {
+      protocol::begin_result(found.out, msgid);
+      write(found.out);
+    });
   }
   void fail(const Status& status) const {
     answer([&](Session& found) { answer_error(found, msgid, status); });
