@@ -1,7 +1,7 @@
 #include <string>
 
 #include "protocol/value_writer.h"
-#include "tests/unit/rpc_world.h"
+#include "tests/unit/service.h"
 
 // After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
@@ -9,34 +9,18 @@
 namespace seqd {
 namespace {
 
-// [0, 9, "advance", [name, numbers...]]
 std::string advance(std::string_view name, std::initializer_list<std::int64_t> numbers) {
-  protocol::Buffer out;
-  protocol::append_array(out, 4);
-  protocol::append_integer(out, 0);
-  protocol::append_integer(out, 9);
-  protocol::append_text(out, "advance");
-  protocol::append_array(out, static_cast<std::uint32_t>(numbers.size() + 1));
-  protocol::append_text(out, name);
-  for (const std::int64_t number : numbers) protocol::append_integer(out, number);
-  return std::string(out.data(), out.size());
+  protocol::Buffer params;
+  for (const std::int64_t number : numbers) protocol::append_integer(params, number);
+  return request("advance", name, static_cast<std::uint32_t>(numbers.size() + 1),
+                 {params.data(), params.size()});
 }
-
-struct Service {
-  Service() {
-    world.start();
-    world.settle();
-    line = &world.connect();
-  }
-  RpcWorld world;
-  Line* line = nullptr;
-};
 
 TEST_CASE("AdvanceIsAnsweredWithTheNextIdWhenTheStoreHasAnswered", "[rpc]") {
   Service service;
-  CHECK(service.world.ask(*service.line, advance("orders", {700})).id() == 700);
+  CHECK(service.ask(advance("orders", {700})).id() == 700);
   CHECK(service.world.core.store.next_id["orders"] == 700);
-  CHECK(service.world.ask(*service.line, advance("orders", {})).id() == 700);
+  CHECK(service.ask(advance("orders", {})).id() == 700);
 }
 
 TEST_CASE("AdvanceOfWhatIsNoIdOrNoSequenceIsAnErrorAndAsksNothing", "[rpc]") {
@@ -44,17 +28,17 @@ TEST_CASE("AdvanceOfWhatIsNoIdOrNoSequenceIsAnErrorAndAsksNothing", "[rpc]") {
   for (const std::string& wrong :
        {advance("orders", {0}), advance("orders", {-1}), advance("orders", {1, 2}),
         advance("no such name", {5}), advance("", {5})}) {
-    CHECK(service.world.ask(*service.line, wrong).code == ErrorCode::BAD_REQUEST);
+    CHECK(service.code(wrong) == ErrorCode::BAD_REQUEST);
   }
-  CHECK(service.world.ask(*service.line, advance("missing", {5})).code == ErrorCode::NO_SEQUENCE);
+  CHECK(service.code(advance("missing", {5})) == ErrorCode::NO_SEQUENCE);
   CHECK(service.world.core.store.advance_calls.empty());
 }
 
 TEST_CASE("AnErrorOfTheStoreIsTheAnswerOfAdvance", "[rpc]") {
   Service service;
   service.world.core.store.advances.push_back({ScriptedStore::AdvanceScript::Kind::failed});
-  CHECK(service.world.ask(*service.line, advance("orders", {5})).code == ErrorCode::UNAVAILABLE);
-  CHECK(service.world.ask(*service.line, advance("orders", {5})).id() == 5);
+  CHECK(service.code(advance("orders", {5})) == ErrorCode::UNAVAILABLE);
+  CHECK(service.ask(advance("orders", {5})).id() == 5);
 }
 
 TEST_CASE("AClientThatIsGoneDoesNotHearOfItsAdvance", "[rpc]") {

@@ -1,72 +1,12 @@
-#include <map>
 #include <string>
 
-#include "protocol/value_encoding.h"
-#include "protocol/value_writer.h"
-#include "tests/unit/rpc_world.h"
+#include "tests/unit/service.h"
 
 // After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
 namespace {
-
-struct Service {
-  Service() {
-    world.start();
-    world.settle();
-    line = &world.connect();
-  }
-  Reply ask(const std::string& bytes) { return world.ask(*line, bytes); }
-  ErrorCode code(const std::string& bytes) { return ask(bytes).code; }
-  RpcWorld world;
-  Line* line = nullptr;
-};
-
-// [0, 1, method, [params...]], with what follows the first parameter, a text, as bytes.
-std::string request(std::string_view method, std::string_view name, std::uint32_t count = 1,
-                    std::string_view params = "") {
-  protocol::Buffer out;
-  protocol::append_array(out, 4);
-  protocol::append_integer(out, 0);
-  protocol::append_integer(out, 1);
-  protocol::append_text(out, method);
-  protocol::append_array(out, count);
-  protocol::append_text(out, name);
-  out.append(params);
-  return std::string(out.data(), out.size());
-}
-
-// Integers, texts and flags of a map, with those of the maps in it as "outer.inner".
-void flatten(protocol::ValueReader& reader, const std::string& prefix,
-             std::map<std::string, std::string>& out) {
-  for (std::uint32_t left = reader.read_map().value_or(0); left > 0; --left) {
-    const std::string key = prefix + std::string(reader.read_text().value_or("no text"));
-    protocol::ValueReader inside = reader;
-    if (const auto number = reader.read_integer()) {
-      out[key] = std::to_string(*number);
-    } else if (const auto text = reader.read_text()) {
-      out[key] = *text;
-    } else if (const auto flag = reader.read_bool()) {
-      out[key] = *flag ? "true" : "false";
-    } else if (reader.read_nil()) {
-      out[key] = "nil";
-    } else if (inside.read_map()) {
-      flatten(reader, key + ".", out);
-    } else {
-      out[key] = "array of " + std::to_string(inside.read_array().value_or(0));
-      static_cast<void>(reader.skip());
-    }
-  }
-}
-
-std::map<std::string, std::string> map_of(const Reply& reply) {
-  std::map<std::string, std::string> out;
-  protocol::ValueReader reader = reply.result();
-  flatten(reader, "", out);
-  REQUIRE(reader.at_end());
-  return out;
-}
 
 TEST_CASE("WhatIsNotAQuestionIsRefused", "[history]") {
   Service service;

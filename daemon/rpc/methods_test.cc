@@ -4,8 +4,7 @@
 #include <string>
 
 #include "protocol/requests.h"
-#include "protocol/value_writer.h"
-#include "tests/unit/rpc_world.h"
+#include "tests/unit/service.h"
 
 // After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
@@ -15,59 +14,6 @@ namespace {
 
 using namespace std::string_literals;
 using Runs = std::vector<Run>;
-
-struct Service {
-  explicit Service(const ServerLimits& limits = {}) {
-    world.limits = limits;
-    world.start();
-    world.settle();
-    line = &world.connect();
-  }
-  Reply ask(const std::string& bytes) { return world.ask(*line, bytes); }
-  ErrorCode code(const std::string& bytes) { return ask(bytes).code; }
-  RpcWorld world;
-  Line* line = nullptr;
-};
-
-// [0, 1, method, [params...]], with `params` as bytes.
-std::string request(std::string_view method, std::uint32_t count, std::string_view params) {
-  protocol::Buffer out;
-  protocol::append_array(out, 4);
-  protocol::append_integer(out, 0);
-  protocol::append_integer(out, 1);
-  protocol::append_text(out, method);
-  protocol::append_array(out, count);
-  out.append(params);
-  return std::string(out.data(), out.size());
-}
-
-// A map's integers and texts by their keys; other values as "?".
-std::map<std::string, std::string> read_map(protocol::ValueReader& reader) {
-  std::map<std::string, std::string> out;
-  for (std::uint32_t left = reader.read_map().value_or(0); left > 0; --left) {
-    const std::string key(reader.read_text().value_or("no text"));
-    if (const auto number = reader.read_integer()) {
-      out[key] = std::to_string(*number);
-    } else if (const auto text = reader.read_text()) {
-      out[key] = *text;
-    } else if (const auto flag = reader.read_bool()) {
-      out[key] = *flag ? "true" : "false";
-    } else if (reader.read_nil()) {
-      out[key] = "nil";
-    } else {
-      out[key] = "?";
-      static_cast<void>(reader.skip());
-    }
-  }
-  return out;
-}
-
-std::map<std::string, std::string> map_of(const Reply& reply) {
-  protocol::ValueReader reader = reply.result();
-  auto out = read_map(reader);
-  REQUIRE(reader.at_end());
-  return out;
-}
 
 // --- next and range
 
@@ -294,7 +240,7 @@ TEST_CASE("StatusHasAllItsFields", "[methods]") {
   service.world.control.now.stores = {{"default", "sqlite", "ready", "", "ledger"}};
   service.ask(next_request(1, "orders"));
   const auto seen = map_of(service.ask(plain_request(1, "status")));
-  REQUIRE(seen.size() == 12);
+  REQUIRE(seen.size() == 14);
   REQUIRE(seen.at("version") == "0.1.0");
   REQUIRE(seen.at("pid") == "77");
   REQUIRE(seen.at("state_how") == "fresh");
@@ -303,8 +249,10 @@ TEST_CASE("StatusHasAllItsFields", "[methods]") {
   REQUIRE(seen.at("issued") == "1");
   REQUIRE(seen.at("sequences") == "1");
   REQUIRE(seen.at("waiting") == "0");
-  REQUIRE(seen.at("stores") == "?");
-  REQUIRE(seen.at("log") == "?");
+  REQUIRE(seen.at("stores") == "array of 1");
+  REQUIRE(seen.at("log.position") == "1");
+  REQUIRE(seen.at("log.syncs") == "2");
+  REQUIRE(seen.at("log.rotations") == "3");
 }
 
 TEST_CASE("PingIgnoresItsParameters", "[methods]") {
