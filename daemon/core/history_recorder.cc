@@ -19,6 +19,10 @@ void add(SequenceTotals& to, const SequenceTotals& more) {
   to.unknown += more.unknown;
 }
 
+bool goes_on(const IssueSpan& span, std::int64_t begin, CallerNumber caller) {
+  return span.end == begin && span.caller_count == 1 && span.callers[0] == caller && !span.others;
+}
+
 // What is put back comes first.
 template <typename T>
 void put_in_front(std::vector<T>& earlier, std::vector<T>& now) {
@@ -102,14 +106,21 @@ CallerNumber HistoryRecorder::caller_of(SessionId session) {
 void HistoryRecorder::issued(SequenceId sequence, std::int64_t begin, std::int64_t end,
                              SessionId session) {
   if (turn_ms_ == 0) turn_ms_ = clock_.wall_ms();
+  const CallerNumber caller = session == 0 ? 0 : caller_of(session);
+  const SequenceState& state = touch(sequence);
+  // Nearly always the caller goes on where it was.
+  if (state.span != kNone && goes_on(pending_.spans[state.span], begin, caller)) {
+    pending_.spans[state.span].end = end;
+    pending_.spans[state.span].last_ms = turn_ms_;
+    return;
+  }
   IssueSpan span;
   span.sequence = sequence;
-  span.callers[0] = session == 0 ? 0 : caller_of(session);
+  span.callers[0] = caller;
   span.begin = begin;
   span.end = end;
   span.first_ms = session == 0 ? std::min(unknown_since_ms_, turn_ms_) : turn_ms_;
   span.last_ms = turn_ms_;
-  const SequenceState& state = touch(sequence);
   if (state.span != kNone && grow(pending_.spans[state.span], span)) return;
   add_span(span);
 }

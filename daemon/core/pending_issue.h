@@ -27,9 +27,10 @@ class PendingIssue {
   }
   // Takes up what goes into the same entry. False: it does not, or there is none.
   bool merge(const Issued& next, std::int64_t range_end, SessionId session) {
+    if (empty()) return false;
     const bool follows = issue_.end == next.begin && range_end_ == range_end &&
                          issue_.client == next.client && issue_.kind == IssueKind::single &&
-                         next.kind == IssueKind::single && !empty();
+                         next.kind == IssueKind::single;
     const bool numbered =
         next.client == 0 ||
         static_cast<std::int64_t>(next.request) - issue_.request == issue_.end - issue_.begin;

@@ -56,7 +56,8 @@ struct History::Job {
 
 History::History(uv_loop_t* loop, Clock& clock, EventSink& events, const std::string& state_dir,
                  const HistoryLimits& limits)
-    : clock_(clock),
+    : loop_(loop),
+      clock_(clock),
       events_(events),
       limits_(limits),
       place_(std::make_shared<Place>(state_dir + "/" + HistoryDatabase::kFileName, host_name())),
@@ -124,10 +125,9 @@ void History::complete(HistorySequence& sequence) const {
 }
 
 void History::take_batch(LogPosition position) {
-  if (questions_.empty()) {
-    due_ = due_ && !recorder_.empty();
-    if (recorder_.empty()) return;
-    if (!ending_ && clock_.monotonic_ms() < not_before_ms_) return;
+  if (questions_.empty() && recorder_.empty()) {
+    due_ = false;
+    return;
   }
   for (const Question& question : questions_) {
     if (question.now) question.now();
@@ -146,7 +146,7 @@ void History::submit(HistoryBatch batch) {
 
 void History::written(Job& job) {
   writing_ = false;
-  not_before_ms_ = clock_.monotonic_ms() + job.took_ms * kPauseParts;
+  not_before_ms_ = loop_ms() + job.took_ms * kPauseParts;
   warn(job.warnings);
   if (job.writes) note(job.status);
   const Status failed = job.status.ok()

@@ -40,7 +40,7 @@ class History final : public HistoryAsker {
   template <typename Position>
   void turn_over(Position position) {
     recorder_.turn_over();
-    if (!writing_ && wants_batch()) take_batch(position());
+    if (!writing_ && wants_batch() && !pausing()) take_batch(position());
   }
   // A batch is due, if there is anything to write.
   void tick() { due_ = true; }
@@ -82,6 +82,10 @@ class History final : public HistoryAsker {
     // A file that cannot be written is tried again with the ticks only.
     return (recorder_.urgent() || recorder_.filling()) && failure_.ok();
   }
+  // A large batch was written just now, and nobody waits for another one. By the loop's time: this
+  // is asked in every turn.
+  bool pausing() const { return questions_.empty() && !ending_ && loop_ms() < not_before_ms_; }
+  std::int64_t loop_ms() const { return static_cast<std::int64_t>(uv_now(loop_)); }
   void take_batch(LogPosition position);
   void complete(HistorySequence& sequence) const;
   void submit(HistoryBatch batch);
@@ -89,6 +93,7 @@ class History final : public HistoryAsker {
   void warn(const std::vector<std::string>& warnings);
   void note(const Status& status);
 
+  uv_loop_t* const loop_;
   Clock& clock_;
   EventSink& events_;
   HistoryLimits limits_;
@@ -101,7 +106,7 @@ class History final : public HistoryAsker {
   bool due_ = false;
   bool ending_ = false;
   bool writing_ = false;
-  std::int64_t not_before_ms_ = 0;  // a batch that nobody waits for
+  std::int64_t not_before_ms_ = 0;  // a batch that nobody waits for; by the loop's time
   Status failure_;                  // of the last batch
   ThreadWorker worker_;             // last: it ends first
 };
