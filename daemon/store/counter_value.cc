@@ -60,6 +60,10 @@ Result<Meaning> agreed_meaning(Meaning configured, Meaning marked, const std::st
   return configured != Meaning::unset ? configured : marked;
 }
 
+Meaning meaning_of_new(const CounterBinding& binding) {
+  return binding.meaning == Meaning::unset ? Meaning::last : binding.meaning;
+}
+
 Result<LeasedSpan> span_after(std::int64_t last_issued, const LeaseRequest& request,
                               const std::string& where) {
   if (request.guard > 0 && last_issued < request.guard - 1) {

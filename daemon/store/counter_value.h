@@ -45,6 +45,9 @@ std::int64_t highest_id(const LeaseRequest& request);
 // would issue one ID twice. `where` names the counter in the text.
 Result<Meaning> agreed_meaning(Meaning configured, Meaning marked, const std::string& where);
 
+// What a counter is made to mean; also what one without a mark is first taken for.
+Meaning meaning_of_new(const CounterBinding& binding);
+
 // The range a lease takes when `last_issued` was issued last: shortened at the end of the sequence,
 // EXHAUSTED when nothing is left, SEQ_REGRESSED when the counter is below the guard.
 Result<LeasedSpan> span_after(std::int64_t last_issued, const LeaseRequest& request,

@@ -46,6 +46,42 @@ Document key_filter(const CounterBinding& binding) {
   return std::move(Document().add(binding.key_field, binding.key));
 }
 
+Status check_key_index(MongoClients& clients, const CounterBinding& binding) {
+  if (binding.key_field == "_id") return {};
+  auto unique = clients.has_unique_index(binding.collection, binding.key_field);
+  if (!unique.ok()) return unique.status();
+  if (*unique) return {};
+  return {ErrorCode::STORE_REFUSED,
+          fmt::format("{}: there is no unique index on {}, so there could be two counters of one "
+                      "name; create it: "
+                      "db.getCollection(\"{}\").createIndex({{\"{}\": 1}}, {{unique: true}})",
+                      place_of(clients, binding), binding.key_field, binding.collection,
+                      binding.key_field)};
+}
+
+void require_meaning(Document& filter, Meaning meaning, bool or_unmarked) {
+  if (!or_unmarked) {
+    filter.add("seqd.meaning", meaning_word(meaning));
+    return;
+  }
+  // null: also where there is no such field
+  filter.add("seqd.meaning",
+             Document().add_array("$in", Document().add_null("0").add("1", meaning_word(meaning))));
+}
+
+MongoWrite creation(const CounterBinding& binding, std::int64_t next_id) {
+  const Meaning meaning = meaning_of_new(binding);
+  MongoWrite write;
+  write.collection = binding.collection;
+  write.filter = key_filter(binding);
+  write.update.add("$setOnInsert",
+                   Document()
+                       .add(binding.counter_field, value_of(next_id - 1, meaning))
+                       .add("seqd", Document().add("meaning", meaning_word(meaning))));
+  write.upsert = true;
+  return write;
+}
+
 Result<MongoCounterState> state_of(const Document& document, const CounterBinding& binding,
                                    const std::string& where) {
   auto agreed = agreed_meaning(binding.meaning, read_meaning_mark(document.get()), where);

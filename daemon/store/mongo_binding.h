@@ -17,6 +17,16 @@ std::string place_of(const MongoClients& clients, const CounterBinding& binding)
 
 Document key_filter(const CounterBinding& binding);
 
+// STORE_REFUSED unless the server keeps the key unique: a second document of one name would be a
+// second counter.
+Status check_key_index(MongoClients& clients, const CounterBinding& binding);
+
+// Only a document that is marked as `meaning` or, where `or_unmarked`, not marked at all.
+void require_meaning(Document& filter, Meaning meaning, bool or_unmarked);
+
+// Makes the counter, where it is still missing.
+MongoWrite creation(const CounterBinding& binding, std::int64_t next_id);
+
 struct MongoCounterState {
   Meaning meaning = Meaning::unset;
   CounterNumber number;  // integral, and not below the lowest legal one

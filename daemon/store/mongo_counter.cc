@@ -28,12 +28,13 @@ MongoCounter::MongoCounter(MongoClients& clients, MongoLeaseRecords& records,
       where_(place_of(clients, request.binding)),
       deadline_(std::chrono::steady_clock::now() +
                 2 * std::chrono::milliseconds(clients.target().timeout_ms)),
-      meaning_(binding_.meaning == Meaning::unset ? Meaning::last : binding_.meaning),
+      meaning_(meaning_of_new(binding_)),
       count_(std::min(request.count, highest_id(request))) {}
 
 LeaseOutcome MongoCounter::lease(bool index_known) {
   if (!index_known) {
-    if (Status status = check_index(); !status.ok()) return refused(std::move(status));
+    if (Status status = check_key_index(clients_, binding_); !status.ok())
+      return refused(std::move(status));
   }
   if (trace_ != LeaseTrace::plain && records_.newest(request_) == request_.token) {
     if (Step ended = diagnose(); ended.has_value()) return std::move(*ended);
@@ -60,18 +61,6 @@ LeaseOutcome MongoCounter::lease(bool index_known) {
                    where_)});
 }
 
-Status MongoCounter::check_index() {
-  if (binding_.key_field == "_id") return {};
-  auto unique = clients_.has_unique_index(binding_.collection, binding_.key_field);
-  if (!unique.ok()) return unique.status();
-  if (*unique) return {};
-  return {ErrorCode::STORE_REFUSED,
-          fmt::format("{}: there is no unique index on {}, so there could be two counters of one "
-                      "name; create it: "
-                      "db.getCollection(\"{}\").createIndex({{\"{}\": 1}}, {{unique: true}})",
-                      where_, binding_.key_field, binding_.collection, binding_.key_field)};
-}
-
 MongoWrite MongoCounter::counter_write() const {
   const std::int64_t lowest = std::max(
       lowest_value(meaning_), request_.guard > 0 ? value_of(request_.guard - 1, meaning_) : 0);
@@ -84,12 +73,7 @@ MongoWrite MongoCounter::counter_write() const {
                        .add_array("$type", Document().add("0", "int").add("1", "long"))
                        .add("$gte", lowest)
                        .add("$lte", highest));
-  if (binding_.meaning == Meaning::unset) {
-    write.filter.add("seqd.meaning", meaning_word(meaning_));
-  } else {  // null: also where there is no mark
-    write.filter.add("seqd.meaning", Document().add_array("$in", Document().add_null("0").add(
-                                                                     "1", meaning_word(meaning_))));
-  }
+  require_meaning(write.filter, meaning_, binding_.meaning != Meaning::unset);
   write.update.add("$inc", Document().add(binding_.counter_field, count_));
   write.returned_field = binding_.counter_field;
   return write;
@@ -250,17 +234,10 @@ MongoCounter::Step MongoCounter::create() {
   if (request_.guard > 0) return refused(missing_counter(request_, where_));
   if (!binding_.create) return refused(creation_not_allowed(where_));
   // The index may have been dropped since it was seen, and a second document is for ever.
-  if (Status status = check_index(); !status.ok()) return refused(std::move(status));
-  meaning_ = binding_.meaning == Meaning::unset ? Meaning::last : binding_.meaning;
-  MongoWrite write;
-  write.collection = binding_.collection;
-  write.filter = key_filter(binding_);
-  write.update.add("$setOnInsert",
-                   Document()
-                       .add(binding_.counter_field, value_of(binding_.first_id - 1, meaning_))
-                       .add("seqd", Document().add("meaning", meaning_word(meaning_))));
-  write.upsert = true;
-  MongoWriteAnswer answer = clients_.find_and_modify(write);
+  if (Status status = check_key_index(clients_, binding_); !status.ok())
+    return refused(std::move(status));
+  meaning_ = meaning_of_new(binding_);
+  MongoWriteAnswer answer = clients_.find_and_modify(creation(binding_, binding_.first_id));
   if (answer.kind == MongoWriteAnswer::Kind::done) return std::nullopt;
   if (is_our_duplicate(answer) && ++duplicates_ <= kMostDuplicates) return std::nullopt;
   // Unknown is as good as refused here: a counter may stand there now, but nothing was leased.

@@ -43,7 +43,6 @@ class MongoCounter {
   Step compare(const std::optional<LeaseRecord>& record);
   Step create();
   Step convert(double from, std::int64_t to);
-  Status check_index();
   MongoWrite counter_write() const;
   LeaseOutcome grant(const Document& document) const;
   bool is_our_duplicate(const MongoWriteAnswer& answer) const;

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/store/mongo_store.h"
 #include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"
 
 // After the project's headers: both define CHECK, and here Catch's is meant.
@@ -26,8 +26,9 @@ using testing::kMongoAlone;
 using testing::kMongoReplicaSet;
 using testing::kMongoSecure;
 using testing::lease_request;
-using testing::mongo_driver;
 using testing::MongoServer;
+using testing::open_mongo_store;
+using testing::OpenMongoStore;
 using testing::with_uri_option;
 using Kind = LeaseOutcome::Kind;
 
@@ -39,10 +40,7 @@ struct Faulty {
     options.uri = with_uri_option(options.uri, "appName=" + name);
     if (!uri_option.empty()) options.uri += "&" + uri_option;
     options.timeout_ms = timeout_ms;
-    auto opened = MongoStore::open(mongo_driver(), options);
-    INFO(opened.status().to_string());
-    REQUIRE(opened.ok());
-    store = std::move(*opened);
+    store = open_mongo_store(options);
     lease(Kind::granted);
   }
 
@@ -65,7 +63,7 @@ struct Faulty {
 
   MongoServer server;
   std::string name;
-  std::unique_ptr<MongoStore> store;
+  OpenMongoStore store;
   std::int64_t guard = 0;
   LeaseOutcome outcome;
 };
@@ -236,8 +234,7 @@ TEST_CASE("MongoFaults: losing the insert of our own key is tried again, at most
   MongoStoreOptions options = server.options();
   const std::string name = "upsert-" + server.database();
   options.uri = with_uri_option(options.uri, "appName=" + name);
-  auto store = MongoStore::open(mongo_driver(), options);
-  REQUIRE(store.ok());
+  auto store = open_mongo_store(options);
   const auto failure = [&](const std::string& key) {
     return fmt::format(R"({{"failCommands": ["findAndModify"], "appName": "{}", "errorCode": 11000,
       "errorExtraInfo": {{"keyPattern": {{"_id": 1}}, "keyValue": {{"_id": "{}"}}}}}})",
@@ -246,7 +243,7 @@ TEST_CASE("MongoFaults: losing the insert of our own key is tried again, at most
   // The first findAndModify finds nothing, the second is the upsert; skip reaches it.
   {
     const FailPoint point(server, "failCommand", R"({"skip": 1})", failure("other"));
-    const LeaseOutcome outcome = (*store)->lease(lease_request("orders", 10));
+    const LeaseOutcome outcome = store->lease(lease_request("orders", 10));
     INFO(outcome.error.to_string());
     REQUIRE(outcome.kind == Kind::refused);
     REQUIRE(outcome.error.code() == ErrorCode::STORE_REFUSED);
@@ -254,12 +251,12 @@ TEST_CASE("MongoFaults: losing the insert of our own key is tried again, at most
   {
     // Every findAndModify fails: the lease itself, which never inserts, is not retried.
     const FailPoint point(server, "failCommand", kAlways, failure("orders"));
-    const LeaseOutcome outcome = (*store)->lease(lease_request("orders", 10));
+    const LeaseOutcome outcome = store->lease(lease_request("orders", 10));
     REQUIRE(outcome.kind == Kind::refused);
     REQUIRE(outcome.error.code() == ErrorCode::STORE_REFUSED);
   }
   REQUIRE(server.count("counters") == 0);
-  const LeaseOutcome outcome = (*store)->lease(lease_request("orders", 10));
+  const LeaseOutcome outcome = store->lease(lease_request("orders", 10));
   REQUIRE(outcome.kind == Kind::granted);
 }
 
@@ -323,10 +320,9 @@ TEST_CASE("MongoFaults: a server that is away is refused within the time-out", "
   MongoStoreOptions options;
   options.uri = "mongodb://127.0.0.1:1/test";
   options.timeout_ms = 300;
-  auto store = MongoStore::open(mongo_driver(), options);
-  REQUIRE(store.ok());
+  auto store = open_mongo_store(options);
   const auto began = std::chrono::steady_clock::now();
-  const LeaseOutcome outcome = (*store)->lease(lease_request("orders", 10));
+  const LeaseOutcome outcome = store->lease(lease_request("orders", 10));
   REQUIRE(std::chrono::steady_clock::now() - began < std::chrono::milliseconds(2000));
   REQUIRE(outcome.kind == Kind::refused);
   REQUIRE(outcome.error.code() == ErrorCode::UNAVAILABLE);
@@ -339,10 +335,8 @@ LeaseOutcome secure_lease(MongoServer& server, const std::string& uri) {
   MongoStoreOptions options = server.options();
   options.uri = uri;
   options.timeout_ms = 2000;
-  auto store = MongoStore::open(mongo_driver(), options);
-  INFO(store.status().to_string());
-  REQUIRE(store.ok());
-  return (*store)->lease(lease_request("orders", 10));
+  auto store = open_mongo_store(options);
+  return store->lease(lease_request("orders", 10));
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {

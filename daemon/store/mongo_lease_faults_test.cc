@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/store/mongo_store.h"
 #include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"
 #include "tests/unit/seeded_random.h"
 
@@ -26,8 +26,9 @@ using testing::FailPoint;
 using testing::kMongoAlone;
 using testing::kMongoReplicaSet;
 using testing::lease_request;
-using testing::mongo_driver;
 using testing::MongoServer;
+using testing::open_mongo_store;
+using testing::OpenMongoStore;
 using testing::with_uri_option;
 using Kind = LeaseOutcome::Kind;
 
@@ -59,12 +60,7 @@ struct Traced {
   }
 
   // As a daemon that is started anew.
-  void open() {
-    auto opened = MongoStore::open(mongo_driver(), options);
-    INFO(opened.status().to_string());
-    REQUIRE(opened.ok());
-    store = std::move(*opened);
-  }
+  void open() { store = open_mongo_store(options); }
 
   // One lease of 10 IDs.
   Kind lease() {
@@ -146,7 +142,7 @@ struct Traced {
   MongoServer server;
   const std::string name;
   MongoStoreOptions options;
-  std::unique_ptr<MongoStore> store;
+  OpenMongoStore store;
   SeededRandom random{1};
   LeaseRequest request;
   Status error;

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "daemon/store/mongo_store.h"
 #include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"
 #include "tests/unit/seeded_random.h"
 
@@ -19,18 +19,9 @@ namespace {
 using testing::kMongoAlone;
 using testing::kMongoReplicaSet;
 using testing::lease_request;
-using testing::mongo_driver;
 using testing::MongoServer;
+using testing::open_mongo_store;
 using Kind = LeaseOutcome::Kind;
-
-std::unique_ptr<MongoStore> open_store(const MongoServer& server, LeaseModeOption mode) {
-  MongoStoreOptions options = server.options();
-  options.lease_mode = mode;
-  auto store = MongoStore::open(mongo_driver(), options);
-  INFO(store.status().to_string());
-  REQUIRE(store.ok());
-  return std::move(*store);
-}
 
 // As the core does it: the token comes from the store, and the lease follows.
 LeaseRequest next_request(MongoStore& store, SeededRandom& random) {
@@ -49,7 +40,7 @@ TEST_CASE("MongoLeaseMode: a replica set gets the ledger, a server alone the slo
   SeededRandom random(1);
   const bool set = GENERATE(false, true);
   MongoServer server(set ? kMongoReplicaSet : kMongoAlone);
-  auto store = open_store(server, LeaseModeOption::automatic);
+  auto store = open_mongo_store(server, LeaseModeOption::automatic);
   REQUIRE(store->lease_mode().word.empty());
   claim(*store, lease_request("orders", 10));
   REQUIRE(store->lease_mode().word == (set ? "ledger" : "slot"));
@@ -75,7 +66,7 @@ TEST_CASE("MongoLeaseMode: a wrong expectation costs one refused lease, and move
   // One host and no name of a set in the URI look like a server alone.
   SeededRandom random(1);
   MongoServer set(kMongoReplicaSet);
-  auto store = open_store(set, LeaseModeOption::automatic);
+  auto store = open_mongo_store(set, LeaseModeOption::automatic);
   LeaseRequest request = lease_request("orders", 10, LeaseTrace::slot);
   const LeaseOutcome outcome = store->lease(request);
   REQUIRE(outcome.kind == Kind::refused);
@@ -87,7 +78,7 @@ TEST_CASE("MongoLeaseMode: a wrong expectation costs one refused lease, and move
 TEST_CASE("MongoLeaseMode: a ledger on a server alone is refused with what to do", "[mongo]") {
   SeededRandom random(1);
   MongoServer server(kMongoAlone);
-  auto store = open_store(server, LeaseModeOption::ledger);
+  auto store = open_mongo_store(server, LeaseModeOption::ledger);
   const LeaseOutcome outcome = store->lease(next_request(*store, random));
   REQUIRE(outcome.kind == Kind::refused);
   REQUIRE(outcome.error.code() == ErrorCode::STORE_REFUSED);
@@ -106,7 +97,7 @@ TEST_CASE("MongoLeaseMode: a collection that takes no further field is leased fr
   server.put("counters", "orders", R"({"seq": {"$numberInt": "41"}})");
   server.command(R"({"collMod": "counters", "validator": {"$jsonSchema": {"bsonType": "object",
     "properties": {"_id": {}, "seq": {}}, "additionalProperties": false}}})");
-  auto store = open_store(server, mode);
+  auto store = open_mongo_store(server, mode);
   LeaseRequest request = next_request(*store, random);
   request.binding.meaning = Meaning::last;
   const LeaseOutcome outcome = store->lease(request);
@@ -132,7 +123,7 @@ TEST_CASE("MongoLeaseMode: a foreign value under our name is left alone, and the
                                     R"({"seq": {"$numberInt": "41"}, "seqd": {"slots": [1]}})");
   server.put("counters", "orders", json);
   const std::string before = server.find("counters", "{}");
-  auto store = open_store(server, LeaseModeOption::slot);
+  auto store = open_mongo_store(server, LeaseModeOption::slot);
   LeaseRequest request = lease_request("orders", 10, LeaseTrace::slot);
   request.binding.meaning = Meaning::last;
   const LeaseOutcome outcome = store->lease(request);
@@ -152,11 +143,11 @@ TEST_CASE("MongoLeaseMode: a lease that was sent plain stays untraceable in ever
   MongoServer server(kMongoReplicaSet);
   LeaseRequest open;
   {
-    auto store = open_store(server, LeaseModeOption::plain);
+    auto store = open_mongo_store(server, LeaseModeOption::plain);
     open = next_request(*store, random);
     REQUIRE(store->lease(open).begin == 1);  // and the reply never came
   }
-  auto store = open_store(server, later);
+  auto store = open_mongo_store(server, later);
   REQUIRE(store->resolve(open).kind == Resolution::Kind::untraceable);
   REQUIRE(server.find("counters", R"({"seqd.slots": {"$exists": true}})").empty());
   REQUIRE(server.count("seqd_leases") == 0);
@@ -165,7 +156,7 @@ TEST_CASE("MongoLeaseMode: a lease that was sent plain stays untraceable in ever
 TEST_CASE("MongoLeaseMode: a token without a mark, as older versions made them, is untraceable",
           "[mongo]") {
   MongoServer server(kMongoReplicaSet);
-  auto store = open_store(server, LeaseModeOption::ledger);
+  auto store = open_mongo_store(server, LeaseModeOption::ledger);
   LeaseRequest open = lease_request("orders", 10);
   open.token = testing::random_token();
   REQUIRE(store->resolve(open).kind == Resolution::Kind::untraceable);
@@ -181,7 +172,7 @@ TEST_CASE("MongoLeaseMode: a traced lease is found where it was sent, whatever t
   LeaseRequest granted;
   LeaseRequest lost;
   {
-    auto store = open_store(server, before);
+    auto store = open_mongo_store(server, before);
     claim(*store, lease_request("orders", 10));
     granted = next_request(*store, random);
     REQUIRE(store->lease(granted).begin == 1);
@@ -189,14 +180,14 @@ TEST_CASE("MongoLeaseMode: a traced lease is found where it was sent, whatever t
     lost.sequence = "others";
     lost.binding.key = "orders";
   }
-  auto store = open_store(server, later);
+  auto store = open_mongo_store(server, later);
   const Resolution found = store->resolve(granted);
   REQUIRE(found.kind == Resolution::Kind::granted);
   REQUIRE(found.begin == 1);
   REQUIRE(found.end == 11);
   // The request that never arrived is given up, and refused when it comes after all.
   REQUIRE(store->resolve(lost).kind == Resolution::Kind::absent);
-  auto late = open_store(server, before);
+  auto late = open_mongo_store(server, before);
   REQUIRE(late->lease(lost).kind == Kind::refused);
   REQUIRE(server.number("counters", "orders", "seq") == 10);
 }
@@ -208,14 +199,14 @@ TEST_CASE("MongoLeaseMode: what a standalone server's slot holds is found after 
   MongoServer alone(kMongoAlone);
   LeaseRequest open;
   {
-    auto store = open_store(alone, LeaseModeOption::automatic);
+    auto store = open_mongo_store(alone, LeaseModeOption::automatic);
     claim(*store, lease_request("orders", 10));
     open = next_request(*store, random);
     REQUIRE(store->lease(open).begin == 1);
   }
   MongoServer set(kMongoReplicaSet);
   set.insert("counters", alone.find("counters", "{}"));
-  auto store = open_store(set, LeaseModeOption::automatic);
+  auto store = open_mongo_store(set, LeaseModeOption::automatic);
   REQUIRE(store->resolve(open).kind == Resolution::Kind::granted);
   REQUIRE(store->lease(next_request(*store, random)).begin == 11);
   REQUIRE(store->lease_mode().word == "ledger");
@@ -227,14 +218,14 @@ TEST_CASE("MongoLeaseMode: a lost record of a lease makes it untraceable, never 
   const LeaseModeOption mode = GENERATE(LeaseModeOption::ledger, LeaseModeOption::slot);
   const std::string how = GENERATE("another database", "counter deleted", "records swept");
   MongoServer server(kMongoReplicaSet);
-  auto store = open_store(server, mode);
+  auto store = open_mongo_store(server, mode);
   LeaseRequest open = next_request(*store, random);
   claim(*store, open);
   REQUIRE(store->lease(open).begin == 1);
   if (how == "another database") {
     MongoServer other(kMongoReplicaSet);
     other.put("counters", "orders", R"({"seq": {"$numberLong": "10"}})");
-    REQUIRE(open_store(other, mode)->resolve(open).kind == Resolution::Kind::untraceable);
+    REQUIRE(open_mongo_store(other, mode)->resolve(open).kind == Resolution::Kind::untraceable);
     return;
   }
   if (how == "counter deleted" && mode == LeaseModeOption::slot) {
@@ -255,7 +246,7 @@ TEST_CASE("MongoLeaseMode: the first lease of a counter that is not there yet ca
   SeededRandom random(1);
   const bool allowed = GENERATE(true, false);
   MongoServer server(kMongoAlone);
-  auto store = open_store(server, LeaseModeOption::slot);
+  auto store = open_mongo_store(server, LeaseModeOption::slot);
   LeaseRequest lost = next_request(*store, random);
   lost.binding.first_id = 500;
   lost.binding.create = allowed;
@@ -267,7 +258,7 @@ TEST_CASE("MongoLeaseMode: the first lease of a counter that is not there yet ca
     return;
   }
   REQUIRE(store->resolve(lost).kind == Resolution::Kind::absent);
-  REQUIRE(open_store(server, LeaseModeOption::slot)->lease(lost).kind == Kind::refused);
+  REQUIRE(open_mongo_store(server, LeaseModeOption::slot)->lease(lost).kind == Kind::refused);
   LeaseRequest next = lost;
   next.token = store->new_token(random);
   REQUIRE(store->lease(next).begin == 500);
@@ -278,7 +269,7 @@ TEST_CASE("MongoLeaseMode: two sequences of one instance on one counter keep the
   SeededRandom random(1);
   const LeaseModeOption mode = GENERATE(LeaseModeOption::ledger, LeaseModeOption::slot);
   MongoServer server(kMongoReplicaSet);
-  auto store = open_store(server, mode);
+  auto store = open_mongo_store(server, mode);
   LeaseRequest one = next_request(*store, random);
   one.sequence = "a.b";
   LeaseRequest two = next_request(*store, random);

@@ -188,7 +188,7 @@ MongoWrite MongoLeaseRecords::voiding(const LeaseRequest& request,
 // so that the request finds it so when it arrives after all.
 MongoWrite MongoLeaseRecords::creation_with_void(const LeaseRequest& request) const {
   const CounterBinding& binding = request.binding;
-  const Meaning meaning = binding.meaning == Meaning::unset ? Meaning::last : binding.meaning;
+  const Meaning meaning = meaning_of_new(binding);
   const std::string prefix = prefix_of(request);
   MongoWrite write;
   write.collection = binding.collection;

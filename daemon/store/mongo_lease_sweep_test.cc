@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "daemon/store/mongo_store.h"
 #include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"
 
 // After the project's headers: both define CHECK, and here Catch's is meant.
@@ -17,8 +17,9 @@ namespace {
 using testing::kMongoAlone;
 using testing::kMongoReplicaSet;
 using testing::lease_request;
-using testing::mongo_driver;
 using testing::MongoServer;
+using testing::open_mongo_store;
+using testing::OpenMongoStore;
 
 constexpr char kOldDate[] = "2001-09-09T01:46:40Z";
 constexpr char kNewDate[] = "2101-09-09T01:46:40Z";
@@ -43,13 +44,12 @@ std::string lane(int number) {
   return to_hex(instance(number)) + ":orders";
 }
 
-std::unique_ptr<MongoStore> open_store(const MongoServer& server, const LeaseRequest& request) {
-  auto store = MongoStore::open(mongo_driver(), server.options());
-  REQUIRE(store.ok());
+OpenMongoStore open_store(const MongoServer& server, const LeaseRequest& request) {
+  auto store = open_mongo_store(server);
   for (const Token& each : {instance(1), request.instance}) {
-    REQUIRE((*store)->claim({.instance = each, .epoch = 0, .nonce = request.token}).ok());
+    REQUIRE(store->claim({.instance = each, .epoch = 0, .nonce = request.token}).ok());
   }
-  return std::move(*store);
+  return store;
 }
 
 // The lease that a swept record belonged to.

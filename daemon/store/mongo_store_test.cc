@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"
 
 // After the project's headers: both define CHECK, and here Catch's is meant.
@@ -22,16 +23,9 @@ namespace {
 using testing::kMongoAlone;
 using testing::kMongoReplicaSet;
 using testing::lease_request;
-using testing::mongo_driver;
 using testing::MongoServer;
+using testing::open_mongo_store;
 using Kind = LeaseOutcome::Kind;
-
-std::unique_ptr<MongoStore> open_store(const MongoServer& server) {
-  auto store = MongoStore::open(mongo_driver(), server.options());
-  INFO(store.status().to_string());
-  REQUIRE(store.ok());
-  return std::move(*store);
-}
 
 LeaseRequest last_request(const std::string& key, std::int64_t count) {
   LeaseRequest request = lease_request(key, count);
@@ -90,7 +84,7 @@ TEST_CASE(
   const LeaseTrace trace = GENERATE(LeaseTrace::plain, LeaseTrace::slot, LeaseTrace::ledger);
   INFO(lease_trace_word(trace));
   MongoServer server(trace == LeaseTrace::ledger ? kMongoReplicaSet : kMongoAlone);
-  auto store = open_store(server);
+  auto store = open_mongo_store(server);
   for (const TypeCase& type : kTypes) {
     INFO("the field is " << type.json);
     const std::string field =
@@ -122,7 +116,7 @@ TEST_CASE(
 TEST_CASE("MongoStore: a double that regressed or is unmarked is refused before it is converted",
           "[mongo]") {
   MongoServer server(kMongoAlone);
-  auto store = open_store(server);
+  auto store = open_mongo_store(server);
   server.put("counters", "orders", R"({"seq": {"$numberDouble": "41.0"}})");
   LeaseRequest request = lease_request("orders", 10);
   REQUIRE(store->lease(request).error.code() == ErrorCode::SEQ_MEANING);
@@ -134,7 +128,7 @@ TEST_CASE("MongoStore: a double that regressed or is unmarked is refused before 
 
 TEST_CASE("MongoStore: an int32 counter grows past 2^31 as an int64", "[mongo]") {
   MongoServer server(kMongoReplicaSet);
-  auto store = open_store(server);
+  auto store = open_mongo_store(server);
   server.put("counters", "orders", R"({"seq": {"$numberInt": "2147483645"}})");
   const LeaseOutcome outcome = store->lease(last_request("orders", 10));
   REQUIRE(outcome.kind == Kind::granted);
@@ -162,11 +156,8 @@ TEST_CASE("MongoStore: foreign writers on the same document get no ID that seqd 
   const LeaseTrace trace = GENERATE(LeaseTrace::plain, LeaseTrace::slot, LeaseTrace::ledger);
   INFO("row " << row.row << ", " << lease_trace_word(trace));
   MongoServer server(kMongoReplicaSet);
-  MongoStoreOptions options = server.options();
-  if (trace == LeaseTrace::slot) options.lease_mode = LeaseModeOption::slot;
-  auto opened = MongoStore::open(mongo_driver(), options);
-  REQUIRE(opened.ok());
-  MongoStore* const store = opened->get();
+  auto store = open_mongo_store(
+      server, trace == LeaseTrace::slot ? LeaseModeOption::slot : LeaseModeOption::automatic);
   server.put("ids", "orders", row.document);
   std::mutex mutex;
   std::vector<std::pair<std::int64_t, std::int64_t>> spans;
@@ -246,7 +237,7 @@ TEST_CASE("MongoStore: foreign writers on the same document get no ID that seqd 
 TEST_CASE("MongoStore: a created counter carries its meaning, and nothing else but the number",
           "[mongo]") {
   MongoServer server(kMongoAlone);
-  auto store = open_store(server);
+  auto store = open_mongo_store(server);
   LeaseRequest request = lease_request("orders", 10);
   request.binding.meaning = Meaning::next;
   REQUIRE(store->lease(request).kind == Kind::granted);
@@ -256,7 +247,7 @@ TEST_CASE("MongoStore: a created counter carries its meaning, and nothing else b
 
 TEST_CASE("MongoStore: every write asks for a journalled majority on the wire", "[mongo]") {
   MongoServer server(kMongoAlone);
-  auto store = open_store(server);
+  auto store = open_mongo_store(server);
   server.command(R"({"profile": 2})");
   server.put("counters", "double", R"({"seq": {"$numberDouble": "1.0"}})");
   REQUIRE(store->lease(lease_request("orders", 10)).kind == Kind::granted);  // creates, increments
@@ -281,7 +272,7 @@ TEST_CASE(
     "MongoStore: a key field without a unique index is refused, with the command that makes one",
     "[mongo]") {
   MongoServer server(kMongoReplicaSet);
-  auto store = open_store(server);
+  auto store = open_mongo_store(server);
   LeaseRequest request = last_request("240131", 10);
   request.binding.key_field = "prefix";
   request.binding.counter_field = "count";
@@ -289,6 +280,9 @@ TEST_CASE(
   LeaseOutcome outcome = store->lease(request);
   REQUIRE(outcome.error.code() == ErrorCode::STORE_REFUSED);
   REQUIRE(outcome.error.text().find("createIndex") != std::string::npos);
+  const Status advanced = store->advance({.binding = request.binding, .next_id = 10}).status();
+  REQUIRE(advanced.code() == ErrorCode::STORE_REFUSED);
+  REQUIRE(advanced.text() == outcome.error.text());
   server.command(
       R"({"createIndexes": "ids", "indexes": [{"key": {"prefix": 1}, "name": "plain"}]})");
   REQUIRE(store->lease(request).error.code() == ErrorCode::STORE_REFUSED);
@@ -314,7 +308,7 @@ TEST_CASE(
 TEST_CASE("MongoStore: a foreign unique index in the way is named and not retried for ever",
           "[mongo]") {
   MongoServer server(kMongoAlone);
-  auto store = open_store(server);
+  auto store = open_mongo_store(server);
   server.command(
       R"({"createIndexes": "counters", "indexes": [{"key": {"prefix": 1}, "name": "p", "unique": true}]})");
   server.insert("counters", R"({"_id": "a document without prefix"})");
@@ -326,7 +320,7 @@ TEST_CASE("MongoStore: a foreign unique index in the way is named and not retrie
 
 TEST_CASE("MongoStore: a counter inside a sub-document is leased by its path", "[mongo]") {
   MongoServer server(kMongoAlone);
-  auto store = open_store(server);
+  auto store = open_mongo_store(server);
   server.put("counters", "orders", R"({"a": {"b": {"$numberInt": "7"}, "c": "kept"}})");
   LeaseRequest request = last_request("orders", 3);
   request.binding.counter_field = "a.b";
@@ -340,7 +334,7 @@ TEST_CASE("MongoStore: a counter inside a sub-document is leased by its path", "
 
 TEST_CASE("MongoStore: names that no document can have are refused as configuration", "[mongo]") {
   MongoServer server(kMongoAlone);
-  auto store = open_store(server);
+  auto store = open_mongo_store(server);
   const std::string bad_fields[] = {"",
                                     "$inc",
                                     "a..b",

@@ -182,7 +182,7 @@ Result<std::int64_t> SqliteStore::last_issued(const LeaseRequest& request, Meani
   }
   if (request.guard > 0) return missing_counter(request, where(request.binding));
   if (!binding.create) return creation_not_allowed(where(request.binding));
-  *meaning = binding.meaning == Meaning::unset ? Meaning::last : binding.meaning;
+  *meaning = meaning_of_new(binding);
   if (Status status = create_counter(binding, binding.first_id - 1, *meaning); !status.ok()) {
     return status;
   }
@@ -296,7 +296,7 @@ Result<std::int64_t> SqliteStore::advance_in_transaction(const AdvanceRequest& r
   auto counter = read_counter(binding);
   if (!counter.ok()) return counter.status();
   if (!counter->has_value()) {
-    const Meaning meaning = binding.meaning == Meaning::unset ? Meaning::last : binding.meaning;
+    const Meaning meaning = meaning_of_new(binding);
     if (Status status = create_counter(binding, request.next_id - 1, meaning); !status.ok()) {
       return status;
     }

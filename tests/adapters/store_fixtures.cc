@@ -8,7 +8,6 @@
 #include <random>
 
 #include "daemon/store/counter_value.h"
-#include "daemon/store/mongo_store.h"
 #include "daemon/store/sqlite_store.h"
 
 // After the project's headers: both define CHECK, and here Catch's is meant.
@@ -103,15 +102,6 @@ std::int64_t SqliteFixture::value(const std::string& key) {
   sqlite3_finalize(statement);
   sqlite3_close(handle);
   return value;
-}
-
-std::unique_ptr<BlockingStore> MongoFixture::open() {
-  MongoStoreOptions options = server.options();
-  options.lease_mode = lease_mode;
-  auto store = MongoStore::open(mongo_driver(), options);
-  INFO(store.status().to_string());
-  REQUIRE(store.ok());
-  return std::move(*store);
 }
 
 void MongoFixture::put(const std::string& key, std::int64_t value, Meaning mark) {

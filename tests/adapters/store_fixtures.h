@@ -9,6 +9,7 @@
 #include "daemon/store/blocking_store.h"
 #include "daemon/store/lease_trace.h"
 #include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo_stores.h"
 
 namespace seqd::testing {
 
@@ -52,7 +53,7 @@ class MongoFixture {
  public:
   static constexpr bool kCountsLeases = false;
   MongoFixture(const char* variable, LeaseModeOption mode) : server(variable), lease_mode(mode) {}
-  std::unique_ptr<BlockingStore> open();
+  OpenMongoStore open() { return open_mongo_store(server, lease_mode); }
   void put(const std::string& key, std::int64_t value, Meaning mark);
   void remove(const std::string& key) { server.remove("counters", key); }
   std::int64_t value(const std::string& key) { return server.number("counters", key, "seq"); }
