@@ -12,6 +12,7 @@
 #include "daemon/main/exit_codes.h"
 #include "daemon/os/activation.h"
 #include "daemon/os/journal.h"
+#include "daemon/store/mongo_driver.h"
 
 namespace {
 
@@ -43,6 +44,7 @@ void prepare_process() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   umask(0077);
+  seqd::MongoDriver::unlink_counters();
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
     files.rlim_cur = files.rlim_max;

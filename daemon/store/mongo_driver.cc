@@ -1,9 +1,11 @@
 #include "daemon/store/mongo_driver.h"
 
+#include <fmt/format.h>
 #include <mongoc/mongoc.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 
 #include "daemon/base/check.h"
 
@@ -17,8 +19,6 @@ std::atomic<bool> started = false;
 
 MongoDriver::MongoDriver() {
   CHECK(!started.exchange(true));
-  // Without this the driver leaves a shared memory segment of counters behind in /dev/shm.
-  CHECK(setenv("MONGOC_DISABLE_SHM", "1", 1) == 0);
   mongoc_init();
   // Every failure comes back as a value and is logged once by the caller; the driver's own lines on
   // stderr could carry what a journal must not.
@@ -27,6 +27,10 @@ MongoDriver::MongoDriver() {
 
 MongoDriver::~MongoDriver() {
   if (owns_) mongoc_cleanup();
+}
+
+void MongoDriver::unlink_counters() {
+  shm_unlink(fmt::format("/mongoc-{}", getpid()).c_str());
 }
 
 MongoDriver::MongoDriver(MongoDriver&& other) noexcept : owns_(other.owns_) {

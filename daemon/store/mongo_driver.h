@@ -11,6 +11,10 @@ class MongoDriver {
  public:
   MongoDriver();
   ~MongoDriver();
+  // The driver makes a segment of shared memory for its counters when it is loaded, before main()
+  // and whether it is used or not, and a process that is killed would leave it behind. Nobody reads
+  // it by its name. Once, early in main().
+  static void unlink_counters();
   MongoDriver(MongoDriver&& other) noexcept;
   MongoDriver& operator=(MongoDriver&&) = delete;
   MongoDriver(const MongoDriver&) = delete;

@@ -1,6 +1,7 @@
 #include "daemon/uv/connection.h"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -19,15 +20,15 @@ std::span<const std::uint8_t> as_bytes(const char* bytes, std::size_t count) {
 
 }  // namespace
 
-void Connection::init(uv_loop_t* loop) {
+void Connection::start(uv_loop_t* loop, int socket, const Peer& peer) {
   CHECK(uv_pipe_init(loop, &pipe_, 0) == 0);
   pipe_.data = this;
   write_.data = this;
-}
-
-void Connection::start(const Peer& peer) {
-  started_ = true;
   peer_ = peer;
+  if (uv_pipe_open(&pipe_, socket) != 0) {
+    ::close(socket);
+    return close();
+  }
   session_ = &server_.open(peer, *this);
   opened_ms_ = active_ms_ = static_cast<std::int64_t>(uv_now(pipe_.loop));
   set_reading(true);

@@ -25,16 +25,13 @@ class Connection final : public Transport {
     virtual void ended(Connection& connection) = 0;
   };
 
-  // Takes an accepted socket over. `peer` is who is at its other end.
   Connection(Owner& owner, Server& server) : owner_(owner), server_(server) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // For uv_accept; init() before.
-  uv_stream_t* stream() { return reinterpret_cast<uv_stream_t*>(&pipe_); }
-  void init(uv_loop_t* loop);
-  // The socket is connected: begin.
-  void start(const Peer& peer);
+  // Takes an accepted socket over and begins. `peer` is who is at its other end. Once only, and
+  // before anything else.
+  void start(uv_loop_t* loop, int socket, const Peer& peer);
   const Peer& peer() const { return peer_; }
 
   // Takes in what was put off, if that is allowed again. At the beginning of a turn's end.
@@ -55,13 +52,12 @@ class Connection final : public Transport {
   const char* overdue(std::int64_t now_ms, const TimeLimits& limits) const;
   bool put_off() const { return session_ != nullptr && session_->paused; }
   bool may_resume() const { return put_off() && server_.may_read(*session_); }
-  // Whether start() was called.
-  bool started() const { return started_; }
 
   // Transport
   void attend() override;
 
  private:
+  uv_stream_t* stream() { return reinterpret_cast<uv_stream_t*>(&pipe_); }
   void on_read(std::ptrdiff_t count, const char* bytes);
   void take_in(std::span<const std::uint8_t> bytes);
   void on_end_of_input();
@@ -78,7 +74,6 @@ class Connection final : public Transport {
   protocol::Buffer in_;       // a part of a request, or requests put off
   protocol::Buffer sending_;  // handed to libuv; empty: nothing is in flight
   uv_write_t write_{};
-  bool started_ = false;
   bool reading_ = false;
   bool input_ended_ = false;
   bool attended_ = false;

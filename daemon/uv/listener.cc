@@ -1,5 +1,6 @@
 #include "daemon/uv/listener.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -15,18 +16,27 @@ namespace {
 
 constexpr int kBacklog = 4'096;
 constexpr std::int64_t kSweepMs = 500;
+constexpr std::int64_t kRestMs = 100;  // after an accept that the system refused
+constexpr int kMostAcceptsATurn = 256;
+constexpr rlim_t kMostSpareDescriptors = 64;
 
 Status socket_error(const std::string& path, const char* what) {
   return {ErrorCode::CONFIG, "socket " + path + ": " + what + ": " + std::strerror(errno)};
 }
 
-Peer peer_of(uv_stream_t* stream) {
-  int fd = -1;
-  uv_fileno(reinterpret_cast<uv_handle_t*>(stream), &fd);
+Peer peer_of(int fd) {
   ucred credentials{};
   socklen_t size = sizeof credentials;
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {};
   return {credentials.uid, credentials.pid};
+}
+
+// Stores and the state need descriptors, too. The kernel hands out the lowest number that is free.
+bool leaves_spare_descriptors(int fd) {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return true;
+  const rlim_t spare = std::min(kMostSpareDescriptors, files.rlim_cur / 4);
+  return static_cast<rlim_t>(fd) < files.rlim_cur - spare;
 }
 
 // A socket file that nobody listens on is left over from a daemon that was killed.
@@ -99,40 +109,77 @@ Status Listener::listen_on(int socket) {
 Status Listener::listen(int socket) {
   auto listening = std::make_unique<Socket>();
   listening->listener = this;
-  CHECK(uv_pipe_init(loop_.raw(), &listening->handle, 0) == 0);
+  listening->fd = socket;
   listening->handle.data = listening.get();
-  Socket* made = sockets_.emplace_back(std::move(listening)).get();
-  const auto incoming = [](uv_stream_t* stream, int status) {
-    auto* from = static_cast<Socket*>(stream->data);
-    if (status == 0) from->listener->accept(*from);
-  };
-  int failed = uv_pipe_open(&made->handle, socket);
+  int failed = ::listen(socket, kBacklog) == 0 ? 0 : uv_translate_sys_error(errno);
+  if (failed == 0) failed = uv_poll_init(loop_.raw(), &listening->handle, socket);
   if (failed != 0) {
-    ::close(socket);  // the handle did not take it
-  } else {
-    failed = uv_listen(reinterpret_cast<uv_stream_t*>(&made->handle), kBacklog, incoming);
+    ::close(socket);
+    return {ErrorCode::CONFIG, std::string("cannot listen: ") + uv_strerror(failed)};
   }
-  if (failed == 0) return {};
-  return {ErrorCode::CONFIG, std::string("cannot listen: ") + uv_strerror(failed)};
+  sockets_.push_back(std::move(listening));
+  watch(*sockets_.back());
+  return {};
 }
 
-void Listener::accept(Socket& from) {
+// Not uv_listen: while no descriptor is left, that one tries again without an end and without
+// letting anybody else have a turn.
+void Listener::watch(Socket& socket) {
+  const auto incoming = [](uv_poll_t* handle, int, int) {
+    auto* from = static_cast<Socket*>(handle->data);
+    from->listener->accept(*from);
+  };
+  CHECK(uv_poll_start(&socket.handle, UV_READABLE, incoming) == 0);
+}
+
+// What is left of many waits for the next turn: those who are connected already are served first.
+void Listener::accept(const Socket& from) {
+  for (int tries = 0; tries < kMostAcceptsATurn; ++tries) {
+    const int fd = ::accept4(from.fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) {
+      take(fd);
+      continue;
+    }
+    if (errno == EAGAIN) return;
+    if (errno != EINTR && errno != ECONNABORTED) return rest(errno);
+  }
+}
+
+// Clients wait in the sockets' queues meanwhile.
+void Listener::rest(int error) {
+  if (!starved_) {
+    events_.raise({EventKind::limit_reached,
+                   std::string("connections have to wait, none can be accepted: ") +
+                       std::strerror(error),
+                   {{"LIMIT", error == EMFILE ? "RLIMIT_NOFILE" : "system"}}});
+  }
+  starved_ = true;
+  for (const auto& socket : sockets_) uv_poll_stop(&socket->handle);
+  loop_.cancel(rest_timer_);
+  rest_timer_ = loop_.schedule(kRestMs, [this] {
+    for (const auto& socket : sockets_) watch(*socket);
+  });
+}
+
+void Listener::take(int fd) {
+  starved_ = false;
+  const Peer peer = peer_of(fd);
+  if (!admit(peer, fd)) {
+    ::close(fd);
+    return;
+  }
   Connection::Owner& owner = *this;
   auto made = std::make_unique<Connection>(owner, server_);
   Connection* connection = made.get();
-  connection->init(loop_.raw());
   connections_.emplace(connection, std::move(made));
-  if (uv_accept(reinterpret_cast<uv_stream_t*>(&from.handle), connection->stream()) != 0)
-    return connection->abort();
-  const Peer peer = peer_of(connection->stream());
-  if (!admit(peer)) return connection->abort();
   ++by_user_[peer.uid];
-  connection->start(peer);
+  connection->start(loop_.raw(), fd, peer);
 }
 
-bool Listener::admit(const Peer& peer) {
+bool Listener::admit(const Peer& peer, int fd) {
   const char* limit = nullptr;
-  if (connections_.size() > limits_.connections) limit = "limits.max_connections";
+  if (!leaves_spare_descriptors(fd)) limit = "RLIMIT_NOFILE";
+  if (connections_.size() >= limits_.connections) limit = "limits.max_connections";
   const auto user = by_user_.find(peer.uid);
   if (user != by_user_.end() && user->second >= limits_.connections_per_user)
     limit = "limits.max_connections_per_user";
@@ -150,10 +197,8 @@ void Listener::attended(Connection& connection) {
 }
 
 void Listener::ended(Connection& connection) {
-  if (connection.started()) {
-    const auto user = by_user_.find(connection.peer().uid);
-    if (--user->second == 0) by_user_.erase(user);
-  }
+  const auto user = by_user_.find(connection.peer().uid);
+  if (--user->second == 0) by_user_.erase(user);
   std::erase(attended_, &connection);
   std::erase(put_off_, &connection);
   connections_.erase(&connection);
@@ -193,10 +238,13 @@ void Listener::sweep() {
 }
 
 void Listener::stop_accepting() {
+  loop_.cancel(rest_timer_);
   for (std::unique_ptr<Socket>& listening : std::exchange(sockets_, {})) {
     Socket* closing = listening.release();
+    const int fd = closing->fd;
     uv_close(reinterpret_cast<uv_handle_t*>(&closing->handle),
              [](uv_handle_t* handle) { delete static_cast<Socket*>(handle->data); });
+    ::close(fd);
   }
   struct stat facts {};
   if (!path_.empty() && lstat(path_.c_str(), &facts) == 0 && facts.st_ino == inode_)

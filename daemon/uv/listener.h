@@ -57,7 +57,8 @@ class Listener final : private Connection::Owner {
 
  private:
   struct Socket {
-    uv_pipe_t handle{};
+    uv_poll_t handle{};
+    int fd = -1;
     Listener* listener = nullptr;
   };
 
@@ -66,8 +67,11 @@ class Listener final : private Connection::Owner {
   void ended(Connection& connection) override;
 
   Status listen(int socket);
-  void accept(Socket& from);
-  bool admit(const Peer& peer);
+  void watch(Socket& socket);
+  void accept(const Socket& from);
+  void rest(int error);
+  void take(int fd);
+  bool admit(const Peer& peer, int fd);
   void sweep();
 
   EventLoop& loop_;
@@ -83,6 +87,8 @@ class Listener final : private Connection::Owner {
   std::vector<Connection*> settled_;  // those of the turn that ends; kept for its memory
   std::vector<Connection*> put_off_;
   TimerId sweep_timer_ = 0;
+  TimerId rest_timer_ = 0;
+  bool starved_ = false;  // the last accept was refused by the system, not by us
   std::array<char, 65'536> read_memory_{};
 };
 

@@ -179,10 +179,34 @@ def test_FewDescriptorsRefuseNewClientsAndServeTheOldOnes(make_daemon):
         crowd = [daemon.connect() for _ in range(100)]
         for number in range(2, 102):
             assert old.next() == number
+        assert "limit=RLIMIT_NOFILE" in daemon.stderr()
         for client in crowd:
             client.close()
         assert asked_until_served(daemon) == 102
     assert daemon.running()
+
+
+def test_WithoutOneDescriptorTheOldClientsAreServedAndNewOnesWait(daemon):
+    """Not even the one that would be needed to turn a new client away."""
+    limit = resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE)
+    with daemon.connect() as old:
+        assert old.next() == 1
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (3, limit[1]))
+        with daemon.connect() as new:
+            new.request("next", "orders")
+            for number in range(2, 52):
+                assert old.next() == number
+            assert not harness.readable(0.5, new.socket)
+            assert "limit=RLIMIT_NOFILE" in daemon.stderr()
+            resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, limit)
+            assert new.read_reply()[2] == 52
+
+
+def test_AKilledDaemonLeavesNoSharedMemoryBehind(daemon):
+    """The MongoDB driver makes a segment when it is loaded, and removes it only in an orderly end."""
+    pid = daemon.process.pid
+    daemon.kill()
+    assert [path.name for path in Path("/dev/shm").iterdir() if path.name.endswith(f"-{pid}")] == []
 
 
 def test_AUserOutsideOfTheSocketsModeIsRefused(make_daemon):
