@@ -148,10 +148,10 @@ void Listener::accept(const Socket& from) {
 // Clients wait in the sockets' queues meanwhile.
 void Listener::rest(int error) {
   if (!starved_) {
-    events_.raise({EventKind::limit_reached,
-                   std::string("connections have to wait, none can be accepted: ") +
-                       std::strerror(error),
-                   {{"LIMIT", error == EMFILE ? "RLIMIT_NOFILE" : "system"}}});
+    events_.raise(
+        {EventKind::limit_reached,
+         std::string("connections have to wait, none can be accepted: ") + std::strerror(error),
+         {{"LIMIT", error == EMFILE ? "RLIMIT_NOFILE" : "system"}}});
   }
   starved_ = true;
   for (const auto& socket : sockets_) uv_poll_stop(&socket->handle);
