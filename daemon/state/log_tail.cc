@@ -35,12 +35,12 @@ std::optional<LogTail::Content> LogTail::read() const {
                  word(memory_, offset_at).load(std::memory_order_relaxed), room_.first(used)};
 }
 
-// In this order: a kill in between leaves an empty tail.
+// In this order (see Witness::write): a kill in between leaves an empty tail.
 void LogTail::begin(std::uint64_t salt, std::uint64_t offset) {
   used_ = 0;
   if (room_.empty()) return;
   word(memory_, used_at).store(0);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   word(memory_, salt_at).store(salt);
   word(memory_, offset_at).store(offset);
 }

@@ -56,16 +56,17 @@ std::optional<Witness::Testimony> Witness::read() const {
 
 void Witness::write(const Testimony& testimony) {
   const std::span<std::uint8_t> bytes = memory_->bytes();
-  // Sequentially consistent, so that no store is moved over the mark in either direction.
+  // No store is moved over the mark in either direction. The fences hold the compiler back: who
+  // reads this is a process that begins after this one has ended, however it ended.
   word(*memory_, mark_at).store(0);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   std::copy_n(testimony.boot_id.begin(), testimony.boot_id.size(), bytes.begin() + boot_id_at);
   std::copy_n(testimony.nonce.begin(), testimony.nonce.size(), bytes.begin() + nonce_at);
   word(*memory_, device_at).store(testimony.directory.device);
   word(*memory_, inode_at).store(testimony.directory.inode);
   word(*memory_, position_at).store(testimony.position);
   word(*memory_, flush_at).store(testimony.flushes_good ? flushes_good : 0);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   word(*memory_, mark_at).store(whole);
 }
 
