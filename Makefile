@@ -24,8 +24,8 @@ BUILD := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 
 # --- packages ------------------------------------------------------------------------------------------------------
 PACKAGES_BUILD := g++ pkg-config libuv1-dev libmongoc-dev libmsgpack-cxx-dev libsystemd-dev libsqlite3-dev \
-  libtomlplusplus-dev libcli11-dev libfmt-dev nlohmann-json3-dev
-PACKAGES_TEST := catch2 python3 python3-pytest python3-pymongo python3-msgpack python3-pynvim python3-pip neovim \
+  libtomlplusplus-dev libcli11-dev libfmt-dev nlohmann-json3-dev libssl-dev libhowardhinnant-date-dev tzdata
+PACKAGES_TEST := catch2 librapidcheck-dev python3 python3-pytest python3-pymongo python3-msgpack python3-pynvim python3-pip neovim \
   unzip libcurl4 liblzma5 libssl3 openssl strace systemd systemd-container
 PACKAGES_LINT := clang-format clang-tidy shellcheck scdoc systemd
 PACKAGES_FUZZ := clang libclang-rt-14-dev
@@ -55,7 +55,8 @@ CXXFLAGS += -std=c++20 $(OPTIMIZE) -g -fPIC -pthread -fno-omit-frame-pointer $(W
   $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -Wno-maybe-uninitialized)
 # (g++ 12 sees uninitialized values in <regex> when it instruments it.)
 LDFLAGS += -pthread -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed $(if $(SAN),-fsanitize=$(SAN))
-DAEMON_LIBS := -luv -lmongoc-1.0 -lbson-1.0 -lsystemd -lsqlite3 -lfmt
+DAEMON_LIBS := -luv -lmongoc-1.0 -lbson-1.0 -lsystemd -lsqlite3 -lfmt -lcrypto -ldate-tz
+TEST_LIBS := -lrapidcheck
 
 # --- sources -------------------------------------------------------------------------------------------------------
 sources = $(filter-out %_test.cc,$(wildcard $(addsuffix /*.cc,$(1))))
@@ -105,10 +106,10 @@ $(LIBSEQD_SO): $(CLIENT) client-lib/libseqd.map
 # --- tests ---------------------------------------------------------------------------------------------------------
 # Core, protocol, rpc and state without libuv and libmongoc: that it links is part of the proof.
 $(BUILD)/unit-tests: $(UNIT_TESTS) $(PURE)
-	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^
+	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS)
 
 $(BUILD)/adapter-tests: $(ADAPTER_TESTS) $(ADAPTERS) $(PURE) $(LIBSEQD_A)
-	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^ $(DAEMON_LIBS)
+	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^ $(DAEMON_LIBS) $(TEST_LIBS)
 
 $(BUILD)/tools/%: $(BUILD)/obj/tests/tools/%.o $(LIBSEQD_A)
 	@mkdir -p $(@D)

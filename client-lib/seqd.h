@@ -51,6 +51,7 @@ enum {
   SEQD_E_FENCED = -17,
   SEQD_E_CONFIG = -18,
   SEQD_E_INTERNAL = -19,
+  SEQD_E_BAD_TEXT = -20,
   /* What the library found out by itself. */
   SEQD_E_CONNECT = -1001, /* no daemon answers at the socket */
   SEQD_E_TIMEOUT = -1002, /* connected, but no answer in time; the ID, if one was issued, is lost */

@@ -37,6 +37,8 @@ FOREIGN = [
     (r"systemd/", ["daemon/os"]),
     (r"toml\+\+|toml\.hpp", ["daemon/main"]),
     (r"CLI/", ["daemon/main", "client-lib/seqctl"]),
+    (r"openssl/", ["daemon/os"]),
+    (r"date/", ["daemon/os"]),
     (r"fmt/", ["daemon/uv", "daemon/store", "daemon/os", "daemon/main"]),
     (r"msgpack", ["protocol", "daemon/rpc"]),
     (r"nlohmann/", ["client-lib/seqctl"]),
@@ -85,7 +87,7 @@ def foreign_complaint(name, folder, included):
     for pattern, allowed in FOREIGN:
         if re.match(pattern, included) and not name.startswith(tuple(allowed)):
             return f"is for {', '.join(allowed)} only"
-    if included.startswith("catch2/") and not project.is_test(name):
+    if included.startswith(("catch2/", "rapidcheck")) and not project.is_test(name):
         return "is for tests only"
     return None
 

@@ -1,0 +1,32 @@
+// Writes the number of an ID as text by a template, and reads it again. Functions without state;
+// any thread.
+//
+// Invariant: read_id() gives the number and the date parts that write_id() was given, and of all
+// texts for one number and moment it takes those only that differ from write_id()'s in what the
+// base leaves open (small letters, Crockford's I L O).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "daemon/base/scramble.h"
+#include "daemon/core/id_template.h"
+
+namespace seqd {
+
+struct ParsedId {
+  std::int64_t number = 0;
+  IdDate date;
+  bool operator==(const ParsedId&) const = default;
+};
+
+// `number` is within 1 .. 2^63-1. A number that is longer than the template's width is written in
+// full. `scramble` is null unless the template asks for it.
+std::string write_id(const IdTemplate& form, std::int64_t number, const CivilTime& time,
+                     const Scramble* scramble);
+
+// BAD_TEXT, with the position in the text, what was found and what belongs there.
+Result<ParsedId> read_id(const IdTemplate& form, std::string_view text, const Scramble* scramble);
+
+}  // namespace seqd

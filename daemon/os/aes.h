@@ -1,0 +1,16 @@
+// Aes: the block cipher AES-128 or AES-256 of OpenSSL, with a key that is written as hexadecimal
+// digits. The only file that knows libcrypto. One thread.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "daemon/base/scramble.h"
+#include "daemon/base/status.h"
+
+namespace seqd {
+
+// `key`: 32 or 64 hexadecimal digits. CONFIG when it is something else; the text holds none of it.
+Result<std::shared_ptr<const BlockCipher>> make_aes(std::string_view key);
+
+}  // namespace seqd
