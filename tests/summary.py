@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 CATCH_ALL = re.compile(r"^All tests passed \(\d+ assertions? in (\d+) test cases?\)$")
@@ -32,6 +33,7 @@ class Count:
         self.failed = 0
         self.unshown = 0
         self.unittest_ran = 0
+        self.seconds = 0.0
 
     def read(self, line):
         line = ESCAPES.sub("", line).strip()
@@ -69,11 +71,13 @@ def run_part(title, command):
     # A make below us must not believe that it shares the jobs of the make above.
     environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
     count = Count()
+    began = time.monotonic()
     with subprocess.Popen(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                           text=True, errors="replace", env=environment) as part:
         for line in part.stdout:
             print(line, end="", flush=True)
             count.read(line)
+    count.seconds = time.monotonic() - began
     if part.returncode != 0 and count.failed == 0:
         print(f"--- {title}: ended with {part.returncode}, though no test had failed")
         count.failed += 1
@@ -91,7 +95,7 @@ def main(arguments):
     print()
     for title, count in counts:
         unshown = f", {count.unshown} NOT SHOWN on this machine" if count.unshown else ""
-        print(f"{title}: {count.passed} good, {count.failed} bad{unshown}")
+        print(f"{title}: {count.passed} good, {count.failed} bad{unshown} ({count.seconds:.0f} s)")
     passed, failed = (sum(getattr(count, name) for _, count in counts) for name in ("passed", "failed"))
     print(f"{passed} passed, {failed} failed", flush=True)
     return 1 if failed else 0

@@ -1,10 +1,9 @@
 #include "tests/adapters/mongo_stores.h"
 
-#include <chrono>
-#include <future>
+#include <condition_variable>
 #include <mutex>
+#include <thread>
 #include <utility>
-#include <vector>
 
 // After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
@@ -12,20 +11,29 @@
 namespace seqd::testing {
 namespace {
 
-// Its end waits for every store. It is made after the driver, so that it ends before it.
+// Its end waits for every store. It is made after the driver, so that it ends before it. The
+// threads are detached: a test that forks leaves its child none that is waiting to be joined.
 class Closings {
  public:
+  ~Closings() {
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return open_ == 0; });
+  }
   void add(MongoStore* store) {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(closings_, [](const std::future<void>& closing) {
-      return closing.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-    });
-    closings_.push_back(std::async(std::launch::async, [store] { delete store; }));
+    const std::lock_guard adding(mutex_);
+    ++open_;
+    std::thread([this, store] {
+      delete store;
+      std::unique_lock lock(mutex_);
+      --open_;
+      std::notify_all_at_thread_exit(ended_, std::move(lock));
+    }).detach();
   }
 
  private:
-  std::mutex mutex_;  // guards closings_
-  std::vector<std::future<void>> closings_;
+  std::mutex mutex_;  // guards the others
+  std::condition_variable ended_;
+  int open_ = 0;
 };
 
 }  // namespace
