@@ -1,7 +1,9 @@
 #include "tests/sim/process.h"
 
 #include <utility>
+#include <vector>
 
+#include "daemon/state/log_format.h"
 #include "protocol/frame_scanner.h"
 
 namespace seqd::sim {
@@ -193,6 +195,7 @@ void Process::turn() {
   }
   table_->end_turn();
   if (phase_ == Phase::stopping && table_->settled()) leave();
+  if (fills_log_ && place_.mirror.at_rest()) fill_log();
   if (ends_before_record_) end_here(Kind::kill_before_record);
   const Status written = mirrored_->commit();
   if (!written.ok()) {
@@ -207,7 +210,36 @@ void Process::turn() {
   }
   const std::uint64_t rotations = log_->statistics().rotations;
   stage_.counts.add(Kind::rotation, static_cast<std::int64_t>(rotations - rotations_));
+  if (rotations_ != rotations && ends_at_rotation_) end_at_rotation();
   rotations_ = rotations;
+}
+
+// What a long life would have written: what is said of the sequences, again and again.
+void Process::fill_log() {
+  fills_log_ = false;
+  const StateImage image = place_.mirror.image();
+  const std::uint64_t wanted = kLogSize - log_->statistics().used -
+                               static_cast<std::uint64_t>(stage_.random.between(50, 1'500));
+  if (image.sequences.empty() || wanted > kLogSize) return;
+  std::vector<std::uint8_t> bytes;
+  while (bytes.size() < wanted) {
+    const DefineSequence& definition =
+        std::next(image.sequences.begin(),
+                  stage_.random.below(static_cast<std::int64_t>(image.sequences.size())))
+            ->second.definition;
+    encode_entry(bytes, definition);
+    mirrored_->append(definition);
+  }
+  stage_.count(Kind::log_filled);
+}
+
+// The other file has a new segment in the page cache; the next start may be cut off, too.
+void Process::end_at_rotation() {
+  MemoryDisk& disk = place_.machine.disk;
+  const std::uint64_t at =
+      disk.operations + static_cast<std::uint64_t>(stage_.random.between(1, 8));
+  (stage_.random.below(2) == 0 ? disk.faults.kill_before : disk.faults.kill_after) = at;
+  end_here(Kind::kill_at_rotation);
 }
 
 void Process::end_here(Kind kind) {

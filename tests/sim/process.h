@@ -65,6 +65,12 @@ class Process final : public LinkOwner,
     ends_before_record_ = before_record;
     ends_before_replies_ = !before_record;
   }
+  // Its log becomes nearly full, so that it goes on in the other file; there the process ends,
+  // where `ends`, before anything of that is synced.
+  void fill_log(bool ends) {
+    fills_log_ = true;
+    ends_at_rotation_ = ends;
+  }
   bool finished() const { return phase_ == Phase::done; }
   bool flushing() const { return flushing_; }
   // All leases have an outcome.
@@ -97,7 +103,9 @@ class Process final : public LinkOwner,
   void take_in(Connection& connection);
   void request_turn();
   void turn();
-  void end_here(Kind kind);
+  void fill_log();
+  void end_at_rotation();
+  [[noreturn]] void end_here(Kind kind);
   void leave();
   void send(Connection& connection);
   void end(Connection& connection);
@@ -126,6 +134,8 @@ class Process final : public LinkOwner,
   bool flushing_ = false;
   bool ends_before_record_ = false;
   bool ends_before_replies_ = false;
+  bool fills_log_ = false;
+  bool ends_at_rotation_ = false;
 };
 
 }  // namespace seqd::sim

@@ -21,6 +21,7 @@ enum class Trouble : std::uint8_t {
   stop,
   remove_witness,
   rot,
+  fill_log,
   forget_pages,
   slow_disk,
   clone,

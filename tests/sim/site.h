@@ -59,6 +59,9 @@ class Site {
   void kill_within_turn(bool before_record) {
     if (process_ != nullptr) process_->end_within_turn(before_record);
   }
+  void fill_log(bool ends) {
+    if (process_ != nullptr) process_->fill_log(ends);
+  }
   void stop();
   void stand_still(std::int64_t ms) {
     still_until_ms_ = std::max(still_until_ms_, stage_.time.monotonic_ms() + ms);

@@ -41,8 +41,7 @@ void TroubleMaker::make_peace() {
 }
 
 void TroubleMaker::killed(Site& site) {
-  const bool may = stage_.profile.weights[static_cast<std::size_t>(Trouble::cut_power)] > 0;
-  if (may && !stage_.calm && stage_.random.below(3) == 0) cut_power(site.machine());
+  if (may_cut_power() && !stage_.calm && stage_.random.below(3) == 0) cut_power(site.machine());
 }
 
 Site* TroubleMaker::any_site() {
@@ -87,6 +86,8 @@ void TroubleMaker::make(Trouble trouble) {
       return remove_witness(any_machine());
     case Trouble::rot:
       return rot(site);
+    case Trouble::fill_log:
+      return site.fill_log(random.below(2) == 0);
     case Trouble::forget_pages:
       return forget_pages(site.machine());
     case Trouble::slow_disk:
@@ -207,13 +208,19 @@ void TroubleMaker::rot(Site& site) {
   MemoryDisk::Inode& inode = *found->second;
   std::int64_t most = stage_.random.below(2) == 0 ? 20'000 : 1'500;
   // With `resume` the manual promises nothing for the last record that was synced.
-  if (stage_.profile.after_power_loss == AfterPowerLoss::resume) most = kHeaderSize;
+  const bool resume = stage_.profile.after_power_loss == AfterPowerLoss::resume;
+  if (resume) most = kHeaderSize;
   const auto size = static_cast<std::int64_t>(inode.cached.size());
   const auto at = static_cast<std::size_t>(stage_.random.below(std::min(most, size)));
   inode.cached[at] ^= static_cast<std::uint8_t>(1 << stage_.random.below(8));
   if (at < inode.medium.size()) inode.medium[at] = inode.cached[at];
   stage_.happened(Kind::rot, site.number(), static_cast<std::int64_t>(at));
   site.mirror().damage();
+  // Together they try what a start believes of the file that is left.
+  if (may_cut_power() && (resume || stage_.random.below(2) == 0)) {
+    stage_.count(Kind::rot_and_power);
+    cut_power(site.machine());
+  }
 }
 
 void TroubleMaker::forget_pages(Machine& machine) {

@@ -44,6 +44,9 @@ class TroubleMaker {
   };
 
   void make(Trouble trouble);
+  bool may_cut_power() const {
+    return stage_.profile.weights[static_cast<std::size_t>(Trouble::cut_power)] > 0;
+  }
   Site* any_site();
   Machine& any_machine();
   Database& any_database();
