@@ -305,6 +305,21 @@ TEST_CASE(
   REQUIRE(server.count("ids") == 1);
 }
 
+TEST_CASE("MongoStore: a counter that may stand twice is refused unmoved", "[mongo]") {
+  MongoServer server(kMongoReplicaSet);
+  auto store = open_mongo_store(server);
+  LeaseRequest request = last_request("240131", 10);
+  request.binding.key_field = "prefix";
+  // Each may be found by the next lease: the same IDs would come twice.
+  for (const char* id : {"one", "two"})
+    server.put("counters", id, R"({"prefix": "240131", "seq": {"$numberLong": "41"}})");
+  const LeaseOutcome outcome = store->lease(request);
+  REQUIRE(outcome.kind == Kind::refused);
+  REQUIRE(outcome.error.code() == ErrorCode::STORE_REFUSED);
+  REQUIRE(outcome.error.text().find("createIndex") != std::string::npos);
+  for (const char* id : {"one", "two"}) REQUIRE(server.number("counters", id, "seq") == 41);
+}
+
 TEST_CASE("MongoStore: a foreign unique index in the way is named and not retried for ever",
           "[mongo]") {
   MongoServer server(kMongoAlone);

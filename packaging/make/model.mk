@@ -14,7 +14,7 @@ model: | $(call packages,MODEL) ## all Spin models and their mutants; a few minu
 test-model: | $(call packages,MODEL) ## the quick ones of them, as in `make test`
 	@$(PYTHON) -B tests/model/models.py build/model --quick
 
-mutants: $(BUILD)/unit-tests $(BUILD)/adapter-tests $(SEQD) $(SEQCTL_BIN) | $(call packages,MUTANTS) $(call packages,TEST) ## break the rules in the code one by one (M=name: one): the tests must notice
+mutants: $(BUILD)/unit-tests $(BUILD)/adapter-tests $(BUILD)/sim $(SEQD) $(SEQCTL_BIN) | $(call packages,MUTANTS) $(call packages,TEST) ## break the rules in the code one by one (M=name: one): the tests must notice
 	@$(PYTHON) -B tests/mutants/mutants.py $(M)
 
 lint: lint-mutants

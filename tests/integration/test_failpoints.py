@@ -5,6 +5,8 @@ import multiprocessing
 import time
 from array import array
 
+import pymongo
+import pymongo.errors
 import pytest
 
 from accounting import Ledger, untraceable
@@ -130,3 +132,49 @@ def test_AStoreThatBlocksForThirtySecondsDisturbsNobodyElse(mongo_set, disturbed
         ledger.add([client.next("orders", **PATIENCE)])
     neighbours.assert_undisturbed()
     ledger.assert_no_duplicate()
+
+
+# Where a transaction is when its daemon is killed: the counter is moved and the record is not, or both are and nothing is sure.
+MOMENTS = {
+    "BeforeTheRecord": {"failCommands": ["findAndModify"], "namespace": "seqd.seqd_leases"},
+    "BeforeTheCommit": {"failCommands": ["commitTransaction"]},
+}
+
+
+@pytest.mark.limit(120)
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_ATransactionThatAKilledDaemonLeftOpenIsEndedByTheNextStart(mongo_set, make_daemon, moment):
+    """It keeps foreign writers from the counter; by itself the server ends it after 60 s."""
+    mongo_set.client().drop_database("seqd")
+    daemon = make_daemon(stores={"mongo": {"type": "mongodb", "uri": mongo_set.uri(), "database": "seqd", "lease_mode": "ledger",
+                                           "timeout": "10s"}},
+                         sequences={"orders": {"meaning": "last", **LEASES}}).start()
+    counters = mongo_set.client().seqd.counters
+    ledger = Ledger("orders")
+    with daemon.connect(40) as client:
+        ledger.add([client.next("orders", **PATIENCE)])
+        # Longer than the server keeps a transaction: nothing but a kill of its session ends it earlier. (To lift the fail
+        # point would be to wait for that, too.)
+        block = {**MOMENTS[moment], "blockConnection": True, "blockTimeMS": 100_000}
+        admin = mongo_set.primary().client().admin
+        entered = admin.command("configureFailPoint", "failCommand", mode={"times": 1}, data=block)["count"]
+        client.request("range", "orders", 2000, PATIENCE)
+        admin.command("waitForFailPoint", "failCommand", timesEntered=entered + 1, maxTimeMS=30_000)
+        daemon.kill()
+    with pytest.raises(pymongo.errors.ExecutionTimeout):
+        counters.find_one_and_update({"_id": "orders"}, {"$inc": {"seq": 1}}, maxTimeMS=1500)
+    began = time.monotonic()
+    daemon.start()
+    after = counters.find_one_and_update({"_id": "orders"}, {"$inc": {"seq": 1}}, maxTimeMS=30_000,
+                                         return_document=pymongo.ReturnDocument.AFTER)["seq"]
+    assert time.monotonic() - began < 20, "the transaction was ended by the server, not by the daemon"
+    ledger.add([after])
+    for runs in take_patiently(daemon, 20):
+        for first, count, _ in runs:
+            ledger.add_range(first, first + count)
+    daemon.terminate()
+    end = counters.find_one({"_id": "orders"})["seq"] + 1
+    daemon.start()
+    ledger.add(drain(daemon, "orders"))
+    assert untraceable(daemon.stderr_file, "orders") == 0
+    ledger.assert_complete(1, end)

@@ -2,9 +2,9 @@
 
 Every NAME.patch here is one such shortcut. Its first line says which rule it breaks and which tests have to notice:
     breaks: RULE | noticed by: TEST ; TEST
-A TEST is the name of a unit test, `adapter NAME` of one of the adapters, or `pytest FILE::NAME`
-of one in tests/integration. All of them have to fail. Ends with "N passed, N failed": a mutant that survives, that does not
-apply any more or does not build has failed.
+A TEST is the name of a unit test, `adapter NAME` of one of the adapters (beside real servers where it speaks to MongoDB),
+`pytest FILE::NAME` of one in tests/integration, or `sim EVENTS`: the simulator with so many events. All of them have to fail. Ends with "N passed, N failed": a mutant that survives,
+that does not apply any more or does not build has failed.
 
 usage: mutants.py [NAME...]     from the root; build/ has to be up to date
        mutants.py --check       only whether the patches still apply, as a part of `make lint`
@@ -26,8 +26,9 @@ FIRST_LINE = re.compile(r"^breaks: (.+) \| noticed by: (.+)$")
 APPLY = ["patch", "-p1", "--fuzz=1", "--no-backup-if-mismatch", "-r", "-", "-N"]
 UNIT_SECONDS = 120
 WHOLE_SECONDS = 300
+SERVERS = ROOT / "tests" / "integration" / "servers" / "with_mongo.py"
 # The programs that have tests, by the first word of a TEST.
-PROGRAMS = {"unit": "build/unit-tests", "adapter": "build/adapter-tests"}
+PROGRAMS = {"unit": "build/unit-tests", "adapter": "build/adapter-tests", "sim": "build/sim"}
 
 
 def call(command, cwd, log, timeout=None):
@@ -96,7 +97,7 @@ def make(target, log):
 
 def kind_and_name(test):
     first, _, rest = test.partition(" ")
-    kind, name = (first, rest) if first in ("adapter", "pytest") else ("unit", test)
+    kind, name = (first, rest) if first in ("adapter", "pytest", "sim") else ("unit", test)
     return kind, name if kind == "pytest" else name.replace(",", "\\,")  # a comma stands between names
 
 
@@ -106,7 +107,7 @@ def run_test(test, log):
     if kind == "pytest":
         return call([sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "tests/integration/" + name], TREE, log,
                     WHOLE_SECONDS)
-    return call([PROGRAMS[kind], name], TREE, log, UNIT_SECONDS)
+    return call([PROGRAMS[kind], *(["--events"] if kind == "sim" else []), name], TREE, log, UNIT_SECONDS)
 
 
 def exists(test):
@@ -115,28 +116,42 @@ def exists(test):
     if kind == "pytest":
         file, _, function = name.partition("::")
         return f"def {function}(" in (ROOT / "tests" / "integration" / file).read_text(encoding="utf-8")
+    if kind == "sim":  # always the same worlds, which `make test-sim` runs
+        return name.isdigit() and (ROOT / PROGRAMS[kind]).exists()
     done = subprocess.run([ROOT / PROGRAMS[kind], name], capture_output=True, text=True, check=False)
     return done.returncode == 0 and "No tests ran" not in done.stdout and "No test cases matched" not in done.stdout
 
 
+def tests_of(patch):
+    """What the first line names; none where it names nothing."""
+    first = FIRST_LINE.match(patch.read_text(encoding="utf-8").split("\n", 1)[0])
+    return [test.strip() for test in first.group(2).split(" ; ")] if first else []
+
+
+def have_servers(patches, names):
+    """Begins anew beside the servers where a test needs them and there are none."""
+    needed = any(test.startswith("adapter ") and "Mongo" in test for patch in patches for test in tests_of(patch))
+    if needed and "SEQD_TEST_MONGO_URI" not in os.environ:
+        os.execv(sys.executable, [sys.executable, "-B", str(SERVERS), "--", sys.executable, "-B", __file__, *names])
+
+
 def targets_of(tests):
-    targets = {"unit": ["build/unit-tests"], "adapter": ["build/adapter-tests"], "pytest": ["build/seqd", "build/seqctl"]}
+    targets = {"unit": ["build/unit-tests"], "adapter": ["build/adapter-tests"], "sim": ["build/sim"],
+               "pytest": ["build/seqd", "build/seqctl"]}
     return sorted({target for test in tests for target in targets[kind_and_name(test)[0]]})
 
 
 def judge(patch):
     """Whether the mutant is noticed by all tests named, and a few words."""
-    text = patch.read_text(encoding="utf-8")
-    first = FIRST_LINE.match(text.split("\n", 1)[0])
-    if not first:
+    tests = tests_of(patch)
+    if not tests:
         return False, "the first line does not say what it breaks and who notices"
-    tests = [test.strip() for test in first.group(2).split(" ; ")]
     missing = [test for test in tests if not exists(test)]
     if missing:
         return False, "there is no such test, or it fails anyway: " + ", ".join(missing)
     log = WORK / (patch.stem + ".log")
     log.unlink(missing_ok=True)
-    patched = re.findall(r"^\+\+\+ b/(\S+)", text, re.MULTILINE)
+    patched = re.findall(r"^\+\+\+ b/(\S+)", patch.read_text(encoding="utf-8"), re.MULTILINE)
     kept = Kept(patched)
     try:
         if call([*APPLY, "-i", str(patch)], TREE, log) != 0:
@@ -156,7 +171,7 @@ def check():
     stale = []
     for patch in sorted(HERE.glob("*.patch")):
         done = subprocess.run([*APPLY, "--dry-run", "-i", str(patch)], cwd=ROOT, capture_output=True, text=True, check=False)
-        if done.returncode != 0 or not FIRST_LINE.match(patch.read_text(encoding="utf-8").split("\n", 1)[0]):
+        if done.returncode != 0 or not tests_of(patch):
             stale.append(patch.stem)
     for name in stale:
         print(f"tests/mutants/{name}.patch: does not fit the code any more: break the same rule in what is there now")
@@ -168,6 +183,7 @@ def main(names):
     if names == ["--check"]:
         return check()
     patches = [HERE / (name + ".patch") for name in names] or sorted(HERE.glob("*.patch"))
+    have_servers(patches, names)
     began = time.monotonic()
     WORK.mkdir(parents=True, exist_ok=True)
     copy_tree()
