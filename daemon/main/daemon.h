@@ -72,7 +72,7 @@ class Daemon final : private Control, private RemainderLogObserver {
   SystemClock clock_;
   SystemRandom random_;
   Journal journal_;
-  ServiceNotifier notifier_;
+  ServiceNotifier notifier_{journal_};
   EventLoop loop_;
   std::unique_ptr<Directory> state_directory_;
   std::unique_ptr<Directory> witness_directory_;

@@ -3,8 +3,10 @@
 #include <systemd/sd-daemon.h>
 
 #include <algorithm>
+#include <cstring>
 #include <ctime>
 #include <string>
+#include <utility>
 
 #include "daemon/os/event_line.h"
 
@@ -13,10 +15,6 @@ namespace {
 
 constexpr std::size_t kMaxStatus = 512;  // bytes
 
-void send(const std::string& state) {
-  static_cast<void>(sd_notify(0, state.c_str()));
-}
-
 // A status is one line: a newline in it would be read as the next variable.
 std::string status_line(std::string_view status) {
   return "STATUS=" + escape_line(status, kMaxStatus);
@@ -24,8 +22,33 @@ std::string status_line(std::string_view status) {
 
 }  // namespace
 
+// Tells it now, or says why that cannot be: always of what systemd waits for, of the rest once.
+bool ServiceNotifier::deliver(const std::string& state, bool awaited) {
+  const int code = sd_notify(0, state.c_str());
+  if (code >= 0) {
+    failing_ = false;
+    return true;
+  }
+  if (!std::exchange(failing_, true) || awaited) {
+    events_.raise({EventKind::notify_failed,
+                   "systemd could not be told " + escape_line(state.substr(0, state.find('\n'))) +
+                       ": " + std::strerror(-code) + "; the daemon goes on and tells it again",
+                   {}});
+  }
+  return false;
+}
+
+void ServiceNotifier::send(const std::string& state) {
+  if (!untold_.empty() && deliver(untold_, false)) untold_.clear();
+  deliver(state, false);
+}
+
+void ServiceNotifier::must_send(std::string state) {
+  untold_ = deliver(state, true) ? std::string() : std::move(state);
+}
+
 void ServiceNotifier::ready(std::string_view status) {
-  send("READY=1\n" + status_line(status));
+  must_send("READY=1\n" + status_line(status));
 }
 
 void ServiceNotifier::status(std::string_view status) {
@@ -36,11 +59,11 @@ void ServiceNotifier::reloading() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   const std::int64_t now_us = std::int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1'000;
-  send("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(now_us));
+  must_send("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(now_us));
 }
 
 void ServiceNotifier::stopping(std::string_view status) {
-  send("STOPPING=1\n" + status_line(status));
+  must_send("STOPPING=1\n" + status_line(status));
 }
 
 void ServiceNotifier::watchdog() {

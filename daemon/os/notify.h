@@ -1,15 +1,22 @@
 // ServiceNotifier: tells systemd what the daemon is doing (sd_notify). Does nothing when nobody
-// asked ($NOTIFY_SOCKET is not set). Errors are ignored: a daemon that cannot report goes on
-// serving. Owned by main; loop thread.
+// asked ($NOTIFY_SOCKET is not set). A daemon that cannot report goes on serving: it raises an
+// event, and what systemd waits for (READY, RELOADING, STOPPING) is said again before the next
+// report. Owned by main; loop thread.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+
+#include "daemon/base/events.h"
 
 namespace seqd {
 
 class ServiceNotifier {
  public:
+  // `events` must outlive it.
+  explicit ServiceNotifier(EventSink& events) : events_(events) {}
+
   // Serving. `status` is the one line of `systemctl status`.
   void ready(std::string_view status);
   void status(std::string_view status);
@@ -22,6 +29,16 @@ class ServiceNotifier {
 
   // How often to call watchdog(), half of what the unit asks for; 0: never. At least 1.
   static std::int64_t watchdog_interval_ms();
+
+ private:
+  // Something that systemd waits for: the newest of them is not forgotten.
+  void must_send(std::string state);
+  void send(const std::string& state);
+  bool deliver(const std::string& state, bool awaited);
+
+  EventSink& events_;
+  std::string untold_;  // what systemd waits for and could not be told
+  bool failing_ = false;
 };
 
 }  // namespace seqd

@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace seqd {
 namespace {
@@ -46,9 +47,15 @@ class NotifySocket {
   int fd_ = -1;
 };
 
+struct HeardEvents final : EventSink {
+  void raise(const Event& event) override { texts.push_back(event.text); }
+  std::vector<std::string> texts;
+};
+
 TEST_CASE("SystemdHearsEachStateOnce") {
   const NotifySocket systemd;
-  ServiceNotifier notifier;
+  HeardEvents events;
+  ServiceNotifier notifier(events);
   notifier.ready("3 sequences");
   CHECK(systemd.take() == "READY=1\nSTATUS=3 sequences");
   notifier.status("busy");
@@ -60,11 +67,45 @@ TEST_CASE("SystemdHearsEachStateOnce") {
   notifier.extend_timeout(5'000'000);
   CHECK(systemd.take() == "EXTEND_TIMEOUT_USEC=5000000");
   CHECK(systemd.take().empty());
+  CHECK(events.texts.empty());
+}
+
+TEST_CASE("AReadyThatCannotBeToldIsSaidOnceAndToldWithTheNextReport") {
+  HeardEvents events;
+  ServiceNotifier notifier(events);
+  setenv("NOTIFY_SOCKET", "@nobody-listens-here", 1);
+  notifier.ready("3 sequences");
+  notifier.watchdog();
+  notifier.watchdog();
+  REQUIRE(events.texts.size() == 1);
+  CHECK(events.texts[0].find("READY=1") != std::string::npos);
+  CHECK(events.texts[0].find("refused") != std::string::npos);
+  {
+    const NotifySocket systemd;
+    notifier.watchdog();
+    CHECK(systemd.take() == "READY=1\nSTATUS=3 sequences");
+    CHECK(systemd.take() == "WATCHDOG=1");
+    notifier.watchdog();
+    CHECK(systemd.take() == "WATCHDOG=1");
+    CHECK(systemd.take().empty());
+  }
+  CHECK(events.texts.size() == 1);
+  // Nobody is interested in an older state.
+  setenv("NOTIFY_SOCKET", "@nobody-listens-here", 1);
+  notifier.ready("3 sequences");
+  notifier.stopping("saving");
+  CHECK(events.texts.size() == 3);
+  const NotifySocket systemd;
+  notifier.status("saved");
+  CHECK(systemd.take() == "STOPPING=1\nSTATUS=saving");
+  CHECK(systemd.take() == "STATUS=saved");
+  CHECK(systemd.take().empty());
 }
 
 TEST_CASE("AReloadCarriesTheMonotonicTime") {
   const NotifySocket systemd;
-  ServiceNotifier().reloading();
+  HeardEvents events;
+  ServiceNotifier(events).reloading();
   const std::string said = systemd.take();
   const std::string front = "RELOADING=1\nMONOTONIC_USEC=";
   REQUIRE(said.starts_with(front));
@@ -73,13 +114,16 @@ TEST_CASE("AReloadCarriesTheMonotonicTime") {
 
 TEST_CASE("AStatusCannotSmuggleInAnotherVariable") {
   const NotifySocket systemd;
-  ServiceNotifier().status("name\nMAINPID=1");
+  HeardEvents events;
+  ServiceNotifier(events).status("name\nMAINPID=1");
   CHECK(systemd.take() == "STATUS=name\\nMAINPID=1");
 }
 
 TEST_CASE("WithoutSystemdNothingHappens") {
   unsetenv("NOTIFY_SOCKET");
-  ServiceNotifier().ready("alone");
+  HeardEvents events;
+  ServiceNotifier(events).ready("alone");
+  CHECK(events.texts.empty());
   unsetenv("WATCHDOG_USEC");
   CHECK(ServiceNotifier::watchdog_interval_ms() == 0);
 }

@@ -13,7 +13,7 @@ import harness
 from accounting import Ledger
 from disks import NotShown, SmallDisk
 from rpc import Closed, Connection, RpcError
-from servers.mongod import die_with_parent
+from servers.mongod import die_with_parent, wait_for
 
 EXIT_LOCKED = 75
 EXIT_CONFIG = 78
@@ -328,3 +328,18 @@ def test_ADamagedLogNeverLeadsToADuplicate(make_daemon, size):
             assert died.code > 0 and ("STATE" in died.stderr or "CONFIG" in died.stderr), died.stderr
             path.write_bytes(whole)
     ledger.assert_no_duplicate()
+
+
+# --- systemd ---------------------------------------------------------------------------------------------------------
+def test_AStartThatSystemdCouldNotBeToldIsToldLater(make_daemon):
+    daemon = make_daemon()
+    missing = daemon.short / "later"
+    daemon.environment = {"NOTIFY_SOCKET": str(missing)}
+    daemon.spawn()
+    wait_for("the event", lambda: "notify_failed: systemd could not be told READY=1" in daemon.stderr())
+    with daemon.connect() as client:
+        assert client.next() == 1
+    missing.symlink_to(daemon.notifications.path)
+    daemon.wait_ready()
+    daemon.terminate()
+    assert daemon.stderr().count("notify_failed") == 2  # that it asks for time to start, and that it has started
