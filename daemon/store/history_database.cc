@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "daemon/store/sqlite_locks.h"
+
 namespace seqd {
 namespace {
 
@@ -82,6 +84,7 @@ Status HistoryDatabase::open() {
 
 Status HistoryDatabase::open_file() {
   close();
+  bound_sqlite_waits();
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
   if (sqlite3_open_v2(path_.c_str(), &handle_, kFlags, nullptr) != SQLITE_OK) return error();
   sqlite3_extended_result_codes(handle_, 1);
@@ -163,6 +166,12 @@ Status HistoryDatabase::error() {
     case SQLITE_CONSTRAINT:
     case SQLITE_ERROR:  // a table or a column is missing
       unusable_ = what;
+      break;
+    case SQLITE_BUSY:
+    case SQLITE_PROTOCOL:
+      if (const std::string who = sqlite_lock_holders(path_); !who.empty())
+        return {ErrorCode::STATE_IO,
+                fmt::format("{}: {}; {} holds a lock on it", path_, what, who)};
       break;
     default:
       break;

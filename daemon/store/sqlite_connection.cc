@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "daemon/store/sqlite_locks.h"
+
 namespace seqd {
 namespace {
 
@@ -82,6 +84,7 @@ Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::stri
     return Status(ErrorCode::CONFIG,
                   fmt::format("SQLite file \"{}\": a path to a file is needed", path));
   }
+  bound_sqlite_waits();
   std::unique_ptr<SqliteConnection> connection(new SqliteConnection(path, busy_timeout_ms));
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
   if (sqlite3_open_v2(path.c_str(), &connection->handle_, kFlags, nullptr) != SQLITE_OK) {
@@ -187,6 +190,15 @@ Result<std::int64_t> SqliteConnection::pragma_integer(const char* sql) {
   return query.integer(0);
 }
 
+std::string SqliteConnection::locked_text(const char* what, int code) const {
+  const std::string who = sqlite_lock_holders(path_);
+  return fmt::format(
+      "SQLite file {}: {} (code {}); {} has held a lock on it for more than {} ms; end its "
+      "transaction (a sqlite3 shell, a backup?){}",
+      path_, what, code, who.empty() ? "another process" : who, busy_timeout_ms_,
+      who.empty() ? fmt::format("; `fuser -v {}` says which", path_) : "");
+}
+
 Status SqliteConnection::error() const {
   const int code = handle_ == nullptr ? SQLITE_NOMEM : sqlite3_extended_errcode(handle_);
   const char* what = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);
@@ -196,12 +208,8 @@ Status SqliteConnection::error() const {
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return refuse(
-          ErrorCode::UNAVAILABLE,
-          fmt::format(
-              "another process has held a lock on it for more than {} ms; end its transaction (a "
-              "sqlite3 shell, a backup?)",
-              busy_timeout_ms_));
+    case SQLITE_PROTOCOL:  // a lock of the write-ahead log
+      return {ErrorCode::UNAVAILABLE, locked_text(what, code)};
     case SQLITE_NOTADB:
       return refuse(ErrorCode::STORE_REFUSED,
                     "it is not an SQLite file, or is encrypted; name another file, or restore it");

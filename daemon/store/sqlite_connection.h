@@ -74,6 +74,7 @@ class SqliteConnection {
   Status create_schema();
   Status check_health();
   Result<std::int64_t> pragma_integer(const char* sql);
+  std::string locked_text(const char* what, int code) const;
 
   const std::string path_;
   const int busy_timeout_ms_;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/store/sqlite_locks.h"
 #include "tests/adapters/store_fixtures.h"
 
 // After the project's headers: both define CHECK, and here Catch's is meant.
@@ -31,6 +32,7 @@ class FailingDisk {
 
   FailingDisk() {
     CHECK(current_ == nullptr);
+    bound_sqlite_waits();  // it is below this layer, and stays
     current_ = this;
     real_ = sqlite3_vfs_find(nullptr);
     layer_ = *real_;

@@ -1,0 +1,19 @@
+// What SQLite does while somebody else holds a lock that it needs: how long it waits at most, and
+// who that somebody is. Functions; any thread.
+#pragma once
+
+#include <string>
+
+namespace seqd {
+
+// SQLite tries a hundred times for a lock of its write-ahead log, whatever busy time-out is set,
+// and pauses longer each time, for ten seconds in all. From here on it gives up after two. Once a
+// process, before a file is opened; more often does no harm.
+void bound_sqlite_waits();
+
+// "process 4711 (sqlite3)": who but us holds locks on the file or its write-ahead log, those who
+// may write first; "" where the kernel does not tell (another name space of processes). Opens
+// neither file: closing it again would give up the locks of our own.
+std::string sqlite_lock_holders(const std::string& path);
+
+}  // namespace seqd
