@@ -65,13 +65,6 @@ def journalled_gaps(stderr: Path, name: str) -> List[range]:
     return [range(int(begin), int(end)) for begin, end in found]
 
 
-def given_up(stderr: Path, name: str) -> int:
-    """How many IDs at most are of leases that a start gave up without knowing their outcome."""
-    found = re.findall(r'gap_untraceable: a lease of at most (\d+) IDs of "' + re.escape(name) + '" was given up',
-                       stderr.read_text(errors="replace"))
-    return sum(int(count) for count in found)
-
-
 def untraceable(stderr: Path, name: str) -> int:
     """How many IDs the daemon's journal gives up at most as leases whose outcome it cannot find out."""
     found = re.findall(r'gap_untraceable: a lease of at most (\d+) IDs of "' + re.escape(name) + '" cannot be traced',

@@ -9,7 +9,8 @@ import signal
 import pytest
 
 import harness
-from accounting import Ledger, given_up, journalled_gaps, untraceable
+from accounting import Ledger, journalled_gaps
+from books import Books
 from clients import RepeatingClients
 from disks import LoopDisk
 
@@ -84,19 +85,6 @@ def cut_the_power(daemon, disk, freeze: bool) -> None:
     disk.boot(daemon.witness)
 
 
-def unaccounted(daemon, ledger: Ledger, cuts: int) -> int:
-    """IDs that nobody received and that are no gap of the journal, beyond the replies that were under way."""
-    with daemon.connect(30) as client:
-        following = client.next("orders", timeout_ms=20_000)
-    gaps = set()
-    for gap in journalled_gaps(daemon.stderr_file, "orders"):
-        gaps.update(gap)
-    missing = [number for number in ledger.missing(1, following) if number not in gaps]
-    known = given_up(daemon.stderr_file, "orders") + untraceable(daemon.stderr_file, "orders") + cuts * CLIENTS * DEPTH
-    assert following > ledger.highest()
-    return max(0, len(missing) - known)
-
-
 @pytest.mark.limit(60 + CUTS)
 @pytest.mark.parametrize("store", ["beside", "elsewhere"])
 @pytest.mark.parametrize("after", ["forfeit", "resume"])
@@ -105,6 +93,7 @@ def test_APowerCutUnderLoadRepeatsNothingAndJournalsWhatIsLost(machine, disk, sc
     moments = random.Random(f"{SEED} {after} {store}")
     daemon = machine(after, store == "beside").start()
     ledger = Ledger("orders")
+    books = Books("orders", (disk.state if store == "beside" else scratch) / "sequences.db")
     load = Load(daemon, scratch, ledger)
     cuts = (CUTS + 3) // 4
     for _ in range(cuts):
@@ -115,8 +104,9 @@ def test_APowerCutUnderLoadRepeatsNothingAndJournalsWhatIsLost(machine, disk, sc
         with daemon.connect() as client:
             how = client.call("status")["state_how"]
         assert how.startswith("resumed" if after == "resume" else "forfeited") or how == "clean", how
+        books.note(daemon)
     load.take()
-    lost = unaccounted(daemon, ledger, cuts)
+    lost = books.unaccounted(daemon, ledger, cuts * CLIENTS * DEPTH)
     figures("power cuts", cuts, IDs=ledger.count, duplicates=len(ledger.twice), unaccounted=lost)
     ledger.assert_no_duplicate()
     assert ledger.count > 0 and lost == 0
@@ -153,6 +143,7 @@ def test_ADiskThatComesBackInTheSameBootWithoutWhatWasNotSyncedIsNotBelieved(mac
     moments = random.Random(SEED)
     daemon = machine("forfeit", False).start()
     ledger = Ledger("orders")
+    books = Books("orders", scratch / "sequences.db")
     load = Load(daemon, scratch, ledger)
     cuts = max(5, CUTS // 4)
     hows = set()
@@ -167,9 +158,10 @@ def test_ADiskThatComesBackInTheSameBootWithoutWhatWasNotSyncedIsNotBelieved(mac
         daemon.start()
         with daemon.connect() as client:
             hows.add(client.call("status")["state_how"].split(":")[0])
+        books.note(daemon)
     load.take()
     assert hows <= {"witness", "forfeited", "clean"}, hows
-    lost = unaccounted(daemon, ledger, cuts)
+    lost = books.unaccounted(daemon, ledger, cuts * CLIENTS * DEPTH)
     ledger.assert_no_duplicate()
     assert ledger.count > 0 and lost == 0
 
