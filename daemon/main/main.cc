@@ -5,7 +5,10 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <new>
+#include <string_view>
 #include <utility>
 
 #include "daemon/main/daemon.h"
@@ -38,9 +41,21 @@ int fail(const seqd::Status& status) {
   return exit_code_of(status);
 }
 
+// At the very place: no exception goes through half a turn, or a library that is written in C. To
+// those who come after it is a kill -9, which loses nothing.
+[[noreturn]] void end_without_memory() {
+  constexpr std::string_view kLastWords =
+      "<2>seqd: no memory is left, so the process ends; it is to be started again and goes on at "
+      "the next ID. Look at MemoryMax= of the unit, at limits, and at what else runs here\n";
+  [[maybe_unused]] const ssize_t written =
+      write(STDERR_FILENO, kLastWords.data(), kLastWords.size());
+  std::abort();
+}
+
 // As many descriptors as we may have; and a write beyond a file size limit is an error, not our
 // death.
 void prepare_process() {
+  std::set_new_handler(end_without_memory);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   umask(0077);
