@@ -55,8 +55,8 @@ class Holder {
     lock.l_len = size;
     const bool held = file >= 0 && fcntl(file, F_SETLK, &lock) == 0;
     const bool told = write(ready, held ? "y" : "n", 1) == 1;
-    while (held && told) pause();
-    _exit(1);
+    if (!held || !told) _exit(1);
+    while (true) pause();
   }
   pid_t process_ = 0;
 };
