@@ -1,6 +1,7 @@
 #include "tests/sim/trouble.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -8,7 +9,8 @@ namespace seqd::sim {
 namespace {
 
 constexpr std::size_t kCopiesKept = 6;
-constexpr std::int64_t kHeaderSize = 80;  // of a log file, check sum included
+constexpr std::int64_t kHeaderSize = 80;   // of a log file, check sum included
+constexpr std::size_t kNumberOffset = 16;  // of the segment's number in there
 constexpr std::size_t kSitesAtOnce = 6;
 
 bool in_use(const std::unique_ptr<Site>& site) {
@@ -87,7 +89,7 @@ void TroubleMaker::make(Trouble trouble) {
     case Trouble::rot:
       return rot(site);
     case Trouble::fill_log:
-      return site.fill_log(random.below(2) == 0);
+      return fill_log(site);
     case Trouble::forget_pages:
       return forget_pages(site.machine());
     case Trouble::slow_disk:
@@ -208,19 +210,47 @@ void TroubleMaker::rot(Site& site) {
   MemoryDisk::Inode& inode = *found->second;
   std::int64_t most = stage_.random.below(2) == 0 ? 20'000 : 1'500;
   // With `resume` the manual promises nothing for the last record that was synced.
-  const bool resume = stage_.profile.after_power_loss == AfterPowerLoss::resume;
-  if (resume) most = kHeaderSize;
+  if (stage_.profile.after_power_loss == AfterPowerLoss::resume) most = kHeaderSize;
   const auto size = static_cast<std::int64_t>(inode.cached.size());
   const auto at = static_cast<std::size_t>(stage_.random.below(std::min(most, size)));
+  flip_bit(site, inode, at);
+}
+
+void TroubleMaker::flip_bit(Site& site, MemoryDisk::Inode& inode, std::size_t at) {
   inode.cached[at] ^= static_cast<std::uint8_t>(1 << stage_.random.below(8));
   if (at < inode.medium.size()) inode.medium[at] = inode.cached[at];
   stage_.happened(Kind::rot, site.number(), static_cast<std::int64_t>(at));
   site.mirror().damage();
-  // Together they try what a start believes of the file that is left.
-  if (may_cut_power() && (resume || stage_.random.below(2) == 0)) {
-    stage_.count(Kind::rot_and_power);
-    cut_power(site.machine());
+}
+
+// What comes behind a rotation: an end before anything is synced; or, when much has been issued in
+// the other file, that one rots and the power fails, and a start is left with the older one.
+void TroubleMaker::fill_log(Site& site) {
+  const std::int64_t how = stage_.random.below(3);
+  site.fill_log(how == 0);
+  if (how != 1 || !may_cut_power()) return;
+  stage_.after(stage_.random.between(100, 3'000), [this, &site] {
+    if (!stage_.calm && !site.detached()) rot_newest(site);
+  });
+}
+
+void TroubleMaker::rot_newest(Site& site) {
+  if (!site.running()) return;
+  site.kill();
+  MemoryDisk::Inode* newest = nullptr;
+  std::uint64_t highest = 0;
+  for (const auto& [name, inode] : site.machine().disk.folder(site.state_path()).names) {
+    if (inode->cached.size() < static_cast<std::size_t>(kHeaderSize)) continue;
+    std::uint64_t number = 0;
+    std::memcpy(&number, inode->cached.data() + kNumberOffset, sizeof(number));
+    if (number <= highest) continue;
+    highest = number;
+    newest = inode.get();
   }
+  if (newest == nullptr) return;
+  flip_bit(site, *newest, static_cast<std::size_t>(stage_.random.below(kHeaderSize)));
+  stage_.count(Kind::rot_and_power);
+  cut_power(site.machine());
 }
 
 void TroubleMaker::forget_pages(Machine& machine) {

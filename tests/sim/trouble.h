@@ -59,6 +59,9 @@ class TroubleMaker {
   void cut_power(Machine& machine);
   void remove_witness(Machine& machine);
   void rot(Site& site);
+  void rot_newest(Site& site);
+  void flip_bit(Site& site, MemoryDisk::Inode& inode, std::size_t at);
+  void fill_log(Site& site);
   void forget_pages(Machine& machine);
   void clone(Site& site);
   void begin_copy(Site& site);
