@@ -3,7 +3,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
-#include <utility>
 
 // After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
@@ -24,9 +23,8 @@ class Closings {
     ++open_;
     std::thread([this, store] {
       delete store;
-      std::unique_lock lock(mutex_);
-      --open_;
-      std::notify_all_at_thread_exit(ended_, std::move(lock));
+      const std::lock_guard ending(mutex_);
+      if (--open_ == 0) ended_.notify_all();
     }).detach();
   }
 
