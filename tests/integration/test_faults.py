@@ -4,7 +4,9 @@ import os
 import resource
 import shutil
 import signal
+import sqlite3
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -328,6 +330,23 @@ def test_ADamagedLogNeverLeadsToADuplicate(make_daemon, size):
             assert died.code > 0 and ("STATE" in died.stderr or "CONFIG" in died.stderr), died.stderr
             path.write_bytes(whole)
     ledger.assert_no_duplicate()
+
+
+def test_AStoreThatAnotherProcessHasLockedRefusesTheStartByItsName(make_daemon):
+    daemon = make_daemon(stores={"default": {"type": "sqlite", "timeout": "200ms"}}).start()
+    daemon.terminate()
+    other = sqlite3.connect(daemon.state / "sequences.db", isolation_level=None)
+    other.execute("PRAGMA locking_mode = EXCLUSIVE")
+    other.execute("BEGIN EXCLUSIVE")
+    began = time.monotonic()
+    with pytest.raises(harness.Died) as died:
+        daemon.start()
+    assert time.monotonic() - began < 1.8  # 2 s is what it waits without `timeout`
+    assert died.value.code in NAMED_EXITS
+    assert f"process {os.getpid()} (" in died.value.stderr and "more than 200 ms" in died.value.stderr
+    other.close()
+    with daemon.start().connect() as client:
+        assert client.next() == 1
 
 
 # --- systemd ---------------------------------------------------------------------------------------------------------
