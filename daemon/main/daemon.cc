@@ -58,6 +58,11 @@ Status Daemon::start(const std::vector<int>& sockets) {
   Result<std::unique_ptr<Stores>> stores = Stores::open(configuration_, loop_.raw(), journal_);
   if (!stores.ok()) return stores.status();
   stores_ = std::move(*stores);
+  for (const auto& [id, former] : history_->former_instances()) {
+    const auto scope = state->image.scopes.find(id);
+    if (scope != state->image.scopes.end() && scope->second.instance != former)
+      stores_->left_behind(scope->second.store, former);
+  }
   make_core(*state);
 
   listener_ = std::make_unique<Listener>(loop_, *server_, journal_, listener_limits());

@@ -33,6 +33,8 @@ class History final : public HistoryAsker {
   void started(const Started& state);
   // Raises an event for every gap of the start. After started().
   void report_gaps(const Started& state);
+  // The instances before this start; a scope whose remainder was forfeited has another one now.
+  const std::map<ScopeId, Token>& former_instances() const { return catch_up_.instances(); }
   // Whose sums a batch carries from now on. It outlives this.
   void attach(const SequenceTable& table) { table_ = &table; }
 

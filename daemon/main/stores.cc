@@ -67,6 +67,11 @@ SequenceTable::Stores Stores::by_name() const {
   return out;
 }
 
+void Stores::left_behind(const std::string& name, const Token& instance) {
+  const auto found = entries_.find(name);
+  if (found != entries_.end()) found->second.store->left_behind(instance);
+}
+
 std::string Stores::lease_mode(const std::string& name) const {
   const auto found = entries_.find(name);
   return found == entries_.end() ? "" : found->second.store->lease_mode().word;

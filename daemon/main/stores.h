@@ -24,6 +24,8 @@ class Stores {
                                               EventSink& events);
 
   SequenceTable::Stores by_name() const;
+  // This state directory was `instance` to the store before its remainder was forfeited.
+  void left_behind(const std::string& name, const Token& instance);
   // How leases are traced; empty: not known yet.
   std::string lease_mode(const std::string& name) const;
   // No call is under way.

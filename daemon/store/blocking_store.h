@@ -28,6 +28,9 @@ class BlockingStore {
   virtual Result<ClaimOutcome> claim(const ClaimRequest& request) = 0;
   virtual Result<CounterReading> read(const ReadRequest& request) = 0;
   virtual Result<std::int64_t> advance(const AdvanceRequest& request) = 0;
+  // Once at a start: what this state directory was before its remainder was forfeited. What that
+  // one left open in the store may be ended; nothing is concluded from it.
+  virtual void left_behind(const Token& /*instance*/) {}
   // How many calls may run at the same time, >= 1. Constant.
   virtual int concurrency() const = 0;
 };

@@ -25,6 +25,7 @@ Document document_of(const std::string& bytes) {
 }  // namespace
 
 void MongoSessions::take_over(const Token& instance) {
+  end_inherited();
   {
     const std::lock_guard lock(mutex_);
     if (taken_over_.contains(instance)) return;
@@ -37,6 +38,35 @@ void MongoSessions::take_over(const Token& instance) {
     for (const Document& session : *sessions) add_suspect(bytes_of(session.get()));
   }
   end_suspects();
+}
+
+void MongoSessions::inherit(const Token& former) {
+  {
+    const std::lock_guard lock(mutex_);
+    inherited_.insert(former);
+  }
+  end_inherited();
+}
+
+void MongoSessions::end_inherited() {
+  std::set<Token> wanted;
+  {
+    const std::lock_guard lock(mutex_);
+    wanted = inherited_;
+  }
+  for (const Token& former : wanted) {
+    auto sessions = MongoInstances(clients_).sessions(former);
+    if (!sessions.ok()) return;  // next time
+    Document ids;
+    for (std::size_t i = 0; i < sessions->size(); ++i) ids.add(std::to_string(i), (*sessions)[i]);
+    if (!sessions->empty()) end(ids);
+    const std::lock_guard lock(mutex_);
+    inherited_.erase(former);
+  }
+}
+
+void MongoSessions::end(const Document& ids) {
+  static_cast<void>(clients_.run(Document().add_array("killSessions", ids), kMongoInstances, 0));
 }
 
 Status MongoSessions::announce(const Token& instance, const Document& session_id,
@@ -79,7 +109,7 @@ void MongoSessions::end_suspects() {
       ids.add(std::to_string(i), document_of(suspects_[i].session));
   }
   // They stay suspects for a while: a statement that is still on its way would begin anew.
-  static_cast<void>(clients_.run(Document().add_array("killSessions", ids), kMongoInstances, 0));
+  end(ids);
 }
 
 }  // namespace seqd

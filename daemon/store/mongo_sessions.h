@@ -26,6 +26,10 @@ class MongoSessions {
   // Once before the first transaction or look-up of an instance; cheap afterwards. Ends what an
   // earlier daemon of this instance left behind.
   void take_over(const Token& instance);
+  // Ends, once, what an instance left open that the state directory had before: now, or when the
+  // server is there again with the next take_over(). Where the directory is a copy, the original
+  // may be at work and asks again.
+  void inherit(const Token& former);
   // Before a transaction. An error: the session could not be announced, do not use it.
   Status announce(const Token& instance, const Document& session_id,
                   const MongoConnection& connection);
@@ -40,10 +44,13 @@ class MongoSessions {
     std::chrono::steady_clock::time_point until;
   };
   void add_suspect(Bytes session);
+  void end_inherited();
+  void end(const Document& ids);
 
   MongoClients& clients_;
   std::mutex mutex_;  // guards everything below
   std::set<Token> taken_over_;
+  std::set<Token> inherited_;  // and not ended yet
   std::set<std::pair<Token, Bytes>> announced_;
   std::vector<Suspect> suspects_;
 };

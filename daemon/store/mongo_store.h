@@ -37,6 +37,7 @@ class MongoStore final : public BlockingStore {
   Result<ClaimOutcome> claim(const ClaimRequest& request) override;
   Result<CounterReading> read(const ReadRequest& request) override;
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
+  void left_behind(const Token& instance) override { sessions_.inherit(instance); }
   int concurrency() const override { return concurrency_; }
 
  private:

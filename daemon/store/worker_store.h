@@ -33,6 +33,8 @@ class WorkerStore final : public LeaseStore {
   void read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) override;
   void advance(const AdvanceRequest& request,
                std::function<void(Result<std::int64_t>)> done) override;
+  // See BlockingStore; nobody waits for it.
+  void left_behind(const Token& instance);
 
  private:
   struct Mode {

@@ -9,8 +9,9 @@ import pymongo
 import pymongo.errors
 import pytest
 
-from accounting import Ledger, untraceable
+from accounting import Ledger, journalled_gaps, untraceable
 from clients import Process, drain
+from disks import forget
 from rpc import Connection
 
 WRITES = ["findAndModify", "update", "insert", "commitTransaction"]
@@ -142,9 +143,11 @@ MOMENTS = {
 
 
 @pytest.mark.limit(120)
+@pytest.mark.parametrize("state", ["resumed", "forfeited"])
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_ATransactionThatAKilledDaemonLeftOpenIsEndedByTheNextStart(mongo_set, make_daemon, moment):
-    """It keeps foreign writers from the counter; by itself the server ends it after 60 s."""
+def test_ATransactionThatAKilledDaemonLeftOpenIsEndedByTheNextStart(mongo_set, make_daemon, moment, state):
+    """It keeps foreign writers from the counter; by itself the server ends it after 60 s. Also where the next daemon is another
+    instance, because its /run is new."""
     mongo_set.client().drop_database("seqd")
     daemon = make_daemon(stores={"mongo": {"type": "mongodb", "uri": mongo_set.uri(), "database": "seqd", "lease_mode": "ledger",
                                            "timeout": "10s"}},
@@ -163,12 +166,15 @@ def test_ATransactionThatAKilledDaemonLeftOpenIsEndedByTheNextStart(mongo_set, m
         daemon.kill()
     with pytest.raises(pymongo.errors.ExecutionTimeout):
         counters.find_one_and_update({"_id": "orders"}, {"$inc": {"seq": 1}}, maxTimeMS=1500)
+    if state == "forfeited":
+        forget(daemon.witness)
     began = time.monotonic()
     daemon.start()
     after = counters.find_one_and_update({"_id": "orders"}, {"$inc": {"seq": 1}}, maxTimeMS=30_000,
                                          return_document=pymongo.ReturnDocument.AFTER)["seq"]
     assert time.monotonic() - began < 20, "the transaction was ended by the server, not by the daemon"
     ledger.add([after])
+    assert ledger.seen[1] and after == 51  # nothing of the transaction was applied
     for runs in take_patiently(daemon, 20):
         for first, count, _ in runs:
             ledger.add_range(first, first + count)
@@ -177,4 +183,4 @@ def test_ATransactionThatAKilledDaemonLeftOpenIsEndedByTheNextStart(mongo_set, m
     daemon.start()
     ledger.add(drain(daemon, "orders"))
     assert untraceable(daemon.stderr_file, "orders") == 0
-    ledger.assert_complete(1, end)
+    ledger.assert_complete(1, end, sum(len(gap) for gap in journalled_gaps(daemon.stderr_file, "orders")))
