@@ -14,6 +14,8 @@ EventKind gap_event_kind(GapCause cause) {
       return EventKind::gap_corrupt;
     case GapCause::out_of_bounds:
       return EventKind::gap_out_of_bounds;
+    case GapCause::drained:
+      return EventKind::gap_drained;
     case GapCause::unrecorded:
       break;
   }

@@ -45,6 +45,16 @@ void HeldRanges::reservation_durable() {
   issuable_ = asked_;
 }
 
+std::optional<HeldRanges::Held> HeldRanges::take_last() {
+  if (ranges_.empty()) return std::nullopt;
+  Held last = std::move(ranges_.back());
+  ranges_.pop_back();
+  in_hand_ -= last.range.size();
+  issuable_ -= last.issuable_end - last.range.begin();
+  asked_ -= last.asked_end - last.range.begin();
+  return last;
+}
+
 std::deque<HeldRanges::Held> HeldRanges::surrender() {
   in_hand_ = issuable_ = asked_ = 0;
   return std::exchange(ranges_, {});

@@ -61,6 +61,8 @@ class HeldRanges {
   // The reservation in flight is on the medium.
   void reservation_durable();
 
+  // Takes the last range out of hand, as far as it was not issued. None when nothing is in hand.
+  std::optional<Held> take_last();
   // Gives all of it up (a gap), in order.
   std::deque<Held> surrender();
 

@@ -121,7 +121,7 @@ void LeaseOperation::outcome(const LeaseOutcome& result) {
   CHECK(state_ == State::requesting);
   switch (result.kind) {
     case LeaseOutcome::Kind::granted:
-      granted(result.begin, result.end, EventKind::lease_granted);
+      granted(result.begin, result.end, result.parked, EventKind::lease_granted);
       break;
     case LeaseOutcome::Kind::refused:
       close(LeaseEnd::refused);
@@ -139,7 +139,7 @@ void LeaseOperation::resolution(const Resolution& result) {
   CHECK(state_ == State::resolving);
   switch (result.kind) {
     case Resolution::Kind::granted:
-      granted(result.begin, result.end, EventKind::lease_resolved);
+      granted(result.begin, result.end, result.parked, EventKind::lease_resolved);
       break;
     case Resolution::Kind::absent:
       close(LeaseEnd::refused);
@@ -157,22 +157,24 @@ void LeaseOperation::resolution(const Resolution& result) {
   }
 }
 
-Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end) const {
-  if (begin < request_.guard) {
+Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end, bool parked) const {
+  parked = parked && request_.take_parked;
+  if (!parked && begin < request_.guard) {
     return {ErrorCode::SEQ_REGRESSED,
             "the store granted [" + std::to_string(begin) + ", " + std::to_string(end) +
                 ") although IDs below " + std::to_string(request_.guard) +
                 " were leased before: the counter was set back; move it forward before going on"};
   }
-  if (begin >= end || end - begin > request_.count || begin < 1 || end - 1 > request_.max_value) {
+  const bool too_many = !parked && end - begin > request_.count;
+  if (begin >= end || too_many || begin < 1 || end - 1 > request_.max_value) {
     return {ErrorCode::STORE_REFUSED, "the store granted [" + std::to_string(begin) + ", " +
                                           std::to_string(end) + "), which was not asked for"};
   }
   return {};
 }
 
-void LeaseOperation::granted(std::int64_t begin, std::int64_t end, EventKind how) {
-  const Status wrong = check_grant(begin, end);
+void LeaseOperation::granted(std::int64_t begin, std::int64_t end, bool parked, EventKind how) {
+  const Status wrong = check_grant(begin, end, parked);
   if (!wrong.ok()) {
     close(LeaseEnd::untraceable);
     fail(wrong);
@@ -185,7 +187,7 @@ void LeaseOperation::granted(std::int64_t begin, std::int64_t end, EventKind how
   backoff_.reset();
   move_to(State::idle);
   raise(how, "leased [" + std::to_string(begin) + ", " + std::to_string(end) + ") for \"" + name_ +
-                 "\"");
+                 (parked ? "\", which was given back before" : "\""));
   owner_.lease_granted(IdRange(begin, end), request_.token);
 }
 

@@ -83,14 +83,14 @@ class LeaseOperation {
   void resolve();
   void outcome(const LeaseOutcome& outcome);
   void resolution(const Resolution& resolution);
-  void granted(std::int64_t begin, std::int64_t end, EventKind how);
+  void granted(std::int64_t begin, std::int64_t end, bool parked, EventKind how);
   void close(LeaseEnd how);
   void fail(const Status& status);
   void unknown(const Status& status);
   void pause();
   void raise(EventKind kind, std::string text);
   // Why the range cannot be what was asked for; OK when it can.
-  Status check_grant(std::int64_t begin, std::int64_t end) const;
+  Status check_grant(std::int64_t begin, std::int64_t end, bool parked) const;
 
   const CoreContext& context_;
   Owner& owner_;

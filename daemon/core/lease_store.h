@@ -6,7 +6,6 @@
 // however often a request is delivered.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -14,36 +13,11 @@
 
 #include "daemon/base/random.h"
 #include "daemon/base/status.h"
+#include "daemon/core/counter_binding.h"
+#include "daemon/core/range_return.h"
+#include "daemon/core/token.h"
 
 namespace seqd {
-
-// 128 random bits that name one lease, one instance or one claim for ever.
-using Token = std::array<std::uint8_t, 16>;
-
-Token random_token(Random& random);
-
-// 32 lower-case hexadecimal digits.
-std::string to_hex(const Token& token);
-
-// What the number in the store says. `unset`: not configured; see CounterBinding.
-enum class Meaning : std::uint8_t { unset, last, next };
-
-// Where one counter lives and how to read it. Names are those of the seed systems: collection (or
-// table), the field that holds the key, the key itself, the field that holds the number. A store
-// that has no such notions uses `key` alone.
-struct CounterBinding {
-  std::string collection = "counters";
-  std::string key_field = "_id";
-  std::string key;  // the sequence's name unless configured
-  std::string counter_field = "seq";
-  // unset: a counter that does not exist is created as `last` and marked as such in the store, so
-  // that other hosts agree; one that exists unmarked is SEQ_MEANING.
-  Meaning meaning = Meaning::unset;
-  std::int64_t first_id = 1;  // the first ID of a counter that seqd creates, 1 .. 2^63-1
-  bool create = true;         // whether a counter that does not exist may be created
-
-  bool operator==(const CounterBinding&) const = default;
-};
 
 struct LeaseRequest {
   CounterBinding binding;
@@ -56,6 +30,9 @@ struct LeaseRequest {
   std::int64_t guard = 0;
   std::int64_t max_value = 0;  // the highest ID that may exist; a counter whose next ID is above it
                                // is EXHAUSTED, unmoved
+  // Whether a range that was given back for others (Reuse::parked) is taken first: the lowest, and
+  // whole, though it may be longer than `count` and lie below `guard`.
+  bool take_parked = false;
 };
 
 // granted: [begin, end) is ours; it may be shorter than asked (the end of the sequence) but not
@@ -67,6 +44,7 @@ struct LeaseOutcome {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   Status error;
+  bool parked = false;  // granted: somebody had given it back
 };
 
 // What became of a lease whose outcome was unknown.
@@ -79,6 +57,7 @@ struct Resolution {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   Status error;
+  bool parked = false;  // granted: as in LeaseOutcome
 };
 
 // Takes over the remainder of a clean stop: moves the instance's epoch from `epoch` to `epoch + 1`
@@ -103,8 +82,9 @@ struct CounterReading {
     std::int64_t leases = 0;
     std::int64_t ids = 0;
   };
-  // Sums over every lease the store granted of this counter since it began to count them: the IDs
-  // of [since, next_id) that are in no lease were taken by others, or skipped by hand.
+  // Sums over every lease the store granted of this counter since it began to count them, less what
+  // was given back: the IDs of [since, next_id) that are in no lease were taken by others, skipped
+  // by hand, or are parked.
   struct Totals {
     std::int64_t since = 0;  // the first ID of the first lease that was counted
     Granted ours;            // this instance's
@@ -143,6 +123,9 @@ class LeaseStore {
   // after an error it may have been applied, and asking again does no harm.
   virtual void advance(const AdvanceRequest& request,
                        std::function<void(Result<std::int64_t>)> done) = 0;
+  // Gives a range back, at most once for a token, however often and late the request arrives; asked
+  // for by the caller only while no later operation of its sequence was begun. See ReturnOutcome.
+  virtual void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) = 0;
 };
 
 }  // namespace seqd

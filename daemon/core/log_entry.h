@@ -10,6 +10,7 @@
 
 #include "daemon/core/lease_store.h"
 #include "daemon/core/log_words.h"
+#include "daemon/core/return_entry.h"
 #include "daemon/core/snapshot_entry.h"
 
 namespace seqd {
@@ -30,8 +31,10 @@ struct DefineSequence {
   SequenceId sequence = 0;
   ScopeId scope = 0;
   std::string name;
-  std::string binding;     // which counter its ranges came from; compared with the configuration's
-  std::int64_t guard = 0;  // end of the highest range ever granted; see LeaseRequest
+  std::string binding;  // which counter its ranges came from; compared with the configuration's
+  // End of the highest range ever granted, but for what was given back by lowering the counter; see
+  // LeaseRequest.
+  std::int64_t guard = 0;
   bool operator==(const DefineSequence&) const = default;
 };
 
@@ -118,8 +121,9 @@ struct RetainedIssue {
 };
 
 // New kinds go at the end: the index is the kind on disk.
-using LogEntry = std::variant<DefineScope, DefineSequence, LeaseIntended, LeaseGranted, LeaseClosed,
-                              Reserved, Issued, DefineClient, Acknowledged, ForgetClient, GapMade,
-                              RangeInHand, RetainedIssue, SequenceTotals, NextNumbers>;
+using LogEntry =
+    std::variant<DefineScope, DefineSequence, LeaseIntended, LeaseGranted, LeaseClosed, Reserved,
+                 Issued, DefineClient, Acknowledged, ForgetClient, GapMade, RangeInHand,
+                 RetainedIssue, SequenceTotals, NextNumbers, ReturnOpened, ReturnClosed, UsedBelow>;
 
 }  // namespace seqd

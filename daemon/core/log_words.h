@@ -31,6 +31,12 @@ enum class LeaseEnd : std::uint8_t {
   untraceable,  // never known: a gap of unknown place, at most `count` IDs
 };
 
+// What became of a range that was on its way back to the store.
+enum class ReturnEnd : std::uint8_t {
+  returned,  // the store has it; it is not ours any more
+  kept,      // it was not given back and never will be: a gap
+};
+
 enum class GapCause : std::uint8_t {
   power_loss,     // may have been issued before the power went
   no_witness,     // the state directory may be a copy or an older state
@@ -38,6 +44,7 @@ enum class GapCause : std::uint8_t {
   corrupt,        // the record on disk is damaged
   out_of_bounds,  // above the sequence's maximum, or otherwise never issuable
   unrecorded,     // made by a start that was killed before it could say why; in no log
+  drained,        // taken out of hand by an operator, and not given back
 };
 
 // The name of a cause in journal fields and answers, "power_loss".

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/core/gap_event.h"
 #include "daemon/core/store_scope.h"
 
 namespace seqd {
@@ -37,10 +36,13 @@ Sequence::Sequence(const CoreContext& context, SequenceOwner& attention,
       definition_(definition),
       sizer_(settings.lease_min, settings.lease_max, settings.lease_target_ms),
       lease_(context, *this, definition.sequence, definition.name),
+      drain_(context, *this, held_, definition.sequence, definition.name),
       pending_(context.history),
-      reserve_size_(std::min(kFirstReservation, settings.reserve_ahead)) {
+      reserve_size_(std::min(kFirstReservation, settings.reserve_ahead)),
+      used_below_(definition.guard) {
   totals_.sequence = id_;
   lease_.set_store(scope.store());
+  drain_.set_store(scope.store());
   update_open();
 }
 
@@ -61,7 +63,13 @@ Status Sequence::error() const {
 }
 
 void Sequence::update_open() {
-  open_ = scope_.owned() && stopped_.ok() && ending_.ok();
+  open_ = scope_.owned() && stopped_.ok() && ending_.ok() && !drain_.active();
+}
+
+void Sequence::touch() {
+  if (touched_) return;
+  touched_ = true;
+  attention_.touched(id_);
 }
 
 // --- issuing
@@ -82,12 +90,13 @@ void Sequence::flush_issues() {
   if (pending_.empty()) return;
   const Issued issued = pending_.take();
   totals_.issued += issued.end - issued.begin;
+  used_below_ = std::max(used_below_, issued.end);
   context_.log.append(issued);
   if (issued.client != 0) attention_.recorded(issued);
 }
 
 bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs) {
-  if (!waiters_.empty() || !open() || held_.issuable() < count) return false;
+  if (!waiters_.empty() || !open_ || held_.issuable() < count) return false;
   while (count > 0) {
     const IdRange range = held_.take(count);
     count -= range.size();
@@ -143,7 +152,7 @@ void Sequence::serve_waiters() {
     touch();  // again in the next turn
     return;
   }
-  while (!waiters_.empty() && open() && held_.issuable() >= waiters_.front().count) {
+  while (!waiters_.empty() && open_ && held_.issuable() >= waiters_.front().count) {
     const Waiter waiter = waiters_.pop();
     std::vector<Run> runs;
     std::int64_t left = waiter.count;
@@ -198,9 +207,10 @@ void Sequence::pump() {
   flush_issues();
   if (!log_failure_.ok()) {
     fail_waiters(log_failure_);
-  } else if (open()) {
-    reserve();
-    lease();
+  } else {
+    drain_.step();
+    if (open_) reserve();
+    if (open_) lease();
   }
   arm_deadline();
 }
@@ -231,7 +241,7 @@ void Sequence::reserve() {
 }
 
 void Sequence::lease() {
-  if (!lease_.idle() || (!wanted_ && waiters_.empty())) return;
+  if (!lease_.idle() || drain_.blocks_leases() || (!wanted_ && waiters_.empty())) return;
   const std::int64_t spare = held_.in_hand() - waiters_.demand();
   if (spare > sizer_.size() / 2) return;
   const std::int64_t room = settings_.gap_budget - held_.in_hand();
@@ -253,6 +263,7 @@ void Sequence::durable(LogPosition position) {
     intent_ = 0;
     lease_.intent_durable();
   }
+  drain_.durable(position);
 }
 
 // --- leasing
@@ -265,6 +276,7 @@ LeaseRequest Sequence::lease_request() const {
   request.sequence = definition_.name;
   request.guard = definition_.guard;
   request.max_value = settings_.max_value;
+  request.take_parked = settings_.reuse == Reuse::parked;
   return request;
 }
 
@@ -319,31 +331,6 @@ void Sequence::stop_sequence(const Status& why) {
 // --- scope, log, start and end
 // -------------------------------------------------------------------------------------
 
-void Sequence::restore(const SequenceImage& image) {
-  totals_ = image.totals;
-  definition_.guard = image.definition.guard;
-  for (const RangeInHand& range : image.ranges)
-    held_.add(IdRange(range.begin, range.end), range.lease);
-  left_open_ = image.intent;
-  // A scope without a history is a new instance: whoever held this lease before may still be using
-  // it.
-  if (left_open_ && !scope_.has_history()) lease_.abandon(*std::exchange(left_open_, std::nullopt));
-}
-
-void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const {
-  CHECK(pending_.empty());
-  entry(definition_);
-  entry(totals_);
-  for (const HeldRanges::Held& held : held_.ranges()) {
-    entry(RangeInHand{id_, held.lease, held.range.begin(), held.range.end(), held.asked_end});
-  }
-  if (lease_.intent_open()) {
-    entry(lease_.intent());
-  } else if (left_open_) {
-    entry(*left_open_);
-  }
-}
-
 void Sequence::apply_settings(const SequenceSettings& settings) {
   settings_ = settings;
   sizer_.set_bounds(settings.lease_min, settings.lease_max, settings.lease_target_ms);
@@ -355,27 +342,10 @@ void Sequence::refuse(const Status& why) {
   stop_sequence(why);
 }
 
-void Sequence::scope_owned() {
-  update_open();
-  if (left_open_ && open()) lease_.adopt(*std::exchange(left_open_, std::nullopt));
-  touch();
-}
-
-void Sequence::scope_lost() {
-  if (left_open_) lease_.abandon(*std::exchange(left_open_, std::nullopt));
-  for (const HeldRanges::Held& held : held_.surrender()) {
-    const GapMade gap{id_, held.range.begin(), held.range.end(), GapCause::epoch_lost,
-                      context_.clock.wall_ms()};
-    totals_.gaps += gap.end - gap.begin;
-    context_.log.append(gap);
-    context_.events.raise(
-        gap_event(gap, name(), held.lease, scope_.instance(), "another daemon has the remainder"));
-  }
-}
-
 void Sequence::log_failed(const Status& status) {
   log_failure_ = status;
   lease_.stop();
+  drain_.stop();
   touch();
 }
 
@@ -383,6 +353,7 @@ void Sequence::begin_stop(const Status& why) {
   ending_ = why;
   update_open();
   lease_.stop();
+  drain_.stop();
   fail_waiters(why);
 }
 

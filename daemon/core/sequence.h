@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "daemon/core/context.h"
+#include "daemon/core/drain.h"
 #include "daemon/core/held_ranges.h"
 #include "daemon/core/lease_operation.h"
 #include "daemon/core/lease_sizer.h"
@@ -26,13 +27,11 @@ namespace seqd {
 
 class StoreScope;
 
-class Sequence final : private LeaseOperation::Owner {
+class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
  public:
   Sequence(const CoreContext& context, SequenceOwner& attention, const SequenceSettings& settings,
            StoreScope& scope, const DefineSequence& definition);
   ~Sequence() override;
-  Sequence(const Sequence&) = delete;
-  Sequence& operator=(const Sequence&) = delete;
 
   const std::string& name() const { return definition_.name; }
   SequenceId id() const { return definition_.sequence; }
@@ -50,11 +49,12 @@ class Sequence final : private LeaseOperation::Owner {
   // Why the sequence is stopped, else why the last lease failed; OK when neither.
   Status error() const;
   const Status& stopped() const { return stopped_; }
-  bool lease_in_flight() const { return lease_.in_flight(); }
+  bool in_flight() const { return lease_.in_flight() || drain_.in_flight(); }
+  const Drain& draining() const { return drain_; }
 
   // One ID at once. False: none may be issued right now; see wait().
   bool issue_one(const Caller& caller, std::int64_t* id) {
-    if (!waiters_.empty() || !open() || !held_.take_one(id)) return false;
+    if (!waiters_.empty() || !open_ || !held_.take_one(id)) return false;
     note_issue(*id, *id + 1, caller, IssueKind::single);
     return true;
   }
@@ -65,24 +65,21 @@ class Sequence final : private LeaseOperation::Owner {
   Status wait(const Caller& caller, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);
   // Forgets what a session waits for; it is not answered. Returns how many there were.
   std::int64_t cancel(SessionId session);
-
   void restore(const SequenceImage& image);
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
   void apply_settings(const SequenceSettings& settings);
-  // The counter was raised; what was stopped by it goes on.
-  void advanced(std::int64_t next_id);
-  // The sequence cannot be used as configured: every request hears `why`.
+  void advanced(std::int64_t next_id);  // the counter was raised; what it had stopped goes on
+  // See Drain::begin(). Requests that come meanwhile wait.
+  void drain(std::int64_t deadline_ms, Drain::Done done);
+  // It cannot be used as configured: every request hears `why`.
   void refuse(const Status& why);
   // The scope is (again) ours: leases and reservations may go on.
   void scope_owned();
-  // The remainder belongs to somebody else: all in hand is a gap.
-  void scope_lost();
-  // Everything up to `position` is on the medium.
-  void durable(LogPosition position);
+  void scope_lost();                   // to another daemon: all in hand is a gap
+  void durable(LogPosition position);  // everything up to it is on the medium
   // Decides what to do next. At the end of a turn in which touched() was called.
   void pump();
-  // Writes what was issued in this turn into the log (and the replay table) now.
-  void flush_issues();
+  void flush_issues();  // writes what was issued in this turn into the log
   // Nothing more may become durable: issue what is reserved, lease nothing.
   void log_failed(const Status& status);
   // The daemon ends: those who wait hear `why`, no lease is begun.
@@ -97,14 +94,17 @@ class Sequence final : private LeaseOperation::Owner {
   void lease_untraceable() override { ++totals_.unknown; }
   void lease_pause_over() override { touch(); }
 
-  bool open() const { return open_; }
+  // Drain::Owner
+  ReturnRequest return_request() const override;
+  bool may_drain() const override { return !lease_.intent_open() && !left_open_; }
+  void drain_appended() override { attention_.wait_durable(id_); }
+  void written_off(std::int64_t begin, std::int64_t end) override;
+  void given_back(std::int64_t begin, std::int64_t end, Reuse reuse) override;
+  void drain_changed() override;
+
   void update_open();
   void note_issue(std::int64_t begin, std::int64_t end, const Caller& caller, IssueKind kind);
-  void touch() {
-    if (touched_) return;
-    touched_ = true;
-    attention_.touched(id_);
-  }
+  void touch();
   void serve_waiters();
   void expire_waiters();
   // Those whom `in_hand` IDs will do stay.
@@ -122,15 +122,14 @@ class Sequence final : private LeaseOperation::Owner {
   SequenceSettings settings_;
   DefineSequence definition_;
   SequenceTotals totals_;
-
   HeldRanges held_;
   Waiters waiters_;
   LeaseSizer sizer_;
   LeaseOperation lease_;
+  Drain drain_;
   std::optional<LeaseIntended> left_open_;  // in flight at the last end; looked up once it is ours
-
-  PendingIssue pending_;  // issued in this turn, not in the log yet
-  bool open_ = false;     // may issue: the scope is ours and nothing stops us
+  PendingIssue pending_;                    // issued in this turn, not in the log yet
+  bool open_ = false;                       // may issue: the scope is ours and nothing stops us
   bool touched_ = false;
   bool wanted_ = false;        // requests came since the last lease: the next one is worth having
   LogPosition reserving_ = 0;  // the reservation in flight is durable with this position; 0: none
@@ -138,7 +137,8 @@ class Sequence final : private LeaseOperation::Owner {
   std::int64_t reserve_size_ = 0;
   std::int64_t reserved_at_ms_ = 0;
   std::optional<std::int64_t> last_issued_;
-  Status stopped_;  // the sequence is stopped for good
+  std::int64_t used_below_ = 0;  // end of what was issued or written off; see UsedBelow
+  Status stopped_;               // the sequence is stopped for good
   Status failing_;  // what callers hear while nothing is in hand and trying again would not help
   Status log_failure_;
   Status ending_;

@@ -299,6 +299,26 @@ void SequenceTable::advance(SequenceId id, std::int64_t next_id,
                  });
 }
 
+Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done) {
+  Sequence& sequence = at(id);
+  const StoreScope& scope = sequence.scope();
+  const Status& stopped = sequence.stopped();
+  if (!ending_.ok()) return ending_;
+  if (!stopped.ok() && stopped.code() != ErrorCode::SEQ_REGRESSED) return stopped;
+  if (scope.store() == nullptr) {
+    return {ErrorCode::CONFIG,
+            "store \"" + scope.store_name() + "\" is not running; configure it and restart"};
+  }
+  if (!scope.owned()) {
+    return {ErrorCode::UNAVAILABLE, "the remainder of store \"" + scope.store_name() +
+                                        "\" is not claimed yet, so it is not ours to give back: " +
+                                        (scope.last_error().ok() ? "the store has not answered"
+                                                                 : scope.last_error().to_string())};
+  }
+  sequence.drain(context_.clock.monotonic_ms() + timeout_ms, std::move(done));
+  return {};
+}
+
 // --- reload and stop
 // -----------------------------------------------------------------------------------------------
 
@@ -326,9 +346,8 @@ void SequenceTable::begin_stop(const Status& why) {
 }
 
 bool SequenceTable::settled() const {
-  return std::none_of(by_name_.begin(), by_name_.end(), [this](const auto& one) {
-    return sequences_[one.second]->lease_in_flight();
-  });
+  return std::none_of(by_name_.begin(), by_name_.end(),
+                      [this](const auto& one) { return sequences_[one.second]->in_flight(); });
 }
 
 bool SequenceTable::leave_clean() {

@@ -71,6 +71,10 @@ class SequenceTable final : public RemainderLogObserver,
   // back (SEQ_REGRESSED) goes on. Not answered when the daemon ends before.
   void advance(SequenceId id, std::int64_t next_id, std::function<void(Result<std::int64_t>)> done);
 
+  // Takes everything that the sequence has in hand out of hand and gives it back, as its option
+  // `reuse` says; see Drain::begin(). An error: it cannot be drained now, and nothing is changed.
+  Status drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done);
+
   // The daemon ends. First begin_stop(): those who wait hear `why`. When settled() (no lease in
   // flight), or when waiting longer makes no sense, leave_clean(): after the next commit and flush
   // the daemon may exit.

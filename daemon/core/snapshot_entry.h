@@ -31,6 +31,15 @@ struct SequenceTotals {
   bool operator==(const SequenceTotals&) const = default;
 };
 
+// The end of the highest range of which IDs were issued here or written off: what the guard is
+// lowered to when the counter is (ReturnOpened). After the ranges in hand. Older snapshots
+// have none: then it is where the ranges in hand begin.
+struct UsedBelow {
+  SequenceId sequence = 0;
+  std::int64_t end = 0;
+  bool operator==(const UsedBelow&) const = default;
+};
+
 // Numbers below these were given out before and are not given again.
 struct NextNumbers {
   SequenceId sequence = 1;

@@ -23,11 +23,28 @@ bool count(std::int64_t& total, std::int64_t ids) {
   return !__builtin_add_overflow(total, ids, &total);
 }
 
+void use(SequenceImage& sequence, std::int64_t end) {
+  sequence.used_below = std::max(sequence.used_below, end);
+}
+
 Status too_many(std::uint64_t number) {
   return corrupt("a total beyond all numbers", number);
 }
 
+// The counter was lowered, so leases may begin again where nothing was used.
+std::int64_t lowered_guard(const SequenceImage& sequence) {
+  std::int64_t guard = sequence.used_below;
+  for (const RangeInHand& range : sequence.ranges) guard = std::max(guard, range.end);
+  return guard;
+}
+
 }  // namespace
+
+void snapshot_return(const ReturnOpened& opened,
+                     const std::function<void(const LogEntry&)>& entry) {
+  entry(RangeInHand{opened.sequence, opened.token, opened.begin, opened.end, opened.begin});
+  entry(opened);
+}
 
 std::int64_t StateImage::in_hand(const SequenceImage& sequence) {
   std::int64_t sum = 0;
@@ -61,8 +78,10 @@ Status StateImage::apply_one(const DefineSequence& entry) {
   }
   if (!scopes.contains(entry.scope))
     return corrupt("a sequence in a scope that was not defined", entry.sequence);
-  SequenceImage& sequence = sequences[entry.sequence];
+  const auto [found, fresh] = sequences.try_emplace(entry.sequence);
+  SequenceImage& sequence = found->second;
   sequence.definition = entry;
+  if (fresh) sequence.used_below = entry.guard;
   sequence.totals.sequence = entry.sequence;
   next_numbers.sequence = std::max(next_numbers.sequence, entry.sequence + 1);
   return {};
@@ -71,7 +90,8 @@ Status StateImage::apply_one(const DefineSequence& entry) {
 Status StateImage::apply_one(const LeaseIntended& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();
-  if ((*sequence)->intent) return corrupt("a second lease in flight", entry.sequence);
+  if ((*sequence)->intent || (*sequence)->on_its_way)
+    return corrupt("a second operation in flight", entry.sequence);
   (*sequence)->intent = entry;
   return {};
 }
@@ -123,6 +143,7 @@ Status StateImage::apply_one(const Issued& entry) {
     return corrupt("an issue of IDs that were not next", entry.sequence);
   }
   ranges.front().begin = entry.end;
+  use(**sequence, entry.end);
   if (ranges.front().begin == ranges.front().end) ranges.pop_front();
   if (!count((*sequence)->totals.issued, entry.end - entry.begin)) return too_many(entry.sequence);
   return entry.client == 0 ? Status() : apply_one(RetainedIssue{entry});
@@ -164,6 +185,7 @@ Status StateImage::apply_one(const GapMade& entry) {
     if (entry.begin != range->begin || entry.end > range->end || entry.end <= entry.begin) continue;
     range->begin = entry.end;
     range->reserved_end = std::max(range->reserved_end, entry.end);
+    use(**sequence, entry.end);
     if (range->begin == range->end) ranges.erase(range);
     return count((*sequence)->totals.gaps, entry.end - entry.begin) ? Status()
                                                                     : too_many(entry.sequence);
@@ -179,6 +201,7 @@ Status StateImage::apply_one(const RangeInHand& entry) {
     return corrupt("a range in hand with impossible bounds", entry.sequence);
   }
   (*sequence)->ranges.push_back(entry);
+  (*sequence)->used_below = std::min((*sequence)->used_below, entry.begin);
   return {};
 }
 
@@ -210,6 +233,47 @@ Status StateImage::apply_one(const NextNumbers& entry) {
   return {};
 }
 
+Status StateImage::apply_one(const ReturnOpened& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  SequenceImage& image = **sequence;
+  if (image.intent || image.on_its_way)
+    return corrupt("a second operation in flight", entry.sequence);
+  if (entry.reuse == Reuse::never) return corrupt("a return of what is not reused", entry.sequence);
+  const auto found = std::find_if(image.ranges.begin(), image.ranges.end(), [&](const auto& range) {
+    return range.begin == entry.begin && range.end == entry.end;
+  });
+  if (found == image.ranges.end()) {
+    return corrupt("a return of what is no range in hand", entry.sequence);
+  }
+  image.ranges.erase(found);
+  image.on_its_way = entry;
+  return {};
+}
+
+Status StateImage::apply_one(const ReturnClosed& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  SequenceImage& image = **sequence;
+  if (!image.on_its_way || image.on_its_way->token != entry.token)
+    return corrupt("the end of a return that was not opened", entry.sequence);
+  const ReturnOpened opened = *image.on_its_way;
+  image.on_its_way.reset();
+  const bool returned = entry.how == ReturnEnd::returned;
+  if (!returned) use(image, opened.end);
+  if (returned && opened.reuse == Reuse::tail) image.definition.guard = lowered_guard(image);
+  std::int64_t& total = returned ? image.totals.returned : image.totals.gaps;
+  return count(total, opened.end - opened.begin) ? Status() : too_many(entry.sequence);
+}
+
+Status StateImage::apply_one(const UsedBelow& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  if (entry.end < 0) return corrupt("a negative ID", entry.sequence);
+  (*sequence)->used_below = entry.end;
+  return {};
+}
+
 void StateImage::snapshot(const std::function<void(const LogEntry&)>& entry) const {
   entry(next_numbers);
   for (const auto& [id, scope] : scopes) entry(scope);
@@ -217,6 +281,8 @@ void StateImage::snapshot(const std::function<void(const LogEntry&)>& entry) con
     entry(sequence.definition);
     entry(sequence.totals);
     for (const RangeInHand& range : sequence.ranges) entry(range);
+    if (sequence.on_its_way) snapshot_return(*sequence.on_its_way, entry);
+    entry(UsedBelow{id, sequence.used_below});
     if (sequence.intent) entry(*sequence.intent);
   }
   for (const auto& [id, client] : clients) {

@@ -21,6 +21,8 @@ struct SequenceImage {
   std::deque<RangeInHand>
       ranges;  // in the order of issue; each without what was issued; none empty
   std::optional<LeaseIntended> intent;
+  std::optional<ReturnOpened> on_its_way;  // never beside an intent
+  std::int64_t used_below = 0;             // see UsedBelow
   SequenceTotals totals;
   bool operator==(const SequenceImage&) const = default;
 };
@@ -32,6 +34,9 @@ struct ClientImage {
   bool operator==(const ClientImage&) const = default;
 };
 
+// A return that is open, in a snapshot: as the range that it took.
+void snapshot_return(const ReturnOpened& opened, const std::function<void(const LogEntry&)>& entry);
+
 class StateImage {
  public:
   // STATE_CORRUPT when the entry does not fit; the image is then in an unspecified state.
@@ -39,7 +44,7 @@ class StateImage {
   // The entries that make an equal image when applied to an empty one.
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
 
-  // IDs in hand of a sequence.
+  // IDs in hand of a sequence, without those on their way back.
   static std::int64_t in_hand(const SequenceImage& sequence);
 
   bool operator==(const StateImage&) const = default;
@@ -65,6 +70,9 @@ class StateImage {
   Status apply_one(const RetainedIssue& entry);
   Status apply_one(const SequenceTotals& entry);
   Status apply_one(const NextNumbers& entry);
+  Status apply_one(const ReturnOpened& entry);
+  Status apply_one(const ReturnClosed& entry);
+  Status apply_one(const UsedBelow& entry);
   Result<SequenceImage*> find(SequenceId sequence);
 };
 

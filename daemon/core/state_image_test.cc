@@ -124,5 +124,73 @@ TEST_CASE("AcknowledgedIssuesAreForgottenWhenAllOfThemAre") {
   CHECK(image.clients.at(1).acknowledged_below == 9);
 }
 
+TEST_CASE("ARangeOnItsWayBackIsInNoHandUntilItsReturnEnds") {
+  StateImage image = with_a_range();
+  REQUIRE(image.apply(Reserved{1, 110}).ok());
+  REQUIRE(image.apply(Issued{1, 100, 103, 0, 0, IssueKind::batch}).ok());
+  refuses(image, ReturnOpened{1, Token{7}, 104, 110, Reuse::tail, 0});
+  refuses(image, ReturnOpened{1, Token{7}, 103, 109, Reuse::tail, 0});
+  refuses(image, ReturnOpened{1, Token{7}, 103, 110, Reuse::never, 0});
+  REQUIRE(image.apply(ReturnOpened{1, Token{7}, 103, 110, Reuse::tail, 0}).ok());
+  const SequenceImage& sequence = image.sequences.at(1);
+  CHECK(StateImage::in_hand(sequence) == 0);
+  CHECK(sequence.definition.guard == 110);
+  refuses(image, LeaseIntended{1, Token{8}, 10, 1});
+  refuses(image, ReturnOpened{1, Token{8}, 103, 110, Reuse::tail, 0});
+  refuses(image, ReturnClosed{1, Token{8}, ReturnEnd::returned, GapCause::drained, 0});
+  StateImage kept = image;
+  REQUIRE(kept.apply(ReturnClosed{1, Token{7}, ReturnEnd::kept, GapCause::drained, 0}).ok());
+  CHECK(kept.sequences.at(1).totals.gaps == 7);
+  CHECK(kept.sequences.at(1).definition.guard == 110);
+  REQUIRE(image.apply(ReturnClosed{1, Token{7}, ReturnEnd::returned, GapCause::drained, 0}).ok());
+  CHECK(sequence.totals.returned == 7);
+  CHECK(sequence.definition.guard == 103);
+}
+
+TEST_CASE("OnlyACounterThatWasLoweredLowersTheGuard") {
+  StateImage image = with_a_range();
+  REQUIRE(image.apply(ReturnOpened{1, Token{7}, 100, 110, Reuse::parked, 0}).ok());
+  REQUIRE(image.apply(ReturnClosed{1, Token{7}, ReturnEnd::returned, GapCause::drained, 0}).ok());
+  CHECK(image.sequences.at(1).definition.guard == 110);
+}
+
+TEST_CASE("TheGuardIsNeverLoweredBelowWhatWasUsedOrIsInHand") {
+  StateImage image = with_a_range();
+  REQUIRE(image.apply(Reserved{1, 110}).ok());
+  REQUIRE(image.apply(Issued{1, 100, 110, 0, 0, IssueKind::batch}).ok());
+  for (const std::int64_t begin : {120, 140}) {
+    const Token lease{static_cast<std::uint8_t>(begin)};
+    REQUIRE(image.apply(LeaseIntended{1, lease, 10, 1}).ok());
+    REQUIRE(image.apply(LeaseGranted{1, lease, begin, begin + 10, 2}).ok());
+  }
+  const auto give_back = [&image](std::int64_t begin) {
+    REQUIRE(image.apply(ReturnOpened{1, Token{7}, begin, begin + 10, Reuse::tail, 0}).ok());
+    REQUIRE(image.apply(ReturnClosed{1, Token{7}, ReturnEnd::returned, GapCause::drained, 0}).ok());
+    return image.sequences.at(1).definition.guard;
+  };
+  CHECK(give_back(140) == 130);
+  CHECK(give_back(120) == 110);
+}
+
+TEST_CASE("AnImageWithAnOpenReturnIsEqualToItsSnapshot") {
+  StateImage image = with_a_range();
+  REQUIRE(image.apply(Reserved{1, 110}).ok());
+  REQUIRE(image.apply(Issued{1, 100, 103, 0, 0, IssueKind::batch}).ok());
+  REQUIRE(image.apply(ReturnOpened{1, Token{7}, 103, 110, Reuse::parked, 5}).ok());
+  StateImage again;
+  image.snapshot([&](const LogEntry& entry) { REQUIRE(again.apply(entry).ok()); });
+  CHECK(again == image);
+  CHECK(again.sequences.at(1).used_below == 103);
+}
+
+TEST_CASE("ASnapshotOfBeforeSaysNothingOfWhatWasUsedAndTheRangesInHandDo") {
+  StateImage image;
+  REQUIRE(image.apply(DefineScope{1, "default", Token{1}, 2, ScopeState::owned, {}}).ok());
+  REQUIRE(image.apply(DefineSequence{1, 1, "orders", "b", 110}).ok());
+  CHECK(image.sequences.at(1).used_below == 110);
+  REQUIRE(image.apply(RangeInHand{1, Token{5}, 103, 110, 103}).ok());
+  CHECK(image.sequences.at(1).used_below == 103);
+}
+
 }  // namespace
 }  // namespace seqd

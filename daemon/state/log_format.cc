@@ -12,7 +12,7 @@ namespace seqd {
 namespace {
 
 constexpr std::size_t kinds = std::variant_size_v<LogEntry>;
-static_assert(kinds == 15, "a new kind needs fields() below and a line in LOG-FORMAT.md");
+static_assert(kinds == 18, "a new kind needs fields() below and a line in LOG-FORMAT.md");
 
 // The fields of every kind in their order on disk, once for both directions. `Visitor` has
 // number(), end(), token(), text() and choice(); end() is a range's end, stored as the distance
@@ -89,7 +89,7 @@ void fields(V& v, auto& e, std::in_place_type_t<GapMade>) {
   v.number(e.sequence);
   v.number(e.begin);
   v.end(e.begin, e.end);
-  v.choice(e.cause, GapCause::out_of_bounds);
+  v.choice(e.cause, GapCause::drained);
   v.number(e.wall_ms);
 }
 template <typename V>
@@ -118,6 +118,29 @@ void fields(V& v, auto& e, std::in_place_type_t<NextNumbers>) {
   v.number(e.sequence);
   v.number(e.scope);
   v.number(e.client);
+}
+
+template <typename V>
+void fields(V& v, auto& e, std::in_place_type_t<ReturnOpened>) {
+  v.number(e.sequence);
+  v.token(e.token);
+  v.number(e.begin);
+  v.end(e.begin, e.end);
+  v.choice(e.reuse, Reuse::parked);
+  v.number(e.wall_ms);
+}
+template <typename V>
+void fields(V& v, auto& e, std::in_place_type_t<ReturnClosed>) {
+  v.number(e.sequence);
+  v.token(e.token);
+  v.choice(e.how, ReturnEnd::kept);
+  v.choice(e.cause, GapCause::drained);
+  v.number(e.wall_ms);
+}
+template <typename V>
+void fields(V& v, auto& e, std::in_place_type_t<UsedBelow>) {
+  v.number(e.sequence);
+  v.number(e.end);
 }
 
 // Collects in a small array, so that the vector grows once an entry.

@@ -28,7 +28,10 @@ std::vector<LogEntry> one_of_every_kind() {
           RangeInHand{2, token, 150, 201, 160},
           RetainedIssue{Issued{2, 101, 103, 4, 17, IssueKind::single}},
           SequenceTotals{2, 100, 2, 0, 47, 1},
-          NextNumbers{3, 2, 5}};
+          NextNumbers{3, 2, 5},
+          ReturnOpened{2, token, 160, 201, Reuse::tail, 1'700'000'000'002},
+          ReturnClosed{2, token, ReturnEnd::kept, GapCause::epoch_lost, 4},
+          UsedBelow{2, 160}};
 }
 
 std::vector<LogEntry> extremes() {
@@ -44,7 +47,11 @@ std::vector<LogEntry> extremes() {
           Issued{},
           RangeInHand{all_ones, token, most, 0, least},
           SequenceTotals{all_ones, most, least, -1, 1, 0},
-          NextNumbers{all_ones, all_ones, all_ones}};
+          NextNumbers{all_ones, all_ones, all_ones},
+          ReturnOpened{all_ones, token, most, least, Reuse::parked, least},
+          ReturnOpened{},
+          ReturnClosed{all_ones, token, ReturnEnd::kept, GapCause::drained, least},
+          UsedBelow{all_ones, least}};
 }
 
 std::vector<std::uint8_t> encoded(const LogEntry& entry) {
@@ -79,10 +86,10 @@ TEST_CASE("AnEntryCutOffAnywhereIsCorrupt") {
 }
 
 TEST_CASE("AnUnknownKindIsCorruptAndNamed") {
-  const std::vector<std::uint8_t> bytes = {15, 0, 0};
+  const std::vector<std::uint8_t> bytes = {18, 0, 0};
   const Status status = EntryReader(bytes).next().status();
   CHECK(status.code() == ErrorCode::STATE_CORRUPT);
-  CHECK(status.text().find("unknown kind 15") != std::string::npos);
+  CHECK(status.text().find("unknown kind 18") != std::string::npos);
 }
 
 TEST_CASE("AnUnknownChoiceIsCorrupt") {

@@ -50,6 +50,14 @@ class Transformation {
         Status status = make_gap(id, range.begin, range.end);
         if (!status.ok()) return status;
       }
+      // Whoever has the same log may give the same range back, and is told that it was done.
+      if (sequence.on_its_way) {
+        const ReturnOpened open = *sequence.on_its_way;
+        changes_.gaps.push_back({id, open.begin, open.end, judgement_.cause, wall_ms_});
+        Status status =
+            image_.apply(ReturnClosed{id, open.token, ReturnEnd::kept, judgement_.cause, wall_ms_});
+        if (!status.ok()) return status;
+      }
       if (!sequence.intent) continue;
       const LeaseIntended intent = *sequence.intent;
       changes_.dropped.push_back(intent);

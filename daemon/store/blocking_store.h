@@ -31,6 +31,7 @@ class BlockingStore {
   // Once at a start: what this state directory was before its remainder was forfeited. What that
   // one left open in the store may be ended; nothing is concluded from it.
   virtual void left_behind(const Token& /*instance*/) {}
+  virtual ReturnOutcome give_back(const ReturnRequest& request) = 0;
   // How many calls may run at the same time, >= 1. Constant.
   virtual int concurrency() const = 0;
 };

@@ -131,8 +131,23 @@ Status check_lease_request(const LeaseRequest& request) {
   return {};
 }
 
+Status check_return_request(const ReturnRequest& request) {
+  if (Status status = check_counter_binding(request.binding); !status.ok()) return status;
+  if (request.begin < 1 || request.begin >= request.end || request.reuse == Reuse::never) {
+    return {ErrorCode::INTERNAL,
+            fmt::format("a return of [{}, {}) was asked for", request.begin, request.end)};
+  }
+  return {};
+}
+
 LeaseOutcome granted(LeasedSpan span) {
   return {.kind = LeaseOutcome::Kind::granted, .begin = span.begin, .end = span.end, .error = {}};
+}
+
+LeaseOutcome granted_parked(LeasedSpan span) {
+  LeaseOutcome outcome = granted(span);
+  outcome.parked = true;
+  return outcome;
 }
 
 LeaseOutcome refused(Status error) {
@@ -141,6 +156,37 @@ LeaseOutcome refused(Status error) {
 
 LeaseOutcome unknown_outcome(Status error) {
   return {.kind = LeaseOutcome::Kind::unknown, .begin = 0, .end = 0, .error = std::move(error)};
+}
+
+ReturnOutcome returned() {
+  return {.kind = ReturnOutcome::Kind::returned, .error = {}};
+}
+
+ReturnOutcome kept(Status why) {
+  return {.kind = ReturnOutcome::Kind::kept, .error = std::move(why)};
+}
+
+ReturnOutcome not_known(Status error) {
+  return {.kind = ReturnOutcome::Kind::failed, .error = std::move(error)};
+}
+
+Status given_up_reason(const std::string& where) {
+  return {ErrorCode::UNAVAILABLE,
+          fmt::format("{}: the store did not take it back within the time allowed", where)};
+}
+
+Status not_the_tail(const std::string& where, std::int64_t next_id, const ReturnRequest& request) {
+  return {ErrorCode::STORE_REFUSED,
+          fmt::format("{}: the counter's next ID is {}, so [{}, {}) is not its end and the counter "
+                      "cannot be lowered",
+                      where, next_id, request.begin, request.end)};
+}
+
+Status above_the_counter(const std::string& where, std::int64_t next_id, std::int64_t end) {
+  return {ErrorCode::SEQ_REGRESSED,
+          fmt::format("{}: the counter's next ID is {}, below a leased range that ends at {}: it "
+                      "was set back; move it forward (seqctl advance) to at least {}",
+                      where, next_id, end, end)};
 }
 
 }  // namespace seqd

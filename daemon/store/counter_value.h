@@ -68,8 +68,21 @@ Status check_advance_request(const AdvanceRequest& request);
 // A request no store can serve: our own configuration's mistake, never a store's.
 Status check_lease_request(const LeaseRequest& request);
 
+// A range that cannot have been leased: our own mistake.
+Status check_return_request(const ReturnRequest& request);
+
 LeaseOutcome granted(LeasedSpan span);
+LeaseOutcome granted_parked(LeasedSpan span);  // what somebody had given back
 LeaseOutcome refused(Status error);
 LeaseOutcome unknown_outcome(Status error);
+
+ReturnOutcome returned();
+ReturnOutcome kept(Status why);
+ReturnOutcome not_known(Status error);
+
+// Why a range is kept: given up; not the counter's end; or above a counter that was set back.
+Status given_up_reason(const std::string& where);
+Status not_the_tail(const std::string& where, std::int64_t next_id, const ReturnRequest& request);
+Status above_the_counter(const std::string& where, std::int64_t next_id, std::int64_t end);
 
 }  // namespace seqd

@@ -31,15 +31,17 @@ LeaseTrace trace_of(const Token& token);
 // record in the store. Holds no dot: it is the name of a field, too.
 std::string lane_of(const LeaseRequest& request);
 
-// What a lane's record in the store says of the newest lease, or of the newest that was given up.
+// What a lane's record in the store says of its newest operation, a lease or a return.
+// `granted`: it was applied.
 struct LeaseRecord {
   Token token{};
   bool granted = false;  // false: given up; a request with this token is refused for ever
   LeasedSpan span;       // of a granted one
+  bool parked = false;   // granted: of what somebody had given back
 
   bool operator==(const LeaseRecord& other) const {
     return token == other.token && granted == other.granted && span.begin == other.span.begin &&
-           span.end == other.span.end;
+           span.end == other.span.end && parked == other.parked;
   }
 };
 

@@ -131,6 +131,10 @@ ChangeOptionsHandle change_options(const MongoWrite& write) {
     CHECK(mongoc_find_and_modify_opts_set_fields(options.get(),
                                                  Document().add(write.returned_field, true).get()));
   }
+  if (!write.lowest_of.empty()) {
+    CHECK(mongoc_find_and_modify_opts_set_sort(
+        options.get(), Document().add(write.lowest_of, std::int64_t{1}).get()));
+  }
   if (write.max_time_ms > 0)
     CHECK(mongoc_find_and_modify_opts_set_max_time_ms(options.get(), write.max_time_ms));
   return options;

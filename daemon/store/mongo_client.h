@@ -26,6 +26,7 @@ struct MongoWrite {
   Document filter;
   Document update;             // a pipeline where its keys are "0", "1", ...
   std::string returned_field;  // empty: the whole document
+  std::string lowest_of;       // of several that match, the one where this field is lowest
   bool upsert = false;
   bool remove = false;            // instead of the update
   std::uint32_t max_time_ms = 0;  // how long it may wait for a transaction; 0: as long as it takes

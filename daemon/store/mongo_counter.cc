@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/store/mongo_parked.h"
+
 namespace seqd {
 namespace {
 
@@ -113,6 +115,9 @@ MongoCounter::Step MongoCounter::conclude(MongoWriteAnswer answer) {
 
 // Number and slot change in one step.
 MongoCounter::Step MongoCounter::increment_with_slot(MongoWrite write) {
+  if (request_.take_parked) {
+    if (Step taken = take_parked_slot(); taken.has_value()) return taken;
+  }
   const bool is_first = !records_.newest(request_).has_value();
   records_.add_slot(request_, meaning_, count_, write);
   Step ended = conclude(clients_.find_and_modify(write));
@@ -122,6 +127,47 @@ MongoCounter::Step MongoCounter::increment_with_slot(MongoWrite write) {
       LeaseRecord{.token = request_.token, .granted = true, .span = {ended->begin, ended->end}});
   if (is_first) sweep_.slots(request_);
   return ended;
+}
+
+void MongoCounter::require_above(Document& filter, LeasedSpan parked) const {
+  const std::int64_t above = std::max(parked.end, request_.guard);
+  filter.add(binding_.counter_field, number_at_least(value_of(above - 1, meaning_)));
+  require_meaning(filter, meaning_, binding_.meaning != Meaning::unset);
+}
+
+MongoWrite MongoCounter::counter_check(LeasedSpan parked) const {
+  MongoWrite write;
+  write.collection = binding_.collection;
+  write.filter = key_filter(binding_);
+  require_above(write.filter, parked);
+  write.update.add("$inc", Document().add(binding_.counter_field, std::int64_t{0}));
+  write.returned_field = binding_.counter_field;
+  return write;
+}
+
+// Out of the document and into the slot in one step.
+MongoCounter::Step MongoCounter::take_parked_slot() {
+  auto read = clients_.read(binding_.collection, key_filter(binding_));
+  if (!read.ok()) return refused(read.status());
+  const std::optional<ParkedField> parked =
+      read->has_value() ? lowest_parked_field(**read) : std::nullopt;
+  if (!parked) return std::nullopt;
+  auto state = state_of(**read, binding_, where_);
+  if (!state.ok()) return refused(state.status());
+  meaning_ = state->meaning;
+  const std::int64_t next = next_id_of(state->number.value, meaning_);
+  if (next < parked->span.end) return refused(above_the_counter(where_, next, parked->span.end));
+  const LeaseRecord record{
+      .token = request_.token, .granted = true, .span = parked->span, .parked = true};
+  MongoWrite write = records_.slot_change(request_, record, {});
+  write.update.add("$unset", Document().add(parked->field, true));
+  write.filter.add(parked->field + ".begin", parked->span.begin);
+  require_above(write.filter, parked->span);
+  MongoWriteAnswer answer = clients_.find_and_modify(write);
+  if (answer.kind != MongoWriteAnswer::Kind::done) return conclude(std::move(answer));
+  if (!answer.document) return std::nullopt;
+  records_.learn(request_, record);
+  return granted_parked(parked->span);
 }
 
 // The collection's validator takes no field that it does not know.
@@ -140,18 +186,31 @@ MongoCounter::Step MongoCounter::increment_in_transaction(const MongoWrite& writ
   if (Status status = sessions_.announce(request_.instance, session, transaction.connection());
       !status.ok())
     return refused(std::move(status));
-  MongoWriteAnswer counted = transaction.find_and_modify(write);
+  std::optional<LeasedSpan> parked;
+  if (request_.take_parked) {
+    MongoWriteAnswer taken = transaction.find_and_modify(unparking(binding_));
+    if (taken.kind != MongoWriteAnswer::Kind::done) {
+      sessions_.suspect(session);
+      return conclude(std::move(taken));
+    }
+    if (taken.document) parked = parked_span(*taken.document);
+    parked_end_ = parked ? parked->end : 0;
+  }
+  MongoWriteAnswer counted = parked ? transaction.find_and_modify(counter_check(*parked))
+                                    : transaction.find_and_modify(write);
   if (counted.kind != MongoWriteAnswer::Kind::done && counted.server_code == 0)
     sessions_.suspect(session);  // it may be on its way yet
   if (counted.kind != MongoWriteAnswer::Kind::done || !counted.document)
     return conclude(std::move(counted));
-  LeaseOutcome outcome = grant(*counted.document);
+  LeaseOutcome outcome = parked ? granted_parked(*parked) : grant(*counted.document);
   if (outcome.kind != LeaseOutcome::Kind::granted) return refused(std::move(outcome.error));
-  const LeaseRecord record{
-      .token = request_.token, .granted = true, .span = {outcome.begin, outcome.end}};
+  const LeaseRecord record{.token = request_.token,
+                           .granted = true,
+                           .span = {outcome.begin, outcome.end},
+                           .parked = outcome.parked};
   const bool is_first = !records_.newest(request_).has_value();
   MongoWriteAnswer recorded =
-      transaction.find_and_modify(records_.ledger_entry(request_, record.span));
+      transaction.find_and_modify(records_.ledger_entry(request_, record.span, record.parked));
   if (recorded.server_code == kMongoDuplicateKey ||
       (recorded.kind == MongoWriteAnswer::Kind::done && !recorded.document)) {
     return std::nullopt;  // the lane's record holds another token
@@ -212,6 +271,8 @@ MongoCounter::Step MongoCounter::diagnose() {
   if (!state.ok()) return refused(state.status());
   meaning_ = state->meaning;
   const CounterNumber& number = state->number;
+  const std::int64_t next = next_id_of(number.value, meaning_);
+  if (next < parked_end_) return refused(above_the_counter(where_, next, parked_end_));
   auto span = span_after(last_issued_of(number.value, meaning_), request_, where_);
   if (!span.ok()) return refused(span.status());
   count_ = span->end - span->begin;
@@ -224,7 +285,8 @@ MongoCounter::Step MongoCounter::diagnose() {
 MongoCounter::Step MongoCounter::compare(const std::optional<LeaseRecord>& record) {
   records_.learn(request_, record);
   if (!record || record->token != request_.token) return std::nullopt;
-  if (record->granted) return granted(record->span);  // the request was delivered before
+  if (record->granted)  // the request was delivered before
+    return record->parked ? granted_parked(record->span) : granted(record->span);
   return refused(
       {ErrorCode::STORE_REFUSED,
        fmt::format("{}: lease {} was given up before it arrived", where_, to_hex(request_.token))});

@@ -35,6 +35,12 @@ class MongoCounter {
 
   Step increment();
   Step increment_with_slot(MongoWrite write);
+  // What is parked; nothing: nothing is, or it is gone.
+  Step take_parked_slot();
+  // What a range that is parked is granted on condition of: the guard's, and that the counter is
+  // above it.
+  void require_above(Document& filter, LeasedSpan parked) const;
+  MongoWrite counter_check(LeasedSpan parked) const;
   Step increment_in_transaction(const MongoWrite& write);
   Step conclude(MongoWriteAnswer answer);
   Step put_off(MongoWriteAnswer answer);
@@ -57,11 +63,12 @@ class MongoCounter {
   const LeaseTrace trace_;
   const std::string where_;  // host, collection and document
   const std::chrono::steady_clock::time_point deadline_;
-  Meaning meaning_;     // configured, or what the mark was last seen to be
-  std::int64_t count_;  // shortened at the end of the sequence
-  int duplicates_ = 0;  // upserts lost against somebody else's
-  int conflicts_ = 0;   // transactions that were put off
-  int failures_ = 0;    // transactions that failed otherwise than by a conflict
+  Meaning meaning_;              // configured, or what the mark was last seen to be
+  std::int64_t count_;           // shortened at the end of the sequence
+  int duplicates_ = 0;           // upserts lost against somebody else's
+  int conflicts_ = 0;            // transactions that were put off
+  int failures_ = 0;             // transactions that failed otherwise than by a conflict
+  std::int64_t parked_end_ = 0;  // of the range that was last found parked
   bool field_refused_ = false;
   bool put_off_ = false;  // the last step proved nothing about the document: just try again
 };

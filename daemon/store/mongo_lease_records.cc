@@ -36,12 +36,16 @@ void require_newest(Document& filter, const std::string& prefix,
   }
 }
 
+const char* state_word(const LeaseRecord& record) {
+  if (!record.granted) return "void";
+  return record.parked ? "parked" : "granted";
+}
+
 // The fields of a record, at the server's time.
-Document record_change(const LeaseRequest& request, const LeaseRecord& record) {
+Document record_change(const LeaseRequest& request, const LeaseRecord& record, Document set = {}) {
   const std::string prefix = prefix_of(request);
-  Document set;
   set.add_binary(prefix + "token", record.token)
-      .add(prefix + "state", record.granted ? "granted" : "void")
+      .add(prefix + "state", state_word(record))
       .add(prefix + "begin", record.span.begin)
       .add(prefix + "end", record.span.end);
   if (in_ledger(request))
@@ -60,8 +64,8 @@ Resolution failed(Status error) {
   return {.kind = Resolution::Kind::failed, .begin = 0, .end = 0, .error = std::move(error)};
 }
 
-Resolution resolved(Resolution::Kind kind, LeasedSpan span = {}) {
-  return {.kind = kind, .begin = span.begin, .end = span.end, .error = {}};
+Resolution resolved(Resolution::Kind kind, LeasedSpan span = {}, bool parked = false) {
+  return {.kind = kind, .begin = span.begin, .end = span.end, .error = {}, .parked = parked};
 }
 
 }  // namespace
@@ -102,8 +106,11 @@ Result<std::optional<LeaseRecord>> MongoLeaseRecords::record_in(const Document& 
   if (BSON_ITER_HOLDS_BINARY(&found)) bson_iter_binary(&found, nullptr, &size, &data);
   const bool whole = size == record.token.size();
   if (whole) std::memcpy(record.token.data(), data, size);
-  if (find_field(document.get(), prefix + "state", &found) && BSON_ITER_HOLDS_UTF8(&found))
-    record.granted = std::strcmp(bson_iter_utf8(&found, nullptr), "granted") == 0;
+  if (find_field(document.get(), prefix + "state", &found) && BSON_ITER_HOLDS_UTF8(&found)) {
+    const std::string state = bson_iter_utf8(&found, nullptr);
+    record.parked = state == "parked";
+    record.granted = record.parked || state == "granted";
+  }
   if (find_field(document.get(), prefix + "begin", &found))
     record.span.begin = bson_iter_as_int64(&found);
   if (find_field(document.get(), prefix + "end", &found))
@@ -125,15 +132,28 @@ Result<std::optional<LeaseRecord>> MongoLeaseRecords::read_ledger(const LeaseReq
   return record_in(**read, request);
 }
 
-MongoWrite MongoLeaseRecords::ledger_entry(const LeaseRequest& request, LeasedSpan span) const {
+MongoWrite MongoLeaseRecords::ledger_entry(const LeaseRequest& request, LeasedSpan span,
+                                           bool parked) const {
   const std::optional<Token> expected = newest(request);
   MongoWrite write;
   write.collection = kMongoLedger;
   write.filter = record_filter(request);
   require_newest(write.filter, "", expected);
-  write.update = record_change(request, {.token = request.token, .granted = true, .span = span});
+  write.update = record_change(
+      request, {.token = request.token, .granted = true, .span = span, .parked = parked});
   write.returned_field = "_id";
   write.upsert = !expected.has_value();
+  return write;
+}
+
+MongoWrite MongoLeaseRecords::slot_change(const LeaseRequest& request, const LeaseRecord& record,
+                                          Document set) const {
+  MongoWrite write;
+  write.collection = request.binding.collection;
+  write.filter = record_filter(request);
+  require_newest(write.filter, prefix_of(request), newest(request));
+  write.update = record_change(request, record, std::move(set));
+  write.returned_field = "_id";
   return write;
 }
 
@@ -227,7 +247,7 @@ Resolution MongoLeaseRecords::resolve(const LeaseRequest& request) {
     }
     learn(request, record);
     if (record && record->token == request.token) {
-      return record->granted ? resolved(Resolution::Kind::granted, record->span)
+      return record->granted ? resolved(Resolution::Kind::granted, record->span, record->parked)
                              : resolved(Resolution::Kind::absent);
     }
     if (!record) {

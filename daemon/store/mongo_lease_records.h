@@ -40,7 +40,10 @@ class MongoLeaseRecords {
 
   // Puts `span` in place of the newest token. For a transaction: none or an error with code 11000
   // where the record holds another token.
-  MongoWrite ledger_entry(const LeaseRequest& request, LeasedSpan span) const;
+  MongoWrite ledger_entry(const LeaseRequest& request, LeasedSpan span, bool parked = false) const;
+  // Puts `record` into the slot together with the fields of `set`, on the same condition.
+  MongoWrite slot_change(const LeaseRequest& request, const LeaseRecord& record,
+                         Document set) const;
   // Makes of a counter's `$inc` one that also puts the range into the slot, in one step.
   void add_slot(const LeaseRequest& request, Meaning meaning, std::int64_t count,
                 MongoWrite& write) const;

@@ -4,6 +4,7 @@
 
 #include "daemon/store/mongo_advance.h"
 #include "daemon/store/mongo_counter.h"
+#include "daemon/store/mongo_return.h"
 
 namespace seqd {
 
@@ -82,6 +83,17 @@ Result<std::int64_t> MongoStore::advance(const AdvanceRequest& request) {
   if (Status status = check_advance_request(request); !status.ok()) return status;
   if (Status status = check_mongo_binding(request.binding); !status.ok()) return status;
   return advance_mongo_counter(*clients_, request);
+}
+
+ReturnOutcome MongoStore::give_back(const ReturnRequest& request) {
+  if (Status status = check_return_request(request); !status.ok()) return kept(std::move(status));
+  if (Status status = check_mongo_binding(request.binding); !status.ok())
+    return kept(std::move(status));
+  if (trace_of(request.token) == LeaseTrace::ledger) {
+    sessions_.take_over(request.instance);
+    if (request.give_up) sessions_.end_suspects();
+  }
+  return MongoReturn(*clients_, records_, sessions_, request).run();
 }
 
 }  // namespace seqd

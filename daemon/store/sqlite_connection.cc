@@ -9,11 +9,12 @@ namespace seqd {
 namespace {
 
 constexpr std::int64_t kApplicationId = 0x73657164;  // "seqd"
-constexpr std::int64_t kSchemaVersion = 2;
+constexpr std::int64_t kSchemaVersion = 3;
 
 // `seq` has no declared type on purpose: what somebody wrote there by hand stays as it is, and is
-// found out instead of being converted. A file of version 1 has everything but `total`, whose sums
-// begin when it is opened.
+// found out instead of being converted. A file of version 1 has neither `total`, whose sums begin
+// when it is opened, nor `parked`, which came with version 3: ranges that were given back, with the
+// token of the return, and of the lease that took it since.
 constexpr char kSchema[] = R"(
   BEGIN IMMEDIATE;
   CREATE TABLE IF NOT EXISTS sequence(
@@ -40,11 +41,18 @@ constexpr char kSchema[] = R"(
     leases INTEGER NOT NULL,
     ids INTEGER NOT NULL,
     PRIMARY KEY(name, instance)) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS parked(
+    token BLOB PRIMARY KEY NOT NULL,
+    name TEXT NOT NULL,
+    first INTEGER NOT NULL,
+    after INTEGER NOT NULL,
+    taken BLOB) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS parked_by_counter ON parked(name, first);
   PRAGMA application_id = 1936028004;
-  PRAGMA user_version = 2;
+  PRAGMA user_version = 3;
   COMMIT;
 )";
-static_assert(kApplicationId == 1936028004 && kSchemaVersion == 2);
+static_assert(kApplicationId == 1936028004 && kSchemaVersion == 3);
 
 }  // namespace
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <utility>
 
 namespace seqd {
@@ -54,6 +53,18 @@ Status SqliteStore::prepare() {
       {&statements_.add_total,
        "INSERT INTO total(name, instance, since, leases, ids) VALUES(?1, ?2, ?3, 1, ?4) "
        "ON CONFLICT(name, instance) DO UPDATE SET leases = leases + 1, ids = ids + ?4"},
+      {&statements_.subtract_total,
+       "UPDATE total SET ids = ids - ?3 WHERE name = ?1 AND instance = ?2"},
+      {&statements_.park, "INSERT INTO parked(token, name, first, after) VALUES(?1, ?2, ?3, ?4)"},
+      {&statements_.find_parked,
+       "SELECT token, first, after FROM parked WHERE name = ?1 AND taken IS NULL ORDER BY first "
+       "LIMIT 1"},
+      {&statements_.take_parked,
+       "UPDATE parked SET taken = ?3 WHERE name = ?1 AND first = ?2 AND taken IS NULL"},
+      {&statements_.was_parked, "SELECT 1 FROM parked WHERE name = ?1 AND taken = ?2"},
+      {&statements_.prune_parked,
+       "DELETE FROM parked WHERE name = ?1 AND taken IS NOT NULL AND NOT EXISTS (SELECT 1 FROM "
+       "lease WHERE lease.token = parked.taken)"},
       {&statements_.read_totals,
        "SELECT min(since), sum(CASE WHEN instance = ?2 THEN leases ELSE 0 END), "
        "sum(CASE WHEN instance = ?2 THEN ids ELSE 0 END), sum(leases), sum(ids) FROM total "
@@ -110,12 +121,14 @@ LeaseOutcome SqliteStore::lease(const LeaseRequest& request) {
   }
   if (record->known) {  // the request was delivered before
     abandon();
-    if (record->granted) return granted(record->span);
+    if (record->granted)
+      return record->parked ? granted_parked(record->span) : granted(record->span);
     return refused(
         {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was given up before it arrived",
                                                where(request.binding), to_hex(request.token))});
   }
-  auto span = take(request);
+  bool parked = false;
+  auto span = take(request, &parked);
   if (!span.ok()) {
     abandon();
     return refused(span.status());
@@ -125,13 +138,19 @@ LeaseOutcome SqliteStore::lease(const LeaseRequest& request) {
     abandon();
     return maybe_applied ? unknown_outcome(std::move(status)) : refused(std::move(status));
   }
-  return granted(*span);
+  return parked ? granted_parked(*span) : granted(*span);
 }
 
-Result<LeasedSpan> SqliteStore::take(const LeaseRequest& request) {
+Result<LeasedSpan> SqliteStore::take(const LeaseRequest& request, bool* parked) {
   Meaning meaning = Meaning::unset;
   auto last = last_issued(request, &meaning);
   if (!last.ok()) return last.status();
+  if (request.take_parked) {
+    auto taken = take_parked(request, *last);
+    if (!taken.ok()) return taken.status();
+    *parked = taken->has_value();
+    if (*parked) return **taken;
+  }
   auto span = span_after(*last, request, where(request.binding));
   if (!span.ok()) return span.status();
   {
@@ -216,6 +235,11 @@ Result<SqliteStore::TokenRecord> SqliteStore::find_token(const LeaseRequest& req
                               path_, to_hex(request.token), query.text(3), record.span.begin,
                               record.span.end));
   }
+  SqliteQuery parked(statements_.was_parked);
+  parked.bind(1, request.binding.key).bind_blob(2, request.token.data(), request.token.size());
+  const int found = parked.step();
+  if (found != SQLITE_ROW && found != SQLITE_DONE) return connection_->error();
+  record.parked = found == SQLITE_ROW;
   return record;
 }
 
@@ -327,7 +351,8 @@ Resolution SqliteStore::resolve(const LeaseRequest& request) {
     return {.kind = Resolution::Kind::granted,
             .begin = record->span.begin,
             .end = record->span.end,
-            .error = {}};
+            .error = {},
+            .parked = record->parked};
   }
   if (!record->known) {
     // From here on a late request with this token is refused.
@@ -342,57 +367,6 @@ Resolution SqliteStore::resolve(const LeaseRequest& request) {
     abandon();
   }
   return {.kind = Resolution::Kind::absent, .begin = 0, .end = 0, .error = {}};
-}
-
-Result<ClaimOutcome> SqliteStore::claim(const ClaimRequest& request) {
-  const std::lock_guard lock(mutex_);
-  if (Status status = run(statements_.begin); !status.ok()) return status;
-  auto outcome = claim_in_transaction(request);
-  if (!outcome.ok() || *outcome == ClaimOutcome::lost) {
-    abandon();
-    return outcome;
-  }
-  bool maybe_applied = false;
-  if (Status status = commit(&maybe_applied); !status.ok()) {
-    abandon();
-    return status;
-  }
-  return outcome;
-}
-
-Result<ClaimOutcome> SqliteStore::claim_in_transaction(const ClaimRequest& request) {
-  constexpr auto kHighestEpoch = static_cast<std::uint64_t>(kHighestId);
-  if (request.epoch >= kHighestEpoch) {
-    return Status(ErrorCode::STATE_CORRUPT,
-                  fmt::format("epoch {} of instance {} cannot be: it counts starts", request.epoch,
-                              to_hex(request.instance)));
-  }
-  const auto epoch = static_cast<std::int64_t>(request.epoch);
-  const SqliteStatement* write = &statements_.create_epoch;
-  {
-    SqliteQuery query(statements_.read_epoch);
-    const int code = query.bind_blob(1, request.instance.data(), request.instance.size()).step();
-    if (code == SQLITE_ROW) {
-      const std::int64_t held = query.integer(0);
-      const std::string_view nonce = query.text(1);
-      if (held == epoch + 1 && nonce.size() == request.nonce.size() &&
-          std::memcmp(nonce.data(), request.nonce.data(), nonce.size()) == 0) {
-        return ClaimOutcome::won;  // by an earlier delivery of this very claim
-      }
-      if (held != epoch || epoch == 0) return ClaimOutcome::lost;
-      write = &statements_.write_epoch;
-    } else if (code != SQLITE_DONE) {
-      return connection_->error();
-    } else if (epoch != 0) {
-      return ClaimOutcome::lost;  // a store that never saw this instance cannot vouch for it
-    }
-  }
-  SqliteQuery query(*write);
-  query.bind_blob(1, request.instance.data(), request.instance.size())
-      .bind(2, epoch + 1)
-      .bind_blob(3, request.nonce.data(), request.nonce.size());
-  if (query.step() != SQLITE_DONE) return connection_->error();
-  return ClaimOutcome::won;
 }
 
 }  // namespace seqd

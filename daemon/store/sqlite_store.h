@@ -36,6 +36,7 @@ class SqliteStore final : public BlockingStore {
   Result<ClaimOutcome> claim(const ClaimRequest& request) override;
   Result<CounterReading> read(const ReadRequest& request) override;
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
+  ReturnOutcome give_back(const ReturnRequest& request) override;
   int concurrency() const override { return 1; }
 
  private:
@@ -43,7 +44,8 @@ class SqliteStore final : public BlockingStore {
     SqliteStatement begin, commit, rollback;
     SqliteStatement read_counter, create_counter, write_counter;
     SqliteStatement find_token, insert_token, prune_tokens;
-    SqliteStatement add_total, read_totals;
+    SqliteStatement add_total, subtract_total, read_totals;
+    SqliteStatement park, find_parked, take_parked, was_parked, prune_parked;
     SqliteStatement read_epoch, create_epoch, write_epoch;
   };
   struct CounterState {
@@ -55,6 +57,7 @@ class SqliteStore final : public BlockingStore {
     bool known = false;
     bool granted = false;
     LeasedSpan span;
+    bool parked = false;
   };
 
   SqliteStore(std::string path, std::unique_ptr<SqliteConnection> connection)
@@ -63,13 +66,19 @@ class SqliteStore final : public BlockingStore {
   Status run(const SqliteStatement& statement);
   std::string where(const CounterBinding& binding) const;
   // Inside a transaction. The caller commits or rolls back.
-  Result<LeasedSpan> take(const LeaseRequest& request);
+  Result<LeasedSpan> take(const LeaseRequest& request, bool* parked);
   Result<std::int64_t> last_issued(const LeaseRequest& request, Meaning* meaning);
   // None where there is no such counter.
   Result<std::optional<CounterState>> read_counter(const CounterBinding& binding);
   Result<CounterReading> read_in_transaction(const ReadRequest& request);
   Result<std::int64_t> advance_in_transaction(const AdvanceRequest& request);
   Status create_counter(const CounterBinding& binding, std::int64_t last_issued, Meaning meaning);
+  // What is parked of this counter first; none: nothing is.
+  Result<std::optional<LeasedSpan>> take_parked(const LeaseRequest& request,
+                                                std::int64_t last_issued);
+  // `why` is set when it is not applied and never shall be.
+  Status return_in_transaction(const ReturnRequest& request, Status* why);
+  Status park(const ReturnRequest& request);
   Status add_to_totals(const LeaseRequest& request, LeasedSpan span);
   Result<TokenRecord> find_token(const LeaseRequest& request);
   Status insert_token(const LeaseRequest& request, const char* state, LeasedSpan span);

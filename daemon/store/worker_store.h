@@ -35,6 +35,7 @@ class WorkerStore final : public LeaseStore {
                std::function<void(Result<std::int64_t>)> done) override;
   // See BlockingStore; nobody waits for it.
   void left_behind(const Token& instance);
+  void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;
 
  private:
   struct Mode {

@@ -52,6 +52,21 @@ void Accounts::gap(const std::string& name, std::int64_t begin, std::int64_t end
   accounts_[name].never.add(begin, end);
 }
 
+void Accounts::returned(const std::string& name, std::int64_t begin, std::int64_t end) {
+  Account& account = accounts_[name];
+  if (account.issued.overlaps(begin, end)) {
+    violation(name, begin, end, "was given back, though it was issued");
+  }
+  auto grant = account.grants.upper_bound(begin);
+  if (grant == account.grants.begin() || std::prev(grant)->second.end != end) {
+    violation(name, begin, end, "was given back, and is not the rest of what was granted");
+  }
+  --grant;
+  grant->second.end = begin;
+  if (grant->first == begin) account.grants.erase(grant);
+  account.granted.remove(begin, end);
+}
+
 void Accounts::destroyed(const std::string& name, std::int64_t begin, std::int64_t end) {
   accounts_[name].never.add(begin, end);
 }

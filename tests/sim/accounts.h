@@ -33,6 +33,8 @@ class Accounts {
   void answered(const std::string& name, std::int64_t begin, std::int64_t end);
   // A daemon's log says that these will never be issued.
   void gap(const std::string& name, std::int64_t begin, std::int64_t end);
+  // The store has committed that these, the rest of a lease, were given back.
+  void returned(const std::string& name, std::int64_t begin, std::int64_t end);
   // What said that these were in hand was destroyed, by the operator or by the disk.
   void destroyed(const std::string& name, std::int64_t begin, std::int64_t end);
 

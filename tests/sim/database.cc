@@ -85,12 +85,23 @@ void Database::lease(const LeaseRequest& request, std::function<void(LeaseOutcom
       return;
     }
   }
-  const LeaseOutcome outcome = judge(request);
+  LeaseOutcome outcome = judge(request);
   if (outcome.kind != LeaseOutcome::Kind::granted) {
     answer(outcome);
     return;
   }
   const std::string key = request.binding.key;
+  if (keeps_tokens_ && request.take_parked) {
+    if (auto put_back = take_parked(request, outcome)) {
+      leases_[request.token] = {outcome.begin, outcome.end};
+      write(std::move(put_back),
+            [this, key, outcome, token = request.token, answer = std::move(answer)] {
+              stage_.accounts.granted(key, outcome.begin, outcome.end, token);
+              answer(outcome);
+            });
+      return;
+    }
+  }
   const bool regressed = outcome.begin < counters_[key].high;
   if (regressed) stage_.happened(Kind::regression_granted, 0, outcome.begin, request.guard);
   if (keeps_tokens_) leases_[request.token] = {outcome.begin, outcome.end};
@@ -144,12 +155,76 @@ void Database::resolve(const LeaseRequest& request, std::function<void(Resolutio
   resolution.kind = Resolution::Kind::absent;
   if (!made && found->second.begin < found->second.end) {
     resolution = {Resolution::Kind::granted, found->second.begin, found->second.end, {}};
+    resolution.parked = took_parked_.contains(request.token);
   }
   write(
       [this, made = made, token = request.token] {
         if (made) leases_.erase(token);
       },
       [resolution, answer = std::move(answer)] { answer(resolution); });
+}
+
+// Null when nothing is parked, or the counter is not where it should be.
+std::function<void()> Database::take_parked(const LeaseRequest& request, LeaseOutcome& grant) {
+  const std::string key = request.binding.key;
+  std::map<std::int64_t, std::int64_t>& parked = parked_[key];
+  const Counter& counter = counters_[key];
+  if (parked.empty() || !counter.exists || counter.next < counter.high) return nullptr;
+  std::tie(grant.begin, grant.end) = *parked.begin();
+  grant.parked = true;
+  parked.erase(parked.begin());
+  took_parked_.insert(request.token);
+  stage_.happened(Kind::parked_taken, 0, grant.begin, grant.end);
+  return [this, key, grant, token = request.token] {
+    leases_.erase(token);
+    parked_[key][grant.begin] = grant.end;
+  };
+}
+
+// Null when it cannot be applied.
+std::function<void()> Database::apply(const ReturnRequest& request) {
+  const std::string key = request.binding.key;
+  Counter& counter = counters_[key];
+  const bool tail = request.reuse == Reuse::tail;
+  if (request.give_up || !counter.exists || counter.next < counter.high) return nullptr;
+  if (counter.next < request.end || (tail && counter.next != request.end)) return nullptr;
+  if (!tail) {
+    parked_[key][request.begin] = request.end;
+    return [this, key, begin = request.begin] { parked_[key].erase(begin); };
+  }
+  const Counter before = counter;
+  counter.next = counter.high = request.begin;
+  return [this, key, before] { counters_[key] = before; };
+}
+
+void Database::give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> answer) {
+  ReturnOutcome outcome;
+  outcome.kind = ReturnOutcome::Kind::kept;
+  outcome.error = {ErrorCode::STORE_REFUSED, "it is not taken back"};
+  if (!keeps_tokens_) return answer(outcome);
+  const auto [found, made] = returns_.try_emplace(request.token);
+  std::function<void()> undo = [] {};
+  if (made) {
+    if (auto applied = apply(request)) {
+      found->second.applied = true;
+      undo = std::move(applied);
+    }
+  }
+  const bool applied = found->second.applied;
+  if (applied) outcome = {ReturnOutcome::Kind::returned, {}};
+  if (!made) stage_.count(applied ? Kind::return_repeated : Kind::return_refused);
+  write(
+      [this, made = made, token = request.token, undo = std::move(undo)] {
+        undo();
+        if (made) returns_.erase(token);
+      },
+      [this, request, outcome, fresh = made && applied, answer = std::move(answer)] {
+        if (fresh) {
+          stage_.happened(Kind::given_back, 0, request.begin, request.end);
+          stage_.accounts.returned(request.binding.key, request.begin, request.end);
+        }
+        answer(outcome);
+      });
 }
 
 void Database::claim(const ClaimRequest& request, std::function<void(ClaimOutcome)> answer) {

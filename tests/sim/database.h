@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "daemon/core/lease_store.h"
@@ -30,6 +31,7 @@ class Database {
   // The same increment a second time, of which nobody hears; tokens are there to prevent it.
   void apply_again(const LeaseRequest& request);
   void resolve(const LeaseRequest& request, std::function<void(Resolution)> answer);
+  void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> answer);
   void claim(const ClaimRequest& request, std::function<void(ClaimOutcome)> answer);
 
   CounterReading read(const std::string& key);
@@ -55,6 +57,9 @@ class Database {
     std::int64_t begin = 0;  // begin == end: the token is void
     std::int64_t end = 0;
   };
+  struct Return {
+    bool applied = false;  // otherwise the token is void
+  };
   struct Epoch {
     std::uint64_t number = 0;
     Token nonce{};
@@ -74,12 +79,17 @@ class Database {
   // Moves the counter to the end of a grant; returns what undoes that.
   std::function<void()> move_counter(const std::string& key, const LeaseOutcome& grant);
   void repair(Counter& counter);
+  std::function<void()> take_parked(const LeaseRequest& request, LeaseOutcome& grant);
+  std::function<void()> apply(const ReturnRequest& request);
 
   Stage& stage_;
   const std::string name_;
   const bool keeps_tokens_;
   std::map<std::string, Counter> counters_;
   std::map<Token, Lease> leases_;
+  std::map<Token, Return> returns_;
+  std::map<std::string, std::map<std::int64_t, std::int64_t>> parked_;  // by key: begin and end
+  std::set<Token> took_parked_;                                         // leases
   std::map<Token, Epoch> epochs_;
   std::deque<Write> uncommitted_;
   std::uint64_t writes_ = 0;

@@ -11,6 +11,7 @@ namespace {
 IntervalSet in_hand_of(const SequenceImage& sequence) {
   IntervalSet out;
   for (const RangeInHand& range : sequence.ranges) out.add(range.begin, range.end);
+  if (sequence.on_its_way) out.add(sequence.on_its_way->begin, sequence.on_its_way->end);
   return out;
 }
 
@@ -26,6 +27,7 @@ bool same_sequence(const SequenceImage& a, const SequenceImage& b) {
     return one.lease == other.lease && one.begin == other.begin && one.end == other.end;
   };
   return a.definition == b.definition && a.intent == b.intent && a.totals == b.totals &&
+         a.on_its_way == b.on_its_way && a.used_below == b.used_below &&
          std::equal(a.ranges.begin(), a.ranges.end(), b.ranges.begin(), b.ranges.end(), same_range);
 }
 
@@ -76,6 +78,8 @@ void LogMirror::committed(LogPosition position) {
       reservations_waiting_.emplace_back(position, *reserved);
     } else if (const auto* intent = std::get_if<LeaseIntended>(&entry)) {
       intents_waiting_.emplace_back(position, intent->lease);
+    } else if (const auto* opened = std::get_if<ReturnOpened>(&entry)) {
+      intents_waiting_.emplace_back(position, opened->token);
     } else if (const auto* scope = std::get_if<DefineScope>(&entry)) {
       if (scope->state == ScopeState::claiming)
         claims_waiting_.emplace_back(position, scope->nonce);
@@ -104,6 +108,14 @@ void LogMirror::apply(const LogEntry& entry) {
                 "\" are issued before their reservation is durable");
     }
   }
+  if (const auto* opened = std::get_if<ReturnOpened>(&entry)) {
+    // The counter may come back to what was reserved.
+    std::int64_t& end = reserved_[opened->sequence];
+    if (opened->reuse == Reuse::tail) end = std::min(end, opened->begin);
+    for (const RangeInHand& range : image_.sequences.at(opened->sequence).ranges) {
+      if (range.begin == opened->begin) leases_of_returns_[opened->token] = range.lease;
+    }
+  }
   const Status applied = image_.apply(entry);
   if (!applied.ok()) violation("the log makes no sense: " + applied.text());
 }
@@ -121,13 +133,20 @@ void LogMirror::enter(const LogEntry& entry) {
     if (gap->cause == GapCause::epoch_lost)
       stage_.happened(Kind::claim_lost, site_, gap->begin, gap->end);
     stage_.accounts.gap(name(gap->sequence), gap->begin, gap->end);
+  } else if (const auto* opened = std::get_if<ReturnOpened>(&entry)) {
+    opened_[opened->token] = *opened;
+  } else if (const auto* ended = std::get_if<ReturnClosed>(&entry)) {
+    if (ended->how == ReturnEnd::returned) return;
+    const ReturnOpened& open = opened_.at(ended->token);
+    stage_.accounts.gap(name(open.sequence), open.begin, open.end);
   }
 }
 
 void LogMirror::enter(const Issued& issue) {
   const std::string& sequence = name(issue.sequence);
   std::int64_t& end = issued_end_[sequence];
-  if (issue.begin < end) {
+  // What comes back lies anywhere.
+  if (issue.begin < end && stage_.profile.reuse != Reuse::parked) {
     violation(std::to_string(issue.begin) + " of \"" + sequence + "\" is issued after " +
               std::to_string(end - 1));
   }
@@ -221,6 +240,9 @@ void LogMirror::started(const Started& started) {
   disturbed_ = damaged_ = start_cut_off_ = false;
   for (const auto& [id, sequence] : image_.sequences) {
     if (sequence.intent) intents_.insert(sequence.intent->lease);
+    if (!sequence.on_its_way) continue;
+    intents_.insert(sequence.on_its_way->token);
+    opened_[sequence.on_its_way->token] = *sequence.on_its_way;
   }
 }
 
@@ -237,14 +259,22 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
   const auto found = started.image.sequences.find(id);
   const bool known = found != started.image.sequences.end();
   IntervalSet vanished = in_hand_of(had);
+  // Then a guard says nothing of what was read.
+  const bool given_back = stage_.profile.reuse != Reuse::never;
   std::set<Token> open;
   for (const LeaseIntended& lease : started.dropped) open.insert(lease.lease);
   if (known) {
+    if (found->second.intent) open.insert(found->second.intent->lease);
     if (const LeaseGranted* lease = granted_in_turn(id)) {
-      if (lease->end <= found->second.definition.guard) vanished.add(lease->begin, lease->end);
+      const bool read =
+          given_back ? !open.contains(lease->lease) : lease->end <= found->second.definition.guard;
+      if (read) vanished.add(lease->begin, lease->end);
     }
     vanished.remove(in_hand_of(found->second));
-    if (found->second.intent) open.insert(found->second.intent->lease);
+    // The end of its return was in a turn that was cut off.
+    const bool returned = found->second.totals.returned > had.totals.returned;
+    if (had.on_its_way && !found->second.on_its_way && returned)
+      vanished.remove(had.on_its_way->begin, had.on_its_way->end);
   }
   for (const GapMade& gap : started.gaps) {
     if (gap.sequence == id) vanished.remove(gap.begin, gap.end);
@@ -253,8 +283,13 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
   const bool untold = known && (start_cut_off_ || !turn_.empty());
   const bool gave_up = untold && found->second.totals.unknown > had.totals.unknown;
   // Their lease was granted and that was not on the medium: it is open again, or given up.
-  for (const RangeInHand& range : had.ranges) {
-    const bool never_read = known && range.end > found->second.definition.guard;
+  std::deque<RangeInHand> ranges = had.ranges;
+  if (had.on_its_way) {
+    const ReturnOpened& back = *had.on_its_way;
+    ranges.push_back({id, leases_of_returns_[back.token], back.begin, back.end, back.begin});
+  }
+  for (const RangeInHand& range : ranges) {
+    const bool never_read = known && (given_back || range.end > found->second.definition.guard);
     if (!open.contains(range.lease) && !(gave_up && never_read)) continue;
     vanished.remove(range.begin, range.end);
     if (gave_up) stage_.accounts.given_up(range.lease);

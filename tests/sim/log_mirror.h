@@ -89,6 +89,8 @@ class LogMirror {
   std::map<SequenceId, std::int64_t> reserved_;
   std::set<Token> intents_;
   std::set<Token> claims_;
+  std::map<Token, Token> leases_of_returns_;
+  std::map<Token, ReturnOpened> opened_;  // every return that was, by its token
   Waiting<Reserved> reservations_waiting_;
   Waiting<Token> intents_waiting_;
   Waiting<Token> claims_waiting_;

@@ -310,6 +310,16 @@ void Process::begin_stop() {
   request_turn();
 }
 
+void Process::drain(const char* sequence) {
+  const SequenceId id = table_->find(sequence);
+  if (phase_ != Phase::serving || id == 0) return;
+  const std::int64_t timeout_ms = stage_.random.between(0, 6'000);
+  const Status begun = table_->drain(id, timeout_ms, [this](const DrainReport& report) {
+    stage_.happened(Kind::drained, number(), std::ssize(report.returned), std::ssize(report.gaps));
+  });
+  if (begun.ok()) request_turn();
+}
+
 void Process::leave() {
   phase_ = Phase::leaving;
   if (!table_->leave_clean()) {
@@ -332,15 +342,19 @@ void Process::check() {
                                "\": " + what);
     };
     const SequenceImage& logged = image.sequences.at(sequence->id());
-    if (totals.leased != totals.issued + sequence->in_hand() + totals.returned + totals.gaps) {
-      wrong("leased is not issued + in hand + returned + gaps");
+    if (totals.leased != totals.issued + sequence->in_hand() + sequence->draining().on_its_way() +
+                             totals.returned + totals.gaps) {
+      wrong("leased is not issued + in hand + on its way back + returned + gaps");
     }
     if (!(totals == logged.totals)) wrong("the totals are not those of the log");
     if (sequence->in_hand() != StateImage::in_hand(logged)) {
       wrong("what is in hand is not what the log says");
     }
+    if (sequence->guard() != logged.definition.guard) wrong("the guard is not that of the log");
     if (sequence->waiting() > settings.max_waiters) wrong("more wait than may");
-    if (sequence->in_hand() > settings.gap_budget) wrong("more is in hand than may be");
+    // A range that was parked is taken whole.
+    const std::int64_t more = settings.reuse == Reuse::parked ? settings.lease_max : 0;
+    if (sequence->in_hand() > settings.gap_budget + more) wrong("more is in hand than may be");
   }
 }
 

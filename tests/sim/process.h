@@ -60,6 +60,7 @@ class Process final : public LinkOwner,
   // The client has closed.
   void hang_up(Connection& connection);
   void begin_stop();
+  void drain(const char* sequence);
   // It ends within its next turn, before the turn's record or between that and the replies.
   void end_within_turn(bool before_record) {
     ends_before_record_ = before_record;

@@ -15,7 +15,9 @@ Profile::Profile(std::uint64_t seed) {
   pause_ms = random.between(2, 40);
   // From a world in which hardly anything works to one in which daemons live long.
   trouble_ms = random.between(25, 40) << random.below(8);
-  for (std::int64_t& weight : weights) weight = random.below(5) < 2 ? 0 : random.between(1, 10);
+  for (std::size_t at = 0; at < static_cast<std::size_t>(Trouble::drain); ++at) {
+    weights[at] = random.below(5) < 2 ? 0 : random.between(1, 10);
+  }
   const auto rarely = [this](Trouble trouble) {
     std::int64_t& weight = weights[static_cast<std::size_t>(trouble)];
     weight = (weight + 3) / 4;
@@ -43,6 +45,11 @@ Profile::Profile(std::uint64_t seed) {
   lease_max = random.between(20, 2'000);
   reserve_ahead = random.between(10, 500);
   bounded_end = random.between(500, 20'000);
+  // Of its own luck, so that worlds without a drain stay what they were.
+  SeededRandom drains(seed * 0x9e3779b97f4a7c15 + 7);
+  const bool drained = drains.below(2) == 0;
+  weights[static_cast<std::size_t>(Trouble::drain)] = drained ? drains.between(1, 10) : 0;
+  if (drained) reuse = static_cast<Reuse>(drains.below(3));
 }
 
 }  // namespace seqd::sim

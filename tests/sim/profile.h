@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "daemon/core/range_return.h"
 #include "daemon/state/start_rules.h"
 #include "tests/unit/seeded_random.h"
 
@@ -36,8 +37,9 @@ enum class Trouble : std::uint8_t {
   spoil_counter,
   stall,
   jump_clock,
+  drain,
 };
-inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::jump_clock) + 1;
+inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::drain) + 1;
 
 struct Profile {
   explicit Profile(std::uint64_t seed);
@@ -61,6 +63,7 @@ struct Profile {
 
   std::int64_t lease_max = 400;
   std::int64_t reserve_ahead = 100;
+  Reuse reuse = Reuse::never;    // of every sequence
   std::int64_t bounded_end = 0;  // highest ID of the sequence that has one
 };
 

@@ -50,6 +50,7 @@ void Simulation::configure() {
     settings.gap_budget = 2 * stage_.profile.lease_max;
     settings.reserve_ahead = stage_.profile.reserve_ahead;
     settings.max_waiters = 30;
+    settings.reuse = stage_.profile.reuse;
     settings.wait_timeout_ms = Site::kWaitTimeoutMs;
   }
   settings_.by_name["gamma"].max_value = stage_.profile.bounded_end;

@@ -121,6 +121,11 @@ void Site::stop() {
   run(process_->number(), [this] { process_->begin_stop(); });
 }
 
+void Site::drain(const char* sequence) {
+  if (process_ == nullptr) return;
+  run(process_->number(), [this, sequence] { process_->drain(sequence); });
+}
+
 void Site::start_second() {
   if (process_ == nullptr || detached_) return;
   const std::unique_ptr<Directory> state = machine_.disk.open(state_path_);

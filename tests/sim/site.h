@@ -63,6 +63,7 @@ class Site {
     if (process_ != nullptr) process_->fill_log(ends);
   }
   void stop();
+  void drain(const char* sequence);
   void stand_still(std::int64_t ms) {
     still_until_ms_ = std::max(still_until_ms_, stage_.time.monotonic_ms() + ms);
   }

@@ -96,6 +96,24 @@ void StoreLink::resolve(const LeaseRequest& request, std::function<void(Resoluti
   make(std::move(call));
 }
 
+void StoreLink::give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) {
+  leaves(request.binding.key);
+  if (!owner_.intent_is_durable(request.token)) {
+    stage_.history.violation("a range is given back before the record that drops it is durable");
+  }
+  Call<ReturnOutcome> call;
+  call.apply = [&database = database_, request](const std::function<void(ReturnOutcome)>& answer) {
+    database.give_back(request, answer);
+  };
+  call.unknown.error = call.refused.error = kAway;
+  call.denied.error = kDenied;
+  call.done = [this, key = request.binding.key, done = std::move(done)](const ReturnOutcome& out) {
+    under_way_.erase(key);
+    done(out);
+  };
+  make(std::move(call));
+}
+
 void StoreLink::claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) {
   if (!owner_.claim_is_durable(request.nonce)) {
     stage_.history.violation("an epoch is claimed before the claim is durable");

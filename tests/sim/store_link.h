@@ -39,6 +39,7 @@ class StoreLink final : public LeaseStore {
   void read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) override;
   void advance(const AdvanceRequest& request,
                std::function<void(Result<std::int64_t>)> done) override;
+  void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;
 
  private:
   // What becomes of one call.

@@ -123,6 +123,8 @@ void TroubleMaker::make(Trouble trouble) {
       stage_.happened(Kind::clock_jumped, 0);
       site.machine().wall_error_ms = random.between(-86'400'000, 86'400'000);
       return;
+    case Trouble::drain:
+      return site.drain(Site::kSequenceNames[random.below(Site::kSequences)]);
   }
 }
 

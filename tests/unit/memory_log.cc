@@ -17,20 +17,43 @@ Status MemoryLog::commit() {
 void MemoryLog::commit_one(const LogEntry& entry) {
   if (const auto* issue = std::get_if<Issued>(&entry)) {
     std::int64_t& end = issued_end[issue->sequence];
-    CHECK(issue->begin >= end && issue->begin >= 1);
-    end = issue->end;
-    CHECK(issue->end <= flushed_.reserved[issue->sequence]);
+    CHECK((issue->begin >= end || any_order) && issue->begin >= 1);
+    end = std::max(end, issue->end);
+    note_issue(issue->sequence, issue->begin, issue->end);
+    CHECK(issue->end <= flushed_.reserved[lease_of(issue->sequence, issue->begin)]);
   } else if (const auto* reserved = std::get_if<Reserved>(&entry)) {
-    CHECK(reserved->end > committed_.reserved[reserved->sequence]);
-    committed_.reserved[reserved->sequence] = reserved->end;
+    std::int64_t& end = committed_.reserved[lease_of(reserved->sequence, reserved->end - 1)];
+    CHECK(reserved->end > end);
+    end = reserved->end;
   } else if (const auto* intent = std::get_if<LeaseIntended>(&entry)) {
     committed_.intents.insert(intent->lease);
+  } else if (const auto* opened = std::get_if<ReturnOpened>(&entry)) {
+    committed_.intents.insert(opened->token);
   } else if (const auto* scope = std::get_if<DefineScope>(&entry)) {
     if (scope->state == ScopeState::claiming) committed_.nonces.insert(scope->nonce);
   }
   const Status applied = image.apply(entry);
   CHECK(applied.ok());
   history.push_back(entry);
+}
+
+Token MemoryLog::lease_of(SequenceId sequence, std::int64_t id) const {
+  for (const RangeInHand& range : image.sequences.at(sequence).ranges) {
+    if (range.begin <= id && id < range.end) return range.lease;
+  }
+  return {};
+}
+
+void MemoryLog::note_issue(SequenceId sequence, std::int64_t begin, std::int64_t end) {
+  std::map<std::int64_t, std::int64_t>& spans = issued_[sequence];
+  const auto behind = spans.lower_bound(begin);
+  CHECK(behind == spans.end() || behind->first >= end);
+  if (behind == spans.begin() || std::prev(behind)->second < begin) {
+    spans[begin] = end;
+    return;
+  }
+  CHECK(std::prev(behind)->second == begin);
+  std::prev(behind)->second = end;
 }
 
 void MemoryLog::begin_flush() {
@@ -69,6 +92,7 @@ void MemoryLog::begin_process() {
   committed_.nonces.clear();
   for (const auto& [id, sequence] : image.sequences) {
     if (sequence.intent) committed_.intents.insert(sequence.intent->lease);
+    if (sequence.on_its_way) committed_.intents.insert(sequence.on_its_way->token);
   }
   flushed_ = flushing_ = committed_;
   durable_image = flushing_image_ = image;

@@ -52,10 +52,15 @@ class MemoryLog final : public RemainderLog {
   std::vector<LogEntry> history;  // every committed entry
   bool accepts = true;
   bool fail_commit = false;
+  bool any_order = false;                         // ranges that were given back come again
   std::map<SequenceId, std::int64_t> issued_end;  // end of the highest issue, over all processes
 
  private:
   void commit_one(const LogEntry& entry);
+  // Of the range in hand that holds the ID.
+  Token lease_of(SequenceId sequence, std::int64_t id) const;
+  // No ID twice, over all processes.
+  void note_issue(SequenceId sequence, std::int64_t begin, std::int64_t end);
 
   std::vector<LogEntry> turn_;
   LogPosition asked_ = 0;
@@ -63,12 +68,13 @@ class MemoryLog final : public RemainderLog {
   // What the present process may rely on.
   struct Known {
     LogPosition position = 0;
-    std::map<SequenceId, std::int64_t> reserved;
+    std::map<Token, std::int64_t> reserved;  // by lease
     std::set<Token> intents;
     std::set<Token> nonces;
   };
   Known committed_, flushing_, flushed_;
   StateImage flushing_image_;
+  std::map<SequenceId, std::map<std::int64_t, std::int64_t>> issued_;
 };
 
 }  // namespace seqd

@@ -27,9 +27,17 @@ LeaseOutcome ScriptedStore::apply(const LeaseRequest& request) {
     return outcome;
   }
   outcome.kind = LeaseOutcome::Kind::granted;
-  outcome.begin = next;
-  outcome.end = next + std::min(request.count, request.max_value - next + 1);
-  next = outcome.end;
+  std::map<std::int64_t, std::int64_t>& free = parked[request.binding.key];
+  if (request.take_parked && !free.empty()) {
+    std::tie(outcome.begin, outcome.end) = *free.begin();
+    outcome.parked = true;
+    free.erase(free.begin());
+    took_parked.insert(request.token);
+  } else {
+    outcome.begin = next;
+    outcome.end = next + std::min(request.count, request.max_value - next + 1);
+    next = outcome.end;
+  }
   counted[request.binding.key].emplace_back(request.instance, outcome.end - outcome.begin);
   totals_since.try_emplace(request.binding.key, outcome.begin);
   CHECK(granted.emplace(request.token, std::pair(outcome.begin, outcome.end)).second);
@@ -73,6 +81,7 @@ void ScriptedStore::resolve(const LeaseRequest& request, std::function<void(Reso
       resolution.kind =
           found == granted.end() ? Resolution::Kind::absent : Resolution::Kind::granted;
       if (found != granted.end()) std::tie(resolution.begin, resolution.end) = found->second;
+      resolution.parked = took_parked.contains(request.token);
       break;
     }
     case ResolveScript::Kind::failed:
@@ -166,6 +175,39 @@ void ScriptedStore::advance(const AdvanceRequest& request,
     result = next = std::max(next, request.next_id);
   }
   answers_.emplace_back([done = std::move(done), result] { done(result); });
+}
+
+ReturnOutcome ScriptedStore::apply(const ReturnRequest& request) {
+  ReturnOutcome outcome;
+  outcome.kind = ReturnOutcome::Kind::kept;
+  outcome.error = {ErrorCode::STORE_REFUSED, "it is not taken back"};
+  std::int64_t& next = next_id.try_emplace(request.binding.key, 1).first->second;
+  const bool possible =
+      next == request.end || (request.reuse == Reuse::parked && next > request.end);
+  const auto [found, fresh] = returned.try_emplace(request.token, !request.give_up && possible);
+  if (!found->second) return outcome;
+  outcome = {ReturnOutcome::Kind::returned, {}};
+  if (!fresh) return outcome;
+  counted[request.binding.key].emplace_back(request.instance, request.begin - request.end);
+  if (request.reuse == Reuse::tail) {
+    next = request.begin;
+  } else {
+    CHECK(parked[request.binding.key].emplace(request.begin, request.end).second);
+  }
+  return outcome;
+}
+
+void ScriptedStore::give_back(const ReturnRequest& request,
+                              std::function<void(ReturnOutcome)> done) {
+  CHECK(log_ == nullptr || log_->intent_is_durable(request.token));
+  return_calls.push_back(request);
+  const ReturnScript script = take(returns);
+  ReturnOutcome outcome;
+  if (script.kind != ReturnScript::Kind::failed_lost) outcome = apply(request);
+  if (script.kind != ReturnScript::Kind::truth) {
+    outcome = {ReturnOutcome::Kind::failed, script.error};
+  }
+  answers_.emplace_back([done = std::move(done), outcome] { done(outcome); });
 }
 
 bool ScriptedStore::deliver() {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,7 @@ class ScriptedStore final : public LeaseStore {
   void read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) override;
   void advance(const AdvanceRequest& request,
                std::function<void(Result<std::int64_t>)> done) override;
+  void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;
 
   std::size_t pending() const { return answers_.size(); }
   // Gives the oldest answer that waits. False when there is none.
@@ -56,6 +58,11 @@ class ScriptedStore final : public LeaseStore {
 
   struct AdvanceScript {
     enum class Kind { truth, failed };
+    Kind kind = Kind::truth;
+    Status error{ErrorCode::UNAVAILABLE, "the store is away"};
+  };
+  struct ReturnScript {
+    enum class Kind { truth, failed_applied, failed_lost };
     Kind kind = Kind::truth;
     Status error{ErrorCode::UNAVAILABLE, "the store is away"};
   };
@@ -71,15 +78,21 @@ class ScriptedStore final : public LeaseStore {
   std::deque<ClaimScript> claims;
   std::deque<ReadScript> readings;
   std::deque<AdvanceScript> advances;
+  std::deque<ReturnScript> returns;
 
   std::vector<LeaseRequest> lease_calls, resolve_calls;
   std::vector<ClaimRequest> claim_calls;
   std::vector<ReadRequest> read_calls;
   std::vector<AdvanceRequest> advance_calls;
+  std::vector<ReturnRequest> return_calls;
 
   std::map<std::string, std::int64_t> next_id;  // by key; 1 when it is not there
   std::map<Token, std::pair<std::int64_t, std::int64_t>> granted;
   std::map<Token, std::pair<std::uint64_t, Token>> epochs;
+  std::map<Token, bool> returned;  // by the return's token; false: made void
+  // By key: ranges that were given back for others, by their begin.
+  std::map<std::string, std::map<std::int64_t, std::int64_t>> parked;
+  std::set<Token> took_parked;  // leases
   // By key: whose lease of how many IDs, in order. `totals_since` has the first ID of the first.
   std::map<std::string, std::vector<std::pair<Token, std::int64_t>>> counted;
   std::map<std::string, std::int64_t> totals_since;
@@ -88,6 +101,7 @@ class ScriptedStore final : public LeaseStore {
   LeaseOutcome apply(const LeaseRequest& request);
   ClaimOutcome apply(const ClaimRequest& request);
   CounterReading apply(const ReadRequest& request) const;
+  ReturnOutcome apply(const ReturnRequest& request);
 
   const MemoryLog* log_;
   std::deque<std::function<void()>> answers_;

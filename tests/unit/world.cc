@@ -97,7 +97,9 @@ void CoreWorld::check() const {
   }
   for (const Sequence* sequence : table->list()) {
     const SequenceTotals& totals = sequence->totals();
-    CHECK(totals.leased == totals.issued + sequence->in_hand() + totals.returned + totals.gaps);
+    CHECK(totals.leased == totals.issued + sequence->in_hand() + sequence->draining().on_its_way() +
+                               totals.returned + totals.gaps);
+    CHECK(sequence->guard() == log.image.sequences.at(sequence->id()).definition.guard);
     CHECK(sequence->in_hand() == StateImage::in_hand(log.image.sequences.at(sequence->id())));
   }
 }

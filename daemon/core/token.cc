@@ -1,4 +1,4 @@
-#include "daemon/core/lease_store.h"
+#include "daemon/core/token.h"
 
 #include <cstring>
 

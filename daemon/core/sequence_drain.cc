@@ -1,0 +1,44 @@
+// How a Sequence is drained: the part of sequence.h that takes ranges out of hand.
+#include <algorithm>
+#include <utility>
+
+#include "daemon/core/sequence.h"
+#include "daemon/core/store_scope.h"
+
+namespace seqd {
+
+void Sequence::drain(std::int64_t deadline_ms, Drain::Done done) {
+  // What was wanted so far is drained with the rest; who waits asks for himself.
+  wanted_ = false;
+  drain_.begin(settings_.reuse, deadline_ms, std::move(done));
+}
+
+ReturnRequest Sequence::return_request() const {
+  ReturnRequest request;
+  request.binding = settings_.binding;
+  request.instance = scope_.instance();
+  request.sequence = definition_.name;
+  return request;
+}
+
+void Sequence::written_off(std::int64_t begin, std::int64_t end) {
+  totals_.gaps += end - begin;
+  used_below_ = std::max(used_below_, end);
+}
+
+void Sequence::given_back(std::int64_t begin, std::int64_t end, Reuse reuse) {
+  totals_.returned += end - begin;
+  if (reuse != Reuse::tail) return;
+  // The counter was lowered: a lease may begin there, but never where IDs were used or are in hand.
+  definition_.guard = used_below_;
+  for (const HeldRanges::Held& held : held_.ranges()) {
+    definition_.guard = std::max(definition_.guard, held.range.end());
+  }
+}
+
+void Sequence::drain_changed() {
+  update_open();
+  touch();
+}
+
+}  // namespace seqd

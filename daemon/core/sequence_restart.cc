@@ -1,0 +1,61 @@
+// How a Sequence survives its process: what it takes over at a start and leaves in snapshots, and
+// what becomes of it when its scope is won or lost. The rest of sequence.h is in sequence.cc.
+#include <utility>
+
+#include "daemon/core/gap_event.h"
+#include "daemon/core/sequence.h"
+#include "daemon/core/store_scope.h"
+
+namespace seqd {
+
+void Sequence::restore(const SequenceImage& image) {
+  totals_ = image.totals;
+  definition_.guard = image.definition.guard;
+  used_below_ = image.used_below;
+  for (const RangeInHand& range : image.ranges)
+    held_.add(IdRange(range.begin, range.end), range.lease);
+  left_open_ = image.intent;
+  // A scope without a history is a new instance: whoever held this lease before may still be using
+  // it.
+  if (left_open_ && !scope_.has_history()) lease_.abandon(*std::exchange(left_open_, std::nullopt));
+  if (image.on_its_way) drain_.restore(*image.on_its_way);
+  if (!scope_.has_history()) drain_.abandon();
+}
+
+void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const {
+  CHECK(pending_.empty());
+  entry(definition_);
+  entry(totals_);
+  for (const HeldRanges::Held& held : held_.ranges()) {
+    entry(RangeInHand{id_, held.lease, held.range.begin(), held.range.end(), held.asked_end});
+  }
+  drain_.snapshot(entry);
+  entry(UsedBelow{id_, used_below_});
+  if (lease_.intent_open()) {
+    entry(lease_.intent());
+  } else if (left_open_) {
+    entry(*left_open_);
+  }
+}
+
+void Sequence::scope_owned() {
+  update_open();
+  if (left_open_ && open_) lease_.adopt(*std::exchange(left_open_, std::nullopt));
+  if (open_) drain_.adopt();
+  touch();
+}
+
+void Sequence::scope_lost() {
+  if (left_open_) lease_.abandon(*std::exchange(left_open_, std::nullopt));
+  drain_.abandon();
+  for (const HeldRanges::Held& held : held_.surrender()) {
+    const GapMade gap{id_, held.range.begin(), held.range.end(), GapCause::epoch_lost,
+                      context_.clock.wall_ms()};
+    written_off(gap.begin, gap.end);
+    context_.log.append(gap);
+    context_.events.raise(
+        gap_event(gap, name(), held.lease, scope_.instance(), "another daemon has the remainder"));
+  }
+}
+
+}  // namespace seqd

@@ -1,0 +1,44 @@
+// Where MongoDB keeps ranges that were given back for others: `ledger`, documents of seqd_returned;
+// `slot`, fields of the counter's document. A range is there once, and is taken out by the lease
+// that it is granted to, in one step with that lease's record (mongo_lease_records.h): so whether a
+// return or a lease was applied is asked of that record, and nothing depends on what is kept here.
+// Functions; any thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "daemon/store/counter_value.h"
+#include "daemon/store/mongo_client.h"
+
+namespace seqd {
+
+inline constexpr char kMongoReturned[] = "seqd_returned";
+
+// Before the first transaction that writes to it.
+Status make_returned_collection(MongoClients& clients);
+
+// A document more; an error with code 11000 where a range with that beginning is parked already.
+MongoWrite parking(const ReturnRequest& request);
+// Removes the lowest of the counter; answers with it, or with nothing.
+MongoWrite unparking(const CounterBinding& binding);
+LeasedSpan parked_span(const Document& document);
+
+// A range that is parked in the counter's document.
+struct ParkedField {
+  std::string field;  // its name, a path
+  LeasedSpan span;
+};
+std::string parked_field_name(const Token& token);
+Document parked_field_value(LeasedSpan span);
+std::optional<ParkedField> lowest_parked_field(const Document& document);
+std::size_t parked_fields(const Document& document);
+// In slot mode: what a counter's document has room for.
+inline constexpr std::size_t kMostParkedFields = 200;
+
+// A filter on the number: an integer, and equal to `value`, or not below it.
+Document number_equal(std::int64_t value);
+Document number_at_least(std::int64_t value);
+
+}  // namespace seqd

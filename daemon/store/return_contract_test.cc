@@ -1,0 +1,262 @@
+// The contract of every store: ranges that are given back, and leased again.
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tests/adapters/store_contract.h"
+
+namespace seqd {
+namespace {
+
+using namespace testing;
+using Kind = ReturnOutcome::Kind;
+
+// The return of the rest of what was leased.
+ReturnRequest return_of(const LeaseRequest& lease, std::int64_t begin, std::int64_t end,
+                        Reuse reuse, LeaseTrace trace) {
+  ReturnRequest request;
+  request.binding = lease.binding;
+  request.token = random_token(trace);
+  request.instance = lease.instance;
+  request.sequence = lease.sequence;
+  request.begin = begin;
+  request.end = end;
+  request.reuse = reuse;
+  return request;
+}
+
+void require_returned(const ReturnOutcome& outcome) {
+  INFO(outcome.error.to_string());
+  REQUIRE(outcome.kind == Kind::returned);
+}
+
+void require_kept(const ReturnOutcome& outcome, ErrorCode code) {
+  INFO(outcome.error.to_string());
+  REQUIRE(outcome.kind == Kind::kept);
+  REQUIRE(error_name(outcome.error.code()) == error_name(code));
+  REQUIRE(outcome.error.text().size() > 20);
+}
+
+// A lease by another instance, which takes what is parked or not.
+LeaseRequest of_another_host(const LeaseRequest& lease, bool take_parked, LeaseTrace trace) {
+  LeaseRequest request = lease;
+  request.token = random_token(trace);
+  request.instance.fill(9);
+  request.take_parked = take_parked;
+  request.guard = 0;
+  return request;
+}
+
+STORE_TEST("the end of the counter is given back by lowering it, and leased again") {
+  TestType fixture;
+  auto store = fixture.open();
+  auto lease = lease_request("orders", 10, TestType::kTrace);
+  lease.binding.meaning = GENERATE(Meaning::last, Meaning::next);
+  require_granted(store->lease(lease), 1, 11);
+  const std::int64_t before = fixture.value("orders");
+  const auto back = return_of(lease, 4, 11, Reuse::tail, TestType::kTrace);
+  if (!TestType::kTracesTokens) {
+    require_kept(store->give_back(back), ErrorCode::STORE_REFUSED);
+    REQUIRE(fixture.value("orders") == before);
+    return;
+  }
+  require_returned(store->give_back(back));
+  REQUIRE(fixture.value("orders") == before - 7);
+  require_returned(store->give_back(back));  // delivered twice
+  REQUIRE(fixture.value("orders") == before - 7);
+  lease.token = random_token(TestType::kTrace);
+  lease.guard = 4;
+  require_granted(store->lease(lease), 4, 14);
+}
+
+STORE_TEST("what is not the end of the counter any more is kept, for ever") {
+  if (!TestType::kTracesTokens) return;
+  TestType fixture;
+  auto store = fixture.open();
+  const auto lease = lease_request("orders", 10, TestType::kTrace);
+  require_granted(store->lease(lease), 1, 11);
+  const auto other = of_another_host(lease, false, TestType::kTrace);
+  require_granted(store->lease(other), 11, 21);
+  const auto back = return_of(lease, 4, 11, Reuse::tail, TestType::kTrace);
+  require_kept(store->give_back(back), ErrorCode::STORE_REFUSED);
+  REQUIRE(fixture.value("orders") == 20);
+  // The other gives back what is behind it; but the token was made void.
+  require_returned(store->give_back(return_of(other, 11, 21, Reuse::tail, TestType::kTrace)));
+  REQUIRE(fixture.value("orders") == 10);
+  REQUIRE(store->give_back(back).kind == Kind::kept);
+}
+
+STORE_TEST("a parked range is leased by any host that wants it, before the counter moves") {
+  TestType fixture;
+  auto store = fixture.open();
+  auto lease = lease_request("orders", 10, TestType::kTrace);
+  require_granted(store->lease(lease), 1, 11);
+  lease.token = random_token(TestType::kTrace);
+  require_granted(store->lease(lease), 11, 21);
+  const auto high = return_of(lease, 15, 21, Reuse::parked, TestType::kTrace);
+  if (!TestType::kTracesTokens) {
+    require_kept(store->give_back(high), ErrorCode::STORE_REFUSED);
+    return;
+  }
+  require_returned(store->give_back(high));
+  const auto low = return_of(lease, 4, 11, Reuse::parked, TestType::kTrace);
+  require_returned(store->give_back(low));
+  require_returned(store->give_back(low));
+  REQUIRE(fixture.value("orders") == 20);
+  require_granted(store->lease(of_another_host(lease, false, TestType::kTrace)), 21, 31);
+  auto other = of_another_host(lease, true, TestType::kTrace);
+  other.count = 2;
+  other.guard = 31;
+  const LeaseOutcome outcome = store->lease(other);
+  require_granted(outcome, 4, 11);  // whole, and the lowest
+  REQUIRE(outcome.parked);
+  const LeaseOutcome again = store->lease(other);  // delivered twice
+  require_granted(again, 4, 11);
+  REQUIRE(again.parked);
+  const Resolution found = fixture.open()->resolve(other);
+  REQUIRE(found.kind == Resolution::Kind::granted);
+  REQUIRE(found.begin == 4);
+  REQUIRE(found.end == 11);
+  REQUIRE(found.parked);
+  other.token = random_token(TestType::kTrace);
+  require_granted(store->lease(other), 15, 21);
+  other.token = random_token(TestType::kTrace);
+  const LeaseOutcome behind = store->lease(other);
+  require_granted(behind, 31, 33);
+  REQUIRE_FALSE(behind.parked);
+  REQUIRE(fixture.value("orders") == 32);
+}
+
+STORE_TEST("a return that was given up is void, and one that arrives late changes nothing") {
+  if (!TestType::kTracesTokens) return;
+  TestType fixture;
+  auto store = fixture.open();
+  auto lease = lease_request("orders", 10, TestType::kTrace);
+  require_granted(store->lease(lease), 1, 11);
+  auto back = return_of(lease, 4, 11, GENERATE(Reuse::tail, Reuse::parked), TestType::kTrace);
+  back.give_up = true;
+  require_kept(store->give_back(back), ErrorCode::UNAVAILABLE);
+  REQUIRE(store->give_back(back).kind == Kind::kept);
+  back.give_up = false;
+  REQUIRE(fixture.open()->give_back(back).kind == Kind::kept);
+  REQUIRE(fixture.value("orders") == 10);
+  lease.token = random_token(TestType::kTrace);
+  lease.take_parked = true;
+  require_granted(store->lease(lease), 11, 21);
+}
+
+STORE_TEST("giving up a return that was applied says so") {
+  if (!TestType::kTracesTokens) return;
+  TestType fixture;
+  auto store = fixture.open();
+  const auto lease = lease_request("orders", 10, TestType::kTrace);
+  require_granted(store->lease(lease), 1, 11);
+  auto back = return_of(lease, 4, 11, GENERATE(Reuse::tail, Reuse::parked), TestType::kTrace);
+  require_returned(store->give_back(back));
+  // Others take it meanwhile.
+  const bool parked = back.reuse == Reuse::parked;
+  require_granted(store->lease(of_another_host(lease, true, TestType::kTrace)), 4,
+                  parked ? 11 : 14);
+  back.give_up = true;
+  require_returned(fixture.open()->give_back(back));
+  back.give_up = false;
+  require_returned(fixture.open()->give_back(back));
+  require_granted(store->lease(of_another_host(lease, true, TestType::kTrace)), parked ? 11 : 14,
+                  parked ? 21 : 24);
+}
+
+STORE_TEST("nothing is given back to a counter that was set back, nor taken from it") {
+  if (!TestType::kTracesTokens) return;
+  TestType fixture;
+  auto store = fixture.open();
+  const auto lease = lease_request("orders", 10, TestType::kTrace);
+  require_granted(store->lease(lease), 1, 11);
+  const auto parked = return_of(lease, 8, 11, Reuse::parked, TestType::kTrace);
+  require_returned(store->give_back(parked));
+  fixture.put("orders", 5, Meaning::last);
+  const Reuse reuse = GENERATE(Reuse::tail, Reuse::parked);
+  const auto back = return_of(lease, 4, 8, reuse, TestType::kTrace);
+  // Slots went with the document that was replaced, and with them what was known of the lane.
+  const bool slots_lost = TestType::kTrace == LeaseTrace::slot;
+  require_kept(store->give_back(back),
+               slots_lost ? ErrorCode::STORE_REFUSED : ErrorCode::SEQ_REGRESSED);
+  REQUIRE(fixture.value("orders") == 5);
+  if (slots_lost) return;
+  require_refused(store->lease(of_another_host(lease, true, TestType::kTrace)),
+                  ErrorCode::SEQ_REGRESSED);
+  fixture.remove("orders");
+  const auto gone = return_of(lease, 4, 8, reuse, TestType::kTrace);
+  REQUIRE(store->give_back(gone).kind == Kind::kept);
+}
+
+STORE_TEST("leases and returns of many hosts never grant one ID to two at a time") {
+  if (!TestType::kTracesTokens) return;
+  TestType fixture;
+  auto one = fixture.open();
+  auto two = fixture.open();
+  const Reuse reuse = GENERATE(Reuse::tail, Reuse::parked);
+  std::mutex mutex;
+  std::vector<LeasedSpan> used;
+  std::vector<LeasedSpan> kept;
+  std::string wrong;
+  race(4, [&](int i) {
+    BlockingStore& store = i % 2 == 0 ? *one : *two;
+    for (int n = 0; n < 10; ++n) {
+      LeaseRequest lease = lease_request("orders", 10, TestType::kTrace);
+      lease.instance.fill(static_cast<std::uint8_t>(i + 1));
+      lease.take_parked = reuse == Reuse::parked;
+      LeaseOutcome granted;
+      for (int tries = 0; tries < 50 && granted.kind != LeaseOutcome::Kind::granted; ++tries) {
+        granted = store.lease(lease);
+        lease.token = random_token(TestType::kTrace);
+      }
+      const std::int64_t middle = granted.begin + 1;
+      Kind outcome = Kind::failed;
+      if (middle < granted.end) {
+        const auto back = return_of(lease, middle, granted.end, reuse, TestType::kTrace);
+        for (int tries = 0; tries < 50 && outcome == Kind::failed; ++tries) {
+          outcome = store.give_back(back).kind;
+        }
+      }
+      const std::lock_guard lock(mutex);
+      if (granted.kind != LeaseOutcome::Kind::granted) wrong = granted.error.to_string();
+      used.push_back({granted.begin, middle});
+      if (middle < granted.end && outcome != Kind::returned) kept.push_back({middle, granted.end});
+    }
+  });
+  REQUIRE(wrong.empty());
+  // What is parked is taken to the last of it; with the tail nothing is left over.
+  LeaseRequest last = lease_request("orders", 1, TestType::kTrace);
+  last.instance.fill(77);
+  last.take_parked = true;
+  LeaseOutcome granted = one->lease(last);
+  while (granted.kind == LeaseOutcome::Kind::granted && granted.parked) {
+    used.push_back({granted.begin, granted.end});
+    last.token = random_token(TestType::kTrace);
+    granted = one->lease(last);
+  }
+  used.insert(used.end(), kept.begin(), kept.end());
+  require_exactly(used, 1, granted.begin);
+}
+
+STORE_TEST("what was given back is not in the sums of leases") {
+  if (!TestType::kCountsLeases) return;
+  TestType fixture;
+  auto store = fixture.open();
+  const auto lease = lease_request("orders", 10, TestType::kTrace);
+  require_granted(store->lease(lease), 1, 11);
+  const Reuse reuse = GENERATE(Reuse::tail, Reuse::parked);
+  require_returned(store->give_back(return_of(lease, 4, 11, reuse, TestType::kTrace)));
+  const auto sums = [&] {
+    return *store->read({.binding = lease.binding, .instance = lease.instance})->totals;
+  };
+  REQUIRE(sums().ours.ids == 3);
+  auto other = of_another_host(lease, true, TestType::kTrace);
+  other.count = 7;
+  require_granted(store->lease(other), 4, 11);
+  REQUIRE(sums().ours.ids == 3);
+  REQUIRE(sums().all.ids == 10);
+}
+
+}  // namespace
+}  // namespace seqd
