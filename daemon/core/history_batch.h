@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/core/log_entry.h"
@@ -47,7 +48,9 @@ struct HistoryLease {
   bool whole = true;  // false: only what was left of it when the history began
 };
 
-// IDs that will never be issued.
+// IDs that will never be issued; or, with this as the cause, that were given back to the store.
+inline constexpr std::string_view kGivenBack = "given_back";
+
 struct HistoryGap {
   SequenceId sequence = 0;
   // [begin, end); of a lease that cannot be traced only the length is known: [0, at most so many).

@@ -63,6 +63,10 @@ void HistoryCatchUp::entry(LogPosition position, const LogEntry& entry) {
       read.leases.push_back({granted->sequence, granted->lease, instances_[read.scope],
                              granted->begin, granted->end, granted->wall_ms, true});
     }
+  } else if (const auto* opened = std::get_if<ReturnOpened>(&entry)) {
+    read_[opened->sequence].on_its_way = *opened;
+  } else if (const auto* ended = std::get_if<ReturnClosed>(&entry)) {
+    closed(*ended, fresh);
   } else if (!fresh) {
     return;
   } else if (const auto* closed = std::get_if<LeaseClosed>(&entry)) {
@@ -79,6 +83,17 @@ void HistoryCatchUp::entry(LogPosition position, const LogEntry& entry) {
     } else {
       issues.push_back({issue->begin, issue->end});
     }
+  }
+}
+
+void HistoryCatchUp::closed(const ReturnClosed& entry, bool fresh) {
+  Read& read = read_[entry.sequence];
+  const auto opened = std::exchange(read.on_its_way, std::nullopt);
+  if (!opened || !fresh) return;
+  if (entry.how == ReturnEnd::returned) {
+    read.returned.emplace_back(*opened, entry.wall_ms);
+  } else {
+    read.gaps.push_back({entry.sequence, opened->begin, opened->end, entry.cause, entry.wall_ms});
   }
 }
 
@@ -123,7 +138,10 @@ void HistoryCatchUp::finish(const StateImage& image, const std::vector<GapMade>&
     definition.instance = instance;
     recorder_.logged(definition);
   }
-  for (const auto& [id, sequence] : image.sequences) recorder_.logged(sequence.definition);
+  for (const auto& [id, sequence] : image.sequences) {
+    recorder_.logged(sequence.definition);
+    if (sequence.on_its_way) recorder_.logged(*sequence.on_its_way);
+  }
   for (const auto& [id, read] : read_) {
     if (image.sequences.contains(id)) tell(id, read);
   }
@@ -142,6 +160,7 @@ void HistoryCatchUp::tell(SequenceId id, const Read& read) {
   for (const GapMade& gap : read.gaps) {
     recorder_.add_gap(gap, lease_of(id, gap.begin), instance_of(id));
   }
+  for (const auto& [range, wall_ms] : read.returned) recorder_.add_returned(range, wall_ms);
   for (const LeaseIntended& lease : read.untraceable) tell_untraceable(lease, lease.wall_ms);
 }
 
@@ -178,6 +197,8 @@ void HistoryCatchUp::tell_rest(const SequenceImage& sequence, const Read& read) 
     for (const RangeInHand& range : sequence.ranges) subtract(gone, range.begin, range.end);
     for (const Span& issue : read.issues) subtract(gone, issue.begin, issue.end);
     for (const GapMade& gap : read.gaps) subtract(gone, gap.begin, gap.end);
+    for (const auto& [range, wall_ms] : read.returned) subtract(gone, range.begin, range.end);
+    if (sequence.on_its_way) subtract(gone, sequence.on_its_way->begin, sequence.on_its_way->end);
     give(id, std::move(gone), missing);
   }
   if (!complete) recorder_.balance(id);
@@ -193,6 +214,13 @@ void HistoryCatchUp::give(SequenceId id, std::vector<Span> gone, SequenceTotals 
       recorder_.logged(Issued{id, span.begin, span.begin + issued, 0, 0, IssueKind::single});
       missing.issued -= issued;
       span.begin += issued;
+    }
+    const std::int64_t returned =
+        std::clamp<std::int64_t>(missing.returned, 0, span.end - span.begin);
+    if (returned > 0) {
+      recorder_.add_returned({id, {}, span.end - returned, span.end, Reuse::parked, 0}, now_ms_);
+      missing.returned -= returned;
+      span.end -= returned;
     }
     const std::int64_t lost =
         log_went_back ? span.end - span.begin

@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/core/history_batch.h"
@@ -58,6 +60,8 @@ class HistoryCatchUp final : public LogReader {
     std::vector<LeaseIntended> untraceable;
     std::vector<GapMade> gaps;
     std::vector<Span> issues;
+    std::vector<std::pair<ReturnOpened, std::int64_t>> returned;  // and when
+    std::optional<ReturnOpened> on_its_way;
     std::vector<HeldSpan> ranges;  // all that were in hand at some time; of the whole segment
     std::int64_t intended = 0;
     ScopeId scope = 0;
@@ -65,6 +69,7 @@ class HistoryCatchUp final : public LogReader {
   };
 
   void tell(SequenceId id, const Read& read);
+  void closed(const ReturnClosed& entry, bool fresh);
   void tell_untraceable(const LeaseIntended& lease, std::int64_t wall_ms);
   void tell_rest(const SequenceImage& sequence, const Read& read);
   void tell_lost(const StateImage& image);

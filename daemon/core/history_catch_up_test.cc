@@ -246,5 +246,50 @@ TEST_CASE("AHistoryThatCannotBeReadNowIsToldNothingTwice") {
   CHECK(batch.sequences.at(0).balances);
 }
 
+TEST_CASE("AReturnThatTheLogHasIsToldAndOneThatIsOpenIsNeitherIssuedNorLost") {
+  Restart here;
+  here.knows(31, 4);
+  here.lease(1);
+  here.log(2, Issued{1, 1, 31, 0, 0, IssueKind::batch});
+  here.log(5, ReturnOpened{1, kOther, 31, 101, Reuse::parked, 6});
+  const bool ended = GENERATE(true, false);
+  if (ended) here.log(6, ReturnClosed{1, kOther, ReturnEnd::returned, GapCause::drained, 7});
+  const HistoryBatch batch = here.start();
+  CHECK(batch.spans.empty());
+  REQUIRE(batch.gaps.size() == (ended ? 1 : 0));
+  if (!ended) return;
+  CHECK(batch.gaps[0].cause == kGivenBack);
+  CHECK(batch.gaps[0].begin == 31);
+  CHECK(batch.gaps[0].end == 101);
+  CHECK(batch.sequences.at(0).added.returned == 70);
+  CHECK(batch.sequences.at(0).added.gaps == 0);
+}
+
+TEST_CASE("AReturnThatNobodyCanReadAnyMoreIsFoundByTheSums") {
+  Restart here;
+  here.knows(31, 4);
+  here.lease(1);
+  here.log(2, Issued{1, 1, 31, 0, 0, IssueKind::batch});
+  here.forgotten(ReturnOpened{1, kOther, 31, 101, Reuse::parked, 6});
+  here.forgotten(ReturnClosed{1, kOther, ReturnEnd::returned, GapCause::drained, 7});
+  const HistoryBatch batch = here.start();
+  REQUIRE(batch.gaps.size() == 1);
+  CHECK(batch.gaps[0].cause == kGivenBack);
+  CHECK(batch.gaps[0].end - batch.gaps[0].begin == 70);
+}
+
+TEST_CASE("AReturnThatWasKeptIsAGap") {
+  Restart here;
+  here.knows(31, 4);
+  here.lease(1);
+  here.log(2, Issued{1, 1, 31, 0, 0, IssueKind::batch});
+  here.log(5, ReturnOpened{1, kOther, 31, 101, Reuse::tail, 6});
+  here.log(6, ReturnClosed{1, kOther, ReturnEnd::kept, GapCause::drained, 7});
+  const HistoryBatch batch = here.start();
+  REQUIRE(batch.gaps.size() == 1);
+  CHECK(batch.gaps[0].cause == "drained");
+  CHECK(batch.sequences.at(0).added.gaps == 70);
+}
+
 }  // namespace
 }  // namespace seqd

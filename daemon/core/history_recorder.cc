@@ -212,6 +212,10 @@ void HistoryRecorder::logged(const LogEntry& entry) {
     add_gap(*gap, {}, instance_of(gap->sequence));
   } else if (const auto* intended = std::get_if<LeaseIntended>(&entry)) {
     state_of(intended->sequence).intended = intended->count;
+  } else if (const auto* opened = std::get_if<ReturnOpened>(&entry)) {
+    state_of(opened->sequence).on_its_way = *opened;
+  } else if (const auto* returned = std::get_if<ReturnClosed>(&entry)) {
+    apply(*returned);
   } else if (const auto* sequence = std::get_if<DefineSequence>(&entry)) {
     SequenceState& state = state_of(sequence->sequence);
     state.name = sequence->name;
@@ -236,6 +240,22 @@ void HistoryRecorder::apply(const LeaseClosed& entry) {
   }
   pending_.gaps.push_back({entry.sequence, 0, state.intended, false, "untraceable", entry.lease,
                            instance_of(entry.sequence), entry.wall_ms});
+}
+
+void HistoryRecorder::apply(const ReturnClosed& entry) {
+  const auto opened = std::exchange(state_of(entry.sequence).on_its_way, std::nullopt);
+  if (!opened) return;
+  if (entry.how == ReturnEnd::returned) return add_returned(*opened, entry.wall_ms);
+  add_gap({entry.sequence, opened->begin, opened->end, entry.cause, entry.wall_ms}, {},
+          instance_of(entry.sequence));
+}
+
+void HistoryRecorder::add_returned(const ReturnOpened& range, std::int64_t wall_ms) {
+  SequenceState& state = touch(range.sequence);
+  state.added.returned += range.end - range.begin;
+  if (pending_.gaps.size() >= limits_.events) return;
+  pending_.gaps.push_back({range.sequence, range.begin, range.end, true, std::string(kGivenBack),
+                           range.token, instance_of(range.sequence), wall_ms});
 }
 
 void HistoryRecorder::add_lease(HistoryLease lease) {

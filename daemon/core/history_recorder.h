@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -41,6 +42,8 @@ class HistoryRecorder final : public HistorySink {
               SessionId session) override;
   void logged(const LogEntry& entry);
   void add_gap(const GapMade& gap, const Token& lease, const Token& instance);
+  // Neither issued nor lost: not this host's any more.
+  void add_returned(const ReturnOpened& range, std::int64_t wall_ms);
   void add_lease(HistoryLease lease);
   // See HistorySequence::balances.
   void balance(SequenceId sequence) { touch(sequence).balances = true; }
@@ -75,7 +78,8 @@ class HistoryRecorder final : public HistorySink {
     std::string name;
     ScopeId scope = 0;
     std::int64_t intended = 0;  // IDs of the lease in flight
-    std::size_t span = kNone;   // the youngest of it that is pending
+    std::optional<ReturnOpened> on_its_way;
+    std::size_t span = kNone;  // the youngest of it that is pending
     SequenceTotals added;
     SequenceTotals unwritten;
     bool balances = false;
@@ -85,6 +89,7 @@ class HistoryRecorder final : public HistorySink {
   void forget_closed();
   void apply(const LeaseGranted& entry);
   void apply(const LeaseClosed& entry);
+  void apply(const ReturnClosed& entry);
   SequenceState& state_of(SequenceId sequence);
   SequenceState& touch(SequenceId sequence) {
     const bool again = sequence < sequences_.size() && sequences_[sequence].dirty;

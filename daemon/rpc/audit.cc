@@ -31,6 +31,7 @@ void check_history(const AuditFacts& facts, Audit& audit) {
                    left(facts.totals.unknown, recorded.unknown, adjust.unknown)};
   missing("leased IDs", audit.missing.leased, audit.problems);
   missing("issued IDs", audit.missing.issued, audit.problems);
+  missing("returned IDs", audit.missing.returned, audit.problems);
   missing("IDs in gaps", audit.missing.gaps, audit.problems);
   missing("leases that cannot be traced", audit.missing.unknown, audit.problems);
   const SequenceTotals& rows = history.rows;
@@ -49,7 +50,8 @@ void check_history(const AuditFacts& facts, Audit& audit) {
 Audit audit(const AuditFacts& facts) {
   Audit audit;
   const SequenceTotals& totals = facts.totals;
-  audit.unaccounted = totals.leased - totals.issued - facts.in_hand - totals.returned - totals.gaps;
+  audit.unaccounted = totals.leased - totals.issued - facts.in_hand - facts.on_its_way -
+                      totals.returned - totals.gaps;
   if (audit.unaccounted != 0) {
     audit.problems.push_back(std::to_string(audit.unaccounted) +
                              " IDs are not accounted for by the log");

@@ -87,5 +87,23 @@ TEST_CASE("AStoreThatLeasedMoreThanItsCounterMovedIsAProblem") {
   CHECK(audit(facts).problems.size() == 1);
 }
 
+TEST_CASE("WhatIsOnItsWayBackOrReturnedIsAccountedFor") {
+  AuditFacts facts = balanced();
+  facts.in_hand = 100;
+  facts.on_its_way = 50;
+  facts.totals.returned = facts.history.recorded.returned = 150;
+  CHECK(audit(facts).problems.empty());
+  facts.on_its_way = 0;
+  CHECK(audit(facts).unaccounted == 50);
+}
+
+TEST_CASE("AReturnThatTheHistoryNeverHeardOfIsAProblem") {
+  AuditFacts facts = balanced();
+  facts.in_hand = 150;
+  facts.totals.returned = 150;
+  CHECK(audit(facts).missing.returned == 150);
+  CHECK_FALSE(audit(facts).problems.empty());
+}
+
 }  // namespace
 }  // namespace seqd

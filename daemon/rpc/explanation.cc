@@ -9,8 +9,15 @@ std::string untraceable_text(const IdAnswer& history) {
          " leases of this host whose outcome cannot be traced";
 }
 
+// Whether the last that happened to the ID here is that it was given back.
+bool given_back(const IdAnswer& history) {
+  if (!history.gap || history.gap->gap.cause != kGivenBack || history.issue) return false;
+  return !history.lease || history.lease->lease.wall_ms <= history.gap->gap.wall_ms;
+}
+
 Explanation leased(const IdFacts& facts) {
-  if (facts.history.issue && facts.history.gap) {
+  const bool is_gap = facts.history.gap && facts.history.gap->gap.cause != kGivenBack;
+  if (facts.history.issue && is_gap) {
     return {IdFate::issued, "issued, and counted as a gap (" + facts.history.gap->gap.cause +
                                 ") all the same, because the log had lost that it was issued"};
   }
@@ -20,7 +27,12 @@ Explanation leased(const IdFacts& facts) {
                                       "caller was not written down"
                                     : "issued"};
   }
-  if (facts.history.gap) {
+  if (given_back(facts.history)) {
+    return {IdFate::given_back,
+            "given back to the store; not this host's any more: whoever leases it next may issue "
+            "it"};
+  }
+  if (is_gap) {
     return {IdFate::gap, "will never be issued: " + facts.history.gap->gap.cause};
   }
   if (facts.id < facts.history.issues_forgotten_below) {
@@ -39,6 +51,8 @@ std::string_view fate_name(IdFate fate) {
       return "gap";
     case IdFate::in_hand:
       return "in_hand";
+    case IdFate::given_back:
+      return "given_back";
     case IdFate::not_issued:
       return "not_issued";
     case IdFate::elsewhere:
@@ -51,13 +65,19 @@ std::string_view fate_name(IdFate fate) {
 
 bool needs_store(const IdFacts& facts) {
   const IdAnswer& history = facts.history;
-  if (facts.in_hand || history.issue || history.gap || history.lease) return false;
+  if (facts.in_hand || facts.on_its_way || history.issue || history.gap || history.lease)
+    return false;
   return facts.id >= history.leases_forgotten_below;
 }
 
 Explanation explain(const IdFacts& facts) {
   const IdAnswer& history = facts.history;
   if (facts.in_hand) return {IdFate::in_hand, "in hand here, not issued yet"};
+  if (facts.on_its_way) {
+    return {IdFate::given_back,
+            "on its way back to the store, which has not confirmed it yet; not issued here any "
+            "more"};
+  }
   if (history.issue || history.gap || history.lease) return leased(facts);
   if (facts.id < history.leases_forgotten_below) {
     return {IdFate::older, "older than what is kept: issued here, or another host's"};

@@ -16,8 +16,9 @@ struct IdFacts {
   std::int64_t id = 0;
   bool served = false;  // the core has the sequence
   bool in_hand = false;
-  Token lease{};           // of the range in hand
-  std::int64_t guard = 0;  // end of the highest range this host was ever granted
+  Token lease{};            // of the range in hand
+  bool on_its_way = false;  // back to the store
+  std::int64_t guard = 0;   // end of the highest range this host was granted and did not give back
   IdAnswer history;
   std::optional<CounterReading> counter;  // of the store
   Status store;                           // why there is none
@@ -27,6 +28,7 @@ enum class IdFate : std::uint8_t {
   issued,      // by this host
   gap,         // leased by this host, and never to be issued
   in_hand,     // leased by this host, to be issued
+  given_back,  // leased by this host, and given back to the store, or on its way there
   not_issued,  // by nobody yet: the counter is below
   elsewhere,   // below the counter, and never leased by this host
   older,       // older than what is kept: issued here, or another host's

@@ -107,5 +107,29 @@ TEST_CASE("WhatWasLeasedBeforeTheHistoryBeganIsNotSaidToBeAnothers") {
   CHECK(explain(facts).fate == IdFate::elsewhere);
 }
 
+TEST_CASE("WhatWasGivenBackIsNotThisHostsAnyMoreUntilItIsLeasedAgain") {
+  IdFacts facts = known(500);
+  facts.history.lease.emplace().lease.wall_ms = 10;
+  facts.history.gap.emplace().gap.cause = kGivenBack;
+  facts.history.gap->gap.wall_ms = 20;
+  CHECK_FALSE(needs_store(facts));
+  CHECK(explain(facts).fate == IdFate::given_back);
+  CHECK(fate_name(explain(facts).fate) == "given_back");
+  facts.history.lease->lease.wall_ms = 30;
+  CHECK(explain(facts).fate == IdFate::issued);
+  facts.history.lease->lease.wall_ms = 10;
+  facts.history.issue.emplace().callers.emplace_back();
+  CHECK(explain(facts).text == "issued");
+}
+
+TEST_CASE("WhatIsOnItsWayBackIsSaidSo") {
+  IdFacts facts = known(500);
+  facts.on_its_way = true;
+  facts.history.lease.emplace();
+  CHECK_FALSE(needs_store(facts));
+  CHECK(explain(facts).fate == IdFate::given_back);
+  CHECK(explain(facts).text.find("on its way") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace seqd

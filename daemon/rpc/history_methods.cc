@@ -88,6 +88,8 @@ void core_facts(const SequenceTable& table, const std::string& name, IdFacts& fa
     facts.in_hand = true;
     facts.lease = held.lease;
   }
+  const std::optional<ReturnOpened>& open = table.at(sequence).draining().open_return();
+  facts.on_its_way = open && open->begin <= facts.id && facts.id < open->end;
 }
 
 }  // namespace
@@ -156,6 +158,7 @@ void method_audit(const MethodContext& context, Session& session, const Message&
     const Sequence& audited = reply.table.at(sequence);
     facts->totals = audited.totals();
     facts->in_hand = audited.in_hand();
+    facts->on_its_way = audited.draining().on_its_way();
     facts->guard = audited.guard();
   };
   asked(session, message, context.history->ask_sums(reply.name, now, [=](Result<SumsAnswer> sums) {

@@ -156,7 +156,7 @@ void pack_explanation(protocol::Buffer& out, const std::string& name, const IdFa
 void pack_audit(protocol::Buffer& out, const std::string& name, const AuditFacts& facts) {
   const Audit result = audit(facts);
   Packer packer(out);
-  packer.pack_map(12);
+  packer.pack_map(13);
   pack_pair(packer, "name", name);
   pack_pair(packer, "good", result.problems.empty());
   packer.pack("problems");
@@ -164,6 +164,7 @@ void pack_audit(protocol::Buffer& out, const std::string& name, const AuditFacts
   pack_pair(packer, "leased", facts.totals.leased);
   pack_pair(packer, "issued", facts.totals.issued);
   pack_pair(packer, "in_hand", facts.in_hand);
+  pack_pair(packer, "on_its_way", facts.on_its_way);
   pack_pair(packer, "returned", facts.totals.returned);
   pack_pair(packer, "gaps", facts.totals.gaps);
   pack_pair(packer, "unknown", facts.totals.unknown);

@@ -21,6 +21,7 @@ void method_explain(const MethodContext& context, Session& session,
                     const protocol::Message& message);
 void method_advance(const MethodContext& context, Session& session,
                     const protocol::Message& message);
+void method_drain(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_audit(const MethodContext& context, Session& session, const protocol::Message& message);
 
 }  // namespace seqd

@@ -18,7 +18,7 @@ constexpr std::array kRoutes = {
     Route{"hello", method_hello},   Route{"ack", method_ack},
     Route{"reload", method_reload}, Route{"advance", method_advance},
     Route{"gaps", method_gaps},     Route{"explain", method_explain},
-    Route{"audit", method_audit},
+    Route{"audit", method_audit},   Route{"drain", method_drain},
 };
 
 }  // namespace

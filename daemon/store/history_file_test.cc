@@ -370,5 +370,31 @@ TEST_CASE("RangesInHandAreReadBackAndNonsenseIsNone") {
   CHECK(read_in_hand(to_hex(Token{1}) + ":10-5").empty());
 }
 
+TEST_CASE("WhatWasGivenBackIsFoundByItsIdsAndIsNoGap") {
+  Kept kept;
+  Batch batch(1);
+  batch.leases.push_back({1, Token{1}, Token{7}, 1, 101, kNowMs, true});
+  batch.gaps.push_back({1, 31, 101, true, std::string(kGivenBack), Token{2}, Token{7}, kNowMs + 1});
+  batch.orders().added = {1, 100, 0, 70, 0, 0};
+  batch.orders().totals = {1, 100, 0, 70, 0, 0};
+  REQUIRE(kept.write(batch).ok());
+  REQUIRE(kept.id(50).gap.has_value());
+  CHECK(kept.id(50).gap->gap.cause == kGivenBack);
+  CHECK(kept.gaps().rows.empty());
+  CHECK(kept.sums().rows.gaps == 0);
+  CHECK(kept.sums().recorded.returned == 70);
+  // Leased again, and lost then: the youngest row is the last word.
+  Batch later(2, kNowMs + 10);
+  later.leases.push_back({1, Token{3}, Token{7}, 31, 101, kNowMs + 5, true});
+  later.gaps.push_back({1, 31, 101, true, "drained", Token{3}, Token{7}, kNowMs + 9});
+  later.orders().added = {1, 70, 0, 0, 70, 0};
+  later.orders().totals = {1, 170, 0, 70, 70, 0};
+  REQUIRE(kept.write(later).ok());
+  CHECK(kept.id(50).gap->gap.cause == "drained");
+  CHECK(kept.id(50).lease->lease.lease == Token{3});
+  CHECK(kept.gaps().rows.size() == 1);
+  CHECK(kept.sums().rows.gaps == 70);
+}
+
 }  // namespace
 }  // namespace seqd

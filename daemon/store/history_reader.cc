@@ -12,23 +12,25 @@
 namespace seqd {
 namespace {
 
-// A gap, columns 0..8.
+// A gap, columns 0..8. Ranges that were given back stand among them, and were never lost.
 constexpr char kGapsAfter[] =
     "SELECT gap.id, first, count, at_ms, cause, token, instance, host.name FROM gap LEFT JOIN host "
-    "ON host.id = gap.host WHERE sequence = ?1 AND gap.id > ?2 ORDER BY gap.id LIMIT ?3";
-// Ranges of one kind do not overlap, but for what a fault left behind: the one that holds an ID is
-// the nearest that begins before it, or hardly further.
+    "ON host.id = gap.host WHERE sequence = ?1 AND gap.id > ?2 AND cause <> 'given_back' ORDER BY "
+    "gap.id LIMIT ?3";
+// Ranges of one kind do not overlap, but for what a fault left behind, or what was given back and
+// leased again: those that hold an ID are among the nearest that begin before it, and the youngest
+// is the last word.
 constexpr char kGapAt[] =
     "SELECT * FROM (SELECT gap.id, first, count, at_ms, cause, token, instance, host.name FROM gap "
     "LEFT JOIN host ON host.id = gap.host WHERE sequence = ?1 AND first <= ?2 ORDER BY first DESC "
-    "LIMIT 64) WHERE first + count > ?2 LIMIT 1";
+    "LIMIT 64) WHERE first + count > ?2 ORDER BY id DESC LIMIT 1";
 constexpr char kSpanAt[] =
     "SELECT * FROM (SELECT first, count, began_ms, lasted_ms, caller, others FROM span WHERE "
     "sequence = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 64) WHERE first + count > ?2 LIMIT 1";
 constexpr char kLeaseAt[] =
-    "SELECT * FROM (SELECT first, count, at_ms, token, instance, host.name, whole FROM lease LEFT "
-    "JOIN host ON host.id = lease.host WHERE sequence = ?1 AND first <= ?2 ORDER BY first DESC "
-    "LIMIT 64) WHERE first + count > ?2 LIMIT 1";
+    "SELECT * FROM (SELECT first, count, at_ms, token, instance, host.name, whole, lease.id FROM "
+    "lease LEFT JOIN host ON host.id = lease.host WHERE sequence = ?1 AND first <= ?2 ORDER BY "
+    "first DESC LIMIT 64) WHERE first + count > ?2 ORDER BY id DESC LIMIT 1";
 // An ID twice: what of a span lies below the highest end of those that begin before it.
 constexpr char kTwice[] =
     "SELECT coalesce(sum(max(0, min(before, first + count) - first)), 0) FROM (SELECT first, "
@@ -235,7 +237,8 @@ Result<SumsAnswer> HistoryReader::sums(const std::string& name) {
     status = one_row(
         "SELECT (SELECT coalesce(sum(count), 0) FROM lease WHERE sequence = ?1), (SELECT "
         "coalesce(sum(count), 0) FROM span WHERE sequence = ?1), (SELECT coalesce(sum(count), 0) "
-        "FROM gap WHERE sequence = ?1 AND first IS NOT NULL), (SELECT count(*) FROM gap WHERE "
+        "FROM gap WHERE sequence = ?1 AND first IS NOT NULL AND cause <> 'given_back'), (SELECT "
+        "count(*) FROM gap WHERE "
         "sequence = ?1 AND first IS NULL), (SELECT count(*) FROM span WHERE sequence = ?1) WHERE "
         "?2 "
         "= 0",
@@ -258,7 +261,8 @@ Status HistoryReader::read_overlaps(std::int64_t row, SumsAnswer& answer) {
       kTwice, row, 0, [&](const SqliteQuery& query) { answer.issued_twice = query.integer(0); });
   if (!status.ok()) return status;
   Result<SqliteStatement> gaps = database_.prepare(
-      "SELECT first, first + count FROM gap WHERE sequence = ?1 AND first IS NOT NULL");
+      "SELECT first, first + count FROM gap WHERE sequence = ?1 AND first IS NOT NULL AND cause <> "
+      "'given_back'");
   if (!gaps.ok()) return gaps.status();
   Result<SqliteStatement> inside = database_.prepare(kInGap);
   if (!inside.ok()) return inside.status();
