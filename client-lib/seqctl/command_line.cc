@@ -69,6 +69,13 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   advance->add_option("NAME", arguments.name, "the sequence")->required();
   advance->add_option("--to", arguments.id, "the next ID (default: above all this host leased)")
       ->check(any_id);
+  CLI::App* drain =
+      add(app, arguments, "drain",
+          "take the IDs in hand out of hand and give them back, as `reuse` says", Command::drain);
+  CLI::Option_group* which = drain->add_option_group("which");
+  which->add_option("NAME", arguments.name, "the sequence");
+  which->add_flag("--all", arguments.all, "every sequence of the daemon");
+  which->require_option(1);
   add(app, arguments, "wait", "wait until the daemon answers, at most --timeout", Command::wait);
 }
 

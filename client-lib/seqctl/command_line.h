@@ -18,13 +18,15 @@ enum class Command : std::uint8_t {
   gaps,
   explain,
   audit,
-  advance
+  advance,
+  drain
 };
 enum class Format : std::uint8_t { text, json };
 
 struct Arguments {
   Command command = Command::ping;
   std::string name;         // of the sequence
+  bool all = false;         // of drain: every sequence, and no name
   std::int64_t count = 1;   // of next and range
   std::int64_t gaps = 100;  // at most so many
   std::int64_t id = 0;      // of explain; of advance, 0: above all that was leased

@@ -57,6 +57,10 @@ TEST_CASE("EveryCommandIsKnown", "[client]") {
   const Arguments advance = parse({"advance", "orders", "--to", "5000"}).arguments;
   CHECK(advance.command == Command::advance);
   CHECK(advance.id == 5000);
+  const Arguments drain = parse({"drain", "orders"}).arguments;
+  CHECK(drain.command == Command::drain);
+  CHECK((drain.name == "orders" && !drain.all));
+  CHECK(parse({"drain", "--all"}).arguments.all);
 }
 
 TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
@@ -79,6 +83,8 @@ TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
                             {"gaps", "a", "--after", "-1"},
                             {"audit"},
                             {"advance"},
+                            {"drain"},
+                            {"drain", "a", "--all"},
                             {"advance", "a", "--to", "0"},
                             {"ping", "--frobnicate"}}) {
     const Parsed parsed = parse(words);

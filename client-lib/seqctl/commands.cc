@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "client-lib/seqctl/drain_report.h"
 #include "client-lib/seqctl/exit_codes.h"
 #include "client-lib/seqctl/history_report.h"
 #include "client-lib/seqctl/report.h"
@@ -20,6 +21,7 @@ using nlohmann::json;
 constexpr std::int64_t kConnectTimeoutMs = 1'000;
 // IDs of one request of `next -n`: few enough to print while the next ones come.
 constexpr std::int64_t kIdsAtOnce = 10'000;
+constexpr std::int64_t kDrainAnswerMs = 5'000;
 
 struct CloseClient {
   void operator()(seqd_client* client) const { seqd_close(client); }
@@ -50,6 +52,8 @@ class Execution {
         return call("advance", advance_text,
                     arguments_.id == 0 ? json::array({arguments_.name})
                                        : json::array({arguments_.name, arguments_.id}));
+      case Command::drain:
+        return drain();
       case Command::list:
         return call("list", list_text);
       case Command::status:
@@ -150,6 +154,16 @@ class Execution {
     return code == kExitOk && !audit_is_good(answer) ? kExitUnbalanced : code;
   }
 
+  int drain() {
+    json name = arguments_.name;
+    if (arguments_.all) name = nullptr;
+    json answer;
+    const json params = json::array({name, {{"timeout_ms", arguments_.timeout_ms}}});
+    const int code = call("drain", drain_text, params, &answer);
+    if (code != kExitOk || drain_is_complete(answer)) return code;
+    return drain_has_errors(answer) ? kExitError : kExitTryAgain;
+  }
+
   int call(const char* method, std::string (*text)(const json&), const json& params = json::array(),
            json* answer = nullptr) {
     const void* result = nullptr;
@@ -180,6 +194,8 @@ int run_command(const Arguments& arguments, Output& out, Output& errors) {
   options.socket_path = arguments.socket.empty() ? nullptr : arguments.socket.c_str();
   options.name = "seqctl";
   options.timeout_ms = arguments.timeout_ms;
+  // The daemon's own deadline comes first, and its answer says what was done.
+  if (arguments.command == Command::drain) options.timeout_ms += kDrainAnswerMs;
   if (arguments.command != Command::wait)
     options.connect_timeout_ms = std::min(arguments.timeout_ms, kConnectTimeoutMs);
   seqd_client* opened = nullptr;

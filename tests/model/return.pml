@@ -1,15 +1,17 @@
-/* Giving the rest of a range back to the store, so that any host may have it. Two daemons, one counter. seqd does not do it yet:
-   this is the rule it has to follow. Taking a range is one step here; lease.pml has what can go wrong with that.
+/* Giving the rest of a range back to the store, so that any host may have it. Two daemons, one counter. Taking a range is one step
+   here; lease.pml has what can go wrong with that. A return has a token of its own in the code, one for each range that is given
+   back; here it goes by the token of the lease, which comes to the same. The stores keep the token as that of the newest operation
+   of its lane, and replace it only while it is the one that was seen before: lease.pml, chained.
 
    this line of the model             = what it stands for
    ----------------------------------------------------------------------------------------------------
    lease                              core/lease_operation.cc, core/sequence.cc: a range is granted, recorded and durable
    issue                              core/sequence.cc: reserve() and issue_one(), below a durable reservation
-   drop                               a record that takes the rest out of hand and opens a return under the lease's token
-   send                               the request to the store; leaves when that record is durable
+   drop                               core/drain.cc: ReturnOpened takes the rest out of hand and opens a return
+   send                               core/return_operation.cc: the request leaves when that record is durable
    deliver()                          the store applies it, at most once for a token
-   confirmed                          a record that closes the return
-   give_up                            the daemon stops waiting: it voids the return in the store, and only then it is a gap
+   confirmed                          ReturnClosed, returned
+   give_up                            ReturnRequest::give_up: the store makes the token void, and only then ReturnClosed says kept: a gap
    pc_, dk_                           state/state_log.cc: committed, durable
    -DTAIL                             counter lowered by compare-and-set, if it still is the range's end, once for each lease token
    otherwise                          a collection of returned ranges, keyed by the lease token; a range that was taken out of it leaves

@@ -1,0 +1,65 @@
+#include "client-lib/seqctl/drain_report.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "client-lib/seqctl/report.h"
+
+namespace seqd::seqctl {
+namespace {
+
+using nlohmann::json;
+
+bool is_zero(const json& object, const char* key) {
+  return member(object, key) == json(0);
+}
+
+// "12, 40..99": the IDs of an array of [first, count].
+std::string spans_text(const json& spans) {
+  std::string text;
+  if (!spans.is_array()) return "-";
+  for (const json& span : spans) {
+    const bool whole = span.is_array() && span.size() == 2 && span[0].is_number_integer() &&
+                       span[1].is_number_integer();
+    std::int64_t last = 0;
+    if (!whole || __builtin_add_overflow(span[0].get<std::int64_t>(),
+                                         span[1].get<std::int64_t>() - 1, &last)) {
+      return "-";
+    }
+    const std::int64_t first = span[0].get<std::int64_t>();
+    text += (text.empty() ? "" : ", ") + std::to_string(first);
+    if (last != first) text += ".." + std::to_string(last);
+  }
+  return text.empty() ? "-" : text;
+}
+
+}  // namespace
+
+std::string drain_text(const json& drained) {
+  std::vector<std::vector<std::string>> rows = {
+      {"SEQUENCE", "REUSE", "RETURNED", "GAPS", "ON THE WAY", "IN HAND", "WHY"}};
+  if (!drained.is_array() || drained.empty()) return "nothing to drain\n";
+  for (const json& one : drained) {
+    const std::string error = shown(one, "error");
+    rows.push_back({shown(one, "name"), shown(one, "reuse"), spans_text(member(one, "returned")),
+                    spans_text(member(one, "gaps")), shown(one, "on_its_way"),
+                    shown(one, "in_hand"), error == "-" ? shown(one, "why") : error});
+  }
+  return table(rows);
+}
+
+bool drain_has_errors(const json& drained) {
+  return !drained.is_array() || std::any_of(drained.begin(), drained.end(), [](const json& one) {
+    return !member(one, "error").is_null();
+  });
+}
+
+bool drain_is_complete(const json& drained) {
+  return !drain_has_errors(drained) &&
+         std::all_of(drained.begin(), drained.end(), [](const json& one) {
+           return is_zero(one, "on_its_way") && is_zero(one, "in_hand");
+         });
+}
+
+}  // namespace seqd::seqctl

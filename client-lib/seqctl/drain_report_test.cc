@@ -1,0 +1,47 @@
+#include "client-lib/seqctl/drain_report.h"
+
+#include <catch2/catch.hpp>
+
+namespace seqd::seqctl {
+namespace {
+
+using nlohmann::json;
+
+json drained(std::int64_t on_its_way, std::int64_t in_hand, const json& error) {
+  return json::array({{{"name", "orders"},
+                       {"reuse", "parked"},
+                       {"returned", {{40, 60}, {101, 1}}},
+                       {"gaps", json::array()},
+                       {"why", nullptr},
+                       {"on_its_way", on_its_way},
+                       {"in_hand", in_hand},
+                       {"error", error}}});
+}
+
+TEST_CASE("ADrainIsALineASequenceWithItsRanges", "[client]") {
+  const std::string text = drain_text(drained(0, 0, nullptr));
+  CHECK(text.find("40..99, 101") != std::string::npos);
+  CHECK(text.find("parked") != std::string::npos);
+  CHECK(drain_text(json::array()) == "nothing to drain\n");
+}
+
+TEST_CASE("ADrainThatLeftSomethingIsNotComplete", "[client]") {
+  CHECK(drain_is_complete(drained(0, 0, nullptr)));
+  CHECK_FALSE(drain_is_complete(drained(5, 0, nullptr)));
+  CHECK_FALSE(drain_is_complete(drained(0, 5, nullptr)));
+  CHECK_FALSE(drain_is_complete(drained(0, 0, "UNAVAILABLE: away")));
+  CHECK(drain_has_errors(drained(0, 0, "UNAVAILABLE: away")));
+  CHECK_FALSE(drain_has_errors(drained(5, 5, nullptr)));
+}
+
+TEST_CASE("AnAnswerThatIsNoDrainIsAnErrorAndNotBelieved", "[client]") {
+  for (const json& answer : {json(nullptr), json("x"), json{{"a", 1}}}) {
+    CHECK_FALSE(drain_is_complete(answer));
+    CHECK(drain_has_errors(answer));
+    CHECK_FALSE(drain_text(answer).empty());
+  }
+  CHECK_FALSE(drain_is_complete(json::array({1, "x"})));
+}
+
+}  // namespace
+}  // namespace seqd::seqctl
