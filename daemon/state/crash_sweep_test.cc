@@ -44,6 +44,7 @@ void whole_life(World& world, Process& process, AfterPowerLoss after) {
   for (int rotation = 0; rotation < 3; ++rotation) {
     process->fill(38'000);
     process->issue(4);
+    process->give_back();
     process->fill(30'000);
     process->issue(9);
     if (!process->status.ok()) return;

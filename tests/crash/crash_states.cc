@@ -93,6 +93,7 @@ void Stage::try_state(const Medium::State& state) {
   std::uint64_t print = recording_.medium.fingerprint(state);
   for (const auto& [instance, epoch] : world_.epochs) print = print * 31 + epoch.first;
   print = (print * 31 + static_cast<std::uint64_t>(world_.next_id)) * 31 + world_.issued.size();
+  print = print * 31 + world_.returns.size();
   if (!states_.prints.insert(print).second) return;
   ++states_.tried;
   const std::map<std::string, Medium::Bytes> files = recording_.medium.files(state);
@@ -106,6 +107,7 @@ void Stage::fill(World& world, const std::map<std::string, Medium::Bytes>& files
   world.next_id = world_.next_id;
   world.leases = world_.leases;
   world.epochs = world_.epochs;
+  world.returns = world_.returns;
   world.issued = world_.issued;
   world.random = CountingRandom(world_.boot_id[0] + 99);
   world.boot_id = world_.boot_id;
@@ -152,8 +154,12 @@ std::int64_t Stage::unaccounted(const SmallDaemon& daemon) const {
   if (found == daemon.image.sequences.end()) return daemon.world.next_id - 1;
   const SequenceTotals& totals = found->second.totals;
   const std::int64_t unknown = totals.unknown * SmallDaemon::lease_size;
-  const std::int64_t unbooked = daemon.world.next_id - 1 - totals.leased - unknown;
-  const std::int64_t booked = totals.issued + totals.returned + totals.gaps + daemon.in_hand();
+  const std::int64_t unbooked =
+      daemon.world.next_id - 1 - (totals.leased - totals.returned) - unknown;
+  const std::optional<ReturnOpened>& open = found->second.on_its_way;
+  const std::int64_t on_its_way = open ? open->end - open->begin : 0;
+  const std::int64_t booked =
+      totals.issued + totals.returned + totals.gaps + daemon.in_hand() + on_its_way;
   const auto replied = static_cast<std::int64_t>(daemon.world.issued.size());
   return std::max<std::int64_t>(0, unbooked) + std::abs(totals.leased - booked) +
          std::max<std::int64_t>(0, totals.issued - replied - ends_);

@@ -34,6 +34,12 @@ LeaseOutcome World::lease(const Token& token, std::int64_t count) {
   return outcome;
 }
 
+bool World::give_back(const Token& token, std::int64_t begin, std::int64_t end) {
+  const auto [found, fresh] = returns.try_emplace(token, next_id == end);
+  if (fresh && found->second) next_id = begin;
+  return found->second;
+}
+
 bool World::claim(const Token& instance, std::uint64_t epoch, const Token& nonce) {
   auto& [now, owner] = epochs[instance];
   if (now == epoch + 1 && owner == nonce) return true;
@@ -115,6 +121,10 @@ void SmallDaemon::claim() {
   for (const RangeInHand& range : std::deque<RangeInHand>(mine().ranges)) {
     append(GapMade{sequence, range.begin, range.end, GapCause::epoch_lost, 0});
   }
+  if (mine().on_its_way) {
+    append(
+        ReturnClosed{sequence, mine().on_its_way->token, ReturnEnd::kept, GapCause::epoch_lost, 0});
+  }
   if (mine().intent) {
     append(LeaseClosed{sequence, mine().intent->lease, LeaseEnd::untraceable, 0});
   }
@@ -134,8 +144,29 @@ bool SmallDaemon::settle_intent() {
   return commit();
 }
 
+bool SmallDaemon::settle_return() {
+  if (!mine().on_its_way) return true;
+  // What takes the range out of hand is durable before the request leaves.
+  if (durable_position < opening_) return false;
+  const ReturnOpened open = *mine().on_its_way;
+  const bool returned = world.give_back(open.token, open.begin, open.end);
+  append(ReturnClosed{sequence, open.token, returned ? ReturnEnd::returned : ReturnEnd::kept,
+                      GapCause::drained, 0});
+  return commit();
+}
+
+void SmallDaemon::give_back() {
+  if (image.scopes.at(1).state != ScopeState::owned || !settle_intent() || !settle_return()) return;
+  if (mine().ranges.empty()) return;
+  const RangeInHand last = mine().ranges.back();
+  opening_ = started.log->next_position();
+  durably_reserved_ = std::min(durably_reserved_, last.begin);
+  append(ReturnOpened{sequence, random_token(world.random), last.begin, last.end, Reuse::tail, 0});
+  if (commit_durably()) settle_return();
+}
+
 bool SmallDaemon::lease() {
-  if (!settle_intent()) return false;
+  if (!settle_intent() || !settle_return()) return false;
   if (!mine().ranges.empty()) return true;
   const Token token = random_token(world.random);
   append(LeaseIntended{sequence, token, lease_size, 0});
@@ -202,7 +233,10 @@ std::int64_t SmallDaemon::in_hand() const {
 bool SmallDaemon::conserves() const {
   for (const auto& [id, one] : image.sequences) {
     const SequenceTotals& totals = one.totals;
-    if (totals.leased != totals.issued + totals.returned + totals.gaps + StateImage::in_hand(one)) {
+    const std::int64_t on_its_way =
+        one.on_its_way ? one.on_its_way->end - one.on_its_way->begin : 0;
+    if (totals.leased !=
+        totals.issued + totals.returned + totals.gaps + on_its_way + StateImage::in_hand(one)) {
       return false;
     }
   }

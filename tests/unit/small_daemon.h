@@ -54,11 +54,14 @@ struct World {
   std::int64_t next_id = 1;
   std::map<Token, std::pair<std::int64_t, std::int64_t>> leases;
   std::map<Token, std::pair<std::uint64_t, Token>> epochs;
+  std::map<Token, bool> returns;  // false: made void
   std::set<std::int64_t> issued;
   std::int64_t twice = 0;  // IDs issued a second time
 
   World();
   LeaseOutcome lease(const Token& token, std::int64_t count);
+  // Lowers the counter, if the range is its end; once for a token.
+  bool give_back(const Token& token, std::int64_t begin, std::int64_t end);
   bool claim(const Token& instance, std::uint64_t epoch, const Token& nonce);
   // The process is gone, the machine is not.
   void kill();
@@ -85,6 +88,8 @@ class SmallDaemon final : public RemainderLogObserver, public SnapshotSource {
   void claim();
   // Issues `count` IDs one a turn, leasing and reserving as needed. Stops early when the log fails.
   void issue(std::int64_t count);
+  // Gives the last range in hand back to the store, if there is one.
+  void give_back();
   // One turn of about `size` bytes that means nothing.
   void fill(std::size_t size);
   void stop();
@@ -119,9 +124,11 @@ class SmallDaemon final : public RemainderLogObserver, public SnapshotSource {
  private:
   void define();
   bool settle_intent();
+  bool settle_return();
   bool lease();
   bool reserve();
   std::int64_t durably_reserved_ = 0;  // by this process
+  LogPosition opening_ = 0;            // the return that is open is durable with this position
   SequenceImage& mine() { return image.sequences.at(sequence); }
 };
 
