@@ -18,6 +18,7 @@ namespace {
 using LeaseScript = ScriptedStore::LeaseScript;
 using ResolveScript = ScriptedStore::ResolveScript;
 using ClaimScript = ScriptedStore::ClaimScript;
+using ReturnScript = ScriptedStore::ReturnScript;
 
 const std::vector<std::string> kNames = {"a", "b", "c"};
 
@@ -39,12 +40,15 @@ struct Client {
 
 class Population {
  public:
-  explicit Population(std::uint64_t seed) : world_(seed), random_(seed * 7 + 1) {
+  explicit Population(std::uint64_t seed)
+      : world_(seed), random_(seed * 7 + 1), gives_back_(seed % 2 == 0) {
     for (const std::string& name : kNames) {
       SequenceSettings& settings = world_.settings.add(name);
       settings.lease_max = 200;
       settings.gap_budget = 400;
       settings.reserve_ahead = 100;
+      // In every other life ranges are given back, and may then be gaps.
+      settings.reuse = seed % 2 == 0 ? Reuse::tail : Reuse::never;
     }
     for (std::uint8_t at = 1; at <= 5; ++at) {
       Client client;
@@ -78,6 +82,7 @@ class Population {
         return finish_turn();
       case 10:
         if (random_.below(40) == 0) reconnect(any());
+        if (gives_back_ && random_.below(10) == 0) drain();
         return;
       default:
         return ask();
@@ -89,6 +94,7 @@ class Population {
     world_.store.leases.clear();
     world_.store.resolutions.clear();
     world_.store.claims.clear();
+    world_.store.returns.clear();
     for (int round = 0; round < 1'000 && waiting(); ++round) {
       world_.settle();
       take();
@@ -112,9 +118,13 @@ class Population {
       REQUIRE(std::adjacent_find(ids.begin(), ids.end()) == ids.end());
       const Sequence& sequence = world_.sequence(name);
       REQUIRE(static_cast<std::int64_t>(ids.size()) == sequence.totals().issued);
-      REQUIRE(sequence.totals().gaps == 0);
-      REQUIRE(sequence.totals().unknown == 0);
-      REQUIRE(sequence.totals().leased == world_.store.next_id[name] - 1);
+      const SequenceTotals& totals = sequence.totals();
+      returned += totals.returned;
+      REQUIRE(totals.unknown == 0);
+      REQUIRE(sequence.draining().on_its_way() == 0);
+      REQUIRE(totals.leased - totals.returned == world_.store.next_id[name] - 1);
+      REQUIRE((totals.gaps == 0 || gives_back_));
+      if (totals.gaps > 0) continue;
       for (std::size_t at = 0; at < ids.size(); ++at) {
         REQUIRE(ids[at] == static_cast<std::int64_t>(at) + 1);
       }
@@ -124,6 +134,7 @@ class Population {
   std::int64_t kills = 0;
   std::int64_t repeats = 0;
   std::int64_t answers = 0;
+  std::int64_t returned = 0;
 
  private:
   Client& any() { return clients_[static_cast<std::size_t>(random_.below(5))]; }
@@ -200,6 +211,19 @@ class Population {
     send(client, number, request);
   }
 
+  void drain() {
+    const SequenceId id = world_.table->find(kNames[static_cast<std::size_t>(random_.below(3))]);
+    if (id == 0) return;
+    if (random_.below(3) == 0) {
+      const bool applied = random_.below(2) == 0;
+      world_.store.returns.push_back(
+          {applied ? ReturnScript::Kind::failed_applied : ReturnScript::Kind::failed_lost});
+    }
+    // One that cannot be begun changes nothing.
+    static_cast<void>(
+        world_.table->drain(id, random_.below(20'000), [](const DrainReport&) {}).ok());
+  }
+
   void finish_turn() {
     world_.turn();
     take();
@@ -258,6 +282,7 @@ class Population {
 
   CoreWorld world_;
   SeededRandom random_;
+  const bool gives_back_;
   std::vector<Client> clients_;
   SessionId sessions_ = 0;
   std::map<std::string, std::vector<std::int64_t>> received_;
@@ -269,6 +294,7 @@ struct Happened {
   std::int64_t kills = 0;
   std::int64_t repeats = 0;
   std::int64_t answers = 0;
+  std::int64_t returned = 0;
 };
 
 void live(std::uint64_t seed, int events, Happened& happened) {
@@ -281,6 +307,7 @@ void live(std::uint64_t seed, int events, Happened& happened) {
   happened.kills += population.kills;
   happened.repeats += population.repeats;
   happened.answers += population.answers;
+  happened.returned += population.returned;
 }
 
 void require_a_life(const Happened& happened) {
@@ -293,6 +320,7 @@ TEST_CASE("NoIdIsLostOrIssuedTwiceWhateverHappens", "[property]") {
   Happened happened;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) live(seed, 5'000, happened);
   require_a_life(happened);
+  REQUIRE(happened.returned > 1'000);
 }
 
 TEST_CASE("NoIdIsLostOrIssuedTwiceWithAFreshSeed", "[property]") {

@@ -165,11 +165,12 @@ TEST_CASE("WhenTimeIsUpTheTokenIsMadeVoidBeforeTheRangeIsAGap", "[core]") {
   Drained here(Reuse::parked);
   REQUIRE(here.one() == 1);
   const std::int64_t leased = here.sequence().totals().leased;
-  here.world.store.returns.push_back({kind});
   here.begin(0);
   here.world.settle();
   // Nothing was begun without time; with a little, one return is.
   CHECK(here.report->in_hand == leased - 1);
+  here.world.store.returns.push_back({kind});
+  here.world.store.returns.push_back({Script::failed_lost});  // behind the deadline
   here.begin(1);
   here.world.settle();
   here.world.advance(5);
@@ -181,7 +182,9 @@ TEST_CASE("WhenTimeIsUpTheTokenIsMadeVoidBeforeTheRangeIsAGap", "[core]") {
     here.world.advance(1'000);
     here.world.settle();
   }
+  REQUIRE(here.world.store.return_calls.size() == 3);
   CHECK(here.world.store.return_calls.back().give_up);
+  CHECK(here.world.store.returned.contains(here.world.store.return_calls[0].token));
   CHECK(here.sequence().draining().on_its_way() == 0);
   const bool applied = kind == Script::failed_applied;
   CHECK((here.sequence().totals().returned > 0) == applied);

@@ -52,8 +52,17 @@ void Accounts::gap(const std::string& name, std::int64_t begin, std::int64_t end
   accounts_[name].never.add(begin, end);
 }
 
-void Accounts::returned(const std::string& name, std::int64_t begin, std::int64_t end) {
+void Accounts::kept(const std::string& name, std::int64_t begin, std::int64_t end,
+                    const Token& token) {
+  if (returned_.contains(token)) violation(name, begin, end, "is a gap, and was given back");
+  kept_.insert(token);
+}
+
+void Accounts::returned(const std::string& name, std::int64_t begin, std::int64_t end,
+                        const Token& token) {
   Account& account = accounts_[name];
+  if (kept_.contains(token)) violation(name, begin, end, "was given back, and was a gap before");
+  returned_.insert(token);
   if (account.issued.overlaps(begin, end)) {
     violation(name, begin, end, "was given back, though it was issued");
   }

@@ -34,7 +34,9 @@ class Accounts {
   // A daemon's log says that these will never be issued.
   void gap(const std::string& name, std::int64_t begin, std::int64_t end);
   // The store has committed that these, the rest of a lease, were given back.
-  void returned(const std::string& name, std::int64_t begin, std::int64_t end);
+  void returned(const std::string& name, std::int64_t begin, std::int64_t end, const Token& token);
+  // A daemon's log says that the return of this token was not applied and never will be.
+  void kept(const std::string& name, std::int64_t begin, std::int64_t end, const Token& token);
   // What said that these were in hand was destroyed, by the operator or by the disk.
   void destroyed(const std::string& name, std::int64_t begin, std::int64_t end);
 
@@ -63,6 +65,7 @@ class Accounts {
   const History& history_;
   std::map<std::string, Account> accounts_;
   std::set<Token> given_up_;
+  std::set<Token> returned_, kept_;  // returns
 };
 
 }  // namespace seqd::sim

@@ -221,7 +221,7 @@ void Database::give_back(const ReturnRequest& request, std::function<void(Return
       [this, request, outcome, fresh = made && applied, answer = std::move(answer)] {
         if (fresh) {
           stage_.happened(Kind::given_back, 0, request.begin, request.end);
-          stage_.accounts.returned(request.binding.key, request.begin, request.end);
+          stage_.accounts.returned(request.binding.key, request.begin, request.end, request.token);
         }
         answer(outcome);
       });

@@ -139,6 +139,9 @@ void LogMirror::enter(const LogEntry& entry) {
     if (ended->how == ReturnEnd::returned) return;
     const ReturnOpened& open = opened_.at(ended->token);
     stage_.accounts.gap(name(open.sequence), open.begin, open.end);
+    // A copy gives up what is not its own to ask for.
+    if (ended->cause != GapCause::drained) return;
+    stage_.accounts.kept(name(open.sequence), open.begin, open.end, ended->token);
   }
 }
 
