@@ -11,6 +11,7 @@
 #include "client-lib/client.h"
 #include "protocol/limits.h"
 #include "protocol/value_reader.h"
+#include "protocol/value_writer.h"
 
 #ifndef SEQD_VERSION
 #error "SEQD_VERSION comes from the Makefile"
@@ -23,11 +24,15 @@ using seqd::protocol::ValueReader;
 
 struct seqd_client {
   std::unique_ptr<seqd::engine::Client> engine;
-  Outcome error;  // the last one
-  Answer answer;  // of the last seqd_range or seqd_call
+  Outcome error;                    // the last one
+  Answer answer;                    // of the last seqd_range, seqd_next_text or seqd_call
+  seqd::engine::ParsedText parsed;  // of the last seqd_parse
 };
 
 namespace {
+
+// Above every text that a daemon can have made.
+constexpr std::size_t kLongestText = 1'024;
 
 // "[]"
 constexpr std::string_view kEmptyArray("\x90", 1);
@@ -114,7 +119,7 @@ seqd_reply reply_of(const Answer& answer) {
   seqd_reply reply = {};
   reply.tag = answer.tag;
   reply.code = answer.outcome.code;
-  reply.text = answer.outcome.text.c_str();
+  reply.text = (answer.outcome.ok() ? answer.result : answer.outcome.text).c_str();
   reply.runs = answer.runs().data();
   reply.run_count = answer.runs().size();
   reply.id = reply.run_count == 0 ? 0 : reply.runs[0].first;
@@ -153,6 +158,43 @@ int seqd_next(seqd_client* client, const char* name, int64_t* id) {
     Answer answer;
     outcome = engine.call(std::move(request), answer);
     if (outcome.ok()) *id = answer.first.first;
+    return outcome;
+  });
+}
+
+int seqd_next_text(seqd_client* client, const char* name, const char** text) {
+  return guarded(client, [&](auto& engine) {
+    if (text == nullptr) return argument("text is NULL");
+    *text = nullptr;
+    Request request;
+    Outcome outcome = make_next(name, request);
+    if (!outcome.ok()) return outcome;
+    request.method = Request::Method::next_text;
+    outcome = engine.call(std::move(request), client->answer);
+    if (outcome.ok()) *text = client->answer.result.c_str();
+    return outcome;
+  });
+}
+
+int seqd_parse(seqd_client* client, const char* name, const char* text, seqd_parsed* parsed) {
+  return guarded(client, [&](auto& engine) {
+    if (text == nullptr || parsed == nullptr || parsed->size < sizeof(seqd_parsed))
+      return argument("text or parsed is NULL, or the size in it is not sizeof(seqd_parsed)");
+    if (::strnlen(text, kLongestText + 1) > kLongestText)
+      return argument("the text is longer than 1024 bytes");
+    Outcome outcome = check_name(name);
+    if (!outcome.ok()) return outcome;
+    seqd::protocol::Buffer params;
+    seqd::protocol::append_array(params, 2);
+    seqd::protocol::append_text(params, name);
+    seqd::protocol::append_text(params, text);
+    Answer answer;
+    outcome = call_method(engine, "parse", {params.data(), params.size()}, answer);
+    if (outcome.ok()) outcome = seqd::engine::read_parsed(answer.result, client->parsed);
+    if (!outcome.ok()) return outcome;
+    parsed->number = client->parsed.number;
+    parsed->period = client->parsed.period.c_str();
+    parsed->check = client->parsed.check.c_str();
     return outcome;
   });
 }
@@ -251,6 +293,16 @@ int seqd_submit_next(seqd_client* client, const char* name, void* tag) {
   return guarded(client, [&](auto& engine) {
     Request request;
     Outcome outcome = make_next(name, request);
+    request.tag = tag;
+    return outcome.ok() ? engine.submit(std::move(request)) : outcome;
+  });
+}
+
+int seqd_submit_next_text(seqd_client* client, const char* name, void* tag) {
+  return guarded(client, [&](auto& engine) {
+    Request request;
+    Outcome outcome = make_next(name, request);
+    request.method = Request::Method::next_text;
     request.tag = tag;
     return outcome.ok() ? engine.submit(std::move(request)) : outcome;
   });

@@ -23,6 +23,33 @@ Outcome read_id(ValueReader reader, Answer& answer) {
   return {};
 }
 
+// The longest text that a template can make, and more.
+constexpr std::size_t kLongestText = 1'024;
+
+// Plain characters: C's strings end at a zero byte, and a terminal obeys others.
+bool is_plain(std::string_view text) {
+  return text.size() <= kLongestText &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
+}
+
+Outcome read_id_text(ValueReader reader, Answer& answer) {
+  const auto text = reader.read_text();
+  if (!text || text->empty() || !is_plain(*text))
+    return strange("next_text", "is not a text of plain characters");
+  answer.result.assign(*text);
+  return {};
+}
+
+// A text or nil, which is empty.
+bool read_optional_text(ValueReader& reader, std::string& value) {
+  value.clear();
+  if (reader.read_nil()) return true;
+  const auto text = reader.read_text();
+  if (!text || !is_plain(*text)) return false;
+  value.assign(*text);
+  return true;
+}
+
 Outcome read_runs(const Request& request, ValueReader reader, Answer& answer) {
   const auto count = reader.read_array();
   if (!count) return strange("range", "is not an array");
@@ -103,6 +130,8 @@ Outcome read_result(const Request& request, std::span<const std::uint8_t> frame,
   switch (request.method) {
     case Request::Method::next:
       return read_id(reply.result, answer);
+    case Request::Method::next_text:
+      return read_id_text(reply.result, answer);
     case Request::Method::range:
       return read_runs(request, reply.result, answer);
     case Request::Method::peek:
@@ -114,6 +143,26 @@ Outcome read_result(const Request& request, std::span<const std::uint8_t> frame,
   const auto result = frame.last(reply.result.remaining());
   answer.result.assign(reinterpret_cast<const char*>(result.data()), result.size());
   return {};
+}
+
+Outcome read_parsed(std::string_view result, ParsedText& parsed) {
+  ValueReader reader({reinterpret_cast<const std::uint8_t*>(result.data()), result.size()});
+  const auto pairs = reader.read_map();
+  if (!pairs) return strange("parse", "is not a map");
+  bool well = true;
+  for (std::uint32_t i = 0; i < *pairs && well; ++i) {
+    const std::string_view key = reader.read_text().value_or(std::string_view());
+    if (key == "number") {
+      parsed.number = reader.read_integer().value_or(0);
+    } else if (key == "period") {
+      well = read_optional_text(reader, parsed.period);
+    } else if (key == "check") {
+      well = read_optional_text(reader, parsed.check);
+    } else {
+      well = !key.empty() && reader.skip();
+    }
+  }
+  return well && parsed.number >= 1 ? Outcome() : strange("parse", "holds other types than agreed");
 }
 
 Outcome read_hello(const Message& reply, HelloAnswer& answer) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client-lib/outcome.h"
@@ -23,13 +24,20 @@ struct Answer {
   std::int64_t peeked_next = 0;     // of peek; 0 is nil
   std::int64_t peeked_in_hand = 0;  // of peek
   std::int64_t peeked_last = 0;     // of peek; 0 is nil
-  std::string result;               // of call: one MessagePack value
+  std::string result;               // of call: one MessagePack value; of next_text: the text
 
   // Valid as long as the answer is not moved.
   std::span<const seqd_run> runs() const {
     if (!all.empty()) return all;
     return {&first, first.count == 0 ? std::size_t{0} : std::size_t{1}};
   }
+};
+
+// What a text means.
+struct ParsedText {
+  std::int64_t number = 0;
+  std::string period;  // empty: the text does not say
+  std::string check;   // empty: the text has no check digits
 };
 
 // What a daemon says of itself.
@@ -44,6 +52,9 @@ Outcome read_error(const protocol::Message& reply);
 // Fills `answer` from the result of `reply`, which has no error and was parsed from `frame`.
 Outcome read_result(const Request& request, std::span<const std::uint8_t> frame,
                     const protocol::Message& reply, Answer& answer);
+
+// The result of the method parse, one MessagePack value.
+Outcome read_parsed(std::string_view result, ParsedText& parsed);
 
 Outcome read_hello(const protocol::Message& reply, HelloAnswer& answer);
 

@@ -14,7 +14,7 @@
 namespace seqd::engine {
 
 struct Request {
-  enum class Method : std::uint8_t { next, range, peek, call };
+  enum class Method : std::uint8_t { next, next_text, range, peek, call };
   Method method = Method::next;
   bool synchronous = false;  // a call waits for it: its answer is not for seqd_poll
   std::string name;          // the sequence; for `call` the method

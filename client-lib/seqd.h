@@ -98,13 +98,25 @@ typedef struct seqd_run {
   int64_t step;
 } seqd_run;
 
+/* What a text of a sequence means. Zero it but for `size`, as SEQD_PARSED_INIT does; fields are
+ * only ever added at the end. */
+typedef struct seqd_parsed {
+  size_t size; /* sizeof(seqd_parsed) */
+  int64_t number;
+  const char* period; /* "2026-11-21", as far as the text says; "" when it does not */
+  const char* check;  /* which check digits were found right, "luhn"; "" when there are none */
+} seqd_parsed;
+#define SEQD_PARSED_INIT \
+  { sizeof(seqd_parsed), 0, "", "" }
+
 /* One answer to a submitted request. The pointers stay valid until the next call with the same
  * handle. */
 typedef struct seqd_reply {
   void* tag;            /* as given to seqd_submit_... */
   int code;             /* SEQD_OK or the error */
-  const char* text;     /* the error's text for people; "" when code is SEQD_OK */
-  int64_t id;           /* the first ID; 0 when there was an error */
+  const char* text;     /* the error's text for people; when code is SEQD_OK, the ID of a
+                           seqd_submit_next_text, else "" */
+  int64_t id;           /* the first ID; 0 when there was an error, or for a text */
   const seqd_run* runs; /* all of them; a seqd_submit_next has one run of one ID */
   size_t run_count;
 } seqd_reply;
@@ -122,6 +134,13 @@ SEQD_API int seqd_range(seqd_client* client, const char* name, int64_t count, co
                         size_t* run_count);
 /* `count` IDs, one by one, into ids[0 .. count): one request. */
 SEQD_API int seqd_next_many(seqd_client* client, const char* name, size_t count, int64_t* ids);
+/* One ID of the sequence `name` as text, written as its `format` says. *text is valid until the
+ * next call with the handle. */
+SEQD_API int seqd_next_text(seqd_client* client, const char* name, const char** text);
+/* What such a text means; issues nothing. SEQD_E_BAD_TEXT when it is none of this sequence, with
+ * the place. The texts in *parsed are valid until the next call with the handle. */
+SEQD_API int seqd_parse(seqd_client* client, const char* name, const char* text,
+                        seqd_parsed* parsed);
 /* Issues nothing. *next and *last are 0 where the daemon does not know; any pointer may be NULL. */
 SEQD_API int seqd_peek(seqd_client* client, const char* name, int64_t* next, int64_t* in_hand,
                        int64_t* last);
@@ -143,6 +162,7 @@ SEQD_API int seqd_limit(seqd_client* client, const char* name, int64_t* value);
  * SEQD_E_FULL: collect some first. */
 SEQD_API int seqd_submit_next(seqd_client* client, const char* name, void* tag);
 SEQD_API int seqd_submit_range(seqd_client* client, const char* name, int64_t count, void* tag);
+SEQD_API int seqd_submit_next_text(seqd_client* client, const char* name, void* tag);
 /* Waits at most timeout_ms for the first answer and gives up to `capacity` of those that are there.
  * *used may be 0: the time is over or nothing is in flight. Errors of single requests are in their
  * replies. */

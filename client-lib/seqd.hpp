@@ -63,12 +63,20 @@ struct Peek {
   std::int64_t last = 0;  // 0: none yet
 };
 
+// What a text means.
+struct Parsed {
+  std::int64_t number = 0;
+  std::string period;  // "2026-11-21", as far as the text says
+  std::string check;   // which check digits were found right, "luhn"; empty: it has none
+};
+
 // One answer of poll().
 struct Reply {
   void* tag = nullptr;
   Error error;
   std::int64_t id = 0;         // the first
   std::vector<seqd_run> runs;  // all
+  std::string text;            // of submit_next_text
 };
 
 class Client {
@@ -100,6 +108,17 @@ class Client {
     const int code = seqd_next(handle_, sequence.c_str(), &id);
     return result(code, id);
   }
+  // One ID as text; and what such a text means.
+  Result<std::string> next_text(const std::string& sequence) {
+    const char* text = nullptr;
+    const int code = seqd_next_text(handle_, sequence.c_str(), &text);
+    return result(code, std::string(text == nullptr ? "" : text));
+  }
+  Result<Parsed> parse(const std::string& sequence, const std::string& text) {
+    seqd_parsed parsed = SEQD_PARSED_INIT;
+    const int code = seqd_parse(handle_, sequence.c_str(), text.c_str(), &parsed);
+    return result(code, Parsed{parsed.number, parsed.period, parsed.check});
+  }
   // `count` IDs, one by one.
   Result<std::vector<std::int64_t>> next_many(const std::string& sequence, std::size_t count) {
     std::vector<std::int64_t> ids(count);
@@ -125,6 +144,9 @@ class Client {
   Error submit_next(const std::string& sequence, void* tag) {
     return error_of(seqd_submit_next(handle_, sequence.c_str(), tag));
   }
+  Error submit_next_text(const std::string& sequence, void* tag) {
+    return error_of(seqd_submit_next_text(handle_, sequence.c_str(), tag));
+  }
   Error submit_range(const std::string& sequence, std::int64_t count, void* tag) {
     return error_of(seqd_submit_range(handle_, sequence.c_str(), count, tag));
   }
@@ -136,10 +158,10 @@ class Client {
     replies.reserve(used);
     for (std::size_t i = 0; i < used; ++i) {
       const seqd_reply& each = raw[i];
-      replies.push_back({each.tag,
-                         {each.code, each.text},
-                         each.id,
-                         std::vector<seqd_run>(each.runs, each.runs + each.run_count)});
+      const bool good = each.code == SEQD_OK;
+      replies.push_back({each.tag, good ? Error() : Error{each.code, each.text}, each.id,
+                         std::vector<seqd_run>(each.runs, each.runs + each.run_count),
+                         good ? each.text : ""});
     }
     return result(code, std::move(replies));
   }

@@ -159,6 +159,9 @@ void Session::write_request(std::uint32_t number, const Request& request) {
     case Request::Method::next:
       protocol::append_next(output_, number, request.name, settings_.wait_ms);
       return;
+    case Request::Method::next_text:
+      protocol::append_next_text(output_, number, request.name, settings_.wait_ms);
+      return;
     case Request::Method::range:
       protocol::append_range(output_, number, request.name, request.count, settings_.wait_ms);
       return;

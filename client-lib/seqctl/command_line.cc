@@ -36,6 +36,11 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
       add(app, arguments, "next", "take IDs and print them, one a line", Command::next);
   next->add_option("NAME", arguments.name, "the sequence")->required();
   next->add_option("-n,--count", arguments.count, "how many (default 1)")->check(count_range);
+  next->add_flag("--text", arguments.as_text, "as text, written as the sequence's format says");
+  CLI::App* parse = add(app, arguments, "parse",
+                        "tell what the text of an ID means; fails when it is none", Command::parse);
+  parse->add_option("NAME", arguments.name, "the sequence")->required();
+  parse->add_option("TEXT", arguments.text, "the text")->required();
   CLI::App* range = add(app, arguments, "range", "take COUNT IDs and print runs: first count step",
                         Command::range);
   range->add_option("NAME", arguments.name, "the sequence")->required();

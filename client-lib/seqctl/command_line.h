@@ -19,7 +19,8 @@ enum class Command : std::uint8_t {
   explain,
   audit,
   advance,
-  drain
+  drain,
+  parse
 };
 enum class Format : std::uint8_t { text, json };
 
@@ -28,6 +29,8 @@ struct Arguments {
   std::string name;         // of the sequence
   bool all = false;         // of drain: every sequence, and no name
   std::int64_t count = 1;   // of next and range
+  bool as_text = false;     // of next
+  std::string text;         // of parse
   std::int64_t gaps = 100;  // at most so many
   std::int64_t id = 0;      // of explain; of advance, 0: above all that was leased
   std::int64_t after = 0;   // of gaps: the number of one

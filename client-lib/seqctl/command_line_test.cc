@@ -26,6 +26,18 @@ TEST_CASE("NextTakesANameAndACount", "[client]") {
   CHECK(parse({"next", "orders", "-n", "25"}).arguments.count == 25);
 }
 
+TEST_CASE("TextsAreTakenByAFlagAndParsedByACommand", "[client]") {
+  CHECK_FALSE(parse({"next", "orders"}).arguments.as_text);
+  const Arguments next = parse({"next", "--text", "orders", "-n", "3"}).arguments;
+  CHECK(next.as_text);
+  CHECK(next.count == 3);
+  const Arguments text = parse({"parse", "orders", "INV-1"}).arguments;
+  CHECK(text.command == Command::parse);
+  CHECK(text.name == "orders");
+  CHECK(text.text == "INV-1");
+  CHECK(parse({"parse", "orders"}).exit_code == kExitUsage);
+}
+
 TEST_CASE("OptionsMayStandBeforeAndBehindTheCommand", "[client]") {
   for (const auto& words :
        {std::vector<const char*>{"--socket", "/s", "-o", "json", "--timeout", "0.25", "list"},

@@ -22,6 +22,9 @@ constexpr std::int64_t kConnectTimeoutMs = 1'000;
 // IDs of one request of `next -n`: few enough to print while the next ones come.
 constexpr std::int64_t kIdsAtOnce = 10'000;
 constexpr std::int64_t kDrainAnswerMs = 5'000;
+// The same for texts, each of which is a request.
+constexpr std::size_t kTextsAtOnce = 1'000;
+constexpr std::int64_t kPollMs = 60'000;
 
 struct CloseClient {
   void operator()(seqd_client* client) const { seqd_close(client); }
@@ -35,7 +38,9 @@ class Execution {
   int run() {
     switch (arguments_.command) {
       case Command::next:
-        return next();
+        return arguments_.as_text ? next_text() : next();
+      case Command::parse:
+        return call("parse", parsed_text, json::array({arguments_.name, arguments_.text}));
       case Command::range:
         return range();
       case Command::peek:
@@ -124,6 +129,63 @@ class Execution {
     const bool any = !ids.empty() || code == SEQD_OK;
     const int printed = any ? print({{"name", arguments_.name}, {"ids", ids}}, "") : kExitOk;
     return code == SEQD_OK ? printed : failed(code);
+  }
+
+  // Takes `count` texts, pipelined. Those that came in spite of an error are there too, in order.
+  int take_texts(std::size_t count, std::vector<std::string>& texts, std::string& error) {
+    texts.assign(count, "");
+    int code = SEQD_OK;
+    const auto failed_with = [&](int result, const char* text) {
+      if (code != SEQD_OK) return;
+      code = result;
+      error = text;
+    };
+    for (std::string& text : texts) {
+      const int submitted = seqd_submit_next_text(client_, arguments_.name.c_str(), &text);
+      if (submitted != SEQD_OK) failed_with(submitted, seqd_last_error(client_));
+    }
+    // Ends: every request has a deadline.
+    while (seqd_pending(client_) > 0) {
+      seqd_reply reply = {};
+      std::size_t used = 0;
+      const int polled = seqd_poll(client_, kPollMs, &reply, 1, &used);
+      if (polled != SEQD_OK) {
+        failed_with(polled, seqd_last_error(client_));
+        break;
+      }
+      if (used == 0) continue;
+      if (reply.code == SEQD_OK)
+        *static_cast<std::string*>(reply.tag) = reply.text;
+      else
+        failed_with(reply.code, reply.text);
+    }
+    std::erase(texts, "");
+    return code;
+  }
+
+  int next_text() {
+    json all = json::array();
+    int code = SEQD_OK;
+    std::string error;
+    auto left = static_cast<std::size_t>(arguments_.count);
+    while (code == SEQD_OK && left > 0 && out_.state() == Output::State::well) {
+      std::vector<std::string> texts;
+      const std::size_t count = std::min(left, kTextsAtOnce);
+      code = take_texts(count, texts, error);
+      left -= count;
+      for (const std::string& text : texts) {
+        if (arguments_.format == Format::json)
+          all.push_back(text);
+        else
+          out_.write(text + "\n");
+      }
+    }
+    // As for `next`: what was taken before an error is printed too.
+    const bool any = !all.empty() || code == SEQD_OK;
+    const int printed = any ? print({{"name", arguments_.name}, {"texts", all}}, "") : kExitOk;
+    if (code == SEQD_OK) return printed;
+    errors_.write(error_text(arguments_.format, seqd_error_name(code), error));
+    return exit_code(code);
   }
 
   int range() {

@@ -98,6 +98,56 @@ TEST_CASE("SeqctlNextPrintsWhatItGotBeforeAnError", "[client]") {
   CHECK_THAT(outcome.errors, Catch::StartsWith("seqctl: PROTOCOL: "));
 }
 
+TEST_CASE("SeqctlNextPrintsTextsInTheOrderOfTheirRequests", "[client]") {
+  SocketDaemon daemon;
+  daemon.start();
+  Arguments arguments = command(Command::next);
+  arguments.as_text = true;
+  CHECK(run(daemon, arguments).out == "T-1\n");
+  arguments.count = 2'500;
+  const Outcome many = run(daemon, arguments);
+  CHECK(many.exit_code == kExitOk);
+  std::string expected;
+  for (int id = 2; id <= 2'501; ++id) expected += "T-" + std::to_string(id) + "\n";
+  CHECK(many.out == expected);
+  arguments.count = 2;
+  arguments.format = Format::json;
+  CHECK(run(daemon, arguments).out == "{\"name\":\"orders\",\"texts\":[\"T-2502\",\"T-2503\"]}\n");
+}
+
+TEST_CASE("SeqctlNextPrintsTheTextsThatItGotBesideAnError", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().fault = [](int number, const protocol::Message&) {
+    return number == 3 ? Fault::ignore : Fault::none;
+  };
+  daemon.start();
+  Arguments arguments = command(Command::next, 4);
+  arguments.as_text = true;
+  arguments.timeout_ms = 300;
+  const Outcome outcome = run(daemon, arguments);
+  CHECK(outcome.exit_code == kExitTryAgain);
+  CHECK(outcome.out == "T-1\nT-2\nT-3\n");
+  CHECK_THAT(outcome.errors, Catch::StartsWith("seqctl: TIMEOUT: "));
+  arguments.name = "missing";
+  CHECK(run(daemon, arguments).out.empty());
+  CHECK(run(daemon, arguments).exit_code == kExitError);
+}
+
+TEST_CASE("SeqctlParseShowsWhatTheTextMeans", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().results["parse"] =
+      "\x83\xa6number\x07\xa6period\xaa"
+      "2026-11-21\xa5"
+      "check\xa4luhn";
+  daemon.start();
+  Arguments arguments = command(Command::parse);
+  arguments.text = "T-7";
+  CHECK(run(daemon, arguments).out == "number  7\nperiod  2026-11-21\ncheck   luhn, good\n");
+  arguments.format = Format::json;
+  CHECK(run(daemon, arguments).out ==
+        "{\"check\":\"luhn\",\"number\":7,\"period\":\"2026-11-21\"}\n");
+}
+
 TEST_CASE("SeqctlShowsWhatTheDaemonAnswers", "[client]") {
   SocketDaemon daemon;
   daemon.wire().results["list"] = "\x91\x81\xa4name\xa6orders";

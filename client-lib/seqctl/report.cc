@@ -148,6 +148,13 @@ std::string status_text(const json& status) {
   return table(rows);
 }
 
+std::string parsed_text(const json& parsed) {
+  const std::string check = shown(parsed, "check");
+  return table({{"number", shown(parsed, "number")},
+                {"period", shown(parsed, "period")},
+                {"check", check == "-" ? check : check + ", good"}});
+}
+
 std::string advance_text(const json& next) {
   return next.dump() + "\n";
 }

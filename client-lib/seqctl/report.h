@@ -39,11 +39,13 @@ void append_ids(nlohmann::json& ids, std::span<const seqd_run> runs);
 std::string runs_text(std::span<const seqd_run> runs);
 nlohmann::json runs_json(std::span<const seqd_run> runs);
 
-// The answers of peek, list, status and reload for people, each ending with a newline.
+// The answers of peek, list, status, reload, parse and advance for people, each ending with a
+// newline.
 std::string peek_text(const nlohmann::json& peek);
 std::string list_text(const nlohmann::json& list);
 std::string status_text(const nlohmann::json& status);
 std::string reload_text(const nlohmann::json& reload);
+std::string parsed_text(const nlohmann::json& parsed);
 std::string advance_text(const nlohmann::json& next);
 
 // "3 d 4 h", "12 min 5 s", "850 ms": two units at most.

@@ -60,7 +60,7 @@ bool WireDaemon::handle(Connection& connection, const Message& message, Buffer& 
 }
 
 void WireDaemon::answer_to(Connection& connection, const Message& message, Buffer& out) {
-  if (message.method == "next" || message.method == "range")
+  if (message.method == "next" || message.method == "next_text" || message.method == "range")
     issue(connection, message, out);
   else
     answer(message, out);
@@ -168,6 +168,8 @@ void WireDaemon::issue(Connection& connection, const Message& message, Buffer& o
   }
   if (range)
     protocol::append_runs_reply(out, message.msgid, runs);
+  else if (message.method == "next_text")
+    protocol::append_text_reply(out, message.msgid, "T-" + std::to_string(runs.front().first));
   else
     protocol::append_id_reply(out, message.msgid, runs.front().first);
 }
