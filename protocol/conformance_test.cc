@@ -107,6 +107,7 @@ Buffer write(const Json& call) {
   std::optional<std::int64_t> timeout_ms;
   if (call.contains("timeout_ms")) timeout_ms = call["timeout_ms"].get<std::int64_t>();
   if (kind == "next") append_next(out, msgid, name, timeout_ms);
+  if (kind == "next_text") append_next_text(out, msgid, name, timeout_ms);
   if (kind == "range")
     append_range(out, msgid, name, call["count"].get<std::int64_t>(), timeout_ms);
   if (kind == "peek") append_peek(out, msgid, name);

@@ -36,6 +36,11 @@ void append_id_reply(Buffer& out, std::uint32_t msgid, std::int64_t id) {
   commit(out, begin, put_integer(at, id));
 }
 
+void append_text_reply(Buffer& out, std::uint32_t msgid, std::string_view text) {
+  begin_result(out, msgid);
+  append_text(out, text);
+}
+
 void append_runs_reply(Buffer& out, std::uint32_t msgid, std::span<const Run> runs) {
   char* const begin = out.prepare(kBeginRoom + kHeaderRoom + runs.size() * (1 + 3 * kIntegerRoom));
   char* at = put_reply_begin(begin, msgid);

@@ -19,6 +19,9 @@ void append_id_reply(Buffer& out, std::uint32_t msgid, std::int64_t id);
 // [1, msgid, nil, [[first, count, step], ...]]
 void append_runs_reply(Buffer& out, std::uint32_t msgid, std::span<const Run> runs);
 
+// [1, msgid, nil, text]
+void append_text_reply(Buffer& out, std::uint32_t msgid, std::string_view text);
+
 // [1, msgid, [fault, "CODE: text"], nil]. `code` must not be OK; the fault is the catalogue's. The
 // text is cut to kErrorTextBytes between characters, and what is not UTF-8, or is a control
 // character, becomes '?': it is shown to people and may hold what the other side sent.

@@ -47,6 +47,13 @@ void append_next(Buffer& out, std::uint32_t msgid, std::string_view name,
   append_options(out, timeout_ms);
 }
 
+void append_next_text(Buffer& out, std::uint32_t msgid, std::string_view name,
+                      std::optional<std::int64_t> timeout_ms) {
+  begin_request(out, msgid, "next_text", timeout_ms ? 2 : 1);
+  append_text(out, name);
+  append_options(out, timeout_ms);
+}
+
 void append_range(Buffer& out, std::uint32_t msgid, std::string_view name, std::int64_t count,
                   std::optional<std::int64_t> timeout_ms) {
   begin_request(out, msgid, "range", timeout_ms ? 3 : 2);

@@ -27,6 +27,10 @@ void append_hello(Buffer& out, std::uint32_t msgid, const Hello& hello);
 void append_next(Buffer& out, std::uint32_t msgid, std::string_view name,
                  std::optional<std::int64_t> timeout_ms = std::nullopt);
 
+// [0, msgid, "next_text", [name]] or with options as above
+void append_next_text(Buffer& out, std::uint32_t msgid, std::string_view name,
+                      std::optional<std::int64_t> timeout_ms = std::nullopt);
+
 // [0, msgid, "range", [name, count]] or with options as above
 void append_range(Buffer& out, std::uint32_t msgid, std::string_view name, std::int64_t count,
                   std::optional<std::int64_t> timeout_ms = std::nullopt);

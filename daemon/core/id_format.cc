@@ -23,6 +23,15 @@ IdFormat::IdFormat(IdTemplate form, std::shared_ptr<const TimeZone> zone,
   CHECK(!form_.scramble || key_ != nullptr);
 }
 
+bool IdFormat::has_key_of(const IdFormat& other) const {
+  if (!form_.scramble || !other.form_.scramble) return form_.scramble == other.form_.scramble;
+  CipherBlock ours{};
+  CipherBlock others{};
+  key_->encrypt(ours);
+  other.key_->encrypt(others);
+  return ours == others;
+}
+
 std::int64_t IdFormat::local(std::int64_t wall_s) const {
   if (zone_ == nullptr) return wall_s;
   wall_s = std::clamp<std::int64_t>(wall_s, 0, kLastSecond);

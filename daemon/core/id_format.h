@@ -25,6 +25,8 @@ class IdFormat {
   std::string write(const std::string& name, std::int64_t number, std::int64_t wall_s) const;
   Result<ParsedId> read(const std::string& name, std::string_view text) const;
   CheckKind check() const { return form_.check; }
+  // Whether both scramble with the same key, or neither does.
+  bool has_key_of(const IdFormat& other) const;
 
  private:
   std::int64_t local(std::int64_t wall_s) const;

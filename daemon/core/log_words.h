@@ -24,7 +24,13 @@ enum class ScopeState : std::uint8_t {
 enum class IssueKind : std::uint8_t {
   single,  // request numbers request, request + 1, ... got one ID each
   batch,   // all of it belongs to `request`
+  text,    // as single, and each got its ID as text, which may tell the time of the issue
 };
+
+// Whether requests of that kind get one ID each, so that those of several can be one entry.
+constexpr bool is_one_each(IssueKind kind) {
+  return kind != IssueKind::batch;
+}
 
 enum class LeaseEnd : std::uint8_t {
   refused,      // certainly not applied

@@ -29,8 +29,8 @@ class PendingIssue {
   bool merge(const Issued& next, std::int64_t range_end, SessionId session) {
     if (empty()) return false;
     const bool follows = issue_.end == next.begin && range_end_ == range_end &&
-                         issue_.client == next.client && issue_.kind == IssueKind::single &&
-                         next.kind == IssueKind::single;
+                         issue_.client == next.client && issue_.kind == next.kind &&
+                         is_one_each(next.kind) && issue_.wall_s == next.wall_s;
     const bool numbered =
         next.client == 0 ||
         static_cast<std::int64_t>(next.request) - issue_.request == issue_.end - issue_.begin;

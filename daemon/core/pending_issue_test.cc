@@ -46,6 +46,20 @@ TEST_CASE("AnotherSessionIsAnotherPieceForTheHistoryAndTheSameEntryForTheLog") {
   CHECK(history.told == Told{{10, 11, 7}, {11, 13, 8}, {13, 14, 7}});
 }
 
+TEST_CASE("TextsOfOneSecondAreOneEntryAndOthersAreNot") {
+  const auto text = [](std::int64_t id, std::int64_t wall_s) {
+    return Issued{1, id, id + 1, 3, static_cast<std::uint32_t>(id), IssueKind::text, wall_s};
+  };
+  PendingIssue pending(nullptr);
+  pending.begin(text(10, 500), 100, 7);
+  CHECK(pending.merge(text(11, 500), 100, 7));
+  CHECK_FALSE(pending.merge(text(12, 501), 100, 7));
+  Issued number = text(12, 0);
+  number.kind = IssueKind::single;
+  CHECK_FALSE(pending.merge(number, 100, 7));
+  CHECK(pending.take() == Issued{1, 10, 12, 3, 10, IssueKind::text, 500});
+}
+
 TEST_CASE("AnotherRangeOrClientOrKindIsAnotherEntry") {
   PendingIssue pending(nullptr);
   pending.begin(one(10), 100, 7);

@@ -7,7 +7,7 @@
 namespace seqd {
 
 std::uint32_t ReplayTable::last_request(const Issued& issue) {
-  if (issue.kind == IssueKind::batch) return issue.request;
+  if (!is_one_each(issue.kind)) return issue.request;
   return issue.request + static_cast<std::uint32_t>(issue.end - issue.begin - 1);
 }
 
@@ -103,7 +103,7 @@ std::vector<Issued> ReplayTable::find(ClientId id, std::uint32_t request) const 
   std::vector<Issued> out;
   for (; at != issues.end() && at->request <= request; ++at) {
     Issued one = *at;
-    if (one.kind == IssueKind::single) {
+    if (is_one_each(one.kind)) {
       one.begin += request - one.request;
       one.end = one.begin + 1;
       one.request = request;
@@ -119,7 +119,7 @@ void ReplayTable::record(const Issued& issue) {
   client.newest = std::max(client.newest, last_request(issue));
   if (!issues.empty()) {
     Issued& back = issues.back();
-    if (back.kind == IssueKind::single && issue.kind == IssueKind::single &&
+    if (is_one_each(issue.kind) && back.kind == issue.kind && back.wall_s == issue.wall_s &&
         back.sequence == issue.sequence && back.end == issue.begin &&
         last_request(back) + 1 == issue.request) {
       back.end = issue.end;

@@ -111,6 +111,24 @@ TEST_CASE("OutOfOrderIssuesAreFoundByNumber", "[replay_table]") {
   REQUIRE(replays.id_of(15) == 112);
 }
 
+TEST_CASE("TextsAreFoundWithTheTimeOfTheirIssue", "[replay_table]") {
+  const auto text = [](std::uint32_t request, std::int64_t begin, std::int64_t wall_s) {
+    return Issued{1, begin, begin + 1, 1, request, IssueKind::text, wall_s};
+  };
+  Replays replays;
+  replays.attach(1);
+  for (const Issued& issue : {text(1, 100, 7), text(2, 101, 7), text(3, 102, 8)})
+    replays.table.record(issue);
+  replays.table.record(single(4, 103));
+  REQUIRE(replays.table.retained(1) == 3);
+  REQUIRE(replays.table.find(1, 2) == std::vector<Issued>{text(2, 101, 7)});
+  REQUIRE(replays.table.find(1, 3) == std::vector<Issued>{text(3, 102, 8)});
+  REQUIRE(replays.table.find(1, 4) == std::vector<Issued>{single(4, 103)});
+  replays.table.acknowledge(1, 2);
+  REQUIRE(replays.table.find(1, 2) == std::vector<Issued>{text(2, 101, 7)});
+  REQUIRE(replays.table.check(1, 1) == Seen::acknowledged);
+}
+
 TEST_CASE("AcknowledgementInTheMiddleOfARunKeepsItsRest", "[replay_table]") {
   Replays replays;
   replays.attach(1);

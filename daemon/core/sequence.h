@@ -58,6 +58,8 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
     note_issue(*id, *id + 1, caller, IssueKind::single);
     return true;
   }
+  // The same for an ID that is answered as text; `wall_s` is the time it may tell.
+  bool issue_text(const Caller& caller, std::int64_t* id, std::int64_t* wall_s);
   // `count` IDs at once, appended to `runs`. False: not that many may be issued right now.
   bool issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs);
   // Puts the request behind those that wait: answered through the ReplySink exactly once, unless
@@ -103,7 +105,8 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void drain_changed() override;
 
   void update_open();
-  void note_issue(std::int64_t begin, std::int64_t end, const Caller& caller, IssueKind kind);
+  void note_issue(std::int64_t begin, std::int64_t end, const Caller& caller, IssueKind kind,
+                  std::int64_t wall_s = 0);
   void touch();
   void serve_waiters();
   void expire_waiters();

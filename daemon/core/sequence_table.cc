@@ -158,6 +158,11 @@ SequenceId SequenceTable::find(std::string_view name) const {
   return found == by_name_.end() ? 0 : found->second;
 }
 
+std::shared_ptr<const IdFormat> SequenceTable::format_of(std::string_view name) const {
+  const SequenceId id = find(name);
+  return id == 0 ? settings_.find_format(name) : at(id).settings().text.made;
+}
+
 std::vector<const Sequence*> SequenceTable::list() const {
   std::vector<const Sequence*> out;
   out.reserve(by_name_.size());

@@ -48,6 +48,8 @@ class SequenceTable final : public RemainderLogObserver,
   SequenceId find(std::string_view name) const;
   Sequence& at(SequenceId id) { return *sequences_[id]; }
   const Sequence& at(SequenceId id) const { return *sequences_[id]; }
+  // How texts of that name are written and read, in use or not; null: not at all.
+  std::shared_ptr<const IdFormat> format_of(std::string_view name) const;
   // In the order of their names.
   std::vector<const Sequence*> list() const;
   ReplayTable& replays() { return replays_; }

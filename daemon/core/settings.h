@@ -4,11 +4,31 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include "daemon/core/lease_store.h"
 
 namespace seqd {
+
+class IdFormat;
+
+// How the IDs are written as text.
+struct IdFormatSettings {
+  std::string format = "{number}";
+  std::string time_zone = "UTC";
+  std::string scramble_key_file;
+  std::string scramble_key_credential;
+  // What was made of these; null: a text can be neither written nor read.
+  std::shared_ptr<const IdFormat> made;
+
+  bool operator==(const IdFormatSettings& other) const {
+    return format == other.format && time_zone == other.time_zone &&
+           scramble_key_file == other.scramble_key_file &&
+           scramble_key_credential == other.scramble_key_credential;
+  }
+};
 
 struct SequenceSettings {
   std::string store = "default";  // name of a [store.NAME] table
@@ -29,6 +49,8 @@ struct SequenceSettings {
   std::int64_t wait_timeout_ms = 5'000;  // how long a request waits for an ID when it does not say
   std::int64_t max_waiters = 10'000;     // requests waiting at a time; one more is BUSY
 
+  IdFormatSettings text;
+
   bool operator==(const SequenceSettings&) const = default;
 };
 
@@ -39,6 +61,9 @@ class SettingsSource {
   virtual ~SettingsSource() = default;
   // Null when the name is neither configured nor may be created.
   virtual const SequenceSettings* find(const std::string& name) const = 0;
+  // How IDs of that name are written, for a name that nobody has asked for IDs of yet; null: not at
+  // all.
+  virtual std::shared_ptr<const IdFormat> find_format(std::string_view name) const = 0;
 };
 
 }  // namespace seqd

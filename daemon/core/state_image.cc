@@ -165,7 +165,7 @@ Status StateImage::apply_one(const Acknowledged& entry) {
   ClientImage& client = found->second;
   client.acknowledged_below = std::max(client.acknowledged_below, entry.below);
   std::erase_if(client.retained, [&](const Issued& issue) {
-    const std::int64_t requests = issue.kind == IssueKind::single ? issue.end - issue.begin : 1;
+    const std::int64_t requests = is_one_each(issue.kind) ? issue.end - issue.begin : 1;
     return issue.request + requests <= client.acknowledged_below;
   });
   return {};

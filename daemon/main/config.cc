@@ -115,7 +115,7 @@ void read_root(const DocumentTable& root, const ConfigurationRequest& request,
   read_stores(table_entry(root, "store", problems), daemon_written, request, configuration,
               problems);
   read_sequences(table_entry(root, "sequence_defaults", problems),
-                 table_entry(root, "sequence", problems), configuration, problems);
+                 table_entry(root, "sequence", problems), request, configuration, problems);
 }
 
 }  // namespace
@@ -128,6 +128,11 @@ const SequenceSettings* Configuration::find(const std::string& name) const {
   SequenceSettings settings = table->settings;
   if (settings.binding.key.empty()) settings.binding.key = name;
   return &found_.emplace(name, std::move(settings)).first->second;
+}
+
+std::shared_ptr<const IdFormat> Configuration::find_format(std::string_view name) const {
+  const SequenceTableSettings* table = find_table(std::string(name));
+  return table == nullptr || table->needs_restart ? nullptr : table->settings.text.made;
 }
 
 const SequenceTableSettings* Configuration::find_table(const std::string& name) const {

@@ -8,8 +8,10 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -49,6 +51,7 @@ class Configuration final : public SettingsSource {
   // `limits.max_sequences` were asked for. Results stay where they are until this object is
   // assigned to.
   const SequenceSettings* find(const std::string& name) const override;
+  std::shared_ptr<const IdFormat> find_format(std::string_view name) const override;
 
  private:
   friend ConfigurationChanges prepare_reload(const Configuration& running, Configuration& next);

@@ -1,6 +1,7 @@
 // What a reload may change: the last third of config.h.
 #include <algorithm>
 
+#include "daemon/core/id_format.h"
 #include "daemon/main/config.h"
 #include "daemon/main/config_tables.h"
 #include "daemon/main/options.h"
@@ -67,10 +68,21 @@ void list_differences(const std::string& table, const SequenceTableSettings& run
   }
 }
 
+// The place of the key is the same, and another key is there.
+void list_new_key(const std::string& table, const SequenceSettings& running,
+                  const SequenceSettings& next, ConfigurationChanges& changes) {
+  if (running.text.made == nullptr || next.text.made == nullptr) return;
+  if (!(running.text == next.text) || next.text.made->has_key_of(*running.text.made)) return;
+  const bool file = !next.text.scramble_key_file.empty();
+  changes.applied.push_back(table + (file ? ".scramble_key_file" : ".scramble_key_credential"));
+}
+
 void compare_sequence_tables(const Configuration& running, Configuration& next,
                              ConfigurationChanges& changes) {
   settle_store(running, next, false, next.sequence_defaults);
   list_differences("sequence_defaults", running.sequence_defaults, next.sequence_defaults, changes);
+  list_new_key("sequence_defaults", running.sequence_defaults.settings,
+               next.sequence_defaults.settings, changes);
   if (next.sequence_defaults.needs_restart)
     changes.restart_needed.emplace_back("sequence_defaults.store");
   for (auto& [name, table] : next.sequences) {
@@ -83,6 +95,8 @@ void compare_sequence_tables(const Configuration& running, Configuration& next,
       changes.applied.push_back(full);
     } else {
       list_differences(full, before->second, table, changes);
+      if (table.settings.text.made != next.sequence_defaults.settings.text.made)
+        list_new_key(full, before->second.settings, table.settings, changes);
     }
   }
   for (const auto& [name, table] : running.sequences)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/main/config_formats.h"
 #include "daemon/main/config_patterns.h"
 #include "daemon/main/config_relations.h"
 #include "daemon/main/config_tables.h"
@@ -19,15 +20,17 @@ bool good_name(std::string_view name) {
 
 class SequenceTables {
  public:
-  SequenceTables(Configuration& configuration, Problems& problems)
-      : configuration_(configuration), problems_(problems) {}
+  SequenceTables(const ConfigurationRequest& request, Configuration& configuration,
+                 Problems& problems)
+      : request_(request), configuration_(configuration), problems_(problems) {}
 
   void read_defaults(const DocumentEntry* entry) {
     SequenceTableSettings& defaults = configuration_.sequence_defaults;
     defaults.settings = default_settings<SequenceSettings>();
     defaults.settings.store = configuration_.daemon.default_store;
-    if (entry == nullptr) return;
-    read_one(*entry, "sequence_defaults", defaults);
+    if (entry == nullptr) return read_format(1, "sequence_defaults", {}, defaults);
+    const WrittenKeys written = read_one(*entry, "sequence_defaults", defaults);
+    read_format(entry->line, "sequence_defaults", written, defaults);
     refuse_shared_key(*entry, "sequence_defaults", defaults);
   }
 
@@ -57,7 +60,8 @@ class SequenceTables {
     }
     SequenceTableSettings sequence = configuration_.sequence_defaults;
     sequence.written.clear();
-    read_one(entry, table, sequence);
+    const WrittenKeys written = read_one(entry, table, sequence);
+    if (writes_format(written)) read_format(entry.line, table, written, sequence);
     if (is_pattern(entry.key)) {
       refuse_shared_key(entry, table, sequence);
       patterns_.push_back(&entry);
@@ -77,8 +81,8 @@ class SequenceTables {
   }
 
  private:
-  void read_one(const DocumentEntry& entry, const std::string& table,
-                SequenceTableSettings& sequence) {
+  WrittenKeys read_one(const DocumentEntry& entry, const std::string& table,
+                       SequenceTableSettings& sequence) {
     WrittenKeys written;
     read_table(entry.table, table, sequence.settings, written, problems_);
     relate_sequence(table, sequence.settings, written, problems_);
@@ -94,6 +98,13 @@ class SequenceTables {
           store->second, table + ".store",
           "there is no [store." + sequence.settings.store + "]; allowed: one of " + names);
     }
+    return written;
+  }
+
+  void read_format(int line, const std::string& table, const WrittenKeys& written,
+                   SequenceTableSettings& sequence) {
+    make_format(table, line, written, request_, sequence.settings, configuration_.warnings,
+                problems_);
   }
 
   // Many sequences on one counter are not what anybody means.
@@ -124,6 +135,7 @@ class SequenceTables {
                       "longer one is taken");
   }
 
+  const ConfigurationRequest& request_;
   Configuration& configuration_;
   Problems& problems_;
   std::vector<const DocumentEntry*> patterns_;
@@ -132,8 +144,9 @@ class SequenceTables {
 }  // namespace
 
 void read_sequences(const DocumentEntry* defaults, const DocumentEntry* sequences,
-                    Configuration& configuration, Problems& problems) {
-  SequenceTables tables(configuration, problems);
+                    const ConfigurationRequest& request, Configuration& configuration,
+                    Problems& problems) {
+  SequenceTables tables(request, configuration, problems);
   tables.read_defaults(defaults);
   if (sequences == nullptr) return;
   for (const DocumentEntry& entry : sequences->table.entries) tables.read_named(entry);

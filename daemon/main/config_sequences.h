@@ -12,6 +12,7 @@ inline constexpr std::size_t kMaxPatterns = 256;
 
 // Either table may be null. configuration.daemon, .limits and .stores are read already.
 void read_sequences(const DocumentEntry* defaults, const DocumentEntry* sequences,
-                    Configuration& configuration, Problems& problems);
+                    const ConfigurationRequest& request, Configuration& configuration,
+                    Problems& problems);
 
 }  // namespace seqd

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/rpc/issuing.h"
 #include "daemon/rpc/method_list.h"
 #include "protocol/names.h"
 #include "protocol/replies.h"
@@ -17,7 +18,8 @@ Status bad(std::string text) {
   return {ErrorCode::BAD_REQUEST, std::move(text)};
 }
 
-// The sequence of that name, by way of the one this session asked for last.
+}  // namespace
+
 Result<SequenceId> look_up(const MethodContext& context, Session& session, std::string_view name) {
   if (session.last_sequence != 0 && session.last_name == name) return session.last_sequence;
   if (const auto problem = protocol::check_sequence_name(name, context.limits.name)) {
@@ -31,7 +33,6 @@ Result<SequenceId> look_up(const MethodContext& context, Session& session, std::
   return found;
 }
 
-// {"timeout_ms": n}; -1 when it does not say.
 Result<std::int64_t> read_timeout(ValueReader& params) {
   const std::optional<std::uint32_t> pairs = params.read_map();
   if (!pairs) return bad("options must be a map");
@@ -49,16 +50,35 @@ Result<std::int64_t> read_timeout(ValueReader& params) {
   return timeout_ms;
 }
 
+Result<NextParameters> read_next(const Message& message, std::string_view method) {
+  ValueReader params = message.params;
+  const std::optional<std::string_view> name =
+      message.param_count >= 1 ? params.read_text() : std::nullopt;
+  if (!name || message.param_count > 2)
+    return bad(std::string(method) + " takes a name and, if need be, a map of options");
+  NextParameters out{*name, -1};
+  if (message.param_count == 2) {
+    const Result<std::int64_t> timeout = read_timeout(params);
+    if (!timeout.ok()) return timeout.status();
+    out.timeout_ms = *timeout;
+  }
+  return out;
+}
+
+namespace {
+
 // The IDs that a repeated request was issued when it came first.
 void answer_repeat(const MethodContext& context, Session& session, std::uint32_t msgid,
                    SequenceId sequence, IssueKind kind, std::int64_t count) {
   std::vector<Run> runs;
+  std::int64_t wall_s = 0;
   for (const Issued& issue : context.table.replays().find(session.client, msgid)) {
     if (issue.sequence != sequence || issue.kind != kind) {
       answer_error(session, msgid,
                    bad("request " + std::to_string(msgid) + " of this client was another one"));
       return;
     }
+    wall_s = issue.wall_s;
     count -= issue.end - issue.begin;
     if (!runs.empty() && runs.back().first + runs.back().count == issue.begin) {
       runs.back().count += issue.end - issue.begin;
@@ -71,12 +91,15 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
                  bad("request " + std::to_string(msgid) + " of this client had another count"));
   } else if (kind == IssueKind::single) {
     protocol::append_id_reply(session.out, msgid, runs.front().first);
+  } else if (kind == IssueKind::text) {
+    answer_text(context.table.at(sequence), session, msgid, runs.front().first, wall_s);
   } else {
     answer_runs(session, msgid, runs);
   }
 }
 
-// True when the request is to be served; else it is answered already.
+}  // namespace
+
 bool is_fresh(const MethodContext& context, Session& session, std::uint32_t msgid,
               SequenceId sequence, IssueKind kind, std::int64_t count) {
   if (msgid == 0) {
@@ -115,8 +138,6 @@ void wait_for(const MethodContext& context, Session& session, std::uint32_t msgi
   }
 }
 
-}  // namespace
-
 void call_next(const MethodContext& context, Session& session, std::uint32_t msgid,
                std::string_view name, std::int64_t timeout_ms) {
   const Result<SequenceId> sequence = look_up(context, session, name);
@@ -153,20 +174,9 @@ void call_range(const MethodContext& context, Session& session, std::uint32_t ms
 }
 
 void method_next(const MethodContext& context, Session& session, const Message& message) {
-  ValueReader params = message.params;
-  const std::optional<std::string_view> name =
-      message.param_count >= 1 ? params.read_text() : std::nullopt;
-  if (!name || message.param_count > 2) {
-    return answer_error(session, message.msgid,
-                        bad("next takes a name and, if need be, a map of options"));
-  }
-  std::int64_t timeout_ms = -1;
-  if (message.param_count == 2) {
-    const Result<std::int64_t> timeout = read_timeout(params);
-    if (!timeout.ok()) return answer_error(session, message.msgid, timeout.status());
-    timeout_ms = *timeout;
-  }
-  call_next(context, session, message.msgid, *name, timeout_ms);
+  const Result<NextParameters> parameters = read_next(message, "next");
+  if (!parameters.ok()) return answer_error(session, message.msgid, parameters.status());
+  call_next(context, session, message.msgid, parameters->name, parameters->timeout_ms);
 }
 
 void method_range(const MethodContext& context, Session& session, const Message& message) {

@@ -7,6 +7,9 @@ namespace seqd {
 
 void method_next(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_range(const MethodContext& context, Session& session, const protocol::Message& message);
+void method_next_text(const MethodContext& context, Session& session,
+                      const protocol::Message& message);
+void method_parse(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_peek(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_list(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_status(const MethodContext& context, Session& session,

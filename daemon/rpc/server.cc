@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/rpc/issuing.h"
 #include "protocol/fast_request.h"
 #include "protocol/replies.h"
 
@@ -174,6 +175,15 @@ void Server::issued(const Caller& caller, IssueKind kind, std::span<const Run> r
   } else {
     answer_runs(*session, caller.request, runs);
   }
+  session->transport.attend();
+}
+
+void Server::issued_text(const Caller& caller, SequenceId sequence, std::int64_t id,
+                         std::int64_t wall_s) {
+  Session* session = find(caller.session);
+  if (session == nullptr) return;
+  if (session->waiting > 0) --session->waiting;
+  answer_text(table_->at(sequence), *session, caller.request, id, wall_s);
   session->transport.attend();
 }
 

@@ -47,6 +47,8 @@ class Server final : public ReplySink, private Sessions {
 
   // ReplySink
   void issued(const Caller& caller, IssueKind kind, std::span<const Run> runs) override;
+  void issued_text(const Caller& caller, SequenceId sequence, std::int64_t id,
+                   std::int64_t wall_s) override;
   void failed(const Caller& caller, const Status& status) override;
 
  private:

@@ -68,7 +68,8 @@ void fields(V& v, auto& e, std::in_place_type_t<Issued>) {
   v.end(e.begin, e.end);
   v.number(e.client);
   v.number(e.request);
-  v.choice(e.kind, IssueKind::batch);
+  v.choice(e.kind, IssueKind::text);
+  if (e.kind == IssueKind::text) v.number(e.wall_s);
 }
 template <typename V>
 void fields(V& v, auto& e, std::in_place_type_t<DefineClient>) {

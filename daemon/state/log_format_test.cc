@@ -45,6 +45,8 @@ std::vector<LogEntry> extremes() {
           LeaseGranted{0, token, most, least, least},
           Issued{all_ones, most, most, all_ones, all_ones, IssueKind::batch},
           Issued{},
+          Issued{2, 101, 103, 4, 17, IssueKind::text, 1'795'284'309},
+          RetainedIssue{Issued{2, 101, 103, 4, 17, IssueKind::text, least}},
           RangeInHand{all_ones, token, most, 0, least},
           SequenceTotals{all_ones, most, least, -1, 1, 0},
           NextNumbers{all_ones, all_ones, all_ones},

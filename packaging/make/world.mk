@@ -2,6 +2,6 @@
 
 WORLD := $(call objects,$(addprefix tests/unit/,world.cc virtual_time.cc memory_log.cc scripted_store.cc rpc_world.cc))
 
-$(BUILD)/adapter-tests: $(WORLD)
+$(BUILD)/adapter-tests: $(WORLD) $(call objects,tests/unit/random_template.cc)
 
 $(BUILD)/fuzz/server_fuzz/server_fuzz: $(patsubst $(BUILD)/obj/%,$(BUILD)/fuzz/obj/%,$(WORLD))

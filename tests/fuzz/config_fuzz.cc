@@ -3,7 +3,10 @@
 //
 // link: protocol daemon/base daemon/main/config*.cc daemon/main/options*.cc
 // link: daemon/core/lease_store.cc daemon/os/event_line.cc daemon/os/utf8.cc
-// link: daemon/os/credentials.cc
+// link: daemon/os/credentials.cc daemon/os/aes.cc daemon/os/time_zones.cc
+// link: daemon/core/id_date.cc daemon/core/id_template.cc daemon/core/id_text.cc
+// link: daemon/core/id_format.cc
+// libs: -lcrypto -ldate-tz
 #include <cstddef>
 #include <cstdint>
 #include <string>

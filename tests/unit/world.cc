@@ -2,11 +2,18 @@
 
 #include <utility>
 
+#include "daemon/core/id_format.h"
+
 namespace seqd {
 
 const SequenceSettings* ConfiguredSequences::find(const std::string& name) const {
   const auto found = by_name.find(name);
   return found == by_name.end() ? nullptr : &found->second;
+}
+
+std::shared_ptr<const IdFormat> ConfiguredSequences::find_format(std::string_view name) const {
+  const SequenceSettings* settings = find(std::string(name));
+  return settings == nullptr ? nullptr : settings->text.made;
 }
 
 SequenceSettings& ConfiguredSequences::add(const std::string& name) {
@@ -18,6 +25,10 @@ SequenceSettings& ConfiguredSequences::add(const std::string& name) {
   settings.lease_target_ms = 10'000;
   settings.gap_budget = 200'000;
   settings.reserve_ahead = 10'000;
+  if (settings.text.made == nullptr) {
+    settings.text.made =
+        std::make_shared<IdFormat>(read_template("{number}").value(), nullptr, nullptr);
+  }
   return settings;
 }
 

@@ -37,15 +37,20 @@ struct Answer {
   IssueKind kind = IssueKind::single;
   std::vector<Run> runs;
   Status status;
+  std::int64_t wall_s = 0;  // of a text
 };
 
 class RecordedReplies final : public ReplySink {
  public:
   void issued(const Caller& caller, IssueKind kind, std::span<const Run> runs) override {
-    staged.push_back({caller, kind, {runs.begin(), runs.end()}, {}});
+    staged.push_back({caller, kind, {runs.begin(), runs.end()}, {}, 0});
+  }
+  void issued_text(const Caller& caller, SequenceId /*sequence*/, std::int64_t id,
+                   std::int64_t wall_s) override {
+    staged.push_back({caller, IssueKind::text, {{id, 1, 1}}, {}, wall_s});
   }
   void failed(const Caller& caller, const Status& status) override {
-    staged.push_back({caller, IssueKind::single, {}, status});
+    staged.push_back({caller, IssueKind::single, {}, status, 0});
   }
   std::vector<Answer> staged;  // of this turn: lost when the process dies before the commit
   std::vector<Answer> sent;
@@ -54,6 +59,7 @@ class RecordedReplies final : public ReplySink {
 class ConfiguredSequences final : public SettingsSource {
  public:
   const SequenceSettings* find(const std::string& name) const override;
+  std::shared_ptr<const IdFormat> find_format(std::string_view name) const override;
   // Configures a sequence with the counter of its name. The reference stays good.
   SequenceSettings& add(const std::string& name);
   std::map<std::string, SequenceSettings> by_name;

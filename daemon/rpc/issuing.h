@@ -1,0 +1,36 @@
+// What the methods that issue have in common: whose sequence, how long to wait, whether it is a
+// repeat. Functions without state; loop thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "daemon/rpc/methods.h"
+
+namespace seqd {
+
+// The parameters of next and next_text; `name` lies in the message.
+struct NextParameters {
+  std::string_view name;
+  std::int64_t timeout_ms = -1;  // the sequence's own
+};
+Result<NextParameters> read_next(const protocol::Message& message, std::string_view method);
+// {"timeout_ms": n}; -1 when it does not say.
+Result<std::int64_t> read_timeout(protocol::ValueReader& params);
+
+// The sequence of that name, by way of the one this session asked for last.
+Result<SequenceId> look_up(const MethodContext& context, Session& session, std::string_view name);
+
+// True when the request is to be served; else it is answered already.
+bool is_fresh(const MethodContext& context, Session& session, std::uint32_t msgid,
+              SequenceId sequence, IssueKind kind, std::int64_t count);
+
+void wait_for(const MethodContext& context, Session& session, std::uint32_t msgid,
+              SequenceId sequence, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);
+
+// The ID of `sequence` that was issued at the second `wall_s`, as text.
+void answer_text(const Sequence& sequence, Session& session, std::uint32_t msgid, std::int64_t id,
+                 std::int64_t wall_s);
+
+}  // namespace seqd

@@ -1,0 +1,102 @@
+// next_text and parse: IDs as text, and back.
+#include <optional>
+#include <string>
+
+#include "daemon/core/id_format.h"
+#include "daemon/rpc/issuing.h"
+#include "daemon/rpc/method_list.h"
+#include "daemon/rpc/packing.h"
+#include "protocol/names.h"
+#include "protocol/replies.h"
+
+namespace seqd {
+namespace {
+
+using protocol::Message;
+
+Status no_format(std::string_view name) {
+  return {ErrorCode::CONFIG,
+          "\"" + std::string(name) + "\" has no format: it is not configured any more"};
+}
+
+void pack_date(Packer& packer, const IdDate& date) {
+  constexpr std::pair<DatePart, const char*> kNames[] = {
+      {DatePart::year, "year"},
+      {DatePart::month, "month"},
+      {DatePart::day, "day"},
+      {DatePart::day_of_year, "day_of_year"},
+      {DatePart::week_year, "week_year"},
+      {DatePart::week, "week"},
+      {DatePart::weekday, "weekday"},
+      {DatePart::hour, "hour"},
+      {DatePart::minute, "minute"},
+      {DatePart::second, "second"},
+  };
+  std::uint32_t known = 0;
+  for (const auto& [part, name] : kNames) known += date.get(part) ? 1 : 0;
+  packer.pack("date");
+  packer.pack_map(known);
+  for (const auto& [part, name] : kNames) {
+    if (date.get(part)) pack_pair(packer, name, *date.get(part));
+  }
+}
+
+}  // namespace
+
+void answer_text(const Sequence& sequence, Session& session, std::uint32_t msgid, std::int64_t id,
+                 std::int64_t wall_s) {
+  const std::shared_ptr<const IdFormat>& format = sequence.settings().text.made;
+  if (format == nullptr) return answer_error(session, msgid, no_format(sequence.name()));
+  protocol::append_text_reply(session.out, msgid, format->write(sequence.name(), id, wall_s));
+}
+
+void method_next_text(const MethodContext& context, Session& session, const Message& message) {
+  const std::uint32_t msgid = message.msgid;
+  const Result<NextParameters> parameters = read_next(message, "next_text");
+  if (!parameters.ok()) return answer_error(session, msgid, parameters.status());
+  const Result<SequenceId> found = look_up(context, session, parameters->name);
+  if (!found.ok()) return answer_error(session, msgid, found.status());
+  if (session.client != 0 && !is_fresh(context, session, msgid, *found, IssueKind::text, 1)) return;
+  Sequence& sequence = context.table.at(*found);
+  std::int64_t id = 0;
+  std::int64_t wall_s = 0;
+  if (sequence.settings().text.made == nullptr && sequence.stopped().ok()) {
+    return answer_error(session, msgid, no_format(sequence.name()));
+  }
+  if (sequence.issue_text(session.caller(msgid), &id, &wall_s)) {
+    return answer_text(sequence, session, msgid, id, wall_s);
+  }
+  wait_for(context, session, msgid, *found, IssueKind::text, 1, parameters->timeout_ms);
+}
+
+void method_parse(const MethodContext& context, Session& session, const Message& message) {
+  protocol::ValueReader params = message.params;
+  const std::optional<std::string_view> name =
+      message.param_count == 2 ? params.read_text() : std::nullopt;
+  const std::optional<std::string_view> text = name ? params.read_text() : std::nullopt;
+  if (!text) {
+    return answer_error(session, message.msgid,
+                        {ErrorCode::BAD_REQUEST, "parse takes a name and a text"});
+  }
+  if (const auto problem = protocol::check_sequence_name(*name, context.limits.name)) {
+    return answer_error(session, message.msgid, {problem->code, std::string(problem->text)});
+  }
+  const std::shared_ptr<const IdFormat> format = context.table.format_of(*name);
+  if (format == nullptr) {
+    return answer_error(session, message.msgid,
+                        {ErrorCode::NO_SEQUENCE, "\"" + std::string(*name) +
+                                                     "\" is not configured; add [sequence.\"" +
+                                                     std::string(*name) + "\"]"});
+  }
+  const Result<ParsedId> parsed = format->read(std::string(*name), *text);
+  if (!parsed.ok()) return answer_error(session, message.msgid, parsed.status());
+  protocol::begin_result(session.out, message.msgid);
+  Packer packer(session.out);
+  packer.pack_map(4);
+  pack_pair(packer, "number", parsed->number);
+  pack_text(packer, "period", parsed->date.period());
+  pack_date(packer, parsed->date);
+  pack_text(packer, "check", check_name(format->check()));
+}
+
+}  // namespace seqd
