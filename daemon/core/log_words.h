@@ -32,6 +32,12 @@ constexpr bool is_one_each(IssueKind kind) {
   return kind != IssueKind::batch;
 }
 
+// What an ID is issued as. `wall_s` is of a text: the time that it tells, in seconds since 1970.
+struct IssueAs {
+  IssueKind kind = IssueKind::single;
+  std::int64_t wall_s = 0;
+};
+
 enum class LeaseEnd : std::uint8_t {
   refused,      // certainly not applied
   untraceable,  // never known: a gap of unknown place, at most `count` IDs

@@ -10,6 +10,13 @@
 
 namespace seqd {
 
+// The time is kept for the repeats of texts: nobody repeats who did not say who he is.
+inline Issued as_recorded(Issued issue) {
+  if (issue.kind == IssueKind::text && issue.client == 0) issue.kind = IssueKind::single;
+  if (issue.kind != IssueKind::text) issue.wall_s = 0;
+  return issue;
+}
+
 class PendingIssue {
  public:
   // `history` may be null; it outlives this.

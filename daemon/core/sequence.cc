@@ -75,17 +75,12 @@ void Sequence::touch() {
 // --- issuing
 // -------------------------------------------------------------------------------------------------------
 
-void Sequence::note_issue(std::int64_t begin, std::int64_t end, const Caller& caller,
-                          IssueKind kind, std::int64_t wall_s) {
+void Sequence::note_issue(std::int64_t begin, std::int64_t end, const Caller& caller, IssueAs as) {
   wanted_ = true;
   last_issued_ = end - 1;
   touch();
-  Issued issue{id_, begin, end, caller.client, caller.request, kind, wall_s};
-  // The time is kept for repeats, which nobody makes who did not say who he is.
-  if (kind == IssueKind::text && caller.client == 0) {
-    issue.kind = IssueKind::single;
-    issue.wall_s = 0;
-  }
+  const Issued issue =
+      as_recorded({id_, begin, end, caller.client, caller.request, as.kind, as.wall_s});
   if (pending_.merge(issue, held_.last_range_end(), caller.session)) return;
   flush_issues();
   pending_.begin(issue, held_.last_range_end(), caller.session);
@@ -100,19 +95,12 @@ void Sequence::flush_issues() {
   if (issued.client != 0) attention_.recorded(issued);
 }
 
-bool Sequence::issue_text(const Caller& caller, std::int64_t* id, std::int64_t* wall_s) {
-  if (!waiters_.empty() || !open() || !held_.take_one(id)) return false;
-  *wall_s = context_.clock.wall_ms() / 1'000;
-  note_issue(*id, *id + 1, caller, IssueKind::text, *wall_s);
-  return true;
-}
-
 bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs) {
   if (!waiters_.empty() || !open_ || held_.issuable() < count) return false;
   while (count > 0) {
     const IdRange range = held_.take(count);
     count -= range.size();
-    note_issue(range.begin(), range.end(), caller, IssueKind::batch);
+    note_issue(range.begin(), range.end(), caller, {IssueKind::batch});
     add_run(*runs, range);
   }
   return true;
@@ -166,18 +154,17 @@ void Sequence::serve_waiters() {
   }
   while (!waiters_.empty() && open_ && held_.issuable() >= waiters_.front().count) {
     const Waiter waiter = waiters_.pop();
-    const std::int64_t wall_s =
-        waiter.kind == IssueKind::text ? context_.clock.wall_ms() / 1'000 : 0;
+    const IssueAs as{waiter.kind, context_.clock.wall_ms() / 1'000};
     std::vector<Run> runs;
     std::int64_t left = waiter.count;
     while (left > 0) {
       const IdRange range = held_.take(left);
       left -= range.size();
-      note_issue(range.begin(), range.end(), waiter.caller, waiter.kind, wall_s);
+      note_issue(range.begin(), range.end(), waiter.caller, as);
       add_run(runs, range);
     }
     if (waiter.kind == IssueKind::text) {
-      context_.replies.issued_text(waiter.caller, id_, runs.front().first, wall_s);
+      context_.replies.issued_text(waiter.caller, id_, runs.front().first, as.wall_s);
     } else {
       context_.replies.issued(waiter.caller, waiter.kind, runs);
     }

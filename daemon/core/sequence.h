@@ -53,13 +53,11 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   const Drain& draining() const { return drain_; }
 
   // One ID at once. False: none may be issued right now; see wait().
-  bool issue_one(const Caller& caller, std::int64_t* id) {
+  bool issue_one(const Caller& caller, std::int64_t* id, IssueAs as = {}) {
     if (!waiters_.empty() || !open_ || !held_.take_one(id)) return false;
-    note_issue(*id, *id + 1, caller, IssueKind::single);
+    note_issue(*id, *id + 1, caller, as);
     return true;
   }
-  // The same for an ID that is answered as text; `wall_s` is the time it may tell.
-  bool issue_text(const Caller& caller, std::int64_t* id, std::int64_t* wall_s);
   // `count` IDs at once, appended to `runs`. False: not that many may be issued right now.
   bool issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs);
   // Puts the request behind those that wait: answered through the ReplySink exactly once, unless
@@ -105,8 +103,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void drain_changed() override;
 
   void update_open();
-  void note_issue(std::int64_t begin, std::int64_t end, const Caller& caller, IssueKind kind,
-                  std::int64_t wall_s = 0);
+  void note_issue(std::int64_t begin, std::int64_t end, const Caller& caller, IssueAs as);
   void touch();
   void serve_waiters();
   void expire_waiters();

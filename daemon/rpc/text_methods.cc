@@ -59,11 +59,11 @@ void method_next_text(const MethodContext& context, Session& session, const Mess
   if (session.client != 0 && !is_fresh(context, session, msgid, *found, IssueKind::text, 1)) return;
   Sequence& sequence = context.table.at(*found);
   std::int64_t id = 0;
-  std::int64_t wall_s = 0;
+  const std::int64_t wall_s = context.clock.wall_ms() / 1'000;
   if (sequence.settings().text.made == nullptr && sequence.stopped().ok()) {
     return answer_error(session, msgid, no_format(sequence.name()));
   }
-  if (sequence.issue_text(session.caller(msgid), &id, &wall_s)) {
+  if (sequence.issue_one(session.caller(msgid), &id, {IssueKind::text, wall_s})) {
     return answer_text(sequence, session, msgid, id, wall_s);
   }
   wait_for(context, session, msgid, *found, IssueKind::text, 1, parameters->timeout_ms);

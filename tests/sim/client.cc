@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/core/id_text.h"
+
 namespace seqd::sim {
 namespace {
 
@@ -102,6 +104,8 @@ void Client::ask_once() {
   if (random.below(6) == 0) {
     request.batch = true;
     request.count = random.between(1, random.below(10) == 0 ? 300 : 20);
+  } else {
+    request.text = random.below(4) == 0;
   }
   switch (random.below(8)) {
     case 0:
@@ -126,6 +130,8 @@ void Client::send_request(std::uint32_t number, Request& request) {
   const char* name = Site::kSequenceNames[request.sequence];
   if (request.batch) {
     protocol::append_range(out, number, name, request.count, request.timeout_ms);
+  } else if (request.text) {
+    protocol::append_next_text(out, number, name, request.timeout_ms);
   } else {
     protocol::append_next(out, number, name, request.timeout_ms);
   }
@@ -257,8 +263,8 @@ void Client::hello_left(const protocol::Message& reply) {
   memory_losses_ = site_.mirror().memory_losses();
 }
 
-void Client::ids_left(std::uint32_t number, const Request& request,
-                      const protocol::Message& reply) {
+std::vector<protocol::Run> Client::read_ids(const Request& request, const protocol::Message& reply,
+                                            std::string& text) const {
   protocol::ValueReader result = reply.result;
   std::vector<protocol::Run> runs;
   if (request.batch) {
@@ -267,9 +273,21 @@ void Client::ids_left(std::uint32_t number, const Request& request,
       if (!run || run->step != 1) violation("a range that is none");
       runs.push_back(*run);
     }
+  } else if (request.text) {
+    text = result.read_text().value_or("");
+    const auto parsed = read_id(read_template(Site::kTextForm).value(), text, nullptr);
+    if (!parsed.ok()) violation("a text that is none: " + text);
+    runs.push_back({parsed->number, 1, 1});
   } else {
     runs.push_back({result.read_integer().value_or(0), 1, 1});
   }
+  return runs;
+}
+
+void Client::ids_left(std::uint32_t number, const Request& request,
+                      const protocol::Message& reply) {
+  std::string text;
+  std::vector<protocol::Run> runs = read_ids(request, reply, text);
   std::int64_t count = 0;
   for (const protocol::Run& run : runs) count += run.count;
   if (count != request.count) violation("another number of IDs than was asked for");
@@ -277,17 +295,18 @@ void Client::ids_left(std::uint32_t number, const Request& request,
   stage_.history.note("answered", site_.number(), runs.front().first, number);
   const auto promise = promised_.find(number);
   if (promise != promised_.end() && (promise->second.binding || promise->second.runs == runs)) {
-    if (promise->second.runs != runs) {
+    if (promise->second.runs != runs || promise->second.text != text) {
       violation("request " + std::to_string(number) + " is answered with other IDs than before");
     }
     stage_.count(Kind::repeated);
+    if (request.text) stage_.count(Kind::repeated_text);
     return;
   }
   for (const protocol::Run& run : runs) {
     stage_.accounts.answered(Site::kSequenceNames[request.sequence], run.first,
                              run.first + run.count);
   }
-  if (identity_) promised_[number] = {std::move(runs), true};
+  if (identity_) promised_[number] = {std::move(runs), std::move(text), true};
 }
 
 void Client::error_left(std::uint32_t number, ErrorCode code) {

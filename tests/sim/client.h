@@ -33,12 +33,14 @@ class Client final : public ConnectionUser {
     std::size_t sequence = 0;
     std::int64_t count = 1;
     bool batch = false;
+    bool text = false;  // the ID is answered as text, with the second of its issue
     std::optional<std::int64_t> timeout_ms;
     std::int64_t sent_ms = 0;
     std::uint64_t answered_on = 0;  // the connection on which an answer has left
   };
   struct Promise {
     std::vector<protocol::Run> runs;
+    std::string text;
     bool binding = true;  // false: the daemon has lost its memory, and may give others
   };
 
@@ -56,6 +58,9 @@ class Client final : public ConnectionUser {
   void be_malformed();
   void new_identity();
   void hello_left(const protocol::Message& reply);
+  // The runs of an answer, and its text if it is one.
+  std::vector<protocol::Run> read_ids(const Request& request, const protocol::Message& reply,
+                                      std::string& text) const;
   void ids_left(std::uint32_t number, const Request& request, const protocol::Message& reply);
   void error_left(std::uint32_t number, ErrorCode code);
   void arrived(std::uint64_t connection, std::uint32_t number, bool good);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "daemon/core/id_format.h"
+
 namespace seqd::sim {
 namespace {
 
@@ -52,6 +54,8 @@ void Simulation::configure() {
     settings.max_waiters = 30;
     settings.reuse = stage_.profile.reuse;
     settings.wait_timeout_ms = Site::kWaitTimeoutMs;
+    settings.text.made =
+        std::make_shared<IdFormat>(read_template(Site::kTextForm).value(), nullptr, nullptr);
   }
   settings_.by_name["gamma"].max_value = stage_.profile.bounded_end;
 }

@@ -19,6 +19,7 @@ class Site {
   static constexpr std::int64_t kSequences = 4;
   static constexpr const char* kSequenceNames[kSequences] = {"alpha", "beta", "gamma", "delta"};
   static constexpr std::int64_t kWaitTimeoutMs = 5'000;
+  static constexpr const char* kTextForm = "{date:%Y%m%d%H%M%S}-{number}";
   static constexpr std::int64_t kPauseMs = 80;  // before the next daemon is started, at most
 
   Site(Stage& stage, Machine& machine, const ConfiguredSequences& settings,
