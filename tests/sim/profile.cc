@@ -48,7 +48,7 @@ Profile::Profile(std::uint64_t seed) {
   // Of its own luck, so that worlds without a drain stay what they were.
   SeededRandom drains(seed * 0x9e3779b97f4a7c15 + 7);
   const bool drained = drains.below(2) == 0;
-  weights[static_cast<std::size_t>(Trouble::drain)] = drained ? drains.between(1, 10) : 0;
+  weights[static_cast<std::size_t>(Trouble::drain)] = drained ? drains.between(5, 60) : 0;
   if (drained) reuse = static_cast<Reuse>(drains.below(3));
 }
 
