@@ -12,9 +12,10 @@ bool is_digit(char c) {
 char luhn(std::string_view text) {
   unsigned sum = 0;
   bool twice = true;  // the digit beside the check digit counts twice
-  for (auto c = text.rbegin(); c != text.rend(); ++c) {
-    if (!is_digit(*c)) continue;
-    const auto digit = static_cast<unsigned>(*c - '0');
+  for (std::size_t at = text.size(); at > 0; --at) {
+    const char c = text[at - 1];
+    if (!is_digit(c)) continue;
+    const auto digit = static_cast<unsigned>(c - '0');
     sum += twice ? digit * 2 / 10 + digit * 2 % 10 : digit;
     twice = !twice;
   }
