@@ -27,7 +27,6 @@ class Format {
         line_(line),
         written_(written),
         text_(settings.text),
-        settings_(settings),
         problems_(problems) {}
 
   void make(const ConfigurationRequest& request, std::vector<std::string>& warnings) {
@@ -97,7 +96,6 @@ class Format {
   const int line_;
   const WrittenKeys& written_;
   IdFormatSettings& text_;
-  SequenceSettings& settings_;
   Problems& problems_;
 };
 
