@@ -23,11 +23,7 @@ class Format {
  public:
   Format(const std::string& table, int line, const WrittenKeys& written, SequenceSettings& settings,
          Problems& problems)
-      : table_(table),
-        line_(line),
-        written_(written),
-        text_(settings.text),
-        problems_(problems) {}
+      : table_(table), line_(line), written_(written), text_(settings.text), problems_(problems) {}
 
   void make(const ConfigurationRequest& request, std::vector<std::string>& warnings) {
     text_.made = nullptr;
