@@ -45,9 +45,9 @@ class Precheck {
         if (text_.substr(at_, 3) == std::string(3, c))
           return "a string in triple quotes; allowed: single ones";
         // The parser would read on behind the mistake, and not as in a string.
-        if (!begins_value_) return "a quote where no string can begin";
+        if (!begins_) return "a quote where no string can begin";
         if (!skip_string(c)) return "a string without its closing quote";
-        begins_value_ = false;
+        begins_ = false;
         continue;
       }
       if (c == '#') skip_comment();
@@ -60,8 +60,7 @@ class Precheck {
         return "a key has more than " + std::to_string(kMaxConfigurationDepth) + " parts";
       if (text_[at_] == '\n') ++line_;
       if (text_[at_] == '\n' || c == '=' || c == ',' || c == '[' || c == '{') dots = 0;
-      const bool space = c == ' ' || c == '\t' || c == '\r';
-      if (!space) begins_value_ = text_[at_] == '\n' || kBeforeValues.find(c) != kBeforeValues.npos;
+      follow(text_[at_]);
     }
     return {};
   }
@@ -81,11 +80,54 @@ class Precheck {
     return at_ < text_.size();
   }
 
-  // Behind these, and at the start of a line, a key or a value may begin.
-  static constexpr std::string_view kBeforeValues = "=,[{.";
+  // Whether a key or a value may begin behind `c`. Within a word that is neither, the parser takes
+  // a string for a part of the word.
+  void follow(char c) {
+    const bool could = begins_;
+    switch (c) {
+      case ' ':
+      case '\t':
+      case '\r':
+        return;
+      case '\n':
+        if (!open_.empty()) return;
+        in_value_ = false;
+        begins_ = true;
+        return;
+      case '=':
+        begins_ = !in_value_;
+        in_value_ = true;
+        return;
+      case '.':
+        begins_ = !in_value_;
+        return;
+      case ',':
+        begins_ = !open_.empty();
+        in_value_ = open_.ends_with('[');
+        return;
+      case '[':
+      case '{':
+        begins_ = could && (in_value_ || c == '[');
+        if (!begins_ || !in_value_) return;  // the name of a table is no array
+        open_.push_back(c);
+        in_value_ = c == '[';
+        return;
+      case ']':
+      case '}':
+        begins_ = false;
+        if (open_.empty()) return;
+        open_.pop_back();
+        in_value_ = true;
+        return;
+      default:
+        begins_ = false;
+    }
+  }
 
   std::string_view text_;
-  bool begins_value_ = true;
+  std::string open_;       // arrays and tables within a value
+  bool begins_ = true;     // a key or a value may begin here
+  bool in_value_ = false;  // behind the `=` of its key
   std::size_t at_ = 0;
   int line_ = 1;
 };

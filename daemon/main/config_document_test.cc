@@ -42,6 +42,15 @@ TEST_CASE("DotsInStringsAndCommentsAreNoDepth") {
   CHECK(problem("\"a.b.c.d.e.f.g.h.i.j\" = 1\n").empty());
 }
 
+TEST_CASE("QuotesMayStandWhereAKeyOrAValueBegins") {
+  CHECK(
+      problem(
+          "'\u0127'.\"a\" = 1\n[a.'\u0127']\n[[b.'\u0127']]\nx = [\n 'a', # \u0127\n "
+          "\"\u0127\"\n]\n"
+          "y = { 'a'.'\u0127' = [['\u0127'], 1.5], \"b\" = {} , 'c' = '' }\n'z' = 1.5\n'zz' = ''\n")
+          .empty());
+}
+
 TEST_CASE("WhatTheParserDoesNotBearIsRefusedBeforeIt") {
   CHECK(problem("a = 1\n\u00e9 = 1\n") ==
         "f:2: a character that is not ASCII, outside of quotes and comments");
@@ -56,6 +65,11 @@ TEST_CASE("WhatTheParserDoesNotBearIsRefusedBeforeIt") {
 
 TEST_CASE("AMistakeBehindWhichTheParserWouldReadOnIsRefusedBeforeIt") {
   CHECK(problem("J=+7\"\u02bf\n") == "f:1: a quote where no string can begin");
+  for (const std::string before : {"g=9ti:Be{{", "g=9=", "g=9.", "g=[9.", "g=9[", "g=[9{",
+                                   "g={a=9[", "g{", "[a]", "g,", "g=[]"}) {
+    INFO(before);
+    CHECK(problem(before + "'\u0127'='A'\n") == "f:1: a quote where no string can begin");
+  }
   CHECK(problem("a = 1\nb = \"\u02bf\n\"\n") == "f:2: a string without its closing quote");
   CHECK(problem("a = 'x") == "f:1: a string without its closing quote");
   CHECK(problem("a = [\"x\", \"y\"]\nb = {\"c\" = 'd', e.\"f\" = 1}\n\"g\".\"h\"=1\n").empty());
