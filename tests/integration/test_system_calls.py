@@ -114,8 +114,8 @@ def fail(life: Life, call: str, error: str, when: str) -> int:
 @pytest.mark.limit(180)
 @pytest.mark.parametrize("call,error", CALLS, ids=lambda value: value)
 def test_NothingIsLostWhicheverCallFails(make_daemon, scratch, figures, call, error):
-    # Most of a life is waiting, for strace above all: two of them at a time.
-    lives = [begin(make_daemon, name) for name in ("seqd-0", "seqd-1")]
+    # Most of a life is waiting, for strace above all: four of them at a time.
+    lives = [begin(make_daemon, name) for name in ("seqd-0", "seqd-1", "seqd-2", "seqd-3")]
     numbers = calls_of_a_life(lives[0], call, scratch / "trace")
     assert len(numbers) > 0
     with ThreadPoolExecutor(len(lives)) as pool:
