@@ -125,7 +125,8 @@ std::string time_text(std::int64_t wall_ms) {
       std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts) == 0) {
     return "-";
   }
-  const std::string fraction = std::to_string(1'000 + wall_ms - seconds * 1'000).substr(1);
+  const std::int64_t milliseconds = (wall_ms % 1'000 + 1'000) % 1'000;
+  const std::string fraction = std::to_string(1'000 + milliseconds).substr(1);
   return std::string(text.data()) + "." + fraction + " UTC";
 }
 

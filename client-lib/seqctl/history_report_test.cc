@@ -1,5 +1,8 @@
 #include "client-lib/seqctl/history_report.h"
 
+#include <cstdint>
+#include <limits>
+
 #include <catch2/catch.hpp>
 
 namespace seqd::seqctl {
@@ -16,6 +19,7 @@ TEST_CASE("TimesAreToldInUtcWithMilliseconds") {
   CHECK(time_text(1'795'273'200'120) == "2026-11-21 15:00:00.120 UTC");
   CHECK(time_text(-1) == "1969-12-31 23:59:59.999 UTC");
   CHECK_NOTHROW(time_text(9'223'372'036'854'775'807));
+  CHECK_NOTHROW(time_text(std::numeric_limits<std::int64_t>::min()));
 }
 
 TEST_CASE("AnIssueIsToldWithWhenToWhomAndUnderWhichLease") {
