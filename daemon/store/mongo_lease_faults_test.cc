@@ -168,7 +168,8 @@ const Fault kFaults[] = {
     {"", R"("errorCode": 112, "errorLabels": ["TransientTransactionError"])"},
 };
 
-TEST_CASE("MongoLeaseFaults: no fault of a command loses an ID of a traced lease", "[mongo]") {
+TEST_CASE("MongoLeaseFaults: no fault of a command loses an ID of a traced lease",
+          "[mongo][lease-faults]") {
   const std::size_t where = GENERATE(range(std::size_t{0}, std::size(kPlaces)));
   const Place& place = kPlaces[where];
   Traced traced(place);
@@ -191,7 +192,8 @@ TEST_CASE("MongoLeaseFaults: no fault of a command loses an ID of a traced lease
   }
 }
 
-TEST_CASE("MongoLeaseFaults: a lost lease is found by a daemon that is started anew", "[mongo]") {
+TEST_CASE("MongoLeaseFaults: a lost lease is found by a daemon that is started anew",
+          "[mongo][lease-faults]") {
   const std::size_t where = GENERATE(range(std::size_t{0}, std::size(kPlaces)));
   const Place& place = kPlaces[where];
   INFO(place.name);
@@ -211,7 +213,7 @@ TEST_CASE("MongoLeaseFaults: a lost lease is found by a daemon that is started a
 }
 
 TEST_CASE("MongoLeaseFaults: a request that arrives after its token was given up is refused",
-          "[mongo]") {
+          "[mongo][lease-faults]") {
   // Without the tombstone the counter would move when the server goes on (model lease, NO_VOID).
   const std::size_t where = GENERATE(std::size_t{1}, std::size_t{2});
   INFO(kPlaces[where].name);
@@ -231,7 +233,8 @@ TEST_CASE("MongoLeaseFaults: a request that arrives after its token was given up
   traced.require_complete();
 }
 
-TEST_CASE("MongoLeaseFaults: a commit that arrives late is found, not given up", "[mongo]") {
+TEST_CASE("MongoLeaseFaults: a commit that arrives late is found, not given up",
+          "[mongo][lease-faults]") {
   Traced traced(kPlaces[0], 300);
   {
     const FailPoint point(traced.server, "failCommand", R"({"times": 6})",
@@ -246,7 +249,8 @@ TEST_CASE("MongoLeaseFaults: a commit that arrives late is found, not given up",
   traced.require_complete();
 }
 
-TEST_CASE("MongoLeaseFaults: a statement that blocks costs time and no ID", "[mongo]") {
+TEST_CASE("MongoLeaseFaults: a statement that blocks costs time and no ID",
+          "[mongo][lease-faults]") {
   Traced traced(kPlaces[0], 300);
   const int times = GENERATE(1, 2, 8);
   {
@@ -274,7 +278,7 @@ struct Stopped {
   pid_t pid = 0;
 };
 
-TEST_CASE("MongoLeaseFaults: the loss of the primary loses no ID", "[mongo]") {
+TEST_CASE("MongoLeaseFaults: the loss of the primary loses no ID", "[mongo][lease-faults]") {
   const std::size_t where = GENERATE(std::size_t{0}, std::size_t{1});
   const std::string how = GENERATE("step down", "kill", "stop");
   INFO(kPlaces[where].name << ", " << how);
@@ -307,7 +311,7 @@ TEST_CASE("MongoLeaseFaults: the loss of the primary loses no ID", "[mongo]") {
 }
 
 TEST_CASE("MongoLeaseFaults: losing the insert of our own key to another creator is tried again",
-          "[mongo]") {
+          "[mongo][lease-faults]") {
   const std::size_t where = GENERATE(range(std::size_t{0}, std::size(kPlaces)));
   INFO(kPlaces[where].name);
   Traced traced(kPlaces[where]);

@@ -155,7 +155,7 @@ const char* const kFaults[] = {
 };
 
 TEST_CASE("MongoReturnFaults: no fault of a command loses a range or gives it back twice",
-          "[mongo]") {
+          "[mongo][return-faults]") {
   const std::size_t where = GENERATE(range(std::size_t{0}, std::size(kPlaces)));
   const Reuse reuse = GENERATE(Reuse::tail, Reuse::parked);
   Returning returning(kPlaces[where], reuse);
@@ -181,7 +181,7 @@ TEST_CASE("MongoReturnFaults: no fault of a command loses a range or gives it ba
 }
 
 TEST_CASE("MongoReturnFaults: a return that arrives after it was given up changes nothing",
-          "[mongo]") {
+          "[mongo][return-faults]") {
   const std::size_t where = GENERATE(std::size_t{1}, std::size_t{2});
   const Reuse reuse = GENERATE(Reuse::tail, Reuse::parked);
   INFO(kPlaces[where].name);
