@@ -6,7 +6,9 @@ its process id and dies with the thread that started it (so start servers on the
 
 import contextlib
 import ctypes
+import fcntl
 import os
+import random
 import shutil
 import signal
 import socket
@@ -37,10 +39,26 @@ def die_with_parent() -> None:
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+_claimed_ports = []  # locks, held until the process ends
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that is this process's until it ends: a server that was killed finds it free again. It is below those that
+    the kernel gives to outgoing connections, and no other process of the tests is given it."""
+    locks = PROJECT / "build" / "test" / "ports"
+    locks.mkdir(parents=True, exist_ok=True)
+    while True:
+        port = random.randrange(12000, 32000)
+        lock = open(locks / str(port), "ab")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            lock.close()
+            continue
+        _claimed_ports.append(lock)
+        return port
 
 
 def wait_for(what: str, condition, seconds: float = START_SECONDS) -> Any:
