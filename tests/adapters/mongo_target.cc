@@ -1,0 +1,51 @@
+#include "tests/adapters/mongo_target.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "tests/adapters/store_fixtures.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd::testing {
+
+MongoTarget::MongoTarget(const MongoPlace& place, const char* purpose)
+    : server(place.variable),
+      name(fmt::format("{}-{}", purpose, server.database())),
+      options_(server.options()) {
+  options_.uri = with_uri_option(options_.uri, "appName=" + name);
+  options_.lease_mode = place.mode;
+  reopen(5000);
+  const LeaseRequest request = lease_request("orders", 1);
+  REQUIRE(*store->claim({.instance = request.instance, .epoch = 0, .nonce = request.token}) ==
+          ClaimOutcome::won);
+}
+
+void MongoTarget::reopen(int timeout_ms) {
+  options_.timeout_ms = timeout_ms;
+  store = open_mongo_store(options_);
+}
+
+std::string MongoTarget::failure(const std::string& what) const {
+  return fmt::format(
+      R"({{"failCommands": ["findAndModify", "commitTransaction"], "appName": "{}", {}}})", name,
+      what);
+}
+
+void MongoTarget::wait_until_idle() {
+  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (true) {
+    const Document reply = server.admin(fmt::format(
+        R"({{"aggregate": 1, "pipeline": [{{"$currentOp": {{}}}}, {{"$match":
+            {{"appName": "{}", "active": true, "command.findAndModify": {{"$exists": true}}}}}}],
+            "cursor": {{}}}})",
+        name));
+    bson_iter_t found;
+    if (!find_field(reply.get(), "cursor.firstBatch.0", &found)) return;
+    REQUIRE(std::chrono::steady_clock::now() < late);
+  }
+}
+
+}  // namespace seqd::testing

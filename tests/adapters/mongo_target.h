@@ -1,0 +1,47 @@
+// MongoTarget: a store on a real server, or one after another, that only the fail points of its own
+// name reach. It is set up with a time-out that a busy machine keeps; the one of the test counts
+// from the first reopen(). One thread.
+#pragma once
+
+#include <string>
+
+#include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo_stores.h"
+
+namespace seqd::testing {
+
+// Where leases leave a record, and how.
+struct MongoPlace {
+  const char* variable;  // of the server, for MongoServer
+  LeaseModeOption mode;
+  const char* name;
+};
+inline constexpr MongoPlace kMongoPlaces[] = {
+    {kMongoReplicaSet, LeaseModeOption::ledger, "a replica set, ledger"},
+    {kMongoReplicaSet, LeaseModeOption::slot, "a replica set, slot"},
+    {kMongoAlone, LeaseModeOption::slot, "a server alone, slot"},
+};
+
+class MongoTarget {
+ public:
+  // Opens the store and claims its instance, that of lease_request().
+  MongoTarget(const MongoPlace& place, const char* purpose);
+
+  // As a daemon that is started anew, which gives up after `timeout_ms` from now on.
+  void reopen(int timeout_ms);
+
+  // Of fail point "failCommand": `what` happens to the commands that lease and give back.
+  std::string failure(const std::string& what) const;
+
+  // Until no command of the store is under way in the server any more.
+  void wait_until_idle();
+
+  MongoServer server;
+  const std::string name;
+  OpenMongoStore store;
+
+ private:
+  MongoStoreOptions options_;
+};
+
+}  // namespace seqd::testing
