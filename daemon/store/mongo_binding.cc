@@ -35,6 +35,10 @@ Status check_field(const char* what, const std::string& name) {
   return {};
 }
 
+Document integer() {
+  return std::move(Document().add_array("$type", Document().add("0", "int").add("1", "long")));
+}
+
 }  // namespace
 
 std::string place_of(const MongoClients& clients, const CounterBinding& binding) {
@@ -67,6 +71,23 @@ void require_meaning(Document& filter, Meaning meaning, bool or_unmarked) {
   // null: also where there is no such field
   filter.add("seqd.meaning",
              Document().add_array("$in", Document().add_null("0").add("1", meaning_word(meaning))));
+}
+
+Document number_equal(std::int64_t value) {
+  return std::move(integer().add("$eq", value));
+}
+
+Document number_at_least(std::int64_t value) {
+  return std::move(integer().add("$gte", value));
+}
+
+MongoWrite counter_touch(const CounterBinding& binding) {
+  MongoWrite write;
+  write.collection = binding.collection;
+  write.filter = key_filter(binding);
+  write.update.add("$inc", Document().add(binding.counter_field, std::int64_t{0}));
+  write.returned_field = binding.counter_field;
+  return write;
 }
 
 MongoWrite creation(const CounterBinding& binding, std::int64_t next_id) {

@@ -24,6 +24,13 @@ Status check_key_index(MongoClients& clients, const CounterBinding& binding);
 // Only a document that is marked as `meaning` or, where `or_unmarked`, not marked at all.
 void require_meaning(Document& filter, Meaning meaning, bool or_unmarked);
 
+// Filters on the number: an integer, and equal to a value, or not below it.
+Document number_equal(std::int64_t value);
+Document number_at_least(std::int64_t value);
+
+// Changes nothing of the counter, but conflicts with whoever does; the filter is to be completed.
+MongoWrite counter_touch(const CounterBinding& binding);
+
 // Makes the counter, where it is still missing.
 MongoWrite creation(const CounterBinding& binding, std::int64_t next_id);
 

@@ -70,11 +70,7 @@ MongoWrite MongoCounter::counter_write() const {
   MongoWrite write;
   write.collection = binding_.collection;
   write.filter = key_filter(binding_);
-  write.filter.add(binding_.counter_field,
-                   Document()
-                       .add_array("$type", Document().add("0", "int").add("1", "long"))
-                       .add("$gte", lowest)
-                       .add("$lte", highest));
+  write.filter.add(binding_.counter_field, std::move(number_at_least(lowest).add("$lte", highest)));
   require_meaning(write.filter, meaning_, binding_.meaning != Meaning::unset);
   write.update.add("$inc", Document().add(binding_.counter_field, count_));
   write.returned_field = binding_.counter_field;
@@ -136,12 +132,8 @@ void MongoCounter::require_above(Document& filter, LeasedSpan parked) const {
 }
 
 MongoWrite MongoCounter::counter_check(LeasedSpan parked) const {
-  MongoWrite write;
-  write.collection = binding_.collection;
-  write.filter = key_filter(binding_);
+  MongoWrite write = counter_touch(binding_);
   require_above(write.filter, parked);
-  write.update.add("$inc", Document().add(binding_.counter_field, std::int64_t{0}));
-  write.returned_field = binding_.counter_field;
   return write;
 }
 
@@ -182,24 +174,17 @@ LeaseOutcome MongoCounter::refuse_field(const Status& error) {
 MongoCounter::Step MongoCounter::increment_in_transaction(const MongoWrite& write) {
   MongoTransaction transaction(clients_);
   if (Status status = transaction.begin(); !status.ok()) return refused(std::move(status));
-  const Document session = transaction.session_id();
-  if (Status status = sessions_.announce(request_.instance, session, transaction.connection());
-      !status.ok())
+  if (Status status = sessions_.announce(request_.instance, transaction); !status.ok())
     return refused(std::move(status));
   std::optional<LeasedSpan> parked;
   if (request_.take_parked) {
-    MongoWriteAnswer taken = transaction.find_and_modify(unparking(binding_));
-    if (taken.kind != MongoWriteAnswer::Kind::done) {
-      sessions_.suspect(session);
-      return conclude(std::move(taken));
-    }
+    MongoWriteAnswer taken = sessions_.run(transaction, unparking(binding_));
+    if (taken.kind != MongoWriteAnswer::Kind::done) return conclude(std::move(taken));
     if (taken.document) parked = parked_span(*taken.document);
     parked_end_ = parked ? parked->end : 0;
   }
-  MongoWriteAnswer counted = parked ? transaction.find_and_modify(counter_check(*parked))
-                                    : transaction.find_and_modify(write);
-  if (counted.kind != MongoWriteAnswer::Kind::done && counted.server_code == 0)
-    sessions_.suspect(session);  // it may be on its way yet
+  MongoWriteAnswer counted = parked ? sessions_.run(transaction, counter_check(*parked))
+                                    : sessions_.run(transaction, write);
   if (counted.kind != MongoWriteAnswer::Kind::done || !counted.document)
     return conclude(std::move(counted));
   LeaseOutcome outcome = parked ? granted_parked(*parked) : grant(*counted.document);
@@ -210,20 +195,14 @@ MongoCounter::Step MongoCounter::increment_in_transaction(const MongoWrite& writ
                            .parked = outcome.parked};
   const bool is_first = !records_.newest(request_).has_value();
   MongoWriteAnswer recorded =
-      transaction.find_and_modify(records_.ledger_entry(request_, record.span, record.parked));
+      sessions_.run(transaction, records_.ledger_entry(request_, record.span, record.parked));
   if (recorded.server_code == kMongoDuplicateKey ||
       (recorded.kind == MongoWriteAnswer::Kind::done && !recorded.document)) {
     return std::nullopt;  // the lane's record holds another token
   }
-  if (recorded.kind != MongoWriteAnswer::Kind::done) {
-    sessions_.suspect(session);
-    return conclude(std::move(recorded));
-  }
-  MongoWriteAnswer committed = transaction.commit(binding_.collection, deadline_);
-  if (committed.kind != MongoWriteAnswer::Kind::done) {
-    sessions_.suspect(session);
-    return conclude(std::move(committed));
-  }
+  if (recorded.kind != MongoWriteAnswer::Kind::done) return conclude(std::move(recorded));
+  MongoWriteAnswer committed = sessions_.commit(transaction, binding_.collection, deadline_);
+  if (committed.kind != MongoWriteAnswer::Kind::done) return conclude(std::move(committed));
   records_.learn(request_, record);
   if (is_first) sweep_.ledger();
   return outcome;

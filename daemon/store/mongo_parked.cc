@@ -39,12 +39,6 @@ std::vector<ParkedField> parked_in(const Document& document) {
   return parked;
 }
 
-Document integer_and(const char* condition, std::int64_t value) {
-  return std::move(Document()
-                       .add_array("$type", Document().add("0", "int").add("1", "long"))
-                       .add(condition, value));
-}
-
 }  // namespace
 
 Status make_returned_collection(MongoClients& clients) {
@@ -109,14 +103,6 @@ std::optional<ParkedField> lowest_parked_field(const Document& document) {
 
 std::size_t parked_fields(const Document& document) {
   return parked_in(document).size();
-}
-
-Document number_equal(std::int64_t value) {
-  return integer_and("$eq", value);
-}
-
-Document number_at_least(std::int64_t value) {
-  return integer_and("$gte", value);
 }
 
 }  // namespace seqd

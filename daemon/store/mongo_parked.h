@@ -37,8 +37,4 @@ std::size_t parked_fields(const Document& document);
 // In slot mode: what a counter's document has room for.
 inline constexpr std::size_t kMostParkedFields = 200;
 
-// A filter on the number: an integer, and equal to `value`, or not below it.
-Document number_equal(std::int64_t value);
-Document number_at_least(std::int64_t value);
-
 }  // namespace seqd

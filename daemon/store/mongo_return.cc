@@ -103,15 +103,13 @@ MongoReturn::Step MongoReturn::apply(const Document& counter, Meaning meaning) {
   MongoWrite write;
   if (trace_ == LeaseTrace::slot) {
     write = records_.slot_change(lane_, record(), std::move(set));
-  } else {
+  } else if (tail) {
     write.collection = binding.collection;
     write.filter = key_filter(binding);
-    write.returned_field = "_id";
-    if (tail) {
-      write.update.add("$set", set);
-    } else {
-      write.update.add("$inc", Document().add(binding.counter_field, std::int64_t{0}));
-    }
+    write.update.add("$set", set);
+    write.returned_field = binding.counter_field;
+  } else {
+    write = counter_touch(binding);
   }
   const std::int64_t end = value_of(request_.end - 1, meaning);
   write.filter.add(binding.counter_field, tail ? number_equal(end) : number_at_least(end));
@@ -131,9 +129,7 @@ MongoReturn::Step MongoReturn::apply_in_transaction(const MongoWrite& counted) {
   }
   MongoTransaction transaction(clients_);
   if (Status status = transaction.begin(); !status.ok()) return not_known(std::move(status));
-  const Document session = transaction.session_id();
-  if (Status status = sessions_.announce(request_.instance, session, transaction.connection());
-      !status.ok())
+  if (Status status = sessions_.announce(request_.instance, transaction); !status.ok())
     return not_known(std::move(status));
   std::vector<const MongoWrite*> writes = {&counted};
   const MongoWrite parked = parking(request_);
@@ -141,16 +137,14 @@ MongoReturn::Step MongoReturn::apply_in_transaction(const MongoWrite& counted) {
   if (request_.reuse == Reuse::parked) writes.push_back(&parked);
   writes.push_back(&entry);
   for (const MongoWrite* write : writes) {
-    const MongoWriteAnswer answer = transaction.find_and_modify(*write);
-    if (answer.kind != MongoWriteAnswer::Kind::done && answer.server_code == 0)
-      sessions_.suspect(session);  // it may be on its way yet
+    const MongoWriteAnswer answer = sessions_.run(transaction, *write);
     // The lane's record holds another token.
     if (write == &entry && answer.server_code == kMongoDuplicateKey) return std::nullopt;
     if (Step ended = conclude(answer); ended.has_value()) return ended;
     if (answer.kind != MongoWriteAnswer::Kind::done || !answer.document) return std::nullopt;
   }
-  const MongoWriteAnswer committed = transaction.commit(request_.binding.collection, deadline_);
-  if (committed.kind != MongoWriteAnswer::Kind::done) sessions_.suspect(session);
+  const MongoWriteAnswer committed =
+      sessions_.commit(transaction, request_.binding.collection, deadline_);
   if (Step ended = conclude(committed); ended.has_value()) return ended;
   if (committed.kind != MongoWriteAnswer::Kind::done) return std::nullopt;
   records_.learn(lane_, record());

@@ -59,18 +59,19 @@ void MongoSessions::end_inherited() {
     if (!sessions.ok()) return;  // next time
     Document ids;
     for (std::size_t i = 0; i < sessions->size(); ++i) ids.add(std::to_string(i), (*sessions)[i]);
-    if (!sessions->empty()) end(ids);
+    // Where the server does not let us, it never will; only without an answer it is tried again.
+    if (!sessions->empty() && end(ids).code() == ErrorCode::UNAVAILABLE) return;
     const std::lock_guard lock(mutex_);
     inherited_.erase(former);
   }
 }
 
-void MongoSessions::end(const Document& ids) {
-  static_cast<void>(clients_.run(Document().add_array("killSessions", ids), kMongoInstances, 0));
+Status MongoSessions::end(const Document& ids) {
+  return clients_.run(Document().add_array("killSessions", ids), kMongoInstances, 0);
 }
 
-Status MongoSessions::announce(const Token& instance, const Document& session_id,
-                               const MongoConnection& connection) {
+Status MongoSessions::announce(const Token& instance, const MongoTransaction& transaction) {
+  const Document session_id = transaction.session_id();
   Bytes session = bytes_of(session_id.get());
   bool first = false;
   {
@@ -79,8 +80,8 @@ Status MongoSessions::announce(const Token& instance, const Document& session_id
     first = std::none_of(announced_.begin(), announced_.end(),
                          [&](const auto& known) { return known.first == instance; });
   }
-  Status status =
-      MongoInstances(clients_).add_session(instance, session_id, first, kMostSessions, connection);
+  Status status = MongoInstances(clients_).add_session(instance, session_id, first, kMostSessions,
+                                                       transaction.connection());
   if (!status.ok()) return status;
   const std::lock_guard lock(mutex_);
   if (announced_.size() >= kMostSessions) announced_.clear();  // they are announced again
@@ -88,9 +89,23 @@ Status MongoSessions::announce(const Token& instance, const Document& session_id
   return {};
 }
 
-void MongoSessions::suspect(const Document& session_id) {
+MongoWriteAnswer MongoSessions::run(MongoTransaction& transaction, const MongoWrite& write) {
+  MongoWriteAnswer answer = transaction.find_and_modify(write);
+  // Without an answer it may be on its way yet.
+  if (answer.kind != MongoWriteAnswer::Kind::done && answer.server_code == 0) suspect(transaction);
+  return answer;
+}
+
+MongoWriteAnswer MongoSessions::commit(MongoTransaction& transaction, const std::string& collection,
+                                       std::chrono::steady_clock::time_point deadline) {
+  MongoWriteAnswer answer = transaction.commit(collection, deadline);
+  if (answer.kind != MongoWriteAnswer::Kind::done) suspect(transaction);
+  return answer;
+}
+
+void MongoSessions::suspect(const MongoTransaction& transaction) {
   const std::lock_guard lock(mutex_);
-  add_suspect(bytes_of(session_id.get()));
+  add_suspect(bytes_of(transaction.session_id().get()));
 }
 
 void MongoSessions::add_suspect(Bytes session) {
@@ -109,7 +124,7 @@ void MongoSessions::end_suspects() {
       ids.add(std::to_string(i), document_of(suspects_[i].session));
   }
   // They stay suspects for a while: a statement that is still on its way would begin anew.
-  end(ids);
+  static_cast<void>(end(ids));
 }
 
 }  // namespace seqd

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "daemon/store/mongo_client.h"
+#include "daemon/store/mongo_transaction.h"
 
 namespace seqd {
 
@@ -31,10 +32,11 @@ class MongoSessions {
   // may be at work and asks again.
   void inherit(const Token& former);
   // Before a transaction. An error: the session could not be announced, do not use it.
-  Status announce(const Token& instance, const Document& session_id,
-                  const MongoConnection& connection);
-  // A transaction of this session may have been left open, or may begin yet.
-  void suspect(const Document& session_id);
+  Status announce(const Token& instance, const MongoTransaction& transaction);
+  // The transaction's own; one that may have been left open, or may begin yet, becomes a suspect.
+  MongoWriteAnswer run(MongoTransaction& transaction, const MongoWrite& write);
+  MongoWriteAnswer commit(MongoTransaction& transaction, const std::string& collection,
+                          std::chrono::steady_clock::time_point deadline);
   void end_suspects();
 
  private:
@@ -43,9 +45,10 @@ class MongoSessions {
     Bytes session;
     std::chrono::steady_clock::time_point until;
   };
+  void suspect(const MongoTransaction& transaction);
   void add_suspect(Bytes session);
   void end_inherited();
-  void end(const Document& ids);
+  Status end(const Document& ids);
 
   MongoClients& clients_;
   std::mutex mutex_;  // guards everything below
