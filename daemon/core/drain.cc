@@ -96,8 +96,8 @@ void Drain::durable(LogPosition position) {
   return_.durable();
 }
 
-void Drain::return_over(const ReturnOpened& opened, ReturnEnd how, const Status& why) {
-  if (how == ReturnEnd::returned) {
+void Drain::return_over(const ReturnOpened& opened, const ReturnClosed& closed, const Status& why) {
+  if (closed.how == ReturnEnd::returned) {
     owner_.given_back(opened.begin, opened.end, opened.reuse);
     if (active_) report_.returned.push_back({opened.begin, opened.end});
     context_.events.raise({EventKind::range_returned,
@@ -111,9 +111,7 @@ void Drain::return_over(const ReturnOpened& opened, ReturnEnd how, const Status&
     owner_.written_off(opened.begin, opened.end);
     if (active_) report_.gaps.push_back({opened.begin, opened.end});
     if (active_) report_.why = why.text();
-    const GapCause cause =
-        why.code() == ErrorCode::FENCED ? GapCause::epoch_lost : GapCause::drained;
-    const GapMade gap{sequence_, opened.begin, opened.end, cause, 0};
+    const GapMade gap{sequence_, opened.begin, opened.end, closed.cause, closed.wall_ms};
     context_.events.raise(
         gap_event(gap, name_, opened.token, owner_.return_request().instance, why.text()));
   }

@@ -87,7 +87,8 @@ class Drain final : private ReturnOperation::Owner {
   // ReturnOperation::Owner
   ReturnRequest return_request() const override { return owner_.return_request(); }
   void return_appended() override;
-  void return_over(const ReturnOpened& opened, ReturnEnd how, const Status& why) override;
+  void return_over(const ReturnOpened& opened, const ReturnClosed& closed,
+                   const Status& why) override;
 
   void write_off(const HeldRanges::Held& held);
   void finish();

@@ -83,10 +83,11 @@ void ReturnOperation::answered(const ReturnOutcome& outcome) {
 
 void ReturnOperation::close(ReturnEnd how, GapCause cause, const Status& why) {
   const ReturnOpened opened = *std::exchange(opened_, std::nullopt);
-  context_.log.append(ReturnClosed{sequence_, opened.token, how, cause, context_.clock.wall_ms()});
+  const ReturnClosed closed{sequence_, opened.token, how, cause, context_.clock.wall_ms()};
+  context_.log.append(closed);
   backoff_.reset();
   state_ = State::idle;
-  owner_.return_over(opened, how, why);
+  owner_.return_over(opened, closed, why);
 }
 
 void ReturnOperation::pause(const Status& why) {

@@ -32,7 +32,8 @@ class ReturnOperation {
     // The return was appended to the log: have it made durable, then call durable().
     virtual void return_appended() = 0;
     // The end is recorded; `why` it was kept.
-    virtual void return_over(const ReturnOpened& opened, ReturnEnd how, const Status& why) = 0;
+    virtual void return_over(const ReturnOpened& opened, const ReturnClosed& closed,
+                             const Status& why) = 0;
   };
 
   // `store` may be set later, before the first start().

@@ -154,7 +154,8 @@ void Sequence::serve_waiters() {
   }
   while (!waiters_.empty() && open_ && held_.issuable() >= waiters_.front().count) {
     const Waiter waiter = waiters_.pop();
-    const IssueAs as{waiter.kind, context_.clock.wall_ms() / 1'000};
+    IssueAs as{waiter.kind, 0};
+    if (waiter.kind == IssueKind::text) as.wall_s = context_.clock.wall_ms() / 1'000;
     std::vector<Run> runs;
     std::int64_t left = waiter.count;
     while (left > 0) {
