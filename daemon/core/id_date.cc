@@ -30,12 +30,14 @@ bool is_of_clock(DatePart part) {
   return part == DatePart::hour || part == DatePart::minute || part == DatePart::second;
 }
 
-std::string padded(int value, std::size_t width) {
-  std::string digits = std::to_string(value);
-  return digits.size() < width ? std::string(width - digits.size(), '0') + digits : digits;
-}
-
 }  // namespace
+
+std::string padded(int value, std::size_t width) {
+  std::string digits(width, '0');
+  for (std::size_t at = width; at > 0; value /= 10)
+    digits[--at] = static_cast<char>('0' + value % 10);
+  return digits;
+}
 
 const DatePartInfo& info_of(DatePart part) {
   const DatePartInfo& info = kParts[static_cast<std::size_t>(part)];

@@ -39,6 +39,9 @@ struct DatePartInfo {
   std::string_view name;
 };
 
+// `value`, not negative, in `width` digits.
+std::string padded(int value, std::size_t width);
+
 const DatePartInfo& info_of(DatePart part);
 // Null when there is no such letter.
 const DatePartInfo* find_date_part(char letter);

@@ -28,13 +28,6 @@ std::string number_text(const IdTemplate& form, std::int64_t number, const Scram
   return out;
 }
 
-void append_decimal(std::string& out, int value, std::size_t width) {
-  const std::size_t begin = out.size();
-  out.resize(begin + width, '0');
-  for (std::size_t at = out.size(); at > begin; value /= 10)
-    out[--at] = static_cast<char>('0' + value % 10);
-}
-
 // A character of a text that anybody may have sent.
 std::string shown(char c) {
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -119,10 +112,8 @@ class Reader {
     }
     const std::string_view digits = text_.substr(begin, info.width);
     if (value < info.lowest || value > info.highest) {
-      std::string allowed;
-      append_decimal(allowed, info.lowest, info.width);
-      allowed += " to ";
-      append_decimal(allowed, info.highest, info.width);
+      const std::string allowed =
+          padded(info.lowest, info.width) + " to " + padded(info.highest, info.width);
       return fault(begin, "found \"" + std::string(digits) + "\" for the " +
                               std::string(info.name) + "; allowed: " + allowed);
     }
@@ -196,7 +187,7 @@ std::string write_id(const IdTemplate& form, std::int64_t number, const CivilTim
         out += piece.literal;
         break;
       case Kind::date:
-        append_decimal(out, value_of(piece.part, time), piece.length);
+        out += padded(value_of(piece.part, time), piece.length);
         break;
       case Kind::number:
         out += number_text(form, number, scramble);

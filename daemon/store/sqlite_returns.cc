@@ -93,7 +93,7 @@ Result<std::optional<LeasedSpan>> SqliteStore::take_parked(const LeaseRequest& r
     const int code = query.bind(1, request.binding.key).step();
     if (code == SQLITE_DONE) return std::optional<LeasedSpan>();
     if (code != SQLITE_ROW) return connection_->error();
-    span = {query.integer(1), query.integer(2)};
+    span = {query.integer(0), query.integer(1)};
   }
   const std::string place = where(request.binding);
   if (last_issued + 1 < span.end) return above_the_counter(place, last_issued + 1, span.end);

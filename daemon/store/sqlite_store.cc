@@ -57,7 +57,7 @@ Status SqliteStore::prepare() {
        "UPDATE total SET ids = ids - ?3 WHERE name = ?1 AND instance = ?2"},
       {&statements_.park, "INSERT INTO parked(token, name, first, after) VALUES(?1, ?2, ?3, ?4)"},
       {&statements_.find_parked,
-       "SELECT token, first, after FROM parked WHERE name = ?1 AND taken IS NULL ORDER BY first "
+       "SELECT first, after FROM parked WHERE name = ?1 AND taken IS NULL ORDER BY first "
        "LIMIT 1"},
       {&statements_.take_parked,
        "UPDATE parked SET taken = ?3 WHERE name = ?1 AND first = ?2 AND taken IS NULL"},
