@@ -228,6 +228,9 @@ void Client::reply_left(Connection& connection, const protocol::Message& reply) 
     if (request.answered_on == connection.number) {
       violation("a second answer to request " + std::to_string(number));
     }
+    // What an older connection was refused before a newer one, which is answered, had taken over.
+    const bool outdated = error && request.answered_on > connection.number;
+    if (outdated) return;
     request.answered_on = connection.number;
     if (error) {
       error_left(number, error->code);

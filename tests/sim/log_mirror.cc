@@ -176,6 +176,9 @@ void LogMirror::ended() {
 // --------------------------------------------------------------------------------------
 
 void LogMirror::destroy() {
+  for (const LogEntry& entry : turn_) {
+    if (const auto* issue = std::get_if<Issued>(&entry)) cut_off_.push_back(*issue);
+  }
   for (const auto& [id, sequence] : image_.sequences) {
     const IntervalSet held = in_hand_of(sequence);
     for (const auto& [begin, end] : held.intervals()) {
@@ -211,10 +214,27 @@ bool LogMirror::is(const StateImage& found) const {
   return same_image(image_, found);
 }
 
+// A copy that was made behind a turn that was cut off has its record, and will repeat it.
+void LogMirror::enter_cut_off(const StateImage& found) {
+  std::erase_if(cut_off_, [&](const Issued& issue) {
+    const auto client = found.clients.find(issue.client);
+    if (client == found.clients.end()) return false;
+    const auto& retained = client->second.retained;
+    const bool read = std::any_of(retained.begin(), retained.end(), [&](const Issued& one) {
+      return one.sequence == issue.sequence && one.begin <= issue.begin && issue.end <= one.end;
+    });
+    if (!read) return false;
+    stage_.accounts.issued(found.sequences.at(issue.sequence).definition.name, issue.begin,
+                           issue.end);
+    return true;
+  });
+}
+
 void LogMirror::started(const Started& started) {
   for (const LeaseIntended& lease : started.dropped) stage_.accounts.given_up(lease.lease);
   if (!known_) {
     ++memory_losses_;
+    enter_cut_off(started.image);
   } else if (is(started.image)) {
     if (!turn_.empty()) stage_.happened(Kind::turn_dropped, site_);
   } else {

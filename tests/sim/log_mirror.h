@@ -57,6 +57,7 @@ class LogMirror {
   void enter(const LogEntry& entry);
   void enter(const Issued& issue);
   void apply(const LogEntry& entry);
+  void enter_cut_off(const StateImage& found);
   bool is(const StateImage& found) const;
   void explain(const Started& started);
   void explain(const SequenceImage& had, const Started& started);
@@ -75,6 +76,8 @@ class LogMirror {
   const std::int64_t site_;
   StateImage image_;            // of all that was committed
   std::vector<LogEntry> turn_;  // not committed
+  // Of turns that were cut off before the directory was destroyed: a copy may have their record.
+  std::vector<Issued> cut_off_;
   bool committing_ = false;
   bool runs_ = false;  // from a start that was good to the end of the process
   bool known_ = true;  // whether image_ is what is in the directory
