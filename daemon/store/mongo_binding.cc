@@ -35,8 +35,12 @@ Status check_field(const char* what, const std::string& name) {
   return {};
 }
 
-Document integer() {
-  return std::move(Document().add_array("$type", Document().add("0", "int").add("1", "long")));
+Document integers() {
+  return std::move(Document().add("0", "int").add("1", "long"));
+}
+
+Document of_type(const Document& types) {
+  return std::move(Document().add_array("$type", types));
 }
 
 }  // namespace
@@ -74,11 +78,15 @@ void require_meaning(Document& filter, Meaning meaning, bool or_unmarked) {
 }
 
 Document number_equal(std::int64_t value) {
-  return std::move(integer().add("$eq", value));
+  return std::move(of_type(integers().add("2", "double")).add("$eq", value));
 }
 
 Document number_at_least(std::int64_t value) {
-  return std::move(integer().add("$gte", value));
+  return std::move(of_type(integers().add("2", "double")).add("$gte", value));
+}
+
+Document integer_at_least(std::int64_t value) {
+  return std::move(of_type(integers()).add("$gte", value));
 }
 
 MongoWrite counter_touch(const CounterBinding& binding) {
@@ -88,6 +96,33 @@ MongoWrite counter_touch(const CounterBinding& binding) {
   write.update.add("$inc", Document().add(binding.counter_field, std::int64_t{0}));
   write.returned_field = binding.counter_field;
   return write;
+}
+
+Document whole_number(const std::string& field) {
+  constexpr double kExactDoubles = 9007199254740992.0;  // 2^53
+  const std::string number = "$" + field;
+  const Document type = std::move(Document().add("$type", number));
+  const auto compared = [&number](const char* how, double bound) {
+    return std::move(Document().add_array(how, Document().add("0", number).add_double("1", bound)));
+  };
+  Document of_double;
+  of_double
+      .add("0", Document().add_array(
+                    "$eq", Document().add("0", number).add("1", Document().add("$trunc", number))))
+      .add("1", compared("$gte", -kExactDoubles))  // NaN is below everything here
+      .add("2", compared("$lte", kExactDoubles));
+  return std::move(Document().add_array(
+      "$cond",
+      Document()
+          .add("0", Document().add_array("$eq", Document().add("0", type).add("1", "double")))
+          .add("1", Document().add_array("$and", of_double))
+          .add("2",
+               Document().add_array("$in", Document().add("0", type).add_array("1", integers())))));
+}
+
+Document number_plus(const std::string& field, std::int64_t more) {
+  const Document number = std::move(Document().add("$toLong", "$" + field));
+  return std::move(Document().add_array("$add", Document().add("0", number).add("1", more)));
 }
 
 MongoWrite creation(const CounterBinding& binding, std::int64_t next_id) {

@@ -24,12 +24,21 @@ Status check_key_index(MongoClients& clients, const CounterBinding& binding);
 // Only a document that is marked as `meaning` or, where `or_unmarked`, not marked at all.
 void require_meaning(Document& filter, Meaning meaning, bool or_unmarked);
 
-// Filters on the number: an integer, and equal to a value, or not below it.
+// Filters on the number, whatever its type, or only where it is an integer: equal to a value, or
+// not below it.
 Document number_equal(std::int64_t value);
 Document number_at_least(std::int64_t value);
+Document integer_at_least(std::int64_t value);
 
 // Changes nothing of the counter, but conflicts with whoever does; the filter is to be completed.
 MongoWrite counter_touch(const CounterBinding& binding);
+
+// For $expr: the field itself, and nothing within an array, is a whole number of any type. A double
+// beyond 2^53 is none.
+Document whole_number(const std::string& field);
+
+// The number and so many more, as int64: for an update by pipeline.
+Document number_plus(const std::string& field, std::int64_t more);
 
 // Makes the counter, where it is still missing.
 MongoWrite creation(const CounterBinding& binding, std::int64_t next_id);

@@ -46,10 +46,13 @@ struct MongoWriteAnswer {
 struct MongoServerFacts {
   enum class Kind : std::uint8_t { alone, replica_set, sharded };
   Kind kind = Kind::alone;
-  std::int64_t wire_version = 0;  // 8: MongoDB 4.2
+  std::int64_t wire_version = 0;
 
   bool operator==(const MongoServerFacts&) const = default;
 };
+
+// MongoDB 4.2: transactions, updates by pipeline.
+inline constexpr std::int64_t kMongoWireOfPipelines = 8;
 
 // The server's error codes that matter to us.
 inline constexpr std::uint32_t kMongoDuplicateKey = 11000;

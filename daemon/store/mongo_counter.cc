@@ -70,9 +70,17 @@ MongoWrite MongoCounter::counter_write() const {
   MongoWrite write;
   write.collection = binding_.collection;
   write.filter = key_filter(binding_);
-  write.filter.add(binding_.counter_field, std::move(number_at_least(lowest).add("$lte", highest)));
+  Document bounds = doubles_ ? number_at_least(lowest) : integer_at_least(lowest);
+  write.filter.add(binding_.counter_field, bounds.add("$lte", highest));
   require_meaning(write.filter, meaning_, binding_.meaning != Meaning::unset);
-  write.update.add("$inc", Document().add(binding_.counter_field, count_));
+  if (doubles_ && trace_ != LeaseTrace::slot) {  // a slot is written so in any case
+    write.filter.add("$expr", whole_number(binding_.counter_field));
+    const Document sum = std::move(
+        Document().add(binding_.counter_field, number_plus(binding_.counter_field, count_)));
+    write.update.add("0", Document().add("$set", sum));
+  } else {
+    write.update.add("$inc", Document().add(binding_.counter_field, count_));
+  }
   write.returned_field = binding_.counter_field;
   return write;
 }
@@ -255,8 +263,24 @@ MongoCounter::Step MongoCounter::diagnose() {
   auto span = span_after(last_issued_of(number.value, meaning_), request_, where_);
   if (!span.ok()) return refused(span.status());
   count_ = span->end - span->begin;
-  if (number.kind == CounterNumber::Kind::integral_double)
-    return convert(number.as_double, number.value);
+  if (number.kind == CounterNumber::Kind::integral_double) return bear_doubles(number);
+  return std::nullopt;
+}
+
+// Whoever wrote a double may write the next one before we come, so the lease itself has to bear
+// them. A server that cannot do that, which only a plain lease may meet, has it converted first;
+// mostly that is enough.
+MongoCounter::Step MongoCounter::bear_doubles(const CounterNumber& number) {
+  if (trace_ == LeaseTrace::plain) {
+    bool pipelines = false;
+    if (std::exchange(converted_, true)) {
+      auto facts = clients_.server(binding_.collection);
+      if (!facts.ok()) return refused(facts.status());
+      pipelines = facts->wire_version >= kMongoWireOfPipelines;
+    }
+    if (!pipelines) return convert(number.as_double, number.value);
+  }
+  doubles_ = true;
   return std::nullopt;
 }
 
@@ -281,8 +305,17 @@ MongoCounter::Step MongoCounter::create() {
   MongoWriteAnswer answer = clients_.find_and_modify(creation(binding_, binding_.first_id));
   if (answer.kind == MongoWriteAnswer::Kind::done) return std::nullopt;
   if (is_our_duplicate(answer) && ++duplicates_ <= kMostDuplicates) return std::nullopt;
+  if (answer.server_code == kMongoValidationFailure) return refused(refused_mark(answer.error));
   // Unknown is as good as refused here: a counter may stand there now, but nothing was leased.
   return refused(std::move(answer.error));
+}
+
+Status MongoCounter::refused_mark(const Status& error) const {
+  return {
+      error.code(),
+      fmt::format("{}; seqd puts an object \"seqd\" into a counter that it makes: let the "
+                  "collection's validator pass it, or insert the counter yourself, with {}: {}",
+                  error.text(), binding_.counter_field, value_of(binding_.first_id - 1, meaning_))};
 }
 
 // Whether somebody else inserted this very key at the same moment. Any other duplicate key (a

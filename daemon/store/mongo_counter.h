@@ -48,6 +48,8 @@ class MongoCounter {
   Step diagnose();
   Step compare(const std::optional<LeaseRecord>& record);
   Step create();
+  Status refused_mark(const Status& error) const;
+  Step bear_doubles(const CounterNumber& number);
   Step convert(double from, std::int64_t to);
   MongoWrite counter_write() const;
   LeaseOutcome grant(const Document& document) const;
@@ -70,6 +72,8 @@ class MongoCounter {
   int failures_ = 0;             // transactions that failed otherwise than by a conflict
   std::int64_t parked_end_ = 0;  // of the range that was last found parked
   bool field_refused_ = false;
+  bool converted_ = false;
+  bool doubles_ = false;  // others write them, and the lease has to take them as they are
   bool put_off_ = false;  // the last step proved nothing about the document: just try again
 };
 

@@ -9,8 +9,6 @@
 namespace seqd {
 namespace {
 
-constexpr std::int64_t kWireVersionNeeded = 8;  // MongoDB 4.2: transactions, updates by pipeline
-
 // What the server most likely is. A wrong guess costs one lease that is refused and asked for anew.
 LeaseTrace guess(const MongoTarget& target, LeaseModeOption configured) {
   switch (configured) {
@@ -66,11 +64,12 @@ Result<LeaseTrace> MongoLeaseMode::decide(const std::string& collection) {
   return choice_->trace;
 }
 
-void MongoLeaseMode::no_fields_allowed(const std::string& why) {
+bool MongoLeaseMode::no_fields_allowed(const std::string& why) {
   const std::lock_guard lock(mutex_);
-  if (configured_ != LeaseModeOption::automatic || !choice_ || choice_->trace != LeaseTrace::slot)
-    return;
-  choice_ = Choice{LeaseTrace::plain, "the server takes no further field in a counter: " + why};
+  if (configured_ != LeaseModeOption::automatic || !choice_) return false;
+  if (choice_->trace == LeaseTrace::slot)
+    choice_ = Choice{LeaseTrace::plain, "the server takes no further field in a counter: " + why};
+  return choice_->trace == LeaseTrace::plain;
 }
 
 Status MongoLeaseMode::cannot(const char* mode, const std::string& why) const {
@@ -81,7 +80,7 @@ Status MongoLeaseMode::cannot(const char* mode, const std::string& why) const {
 
 Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& facts) {
   using Kind = MongoServerFacts::Kind;
-  const bool old = facts.wire_version < kWireVersionNeeded;
+  const bool old = facts.wire_version < kMongoWireOfPipelines;
   switch (configured_) {
     case LeaseModeOption::plain:
       break;

@@ -27,9 +27,9 @@ class MongoLeaseMode {
   // away. `collection` is for the text.
   Result<LeaseTrace> decide(const std::string& collection);
 
-  // The server does not let us add a field to a counter. Where that is configured it is an error;
-  // else the store goes on in plain mode.
-  void no_fields_allowed(const std::string& why);
+  // The server does not let us add a field to a counter. Where that is configured it is an error
+  // (false); else the store goes on in plain mode.
+  bool no_fields_allowed(const std::string& why);
 
   BlockingStore::LeaseMode told() const;
 

@@ -159,11 +159,10 @@ MongoWrite MongoLeaseRecords::slot_change(const LeaseRequest& request, const Lea
 
 void MongoLeaseRecords::add_slot(const LeaseRequest& request, Meaning meaning, std::int64_t count,
                                  MongoWrite& write) const {
-  const std::string number = "$" + request.binding.counter_field;
+  const std::string& number = request.binding.counter_field;
   require_newest(write.filter, prefix_of(request), newest(request));
   // The expressions below read the number otherwise than $inc does (a path through arrays); and
   // what somebody else may keep under our name stays as it is.
-  const Document integer = std::move(Document().add("0", "int").add("1", "long"));
   const Document ours = std::move(Document().add("0", "missing").add("1", "object"));
   const auto type_in = [](const std::string& field, const Document& types) {
     return std::move(Document().add_array(
@@ -171,12 +170,10 @@ void MongoLeaseRecords::add_slot(const LeaseRequest& request, Meaning meaning, s
   };
   write.filter.add("$expr",
                    Document().add_array("$and", Document()
-                                                    .add("0", type_in(number, integer))
+                                                    .add("0", whole_number(number))
                                                     .add("1", type_in("$seqd", ours))
                                                     .add("2", type_in("$seqd.slots", ours))));
-  const auto plus = [&number](std::int64_t more) {
-    return std::move(Document().add_array("$add", Document().add("0", number).add("1", more)));
-  };
+  const auto plus = [&number](std::int64_t more) { return number_plus(number, more); };
   const std::int64_t first = meaning == Meaning::next ? 0 : 1;  // from the number to the next ID
   Document slot;
   slot.add_binary("token", request.token)
@@ -185,7 +182,7 @@ void MongoLeaseRecords::add_slot(const LeaseRequest& request, Meaning meaning, s
       .add("end", plus(first + count))
       .add("at", "$$NOW");
   Document set;
-  set.add(request.binding.counter_field, plus(count)).add("seqd.slots." + lane_of(request), slot);
+  set.add(number, plus(count)).add("seqd.slots." + lane_of(request), slot);
   write.update = std::move(Document().add("0", Document().add("$set", set)));
 }
 

@@ -46,7 +46,12 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
   if (trace_of(request.token) == LeaseTrace::ledger) sessions_.take_over(request.instance);
   MongoCounter counter(*clients_, records_, sessions_, sweep_, request);
   LeaseOutcome outcome = counter.lease(index_known);
-  if (counter.field_refused()) mode_.no_fields_allowed(outcome.error.text());
+  if (counter.field_refused() && mode_.no_fields_allowed(outcome.error.text())) {
+    // Nobody who waits has to hear of it: the next attempt leaves the field out.
+    outcome = refused({ErrorCode::UNAVAILABLE,
+                       outcome.error.text() + "; leases are plain from now on, and this one is "
+                                              "asked for anew"});
+  }
   if (!index_known && outcome.kind == LeaseOutcome::Kind::granted) {
     const std::lock_guard lock(mutex_);
     indexed_.insert(place);

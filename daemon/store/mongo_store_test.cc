@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/store/mongo_binding.h"
 #include "tests/adapters/mongo_server.h"
 #include "tests/adapters/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"
@@ -113,6 +114,26 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("MongoStore: what a lease takes for a whole number is one, of whatever type", "[mongo]") {
+  MongoServer server(kMongoAlone);
+  const auto holds = [&server](const std::string& field) {
+    const Document filter = std::move(Document().add("$expr", whole_number(field)));
+    char* json = bson_as_canonical_extended_json(filter.get(), nullptr);
+    const bool found = !server.find("counters", json).empty();
+    bson_free(json);
+    return found;
+  };
+  for (const TypeCase& type : kTypes) {
+    INFO("the field is " << type.json);
+    server.put("counters", "orders",
+               *type.json == '\0' ? "{}" : fmt::format(R"({{"seq": {}}})", type.json));
+    REQUIRE(holds("seq") == (type.begin > 0 || *type.named == '-'));  // below 0 is whole, too
+  }
+  server.put("counters", "orders", R"({"a": [{"n": 41}], "b": {"n": 41}})");
+  REQUIRE_FALSE(holds("a.n"));
+  REQUIRE(holds("b.n"));
+}
+
 TEST_CASE("MongoStore: a double that regressed or is unmarked is refused before it is converted",
           "[mongo]") {
   MongoServer server(kMongoAlone);
@@ -144,11 +165,14 @@ struct ForeignWriter {
   Meaning meaning;
   int step;
   std::int64_t first;
+  bool doubles = false;
 };
 
 TEST_CASE("MongoStore: foreign writers on the same document get no ID that seqd gets", "[mongo]") {
   const ForeignWriter row = GENERATE(
       ForeignWriter{"B", "seq", R"({"seq": {"$numberInt": "0"}})", Meaning::last, 1, 1},
+      ForeignWriter{"B by the mongo shell", "seq", R"({"seq": {"$numberDouble": "0"}})",
+                    Meaning::last, 1, 1, true},
       ForeignWriter{"D", "sequence", R"({"sequence": {"$numberInt": "0"}})", Meaning::last, 25, 1},
       ForeignWriter{"E", "index",
                     R"({"index": {"$numberInt": "1000"}, "__v": {"$numberInt": "0"}})",
@@ -171,7 +195,7 @@ TEST_CASE("MongoStore: foreign writers on the same document get no ID that seqd 
   std::vector<std::thread> threads;
   for (auto& client : clients) {
     threads.emplace_back([&, raw = client.get()] {
-      // As the seed's driver does: int32 $inc, majority not asked for.
+      // As the seed's driver does: $inc by int32 or double, majority not asked for.
       mongoc_client_t* foreign = mongoc_client_new(raw->uri().c_str());
       mongoc_collection_t* collection =
           mongoc_client_get_collection(foreign, server.database().c_str(), "ids");
@@ -185,12 +209,16 @@ TEST_CASE("MongoStore: foreign writers on the same document get no ID that seqd 
         bson_append_utf8(&query, "_id", -1, "orders", -1);
         bson_init(&update);
         bson_append_document_begin(&update, "$inc", -1, &inc);
-        bson_append_int32(&inc, row.field, -1, row.step);
+        if (row.doubles) {
+          bson_append_double(&inc, row.field, -1, row.step);
+        } else {
+          bson_append_int32(&inc, row.field, -1, row.step);
+        }
         bson_append_document_end(&update, &inc);
         const bool ok = mongoc_collection_find_and_modify(
             collection, &query, nullptr, &update, nullptr, false, false, true, &reply, &error);
         const CounterNumber number = read_counter_number(&reply, std::string("value.") + row.field);
-        if (ok && number.kind == CounterNumber::Kind::integer) {
+        if (ok && number.kind != CounterNumber::Kind::other) {
           const std::int64_t end = row.meaning == Meaning::last ? number.value + 1 : number.value;
           keep(end - row.step, end);
         }
@@ -232,6 +260,44 @@ TEST_CASE("MongoStore: foreign writers on the same document get no ID that seqd 
     REQUIRE(begin == at);
     at = end;
   }
+}
+
+TEST_CASE("MongoStore: a number that others made a double takes ranges back and gives them out",
+          "[mongo]") {
+  const LeaseTrace trace = GENERATE(LeaseTrace::slot, LeaseTrace::ledger);
+  const Reuse reuse = GENERATE(Reuse::tail, Reuse::parked);
+  INFO(lease_trace_word(trace));
+  MongoServer server(trace == LeaseTrace::ledger ? kMongoReplicaSet : kMongoAlone);
+  auto store = open_mongo_store(server);
+  LeaseRequest lease = last_request("orders", 10);
+  lease.token = testing::random_token(trace);
+  REQUIRE(store->lease(lease).kind == Kind::granted);
+  const auto make_double = [&server] {
+    server.command(
+        R"({"update": "counters", "updates": [{"q": {"_id": "orders"}, "u": {"$inc": {"seq": 0.0}}}]})");
+    REQUIRE(server.number("counters", "orders", "seq") == -1);
+  };
+  make_double();
+  ReturnRequest back;
+  back.binding = lease.binding;
+  back.token = testing::random_token(trace);
+  back.instance = lease.instance;
+  back.sequence = lease.sequence;
+  back.begin = 4;
+  back.end = 11;
+  back.reuse = reuse;
+  const ReturnOutcome returned = store->give_back(back);
+  INFO(returned.error.to_string());
+  REQUIRE(returned.kind == ReturnOutcome::Kind::returned);
+  if (reuse == Reuse::parked) make_double();
+  lease.token = testing::random_token(trace);
+  lease.take_parked = reuse == Reuse::parked;
+  lease.count = 7;
+  const LeaseOutcome again = store->lease(lease);
+  INFO(again.error.to_string());
+  REQUIRE(again.kind == Kind::granted);
+  REQUIRE(again.begin == 4);
+  REQUIRE(again.end == 11);
 }
 
 TEST_CASE("MongoStore: a created counter carries its meaning, and nothing else but the number",
