@@ -138,7 +138,7 @@ def main(arguments):
     if len(arguments) == 3 and arguments[1] == "--programs":
         tests = {row: tests for row, _, tests in rows()}.get(arguments[2], [])
         needed = sorted({program_of(file) for file, _ in tests})
-        print(*[one if one == "all" else f"{arguments[0]}/{one}" for one in needed], f"{arguments[0]}/tools/kill_client" * ("all" in needed))
+        print(*[one if one == "all" else f"{arguments[0]}/{one}" for one in needed], *[f"{arguments[0]}/{program}" for program in ("tools/kill_client", "old_code") if "all" in needed])
         return 0
     if len(arguments) == 2:
         return run(*arguments)

@@ -44,7 +44,7 @@ FOREIGN = [
     (r"nlohmann/", ["client-lib/seqctl"]),
 ]
 # Programs for tests and measurements, which may use what they like.
-FREE = ("tests/tools/", "tests/fuzz/", "tests/bench/", "tests/adapters/")
+FREE = ("tests/tools/", "tests/fuzz/", "tests/bench/", "tests/adapters/", "tests/seeds/")
 # What a test beside the code may use in addition: test vectors are JSON files.
 FOR_TESTS = re.compile(r"^(nlohmann/|filesystem$|fstream$)")
 

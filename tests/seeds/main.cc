@@ -1,0 +1,124 @@
+// old_code: the programs that handed out IDs before seqd, imitated for the tests of a migration.
+//
+//   old_code counters     --uri U --database D --name N --log FILE [--upsert] [--mongoose]
+//   [--shell] old_code cached-block --uri U --database D --name N --log FILE old_code cached-range
+//   --uri U --database D --name N --log FILE
+//
+// Hands out IDs to --callers threads until it has --ids of them, or SIGTERM; FILE says what
+// happened (issue_log.h). At the end one line: "issued N lost M failed F", lost being what was in
+// hand and went with the process.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/seeds/old_code.h"
+
+namespace {
+
+using namespace seqd::seeds;
+
+std::atomic<bool> g_stop = false;
+
+struct Arguments {
+  std::string uri;
+  std::string database = "seqd";
+  std::string name;
+  std::string log;
+  int callers = 4;
+  std::int64_t ids = 0;  // 0: until SIGTERM
+  std::string into = "users";
+  bool upsert = false;
+  bool mongoose = false;
+  bool shell = false;
+};
+
+// One of the program's callers: takes an ID after the other, and after a failure waits twice as
+// long as after the one before.
+void call(OldCode& code, const IssueLog& log, std::int64_t ids) {
+  constexpr std::chrono::milliseconds kLongest(64);
+  std::chrono::milliseconds pause(1);
+  while (!g_stop && (ids == 0 || log.issued() < ids)) {
+    if (code.next()) {
+      pause = std::chrono::milliseconds(1);
+      continue;
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, kLongest);
+  }
+}
+
+template <typename Make>
+int run(const Arguments& arguments, const Make& make) {
+  mongoc_client_t* client = mongoc_client_new(arguments.uri.c_str());
+  if (client == nullptr) give_up("the URI is not understood: " + arguments.uri);
+  mongoc_client_set_appname(client, "old-code");
+  IssueLog log(arguments.log);
+  {
+    const std::unique_ptr<OldCode> code = make(Database{client, arguments.database}, log);
+    std::vector<std::jthread> callers;
+    for (int i = 0; i < arguments.callers; ++i)
+      callers.emplace_back([&] { call(*code, log, arguments.ids); });
+  }
+  std::printf("issued %lld lost %lld failed %lld\n", static_cast<long long>(log.issued()),
+              static_cast<long long>(log.taken() - log.issued()),
+              static_cast<long long>(log.failures()));
+  mongoc_client_destroy(client);
+  return 0;
+}
+
+CLI::App* add_row(CLI::App& program, const char* name, const char* what, Arguments& arguments) {
+  CLI::App* row = program.add_subcommand(name, what);
+  row->add_option("--uri", arguments.uri)->required();
+  row->add_option("--database", arguments.database);
+  row->add_option("--name", arguments.name)->required();
+  row->add_option("--log", arguments.log)->required();
+  row->add_option("--callers", arguments.callers)->check(CLI::Range(1, 64));
+  row->add_option("--ids", arguments.ids)->check(CLI::NonNegativeNumber);
+  return row;
+}
+
+}  // namespace
+
+// An exception (memory, threads) ends the program loudly, which is right for a program of the
+// tests. NOLINTNEXTLINE(bugprone-exception-escape)
+int main(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App program("what handed out IDs before seqd");
+  program.require_subcommand(1);
+  CLI::App* counters = add_row(program, "counters", "one findAndModify an ID", arguments);
+  counters->add_option("--into", arguments.into, "where documents get the IDs");
+  counters->add_flag("--upsert", arguments.upsert, "make the counter when it is missing");
+  counters->add_flag("--mongoose", arguments.mongoose, "put __v: 0 into a counter that is made");
+  counters->add_flag("--shell", arguments.shell, "write numbers as the mongo shell does: doubles");
+  CLI::App* block = add_row(program, "cached-block", "25 at a time, as the Go code", arguments);
+  CLI::App* range = add_row(program, "cached-range", "10 at a time, as the Node code", arguments);
+  CLI11_PARSE(program, argc, argv);
+  std::signal(SIGTERM, [](int) { g_stop = true; });
+  mongoc_init();
+  int code = 1;
+  if (counters->parsed()) {
+    code = run(arguments, [&](const Database& database, IssueLog& log) {
+      const CountersCollection::Ways ways{arguments.upsert, arguments.mongoose,
+                                          arguments.shell ? Written::real : Written::int32,
+                                          arguments.into};
+      return std::make_unique<CountersCollection>(database, arguments.name, ways, log);
+    });
+  } else if (block->parsed()) {
+    code = run(arguments, [&](const Database& database, IssueLog& log) {
+      return std::make_unique<CachedBlock>(database, arguments.name, log);
+    });
+  } else if (range->parsed()) {
+    code = run(arguments, [&](const Database& database, IssueLog& log) {
+      return std::make_unique<CachedRange>(database, arguments.name, log);
+    });
+  }
+  mongoc_cleanup();
+  return code;
+}
