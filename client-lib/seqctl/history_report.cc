@@ -102,12 +102,18 @@ void add_store(const json& store, Rows& rows) {
     return;
   }
   rows.push_back({"store", "next ID " + shown(store, "next")});
+  const json parked = member(store, "parked");
+  if (number(parked, "ranges") > 0) {
+    rows.push_back(
+        {"  parked", shown(parked, "ids") + " IDs in " + shown(parked, "ranges") + " ranges"});
+  }
   if (!member(store, "all").is_object()) return;
   const std::int64_t all = number(member(store, "all"), "ids");
   std::int64_t span = 0;
   std::int64_t foreign = 0;
   if (__builtin_sub_overflow(number(store, "next"), number(store, "since"), &span) ||
-      __builtin_sub_overflow(span, all, &foreign)) {
+      __builtin_sub_overflow(span, all, &foreign) ||
+      __builtin_sub_overflow(foreign, number(parked, "ids"), &foreign)) {
     return;
   }
   rows.push_back({"  leased", std::to_string(all) + " IDs since " + shown(store, "since") + ", " +

@@ -100,12 +100,14 @@ TEST_CASE("AnAuditShowsTheSumTheHistoryTheStoreAndTheVerdict") {
                   {{"error", nullptr},
                    {"exists", true},
                    {"next", 301},
+                   {"parked", {{"ranges", 2}, {"ids", 30}}},
                    {"since", 1},
                    {"ours", {{"leases", 1}, {"ids", 100}}},
                    {"all", {{"leases", 2}, {"ids", 200}}}}}};
   CHECK(audit_is_good(answer));
   CHECK(has(audit_text(answer), "everything agrees"));
-  CHECK(has(audit_text(answer), "200 IDs since 1, 100 to this instance; 100 were taken otherwise"));
+  CHECK(has(audit_text(answer), "200 IDs since 1, 100 to this instance; 70 were taken otherwise"));
+  CHECK(has(audit_text(answer), "30 IDs in 2 ranges"));
   answer["good"] = false;
   answer["problems"] = {"the counter\nwas set back"};
   CHECK_FALSE(audit_is_good(answer));

@@ -90,10 +90,16 @@ struct CounterReading {
     Granted ours;            // this instance's
     Granted all;             // every instance's
   };
+  // What was given back and waits for a lease that takes parked ranges.
+  struct Parked {
+    std::int64_t ranges = 0;
+    std::int64_t ids = 0;
+  };
   bool exists = false;
   Meaning meaning = Meaning::unset;  // as configured or marked; unset where there is no counter
   std::int64_t next_id = 0;          // the first ID of the next lease; 0 where there is no counter
   std::optional<Totals> totals;      // none: this store does not count, or nothing was leased yet
+  Parked parked;                     // none where there is no counter
 };
 
 // Raises a counter, so that no ID below `next_id` (1 .. 2^63-2) is leased any more by whoever uses

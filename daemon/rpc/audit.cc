@@ -69,9 +69,11 @@ Audit audit(const AuditFacts& facts) {
   }
   if (facts.counter && facts.counter->totals) {
     const CounterReading::Totals& counted = *facts.counter->totals;
-    if (counted.all.ids > facts.counter->next_id - counted.since) {
+    const std::int64_t parked = facts.counter->parked.ids;
+    if (counted.all.ids + parked > facts.counter->next_id - counted.since) {
       audit.problems.push_back("the store has leased " + std::to_string(counted.all.ids) +
-                               " IDs, more than lie between " + std::to_string(counted.since) +
+                               " IDs and parked " + std::to_string(parked) +
+                               ", more than lie between " + std::to_string(counted.since) +
                                " and its counter: it was set back");
     }
   }

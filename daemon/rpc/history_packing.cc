@@ -98,6 +98,13 @@ void pack_granted(Packer& packer, std::string_view key, const CounterReading::Gr
   pack_pair(packer, "ids", granted.ids);
 }
 
+void pack_parked(Packer& packer, const CounterReading::Parked& parked) {
+  packer.pack("parked");
+  packer.pack_map(2);
+  pack_pair(packer, "ranges", parked.ranges);
+  pack_pair(packer, "ids", parked.ids);
+}
+
 void pack_store(Packer& packer, const AuditFacts& facts) {
   packer.pack("store");
   if (!facts.counter) {
@@ -106,10 +113,11 @@ void pack_store(Packer& packer, const AuditFacts& facts) {
     return;
   }
   const CounterReading& counter = *facts.counter;
-  packer.pack_map(counter.totals ? 6 : 3);
+  packer.pack_map(counter.totals ? 7 : 4);
   pack_nil(packer, "error");
   pack_pair(packer, "exists", counter.exists);
   pack_pair(packer, "next", counter.next_id);
+  pack_parked(packer, counter.parked);
   if (!counter.totals) return;
   pack_pair(packer, "since", counter.totals->since);
   pack_granted(packer, "ours", counter.totals->ours);

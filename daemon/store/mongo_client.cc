@@ -215,8 +215,30 @@ Result<std::optional<Document>> MongoClients::read(const std::string& collection
   const ReadPreferenceHandle primary(mongoc_read_prefs_new(MONGOC_READ_PRIMARY));
   const CursorHandle cursor(
       mongoc_collection_find_with_opts(handle.get(), filter.get(), options.get(), primary.get()));
+  return first_of(cursor, collection);
+}
+
+Result<std::optional<Document>> MongoClients::aggregate(const std::string& collection,
+                                                        const Document& pipeline) {
+  const MongoConnection connection(pool_);
+  if (connection.get() == nullptr) return no_connection();
+  const CollectionHandle handle = connection.collection(target_.database, collection);
+  const Document stages = std::move(Document().add_array("pipeline", pipeline));
+  const Document options =
+      std::move(Document()
+                    .add("maxTimeMS", static_cast<std::int64_t>(target_.timeout_ms))
+                    .add("readConcern", Document().add("level", "majority")));
+  const ReadPreferenceHandle primary(mongoc_read_prefs_new(MONGOC_READ_PRIMARY));
+  const CursorHandle cursor(mongoc_collection_aggregate(
+      handle.get(), MONGOC_QUERY_NONE, stages.get(), options.get(), primary.get()));
+  return first_of(cursor, collection);
+}
+
+Result<std::optional<Document>> MongoClients::first_of(const CursorHandle& cursor,
+                                                       const std::string& collection) const {
   const bson_t* found = nullptr;
   if (mongoc_cursor_next(cursor.get(), &found)) return std::optional<Document>(Document(found));
+  bson_error_t error = {};
   if (mongoc_cursor_error(cursor.get(), &error)) return status_of(error, collection);
   return std::optional<Document>();
 }

@@ -80,6 +80,10 @@ class MongoClients {
   // replaced without knowing it cannot answer.
   Result<std::optional<Document>> read(const std::string& collection, const Document& filter);
 
+  // The first document of what a pipeline answers, of what a majority has.
+  Result<std::optional<Document>> aggregate(const std::string& collection,
+                                            const Document& pipeline);
+
   // Whether `field` alone has a unique index.
   Result<bool> has_unique_index(const std::string& collection, const std::string& field);
 
@@ -100,6 +104,8 @@ class MongoClients {
  private:
   MongoClients(MongoTarget target, mongoc_client_pool_t* pool)
       : target_(std::move(target)), pool_(pool) {}
+  Result<std::optional<Document>> first_of(const CursorHandle& cursor,
+                                           const std::string& collection) const;
   MongoWriteAnswer answer_of(bool ok, const bson_t* reply, const bson_error_t& error,
                              const std::string& collection, const struct CommandTrace& trace) const;
 

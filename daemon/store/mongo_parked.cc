@@ -39,6 +39,17 @@ std::vector<ParkedField> parked_in(const Document& document) {
   return parked;
 }
 
+Document parked_of(const CounterBinding& binding) {
+  // '!' follows the blank. Names with blanks may lie between as well; the fields tell them apart.
+  return std::move(Document()
+                       .add("_id", Document()
+                                       .add("$gte", counter_name(binding) + " ")
+                                       .add("$lt", counter_name(binding) + "!"))
+                       .add("collection", binding.collection)
+                       .add("key", binding.key)
+                       .add("field", binding.counter_field));
+}
+
 }  // namespace
 
 Status make_returned_collection(MongoClients& clients) {
@@ -68,14 +79,7 @@ MongoWrite parking(const ReturnRequest& request) {
 MongoWrite unparking(const CounterBinding& binding) {
   MongoWrite write;
   write.collection = kMongoReturned;
-  // '!' follows the blank. Names with blanks may lie between as well; the fields tell them apart.
-  write.filter
-      .add("_id", Document()
-                      .add("$gte", counter_name(binding) + " ")
-                      .add("$lt", counter_name(binding) + "!"))
-      .add("collection", binding.collection)
-      .add("key", binding.key)
-      .add("field", binding.counter_field);
+  write.filter = parked_of(binding);
   write.lowest_of = "_id";
   write.remove = true;
   return write;
@@ -83,6 +87,37 @@ MongoWrite unparking(const CounterBinding& binding) {
 
 LeasedSpan parked_span(const Document& document) {
   return {integer_in(document.get(), "begin"), integer_in(document.get(), "end")};
+}
+
+Result<CounterReading::Parked> count_parked(MongoClients& clients, const CounterBinding& binding,
+                                            LeaseTrace trace) {
+  CounterReading::Parked sum;
+  if (trace == LeaseTrace::slot) {
+    auto counter = clients.read(binding.collection, key_filter(binding));
+    if (!counter.ok()) return counter.status();
+    if (!counter->has_value()) return sum;
+    for (const ParkedField& each : parked_in(**counter)) {
+      ++sum.ranges;
+      sum.ids += each.span.end - each.span.begin;
+    }
+  }
+  if (trace != LeaseTrace::ledger) return sum;
+  const Document length =
+      std::move(Document().add_array("$subtract", Document().add("0", "$end").add("1", "$begin")));
+  const Document group = std::move(Document()
+                                       .add_null("_id")
+                                       .add("ranges", Document().add("$sum", std::int64_t{1}))
+                                       .add("ids", Document().add("$sum", length)));
+  auto found =
+      clients.aggregate(kMongoReturned, Document()
+                                            .add("0", Document().add("$match", parked_of(binding)))
+                                            .add("1", Document().add("$group", group)));
+  if (!found.ok()) return found.status();
+  if (found->has_value()) {
+    sum.ranges = integer_in((*found)->get(), "ranges");
+    sum.ids = integer_in((*found)->get(), "ids");
+  }
+  return sum;
 }
 
 std::string parked_field_name(const Token& token) {

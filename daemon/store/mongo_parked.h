@@ -24,6 +24,9 @@ MongoWrite parking(const ReturnRequest& request);
 // Removes the lowest of the counter; answers with it, or with nothing.
 MongoWrite unparking(const CounterBinding& binding);
 LeasedSpan parked_span(const Document& document);
+// What is parked of the counter where leases of that mode look for it.
+Result<CounterReading::Parked> count_parked(MongoClients& clients, const CounterBinding& binding,
+                                            LeaseTrace trace);
 
 // A range that is parked in the counter's document.
 struct ParkedField {

@@ -4,6 +4,7 @@
 
 #include "daemon/store/mongo_advance.h"
 #include "daemon/store/mongo_counter.h"
+#include "daemon/store/mongo_parked.h"
 #include "daemon/store/mongo_return.h"
 
 namespace seqd {
@@ -81,7 +82,14 @@ Result<ClaimOutcome> MongoStore::claim(const ClaimRequest& request) {
 Result<CounterReading> MongoStore::read(const ReadRequest& request) {
   if (Status status = check_counter_binding(request.binding); !status.ok()) return status;
   if (Status status = check_mongo_binding(request.binding); !status.ok()) return status;
-  return read_mongo_counter(*clients_, request.binding);
+  auto reading = read_mongo_counter(*clients_, request.binding);
+  if (!reading.ok() || !reading->exists) return reading;
+  auto mode = mode_.decide(request.binding.collection);
+  if (!mode.ok()) return mode.status();
+  auto parked = count_parked(*clients_, request.binding, *mode);
+  if (!parked.ok()) return parked.status();
+  reading->parked = *parked;
+  return reading;
 }
 
 Result<std::int64_t> MongoStore::advance(const AdvanceRequest& request) {

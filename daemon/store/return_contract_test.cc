@@ -239,6 +239,29 @@ STORE_TEST("leases and returns of many hosts never grant one ID to two at a time
   require_exactly(used, 1, granted.begin);
 }
 
+STORE_TEST("what is parked is counted until it is leased, and for its own counter alone") {
+  if (!TestType::kTracesTokens) return;
+  TestType fixture;
+  auto store = fixture.open();
+  std::vector<LeaseRequest> leases;
+  const auto parked = [&](const LeaseRequest& of) {
+    return store->read({.binding = of.binding, .instance = of.instance})->parked;
+  };
+  for (const char* name : {"orders", "orders x"}) {
+    leases.push_back(lease_request(name, 10, TestType::kTrace));
+    require_granted(store->lease(leases.back()), 1, 11);
+    REQUIRE(parked(leases.back()).ranges == 0);
+  }
+  require_returned(store->give_back(return_of(leases[0], 4, 7, Reuse::parked, TestType::kTrace)));
+  require_returned(store->give_back(return_of(leases[0], 7, 11, Reuse::parked, TestType::kTrace)));
+  REQUIRE(parked(leases[0]).ranges == 2);
+  REQUIRE(parked(leases[0]).ids == 7);
+  REQUIRE(parked(leases[1]).ranges == 0);
+  require_granted(store->lease(of_another_host(leases[0], true, TestType::kTrace)), 4, 7);
+  REQUIRE(parked(leases[0]).ranges == 1);
+  REQUIRE(parked(leases[0]).ids == 4);
+}
+
 STORE_TEST("what was given back is not in the sums of leases") {
   if (!TestType::kCountsLeases) return;
   TestType fixture;

@@ -69,6 +69,8 @@ Status SqliteStore::prepare() {
        "SELECT min(since), sum(CASE WHEN instance = ?2 THEN leases ELSE 0 END), "
        "sum(CASE WHEN instance = ?2 THEN ids ELSE 0 END), sum(leases), sum(ids) FROM total "
        "WHERE name = ?1"},
+      {&statements_.sum_parked,
+       "SELECT count(*), total(after - first) FROM parked WHERE name = ?1 AND taken IS NULL"},
       {&statements_.read_epoch, "SELECT epoch, nonce FROM instance WHERE id = ?1"},
       {&statements_.create_epoch, "INSERT INTO instance(id, epoch, nonce) VALUES(?1, ?2, ?3)"},
       {&statements_.write_epoch, "UPDATE instance SET epoch = ?2, nonce = ?3 WHERE id = ?1"},
@@ -288,6 +290,9 @@ Result<CounterReading> SqliteStore::read_in_transaction(const ReadRequest& reque
   reading.exists = true;
   reading.meaning = (*counter)->meaning;
   reading.next_id = next_id_of((*counter)->value, reading.meaning);
+  SqliteQuery parked(statements_.sum_parked);
+  if (parked.bind(1, request.binding.key).step() != SQLITE_ROW) return connection_->error();
+  reading.parked = {.ranges = parked.integer(0), .ids = parked.integer(1)};
   SqliteQuery query(statements_.read_totals);
   query.bind(1, request.binding.key).bind_blob(2, request.instance.data(), request.instance.size());
   if (query.step() != SQLITE_ROW) return connection_->error();

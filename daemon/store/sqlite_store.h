@@ -44,7 +44,7 @@ class SqliteStore final : public BlockingStore {
     SqliteStatement begin, commit, rollback;
     SqliteStatement read_counter, create_counter, write_counter;
     SqliteStatement find_token, insert_token, prune_tokens;
-    SqliteStatement add_total, subtract_total, read_totals;
+    SqliteStatement add_total, subtract_total, read_totals, sum_parked;
     SqliteStatement park, find_parked, take_parked, was_parked, prune_parked;
     SqliteStatement read_epoch, create_epoch, write_epoch;
   };

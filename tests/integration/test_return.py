@@ -67,7 +67,9 @@ def test_WhatIsGivenBackIsIssuedAgainAndNothingIsLost(make_daemon, reuse):
             assert client.call("peek", "orders")["in_hand"] == 0
             explained = client.call("explain", "orders", expected)
             assert explained["answer"] == "given_back", explained
-        daemon.seqctl("audit", "orders")
+            parked = client.call("audit", "orders")["store"]["parked"]
+            assert (parked["ranges"] > 0) == (parked["ids"] > 0) == (reuse == "parked")
+        assert ("parked" in daemon.seqctl("audit", "orders").stdout) == (reuse == "parked")
     assert gaps(daemon) == []
     with daemon.connect() as client:
         assert client.next() == expected
