@@ -4,6 +4,8 @@
 TEST_PROGRAMS := $(BUILD)/unit-tests $(BUILD)/crash-tests $(BUILD)/sim $(BUILD)/adapter-tests
 # The parts are makes of their own, which share no jobs with this one and so get its settings word for word.
 PART = $(MAKE) --no-print-directory BUILD=$(BUILD) SAN=$(SAN)
+# Targets one beside the other, each of which is shown whole when it has ended, to the last of them.
+BESIDE = MAKEFLAGS= $(PART) --output-sync=target --keep-going
 
 .PHONY: test test-unit test-adapters test-sanitizers test-summary
 # Nothing is printed after the closing line "N passed, N failed".
@@ -24,7 +26,7 @@ test-unit: $(BUILD)/unit-tests ## protocol, base, core, rpc and state: no server
 # The tables of faults wait for most of their time, so they run beside the rest, each with servers of its own.
 ADAPTER_SHARDS := [lease-faults] [return-faults] ~[lease-faults]~[return-faults]
 test-adapters: $(BUILD)/adapter-tests | $(call packages,TEST) ## sockets, stores and the client library, with a real mongod
-	@$(PART) --jobs=3 --output-sync=target --keep-going $(ADAPTER_SHARDS:%=adapter-shard/%)
+	@$(BESIDE) --jobs=3 $(ADAPTER_SHARDS:%=adapter-shard/%)
 
 adapter-shard/%:
 	$(PYTHON) -B tests/integration/servers/with_mongo.py -- $(BUILD)/adapter-tests '$*'

@@ -191,7 +191,7 @@ def test_AStateThatIsReplacedUnderTheDaemonIsNoticedBeforeTheNextReservation(mak
     assert one.take(first, 20, 20)
     if what == "directory":
         first.state.rename(scratch / "aside")
-        shutil.copytree(scratch / "aside", first.state)
+        harness.copy_state(scratch / "aside", first.state)
     else:
         shutil.copy2(first.state / what, scratch / what)
         os.replace(scratch / what, first.state / what)
