@@ -14,6 +14,7 @@
 #include "daemon/base/random.h"
 #include "daemon/base/status.h"
 #include "daemon/core/counter_binding.h"
+#include "daemon/core/instance_records.h"
 #include "daemon/core/range_return.h"
 #include "daemon/core/token.h"
 
@@ -132,6 +133,12 @@ class LeaseStore {
   // Gives a range back, at most once for a token, however often and late the request arrives; asked
   // for by the caller only while no later operation of its sequence was begun. See ReturnOutcome.
   virtual void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) = 0;
+  // Removes what is kept of an instance that will never ask again: its newest leases and returns,
+  // and its epoch, so that any later claim of it is lost. Answers with what there was. Counters,
+  // parked ranges and what is kept of others stay. May be repeated; after an error any part of it
+  // may have been done.
+  virtual void forget(const ForgetRequest& request,
+                      std::function<void(Result<InstanceRecords>)> done) = 0;
 };
 
 }  // namespace seqd

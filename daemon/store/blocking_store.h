@@ -32,6 +32,7 @@ class BlockingStore {
   // one left open in the store may be ended; nothing is concluded from it.
   virtual void left_behind(const Token& /*instance*/) {}
   virtual ReturnOutcome give_back(const ReturnRequest& request) = 0;
+  virtual Result<InstanceRecords> forget(const ForgetRequest& request) = 0;
   // How many calls may run at the same time, >= 1. Constant.
   virtual int concurrency() const = 0;
 };

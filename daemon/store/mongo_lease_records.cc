@@ -86,6 +86,22 @@ void MongoLeaseRecords::learn(const LeaseRequest& request,
   }
 }
 
+void MongoLeaseRecords::forget(const LeaseRequest& request) {
+  const std::lock_guard lock(mutex_);
+  for (const LeaseTrace trace : {LeaseTrace::plain, LeaseTrace::ledger, LeaseTrace::slot})
+    newest_.erase({trace, lane_of(request)});
+}
+
+Status MongoLeaseRecords::begin_lane(const LeaseRequest& request) {
+  LeaseRequest nobody = request;
+  for (std::size_t at = nobody.token.size() / 2; at < nobody.token.size(); ++at)
+    nobody.token[at] = static_cast<std::uint8_t>(~nobody.token[at]);
+  const MongoWriteAnswer answer = clients_.find_and_modify(voiding(nobody, std::nullopt));
+  // Where there is one by now, it will be found.
+  const bool there = answer.server_code == kMongoDuplicateKey;
+  return answer.kind == MongoWriteAnswer::Kind::done || there ? Status() : answer.error;
+}
+
 Result<std::optional<LeaseRecord>> MongoLeaseRecords::record_in(const Document& document,
                                                                 const LeaseRequest& request) const {
   const std::string prefix = prefix_of(request);

@@ -32,6 +32,14 @@ class MongoLeaseRecords {
   std::optional<Token> newest(const LeaseRequest& request) const;
   void learn(const LeaseRequest& request, const std::optional<LeaseRecord>& record);
 
+  // The lane is not used any more, and its records are removed.
+  void forget(const LeaseRequest& request);
+  // Gives a lane that has no record one that says nothing. What is made conditional on it can never
+  // be applied when the record is gone, however late it arrives.
+  Status begin_lane(const LeaseRequest& request);
+  // Whether a record that is not there was never made.
+  Result<bool> never_made(const LeaseRequest& request);
+
   // The record in a document of the ledger, or in a counter's document that is read whole.
   Result<std::optional<LeaseRecord>> record_in(const Document& document,
                                                const LeaseRequest& request) const;
@@ -58,8 +66,6 @@ class MongoLeaseRecords {
   }
   MongoWrite voiding(const LeaseRequest& request, const std::optional<LeaseRecord>& seen) const;
   MongoWrite creation_with_void(const LeaseRequest& request) const;
-  // Whether a record that is not there was never made.
-  Result<bool> never_made(const LeaseRequest& request);
 
   MongoClients& clients_;
   mutable std::mutex mutex_;      // guards newest_

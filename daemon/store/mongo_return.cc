@@ -76,6 +76,7 @@ MongoReturn::Step MongoReturn::attempt() {
   if (found->has_value() && (*found)->token == request_.token)
     return (*found)->granted ? returned() : kept(given_up_reason(where_));
   if (!counter) return give_up(above_the_counter(where_, 0, request_.end));
+  if (!found->has_value()) return begin_lane();
   auto state = state_of(*counter, request_.binding, where_);
   if (!state.ok()) return not_known(state.status());
   const std::int64_t next = next_id_of(state->number.value, state->meaning);
@@ -90,6 +91,17 @@ MongoReturn::Step MongoReturn::attempt() {
                                                where_, kMostParkedFields)});
   }
   return apply(*counter, state->meaning);
+}
+
+// Without a record, the return may have been applied by an earlier life, and its record swept
+// since. And what is conditional on no record at all could be applied once more by a request that
+// is late, when the instance was forgotten.
+MongoReturn::Step MongoReturn::begin_lane() {
+  const Result<bool> certain = records_.never_made(lane_);
+  if (!certain.ok()) return not_known(certain.status());
+  if (!*certain) return give_up(given_up_reason(where_));
+  const Status begun = records_.begin_lane(lane_);
+  return begun.ok() ? Step() : Step(not_known(begun));
 }
 
 MongoReturn::Step MongoReturn::apply(const Document& counter, Meaning meaning) {

@@ -31,6 +31,7 @@ class MongoReturn {
 
   Step attempt();
   Result<std::optional<LeaseRecord>> read_record(std::optional<Document>* counter);
+  Step begin_lane();
   Step apply(const Document& counter, Meaning meaning);
   Step apply_in_transaction(const MongoWrite& counted);
   Step conclude(const MongoWriteAnswer& answer);

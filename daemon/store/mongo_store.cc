@@ -4,6 +4,7 @@
 
 #include "daemon/store/mongo_advance.h"
 #include "daemon/store/mongo_counter.h"
+#include "daemon/store/mongo_forget.h"
 #include "daemon/store/mongo_parked.h"
 #include "daemon/store/mongo_return.h"
 
@@ -107,6 +108,15 @@ ReturnOutcome MongoStore::give_back(const ReturnRequest& request) {
     if (request.give_up) sessions_.end_suspects();
   }
   return MongoReturn(*clients_, records_, sessions_, request).run();
+}
+
+Result<InstanceRecords> MongoStore::forget(const ForgetRequest& request) {
+  if (!request.only_look && request.entry) {
+    // A transaction left open keeps a counter locked; its session is known only by our entry.
+    sessions_.take_over(request.instance);
+    sessions_.end_suspects();
+  }
+  return MongoForget(*clients_, records_, request).run();
 }
 
 }  // namespace seqd

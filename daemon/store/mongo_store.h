@@ -39,6 +39,7 @@ class MongoStore final : public BlockingStore {
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
   void left_behind(const Token& instance) override { sessions_.inherit(instance); }
   ReturnOutcome give_back(const ReturnRequest& request) override;
+  Result<InstanceRecords> forget(const ForgetRequest& request) override;
   int concurrency() const override { return concurrency_; }
 
  private:

@@ -37,6 +37,7 @@ class SqliteStore final : public BlockingStore {
   Result<CounterReading> read(const ReadRequest& request) override;
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
   ReturnOutcome give_back(const ReturnRequest& request) override;
+  Result<InstanceRecords> forget(const ForgetRequest& request) override;
   int concurrency() const override { return 1; }
 
  private:
@@ -83,6 +84,7 @@ class SqliteStore final : public BlockingStore {
   Result<TokenRecord> find_token(const LeaseRequest& request);
   Status insert_token(const LeaseRequest& request, const char* state, LeasedSpan span);
   Result<ClaimOutcome> claim_in_transaction(const ClaimRequest& request);
+  Result<InstanceRecords> forget_in_transaction(const ForgetRequest& request);
   // Ends a transaction that changes nothing, whatever state it is in.
   void abandon();
   // Commits. `maybe_applied` is set when it failed in a way that leaves the outcome open.

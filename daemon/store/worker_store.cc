@@ -62,4 +62,9 @@ void WorkerStore::give_back(const ReturnRequest& request, std::function<void(Ret
   call(&BlockingStore::give_back, request, std::move(done));
 }
 
+void WorkerStore::forget(const ForgetRequest& request,
+                         std::function<void(Result<InstanceRecords>)> done) {
+  call(&BlockingStore::forget, request, std::move(done));
+}
+
 }  // namespace seqd

@@ -36,6 +36,8 @@ class WorkerStore final : public LeaseStore {
   // See BlockingStore; nobody waits for it.
   void left_behind(const Token& instance);
   void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;
+  void forget(const ForgetRequest& request,
+              std::function<void(Result<InstanceRecords>)> done) override;
 
  private:
   struct Mode {

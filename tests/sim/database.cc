@@ -241,6 +241,14 @@ void Database::claim(const ClaimRequest& request, std::function<void(ClaimOutcom
         [outcome, answer = std::move(answer)] { answer(outcome); });
 }
 
+void Database::forget(const ForgetRequest& request, std::function<void(InstanceRecords)> answer) {
+  const Epoch before = epochs_[request.instance];
+  const InstanceRecords records{before.number > 0, 0};
+  if (request.entry && !request.only_look) epochs_[request.instance] = {};
+  write([this, before, instance = request.instance] { epochs_[instance] = before; },
+        [records, answer = std::move(answer)] { answer(records); });
+}
+
 CounterReading Database::read(const std::string& key) {
   commit_all();
   const Counter& counter = counters_[key];

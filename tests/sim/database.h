@@ -33,6 +33,7 @@ class Database {
   void resolve(const LeaseRequest& request, std::function<void(Resolution)> answer);
   void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> answer);
   void claim(const ClaimRequest& request, std::function<void(ClaimOutcome)> answer);
+  void forget(const ForgetRequest& request, std::function<void(InstanceRecords)> answer);
 
   CounterReading read(const std::string& key);
   void advance(const AdvanceRequest& request, std::function<void(std::int64_t)> answer);

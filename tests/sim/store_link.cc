@@ -114,6 +114,15 @@ void StoreLink::give_back(const ReturnRequest& request, std::function<void(Retur
   make(std::move(call));
 }
 
+void StoreLink::forget(const ForgetRequest& request,
+                       std::function<void(Result<InstanceRecords>)> done) {
+  make(Call<Result<InstanceRecords>>{
+      [&database = database_, request](const std::function<void(Result<InstanceRecords>)>& answer) {
+        database.forget(request, answer);
+      },
+      std::move(done), kAway, kAway, kDenied});
+}
+
 void StoreLink::claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) {
   if (!owner_.claim_is_durable(request.nonce)) {
     stage_.history.violation("an epoch is claimed before the claim is durable");

@@ -40,6 +40,8 @@ class StoreLink final : public LeaseStore {
   void advance(const AdvanceRequest& request,
                std::function<void(Result<std::int64_t>)> done) override;
   void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;
+  void forget(const ForgetRequest& request,
+              std::function<void(Result<InstanceRecords>)> done) override;
 
  private:
   // What becomes of one call.

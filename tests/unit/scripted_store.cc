@@ -210,6 +210,24 @@ void ScriptedStore::give_back(const ReturnRequest& request,
   answers_.emplace_back([done = std::move(done), outcome] { done(outcome); });
 }
 
+void ScriptedStore::forget(const ForgetRequest& request,
+                           std::function<void(Result<InstanceRecords>)> done) {
+  forget_calls.push_back(request);
+  const ForgetScript script = take(forgets);
+  InstanceRecords records;
+  records.entry = epochs.contains(request.instance);
+  for (const auto& [key, grants] : counted) {
+    records.records += std::count_if(grants.begin(), grants.end(), [&](const auto& lease) {
+      return lease.first == request.instance;
+    });
+  }
+  const bool applied = script.kind != ForgetScript::Kind::failed_lost;
+  if (applied && !request.only_look && request.entry) epochs.erase(request.instance);
+  Result<InstanceRecords> answer(records);
+  if (script.kind != ForgetScript::Kind::truth) answer = Result<InstanceRecords>(script.error);
+  answers_.emplace_back([done = std::move(done), answer] { done(answer); });
+}
+
 bool ScriptedStore::deliver() {
   if (answers_.empty()) return false;
   const std::function<void()> answer = std::move(answers_.front());

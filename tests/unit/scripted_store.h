@@ -49,6 +49,8 @@ class ScriptedStore final : public LeaseStore {
   void advance(const AdvanceRequest& request,
                std::function<void(Result<std::int64_t>)> done) override;
   void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;
+  void forget(const ForgetRequest& request,
+              std::function<void(Result<InstanceRecords>)> done) override;
 
   std::size_t pending() const { return answers_.size(); }
   // Gives the oldest answer that waits. False when there is none.
@@ -66,6 +68,11 @@ class ScriptedStore final : public LeaseStore {
     Kind kind = Kind::truth;
     Status error{ErrorCode::UNAVAILABLE, "the store is away"};
   };
+  struct ForgetScript {
+    enum class Kind { truth, failed_applied, failed_lost };
+    Kind kind = Kind::truth;
+    Status error{ErrorCode::UNAVAILABLE, "the store is away"};
+  };
   struct ReadScript {
     enum class Kind { truth, failed };
     Kind kind = Kind::truth;
@@ -79,12 +86,14 @@ class ScriptedStore final : public LeaseStore {
   std::deque<ReadScript> readings;
   std::deque<AdvanceScript> advances;
   std::deque<ReturnScript> returns;
+  std::deque<ForgetScript> forgets;
 
   std::vector<LeaseRequest> lease_calls, resolve_calls;
   std::vector<ClaimRequest> claim_calls;
   std::vector<ReadRequest> read_calls;
   std::vector<AdvanceRequest> advance_calls;
   std::vector<ReturnRequest> return_calls;
+  std::vector<ForgetRequest> forget_calls;
 
   std::map<std::string, std::int64_t> next_id;  // by key; 1 when it is not there
   std::map<Token, std::pair<std::int64_t, std::int64_t>> granted;
