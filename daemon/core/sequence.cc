@@ -63,7 +63,7 @@ Status Sequence::error() const {
 }
 
 void Sequence::update_open() {
-  open_ = scope_.owned() && stopped_.ok() && ending_.ok() && !drain_.active();
+  open_ = scope_.owned() && stopped_.ok() && ending_.ok() && refusing_.ok() && !drain_.active();
 }
 
 void Sequence::touch() {
@@ -109,6 +109,7 @@ bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<
 Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
                       std::int64_t timeout_ms) {
   if (!ending_.ok()) return ending_;
+  if (!refusing_.ok()) return refusing_;
   if (!stopped_.ok()) return stopped_;
   if (!log_failure_.ok()) return log_failure_;
   if (count > settings_.gap_budget) {
@@ -361,6 +362,13 @@ void Sequence::begin_stop(const Status& why) {
   lease_.stop();
   drain_.stop();
   fail_waiters(why);
+}
+
+void Sequence::refuse_requests(const Status& why) {
+  refusing_ = why;
+  update_open();
+  if (!why.ok()) fail_waiters(why);
+  touch();
 }
 
 }  // namespace seqd

@@ -1,5 +1,4 @@
 // Sequence: one named sequence: ranges in hand, who waits for them, and the lease of the next one.
-//
 // Requests are served from issuable IDs, else they wait. What follows from a change (serve those
 // who wait, reserve, lease) is decided once a turn, in pump(); events only store what happened and
 // ask for attention. IDs are issued in increasing order. Owned by the SequenceTable, never removed;
@@ -50,6 +49,9 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   Status error() const;
   const Status& stopped() const { return stopped_; }
   bool in_flight() const { return lease_.in_flight() || drain_.in_flight(); }
+  bool on_order() const { return lease_.intent_open() || left_open_.has_value(); }
+  // Nothing is in hand, on order, or on its way back.
+  bool empty_handed() const { return in_hand() + drain_.on_its_way() == 0 && !on_order(); }
   const Drain& draining() const { return drain_; }
 
   // One ID at once. False: none may be issued right now; see wait().
@@ -71,10 +73,8 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void advanced(std::int64_t next_id);  // the counter was raised; what it had stopped goes on
   // See Drain::begin(). Requests that come meanwhile wait.
   void drain(std::int64_t deadline_ms, Drain::Done done);
-  // It cannot be used as configured: every request hears `why`.
-  void refuse(const Status& why);
-  // The scope is (again) ours: leases and reservations may go on.
-  void scope_owned();
+  void refuse(const Status& why);      // not usable as configured: every request hears `why`
+  void scope_owned();                  // leases and reservations may go on
   void scope_lost();                   // to another daemon: all in hand is a gap
   void durable(LogPosition position);  // everything up to it is on the medium
   // Decides what to do next. At the end of a turn in which touched() was called.
@@ -84,6 +84,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void log_failed(const Status& status);
   // The daemon ends: those who wait hear `why`, no lease is begun.
   void begin_stop(const Status& why);
+  void refuse_requests(const Status& why);  // see SequenceTable
 
  private:
   // LeaseOperation::Owner
@@ -96,7 +97,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
 
   // Drain::Owner
   ReturnRequest return_request() const override;
-  bool may_drain() const override { return !lease_.intent_open() && !left_open_; }
+  bool may_drain() const override { return !on_order(); }
   void drain_appended() override { attention_.wait_durable(id_); }
   void written_off(std::int64_t begin, std::int64_t end) override;
   void given_back(std::int64_t begin, std::int64_t end, Reuse reuse) override;
@@ -140,8 +141,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   std::int64_t used_below_ = 0;  // end of what was issued or written off; see UsedBelow
   Status stopped_;               // the sequence is stopped for good
   Status failing_;  // what callers hear while nothing is in hand and trying again would not help
-  Status log_failure_;
-  Status ending_;
+  Status log_failure_, ending_, refusing_;
   TimerId deadline_timer_ = 0;
   std::int64_t deadline_ms_ = 0;  // when it fires
 };

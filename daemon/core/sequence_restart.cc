@@ -40,8 +40,10 @@ void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const
 
 void Sequence::scope_owned() {
   update_open();
-  if (left_open_ && open_) lease_.adopt(*std::exchange(left_open_, std::nullopt));
-  if (open_) drain_.adopt();
+  // What is under way is settled also where requests are refused.
+  const bool goes_on = stopped_.ok() && ending_.ok();
+  if (left_open_ && goes_on) lease_.adopt(*std::exchange(left_open_, std::nullopt));
+  if (goes_on) drain_.adopt();
   touch();
 }
 

@@ -126,6 +126,7 @@ Sequence& SequenceTable::add_sequence(const DefineSequence& definition,
 Result<SequenceId> SequenceTable::open(std::string_view name) {
   if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
   if (!ending_.ok()) return ending_;
+  if (!refusing_.ok()) return refusing_;
   const std::string text(name);
   const SequenceSettings* settings = settings_.find(text);
   if (settings == nullptr) {
@@ -342,6 +343,11 @@ std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
     sequence.apply_settings(*settings);
   }
   return not_applied;
+}
+
+void SequenceTable::refuse_requests(const Status& why) {
+  refusing_ = why;
+  for (const auto& [name, id] : by_name_) sequences_[id]->refuse_requests(why);
 }
 
 void SequenceTable::begin_stop(const Status& why) {

@@ -77,6 +77,10 @@ class SequenceTable final : public RemainderLogObserver,
   // `reuse` says; see Drain::begin(). An error: it cannot be drained now, and nothing is changed.
   Status drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done);
 
+  // Requests for IDs hear `why`, repeats of what was issued excepted; no lease is begun, what is
+  // under way goes on. OK: they are served again.
+  void refuse_requests(const Status& why);
+
   // The daemon ends. First begin_stop(): those who wait hear `why`. When settled() (no lease in
   // flight), or when waiting longer makes no sense, leave_clean(): after the next commit and flush
   // the daemon may exit.
@@ -122,7 +126,8 @@ class SequenceTable final : public RemainderLogObserver,
   std::vector<std::unique_ptr<Sequence>> sequences_;  // by id; [0] and numbers never used are null
   std::map<std::string, SequenceId, std::less<>> by_name_;
   NextNumbers next_;
-  Status ending_;  // the daemon ends: why; no sequence is made any more
+  Status ending_;    // the daemon ends: why; no sequence is made any more
+  Status refusing_;  // requests are refused: why; the same
   std::vector<SequenceId> touched_;
   std::vector<SequenceId> pumped_;  // those of the turn that ends; kept for its memory
   std::deque<AwaitingFlush> awaiting_;

@@ -141,6 +141,9 @@ Result<Changes> carry_out(const Judgement& judgement, StateImage& image, Random&
                                                              : transformation.forfeit(id);
         if (!status.ok()) return status;
       }
+      // The store never confirmed it, so there is nothing to lose. A copy is another instance then:
+      // one that was forgotten by the store is never made again.
+      if (scope.epoch == 0) scope.instance = random_token(random);
       // A copy would repeat the same claim and win it, too. With a nonce of its own one wins.
       scope.state = ScopeState::clean;
       scope.nonce = Token{};
