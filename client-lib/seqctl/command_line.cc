@@ -17,7 +17,8 @@ constexpr std::int64_t kMostGaps = 1'000;
 
 constexpr const char* kFooter =
     "\nExit codes: 0 done, 1 error of the daemon or its store, 2 wrong usage, 3 an audit failed,\n"
-    "69 no daemon answers, 75 try again (busy, store away, time-out). The socket is --socket, else "
+    "4 --yes is missing, 69 no daemon answers, 75 try again (busy, store away, time-out). The "
+    "socket is --socket, else "
     "$SEQD_SOCKET, else\n"
     "/run/seqd.sock.";
 
@@ -81,6 +82,11 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   which->add_option("NAME", arguments.name, "the sequence");
   which->add_flag("--all", arguments.all, "every sequence of the daemon");
   which->require_option(1);
+  CLI::App* decommission = add(app, arguments, "decommission",
+                               "take this daemon out of service for good; says what that would do",
+                               Command::decommission);
+  decommission->add_flag("--yes", arguments.yes, "do it");
+  decommission->add_flag("--keep-history", arguments.keep_history, "leave history.db in place");
   add(app, arguments, "wait", "wait until the daemon answers, at most --timeout", Command::wait);
 }
 

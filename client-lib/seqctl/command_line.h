@@ -20,14 +20,17 @@ enum class Command : std::uint8_t {
   audit,
   advance,
   drain,
+  decommission,
   parse
 };
 enum class Format : std::uint8_t { text, json };
 
 struct Arguments {
   Command command = Command::ping;
-  std::string name;         // of the sequence
-  bool all = false;         // of drain: every sequence, and no name
+  std::string name;  // of the sequence
+  bool all = false;  // of drain: every sequence, and no name
+  bool yes = false;  // of decommission: do it
+  bool keep_history = false;
   std::int64_t count = 1;   // of next and range
   bool as_text = false;     // of next
   std::string text;         // of parse

@@ -73,6 +73,11 @@ TEST_CASE("EveryCommandIsKnown", "[client]") {
   CHECK(drain.command == Command::drain);
   CHECK((drain.name == "orders" && !drain.all));
   CHECK(parse({"drain", "--all"}).arguments.all);
+  const Arguments look = parse({"decommission"}).arguments;
+  CHECK(look.command == Command::decommission);
+  CHECK_FALSE((look.yes || look.keep_history));
+  const Arguments retire = parse({"decommission", "--yes", "--keep-history"}).arguments;
+  CHECK((retire.yes && retire.keep_history));
 }
 
 TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
@@ -97,6 +102,7 @@ TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
                             {"advance"},
                             {"drain"},
                             {"drain", "a", "--all"},
+                            {"decommission", "orders"},
                             {"advance", "a", "--to", "0"},
                             {"ping", "--frobnicate"}}) {
     const Parsed parsed = parse(words);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "client-lib/seqctl/decommission_report.h"
 #include "client-lib/seqctl/drain_report.h"
 #include "client-lib/seqctl/exit_codes.h"
 #include "client-lib/seqctl/history_report.h"
@@ -22,6 +23,9 @@ constexpr std::int64_t kConnectTimeoutMs = 1'000;
 // IDs of one request of `next -n`: few enough to print while the next ones come.
 constexpr std::int64_t kIdsAtOnce = 10'000;
 constexpr std::int64_t kDrainAnswerMs = 5'000;
+// Behind its deadline every store is asked once more.
+constexpr std::int64_t kDecommissionAnswerMs = 60'000;
+constexpr std::int64_t kLongestDecommissionMs = 300'000;
 // The same for texts, each of which is a request.
 constexpr std::size_t kTextsAtOnce = 1'000;
 constexpr std::int64_t kPollMs = 60'000;
@@ -59,6 +63,8 @@ class Execution {
                                        : json::array({arguments_.name, arguments_.id}));
       case Command::drain:
         return drain();
+      case Command::decommission:
+        return decommission();
       case Command::list:
         return call("list", list_text);
       case Command::status:
@@ -226,6 +232,15 @@ class Execution {
     return drain_has_errors(answer) ? kExitError : kExitTryAgain;
   }
 
+  int decommission() {
+    json answer;
+    const json options = {{"confirm", arguments_.yes},
+                          {"keep_history", arguments_.keep_history},
+                          {"timeout_ms", std::min(arguments_.timeout_ms, kLongestDecommissionMs)}};
+    const int code = call("decommission", decommission_text, json::array({options}), &answer);
+    return code == kExitOk ? decommission_exit_code(answer) : code;
+  }
+
   int call(const char* method, std::string (*text)(const json&), const json& params = json::array(),
            json* answer = nullptr) {
     const void* result = nullptr;
@@ -258,6 +273,7 @@ int run_command(const Arguments& arguments, Output& out, Output& errors) {
   options.timeout_ms = arguments.timeout_ms;
   // The daemon's own deadline comes first, and its answer says what was done.
   if (arguments.command == Command::drain) options.timeout_ms += kDrainAnswerMs;
+  if (arguments.command == Command::decommission) options.timeout_ms += kDecommissionAnswerMs;
   if (arguments.command != Command::wait)
     options.connect_timeout_ms = std::min(arguments.timeout_ms, kConnectTimeoutMs);
   seqd_client* opened = nullptr;

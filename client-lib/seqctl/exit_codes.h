@@ -10,6 +10,7 @@ constexpr int kExitOk = 0;
 constexpr int kExitError = 1;       // of the daemon, its store, or of writing the output
 constexpr int kExitUsage = 2;       // the arguments are wrong
 constexpr int kExitUnbalanced = 3;  // an audit found that something does not agree
+constexpr int kExitLooked = 4;      // --yes is missing: it was only said what would be done
 constexpr int kExitAbsent = 69;     // no daemon answers
 constexpr int kExitTryAgain = 75;   // busy, store away, time-out: the same may succeed later
 

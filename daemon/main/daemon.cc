@@ -39,6 +39,8 @@ Daemon::~Daemon() {
   stores_.reset();
   history_.reset();
   log_worker_.reset();
+  // The history is closed, the lock is held.
+  remove_files();
 }
 
 // --- start
@@ -64,6 +66,7 @@ Status Daemon::start(const std::vector<int>& sockets) {
       stores_->left_behind(scope->second.store, former);
   }
   make_core(*state);
+  if (Status resumed = resume_retirement(); !resumed.ok()) return resumed;
 
   listener_ = std::make_unique<Listener>(loop_, *server_, journal_, listener_limits());
   for (const int socket : sockets) {
@@ -109,9 +112,12 @@ void Daemon::make_core(Started& state) {
   state_how_ = state.how;
   Control& control = *this;
   server_ = std::make_unique<Server>(control, clock_, *log_, server_limits());
-  table_ = std::make_unique<SequenceTable>(
-      CoreContext{clock_, loop_, random_, *history_log_, journal_, *server_, &history_->recorder()},
-      configuration_, stores_->by_name(), table_limits());
+  const CoreContext context{
+      clock_, loop_, random_, *history_log_, journal_, *server_, &history_->recorder()};
+  table_ =
+      std::make_unique<SequenceTable>(context, configuration_, stores_->by_name(), table_limits());
+  Retirement::Place& place = *this;
+  retirement_ = std::make_unique<Retirement>(context, *table_, place);
   server_->attach(*table_);
   server_->attach_history(&history_->recorder(), history_.get());
   history_->attach(*table_);
@@ -315,14 +321,16 @@ void Daemon::advance_stop() {
 void Daemon::leave() {
   phase_ = Phase::leaving;
   loop_.cancel(std::exchange(stop_timer_, 0));
-  if (!table_->leave_clean()) return finish();
+  // Of a daemon that is decommissioned nobody takes up anything.
+  if (removal_ != Removal::none || !table_->leave_clean()) return finish();
   clean_position_ = log_->next_position();
 }
 
 void Daemon::finish() {
   phase_ = Phase::done;
   history_->finish();
-  journal_.raise({EventKind::stopped, "seqd has stopped; the remainder is on disk", {}});
+  if (removal_ == Removal::none)
+    journal_.raise({EventKind::stopped, "seqd has stopped; the remainder is on disk", {}});
   stop_timer_ = loop_.schedule(kFlushGraceMs, [this] {
     stop_timer_ = 0;
     loop_.stop();

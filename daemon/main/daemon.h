@@ -22,7 +22,7 @@
 
 namespace seqd {
 
-class Daemon final : private Control, private RemainderLogObserver {
+class Daemon final : private Control, private RemainderLogObserver, private Retirement::Place {
  public:
   Daemon(ConfigurationRequest request, Configuration configuration);
   ~Daemon() override;
@@ -36,15 +36,24 @@ class Daemon final : private Control, private RemainderLogObserver {
   int run();
   // Nothing is under way on another thread, so that the process can be taken down in order.
   bool quiet() const;
+  // After run(): a daemon that was decommissioned leaves no file behind. The destructor does that
+  // too, when nothing is under way any more.
+  void remove_files();
 
  private:
   // serving -> stopping (no new requests) -> leaving (the clean record waits for the medium) ->
   // done
   enum class Phase : std::uint8_t { serving, stopping, leaving, done };
+  enum class Removal : std::uint8_t { none, all_but_history, all };
 
   // Control
   DaemonFacts facts() const override;
   Result<ReloadReport> reload() override;
+  std::uint32_t user() const override;
+  Status decommission(const DecommissionRequest& request,
+                      std::function<void(const DecommissionReport&)> done) override;
+  // Retirement::Place
+  Status mark(const std::vector<RetiredInstance>& instances) override;
   // RemainderLogObserver
   void durable(LogPosition position) override;
   void flush_failed(const Status& status) override;
@@ -52,6 +61,8 @@ class Daemon final : private Control, private RemainderLogObserver {
   Result<Started> open_state();
   void make_core(Started& state);
   void report_start(const Started& started);
+  Status resume_retirement();
+  void end_for_good(const RetirementReport& report, bool keep_history);
   void end_turn();
   void begin_stop(const Status& why, int exit_code);
   void advance_stop();
@@ -83,6 +94,7 @@ class Daemon final : private Control, private RemainderLogObserver {
   std::unique_ptr<HistoryLog> history_log_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<SequenceTable> table_;
+  std::unique_ptr<Retirement> retirement_;
   std::unique_ptr<Listener> listener_;
   std::string state_how_;
   std::int64_t started_ms_ = 0;
@@ -96,6 +108,7 @@ class Daemon final : private Control, private RemainderLogObserver {
 
   Phase phase_ = Phase::serving;
   int exit_code_ = 0;
+  Removal removal_ = Removal::none;
   LogPosition clean_position_ = 0;  // the clean record is durable with this one
 };
 

@@ -10,5 +10,6 @@ inline constexpr int kExitCorrupt = 65;   // EX_DATAERR: somebody has to look at
 inline constexpr int kExitInternal = 70;  // EX_SOFTWARE: another error at the start
 inline constexpr int kExitState = 74;     // EX_IOERR: the state directory failed; start again
 inline constexpr int kExitLocked = 75;    // EX_TEMPFAIL: another daemon has the state directory
+inline constexpr int kExitDecommissioned = 80;  // out of service for good: not to be started again
 
 }  // namespace seqd

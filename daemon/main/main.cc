@@ -77,7 +77,10 @@ int serve(const seqd::ConfigurationRequest& request) {
   if (!started.ok()) return fail(started);
   const int exit_code = daemon->run();
   // A store that hangs must not keep us: everything that matters is on disk.
-  if (!daemon->quiet()) _exit(exit_code);
+  if (!daemon->quiet()) {
+    daemon->remove_files();
+    _exit(exit_code);
+  }
   return exit_code;
 }
 

@@ -1,12 +1,14 @@
-// Control: what the methods ask of the daemon around the core: its facts for `status`, and a
-// reload. Implemented in daemon/main; loop thread.
+// Control: what the methods ask of the daemon around the core: its facts for `status`, a reload,
+// and its end for good. Implemented in daemon/main; loop thread.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "daemon/base/status.h"
+#include "daemon/core/retirement.h"
 
 namespace seqd {
 
@@ -36,12 +38,31 @@ struct ReloadReport {
   std::vector<std::string> restart_needed;
 };
 
+struct DecommissionRequest {
+  bool only_look = true;      // say what would be done
+  bool keep_history = false;  // of the files
+  std::int64_t timeout_ms = 0;
+};
+
+struct DecommissionReport {
+  RetirementReport instance;
+  // Paths: what goes with the daemon (over) or would (looked), and what is not seqd's, or a store.
+  std::vector<std::string> removed;
+  std::vector<std::string> left;
+};
+
 class Control {
  public:
   virtual ~Control() = default;
   virtual DaemonFacts facts() const = 0;
   // CONFIG when the new configuration is wrong; the old one stays in force.
   virtual Result<ReloadReport> reload() = 0;
+  // Who the daemon runs as.
+  virtual std::uint32_t user() const = 0;
+  // `done` is called once, in this or a later turn; when it says `over`, the daemon ends once its
+  // replies are sent. An error: nothing was done.
+  virtual Status decommission(const DecommissionRequest& request,
+                              std::function<void(const DecommissionReport&)> done) = 0;
 };
 
 }  // namespace seqd

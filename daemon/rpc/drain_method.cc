@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/rpc/drain_packing.h"
 #include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
@@ -73,33 +74,11 @@ struct Batch {
   bool begun = false;    // all of them are asked
 };
 
-const char* reuse_word(Reuse reuse) {
-  switch (reuse) {
-    case Reuse::tail:
-      return "tail";
-    case Reuse::parked:
-      return "parked";
-    case Reuse::never:
-      break;
-  }
-  return "never";
-}
-
-void pack_spans(Packer& packer, std::string_view key, const std::vector<DrainReport::Span>& spans) {
-  packer.pack(key);
-  packer.pack_array(static_cast<std::uint32_t>(spans.size()));
-  for (const DrainReport::Span& span : spans) {
-    packer.pack_array(2);
-    packer.pack(span.begin);
-    packer.pack(span.end - span.begin);
-  }
-}
-
 void pack_drained(Packer& packer, const Drained& drained) {
   const DrainReport& report = drained.report;
   packer.pack_map(8);
   pack_pair(packer, "name", drained.name);
-  pack_pair(packer, "reuse", std::string_view(reuse_word(report.reuse)));
+  pack_pair(packer, "reuse", reuse_word(report.reuse));
   pack_spans(packer, "returned", report.returned);
   pack_spans(packer, "gaps", report.gaps);
   pack_text(packer, "why", report.why);

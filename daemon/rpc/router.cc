@@ -12,14 +12,23 @@ struct Route {
 };
 
 constexpr std::array kRoutes = {
-    Route{"next", method_next},           Route{"range", method_range},
-    Route{"peek", method_peek},           Route{"list", method_list},
-    Route{"status", method_status},       Route{"ping", method_ping},
-    Route{"hello", method_hello},         Route{"ack", method_ack},
-    Route{"reload", method_reload},       Route{"advance", method_advance},
-    Route{"gaps", method_gaps},           Route{"explain", method_explain},
-    Route{"audit", method_audit},         Route{"drain", method_drain},
-    Route{"next_text", method_next_text}, Route{"parse", method_parse},
+    Route{"next", method_next},
+    Route{"range", method_range},
+    Route{"peek", method_peek},
+    Route{"list", method_list},
+    Route{"status", method_status},
+    Route{"ping", method_ping},
+    Route{"hello", method_hello},
+    Route{"ack", method_ack},
+    Route{"reload", method_reload},
+    Route{"advance", method_advance},
+    Route{"gaps", method_gaps},
+    Route{"explain", method_explain},
+    Route{"audit", method_audit},
+    Route{"drain", method_drain},
+    Route{"next_text", method_next_text},
+    Route{"parse", method_parse},
+    Route{"decommission", method_decommission},
 };
 
 }  // namespace

@@ -8,7 +8,7 @@ _seqctl_names() {
 
 _seqctl() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local commands="next parse range peek list status ping reload wait explain gaps audit advance drain"
+  local commands="next parse range peek list status ping reload wait explain gaps audit advance drain decommission"
   local options="--socket --timeout --output --help --version"
   local command="" socket=() words=() i
 
@@ -51,6 +51,7 @@ _seqctl() {
         words=("$options")
       fi
       ;;
+    decommission) words=("--yes --keep-history $options") ;;
     *) words=("$options") ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$current")

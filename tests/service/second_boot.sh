@@ -18,6 +18,25 @@ StateAndWitnessBelongToTheDaemonAlone() {
   equal "$(stat -c '%U %a' /run/seqd)" "seqd 700" "the runtime directory"
 }
 
+inactive() { [ "$(property ActiveState)" = inactive ]; }
+
+ADecommissionedDaemonIsNotStartedAgainAndLeavesItsStoreAlone() {
+  local last
+  last=$(seqctl next orders)
+  ! seqctl decommission || { echo "without --yes it did something"; return 1; }
+  equal "$(seqctl next orders)" $((last + 1)) "the ID after a look"
+  seqctl decommission --yes
+  wait_for 20 inactive
+  equal "$(property ExecMainStatus)" 80 "the exit code"
+  equal "$(property Result)" success "the unit's result"
+  equal "$(ls /var/lib/seqd)" sequences.db "the state directory"
+  equal "$(ls /run/seqd)" "" "the runtime directory"
+  # The socket starts another instance for the next client, over the same counters.
+  [ "$(seqctl next orders)" -gt $((last + 1)) ] || { echo "an ID came again"; return 1; }
+  holds "$(journalctl --sync; journalctl --no-pager -b -o cat -u seqd.service)" "this instance is decommissioned" "the journal"
+}
+
 check AfterARebootTheNumbersGoOnWithoutAHole
 check StateAndWitnessBelongToTheDaemonAlone
+check ADecommissionedDaemonIsNotStartedAgainAndLeavesItsStoreAlone
 finish

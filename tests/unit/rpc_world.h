@@ -21,6 +21,17 @@ class ScriptedControl final : public Control {
   Result<ReloadReport> reload() override { return next_reload; }
   DaemonFacts now{"0.1.0", 77, "00112233445566778899aabbccddeeff", "fresh", 5, {}, 1, 2, 3};
   Result<ReloadReport> next_reload = ReloadReport{};
+  std::uint32_t user() const override { return kUser; }
+  Status decommission(const DecommissionRequest& request,
+                      std::function<void(const DecommissionReport&)> done) override {
+    asked = request;
+    answer_decommission = std::move(done);
+    return next_refusal;
+  }
+  static constexpr std::uint32_t kUser = 500;
+  std::optional<DecommissionRequest> asked;  // for a decommission, last
+  std::function<void(const DecommissionReport&)> answer_decommission;
+  Status next_refusal;
 };
 
 // Questions wait for the end of the turn, as they do for the worker; then all get these answers.

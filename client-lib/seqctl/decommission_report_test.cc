@@ -1,0 +1,72 @@
+#include "client-lib/seqctl/decommission_report.h"
+
+#include "client-lib/seqctl/exit_codes.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd::seqctl {
+namespace {
+
+using nlohmann::json;
+
+json report(const char* end, const json& why) {
+  return {{"end", end},
+          {"why", why},
+          {"sequences", json::array({{{"name", "orders"},
+                                      {"reuse", "parked"},
+                                      {"leased", 100},
+                                      {"issued", 41},
+                                      {"in_hand", 0},
+                                      {"on_its_way", 0},
+                                      {"on_order", false},
+                                      {"returned", 59},
+                                      {"gaps", 0},
+                                      {"unknown", 0},
+                                      {"why", nullptr},
+                                      {"error", nullptr}}})},
+          {"stores", json::array({{{"name", "central"},
+                                   {"instance", "5c1f"},
+                                   {"entry", true},
+                                   {"records", 2},
+                                   {"forgotten", end == std::string("over")},
+                                   {"error", nullptr}}})},
+          {"removed", {"/var/lib/seqd/log.0"}},
+          {"left", {"/var/lib/seqd/no\te"}}};
+}
+
+bool says(const std::string& text, const char* words) {
+  return text.find(words) != std::string::npos;
+}
+
+TEST_CASE("ADecommissionShowsSequencesStoresAndFiles", "[client]") {
+  const std::string text = decommission_text(report("over", nullptr));
+  CHECK(says(text, "orders"));
+  CHECK(says(text, "41"));
+  CHECK(says(text, "forgotten"));
+  CHECK(says(text, "  /var/lib/seqd/log.0\n"));
+  CHECK(says(text, "  /var/lib/seqd/no?e\n"));
+  CHECK(says(text, "decommissioned"));
+  CHECK(says(decommission_text(report("looked", nullptr)), "knows this instance"));
+}
+
+TEST_CASE("EveryEndHasItsExitCode", "[client]") {
+  CHECK(decommission_exit_code(report("over", nullptr)) == kExitOk);
+  CHECK(decommission_exit_code(report("looked", nullptr)) == kExitLooked);
+  CHECK(decommission_exit_code(report("kept", "UNAVAILABLE: away")) == kExitTryAgain);
+  CHECK(decommission_exit_code(report("unfinished", "UNAVAILABLE: away")) == kExitTryAgain);
+  CHECK(decommission_exit_code(report("kept", "CONFIG: not running")) == kExitError);
+  CHECK(says(decommission_text(report("kept", "CONFIG: gone")), "goes on: CONFIG: gone"));
+  CHECK(says(decommission_text(report("unfinished", "STATE_IO: full")), "no way back"));
+}
+
+TEST_CASE("AnAnswerThatIsNoDecommissionIsAnError", "[client]") {
+  for (const json& answer : {json(nullptr), json("x"), json::array({1}), json{{"end", 7}},
+                             json{{"end", "kept"}, {"sequences", 1}, {"stores", {1}}}}) {
+    CHECK(decommission_exit_code(answer) == kExitError);
+    CHECK_FALSE(decommission_text(answer).empty());
+  }
+}
+
+}  // namespace
+}  // namespace seqd::seqctl
