@@ -259,7 +259,7 @@ def test_KilledAtAnyMomentItIsRepeatedAndNothingIsIssuedTwice(make_daemon, store
         ledger.add(take(staying, 1))
         wait_for_claim(leaving)
         known.add(instance_of(leaving))
-        begin_decommission(leaving, random.uniform(0.0, random.choice((0.02, 0.1, 0.6))))
+        begin_decommission(leaving, random.uniform(0.0, random.choice((0.02, 0.1, 2.0))))
         if leaving.running():
             leaving.kill()
         else:
