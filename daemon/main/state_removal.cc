@@ -28,7 +28,7 @@ std::vector<std::string> log_names() {
     names.push_back(name + ".damaged");
     names.push_back(name);
   }
-  names.push_back(retirement_draft_name);
+  names.emplace_back(retirement_draft_name);
   return names;
 }
 
