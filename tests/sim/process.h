@@ -93,6 +93,11 @@ class Process final : public LinkOwner,
   void flush_failed(const Status& status) override;
   DaemonFacts facts() const override { return {}; }
   Result<ReloadReport> reload() override { return ReloadReport{}; }
+  std::uint32_t user() const override { return 0; }
+  Status decommission(const DecommissionRequest& /*request*/,
+                      std::function<void(const DecommissionReport&)> /*done*/) override {
+    return {ErrorCode::DENIED, "nobody leaves this world for good"};
+  }
   void raise(const Event& event) override;
   TimerId schedule(std::int64_t delay_ms, std::function<void()> call) override;
   void cancel(TimerId id) override { place_.stage.time.cancel(id); }
