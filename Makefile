@@ -24,9 +24,9 @@ BUILD := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 
 # --- packages ------------------------------------------------------------------------------------------------------
 PACKAGES_BUILD := g++ pkg-config libuv1-dev libmongoc-dev libmsgpack-cxx-dev libsystemd-dev libsqlite3-dev \
-  libtomlplusplus-dev libcli11-dev libfmt-dev nlohmann-json3-dev libssl-dev libhowardhinnant-date-dev tzdata
+  libtomlplusplus-dev libcli11-dev libfmt-dev nlohmann-json3-dev libssl-dev libcurl4-openssl-dev libhowardhinnant-date-dev tzdata
 PACKAGES_TEST := catch2 librapidcheck-dev python3 python3-pytest python3-pymongo python3-msgpack python3-pynvim python3-pip neovim \
-  unzip libcurl4 liblzma5 libssl3 openssl strace systemd systemd-container
+  unzip libcurl4 openjdk-17-jre-headless maven liblzma5 libssl3 openssl strace systemd systemd-container
 PACKAGES_LINT := clang-format clang-tidy shellcheck scdoc systemd
 PACKAGES_FUZZ := clang libclang-rt-14-dev
 PACKAGES_BENCH := redis-server
@@ -55,7 +55,7 @@ CXXFLAGS += -std=c++20 $(OPTIMIZE) -g -fPIC -pthread -fno-omit-frame-pointer $(W
   $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -Wno-maybe-uninitialized)
 # (g++ 12 sees uninitialized values in <regex> when it instruments it.)
 LDFLAGS += -pthread -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed $(if $(SAN),-fsanitize=$(SAN))
-DAEMON_LIBS := -luv -lmongoc-1.0 -lbson-1.0 -lsystemd -lsqlite3 -lfmt -lcrypto -ldate-tz
+DAEMON_LIBS := -luv -lmongoc-1.0 -lbson-1.0 -lsystemd -lsqlite3 -lfmt -lcrypto -ldate-tz -lcurl
 TEST_LIBS := -lrapidcheck
 
 # --- sources -------------------------------------------------------------------------------------------------------

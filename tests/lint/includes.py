@@ -33,15 +33,15 @@ FOREIGN = [
     (r"uv\.h$|uv/", ["daemon/uv"]),
     (r"mongoc|bson", ["daemon/store"]),
     (r"sqlite3", ["daemon/store"]),
-    (r"curl/", ["daemon/store"]),
+    (r"curl/", ["daemon/uv"]),
     (r"systemd/", ["daemon/os"]),
     (r"toml\+\+|toml\.hpp", ["daemon/main"]),
     (r"CLI/", ["daemon/main", "client-lib/seqctl"]),
-    (r"openssl/", ["daemon/os"]),
+    (r"openssl/", ["daemon/os", "daemon/store"]),
     (r"date/", ["daemon/os"]),
     (r"fmt/", ["daemon/uv", "daemon/store", "daemon/os", "daemon/main"]),
     (r"msgpack", ["protocol", "daemon/rpc"]),
-    (r"nlohmann/", ["client-lib/seqctl"]),
+    (r"nlohmann/", ["daemon/store", "client-lib/seqctl"]),
 ]
 # Programs for tests and measurements, which may use what they like.
 FREE = ("tests/tools/", "tests/fuzz/", "tests/bench/", "tests/adapters/", "tests/seeds/")

@@ -1,0 +1,51 @@
+// UvHttpClient: libcurl's multi interface on the loop, so that a web service is asked without a
+// thread. libcurl says which sockets and which time it waits for; libuv waits. Owned by who owns
+// the store; loop thread.
+//
+// Every transfer has an end: time, size of the answer and connections are bounded; redirects,
+// proxies and protocols other than http and https are off. The only files that know libcurl.
+#pragma once
+
+#include <curl/curl.h>
+#include <uv.h>
+
+#include <cstddef>
+#include <memory>
+#include <unordered_map>
+
+#include "daemon/base/http.h"
+
+namespace seqd {
+
+class UvHttpClient final : public HttpClient {
+ public:
+  static constexpr std::size_t kMostReply = 4 << 20;  // bytes of one answer, and of its headers
+
+  // `connections`: at most so many at a time; more requests wait for one, within their time.
+  UvHttpClient(uv_loop_t* loop, int connections);
+  // Requests under way are dropped, and so is every `done`.
+  ~UvHttpClient() override;
+  UvHttpClient(const UvHttpClient&) = delete;
+  UvHttpClient& operator=(const UvHttpClient&) = delete;
+
+  void post(HttpRequest request, std::function<void(HttpReply)> done) override;
+  // No request is under way.
+  bool quiet() const { return transfers_.empty(); }
+
+ private:
+  struct Transfer;
+  struct Watch;
+
+  static int on_socket(CURL* easy, curl_socket_t socket, int what, void* client, void* watch);
+  static int on_time(CURLM* multi, long delay_ms, void* client);
+  void watch(curl_socket_t socket, int what, Watch* watch);
+  void act(curl_socket_t socket, int events);
+  void finish(CURL* easy, CURLcode code);
+
+  uv_loop_t* const loop_;
+  CURLM* const multi_;
+  uv_timer_t* const timer_;  // closes after us
+  std::unordered_map<CURL*, std::unique_ptr<Transfer>> transfers_;
+};
+
+}  // namespace seqd
