@@ -1,5 +1,5 @@
 // Aes: the block cipher AES-128 or AES-256 of OpenSSL, with a key that is written as hexadecimal
-// digits. The only file that knows libcrypto. One thread.
+// digits. One thread.
 #pragma once
 
 #include <memory>

@@ -25,11 +25,11 @@ test-unit: $(BUILD)/unit-tests ## protocol, base, core, rpc and state: no server
 
 # The tables of faults wait for most of their time, so they run beside the rest, each with servers of its own.
 ADAPTER_SHARDS := [lease-faults] [return-faults] ~[lease-faults]~[return-faults]
-test-adapters: $(BUILD)/adapter-tests | $(call packages,TEST) ## sockets, stores and the client library, with a real mongod
+test-adapters: $(BUILD)/adapter-tests | $(call packages,TEST) ## sockets, stores and the client library, with a real mongod and DynamoDB Local
 	@$(BESIDE) --jobs=3 $(ADAPTER_SHARDS:%=adapter-shard/%)
 
 adapter-shard/%:
-	$(PYTHON) -B tests/integration/servers/with_mongo.py -- $(BUILD)/adapter-tests '$*'
+	$(PYTHON) -B tests/integration/servers/with_mongo.py $(if $(findstring ~,$*),,--mongo-only) -- $(BUILD)/adapter-tests '$*'
 
 # Memory and undefined behaviour everywhere; races where there are threads. Not a part of `make test`: it builds everything
 # twice more, which takes longer than all the rest.

@@ -1,5 +1,6 @@
 // The words of the contract of every store: its cases run against an SQLite file, one MongoDB
-// server and a replica set of three, all of them real, and in every mode of leasing.
+// server, a replica set of three and DynamoDB Local, all of them real, and in every mode of
+// leasing.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,8 @@ namespace seqd::testing {
   TEMPLATE_TEST_CASE("Store: " name, "[store]", testing::SqliteFixture,                     \
                      testing::MongoAloneFixture, testing::MongoReplicaSetFixture,           \
                      testing::MongoAlonePlainFixture, testing::MongoReplicaSetPlainFixture, \
-                     testing::MongoReplicaSetSlotFixture)
+                     testing::MongoReplicaSetSlotFixture, testing::DynamoFixture,           \
+                     testing::DynamoPlainFixture)
 
 inline void require_granted(const LeaseOutcome& outcome, std::int64_t begin, std::int64_t end) {
   INFO(outcome.error.to_string());

@@ -111,4 +111,18 @@ void MongoFixture::put(const std::string& key, std::int64_t value, Meaning mark)
   server.put("counters", key, fmt::format(R"({{"seq": {{"$numberLong": "{}"}}{}}})", value, seqd));
 }
 
+std::unique_ptr<BlockingStore> DynamoFixture::open() {
+  DynamoStoreOptions options = server.options();
+  options.plain = plain;
+  return std::make_unique<DynamoHandle>(options);
+}
+
+void DynamoFixture::put(const std::string& key, std::int64_t value, Meaning mark) {
+  const std::string meaning =
+      mark == Meaning::unset
+          ? ""
+          : fmt::format(R"(, "seqd_meaning": {{"S": "{}"}})", meaning_word(mark));
+  server.put(key, fmt::format(R"({{"seq": {{"N": "{}"}}{}}})", value, meaning));
+}
+
 }  // namespace seqd::testing

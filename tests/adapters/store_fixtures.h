@@ -8,6 +8,7 @@
 
 #include "daemon/store/blocking_store.h"
 #include "daemon/store/lease_trace.h"
+#include "tests/adapters/dynamo_server.h"
 #include "tests/adapters/mongo_server.h"
 #include "tests/adapters/mongo_stores.h"
 
@@ -96,6 +97,27 @@ class MongoReplicaSetSlotFixture : public MongoFixture {
   static constexpr LeaseTrace kTrace = LeaseTrace::slot;
   static constexpr bool kTracesTokens = true;
   MongoReplicaSetSlotFixture() : MongoFixture(kMongoReplicaSet, LeaseModeOption::slot) {}
+};
+
+class DynamoFixture {
+ public:
+  static constexpr LeaseTrace kTrace = LeaseTrace::slot;
+  static constexpr bool kTracesTokens = true;
+  static constexpr bool kCountsLeases = false;
+  explicit DynamoFixture(bool as_plain = false) : plain(as_plain) {}
+  std::unique_ptr<BlockingStore> open();
+  void put(const std::string& key, std::int64_t value, Meaning mark);
+  void remove(const std::string& key) { server.remove(key); }
+  std::int64_t value(const std::string& key) { return server.number(key); }
+  DynamoServer server;
+  const bool plain;
+};
+
+class DynamoPlainFixture : public DynamoFixture {
+ public:
+  static constexpr LeaseTrace kTrace = LeaseTrace::plain;
+  static constexpr bool kTracesTokens = false;
+  DynamoPlainFixture() : DynamoFixture(true) {}
 };
 
 }  // namespace seqd::testing

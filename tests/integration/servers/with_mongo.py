@@ -1,12 +1,13 @@
 #!/usr/bin/python3
-"""Runs a command beside real MongoDB servers and ends with its exit status:
+"""Runs a command beside real servers, MongoDB and DynamoDB Local, and ends with its exit status:
 
-    with_mongo.py -- command...
+    with_mongo.py [--mongo-only] -- command...
 
   SEQD_TEST_MONGO_URI         one server alone
   SEQD_TEST_MONGO_RS_URI      a replica set of three; a member that the command kills is started again
   SEQD_TEST_MONGO_SECURE_URI  one server with TLS and authentication (user and password in the URI)
   SEQD_TEST_MONGO_STRANGER    a file with a certificate authority which did not sign that server's certificate
+  SEQD_TEST_DYNAMO_ENDPOINT   Amazon's DynamoDB Local; not with --mongo-only, as its start takes a machine for itself
 """
 
 import os
@@ -18,6 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 # pylint: disable=wrong-import-position
+from dynamodb_local import DynamoServer
 from mongod import Mongod, ReplicaSet, die_with_parent
 from mongod_binary import ServerNotAvailable
 
@@ -37,6 +39,9 @@ def run(command: list, servers: ReplicaSet, environment: dict) -> int:
 
 def main() -> int:
     command = sys.argv[1:]
+    mongo_only = command[:1] == ["--mongo-only"]
+    if mongo_only:
+        command = command[1:]
     if command[:1] == ["--"]:
         command = command[1:]
     if not command:
@@ -52,13 +57,22 @@ def main() -> int:
         opened.append(secure)
         servers = ReplicaSet()
         opened.append(servers)
+        dynamo = None
+        if not mongo_only:
+            dynamo = DynamoServer()
+            opened.append(dynamo)
+            dynamo.spawn()
         servers.start()
         alone.start()
         secure.start()
-        print(f"with_mongo: five servers ready after {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
+        if dynamo:
+            dynamo.wait()
+        print(f"with_mongo: {len(opened) + len(servers.nodes) - 1} servers ready after {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
         environment = dict(os.environ, SEQD_TEST_MONGO_URI=alone.uri(), SEQD_TEST_MONGO_RS_URI=servers.uri(),
                            SEQD_TEST_MONGO_SECURE_URI=secure.uri(),
                            SEQD_TEST_MONGO_STRANGER=str(secure.certificates.stranger))
+        if dynamo:
+            environment["SEQD_TEST_DYNAMO_ENDPOINT"] = dynamo.endpoint()
         return run(command, servers, environment)
     except ServerNotAvailable as error:
         print(f"with_mongo: {error}", file=sys.stderr)

@@ -1,0 +1,48 @@
+// The epochs of the daemons that use a DynamoDB store: an item each, in a table of their own or in
+// one of the counters'. A claim is one conditional update; of any number of copies of one state
+// directory, one wins. Loop thread.
+#pragma once
+
+#include <string>
+
+#include "daemon/store/dynamo_plan.h"
+
+namespace seqd {
+
+struct DynamoInstances {
+  std::string table;
+  std::string key_field;
+};
+
+DynamoKey instance_key(const DynamoInstances& instances, const std::string& digits);
+
+// Marks that records of the instance's leases were removed, if it is there.
+DynamoUpdate note_swept(const DynamoInstances& instances, const std::string& digits,
+                        std::int64_t wall_ms);
+// Whether the instance made its epoch in this store and no record of it was ever removed: then a
+// record that is not there was never made.
+bool has_all_records(const std::optional<DynamoItem>& instance);
+
+bool is_claimed(const std::optional<DynamoItem>& instance);
+// Takes the epoch away, and all else but the key: no claim of the instance is ever won again.
+DynamoUpdate without_claim(const DynamoInstances& instances, const std::string& digits);
+
+class DynamoClaim final : public DynamoPlan<Result<ClaimOutcome>> {
+ public:
+  DynamoClaim(const DynamoInstances& instances, const ClaimRequest& request, std::int64_t wall_ms)
+      : key_(instance_key(instances, to_hex(request.instance))),
+        request_(request),
+        wall_ms_(wall_ms) {}
+
+  Step begin() override { return key_; }
+  Step after_read(Result<std::optional<DynamoItem>> item) override;
+  Step after_update(DynamoAnswer answer) override;
+
+ private:
+  const DynamoKey key_;
+  const ClaimRequest request_;
+  const std::int64_t wall_ms_;
+  int attempts_ = 0;
+};
+
+}  // namespace seqd

@@ -1,0 +1,30 @@
+// Ranges that were given back for others, in the counter's item: seqd_returned:TOKEN, a map of
+// begin and end. A range is there once, and is taken out by the lease that it is granted to, in one
+// step with that lease's record (dynamo_records.h). Functions; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "daemon/store/dynamo_counter.h"
+
+namespace seqd {
+
+struct DynamoParked {
+  std::string name;  // of its attribute
+  LeasedSpan span;
+};
+
+std::optional<DynamoParked> lowest_parked(const DynamoItem& item);
+CounterReading::Parked count_parked(const DynamoItem& item);
+// What one item has room for.
+inline constexpr std::int64_t kMostDynamoParked = 200;
+
+void put_parked(DynamoUpdate& update, const Token& token, LeasedSpan span);
+
+// The condition that the counter stands above a range that ends at `end`.
+void require_above(DynamoUpdate& update, const CounterBinding& binding, Meaning meaning,
+                   std::int64_t end);
+
+}  // namespace seqd

@@ -1,0 +1,58 @@
+#include "daemon/store/dynamo_views.h"
+
+#include <utility>
+
+#include "daemon/store/dynamo_parked.h"
+
+namespace seqd {
+namespace {
+
+constexpr int kMostAttempts = 5;  // 1 is the rule; others may make or delete the item
+
+}  // namespace
+
+DynamoReading::Step DynamoReading::after_read(Result<std::optional<DynamoItem>> item) {
+  if (!item.ok()) return Result<CounterReading>(item.status());
+  CounterReading reading;
+  if (!item->has_value()) return Result<CounterReading>(reading);
+  auto state = state_of(**item, binding_, where_);
+  if (!state.ok()) return Result<CounterReading>(state.status());
+  reading.exists = true;
+  reading.meaning = state->meaning;
+  reading.next_id = next_id_of(state->value, state->meaning);
+  reading.parked = count_parked(**item);
+  return Result<CounterReading>(reading);
+}
+
+DynamoReading::Step DynamoReading::after_update(DynamoAnswer /*answer*/) {
+  CHECK(false);  // it makes none
+  return begin();
+}
+
+DynamoAdvance::Step DynamoAdvance::after_read(Result<std::optional<DynamoItem>> item) {
+  using Answer = Result<std::int64_t>;
+  if (!item.ok()) return Answer(item.status());
+  if (++attempts_ > kMostAttempts)
+    return Answer(Status(ErrorCode::UNAVAILABLE,
+                         where_ + ": others changed the counter at every attempt; try again"));
+  if (!item->has_value()) return dynamo_creation(request_.binding, request_.next_id);
+  auto state = state_of(**item, request_.binding, where_);
+  if (!state.ok()) return Answer(state.status());
+  const std::int64_t next = next_id_of(state->value, state->meaning);
+  if (next >= request_.next_id) return Answer(next);
+  const std::int64_t raised = value_of(request_.next_id - 1, state->meaning);
+  DynamoUpdate update(dynamo_key_of(request_.binding));
+  update.require_between(request_.binding.counter_field, lowest_value(state->meaning), raised)
+      .set(request_.binding.counter_field, dynamo_number(raised));
+  require_meaning(update, state->meaning, !state->marked);
+  return update;
+}
+
+DynamoAdvance::Step DynamoAdvance::after_update(DynamoAnswer answer) {
+  // Whether it was applied or the number was changed by others, the item says what it holds.
+  if (answer.kind == DynamoAnswer::Kind::done || answer.kind == DynamoAnswer::Kind::mismatch)
+    return begin();
+  return Result<std::int64_t>(std::move(answer.error));
+}
+
+}  // namespace seqd

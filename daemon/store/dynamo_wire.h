@@ -1,0 +1,98 @@
+// What goes to DynamoDB and comes from it, in its JSON: items, conditional updates, answers. Values
+// and builders without any I/O; any thread. An answer is hostile input: what cannot be read is said
+// and never guessed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "daemon/base/status.h"
+
+namespace seqd {
+
+struct DynamoScalar {
+  enum class Kind : std::uint8_t { number, text, other };
+  Kind kind = Kind::other;
+  std::string text;  // a number: as its digits; another type: its name
+};
+
+// An attribute: a scalar, or a map of scalars. What lies deeper is not ours, and not kept.
+struct DynamoValue : DynamoScalar {
+  DynamoValue() = default;
+  explicit DynamoValue(DynamoScalar scalar) : DynamoScalar(std::move(scalar)) {}
+  std::map<std::string, DynamoScalar> members;
+  bool is_map = false;
+};
+
+DynamoValue dynamo_number(std::int64_t number);
+DynamoValue dynamo_text(std::string text);
+DynamoValue dynamo_map(std::map<std::string, DynamoScalar> members);
+
+using DynamoItem = std::map<std::string, DynamoValue>;
+
+// The integer that a number is; none: a fraction, out of bounds, or no number.
+std::optional<std::int64_t> dynamo_integer(const DynamoScalar& value);
+
+// Which item: of a table with a hash key that is a text, and no sort key.
+struct DynamoKey {
+  std::string table;
+  std::string key_field;
+  std::string key;
+};
+
+// Of GetItem, strongly consistent.
+std::string read_body(const DynamoKey& key);
+
+// Of UpdateItem: changes and conditions of one item, applied together or not at all. The answer
+// holds what was changed.
+class DynamoUpdate {
+ public:
+  explicit DynamoUpdate(DynamoKey key) : key_(std::move(key)) {}
+
+  DynamoUpdate& set(const std::string& name, const DynamoValue& value);
+  // What `from` holds before the update, and `more`.
+  DynamoUpdate& set_sum(const std::string& name, const std::string& from, std::int64_t more);
+  DynamoUpdate& remove(const std::string& name);
+
+  // Each is a condition; all have to hold.
+  DynamoUpdate& require_equal(const std::string& name, const DynamoValue& value);
+  DynamoUpdate& require_between(const std::string& name, std::int64_t low, std::int64_t high);
+  DynamoUpdate& require_missing(const std::string& name);
+  DynamoUpdate& require_there(const std::string& name);
+  DynamoUpdate& require_equal_or_missing(const std::string& name, const DynamoValue& value);
+  DynamoUpdate& require_member(const std::string& name, const std::string& member,
+                               const DynamoValue& value);
+
+  const DynamoKey& key() const { return key_; }
+  std::string body() const;
+
+ private:
+  std::string name(const std::string& name);
+  std::string value(const DynamoValue& value);
+  DynamoUpdate& require(const std::string& condition);
+
+  DynamoKey key_;
+  std::vector<std::string> names_;
+  std::vector<DynamoValue> values_;
+  std::string set_;
+  std::string remove_;
+  std::string condition_;
+};
+
+// The body of an answer: of a good one the item or what was changed; of a bad one what is wrong.
+struct DynamoBody {
+  std::optional<DynamoItem> item;
+  std::string error_type;  // "ThrottlingException"; empty: none
+  std::string message;
+};
+Result<DynamoBody> read_dynamo_body(std::string_view text);
+
+// Whether the text can be written in JSON as it is.
+bool is_json_text(const std::string& text);
+
+}  // namespace seqd

@@ -1,0 +1,203 @@
+#include "tests/adapters/dynamo_server.h"
+
+#include <fmt/format.h>
+
+#include <future>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "daemon/os/system_clock.h"
+#include "daemon/uv/event_loop.h"
+#include "daemon/uv/http_client.h"
+#include "tests/adapters/mongo_server.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd::testing {
+
+using Json = nlohmann::json;
+
+struct DynamoServer::Line {
+  EventLoop loop;
+  UvHttpClient http{loop.raw(), 1};
+};
+
+DynamoServer::DynamoServer() : line_(std::make_unique<Line>()) {
+  const auto make = [this](const char* table, const char* key) {
+    const Json attribute = {{{"AttributeName", key}, {"AttributeType", "S"}}};
+    const Json schema = {{{"AttributeName", key}, {"KeyType", "HASH"}}};
+    Json request = {{"TableName", table}, {"BillingMode", "PAY_PER_REQUEST"}};
+    request["AttributeDefinitions"] = Json::array({attribute[0]});
+    request["KeySchema"] = Json::array({schema[0]});
+    call("CreateTable", request.dump());
+  };
+  static const bool made = [&] {
+    make("counters", "_id");
+    make("seqd_instances", "instance");
+    return true;
+  }();
+  static_cast<void>(made);
+  empty("counters", "_id");
+  empty("seqd_instances", "instance");
+}
+
+DynamoServer::~DynamoServer() = default;
+
+DynamoStoreOptions DynamoServer::options() const {
+  DynamoStoreOptions options;
+  options.region = "eu-central-1";
+  options.endpoint = required_environment(kDynamoEndpoint);
+  return options;
+}
+
+std::string DynamoServer::call(const std::string& operation, const std::string& body) {
+  HttpRequest request;
+  request.url = required_environment(kDynamoEndpoint) + "/";
+  request.headers = {"Content-Type: application/x-amz-json-1.0",
+                     "X-Amz-Target: DynamoDB_20120810." + operation, "X-Amz-Date: 20260101T000000Z",
+                     "Authorization: AWS4-HMAC-SHA256 Credential=seqdtest/20260101/eu-central-1/"
+                     "dynamodb/aws4_request, SignedHeaders=host;x-amz-date, Signature=0"};
+  request.body = body;
+  request.timeout_ms = 20'000;
+  HttpReply reply;
+  line_->http.post(std::move(request), [&](HttpReply answer) {
+    reply = std::move(answer);
+    line_->loop.stop();
+  });
+  line_->loop.run();
+  INFO(operation << " " << body << ": " << reply.error << reply.body);
+  REQUIRE(reply.status == 200);
+  return reply.body;
+}
+
+void DynamoServer::empty(const std::string& table, const std::string& key_field) {
+  const Json found = Json::parse(call("Scan", Json{{"TableName", table}}.dump()));
+  for (const Json& item : found["Items"]) {
+    const Json key = {{key_field, item[key_field]}};
+    call("DeleteItem", Json{{"TableName", table}, {"Key", key}}.dump());
+  }
+}
+
+void DynamoServer::put(const std::string& key, const std::string& attributes) {
+  Json item = Json::parse(attributes);
+  item["_id"] = {{"S", key}};
+  call("PutItem", Json{{"TableName", "counters"}, {"Item", item}}.dump());
+}
+
+void DynamoServer::remove(const std::string& key) {
+  const Json where = {{"_id", {{"S", key}}}};
+  call("DeleteItem", Json{{"TableName", "counters"}, {"Key", where}}.dump());
+}
+
+std::string DynamoServer::item(const std::string& key) {
+  const Json where = {{"_id", {{"S", key}}}};
+  return call("GetItem",
+              Json{{"TableName", "counters"}, {"Key", where}, {"ConsistentRead", true}}.dump());
+}
+
+std::int64_t DynamoServer::number(const std::string& key, const std::string& attribute) {
+  const auto body = read_dynamo_body(item(key));
+  REQUIRE(body.ok());
+  if (!body->item || !body->item->contains(attribute)) return -1;
+  return dynamo_integer(body->item->at(attribute)).value_or(-1);
+}
+
+// What is handed to the thread, and what lives on it.
+struct DynamoHandle::Loop {
+  EventLoop loop;
+  SystemClock clock;
+  std::optional<UvHttpClient> http;
+  std::unique_ptr<DynamoStore> store;
+  uv_async_t* wake = new uv_async_t;
+  std::mutex mutex;  // guards calls
+  std::vector<std::function<void()>> calls;
+  std::thread thread;
+
+  void submit(std::function<void()> call) {
+    const std::lock_guard lock(mutex);
+    calls.push_back(std::move(call));
+    uv_async_send(wake);
+  }
+  void work() {
+    std::vector<std::function<void()>> now;
+    {
+      const std::lock_guard lock(mutex);
+      now.swap(calls);
+    }
+    for (const auto& call : now) call();
+  }
+};
+
+DynamoHandle::DynamoHandle(const DynamoStoreOptions& options,
+                           DynamoClient::CredentialsSource credentials)
+    : loop_(std::make_unique<Loop>()) {
+  loop_->http.emplace(loop_->loop.raw(), concurrency());
+  auto store =
+      DynamoStore::open(*loop_->http, loop_->loop, loop_->clock, options, std::move(credentials));
+  INFO(store.status().to_string());
+  REQUIRE(store.ok());
+  loop_->store = std::move(*store);
+  REQUIRE(uv_async_init(loop_->loop.raw(), loop_->wake,
+                        [](uv_async_t* handle) { static_cast<Loop*>(handle->data)->work(); }) == 0);
+  loop_->wake->data = loop_.get();
+  loop_->thread = std::thread([loop = loop_.get()] { loop->loop.run(); });
+}
+
+DynamoHandle::~DynamoHandle() {
+  loop_->submit([loop = loop_.get()] { loop->loop.stop(); });
+  loop_->thread.join();
+  loop_->store.reset();
+  loop_->http.reset();
+  uv_close(reinterpret_cast<uv_handle_t*>(loop_->wake),
+           [](uv_handle_t* handle) { delete reinterpret_cast<uv_async_t*>(handle); });
+}
+
+template <typename Answer, typename Request>
+Answer DynamoHandle::ask(void (LeaseStore::*verb)(const Request&, std::function<void(Answer)>),
+                         const Request& request) {
+  auto answered = std::make_shared<std::promise<Answer>>();
+  auto future = answered->get_future();
+  loop_->submit([=, store = loop_->store.get()] {
+    (store->*verb)(request, [answered](Answer answer) { answered->set_value(std::move(answer)); });
+  });
+  return future.get();
+}
+
+BlockingStore::LeaseMode DynamoHandle::lease_mode() const {
+  return {lease_trace_word(loop_->store->trace()), ""};
+}
+
+LeaseOutcome DynamoHandle::lease(const LeaseRequest& request) {
+  return ask(&LeaseStore::lease, request);
+}
+
+Resolution DynamoHandle::resolve(const LeaseRequest& request) {
+  return ask(&LeaseStore::resolve, request);
+}
+
+Result<ClaimOutcome> DynamoHandle::claim(const ClaimRequest& request) {
+  return ask(&LeaseStore::claim, request);
+}
+
+Result<CounterReading> DynamoHandle::read(const ReadRequest& request) {
+  return ask(&LeaseStore::read, request);
+}
+
+Result<std::int64_t> DynamoHandle::advance(const AdvanceRequest& request) {
+  return ask(&LeaseStore::advance, request);
+}
+
+ReturnOutcome DynamoHandle::give_back(const ReturnRequest& request) {
+  return ask(&LeaseStore::give_back, request);
+}
+
+Result<InstanceRecords> DynamoHandle::forget(const ForgetRequest& request) {
+  return ask(&LeaseStore::forget, request);
+}
+
+}  // namespace seqd::testing

@@ -1,0 +1,222 @@
+#include "tests/adapters/http_proxy.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd::testing {
+namespace {
+
+sockaddr_in loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  return address;
+}
+
+bool write_all(int socket, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+// The value of a header; the name in lower case.
+std::string header(const std::string& head, const std::string& name) {
+  std::string lower = head;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::size_t at = lower.find("\r\n" + name + ":");
+  if (at == std::string::npos) return "";
+  const std::size_t begin = head.find_first_not_of(' ', at + name.size() + 3);
+  return head.substr(begin, head.find("\r\n", begin) - begin);
+}
+
+// A whole message, head and body; none where the connection ends before.
+std::optional<std::string> read_message(int socket) {
+  std::string message;
+  while (true) {
+    const std::size_t end = message.find("\r\n\r\n");
+    if (end != std::string::npos) {
+      const std::string length = header(message.substr(0, end + 2), "content-length");
+      const std::size_t body = length.empty() ? 0 : std::stoul(length);
+      if (message.size() >= end + 4 + body) return message;
+    }
+    char part[4096];
+    const ssize_t got = recv(socket, part, sizeof part, 0);
+    if (got <= 0) return std::nullopt;
+    message.append(part, static_cast<std::size_t>(got));
+  }
+}
+
+std::string reply_of(int status, const std::string& body) {
+  return fmt::format(
+      "HTTP/1.1 {} Said\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: "
+      "{}\r\n\r\n{}",
+      status, body.size(), body);
+}
+
+}  // namespace
+
+std::string dynamo_error(const std::string& type, const std::string& message) {
+  return fmt::format(R"({{"__type":"com.amazonaws.dynamodb.v20120810#{}","message":"{}"}})", type,
+                     message);
+}
+
+HttpProxy::HttpProxy(const std::string& upstream)
+    : upstream_port_(std::stoi(upstream.substr(upstream.rfind(':') + 1))) {
+  listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = loopback(0);
+  socklen_t size = sizeof address;
+  REQUIRE(bind(listener_, reinterpret_cast<sockaddr*>(&address), size) == 0);
+  REQUIRE(listen(listener_, 64) == 0);
+  REQUIRE(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  port_ = ntohs(address.sin_port);
+  acceptor_ = std::thread([this] { accept(); });
+}
+
+HttpProxy::~HttpProxy() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    for (const int client : clients_) shutdown(client, SHUT_RDWR);
+  }
+  changed_.notify_all();
+  shutdown(listener_, SHUT_RDWR);
+  acceptor_.join();
+  for (std::thread& server : servers_) server.join();
+  close(listener_);
+  for (const int client : clients_) close(client);
+}
+
+std::string HttpProxy::endpoint() const {
+  return "http://127.0.0.1:" + std::to_string(port_);
+}
+
+void HttpProxy::plan(const std::string& operation, std::vector<HttpFault> faults) {
+  const std::lock_guard lock(mutex_);
+  for (HttpFault& fault : faults) planned_.push_back({operation, std::move(fault)});
+}
+
+int HttpProxy::seen(const std::string& operation) {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(std::count(seen_.begin(), seen_.end(), operation));
+}
+
+void HttpProxy::wait_until_seen(const std::string& operation, int count) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return std::count(seen_.begin(), seen_.end(), operation) >= count; });
+}
+
+void HttpProxy::release() {
+  std::list<std::string> held;
+  {
+    const std::lock_guard lock(mutex_);
+    held.swap(held_);
+  }
+  for (const std::string& request : held) pass_on(request);
+}
+
+void HttpProxy::accept() {
+  while (true) {
+    const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    const std::lock_guard lock(mutex_);
+    if (client < 0 || ending_) {
+      if (client >= 0) close(client);
+      return;
+    }
+    clients_.push_back(client);
+    servers_.emplace_back([this, client] { serve(client); });
+  }
+}
+
+// The descriptor is closed at the end: its number is nobody else's before.
+void HttpProxy::serve(int client) {
+  while (true) {
+    const std::optional<std::string> request = read_message(client);
+    if (!request || !answer(client, *request)) break;
+  }
+  shutdown(client, SHUT_RDWR);
+}
+
+bool HttpProxy::answer(int client, const std::string& request) {
+  using Kind = HttpFault::Kind;
+  const std::string target = header(request, "x-amz-target");
+  const HttpFault fault = fault_of(target.substr(target.find('.') + 1));
+  switch (fault.kind) {
+    case Kind::lose_request:
+      return false;
+    case Kind::say:
+      return write_all(client, reply_of(fault.status, fault.body));
+    case Kind::hold_request:
+      hold(client, request);
+      return false;
+    case Kind::twice:
+      pass_on(request);
+      break;
+    default:
+      break;
+  }
+  const std::string reply = pass_on(request);
+  switch (fault.kind) {
+    case Kind::lose_reply:
+      return false;
+    case Kind::reply_late:
+      return read_message(client).has_value();  // until the other side has gone
+    case Kind::cut_reply:
+      write_all(client, reply.substr(0, reply.size() - 2));
+      return false;
+    case Kind::say_applied:
+      return write_all(client, reply_of(fault.status, fault.body));
+    default:
+      return write_all(client, reply);
+  }
+}
+
+// Until the other side has gone; the request stays.
+void HttpProxy::hold(int client, const std::string& request) {
+  {
+    const std::lock_guard lock(mutex_);
+    held_.push_back(request);
+  }
+  read_message(client);
+}
+
+HttpFault HttpProxy::fault_of(const std::string& operation) {
+  const std::lock_guard lock(mutex_);
+  seen_.push_back(operation);
+  changed_.notify_all();
+  const auto found = std::find_if(planned_.begin(), planned_.end(), [&](const Planned& planned) {
+    return planned.operation == operation;
+  });
+  if (found == planned_.end()) return {};
+  HttpFault fault = std::move(found->fault);
+  planned_.erase(found);
+  return fault;
+}
+
+std::string HttpProxy::pass_on(const std::string& request) const {
+  const int service = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const sockaddr_in address = loopback(upstream_port_);
+  std::optional<std::string> reply;
+  if (connect(service, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+      write_all(service, request))
+    reply = read_message(service);
+  close(service);
+  return reply.value_or("HTTP/1.1 502 No Service\r\nContent-Length: 0\r\n\r\n");
+}
+
+}  // namespace seqd::testing

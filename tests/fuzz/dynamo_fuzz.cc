@@ -1,0 +1,171 @@
+// Any bytes as what a web service answers to a DynamoDB store, one answer a line behind its status:
+// no crash, no hang; every verb answers exactly once; a range is granted only within what was asked
+// for; and errors say something. The first line is a credentials file, too.
+//
+// link: protocol daemon/base daemon/core/token.cc daemon/store/aws_*.cc daemon/store/dynamo_*.cc
+// link: daemon/store/counter_value.cc daemon/store/lease_trace.cc
+// libs: -lfmt -lcrypto
+// seeds: tests/fuzz/dynamo_seeds.py
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "daemon/base/check.h"
+#include "daemon/store/aws_credentials.h"
+#include "daemon/store/dynamo_store.h"
+
+namespace {
+
+constexpr int kMostSteps = 100;  // of one verb, far more than any needs
+
+// Loop, timers, clock and network in one: calls wait here until they are run.
+class World final : public seqd::HttpClient, public seqd::Timers, public seqd::Clock {
+ public:
+  explicit World(std::string_view answers) : answers_(answers) {}
+
+  void post(seqd::HttpRequest /*request*/, std::function<void(seqd::HttpReply)> done) override {
+    waiting_.push_back([done = std::move(done), reply = next()] { done(reply); });
+  }
+  seqd::TimerId schedule(std::int64_t /*delay_ms*/, std::function<void()> call) override {
+    waiting_.push_back(std::move(call));
+    return 1;
+  }
+  void cancel(seqd::TimerId /*id*/) override {}
+  std::int64_t monotonic_ms() const override { return 0; }
+  std::int64_t wall_ms() const override { return 1'800'000'000'000; }
+
+  void run() {
+    int steps = 0;
+    while (!waiting_.empty()) {
+      CHECK(++steps < kMostSteps);
+      const std::function<void()> call = std::move(waiting_.front());
+      waiting_.erase(waiting_.begin());
+      call();
+    }
+  }
+
+ private:
+  // "200 {...}"; none when the input is at its end.
+  seqd::HttpReply next() {
+    seqd::HttpReply reply;
+    const std::size_t end = std::min(answers_.find('\n'), answers_.size());
+    const std::string_view line = answers_.substr(0, end);
+    answers_.remove_prefix(std::min(end + 1, answers_.size()));
+    for (const char c : line.substr(0, 3)) reply.status = reply.status * 10 + (c - 48);
+    reply.sent = !line.empty();
+    reply.body = line.substr(std::min<std::size_t>(4, line.size()));
+    reply.error = "broken";
+    return reply;
+  }
+
+  std::string_view answers_;
+  std::vector<std::function<void()>> waiting_;
+};
+
+seqd::LeaseRequest request_of(std::uint8_t choice) {
+  seqd::LeaseRequest request;
+  request.binding.key = "orders";
+  request.binding.meaning = static_cast<seqd::Meaning>(choice % 3);
+  request.token.fill(1);
+  if ((choice & 4) == 0) {
+    const std::uint8_t mark[] = {0x5e, 0x9d, 0x1e, 0xa2};
+    std::copy(std::begin(mark), std::end(mark), request.token.begin());
+  }
+  request.instance.fill(7);
+  request.sequence = "orders";
+  request.count = 10;
+  request.guard = (choice & 8) != 0 ? 50 : 0;
+  request.max_value = 1'000;
+  request.take_parked = (choice & 16) != 0;
+  return request;
+}
+
+void check_error(bool wanted, const seqd::Status& error) {
+  CHECK(!wanted || (!error.ok() && !error.text().empty() && error.text().size() < 2'000));
+}
+
+void lease(World& world, seqd::DynamoStore& store, const seqd::LeaseRequest& request) {
+  int answers = 0;
+  store.lease(request, [&](const seqd::LeaseOutcome& outcome) {
+    ++answers;
+    const bool granted = outcome.kind == seqd::LeaseOutcome::Kind::granted;
+    check_error(!granted, outcome.error);
+    if (!granted) return;
+    CHECK(outcome.begin >= 1 && outcome.begin < outcome.end);
+  });
+  world.run();
+  CHECK(answers == 1);
+}
+
+void other_verbs(World& world, seqd::DynamoStore& store, const seqd::LeaseRequest& request) {
+  int answers = 0;
+  store.resolve(request, [&](const seqd::Resolution& found) {
+    ++answers;
+    check_error(found.kind == seqd::Resolution::Kind::failed, found.error);
+  });
+  world.run();
+  store.claim({.instance = request.instance, .epoch = 3, .nonce = request.token},
+              [&](const seqd::Result<seqd::ClaimOutcome>& outcome) {
+                ++answers;
+                check_error(!outcome.ok(), outcome.status());
+              });
+  world.run();
+  store.read({.binding = request.binding, .instance = request.instance},
+             [&](const seqd::Result<seqd::CounterReading>& reading) {
+               ++answers;
+               check_error(!reading.ok(), reading.status());
+             });
+  world.run();
+  store.advance({.binding = request.binding, .next_id = 500},
+                [&](const seqd::Result<std::int64_t>& next) {
+                  ++answers;
+                  CHECK(!next.ok() || *next >= 500);
+                });
+  world.run();
+  seqd::ReturnRequest back;
+  back.binding = request.binding;
+  back.token = request.token;
+  back.instance = request.instance;
+  back.sequence = request.sequence;
+  back.begin = 5;
+  back.end = 11;
+  back.reuse = request.take_parked ? seqd::Reuse::parked : seqd::Reuse::tail;
+  back.give_up = request.guard > 0;
+  store.give_back(back, [&](const seqd::ReturnOutcome& outcome) {
+    ++answers;
+    check_error(outcome.kind != seqd::ReturnOutcome::Kind::returned, outcome.error);
+  });
+  world.run();
+  CHECK(answers == 5);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
+  const auto credentials = seqd::parse_aws_credentials(text, "default");
+  CHECK(!credentials.ok() || seqd::check_aws_credentials(*credentials).ok());
+  World world(text);
+  seqd::DynamoStoreOptions options;
+  options.region = "eu-central-1";
+  options.plain = (data[0] & 4) != 0;
+  auto store = seqd::DynamoStore::open(world, world, world, options, [] {
+    return seqd::Result<seqd::AwsCredentials>(seqd::AwsCredentials{"id", "secret", ""});
+  });
+  CHECK(store.ok());
+  const seqd::LeaseRequest request = request_of(data[0]);
+  if ((data[1] & 1) == 0) {
+    lease(world, **store, request);
+    seqd::LeaseRequest second = request;
+    second.token.back() = 9;
+    lease(world, **store, second);
+  }
+  other_verbs(world, **store, request);
+  return 0;
+}

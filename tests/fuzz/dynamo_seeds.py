@@ -1,0 +1,41 @@
+#!/usr/bin/python3
+"""Writes answers of DynamoDB as seeds: two bytes that choose the request, then a status and a body a line.
+
+Usage: dynamo_seeds.py TARGET FOLDER
+"""
+import json
+import pathlib
+import sys
+
+LANE = "07" * 16 + ":orders"
+TOKEN = "5e9d1ea2" + "01" * 12
+
+
+def item(**attributes) -> dict:
+    return {"Item": {"_id": {"S": "orders"}, **attributes}}
+
+
+def record(state: str, token: str = TOKEN, end: int = 21) -> dict:
+    return {"seqd_lease:" + LANE: {"M": {"token": {"S": token}, "state": {"S": state}, "count": {"N": "10"}, "at": {"N": "1800000000"}}},
+            "seqd_end:" + LANE: {"N": str(end)}}
+
+
+def main() -> None:
+    folder = pathlib.Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    counter = {"seq": {"N": "60"}, "seqd_meaning": {"S": "last"}}
+    parked = {"seqd_returned:aa": {"M": {"begin": {"N": "5"}, "end": {"N": "9"}}}}
+    old = {key.replace("07", "09"): value for key, value in record("granted").items()}
+    answers = [item(**counter), item(**counter, **record("granted")), item(**counter, **record("void", "00" * 16)),
+               item(**counter, **parked), item(**counter, **old), item(seqd_epoch={"N": "3"}, seqd_nonce={"S": TOKEN}),
+               {"Attributes": {"seq": {"N": "70"}}}, {},
+               {"__type": "x#ConditionalCheckFailedException", "message": "m"}, {"__type": "x#ThrottlingException"}]
+    lines = ["400 " + json.dumps(answer) if "__type" in answer else "200 " + json.dumps(answer) for answer in answers]
+    for choice in range(0, 32):
+        for first, line in enumerate(lines):
+            text = "\n".join([line, lines[6], *lines[first:], *lines])
+            (folder / f"{choice:02}-{first}").write_bytes(bytes([choice, first % 2]) + text.encode())
+    (folder / "credentials").write_bytes(b"\1\0[default]\naws_access_key_id = a\naws_secret_access_key = b\n")
+
+
+main()

@@ -1,0 +1,190 @@
+"""Amazon's own DynamoDB Local for the tests: the folder $DYNAMODB_LOCAL, else what Maven fetches.
+
+It is fetched once into build/dynamodb/ by mvn, as dynamodb/pom.xml says, and every file is verified by dynamodb/SHA256SUMS
+before any of it is used. It serves the tests only; nothing that is shipped contains it. The server keeps its data in memory,
+listens on a free port of loopback, is ended by its process id and dies with the thread that started it.
+
+It checks no signature: an access key of letters and digits only chooses the database, so each has tables of its own.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import http.client
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Iterator, Optional
+
+try:
+    from .mongod import die_with_parent, free_port, scratch_directory
+    from .mongod_binary import PROJECT, ServerNotAvailable
+except ImportError:  # run as a script
+    from mongod import die_with_parent, free_port, scratch_directory
+    from mongod_binary import PROJECT, ServerNotAvailable
+
+FOLDER = PROJECT / "build" / "dynamodb"
+RECIPE = Path(__file__).resolve().parent / "dynamodb"
+COPY = "org.apache.maven.plugins:maven-dependency-plugin:2.8:copy-dependencies"
+START_SECONDS = 60.0
+FETCH_TRIES = 3
+
+
+def find_dynamodb(folder: Path = FOLDER) -> Path:
+    """The folder with the server's files. Fetches them when there are none; several processes may ask at once."""
+    chosen = os.environ.get("DYNAMODB_LOCAL")
+    if chosen:
+        return Path(chosen)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = folder / "lib"
+    with open(folder / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # released when the file is closed
+        if not files.exists():
+            _fetch(files)
+    return files
+
+
+def _fetch(files: Path) -> None:
+    print("fetching the test server: DynamoDB Local 2.5.3 (51 MB, once)", file=sys.stderr, flush=True)
+    part = Path(tempfile.mkdtemp(prefix="lib-", dir=files.parent))
+    command = ["mvn", "-q", "-B", "-f", str(RECIPE / "pom.xml"), COPY, "-DincludeScope=runtime", f"-DoutputDirectory={part}"]
+    try:
+        for attempt in range(1, FETCH_TRIES + 1):
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            if done.returncode == 0:
+                break
+            if attempt == FETCH_TRIES:
+                raise ServerNotAvailable(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}\n"
+                                         "Set DYNAMODB_LOCAL to a folder with DynamoDB Local of your own")
+        _verify(part)
+        part.chmod(0o755)
+        part.rename(files)
+    except OSError as error:
+        raise ServerNotAvailable(f"mvn: {error.strerror}; install maven, or set DYNAMODB_LOCAL") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _verify(folder: Path) -> None:
+    wanted = dict(reversed(line.split()) for line in (RECIPE / "SHA256SUMS").read_text(encoding="ascii").splitlines())
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+    if found != wanted:
+        wrong = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
+        raise ServerNotAvailable(f"Maven brought other files than SHA256SUMS says: {', '.join(wrong)}")
+
+
+class DynamoError(Exception):
+    """The service refused a call. `type` is the name of its error."""
+
+    def __init__(self, status: int, body: dict):
+        super().__init__(f"{status}: {body}")
+        self.type = body.get("__type", "").rsplit("#", 1)[-1]
+
+
+class DynamoCaller:
+    """Calls of one account, as any program makes them; not for several threads at once."""
+
+    def __init__(self, port: int, access_key: str = "seqdtest"):
+        self.port = port
+        self.authorization = (f"AWS4-HMAC-SHA256 Credential={access_key}/20260101/us-east-1/dynamodb/aws4_request, "
+                              "SignedHeaders=host;x-amz-date, Signature=0")
+        self._connection: Optional[http.client.HTTPConnection] = None
+
+    def call(self, operation: str, body: dict) -> dict:
+        if self._connection is None:
+            self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            self._connection.request("POST", "/", json.dumps(body), {
+                "X-Amz-Target": f"DynamoDB_20120810.{operation}", "X-Amz-Date": "20260101T000000Z",
+                "Content-Type": "application/x-amz-json-1.0", "Authorization": self.authorization})
+            reply = self._connection.getresponse()
+            answer = json.loads(reply.read())
+        except BaseException:
+            self.close()
+            raise
+        if reply.status != 200:
+            raise DynamoError(reply.status, answer)
+        return answer
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def create_table(self, table: str, key: str) -> None:
+        self.call("CreateTable", {
+            "TableName": table, "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": key, "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": key, "KeyType": "HASH"}]})
+
+    def item(self, table: str, key: dict) -> Any:
+        return self.call("GetItem", {"TableName": table, "Key": key, "ConsistentRead": True}).get("Item")
+
+
+class DynamoServer:
+    """One server process. What it holds ends with it."""
+
+    def __init__(self) -> None:
+        self.directory = scratch_directory("dynamodb-")
+        self.port = free_port()
+        self.process: Optional[subprocess.Popen] = None
+
+    def spawn(self) -> None:
+        files = find_dynamodb()
+        command = ["java", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"-Djava.library.path={files}", "-cp",
+                   f"{files}/*", "com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-port",
+                   str(self.port)]
+        try:
+            with open(self.directory / "log", "ab") as log:
+                self.process = subprocess.Popen(command, cwd=self.directory, stdin=subprocess.DEVNULL, stdout=log,
+                                                stderr=log, preexec_fn=die_with_parent)
+        except OSError as error:
+            raise ServerNotAvailable(f"java: {error.strerror}; install openjdk-17-jre-headless") from error
+
+    def wait(self) -> None:
+        """Until it answers."""
+        end = time.monotonic() + START_SECONDS
+        while time.monotonic() < end:
+            if self.process.poll() is not None:
+                self.port = free_port()  # somebody else took it meanwhile
+                self.spawn()
+            with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+                self.caller().call("ListTables", {})
+                return
+            time.sleep(0.05)
+        raise ServerNotAvailable(f"DynamoDB Local does not answer:\n{self.log_tail()}")
+
+    def start(self) -> "DynamoServer":
+        self.spawn()
+        self.wait()
+        return self
+
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def caller(self, access_key: str = "seqdtest") -> DynamoCaller:
+        return DynamoCaller(self.port, access_key)
+
+    def log_tail(self, size: int = 3000) -> str:
+        path = self.directory / "log"
+        return path.read_text(errors="replace")[-size:] if path.exists() else ""
+
+    def close(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def dynamodb() -> Iterator[DynamoServer]:
+    server = DynamoServer()
+    try:
+        yield server.start()
+    finally:
+        server.close()
