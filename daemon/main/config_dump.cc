@@ -1,5 +1,6 @@
 // A configuration as text for people: the end of config.h.
 #include "daemon/main/config.h"
+#include "daemon/main/config_dynamo.h"
 #include "daemon/main/config_patterns.h"
 #include "daemon/main/config_stores.h"
 #include "daemon/main/options.h"
@@ -27,8 +28,7 @@ void dump_store(const std::string& name, StoreSettings store, std::string& out) 
   store.uri = mongodb && !from_elsewhere ? mask_uri(store.uri) : std::string();
   out.append("\n[store.").append(name).append("]\n");
   for (const Option<StoreSettings>& option : options<StoreSettings>()) {
-    const bool common = option.key == "type" || option.key == "timeout";
-    if (!common && (option.key == "path") == mongodb) continue;
+    if (!fits_store_type(option.key, store.type)) continue;
     const OptionValue value = option.read(store);
     if (const auto* text = std::get_if<std::string>(&value); text != nullptr && text->empty())
       continue;
@@ -61,6 +61,9 @@ std::string summarize(const Configuration& configuration) {
     out.append("store " + name + ": ");
     if (store.type == StoreType::sqlite) {
       out.append("sqlite " + store.path + "\n");
+    } else if (store.type == StoreType::dynamodb) {
+      out.append("dynamodb " + endpoint_of(dynamo_options(store)) + ", region " + store.region +
+                 "\n");
     } else {
       const std::string where = store.uri.empty() ? "URI not read" : mask_uri(store.uri);
       out.append("mongodb " + where + ", database " + store.database + "\n");

@@ -136,7 +136,7 @@ const std::vector<BadConfiguration>& bad_configurations() {
       {"ChoiceUnknown", "[daemon]\nafter_power_loss = \"keep\"\n",
        "f:2: daemon.after_power_loss: found \"keep\"; allowed: \"forfeit\" or \"resume\""},
       {"ChoiceInOtherCase", "[store.a]\ntype = \"SQLite\"\n",
-       "f:2: store.a.type: found \"SQLite\"; allowed: \"sqlite\" or \"mongodb\""},
+       "f:2: store.a.type: found \"SQLite\"; allowed: \"sqlite\" or \"mongodb\" or \"dynamodb\""},
       {"ChoiceIsNumber", "[sequence.a]\nmeaning = 1\n",
        "f:2: sequence.\"a\".meaning: found 1; allowed: \"unset\" or \"last\" or \"next\""},
       {"ModeOfLetters", "[daemon]\nsocket_mode = \"rw-rw----\"\n",
@@ -223,8 +223,8 @@ const std::vector<BadConfiguration>& bad_configurations() {
        "f:3: store.a.uri_file: /dev/zero is no regular file"},
       {"CredentialNotPassed", "[store.a]\ntype = \"mongodb\"\n",
        "f:1: store.a.uri_credential: the credential \"mongodb-uri\" is not there: "
-       "$CREDENTIALS_DIRECTORY is not set; start seqd by its unit with LoadCredential=, or give "
-       "uri_file"},
+       "$CREDENTIALS_DIRECTORY is not set; start seqd by its unit with LoadCredential=, or name "
+       "a file instead"},
       {"CredentialWithSlash", "[store.a]\ntype = \"mongodb\"\nuri_credential = \"../x\"\n",
        "f:3: store.a.uri_credential: \"../x\" is no name of a credential; allowed: a file name"},
       {"TwoStoresOnOneFile", "[store.default]\n[store.b]\n",

@@ -12,7 +12,7 @@
 namespace seqd {
 
 // The order is that of the choices in options.def; so is AfterPowerLoss's and LeaseModeOption's.
-enum class StoreType : std::uint8_t { sqlite, mongodb };
+enum class StoreType : std::uint8_t { sqlite, mongodb, dynamodb };
 
 // [daemon]
 struct DaemonSettings {
@@ -64,6 +64,14 @@ struct StoreSettings {
   std::int64_t concurrency = 0;
   LeaseModeOption lease_mode = LeaseModeOption::automatic;
   bool unsafe_write_concern = false;
+  std::string region;  // this and what follows: dynamodb
+  std::string endpoint;
+  std::string instances_table;
+  std::string instances_key;
+  // Where the credentials are; both empty: in the environment. They are read when they are needed.
+  std::string aws_credentials_file;
+  std::string aws_credentials_credential;
+  std::string aws_profile;
   bool operator==(const StoreSettings&) const = default;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "daemon/main/config_dynamo.h"
 #include "daemon/main/config_tables.h"
 #include "daemon/os/credentials.h"
 #include "daemon/os/event_line.h"
@@ -10,9 +11,46 @@
 namespace seqd {
 namespace {
 
-constexpr std::array<std::string_view, 7> kMongoOnly = {
-    "uri",         "uri_file",   "uri_credential",      "database",
-    "concurrency", "lease_mode", "unsafe_write_concern"};
+constexpr std::array<const char*, 3> kStoreTypes = {"sqlite", "mongodb", "dynamodb"};
+
+// Which types of stores an option is for; all, where it does not stand here.
+struct OptionTypes {
+  std::string_view key;
+  std::array<bool, 3> types;  // sqlite, mongodb, dynamodb
+};
+
+constexpr std::array<OptionTypes, 15> kOptionTypes = {{
+    {"path", {true, false, false}},
+    {"uri", {false, true, false}},
+    {"uri_file", {false, true, false}},
+    {"uri_credential", {false, true, false}},
+    {"database", {false, true, false}},
+    {"unsafe_write_concern", {false, true, false}},
+    {"concurrency", {false, true, true}},
+    {"lease_mode", {false, true, true}},
+    {"region", {false, false, true}},
+    {"endpoint", {false, false, true}},
+    {"instances_table", {false, false, true}},
+    {"instances_key", {false, false, true}},
+    {"aws_credentials_file", {false, false, true}},
+    {"aws_credentials_credential", {false, false, true}},
+    {"aws_profile", {false, false, true}},
+}};
+
+// What is written and means nothing to a store of this type.
+void check_fits(const std::string& name, StoreType type, const WrittenKeys& written,
+                Problems& problems) {
+  for (const OptionTypes& option : kOptionTypes) {
+    const auto found = written.find(option.key);
+    if (found == written.end() || fits_store_type(option.key, type)) continue;
+    std::string types;
+    for (std::size_t at = 0; at < kStoreTypes.size(); ++at)
+      if (option.types[at])
+        types.append(types.empty() ? "\"" : " or \"").append(kStoreTypes[at]).append("\"");
+    problems.add(found->second, name + "." + std::string(option.key),
+                 "is for stores of type " + types);
+  }
+}
 
 bool good_store_name(std::string_view name) {
   const auto good = [](char c) {
@@ -38,8 +76,6 @@ class MongoStore {
       : name_(name), entry_(entry), store_(store), written_(written), problems_(problems) {}
 
   void read(const ConfigurationRequest& request, Configuration& configuration) {
-    if (const auto path = written_.find("path"); path != written_.end())
-      problems_.add(path->second, name_ + ".path", "is for stores of type \"sqlite\"");
     if (!one_source()) return;
     if (written_.contains("uri")) {
       check_uri("uri");
@@ -106,15 +142,6 @@ class MongoStore {
   Problems& problems_;
 };
 
-void read_sqlite(const std::string& name, const std::string& state_dir, StoreSettings& store,
-                 const WrittenKeys& written, Problems& problems) {
-  for (const std::string_view key : kMongoOnly)
-    if (const auto found = written.find(key); found != written.end())
-      problems.add(found->second, name + "." + std::string(key),
-                   "is for stores of type \"mongodb\"");
-  if (store.path.empty()) store.path = state_dir + "/sequences.db";
-}
-
 // Two connections to one file would break the store's own rule of having one.
 void check_paths(const Configuration& configuration, const std::map<std::string, int>& lines,
                  Problems& problems) {
@@ -166,10 +193,13 @@ void read_stores(const DocumentEntry* table, const WrittenKeys& daemon_written,
       StoreSettings store = default_settings<StoreSettings>();
       WrittenKeys written;
       read_table(entry.table, name, store, written, problems);
+      check_fits(name, store.type, written, problems);
       if (store.type == StoreType::mongodb) {
         MongoStore(name, entry, store, written, problems).read(request, configuration);
-      } else {
-        read_sqlite(name, configuration.daemon.state_dir, store, written, problems);
+      } else if (store.type == StoreType::dynamodb) {
+        read_dynamo_store(name, entry.line, store, written, request, configuration, problems);
+      } else if (store.path.empty()) {
+        store.path = configuration.daemon.state_dir + "/sequences.db";
       }
       lines.emplace(entry.key, entry.line);
       configuration.stores.emplace(entry.key, std::move(store));
@@ -186,6 +216,16 @@ void read_stores(const DocumentEntry* table, const WrittenKeys& daemon_written,
   }
   check_paths(configuration, lines, problems);
   choose_default(daemon_written, configuration, problems);
+}
+
+const char* store_type_name(StoreType type) {
+  return kStoreTypes[static_cast<std::size_t>(type)];
+}
+
+bool fits_store_type(std::string_view key, StoreType type) {
+  const auto found = std::find_if(kOptionTypes.begin(), kOptionTypes.end(),
+                                  [&](const OptionTypes& option) { return option.key == key; });
+  return found == kOptionTypes.end() || found->types[static_cast<std::size_t>(type)];
 }
 
 std::string mask_uri(const std::string& uri) {

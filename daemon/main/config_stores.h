@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/main/config.h"
@@ -19,6 +20,12 @@ inline constexpr const char* kDefaultCredential = "mongodb-uri";
 void read_stores(const DocumentEntry* table, const WrittenKeys& daemon_written,
                  const ConfigurationRequest& request, Configuration& configuration,
                  Problems& problems);
+
+// "sqlite", "mongodb", "dynamodb".
+const char* store_type_name(StoreType type);
+
+// Whether an option of [store.NAME] means anything to a store of that type.
+bool fits_store_type(std::string_view key, StoreType type);
 
 // The URI with user, password and options replaced by "***".
 std::string mask_uri(const std::string& uri);

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <utility>
 
+#include "daemon/main/config_stores.h"
 #include "daemon/main/exit_codes.h"
 #include "daemon/os/posix_files.h"
 
@@ -57,7 +58,7 @@ Status Daemon::start(const std::vector<int>& sockets) {
   if (!state.ok()) return state.status();
   history_->started(*state);
   report_start(*state);
-  Result<std::unique_ptr<Stores>> stores = Stores::open(configuration_, loop_.raw(), journal_);
+  Result<std::unique_ptr<Stores>> stores = Stores::open(configuration_, loop_, clock_, journal_);
   if (!stores.ok()) return stores.status();
   stores_ = std::move(*stores);
   for (const auto& [id, former] : history_->former_instances()) {
@@ -255,9 +256,8 @@ DaemonFacts Daemon::facts() const {
     const StoreScope* scope = table_->scope_of_store(name);
     const bool owned = scope != nullptr && scope->owned();
     const Status error = scope != nullptr ? scope->last_error() : Status();
-    facts.stores.push_back({name, settings.type == StoreType::sqlite ? "sqlite" : "mongodb",
-                            owned ? "ready" : "waiting", error.ok() ? "" : error.to_string(),
-                            stores_->lease_mode(name)});
+    facts.stores.push_back({name, store_type_name(settings.type), owned ? "ready" : "waiting",
+                            error.ok() ? "" : error.to_string(), stores_->lease_mode(name)});
   }
   const StateLog::Statistics statistics = log_->statistics();
   facts.log_position = statistics.position;

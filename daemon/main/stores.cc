@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/main/config_dynamo.h"
 #include "daemon/store/mongo_store.h"
 #include "daemon/store/sqlite_store.h"
 
@@ -16,29 +17,58 @@ Result<std::shared_ptr<BlockingStore>> shared(Result<std::unique_ptr<Store>> ope
   return std::shared_ptr<BlockingStore>(std::move(*opened));
 }
 
+void tell(EventSink& events, const std::string& store, const BlockingStore::LeaseMode& mode) {
+  events.raise({EventKind::lease_mode,
+                "store \"" + store + "\": lease_mode " + mode.word + ": " + mode.reason,
+                {{"STORE", store}, {"LEASE_MODE", mode.word}}});
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration, uv_loop_t* loop,
-                                             EventSink& events) {
+Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration, EventLoop& loop,
+                                             const Clock& clock, EventSink& events) {
   std::unique_ptr<Stores> stores(new Stores);
   for (const auto& [name, settings] : configuration.stores) {
+    if (settings.type == StoreType::dynamodb) {
+      Status opened = stores->open_dynamo(name, settings, loop, clock, events);
+      if (!opened.ok()) return Status(opened.code(), "store \"" + name + "\": " + opened.text());
+      continue;
+    }
     Result<std::shared_ptr<BlockingStore>> store = stores->open_one(settings);
     if (!store.ok()) {
       return Status(store.status().code(), "store \"" + name + "\": " + store.status().text());
     }
     Entry& entry = stores->entries_[name];
-    entry.worker = std::make_unique<ThreadWorker>(loop, "store-" + name, (*store)->concurrency());
-    const WorkerStore::ModeTold tell = [&events,
-                                        store_name = name](const BlockingStore::LeaseMode& mode) {
-      events.raise({EventKind::lease_mode,
-                    "store \"" + store_name + "\": lease_mode " + mode.word + ": " + mode.reason,
-                    {{"STORE", store_name}, {"LEASE_MODE", mode.word}}});
-    };
-    entry.store = std::make_unique<WorkerStore>(
+    entry.worker =
+        std::make_unique<ThreadWorker>(loop.raw(), "store-" + name, (*store)->concurrency());
+    entry.worker_store = std::make_unique<WorkerStore>(
         std::move(*store), *entry.worker,
-        settings.type == StoreType::mongodb ? tell : WorkerStore::ModeTold());
+        settings.type == StoreType::mongodb
+            ? [&events, store_name = name](
+                  const BlockingStore::LeaseMode& mode) { tell(events, store_name, mode); }
+            : WorkerStore::ModeTold());
   }
   return stores;
+}
+
+Status Stores::open_dynamo(const std::string& name, const StoreSettings& settings, EventLoop& loop,
+                           const Clock& clock, EventSink& events) {
+  Entry& entry = entries_[name];
+  entry.http = std::make_unique<UvHttpClient>(loop.raw(), static_cast<int>(settings.concurrency));
+  Result<std::unique_ptr<DynamoStore>> store =
+      DynamoStore::open(*entry.http, loop, clock, dynamo_options(settings), [settings] {
+        Result<DynamoCredentials> found = read_dynamo_credentials(settings);
+        return found.ok() ? Result<AwsCredentials>(found->credentials)
+                          : Result<AwsCredentials>(found.status());
+      });
+  if (!store.ok()) return store.status();
+  entry.dynamo_store = std::move(*store);
+  const char* const word = lease_trace_word(entry.dynamo_store->trace());
+  tell(events, name,
+       {word, settings.lease_mode == LeaseModeOption::automatic
+                  ? "an item of DynamoDB has room for the record of a lease"
+                  : std::string("lease_mode = \"") + word + "\" is configured"});
+  return {};
 }
 
 Result<std::shared_ptr<BlockingStore>> Stores::open_one(const StoreSettings& settings) {
@@ -63,23 +93,32 @@ Result<std::shared_ptr<BlockingStore>> Stores::open_one(const StoreSettings& set
 
 SequenceTable::Stores Stores::by_name() const {
   SequenceTable::Stores out;
-  for (const auto& [name, entry] : entries_) out[name] = entry.store.get();
+  for (const auto& [name, entry] : entries_) {
+    LeaseStore*& store = out[name];
+    store = entry.worker_store.get();
+    if (store == nullptr) store = entry.dynamo_store.get();
+  }
   return out;
 }
 
 void Stores::left_behind(const std::string& name, const Token& instance) {
   const auto found = entries_.find(name);
-  if (found != entries_.end()) found->second.store->left_behind(instance);
+  if (found != entries_.end() && found->second.worker_store)
+    found->second.worker_store->left_behind(instance);
 }
 
 std::string Stores::lease_mode(const std::string& name) const {
   const auto found = entries_.find(name);
-  return found == entries_.end() ? "" : found->second.store->lease_mode().word;
+  if (found == entries_.end()) return "";
+  const Entry& entry = found->second;
+  return entry.dynamo_store ? lease_trace_word(entry.dynamo_store->trace())
+                            : entry.worker_store->lease_mode().word;
 }
 
 bool Stores::quiet() const {
-  return std::all_of(entries_.begin(), entries_.end(),
-                     [](const auto& entry) { return entry.second.worker->quiet(); });
+  return std::all_of(entries_.begin(), entries_.end(), [](const auto& entry) {
+    return entry.second.worker ? entry.second.worker->quiet() : entry.second.http->quiet();
+  });
 }
 
 }  // namespace seqd

@@ -1,5 +1,5 @@
-// Stores: the central stores of the configuration, opened, each behind workers of its own. Made
-// once by main; loop thread.
+// Stores: the central stores of the configuration, opened, each behind workers or a client of its
+// own. Made once by main; loop thread.
 #pragma once
 
 #include <map>
@@ -10,8 +10,11 @@
 #include "daemon/base/events.h"
 #include "daemon/core/sequence_table.h"
 #include "daemon/main/config.h"
+#include "daemon/store/dynamo_store.h"
 #include "daemon/store/mongo_driver.h"
 #include "daemon/store/worker_store.h"
+#include "daemon/uv/event_loop.h"
+#include "daemon/uv/http_client.h"
 #include "daemon/uv/thread_worker.h"
 
 namespace seqd {
@@ -20,8 +23,8 @@ class Stores {
  public:
   // CONFIG or STORE_REFUSED when a store cannot be used as configured. A server that is away is no
   // error.
-  static Result<std::unique_ptr<Stores>> open(const Configuration& configuration, uv_loop_t* loop,
-                                              EventSink& events);
+  static Result<std::unique_ptr<Stores>> open(const Configuration& configuration, EventLoop& loop,
+                                              const Clock& clock, EventSink& events);
 
   SequenceTable::Stores by_name() const;
   // This state directory was `instance` to the store before its remainder was forfeited.
@@ -32,11 +35,16 @@ class Stores {
   bool quiet() const;
 
  private:
+  // What blocks has a worker; what asks over HTTP has a client.
   struct Entry {
     std::unique_ptr<ThreadWorker> worker;
-    std::unique_ptr<WorkerStore> store;
+    std::unique_ptr<WorkerStore> worker_store;
+    std::unique_ptr<UvHttpClient> http;
+    std::unique_ptr<DynamoStore> dynamo_store;
   };
   Stores() = default;
+  Status open_dynamo(const std::string& name, const StoreSettings& settings, EventLoop& loop,
+                     const Clock& clock, EventSink& events);
   Result<std::shared_ptr<BlockingStore>> open_one(const StoreSettings& settings);
 
   std::unique_ptr<MongoDriver> driver_;  // only where there is a mongodb store; outlives them

@@ -21,13 +21,13 @@ const char* credentials_directory() {
 }
 
 // What is in the open file, up to one byte more than allowed.
-Status read_all(int fd, const std::string& path, Secret& secret) {
+Status read_all(int fd, const std::string& path, std::size_t most, Secret& secret) {
   struct stat facts {};
   if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode))
     return {ErrorCode::CONFIG, path + " is no regular file"};
   if ((facts.st_mode & S_IROTH) != 0)
     secret.warning = "everybody may read " + path + "; chmod o-r would keep the secret";
-  std::string content(kMaxSecret + 2, '\0');
+  std::string content(most + 2, '\0');
   std::size_t size = 0;
   while (size < content.size()) {
     const ssize_t got = read(fd, content.data() + size, content.size() - size);
@@ -52,22 +52,20 @@ Status check_content(const std::string& path, std::string& value) {
   return {};
 }
 
-}  // namespace
-
-Result<Secret> read_secret_file(const std::string& path) {
-  const std::string shown = escape_line(path, 300);
+// The file as it is.
+Result<Secret> read_file(const std::string& path, const std::string& shown, std::size_t most) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0)
     return Status(ErrorCode::CONFIG, shown + " cannot be opened: " + std::strerror(errno));
   Secret secret;
-  Status status = read_all(fd, shown, secret);
+  Status status = read_all(fd, shown, most, secret);
   close(fd);
-  if (status.ok()) status = check_content(shown, secret.value);
   if (!status.ok()) return status;
   return secret;
 }
 
-Result<Secret> read_credential(const std::string& name) {
+// Where systemd has put the credential.
+Result<std::string> path_of_credential(const std::string& name) {
   const bool plain = !name.empty() && name != "." && name != ".." && name.size() <= 255 &&
                      name.find('/') == std::string::npos;
   if (!plain)
@@ -78,8 +76,41 @@ Result<Secret> read_credential(const std::string& name) {
     return Status(ErrorCode::CONFIG,
                   "the credential \"" + escape_line(name, 60) +
                       "\" is not there: $CREDENTIALS_DIRECTORY is not set; start seqd by its unit "
-                      "with LoadCredential=, or give uri_file");
-  Result<Secret> secret = read_secret_file(std::string(directory) + "/" + name);
+                      "with LoadCredential=, or name a file instead");
+  return std::string(directory) + "/" + name;
+}
+
+}  // namespace
+
+Result<Secret> read_secret_file(const std::string& path) {
+  const std::string shown = escape_line(path, 300);
+  Result<Secret> secret = read_file(path, shown, kMaxSecret);
+  if (!secret.ok()) return secret;
+  if (Status status = check_content(shown, secret->value); !status.ok()) return status;
+  return secret;
+}
+
+Result<Secret> read_secret_text(const std::string& path) {
+  const std::string shown = escape_line(path, 300);
+  Result<Secret> secret = read_file(path, shown, kMaxSecretText);
+  if (secret.ok() && secret->value.size() > kMaxSecretText)
+    return Status(ErrorCode::CONFIG,
+                  shown + " is longer than " + std::to_string(kMaxSecretText) + " bytes");
+  return secret;
+}
+
+Result<Secret> read_credential(const std::string& name) {
+  const Result<std::string> path = path_of_credential(name);
+  if (!path.ok()) return path.status();
+  Result<Secret> secret = read_secret_file(*path);
+  if (secret.ok()) secret->warning.clear();
+  return secret;
+}
+
+Result<Secret> read_credential_text(const std::string& name) {
+  const Result<std::string> path = path_of_credential(name);
+  if (!path.ok()) return path.status();
+  Result<Secret> secret = read_secret_text(*path);
   if (secret.ok()) secret->warning.clear();
   return secret;
 }

@@ -14,7 +14,7 @@ namespace seqd {
 
 struct StoreFacts {
   std::string name;
-  std::string type;        // "sqlite", "mongodb"
+  std::string type;        // "sqlite", "mongodb", "dynamodb"
   std::string state;       // "ready", or what it waits for
   std::string error;       // empty: none
   std::string lease_mode;  // "ledger", "slot" or "plain"; empty: not known yet

@@ -1,0 +1,160 @@
+"""DynamoDB: two daemons beside the old code on one item of a real DynamoDB Local; every ID once, each accounted for."""
+
+import multiprocessing
+import random
+from array import array
+
+import pytest
+
+from accounting import Ledger
+from clients import Process, RepeatingClients, drain, take
+from servers.dynamodb_local import DynamoError, dynamodb
+
+IDS = 200_000
+TABLE, KEY, NUMBER = "NextId", "NextKey", "NextId"
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "seqdtest", "AWS_SECRET_ACCESS_KEY": "any"}
+LEASES = {"lease_min": 50, "lease_max": 250, "gap_budget": 1000}
+OLD_IDS = 200  # of each old program, at least
+
+
+@pytest.fixture(scope="module")
+def dynamo():
+    with dynamodb() as server:
+        yield server
+
+
+@pytest.fixture
+def account(dynamo, request):
+    """An account of the test's own: a caller, and an access key."""
+    key = "test" + "".join(letter for letter in request.node.name if letter.isalnum())[:40]
+    caller = dynamo.caller(key)
+    caller.create_table(TABLE, KEY)
+    yield caller, key
+    caller.close()
+
+
+def options(dynamo, key: str, meaning: str, **more) -> dict:
+    """A daemon whose own item lies in the old code's table."""
+    return {"stores": {"aws": {"type": "dynamodb", "region": "us-east-1", "endpoint": dynamo.endpoint(),
+                               "instances_table": TABLE, "instances_key": KEY, **more}},
+            "defaults": LEASES,
+            "sequences": {"orders": {"collection": TABLE, "key_field": KEY, "counter_field": NUMBER, "meaning": meaning}},
+            "environment": {**CREDENTIALS, "AWS_ACCESS_KEY_ID": key}}
+
+
+def old_code(dynamo, key: str, meaning: str, stop) -> array:
+    """The hook that puts an ID into a record about to be saved: it reads the number, writes one more on condition that it
+    is unchanged, and starts over where it is not. It stores and uses the number after ("last"), or returns the old one
+    ("next"). Returns the IDs it would have put into records."""
+    caller, ids, where = dynamo.caller(key), array("q"), {KEY: {"S": "orders"}}
+    while not stop.is_set() or len(ids) < OLD_IDS:
+        current = caller.item(TABLE, where)[NUMBER]["N"]
+        try:
+            caller.call("UpdateItem", {
+                "TableName": TABLE, "Key": where, "UpdateExpression": "SET #n = :next", "ConditionExpression": "#n = :current",
+                "ExpressionAttributeNames": {"#n": NUMBER},
+                "ExpressionAttributeValues": {":next": {"N": str(int(current) + 1)}, ":current": {"N": current}}})
+        except DynamoError as error:
+            if error.type != "ConditionalCheckFailedException":
+                raise
+            continue
+        ids.append(int(current) + (1 if meaning == "last" else 0))
+    caller.close()
+    return ids
+
+
+def next_id(caller, meaning: str) -> int:
+    return int(caller.item(TABLE, {KEY: {"S": "orders"}})[NUMBER]["N"]) + (1 if meaning == "last" else 0)
+
+
+@pytest.mark.limit(120)
+@pytest.mark.parametrize("meaning", ["last", "next"])
+def test_TwoDaemonsAndTheOldCodeShareTheItem(dynamo, account, make_daemon, figures, meaning):
+    caller, key = account
+    caller.call("PutItem", {"TableName": TABLE, "Item": {KEY: {"S": "orders"}, NUMBER: {"N": "41"}, "note": {"S": "theirs"}}})
+    first = 42 if meaning == "last" else 41
+    daemons = [make_daemon(f"seqd-{i}", **options(dynamo, key, meaning)).start() for i in range(2)]
+    stop = multiprocessing.Event()
+    writers = [Process(old_code, dynamo, key, meaning, stop) for _ in range(2)]
+    takers = [Process(take, str(daemon.socket), "orders", IDS // 2) for daemon in daemons]
+    ledger = Ledger("orders")
+    for taker in takers:
+        ledger.add(taker.result())
+    stop.set()
+    old = 0
+    for writer in writers:
+        ids = writer.result()
+        old += len(ids)
+        ledger.add(ids)
+    for daemon in daemons:
+        daemon.restart()  # what is left in their hands comes first after the restart
+    end = next_id(caller, meaning)
+    for daemon in daemons:
+        ledger.add(drain(daemon, "orders"))
+    ledger.assert_complete(first, end)
+    assert caller.item(TABLE, {KEY: {"S": "orders"}})["note"] == {"S": "theirs"}
+    figures("DynamoDB", ledger.count, by_old_code=old, duplicates=0, unaccounted=0)
+
+
+@pytest.mark.limit(120)
+def test_KillsOfDaemonsBesideTheOldCodeLoseAndRepeatNothing(dynamo, account, make_daemon, scratch):
+    caller, key = account
+    caller.call("PutItem", {"TableName": TABLE, "Item": {KEY: {"S": "orders"}, NUMBER: {"N": "0"}}})
+    daemons = [make_daemon(f"seqd-{i}", **options(dynamo, key, "last")).start() for i in range(2)]
+    stop = multiprocessing.Event()
+    writer = Process(old_code, dynamo, key, "last", stop)
+    clients = [RepeatingClients(daemon, scratch / f"ids-{i}" / "log", clients=2, seconds=60) for i, daemon in enumerate(daemons)]
+    moments = random.Random(20)
+    for _ in range(25):
+        daemon = moments.choice(daemons)
+        before = next_id(caller, "last")
+        waited = 0
+        while next_id(caller, "last") < before + 50 and waited < 200:  # so that leases are cut in the middle
+            waited += 1
+        daemon.kill()
+        daemon.start()
+    ledger = Ledger("orders")
+    for client in clients:
+        ledger.add(client.stop())
+    stop.set()
+    ledger.add(writer.result())
+    for daemon in daemons:
+        daemon.restart()
+    end = next_id(caller, "last")
+    for daemon in daemons:
+        ledger.add(drain(daemon, "orders"))
+    ledger.assert_complete(1, end)
+
+
+def test_ADrainedTailIsTakenByTheOtherHost(dynamo, account, make_daemon):
+    caller, key = account
+    settings = options(dynamo, key, "last")
+    settings["sequences"]["orders"]["reuse"] = "tail"
+    one, two = [make_daemon(f"seqd-{i}", **settings).start() for i in range(2)]
+    with one.connect() as client:
+        assert client.next("orders") == 1
+        client.call("drain", "orders")
+    assert next_id(caller, "last") == 2
+    with two.connect() as client:
+        assert client.next("orders") == 2
+
+
+def test_AnAdvanceRaisesTheItem(dynamo, account, make_daemon):
+    caller, key = account
+    daemon = make_daemon(**options(dynamo, key, "next")).start()
+    with daemon.connect() as client:
+        assert client.next("orders") == 1
+        caller.call("DeleteItem", {"TableName": TABLE, "Key": {KEY: {"S": "orders"}}})
+        client.call("advance", "orders", 5000)
+        assert next_id(caller, "next") == 5000
+
+
+def test_TheStatusTellsTypeAndLeaseMode(dynamo, account, make_daemon):
+    _, key = account
+    for mode, word in (("auto", "slot"), ("plain", "plain")):
+        daemon = make_daemon(f"seqd-{mode}", **options(dynamo, key, "last", lease_mode=mode)).start()
+        with daemon.connect() as client:
+            client.next("orders")
+            store = client.call("status")["stores"][0]
+        assert (store["type"], store["state"], store["lease_mode"]) == ("dynamodb", "ready", word)
+        assert "any" not in daemon.stderr(100_000).split(), "the secret is in the journal"
