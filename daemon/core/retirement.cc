@@ -72,7 +72,7 @@ void Retirement::add_store(const std::string& name, const Token& instance) {
 }
 
 void Retirement::list_sequences() {
-  report_.sequences.resize(table_.list().size());
+  report_.sequences.assign(table_.list().size(), {});
   std::size_t at = 0;
   for (const Sequence* sequence : table_.list()) {
     RetirementReport::OfSequence& part = report_.sequences[at++];
@@ -150,6 +150,7 @@ void Retirement::looked() {
 
 void Retirement::drain() {
   table_.refuse_requests(refusal());
+  list_sequences();  // some may have come while the stores were asked; from here on none does
   draining_ = 1;
   for (std::size_t at = 0; at < report_.sequences.size(); ++at) {
     const SequenceId id = table_.find(report_.sequences[at].name);
@@ -176,9 +177,8 @@ void Retirement::drained_one() {
 void Retirement::drained() {
   using End = RetirementReport::End;
   const auto given = std::move(report_.sequences);
-  report_.sequences.clear();
-  // Sequences that came meanwhile are refused, so these are the same.
   list_sequences();
+  CHECK(report_.sequences.size() == given.size());
   bool empty = true;
   for (std::size_t at = 0; at < given.size(); ++at) {
     RetirementReport::OfSequence& part = report_.sequences[at];

@@ -155,6 +155,25 @@ TEST_CASE("ALeaseOnItsWayIsSettledFirst", "[core]") {
   CHECK(totals.unknown == 0);
 }
 
+TEST_CASE("ASequenceThatIsFirstUsedWhileTheStoresAreAskedIsDrainedToo", "[core]") {
+  Retiring here;
+  here.world.settings.add("tickets").reuse = Reuse::parked;
+  REQUIRE(here.retirement
+              ->begin(false, 1'000, [&](const RetirementReport& done) { here.report = done; })
+              .ok());
+  REQUIRE_FALSE(here.world.next("tickets"));
+  here.world.turn();
+  REQUIRE(here.world.sequence("tickets").on_order());
+  here.world.settle();
+  REQUIRE(here.report);
+  CHECK(here.report->end == End::over);
+  REQUIRE(here.report->sequences.size() == 2);
+  const SequenceTotals& totals = here.world.sequence("tickets").totals();
+  REQUIRE(totals.leased > 0);
+  CHECK(totals.leased == totals.issued + totals.returned);
+  CHECK(here.world.sequence("tickets").empty_handed());
+}
+
 TEST_CASE("BehindTheMarkARestartRefusesUntilEveryStoreHasForgotten", "[core]") {
   Retiring here;
   using Kind = ScriptedStore::ForgetScript::Kind;

@@ -166,7 +166,8 @@ def test_OldCodeGoesOnBesideTwoDaemons(mongo, mongo_set, make_daemon, scratch, r
 
 def test_TheConfigurationsOfTheGuideAreGood(scratch):
     (scratch / "mongodb-uri").write_text("mongodb://127.0.0.1/")
-    assert len(configurations()) == 3
+    (scratch / "aws-credentials").write_text("[default]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = secret\n")
+    assert len(configurations()) == 4
     for text in configurations():
         file = scratch / "seqd.toml"
         file.write_text(text)
