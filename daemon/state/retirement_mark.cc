@@ -20,7 +20,8 @@ std::optional<Token> token_of(std::string_view hex) {
   for (std::size_t at = 0; at < 2 * token.size(); ++at) {
     const std::size_t value = std::string_view("0123456789abcdef").find(hex[at]);
     if (value == std::string_view::npos) return std::nullopt;
-    token[at / 2] = static_cast<std::uint8_t>(token[at / 2] << 4 | value);
+    token[at / 2] =
+        static_cast<std::uint8_t>((unsigned{token[at / 2]} << 4U) | static_cast<unsigned>(value));
   }
   return token;
 }

@@ -76,7 +76,7 @@ STORE_TEST("a copy of an instance that was forgotten loses its claim") {
   const auto lease = lease_request("orders", 10, TestType::kTrace);
   claim_and_lease(store, lease, 1, 11);
   must(store->forget(forget_of(lease)));
-  for (const std::uint64_t epoch : {1, 2}) {
+  for (const std::uint64_t epoch : {std::uint64_t{1}, std::uint64_t{2}}) {
     const auto claimed = store->claim(claim_of(lease, epoch));
     REQUIRE(claimed.ok());
     REQUIRE(*claimed == ClaimOutcome::lost);
