@@ -170,6 +170,17 @@ ReturnOutcome not_known(Status error) {
   return {.kind = ReturnOutcome::Kind::failed, .error = std::move(error)};
 }
 
+LeaseRequest as_lease(const ReturnRequest& request) {
+  LeaseRequest lease;
+  lease.binding = request.binding;
+  lease.token = request.token;
+  lease.instance = request.instance;
+  lease.sequence = request.sequence;
+  lease.count = request.end - request.begin;
+  lease.guard = request.end;
+  return lease;
+}
+
 Status given_up_reason(const std::string& where) {
   return {ErrorCode::UNAVAILABLE,
           fmt::format("{}: the store did not take it back within the time allowed", where)};

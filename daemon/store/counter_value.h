@@ -80,6 +80,10 @@ ReturnOutcome returned();
 ReturnOutcome kept(Status why);
 ReturnOutcome not_known(Status error);
 
+// A return as the lane sees it in which its token stands: an operation like a lease, of a counter
+// that is known to exist and so is not made.
+LeaseRequest as_lease(const ReturnRequest& request);
+
 // Why a range is kept: given up; not the counter's end; or above a counter that was set back.
 Status given_up_reason(const std::string& where);
 Status not_the_tail(const std::string& where, std::int64_t next_id, const ReturnRequest& request);

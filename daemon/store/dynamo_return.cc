@@ -11,17 +11,6 @@ namespace {
 
 constexpr int kMostAttempts = 10;  // 1 is the rule; others may change the item meanwhile
 
-LeaseRequest as_lease(const ReturnRequest& request) {
-  LeaseRequest lease;
-  lease.binding = request.binding;
-  lease.token = request.token;
-  lease.instance = request.instance;
-  lease.sequence = request.sequence;
-  lease.count = request.end - request.begin;
-  lease.guard = request.end;  // the counter is known to exist: it is not made
-  return lease;
-}
-
 }  // namespace
 
 DynamoReturn::DynamoReturn(const ReturnRequest& request, const std::shared_ptr<DynamoLanes>& lanes,

@@ -9,20 +9,6 @@
 #include "daemon/store/sqlite_store.h"
 
 namespace seqd {
-namespace {
-
-// The return as the table of leases sees it.
-LeaseRequest as_lease(const ReturnRequest& request) {
-  LeaseRequest lease;
-  lease.binding = request.binding;
-  lease.token = request.token;
-  lease.instance = request.instance;
-  lease.sequence = request.sequence;
-  return lease;
-}
-
-}  // namespace
-
 ReturnOutcome SqliteStore::give_back(const ReturnRequest& request) {
   if (Status status = check_return_request(request); !status.ok()) return kept(std::move(status));
   const std::lock_guard lock(mutex_);

@@ -60,6 +60,12 @@ LeaseRequest lease_request(const std::string& key, std::int64_t count, LeaseTrac
   return request;
 }
 
+LeaseRequest last_request(const std::string& key, std::int64_t count) {
+  LeaseRequest request = lease_request(key, count);
+  request.binding.meaning = Meaning::last;
+  return request;
+}
+
 std::unique_ptr<BlockingStore> SqliteFixture::open() {
   auto store = SqliteStore::open({.path = file()});
   INFO(store.status().to_string());

@@ -32,6 +32,8 @@ Token random_token(LeaseTrace trace);  // of a lease, marked
 // A lease of `count` IDs of sequence `key`, with a fresh token and max_value 2^53-1.
 LeaseRequest lease_request(const std::string& key, std::int64_t count,
                            LeaseTrace trace = LeaseTrace::plain);
+// The same of a counter whose number is configured to be the last ID.
+LeaseRequest last_request(const std::string& key, std::int64_t count);
 
 class SqliteFixture {
  public:
