@@ -1,5 +1,7 @@
 #include "daemon/core/id_date.h"
 
+#include <algorithm>
+
 #include "daemon/base/check.h"
 
 namespace seqd {
@@ -105,22 +107,36 @@ int value_of(DatePart part, const CivilTime& time) {
 
 void IdDate::set(DatePart part, int value) {
   if (part == DatePart::short_year) return set(DatePart::year, kCentury + value);
-  if (part == DatePart::short_week_year) return set(DatePart::week_year, kCentury + value);
+  if (part == DatePart::short_week_year) {
+    century_unknown_ = true;
+    return set(DatePart::week_year, kCentury + value);
+  }
   values_[static_cast<std::size_t>(part)] = value;
+}
+
+// Week 53 of 2044 does not exist, that of 2144 does, and both are written as "44": the text is
+// right if it is of any century. Days need no such care: 2000 has every day that other years of
+// "00" have.
+int IdDate::most_weeks() const {
+  constexpr int kLongYear = 2020;            // of 53 weeks
+  constexpr int kCenturiesUntilTheSame = 4;  // the calendar repeats every 400 years
+  const int year = get(DatePart::week_year).value_or(kLongYear);
+  int most = weeks_of_year(year);
+  for (int century = 1; century_unknown_ && century < kCenturiesUntilTheSame; ++century)
+    most = std::max(most, weeks_of_year(year + 100 * century));
+  return most;
 }
 
 std::optional<DatePart> IdDate::impossible() const {
   // Without a year any day will do that some year has.
   constexpr int kLeapYear = 2000;
-  constexpr int kLongYear = 2020;  // of 53 weeks
   const int year = get(DatePart::year).value_or(kLeapYear);
   if (get(DatePart::month) &&
       get(DatePart::day).value_or(1) > days_of_month(year, *get(DatePart::month)))
     return DatePart::day;
   if (get(DatePart::day_of_year).value_or(1) > (is_leap_year(year) ? 366 : 365))
     return DatePart::day_of_year;
-  if (get(DatePart::week).value_or(1) > weeks_of_year(get(DatePart::week_year).value_or(kLongYear)))
-    return DatePart::week;
+  if (get(DatePart::week).value_or(1) > most_weeks()) return DatePart::week;
   return std::nullopt;
 }
 

@@ -67,8 +67,10 @@ class IdDate {
 
  private:
   std::string day_text() const;
+  int most_weeks() const;
 
   std::array<std::optional<int>, kDateParts> values_;
+  bool century_unknown_ = false;  // of week_year
 };
 
 }  // namespace seqd

@@ -100,6 +100,14 @@ TEST_CASE("PeriodGoesAsFarAsTheTextSays", "[id_text]") {
   }
 }
 
+TEST_CASE("WeekOfATwoDigitYearMayBeOfAnyCentury", "[id_text]") {
+  constexpr std::int64_t kLastWeekOf2144 = 5'522'428'800;
+  const std::string form = "{date:%g-W%V}/{number}";
+  CHECK(write(form, 1, kLastWeekOf2144) == "44-W53/1");
+  CHECK(read_id(form_of(form), "44-W53/1", nullptr).ok());
+  CHECK_FALSE(read_id(form_of("{date:%G-W%V}/{number}"), "2044-W53/1", nullptr).ok());
+}
+
 TEST_CASE("SmallLettersAndLookalikesAreReadAsTheAlphabetSays", "[id_text]") {
   const IdTemplate form = form_of("T{number:5,base32}{check:mod97}");
   for (const char* text : {"T0016J70", "Too16j70", "T00i6J70", "TOOL6J70"}) {
