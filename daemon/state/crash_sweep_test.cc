@@ -45,8 +45,9 @@ void whole_life(World& world, Process& process, AfterPowerLoss after) {
     process->fill(38'000);
     process->issue(4);
     process->give_back();
+    process->issue(2);  // so that the rotation, in what follows, finds IDs in hand
     process->fill(30'000);
-    process->issue(9);
+    process->issue(7);
     if (!process->status.ok()) return;
   }
   process->stop();
