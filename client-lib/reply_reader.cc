@@ -18,7 +18,7 @@ Outcome strange(std::string_view method, std::string_view what) {
 
 Outcome read_id(ValueReader reader, Answer& answer) {
   const auto id = reader.read_integer();
-  if (!id || *id < 1) return strange("next", "is not an integer within 1 .. 2^63-1");
+  if (!id) return strange("next", "is not an integer within -2^63 .. 2^63-1");
   answer.first = {*id, 1, 1};
   return {};
 }
@@ -73,7 +73,7 @@ bool read_optional_integer(ValueReader& reader, std::int64_t& value) {
   value = 0;
   if (reader.read_nil()) return true;
   const auto integer = reader.read_integer();
-  if (!integer || *integer < 0) return false;
+  if (!integer) return false;
   value = *integer;
   return true;
 }

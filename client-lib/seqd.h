@@ -141,7 +141,8 @@ SEQD_API int seqd_next_text(seqd_client* client, const char* name, const char** 
  * the place. The texts in *parsed are valid until the next call with the handle. */
 SEQD_API int seqd_parse(seqd_client* client, const char* name, const char* text,
                         seqd_parsed* parsed);
-/* Issues nothing. *next and *last are 0 where the daemon does not know; any pointer may be NULL. */
+/* Issues nothing. *next and *last are 0 where the daemon does not know; any pointer may be NULL.
+ * Where 0 may be an ID (a sequence with a shape), ask by seqd_call(): nil means not known. */
 SEQD_API int seqd_peek(seqd_client* client, const char* name, int64_t* next, int64_t* in_hand,
                        int64_t* last);
 /* Does the daemon answer? */

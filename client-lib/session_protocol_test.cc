@@ -10,6 +10,7 @@
 namespace seqd::engine {
 namespace {
 
+using namespace std::string_literals;
 using namespace testing;
 using Fault = WireDaemon::Fault;
 using Verdict = Session::Verdict;
@@ -40,11 +41,9 @@ TEST_CASE("DaemonThatDoesNotKeepToTheProtocolBreaksTheConnection", "[client]") {
   SECTION("an answer to hello twice") {
     protocol::append_id_reply(bytes, Session::kHelloNumber, 1);
   }
-  SECTION("an ID of zero") {
-    protocol::append_id_reply(bytes, 1, 0);
-  }
-  SECTION("a negative ID") {
-    protocol::append_id_reply(bytes, 1, -1);
+  SECTION("an ID above the highest") {
+    protocol::begin_result(bytes, 1);
+    bytes.append("\xcf\x80\x00\x00\x00\x00\x00\x00\x00"s);
   }
   SECTION("a text instead of an ID") {
     protocol::begin_result(bytes, 1);

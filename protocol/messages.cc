@@ -122,9 +122,14 @@ std::optional<Run> read_run(ValueReader& reader) {
   const auto first = cursor.read_integer();
   const auto count = cursor.read_integer();
   const auto step = cursor.read_integer();
-  if (!first || !count || !step || *first < 1 || *count < 1 || *step < 1) return std::nullopt;
-  // first + (count - 1) * step, without overflow.
-  if (*count - 1 > (std::numeric_limits<std::int64_t>::max() - *first) / *step) return std::nullopt;
+  if (!first || !count || !step || *count < 1 || *step == 0) return std::nullopt;
+  // The last ID is an int64, too.
+  std::int64_t way = 0;
+  std::int64_t last = 0;
+  if (__builtin_mul_overflow(*count - 1, *step, &way) ||
+      __builtin_add_overflow(*first, way, &last)) {
+    return std::nullopt;
+  }
   reader = cursor;
   return Run{*first, *count, *step};
 }

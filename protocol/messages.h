@@ -61,7 +61,7 @@ struct ReplyError {
 std::optional<ReplyError> read_reply_error(ValueReader error);
 
 // For clients: reads one [first, count, step] of a range's result. Nothing when it is not a run of
-// IDs within 1 .. 2^63-1.
+// IDs within -2^63 .. 2^63-1.
 [[nodiscard]] std::optional<Run> read_run(ValueReader& reader);
 
 }  // namespace seqd::protocol

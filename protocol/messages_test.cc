@@ -199,8 +199,14 @@ TEST_CASE("OnlyRunsOfLegalIdsAreRead", "[protocol][messages]") {
   CHECK_FALSE(read("93 cf 7f ff ff ff ff ff ff ff 02 01"));
   CHECK_FALSE(read("93 01 cf 7f ff ff ff ff ff ff ff 02"));
   CHECK(read("93 01 cf 7f ff ff ff ff ff ff ff 01").has_value());
-  for (const char* hex : {"93 00 01 01", "93 01 00 01", "93 01 01 00", "93 ff 01 01", "92 01 01",
-                          "94 01 01 01 01", "93 01 01 c0", "c0", "93 01 01"}) {
+  // A shape may go down, and below 1.
+  CHECK(read("93 00 05 01") == Run{0, 5, 1});
+  CHECK(read("93 05 64 fd") == Run{5, 100, -3});
+  CHECK(read("93 d3 80 00 00 00 00 00 00 00 01 ff").has_value());
+  CHECK_FALSE(read("93 d3 80 00 00 00 00 00 00 00 02 ff"));
+  CHECK_FALSE(read("93 00 cf 7f ff ff ff ff ff ff ff d3 80 00 00 00 00 00 00 00"));
+  for (const char* hex : {"93 01 00 01", "93 01 01 00", "93 01 ff 01", "92 01 01", "94 01 01 01 01",
+                          "93 01 01 c0", "c0", "93 01 01"}) {
     INFO(hex);
     CHECK_FALSE(read(hex));
   }

@@ -31,7 +31,6 @@ CLI::App* add(CLI::App& app, Arguments& arguments, const char* word, const char*
 }
 
 void describe_commands(CLI::App& app, Arguments& arguments) {
-  const auto any_id = CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max());
   const auto count_range = CLI::Range(std::int64_t{1}, kMostIds);
   CLI::App* next =
       add(app, arguments, "next", "take IDs and print them, one a line", Command::next);
@@ -57,7 +56,7 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   CLI::App* explain = add(app, arguments, "explain", "tell where an ID went, or why nobody gets it",
                           Command::explain);
   explain->add_option("NAME", arguments.name, "the sequence")->required();
-  explain->add_option("ID", arguments.id, "the ID")->required()->check(any_id);
+  explain->add_option("ID", arguments.id, "the ID")->required();
   CLI::App* gaps =
       add(app, arguments, "gaps", "show the IDs that will never be issued, and why", Command::gaps);
   gaps->add_option("NAME", arguments.name, "the sequence")->required();
@@ -73,8 +72,7 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
                           "raise the counter in the store, so that no lower ID is leased any more",
                           Command::advance);
   advance->add_option("NAME", arguments.name, "the sequence")->required();
-  advance->add_option("--to", arguments.id, "the next ID (default: above all this host leased)")
-      ->check(any_id);
+  advance->add_option("--to", arguments.id, "the next ID (default: above all this host leased)");
   CLI::App* drain =
       add(app, arguments, "drain",
           "take the IDs in hand out of hand and give them back, as `reuse` says", Command::drain);

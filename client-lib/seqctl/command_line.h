@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace seqd::seqctl {
@@ -35,9 +36,10 @@ struct Arguments {
   bool as_text = false;     // of next
   std::string text;         // of parse
   std::int64_t gaps = 100;  // at most so many
-  std::int64_t id = 0;      // of explain; of advance, 0: above all that was leased
-  std::int64_t after = 0;   // of gaps: the number of one
-  std::string socket;       // empty: $SEQD_SOCKET, then /run/seqd.sock
+  // Of explain; of advance, none: above all that was leased.
+  std::optional<std::int64_t> id;
+  std::int64_t after = 0;  // of gaps: the number of one
+  std::string socket;      // empty: $SEQD_SOCKET, then /run/seqd.sock
   std::int64_t timeout_ms = 5'000;
   Format format = Format::text;
 };

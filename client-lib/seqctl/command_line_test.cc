@@ -65,10 +65,13 @@ TEST_CASE("EveryCommandIsKnown", "[client]") {
   const Arguments gaps = parse({"gaps", "orders", "-n", "7", "--after", "3"}).arguments;
   CHECK(gaps.command == Command::gaps);
   CHECK((gaps.gaps == 7 && gaps.after == 3));
-  CHECK(parse({"advance", "orders"}).arguments.id == 0);
+  CHECK_FALSE(parse({"advance", "orders"}).arguments.id);
   const Arguments advance = parse({"advance", "orders", "--to", "5000"}).arguments;
   CHECK(advance.command == Command::advance);
   CHECK(advance.id == 5000);
+  CHECK(parse({"explain", "orders", "-5"}).arguments.id == -5);
+  CHECK(parse({"advance", "orders", "--to", "-5"}).arguments.id == -5);
+  CHECK(parse({"advance", "orders", "--to", "0"}).arguments.id == 0);
   const Arguments drain = parse({"drain", "orders"}).arguments;
   CHECK(drain.command == Command::drain);
   CHECK((drain.name == "orders" && !drain.all));
@@ -94,7 +97,7 @@ TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
                             {"ping", "--timeout", "soon"},
                             {"next", "a", "b"},
                             {"explain", "a"},
-                            {"explain", "a", "0"},
+                            {"explain", "a", "1.5"},
                             {"explain", "a", "x"},
                             {"gaps", "a", "-n", "1001"},
                             {"gaps", "a", "--after", "-1"},
@@ -103,7 +106,7 @@ TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
                             {"drain"},
                             {"drain", "a", "--all"},
                             {"decommission", "orders"},
-                            {"advance", "a", "--to", "0"},
+                            {"advance", "a", "--to", "9223372036854775808"},
                             {"ping", "--frobnicate"}}) {
     const Parsed parsed = parse(words);
     CHECK_FALSE(parsed.runs);

@@ -54,13 +54,13 @@ class Execution {
                     json::array({arguments_.name,
                                  {{"after", arguments_.after}, {"limit", arguments_.gaps}}}));
       case Command::explain:
-        return call("explain", explanation_text, json::array({arguments_.name, arguments_.id}));
+        return call("explain", explanation_text, json::array({arguments_.name, *arguments_.id}));
       case Command::audit:
         return audit();
       case Command::advance:
         return call("advance", advance_text,
-                    arguments_.id == 0 ? json::array({arguments_.name})
-                                       : json::array({arguments_.name, arguments_.id}));
+                    arguments_.id ? json::array({arguments_.name, *arguments_.id})
+                                  : json::array({arguments_.name}));
       case Command::drain:
         return drain();
       case Command::decommission:
@@ -205,15 +205,13 @@ class Execution {
   }
 
   int peek() {
-    std::int64_t next = 0;
-    std::int64_t in_hand = 0;
-    std::int64_t last = 0;
-    const int code = seqd_peek(client_, arguments_.name.c_str(), &next, &in_hand, &last);
-    json value = {
-        {"name", arguments_.name}, {"next", nullptr}, {"in_hand", in_hand}, {"last", nullptr}};
-    if (next != 0) value["next"] = next;
-    if (last != 0) value["last"] = last;
-    return answered(code, value, peek_text(value));
+    // Not seqd_peek(): 0 may be an ID, too.
+    json answer;
+    const int code = ask("peek", json::array({arguments_.name}), answer);
+    if (code != kExitOk) return code;
+    json value = {{"name", arguments_.name}};
+    for (const char* key : {"next", "in_hand", "last"}) value[key] = member(answer, key);
+    return print(value, peek_text(value));
   }
 
   int audit() {
@@ -241,21 +239,27 @@ class Execution {
     return code == kExitOk ? decommission_exit_code(answer) : code;
   }
 
-  int call(const char* method, std::string (*text)(const json&), const json& params = json::array(),
-           json* answer = nullptr) {
+  // The answer of a method that has no function of its own, or the exit code of having told the
+  // error.
+  int ask(const char* method, const json& params, json& answer) {
     const void* result = nullptr;
     std::size_t length = 0;
     const std::vector<std::uint8_t> packed = json::to_msgpack(params);
     const int code = seqd_call(client_, method, packed.data(), packed.size(), &result, &length);
     if (code != SEQD_OK) return failed(code);
-    const json value = from_message_pack({static_cast<const char*>(result), length});
+    answer = from_message_pack({static_cast<const char*>(result), length});
+    if (!answer.is_discarded()) return kExitOk;
+    errors_.write(error_text(arguments_.format, "PROTOCOL",
+                             "the daemon's answer holds what JSON cannot hold"));
+    return kExitError;
+  }
+
+  int call(const char* method, std::string (*text)(const json&), const json& params = json::array(),
+           json* answer = nullptr) {
+    json value;
+    const int code = ask(method, params, value);
     if (answer != nullptr) *answer = value;
-    if (value.is_discarded()) {
-      errors_.write(error_text(arguments_.format, "PROTOCOL",
-                               "the daemon's answer holds what JSON cannot hold"));
-      return kExitError;
-    }
-    return print(value, text(value));
+    return code == kExitOk ? print(value, text(value)) : code;
   }
 
   const Arguments& arguments_;

@@ -15,16 +15,17 @@ bool is_zero(const json& object, const char* key) {
   return member(object, key) == json(0);
 }
 
-// "12, 40..99": the IDs of an array of [first, count].
-std::string spans_text(const json& spans) {
+// "12, 40..99": the IDs of an array of [first, count], which are `step` apart.
+std::string spans_text(const json& spans, std::int64_t step) {
   std::string text;
   if (!spans.is_array()) return "-";
   for (const json& span : spans) {
     const bool whole = span.is_array() && span.size() == 2 && span[0].is_number_integer() &&
                        span[1].is_number_integer();
+    std::int64_t way = 0;
     std::int64_t last = 0;
-    if (!whole || __builtin_add_overflow(span[0].get<std::int64_t>(),
-                                         span[1].get<std::int64_t>() - 1, &last)) {
+    if (!whole || __builtin_mul_overflow(span[1].get<std::int64_t>() - 1, step, &way) ||
+        __builtin_add_overflow(span[0].get<std::int64_t>(), way, &last)) {
       return "-";
     }
     const std::int64_t first = span[0].get<std::int64_t>();
@@ -42,8 +43,11 @@ std::string drain_text(const json& drained) {
   if (!drained.is_array() || drained.empty()) return "nothing to drain\n";
   for (const json& one : drained) {
     const std::string error = shown(one, "error");
-    rows.push_back({shown(one, "name"), shown(one, "reuse"), spans_text(member(one, "returned")),
-                    spans_text(member(one, "gaps")), shown(one, "on_its_way"),
+    const json told = member(one, "step");
+    const std::int64_t step = told.is_number_integer() ? told.get<std::int64_t>() : 1;
+    rows.push_back({shown(one, "name"), shown(one, "reuse"),
+                    spans_text(member(one, "returned"), step),
+                    spans_text(member(one, "gaps"), step), shown(one, "on_its_way"),
                     shown(one, "in_hand"), error == "-" ? shown(one, "why") : error});
   }
   return table(rows);

@@ -28,8 +28,13 @@ std::string range_text(const json& object) {
   const json first = member(object, "first");
   if (!first.is_number_integer()) return "at most " + std::to_string(count) + " IDs, place unknown";
   if (count <= 1) return std::to_string(first.get<std::int64_t>());
+  // A sequence whose IDs are not one more each says where the range ends.
   std::int64_t last = 0;
-  if (__builtin_add_overflow(first.get<std::int64_t>(), count - 1, &last)) return "-";
+  if (const json told = member(object, "last"); told.is_number_integer()) {
+    last = told.get<std::int64_t>();
+  } else if (__builtin_add_overflow(first.get<std::int64_t>(), count - 1, &last)) {
+    return "-";
+  }
   return std::to_string(first.get<std::int64_t>()) + ".." + std::to_string(last) + " (" +
          std::to_string(count) + " IDs)";
 }

@@ -32,9 +32,10 @@ struct Run {
 class ReplySink {
  public:
   virtual ~ReplySink() = default;
-  // One answer a caller. `kind` is that of its request, single or batch: for `single` there is
-  // one run of one ID.
-  virtual void issued(const Caller& caller, IssueKind kind, std::span<const Run> runs) = 0;
+  // One answer a caller, with positions of `sequence`. `kind` is that of its request, single or
+  // batch: for `single` there is one run of one ID.
+  virtual void issued(const Caller& caller, SequenceId sequence, IssueKind kind,
+                      std::span<const Run> runs) = 0;
   // The same for `text`: `id` of `sequence`, issued at the second `wall_s`.
   virtual void issued_text(const Caller& caller, SequenceId sequence, std::int64_t id,
                            std::int64_t wall_s) = 0;

@@ -168,7 +168,7 @@ void Sequence::serve_waiters() {
     if (waiter.kind == IssueKind::text) {
       context_.replies.issued_text(waiter.caller, id_, runs.front().first, as.wall_s);
     } else {
-      context_.replies.issued(waiter.caller, waiter.kind, runs);
+      context_.replies.issued(waiter.caller, id_, waiter.kind, runs);
     }
   }
 }
@@ -282,7 +282,7 @@ LeaseRequest Sequence::lease_request() const {
   request.instance = scope_.instance();
   request.sequence = definition_.name;
   request.guard = definition_.guard;
-  request.max_value = settings_.max_value;
+  request.max_value = settings_.last_position();
   request.take_parked = settings_.reuse == Reuse::parked;
   return request;
 }
@@ -310,8 +310,10 @@ void Sequence::lease_failed(const Status& status) {
     wanted_ = true;
     return;
   }
-  failing_ = status;
-  fail_waiters(status, held_.in_hand());
+  // The store counts positions, of which callers know nothing.
+  const bool shaped = settings_.shape.made != nullptr && status.code() == ErrorCode::EXHAUSTED;
+  failing_ = shaped ? settings_.shape.made->exhausted(name()) : status;
+  fail_waiters(failing_, held_.in_hand());
 }
 
 void Sequence::advanced(std::int64_t next_id) {

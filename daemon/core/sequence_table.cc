@@ -25,15 +25,20 @@ std::string counter_text(const CounterBinding& binding) {
 
 }  // namespace
 
-std::string binding_text(const CounterBinding& binding) {
-  return counter_text(binding) + std::string(meaning_name(binding.meaning));
+std::string binding_text(const CounterBinding& binding, const ShapeSettings& shape) {
+  return counter_text(binding) + std::string(meaning_name(binding.meaning)) + shape_text(shape);
 }
 
-bool same_counter(const std::string& held, const CounterBinding& configured) {
+bool same_counter(const std::string& held, const CounterBinding& configured,
+                  const ShapeSettings& shape) {
   const std::string counter = counter_text(configured);
   if (held.compare(0, counter.size(), counter) != 0) return false;
+  // Another shape would give the IDs that are out to somebody else.
+  std::string meaning = held.substr(counter.size());
+  const std::size_t end = std::min(meaning.find(' '), meaning.size());
+  if (meaning.substr(end) != shape_text(shape)) return false;
+  meaning.resize(end);
   // A meaning that was not said is the store's own, which has not changed.
-  const std::string meaning = held.substr(counter.size());
   return meaning == "unset" || configured.meaning == Meaning::unset ||
          meaning == meaning_name(configured.meaning);
 }
@@ -67,9 +72,9 @@ void SequenceTable::restore_sequence(const SequenceImage& image) {
   StoreScope& scope = *scopes_.at(image.definition.scope);
   const SequenceSettings* configured = settings_.find(image.definition.name);
   SequenceSettings settings = configured != nullptr ? *configured : SequenceSettings();
-  const bool moved =
-      configured != nullptr && (settings.store != scope.store_name() ||
-                                !same_counter(image.definition.binding, settings.binding));
+  const bool moved = configured != nullptr &&
+                     (settings.store != scope.store_name() ||
+                      !same_counter(image.definition.binding, settings.binding, settings.shape));
   Sequence& sequence = add_sequence(image.definition, settings);
   sequence.restore(image);
   if (configured == nullptr) {
@@ -81,7 +86,7 @@ void SequenceTable::restore_sequence(const SequenceImage& image) {
                      "the remainder of \"" + image.definition.name + "\" came from store \"" +
                          scope.store_name() + "\", counter " + image.definition.binding +
                          "; the configuration says store \"" + settings.store + "\", counter " +
-                         binding_text(settings.binding) +
+                         binding_text(settings.binding, settings.shape) +
                          ": configure the former counter, or give the sequence another name"});
   }
 }
@@ -149,7 +154,7 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
   definition.sequence = next_.sequence;
   definition.scope = scope_for(settings->store).id();
   definition.name = text;
-  definition.binding = binding_text(settings->binding);
+  definition.binding = binding_text(settings->binding, settings->shape);
   context_.log.append(definition);
   return add_sequence(definition, *settings).id();
 }
@@ -269,7 +274,7 @@ Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_
   const Status& stopped = sequence.stopped();
   if (!stopped.ok() && stopped.code() != ErrorCode::SEQ_REGRESSED) return stopped;
   const std::int64_t lowest = std::max<std::int64_t>(sequence.guard(), 1);
-  const std::int64_t highest = sequence.settings().max_value;
+  const std::int64_t highest = sequence.settings().last_position();
   if (next_id == 0) next_id = lowest;
   if (next_id < lowest) {
     return Status(ErrorCode::BAD_REQUEST,
@@ -336,7 +341,8 @@ std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
     const SequenceSettings* settings = settings_.find(name);
     Sequence& sequence = *sequences_[id];
     if (settings == nullptr || settings->store != sequence.scope().store_name() ||
-        !(settings->binding == sequence.settings().binding)) {
+        !(settings->binding == sequence.settings().binding) ||
+        !(settings->shape == sequence.settings().shape)) {
       if (sequence.error().code() != ErrorCode::NO_SEQUENCE) not_applied.push_back(name);
       continue;
     }

@@ -133,9 +133,11 @@ class SequenceTable final : public RemainderLogObserver,
   std::deque<AwaitingFlush> awaiting_;
 };
 
-// Which counter a sequence takes its ranges from, as text, for DefineSequence::binding.
-std::string binding_text(const CounterBinding& binding);
-// Whether ranges of the counter `held` may be used for a sequence configured as `configured`.
-bool same_counter(const std::string& held, const CounterBinding& configured);
+// Which counter a sequence takes its ranges from, and what its positions mean (shape_text()), as
+// text, for DefineSequence::binding.
+std::string binding_text(const CounterBinding& binding, const ShapeSettings& shape = {});
+// Whether ranges of the counter `held` may be used for a sequence configured so.
+bool same_counter(const std::string& held, const CounterBinding& configured,
+                  const ShapeSettings& shape = {});
 
 }  // namespace seqd

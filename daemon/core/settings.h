@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/core/id_shape.h"
 #include "daemon/core/lease_store.h"
 
 namespace seqd {
@@ -50,6 +51,12 @@ struct SequenceSettings {
   std::int64_t max_waiters = 10'000;     // requests waiting at a time; one more is BUSY
 
   IdFormatSettings text;
+  ShapeSettings shape;
+
+  // The highest position that may be leased: of a sequence without a shape, the highest ID.
+  std::int64_t last_position() const {
+    return shape.made == nullptr ? max_value : shape.made->positions();
+  }
 
   bool operator==(const SequenceSettings&) const = default;
 };

@@ -1,7 +1,10 @@
 // A configuration as text for people: the end of config.h.
+#include <type_traits>
+
 #include "daemon/main/config.h"
 #include "daemon/main/config_dynamo.h"
 #include "daemon/main/config_patterns.h"
+#include "daemon/main/config_shapes.h"
 #include "daemon/main/config_stores.h"
 #include "daemon/main/options.h"
 
@@ -12,6 +15,9 @@ template <typename Settings>
 void dump_table(const std::string& header, const Settings& settings, std::string& out) {
   out.append("\n[").append(header).append("]\n");
   for (const Option<Settings>& option : options<Settings>()) {
+    if constexpr (std::is_same_v<Settings, SequenceSettings>) {
+      if (said_by_shape(option.key, settings)) continue;
+    }
     const OptionValue value = option.read(settings);
     // Text that is not given has no default to be written.
     if (const auto* text = std::get_if<std::string>(&value); text != nullptr && text->empty())

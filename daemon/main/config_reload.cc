@@ -138,6 +138,10 @@ ConfigurationChanges prepare_reload(const Configuration& running, Configuration&
     if (kept.binding.key.empty()) kept.binding.key = name;
     ConfigurationChanges of_this;
     compare_table(sequence_table_name(name), settings, kept, of_this);
+    // What was made of a shape that needs a restart to change.
+    if (!(table->settings.shape == settings.shape)) kept.max_value = settings.max_value;
+    kept.shape.made = settings.shape.made;
+    if (kept.shape.made != nullptr && kept.shape.made->lowest() < 1) kept.text.made = nullptr;
     for (std::string& option : of_this.restart_needed)
       changes.restart_needed.push_back(std::move(option));
     next.found_.emplace(name, std::move(kept));

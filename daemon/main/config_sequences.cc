@@ -5,10 +5,13 @@
 #include "daemon/main/config_formats.h"
 #include "daemon/main/config_patterns.h"
 #include "daemon/main/config_relations.h"
+#include "daemon/main/config_shapes.h"
 #include "daemon/main/config_tables.h"
 
 namespace seqd {
 namespace {
+
+constexpr const char* kDefaults = "sequence_defaults";
 
 bool good_name(std::string_view name) {
   const auto good = [](char c) {
@@ -28,10 +31,10 @@ class SequenceTables {
     SequenceTableSettings& defaults = configuration_.sequence_defaults;
     defaults.settings = default_settings<SequenceSettings>();
     defaults.settings.store = configuration_.daemon.default_store;
-    if (entry == nullptr) return read_format(1, "sequence_defaults", {}, defaults);
-    const WrittenKeys written = read_one(*entry, "sequence_defaults", defaults);
-    read_format(entry->line, "sequence_defaults", written, defaults);
-    refuse_shared_key(*entry, "sequence_defaults", defaults);
+    if (entry == nullptr) return read_format(1, kDefaults, {}, defaults);
+    const WrittenKeys written = read_one(*entry, kDefaults, defaults);
+    read_format(entry->line, kDefaults, written, defaults);
+    refuse_shared_key(*entry, kDefaults, defaults);
   }
 
   void read_named(const DocumentEntry& entry) {
@@ -61,7 +64,14 @@ class SequenceTables {
     SequenceTableSettings sequence = configuration_.sequence_defaults;
     sequence.written.clear();
     const WrittenKeys written = read_one(entry, table, sequence);
-    if (writes_format(written)) read_format(entry.line, table, written, sequence);
+    const IdFormatSettings& text = sequence.settings.text;
+    // The defaults may have none because of their shape.
+    const bool plain = text.made == nullptr && text.format == IdFormatSettings().format;
+    if (writes_format(written) || (plain && sequence.settings.shape.given())) {
+      read_format(entry.line, table, written, sequence);
+    } else {
+      relate_shape_to_format(table, entry.line, written, sequence.settings, problems_);
+    }
     if (is_pattern(entry.key)) {
       refuse_shared_key(entry, table, sequence);
       patterns_.push_back(&entry);
@@ -84,7 +94,11 @@ class SequenceTables {
   WrittenKeys read_one(const DocumentEntry& entry, const std::string& table,
                        SequenceTableSettings& sequence) {
     WrittenKeys written;
+    // Tables change single options of the defaults' shape, not what was made of it.
+    sequence.settings.shape = default_shape_;
     read_table(entry.table, table, sequence.settings, written, problems_);
+    if (table == kDefaults) default_shape_ = sequence.settings.shape;
+    make_shape(table, entry.line, written, sequence.settings, problems_);
     relate_sequence(table, sequence.settings, written, problems_);
     for (const auto& [key, line] : written) sequence.written.push_back(key);
     if (sequence.settings.store.empty())
@@ -105,6 +119,7 @@ class SequenceTables {
                    SequenceTableSettings& sequence) {
     make_format(table, line, written, request_, sequence.settings, configuration_.warnings,
                 problems_);
+    relate_shape_to_format(table, line, written, sequence.settings, problems_);
   }
 
   // Many sequences on one counter are not what anybody means.
@@ -139,6 +154,7 @@ class SequenceTables {
   Configuration& configuration_;
   Problems& problems_;
   std::vector<const DocumentEntry*> patterns_;
+  ShapeSettings default_shape_;  // as it is written
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <charconv>
+#include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "daemon/base/check.h"
@@ -15,6 +17,9 @@ template <typename Field>
 void assign(Field& field, const OptionValue& value) {
   if constexpr (std::is_same_v<Field, std::string>) {
     field = std::get<std::string>(value);
+  } else if constexpr (std::is_same_v<Field, std::optional<std::int64_t>>) {
+    const auto* const number = std::get_if<std::int64_t>(&value);
+    field = number == nullptr ? std::nullopt : std::optional(*number);
   } else if constexpr (std::is_same_v<Field, bool>) {
     field = std::get<std::int64_t>(value) != 0;
   } else {
@@ -26,6 +31,8 @@ template <typename Field>
 OptionValue fetch(const Field& field) {
   if constexpr (std::is_same_v<Field, std::string>) {
     return field;
+  } else if constexpr (std::is_same_v<Field, std::optional<std::int64_t>>) {
+    return field ? OptionValue(*field) : OptionValue(std::string());
   } else {
     return static_cast<std::int64_t>(field);
   }
@@ -82,6 +89,7 @@ OptionValue default_value(const OptionInfo& option) {
       CHECK(text == "true" || text == "false");
       return std::int64_t{text == "true"};
     case OptionType::integer: {
+      if (text.empty()) return std::string();
       std::int64_t number = 0;
       const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
       CHECK(end.ec == std::errc() && end.ptr == text.data() + text.size());

@@ -29,7 +29,8 @@ enum class OptionType : std::uint8_t {
 };
 enum class OptionReload : std::uint8_t { live, restart };
 
-// A value in checked form: text for text and path, a number for the other types.
+// A value in checked form: text for text and path, a number for the other types; an empty text for
+// an integer that need not be given and is not.
 using OptionValue = std::variant<std::int64_t, std::string>;
 
 struct OptionInfo {

@@ -70,10 +70,12 @@ TEST_CASE("WritingAnOptionChangesItsOwnFieldOnly") {
       const Settings before = default_settings<Settings>();
       Settings after = before;
       const bool text = option.type == OptionType::text || option.type == OptionType::path;
+      const OptionValue was = option.read(before);
+      const auto* const number = std::get_if<std::int64_t>(&was);
+      // An integer that need not be given holds none.
       const OptionValue value =
           text ? OptionValue(std::string("/other"))
-               : OptionValue(
-                     1 - std::min<std::int64_t>(1, std::get<std::int64_t>(option.read(before))));
+               : OptionValue(1 - std::min<std::int64_t>(1, number == nullptr ? 0 : *number));
       option.write(after, value);
       CHECK(option.read(after) == value);
       for (const Option<Settings>& other : options<Settings>())

@@ -1,10 +1,12 @@
 // advance: raises a sequence's counter in its store; the answer comes when the store has answered.
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
+#include "daemon/rpc/shown.h"
 #include "protocol/names.h"
 #include "protocol/value_writer.h"
 
@@ -13,7 +15,7 @@ namespace {
 
 struct Wanted {
   std::string_view name;
-  std::int64_t next_id = 0;  // 0: above all that this host was granted
+  std::optional<std::int64_t> next_id;  // none: above all that this host was granted
 };
 
 Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message& message) {
@@ -26,12 +28,29 @@ Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message
   if (const auto problem = protocol::check_sequence_name(*name, context.limits.name)) {
     return Status(problem->code, std::string(problem->text));
   }
-  Wanted wanted{*name, 0};
+  Wanted wanted{*name, std::nullopt};
   if (message.param_count == 1) return wanted;
-  const std::optional<std::int64_t> next_id = params.read_integer();
-  if (!next_id || *next_id < 1) return usage;
-  wanted.next_id = *next_id;
+  wanted.next_id = params.read_integer();
+  if (!wanted.next_id) return usage;
   return wanted;
+}
+
+// The position to advance to, as the core takes it; 0 for none.
+Result<std::int64_t> position_of(const Sequence& sequence, std::optional<std::int64_t> next_id) {
+  const IdShape* const shape = sequence.settings().shape.made.get();
+  if (shape == nullptr) {
+    if (!next_id || *next_id >= 1) return next_id.value_or(0);
+    return Status(ErrorCode::BAD_REQUEST, "the ID that is to come next is at least 1");
+  }
+  const std::int64_t lowest = std::max<std::int64_t>(sequence.guard(), 1);
+  if (lowest > shape->positions()) return shape->exhausted(sequence.name());
+  if (!next_id) return lowest;
+  if (const auto position = shape->find_from(*next_id, lowest)) return *position;
+  if (!shape->find(*next_id, lowest)) return shape->no_id(sequence.name(), *next_id);
+  return Status(ErrorCode::BAD_REQUEST,
+                std::to_string(*next_id) + " of \"" + sequence.name() +
+                    "\" was leased by this host already; the first that was not is " +
+                    std::to_string(shape->value(lowest)));
 }
 
 }  // namespace
@@ -42,11 +61,17 @@ void method_advance(const MethodContext& context, Session& session,
   if (!wanted.ok()) return answer_error(session, message.msgid, wanted.status());
   const Result<SequenceId> sequence = context.table.open(wanted->name);
   if (!sequence.ok()) return answer_error(session, message.msgid, sequence.status());
+  const Sequence& advanced = context.table.at(*sequence);
+  const Result<std::int64_t> position = position_of(advanced, wanted->next_id);
+  if (!position.ok()) return answer_error(session, message.msgid, position.status());
+  const Shape shape = advanced.settings().shape.made;
   context.table.advance(
-      *sequence, wanted->next_id,
-      [reply = later(context, session, message, wanted->name)](Result<std::int64_t> reached) {
+      *sequence, *position,
+      [shape,
+       reply = later(context, session, message, wanted->name)](Result<std::int64_t> reached) {
         if (!reached.ok()) return reply.fail(reached.status());
-        reply.result([&](protocol::Buffer& out) { protocol::append_integer(out, *reached); });
+        const std::int64_t next = shown_near(shape.get(), *reached);
+        reply.result([&](protocol::Buffer& out) { protocol::append_integer(out, next); });
       });
   asked(session, message, Status());
 }

@@ -58,14 +58,17 @@ Audit audit(const AuditFacts& facts) {
   }
   // A history without the sequence has not begun; then there is nothing to compare.
   if (facts.history.known) check_history(facts, audit);
+  const auto id = [&facts](std::int64_t position) {
+    return std::to_string(shown_near(facts.shape.get(), position));
+  };
   if (facts.counter && facts.guard > 0 && facts.counter->next_id < facts.guard) {
     audit.problems.push_back(
         facts.counter->exists
-            ? "the store's next ID is " + std::to_string(facts.counter->next_id) +
-                  ", but this host was granted IDs up to " + std::to_string(facts.guard - 1) +
+            ? "the store's next ID is " + id(facts.counter->next_id) +
+                  ", but this host was granted IDs up to " + id(facts.guard - 1) +
                   ": the counter was set back"
             : "the counter is gone from the store, but this host was granted IDs up to " +
-                  std::to_string(facts.guard - 1));
+                  id(facts.guard - 1));
   }
   if (facts.counter && facts.counter->totals) {
     const CounterReading::Totals& counted = *facts.counter->totals;
@@ -73,7 +76,7 @@ Audit audit(const AuditFacts& facts) {
     if (counted.all.ids + parked > facts.counter->next_id - counted.since) {
       audit.problems.push_back("the store has leased " + std::to_string(counted.all.ids) +
                                " IDs and parked " + std::to_string(parked) +
-                               ", more than lie between " + std::to_string(counted.since) +
+                               ", more than lie between " + id(counted.since) +
                                " and its counter: it was set back");
     }
   }

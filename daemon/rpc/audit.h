@@ -10,6 +10,7 @@
 
 #include "daemon/core/history_answers.h"
 #include "daemon/core/lease_store.h"
+#include "daemon/rpc/shown.h"
 
 namespace seqd {
 
@@ -18,6 +19,7 @@ struct AuditFacts {
   std::int64_t in_hand = 0;
   std::int64_t on_its_way = 0;
   std::int64_t guard = 0;
+  Shape shape;
   SumsAnswer history;
   std::optional<CounterReading> counter;
   Status store;  // why there is none

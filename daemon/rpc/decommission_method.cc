@@ -9,6 +9,7 @@
 #include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
+#include "daemon/rpc/shown.h"
 
 namespace seqd {
 namespace {
@@ -67,8 +68,9 @@ std::string text_of(const Status& status) {
   return status.ok() ? "" : status.to_string();
 }
 
-void pack_sequence(Packer& packer, const RetirementReport::OfSequence& part) {
-  packer.pack_map(14);
+void pack_sequence(Packer& packer, const IdShape* shape, const RetirementReport::OfSequence& part) {
+  packer.pack_map(shape == nullptr ? 14 : 15);
+  if (shape != nullptr) pack_pair(packer, "step", shape->form().increment);
   pack_pair(packer, "name", part.name);
   pack_pair(packer, "reuse", reuse_word(part.drained.reuse));
   pack_pair(packer, "leased", part.totals.leased);
@@ -79,8 +81,8 @@ void pack_sequence(Packer& packer, const RetirementReport::OfSequence& part) {
   pack_pair(packer, "returned", part.totals.returned);
   pack_pair(packer, "gaps", part.totals.gaps);
   pack_pair(packer, "unknown", part.totals.unknown);
-  pack_spans(packer, "returned_now", part.drained.returned);
-  pack_spans(packer, "gaps_now", part.drained.gaps);
+  pack_spans(packer, "returned_now", shape, part.drained.returned);
+  pack_spans(packer, "gaps_now", shape, part.drained.gaps);
   pack_text(packer, "why", part.drained.why);
   pack_text(packer, "error", text_of(part.error));
 }
@@ -95,14 +97,15 @@ void pack_store(Packer& packer, const RetirementReport::OfStore& part) {
   pack_text(packer, "error", text_of(part.error));
 }
 
-void pack_report(Packer& packer, const DecommissionReport& report) {
+void pack_report(Packer& packer, const SequenceTable& table, const DecommissionReport& report) {
   const RetirementReport& instance = report.instance;
   packer.pack_map(6);
   pack_pair(packer, "end", std::string_view(end_word(instance.end)));
   pack_text(packer, "why", text_of(instance.why));
   packer.pack("sequences");
   packer.pack_array(static_cast<std::uint32_t>(instance.sequences.size()));
-  for (const RetirementReport::OfSequence& part : instance.sequences) pack_sequence(packer, part);
+  for (const RetirementReport::OfSequence& part : instance.sequences)
+    pack_sequence(packer, shape_of(table, part.name).get(), part);
   packer.pack("stores");
   packer.pack_array(static_cast<std::uint32_t>(instance.stores.size()));
   for (const RetirementReport::OfStore& part : instance.stores) pack_store(packer, part);
@@ -130,7 +133,7 @@ void method_decommission(const MethodContext& context, Session& session,
       context.control.decommission(*request, [reply](const DecommissionReport& report) {
         reply.result([&](protocol::Buffer& out) {
           Packer packer(out);
-          pack_report(packer, report);
+          pack_report(packer, reply.table, report);
         });
       });
   if (!status.ok()) reply.fail(status);

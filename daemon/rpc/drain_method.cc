@@ -10,6 +10,7 @@
 #include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
+#include "daemon/rpc/shown.h"
 #include "protocol/names.h"
 
 namespace seqd {
@@ -61,6 +62,7 @@ Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message
 
 struct Drained {
   std::string name;
+  Shape shape;
   Status error;
   DrainReport report;
 };
@@ -76,11 +78,13 @@ struct Batch {
 
 void pack_drained(Packer& packer, const Drained& drained) {
   const DrainReport& report = drained.report;
-  packer.pack_map(8);
+  const IdShape* const shape = drained.shape.get();
+  packer.pack_map(shape == nullptr ? 8 : 9);
   pack_pair(packer, "name", drained.name);
+  if (shape != nullptr) pack_pair(packer, "step", shape->form().increment);
   pack_pair(packer, "reuse", reuse_word(report.reuse));
-  pack_spans(packer, "returned", report.returned);
-  pack_spans(packer, "gaps", report.gaps);
+  pack_spans(packer, "returned", shape, report.returned);
+  pack_spans(packer, "gaps", shape, report.gaps);
   pack_text(packer, "why", report.why);
   pack_pair(packer, "on_its_way", report.on_its_way);
   pack_pair(packer, "in_hand", report.in_hand);
@@ -123,6 +127,7 @@ void method_drain(const MethodContext& context, Session& session,
     const Sequence& sequence = context.table.at(ids[at]);
     Drained& drained = batch->sequences[at];
     drained.name = sequence.name();
+    drained.shape = sequence.settings().shape.made;
     drained.report.reuse = sequence.settings().reuse;
     drained.error =
         context.table.drain(ids[at], wanted->timeout_ms, [batch, at](const DrainReport& report) {

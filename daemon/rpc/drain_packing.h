@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/core/drain.h"
+#include "daemon/core/id_shape.h"
 #include "daemon/rpc/packing.h"
 
 namespace seqd {
@@ -23,14 +24,24 @@ inline std::string_view reuse_word(Reuse reuse) {
   return "never";
 }
 
-inline void pack_spans(Packer& packer, std::string_view key,
+// Values of a shape are pieces of one step each.
+inline void pack_spans(Packer& packer, std::string_view key, const IdShape* shape,
                        const std::vector<DrainReport::Span>& spans) {
-  packer.pack(key);
-  packer.pack_array(static_cast<std::uint32_t>(spans.size()));
+  std::vector<Run> runs;
   for (const DrainReport::Span& span : spans) {
+    const std::int64_t count = span.end - span.begin;
+    if (shape == nullptr) {
+      runs.push_back({span.begin, count, 1});
+    } else {
+      shape->append_runs(span.begin, count, runs);
+    }
+  }
+  packer.pack(key);
+  packer.pack_array(static_cast<std::uint32_t>(runs.size()));
+  for (const Run& run : runs) {
     packer.pack_array(2);
-    packer.pack(span.begin);
-    packer.pack(span.end - span.begin);
+    packer.pack(run.first);
+    packer.pack(run.count);
   }
 }
 

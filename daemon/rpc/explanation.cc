@@ -70,7 +70,9 @@ bool needs_store(const IdFacts& facts) {
   return facts.id >= history.leases_forgotten_below;
 }
 
-Explanation explain(const IdFacts& facts) {
+namespace {
+
+Explanation explain_position(const IdFacts& facts) {
   const IdAnswer& history = facts.history;
   if (facts.in_hand) return {IdFate::in_hand, "in hand here, not issued yet"};
   if (facts.on_its_way) {
@@ -83,8 +85,9 @@ Explanation explain(const IdFacts& facts) {
     return {IdFate::older, "older than what is kept: issued here, or another host's"};
   }
   if (facts.counter && facts.counter->exists && facts.id >= facts.counter->next_id) {
-    return {IdFate::not_issued, "not issued by anybody yet: the next ID of the store is " +
-                                    std::to_string(facts.counter->next_id)};
+    return {IdFate::not_issued,
+            "not issued by anybody yet: the next ID of the store is " +
+                std::to_string(shown_near(facts.shape.get(), facts.counter->next_id))};
   }
   if (facts.counter && !facts.counter->exists) {
     return {IdFate::not_issued, "not issued by anybody: the store has no such counter"};
@@ -100,6 +103,17 @@ Explanation explain(const IdFacts& facts) {
   }
   return {IdFate::elsewhere, "never leased by this host: another host or program has taken it" +
                                  untraceable_text(history)};
+}
+
+}  // namespace
+
+Explanation explain(const IdFacts& facts) {
+  Explanation explanation = explain_position(facts);
+  if (facts.times > 1) {
+    explanation.text += "; this is the newest of " + std::to_string(facts.times) +
+                        " times that the cycle came to it";
+  }
+  return explanation;
 }
 
 }  // namespace seqd

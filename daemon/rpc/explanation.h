@@ -9,11 +9,15 @@
 
 #include "daemon/core/history_answers.h"
 #include "daemon/core/lease_store.h"
+#include "daemon/rpc/shown.h"
 
 namespace seqd {
 
 struct IdFacts {
-  std::int64_t id = 0;
+  std::int64_t id = 0;     // its position, as the core and the history count
+  std::int64_t value = 0;  // as it was asked for
+  std::int64_t times = 0;  // how often the value came here, this position included; of cycles
+  Shape shape;
   bool served = false;  // the core has the sequence
   bool in_hand = false;
   Token lease{};            // of the range in hand

@@ -7,6 +7,7 @@
 #include "daemon/rpc/history_packing.h"
 #include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
+#include "daemon/rpc/shown.h"
 #include "protocol/names.h"
 
 namespace seqd {
@@ -78,6 +79,21 @@ void take_counter(Result<CounterReading> counter, std::optional<CounterReading>&
   if (counter.ok()) reading = *counter;
 }
 
+// Which position was meant: of a value that comes again the newest that has been issued here. Not
+// all numbers are IDs of the sequence.
+Status find_position(const SequenceTable& table, const std::string& name, IdFacts& facts) {
+  facts.id = facts.value;
+  facts.shape = shape_of(table, name);
+  if (facts.shape == nullptr)
+    return facts.value >= 1 ? Status() : bad("explain takes a name and an ID, which is at least 1");
+  const Sequence& sequence = table.at(table.find(name));
+  const auto place = facts.shape->find(facts.value, sequence.next_id().value_or(sequence.guard()));
+  if (!place) return facts.shape->no_id(name, facts.value);
+  facts.id = place->position;
+  facts.times = place->times;
+  return {};
+}
+
 void core_facts(const SequenceTable& table, const std::string& name, IdFacts& facts) {
   const SequenceId sequence = table.find(name);
   if (sequence == 0) return;
@@ -111,7 +127,9 @@ void method_gaps(const MethodContext& context, Session& session, const Message& 
           if (!answer.ok()) return reply.fail(answer.status());
           if (!answer->known && reply.table.find(reply.name) == 0)
             return reply.fail(nothing_known(reply.name));
-          reply.result([&](protocol::Buffer& out) { pack_gaps(out, reply.name, *answer); });
+          const Shape shape = shape_of(reply.table, reply.name);
+          reply.result(
+              [&](protocol::Buffer& out) { pack_gaps(out, reply.name, shape.get(), *answer); });
         }));
 }
 
@@ -121,27 +139,29 @@ void method_explain(const MethodContext& context, Session& session, const Messag
   const auto name = read_name(context, message, params, usage);
   if (!name.ok()) return answer_error(session, message.msgid, name.status());
   const std::optional<std::int64_t> id = params.read_integer();
-  if (message.param_count != 2 || !id || *id < 1)
-    return answer_error(session, message.msgid, bad(usage));
+  if (message.param_count != 2 || !id) return answer_error(session, message.msgid, bad(usage));
   const Later reply = later(context, session, message, *name);
   auto facts = std::make_shared<IdFacts>();
-  facts->id = *id;
+  facts->value = *id;
+  if (Status found = find_position(context.table, reply.name, *facts); !found.ok())
+    return answer_error(session, message.msgid, found);
   core_facts(context.table, reply.name, *facts);
   const auto answer = [reply, facts] {
     reply.result([&](protocol::Buffer& out) { pack_explanation(out, reply.name, *facts); });
   };
   asked(session, message,
-        context.history->ask_id(reply.name, *id, [reply, facts, answer](Result<IdAnswer> found) {
-          if (!found.ok()) return reply.fail(found.status());
-          if (!found->known && !facts->served) return reply.fail(nothing_known(reply.name));
-          facts->history = std::move(*found);
-          const SequenceId sequence = reply.table.find(reply.name);
-          if (!needs_store(*facts) || sequence == 0) return answer();
-          read_counter(reply.table, sequence, [facts, answer](Result<CounterReading> counter) {
-            take_counter(std::move(counter), facts->counter, facts->store);
-            answer();
-          });
-        }));
+        context.history->ask_id(
+            reply.name, facts->id, [reply, facts, answer](Result<IdAnswer> found) {
+              if (!found.ok()) return reply.fail(found.status());
+              if (!found->known && !facts->served) return reply.fail(nothing_known(reply.name));
+              facts->history = std::move(*found);
+              const SequenceId sequence = reply.table.find(reply.name);
+              if (!needs_store(*facts) || sequence == 0) return answer();
+              read_counter(reply.table, sequence, [facts, answer](Result<CounterReading> counter) {
+                take_counter(std::move(counter), facts->counter, facts->store);
+                answer();
+              });
+            }));
 }
 
 void method_audit(const MethodContext& context, Session& session, const Message& message) {
@@ -160,6 +180,7 @@ void method_audit(const MethodContext& context, Session& session, const Message&
     facts->in_hand = audited.in_hand();
     facts->on_its_way = audited.draining().on_its_way();
     facts->guard = audited.guard();
+    facts->shape = audited.settings().shape.made;
   };
   asked(session, message, context.history->ask_sums(reply.name, now, [=](Result<SumsAnswer> sums) {
     if (!sums.ok()) return reply.fail(sums.status());

@@ -10,11 +10,27 @@ void pack_token(Packer& packer, std::string_view key, const Token& token) {
   pack_pair(packer, key, to_hex(token));
 }
 
-void pack_gap(Packer& packer, const GapRow& row) {
-  packer.pack_map(8);
+// One pair more where the values are not consecutive numbers.
+std::uint32_t span_pairs(const IdShape* shape) {
+  return shape == nullptr ? 2 : 3;
+}
+
+void pack_span(Packer& packer, const IdShape* shape, std::int64_t begin, std::int64_t end) {
+  pack_pair(packer, "first", shown(shape, begin));
+  pack_pair(packer, "count", end - begin);
+  if (shape != nullptr) pack_pair(packer, "last", shown(shape, end - 1));
+}
+
+void pack_gap(Packer& packer, const IdShape* shape, const GapRow& row) {
+  const bool placed = row.gap.place_known;
+  packer.pack_map((placed ? span_pairs(shape) : 2) + 6);
   pack_pair(packer, "number", row.number);
-  row.gap.place_known ? pack_pair(packer, "first", row.gap.begin) : pack_nil(packer, "first");
-  pack_pair(packer, "count", row.gap.end - row.gap.begin);
+  if (placed) {
+    pack_span(packer, shape, row.gap.begin, row.gap.end);
+  } else {
+    pack_nil(packer, "first");
+    pack_pair(packer, "count", row.gap.end - row.gap.begin);
+  }
   pack_pair(packer, "cause", row.gap.cause);
   pack_pair(packer, "at_ms", row.gap.wall_ms);
   pack_token(packer, "lease", row.gap.lease);
@@ -22,10 +38,9 @@ void pack_gap(Packer& packer, const GapRow& row) {
   pack_pair(packer, "host", row.host);
 }
 
-void pack_issue(Packer& packer, const IssueRow& row) {
-  packer.pack_map(6);
-  pack_pair(packer, "first", row.span.begin);
-  pack_pair(packer, "count", row.span.end - row.span.begin);
+void pack_issue(Packer& packer, const IdShape* shape, const IssueRow& row) {
+  packer.pack_map(span_pairs(shape) + 4);
+  pack_span(packer, shape, row.span.begin, row.span.end);
   pack_pair(packer, "from_ms", row.span.first_ms);
   pack_pair(packer, "to_ms", row.span.last_ms);
   packer.pack("callers");
@@ -51,10 +66,9 @@ void pack_lease(Packer& packer, const IdFacts& facts) {
     return;
   }
   const LeaseRow& row = *facts.history.lease;
-  packer.pack_map(7);
+  packer.pack_map(span_pairs(facts.shape.get()) + 5);
   pack_token(packer, "lease", row.lease.lease);
-  pack_pair(packer, "first", row.lease.begin);
-  pack_pair(packer, "count", row.lease.end - row.lease.begin);
+  pack_span(packer, facts.shape.get(), row.lease.begin, row.lease.end);
   pack_pair(packer, "at_ms", row.lease.wall_ms);
   pack_token(packer, "instance", row.lease.instance);
   pack_pair(packer, "host", row.host);
@@ -116,23 +130,24 @@ void pack_store(Packer& packer, const AuditFacts& facts) {
   packer.pack_map(counter.totals ? 7 : 4);
   pack_nil(packer, "error");
   pack_pair(packer, "exists", counter.exists);
-  pack_pair(packer, "next", counter.next_id);
+  pack_pair(packer, "next", shown_near(facts.shape.get(), counter.next_id));
   pack_parked(packer, counter.parked);
   if (!counter.totals) return;
-  pack_pair(packer, "since", counter.totals->since);
+  pack_pair(packer, "since", shown_near(facts.shape.get(), counter.totals->since));
   pack_granted(packer, "ours", counter.totals->ours);
   pack_granted(packer, "all", counter.totals->all);
 }
 
 }  // namespace
 
-void pack_gaps(protocol::Buffer& out, const std::string& name, const GapsAnswer& answer) {
+void pack_gaps(protocol::Buffer& out, const std::string& name, const IdShape* shape,
+               const GapsAnswer& answer) {
   Packer packer(out);
   packer.pack_map(5);
   pack_pair(packer, "name", name);
   packer.pack("gaps");
   packer.pack_array(static_cast<std::uint32_t>(answer.rows.size()));
-  for (const GapRow& row : answer.rows) pack_gap(packer, row);
+  for (const GapRow& row : answer.rows) pack_gap(packer, shape, row);
   pack_pair(packer, "more", answer.more);
   pack_pair(packer, "dropped_ids", answer.dropped.gaps);
   pack_pair(packer, "dropped_leases", answer.dropped.unknown);
@@ -141,20 +156,23 @@ void pack_gaps(protocol::Buffer& out, const std::string& name, const GapsAnswer&
 void pack_explanation(protocol::Buffer& out, const std::string& name, const IdFacts& facts) {
   const Explanation explanation = explain(facts);
   Packer packer(out);
-  packer.pack_map(7);
+  const IdShape* const shape = facts.shape.get();
+  const bool cycles = shape != nullptr && shape->form().cycle;
+  packer.pack_map(cycles ? 8 : 7);
   pack_pair(packer, "name", name);
-  pack_pair(packer, "id", facts.id);
+  pack_pair(packer, "id", facts.value);
+  if (cycles) pack_pair(packer, "times", facts.times);
   pack_pair(packer, "answer", fate_name(explanation.fate));
   pack_pair(packer, "text", explanation.text);
   packer.pack("issued");
   if (facts.history.issue && !facts.in_hand) {
-    pack_issue(packer, *facts.history.issue);
+    pack_issue(packer, shape, *facts.history.issue);
   } else {
     packer.pack_nil();
   }
   packer.pack("gap");
   if (facts.history.gap) {
-    pack_gap(packer, *facts.history.gap);
+    pack_gap(packer, shape, *facts.history.gap);
   } else {
     packer.pack_nil();
   }

@@ -9,7 +9,9 @@
 
 namespace seqd {
 
-void pack_gaps(protocol::Buffer& out, const std::string& name, const GapsAnswer& answer);
+// `shape` null: the IDs are the positions.
+void pack_gaps(protocol::Buffer& out, const std::string& name, const IdShape* shape,
+               const GapsAnswer& answer);
 void pack_explanation(protocol::Buffer& out, const std::string& name, const IdFacts& facts);
 void pack_audit(protocol::Buffer& out, const std::string& name, const AuditFacts& facts);
 

@@ -5,6 +5,7 @@
 
 #include "daemon/rpc/issuing.h"
 #include "daemon/rpc/method_list.h"
+#include "daemon/rpc/shown.h"
 #include "protocol/names.h"
 #include "protocol/replies.h"
 
@@ -90,11 +91,12 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
     answer_error(session, msgid,
                  bad("request " + std::to_string(msgid) + " of this client had another count"));
   } else if (kind == IssueKind::single) {
-    protocol::append_id_reply(session.out, msgid, runs.front().first);
+    protocol::append_id_reply(session.out, msgid,
+                              shown(context.table.at(sequence), runs.front().first));
   } else if (kind == IssueKind::text) {
     answer_text(context.table.at(sequence), session, msgid, runs.front().first, wall_s);
   } else {
-    answer_runs(session, msgid, runs);
+    answer_runs(context.table.at(sequence), session, msgid, runs);
   }
 }
 
@@ -145,8 +147,9 @@ void call_next(const MethodContext& context, Session& session, std::uint32_t msg
   if (session.client != 0 && !is_fresh(context, session, msgid, *sequence, IssueKind::single, 1))
     return;
   std::int64_t id = 0;
-  if (context.table.at(*sequence).issue_one(session.caller(msgid), &id)) {
-    protocol::append_id_reply(session.out, msgid, id);
+  Sequence& issuing = context.table.at(*sequence);
+  if (issuing.issue_one(session.caller(msgid), &id)) {
+    protocol::append_id_reply(session.out, msgid, shown(issuing, id));
     return;
   }
   wait_for(context, session, msgid, *sequence, IssueKind::single, 1, timeout_ms);
@@ -166,8 +169,9 @@ void call_range(const MethodContext& context, Session& session, std::uint32_t ms
   if (session.client != 0 && !is_fresh(context, session, msgid, *sequence, IssueKind::batch, count))
     return;
   std::vector<Run> runs;
-  if (context.table.at(*sequence).issue_many(session.caller(msgid), count, &runs)) {
-    answer_runs(session, msgid, runs);
+  Sequence& issuing = context.table.at(*sequence);
+  if (issuing.issue_many(session.caller(msgid), count, &runs)) {
+    answer_runs(issuing, session, msgid, runs);
     return;
   }
   wait_for(context, session, msgid, *sequence, IssueKind::batch, count, timeout_ms);

@@ -72,6 +72,8 @@ void call_range(const MethodContext& context, Session& session, std::uint32_t ms
 void notified_ack(const MethodContext& context, Session& session, const protocol::Message& message);
 
 void answer_error(Session& session, std::uint32_t msgid, const Status& status);
-void answer_runs(Session& session, std::uint32_t msgid, std::span<const Run> runs);
+// `runs` are positions of `sequence`.
+void answer_runs(const Sequence& sequence, Session& session, std::uint32_t msgid,
+                 std::span<const Run> runs);
 
 }  // namespace seqd

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "daemon/rpc/issuing.h"
+#include "daemon/rpc/shown.h"
 #include "protocol/fast_request.h"
 #include "protocol/replies.h"
 
@@ -18,7 +19,13 @@ void answer_error(Session& session, std::uint32_t msgid, const Status& status) {
   protocol::append_error_reply(session.out, msgid, status.code(), status.text());
 }
 
-void answer_runs(Session& session, std::uint32_t msgid, std::span<const Run> runs) {
+void answer_runs(const Sequence& sequence, Session& session, std::uint32_t msgid,
+                 std::span<const Run> runs) {
+  std::vector<Run> values;
+  if (const IdShape* const shape = sequence.settings().shape.made.get()) {
+    values = shown(*shape, runs);
+    runs = values;
+  }
   std::vector<protocol::Run> wire;
   wire.reserve(runs.size());
   for (const Run& run : runs) wire.push_back({run.first, run.count, run.step});
@@ -166,14 +173,16 @@ void Server::breach(Session& session, std::uint32_t msgid, ErrorCode code, std::
   session.closing = true;
 }
 
-void Server::issued(const Caller& caller, IssueKind kind, std::span<const Run> runs) {
+void Server::issued(const Caller& caller, SequenceId sequence, IssueKind kind,
+                    std::span<const Run> runs) {
   Session* session = find(caller.session);
   if (session == nullptr) return;
   if (session->waiting > 0) --session->waiting;
   if (kind == IssueKind::single) {
-    protocol::append_id_reply(session->out, caller.request, runs.front().first);
+    protocol::append_id_reply(session->out, caller.request,
+                              shown(table_->at(sequence), runs.front().first));
   } else {
-    answer_runs(*session, caller.request, runs);
+    answer_runs(table_->at(sequence), *session, caller.request, runs);
   }
   session->transport.attend();
 }

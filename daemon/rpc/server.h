@@ -46,7 +46,8 @@ class Server final : public ReplySink, private Sessions {
   const ServerCounts& counts() const { return counts_; }
 
   // ReplySink
-  void issued(const Caller& caller, IssueKind kind, std::span<const Run> runs) override;
+  void issued(const Caller& caller, SequenceId sequence, IssueKind kind,
+              std::span<const Run> runs) override;
   void issued_text(const Caller& caller, SequenceId sequence, std::int64_t id,
                    std::int64_t wall_s) override;
   void failed(const Caller& caller, const Status& status) override;

@@ -6,6 +6,7 @@
 #include "daemon/rpc/issuing.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
+#include "daemon/rpc/shown.h"
 #include "protocol/names.h"
 #include "protocol/replies.h"
 
@@ -14,9 +15,14 @@ namespace {
 
 using protocol::Message;
 
-Status no_format(std::string_view name) {
+// Why there is no text of the sequence's IDs.
+Status no_format(const Sequence& sequence) {
+  const IdShape* const shape = sequence.settings().shape.made.get();
+  const bool low = shape != nullptr && shape->lowest() < 1;
   return {ErrorCode::CONFIG,
-          "\"" + std::string(name) + "\" has no format: it is not configured any more"};
+          "\"" + sequence.name() + "\" has no format: " +
+              (low ? "its IDs may come below 1, which no format writes; ask for numbers"
+                   : "it is not configured any more")};
 }
 
 void pack_date(Packer& packer, const IdDate& date) {
@@ -46,8 +52,9 @@ void pack_date(Packer& packer, const IdDate& date) {
 void answer_text(const Sequence& sequence, Session& session, std::uint32_t msgid, std::int64_t id,
                  std::int64_t wall_s) {
   const std::shared_ptr<const IdFormat>& format = sequence.settings().text.made;
-  if (format == nullptr) return answer_error(session, msgid, no_format(sequence.name()));
-  protocol::append_text_reply(session.out, msgid, format->write(sequence.name(), id, wall_s));
+  if (format == nullptr) return answer_error(session, msgid, no_format(sequence));
+  protocol::append_text_reply(session.out, msgid,
+                              format->write(sequence.name(), shown(sequence, id), wall_s));
 }
 
 void method_next_text(const MethodContext& context, Session& session, const Message& message) {
@@ -61,7 +68,7 @@ void method_next_text(const MethodContext& context, Session& session, const Mess
   std::int64_t id = 0;
   const std::int64_t wall_s = context.clock.wall_ms() / 1'000;
   if (sequence.settings().text.made == nullptr && sequence.stopped().ok()) {
-    return answer_error(session, msgid, no_format(sequence.name()));
+    return answer_error(session, msgid, no_format(sequence));
   }
   if (sequence.issue_one(session.caller(msgid), &id, {IssueKind::text, wall_s})) {
     return answer_text(sequence, session, msgid, id, wall_s);
@@ -82,6 +89,9 @@ void method_parse(const MethodContext& context, Session& session, const Message&
     return answer_error(session, message.msgid, {problem->code, std::string(problem->text)});
   }
   const std::shared_ptr<const IdFormat> format = context.table.format_of(*name);
+  const SequenceId id = context.table.find(*name);
+  if (format == nullptr && id != 0 && context.table.at(id).settings().shape.made != nullptr)
+    return answer_error(session, message.msgid, no_format(context.table.at(id)));
   if (format == nullptr) {
     return answer_error(session, message.msgid,
                         {ErrorCode::NO_SEQUENCE, "\"" + std::string(*name) +

@@ -4,6 +4,7 @@
 
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
+#include "daemon/rpc/shown.h"
 #include "protocol/names.h"
 #include "protocol/replies.h"
 
@@ -13,7 +14,9 @@ namespace {
 using protocol::Message;
 
 std::optional<std::int64_t> next_of(const Sequence& sequence) {
-  return sequence.scope().owned() ? sequence.next_id() : std::nullopt;
+  const std::optional<std::int64_t> next = sequence.next_id();
+  if (!next || !sequence.scope().owned()) return std::nullopt;
+  return shown(sequence, *next);
 }
 
 void pack_stores(Packer& packer, const DaemonFacts& facts) {
@@ -48,6 +51,7 @@ void method_peek(const MethodContext& context, Session& session, const Message& 
     const Sequence& sequence = context.table.at(id);
     next = next_of(sequence);
     last = sequence.last_issued();
+    if (last) last = shown(sequence, *last);
     in_hand = sequence.in_hand();
   }
   protocol::begin_result(session.out, message.msgid);

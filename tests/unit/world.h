@@ -42,7 +42,8 @@ struct Answer {
 
 class RecordedReplies final : public ReplySink {
  public:
-  void issued(const Caller& caller, IssueKind kind, std::span<const Run> runs) override {
+  void issued(const Caller& caller, SequenceId /*sequence*/, IssueKind kind,
+              std::span<const Run> runs) override {
     staged.push_back({caller, kind, {runs.begin(), runs.end()}, {}, 0});
   }
   void issued_text(const Caller& caller, SequenceId /*sequence*/, std::int64_t id,

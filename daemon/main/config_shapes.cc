@@ -1,0 +1,123 @@
+#include "daemon/main/config_shapes.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+namespace seqd {
+namespace {
+
+// What JavaScript's numbers hold, as for max_value.
+constexpr std::int64_t kLowestByDefault = -((std::int64_t{1} << 53) - 1);
+constexpr std::array<std::string_view, 5> kKeys = {"start", "increment", "min", "max", "cycle"};
+
+class Shape {
+ public:
+  Shape(const std::string& table, int line, const WrittenKeys& written, SequenceSettings& settings,
+        Problems& problems)
+      : table_(table), line_(line), written_(written), settings_(settings), problems_(problems) {}
+
+  void make() {
+    ShapeSettings& shape = settings_.shape;
+    shape.made = nullptr;
+    IdShape::Form form;
+    form.increment = shape.increment.value_or(1);
+    const bool up = form.increment > 0;
+    form.min = shape.min.value_or(up ? 1 : kLowestByDefault);
+    form.max = shape.max.value_or(up ? settings_.max_value : -1);
+    form.start = shape.start.value_or(up ? form.min : form.max);
+    form.cycle = shape.cycle;
+    const bool max_twice = written_.contains("max_value") && (shape.max.has_value() || !up);
+    if (!check(form, max_twice)) return;
+    shape.start = form.start;
+    shape.increment = form.increment;
+    shape.min = form.min;
+    shape.max = form.max;
+    use(form);
+  }
+
+ private:
+  bool check(const IdShape::Form& form, bool max_twice) {
+    if (form.increment == 0) return refuse("increment", "found 0; allowed: any other integer");
+    if (form.min >= form.max) return refuse("min", found(form.min) + "must be below " + max(form));
+    if (form.start < form.min)
+      return refuse("start", found(form.start) + "must not be below min = " +
+                                 std::to_string(form.min) + " (" + where("min") + ")");
+    if (form.start > form.max)
+      return refuse("start", found(form.start) + "must not be above " + max(form));
+    if (written_.contains("first_id")) return refuse("first_id", besides("start"));
+    return !max_twice || refuse("max_value", besides("max"));
+  }
+
+  void use(const IdShape::Form& form) {
+    const bool counts_ids = form.increment == 1 && !form.cycle && form.start >= 1 &&
+                            form.start <= IdShape::kLastPosition;
+    if (counts_ids) {
+      settings_.binding.first_id = form.start;
+      settings_.max_value = std::min(form.max, IdShape::kLastPosition);
+      return;
+    }
+    settings_.binding.first_id = 1;
+    if (settings_.binding.meaning != Meaning::unset) {
+      refuse("meaning",
+             "with this shape the number in the store counts how many IDs there were, which other "
+             "programs would take for an ID; allowed: a counter of its own without meaning, or "
+             "increment = 1 with a start of at least 1 and no cycle");
+      return;
+    }
+    settings_.shape.made = std::make_shared<IdShape>(form);
+  }
+
+  static std::string found(std::int64_t value) { return "found " + std::to_string(value) + "; "; }
+  std::string where(std::string_view key) const { return where_written(written_, key); }
+  std::string max(const IdShape::Form& form) const {
+    return "max = " + std::to_string(form.max) + " (" + where("max") + ")";
+  }
+  static std::string besides(const char* instead) {
+    return "found besides start, increment, min, max or cycle; allowed: " + std::string(instead) +
+           " instead";
+  }
+
+  // At the option itself; else, where the default of it does not fit, at one that was written.
+  bool refuse(std::string_view key, const std::string& what) {
+    int line = line_;
+    for (const std::string_view other : kKeys) {
+      if (const auto at = written_.find(other); at != written_.end()) line = at->second;
+    }
+    if (const auto at = written_.find(key); at != written_.end()) line = at->second;
+    problems_.add(line, table_ + "." + std::string(key), what);
+    return false;
+  }
+
+  const std::string& table_;
+  const int line_;
+  const WrittenKeys& written_;
+  SequenceSettings& settings_;
+  Problems& problems_;
+};
+
+}  // namespace
+
+void make_shape(const std::string& table, int line, const WrittenKeys& written,
+                SequenceSettings& settings, Problems& problems) {
+  if (settings.shape.given()) Shape(table, line, written, settings, problems).make();
+}
+
+void relate_shape_to_format(const std::string& table, int line, const WrittenKeys& written,
+                            SequenceSettings& settings, Problems& problems) {
+  const IdShape* const shape = settings.shape.made.get();
+  if (shape == nullptr || shape->lowest() >= 1) return;
+  settings.text.made = nullptr;
+  if (settings.text.format == IdFormatSettings().format) return;
+  const auto at = written.find("format");
+  problems.add(
+      at == written.end() ? line : at->second, table + ".format",
+      "the IDs may come down to " + std::to_string(shape->lowest()) +
+          ", and a format writes none below 1; allowed: no format, or a min of at least 1");
+}
+
+bool said_by_shape(std::string_view key, const SequenceSettings& settings) {
+  return settings.shape.given() && (key == "first_id" || key == "max_value");
+}
+
+}  // namespace seqd
