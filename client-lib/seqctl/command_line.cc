@@ -1,6 +1,7 @@
 #include "client-lib/seqctl/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -30,6 +31,14 @@ CLI::App* add(CLI::App& app, Arguments& arguments, const char* word, const char*
   return added;
 }
 
+// CLI11 makes the nearest int64 of what is beyond all.
+std::string check_id(const std::string& text) {
+  std::int64_t id = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (end.ec == std::errc() && end.ptr == text.data() + text.size()) return {};
+  return "\"" + text + "\" is no integer from -2^63 to 2^63-1";
+}
+
 void describe_commands(CLI::App& app, Arguments& arguments) {
   const auto count_range = CLI::Range(std::int64_t{1}, kMostIds);
   CLI::App* next =
@@ -56,7 +65,7 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   CLI::App* explain = add(app, arguments, "explain", "tell where an ID went, or why nobody gets it",
                           Command::explain);
   explain->add_option("NAME", arguments.name, "the sequence")->required();
-  explain->add_option("ID", arguments.id, "the ID")->required();
+  explain->add_option("ID", arguments.id, "the ID")->required()->check(check_id);
   CLI::App* gaps =
       add(app, arguments, "gaps", "show the IDs that will never be issued, and why", Command::gaps);
   gaps->add_option("NAME", arguments.name, "the sequence")->required();
@@ -72,7 +81,8 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
                           "raise the counter in the store, so that no lower ID is leased any more",
                           Command::advance);
   advance->add_option("NAME", arguments.name, "the sequence")->required();
-  advance->add_option("--to", arguments.id, "the next ID (default: above all this host leased)");
+  advance->add_option("--to", arguments.id, "the next ID (default: above all this host leased)")
+      ->check(check_id);
   CLI::App* drain =
       add(app, arguments, "drain",
           "take the IDs in hand out of hand and give them back, as `reuse` says", Command::drain);
