@@ -135,6 +135,14 @@ std::string status_text(const json& status) {
                   shown(status, "waiting") + " requests waiting"},
       {"log", "position " + shown(log, "position") + ", " + shown(log, "syncs") + " syncs, " +
                   shown(log, "rotations") + " rotations"}};
+  const json ending = member(status, "ending");
+  if (ending.is_array()) {
+    for (const json& each : ending) {
+      const std::string days = shown(each, "days_left");
+      rows.push_back({"ends", shown(each, "name") + ": " + shown(each, "left") + " IDs left" +
+                                  (days == "-" ? "" : ", " + days + " days at the present rate")});
+    }
+  }
   const json stores = member(status, "stores");
   if (stores.is_array()) {
     for (const json& store : stores) {

@@ -57,6 +57,9 @@ TEST_CASE("StatusFitsOneScreenAndNamesEveryStore", "[client]") {
       {"issued", 20},
       {"sequences", 2},
       {"waiting", 0},
+      {"ending",
+       {{{"name", "orders"}, {"left", 500}, {"days_left", 3}},
+        {{"name", "a"}, {"left", 7}, {"days_left", nullptr}}}},
       {"stores",
        {{{"name", "main"}, {"type", "mongodb"}, {"state", "away"}, {"error", "refused"}},
         {{"name", "local"}, {"type", "sqlite"}, {"state", "ready"}, {"error", nullptr}}}},
@@ -68,6 +71,8 @@ TEST_CASE("StatusFitsOneScreenAndNamesEveryStore", "[client]") {
         "clients   3 connected, 10 requests\n"
         "IDs       20 issued, 2 sequences, 0 requests waiting\n"
         "log       position 4096, 7 syncs, 1 rotations\n"
+        "ends      orders: 500 IDs left, 3 days at the present rate\n"
+        "ends      a: 7 IDs left\n"
         "store     main (mongodb): away, refused\n"
         "store     local (sqlite): ready\n");
 }

@@ -296,6 +296,8 @@ void Sequence::lease_granted(IdRange range, const Token& lease) {
   failing_ = Status();
   totals_.leased += range.size();
   definition_.guard = std::max(definition_.guard, range.end());
+  exhaustion_.leased(range.end(), context_.clock.monotonic_ms(), name(), settings_,
+                     context_.events);
   held_.add(std::move(range), lease);
   touch();
 }

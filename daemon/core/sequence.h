@@ -1,8 +1,7 @@
-// Sequence: one named sequence: ranges in hand, who waits for them, and the lease of the next one.
-// Requests are served from issuable IDs, else they wait. What follows from a change (serve those
-// who wait, reserve, lease) is decided once a turn, in pump(); events only store what happened and
-// ask for attention. IDs are issued in increasing order. Owned by the SequenceTable, never removed;
-// loop thread.
+// Sequence: ranges in hand, who waits for them, and the lease of the next one. Requests are served
+// from issuable IDs, else they wait. What follows from a change (serve those who wait, reserve,
+// lease) is decided once a turn, in pump(); events only store what happened and ask for attention.
+// IDs are issued in increasing order. Owned by the SequenceTable, never removed; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +12,12 @@
 
 #include "daemon/core/context.h"
 #include "daemon/core/drain.h"
+#include "daemon/core/exhaustion.h"
 #include "daemon/core/held_ranges.h"
 #include "daemon/core/lease_operation.h"
 #include "daemon/core/lease_sizer.h"
 #include "daemon/core/pending_issue.h"
 #include "daemon/core/sequence_owner.h"
-#include "daemon/core/settings.h"
 #include "daemon/core/state_image.h"
 #include "daemon/core/waiters.h"
 
@@ -43,6 +42,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   std::optional<std::int64_t> last_issued() const { return last_issued_; }
   std::int64_t waiting() const { return waiters_.size(); }
   const SequenceSettings& settings() const { return settings_; }
+  const Exhaustion& exhaustion() const { return exhaustion_; }
   // "ready", "fetching", "waiting" or "stopped".
   std::string_view state_name() const;
   // Why the sequence is stopped, else why the last lease failed; OK when neither.
@@ -79,9 +79,8 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void durable(LogPosition position);  // everything up to it is on the medium
   // Decides what to do next. At the end of a turn in which touched() was called.
   void pump();
-  void flush_issues();  // writes what was issued in this turn into the log
-  // Nothing more may become durable: issue what is reserved, lease nothing.
-  void log_failed(const Status& status);
+  void flush_issues();                    // writes what was issued in this turn into the log
+  void log_failed(const Status& status);  // nothing more becomes durable: lease nothing
   // The daemon ends: those who wait hear `why`, no lease is begun.
   void begin_stop(const Status& why);
   void refuse_requests(const Status& why);  // see SequenceTable
@@ -126,6 +125,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   HeldRanges held_;
   Waiters waiters_;
   LeaseSizer sizer_;
+  Exhaustion exhaustion_;
   LeaseOperation lease_;
   Drain drain_;
   std::optional<LeaseIntended> left_open_;  // in flight at the last end; looked up once it is ours

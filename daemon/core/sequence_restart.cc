@@ -11,6 +11,7 @@ namespace seqd {
 void Sequence::restore(const SequenceImage& image) {
   totals_ = image.totals;
   definition_.guard = image.definition.guard;
+  exhaustion_.restore(definition_.guard, settings_);
   used_below_ = image.used_below;
   for (const RangeInHand& range : image.ranges)
     held_.add(IdRange(range.begin, range.end), range.lease);

@@ -231,7 +231,9 @@ TEST_CASE("ListTellsOfEverySequence", "[methods]") {
                                                                  {"in_hand", "9"},
                                                                  {"next", "2"},
                                                                  {"state", "ready"},
-                                                                 {"error", "nil"}});
+                                                                 {"error", "nil"},
+                                                                 {"left", "9007199254740981"},
+                                                                 {"days_left", "nil"}});
   REQUIRE(reader.at_end());
 }
 
@@ -240,7 +242,7 @@ TEST_CASE("StatusHasAllItsFields", "[methods]") {
   service.world.control.now.stores = {{"default", "sqlite", "ready", "", "ledger"}};
   service.ask(next_request(1, "orders"));
   const auto seen = map_of(service.ask(plain_request(1, "status")));
-  REQUIRE(seen.size() == 14);
+  REQUIRE(seen.size() == 15);
   REQUIRE(seen.at("version") == "0.1.0");
   REQUIRE(seen.at("pid") == "77");
   REQUIRE(seen.at("state_how") == "fresh");
@@ -249,10 +251,24 @@ TEST_CASE("StatusHasAllItsFields", "[methods]") {
   REQUIRE(seen.at("issued") == "1");
   REQUIRE(seen.at("sequences") == "1");
   REQUIRE(seen.at("waiting") == "0");
+  REQUIRE(seen.at("ending") == "array of 0");
   REQUIRE(seen.at("stores") == "array of 1");
   REQUIRE(seen.at("log.position") == "1");
   REQUIRE(seen.at("log.syncs") == "2");
   REQUIRE(seen.at("log.rotations") == "3");
+}
+
+TEST_CASE("StatusNamesTheSequencesThatEndSoon", "[methods]") {
+  Service service;
+  service.world.core.settings.add("few").max_value = 100;
+  service.ask(range_request(1, "few", 95));
+  const Reply reply = service.ask(plain_request(1, "status"));
+  CHECK(map_of(reply).at("ending") == "array of 1");
+  CHECK(reply.frame.find("few") != std::string::npos);
+  const Reply list = service.ask(plain_request(1, "list"));
+  protocol::ValueReader reader = list.result();
+  REQUIRE(reader.read_array() == 1U);
+  CHECK(read_map(reader).at("left") == "0");  // all that there is was leased
 }
 
 TEST_CASE("PingIgnoresItsParameters", "[methods]") {

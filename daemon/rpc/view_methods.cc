@@ -19,6 +19,32 @@ std::optional<std::int64_t> next_of(const Sequence& sequence) {
   return shown(sequence, *next);
 }
 
+Exhaustion::Forecast forecast_of(const MethodContext& context, const Sequence& sequence) {
+  return sequence.exhaustion().forecast(context.clock.monotonic_ms(), sequence.settings());
+}
+
+void pack_forecast(Packer& packer, const Exhaustion::Forecast& forecast) {
+  pack_pair(packer, "left", forecast.left);
+  pack_pair(packer, "days_left", forecast.days);
+}
+
+// The sequences that come to their end.
+void pack_ending(Packer& packer, const MethodContext& context,
+                 const std::vector<const Sequence*>& sequences) {
+  std::vector<std::pair<const Sequence*, Exhaustion::Forecast>> ending;
+  for (const Sequence* sequence : sequences) {
+    const Exhaustion::Forecast forecast = forecast_of(context, *sequence);
+    if (ends_soon(forecast, sequence->settings())) ending.emplace_back(sequence, forecast);
+  }
+  packer.pack("ending");
+  packer.pack_array(static_cast<std::uint32_t>(ending.size()));
+  for (const auto& [sequence, forecast] : ending) {
+    packer.pack_map(3);
+    pack_pair(packer, "name", sequence->name());
+    pack_forecast(packer, forecast);
+  }
+}
+
 void pack_stores(Packer& packer, const DaemonFacts& facts) {
   packer.pack("stores");
   packer.pack_array(static_cast<std::uint32_t>(facts.stores.size()));
@@ -69,13 +95,14 @@ void method_list(const MethodContext& context, Session& session, const Message& 
   packer.pack_array(static_cast<std::uint32_t>(sequences.size()));
   for (const Sequence* sequence : sequences) {
     const Status error = sequence->error();
-    packer.pack_map(6);
+    packer.pack_map(8);
     pack_pair(packer, "name", sequence->name());
     pack_pair(packer, "store", sequence->scope().store_name());
     pack_pair(packer, "in_hand", sequence->in_hand());
     pack_pair(packer, "next", next_of(*sequence));
     pack_pair(packer, "state", sequence->state_name());
     pack_text(packer, "error", error.ok() ? "" : error.to_string());
+    pack_forecast(packer, forecast_of(context, *sequence));
   }
 }
 
@@ -86,7 +113,7 @@ void method_status(const MethodContext& context, Session& session, const Message
   for (const Sequence* sequence : sequences) issued += sequence->totals().issued;
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
-  packer.pack_map(12);
+  packer.pack_map(13);
   pack_pair(packer, "version", facts.version);
   pack_pair(packer, "pid", facts.pid);
   pack_pair(packer, "instance", facts.instance);
@@ -97,6 +124,7 @@ void method_status(const MethodContext& context, Session& session, const Message
   pack_pair(packer, "issued", issued);
   pack_pair(packer, "sequences", sequences.size());
   pack_pair(packer, "waiting", context.table.waiting());
+  pack_ending(packer, context, sequences);
   pack_stores(packer, facts);
   packer.pack("log");
   packer.pack_map(3);

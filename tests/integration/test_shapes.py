@@ -134,3 +134,27 @@ def test_TwoDaemonsOnOneCounterOfMongoShareTheValues(mongo, make_daemon):
             in_hand += client.call("peek", "down")["in_hand"]
             assert client.call("audit", "down")["good"] is True
     assert mongo.client().seqd.counters.find_one({"_id": "down"})["seq"] == len(seen) + in_hand
+
+
+def test_EndIsForecastAndWarnedOfOnceALife(make_daemon):
+    bounds = {"lease_min": 10, "lease_max": 10}
+    daemon = make_daemon(sequences={"few": {"max_value": 1000, **bounds}, "wide": {"first_id": 2_147_483_600, **bounds}}).start()
+    with daemon.connect() as client:
+        take(client, "few", 850)
+        assert client.call("status")["ending"] == []
+        take(client, "few", 100)
+        row = {row["name"]: row for row in client.call("list")}["few"]
+        assert 20 <= row["left"] <= 50 and row["days_left"] is None
+        assert [one["name"] for one in client.call("status")["ending"]] == ["few"]
+        take(client, "wide", 100)
+    assert f"few: {row['left']} IDs left" in daemon.seqctl("status").stdout
+    told = daemon.stderr(100_000)
+    assert told.count("sequence_ends: ") == 1 and "10 % or less" in told
+    assert told.count("nine tenths of the way to 2147483647") == 1 and told.count("beyond 2147483647") == 1
+    daemon.restart()
+    with daemon.connect() as client:
+        take(client, "few", 50)
+        assert client.error("next", "few").code == "EXHAUSTED"
+        take(client, "wide", 100)
+    again = daemon.stderr(100_000)[len(told):]
+    assert again.count("sequence_ends: ") <= 2 and "2147483647" not in again

@@ -1,0 +1,167 @@
+#include "daemon/core/exhaustion.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace seqd {
+namespace {
+
+constexpr std::int64_t kHighest32 = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t kHighestDouble = (std::int64_t{1} << 53) - 1;
+constexpr std::int64_t kHourMs = 3'600'000;
+constexpr std::int64_t kMinuteMs = 60'000;
+constexpr double kDayMs = 86'400'000;
+constexpr std::int64_t kFewDays = 30;
+
+// Bits of what was told.
+constexpr unsigned kNear32 = 1;
+constexpr unsigned kPassed32 = 2;
+constexpr unsigned kNearDouble = 4;
+constexpr unsigned kPassedDouble = 8;
+constexpr unsigned kNinety = 16;
+constexpr unsigned kNinetyNine = 32;
+
+bool has_end(const SequenceSettings& settings) {
+  return settings.shape.made == nullptr || !settings.shape.made->form().cycle;
+}
+
+std::int64_t first_position(const SequenceSettings& settings) {
+  return settings.shape.made == nullptr ? settings.binding.first_id : 1;
+}
+
+std::int64_t left_of(std::int64_t end, const SequenceSettings& settings) {
+  return std::max<std::int64_t>(settings.last_position() - (end - 1), 0);
+}
+
+// Which part of all IDs there are to be is left. Two int64 may be further apart than int64 goes,
+// but positions are not below 1.
+double part_left(std::int64_t left, const SequenceSettings& settings) {
+  const auto last = static_cast<double>(settings.last_position());
+  const auto first = static_cast<double>(first_position(settings));
+  return static_cast<double>(left) / std::max(last - first + 1, 1.0);
+}
+
+// How far from 0 the IDs up to `end` go.
+std::uint64_t reach_of(std::int64_t end, const SequenceSettings& settings) {
+  if (end <= 1) return 0;
+  const IdShape* const shape = settings.shape.made.get();
+  const std::int64_t id =
+      shape == nullptr ? end - 1 : shape->value(std::min(end - 1, shape->positions()));
+  // -2^31 fits where 2^31-1 does.
+  return id < 0 ? static_cast<std::uint64_t>(-(id + 1)) : static_cast<std::uint64_t>(id);
+}
+
+bool near(std::uint64_t reach, std::int64_t bound) {
+  return reach > static_cast<std::uint64_t>(bound / 10 * 9);
+}
+
+bool passed(std::uint64_t reach, std::int64_t bound) {
+  return reach > static_cast<std::uint64_t>(bound);
+}
+
+}  // namespace
+
+void Exhaustion::restore(std::int64_t guard, const SequenceSettings& settings) {
+  end_ = guard;
+  const std::uint64_t reach = reach_of(guard, settings);
+  if (passed(reach, kHighest32)) told_ |= kNear32 | kPassed32;
+  if (passed(reach, kHighestDouble)) told_ |= kNearDouble | kPassedDouble;
+}
+
+bool Exhaustion::once(unsigned warning) {
+  if ((told_ & warning) != 0) return false;
+  told_ |= warning;
+  return true;
+}
+
+void Exhaustion::leased(std::int64_t end, std::int64_t now_ms, const std::string& name,
+                        const SequenceSettings& settings, EventSink& events) {
+  end_ = std::max(end_, end);
+  if (!from_) from_ = middle_ = Point{now_ms, end_};
+  if (now_ms - middle_->at_ms >= kHourMs) {
+    from_ = middle_;
+    middle_ = Point{now_ms, end_};
+  }
+  const std::uint64_t reach = reach_of(end_, settings);
+  if (passed(reach, kHighest32)) {
+    told_ |= kNear32;
+    warn_of_bound(kPassed32, kHighest32, "a signed column of 32 bits", name, settings, events);
+  } else if (near(reach, kHighest32)) {
+    warn_of_bound(kNear32, kHighest32, "a signed column of 32 bits", name, settings, events);
+  }
+  if (passed(reach, kHighestDouble)) {
+    told_ |= kNearDouble;
+    warn_of_bound(kPassedDouble, kHighestDouble, "JavaScript's numbers", name, settings, events);
+  } else if (near(reach, kHighestDouble)) {
+    warn_of_bound(kNearDouble, kHighestDouble, "JavaScript's numbers", name, settings, events);
+  }
+  warn_of_end(now_ms, name, settings, events);
+}
+
+void Exhaustion::warn_of_bound(unsigned warning, std::int64_t bound, const char* what,
+                               const std::string& name, const SequenceSettings& settings,
+                               EventSink& events) {
+  if (!once(warning)) return;
+  const bool beyond = warning == kPassed32 || warning == kPassedDouble;
+  const IdShape* const shape = settings.shape.made.get();
+  const std::string id = std::to_string(shape == nullptr ? end_ - 1 : shape->value_near(end_ - 1));
+  events.raise({EventKind::id_bound,
+                "\"" + name + "\" was leased up to " + id + ", " +
+                    (beyond ? "beyond " : "nine tenths of the way to ") + std::to_string(bound) +
+                    ", up to which " + what + " go",
+                {{"SEQUENCE", name},
+                 {"ID", id},
+                 {"BOUND", std::to_string(bound)},
+                 {"PASSED", beyond ? "1" : "0"}}});
+}
+
+void Exhaustion::warn_of_end(std::int64_t now_ms, const std::string& name,
+                             const SequenceSettings& settings, EventSink& events) {
+  if (!has_end(settings)) return;
+  const std::int64_t left = left_of(end_, settings);
+  const double part = part_left(left, settings);
+  if (part > 0.10) return;
+  const bool last_percent = part <= 0.01;
+  if (last_percent) told_ |= kNinety;
+  if (!once(last_percent ? kNinetyNine : kNinety)) return;
+  const Forecast known = forecast(now_ms, settings);
+  std::string text = "\"" + name + "\" has " + std::to_string(left) + " IDs left to be leased, " +
+                     (last_percent ? "1 %" : "10 %") + " or less of all there are";
+  if (known.days) {
+    text +=
+        *known.days == 0 ? ": less than a day" : ": about " + std::to_string(*known.days) + " days";
+    text += " at the present rate";
+  }
+  events.raise({EventKind::sequence_ends,
+                std::move(text),
+                {{"SEQUENCE", name},
+                 {"LEFT", std::to_string(left)},
+                 {"PERCENT", last_percent ? "99" : "90"}}});
+}
+
+double Exhaustion::per_day(std::int64_t now_ms) const {
+  if (!from_ || now_ms - from_->at_ms < kMinuteMs || end_ <= from_->end) return 0;
+  return static_cast<double>(end_ - from_->end) / static_cast<double>(now_ms - from_->at_ms) *
+         kDayMs;
+}
+
+Exhaustion::Forecast Exhaustion::forecast(std::int64_t now_ms,
+                                          const SequenceSettings& settings) const {
+  Forecast forecast;
+  if (end_ == 0 || !has_end(settings)) return forecast;
+  forecast.left = left_of(end_, settings);
+  const double rate = per_day(now_ms);
+  if (rate <= 0) return forecast;
+  const double days = static_cast<double>(*forecast.left) / rate;
+  constexpr double kMostDays = 1e15;
+  forecast.days = static_cast<std::int64_t>(std::floor(std::min(days, kMostDays)));
+  return forecast;
+}
+
+bool ends_soon(const Exhaustion::Forecast& forecast, const SequenceSettings& settings) {
+  if (!forecast.left) return false;
+  return part_left(*forecast.left, settings) <= 0.10 ||
+         (forecast.days && *forecast.days < kFewDays);
+}
+
+}  // namespace seqd

@@ -1,0 +1,55 @@
+// Exhaustion: how near a sequence is to its end, and to the bounds of what others keep its IDs in:
+// a column of 32 bits, JavaScript's numbers. Learns from leases, whose ends the counter has reached
+// by whoever uses it; says each warning once a life. Owned by its Sequence; loop thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "daemon/base/events.h"
+#include "daemon/core/settings.h"
+
+namespace seqd {
+
+class Exhaustion {
+ public:
+  // Taken over at a start: the end of the highest range ever granted, 0 for none. Bounds that were
+  // passed in an earlier life are not told of again; how little is left is, once.
+  void restore(std::int64_t guard, const SequenceSettings& settings);
+
+  // A lease up to `end` (exclusive) came at `now_ms`, of a monotonic clock. Raises what there is to
+  // be said.
+  void leased(std::int64_t end, std::int64_t now_ms, const std::string& name,
+              const SequenceSettings& settings, EventSink& events);
+
+  struct Forecast {
+    std::optional<std::int64_t> left;  // IDs the store can lease still; none: not known, or no end
+    std::optional<std::int64_t> days;  // until then, at the rate of the last hour or two
+  };
+  Forecast forecast(std::int64_t now_ms, const SequenceSettings& settings) const;
+
+ private:
+  struct Point {
+    std::int64_t at_ms = 0;
+    std::int64_t end = 0;
+  };
+  // Positions a day by which the counter moved of late; 0: not known.
+  double per_day(std::int64_t now_ms) const;
+  bool once(unsigned warning);
+  void warn_of_end(std::int64_t now_ms, const std::string& name, const SequenceSettings& settings,
+                   EventSink& events);
+  void warn_of_bound(unsigned warning, std::int64_t bound, const char* what,
+                     const std::string& name, const SequenceSettings& settings, EventSink& events);
+
+  std::int64_t end_ = 0;  // of the highest lease known
+  unsigned told_ = 0;     // a bit for each warning
+  // The rate is measured from `from_`; `middle_` takes its place an hour after it was noted.
+  std::optional<Point> from_, middle_;
+};
+
+// What is left of a sequence is little: less than a tenth, or less than 30 days' worth.
+bool ends_soon(const Exhaustion::Forecast& forecast, const SequenceSettings& settings);
+
+}  // namespace seqd
