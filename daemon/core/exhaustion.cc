@@ -85,15 +85,17 @@ void Exhaustion::leased(std::int64_t end, std::int64_t now_ms, const std::string
   const std::uint64_t reach = reach_of(end_, settings);
   if (passed(reach, kHighest32)) {
     told_ |= kNear32;
-    warn_of_bound(kPassed32, kHighest32, "a signed column of 32 bits", name, settings, events);
+    warn_of_bound(kPassed32, kHighest32, "a signed column of 32 bits holds", name, settings,
+                  events);
   } else if (near(reach, kHighest32)) {
-    warn_of_bound(kNear32, kHighest32, "a signed column of 32 bits", name, settings, events);
+    warn_of_bound(kNear32, kHighest32, "a signed column of 32 bits holds", name, settings, events);
   }
   if (passed(reach, kHighestDouble)) {
     told_ |= kNearDouble;
-    warn_of_bound(kPassedDouble, kHighestDouble, "JavaScript's numbers", name, settings, events);
+    warn_of_bound(kPassedDouble, kHighestDouble, "JavaScript's numbers hold", name, settings,
+                  events);
   } else if (near(reach, kHighestDouble)) {
-    warn_of_bound(kNearDouble, kHighestDouble, "JavaScript's numbers", name, settings, events);
+    warn_of_bound(kNearDouble, kHighestDouble, "JavaScript's numbers hold", name, settings, events);
   }
   warn_of_end(now_ms, name, settings, events);
 }
@@ -108,7 +110,7 @@ void Exhaustion::warn_of_bound(unsigned warning, std::int64_t bound, const char*
   events.raise({EventKind::id_bound,
                 "\"" + name + "\" was leased up to " + id + ", " +
                     (beyond ? "beyond " : "nine tenths of the way to ") + std::to_string(bound) +
-                    ", up to which " + what + " go",
+                    ", the highest that " + what,
                 {{"SEQUENCE", name},
                  {"ID", id},
                  {"BOUND", std::to_string(bound)},
