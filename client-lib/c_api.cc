@@ -105,14 +105,24 @@ Outcome call_method(seqd::engine::Client& engine, std::string_view method, std::
   return engine.call(std::move(request), answer);
 }
 
-// Whether the bytes are exactly one array.
-bool is_array(std::string_view bytes) {
+// Whether the bytes are exactly one value of that kind.
+bool is_one(std::string_view bytes, seqd::protocol::ValueKind kind) {
   const std::span<const std::uint8_t> span(reinterpret_cast<const std::uint8_t*>(bytes.data()),
                                            bytes.size());
   seqd::protocol::FrameScanner scanner(seqd::protocol::kReplyLimits);
   const seqd::protocol::ScanResult scan = scanner.scan(span);
   return scan.kind == seqd::protocol::ScanResult::Kind::complete && scan.size == bytes.size() &&
-         ValueReader(span).kind() == seqd::protocol::ValueKind::array;
+         ValueReader(span).kind() == kind;
+}
+
+Outcome make_insert(const char* name, const void* document, std::size_t length, Request& request) {
+  const std::string_view bytes(static_cast<const char*>(document),
+                               document == nullptr ? 0 : length);
+  if (!is_one(bytes, seqd::protocol::ValueKind::map))
+    return argument("the document is not exactly one MessagePack map");
+  request.method = Request::Method::insert;
+  request.params = bytes;
+  return make_next(name, request);
 }
 
 seqd_reply reply_of(const Answer& answer) {
@@ -245,6 +255,20 @@ int seqd_peek(seqd_client* client, const char* name, int64_t* next, int64_t* in_
   });
 }
 
+int seqd_insert(seqd_client* client, const char* name, const void* document, size_t document_length,
+                int64_t* id) {
+  return guarded(client, [&](auto& engine) {
+    if (id == nullptr) return argument("id is NULL");
+    Request request;
+    Outcome outcome = make_insert(name, document, document_length, request);
+    if (!outcome.ok()) return outcome;
+    Answer answer;
+    outcome = engine.call(std::move(request), answer);
+    if (outcome.ok()) *id = answer.first.first;
+    return outcome;
+  });
+}
+
 int seqd_ping(seqd_client* client) {
   return guarded(client, [&](auto& engine) {
     Answer answer;
@@ -260,12 +284,13 @@ int seqd_call(seqd_client* client, const char* method, const void* params, size_
     *result = nullptr;
     *result_length = 0;
     const std::string_view name = method == nullptr ? std::string_view() : method;
-    if (name.empty() || name.size() > 64 || name == "hello" || name == "ack")
+    if (name.empty() || name.size() > 64 || name == "hello" || name == "ack" || name == "insert")
       return argument("the method is empty, too long, or one that belongs to the library");
     const std::string_view given =
         params == nullptr ? kEmptyArray
                           : std::string_view(static_cast<const char*>(params), params_length);
-    if (!is_array(given)) return argument("params is not exactly one MessagePack array");
+    if (!is_one(given, seqd::protocol::ValueKind::array))
+      return argument("params is not exactly one MessagePack array");
     Outcome outcome = call_method(engine, name, given, client->answer);
     if (!outcome.ok()) return outcome;
     *result = client->answer.result.data();
@@ -312,6 +337,16 @@ int seqd_submit_range(seqd_client* client, const char* name, int64_t count, void
   return guarded(client, [&](auto& engine) {
     Request request;
     Outcome outcome = make_range(name, count, request);
+    request.tag = tag;
+    return outcome.ok() ? engine.submit(std::move(request)) : outcome;
+  });
+}
+
+int seqd_submit_insert(seqd_client* client, const char* name, const void* document,
+                       size_t document_length, void* tag) {
+  return guarded(client, [&](auto& engine) {
+    Request request;
+    Outcome outcome = make_insert(name, document, document_length, request);
     request.tag = tag;
     return outcome.ok() ? engine.submit(std::move(request)) : outcome;
   });

@@ -16,9 +16,9 @@ Outcome strange(std::string_view method, std::string_view what) {
                                "; is it seqd that answers at this socket?"};
 }
 
-Outcome read_id(ValueReader reader, Answer& answer) {
+Outcome read_id(std::string_view method, ValueReader reader, Answer& answer) {
   const auto id = reader.read_integer();
-  if (!id) return strange("next", "is not an integer within -2^63 .. 2^63-1");
+  if (!id) return strange(method, "is not an integer within -2^63 .. 2^63-1");
   answer.first = {*id, 1, 1};
   return {};
 }
@@ -129,7 +129,9 @@ Outcome read_result(const Request& request, std::span<const std::uint8_t> frame,
                     const Message& reply, Answer& answer) {
   switch (request.method) {
     case Request::Method::next:
-      return read_id(reply.result, answer);
+      return read_id("next", reply.result, answer);
+    case Request::Method::insert:
+      return read_id("insert", reply.result, answer);
     case Request::Method::next_text:
       return read_id_text(reply.result, answer);
     case Request::Method::range:
@@ -180,6 +182,8 @@ Outcome read_hello(const Message& reply, HelloAnswer& answer) {
       const auto known = reader.read_bool();
       answer.known = known.value_or(false);
       well = known.has_value();
+    } else if (key == "connection") {
+      well = read_optional_text(reader, answer.connection);
     } else if (key == "limits") {
       well = read_limits(reader, answer);
     } else {

@@ -43,6 +43,7 @@ struct ParsedText {
 // What a daemon says of itself.
 struct HelloAnswer {
   bool known = false;
+  std::string connection;  // its name for this connection; empty: it inserts nothing
   std::map<std::string, std::int64_t, std::less<>> limits;
 };
 

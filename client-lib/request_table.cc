@@ -29,6 +29,7 @@ bool RequestTable::is_sent(std::uint32_t number) const {
 
 void RequestTable::finish(std::uint32_t number) {
   Slot& finished = slots_[number - floor_];
+  if (is_unrepeatable(finished)) --inserts_;
   if (finished.state == Slot::State::sent) --sent_;
   finished.state = Slot::State::finished;
   finished.request = Request();  // its texts are not needed any more
@@ -48,12 +49,21 @@ std::uint32_t RequestTable::first_unsent() {
   return 0;
 }
 
+std::uint32_t RequestTable::first_unrepeatable() const {
+  if (inserts_ == 0) return 0;
+  const auto found = std::find_if(slots_.begin(), slots_.end(), is_unrepeatable);
+  return floor_ + static_cast<std::uint32_t>(found - slots_.begin());
+}
+
 void RequestTable::mark_sent(std::uint32_t number) {
-  slots_[number - floor_].state = Slot::State::sent;
+  Slot& slot = slots_[number - floor_];
+  slot.state = Slot::State::sent;
   ++sent_;
+  if (is_unrepeatable(slot)) ++inserts_;
 }
 
 void RequestTable::mark_unsent(std::uint32_t number) {
+  if (is_unrepeatable(slots_[number - floor_])) --inserts_;
   slots_[number - floor_].state = Slot::State::unsent;
   --sent_;
   unsent_from_ = std::min(unsent_from_, number);
@@ -65,6 +75,7 @@ void RequestTable::mark_all_unsent() {
   }
   unsent_from_ = floor_;
   sent_ = 0;
+  inserts_ = 0;
 }
 
 }  // namespace seqd::engine

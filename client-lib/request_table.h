@@ -14,12 +14,12 @@
 namespace seqd::engine {
 
 struct Request {
-  enum class Method : std::uint8_t { next, next_text, range, peek, call };
+  enum class Method : std::uint8_t { next, next_text, range, peek, insert, call };
   Method method = Method::next;
   bool synchronous = false;  // a call waits for it: its answer is not for seqd_poll
   std::string name;          // the sequence; for `call` the method
   std::int64_t count = 1;    // of range
-  std::string params;        // of call: one MessagePack array
+  std::string params;        // of call: one MessagePack array; of insert: the document
   void* tag = nullptr;
   std::int64_t deadline_ms = 0;          // by the monotonic clock
   std::int64_t connect_deadline_ms = 0;  // the same, while there is no connection
@@ -49,6 +49,8 @@ class RequestTable {
 
   // The lowest number that is to be sent; 0 when there is none.
   std::uint32_t first_unsent();
+  // The lowest number that is sent and may not be sent again: an insert. 0 when there is none.
+  std::uint32_t first_unrepeatable() const;
   void mark_sent(std::uint32_t number);    // it must be unsent
   void mark_unsent(std::uint32_t number);  // it must be sent
   // The connection is gone: everything is to be sent again, in the same order.
@@ -62,11 +64,16 @@ class RequestTable {
   };
   const Slot* slot(std::uint32_t number) const;
 
+  static bool is_unrepeatable(const Slot& slot) {
+    return slot.state == Slot::State::sent && slot.request.method == Request::Method::insert;
+  }
+
   std::deque<Slot> slots_;
   std::uint32_t floor_;            // number of slots_[0]
   std::uint32_t unsent_from_ = 0;  // no lower number is unsent
   std::size_t waiting_ = 0;        // slots that are not finished
   std::size_t sent_ = 0;           // slots that are sent
+  std::size_t inserts_ = 0;        // of them, inserts
 };
 
 }  // namespace seqd::engine

@@ -2,8 +2,8 @@
  *
  * A handle (seqd_client) connects by itself, connects again when the daemon restarts, and repeats
  * what was in flight: the daemon answers a repeat with the same IDs, so a restart neither loses nor
- * doubles an ID. Every call has a time-out. Nothing throws, raises a signal, starts a thread or
- * keeps global state.
+ * doubles an ID (seqd_insert apart, which is never repeated). Every call has a time-out. Nothing
+ * throws, raises a signal, starts a thread or keeps global state.
  *
  * Threads: a handle is used by one thread at a time; different handles are independent. After
  * fork() the child may only close the parent's handle (other calls give SEQD_E_FORKED) and opens
@@ -52,6 +52,9 @@ enum {
   SEQD_E_CONFIG = -18,
   SEQD_E_INTERNAL = -19,
   SEQD_E_BAD_TEXT = -20,
+  SEQD_E_WRONG_MODE = -21,
+  SEQD_E_DOCUMENT_REFUSED = -22,
+  SEQD_E_OUTCOME_UNKNOWN = -23, /* the document may have been inserted: look for it first */
   /* What the library found out by itself. */
   SEQD_E_CONNECT = -1001, /* no daemon answers at the socket */
   SEQD_E_TIMEOUT = -1002, /* connected, but no answer in time; the ID, if one was issued, is lost */
@@ -61,8 +64,7 @@ enum {
   SEQD_E_FORKED = -1006,   /* the handle belongs to the parent process */
   SEQD_E_FULL = -1007,     /* too many requests in flight: seqd_poll first */
   SEQD_E_SYSTEM = -1008,   /* the system refused something, for example a descriptor */
-  SEQD_E_UNKNOWN =
-      -1010 /* the daemon answered with a code this version of the library does not know */
+  SEQD_E_UNKNOWN = -1010   /* a code of the daemon that this version of the library does not know */
 };
 
 typedef struct seqd_client seqd_client;
@@ -79,13 +81,11 @@ enum {
 /* Zero in a field means its default. Fields are only ever added at the end; `size` says which ones
  * the caller knows. */
 typedef struct seqd_options {
-  size_t size;             /* sizeof(seqd_options) */
-  const char* socket_path; /* default: the environment's SEQD_SOCKET, then /run/seqd.sock */
-  const char* name;        /* the application's name for the daemon's lists, at most 64 bytes */
-  int64_t
-      timeout_ms; /* of every call and every submitted request, reconnects included; default 5000 */
-  int64_t connect_timeout_ms; /* give SEQD_E_CONNECT after so long without a connection; default
-                                 timeout_ms */
+  size_t size;                /* sizeof(seqd_options) */
+  const char* socket_path;    /* default: the environment's SEQD_SOCKET, then /run/seqd.sock */
+  const char* name;           /* the application's name for the daemon's lists, at most 64 bytes */
+  int64_t timeout_ms;         /* of every call and request, reconnects included; default 5000 */
+  int64_t connect_timeout_ms; /* without a connection, then SEQD_E_CONNECT; default timeout_ms */
   uint64_t flags;             /* SEQD_ANONYMOUS, SEQD_DAEMON_WAIT */
 } seqd_options;
 #define SEQD_OPTIONS_INIT \
@@ -132,7 +132,7 @@ SEQD_API int seqd_next(seqd_client* client, const char* name, int64_t* id);
  * with the handle. */
 SEQD_API int seqd_range(seqd_client* client, const char* name, int64_t count, const seqd_run** runs,
                         size_t* run_count);
-/* `count` IDs, one by one, into ids[0 .. count): one request. */
+/* `count` IDs, one by one, into ids: one request. */
 SEQD_API int seqd_next_many(seqd_client* client, const char* name, size_t count, int64_t* ids);
 /* One ID of the sequence `name` as text, written as its `format` says. *text is valid until the
  * next call with the handle. */
@@ -141,21 +141,25 @@ SEQD_API int seqd_next_text(seqd_client* client, const char* name, const char** 
  * the place. The texts in *parsed are valid until the next call with the handle. */
 SEQD_API int seqd_parse(seqd_client* client, const char* name, const char* text,
                         seqd_parsed* parsed);
+/* Puts a document, one MessagePack map without _id, into the collection of a sequence that inserts;
+ * *id is its _id: the highest before it plus one. Never repeated: SEQD_E_OUTCOME_UNKNOWN when the
+ * connection or the time ends before the answer; after any other error it is not there. */
+SEQD_API int seqd_insert(seqd_client* client, const char* name, const void* document,
+                         size_t document_length, int64_t* id);
 /* Issues nothing. *next and *last are 0 where the daemon does not know; any pointer may be NULL.
  * Where 0 may be an ID (a sequence with a shape), ask by seqd_call(): nil means not known. */
 SEQD_API int seqd_peek(seqd_client* client, const char* name, int64_t* next, int64_t* in_hand,
                        int64_t* last);
 /* Does the daemon answer? */
 SEQD_API int seqd_ping(seqd_client* client);
-/* Any method: `params` is one MessagePack array, or NULL for an empty one. *result is the
- * MessagePack value of the answer, valid until the next call with this handle. For list, status,
- * reload and what newer daemons know. Repeated after a lost connection like everything else.
- * "hello" and "ack" belong to the library (SEQD_E_ARGUMENT). */
+/* Any method, as list, status and what newer daemons know: `params` is one MessagePack array, or
+ * NULL for an empty one; *result, a MessagePack value, is valid until the next call with the
+ * handle. Repeated after a lost connection. "hello", "ack" and "insert" are the library's own
+ * (_ARGUMENT). */
 SEQD_API int seqd_call(seqd_client* client, const char* method, const void* params,
                        size_t params_length, const void** result, size_t* result_length);
-/* A limit of the daemon as its hello told it: "frame", "depth", "name", "count", "pipeline",
- * "unacknowledged". Connects when there has been no connection yet. SEQD_E_ARGUMENT when the daemon
- * names no such limit. */
+/* A limit that the daemon's hello told: "frame", "depth", "name", "count", "pipeline",
+ * "unacknowledged". Connects if need be. SEQD_E_ARGUMENT: the daemon names no such limit. */
 SEQD_API int seqd_limit(seqd_client* client, const char* name, int64_t* value);
 
 /* Pipelining: submit any number of requests, then collect the answers in any order. Submitting only
@@ -164,6 +168,8 @@ SEQD_API int seqd_limit(seqd_client* client, const char* name, int64_t* value);
 SEQD_API int seqd_submit_next(seqd_client* client, const char* name, void* tag);
 SEQD_API int seqd_submit_range(seqd_client* client, const char* name, int64_t count, void* tag);
 SEQD_API int seqd_submit_next_text(seqd_client* client, const char* name, void* tag);
+SEQD_API int seqd_submit_insert(seqd_client* client, const char* name, const void* document,
+                                size_t document_length, void* tag);
 /* Waits at most timeout_ms for the first answer and gives up to `capacity` of those that are there.
  * *used may be 0: the time is over or nothing is in flight. Errors of single requests are in their
  * replies. */
@@ -179,8 +185,7 @@ SEQD_API int seqd_descriptor(seqd_client* client, int* descriptor, short* events
 /* The text of this handle's last error, "" when there was none. Valid until the next call with the
  * handle. */
 SEQD_API const char* seqd_last_error(const seqd_client* client);
-/* "NO_SEQUENCE" for SEQD_E_NO_SEQUENCE, "OK" for SEQD_OK, "UNKNOWN" for a number that is no code.
- */
+/* "NO_SEQUENCE" for SEQD_E_NO_SEQUENCE, "OK" for SEQD_OK, "UNKNOWN" for what is no code. */
 SEQD_API const char* seqd_error_name(int code);
 /* 1 when the same request may succeed later with nothing changed, else 0. */
 SEQD_API int seqd_error_is_transient(int code);

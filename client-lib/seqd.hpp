@@ -63,14 +63,12 @@ struct Peek {
   std::int64_t last = 0;  // 0: none yet
 };
 
-// What a text means.
 struct Parsed {
   std::int64_t number = 0;
   std::string period;  // "2026-11-21", as far as the text says
   std::string check;   // which check digits were found right, "luhn"; empty: it has none
 };
 
-// One answer of poll().
 struct Reply {
   void* tag = nullptr;
   Error error;
@@ -108,7 +106,6 @@ class Client {
     const int code = seqd_next(handle_, sequence.c_str(), &id);
     return result(code, id);
   }
-  // One ID as text; and what such a text means.
   Result<std::string> next_text(const std::string& sequence) {
     const char* text = nullptr;
     const int code = seqd_next_text(handle_, sequence.c_str(), &text);
@@ -118,6 +115,12 @@ class Client {
     seqd_parsed parsed = SEQD_PARSED_INIT;
     const int code = seqd_parse(handle_, sequence.c_str(), text.c_str(), &parsed);
     return result(code, Parsed{parsed.number, parsed.period, parsed.check});
+  }
+  // A document, one MessagePack map as bytes; its _id. See seqd_insert() for OUTCOME_UNKNOWN.
+  Result<std::int64_t> insert(const std::string& name, const std::string& bytes) {
+    std::int64_t id = 0;
+    const int code = seqd_insert(handle_, name.c_str(), bytes.data(), bytes.size(), &id);
+    return result(code, id);
   }
   // `count` IDs, one by one.
   Result<std::vector<std::int64_t>> next_many(const std::string& sequence, std::size_t count) {
@@ -149,6 +152,9 @@ class Client {
   }
   Error submit_range(const std::string& sequence, std::int64_t count, void* tag) {
     return error_of(seqd_submit_range(handle_, sequence.c_str(), count, tag));
+  }
+  Error submit_insert(const std::string& name, const std::string& bytes, void* tag) {
+    return error_of(seqd_submit_insert(handle_, name.c_str(), bytes.data(), bytes.size(), tag));
   }
   Result<std::vector<Reply>> poll(std::chrono::milliseconds timeout, std::size_t most = 256) {
     std::vector<seqd_reply> raw(most);

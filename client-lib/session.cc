@@ -75,6 +75,7 @@ void Session::expire(std::int64_t now_ms, const Outcome& unreachable) {
     Answer answer;
     answer.outcome =
         ready_ ? Outcome{SEQD_E_TIMEOUT, "the daemon did not answer in time"} : unreachable;
+    make_unknown(number, answer.outcome);
     if (table_.is_sent(number)) late_.insert(number);
     finish(number, std::move(answer));
   }
@@ -94,7 +95,24 @@ void Session::fail_all(const Outcome& outcome) {
   while (!table_.empty()) {
     Answer answer;
     answer.outcome = outcome;
+    make_unknown(table_.floor(), answer.outcome);
     finish(table_.floor(), std::move(answer));
+  }
+}
+
+// An insert that was sent may have been done, whatever it is that keeps its answer away.
+void Session::make_unknown(std::uint32_t number, Outcome& outcome) const {
+  const bool insert = table_.find(number)->method == Request::Method::insert;
+  if (!insert || !table_.is_sent(number)) return;
+  outcome = {SEQD_E_OUTCOME_UNKNOWN, "the document may have been inserted: " + outcome.text};
+}
+
+void Session::give_up_inserts() {
+  while (const std::uint32_t number = table_.first_unrepeatable()) {
+    Answer answer;
+    answer.outcome = {SEQD_E_OUTCOME_UNKNOWN, "the connection to the daemon was lost"};
+    make_unknown(number, answer.outcome);
+    finish(number, std::move(answer));
   }
 }
 
@@ -116,6 +134,7 @@ void Session::disconnected(std::int64_t reconnect_until_ms) {
 }
 
 void Session::reset_connection() {
+  give_up_inserts();
   input_.clear();
   output_.clear();
   scanner_.reset();
@@ -167,6 +186,10 @@ void Session::write_request(std::uint32_t number, const Request& request) {
       return;
     case Request::Method::peek:
       protocol::append_peek(output_, number, request.name);
+      return;
+    case Request::Method::insert:
+      protocol::append_insert(output_, number, request.name, request.params,
+                              {settings_.wait_ms, daemon_.connection});
       return;
     case Request::Method::call:
       break;

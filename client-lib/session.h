@@ -97,6 +97,9 @@ class Session {
 
  private:
   void reset_connection();
+  void make_unknown(std::uint32_t number, Outcome& outcome) const;
+  // The connection ends: an insert that was sent is never sent again.
+  void give_up_inserts();
   // When a request is given up.
   std::int64_t deadline_ms(const Request& request) const;
   Verdict receive_frame(std::span<const std::uint8_t> frame);

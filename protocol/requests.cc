@@ -62,6 +62,24 @@ void append_range(Buffer& out, std::uint32_t msgid, std::string_view name, std::
   append_options(out, timeout_ms);
 }
 
+void append_insert(Buffer& out, std::uint32_t msgid, std::string_view name,
+                   std::string_view document, const InsertOptions& options) {
+  const std::uint32_t pairs =
+      (options.timeout_ms ? 1U : 0U) + (options.connection.empty() ? 0U : 1U);
+  begin_request(out, msgid, "insert", pairs == 0 ? 2 : 3);
+  append_text(out, name);
+  out.append(document);
+  if (pairs == 0) return;
+  append_map(out, pairs);
+  if (options.timeout_ms) {
+    append_text(out, "timeout_ms");
+    append_integer(out, *options.timeout_ms);
+  }
+  if (options.connection.empty()) return;
+  append_text(out, "connection");
+  append_text(out, options.connection);
+}
+
 void append_peek(Buffer& out, std::uint32_t msgid, std::string_view name) {
   begin_request(out, msgid, "peek", 1);
   append_text(out, name);

@@ -35,6 +35,15 @@ void append_next_text(Buffer& out, std::uint32_t msgid, std::string_view name,
 void append_range(Buffer& out, std::uint32_t msgid, std::string_view name, std::int64_t count,
                   std::optional<std::int64_t> timeout_ms = std::nullopt);
 
+// [0, msgid, "insert", [name, document]] or with options as above and {"connection": text}.
+// `document` is one MessagePack map.
+struct InsertOptions {
+  std::optional<std::int64_t> timeout_ms;
+  std::string_view connection;  // empty: not sent
+};
+void append_insert(Buffer& out, std::uint32_t msgid, std::string_view name,
+                   std::string_view document, const InsertOptions& options);
+
 // [0, msgid, "peek", [name]]
 void append_peek(Buffer& out, std::uint32_t msgid, std::string_view name);
 

@@ -80,4 +80,34 @@ TEST_CASE("HelloSaysOnlyWhatTheClientGave", "[protocol][requests]") {
   CHECK(message.params.at_end());
 }
 
+TEST_CASE("AnInsertCarriesItsDocumentAndWhatIsSaidOfIt", "[protocol][requests]") {
+  const std::string document(
+      "\x81\xa1"
+      "a\x07",
+      4);
+  Buffer buffer;
+  append_insert(buffer, 3, "users", document, {});
+  Message message = parsed(buffer);
+  CHECK(message.method == "insert");
+  CHECK(message.param_count == 2);
+  CHECK(message.params.read_text() == "users");
+  CHECK(message.params.read_map() == 1U);
+  CHECK(message.params.read_text() == "a");
+  CHECK(message.params.read_integer() == 7);
+  CHECK(message.params.at_end());
+
+  buffer.clear();
+  append_insert(buffer, 3, "users", document, {.timeout_ms = 50, .connection = "here"});
+  message = parsed(buffer);
+  CHECK(message.param_count == 3);
+  CHECK(message.params.skip());
+  CHECK(message.params.skip());
+  CHECK(message.params.read_map() == 2U);
+  CHECK(message.params.read_text() == "timeout_ms");
+  CHECK(message.params.read_integer() == 50);
+  CHECK(message.params.read_text() == "connection");
+  CHECK(message.params.read_text() == "here");
+  CHECK(message.params.at_end());
+}
+
 }  // namespace seqd::protocol

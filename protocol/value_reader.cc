@@ -1,5 +1,6 @@
 #include "protocol/value_reader.h"
 
+#include <bit>
 #include <limits>
 
 #include "protocol/value_header.h"
@@ -97,6 +98,31 @@ std::optional<std::string_view> ValueReader::read_wide_text() {
 std::optional<bool> ValueReader::read_bool() {
   if (kind() != ValueKind::boolean) return std::nullopt;
   return *at_++ == 0xc3;
+}
+
+std::optional<double> ValueReader::read_float() {
+  if (kind() != ValueKind::floating) return std::nullopt;
+  const std::size_t size = header_size(*at_);
+  if (remaining() < size) return std::nullopt;
+  const std::uint8_t* const number = at_ + 1;
+  const double value =
+      *at_ == 0xca
+          ? static_cast<double>(std::bit_cast<float>(load_big_endian<std::uint32_t>(number)))
+          : std::bit_cast<double>(load_big_endian<std::uint64_t>(number));
+  at_ += size;
+  return value;
+}
+
+std::optional<Extension> ValueReader::read_extension() {
+  if (kind() != ValueKind::extension) return std::nullopt;
+  const std::size_t size = header_size(*at_);
+  if (remaining() < size) return std::nullopt;
+  const std::uint64_t payload = read_header(at_).payload;
+  if (remaining() - size < payload) return std::nullopt;
+  // The type is the last byte of the header.
+  const Extension found{static_cast<std::int8_t>(at_[size - 1]), {at_ + size, payload}};
+  at_ += size + payload;
+  return found;
 }
 
 bool ValueReader::read_nil() {

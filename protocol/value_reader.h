@@ -28,6 +28,12 @@ enum class ValueKind : std::uint8_t {
   invalid,  // 0xc1
 };
 
+// A value of a type of its own: what it means is between the two sides.
+struct Extension {
+  std::int8_t type = 0;
+  std::span<const std::uint8_t> bytes;
+};
+
 class ValueReader {
  public:
   ValueReader() = default;
@@ -39,6 +45,8 @@ class ValueReader {
   // Bytes behind the cursor.
   std::size_t remaining() const { return static_cast<std::size_t>(end_ - at_); }
   bool at_end() const { return at_ == end_; }
+  // What lies behind the cursor.
+  std::span<const std::uint8_t> bytes() const { return {at_, end_}; }
 
   // The number of elements; the cursor is then at the first one.
   [[nodiscard]] std::optional<std::uint32_t> read_array();
@@ -55,6 +63,9 @@ class ValueReader {
     return read_wide_text();
   }
   [[nodiscard]] std::optional<bool> read_bool();
+  // float 32 or 64; the narrow one is exact in the wide one.
+  [[nodiscard]] std::optional<double> read_float();
+  [[nodiscard]] std::optional<Extension> read_extension();
   // Whether there was a nil, which is then behind the cursor.
   [[nodiscard]] bool read_nil();
   // Whether there was a whole value of any kind, which is then behind the cursor.

@@ -198,6 +198,48 @@ TEST_CASE("DeepNestingIsSkippedWithoutAStack", "[protocol][value_reader]") {
   CHECK(reader.at_end());
 }
 
+TEST_CASE("FloatsOfBothWidthsAreReadExactlyAndIntegersAreNone", "[protocol][value_reader]") {
+  const Bytes bytes = hex_bytes("ca 3e 20 00 00 cb 3f b9 99 99 99 99 99 9a ca 7f 80 00 00 01");
+  ValueReader reader{bytes};
+  CHECK(reader.read_float() == 0.15625);
+  CHECK(reader.read_float() == 0.1);
+  CHECK(reader.read_float() == std::numeric_limits<double>::infinity());
+  CHECK_FALSE(reader.read_float());
+  CHECK(reader.remaining() == 1);
+  const Bytes cut = hex_bytes("cb 3f b9 99 99 99 99 99");
+  ValueReader short_reader{cut};
+  CHECK_FALSE(short_reader.read_float());
+  CHECK(short_reader.remaining() == 8);
+}
+
+TEST_CASE("ExtensionsOfEveryFormAreReadWithTypeAndBytes", "[protocol][value_reader]") {
+  for (const auto& [text, size] : std::vector<std::pair<std::string, std::size_t>>{
+           {"d4 05 aa", 1},
+           {"d5 05 aa bb", 2},
+           {"d6 05 aa bb cc dd", 4},
+           {"d7 05 aa bb cc dd ee ff 00 11", 8},
+           {"d8 05 aa bb cc dd ee ff 00 11 aa bb cc dd ee ff 00 11", 16},
+           {"c7 03 05 aa bb cc", 3},
+           {"c7 00 05", 0},
+           {"c8 00 02 05 aa bb", 2},
+           {"c9 00 00 00 01 05 aa", 1}}) {
+    const Bytes bytes = hex_bytes(text);
+    ValueReader reader{bytes};
+    const auto found = reader.read_extension();
+    REQUIRE(found);
+    CHECK(found->type == 5);
+    CHECK(found->bytes.size() == size);
+    CHECK((size == 0 || found->bytes.front() == 0xaa));
+    CHECK(reader.at_end());
+    ValueReader cut{std::span(bytes).first(bytes.size() - 1)};
+    CHECK_FALSE(cut.read_extension());
+    CHECK(cut.remaining() == bytes.size() - 1);
+  }
+  const Bytes negative = hex_bytes("d4 ff 00");
+  ValueReader reader{negative};
+  CHECK(reader.read_extension()->type == -1);
+}
+
 TEST_CASE("ADefaultReaderIsAtItsEnd", "[protocol][value_reader]") {
   ValueReader reader;
   CHECK(reader.kind() == ValueKind::end);

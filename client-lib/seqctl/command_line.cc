@@ -50,6 +50,16 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
                         "tell what the text of an ID means; fails when it is none", Command::parse);
   parse->add_option("NAME", arguments.name, "the sequence")->required();
   parse->add_option("TEXT", arguments.text, "the text")->required();
+  CLI::App* insert =
+      add(app, arguments, "insert",
+          "insert a document, a JSON object, and print the _id that it got", Command::insert);
+  insert->add_option("NAME", arguments.name, "the sequence")->required();
+  CLI::Option* document = insert->add_option("DOCUMENT", arguments.text,
+                                             "the document (default: what is on standard input)");
+  insert
+      ->add_flag("--msgpack", arguments.message_pack,
+                 "the document is MessagePack, on standard input")
+      ->excludes(document);
   CLI::App* range = add(app, arguments, "range", "take COUNT IDs and print runs: first count step",
                         Command::range);
   range->add_option("NAME", arguments.name, "the sequence")->required();

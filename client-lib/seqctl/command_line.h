@@ -22,7 +22,8 @@ enum class Command : std::uint8_t {
   advance,
   drain,
   decommission,
-  parse
+  parse,
+  insert
 };
 enum class Format : std::uint8_t { text, json };
 
@@ -32,10 +33,11 @@ struct Arguments {
   bool all = false;  // of drain: every sequence, and no name
   bool yes = false;  // of decommission: do it
   bool keep_history = false;
-  std::int64_t count = 1;   // of next and range
-  bool as_text = false;     // of next
-  std::string text;         // of parse
-  std::int64_t gaps = 100;  // at most so many
+  std::int64_t count = 1;     // of next and range
+  bool as_text = false;       // of next
+  std::string text;           // of parse; of insert: the document, empty: on standard input
+  bool message_pack = false;  // of insert: the document is MessagePack
+  std::int64_t gaps = 100;    // at most so many
   // Of explain; of advance, none: above all that was leased.
   std::optional<std::int64_t> id;
   std::int64_t after = 0;  // of gaps: the number of one

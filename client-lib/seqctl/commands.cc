@@ -9,6 +9,7 @@
 #include "client-lib/seqctl/drain_report.h"
 #include "client-lib/seqctl/exit_codes.h"
 #include "client-lib/seqctl/history_report.h"
+#include "client-lib/seqctl/insert_document.h"
 #include "client-lib/seqctl/report.h"
 #include "client-lib/seqd.h"
 
@@ -45,6 +46,8 @@ class Execution {
         return arguments_.as_text ? next_text() : next();
       case Command::parse:
         return call("parse", parsed_text, json::array({arguments_.name, arguments_.text}));
+      case Command::insert:
+        return insert();
       case Command::range:
         return range();
       case Command::peek:
@@ -192,6 +195,19 @@ class Execution {
     if (code == SEQD_OK) return printed;
     errors_.write(error_text(arguments_.format, seqd_error_name(code), error));
     return exit_code(code);
+  }
+
+  int insert() {
+    std::string error;
+    const auto document = insert_document(arguments_.text, arguments_.message_pack, error);
+    if (!document) {
+      errors_.write(error_text(arguments_.format, "ARGUMENT", error));
+      return kExitUsage;
+    }
+    std::int64_t id = 0;
+    const int code =
+        seqd_insert(client_, arguments_.name.c_str(), document->data(), document->size(), &id);
+    return answered(code, {{"name", arguments_.name}, {"id", id}}, std::to_string(id) + "\n");
   }
 
   int range() {

@@ -72,7 +72,7 @@ void SequenceTable::restore_sequence(const SequenceImage& image) {
   StoreScope& scope = *scopes_.at(image.definition.scope);
   const SequenceSettings* configured = settings_.find(image.definition.name);
   SequenceSettings settings = configured != nullptr ? *configured : SequenceSettings();
-  const bool moved = configured != nullptr &&
+  const bool moved = configured != nullptr && settings.mode == SequenceMode::lease &&
                      (settings.store != scope.store_name() ||
                       !same_counter(image.definition.binding, settings.binding, settings.shape));
   Sequence& sequence = add_sequence(image.definition, settings);
@@ -81,6 +81,11 @@ void SequenceTable::restore_sequence(const SequenceImage& image) {
     sequence.refuse(
         {ErrorCode::NO_SEQUENCE,
          "\"" + image.definition.name + "\" is not configured any more; its remainder is kept"});
+  } else if (settings.mode == SequenceMode::insert) {
+    sequence.refuse({ErrorCode::SEQ_CHANGED,
+                     "\"" + image.definition.name +
+                         "\" leased ranges before, which are kept, and is configured to insert "
+                         "documents now: give the sequence that inserts another name"});
   } else if (moved) {
     sequence.refuse({ErrorCode::SEQ_CHANGED,
                      "the remainder of \"" + image.definition.name + "\" came from store \"" +
@@ -141,6 +146,7 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
                       "(daemon.create); add [sequence.\"" +
                       text + "\"]");
   }
+  if (settings->mode == SequenceMode::insert) return inserts_only(name);
   if (by_name_.size() >= limits_.sequences) {
     return Status(ErrorCode::BUSY, "there are " + std::to_string(by_name_.size()) +
                                        " sequences already (limits.max_sequences)");

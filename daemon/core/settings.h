@@ -31,7 +31,12 @@ struct IdFormatSettings {
   }
 };
 
+// What a sequence does: it leases ranges and issues IDs, or it inserts documents into a collection
+// and gives each the next _id (core/insert_queues.h).
+enum class SequenceMode : std::uint8_t { lease, insert };
+
 struct SequenceSettings {
+  SequenceMode mode = SequenceMode::lease;
   std::string store = "default";  // name of a [store.NAME] table
   CounterBinding
       binding;  // `key` is filled in with the sequence's name where the configuration has none
@@ -60,6 +65,14 @@ struct SequenceSettings {
 
   bool operator==(const SequenceSettings&) const = default;
 };
+
+// What somebody hears who asks a sequence that inserts for anything else.
+inline Status inserts_only(std::string_view name) {
+  return {ErrorCode::WRONG_MODE,
+          "\"" + std::string(name) +
+              "\" inserts documents (mode = \"insert\"): it issues, leases and keeps nothing of "
+              "its own; send it a document with insert"};
+}
 
 // Finds the settings of a sequence by name, exact or by pattern. Loop thread; results are valid
 // until the configuration is reloaded.

@@ -91,4 +91,28 @@ void relate_sequence(const std::string& table, SequenceSettings& sequence,
                      "\"; allowed: two different fields");
 }
 
+void relate_mode(const std::string& table, const SequenceSettings& sequence, StoreType store,
+                 const WrittenKeys& written, Problems& problems) {
+  if (sequence.mode != SequenceMode::insert) return;
+  const int line = line_of(written, "mode");
+  if (store != StoreType::mongodb) {
+    problems.add(line, table + ".mode",
+                 "found \"insert\", and the store \"" + sequence.store +
+                     "\" is not of type mongodb; allowed: a mongodb store, or \"lease\"");
+  }
+  // The default is a collection of counters, which documents would spoil.
+  if (sequence.binding.collection == CounterBinding().collection &&
+      !written.contains("collection")) {
+    problems.add(line, table + ".mode",
+                 "found \"insert\" without a collection; allowed: together with collection, "
+                 "the one that gets the documents");
+  }
+  for (const char* key : {"key", "key_field", "counter_field", "meaning", "reuse", "start",
+                          "increment", "min", "max", "cycle"}) {
+    if (!written.contains(key)) continue;
+    problems.add(line_of(written, key), table + "." + key,
+                 "has no meaning with mode = \"insert\", which has no counter; leave it out");
+  }
+}
+
 }  // namespace seqd

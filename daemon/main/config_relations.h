@@ -16,4 +16,8 @@ void relate_limits(Limits& limits, const WrittenKeys& written, Problems& problem
 void relate_sequence(const std::string& table, SequenceSettings& sequence,
                      const WrittenKeys& written, Problems& problems);
 
+// What mode = "insert" asks of the table of a sequence, whose store is of that type.
+void relate_mode(const std::string& table, const SequenceSettings& sequence, StoreType store,
+                 const WrittenKeys& written, Problems& problems);
+
 }  // namespace seqd

@@ -112,6 +112,10 @@ class SequenceTables {
           store->second, table + ".store",
           "there is no [store." + sequence.settings.store + "]; allowed: one of " + names);
     }
+    if (const auto found = configuration_.stores.find(sequence.settings.store);
+        found != configuration_.stores.end()) {
+      relate_mode(table, sequence.settings, found->second.type, written, problems_);
+    }
     return written;
   }
 

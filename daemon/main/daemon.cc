@@ -119,7 +119,10 @@ void Daemon::make_core(Started& state) {
       std::make_unique<SequenceTable>(context, configuration_, stores_->by_name(), table_limits());
   Retirement::Place& place = *this;
   retirement_ = std::make_unique<Retirement>(context, *table_, place);
+  inserts_ = std::make_unique<InsertQueues>(context, configuration_, stores_->that_insert(),
+                                            table_limits().sequences);
   server_->attach(*table_);
+  server_->attach_inserts(*inserts_);
   server_->attach_history(&history_->recorder(), history_.get());
   history_->attach(*table_);
   log_->attach(this, table_.get());
@@ -306,6 +309,7 @@ void Daemon::begin_stop(const Status& why, int exit_code) {
   notifier_.extend_timeout(timeout_ms * 2'000);
   listener_->stop_accepting();
   table_->begin_stop(why);
+  inserts_->begin_stop(why);
   listener_->drain();
   // A lease in flight is waited for, so that its range is not left open; not for ever.
   stop_timer_ = loop_.schedule(timeout_ms / kSettlePart, [this] {
@@ -315,7 +319,7 @@ void Daemon::begin_stop(const Status& why, int exit_code) {
 }
 
 void Daemon::advance_stop() {
-  if (table_->settled()) leave();
+  if (table_->settled() && inserts_->settled()) leave();
 }
 
 void Daemon::leave() {

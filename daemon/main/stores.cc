@@ -39,6 +39,7 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
       return Status(store.status().code(), "store \"" + name + "\": " + store.status().text());
     }
     Entry& entry = stores->entries_[name];
+    entry.inserts = settings.type == StoreType::mongodb;
     entry.worker =
         std::make_unique<ThreadWorker>(loop.raw(), "store-" + name, (*store)->concurrency());
     entry.worker_store = std::make_unique<WorkerStore>(
@@ -97,6 +98,14 @@ SequenceTable::Stores Stores::by_name() const {
     LeaseStore*& store = out[name];
     store = entry.worker_store.get();
     if (store == nullptr) store = entry.dynamo_store.get();
+  }
+  return out;
+}
+
+InsertQueues::Stores Stores::that_insert() const {
+  InsertQueues::Stores out;
+  for (const auto& [name, entry] : entries_) {
+    if (entry.inserts) out[name] = entry.worker_store.get();
   }
   return out;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/base/events.h"
+#include "daemon/core/insert_queues.h"
 #include "daemon/core/sequence_table.h"
 #include "daemon/main/config.h"
 #include "daemon/store/dynamo_store.h"
@@ -27,6 +28,8 @@ class Stores {
                                               const Clock& clock, EventSink& events);
 
   SequenceTable::Stores by_name() const;
+  // Those that can insert documents.
+  InsertQueues::Stores that_insert() const;
   // This state directory was `instance` to the store before its remainder was forfeited.
   void left_behind(const std::string& name, const Token& instance);
   // How leases are traced; empty: not known yet.
@@ -41,6 +44,7 @@ class Stores {
     std::unique_ptr<WorkerStore> worker_store;
     std::unique_ptr<UvHttpClient> http;
     std::unique_ptr<DynamoStore> dynamo_store;
+    bool inserts = false;
   };
   Stores() = default;
   Status open_dynamo(const std::string& name, const StoreSettings& settings, EventLoop& loop,

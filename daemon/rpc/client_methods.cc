@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "daemon/rpc/issuing.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
 #include "protocol/replies.h"
@@ -121,12 +122,13 @@ void method_hello(const MethodContext& context, Session& session, const Message&
   const DaemonFacts facts = context.control.facts();
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
-  packer.pack_map(6);
+  packer.pack_map(7);
   pack_pair(packer, "server", "seqd");
   pack_pair(packer, "version", facts.version);
   pack_pair(packer, "protocol", protocol::kProtocolVersion);
   pack_pair(packer, "known", known);
   pack_pair(packer, "instance", facts.instance);
+  pack_text(packer, "connection", connection_name(context, session));
   pack_limits(packer, context.limits);
 }
 

@@ -37,6 +37,7 @@ Result<std::string_view> read_name(const MethodContext& context, const Message& 
   if (const auto problem = protocol::check_sequence_name(*name, context.limits.name)) {
     return Status(problem->code, std::string(problem->text));
   }
+  if (find_inserting(context, *name) != nullptr) return inserts_only(*name);
   return *name;
 }
 

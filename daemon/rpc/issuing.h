@@ -19,6 +19,10 @@ Result<NextParameters> read_next(const protocol::Message& message, std::string_v
 // {"timeout_ms": n}; -1 when it does not say.
 Result<std::int64_t> read_timeout(protocol::ValueReader& params);
 
+// What an insert names as the connection that it was first sent on: no other one ever has this
+// name, of this daemon or another. Empty where nothing inserts.
+std::string connection_name(const MethodContext& context, const Session& session);
+
 // The sequence of that name, by way of the one this session asked for last.
 Result<SequenceId> look_up(const MethodContext& context, Session& session, std::string_view name);
 

@@ -9,6 +9,8 @@ void method_next(const MethodContext& context, Session& session, const protocol:
 void method_range(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_next_text(const MethodContext& context, Session& session,
                       const protocol::Message& message);
+void method_insert(const MethodContext& context, Session& session,
+                   const protocol::Message& message);
 void method_parse(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_peek(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_list(const MethodContext& context, Session& session, const protocol::Message& message);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "daemon/core/history_recorder.h"
+#include "daemon/core/insert_queues.h"
 #include "daemon/core/sequence_table.h"
 #include "daemon/rpc/control.h"
 #include "daemon/rpc/history_asker.h"
@@ -49,6 +50,7 @@ struct MethodContext {
   Sessions& sessions;
   HistoryAsker* history;      // null: no history is kept
   HistoryRecorder* recorder;  // the same
+  InsertQueues* inserts;      // null: no sequence inserts
   const MethodLimits& limits;
   const ServerCounts& counts;
 };
@@ -70,6 +72,9 @@ void call_range(const MethodContext& context, Session& session, std::uint32_t ms
 
 // An acknowledgement that came as a notification.
 void notified_ack(const MethodContext& context, Session& session, const protocol::Message& message);
+
+// The queue of that name, when it is one that inserts and was used already; else null.
+const InsertQueue* find_inserting(const MethodContext& context, std::string_view name);
 
 void answer_error(Session& session, std::uint32_t msgid, const Status& status);
 // `runs` are positions of `sequence`.

@@ -29,6 +29,7 @@ constexpr std::array kRoutes = {
     Route{"next_text", method_next_text},
     Route{"parse", method_parse},
     Route{"decommission", method_decommission},
+    Route{"insert", method_insert},
 };
 
 }  // namespace

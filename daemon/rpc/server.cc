@@ -43,7 +43,7 @@ void Server::attach_history(HistoryRecorder* recorder, HistoryAsker* asker) {
 }
 
 MethodContext Server::context() {
-  return {*table_, control_, clock_, *this, asker_, recorder_, limits_.methods, counts_};
+  return {*table_, control_, clock_, *this, asker_, recorder_, inserts_, limits_.methods, counts_};
 }
 
 Session& Server::open(const Peer& peer, Transport& transport) {
@@ -55,8 +55,15 @@ Session& Server::open(const Peer& peer, Transport& transport) {
               .first->second;
 }
 
+// What the session waits for is of no use to anybody any more.
+void Server::forget_waiting(const Session& session) {
+  if (session.waiting == 0) return;
+  table_->cancel(session.id);
+  if (inserts_ != nullptr) inserts_->cancel(session.id);
+}
+
 void Server::close(Session& session) {
-  if (session.waiting > 0) table_->cancel(session.id);
+  forget_waiting(session);
   if (session.client != 0) {
     const auto bound = by_client_.find(session.client);
     if (bound != by_client_.end() && bound->second == session.id) {
@@ -77,7 +84,7 @@ void Server::bind(Session& session, ClientId client) {
   if (first || bound->second == session.id) return;
   // The newer connection is the client's; what the older one waits for will be asked for again.
   if (Session* older = find(bound->second)) {
-    if (older->waiting > 0) table_->cancel(older->id);
+    forget_waiting(*older);
     older->waiting = 0;
     older->closing = true;
     older->transport.attend();

@@ -28,6 +28,8 @@ class Server final : public ReplySink, private Sessions {
   // Who keeps the history, and who answers for it. Both outlive this; without them the methods of
   // the history say UNAVAILABLE. Before the first open().
   void attach_history(HistoryRecorder* recorder, HistoryAsker* asker);
+  // Who inserts documents; outlives this. Without it no sequence does. Before the first open().
+  void attach_inserts(InsertQueues& inserts) { inserts_ = &inserts; }
   // For sessions opened from now on; the frame limits of those that are open stay.
   void set_limits(const ServerLimits& limits) { limits_ = limits; }
 
@@ -53,6 +55,7 @@ class Server final : public ReplySink, private Sessions {
   void failed(const Caller& caller, const Status& status) override;
 
  private:
+  void forget_waiting(const Session& session);
   void bind(Session& session, ClientId client) override;
   Session* find(SessionId id) override;
   MethodContext context();
@@ -67,6 +70,7 @@ class Server final : public ReplySink, private Sessions {
   SequenceTable* table_ = nullptr;
   HistoryRecorder* recorder_ = nullptr;
   HistoryAsker* asker_ = nullptr;
+  InsertQueues* inserts_ = nullptr;
   ServerCounts counts_;
   SessionId next_ = 1;
   std::unordered_map<SessionId, std::unique_ptr<Session>> sessions_;

@@ -45,6 +45,10 @@ struct Session {
   bool closing = false;       // nothing more is read; closed once `out` is sent
   bool paused = false;        // a limit stopped the reading; see Server::may_read()
 
+  // The msgid of the newest insert of a client with an identity: numbers rise, and none comes
+  // twice.
+  std::uint32_t newest_insert = 0;
+
   // The sequence looked up last: most connections ask for one name again and again.
   std::string last_name;
   SequenceId last_sequence = 0;

@@ -45,6 +45,10 @@ void pack_ending(Packer& packer, const MethodContext& context,
   }
 }
 
+std::vector<InsertQueues::View> list_inserting(const MethodContext& context) {
+  return context.inserts == nullptr ? std::vector<InsertQueues::View>() : context.inserts->list();
+}
+
 void pack_stores(Packer& packer, const DaemonFacts& facts) {
   packer.pack("stores");
   packer.pack_array(static_cast<std::uint32_t>(facts.stores.size()));
@@ -79,6 +83,8 @@ void method_peek(const MethodContext& context, Session& session, const Message& 
     last = sequence.last_issued();
     if (last) last = shown(sequence, *last);
     in_hand = sequence.in_hand();
+  } else if (const InsertQueue* queue = find_inserting(context, *name)) {
+    last = queue->last();
   }
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
@@ -92,7 +98,8 @@ void method_list(const MethodContext& context, Session& session, const Message& 
   const std::vector<const Sequence*> sequences = context.table.list();
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
-  packer.pack_array(static_cast<std::uint32_t>(sequences.size()));
+  const std::vector<InsertQueues::View> inserting = list_inserting(context);
+  packer.pack_array(static_cast<std::uint32_t>(sequences.size() + inserting.size()));
   for (const Sequence* sequence : sequences) {
     const Status error = sequence->error();
     packer.pack_map(8);
@@ -104,6 +111,18 @@ void method_list(const MethodContext& context, Session& session, const Message& 
     pack_text(packer, "error", error.ok() ? "" : error.to_string());
     pack_forecast(packer, forecast_of(context, *sequence));
   }
+  for (const InsertQueues::View& each : inserting) {
+    const Status& error = each.queue->error();
+    packer.pack_map(8);
+    pack_pair(packer, "name", each.name);
+    pack_pair(packer, "store", each.store);
+    pack_pair(packer, "in_hand", 0);
+    pack_nil(packer, "next");
+    pack_pair(packer, "state", each.queue->state_name());
+    pack_text(packer, "error", error.ok() ? "" : error.to_string());
+    pack_nil(packer, "left");
+    pack_nil(packer, "days_left");
+  }
 }
 
 void method_status(const MethodContext& context, Session& session, const Message& message) {
@@ -111,6 +130,11 @@ void method_status(const MethodContext& context, Session& session, const Message
   std::int64_t issued = 0;
   const std::vector<const Sequence*> sequences = context.table.list();
   for (const Sequence* sequence : sequences) issued += sequence->totals().issued;
+  std::int64_t waiting = context.table.waiting();
+  if (context.inserts != nullptr) {
+    issued += context.inserts->inserted();
+    waiting += context.inserts->waiting();
+  }
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
   packer.pack_map(13);
@@ -122,8 +146,8 @@ void method_status(const MethodContext& context, Session& session, const Message
   pack_pair(packer, "connections", context.counts.connections);
   pack_pair(packer, "requests", context.counts.requests);
   pack_pair(packer, "issued", issued);
-  pack_pair(packer, "sequences", sequences.size());
-  pack_pair(packer, "waiting", context.table.waiting());
+  pack_pair(packer, "sequences", sequences.size() + list_inserting(context).size());
+  pack_pair(packer, "waiting", waiting);
   pack_ending(packer, context, sequences);
   pack_stores(packer, facts);
   packer.pack("log");

@@ -6,7 +6,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "daemon/core/insert_store.h"
 #include "daemon/core/lease_store.h"
 
 namespace seqd {
@@ -33,6 +35,8 @@ class BlockingStore {
   virtual void left_behind(const Token& /*instance*/) {}
   virtual ReturnOutcome give_back(const ReturnRequest& request) = 0;
   virtual Result<InstanceRecords> forget(const ForgetRequest& request) = 0;
+  // See InsertStore. Here it is for stores that cannot.
+  virtual std::vector<InsertOutcome> insert(const InsertBatch& batch);
   // How many calls may run at the same time, >= 1. Constant.
   virtual int concurrency() const = 0;
 };

@@ -27,6 +27,7 @@ using CollectionHandle = MongoHandle<mongoc_collection_t, mongoc_collection_dest
 using CursorHandle = MongoHandle<mongoc_cursor_t, mongoc_cursor_destroy>;
 using ChangeOptionsHandle =
     MongoHandle<mongoc_find_and_modify_opts_t, mongoc_find_and_modify_opts_destroy>;
+using BulkHandle = MongoHandle<mongoc_bulk_operation_t, mongoc_bulk_operation_destroy>;
 using ServerHandle = MongoHandle<mongoc_server_description_t, mongoc_server_description_destroy>;
 using ReadPreferenceHandle = MongoHandle<mongoc_read_prefs_t, mongoc_read_prefs_destroy>;
 using SessionHandle = MongoHandle<mongoc_client_session_t, mongoc_client_session_destroy>;

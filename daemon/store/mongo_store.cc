@@ -5,6 +5,7 @@
 #include "daemon/store/mongo_advance.h"
 #include "daemon/store/mongo_counter.h"
 #include "daemon/store/mongo_forget.h"
+#include "daemon/store/mongo_insert.h"
 #include "daemon/store/mongo_parked.h"
 #include "daemon/store/mongo_return.h"
 
@@ -108,6 +109,10 @@ ReturnOutcome MongoStore::give_back(const ReturnRequest& request) {
     if (request.give_up) sessions_.end_suspects();
   }
   return MongoReturn(*clients_, records_, sessions_, request).run();
+}
+
+std::vector<InsertOutcome> MongoStore::insert(const InsertBatch& batch) {
+  return MongoInsert(*clients_, batch).run();
 }
 
 Result<InstanceRecords> MongoStore::forget(const ForgetRequest& request) {

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "daemon/store/blocking_store.h"
 #include "daemon/store/mongo_client.h"
@@ -40,6 +41,7 @@ class MongoStore final : public BlockingStore {
   void left_behind(const Token& instance) override { sessions_.inherit(instance); }
   ReturnOutcome give_back(const ReturnRequest& request) override;
   Result<InstanceRecords> forget(const ForgetRequest& request) override;
+  std::vector<InsertOutcome> insert(const InsertBatch& batch) override;
   int concurrency() const override { return concurrency_; }
 
  private:

@@ -11,7 +11,8 @@ namespace {
 thread_local CommandTrace* current_trace = nullptr;
 
 bool is_traced(const char* command) {
-  return strcasecmp(command, "findAndModify") == 0 || strcasecmp(command, "commitTransaction") == 0;
+  return strcasecmp(command, "findAndModify") == 0 ||
+         strcasecmp(command, "commitTransaction") == 0 || strcasecmp(command, "insert") == 0;
 }
 
 // Errors the server raises before it writes. Short on purpose: an error that is missing here costs
@@ -44,13 +45,22 @@ bool raised_before_writing(std::uint32_t code) {
 }
 
 void on_started(const mongoc_apm_command_started_t* event) {
-  if (current_trace != nullptr && is_traced(mongoc_apm_command_started_get_command_name(event)))
-    ++current_trace->started;
+  if (current_trace == nullptr || !is_traced(mongoc_apm_command_started_get_command_name(event)))
+    return;
+  ++current_trace->started;
+  bson_iter_t number;
+  if (bson_iter_init_find(&number, mongoc_apm_command_started_get_command(event), "txnNumber") &&
+      BSON_ITER_HOLDS_INT64(&number)) {
+    current_trace->transaction_number = bson_iter_int64(&number);
+  }
 }
 
 void on_succeeded(const mongoc_apm_command_succeeded_t* event) {
-  if (current_trace != nullptr && is_traced(mongoc_apm_command_succeeded_get_command_name(event)))
-    ++current_trace->succeeded;
+  const char* const name = mongoc_apm_command_succeeded_get_command_name(event);
+  if (current_trace == nullptr || !is_traced(name)) return;
+  ++current_trace->succeeded;
+  if (strcasecmp(name, "insert") == 0)
+    current_trace->inserted.emplace(mongoc_apm_command_succeeded_get_reply(event));
 }
 
 void on_failed(const mongoc_apm_command_failed_t* event) {

@@ -6,18 +6,24 @@
 #include <mongoc/mongoc.h>
 
 #include <cstdint>
+#include <optional>
+
+#include "daemon/store/mongo_values.h"
 
 namespace seqd {
 
 struct CommandTrace {
-  int started = 0;    // handed to a connection: may have been sent
-  int succeeded = 0;  // answered with ok: 1, applied as far as that server goes
+  int started = 0;                      // handed to a connection: may have been sent
+  int succeeded = 0;                    // answered with ok: 1, applied as far as that server goes
+  std::int64_t transaction_number = 0;  // by which the server knows a repeat; 0: there is none
+  std::optional<Document> inserted;     // what the server said to the last insert
   int disproved = 0;  // answered with an error that is raised before anything is written
 
   bool nothing_applied() const { return succeeded == 0 && disproved == started; }
 };
 
-// While it lives, the findAndModify and commitTransaction commands of this thread are traced.
+// While it lives, the findAndModify, commitTransaction and insert commands of this thread are
+// traced.
 class TraceScope {
  public:
   TraceScope();

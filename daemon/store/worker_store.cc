@@ -67,4 +67,15 @@ void WorkerStore::forget(const ForgetRequest& request,
   call(&BlockingStore::forget, request, std::move(done));
 }
 
+void WorkerStore::insert(const InsertBatch& batch,
+                         std::function<void(std::vector<InsertOutcome>)> done) {
+  call(&BlockingStore::insert, batch, std::move(done));
+}
+
+std::vector<InsertOutcome> BlockingStore::insert(const InsertBatch& batch) {
+  return {batch.documents.size(),
+          {InsertOutcome::Kind::refused, 0,
+           Status(ErrorCode::CONFIG, "only a mongodb store inserts documents")}};
+}
+
 }  // namespace seqd

@@ -1,5 +1,5 @@
-// WorkerStore: makes the core's LeaseStore of a BlockingStore and a Worker. The call runs on a
-// worker thread; `done` runs on the loop thread. Loop thread only.
+// WorkerStore: makes the core's LeaseStore and InsertStore of a BlockingStore and a Worker. The
+// call runs on a worker thread; `done` runs on the loop thread. Loop thread only.
 //
 // Each call under way holds the store, the request and the answer, so a WorkerStore may be
 // destroyed while calls are under way: they finish, and their `done` still runs once. The worker
@@ -8,13 +8,14 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/base/worker.h"
 #include "daemon/store/blocking_store.h"
 
 namespace seqd {
 
-class WorkerStore final : public LeaseStore {
+class WorkerStore final : public LeaseStore, public InsertStore {
  public:
   using ModeTold = std::function<void(const BlockingStore::LeaseMode&)>;
 
@@ -33,6 +34,8 @@ class WorkerStore final : public LeaseStore {
   void read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) override;
   void advance(const AdvanceRequest& request,
                std::function<void(Result<std::int64_t>)> done) override;
+  void insert(const InsertBatch& batch,
+              std::function<void(std::vector<InsertOutcome>)> done) override;
   // See BlockingStore; nobody waits for it.
   void left_behind(const Token& instance);
   void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;

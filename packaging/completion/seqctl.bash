@@ -8,7 +8,7 @@ _seqctl_names() {
 
 _seqctl() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local commands="next parse range peek list status ping reload wait explain gaps audit advance drain decommission"
+  local commands="next parse insert range peek list status ping reload wait explain gaps audit advance drain decommission"
   local options="--socket --timeout --output --help --version"
   local command="" socket=() words=() i
 
@@ -36,11 +36,13 @@ _seqctl() {
 
   case $command in
     "") words=("$commands" "$options") ;;
-    next | parse | range | peek | explain | gaps | audit | advance | drain)
+    next | parse | insert | range | peek | explain | gaps | audit | advance | drain)
       if [ "$previous" = "$command" ] && [[ $current != -* ]]; then
         words=("$(_seqctl_names "${socket[@]}")")
       elif [ "$command" = next ]; then
         words=("--count --text $options")
+      elif [ "$command" = insert ]; then
+        words=("--msgpack $options")
       elif [ "$command" = advance ]; then
         words=("--to $options")
       elif [ "$command" = drain ]; then

@@ -62,6 +62,8 @@ bool WireDaemon::handle(Connection& connection, const Message& message, Buffer& 
 void WireDaemon::answer_to(Connection& connection, const Message& message, Buffer& out) {
   if (message.method == "next" || message.method == "next_text" || message.method == "range")
     issue(connection, message, out);
+  else if (message.method == "insert")
+    insert(connection, message, out);
   else
     answer(message, out);
 }
@@ -91,7 +93,10 @@ bool WireDaemon::hello(Connection& connection, const Message& message, Buffer& o
   const bool known = identities_.count(connection.identity) != 0;
   if (!connection.identity.empty()) identities_[connection.identity];
   protocol::begin_result(out, message.msgid);
-  protocol::append_map(out, 6);
+  connection.name = "wire-" + std::to_string(hellos_);
+  protocol::append_map(out, 7);
+  protocol::append_text(out, "connection");
+  protocol::append_text(out, connection.name);
   protocol::append_text(out, "server");
   protocol::append_text(out, "seqd");
   protocol::append_text(out, "version");
@@ -109,6 +114,25 @@ bool WireDaemon::hello(Connection& connection, const Message& message, Buffer& o
   protocol::append_text(out, "unacknowledged");
   protocol::append_integer(out, unacknowledged_limit);
   return true;
+}
+
+void WireDaemon::insert(const Connection& connection, const Message& message, Buffer& out) {
+  auto reader = message.params;
+  if (!reader.read_text()) complaint_ = "an insert without a name";
+  const auto before = reader.bytes();
+  if (!reader.skip()) complaint_ = "an insert without a document";
+  const auto document = before.first(before.size() - reader.remaining());
+  std::string named;
+  for (std::uint32_t left = reader.read_map().value_or(0); left > 0; --left) {
+    const auto key = reader.read_text().value_or("");
+    if (key == "connection")
+      named = reader.read_text().value_or("");
+    else
+      static_cast<void>(reader.skip());
+  }
+  if (named != connection.name) complaint_ = "an insert that was sent before";
+  inserted.emplace_back(document.begin(), document.end());
+  protocol::append_id_reply(out, message.msgid, static_cast<std::int64_t>(inserted.size()));
 }
 
 void WireDaemon::acknowledge(Connection& connection, const Message& message) {

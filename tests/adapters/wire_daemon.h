@@ -42,6 +42,7 @@ class WireDaemon {
     protocol::Buffer input;
     protocol::FrameScanner scanner{protocol::FrameLimits{}};
     std::string identity;  // empty: anonymous
+    std::string name;      // what hello said of "connection"
     bool greeted = false;
   };
   // Takes bytes in and appends the answers. False: the connection is to be closed now, and what
@@ -57,6 +58,9 @@ class WireDaemon {
   std::int64_t run_length = 0;  // longest run of a range; 0: one run
   std::int64_t count_limit = 100'000;
   std::int64_t unacknowledged_limit = 65'536;
+
+  // Documents as MessagePack, in the order of their _id.
+  std::vector<std::string> inserted;
 
   // What happened so far.
   int requests() const { return requests_; }
@@ -77,6 +81,8 @@ class WireDaemon {
   bool hello(Connection& connection, const protocol::Message& message, protocol::Buffer& out);
   void acknowledge(Connection& connection, const protocol::Message& message);
   void issue(Connection& connection, const protocol::Message& message, protocol::Buffer& out);
+  void insert(const Connection& connection, const protocol::Message& message,
+              protocol::Buffer& out);
   void answer_to(Connection& connection, const protocol::Message& message, protocol::Buffer& out);
   void answer(const protocol::Message& message, protocol::Buffer& out);
   std::vector<protocol::Run> take(const std::string& name, std::int64_t count);

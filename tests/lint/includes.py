@@ -14,7 +14,7 @@ LAYERS = {
     "daemon/core": ["daemon/base"],
     "daemon/rpc": ["protocol", "daemon/base", "daemon/core"],
     "daemon/uv": ["protocol", "daemon/base", "daemon/core", "daemon/rpc"],
-    "daemon/store": ["daemon/base", "daemon/core"],
+    "daemon/store": ["protocol", "daemon/base", "daemon/core"],  # documents come as MessagePack
     "daemon/state": ["daemon/base", "daemon/core"],
     "daemon/os": ["daemon/base", "daemon/core"],
     "daemon/main": ["protocol", "daemon/"],

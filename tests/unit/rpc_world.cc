@@ -75,6 +75,11 @@ void RpcWorld::start() {
   core.history = recorder.get();
   core.start();
   server->attach(*core.table);
+  const InsertQueues::Stores stores{{"default", &inserts}};
+  queues = std::make_unique<InsertQueues>(
+      CoreContext{core.time, core.time, run_random_, core.log, core.events, *server, nullptr},
+      core.settings, stores, 100);
+  server->attach_inserts(*queues);
 }
 
 bool ScriptedHistory::deliver() {
@@ -85,6 +90,8 @@ bool ScriptedHistory::deliver() {
 
 void RpcWorld::kill() {
   history.waiting.clear();
+  queues.reset();
+  inserts.drop_pending();
   for (const auto& line : lines) line->session = nullptr;
   core.kill();
   server.reset();
@@ -141,7 +148,7 @@ void RpcWorld::settle() {
       core.flush();
       quiet = 0;
     }
-    if (core.store.deliver() || history.deliver()) quiet = 0;
+    if (core.store.deliver() || history.deliver() || inserts.deliver()) quiet = 0;
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/rpc/server.h"
+#include "tests/unit/scripted_inserts.h"
 #include "tests/unit/world.h"
 
 namespace seqd {
@@ -123,12 +124,16 @@ class RpcWorld {
   ScriptedControl control;
   ScriptedHistory history;
   std::unique_ptr<HistoryRecorder> recorder;  // of the process
+  ScriptedInserts inserts;
+  std::unique_ptr<InsertQueues> queues;  // of the process
   ServerLimits limits;
   std::unique_ptr<Server> server;
   std::vector<std::unique_ptr<Line>> lines;
 
  private:
   void take_in(Line& line);
+
+  SeededRandom run_random_{99};
 };
 
 // Requests as bytes, in the encodings of our own client.

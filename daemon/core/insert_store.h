@@ -1,0 +1,52 @@
+// InsertStore: what the core asks of a store that inserts documents: each gets the highest integer
+// _id of its collection plus one. Asynchronous, as LeaseStore: every call answers exactly once on
+// the loop thread, never before it returned.
+//
+// Invariant: an ID is said to be a document's (`inserted`) only when a majority has it there, and a
+// document is never inserted twice by one call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/base/status.h"
+
+namespace seqd {
+
+struct InsertBatch {
+  std::string collection;
+  std::int64_t first_id = 1;   // where no _id of the collection is that high yet
+  std::int64_t max_value = 0;  // the highest _id that may be given
+  std::vector<std::shared_ptr<const std::string>> documents;  // MessagePack maps, without _id
+  // How long it may ask for an outcome that it does not know.
+  std::int64_t patience_ms = 0;
+};
+
+// What became of one document of a batch. In the order of the batch: those that got IDs got
+// consecutive ones, but for what was refused in between.
+struct InsertOutcome {
+  enum class Kind : std::uint8_t {
+    inserted,   // `id` is its _id
+    refused,    // not inserted, and it never will be; `error` says why
+    contended,  // not inserted: somebody else took the _id first
+    untried,    // not inserted: the batch ended before it
+    failed,     // not inserted: the store cannot just now; `error` says why
+    unknown     // perhaps inserted as `id`; `error` says so
+  };
+  Kind kind = Kind::untried;
+  std::int64_t id = 0;
+  Status error;
+};
+
+class InsertStore {
+ public:
+  virtual ~InsertStore() = default;
+  // One outcome for each document.
+  virtual void insert(const InsertBatch& batch,
+                      std::function<void(std::vector<InsertOutcome>)> done) = 0;
+};
+
+}  // namespace seqd

@@ -1,0 +1,137 @@
+// insert: puts a document into the collection of a sequence that inserts; the answer, its _id,
+// comes when the store has it. A repeat is refused: only the store could tell whether the first one
+// arrived, and it cannot tell whose a document is.
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "daemon/rpc/issuing.h"
+#include "daemon/rpc/later.h"
+#include "daemon/rpc/method_list.h"
+#include "protocol/limits.h"
+#include "protocol/names.h"
+
+namespace seqd {
+namespace {
+
+using protocol::ValueKind;
+using protocol::ValueReader;
+
+struct Wanted {
+  std::string_view name;
+  std::string_view document;
+  std::int64_t timeout_ms = -1;  // the sequence's own
+  std::string_view connection;   // the one it was first sent on; empty: it does not say
+};
+
+Status bad(std::string text) {
+  return {ErrorCode::BAD_REQUEST, std::move(text)};
+}
+
+Status read_options(ValueReader& params, Wanted& wanted) {
+  const std::optional<std::uint32_t> pairs = params.read_map();
+  if (!pairs) return bad("options must be a map");
+  for (std::uint32_t at = 0; at < *pairs; ++at) {
+    const std::optional<std::string_view> key = params.read_text();
+    if (key == "connection") {
+      const std::optional<std::string_view> name = params.read_text();
+      if (!name || name->empty())
+        return bad("connection must be the text that hello gave as \"connection\"");
+      wanted.connection = *name;
+      continue;
+    }
+    if (key != "timeout_ms") return bad("the options are \"timeout_ms\" and \"connection\"");
+    const std::optional<std::int64_t> value = params.read_integer();
+    if (!value || *value < 0 || *value > protocol::kMaxTimeoutMs) {
+      return bad("timeout_ms must be an integer within 0.." +
+                 std::to_string(protocol::kMaxTimeoutMs));
+    }
+    wanted.timeout_ms = *value;
+  }
+  return {};
+}
+
+Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message& message) {
+  const Status usage = bad("insert takes a name, a document and, if need be, a map of options");
+  ValueReader params = message.params;
+  if (message.param_count < 2 || message.param_count > 3) return usage;
+  const std::optional<std::string_view> name = params.read_text();
+  if (!name) return usage;
+  if (const auto problem = protocol::check_sequence_name(*name, context.limits.name))
+    return Status(problem->code, std::string(problem->text));
+  if (params.kind() != ValueKind::map)
+    return Status(ErrorCode::DOCUMENT_REFUSED, "the document is not a map");
+  const std::span<const std::uint8_t> rest = params.bytes();
+  if (!params.skip()) return usage;
+  Wanted wanted;
+  wanted.name = *name;
+  wanted.document = {reinterpret_cast<const char*>(rest.data()), rest.size() - params.remaining()};
+  if (message.param_count == 2) return wanted;
+  if (Status status = read_options(params, wanted); !status.ok()) return status;
+  return wanted;
+}
+
+// A client with an identity may send a request again, and has to say where it sent it first.
+Status check_fresh(const MethodContext& context, Session& session, std::uint32_t msgid,
+                   const Wanted& wanted) {
+  if (!wanted.connection.empty() && wanted.connection != connection_name(context, session)) {
+    return {ErrorCode::OUTCOME_UNKNOWN,
+            "this insert was sent on an earlier connection, and it is not known whether the "
+            "document was inserted then; look for it, and send a new request if it is not there"};
+  }
+  if (session.client == 0) return {};
+  if (wanted.connection.empty()) {
+    return bad(
+        "a client with an identity names, in the options of insert, the \"connection\" "
+        "that its hello was told");
+  }
+  if (msgid <= session.newest_insert) {
+    return bad("the request number of an insert is above that of the insert before it, which was " +
+               std::to_string(session.newest_insert));
+  }
+  session.newest_insert = msgid;
+  return {};
+}
+
+}  // namespace
+
+std::string connection_name(const MethodContext& context, const Session& session) {
+  if (context.inserts == nullptr) return "";
+  return context.inserts->run() + "-" + std::to_string(session.id);
+}
+
+const InsertQueue* find_inserting(const MethodContext& context, std::string_view name) {
+  return context.inserts == nullptr ? nullptr : context.inserts->find(name);
+}
+
+void method_insert(const MethodContext& context, Session& session,
+                   const protocol::Message& message) {
+  const Result<Wanted> wanted = read_wanted(context, message);
+  if (!wanted.ok()) return answer_error(session, message.msgid, wanted.status());
+  if (context.inserts == nullptr) {
+    return answer_error(session, message.msgid,
+                        {ErrorCode::CONFIG, "this daemon has no store that inserts documents"});
+  }
+  if (Status fresh = check_fresh(context, session, message.msgid, *wanted); !fresh.ok())
+    return answer_error(session, message.msgid, fresh);
+  if (context.table.find(wanted->name) != 0) {
+    return answer_error(session, message.msgid,
+                        {ErrorCode::WRONG_MODE,
+                         "\"" + std::string(wanted->name) +
+                             "\" has leased ranges and issues IDs: ask it with next, or configure "
+                             "a sequence of another name with mode = \"insert\""});
+  }
+  InsertQueue::Request request;
+  request.session = session.id;
+  request.document = std::string(wanted->document);
+  request.timeout_ms = wanted->timeout_ms;
+  request.done = [reply = later(context, session, message, wanted->name)](
+                     const Result<std::int64_t>& id) {
+    if (!id.ok()) return reply.fail(id.status());
+    reply.answer([&](Session& found) { protocol::append_id_reply(found.out, reply.msgid, *id); });
+  };
+  asked(session, message, context.inserts->insert(wanted->name, std::move(request)));
+}
+
+}  // namespace seqd
