@@ -14,7 +14,8 @@ from bson import Int64
 
 import harness
 from accounting import Ledger, journalled_gaps, untraceable
-from clients import RepeatingClients, drain
+from clients import Process, RepeatingClients, drain
+from inserting import Inserted, insert
 from old_code import Life, OldCode
 from servers.mongod import wait_for
 
@@ -164,10 +165,85 @@ def test_OldCodeGoesOnBesideTwoDaemons(mongo, mongo_set, make_daemon, scratch, r
         takeover.settle()
 
 
+def check_documents(documents, clients: Dict[str, Inserted], programs: List[OldCode]) -> None:
+    """The collection holds what was answered, what was left open, and nothing else; each document once, and no _id is left out."""
+    there = {(document["by"], document["n"]): document["_id"] for document in documents}
+    assert sorted(there.values()) == list(range(1, len(documents) + 1))
+    assert len(there) == len(documents), "a document is there twice"
+    unknown = 0
+    for by, told in clients.items():
+        mine = {n: number for (whose, n), number in there.items() if whose == by}
+        assert all(mine.get(n) == number for n, number in told.answered.items())
+        left_open = set(mine) - set(told.answered)
+        assert left_open <= set(told.unknown)
+        unknown += len(left_open)
+    old = unread = 0
+    for program in programs:
+        for path, life in zip(program.lives, program.read()):
+            mine = {number for (whose, _), number in there.items() if whose == str(path)}
+            assert mine.issuperset(life.ids) and len(mine) <= len(life.ids) + life.open_asks
+            old, unread = old + len(life.ids), unread + len(mine) - len(life.ids)
+    answered = sum(len(told.answered) for told in clients.values())
+    assert answered + unknown + old + unread == len(documents)
+    print(f"{answered} by daemons, {unknown} of them left open; {old} by old code, {unread} of it unread")
+
+
+@pytest.mark.limit(240)
+@pytest.mark.parametrize("kind,ids", [("alone", IDS), ("set", IDS // 4)])
+def test_OldCodeGoesOnInsertingBesideTwoDaemonsWithoutAGap(mongo, mongo_set, make_daemon, scratch, kind, ids):
+    server = mongo if kind == "alone" else mongo_set
+    server.client().drop_database("seqd")
+    options = guide()["people"]
+    collection = server.client().seqd[options["collection"]]
+    daemons = [make_daemon(f"seqd-{i}", stores=stores(server, "auto"), sequences={"people": options}).start() for i in range(2)]
+    programs = [OldCode(server.uri(), scratch, f"people-{i}", ["optimistic-insert"], options["collection"]) for i in range(2)]
+    share = ids * 45 // 100  # each daemon's; the old code makes the rest of it
+    with contextlib.ExitStack() as at_the_end:
+        for program in programs:
+            at_the_end.callback(program.start().close)
+        clients = {daemon.name: Process(insert, str(daemon.socket), "people", daemon.name, share) for daemon in daemons}
+        for part in range(1, 4):
+            wait_for("documents", lambda part=part: collection.estimated_document_count() > part * ids // 5, 60)
+            victim = daemons[part % 2]
+            victim.kill()
+            victim.start()
+            programs[part % 2].kill()
+            programs[part % 2].start()
+        told = {name: client.result() for name, client in clients.items()}
+        wait_for("enough documents", lambda: collection.estimated_document_count() >= ids, 60)
+        for program in programs:
+            program.stop()
+    check_documents(list(collection.find({}, {"by": 1, "n": 1})), told, programs)
+
+
+def test_SeqctlInsertsADocumentAndPrintsItsId(mongo, make_daemon):
+    mongo.client().drop_database("seqd")
+    daemon = make_daemon(stores=stores(mongo, "auto"), sequences={"people": guide()["people"]}).start()
+
+    def seqctl(*words: str, given: bytes = b"") -> tuple:
+        done = subprocess.run([str(harness.SEQCTL), "--socket", str(daemon.socket), *words], input=given, capture_output=True, timeout=20,
+                              check=False)
+        return done.returncode, (done.stdout + done.stderr).decode()
+
+    assert seqctl("insert", "people", '{"name": "Ada", "age": 36, "weight": 0.5}') == (0, "1\n")
+    assert seqctl("insert", "people", given=b'{"z": [1, null], "a": {"b": true}}') == (0, "2\n")
+    assert seqctl("-o", "json", "insert", "people", "--msgpack", given=b"\x81\xa1a\xc4\x01\xff") == (0, '{"id":3,"name":"people"}\n')
+    documents = list(mongo.client().seqd.people.find().sort("_id"))
+    assert documents == [{"_id": 1, "name": "Ada", "age": 36, "weight": 0.5}, {"_id": 2, "z": [1, None], "a": {"b": True}}, {"_id": 3, "a": b"\xff"}]
+    assert list(documents[1]) == ["_id", "z", "a"]
+    for words, code, said in ((["insert", "people", '{"_id": 5}'], 1, "DOCUMENT_REFUSED"), (["insert", "people", '{"a": 1, "a": 2}'], 2, "twice"),
+                              (["insert", "people", "[1]"], 2, "not a JSON object"), (["next", "people"], 1, "WRONG_MODE"),
+                              (["audit", "people"], 1, "WRONG_MODE"), (["insert", "nobody", "{}"], 1, "WRONG_MODE")):
+        ended, text = seqctl(*words)
+        assert ended == code and said in text, text
+    assert seqctl("peek", "people")[0] == 0 and "people" in seqctl("list")[1]
+    assert mongo.client().seqd.people.count_documents({}) == 3
+
+
 def test_TheConfigurationsOfTheGuideAreGood(scratch):
     (scratch / "mongodb-uri").write_text("mongodb://127.0.0.1/")
     (scratch / "aws-credentials").write_text("[default]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = secret\n")
-    assert len(configurations()) == 4
+    assert len(configurations()) == 5
     for text in configurations():
         file = scratch / "seqd.toml"
         file.write_text(text)

@@ -2,7 +2,8 @@
 //
 //   old_code counters     --uri U --database D --name N --log FILE [--upsert] [--mongoose]
 //   [--shell] old_code cached-block --uri U --database D --name N --log FILE old_code cached-range
-//   --uri U --database D --name N --log FILE
+//   --uri U --database D --name N --log FILE old_code optimistic-insert --uri U --database D --name
+//   N --log FILE
 //
 // Hands out IDs to --callers threads until it has --ids of them, or SIGTERM; FILE says what
 // happened (issue_log.h). At the end one line: "issued N lost M failed F", lost being what was in
@@ -99,6 +100,8 @@ int main(int argc, char** argv) {
   counters->add_flag("--shell", arguments.shell, "write numbers as the mongo shell does: doubles");
   CLI::App* block = add_row(program, "cached-block", "25 at a time, as the Go code", arguments);
   CLI::App* range = add_row(program, "cached-range", "10 at a time, as the Node code", arguments);
+  CLI::App* insert =
+      add_row(program, "optimistic-insert", "the highest _id plus one, in collection N", arguments);
   CLI11_PARSE(program, argc, argv);
   std::signal(SIGTERM, [](int) { g_stop = true; });
   mongoc_init();
@@ -113,6 +116,10 @@ int main(int argc, char** argv) {
   } else if (block->parsed()) {
     code = run(arguments, [&](const Database& database, IssueLog& log) {
       return std::make_unique<CachedBlock>(database, arguments.name, log);
+    });
+  } else if (insert->parsed()) {
+    code = run(arguments, [&](const Database& database, IssueLog& log) {
+      return std::make_unique<OptimisticInsert>(database, arguments.name, arguments.log, log);
     });
   } else if (range->parsed()) {
     code = run(arguments, [&](const Database& database, IssueLog& log) {

@@ -55,6 +55,28 @@ class CountersCollection : public OldCode {
   std::unique_ptr<mongoc_collection_t, Destroy> users_;
 };
 
+// Optimistic insert: no counter at all. The highest _id of the collection is read, and the document
+// inserted with the next one; on a duplicate key it starts over. Documents say whose they are.
+class OptimisticInsert : public OldCode {
+ public:
+  // `name` is the collection's.
+  OptimisticInsert(const Database& database, const std::string& name, std::string label,
+                   IssueLog& log);
+  std::optional<std::int64_t> next() override;
+
+ private:
+  struct Destroy {
+    void operator()(mongoc_collection_t* object) const { mongoc_collection_destroy(object); }
+  };
+  std::int64_t highest();
+
+  IssueLog& log_;
+  const std::string label_;
+  std::mutex mutex_;  // guards the two below: one connection
+  std::unique_ptr<mongoc_collection_t, Destroy> documents_;
+  std::int64_t number_ = 0;  // of the document, among those of this process
+};
+
 // A cached block as the Go code has it: `{_id: NAME, sequence: LAST}`, 25 at a time, made by the
 // first who comes. Callers wait for the lock.
 class CachedBlock : public OldCode {

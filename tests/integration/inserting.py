@@ -1,0 +1,56 @@
+"""Clients that have documents inserted, while daemons and old programs are killed. Every document says whose it is: `by`, and the
+number `n` among those of the client. A document whose connection was lost, or whose answer was OUTCOME_UNKNOWN, is not sent again."""
+
+from typing import Dict, List, NamedTuple
+
+from rpc import Closed, Connection, RpcError
+from servers.mongod import wait_for
+
+BURST = 2000  # requests under way
+TRANSIENT = ("BUSY", "UNAVAILABLE", "STOPPING")
+
+
+class Inserted(NamedTuple):
+    answered: Dict[int, int]  # the _id by n
+    unknown: List[int]  # n
+
+
+def connect(path: str) -> Connection:
+    """The daemon may just be starting."""
+    found: List[Connection] = []
+
+    def there() -> bool:
+        try:
+            found.append(Connection(path, 60))
+        except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError):
+            return False
+        return True
+
+    wait_for("the daemon's socket", there)
+    return found[0]
+
+
+def insert(path: str, name: str, by: str, documents: int) -> Inserted:
+    """Has so many documents inserted, or has to leave open whether they were."""
+    told = Inserted({}, [])
+    wanted = list(range(documents))
+    client = connect(path)
+    while wanted:
+        burst, wanted = wanted[:BURST], wanted[BURST:]
+        open_ones = set(burst)
+        try:
+            requests = [(n, client.request("insert", name, {"by": by, "n": n}, {"timeout_ms": 30_000})) for n in burst]
+            for n, request in requests:
+                try:
+                    told.answered[n] = client.result(request)
+                except RpcError as error:
+                    if error.code in TRANSIENT:
+                        wanted.append(n)
+                    else:
+                        assert error.code == "OUTCOME_UNKNOWN", error
+                        told.unknown.append(n)
+                open_ones.remove(n)
+        except (Closed, OSError):
+            told.unknown.extend(open_ones)
+            client = connect(path)
+    return told
