@@ -32,4 +32,11 @@ std::optional<NameProblem> check_sequence_name(std::string_view name, std::size_
   return std::nullopt;
 }
 
+std::optional<NameProblem> check_name_with_period(std::string_view name, std::size_t longest) {
+  const std::size_t at = name.find('@');
+  if (at == std::string_view::npos) return check_sequence_name(name, longest);
+  if (const auto problem = check_sequence_name(name.substr(0, at), longest)) return problem;
+  return check_sequence_name(name.substr(at + 1), longest);
+}
+
 }  // namespace seqd::protocol

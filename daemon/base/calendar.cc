@@ -59,4 +59,17 @@ int weeks_of_year(int week_year) {
   return first == 4 || (first == 3 && is_leap_year(week_year)) ? 53 : 52;
 }
 
+std::int64_t first_second(int of, int month, int day) {
+  const year_month_day date(year(of), std::chrono::month(static_cast<unsigned>(month)),
+                            std::chrono::day(static_cast<unsigned>(day)));
+  return sys_days(date).time_since_epoch().count() * kDayS;
+}
+
+std::int64_t first_second_of_week(int week_year, int week) {
+  // The fourth of January is always in week 1.
+  const sys_days fourth = sys_days(year(week_year) / std::chrono::January / 4);
+  const sys_days monday = fourth - days(iso_weekday(fourth) - 1) + days(7 * (week - 1));
+  return monday.time_since_epoch().count() * kDayS;
+}
+
 }  // namespace seqd

@@ -34,6 +34,12 @@ int days_of_month(int year, int month);
 // 52 or 53, of ISO 8601's year.
 int weeks_of_year(int week_year);
 
+// The first second of a day, counted from 1970 in the local time. `month` is within 1 .. 12, `day`
+// a day of it.
+std::int64_t first_second(int year, int month, int day);
+// Of the Monday of one of ISO 8601's weeks, 1 .. weeks_of_year().
+std::int64_t first_second_of_week(int week_year, int week);
+
 // From `begin_s` on, local time is UTC and `offset_s`. Seconds since 1970 in UTC; up to `end_s`.
 struct UtcOffset {
   std::int64_t begin_s = 0;

@@ -32,10 +32,11 @@ std::int64_t Drain::on_its_way() const {
   return open ? open->end - open->begin : 0;
 }
 
-void Drain::begin(Reuse reuse, std::int64_t deadline_ms, Done done) {
+void Drain::begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cause) {
   done_.push_back(std::move(done));
   if (active_) return;
   active_ = true;
+  cause_ = cause;
   deadline_ms_ = deadline_ms;
   report_ = DrainReport{};
   report_.reuse = reuse;
@@ -65,13 +66,14 @@ void Drain::step() {
 }
 
 void Drain::write_off(const HeldRanges::Held& held) {
-  const GapMade gap{sequence_, held.range.begin(), held.range.end(), GapCause::drained,
+  const GapMade gap{sequence_, held.range.begin(), held.range.end(), cause_,
                     context_.clock.wall_ms()};
   context_.log.append(gap);
   report_.gaps.push_back({gap.begin, gap.end});
   report_.why = "reuse is \"never\" for this sequence";
   context_.events.raise(
-      gap_event(gap, name_, held.lease, owner_.return_request().instance, "it was drained"));
+      gap_event(gap, name_, held.lease, owner_.return_request().instance,
+                cause_ == GapCause::period_end ? "the period is over" : "it was drained"));
   owner_.written_off(gap.begin, gap.end);
 }
 

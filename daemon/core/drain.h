@@ -68,8 +68,8 @@ class Drain final : private ReturnOperation::Owner {
   }
 
   // Answers once, in this or a later turn, at `deadline_ms` at the latest. One that comes while
-  // another is active has its answer.
-  void begin(Reuse reuse, std::int64_t deadline_ms, Done done);
+  // another is active has its answer. `cause` is that of what is written off.
+  void begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cause = GapCause::drained);
   // Does what can be done now. Once a turn, after everything that was issued is in the log.
   void step();
   // Everything up to `position` is on the medium.
@@ -102,6 +102,7 @@ class Drain final : private ReturnOperation::Owner {
   std::optional<ReturnOpened> left_open_;
   LogPosition opening_ = 0;  // the return is durable with this position; 0: none waits for that
   bool active_ = false;
+  GapCause cause_ = GapCause::drained;
   std::int64_t deadline_ms_ = 0;
   TimerId timer_ = 0;
   DrainReport report_;

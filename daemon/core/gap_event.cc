@@ -16,6 +16,8 @@ EventKind gap_event_kind(GapCause cause) {
       return EventKind::gap_out_of_bounds;
     case GapCause::drained:
       return EventKind::gap_drained;
+    case GapCause::period_end:
+      return EventKind::gap_period_end;
     case GapCause::unrecorded:
       break;
   }

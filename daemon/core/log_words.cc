@@ -16,6 +16,8 @@ std::string_view gap_cause_name(GapCause cause) {
       return "out_of_bounds";
     case GapCause::unrecorded:
       return "unrecorded";
+    case GapCause::period_end:
+      return "period_end";
     case GapCause::drained:
       return "drained";
   }

@@ -57,6 +57,7 @@ enum class GapCause : std::uint8_t {
   out_of_bounds,  // above the sequence's maximum, or otherwise never issuable
   unrecorded,     // made by a start that was killed before it could say why; in no log
   drained,        // taken out of hand by an operator, and not given back
+  period_end,     // left over when the period was over
 };
 
 // The name of a cause in journal fields and answers, "power_loss".

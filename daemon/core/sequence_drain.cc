@@ -13,6 +13,16 @@ void Sequence::drain(std::int64_t deadline_ms, Drain::Done done) {
   drain_.begin(settings_.reuse, deadline_ms, std::move(done));
 }
 
+void Sequence::end_period() {
+  constexpr std::int64_t kLongestMs = 30'000;  // for a lease or return that is under way
+  wanted_ = false;
+  // Nobody will ask for parked IDs of this period.
+  const Reuse reuse = settings_.reuse == Reuse::tail ? Reuse::tail : Reuse::never;
+  drain_.begin(
+      reuse, context_.clock.monotonic_ms() + kLongestMs, [](const DrainReport&) {},
+      GapCause::period_end);
+}
+
 ReturnRequest Sequence::return_request() const {
   ReturnRequest request;
   request.binding = settings_.binding;

@@ -3,46 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/core/counter_identity.h"
+
 namespace seqd {
-namespace {
-
-std::string_view meaning_name(Meaning meaning) {
-  switch (meaning) {
-    case Meaning::last:
-      return "last";
-    case Meaning::next:
-      return "next";
-    case Meaning::unset:
-      break;
-  }
-  return "unset";
-}
-
-std::string counter_text(const CounterBinding& binding) {
-  return binding.collection + " " + binding.key_field + "=" + binding.key + " " +
-         binding.counter_field + " ";
-}
-
-}  // namespace
-
-std::string binding_text(const CounterBinding& binding, const ShapeSettings& shape) {
-  return counter_text(binding) + std::string(meaning_name(binding.meaning)) + shape_text(shape);
-}
-
-bool same_counter(const std::string& held, const CounterBinding& configured,
-                  const ShapeSettings& shape) {
-  const std::string counter = counter_text(configured);
-  if (held.compare(0, counter.size(), counter) != 0) return false;
-  // Another shape would give the IDs that are out to somebody else.
-  std::string meaning = held.substr(counter.size());
-  const std::size_t end = std::min(meaning.find(' '), meaning.size());
-  if (meaning.substr(end) != shape_text(shape)) return false;
-  meaning.resize(end);
-  // A meaning that was not said is the store's own, which has not changed.
-  return meaning == "unset" || configured.meaning == Meaning::unset ||
-         meaning == meaning_name(configured.meaning);
-}
-
 SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& settings,
                              Stores stores, const Limits& limits)
     : context_(context),
@@ -53,7 +16,9 @@ SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& s
   sequences_.emplace_back(nullptr);
 }
 
-SequenceTable::~SequenceTable() = default;
+SequenceTable::~SequenceTable() {
+  context_.timers.cancel(period_timer_);
+}
 
 // --- start
 // ---------------------------------------------------------------------------------------------------------
@@ -77,6 +42,7 @@ void SequenceTable::restore_sequence(const SequenceImage& image) {
                       !same_counter(image.definition.binding, settings.binding, settings.shape));
   Sequence& sequence = add_sequence(image.definition, settings);
   sequence.restore(image);
+  know_periods(image.definition.name, settings);
   if (configured == nullptr) {
     sequence.refuse(
         {ErrorCode::NO_SEQUENCE,
@@ -135,6 +101,8 @@ Sequence& SequenceTable::add_sequence(const DefineSequence& definition,
 
 Result<SequenceId> SequenceTable::open(std::string_view name) {
   if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
+  if (const SequenceId now = periods_.sequence_at(name, context_.clock.wall_ms() / 1'000); now != 0)
+    return now;
   if (!ending_.ok()) return ending_;
   if (!refusing_.ok()) return refusing_;
   const std::string text(name);
@@ -147,6 +115,8 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
                       text + "\"]");
   }
   if (settings->mode == SequenceMode::insert) return inserts_only(name);
+  if (settings->periods.rule != nullptr && !settings->periods.current)
+    return open_period(text, *settings);
   if (by_name_.size() >= limits_.sequences) {
     return Status(ErrorCode::BUSY, "there are " + std::to_string(by_name_.size()) +
                                        " sequences already (limits.max_sequences)");
@@ -167,12 +137,12 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
 
 SequenceId SequenceTable::find(std::string_view name) const {
   const auto found = by_name_.find(name);
-  return found == by_name_.end() ? 0 : found->second;
+  return found == by_name_.end() ? find_period(name) : found->second;
 }
 
 std::shared_ptr<const IdFormat> SequenceTable::format_of(std::string_view name) const {
   const SequenceId id = find(name);
-  return id == 0 ? settings_.find_format(name) : at(id).settings().text.made;
+  return id == 0 ? settings_.find_format(base_of(name)) : at(id).settings().text.made;
 }
 
 std::vector<const Sequence*> SequenceTable::list() const {
@@ -316,8 +286,7 @@ void SequenceTable::advance(SequenceId id, std::int64_t next_id,
                  });
 }
 
-Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done) {
-  Sequence& sequence = at(id);
+Status SequenceTable::check_drainable(const Sequence& sequence) const {
   const StoreScope& scope = sequence.scope();
   const Status& stopped = sequence.stopped();
   if (!ending_.ok()) return ending_;
@@ -332,6 +301,12 @@ Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done 
                                         (scope.last_error().ok() ? "the store has not answered"
                                                                  : scope.last_error().to_string())};
   }
+  return {};
+}
+
+Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done) {
+  Sequence& sequence = at(id);
+  if (Status status = check_drainable(sequence); !status.ok()) return status;
   sequence.drain(context_.clock.monotonic_ms() + timeout_ms, std::move(done));
   return {};
 }
@@ -353,6 +328,7 @@ std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
       continue;
     }
     sequence.apply_settings(*settings);
+    know_periods(name, *settings);
   }
   return not_applied;
 }

@@ -3,8 +3,7 @@
 // spreads what the log reports.
 //
 // One loop turn: any number of calls, then end_turn(), then RemainderLog::commit(), then the
-// replies may leave. Sequences and scopes are never removed, so a SequenceId stays good. Loop
-// thread.
+// replies may leave. Sequences and scopes are never removed: a SequenceId stays good. Loop thread.
 #pragma once
 
 #include <deque>
@@ -16,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/core/current_periods.h"
 #include "daemon/core/replay_table.h"
 #include "daemon/core/sequence.h"
 #include "daemon/core/store_scope.h"
@@ -41,8 +41,8 @@ class SequenceTable final : public RemainderLogObserver,
   // Takes over what recovery found, and begins to claim the stores. Once, before anything else.
   void restore(const StateImage& image);
 
-  // The sequence of that name; made if it is not there and the configuration allows. NO_SEQUENCE,
-  // BUSY.
+  // The sequence of that name, of one with periods that of the present one; made if it is not there
+  // and the configuration allows. NO_SEQUENCE, BUSY.
   Result<SequenceId> open(std::string_view name);
   // The same without making it; 0 when this daemon does not hold it.
   SequenceId find(std::string_view name) const;
@@ -63,8 +63,8 @@ class SequenceTable final : public RemainderLogObserver,
   // Decides everything that this turn left to decide. Afterwards the log may be committed.
   void end_turn();
 
-  // The configuration has changed (the SettingsSource gives the new one). Returns the sequences
-  // whose change of store or counter cannot be applied while running.
+  // The SettingsSource gives new ones. Returns the sequences whose change of store or counter
+  // cannot be applied while running.
   std::vector<std::string> apply_settings(const Limits& limits);
 
   // Raises the sequence's counter in the store so that no ID below `next_id` is leased any more; 0:
@@ -77,8 +77,8 @@ class SequenceTable final : public RemainderLogObserver,
   // `reuse` says; see Drain::begin(). An error: it cannot be drained now, and nothing is changed.
   Status drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done);
 
-  // Requests for IDs hear `why`, repeats of what was issued excepted; no lease is begun, what is
-  // under way goes on. OK: they are served again.
+  // Requests for IDs hear `why`, but for repeats; no lease is begun, what is under way goes on. OK:
+  // they are served again.
   void refuse_requests(const Status& why);
 
   // The daemon ends. First begin_stop(): those who wait hear `why`. When settled() (no lease in
@@ -109,6 +109,12 @@ class SequenceTable final : public RemainderLogObserver,
   StoreScope& add_scope(DefineScope definition);
   Sequence& add_sequence(const DefineSequence& definition, const SequenceSettings& settings);
   void restore_sequence(const SequenceImage& image);
+  Status check_drainable(const Sequence& sequence) const;
+  // In sequence_periods.cc.
+  void know_periods(std::string_view name, const SequenceSettings& settings);
+  Result<SequenceId> open_period(const std::string& base, const SequenceSettings& settings);
+  SequenceId find_period(std::string_view base) const;
+  void look_for_ends();
 
   struct AwaitingFlush {
     LogPosition position = 0;
@@ -125,6 +131,8 @@ class SequenceTable final : public RemainderLogObserver,
   std::map<ScopeId, std::unique_ptr<StoreScope>> scopes_;
   std::vector<std::unique_ptr<Sequence>> sequences_;  // by id; [0] and numbers never used are null
   std::map<std::string, SequenceId, std::less<>> by_name_;
+  CurrentPeriods periods_;
+  TimerId period_timer_ = 0;
   NextNumbers next_;
   Status ending_;    // the daemon ends: why; no sequence is made any more
   Status refusing_;  // requests are refused: why; the same
@@ -132,12 +140,5 @@ class SequenceTable final : public RemainderLogObserver,
   std::vector<SequenceId> pumped_;  // those of the turn that ends; kept for its memory
   std::deque<AwaitingFlush> awaiting_;
 };
-
-// Which counter a sequence takes its ranges from, and what its positions mean (shape_text()), as
-// text, for DefineSequence::binding.
-std::string binding_text(const CounterBinding& binding, const ShapeSettings& shape = {});
-// Whether ranges of the counter `held` may be used for a sequence configured so.
-bool same_counter(const std::string& held, const CounterBinding& configured,
-                  const ShapeSettings& shape = {});
 
 }  // namespace seqd

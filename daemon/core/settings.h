@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "daemon/core/id_shape.h"
 #include "daemon/core/lease_store.h"
+#include "daemon/core/period.h"
 
 namespace seqd {
 
@@ -35,6 +37,20 @@ struct IdFormatSettings {
 // and gives each the next _id (core/insert_queues.h).
 enum class SequenceMode : std::uint8_t { lease, insert };
 
+// In which periods the sequence begins anew, each with a counter of its own.
+struct PeriodSettings {
+  std::string period;          // as PeriodRule::make() takes it; empty: none
+  std::int64_t retain_ms = 0;  // how long the counter of a period that is over is kept; 0: for ever
+  // What was made of these; null: no periods.
+  std::shared_ptr<const PeriodRule> rule;
+  // In the settings of "NAME@PERIOD": which period.
+  std::optional<Period> current;
+
+  bool operator==(const PeriodSettings& other) const {
+    return period == other.period && retain_ms == other.retain_ms;
+  }
+};
+
 struct SequenceSettings {
   SequenceMode mode = SequenceMode::lease;
   std::string store = "default";  // name of a [store.NAME] table
@@ -57,6 +73,7 @@ struct SequenceSettings {
 
   IdFormatSettings text;
   ShapeSettings shape;
+  PeriodSettings periods;
 
   // The highest position that may be leased: of a sequence without a shape, the highest ID.
   std::int64_t last_position() const {
@@ -79,7 +96,8 @@ inline Status inserts_only(std::string_view name) {
 class SettingsSource {
  public:
   virtual ~SettingsSource() = default;
-  // Null when the name is neither configured nor may be created.
+  // Null when the name is neither configured nor may be created. Of a name with a period,
+  // "NAME@PERIOD": the settings of NAME with the counter of that period.
   virtual const SequenceSettings* find(const std::string& name) const = 0;
   // How IDs of that name are written, for a name that nobody has asked for IDs of yet; null: not at
   // all.

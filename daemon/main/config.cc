@@ -122,12 +122,25 @@ void read_root(const DocumentTable& root, const ConfigurationRequest& request,
 
 const SequenceSettings* Configuration::find(const std::string& name) const {
   if (const auto found = found_.find(name); found != found_.end()) return &found->second;
+  if (found_.size() >= 2 * static_cast<std::size_t>(limits.max_sequences)) return nullptr;
+  if (!period_of(name).empty()) return find_period(name);
   const SequenceTableSettings* table = find_table(name);
   if (table == nullptr || table->needs_restart) return nullptr;
-  if (found_.size() >= 2 * static_cast<std::size_t>(limits.max_sequences)) return nullptr;
   SequenceSettings settings = table->settings;
-  if (settings.binding.key.empty()) settings.binding.key = name;
+  if (settings.binding.key.empty() && settings.periods.rule == nullptr) settings.binding.key = name;
   return &found_.emplace(name, std::move(settings)).first->second;
+}
+
+const SequenceSettings* Configuration::find_period(const std::string& name) const {
+  const std::string base(base_of(name));
+  const SequenceSettings* settings = find(base);
+  if (settings == nullptr || settings->periods.rule == nullptr) return nullptr;
+  std::optional<Period> period = settings->periods.rule->named(period_of(name));
+  if (!period) return nullptr;
+  SequenceSettings of_period = *settings;
+  of_period.binding.key = period_key(settings->binding.key, base, *period);
+  of_period.periods.current = std::move(period);
+  return &found_.emplace(name, std::move(of_period)).first->second;
 }
 
 std::shared_ptr<const IdFormat> Configuration::find_format(std::string_view name) const {

@@ -57,6 +57,8 @@ class Configuration final : public SettingsSource {
   friend ConfigurationChanges prepare_reload(const Configuration& running, Configuration& next);
   // The table that a name falls under, whatever its state.
   const SequenceTableSettings* find_table(const std::string& name) const;
+  // Of a name with a period, "NAME@PERIOD".
+  const SequenceSettings* find_period(const std::string& name) const;
 
   // By name, what find() gave out. Grows only.
   mutable std::unordered_map<std::string, SequenceSettings> found_;

@@ -133,9 +133,10 @@ ConfigurationChanges prepare_reload(const Configuration& running, Configuration&
   next.found_.clear();
   for (const auto& [name, settings] : running.found_) {
     const SequenceTableSettings* table = next.find_table(name);
-    if (table == nullptr) continue;
+    // Those of periods follow from their base, when they are asked for.
+    if (table == nullptr || !period_of(name).empty()) continue;
     SequenceSettings kept = table->settings;
-    if (kept.binding.key.empty()) kept.binding.key = name;
+    if (kept.binding.key.empty() && settings.periods.rule == nullptr) kept.binding.key = name;
     ConfigurationChanges of_this;
     compare_table(sequence_table_name(name), settings, kept, of_this);
     // What was made of a shape that needs a restart to change.
@@ -144,6 +145,8 @@ ConfigurationChanges prepare_reload(const Configuration& running, Configuration&
     if (kept.shape.made != nullptr && kept.shape.made->lowest() < 1) kept.text.made = nullptr;
     for (std::string& option : of_this.restart_needed)
       changes.restart_needed.push_back(std::move(option));
+    if (kept.periods.period != table->settings.periods.period)
+      kept.periods.rule = settings.periods.rule;
     next.found_.emplace(name, std::move(kept));
   }
   tidy(changes);

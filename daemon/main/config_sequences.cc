@@ -4,6 +4,7 @@
 
 #include "daemon/main/config_formats.h"
 #include "daemon/main/config_patterns.h"
+#include "daemon/main/config_periods.h"
 #include "daemon/main/config_relations.h"
 #include "daemon/main/config_shapes.h"
 #include "daemon/main/config_tables.h"
@@ -67,7 +68,8 @@ class SequenceTables {
     const IdFormatSettings& text = sequence.settings.text;
     // The defaults may have none because of their shape.
     const bool plain = text.made == nullptr && text.format == IdFormatSettings().format;
-    if (writes_format(written) || (plain && sequence.settings.shape.given())) {
+    const bool periods = sequence.settings.periods.rule != nullptr;
+    if (periods || writes_format(written) || (plain && sequence.settings.shape.given())) {
       read_format(entry.line, table, written, sequence);
     } else {
       relate_shape_to_format(table, entry.line, written, sequence.settings, problems_);
@@ -116,6 +118,7 @@ class SequenceTables {
         found != configuration_.stores.end()) {
       relate_mode(table, sequence.settings, found->second.type, written, problems_);
     }
+    make_periods(table, entry.line, written, configuration_, sequence.settings, problems_);
     return written;
   }
 

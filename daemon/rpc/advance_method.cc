@@ -25,7 +25,7 @@ Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message
   if (message.param_count < 1 || message.param_count > 2) return usage;
   const std::optional<std::string_view> name = params.read_text();
   if (!name) return usage;
-  if (const auto problem = protocol::check_sequence_name(*name, context.limits.name)) {
+  if (const auto problem = protocol::check_name_with_period(*name, context.limits.name)) {
     return Status(problem->code, std::string(problem->text));
   }
   Wanted wanted{*name, std::nullopt};

@@ -51,7 +51,7 @@ Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message
   } else {
     wanted.name = params.read_text();
     if (!wanted.name) return usage;
-    if (const auto problem = protocol::check_sequence_name(*wanted.name, context.limits.name)) {
+    if (const auto problem = protocol::check_name_with_period(*wanted.name, context.limits.name)) {
       return Status(problem->code, std::string(problem->text));
     }
   }

@@ -34,7 +34,7 @@ Result<std::string_view> read_name(const MethodContext& context, const Message& 
   if (!name) return bad(usage);
   if (context.history == nullptr)
     return Status(ErrorCode::UNAVAILABLE, "this daemon keeps no history");
-  if (const auto problem = protocol::check_sequence_name(*name, context.limits.name)) {
+  if (const auto problem = protocol::check_name_with_period(*name, context.limits.name)) {
     return Status(problem->code, std::string(problem->text));
   }
   if (find_inserting(context, *name) != nullptr) return inserts_only(*name);

@@ -27,7 +27,8 @@ Result<SequenceId> look_up(const MethodContext& context, Session& session, std::
     return Status(problem->code, std::string(problem->text));
   }
   Result<SequenceId> found = context.table.open(name);
-  if (found.ok()) {
+  // That of a name with periods changes with time.
+  if (found.ok() && context.table.at(*found).name() == name) {
     session.last_name.assign(name);
     session.last_sequence = *found;
   }
@@ -68,18 +69,25 @@ Result<NextParameters> read_next(const Message& message, std::string_view method
 
 namespace {
 
+// Of a sequence with periods a repeat may come when the period is over.
+bool same_sequence(const SequenceTable& table, SequenceId one, SequenceId other) {
+  return one == other || base_of(table.at(one).name()) == base_of(table.at(other).name());
+}
+
 // The IDs that a repeated request was issued when it came first.
 void answer_repeat(const MethodContext& context, Session& session, std::uint32_t msgid,
                    SequenceId sequence, IssueKind kind, std::int64_t count) {
   std::vector<Run> runs;
   std::int64_t wall_s = 0;
+  SequenceId issued_from = sequence;
   for (const Issued& issue : context.table.replays().find(session.client, msgid)) {
-    if (issue.sequence != sequence || issue.kind != kind) {
+    if (!same_sequence(context.table, issue.sequence, sequence) || issue.kind != kind) {
       answer_error(session, msgid,
                    bad("request " + std::to_string(msgid) + " of this client was another one"));
       return;
     }
     wall_s = issue.wall_s;
+    issued_from = issue.sequence;
     count -= issue.end - issue.begin;
     if (!runs.empty() && runs.back().first + runs.back().count == issue.begin) {
       runs.back().count += issue.end - issue.begin;
@@ -94,7 +102,7 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
     protocol::append_id_reply(session.out, msgid,
                               shown(context.table.at(sequence), runs.front().first));
   } else if (kind == IssueKind::text) {
-    answer_text(context.table.at(sequence), session, msgid, runs.front().first, wall_s);
+    answer_text(context.table.at(issued_from), session, msgid, runs.front().first, wall_s);
   } else {
     answer_runs(context.table.at(sequence), session, msgid, runs);
   }

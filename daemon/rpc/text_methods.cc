@@ -1,4 +1,5 @@
 // next_text and parse: IDs as text, and back.
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -53,8 +54,11 @@ void answer_text(const Sequence& sequence, Session& session, std::uint32_t msgid
                  std::int64_t wall_s) {
   const std::shared_ptr<const IdFormat>& format = sequence.settings().text.made;
   if (format == nullptr) return answer_error(session, msgid, no_format(sequence));
-  protocol::append_text_reply(session.out, msgid,
-                              format->write(sequence.name(), shown(sequence, id), wall_s));
+  // A number belongs to the period that it was counted in, whatever the clock shows by now.
+  if (const std::optional<Period>& period = sequence.settings().periods.current)
+    wall_s = std::clamp(wall_s, period->begin_s, period->end_s - 1);
+  const std::string name(base_of(sequence.name()));
+  protocol::append_text_reply(session.out, msgid, format->write(name, shown(sequence, id), wall_s));
 }
 
 void method_next_text(const MethodContext& context, Session& session, const Message& message) {

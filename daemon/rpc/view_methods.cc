@@ -70,7 +70,7 @@ void method_peek(const MethodContext& context, Session& session, const Message& 
       message.param_count == 1 ? params.read_text() : std::nullopt;
   if (!name)
     return answer_error(session, message.msgid, {ErrorCode::BAD_REQUEST, "peek takes a name"});
-  if (const auto problem = protocol::check_sequence_name(*name, context.limits.name)) {
+  if (const auto problem = protocol::check_name_with_period(*name, context.limits.name)) {
     return answer_error(session, message.msgid, {problem->code, std::string(problem->text)});
   }
   const SequenceId id = context.table.find(*name);

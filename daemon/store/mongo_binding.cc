@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace seqd {
@@ -46,22 +47,51 @@ Document of_type(const Document& types) {
 }  // namespace
 
 std::string place_of(const MongoClients& clients, const CounterBinding& binding) {
-  return fmt::format("{}, document {{{}: \"{}\"}}", clients.where(binding.collection),
-                     binding.key_field, binding.key);
+  const char* const quote = binding.key_type == KeyType::text ? "\"" : "";
+  return fmt::format("{}, document {{{}: {}{}{}}}", clients.where(binding.collection),
+                     binding.key_field, quote, binding.key, quote);
 }
 
 Document key_filter(const CounterBinding& binding) {
-  return std::move(Document().add(binding.key_field, binding.key));
+  if (binding.key_type == KeyType::text)
+    return std::move(Document().add(binding.key_field, binding.key));
+  const std::int64_t key = integer_key(binding).value_or(0);
+  return std::move(Document().add_shortest(binding.key_field, key));
 }
+
+std::optional<std::int64_t> integer_key(const CounterBinding& binding) {
+  std::int64_t key = 0;
+  const char* const end = binding.key.data() + binding.key.size();
+  const auto [at, error] = std::from_chars(binding.key.data(), end, key);
+  return error == std::errc() && at == end ? std::optional(key) : std::nullopt;
+}
+
+namespace {
+
+Status create_key_index(MongoClients& clients, const CounterBinding& binding) {
+  Document index;
+  index.add("key", Document().add_shortest(binding.key_field, 1))
+      .add("name", binding.key_field + "_1")
+      .add("unique", true);
+  Document command;
+  command.add("createIndexes", binding.collection).add_array("indexes", Document().add("0", index));
+  const Status status = clients.run(command, binding.collection, 0);
+  if (status.ok()) return {};
+  return {status.code(), fmt::format("{}: the unique index on {} cannot be created: {}",
+                                     place_of(clients, binding), binding.key_field, status.text())};
+}
+
+}  // namespace
 
 Status check_key_index(MongoClients& clients, const CounterBinding& binding) {
   if (binding.key_field == "_id") return {};
   auto unique = clients.has_unique_index(binding.collection, binding.key_field);
   if (!unique.ok()) return unique.status();
   if (*unique) return {};
+  if (binding.create_index) return create_key_index(clients, binding);
   return {ErrorCode::STORE_REFUSED,
           fmt::format("{}: there is no unique index on {}, so there could be two counters of one "
-                      "name; create it: "
+                      "name; create it (create_index = true lets seqd do it): "
                       "db.getCollection(\"{}\").createIndex({{\"{}\": 1}}, {{unique: true}})",
                       place_of(clients, binding), binding.key_field, binding.collection,
                       binding.key_field)};
@@ -167,6 +197,8 @@ Status check_mongo_binding(const CounterBinding& binding) {
   if (Status status = check_field("counter_field", binding.counter_field); !status.ok())
     return status;
   if (Status status = check_text("key", binding.key); !status.ok()) return status;
+  if (binding.key_type == KeyType::integer && !integer_key(binding))
+    return bad_name("key", binding.key, "must be an integer where key_type says so");
   const std::string& counter = binding.counter_field;
   if (counter == binding.key_field || counter == "_id" || counter.starts_with("_id.")) {
     return bad_name("counter_field", counter,

@@ -2,6 +2,8 @@
 // document, and what it says. Functions; any thread.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "daemon/store/counter_value.h"
@@ -16,6 +18,9 @@ Status check_mongo_binding(const CounterBinding& binding);
 std::string place_of(const MongoClients& clients, const CounterBinding& binding);
 
 Document key_filter(const CounterBinding& binding);
+
+// The key as a number; nothing when it is none.
+std::optional<std::int64_t> integer_key(const CounterBinding& binding);
 
 // STORE_REFUSED unless the server keeps the key unique: a second document of one name would be a
 // second counter.

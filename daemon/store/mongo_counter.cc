@@ -332,9 +332,12 @@ bool MongoCounter::is_our_duplicate(const MongoWriteAnswer& answer) const {
   if (!BSON_ITER_HOLDS_DOCUMENT(&found) || !bson_iter_recurse(&found, &inner) ||
       !bson_iter_next(&inner))
     return false;
-  const bool same_field =
-      binding_.key_field == bson_iter_key(&inner) && BSON_ITER_HOLDS_UTF8(&inner);
-  return same_field && binding_.key == bson_iter_utf8(&inner, nullptr) && !bson_iter_next(&inner);
+  if (binding_.key_field != bson_iter_key(&inner)) return false;
+  const bool same_key =
+      binding_.key_type == KeyType::text
+          ? BSON_ITER_HOLDS_UTF8(&inner) && binding_.key == bson_iter_utf8(&inner, nullptr)
+          : BSON_ITER_HOLDS_INT(&inner) && integer_key(binding_) == bson_iter_as_int64(&inner);
+  return same_key && !bson_iter_next(&inner);
 }
 
 // Writes an integral double as int64, on condition that it is still exactly that double.

@@ -90,6 +90,13 @@ Document& Document::add(const std::string& name, std::int64_t number) {
   return *this;
 }
 
+Document& Document::add_shortest(const std::string& name, std::int64_t number) {
+  const auto narrow = static_cast<std::int32_t>(number);
+  if (narrow != number) return add(name, number);
+  CHECK(bson_append_int32(get(), name.data(), length_of(name), narrow));
+  return *this;
+}
+
 Document& Document::add(const std::string& name, bool value) {
   CHECK(bson_append_bool(get(), name.data(), length_of(name), value));
   return *this;

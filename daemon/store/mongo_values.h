@@ -31,6 +31,7 @@ class Document {
   Document& add(const std::string& name, const std::string& text);
   Document& add(const std::string& name, const char* text) { return add(name, std::string(text)); }
   Document& add(const std::string& name, std::int64_t number);
+  Document& add_shortest(const std::string& name, std::int64_t number);  // int32 where it fits
   Document& add(const std::string& name, bool value);
   Document& add_double(const std::string& name, double number);
   Document& add_now(const std::string& name);  // the date

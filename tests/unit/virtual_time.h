@@ -17,11 +17,14 @@ namespace seqd {
 class VirtualTime final : public Clock, public Timers {
  public:
   std::int64_t monotonic_ms() const override { return now_ms_; }
-  std::int64_t wall_ms() const override { return 1'700'000'000'000 + now_ms_; }
+  std::int64_t wall_ms() const override { return 1'700'000'000'000 + now_ms_ + wall_set_ms; }
   TimerId schedule(std::int64_t delay_ms, std::function<void()> call) override;
   void cancel(TimerId id) override;
 
   std::size_t pending() const { return calls_.size(); }
+  // By how much somebody has set the clock.
+  std::int64_t wall_set_ms = 0;
+
   // Milliseconds to the next call; nothing when there is none.
   std::optional<std::int64_t> next_delay_ms() const;
   // Lets `ms` pass and runs what is due, in order.

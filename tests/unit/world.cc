@@ -7,8 +7,16 @@
 namespace seqd {
 
 const SequenceSettings* ConfiguredSequences::find(const std::string& name) const {
-  const auto found = by_name.find(name);
-  return found == by_name.end() ? nullptr : &found->second;
+  const auto found = by_name.find(std::string(base_of(name)));
+  if (found == by_name.end()) return nullptr;
+  if (period_of(name).empty()) return &found->second;
+  if (found->second.periods.rule == nullptr) return nullptr;
+  const auto period = found->second.periods.rule->named(period_of(name));
+  if (!period) return nullptr;
+  SequenceSettings& settings = periods_[name] = found->second;
+  settings.binding.key = period_key("", found->first, *period);
+  settings.periods.current = period;
+  return &settings;
 }
 
 std::shared_ptr<const IdFormat> ConfiguredSequences::find_format(std::string_view name) const {

@@ -64,6 +64,9 @@ class ConfiguredSequences final : public SettingsSource {
   // Configures a sequence with the counter of its name. The reference stays good.
   SequenceSettings& add(const std::string& name);
   std::map<std::string, SequenceSettings> by_name;
+
+ private:
+  mutable std::map<std::string, SequenceSettings> periods_;  // what was made of those with periods
 };
 
 class CoreWorld {

@@ -1,0 +1,80 @@
+// PeriodRule: how time is divided into the periods of a sequence that begins anew in each of them:
+// in which period a moment is, by the calendar of a time zone, and what the period is called in the
+// store. A period is named by its date, so no timer and no change of the clock can mix two of them
+// up. Immutable; any thread.
+//
+// The IDs of one period are a sequence of their own, "orders@2026-11-22": a name that no client can
+// ask for, since "@" is not allowed in names.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/base/calendar.h"
+#include "daemon/base/status.h"
+#include "daemon/core/id_template.h"
+
+namespace seqd {
+
+enum class PeriodUnit : std::uint8_t { year, month, week, day, hour };
+
+struct Period {
+  std::string name;  // in the form of ISO 8601: "2026", "2026-11", "2026-W47", "2026-11-22T13"
+  std::string text;  // as the rule's format writes it, "261122"
+  // Seconds since 1970, UTC: all of [begin_s, end_s) is in the period. Where the clock is turned
+  // back it may have more.
+  std::int64_t begin_s = 0;
+  std::int64_t end_s = 0;
+};
+
+class PeriodRule {
+ public:
+  // `period`: "year", "month", "week", "day", "hour", or a date format as "%y%m%d" that tells one
+  // of these. `zone` null: UTC. CONFIG with what is allowed.
+  static Result<std::shared_ptr<const PeriodRule>> make(const std::string& period,
+                                                        std::shared_ptr<const TimeZone> zone);
+
+  PeriodUnit unit() const { return unit_; }
+  // Whether the format writes digits only, so that a period can be a number in the store.
+  bool is_number() const;
+  // The period in which the second `wall_s` (UTC, since 1970) is.
+  Period at(std::int64_t wall_s) const;
+  // The period of that name, or of that text; nothing when there is none.
+  std::optional<Period> named(std::string_view name) const;
+  std::optional<Period> of_text(std::string_view text) const;
+  // The parts of the calendar that tell the period, for a template that has to hold them.
+  const std::vector<IdTemplate::Piece>& pieces() const { return pieces_; }
+
+ private:
+  PeriodRule(PeriodUnit unit, std::vector<IdTemplate::Piece> pieces,
+             std::shared_ptr<const TimeZone> zone);
+
+  UtcOffset offset_at(std::int64_t wall_s) const;
+  std::optional<Period> beginning(std::int64_t local_s) const;
+
+  const PeriodUnit unit_;
+  const std::vector<IdTemplate::Piece> pieces_;
+  const std::shared_ptr<const TimeZone> zone_;
+};
+
+// The unit that date parts tell together; nothing when they tell none, or more than an hour.
+std::optional<PeriodUnit> unit_of(const std::vector<IdTemplate::Piece>& pieces);
+
+// "orders" and "2026-11-22" are "orders@2026-11-22", and back; a name without a period is its own
+// base.
+std::string period_sequence(std::string_view base, std::string_view period);
+std::string_view base_of(std::string_view name);
+std::string_view period_of(std::string_view name);  // empty: none
+
+// The key of a period's counter: "{period}" in `pattern` stands for the period's text. An empty
+// pattern is "BASE@{period}".
+std::string period_key(const std::string& pattern, std::string_view base, const Period& period);
+// The text of the period in a key; nothing when it is no such key.
+std::optional<std::string_view> period_in_key(const std::string& pattern, std::string_view base,
+                                              std::string_view key);
+
+}  // namespace seqd

@@ -1,0 +1,92 @@
+// The part of sequence_table.h that keeps the sequences with periods: which of them is the present
+// one, and what becomes of those whose period is over.
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "daemon/core/sequence_table.h"
+
+namespace seqd {
+namespace {
+
+// How often it is looked which periods are over, and how long ago that has to be: a clock that is
+// set back a little finds the remainder still in hand, and who waits is served.
+constexpr std::int64_t kLookMs = 60'000;
+constexpr std::int64_t kGraceS = 60;
+
+std::int64_t wall_s(const CoreContext& context) {
+  return context.clock.wall_ms() / 1'000;
+}
+
+// Those of later periods are not over: the clock was set back, and they will come again.
+bool is_over(const Sequence& sequence, std::int64_t now_s) {
+  const PeriodSettings& periods = sequence.settings().periods;
+  if (!periods.current || periods.rule == nullptr) return false;
+  return periods.current->end_s + kGraceS <= now_s &&
+         periods.rule->at(now_s).name != periods.current->name;
+}
+
+// The counter of a period that was over for longer than counters are kept may have been removed:
+// whoever made it anew would issue its IDs again.
+Status check_not_removed(const std::string& base, const Period& period,
+                         const std::optional<Period>& newest, std::int64_t retain_ms) {
+  if (retain_ms == 0 || !newest) return {};
+  if (period.end_s + retain_ms / 1'000 > newest->begin_s) return {};
+  return {ErrorCode::SEQ_REGRESSED, "the clock shows the period " + period.name + " of \"" + base +
+                                        "\", but " + newest->name +
+                                        " was in use here already, and counters that old may have "
+                                        "been removed (sequence.retain): set the clock"};
+}
+
+}  // namespace
+
+void SequenceTable::know_periods(std::string_view name, const SequenceSettings& settings) {
+  if (settings.periods.rule == nullptr) return;
+  periods_.set_rule(base_of(name), settings.periods.rule);
+  if (period_timer_ == 0) look_for_ends();
+}
+
+Result<SequenceId> SequenceTable::open_period(const std::string& base,
+                                              const SequenceSettings& settings) {
+  const PeriodRule& rule = *settings.periods.rule;
+  const Period now = rule.at(wall_s(context_));
+  const std::string name = period_sequence(base, now.name);
+  SequenceId id = find(name);
+  if (id == 0) {
+    std::optional<Period> newest;
+    for (auto at = by_name_.lower_bound(base + "@"); at != by_name_.end(); ++at) {
+      if (base_of(at->first) != base) break;
+      const std::optional<Period> used = rule.named(period_of(at->first));
+      if (used && (!newest || used->begin_s > newest->begin_s)) newest = used;
+    }
+    Status removed = check_not_removed(base, now, newest, settings.periods.retain_ms);
+    if (!removed.ok()) return removed;
+    const Result<SequenceId> opened = open(name);
+    if (!opened.ok()) return opened;
+    id = *opened;
+  }
+  know_periods(base, settings);
+  periods_.set(base, now, id);
+  return id;
+}
+
+SequenceId SequenceTable::find_period(std::string_view base) const {
+  const PeriodRule* const rule = periods_.rule_of(base);
+  if (rule == nullptr) return 0;
+  const auto found = by_name_.find(period_sequence(base, rule->at(wall_s(context_)).name));
+  return found == by_name_.end() ? 0 : found->second;
+}
+
+void SequenceTable::look_for_ends() {
+  period_timer_ = context_.timers.schedule(kLookMs, [this] {
+    look_for_ends();
+    for (const auto& [name, id] : by_name_) {
+      Sequence& sequence = *sequences_[id];
+      if (sequence.in_hand() == 0 || sequence.waiting() > 0) continue;
+      if (is_over(sequence, wall_s(context_)) && check_drainable(sequence).ok())
+        sequence.end_period();
+    }
+  });
+}
+
+}  // namespace seqd

@@ -1,0 +1,107 @@
+// What clients see of a sequence with periods: the name alone takes IDs, that of a period may be
+// asked about; a text and a repeat stay with the period that they came from.
+#include <string>
+
+#include "daemon/core/id_format.h"
+#include "tests/unit/service.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+// VirtualTime begins at 2023-11-14 22:13:21.
+constexpr std::int64_t kToMidnightMs = 6'399'000;
+
+struct PeriodService : Service {
+  PeriodService() {
+    SequenceSettings& settings = world.core.settings.add("daily");
+    settings.periods.period = "day";
+    settings.periods.rule = PeriodRule::make("day", nullptr).value();
+    settings.text.made = std::make_shared<IdFormat>(
+        read_template("{date:%y%m%d-%H%M%S}-{number}").value(), nullptr, nullptr);
+  }
+  Line& hello(std::uint8_t who) {
+    Line& connected = world.connect();
+    REQUIRE(world.ask(connected, hello_request(0, who)).code == ErrorCode::OK);
+    return connected;
+  }
+};
+
+std::string next_text(std::uint32_t msgid) {
+  std::string bytes = request("next_text", "daily");
+  bytes[2] = static_cast<char>(msgid);
+  return bytes;
+}
+
+std::string text_of(const Reply& reply) {
+  INFO(reply.text);
+  REQUIRE(reply.code == ErrorCode::OK);
+  return std::string(reply.result().read_text().value());
+}
+
+TEST_CASE("IdsAreAskedForByTheNameAlone", "[period]") {
+  PeriodService service;
+  CHECK(service.ask(next_request(1, "daily")).id() == 1);
+  CHECK(service.ask(next_request(2, "daily")).id() == 2);
+  for (const char* name : {"daily@2023-11-14", "daily@", "@", "daily@2023-11-14@x"}) {
+    CHECK(service.ask(next_request(3, name)).code == ErrorCode::BAD_REQUEST);
+    CHECK(service.ask(range_request(3, name, 2)).code == ErrorCode::BAD_REQUEST);
+  }
+  service.world.core.time.advance(kToMidnightMs);
+  CHECK(service.ask(next_request(4, "daily")).id() == 1);
+  CHECK(service.ask(range_request(5, "daily", 3)).runs() == std::vector<Run>{{2, 3, 1}});
+}
+
+TEST_CASE("PeriodsAreAskedAboutByTheirNames", "[period]") {
+  PeriodService service;
+  REQUIRE(service.ask(next_request(1, "daily")).id() == 1);
+  service.world.core.time.advance(kToMidnightMs);
+  REQUIRE(service.ask(next_request(2, "daily")).id() == 1);
+  REQUIRE(service.ask(next_request(3, "daily")).id() == 2);
+  const std::string today = service.ask(peek_request(4, "daily@2023-11-15")).frame;
+  CHECK(service.ask(peek_request(4, "daily")).frame == today);
+  CHECK(service.ask(peek_request(4, "daily@2023-11-14")).frame != today);
+  CHECK(service.ask(peek_request(4, "daily@")).code == ErrorCode::BAD_REQUEST);
+  const std::string listed = service.ask(plain_request(5, "list")).frame;
+  CHECK(listed.find("daily@2023-11-14") != std::string::npos);
+  CHECK(listed.find("daily@2023-11-15") != std::string::npos);
+}
+
+TEST_CASE("TextTellsThePeriodThatItsNumberWasCountedIn", "[period]") {
+  PeriodService service;
+  CHECK(text_of(service.ask(next_text(1))) == "231114-221321-1");
+  CHECK(text_of(service.ask(next_text(2))) == "231114-221321-2");
+  // Asked for before midnight, answered after it.
+  service.world.core.time.advance(kToMidnightMs - 1'000);
+  service.world.send(*service.line, range_request(4, "daily", 500));
+  service.world.turn();
+  service.world.send(*service.line, next_text(5));
+  service.world.turn();
+  service.world.core.time.advance(3'000);
+  service.world.settle();
+  const std::vector<Reply> replies = service.line->replies();
+  REQUIRE(replies.size() == 2);
+  CHECK(text_of(replies[1]).find("231114-235959-") == 0);
+  CHECK(text_of(service.ask(next_text(6))) == "231115-000002-1");
+}
+
+TEST_CASE("RepeatInALaterPeriodGetsTheSameNumberAndText", "[period]") {
+  PeriodService service;
+  Line& first = service.hello(7);
+  const std::int64_t id = service.world.ask(first, next_request(1, "daily")).id();
+  const std::string text = text_of(service.world.ask(first, next_text(2)));
+  service.world.hang_up(first);
+  service.world.core.time.advance(kToMidnightMs + 600'000);
+  Line& again = service.hello(7);
+  CHECK(service.world.ask(again, next_request(1, "daily")).id() == id);
+  CHECK(text_of(service.world.ask(again, next_text(2))) == text);
+  CHECK(text.find("231114-") == 0);
+  // A repeat of another name is none.
+  CHECK(service.world.ask(again, next_request(1, "orders")).code == ErrorCode::BAD_REQUEST);
+  CHECK(service.world.ask(again, next_request(3, "daily")).id() == 1);
+}
+
+}  // namespace
+}  // namespace seqd

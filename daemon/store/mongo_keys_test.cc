@@ -1,0 +1,154 @@
+// Counters that are found by a number (`{prefix: 261122, count: 7}`), and the unique index without
+// which there could be two of one name.
+#include <fmt/format.h>
+
+#include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo_stores.h"
+#include "tests/adapters/mongo_target.h"
+#include "tests/adapters/store_fixtures.h"
+#include "tests/unit/seeded_random.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+using testing::FailPoint;
+using testing::kMongoAlone;
+using testing::kMongoPlaces;
+using testing::kMongoReplicaSet;
+using testing::lease_request;
+using testing::MongoServer;
+using testing::open_mongo_store;
+using Kind = LeaseOutcome::Kind;
+
+LeaseRequest by_prefix(const std::string& key) {
+  LeaseRequest request = lease_request("ids@2026-11-22", 10);
+  request.binding.collection = "ids";
+  request.binding.key_field = "prefix";
+  request.binding.key = key;
+  request.binding.key_type = KeyType::integer;
+  request.binding.counter_field = "count";
+  request.binding.meaning = Meaning::last;
+  return request;
+}
+
+void make_index(MongoServer& server) {
+  server.command(R"({"createIndexes": "ids", "indexes": [
+      {"key": {"prefix": 1}, "name": "prefix_1", "unique": true}]})");
+}
+
+TEST_CASE("MongoKeys: a counter is found and made by a number, in every lease mode", "[mongo]") {
+  for (const auto& place : kMongoPlaces) {
+    INFO(place.name);
+    MongoServer server(place.variable);
+    make_index(server);
+    server.insert("ids", R"({"prefix": {"$numberInt": "261121"}, "count": {"$numberInt": "7"}})");
+    auto store = open_mongo_store(server, place.mode);
+    SeededRandom random{1};
+    for (const char* key : {"261121", "261122", "20261122180000"}) {
+      LeaseRequest request = by_prefix(key);
+      request.token = store->new_token(random);
+      const LeaseOutcome outcome = store->lease(request);
+      INFO(outcome.error.to_string());
+      REQUIRE(outcome.kind == Kind::granted);
+      CHECK(outcome.begin == (std::string(key) == "261121" ? 8 : 1));
+      CHECK(store->resolve(request).kind == Resolution::Kind::granted);
+    }
+    CHECK(server.count("ids") == 3);
+    // Written as the old code writes it, and the long one as what holds it.
+    CHECK_FALSE(
+        server.find("ids", R"({"prefix": {"$type": "int", "$eq": 261122}, "count": 10})").empty());
+    CHECK_FALSE(server.find("ids", R"({"prefix": {"$type": "long"}, "count": 10})").empty());
+    CHECK(server.find("ids", R"({"prefix": {"$type": "string"}})").empty());
+  }
+}
+
+TEST_CASE("MongoKeys: a number of any type is the same key", "[mongo]") {
+  MongoServer server(kMongoAlone);
+  make_index(server);
+  for (const char* number : {R"({"$numberDouble": "7"})", R"({"$numberLong": "8"})"}) {
+    server.insert("ids", fmt::format(R"({{"prefix": {}, "count": 5}})", number));
+  }
+  auto store = open_mongo_store(server);
+  for (const char* key : {"7", "8"}) {
+    const LeaseOutcome outcome = store->lease(by_prefix(key));
+    INFO(outcome.error.to_string());
+    REQUIRE(outcome.kind == Kind::granted);
+    CHECK(outcome.begin == 6);
+  }
+  CHECK(server.count("ids") == 2);
+}
+
+TEST_CASE("MongoKeys: an integer key that is none is refused", "[mongo]") {
+  MongoServer server(kMongoAlone);
+  auto store = open_mongo_store(server);
+  for (const char* key : {"x", "7x", "7.5", "99999999999999999999"}) {
+    const LeaseOutcome outcome = store->lease(by_prefix(key));
+    REQUIRE(outcome.kind == Kind::refused);
+    CHECK(outcome.error.code() == ErrorCode::CONFIG);
+  }
+}
+
+TEST_CASE("MongoKeys: somebody else who made the counter of a number first is joined", "[mongo]") {
+  MongoServer server(kMongoAlone);
+  make_index(server);
+  MongoStoreOptions options = server.options();
+  const std::string name = "keys-" + server.database();
+  options.uri = testing::with_uri_option(options.uri, "appName=" + name);
+  auto store = open_mongo_store(options);
+  const auto failure = [&](int key) {
+    return fmt::format(R"({{"failCommands": ["findAndModify"], "appName": "{}", "errorCode": 11000,
+      "errorExtraInfo": {{"keyPattern": {{"prefix": 1}}, "keyValue": {{"prefix": {}}}}}}})",
+                       name, key);
+  };
+  {
+    // The first findAndModify finds nothing, the second is the upsert; once.
+    const FailPoint point(server, "failCommand", R"({"skip": 1})", failure(4));
+    const LeaseOutcome outcome = store->lease(by_prefix("5"));
+    CHECK(outcome.kind == Kind::refused);
+    CHECK(outcome.error.code() == ErrorCode::STORE_REFUSED);
+  }
+  {
+    const FailPoint point(server, "failCommand", R"({"times": 1})", failure(5));
+    static_cast<void>(store->lease(by_prefix("5")));
+  }
+  const LeaseOutcome outcome = store->lease(by_prefix("5"));
+  INFO(outcome.error.to_string());
+  CHECK(outcome.kind == Kind::granted);
+  CHECK(server.count("ids") == 1);
+}
+
+TEST_CASE("MongoKeys: a missing unique index is made where that is asked for", "[mongo]") {
+  MongoServer server(kMongoReplicaSet);
+  auto store = open_mongo_store(server);
+  LeaseRequest request = by_prefix("261122");
+  const LeaseOutcome refused = store->lease(request);
+  REQUIRE(refused.kind == Kind::refused);
+  CHECK(refused.error.code() == ErrorCode::STORE_REFUSED);
+  CHECK(refused.error.text().find("create_index = true lets seqd do it") != std::string::npos);
+  request.binding.create_index = true;
+  const LeaseOutcome outcome = store->lease(request);
+  INFO(outcome.error.to_string());
+  REQUIRE(outcome.kind == Kind::granted);
+  // Seen by whoever does not make one.
+  auto other = open_mongo_store(server);
+  CHECK(other->lease(by_prefix("261123")).kind == Kind::granted);
+}
+
+TEST_CASE("MongoKeys: where there are two of one key already, nothing is leased", "[mongo]") {
+  MongoServer server(kMongoAlone);
+  server.insert("ids", R"({"prefix": 5, "count": 5})");
+  server.insert("ids", R"({"prefix": 5, "count": 9})");
+  auto store = open_mongo_store(server);
+  LeaseRequest request = by_prefix("5");
+  request.binding.create_index = true;
+  const LeaseOutcome outcome = store->lease(request);
+  REQUIRE(outcome.kind == Kind::refused);
+  CHECK(outcome.error.text().find("the unique index on prefix cannot be created") !=
+        std::string::npos);
+}
+
+}  // namespace
+}  // namespace seqd
