@@ -65,15 +65,14 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   // Puts the request behind those that wait: answered through the ReplySink exactly once, unless
   // cancelled. An error means it is not queued. `timeout_ms` < 0: the sequence's own.
   Status wait(const Caller& caller, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);
-  // Forgets what a session waits for; it is not answered. Returns how many there were.
-  std::int64_t cancel(SessionId session);
+  std::int64_t cancel(SessionId session);  // forgets its requests, unanswered: so many
   void restore(const SequenceImage& image);
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
   void apply_settings(const SequenceSettings& settings);
   void advanced(std::int64_t next_id);  // the counter was raised; what it had stopped goes on
   // See Drain::begin(). Requests that come meanwhile wait.
   void drain(std::int64_t deadline_ms, Drain::Done done);
-  void end_period();                   // the period is over: what is in hand is a gap
+  void end_period();  // it is over: what is in hand is a gap
   void refuse(const Status& why);      // not usable as configured: every request hears `why`
   void scope_owned();                  // leases and reservations may go on
   void scope_lost();                   // to another daemon: all in hand is a gap

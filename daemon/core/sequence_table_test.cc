@@ -115,19 +115,6 @@ TEST_CASE("MeaningThatIsSaidLaterIsNoChange", "[sequence_table]") {
   REQUIRE(daemon.one("orders") == 2);
 }
 
-TEST_CASE("CountersAreComparedByTheirText", "[sequence_table]") {
-  CounterBinding last;
-  last.key = "a";
-  last.meaning = Meaning::last;
-  CounterBinding next = last;
-  next.meaning = Meaning::next;
-  REQUIRE(same_counter(binding_text(last), last));
-  REQUIRE_FALSE(same_counter(binding_text(last), next));
-  CounterBinding longer = last;
-  longer.key = "ab";
-  REQUIRE_FALSE(same_counter(binding_text(longer), last));
-}
-
 TEST_CASE("RemovedSequenceKeepsItsRemainderUntilItIsBack", "[sequence_table]") {
   CoreDaemon daemon;
   daemon.one("orders");

@@ -41,6 +41,8 @@ class Periods {
         report("retain", "found without period; allowed: for a sequence with periods");
       return;
     }
+    if (settings_.mode == SequenceMode::insert)
+      return report("period", "found with mode = insert; allowed: for a sequence with a counter");
     const Result<std::shared_ptr<const TimeZone>> zone = find_time_zone(settings_.text.time_zone);
     if (!zone.ok()) return;  // the format reports it
     Result<std::shared_ptr<const PeriodRule>> rule = PeriodRule::make(periods_.period, *zone);
@@ -92,10 +94,6 @@ class Periods {
     if (periods_.retain_ms == 0) return;
     if (periods_.retain_ms < kLeastRetainMs)
       report("retain", "found less than 2d; allowed: 0 (for ever), or 2d and more");
-    if (store_type() == StoreType::dynamodb)
-      report("retain",
-             "found with a store of type dynamodb; allowed: with mongodb and sqlite. Let the "
-             "table's own time to live remove what is old");
   }
 
   // A text without its period would be issued again in the next one.

@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 from pathlib import Path
-from typing import Dict, Iterator, List, Tuple
+from typing import Dict, Iterator, List, Optional, Tuple
 
 import harness
 from servers.mongod import die_with_parent
@@ -45,7 +45,8 @@ class Life:
 class OldCode:
     """One process at a time, which may be killed and started again."""
 
-    def __init__(self, uri: str, directory: Path, label: str, arguments: List[str], name: str):
+    def __init__(self, uri: str, directory: Path, label: str, arguments: List[str], name: str, environment: Optional[dict] = None):
+        self.environment = {**os.environ, **(environment or {})}
         self.command = [str(PROGRAM), *arguments, "--uri", uri, "--name", name]
         self.files = directory / f"old-{label}"
         self.lives: List[Path] = []
@@ -56,7 +57,7 @@ class OldCode:
         self.lives.append(Path(f"{self.files}.{len(self.lives)}"))
         self.lives[-1].touch()
         self.process = subprocess.Popen([*self.command, "--log", str(self.lives[-1]), *more], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=die_with_parent)
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment, preexec_fn=die_with_parent)
         return self
 
     def progress(self) -> int:

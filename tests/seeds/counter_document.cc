@@ -76,9 +76,40 @@ void CounterDocument::make(std::int64_t number) {
     give_up(std::string("the counter cannot be made: ") + error.message);
 }
 
+void make_unique(mongoc_client_t* client, const std::string& database,
+                 const std::string& collection, const std::string& field) {
+  const std::string json = R"({"createIndexes": ")" + collection + R"(", "indexes": [{"key": {")" +
+                           field + R"(": 1}, "name": ")" + field + R"(_1", "unique": true}]})";
+  bson_error_t error;
+  bson_t* const command =
+      bson_new_from_json(reinterpret_cast<const std::uint8_t*>(json.c_str()), -1, &error);
+  if (!mongoc_client_write_command_with_opts(client, database.c_str(), command, nullptr, nullptr,
+                                             &error))
+    give_up(std::string("the index cannot be made: ") + error.message);
+  bson_destroy(command);
+}
+
+void remove_below(mongoc_client_t* client, const std::string& database,
+                  const std::string& collection, const std::string& field, std::int64_t number) {
+  const Bson filter;
+  const Bson below;
+  append_number(below.get(), "$lt", number, Written::int32);
+  bson_append_document(filter.get(), field.c_str(), -1, below.get());
+  mongoc_collection_t* const documents =
+      mongoc_client_get_collection(client, database.c_str(), collection.c_str());
+  bson_error_t error;
+  if (!mongoc_collection_delete_many(documents, filter.get(), nullptr, nullptr, &error))
+    give_up(std::string("old documents cannot be removed: ") + error.message);
+  mongoc_collection_destroy(documents);
+}
+
 Moved CounterDocument::add(std::int64_t amount, bool upsert, bool version_key) {
   const Bson query;
-  bson_append_utf8(query.get(), "_id", -1, place_.name.c_str(), -1);
+  if (place_.key_is_number) {
+    append_number(query.get(), place_.key, std::stoll(place_.name), Written::int32);
+  } else {
+    bson_append_utf8(query.get(), place_.key.c_str(), -1, place_.name.c_str(), -1);
+  }
   const Bson update;
   const Bson more;
   append_number(more.get(), place_.field, amount, written_);

@@ -18,8 +18,10 @@ enum class Written : std::uint8_t { int32, real };
 
 struct CounterPlace {
   std::string collection;
-  std::string name;   // the value of _id
+  std::string name;   // the value of the key
   std::string field;  // that holds the number
+  std::string key = "_id";
+  bool key_is_number = false;
 };
 
 struct Moved {
@@ -51,6 +53,14 @@ class CounterDocument {
 
 void append_number(bson_t* document, const std::string& field, std::int64_t number,
                    Written written);
+
+// A unique index, as a schema asks for it.
+void make_unique(mongoc_client_t* client, const std::string& database,
+                 const std::string& collection, const std::string& field);
+
+// Housekeeping: the documents in which the field is below the number.
+void remove_below(mongoc_client_t* client, const std::string& database,
+                  const std::string& collection, const std::string& field, std::int64_t number);
 
 inline constexpr std::uint32_t kDuplicateKey = 11000;
 

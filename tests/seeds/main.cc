@@ -1,9 +1,9 @@
 // old_code: the programs that handed out IDs before seqd, imitated for the tests of a migration.
 //
-//   old_code counters     --uri U --database D --name N --log FILE [--upsert] [--mongoose]
-//   [--shell] old_code cached-block --uri U --database D --name N --log FILE old_code cached-range
-//   --uri U --database D --name N --log FILE old_code optimistic-insert --uri U --database D --name
-//   N --log FILE
+//   old_code ROW --uri U --database D --name N --log FILE
+//
+// ROW is counters ([--upsert] [--mongoose] [--shell]), cached-block, cached-range, daily-ids
+// ([--keep-days DAYS]) or optimistic-insert.
 //
 // Hands out IDs to --callers threads until it has --ids of them, or SIGTERM; FILE says what
 // happened (issue_log.h). At the end one line: "issued N lost M failed F", lost being what was in
@@ -35,6 +35,7 @@ struct Arguments {
   int callers = 4;
   std::int64_t ids = 0;  // 0: until SIGTERM
   std::string into = "users";
+  int keep_days = 30;
   bool upsert = false;
   bool mongoose = false;
   bool shell = false;
@@ -98,6 +99,8 @@ int main(int argc, char** argv) {
   counters->add_flag("--upsert", arguments.upsert, "make the counter when it is missing");
   counters->add_flag("--mongoose", arguments.mongoose, "put __v: 0 into a counter that is made");
   counters->add_flag("--shell", arguments.shell, "write numbers as the mongo shell does: doubles");
+  CLI::App* daily = add_row(program, "daily-ids", "a counter a day", arguments);
+  daily->add_option("--keep-days", arguments.keep_days)->check(CLI::PositiveNumber);
   CLI::App* block = add_row(program, "cached-block", "25 at a time, as the Go code", arguments);
   CLI::App* range = add_row(program, "cached-range", "10 at a time, as the Node code", arguments);
   CLI::App* insert =
@@ -112,6 +115,10 @@ int main(int argc, char** argv) {
                                           arguments.shell ? Written::real : Written::int32,
                                           arguments.into};
       return std::make_unique<CountersCollection>(database, arguments.name, ways, log);
+    });
+  } else if (daily->parsed()) {
+    code = run(arguments, [&](const Database& database, IssueLog& log) {
+      return std::make_unique<DailyIds>(database, arguments.keep_days, log);
     });
   } else if (block->parsed()) {
     code = run(arguments, [&](const Database& database, IssueLog& log) {

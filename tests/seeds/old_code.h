@@ -77,6 +77,24 @@ class OptimisticInsert : public OldCode {
   std::int64_t number_ = 0;  // of the document, among those of this process
 };
 
+// Daily readable IDs: `{prefix: YYMMDD, count: LAST}`, a document a day by the clock on the wall,
+// made by the first who comes, its `_id` the server's. An ID is both numbers: prefix times kCounts
+// and count. Documents of old days are removed.
+class DailyIds : public OldCode {
+ public:
+  static constexpr std::int64_t kCounts = 10'000'000;
+  DailyIds(const Database& database, int keep_days, IssueLog& log);
+  std::optional<std::int64_t> next() override;
+
+ private:
+  const Database database_;
+  const int keep_days_;
+  IssueLog& log_;
+  std::mutex mutex_;  // guards the two below: one connection
+  std::int64_t prefix_ = 0;
+  std::unique_ptr<CounterDocument> counter_;
+};
+
 // A cached block as the Go code has it: `{_id: NAME, sequence: LAST}`, 25 at a time, made by the
 // first who comes. Callers wait for the lock.
 class CachedBlock : public OldCode {
