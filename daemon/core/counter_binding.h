@@ -26,6 +26,10 @@ struct CounterBinding {
   std::int64_t first_id = 1;  // the first ID of a counter that seqd creates, 1 .. 2^63-1
   bool create = true;         // whether a counter that does not exist may be created
   bool create_index = false;  // whether a missing unique index on key_field may be created
+  // A counter that is created begins above the highest integer in this field of this collection;
+  // no collection: at first_id. Only MongoDB has that.
+  std::string seed_collection;
+  std::string seed_field;  // empty: _id
 
   bool operator==(const CounterBinding&) const = default;
 };

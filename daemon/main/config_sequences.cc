@@ -6,6 +6,7 @@
 #include "daemon/main/config_patterns.h"
 #include "daemon/main/config_periods.h"
 #include "daemon/main/config_relations.h"
+#include "daemon/main/config_seeds.h"
 #include "daemon/main/config_shapes.h"
 #include "daemon/main/config_tables.h"
 
@@ -119,6 +120,7 @@ class SequenceTables {
       relate_mode(table, sequence.settings, found->second.type, written, problems_);
     }
     make_periods(table, entry.line, written, configuration_, sequence.settings, problems_);
+    relate_seed(table, entry.line, written, sequence.settings, configuration_, problems_);
     return written;
   }
 

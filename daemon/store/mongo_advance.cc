@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "daemon/store/counter_value.h"
 #include "daemon/store/mongo_binding.h"
+#include "daemon/store/mongo_seed.h"
 
 namespace seqd {
 namespace {
@@ -34,9 +36,15 @@ Result<std::int64_t> advance_mongo_counter(MongoClients& clients, const AdvanceR
     auto reading = read_mongo_counter(clients, request.binding);
     if (!reading.ok()) return reading.status();
     if (reading->exists && reading->next_id >= request.next_id) return reading->next_id;
-    const MongoWriteAnswer answer =
-        clients.find_and_modify(reading->exists ? raising(request, reading->meaning)
-                                                : creation(request.binding, request.next_id));
+    std::int64_t next_id = request.next_id;
+    if (!reading->exists) {
+      // Who wants it higher does not want it below what is used already.
+      auto first = first_of_new(clients, request.binding);
+      if (!first.ok()) return first.status();
+      if (!request.binding.seed_collection.empty()) next_id = std::max(next_id, *first);
+    }
+    const MongoWriteAnswer answer = clients.find_and_modify(
+        reading->exists ? raising(request, reading->meaning) : creation(request.binding, next_id));
     // Lost against somebody who made the document at the same moment: it is read again.
     if (answer.server_code == kMongoDuplicateKey) {
       lost = answer.error;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/store/mongo_parked.h"
+#include "daemon/store/mongo_seed.h"
 
 namespace seqd {
 namespace {
@@ -298,24 +299,26 @@ MongoCounter::Step MongoCounter::compare(const std::optional<LeaseRecord>& recor
 MongoCounter::Step MongoCounter::create() {
   if (request_.guard > 0) return refused(missing_counter(request_, where_));
   if (!binding_.create) return refused(creation_not_allowed(where_));
+  auto first = first_of_new(clients_, binding_);
+  if (!first.ok()) return refused(first.status());
   // The index may have been dropped since it was seen, and a second document is for ever.
   if (Status status = check_key_index(clients_, binding_); !status.ok())
     return refused(std::move(status));
   meaning_ = meaning_of_new(binding_);
-  MongoWriteAnswer answer = clients_.find_and_modify(creation(binding_, binding_.first_id));
+  MongoWriteAnswer answer = clients_.find_and_modify(creation(binding_, *first));
   if (answer.kind == MongoWriteAnswer::Kind::done) return std::nullopt;
   if (is_our_duplicate(answer) && ++duplicates_ <= kMostDuplicates) return std::nullopt;
-  if (answer.server_code == kMongoValidationFailure) return refused(refused_mark(answer.error));
+  if (answer.server_code == kMongoValidationFailure)
+    return refused(refused_mark(answer.error, *first));
   // Unknown is as good as refused here: a counter may stand there now, but nothing was leased.
   return refused(std::move(answer.error));
 }
 
-Status MongoCounter::refused_mark(const Status& error) const {
-  return {
-      error.code(),
-      fmt::format("{}; seqd puts an object \"seqd\" into a counter that it makes: let the "
-                  "collection's validator pass it, or insert the counter yourself, with {}: {}",
-                  error.text(), binding_.counter_field, value_of(binding_.first_id - 1, meaning_))};
+Status MongoCounter::refused_mark(const Status& error, std::int64_t first) const {
+  return {error.code(),
+          fmt::format("{}; seqd puts an object \"seqd\" into a counter that it makes: let the "
+                      "collection's validator pass it, or insert the counter yourself, with {}: {}",
+                      error.text(), binding_.counter_field, value_of(first - 1, meaning_))};
 }
 
 // Whether somebody else inserted this very key at the same moment. Any other duplicate key (a

@@ -48,7 +48,7 @@ class MongoCounter {
   Step diagnose();
   Step compare(const std::optional<LeaseRecord>& record);
   Step create();
-  Status refused_mark(const Status& error) const;
+  Status refused_mark(const Status& error, std::int64_t first) const;
   Step bear_doubles(const CounterNumber& number);
   Step convert(double from, std::int64_t to);
   MongoWrite counter_write() const;

@@ -159,3 +159,25 @@ def test_EndIsForecastAndWarnedOfOnceALife(make_daemon):
         take(client, "wide", 100)
     again = daemon.stderr(100_000)[len(told):]
     assert again.count("sequence_ends: ") <= 2 and "2147483647" not in again
+
+
+def test_NewCounterBeginsAboveTheDocumentsThatAreThere(mongo, make_daemon):
+    mongo.client().drop_database("seqd")
+    stores = {"mongo": {"type": "mongodb", "uri": mongo.uri(), "database": "seqd"}}
+    seed = {"seed_collection": "invoices", "seed_field": "number"}
+    documents = mongo.client().seqd.invoices
+    documents.insert_many([{"number": 17}, {"number": 4711.0}, {"number": "4800"}, {"other": 9}])
+    daemon = make_daemon(stores=stores, sequences={"invoices": seed, "orders": {**seed, "seed_field": "other", "first_id": 100}}).start()
+    with daemon.connect() as client:
+        assert client.next("orders") == 100
+        error = client.error("next", "invoices")
+        assert error.code == "SEQ_TYPE" and "the highest value of number is a string" in error.text
+        documents.update_one({"number": "4800"}, {"$set": {"number": 4800}})
+    daemon.restart()  # an error that only a person can mend is asked for again after a pause
+    with daemon.connect() as client:
+        assert client.next("invoices") == 4801
+    documents.insert_one({"number": 10_000})
+    daemon.kill()
+    daemon.start()
+    with daemon.connect() as client:
+        assert client.next("invoices") == 4802
