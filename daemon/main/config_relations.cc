@@ -108,7 +108,7 @@ void relate_mode(const std::string& table, const SequenceSettings& sequence, Sto
                  "the one that gets the documents");
   }
   for (const char* key : {"key", "key_field", "counter_field", "meaning", "reuse", "start",
-                          "increment", "min", "max", "cycle"}) {
+                          "seed_collection", "seed_field", "increment", "min", "max", "cycle"}) {
     if (!written.contains(key)) continue;
     problems.add(line_of(written, key), table + "." + key,
                  "has no meaning with mode = \"insert\", which has no counter; leave it out");
