@@ -44,8 +44,9 @@ class Periods {
     if (settings_.mode == SequenceMode::insert)
       return report("period", "found with mode = insert; allowed: for a sequence with a counter");
     if (!settings_.binding.seed_collection.empty())
-      return report("period", "found with seed_collection; allowed: one of them, since every period "
-                              "begins at first_id");
+      return report("period",
+                    "found with seed_collection; allowed: one of them, since every period "
+                    "begins at first_id");
     const Result<std::shared_ptr<const TimeZone>> zone = find_time_zone(settings_.text.time_zone);
     if (!zone.ok()) return;  // the format reports it
     Result<std::shared_ptr<const PeriodRule>> rule = PeriodRule::make(periods_.period, *zone);

@@ -196,7 +196,7 @@ def test_OldCodeGoesOnInsertingBesideTwoDaemonsWithoutAGap(mongo, mongo_set, mak
     options = guide()["people"]
     collection = server.client().seqd[options["collection"]]
     daemons = [make_daemon(f"seqd-{i}", stores=stores(server, "auto"), sequences={"people": options}).start() for i in range(2)]
-    programs = [OldCode(server.uri(), scratch, f"people-{i}", ["optimistic-insert"], options["collection"]) for i in range(2)]
+    programs = [OldCode(server.uri(), scratch, f"people-{i}", ["optimistic-insert", "--pace", "4"], options["collection"]) for i in range(2)]
     share = ids * 45 // 100  # each daemon's; the old code makes the rest of it
     with contextlib.ExitStack() as at_the_end:
         for program in programs:
@@ -243,7 +243,7 @@ def test_SeqctlInsertsADocumentAndPrintsItsId(mongo, make_daemon):
 def test_TheConfigurationsOfTheGuideAreGood(scratch):
     (scratch / "mongodb-uri").write_text("mongodb://127.0.0.1/")
     (scratch / "aws-credentials").write_text("[default]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = secret\n")
-    assert len(configurations()) == 5
+    assert len(configurations()) == 6
     for text in configurations():
         file = scratch / "seqd.toml"
         file.write_text(text)

@@ -35,20 +35,22 @@ struct Arguments {
   int callers = 4;
   std::int64_t ids = 0;  // 0: until SIGTERM
   std::string into = "users";
+  std::chrono::milliseconds pace{0};
   int keep_days = 30;
   bool upsert = false;
   bool mongoose = false;
   bool shell = false;
 };
 
-// One of the program's callers: takes an ID after the other, and after a failure waits twice as
-// long as after the one before.
-void call(OldCode& code, const IssueLog& log, std::int64_t ids) {
+// One of the program's callers, with that pause between two IDs: takes an ID after the other, and
+// after a failure waits twice as long as after the one before.
+void call(OldCode& code, const IssueLog& log, std::int64_t ids, std::chrono::milliseconds pace) {
   constexpr std::chrono::milliseconds kLongest(64);
   std::chrono::milliseconds pause(1);
   while (!g_stop && (ids == 0 || log.issued() < ids)) {
     if (code.next()) {
       pause = std::chrono::milliseconds(1);
+      if (pace.count() > 0) std::this_thread::sleep_for(pace);
       continue;
     }
     std::this_thread::sleep_for(pause);
@@ -66,7 +68,7 @@ int run(const Arguments& arguments, const Make& make) {
     const std::unique_ptr<OldCode> code = make(Database{client, arguments.database}, log);
     std::vector<std::jthread> callers;
     for (int i = 0; i < arguments.callers; ++i)
-      callers.emplace_back([&] { call(*code, log, arguments.ids); });
+      callers.emplace_back([&] { call(*code, log, arguments.ids, arguments.pace); });
   }
   std::printf("issued %lld lost %lld failed %lld\n", static_cast<long long>(log.issued()),
               static_cast<long long>(log.taken() - log.issued()),
@@ -83,6 +85,9 @@ CLI::App* add_row(CLI::App& program, const char* name, const char* what, Argumen
   row->add_option("--log", arguments.log)->required();
   row->add_option("--callers", arguments.callers)->check(CLI::Range(1, 64));
   row->add_option("--ids", arguments.ids)->check(CLI::NonNegativeNumber);
+  row->add_option_function<int>(
+      "--pace", [&](int ms) { arguments.pace = std::chrono::milliseconds(ms); },
+      "milliseconds between two IDs of a caller");
   return row;
 }
 
