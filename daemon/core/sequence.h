@@ -72,7 +72,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void advanced(std::int64_t next_id);  // the counter was raised; what it had stopped goes on
   // See Drain::begin(). Requests that come meanwhile wait.
   void drain(std::int64_t deadline_ms, Drain::Done done);
-  void end_period();  // it is over: what is in hand is a gap
+  void end_period();                   // it is over: what is in hand is a gap
   void refuse(const Status& why);      // not usable as configured: every request hears `why`
   void scope_owned();                  // leases and reservations may go on
   void scope_lost();                   // to another daemon: all in hand is a gap
