@@ -32,10 +32,12 @@ Status check_not_removed(const std::string& base, const Period& period,
                          const std::optional<Period>& newest, std::int64_t retain_ms) {
   if (retain_ms == 0 || !newest) return {};
   if (period.end_s + retain_ms / 1'000 > newest->begin_s) return {};
-  return {ErrorCode::SEQ_REGRESSED, "the clock shows the period " + period.name + " of \"" + base +
-                                        "\", but " + newest->name +
-                                        " was in use here already, and counters that old may have "
-                                        "been removed (sequence.retain): set the clock"};
+  return {ErrorCode::SEQ_REGRESSED,
+          "the clock shows the period " + period.name + " of \"" + base + "\", but " +
+              newest->name +
+              " was in use here already, and counters that old may have "
+              "been removed (sequence.retain): set the clock; if it was "
+              "wrong then and is right now, retain = \"0s\" lets it pass"};
 }
 
 }  // namespace
