@@ -26,7 +26,8 @@ Status nothing_known(const std::string& name) {
   return {ErrorCode::NO_SEQUENCE, "this daemon has never had a range of \"" + name + "\""};
 }
 
-// The name that every one of these methods takes first.
+// The name that every one of these methods takes first; of a sequence with periods, that of the
+// present one, under which the history knows it.
 Result<std::string_view> read_name(const MethodContext& context, const Message& message,
                                    ValueReader& params, const char* usage) {
   const std::optional<std::string_view> name =
@@ -38,6 +39,8 @@ Result<std::string_view> read_name(const MethodContext& context, const Message& 
     return Status(problem->code, std::string(problem->text));
   }
   if (find_inserting(context, *name) != nullptr) return inserts_only(*name);
+  const SequenceId sequence = context.table.find(*name);
+  if (sequence != 0) return std::string_view(context.table.at(sequence).name());
   return *name;
 }
 

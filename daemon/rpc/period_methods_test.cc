@@ -69,6 +69,19 @@ TEST_CASE("PeriodsAreAskedAboutByTheirNames", "[period]") {
   CHECK(listed.find("daily@2023-11-15") != std::string::npos);
 }
 
+TEST_CASE("TheHistoryIsAskedByTheNameOfThePresentPeriod", "[period]") {
+  PeriodService service;
+  REQUIRE(service.ask(next_request(1, "daily")).id() == 1);
+  static_cast<void>(service.ask(request("gaps", "daily")));
+  CHECK(service.world.history.asked.name == "daily@2023-11-14");
+  service.world.core.time.advance(kToMidnightMs);
+  static_cast<void>(service.ask(request("gaps", "daily@2023-11-14")));
+  CHECK(service.world.history.asked.name == "daily@2023-11-14");
+  REQUIRE(service.ask(next_request(2, "daily")).id() == 1);
+  static_cast<void>(service.ask(request("gaps", "daily")));
+  CHECK(service.world.history.asked.name == "daily@2023-11-15");
+}
+
 TEST_CASE("TextTellsThePeriodThatItsNumberWasCountedIn", "[period]") {
   PeriodService service;
   CHECK(text_of(service.ask(next_text(1))) == "231114-221321-1");

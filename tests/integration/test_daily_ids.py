@@ -184,6 +184,10 @@ def settle(site: Site, takers: list, figures) -> None:
     assert 0 <= missing <= asks + untraced
     journals = "".join(daemon.stderr_file.read_text(errors="replace") for daemon in site.daemons)
     assert journals.count("gap_period_end: [") >= DAYS - 1
+    audit = site.daemons[0].seqctl("audit", site.name).stdout
+    assert f"{journal_name(site, today)}" in audit and "agree" in audit, audit
+    told = site.daemons[0].seqctl("gaps", journal_name(site, min(documents))).stdout
+    assert "period_end" in told, told
     figures("days under load:", DAYS, of_daemons=of_daemons, of_programs=of_programs, gaps=gaps, unread=missing)
 
 
