@@ -140,3 +140,12 @@ def mongo_set():
         yield servers.start()
     finally:
         servers.close()
+
+
+@pytest.fixture(autouse=True)
+def no_transaction_left(request):
+    """A daemon that ended in the middle of a transaction holds its locks for a minute, also against the next test."""
+    servers = request.getfixturevalue("mongo_set") if "mongo_set" in request.fixturenames else None
+    yield
+    if servers is not None:
+        servers.end_transactions()

@@ -240,6 +240,9 @@ class ReplicaSet:
     def client(self, **options) -> pymongo.MongoClient:
         return pymongo.MongoClient(self.uri(), serverSelectionTimeoutMS=10000, **options)
 
+    def end_transactions(self) -> None:
+        self.primary().client().admin.command("killAllSessions", [])
+
     def primary(self) -> Mongod:
         """Waits for a primary that writes can be sent to."""
         def find() -> Optional[Mongod]:
