@@ -16,8 +16,6 @@ namespace seqd {
 
 class CurrentPeriods {
  public:
-  bool empty() const { return by_base_.empty(); }
-
   void set_rule(std::string_view base, std::shared_ptr<const PeriodRule> rule) {
     Current& current = by_base_[std::string(base)];
     current.rule = std::move(rule);

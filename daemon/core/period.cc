@@ -12,7 +12,6 @@ namespace {
 using Kind = IdTemplate::Kind;
 using Piece = IdTemplate::Piece;
 
-constexpr std::string_view kPlaceholder = "{period}";
 constexpr std::int64_t kHourS = 3'600;
 constexpr std::int64_t kDayS = 86'400;
 
@@ -86,20 +85,13 @@ std::optional<IdDate> read(const std::vector<Piece>& pieces, std::string_view te
   return date;
 }
 
-// The first second of what the parts tell, in the local time. They tell a unit.
+// The first second of what the parts of a name tell, in the local time.
 std::int64_t first_second_of(const IdDate& date) {
-  const std::int64_t hour_s = date.get(DatePart::hour).value_or(0) * kHourS;
-  if (const std::optional<int> year = date.get(DatePart::week_year)) {
-    const int weekday = date.get(DatePart::weekday).value_or(1);
-    return first_second_of_week(*year, date.get(DatePart::week).value_or(1)) +
-           (weekday - 1) * kDayS + hour_s;
-  }
-  const int year = *date.get(DatePart::year);
-  if (const std::optional<int> day = date.get(DatePart::day_of_year))
-    return first_second(year, 1, 1) + (*day - 1) * kDayS + hour_s;
-  return first_second(year, date.get(DatePart::month).value_or(1),
+  if (const std::optional<int> year = date.get(DatePart::week_year))
+    return first_second_of_week(*year, *date.get(DatePart::week));
+  return first_second(*date.get(DatePart::year), date.get(DatePart::month).value_or(1),
                       date.get(DatePart::day).value_or(1)) +
-         hour_s;
+         date.get(DatePart::hour).value_or(0) * kHourS;
 }
 
 // The local seconds of the unit around `local_s`: its first, and the first behind it.
@@ -128,6 +120,10 @@ std::pair<std::int64_t, std::int64_t> bounds(PeriodUnit unit, std::int64_t local
 }
 
 }  // namespace
+
+const char* name_format(PeriodUnit unit) {
+  return kUnits[static_cast<std::size_t>(unit)].format;
+}
 
 std::optional<PeriodUnit> unit_of(const std::vector<Piece>& pieces) {
   IdDate date;
@@ -183,39 +179,46 @@ UtcOffset PeriodRule::offset_at(std::int64_t wall_s) const {
   return zone_->offset_at(std::clamp<std::int64_t>(wall_s, 0, kLastSecond));
 }
 
-Period PeriodRule::at(std::int64_t wall_s) const {
-  wall_s = std::clamp<std::int64_t>(wall_s, 0, kLastSecond);
+std::string PeriodRule::name_of(const CivilTime& time) const {
+  return write(name_pieces(unit_), time);
+}
+
+PeriodRule::Span PeriodRule::span_at(std::int64_t wall_s) const {
   const UtcOffset offset = offset_at(wall_s);
   const std::int64_t local_s = wall_s + offset.offset_s;
-  const CivilTime time = civil_time(local_s);
   const auto [first, end] = bounds(unit_, local_s);
-  Period period;
-  period.name = write(name_pieces(unit_), time);
-  period.text = write(pieces_, time);
-  period.begin_s = std::max(first - offset.offset_s, offset.begin_s);
-  period.end_s = std::min(end - offset.offset_s, offset.end_s);
+  return {civil_time(local_s), std::max(first - offset.offset_s, offset.begin_s),
+          std::min(end - offset.offset_s, offset.end_s)};
+}
+
+Period PeriodRule::at(std::int64_t wall_s) const {
+  const Span span = span_at(std::clamp<std::int64_t>(wall_s, 0, kLastSecond));
+  Period period{name_of(span.time), write(pieces_, span.time), span.begin_s, span.end_s};
+  // Where the clock was changed within the period, it goes on with another offset.
+  while (period.end_s <= kLastSecond) {
+    const Span next = span_at(period.end_s);
+    if (name_of(next.time) != period.name) break;
+    period.end_s = next.end_s;
+  }
+  while (period.begin_s > 0) {
+    const Span before = span_at(period.begin_s - 1);
+    if (name_of(before.time) != period.name) break;
+    period.begin_s = before.begin_s;
+  }
   return period;
 }
 
-// The period that begins at that local second. Where the clock was changed at about that time, an
-// offset of the days around is the right one.
-std::optional<Period> PeriodRule::beginning(std::int64_t local_s) const {
-  const std::string name = write(name_pieces(unit_), civil_time(local_s));
+// By its first local second. Where the clock was changed at about that time, an offset of the days
+// around is the right one.
+std::optional<Period> PeriodRule::named(std::string_view name) const {
+  const std::optional<IdDate> date = read(name_pieces(unit_), name);
+  if (!date) return std::nullopt;
+  const std::int64_t local_s = first_second_of(*date);
   for (const std::int64_t around : {std::int64_t{0}, -kDayS, kDayS}) {
     const Period period = at(local_s - offset_at(local_s + around).offset_s);
     if (period.name == name) return period;
   }
   return std::nullopt;
-}
-
-std::optional<Period> PeriodRule::named(std::string_view name) const {
-  const std::optional<IdDate> date = read(name_pieces(unit_), name);
-  return date ? beginning(first_second_of(*date)) : std::nullopt;
-}
-
-std::optional<Period> PeriodRule::of_text(std::string_view text) const {
-  const std::optional<IdDate> date = read(pieces_, text);
-  return date ? beginning(first_second_of(*date)) : std::nullopt;
 }
 
 std::string period_sequence(std::string_view base, std::string_view period) {
@@ -234,19 +237,7 @@ std::string_view period_of(std::string_view name) {
 std::string period_key(const std::string& pattern, std::string_view base, const Period& period) {
   if (pattern.empty()) return period_sequence(base, period.text);
   std::string key = pattern;
-  return key.replace(key.find(kPlaceholder), kPlaceholder.size(), period.text);
-}
-
-std::optional<std::string_view> period_in_key(const std::string& pattern, std::string_view base,
-                                              std::string_view key) {
-  const std::string whole = pattern.empty() ? period_sequence(base, kPlaceholder) : pattern;
-  const std::size_t at = whole.find(kPlaceholder);
-  const std::string_view before = std::string_view(whole).substr(0, at);
-  const std::string_view after = std::string_view(whole).substr(at + kPlaceholder.size());
-  const bool fits =
-      key.size() >= before.size() + after.size() && key.starts_with(before) && key.ends_with(after);
-  if (!fits) return std::nullopt;
-  return key.substr(before.size(), key.size() - before.size() - after.size());
+  return key.replace(key.find(kPeriodPlaceholder), kPeriodPlaceholder.size(), period.text);
 }
 
 }  // namespace seqd

@@ -25,8 +25,9 @@ enum class PeriodUnit : std::uint8_t { year, month, week, day, hour };
 struct Period {
   std::string name;  // in the form of ISO 8601: "2026", "2026-11", "2026-W47", "2026-11-22T13"
   std::string text;  // as the rule's format writes it, "261122"
-  // Seconds since 1970, UTC: all of [begin_s, end_s) is in the period. Where the clock is turned
-  // back it may have more.
+  // Seconds since 1970, UTC: all of [begin_s, end_s) is in the period, and what lies next to them
+  // is not. A period that comes twice (the clock was turned back over its end) has other spans,
+  // too.
   std::int64_t begin_s = 0;
   std::int64_t end_s = 0;
 };
@@ -43,23 +44,31 @@ class PeriodRule {
   bool is_number() const;
   // The period in which the second `wall_s` (UTC, since 1970) is.
   Period at(std::int64_t wall_s) const;
-  // The period of that name, or of that text; nothing when there is none.
+  // The period of that name; nothing when there is none.
   std::optional<Period> named(std::string_view name) const;
-  std::optional<Period> of_text(std::string_view text) const;
-  // The parts of the calendar that tell the period, for a template that has to hold them.
-  const std::vector<IdTemplate::Piece>& pieces() const { return pieces_; }
 
  private:
   PeriodRule(PeriodUnit unit, std::vector<IdTemplate::Piece> pieces,
              std::shared_ptr<const TimeZone> zone);
 
+  // What the calendar says of one second: in which period it is, and the seconds around it that
+  // have the same offset from UTC and are in it, too.
+  struct Span {
+    CivilTime time;
+    std::int64_t begin_s = 0;
+    std::int64_t end_s = 0;
+  };
   UtcOffset offset_at(std::int64_t wall_s) const;
-  std::optional<Period> beginning(std::int64_t local_s) const;
+  Span span_at(std::int64_t wall_s) const;
+  std::string name_of(const CivilTime& time) const;
 
   const PeriodUnit unit_;
   const std::vector<IdTemplate::Piece> pieces_;
   const std::shared_ptr<const TimeZone> zone_;
 };
+
+// The date format that writes the name of a period, "%Y-%m-%d".
+const char* name_format(PeriodUnit unit);
 
 // The unit that date parts tell together; nothing when they tell none, or more than an hour.
 std::optional<PeriodUnit> unit_of(const std::vector<IdTemplate::Piece>& pieces);
@@ -70,11 +79,9 @@ std::string period_sequence(std::string_view base, std::string_view period);
 std::string_view base_of(std::string_view name);
 std::string_view period_of(std::string_view name);  // empty: none
 
-// The key of a period's counter: "{period}" in `pattern` stands for the period's text. An empty
-// pattern is "BASE@{period}".
+inline constexpr std::string_view kPeriodPlaceholder = "{period}";
+// The key of a period's counter: the placeholder in `pattern`, where it stands once, is the
+// period's text. An empty pattern is "BASE@{period}".
 std::string period_key(const std::string& pattern, std::string_view base, const Period& period);
-// The text of the period in a key; nothing when it is no such key.
-std::optional<std::string_view> period_in_key(const std::string& pattern, std::string_view base,
-                                              std::string_view key);
 
 }  // namespace seqd

@@ -2,25 +2,16 @@
 
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <map>
 
+#include "tests/unit/one_summer.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
 namespace {
-
-constexpr std::int64_t kSummerBegins = 1'774'746'000;  // 2026-03-29 01:00 UTC
-constexpr std::int64_t kSummerEnds = 1'792'890'000;    // 2026-10-25 01:00 UTC
-
-// One hour ahead of UTC, two in the summer of 2026.
-class OneSummer final : public TimeZone {
- public:
-  UtcOffset offset_at(std::int64_t utc_s) const override {
-    if (utc_s < kSummerBegins) return {0, kSummerBegins, 3'600};
-    if (utc_s < kSummerEnds) return {kSummerBegins, kSummerEnds, 7'200};
-    return {kSummerEnds, kLastSecond + 1, 3'600};
-  }
-};
 
 std::shared_ptr<const PeriodRule> rule_of(const std::string& period, bool summer = false) {
   auto rule = PeriodRule::make(period, summer ? std::make_shared<OneSummer>() : nullptr);
@@ -70,9 +61,6 @@ TEST_CASE("DateFormatTellsThePeriodAndWritesIt", "[period]") {
     CHECK(rule->at(kEvening).name == one.name);
     CHECK(rule->at(kEvening).text == one.text);
     CHECK(rule->is_number() == one.number);
-    const auto again = rule->of_text(one.text);
-    REQUIRE(again);
-    CHECK(again->name == one.name);
   }
 }
 
@@ -99,6 +87,8 @@ TEST_CASE("DayGoesByTheCalendarOfItsZone", "[period]") {
   CHECK(rule->at(spring->begin_s + 23 * 3'600).name == "2026-03-30");
   const auto autumn = rule->named("2026-10-25");
   REQUIRE(autumn);
+  CHECK(autumn->end_s == autumn->begin_s + 25 * 3'600);
+  CHECK(spring->end_s == spring->begin_s + 23 * 3'600);
   CHECK(rule->at(autumn->begin_s + 25 * 3'600 - 1).name == "2026-10-25");
   CHECK(rule->at(autumn->begin_s + 25 * 3'600).name == "2026-10-26");
 }
@@ -118,8 +108,6 @@ TEST_CASE("NameThatIsNoPeriodIsNone", "[period]") {
   for (const char* name : {"", "2026", "2026-11", "2026-11-31", "2026-13-01", "2026-11-22T18",
                            "2026-11-2x", "1969-12-31", "261122", "2026-11-22 "})
     CHECK_FALSE(rule->named(name));
-  for (const char* text : {"", "2611", "261131", "26112x", "2611222", "2026-11-22"})
-    CHECK_FALSE(rule->of_text(text));
 }
 
 TEST_CASE("EverySecondOfASpanIsInThePeriodAndThePeriodIsFoundByItsName", "[period]") {
@@ -132,8 +120,13 @@ TEST_CASE("EverySecondOfASpanIsInThePeriodAndThePeriodIsFoundByItsName", "[perio
                       : *rc::gen::inRange<std::int64_t>(0, kLastSecond - 86'400);
     const Period found = rule->at(second);
     RC_ASSERT(found.begin_s <= second && second < found.end_s);
+    const std::int64_t begin = std::max<std::int64_t>(found.begin_s, 0);
+    const std::int64_t within = *rc::gen::inRange(begin, found.end_s);
     RC_ASSERT(rule->at(found.end_s - 1).name == found.name);
-    RC_ASSERT(found.begin_s < 0 || rule->at(found.begin_s).name == found.name);
+    RC_ASSERT(rule->at(within).name == found.name);
+    RC_ASSERT(rule->at(found.end_s).name != found.name);
+    RC_ASSERT(begin == 0 || rule->at(begin).name == found.name);
+    RC_ASSERT(begin == 0 || rule->at(begin - 1).name != found.name);
     const auto named = rule->named(found.name);
     if (found.begin_s >= 0) RC_ASSERT(named && named->name == found.name);
     if (named) RC_ASSERT(rule->at(named->begin_s).name == found.name);
@@ -145,10 +138,6 @@ TEST_CASE("KeyHoldsThePeriodWhereThePatternSaysSo", "[period]") {
   CHECK(period_key("", "orders", day) == "orders@261122");
   CHECK(period_key("{period}", "orders", day) == "261122");
   CHECK(period_key("a-{period}-b", "orders", day) == "a-261122-b");
-  CHECK(period_in_key("", "orders", "orders@261122") == "261122");
-  CHECK(period_in_key("a-{period}-b", "orders", "a-261122-b") == "261122");
-  CHECK_FALSE(period_in_key("", "orders", "order@261122"));
-  CHECK_FALSE(period_in_key("a{period}a", "orders", "a"));
 }
 
 TEST_CASE("NameOfAPeriodsSequenceIsTakenApart", "[period]") {

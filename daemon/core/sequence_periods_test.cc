@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "tests/unit/one_summer.h"
 #include "tests/unit/orders.h"
 
 // After the project's headers: both define CHECK, and here Catch's is meant.
@@ -77,11 +78,26 @@ TEST_CASE("WhatIsLeftWhenAPeriodIsOverIsAGapWithThatCause", "[core][period]") {
 TEST_CASE("RemainderStaysInHandUntilThePeriodIsOverForAMinute", "[core][period]") {
   Daily here;
   REQUIRE(here.one() == 1);
-  here.wait(kHourMs + 46 * 60'000 + 50'000);  // 00:00:11
+  // It is looked every minute: at 00:00:21 it is too early, at 00:01:21 it is not.
+  here.wait(kHourMs + 47 * 60'000 + 10'000);  // 00:00:31
   CHECK(here.of("orders") == nullptr);
   CHECK(here.of(kFirst)->in_hand() > 0);
-  here.wait(120'000);
+  here.wait(60'000);
   CHECK(here.of(kFirst)->in_hand() == 0);
+}
+
+TEST_CASE("DayOfTwentyFiveHoursIsOverWhenItsLastHourIs", "[core][period]") {
+  Daily here([](SequenceSettings& settings) {
+    settings.periods.rule = PeriodRule::make("day", std::make_shared<OneSummer>()).value();
+  });
+  here.world.time.wall_set_ms += 1'000 * (kSummerEnds - 1'800) - here.world.time.wall_ms();
+  REQUIRE(here.one() == 1);
+  const char* const day = "orders@2026-10-25";
+  here.wait(22 * kHourMs);
+  REQUIRE(here.of("orders") == here.of(day));
+  CHECK(here.of(day)->in_hand() > 0);
+  here.wait(2 * kHourMs);
+  CHECK(here.of(day)->in_hand() == 0);
 }
 
 TEST_CASE("WithReuseTailTheRemainderOfAPeriodIsGivenBack", "[core][period]") {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "daemon/core/id_format.h"
+#include "tests/unit/one_summer.h"
 #include "tests/unit/service.h"
 
 // After the project's headers: both define CHECK, and here Catch's is meant.
@@ -15,12 +16,12 @@ namespace {
 constexpr std::int64_t kToMidnightMs = 6'399'000;
 
 struct PeriodService : Service {
-  PeriodService() {
+  explicit PeriodService(const std::shared_ptr<const TimeZone>& zone = nullptr) {
     SequenceSettings& settings = world.core.settings.add("daily");
     settings.periods.period = "day";
-    settings.periods.rule = PeriodRule::make("day", nullptr).value();
+    settings.periods.rule = PeriodRule::make("day", zone).value();
     settings.text.made = std::make_shared<IdFormat>(
-        read_template("{date:%y%m%d-%H%M%S}-{number}").value(), nullptr, nullptr);
+        read_template("{date:%y%m%d-%H%M%S}-{number}").value(), zone, nullptr);
   }
   Line& hello(std::uint8_t who) {
     Line& connected = world.connect();
@@ -98,6 +99,15 @@ TEST_CASE("TextTellsThePeriodThatItsNumberWasCountedIn", "[period]") {
   REQUIRE(replies.size() == 2);
   CHECK(text_of(replies[1]).find("231114-235959-") == 0);
   CHECK(text_of(service.ask(next_text(6))) == "231115-000002-1");
+}
+
+TEST_CASE("TextTellsItsOwnTimeOnADayOnWhichTheClockIsChanged", "[period]") {
+  PeriodService service(std::make_shared<OneSummer>());
+  service.world.core.time.wall_set_ms +=
+      1'000 * (kSummerEnds - 1) - service.world.core.time.wall_ms();
+  CHECK(text_of(service.ask(next_text(1))) == "261025-025959-1");
+  service.world.core.time.advance(2 * 3'600'000);
+  CHECK(text_of(service.ask(next_text(2))) == "261025-035959-2");
 }
 
 TEST_CASE("RepeatInALaterPeriodGetsTheSameNumberAndText", "[period]") {
