@@ -1,12 +1,10 @@
 #include "daemon/core/counter_identity.h"
 
 #include <algorithm>
-#include <string_view>
 
 namespace seqd {
-namespace {
 
-std::string_view meaning_name(Meaning meaning) {
+const char* meaning_word(Meaning meaning) {
   switch (meaning) {
     case Meaning::last:
       return "last";
@@ -18,6 +16,8 @@ std::string_view meaning_name(Meaning meaning) {
   return "unset";
 }
 
+namespace {
+
 std::string counter_text(const CounterBinding& binding) {
   const char* const type = binding.key_type == KeyType::integer ? "=#" : "=";
   return binding.collection + " " + binding.key_field + type + binding.key + " " +
@@ -27,7 +27,7 @@ std::string counter_text(const CounterBinding& binding) {
 }  // namespace
 
 std::string binding_text(const CounterBinding& binding, const ShapeSettings& shape) {
-  return counter_text(binding) + std::string(meaning_name(binding.meaning)) + shape_text(shape);
+  return counter_text(binding) + meaning_word(binding.meaning) + shape_text(shape);
 }
 
 bool same_counter(const std::string& held, const CounterBinding& configured,
@@ -41,7 +41,7 @@ bool same_counter(const std::string& held, const CounterBinding& configured,
   meaning.resize(end);
   // A meaning that was not said is the store's own, which has not changed.
   return meaning == "unset" || configured.meaning == Meaning::unset ||
-         meaning == meaning_name(configured.meaning);
+         meaning == meaning_word(configured.meaning);
 }
 
 }  // namespace seqd

@@ -9,6 +9,9 @@
 
 namespace seqd {
 
+// "last", "next" or "unset": the word in a store, in the configuration and in the log.
+const char* meaning_word(Meaning meaning);
+
 // Which counter a sequence takes its ranges from, and what its positions mean (shape_text()), as
 // text, for DefineSequence::binding.
 std::string binding_text(const CounterBinding& binding, const ShapeSettings& shape = {});

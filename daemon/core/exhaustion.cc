@@ -13,11 +13,15 @@ constexpr std::int64_t kMinuteMs = 60'000;
 constexpr double kDayMs = 86'400'000;
 constexpr std::int64_t kFewDays = 30;
 
-// Bits of what was told.
-constexpr unsigned kNear32 = 1;
-constexpr unsigned kPassed32 = 2;
-constexpr unsigned kNearDouble = 4;
-constexpr unsigned kPassedDouble = 8;
+// What others keep IDs in, and the bits that say that it was told of.
+struct Bound {
+  std::int64_t highest;
+  const char* holder;
+  unsigned near;
+  unsigned passed;
+};
+constexpr Bound kBounds[] = {{kHighest32, "a signed column of 32 bits holds", 1, 2},
+                             {kHighestDouble, "JavaScript's numbers hold", 4, 8}};
 constexpr unsigned kNinety = 16;
 constexpr unsigned kNinetyNine = 32;
 
@@ -51,12 +55,12 @@ std::uint64_t reach_of(std::int64_t end, const SequenceSettings& settings) {
   return id < 0 ? static_cast<std::uint64_t>(-(id + 1)) : static_cast<std::uint64_t>(id);
 }
 
-bool near(std::uint64_t reach, std::int64_t bound) {
-  return reach > static_cast<std::uint64_t>(bound / 10 * 9);
+bool is_near(std::uint64_t reach, const Bound& bound) {
+  return reach > static_cast<std::uint64_t>(bound.highest / 10 * 9);
 }
 
-bool passed(std::uint64_t reach, std::int64_t bound) {
-  return reach > static_cast<std::uint64_t>(bound);
+bool is_passed(std::uint64_t reach, const Bound& bound) {
+  return reach > static_cast<std::uint64_t>(bound.highest);
 }
 
 }  // namespace
@@ -64,8 +68,9 @@ bool passed(std::uint64_t reach, std::int64_t bound) {
 void Exhaustion::restore(std::int64_t guard, const SequenceSettings& settings) {
   end_ = guard;
   const std::uint64_t reach = reach_of(guard, settings);
-  if (passed(reach, kHighest32)) told_ |= kNear32 | kPassed32;
-  if (passed(reach, kHighestDouble)) told_ |= kNearDouble | kPassedDouble;
+  for (const Bound& bound : kBounds) {
+    if (is_passed(reach, bound)) told_ |= bound.near | bound.passed;
+  }
 }
 
 bool Exhaustion::once(unsigned warning) {
@@ -83,38 +88,28 @@ void Exhaustion::leased(std::int64_t end, std::int64_t now_ms, const std::string
     middle_ = Point{now_ms, end_};
   }
   const std::uint64_t reach = reach_of(end_, settings);
-  if (passed(reach, kHighest32)) {
-    told_ |= kNear32;
-    warn_of_bound(kPassed32, kHighest32, "a signed column of 32 bits holds", name, settings,
-                  events);
-  } else if (near(reach, kHighest32)) {
-    warn_of_bound(kNear32, kHighest32, "a signed column of 32 bits holds", name, settings, events);
-  }
-  if (passed(reach, kHighestDouble)) {
-    told_ |= kNearDouble;
-    warn_of_bound(kPassedDouble, kHighestDouble, "JavaScript's numbers hold", name, settings,
-                  events);
-  } else if (near(reach, kHighestDouble)) {
-    warn_of_bound(kNearDouble, kHighestDouble, "JavaScript's numbers hold", name, settings, events);
+  for (const Bound& bound : kBounds) {
+    const bool passed = is_passed(reach, bound);
+    if (passed) told_ |= bound.near;
+    if ((passed && once(bound.passed)) || (is_near(reach, bound) && once(bound.near)))
+      warn_of_bound(bound.highest, bound.holder, passed, name, settings, events);
   }
   warn_of_end(now_ms, name, settings, events);
 }
 
-void Exhaustion::warn_of_bound(unsigned warning, std::int64_t bound, const char* what,
+void Exhaustion::warn_of_bound(std::int64_t bound, const char* holder, bool passed,
                                const std::string& name, const SequenceSettings& settings,
-                               EventSink& events) {
-  if (!once(warning)) return;
-  const bool beyond = warning == kPassed32 || warning == kPassedDouble;
+                               EventSink& events) const {
   const IdShape* const shape = settings.shape.made.get();
   const std::string id = std::to_string(shape == nullptr ? end_ - 1 : shape->value_near(end_ - 1));
   events.raise({EventKind::id_bound,
                 "\"" + name + "\" was leased up to " + id + ", " +
-                    (beyond ? "beyond " : "nine tenths of the way to ") + std::to_string(bound) +
-                    ", the highest that " + what,
+                    (passed ? "beyond " : "nine tenths of the way to ") + std::to_string(bound) +
+                    ", the highest that " + holder,
                 {{"SEQUENCE", name},
                  {"ID", id},
                  {"BOUND", std::to_string(bound)},
-                 {"PASSED", beyond ? "1" : "0"}}});
+                 {"PASSED", passed ? "1" : "0"}}});
 }
 
 void Exhaustion::warn_of_end(std::int64_t now_ms, const std::string& name,

@@ -40,8 +40,8 @@ class Exhaustion {
   bool once(unsigned warning);
   void warn_of_end(std::int64_t now_ms, const std::string& name, const SequenceSettings& settings,
                    EventSink& events);
-  void warn_of_bound(unsigned warning, std::int64_t bound, const char* what,
-                     const std::string& name, const SequenceSettings& settings, EventSink& events);
+  void warn_of_bound(std::int64_t bound, const char* holder, bool passed, const std::string& name,
+                     const SequenceSettings& settings, EventSink& events) const;
 
   std::int64_t end_ = 0;  // of the highest lease known
   unsigned told_ = 0;     // a bit for each warning

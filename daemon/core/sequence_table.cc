@@ -6,6 +6,7 @@
 #include "daemon/core/counter_identity.h"
 
 namespace seqd {
+
 SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& settings,
                              Stores stores, const Limits& limits)
     : context_(context),

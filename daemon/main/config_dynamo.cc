@@ -15,11 +15,6 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-int line_of(const WrittenKeys& written, std::string_view key, int otherwise) {
-  const auto found = written.find(key);
-  return found == written.end() ? otherwise : found->second;
-}
-
 // Whether what is sent there leaves the host in the clear.
 bool is_in_the_clear(const std::string& endpoint) {
   if (!endpoint.starts_with("http://")) return false;

@@ -44,8 +44,7 @@ class Format {
 
  private:
   void report(const char* key, const std::string& what) {
-    const auto found = written_.find(key);
-    problems_.add(found == written_.end() ? line_ : found->second, table_ + "." + key, what);
+    problems_.add(line_of(written_, key, line_), table_ + "." + key, what);
   }
 
   // A table that says where its key is means that place, whatever the defaults say.

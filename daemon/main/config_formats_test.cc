@@ -17,7 +17,7 @@
 #include "tests/unit/random_template.h"
 
 // Last, so that CHECK is the one of the tests.
-#include <catch2/catch.hpp>
+#include "tests/unit/configurations.h"
 
 namespace seqd {
 namespace {
@@ -53,13 +53,6 @@ Result<Configuration> parse(const std::string& text) {
   return parse_configuration(text, "f", {});
 }
 
-Configuration read(const std::string& text) {
-  Result<Configuration> configuration = parse(text);
-  INFO(configuration.status().text());
-  REQUIRE(configuration.ok());
-  return std::move(*configuration);
-}
-
 std::string write(const Configuration& configuration, const std::string& name, std::int64_t id) {
   const auto format = configuration.find_format(name);
   REQUIRE(format != nullptr);
@@ -71,12 +64,12 @@ std::string scrambling(const std::string& rest) {
 }
 
 TEST_CASE("SequenceWithoutAFormatIsWrittenAsItsNumber", "[config_formats]") {
-  const Configuration configuration = read("");
+  const Configuration configuration = configuration_of("");
   CHECK(write(configuration, "orders", 42) == "42");
 }
 
 TEST_CASE("FormatIsThatOfTheTableElseOfTheDefaults", "[config_formats]") {
-  const Configuration configuration = read(
+  const Configuration configuration = configuration_of(
       "[sequence_defaults]\nformat = \"D{date:%d}-{number}\"\n"
       "[sequence.a]\nformat = \"A{date:%d}-{number}\"\n"
       "[sequence.\"b-*\"]\ntime_zone = \"Europe/Berlin\"\n"
@@ -88,10 +81,10 @@ TEST_CASE("FormatIsThatOfTheTableElseOfTheDefaults", "[config_formats]") {
 }
 
 TEST_CASE("LookingForTheFormatOfAnyNameFillsNoTable", "[config_formats]") {
-  const Configuration configuration = read("[limits]\nmax_sequences = 1\n");
+  const Configuration configuration = configuration_of("[limits]\nmax_sequences = 1\n");
   for (int i = 0; i < 10; ++i) CHECK(configuration.find_format("n" + std::to_string(i)) != nullptr);
   CHECK(configuration.find("orders") != nullptr);
-  CHECK(read("[daemon]\ncreate = false\n").find_format("orders") == nullptr);
+  CHECK(configuration_of("[daemon]\ncreate = false\n").find_format("orders") == nullptr);
 }
 
 TEST_CASE("BadFormatOrZoneIsAProblemOfItsLine", "[config_formats]") {
@@ -145,7 +138,8 @@ TEST_CASE("KeyComesFromACredentialUnlessAFileIsNamed", "[config_formats]") {
       parse(scrambling("scramble_key_credential = \"" + path.filename().string() + "\"\n"));
   unsetenv("CREDENTIALS_DIRECTORY");
   REQUIRE(named.ok());
-  const Configuration from_file = read(scrambling("scramble_key_file = \"" + key.path() + "\"\n"));
+  const Configuration from_file =
+      configuration_of(scrambling("scramble_key_file = \"" + key.path() + "\"\n"));
   CHECK(write(*named, "a", 1) == write(from_file, "a", 1));
 }
 
@@ -165,15 +159,15 @@ TEST_CASE("CheckOfAFileDoesNotNeedTheCredential", "[config_formats]") {
 TEST_CASE("TableThatNamesAFileDoesNotMeanTheCredentialOfTheDefaults", "[config_formats]") {
   const KeyFile key(kKey);
   const Configuration configuration =
-      read("[sequence_defaults]\nscramble_key_credential = \"other\"\n" +
-           scrambling("scramble_key_file = \"" + key.path() + "\"\n"));
+      configuration_of("[sequence_defaults]\nscramble_key_credential = \"other\"\n" +
+                       scrambling("scramble_key_file = \"" + key.path() + "\"\n"));
   CHECK(configuration.find("a")->text.scramble_key_credential.empty());
 }
 
 TEST_CASE("NoKeyStandsInADumpAndKeysThatOthersMayReadAreWarnedOf", "[config_formats]") {
   const KeyFile key(kKey, 0644);
   const Configuration configuration =
-      read(scrambling("scramble_key_file = \"" + key.path() + "\"\n"));
+      configuration_of(scrambling("scramble_key_file = \"" + key.path() + "\"\n"));
   CHECK(dump_effective(configuration).find(kKey) == std::string::npos);
   CHECK(dump_effective(configuration).find(key.path()) != std::string::npos);
   REQUIRE(configuration.warnings.size() == 1);
@@ -183,9 +177,9 @@ TEST_CASE("NoKeyStandsInADumpAndKeysThatOthersMayReadAreWarnedOf", "[config_form
 
 TEST_CASE("OneKeyScramblesTheNumbersOfEverySequenceInAnotherWay", "[config_formats]") {
   const KeyFile key(kKey);
-  const Configuration configuration =
-      read("[sequence.\"t-*\"]\nformat = \"{number:8,scramble}\"\nscramble_key_file = \"" +
-           key.path() + "\"\n");
+  const Configuration configuration = configuration_of(
+      "[sequence.\"t-*\"]\nformat = \"{number:8,scramble}\"\nscramble_key_file = \"" + key.path() +
+      "\"\n");
   const std::string text = write(configuration, "t-1", 42);
   CHECK(text.size() == 8);
   CHECK(write(configuration, "t-2", 42) != text);
@@ -197,11 +191,11 @@ TEST_CASE("ReloadFindsAnotherKeyInTheSamePlace", "[config_formats]") {
   const std::string text = "[sequence_defaults]\nscramble_key_file = \"" + key.path() +
                            "\"\nformat = \"{number:8,scramble}\"\n[sequence.a]\ntime_zone = "
                            "\"Asia/Tokyo\"\n[sequence.b]\nlease_min = 2\n";
-  const Configuration running = read(text);
-  Configuration same = read(text);
+  const Configuration running = configuration_of(text);
+  Configuration same = configuration_of(text);
   CHECK(prepare_reload(running, same).applied.empty());
   key.write("3b7e151628aed2a6abf7158809cf4f3c");
-  Configuration next = read(text);
+  Configuration next = configuration_of(text);
   CHECK(prepare_reload(running, next).applied ==
         std::vector<std::string>{"sequence.\"a\".scramble_key_file",
                                  "sequence_defaults.scramble_key_file"});
@@ -269,8 +263,8 @@ TEST_CASE("WritingAndReadingAreInverse", "[config_formats]") {
 
 // The offset that is kept between two questions is that of the moment, on both sides of a switch.
 TEST_CASE("FormatKeepsUpWithTheSwitchOfTheClock", "[config_formats]") {
-  const Configuration configuration =
-      read("[sequence.a]\nformat = \"{date:%H%M}-{number}\"\ntime_zone = \"Europe/Berlin\"\n");
+  const Configuration configuration = configuration_of(
+      "[sequence.a]\nformat = \"{date:%H%M}-{number}\"\ntime_zone = \"Europe/Berlin\"\n");
   const auto format = configuration.find_format("a");
   const std::int64_t autumn = 1'792'890'000;  // 2026-10-25 01:00 UTC, the clock goes back
   CHECK(format->write("a", 1, autumn - 1) == "0259-1");

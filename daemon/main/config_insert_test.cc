@@ -2,10 +2,8 @@
 // in which words.
 #include <string>
 
-#include "daemon/main/config.h"
-
 // Last, so that CHECK is the one of the tests.
-#include <catch2/catch.hpp>
+#include "tests/unit/configurations.h"
 
 namespace seqd {
 namespace {
@@ -19,9 +17,7 @@ Result<Configuration> parse(const std::string& table) {
 }
 
 std::string problems(const std::string& table) {
-  const Result<Configuration> configuration = parse(table);
-  REQUIRE_FALSE(configuration.ok());
-  return configuration.status().text();
+  return problems_of(kStores + table);
 }
 
 TEST_CASE("ASequenceOfAMongoStoreMayInsert") {

@@ -13,7 +13,6 @@ namespace {
 
 using Piece = IdTemplate::Piece;
 
-constexpr std::string_view kPlaceholder = "{period}";
 constexpr std::int64_t kLeastRetainMs = 2 * 86'400'000;
 constexpr std::size_t kMostDigits = 18;  // of an integer key
 
@@ -37,7 +36,8 @@ class Periods {
     periods_.rule = nullptr;
     check_key();
     if (periods_.period.empty()) {
-      if (periods_.retain_ms > 0)
+      // One that is inherited does not matter.
+      if (periods_.retain_ms > 0 && written_.contains("retain"))
         report("retain", "found without period; allowed: for a sequence with periods");
       return;
     }
@@ -61,8 +61,7 @@ class Periods {
 
  private:
   void report(const char* key, const std::string& what) {
-    const auto found = written_.find(key);
-    problems_.add(found == written_.end() ? line_ : found->second, table_ + "." + key, what);
+    problems_.add(line_of(written_, key, line_), table_ + "." + key, what);
   }
 
   StoreType store_type() const {
@@ -73,8 +72,9 @@ class Periods {
   void check_key() {
     std::string rest = settings_.binding.key;
     std::size_t count = 0;
-    for (auto at = rest.find(kPlaceholder); at != std::string::npos; at = rest.find(kPlaceholder)) {
-      rest.erase(at, kPlaceholder.size());
+    for (auto at = rest.find(kPeriodPlaceholder); at != std::string::npos;
+         at = rest.find(kPeriodPlaceholder)) {
+      rest.erase(at, kPeriodPlaceholder.size());
       ++count;
     }
     if (periods_.period.empty() && count > 0)
@@ -104,7 +104,7 @@ class Periods {
   void choose_format() {
     std::string& format = settings_.text.format;
     if (format == "{number}" && !written_.contains("format")) {
-      format = "{date:" + name_format() + "}-{number}";
+      format = std::string("{date:") + name_format(periods_.rule->unit()) + "}-{number}";
       return;
     }
     const Result<IdTemplate> form = read_template(format);
@@ -120,12 +120,7 @@ class Periods {
     report("format", "found \"" + format +
                          "\", which does not tell the period, so that its texts would come again; "
                          "allowed: with the date, as {date:" +
-                         name_format() + "}");
-  }
-
-  std::string name_format() const {
-    static constexpr const char* kFormats[] = {"%Y", "%Y-%m", "%G-W%V", "%Y-%m-%d", "%Y-%m-%dT%H"};
-    return kFormats[static_cast<std::size_t>(periods_.rule->unit())];
+                         name_format(periods_.rule->unit()) + "}");
   }
 
   static bool tells(PeriodUnit told, PeriodUnit wanted) {

@@ -5,25 +5,12 @@
 #include "daemon/core/id_format.h"
 
 // Last, so that CHECK is the one of the tests.
-#include <catch2/catch.hpp>
+#include "tests/unit/configurations.h"
 
 namespace seqd {
 namespace {
 
 constexpr std::int64_t kLateSaturday = 1'795'304'109;  // 2026-11-21 23:35:09 UTC
-
-Configuration read(const std::string& text) {
-  Result<Configuration> configuration = parse_configuration(text, "f", {});
-  INFO(configuration.status().text());
-  REQUIRE(configuration.ok());
-  return std::move(*configuration);
-}
-
-std::string problem(const std::string& text) {
-  const Result<Configuration> configuration = parse_configuration(text, "f", {});
-  REQUIRE_FALSE(configuration.ok());
-  return configuration.status().text();
-}
 
 std::string mongo(const std::string& sequence) {
   return "[store.default]\ntype = \"mongodb\"\nuri = "
@@ -32,7 +19,7 @@ std::string mongo(const std::string& sequence) {
 }
 
 TEST_CASE("SettingsOfAPeriodHaveItsCounter", "[config][period]") {
-  const Configuration configuration = read(mongo(
+  const Configuration configuration = configuration_of(mongo(
       "collection = \"ids\"\nkey_field = \"prefix\"\nkey = \"{period}\"\nkey_type = \"integer\"\n"
       "counter_field = \"count\"\nmeaning = \"last\"\nperiod = \"%y%m%d\"\n"
       "time_zone = \"Europe/Berlin\"\nformat = \"{date:%y%m%d}{number:3}\"\nretain = \"400d\"\n"));
@@ -54,23 +41,24 @@ TEST_CASE("SettingsOfAPeriodHaveItsCounter", "[config][period]") {
 }
 
 TEST_CASE("WithoutAKeyEachPeriodHasTheNameWithItsDate", "[config][period]") {
-  const Configuration configuration = read("[sequence.orders]\nperiod = \"week\"\n");
+  const Configuration configuration = configuration_of("[sequence.orders]\nperiod = \"week\"\n");
   REQUIRE(configuration.find("orders@2026-W47") != nullptr);
   CHECK(configuration.find("orders@2026-W47")->binding.key == "orders@2026-W47");
   CHECK(configuration.find("orders@2026-11-22") == nullptr);
 }
 
 TEST_CASE("FormatOfASequenceWithPeriodsTellsThem", "[config][period]") {
-  const Configuration chosen = read("[sequence.orders]\nperiod = \"month\"\n");
+  const Configuration chosen = configuration_of("[sequence.orders]\nperiod = \"month\"\n");
   CHECK(chosen.find("orders")->text.made->write("orders", 7, kLateSaturday) == "2026-11-7");
   for (const char* format :
        {"{date:%y%m}{number:4}", "{date:%Y-%m-%d %H:%M}/{number}", "{date:%Y%j}{number:2}"}) {
-    read("[sequence.orders]\nperiod = \"month\"\nformat = \"" + std::string(format) + "\"\n");
+    configuration_of("[sequence.orders]\nperiod = \"month\"\nformat = \"" + std::string(format) +
+                     "\"\n");
   }
   for (const char* format : {"{number}", "A{number}", "{date:%Y}-{number}", "{date:%m}-{number}",
                              "{date:%G-%V}-{number}", "{date:%H}-{number}"}) {
-    const std::string found = problem("[sequence.orders]\nperiod = \"month\"\nformat = \"" +
-                                      std::string(format) + "\"\n");
+    const std::string found = problems_of("[sequence.orders]\nperiod = \"month\"\nformat = \"" +
+                                          std::string(format) + "\"\n");
     INFO(found);
     CHECK(found.find("f:3: sequence.\"orders\".format: found \"" + std::string(format) +
                      "\", which does not tell the period") == 0);
@@ -97,17 +85,18 @@ TEST_CASE("PeriodsThatMakeNoSenseAreRefusedWithTheirPlace", "[config][period]") 
   };
   for (const auto& [text, begins] : cases) {
     INFO(text);
-    CHECK(problem(mongo(text)).find(begins) == 0);
+    CHECK(problems_of(mongo(text)).find(begins) == 0);
   }
-  CHECK(problem("[sequence.ids]\nkey = \"7\"\nkey_type = \"integer\"\n")
+  CHECK(problems_of("[sequence.ids]\nkey = \"7\"\nkey_type = \"integer\"\n")
             .find("allowed: in a store of type mongodb") != std::string::npos);
-  CHECK(problem("[sequence.\"a*\"]\nperiod = \"day\"\nkey = \"{period}\"\n")
+  CHECK(problems_of("[sequence.\"a*\"]\nperiod = \"day\"\nkey = \"{period}\"\n")
             .find("would bind many sequences to one counter") != std::string::npos);
 }
 
 TEST_CASE("DefaultsMayGiveEverySequencePeriods", "[config][period]") {
-  const Configuration configuration =
-      read("[sequence_defaults]\nperiod = \"day\"\n[sequence.plain]\nperiod = \"\"\n");
+  const Configuration configuration = configuration_of(
+      "[sequence_defaults]\nperiod = \"day\"\nretain = \"90d\"\n"
+      "[sequence.plain]\nperiod = \"\"\n");
   CHECK(configuration.find("any@2026-11-22") != nullptr);
   CHECK(configuration.find("plain@2026-11-22") == nullptr);
   CHECK(configuration.find("plain")->binding.key == "plain");
@@ -115,9 +104,10 @@ TEST_CASE("DefaultsMayGiveEverySequencePeriods", "[config][period]") {
 }
 
 TEST_CASE("ReloadKeepsThePeriodsAndTakesTheZone", "[config][period]") {
-  const Configuration running = read("[sequence.orders]\nperiod = \"day\"\n");
+  const Configuration running = configuration_of("[sequence.orders]\nperiod = \"day\"\n");
   REQUIRE(running.find("orders@2026-11-21") != nullptr);
-  Configuration next = read("[sequence.orders]\nperiod = \"month\"\nretain = \"90d\"\n");
+  Configuration next =
+      configuration_of("[sequence.orders]\nperiod = \"month\"\nretain = \"90d\"\n");
   const ConfigurationChanges changes = prepare_reload(running, next);
   CHECK(changes.restart_needed == std::vector<std::string>{"sequence.\"orders\".period"});
   CHECK(changes.applied == std::vector<std::string>{"sequence.\"orders\".retain"});
@@ -126,7 +116,7 @@ TEST_CASE("ReloadKeepsThePeriodsAndTakesTheZone", "[config][period]") {
   CHECK(next.find("orders@2026-11") == nullptr);
 
   Configuration zoned =
-      read("[sequence.orders]\nperiod = \"day\"\ntime_zone = \"Europe/Berlin\"\n");
+      configuration_of("[sequence.orders]\nperiod = \"day\"\ntime_zone = \"Europe/Berlin\"\n");
   CHECK(prepare_reload(running, zoned).restart_needed.empty());
   CHECK(zoned.find("orders")->periods.rule->at(kLateSaturday).name == "2026-11-22");
 }

@@ -47,6 +47,11 @@ std::string Problems::place(int line) const {
   return file_ + ":" + std::to_string(line);
 }
 
+int line_of(const WrittenKeys& written, std::string_view key, int otherwise) {
+  const auto found = written.find(key);
+  return found == written.end() ? otherwise : found->second;
+}
+
 std::string where_written(const WrittenKeys& written, std::string_view key) {
   const auto found = written.find(key);
   if (found == written.end()) return "not written in this table";

@@ -38,6 +38,9 @@ class Problems {
   std::vector<Problem> problems_;
 };
 
+// Where a key stands; `otherwise` when it is not written in the table.
+int line_of(const WrittenKeys& written, std::string_view key, int otherwise = kCommandLine);
+
 // "line 12", "not written in this table": for messages that name two options.
 std::string where_written(const WrittenKeys& written, std::string_view key);
 

@@ -25,11 +25,6 @@ void keep_below(const std::string& table, Bounded lower, Bounded upper, const Wr
   problems.add(line->second, table + "." + std::string(lower.key), text);
 }
 
-int line_of(const WrittenKeys& written, std::string_view key) {
-  const auto found = written.find(key);
-  return found == written.end() ? kCommandLine : found->second;
-}
-
 // Whether `inner` is `outer` or lies within it. Textual: the directories may not exist yet.
 bool within(const std::string& inner, const std::string& outer) {
   const auto with_slash = [](std::string path) {

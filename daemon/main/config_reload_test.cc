@@ -1,33 +1,26 @@
 #include "daemon/main/config.h"
 
 // Last, so that CHECK is the one of the tests.
-#include <catch2/catch.hpp>
+#include "tests/unit/configurations.h"
 
 namespace seqd {
 namespace {
 
 using Names = std::vector<std::string>;
 
-Configuration read(const std::string& text) {
-  auto configuration = parse_configuration(text, "f", {});
-  INFO(configuration.status().text());
-  REQUIRE(configuration.ok());
-  return std::move(*configuration);
-}
-
 TEST_CASE("AReloadOfTheSameChangesNothing") {
   const std::string text = "[limits]\nmax_depth = 9\n[sequence.a]\nlease_min = 3\n";
-  const Configuration running = read(text);
+  const Configuration running = configuration_of(text);
   REQUIRE(running.find("a") != nullptr);
-  Configuration next = read(text);
+  Configuration next = configuration_of(text);
   const auto changes = prepare_reload(running, next);
   CHECK(changes.applied.empty());
   CHECK(changes.restart_needed.empty());
 }
 
 TEST_CASE("LimitsAreAppliedAndWhatNeedsARestartKeepsItsOldValue") {
-  const Configuration running = read("");
-  Configuration next = read(
+  const Configuration running = configuration_of("");
+  Configuration next = configuration_of(
       "[daemon]\nsocket = \"/other\"\nstop_timeout = \"20s\"\n[limits]\nmax_depth = 9\n"
       "[store.default]\ntimeout = \"3s\"\n");
   const auto changes = prepare_reload(running, next);
@@ -40,8 +33,8 @@ TEST_CASE("LimitsAreAppliedAndWhatNeedsARestartKeepsItsOldValue") {
 }
 
 TEST_CASE("StoresThatComeOrGoNeedARestart") {
-  const Configuration running = read("[store.default]\n[store.old]\npath = \"/old\"\n");
-  Configuration next = read(
+  const Configuration running = configuration_of("[store.default]\n[store.old]\npath = \"/old\"\n");
+  Configuration next = configuration_of(
       "[store.default]\n[store.new]\npath = \"/new\"\n"
       "[sequence.a]\nstore = \"new\"\n[sequence.b]\nlease_min = 1\n");
   const auto changes = prepare_reload(running, next);
@@ -54,9 +47,9 @@ TEST_CASE("StoresThatComeOrGoNeedARestart") {
 }
 
 TEST_CASE("ASequenceInUseStaysOnItsCounterAndTakesItsNewLimits") {
-  const Configuration running = read("");
+  const Configuration running = configuration_of("");
   REQUIRE(running.find("used") != nullptr);
-  Configuration next = read(
+  Configuration next = configuration_of(
       "[sequence.used]\ncollection = \"other\"\nlease_min = 7\n"
       "[sequence.unused]\ncollection = \"other\"\n");
   const auto changes = prepare_reload(running, next);
@@ -68,9 +61,10 @@ TEST_CASE("ASequenceInUseStaysOnItsCounterAndTakesItsNewLimits") {
 }
 
 TEST_CASE("AChangedPatternKeepsTheCountersOfTheNamesInUse") {
-  const Configuration running = read("[sequence.\"t-*\"]\ncounter_field = \"n\"\n");
+  const Configuration running = configuration_of("[sequence.\"t-*\"]\ncounter_field = \"n\"\n");
   REQUIRE(running.find("t-1") != nullptr);
-  Configuration next = read("[sequence.\"t-*\"]\ncounter_field = \"count\"\nmax_waiters = 5\n");
+  Configuration next =
+      configuration_of("[sequence.\"t-*\"]\ncounter_field = \"count\"\nmax_waiters = 5\n");
   const auto changes = prepare_reload(running, next);
   CHECK(changes.restart_needed == Names{"sequence.\"t-1\".counter_field"});
   CHECK(changes.applied == Names{"sequence.\"t-*\".counter_field", "sequence.\"t-*\".max_waiters"});
@@ -81,9 +75,9 @@ TEST_CASE("AChangedPatternKeepsTheCountersOfTheNamesInUse") {
 
 TEST_CASE("ANewDefaultStoreIsNotUsedBeforeARestart") {
   const std::string stores = "[store.a]\npath = \"/a\"\n[store.b]\npath = \"/b\"\n";
-  const Configuration running = read("[daemon]\ndefault_store = \"a\"\n" + stores);
-  Configuration next =
-      read("[daemon]\ndefault_store = \"b\"\n" + stores + "[sequence.x]\nlease_min = 1\n");
+  const Configuration running = configuration_of("[daemon]\ndefault_store = \"a\"\n" + stores);
+  Configuration next = configuration_of("[daemon]\ndefault_store = \"b\"\n" + stores +
+                                        "[sequence.x]\nlease_min = 1\n");
   const auto changes = prepare_reload(running, next);
   CHECK(changes.restart_needed == Names{"daemon.default_store"});
   CHECK(next.find("x")->store == "a");
@@ -91,21 +85,21 @@ TEST_CASE("ANewDefaultStoreIsNotUsedBeforeARestart") {
 }
 
 TEST_CASE("ANameNoLongerAllowedIsNotFound") {
-  const Configuration running = read("");
+  const Configuration running = configuration_of("");
   REQUIRE(running.find("gone") != nullptr);
-  Configuration next = read("[daemon]\ncreate = false\n");
+  Configuration next = configuration_of("[daemon]\ncreate = false\n");
   CHECK(prepare_reload(running, next).applied == Names{"daemon.create"});
   CHECK(next.find("gone") == nullptr);
 }
 
 TEST_CASE("ASecondReloadStillKnowsWhatTheFirstKept") {
-  Configuration running = read("");
+  Configuration running = configuration_of("");
   REQUIRE(running.find("used") != nullptr);
   const std::string text = "[sequence.used]\ncollection = \"other\"\n";
-  Configuration first = read(text);
+  Configuration first = configuration_of(text);
   static_cast<void>(prepare_reload(running, first));
   running = std::move(first);
-  Configuration second = read(text);
+  Configuration second = configuration_of(text);
   const auto changes = prepare_reload(running, second);
   CHECK(changes.applied.empty());
   CHECK(changes.restart_needed == Names{"sequence.\"used\".collection"});
@@ -113,10 +107,10 @@ TEST_CASE("ASecondReloadStillKnowsWhatTheFirstKept") {
 }
 
 TEST_CASE("ALongListOfChangesIsCut") {
-  Configuration running = read("");
+  Configuration running = configuration_of("");
   std::string text;
   for (int i = 0; i < 300; ++i) text += "[sequence.n" + std::to_string(i) + "]\n";
-  Configuration next = read(text);
+  Configuration next = configuration_of(text);
   const auto changes = prepare_reload(running, next);
   REQUIRE(changes.applied.size() == 201);
   CHECK(changes.applied.back() == "and 100 more");

@@ -27,8 +27,7 @@ void relate_seed(const std::string& table, int line, const WrittenKeys& written,
                  Problems& problems) {
   const CounterBinding& binding = settings.binding;
   const auto report = [&](const char* key, const std::string& what) {
-    const auto at = written.find(key);
-    problems.add(at == written.end() ? line : at->second, table + "." + key, what);
+    problems.add(line_of(written, key, line), table + "." + key, what);
   };
   if (binding.seed_collection.empty()) {
     if (written.contains(kField)) report(kField, "found without seed_collection; allowed: with it");

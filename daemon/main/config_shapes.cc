@@ -81,11 +81,8 @@ class Shape {
   // At the option itself; else, where the default of it does not fit, at one that was written.
   bool refuse(std::string_view key, const std::string& what) {
     int line = line_;
-    for (const std::string_view other : kKeys) {
-      if (const auto at = written_.find(other); at != written_.end()) line = at->second;
-    }
-    if (const auto at = written_.find(key); at != written_.end()) line = at->second;
-    problems_.add(line, table_ + "." + std::string(key), what);
+    for (const std::string_view other : kKeys) line = line_of(written_, other, line);
+    problems_.add(line_of(written_, key, line), table_ + "." + std::string(key), what);
     return false;
   }
 
@@ -109,9 +106,8 @@ void relate_shape_to_format(const std::string& table, int line, const WrittenKey
   if (shape == nullptr || shape->lowest() >= 1) return;
   settings.text.made = nullptr;
   if (settings.text.format == IdFormatSettings().format) return;
-  const auto at = written.find("format");
   problems.add(
-      at == written.end() ? line : at->second, table + ".format",
+      line_of(written, "format", line), table + ".format",
       "the IDs may come down to " + std::to_string(shape->lowest()) +
           ", and a format writes none below 1; allowed: no format, or a min of at least 1");
 }

@@ -3,53 +3,41 @@
 #include "daemon/main/config.h"
 
 // Last, so that CHECK is the one of the tests.
-#include <catch2/catch.hpp>
+#include "tests/unit/configurations.h"
 
 namespace seqd {
 namespace {
-
-Configuration read(const std::string& text) {
-  Result<Configuration> configuration = parse_configuration(text, "f", {});
-  INFO(configuration.status().text());
-  REQUIRE(configuration.ok());
-  return std::move(*configuration);
-}
-
-std::string problem(const std::string& text) {
-  const Result<Configuration> configuration = parse_configuration(text, "f", {});
-  REQUIRE_FALSE(configuration.ok());
-  return configuration.status().text();
-}
 
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
 TEST_CASE("SequenceWithoutAShapeHasNone", "[shape]") {
-  const Configuration plain = read("[sequence.a]\nfirst_id = 7\n");
+  const Configuration plain = configuration_of("[sequence.a]\nfirst_id = 7\n");
   CHECK(plain.find("a")->shape.made == nullptr);
   CHECK_FALSE(plain.find("a")->shape.given());
   CHECK(plain.find("a")->last_position() == 9'007'199'254'740'991);
 }
 
 TEST_CASE("WhatIsNotGivenIsAsInADatabase", "[shape]") {
-  const Configuration up = read("[sequence.a]\nincrement = 10\n");
+  const Configuration up = configuration_of("[sequence.a]\nincrement = 10\n");
   const ShapeSettings& ten = up.find("a")->shape;
   REQUIRE(ten.made != nullptr);
   CHECK(ten.start == 1);
   CHECK(ten.min == 1);
   CHECK(ten.max == 9'007'199'254'740'991);
-  const Configuration down = read("[sequence.a]\nincrement = -1\n");
+  const Configuration down = configuration_of("[sequence.a]\nincrement = -1\n");
   CHECK(down.find("a")->shape.start == -1);
   CHECK(down.find("a")->shape.min == -9'007'199'254'740'991);
-  const Configuration bounded = read("[sequence.a]\nincrement = 2\nmax_value = 2147483647\n");
+  const Configuration bounded =
+      configuration_of("[sequence.a]\nincrement = 2\nmax_value = 2147483647\n");
   CHECK(bounded.find("a")->shape.max == 2'147'483'647);
   CHECK(bounded.find("a")->last_position() == 1'073'741'824);
 }
 
 TEST_CASE("CountingUpByOneNeedsNoShapeAndIsStoredAsItIs", "[shape]") {
   const Configuration plain =
-      read("[sequence.a]\nstart = 1000\nmin = 500\nmax = 4999\nmeaning = \"last\"\n");
+      configuration_of("[sequence.a]\nstart = 1000\nmin = 500\nmax = 4999\nmeaning = \"last\"\n");
   const SequenceSettings& settings = *plain.find("a");
   CHECK(settings.shape.made == nullptr);
   CHECK(settings.binding.first_id == 1'000);
@@ -58,26 +46,26 @@ TEST_CASE("CountingUpByOneNeedsNoShapeAndIsStoredAsItIs", "[shape]") {
 
 TEST_CASE("ShapeThatCannotBeIsRefusedWithPlaceAndReason", "[shape]") {
   const std::string head = "[sequence.a]\n";
-  CHECK(has(problem(head + "increment = 0\n"), "f:2: sequence.\"a\".increment: found 0"));
-  CHECK(
-      has(problem(head + "min = 5\nmax = 5\n"), "f:2: sequence.\"a\".min: found 5; must be below"));
-  CHECK(has(problem(head + "start = 0\n"), "must not be below min = 1 (not written"));
-  CHECK(has(problem(head + "max = 9\nstart = 10\n"),
+  CHECK(has(problems_of(head + "increment = 0\n"), "f:2: sequence.\"a\".increment: found 0"));
+  CHECK(has(problems_of(head + "min = 5\nmax = 5\n"),
+            "f:2: sequence.\"a\".min: found 5; must be below"));
+  CHECK(has(problems_of(head + "start = 0\n"), "must not be below min = 1 (not written"));
+  CHECK(has(problems_of(head + "max = 9\nstart = 10\n"),
             "f:3: sequence.\"a\".start: found 10; must not"));
-  CHECK(has(problem(head + "start = 4\nfirst_id = 4\n"),
+  CHECK(has(problems_of(head + "start = 4\nfirst_id = 4\n"),
             "f:3: sequence.\"a\".first_id: found besides"));
-  CHECK(has(problem(head + "max = 4\nmax_value = 4\n"), "allowed: max instead"));
-  CHECK(has(problem(head + "increment = -1\nmax_value = 4\n"), "allowed: max instead"));
-  CHECK(has(problem(head + "start = 1.5\n"), "allowed: an integer from -9223372036854775807"));
+  CHECK(has(problems_of(head + "max = 4\nmax_value = 4\n"), "allowed: max instead"));
+  CHECK(has(problems_of(head + "increment = -1\nmax_value = 4\n"), "allowed: max instead"));
+  CHECK(has(problems_of(head + "start = 1.5\n"), "allowed: an integer from -9223372036854775807"));
   for (const char* shape : {"increment = 2\n", "cycle = true\n", "start = 0\nmin = 0\n"}) {
     CAPTURE(shape);
-    CHECK(
-        has(problem(head + shape + "meaning = \"next\"\n"), "other programs would take for an ID"));
+    CHECK(has(problems_of(head + shape + "meaning = \"next\"\n"),
+              "other programs would take for an ID"));
   }
 }
 
 TEST_CASE("TableChangesSingleOptionsOfTheDefaultsShape", "[shape]") {
-  const Configuration read_so = read(
+  const Configuration read_so = configuration_of(
       "[sequence_defaults]\nincrement = -2\nmax = 100\n[sequence.a]\nmax = 50\n"
       "[sequence.b]\nincrement = 1\n[sequence.c]\nlease_min = 2\n");
   CHECK(read_so.find("other")->shape.start == 100);
@@ -91,29 +79,31 @@ TEST_CASE("TableChangesSingleOptionsOfTheDefaultsShape", "[shape]") {
 
 TEST_CASE("FormatIsRefusedWhereIdsMayComeBelowOne", "[shape]") {
   const std::string low = "[sequence.a]\nstart = 0\nmin = 0\n";
-  CHECK(has(problem(low + "format = \"A{number}\"\n"),
+  CHECK(has(problems_of(low + "format = \"A{number}\"\n"),
             "f:4: sequence.\"a\".format: the IDs may come"));
-  CHECK(has(problem("[sequence_defaults]\nformat = \"A{number}\"\n" + low),
+  CHECK(has(problems_of("[sequence_defaults]\nformat = \"A{number}\"\n" + low),
             "f:3: sequence.\"a\".format"));
-  CHECK(read(low).find("a")->text.made == nullptr);
-  CHECK(read("[sequence.a]\nincrement = 3\nformat = \"A{number}\"\n").find("a")->text.made !=
-        nullptr);
+  CHECK(configuration_of(low).find("a")->text.made == nullptr);
+  CHECK(configuration_of("[sequence.a]\nincrement = 3\nformat = \"A{number}\"\n")
+            .find("a")
+            ->text.made != nullptr);
 }
 
 TEST_CASE("DumpOfAShapeReadAgainIsTheSame", "[shape]") {
-  const Configuration first = read(
+  const Configuration first = configuration_of(
       "[sequence_defaults]\nfirst_id = 5\nmax_value = 77\n[sequence.a]\nincrement = -3\ncycle = "
       "true\n"
       "[sequence.b]\nstart = 9\n");
-  const Configuration again = read(dump_effective(first));
+  const Configuration again = configuration_of(dump_effective(first));
   for (const char* name : {"a", "b", "c"}) CHECK(*again.find(name) == *first.find(name));
 }
 
 TEST_CASE("ShapeOfASequenceInUseIsNotChangedByAReload", "[shape]") {
-  const Configuration running = read("[sequence.a]\nincrement = 2\nmax = 100\n[sequence.p]\n");
+  const Configuration running =
+      configuration_of("[sequence.a]\nincrement = 2\nmax = 100\n[sequence.p]\n");
   REQUIRE(running.find("a") != nullptr);
   REQUIRE(running.find("p") != nullptr);
-  Configuration next = read(
+  Configuration next = configuration_of(
       "[sequence.a]\nincrement = 3\nmax = 300\nwait_timeout = \"1s\"\n[sequence.p]\nmax = 40\n");
   const ConfigurationChanges changes = prepare_reload(running, next);
   const auto needs = [&changes](const std::string& name) {

@@ -107,10 +107,7 @@ class MongoStore {
   }
 
  private:
-  int line(std::string_view key) const {
-    const auto found = written_.find(key);
-    return found == written_.end() ? entry_.line : found->second;
-  }
+  int line(std::string_view key) const { return line_of(written_, key, entry_.line); }
 
   bool one_source() {
     std::vector<std::string> sources;

@@ -1,9 +1,6 @@
 #include "daemon/main/config.h"
 #include "daemon/main/options.h"
 
-// Last, so that CHECK is the one of the tests.
-#include <catch2/catch.hpp>
-
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,15 +8,11 @@
 #include <filesystem>
 #include <fstream>
 
+// Last, so that CHECK is the one of the tests.
+#include "tests/unit/configurations.h"
+
 namespace seqd {
 namespace {
-
-Configuration read(const std::string& text) {
-  auto configuration = parse_configuration(text, "f", {});
-  INFO(configuration.status().text());
-  REQUIRE(configuration.ok());
-  return std::move(*configuration);
-}
 
 // A directory that is removed with everything in it.
 class Scratch {
@@ -52,7 +45,7 @@ Result<Configuration> load(const std::string& path) {
 }
 
 TEST_CASE("AnEmptyFileGivesTheDefaultsAndOneSqliteStore") {
-  const Configuration configuration = read("");
+  const Configuration configuration = configuration_of("");
   CHECK(configuration.limits == default_settings<Limits>());
   CHECK(configuration.daemon.default_store == "default");
   REQUIRE(configuration.stores.size() == 1);
@@ -97,13 +90,13 @@ TEST_CASE("WhatIsNoRegularFileIsRefusedWithoutWaiting") {
 }
 
 TEST_CASE("TheOnlyStoreIsTheDefaultWhateverItsName") {
-  const Configuration configuration = read("[store.main]\n");
+  const Configuration configuration = configuration_of("[store.main]\n");
   CHECK(configuration.daemon.default_store == "main");
   CHECK(configuration.find("orders")->store == "main");
 }
 
 TEST_CASE("AnExactTableIsTakenBeforePatternsAndTheLongestPatternBeforeOthers") {
-  const Configuration configuration = read(
+  const Configuration configuration = configuration_of(
       "[sequence_defaults]\nlease_min = 1\nlease_target = \"1s\"\n"
       "[sequence.\"*\"]\nlease_min = 2\n"
       "[sequence.\"tenant-*\"]\nlease_min = 3\n"
@@ -120,14 +113,14 @@ TEST_CASE("AnExactTableIsTakenBeforePatternsAndTheLongestPatternBeforeOthers") {
 
 TEST_CASE("WithoutCreateOnlyNamesOfATableAreFound") {
   const Configuration configuration =
-      read("[daemon]\ncreate = false\n[sequence.orders]\n[sequence.\"t-*\"]\n");
+      configuration_of("[daemon]\ncreate = false\n[sequence.orders]\n[sequence.\"t-*\"]\n");
   CHECK(configuration.find("orders") != nullptr);
   CHECK(configuration.find("t-1") != nullptr);
   CHECK(configuration.find("invoices") == nullptr);
 }
 
 TEST_CASE("FoundSettingsStayInPlaceWhileMoreAreLookedUp") {
-  const Configuration configuration = read("[limits]\nmax_sequences = 1000\n");
+  const Configuration configuration = configuration_of("[limits]\nmax_sequences = 1000\n");
   const SequenceSettings* first = configuration.find("first");
   const SequenceSettings copy = *first;
   for (int i = 0; i < 1'999; ++i) CHECK(configuration.find("n" + std::to_string(i)) != nullptr);
@@ -137,7 +130,7 @@ TEST_CASE("FoundSettingsStayInPlaceWhileMoreAreLookedUp") {
 }
 
 TEST_CASE("AWrittenBoundLowersWhatTheSameTableDoesNotSay") {
-  const Configuration configuration = read(
+  const Configuration configuration = configuration_of(
       "[limits]\nmax_connections = 10\n"
       "[sequence.small]\ngap_budget = 5\n"
       "[sequence_defaults]\nlease_max = 5000\n");
@@ -150,7 +143,7 @@ TEST_CASE("AWrittenBoundLowersWhatTheSameTableDoesNotSay") {
 }
 
 TEST_CASE("ZeroNeedsNoUnit") {
-  CHECK(read("[limits]\nidle_timeout = 0\n").limits.idle_timeout_ms == 0);
+  CHECK(configuration_of("[limits]\nidle_timeout = 0\n").limits.idle_timeout_ms == 0);
 }
 
 TEST_CASE("TheUriComesFromAFileOrACredentialWithoutItsNewline") {

@@ -7,18 +7,6 @@
 
 namespace seqd {
 
-const char* meaning_word(Meaning meaning) {
-  switch (meaning) {
-    case Meaning::last:
-      return "last";
-    case Meaning::next:
-      return "next";
-    case Meaning::unset:
-      break;
-  }
-  return "unset";
-}
-
 std::int64_t value_of(std::int64_t last_issued, Meaning meaning) {
   return meaning == Meaning::next ? last_issued + 1 : last_issued;
 }

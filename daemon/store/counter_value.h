@@ -11,6 +11,7 @@
 #include <limits>
 #include <string>
 
+#include "daemon/core/counter_identity.h"
 #include "daemon/core/lease_store.h"
 
 namespace seqd {
@@ -22,9 +23,6 @@ struct LeasedSpan {
 };
 
 inline constexpr std::int64_t kHighestId = std::numeric_limits<std::int64_t>::max() - 1;
-
-// "last" or "next"; the word in the store and in the configuration.
-const char* meaning_word(Meaning meaning);
 
 // The number to write where the last issued ID is `last_issued`. Both are exact for 0 ..
 // kHighestId.

@@ -9,6 +9,7 @@
 #include "daemon/store/sqlite_store.h"
 
 namespace seqd {
+
 ReturnOutcome SqliteStore::give_back(const ReturnRequest& request) {
   if (Status status = check_return_request(request); !status.ok()) return kept(std::move(status));
   const std::lock_guard lock(mutex_);
