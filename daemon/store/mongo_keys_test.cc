@@ -2,6 +2,8 @@
 // which there could be two of one name.
 #include <fmt/format.h>
 
+#include <thread>
+
 #include "tests/adapters/mongo_server.h"
 #include "tests/adapters/mongo_stores.h"
 #include "tests/adapters/mongo_target.h"
@@ -20,6 +22,7 @@ using testing::kMongoPlaces;
 using testing::kMongoReplicaSet;
 using testing::lease_request;
 using testing::MongoServer;
+using testing::MongoTarget;
 using testing::open_mongo_store;
 using Kind = LeaseOutcome::Kind;
 
@@ -92,32 +95,37 @@ TEST_CASE("MongoKeys: an integer key that is none is refused", "[mongo]") {
 }
 
 TEST_CASE("MongoKeys: somebody else who made the counter of a number first is joined", "[mongo]") {
-  MongoServer server(kMongoAlone);
-  make_index(server);
-  MongoStoreOptions options = server.options();
-  const std::string name = "keys-" + server.database();
-  options.uri = testing::with_uri_option(options.uri, "appName=" + name);
-  auto store = open_mongo_store(options);
+  MongoTarget target({kMongoAlone, LeaseModeOption::slot, "a server alone"}, "keys");
+  make_index(target.server);
   const auto failure = [&](int key) {
     return fmt::format(R"({{"failCommands": ["findAndModify"], "appName": "{}", "errorCode": 11000,
+      "blockConnection": true, "blockTimeMS": 1000,
       "errorExtraInfo": {{"keyPattern": {{"prefix": 1}}, "keyValue": {{"prefix": {}}}}}}})",
-                       name, key);
+                       target.name, key);
   };
-  {
-    // The first findAndModify finds nothing, the second is the upsert; once.
-    const FailPoint point(server, "failCommand", R"({"skip": 1})", failure(4));
-    const LeaseOutcome outcome = store->lease(by_prefix("5"));
-    CHECK(outcome.kind == Kind::refused);
-    CHECK(outcome.error.code() == ErrorCode::STORE_REFUSED);
-  }
-  {
-    const FailPoint point(server, "failCommand", R"({"times": 1})", failure(5));
-    static_cast<void>(store->lease(by_prefix("5")));
-  }
-  const LeaseOutcome outcome = store->lease(by_prefix("5"));
-  INFO(outcome.error.to_string());
-  CHECK(outcome.kind == Kind::granted);
-  CHECK(server.count("ids") == 1);
+  // The first findAndModify finds no counter; the second, the upsert, waits and then answers that
+  // somebody else has inserted a key. Meanwhile somebody has, and the fail point is off.
+  const auto lease_beside = [&](int key) {
+    FailPoint point(target.server, "failCommand", R"({"skip": 1})", failure(key));
+    LeaseOutcome outcome;
+    std::thread creator([&] { outcome = target.store->lease(by_prefix("5")); });
+    target.server.admin(fmt::format(
+        R"({{"waitForFailPoint": "failCommand", "timesEntered": {}, "maxTimeMS": 30000}})",
+        point.entered_before() + 1));
+    target.server.insert("ids",
+                         fmt::format(R"({{"prefix": {{"$numberInt": "{}"}}, "count": 25}})", key));
+    point.lift();
+    creator.join();
+    return outcome;
+  };
+  const LeaseOutcome other = lease_beside(4);
+  CHECK(other.kind == Kind::refused);
+  CHECK(other.error.code() == ErrorCode::STORE_REFUSED);
+  const LeaseOutcome ours = lease_beside(5);
+  INFO(ours.error.to_string());
+  REQUIRE(ours.kind == Kind::granted);
+  CHECK(ours.begin == 26);
+  CHECK(target.server.count("ids") == 2);
 }
 
 TEST_CASE("MongoKeys: a missing unique index is made where that is asked for", "[mongo]") {
