@@ -93,6 +93,8 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   advance->add_option("NAME", arguments.name, "the sequence")->required();
   advance->add_option("--to", arguments.id, "the next ID (default: above all this host leased)")
       ->check(check_id);
+  advance->add_flag("--everywhere", arguments.everywhere,
+                    "withdraw what this and other hosts have in hand below it");
   CLI::App* drain =
       add(app, arguments, "drain",
           "take the IDs in hand out of hand and give them back, as `reuse` says", Command::drain);

@@ -33,6 +33,7 @@ struct Arguments {
   bool all = false;  // of drain: every sequence, and no name
   bool yes = false;  // of decommission: do it
   bool keep_history = false;
+  bool everywhere = false;    // of advance: what is in hand is withdrawn, too
   std::int64_t count = 1;     // of next and range
   bool as_text = false;       // of next
   std::string text;           // of parse; of insert: the document, empty: on standard input

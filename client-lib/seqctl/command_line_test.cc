@@ -69,6 +69,8 @@ TEST_CASE("EveryCommandIsKnown", "[client]") {
   const Arguments advance = parse({"advance", "orders", "--to", "5000"}).arguments;
   CHECK(advance.command == Command::advance);
   CHECK(advance.id == 5000);
+  CHECK_FALSE(advance.everywhere);
+  CHECK(parse({"advance", "orders", "--everywhere"}).arguments.everywhere);
   CHECK(parse({"explain", "orders", "-5"}).arguments.id == -5);
   CHECK(parse({"advance", "orders", "--to", "-5"}).arguments.id == -5);
   CHECK(parse({"advance", "orders", "--to", "0"}).arguments.id == 0);

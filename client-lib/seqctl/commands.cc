@@ -61,9 +61,7 @@ class Execution {
       case Command::audit:
         return audit();
       case Command::advance:
-        return call("advance", advance_text,
-                    arguments_.id ? json::array({arguments_.name, *arguments_.id})
-                                  : json::array({arguments_.name}));
+        return call("advance", advance_text, advance_params());
       case Command::drain:
         return drain();
       case Command::decommission:
@@ -234,6 +232,15 @@ class Execution {
     json answer;
     const int code = call("audit", audit_text, json::array({arguments_.name}), &answer);
     return code == kExitOk && !audit_is_good(answer) ? kExitUnbalanced : code;
+  }
+
+  // In the shortest form, which also an older daemon takes.
+  json advance_params() const {
+    json params = json::array({arguments_.name});
+    if (arguments_.id || arguments_.everywhere)
+      params.push_back(arguments_.id ? json(*arguments_.id) : json());
+    if (arguments_.everywhere) params.push_back({{"everywhere", true}});
+    return params;
   }
 
   int drain() {

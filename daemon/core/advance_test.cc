@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "tests/unit/orders.h"
 
@@ -14,14 +15,22 @@ namespace {
 struct Advancing : Orders {
   Advancing() { fill(); }
   // Empty until it is answered.
-  std::optional<Result<std::int64_t>> advance(std::int64_t next_id) {
+  std::optional<Result<std::int64_t>> advance(std::int64_t next_id, bool withdraw = false) {
     auto answer = std::make_shared<std::optional<Result<std::int64_t>>>();
-    world.table->advance(world.table->find("orders"), next_id,
+    world.table->advance(world.table->find("orders"), next_id, withdraw,
                          [answer](Result<std::int64_t> reached) { *answer = std::move(reached); });
     REQUIRE_FALSE(answer->has_value());
     world.settle();
     world.advance(0);
     return *answer;
+  }
+  // The store is found to hold that.
+  void look(std::int64_t next_id, std::int64_t floor) {
+    CounterReading reading;
+    reading.exists = true;
+    reading.next_id = next_id;
+    reading.floor = floor;
+    sequence().counter_read(reading);
   }
   // The counter is found below what was granted.
   void regress() {
@@ -46,6 +55,101 @@ TEST_CASE("AnAdvanceTakesTheNextLeaseFromThereAndKeepsWhatIsInHand") {
   orders.world.settle();
   const std::vector<Run>& runs = orders.world.answers.sent.back().runs;
   REQUIRE(runs.back().first >= 5'000);
+}
+
+TEST_CASE("AnAdvanceForEveryHostWithdrawsWhatIsInHandAndTheLogHasIt") {
+  Advancing orders;
+  const std::int64_t in_hand = orders.sequence().in_hand();
+  const std::int64_t issued = orders.sequence().totals().issued;
+  REQUIRE(in_hand > 0);
+  REQUIRE(orders.advance(5'000, true)->ok());
+  orders.world.turn();
+  REQUIRE(orders.sequence().totals().gaps == in_hand);
+  REQUIRE(orders.world.events.count(EventKind::gap_superseded) == 1);
+  orders.world.settle();
+  REQUIRE(orders.world.next("orders") == 5'000);
+  orders.world.turn();
+  orders.world.restart();
+  orders.world.settle();
+  REQUIRE(orders.sequence().totals().gaps == in_hand);
+  REQUIRE(orders.sequence().totals().issued == issued + 1);
+  REQUIRE(orders.world.next("orders") == 5'001);
+}
+
+TEST_CASE("IdsIssuedInTheTurnInWhichTheFloorBecomesKnownStayIssued") {
+  Advancing orders;
+  const std::int64_t in_hand = orders.sequence().in_hand();
+  REQUIRE(orders.world.next("orders") == 2);
+  orders.look(5'000, 5'000);
+  REQUIRE(orders.world.next("orders") == 3);
+  orders.world.turn();
+  REQUIRE(orders.sequence().totals().gaps == in_hand - 2);
+  orders.world.restart();
+  orders.world.settle();
+  REQUIRE(orders.sequence().totals().gaps == in_hand - 2);
+}
+
+TEST_CASE("WhatLiesAboveTheFloorStaysInHand") {
+  Advancing orders;
+  const std::int64_t in_hand = orders.sequence().in_hand();
+  orders.look(5'000, 5);
+  orders.world.turn();
+  REQUIRE(orders.sequence().in_hand() == in_hand - 3);
+  REQUIRE(orders.world.next("orders") == 5);
+  orders.world.turn();
+  orders.world.restart();
+  orders.world.settle();
+  REQUIRE(orders.world.next("orders") == 6);
+}
+
+TEST_CASE("ALeaseThatWasUnderWayWhenTheFloorWasSetIsNotIssued") {
+  Advancing orders;
+  orders.look(5'000, 5'000);
+  orders.world.turn();
+  orders.world.store.next_id["orders"] = 4'990;
+  REQUIRE_FALSE(orders.world.next("orders"));
+  orders.world.settle();
+  REQUIRE(orders.world.answers.sent.back().runs.front().first >= 5'000);
+}
+
+TEST_CASE("ACounterBelowItsFloorStopsTheSequenceUntilItIsAdvanced") {
+  Advancing orders;
+  orders.look(40, 5'000);
+  orders.world.turn();
+  REQUIRE(orders.sequence().error().code() == ErrorCode::SEQ_REGRESSED);
+  REQUIRE(orders.advance(5'000)->ok());
+  REQUIRE(orders.sequence().error().ok());
+}
+
+TEST_CASE("ADrainAndAnAdvanceWaitForEachOther") {
+  Orders orders([](SequenceSettings& settings) { settings.reuse = Reuse::tail; });
+  orders.fill();
+  CoreWorld& world = orders.world;
+  const SequenceId id = world.table->find("orders");
+  const std::int64_t guard = orders.sequence().guard();
+  std::vector<Result<std::int64_t>> reached;
+  const auto note = [&reached](Result<std::int64_t> next) { reached.push_back(std::move(next)); };
+  world.table->advance(id, 0, false, note);
+  REQUIRE(world.table->drain(id, 60'000, [](const DrainReport&) {}).ok());
+  world.turn();
+  // Else the advance would raise the counter above what is given back meanwhile.
+  REQUIRE(world.store.return_calls.empty());
+  world.table->advance(id, 0, false, note);
+  world.advance(0);
+  REQUIRE(reached.size() == 1);
+  REQUIRE(reached.back().status().code() == ErrorCode::UNAVAILABLE);
+  world.settle();
+  REQUIRE(reached.size() == 2);
+  REQUIRE(*reached.back() == guard);
+  REQUIRE(world.store.next_id["orders"] == 2);
+  REQUIRE(orders.sequence().in_hand() == 0);
+}
+
+TEST_CASE("AFloorThatCannotBeReadAfterTheAdvanceIsSaid") {
+  Advancing orders;
+  orders.world.store.readings.push_back({ScriptedStore::ReadScript::Kind::failed});
+  REQUIRE(orders.advance(5'000, true)->status().code() == ErrorCode::UNAVAILABLE);
+  REQUIRE(orders.world.store.next_id["orders"] == 5'000);
 }
 
 TEST_CASE("ASequenceStoppedByItsCounterGoesOnAboveAllItWasGranted") {

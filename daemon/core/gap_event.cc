@@ -18,6 +18,8 @@ EventKind gap_event_kind(GapCause cause) {
       return EventKind::gap_drained;
     case GapCause::period_end:
       return EventKind::gap_period_end;
+    case GapCause::superseded:
+      return EventKind::gap_superseded;
     case GapCause::unrecorded:
       break;
   }

@@ -55,6 +55,24 @@ std::optional<HeldRanges::Held> HeldRanges::take_last() {
   return last;
 }
 
+std::vector<HeldRanges::Held> HeldRanges::take_below(std::int64_t floor) {
+  std::vector<Held> taken;
+  for (Held& held : ranges_) {
+    if (held.range.begin() >= floor) continue;
+    const std::int64_t begin = held.range.begin();
+    const std::int64_t end = std::min(floor, held.range.end());
+    in_hand_ -= end - begin;
+    issuable_ -= std::min(held.issuable_end, end) - begin;
+    asked_ -= std::min(held.asked_end, end) - begin;
+    taken.push_back({held.range.take_front(end - begin), held.lease,
+                     std::min(held.issuable_end, end), std::min(held.asked_end, end)});
+    held.issuable_end = std::max(held.issuable_end, end);
+    held.asked_end = std::max(held.asked_end, end);
+  }
+  std::erase_if(ranges_, [](const Held& held) { return held.range.empty(); });
+  return taken;
+}
+
 std::deque<HeldRanges::Held> HeldRanges::surrender() {
   in_hand_ = issuable_ = asked_ = 0;
   return std::exchange(ranges_, {});

@@ -63,6 +63,8 @@ class HeldRanges {
 
   // Takes the last range out of hand, as far as it was not issued. None when nothing is in hand.
   std::optional<Held> take_last();
+  // Takes what is below `floor` out of hand, in order.
+  std::vector<Held> take_below(std::int64_t floor);
   // Gives all of it up (a gap), in order.
   std::deque<Held> surrender();
 

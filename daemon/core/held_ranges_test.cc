@@ -57,6 +57,32 @@ TEST_CASE("IdsTakenWhileAReservationIsInFlightStayTaken", "[held_ranges]") {
   REQUIRE(id == 12);
 }
 
+TEST_CASE("WhatIsBelowAFloorLeavesTheHandWhereverItLies", "[held_ranges]") {
+  HeldRanges held = two_ranges();
+  held.add({30, 40}, Token{3});
+  REQUIRE(held.ask(25) == (Ends{20, 60, 35}));
+  held.reservation_durable();
+  REQUIRE(held.ask(27) == Ends{37});
+  const std::vector<HeldRanges::Held> taken = held.take_below(33);
+  REQUIRE(taken.size() == 2);
+  CHECK(taken[0].range.begin() == 10);
+  CHECK(taken[0].range.end() == 20);
+  CHECK(taken[1].range.begin() == 30);
+  CHECK(taken[1].range.end() == 33);
+  CHECK(taken[1].lease == Token{3});
+  CHECK(held.in_hand() == 17);
+  CHECK(held.issuable() == 12);
+  CHECK(held.asked() == 14);
+  CHECK(held.next_id() == 50);
+  held.reservation_durable();
+  CHECK(held.issuable() == 14);
+  std::int64_t last = 0;
+  while (held.take_one(&last)) CHECK(last >= 33);
+  CHECK(last == 36);
+  CHECK(held.take_below(1'000).size() == 1);
+  CHECK(held.in_hand() == 0);
+}
+
 TEST_CASE("TakenRunEndsWithItsRange", "[held_ranges]") {
   HeldRanges held = two_ranges();
   static_cast<void>(held.ask(20));

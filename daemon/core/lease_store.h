@@ -99,6 +99,7 @@ struct CounterReading {
   bool exists = false;
   Meaning meaning = Meaning::unset;  // as configured or marked; unset where there is no counter
   std::int64_t next_id = 0;          // the first ID of the next lease; 0 where there is no counter
+  std::int64_t floor = 0;            // see AdvanceRequest::withdraw; 0: it was never set
   std::optional<Totals> totals;      // none: this store does not count, or nothing was leased yet
   Parked parked;                     // none where there is no counter
 };
@@ -108,6 +109,9 @@ struct CounterReading {
 struct AdvanceRequest {
   CounterBinding binding;
   std::int64_t next_id = 0;
+  // Sets the counter's floor, too, where its next ID then is: nobody is to issue an ID below it,
+  // and no range below it is taken back or kept parked. The floor is never above the next ID.
+  bool withdraw = false;
 };
 
 class LeaseStore {

@@ -18,6 +18,8 @@ std::string_view gap_cause_name(GapCause cause) {
       return "unrecorded";
     case GapCause::period_end:
       return "period_end";
+    case GapCause::superseded:
+      return "superseded";
     case GapCause::drained:
       return "drained";
   }

@@ -58,6 +58,7 @@ enum class GapCause : std::uint8_t {
   unrecorded,     // made by a start that was killed before it could say why; in no log
   drained,        // taken out of hand by an operator, and not given back
   period_end,     // left over when the period was over
+  superseded,     // below the floor to which an operator advanced the counter for every host
 };
 
 // The name of a cause in journal fields and answers, "power_loss".

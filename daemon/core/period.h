@@ -80,8 +80,8 @@ std::string_view base_of(std::string_view name);
 std::string_view period_of(std::string_view name);  // empty: none
 
 inline constexpr std::string_view kPeriodPlaceholder = "{period}";
-// The key of a period's counter: the placeholder in `pattern`, where it stands once, is the
-// period's text. An empty pattern is "BASE@{period}".
+// The key of a period's counter: `pattern` with the period's text in place of {period}, which it
+// has once. An empty pattern is "BASE@{period}".
 std::string period_key(const std::string& pattern, std::string_view base, const Period& period);
 
 }  // namespace seqd

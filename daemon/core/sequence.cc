@@ -173,6 +173,7 @@ void Sequence::serve_waiters() {
   }
 }
 
+// Those whom `in_hand` IDs will do stay.
 void Sequence::fail_waiters(const Status& status, std::int64_t in_hand) {
   const auto in_vain = [&in_hand](const Waiter& waiter) {
     if (waiter.count > in_hand) return true;
@@ -210,6 +211,7 @@ void Sequence::arm_deadline() {
 void Sequence::pump() {
   touched_ = false;
   flush_issues();
+  withdraw();
   serve_waiters();
   flush_issues();
   if (!log_failure_.ok()) {
@@ -318,16 +320,18 @@ void Sequence::lease_failed(const Status& status) {
   fail_waiters(failing_, held_.in_hand());
 }
 
-void Sequence::advanced(std::int64_t next_id) {
+void Sequence::end_advance(const Result<std::int64_t>& next_id) {
+  --advances_;
+  touch();
+  if (!next_id.ok()) return;
   context_.events.raise({EventKind::sequence_advanced,
-                         "\"" + name() + "\" is leased from " + std::to_string(next_id) + " on",
-                         {{"SEQUENCE", name()}, {"NEXT", std::to_string(next_id)}}});
+                         "\"" + name() + "\" is leased from " + std::to_string(*next_id) + " on",
+                         {{"SEQUENCE", name()}, {"NEXT", std::to_string(*next_id)}}});
   if (stopped_.code() != ErrorCode::SEQ_REGRESSED) return;
   stopped_ = Status();
   lease_.mended();
   wanted_ = true;
   update_open();
-  touch();
 }
 
 void Sequence::stop_sequence(const Status& why) {

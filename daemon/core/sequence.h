@@ -43,8 +43,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   std::int64_t waiting() const { return waiters_.size(); }
   const SequenceSettings& settings() const { return settings_; }
   const Exhaustion& exhaustion() const { return exhaustion_; }
-  // "ready", "fetching", "waiting" or "stopped".
-  std::string_view state_name() const;
+  std::string_view state_name() const;  // "ready", "fetching", "waiting" or "stopped"
   // Why the sequence is stopped, else why the last lease failed; OK when neither.
   Status error() const;
   const Status& stopped() const { return stopped_; }
@@ -69,16 +68,16 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void restore(const SequenceImage& image);
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
   void apply_settings(const SequenceSettings& settings);
-  void advanced(std::int64_t next_id);  // the counter was raised; what it had stopped goes on
-  // See Drain::begin(). Requests that come meanwhile wait.
-  void drain(std::int64_t deadline_ms, Drain::Done done);
-  void end_period();                   // it is over: what is in hand is a gap
+  void begin_advance() { ++advances_; }  // of the counter: until its end nothing is given back
+  void end_advance(const Result<std::int64_t>& next_id);   // what the counter had stopped goes on
+  void drain(std::int64_t deadline_ms, Drain::Done done);  // see Drain::begin(); requests wait
+  void counter_read(const CounterReading& reading);  // what it holds below the floor is withdrawn
+  void end_period();                                 // it is over: what is in hand is a gap
   void refuse(const Status& why);      // not usable as configured: every request hears `why`
   void scope_owned();                  // leases and reservations may go on
   void scope_lost();                   // to another daemon: all in hand is a gap
   void durable(LogPosition position);  // everything up to it is on the medium
-  // Decides what to do next. At the end of a turn in which touched() was called.
-  void pump();
+  void pump();  // decides what to do next, at the end of a turn in which touched() was called
   void flush_issues();                    // writes what was issued in this turn into the log
   void log_failed(const Status& status);  // nothing more becomes durable: lease nothing
   // The daemon ends: those who wait hear `why`, no lease is begun.
@@ -96,7 +95,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
 
   // Drain::Owner
   ReturnRequest return_request() const override;
-  bool may_drain() const override { return !on_order(); }
+  bool may_drain() const override { return !on_order() && advances_ == 0; }
   void drain_appended() override { attention_.wait_durable(id_); }
   void written_off(std::int64_t begin, std::int64_t end) override;
   void given_back(std::int64_t begin, std::int64_t end, Reuse reuse) override;
@@ -105,9 +104,9 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void update_open();
   void note_issue(std::int64_t begin, std::int64_t end, const Caller& caller, IssueAs as);
   void touch();
+  void withdraw();
   void serve_waiters();
   void expire_waiters();
-  // Those whom `in_hand` IDs will do stay.
   void fail_waiters(const Status& status, std::int64_t in_hand = 0);
   void reserve();
   void lease();
@@ -135,8 +134,9 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   bool wanted_ = false;        // requests came since the last lease: the next one is worth having
   LogPosition reserving_ = 0;  // the reservation in flight is durable with this position; 0: none
   LogPosition intent_ = 0;     // the same for the lease about to be requested
-  std::int64_t reserve_size_ = 0;
-  std::int64_t reserved_at_ms_ = 0;
+  std::int64_t reserve_size_ = 0, reserved_at_ms_ = 0;
+  int advances_ = 0;        // under way
+  std::int64_t floor_ = 0;  // nothing below it is issued; see AdvanceRequest::withdraw
   std::optional<std::int64_t> last_issued_;
   std::int64_t used_below_ = 0;  // end of what was issued or written off; see UsedBelow
   Status stopped_;               // the sequence is stopped for good

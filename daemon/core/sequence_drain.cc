@@ -1,7 +1,9 @@
-// How a Sequence is drained: the part of sequence.h that takes ranges out of hand.
+// How a Sequence is drained, and what was withdrawn for every host leaves it: the part of
+// sequence.h that takes ranges out of hand.
 #include <algorithm>
 #include <utility>
 
+#include "daemon/core/gap_event.h"
 #include "daemon/core/sequence.h"
 #include "daemon/core/store_scope.h"
 
@@ -21,6 +23,31 @@ void Sequence::end_period() {
   drain_.begin(
       reuse, context_.clock.monotonic_ms() + kLongestMs, [](const DrainReport&) {},
       GapCause::period_end);
+}
+
+void Sequence::counter_read(const CounterReading& reading) {
+  if (reading.floor > reading.next_id && stopped_.ok()) {
+    stop_sequence({ErrorCode::SEQ_REGRESSED,
+                   "the counter of \"" + name() + "\" holds " + std::to_string(reading.next_id) +
+                       " as its next ID, below its floor, " + std::to_string(reading.floor) +
+                       ": it was set back; move it forward (seqctl advance)"});
+  }
+  floor_ = std::max(floor_, reading.floor);
+  touch();
+}
+
+// What was issued is in the log already.
+void Sequence::withdraw() {
+  if (!scope_.owned() || !log_failure_.ok() || !ending_.ok()) return;
+  for (const HeldRanges::Held& held : held_.take_below(floor_)) {
+    const GapMade gap{id_, held.range.begin(), held.range.end(), GapCause::superseded,
+                      context_.clock.wall_ms()};
+    written_off(gap.begin, gap.end);
+    context_.log.append(gap);
+    context_.events.raise(
+        gap_event(gap, name(), held.lease, scope_.instance(),
+                  "the counter was advanced to " + std::to_string(floor_) + " for every host"));
+  }
 }
 
 ReturnRequest Sequence::return_request() const {

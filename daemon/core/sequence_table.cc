@@ -250,6 +250,11 @@ Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_
   // Refused for another reason than its counter: there is nothing that a counter could mend.
   const Status& stopped = sequence.stopped();
   if (!stopped.ok() && stopped.code() != ErrorCode::SEQ_REGRESSED) return stopped;
+  // The end of what this host was granted is about to be another.
+  if (sequence.draining().blocks_leases()) {
+    return Status(ErrorCode::UNAVAILABLE,
+                  "\"" + sequence.name() + "\" is being drained; ask again when it is");
+  }
   const std::int64_t lowest = std::max<std::int64_t>(sequence.guard(), 1);
   const std::int64_t highest = sequence.settings().last_position();
   if (next_id == 0) next_id = lowest;
@@ -267,7 +272,17 @@ Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_
 
 }  // namespace
 
-void SequenceTable::advance(SequenceId id, std::int64_t next_id,
+void SequenceTable::look_at_floor(SequenceId id, std::function<void(const Status&)> done) {
+  Sequence& sequence = at(id);
+  sequence.scope().store()->read(
+      {sequence.settings().binding, sequence.scope().instance()},
+      [&sequence, done = std::move(done)](const Result<CounterReading>& reading) {
+        if (reading.ok()) sequence.counter_read(*reading);
+        done(reading.status());
+      });
+}
+
+void SequenceTable::advance(SequenceId id, std::int64_t next_id, bool withdraw,
                             std::function<void(Result<std::int64_t>)> done) {
   Sequence& sequence = at(id);
   LeaseStore* const store = sequence.scope().store();
@@ -280,11 +295,15 @@ void SequenceTable::advance(SequenceId id, std::int64_t next_id,
     context_.timers.schedule(0, [done = std::move(done), wanted] { done(wanted); });
     return;
   }
-  store->advance({sequence.settings().binding, *wanted},
-                 [&sequence, done = std::move(done)](Result<std::int64_t> reached) {
-                   if (reached.ok()) sequence.advanced(*reached);
-                   done(std::move(reached));
-                 });
+  auto answer = [this, id, withdraw, done = std::move(done)](Result<std::int64_t> reached) {
+    at(id).end_advance(reached);
+    if (!withdraw || !reached.ok()) return done(std::move(reached));
+    look_at_floor(id, [reached, done](const Status& seen) {
+      done(seen.ok() ? reached : Result<std::int64_t>(seen));
+    });
+  };
+  sequence.begin_advance();
+  store->advance({sequence.settings().binding, *wanted, withdraw}, std::move(answer));
 }
 
 Status SequenceTable::check_drainable(const Sequence& sequence) const {

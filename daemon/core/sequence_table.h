@@ -69,9 +69,12 @@ class SequenceTable final : public RemainderLogObserver,
 
   // Raises the sequence's counter in the store so that no ID below `next_id` is leased any more; 0:
   // above all that this host was ever granted. Answers with the counter's next ID, once, never
-  // before it returned. Ranges in hand stay. A sequence that was stopped because its counter went
-  // back (SEQ_REGRESSED) goes on. Not answered when the daemon ends before.
-  void advance(SequenceId id, std::int64_t next_id, std::function<void(Result<std::int64_t>)> done);
+  // before it returned. Ranges in hand stay, unless `withdraw`: see AdvanceRequest. A sequence that
+  // was stopped because its counter went back goes on. Not answered when the daemon ends before.
+  void advance(SequenceId id, std::int64_t next_id, bool withdraw,
+               std::function<void(Result<std::int64_t>)> done);
+  // Asks the store for the floor of the sequence's counter, and withdraws what is in hand below it.
+  void look_at_floor(SequenceId id, std::function<void(const Status&)> done);
 
   // Takes everything that the sequence has in hand out of hand and gives it back, as its option
   // `reuse` says; see Drain::begin(). An error: it cannot be drained now, and nothing is changed.

@@ -25,6 +25,7 @@ struct DaemonSettings {
   std::int64_t stop_timeout_ms = 0;
   std::int64_t history_size = 0;  // bytes
   std::int64_t history_keep_ms = 0;
+  std::int64_t advance_check_ms = 0;
   bool create_sequences = false;  // names without a table may be used
   std::string default_store;      // never empty once loaded
   bool operator==(const DaemonSettings&) const = default;

@@ -127,6 +127,8 @@ void Daemon::make_core(Started& state) {
   history_->attach(*table_);
   log_->attach(this, table_.get());
   table_->restore(state.image);
+  floor_watch_ = std::make_unique<FloorWatch>(loop_, *table_);
+  floor_watch_->set_interval(configuration_.daemon.advance_check_ms);
 }
 
 void Daemon::report_start(const Started& started) {
@@ -288,6 +290,7 @@ Result<ReloadReport> Daemon::reload() {
   server_->set_limits(server_limits());
   listener_->set_limits(listener_limits());
   history_->set_limits(history_limits());
+  floor_watch_->set_interval(configuration_.daemon.advance_check_ms);
   journal_.raise({EventKind::reloaded,
                   "the configuration was read again: " + std::to_string(report.applied.size()) +
                       " options applied, " + std::to_string(report.restart_needed.size()) +
@@ -309,6 +312,7 @@ void Daemon::begin_stop(const Status& why, int exit_code) {
   notifier_.extend_timeout(timeout_ms * 2'000);
   listener_->stop_accepting();
   table_->begin_stop(why);
+  floor_watch_->set_interval(0);
   inserts_->begin_stop(why);
   listener_->drain();
   // A lease in flight is waited for, so that its range is not left open; not for ever.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/base/files.h"
+#include "daemon/core/floor_watch.h"
 #include "daemon/core/history_log.h"
 #include "daemon/core/sequence_table.h"
 #include "daemon/main/config.h"
@@ -95,6 +96,7 @@ class Daemon final : private Control, private RemainderLogObserver, private Reti
   std::unique_ptr<Server> server_;
   std::unique_ptr<SequenceTable> table_;
   std::unique_ptr<InsertQueues> inserts_;
+  std::unique_ptr<FloorWatch> floor_watch_;
   std::unique_ptr<Retirement> retirement_;
   std::unique_ptr<Listener> listener_;
   std::string state_how_;

@@ -1,4 +1,5 @@
-// advance: raises a sequence's counter in its store; the answer comes when the store has answered.
+// advance: raises a sequence's counter in its store, and on demand withdraws what any host has in
+// hand below it; the answer comes when the store has answered.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -16,22 +17,44 @@ namespace {
 struct Wanted {
   std::string_view name;
   std::optional<std::int64_t> next_id;  // none: above all that this host was granted
+  bool everywhere = false;
 };
+
+Status read_options(protocol::ValueReader& params, Wanted& wanted) {
+  const Status usage(ErrorCode::BAD_REQUEST, "the only option is \"everywhere\", true or false");
+  const std::optional<std::uint32_t> pairs = params.read_map();
+  for (std::uint32_t at = 0; pairs && at < *pairs; ++at) {
+    const std::optional<std::string_view> key = params.read_text();
+    const std::optional<bool> value = key ? params.read_bool() : std::nullopt;
+    if (!value || *key != "everywhere") return usage;
+    wanted.everywhere = *value;
+  }
+  return pairs ? Status() : usage;
+}
 
 Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message& message) {
   const Status usage(ErrorCode::BAD_REQUEST,
-                     "advance takes a name and, if need be, the ID that is to come next");
+                     "advance takes a name and, if need be, the ID that is to come next, or nil, "
+                     "and a map of options");
   protocol::ValueReader params = message.params;
-  if (message.param_count < 1 || message.param_count > 2) return usage;
+  if (message.param_count < 1 || message.param_count > 3) return usage;
   const std::optional<std::string_view> name = params.read_text();
   if (!name) return usage;
   if (const auto problem = protocol::check_name_with_period(*name, context.limits.name)) {
     return Status(problem->code, std::string(problem->text));
   }
-  Wanted wanted{*name, std::nullopt};
+  Wanted wanted;
+  wanted.name = *name;
   if (message.param_count == 1) return wanted;
-  wanted.next_id = params.read_integer();
-  if (!wanted.next_id) return usage;
+  protocol::ValueReader nil = params;
+  if (nil.read_nil()) {
+    params = nil;
+  } else {
+    wanted.next_id = params.read_integer();
+    if (!wanted.next_id) return usage;
+  }
+  if (message.param_count == 2) return wanted;
+  if (Status status = read_options(params, wanted); !status.ok()) return status;
   return wanted;
 }
 
@@ -66,7 +89,7 @@ void method_advance(const MethodContext& context, Session& session,
   if (!position.ok()) return answer_error(session, message.msgid, position.status());
   const Shape shape = advanced.settings().shape.made;
   context.table.advance(
-      *sequence, *position,
+      *sequence, *position, wanted->everywhere,
       [shape,
        reply = later(context, session, message, wanted->name)](Result<std::int64_t> reached) {
         if (!reached.ok()) return reply.fail(reached.status());

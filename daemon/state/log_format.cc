@@ -90,7 +90,7 @@ void fields(V& v, auto& e, std::in_place_type_t<GapMade>) {
   v.number(e.sequence);
   v.number(e.begin);
   v.end(e.begin, e.end);
-  v.choice(e.cause, GapCause::period_end);
+  v.choice(e.cause, GapCause::superseded);
   v.number(e.wall_ms);
 }
 template <typename V>
@@ -135,7 +135,7 @@ void fields(V& v, auto& e, std::in_place_type_t<ReturnClosed>) {
   v.number(e.sequence);
   v.token(e.token);
   v.choice(e.how, ReturnEnd::kept);
-  v.choice(e.cause, GapCause::period_end);
+  v.choice(e.cause, GapCause::superseded);
   v.number(e.wall_ms);
 }
 template <typename V>

@@ -188,4 +188,18 @@ Status above_the_counter(const std::string& where, std::int64_t next_id, std::in
                       where, next_id, end, end)};
 }
 
+Status below_the_floor(const std::string& where, std::int64_t floor, const ReturnRequest& request) {
+  return {ErrorCode::STORE_REFUSED,
+          fmt::format("{}: the counter was advanced to {} for every host, and [{}, {}) lies below",
+                      where, floor, request.begin, request.end)};
+}
+
+Result<std::int64_t> floor_of(std::optional<std::int64_t> value, const std::string& where) {
+  if (value && *value >= 0 && *value <= kHighestId + 1) return *value;
+  return Status(ErrorCode::SEQ_TYPE,
+                fmt::format("{}: seqd's own floor holds {}, an integer within 0 .. {} is needed; "
+                            "remove it",
+                            where, value ? std::to_string(*value) : "no integer", kHighestId + 1));
+}
+
 }  // namespace seqd

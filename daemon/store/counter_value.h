@@ -82,9 +82,14 @@ ReturnOutcome not_known(Status error);
 // that is known to exist and so is not made.
 LeaseRequest as_lease(const ReturnRequest& request);
 
-// Why a range is kept: given up; not the counter's end; or above a counter that was set back.
+// Why a range is kept: given up; not the counter's end; above a counter that was set back; or below
+// its floor.
 Status given_up_reason(const std::string& where);
 Status not_the_tail(const std::string& where, std::int64_t next_id, const ReturnRequest& request);
 Status above_the_counter(const std::string& where, std::int64_t next_id, std::int64_t end);
+Status below_the_floor(const std::string& where, std::int64_t floor, const ReturnRequest& request);
+
+// What a store was found to keep as a floor: `value` as it is read, nothing where it is no number.
+Result<std::int64_t> floor_of(std::optional<std::int64_t> value, const std::string& where);
 
 }  // namespace seqd

@@ -109,6 +109,11 @@ Result<DynamoCounterState> state_of(const DynamoItem& item, const CounterBinding
                               where, binding.counter_field,
                               description(item, binding.counter_field), lowest));
   state.value = *value;
+  if (const auto kept = item.find(kDynamoFloor); kept != item.end()) {
+    const auto floor = floor_of(dynamo_integer(kept->second), where);
+    if (!floor.ok()) return floor.status();
+    state.floor = *floor;
+  }
   return state;
 }
 

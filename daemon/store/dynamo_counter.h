@@ -9,9 +9,11 @@
 
 namespace seqd {
 
-// Beside the number: what it means. Attributes that begin with kDynamoOurs are seqd's own.
+// Beside the number: what it means, and its floor. Attributes that begin with kDynamoOurs are
+// seqd's own.
 inline constexpr char kDynamoOurs[] = "seqd_";
 inline constexpr char kDynamoMeaning[] = "seqd_meaning";
+inline constexpr char kDynamoFloor[] = "seqd_floor";
 
 // CONFIG when a table cannot have such a name, key or attribute.
 Status check_dynamo_binding(const CounterBinding& binding);
@@ -32,6 +34,7 @@ struct DynamoCounterState {
   Meaning meaning = Meaning::unset;
   bool marked = false;
   std::int64_t value = 0;  // not below the lowest legal one
+  std::int64_t floor = 0;  // as in CounterReading
 };
 
 // What a counter's item says; an error says what is wrong with it.

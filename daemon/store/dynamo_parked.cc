@@ -30,6 +30,16 @@ std::optional<DynamoParked> lowest_parked(const DynamoItem& item) {
   return lowest;
 }
 
+std::vector<std::string> parked_below(const DynamoItem& item, std::int64_t floor) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : item) {
+    const std::optional<LeasedSpan> span =
+        name.starts_with(kReturned) ? span_of(value) : std::nullopt;
+    if (span && span->begin < floor) names.push_back(name);
+  }
+  return names;
+}
+
 CounterReading::Parked count_parked(const DynamoItem& item) {
   CounterReading::Parked sum;
   for (const auto& [name, value] : item) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/store/dynamo_counter.h"
 
@@ -18,6 +19,8 @@ struct DynamoParked {
 
 std::optional<DynamoParked> lowest_parked(const DynamoItem& item);
 CounterReading::Parked count_parked(const DynamoItem& item);
+// The names of those that begin below `floor`.
+std::vector<std::string> parked_below(const DynamoItem& item, std::int64_t floor);
 // What one item has room for.
 inline constexpr std::int64_t kMostDynamoParked = 200;
 

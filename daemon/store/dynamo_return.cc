@@ -53,6 +53,8 @@ DynamoReturn::Step DynamoReturn::after_read(Result<std::optional<DynamoItem>> it
   if (next < request_.end) return give_up(above_the_counter(where_, next, request_.end));
   if (request_.reuse == Reuse::tail && next > request_.end)
     return give_up(not_the_tail(where_, next, request_));
+  if (request_.begin < state->floor)
+    return give_up(below_the_floor(where_, state->floor, request_));
   if (request_.reuse == Reuse::parked && count_parked(**item).ranges >= kMostDynamoParked)
     return give_up(
         {ErrorCode::STORE_REFUSED,
@@ -87,6 +89,7 @@ DynamoReturn::Step DynamoReturn::apply(const DynamoCounterState& state,
     require_above(update, binding, state.meaning, request_.end);
     put_parked(update, request_.token, {request_.begin, request_.end});
   }
+  update.require_at_most_or_missing(kDynamoFloor, request_.begin);
   put_record(update, lane_,
              {.token = request_.token, .granted = true, .span = {request_.begin, request_.end}},
              record ? std::optional(record->token) : std::nullopt, wall_ms_);

@@ -1,5 +1,6 @@
 #include "daemon/store/dynamo_views.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "daemon/store/dynamo_parked.h"
@@ -20,6 +21,7 @@ DynamoReading::Step DynamoReading::after_read(Result<std::optional<DynamoItem>> 
   reading.exists = true;
   reading.meaning = state->meaning;
   reading.next_id = next_id_of(state->value, state->meaning);
+  reading.floor = state->floor;
   reading.parked = count_parked(**item);
   return Result<CounterReading>(reading);
 }
@@ -39,12 +41,33 @@ DynamoAdvance::Step DynamoAdvance::after_read(Result<std::optional<DynamoItem>> 
   auto state = state_of(**item, request_.binding, where_);
   if (!state.ok()) return Answer(state.status());
   const std::int64_t next = next_id_of(state->value, state->meaning);
-  if (next >= request_.next_id) return Answer(next);
-  const std::int64_t raised = value_of(request_.next_id - 1, state->meaning);
-  DynamoUpdate update(dynamo_key_of(request_.binding));
-  update.require_between(request_.binding.counter_field, lowest_value(state->meaning), raised)
-      .set(request_.binding.counter_field, dynamo_number(raised));
-  require_meaning(update, state->meaning, !state->marked);
+  if (!floor_is_set_)
+    wanted_ = std::max({request_.next_id, state->floor, request_.withdraw ? next : 0});
+  const std::vector<std::string> parked =
+      request_.withdraw ? parked_below(**item, wanted_) : std::vector<std::string>();
+  floor_is_set_ = !request_.withdraw || state->floor >= wanted_;
+  if (next >= wanted_ && floor_is_set_ && parked.empty()) return Answer(next);
+  return raise(*state, parked);
+}
+
+// The number is lower still; or it is not and stays as it is, unless it was lowered since by who
+// gave its end back, and then is read again.
+DynamoUpdate DynamoAdvance::raise(const DynamoCounterState& state,
+                                  const std::vector<std::string>& parked) const {
+  const CounterBinding& binding = request_.binding;
+  const std::int64_t raised = value_of(wanted_ - 1, state.meaning);
+  DynamoUpdate update(dynamo_key_of(binding));
+  if (state.value < raised) {
+    update.require_between(binding.counter_field, lowest_value(state.meaning), raised)
+        .set(binding.counter_field, dynamo_number(raised));
+    require_meaning(update, state.meaning, !state.marked);
+  } else {
+    require_above(update, binding, state.meaning, wanted_);
+  }
+  if (!floor_is_set_)
+    update.require_at_most_or_missing(kDynamoFloor, wanted_)
+        .set(kDynamoFloor, dynamo_number(wanted_));
+  for (const std::string& name : parked) update.remove(name);
   return update;
 }
 

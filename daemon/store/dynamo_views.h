@@ -1,7 +1,7 @@
 // What is asked of a counter besides leases, as plans: DynamoReading says what it holds, and
-// DynamoAdvance raises it. An advance is an update on condition that the number is still lower, so
-// old code and leases at the same time are not disturbed, and a request that arrives twice or late
-// changes nothing. Loop thread.
+// DynamoAdvance raises it, and its floor. An advance is an update on condition that the number is
+// still lower, so old code and leases at the same time are not disturbed, and a request that
+// arrives twice or late changes nothing. Loop thread.
 #pragma once
 
 #include <string>
@@ -35,8 +35,12 @@ class DynamoAdvance final : public DynamoPlan<Result<std::int64_t>> {
   Step after_update(DynamoAnswer answer) override;
 
  private:
+  DynamoUpdate raise(const DynamoCounterState& state, const std::vector<std::string>& parked) const;
+
   const AdvanceRequest request_;
   const std::string where_;
+  std::int64_t wanted_ = 0;    // what the next ID is to be at least
+  bool floor_is_set_ = false;  // there, or not asked for
   int attempts_ = 0;
 };
 

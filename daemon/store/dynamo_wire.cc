@@ -166,6 +166,12 @@ DynamoUpdate& DynamoUpdate::require_equal_or_missing(const std::string& name,
                  this->value(value) + ")");
 }
 
+DynamoUpdate& DynamoUpdate::require_at_most_or_missing(const std::string& name, std::int64_t high) {
+  const std::string attribute = this->name(name);
+  return require("(attribute_not_exists(" + attribute + ") OR " + attribute +
+                 " <= " + value(dynamo_number(high)) + ")");
+}
+
 DynamoUpdate& DynamoUpdate::require_member(const std::string& name, const std::string& member,
                                            const DynamoValue& value) {
   const std::string outer = this->name(name);

@@ -65,6 +65,7 @@ class DynamoUpdate {
   DynamoUpdate& require_missing(const std::string& name);
   DynamoUpdate& require_there(const std::string& name);
   DynamoUpdate& require_equal_or_missing(const std::string& name, const DynamoValue& value);
+  DynamoUpdate& require_at_most_or_missing(const std::string& name, std::int64_t high);
   DynamoUpdate& require_member(const std::string& name, const std::string& member,
                                const DynamoValue& value);
 

@@ -119,6 +119,10 @@ Document integer_at_least(std::int64_t value) {
   return std::move(of_type(integers()).add("$gte", value));
 }
 
+Document floor_at_most(std::int64_t id) {
+  return std::move(Document().add("$not", Document().add("$gt", id)));
+}
+
 MongoWrite counter_touch(const CounterBinding& binding) {
   MongoWrite write;
   write.collection = binding.collection;
@@ -181,7 +185,14 @@ Result<MongoCounterState> state_of(const Document& document, const CounterBindin
                     "it, for example: {{$set: {{\"{}\": NumberLong(...)}}}}",
                     where, binding.counter_field, number.found, lowest, binding.counter_field));
   }
-  return MongoCounterState{*agreed, std::move(number)};
+  bson_iter_t kept;
+  if (!find_field(document.get(), kMongoFloor, &kept))
+    return MongoCounterState{*agreed, std::move(number)};
+  const CounterNumber found = read_counter_number(document.get(), kMongoFloor);
+  const auto floor = floor_of(
+      found.kind == CounterNumber::Kind::other ? std::nullopt : std::optional(found.value), where);
+  if (!floor.ok()) return floor.status();
+  return MongoCounterState{*agreed, std::move(number), *floor};
 }
 
 Status check_mongo_binding(const CounterBinding& binding) {
@@ -222,6 +233,7 @@ Result<CounterReading> read_mongo_counter(MongoClients& clients, const CounterBi
   reading.exists = true;
   reading.meaning = state->meaning;
   reading.next_id = next_id_of(state->number.value, state->meaning);
+  reading.floor = state->floor;
   return reading;
 }
 

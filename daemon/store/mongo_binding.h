@@ -35,6 +35,10 @@ Document number_equal(std::int64_t value);
 Document number_at_least(std::int64_t value);
 Document integer_at_least(std::int64_t value);
 
+// A filter on the floor, where there is one: not above that ID.
+inline constexpr char kMongoFloor[] = "seqd.floor";
+Document floor_at_most(std::int64_t id);
+
 // Changes nothing of the counter, but conflicts with whoever does; the filter is to be completed.
 MongoWrite counter_touch(const CounterBinding& binding);
 
@@ -50,7 +54,8 @@ MongoWrite creation(const CounterBinding& binding, std::int64_t next_id);
 
 struct MongoCounterState {
   Meaning meaning = Meaning::unset;
-  CounterNumber number;  // integral, and not below the lowest legal one
+  CounterNumber number;    // integral, and not below the lowest legal one
+  std::int64_t floor = 0;  // as in CounterReading
 };
 
 // What a counter's document says; an error says what is wrong with it.

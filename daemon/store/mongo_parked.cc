@@ -85,6 +85,16 @@ MongoWrite unparking(const CounterBinding& binding) {
   return write;
 }
 
+Status drop_parked(MongoClients& clients, const CounterBinding& binding, std::int64_t floor) {
+  MongoWrite write = unparking(binding);
+  write.filter.add("begin", Document().add("$lt", floor));
+  for (;;) {
+    const MongoWriteAnswer answer = clients.find_and_modify(write);
+    if (answer.kind != MongoWriteAnswer::Kind::done) return answer.error;
+    if (!answer.document) return {};
+  }
+}
+
 LeasedSpan parked_span(const Document& document) {
   return {integer_in(document.get(), "begin"), integer_in(document.get(), "end")};
 }

@@ -24,6 +24,8 @@ MongoWrite parking(const ReturnRequest& request);
 // Removes the lowest of the counter; answers with it, or with nothing.
 MongoWrite unparking(const CounterBinding& binding);
 LeasedSpan parked_span(const Document& document);
+// Removes all of the counter's that begin below `floor`.
+Status drop_parked(MongoClients& clients, const CounterBinding& binding, std::int64_t floor);
 // What is parked of the counter where leases of that mode look for it.
 Result<CounterReading::Parked> count_parked(MongoClients& clients, const CounterBinding& binding,
                                             LeaseTrace trace);

@@ -73,6 +73,8 @@ MongoReturn::Step MongoReturn::attempt() {
   if (next < request_.end) return give_up(above_the_counter(where_, next, request_.end));
   if (request_.reuse == Reuse::tail && next > request_.end)
     return give_up(not_the_tail(where_, next, request_));
+  if (request_.begin < state->floor)
+    return give_up(below_the_floor(where_, state->floor, request_));
   if (trace_ == LeaseTrace::slot && request_.reuse == Reuse::parked &&
       parked_fields(*counter) >= kMostParkedFields) {
     return give_up(
@@ -114,6 +116,7 @@ MongoReturn::Step MongoReturn::apply(const Document& counter, Meaning meaning) {
   }
   const std::int64_t end = value_of(request_.end - 1, meaning);
   write.filter.add(binding.counter_field, tail ? number_equal(end) : number_at_least(end));
+  write.filter.add(kMongoFloor, floor_at_most(request_.begin));
   require_meaning(write.filter, meaning, !marked);
   if (trace_ == LeaseTrace::ledger) return apply_in_transaction(write);
   const MongoWriteAnswer answer = clients_.find_and_modify(write);

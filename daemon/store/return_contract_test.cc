@@ -11,42 +11,6 @@ namespace {
 using namespace testing;
 using Kind = ReturnOutcome::Kind;
 
-// The return of the rest of what was leased.
-ReturnRequest return_of(const LeaseRequest& lease, std::int64_t begin, std::int64_t end,
-                        Reuse reuse, LeaseTrace trace) {
-  ReturnRequest request;
-  request.binding = lease.binding;
-  request.token = random_token(trace);
-  request.instance = lease.instance;
-  request.sequence = lease.sequence;
-  request.begin = begin;
-  request.end = end;
-  request.reuse = reuse;
-  return request;
-}
-
-void require_returned(const ReturnOutcome& outcome) {
-  INFO(outcome.error.to_string());
-  REQUIRE(outcome.kind == Kind::returned);
-}
-
-void require_kept(const ReturnOutcome& outcome, ErrorCode code) {
-  INFO(outcome.error.to_string());
-  REQUIRE(outcome.kind == Kind::kept);
-  REQUIRE(error_name(outcome.error.code()) == error_name(code));
-  REQUIRE(outcome.error.text().size() > 20);
-}
-
-// A lease by another instance, which takes what is parked or not.
-LeaseRequest of_another_host(const LeaseRequest& lease, bool take_parked, LeaseTrace trace) {
-  LeaseRequest request = lease;
-  request.token = random_token(trace);
-  request.instance.fill(9);
-  request.take_parked = take_parked;
-  request.guard = 0;
-  return request;
-}
-
 STORE_TEST("the end of the counter is given back by lowering it, and leased again") {
   TestType fixture;
   auto store = fixture.open();

@@ -9,12 +9,13 @@ namespace seqd {
 namespace {
 
 constexpr std::int64_t kApplicationId = 0x73657164;  // "seqd"
-constexpr std::int64_t kSchemaVersion = 3;
+constexpr std::int64_t kSchemaVersion = 4;
 
 // `seq` has no declared type on purpose: what somebody wrote there by hand stays as it is, and is
 // found out instead of being converted. A file of version 1 has neither `total`, whose sums begin
 // when it is opened, nor `parked`, which came with version 3: ranges that were given back, with the
-// token of the return, and of the lease that took it since.
+// token of the return, and of the lease that took it since. Version 4 has `floor`: counters that
+// were advanced for every host.
 constexpr char kSchema[] = R"(
   BEGIN IMMEDIATE;
   CREATE TABLE IF NOT EXISTS sequence(
@@ -48,11 +49,14 @@ constexpr char kSchema[] = R"(
     after INTEGER NOT NULL,
     taken BLOB) WITHOUT ROWID;
   CREATE INDEX IF NOT EXISTS parked_by_counter ON parked(name, first);
+  CREATE TABLE IF NOT EXISTS floor(
+    name TEXT PRIMARY KEY NOT NULL,
+    floor INTEGER NOT NULL) WITHOUT ROWID;
   PRAGMA application_id = 1936028004;
-  PRAGMA user_version = 3;
+  PRAGMA user_version = 4;
   COMMIT;
 )";
-static_assert(kApplicationId == 1936028004 && kSchemaVersion == 3);
+static_assert(kApplicationId == 1936028004 && kSchemaVersion == 4);
 
 }  // namespace
 

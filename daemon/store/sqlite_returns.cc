@@ -47,6 +47,9 @@ Status SqliteStore::return_in_transaction(const ReturnRequest& request, Status* 
   // Above a counter that was set back the range would be leased once more.
   if (next < request.end) *why = above_the_counter(place, next, request.end);
   if (request.reuse == Reuse::tail && next > request.end) *why = not_the_tail(place, next, request);
+  auto floor = read_floor(request.binding);
+  if (!floor.ok()) return floor.status();
+  if (request.begin < *floor) *why = below_the_floor(place, *floor, request);
   if (!why->ok()) return {};
   if (request.reuse == Reuse::parked) {
     if (Status status = park(request); !status.ok()) return status;

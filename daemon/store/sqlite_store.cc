@@ -71,6 +71,12 @@ Status SqliteStore::prepare() {
        "WHERE name = ?1"},
       {&statements_.sum_parked,
        "SELECT count(*), total(after - first) FROM parked WHERE name = ?1 AND taken IS NULL"},
+      {&statements_.drop_parked,
+       "DELETE FROM parked WHERE name = ?1 AND taken IS NULL AND first < ?2"},
+      {&statements_.read_floor, "SELECT floor FROM floor WHERE name = ?1"},
+      {&statements_.raise_floor,
+       "INSERT INTO floor(name, floor) VALUES(?1, ?2) "
+       "ON CONFLICT(name) DO UPDATE SET floor = max(floor, ?2)"},
       {&statements_.read_epoch, "SELECT epoch, nonce FROM instance WHERE id = ?1"},
       {&statements_.create_epoch, "INSERT INTO instance(id, epoch, nonce) VALUES(?1, ?2, ?3)"},
       {&statements_.write_epoch, "UPDATE instance SET epoch = ?2, nonce = ?3 WHERE id = ?1"},
@@ -290,6 +296,9 @@ Result<CounterReading> SqliteStore::read_in_transaction(const ReadRequest& reque
   reading.exists = true;
   reading.meaning = (*counter)->meaning;
   reading.next_id = next_id_of((*counter)->value, reading.meaning);
+  auto floor = read_floor(request.binding);
+  if (!floor.ok()) return floor.status();
+  reading.floor = *floor;
   SqliteQuery parked(statements_.sum_parked);
   if (parked.bind(1, request.binding.key).step() != SQLITE_ROW) return connection_->error();
   reading.parked = {.ranges = parked.integer(0), .ids = parked.integer(1)};
@@ -301,42 +310,6 @@ Result<CounterReading> SqliteStore::read_in_transaction(const ReadRequest& reque
                     .ours = {.leases = query.integer(1), .ids = query.integer(2)},
                     .all = {.leases = query.integer(3), .ids = query.integer(4)}};
   return reading;
-}
-
-Result<std::int64_t> SqliteStore::advance(const AdvanceRequest& request) {
-  if (Status status = check_advance_request(request); !status.ok()) return status;
-  const std::lock_guard lock(mutex_);
-  if (Status status = run(statements_.begin); !status.ok()) return status;
-  auto next_id = advance_in_transaction(request);
-  if (!next_id.ok()) {
-    abandon();
-    return next_id;
-  }
-  bool maybe_applied = false;
-  if (Status status = commit(&maybe_applied); !status.ok()) {
-    abandon();
-    return status;
-  }
-  return next_id;
-}
-
-Result<std::int64_t> SqliteStore::advance_in_transaction(const AdvanceRequest& request) {
-  const CounterBinding& binding = request.binding;
-  auto counter = read_counter(binding);
-  if (!counter.ok()) return counter.status();
-  if (!counter->has_value()) {
-    const Meaning meaning = meaning_of_new(binding);
-    if (Status status = create_counter(binding, request.next_id - 1, meaning); !status.ok()) {
-      return status;
-    }
-    return request.next_id;
-  }
-  const std::int64_t held = next_id_of((*counter)->value, (*counter)->meaning);
-  if (held >= request.next_id) return held;
-  SqliteQuery query(statements_.write_counter);
-  query.bind(1, binding.key).bind(2, value_of(request.next_id - 1, (*counter)->meaning));
-  if (query.step() != SQLITE_DONE) return connection_->error();
-  return request.next_id;
 }
 
 Resolution SqliteStore::resolve(const LeaseRequest& request) {

@@ -46,7 +46,8 @@ class SqliteStore final : public BlockingStore {
     SqliteStatement read_counter, create_counter, write_counter;
     SqliteStatement find_token, insert_token, prune_tokens;
     SqliteStatement add_total, subtract_total, read_totals, sum_parked;
-    SqliteStatement park, find_parked, take_parked, was_parked, prune_parked;
+    SqliteStatement park, find_parked, take_parked, was_parked, prune_parked, drop_parked;
+    SqliteStatement read_floor, raise_floor;
     SqliteStatement read_epoch, create_epoch, write_epoch;
   };
   struct CounterState {
@@ -73,6 +74,7 @@ class SqliteStore final : public BlockingStore {
   Result<std::optional<CounterState>> read_counter(const CounterBinding& binding);
   Result<CounterReading> read_in_transaction(const ReadRequest& request);
   Result<std::int64_t> advance_in_transaction(const AdvanceRequest& request);
+  Result<std::int64_t> read_floor(const CounterBinding& binding);
   Status create_counter(const CounterBinding& binding, std::int64_t last_issued, Meaning meaning);
   // What is parked of this counter first; none: nothing is.
   Result<std::optional<LeasedSpan>> take_parked(const LeaseRequest& request,

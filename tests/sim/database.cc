@@ -119,7 +119,7 @@ void Database::lease(const LeaseRequest& request, std::function<void(LeaseOutcom
 std::function<void()> Database::move_counter(const std::string& key, const LeaseOutcome& grant) {
   Counter& counter = counters_[key];
   const Counter before = counter;
-  counter = {true, grant.end, std::max(before.high, grant.end)};
+  counter = {true, grant.end, std::max(before.high, grant.end), before.floor};
   return [this, key, before] { counters_[key] = before; };
 }
 
@@ -139,7 +139,7 @@ void Database::take_elsewhere(const std::string& key, std::int64_t count) {
   if (!before.exists || before.next < before.high) return;
   stage_.happened(Kind::foreign_write, 0, before.next, count);
   const std::int64_t end = before.next + count;
-  counters_[key] = {true, end, end};
+  counters_[key] = {true, end, end, before.floor};
   write([this, key, before] { counters_[key] = before; },
         [this, key, before, end] { stage_.accounts.granted_elsewhere(key, before.next, end); });
 }
@@ -188,6 +188,10 @@ std::function<void()> Database::apply(const ReturnRequest& request) {
   const bool tail = request.reuse == Reuse::tail;
   if (request.give_up || !counter.exists || counter.next < counter.high) return nullptr;
   if (counter.next < request.end || (tail && counter.next != request.end)) return nullptr;
+  if (request.begin < counter.floor) {
+    stage_.count(Kind::below_the_floor);
+    return nullptr;
+  }
   if (!tail) {
     parked_[key][request.begin] = request.end;
     return [this, key, begin = request.begin] { parked_[key].erase(begin); };
@@ -255,17 +259,25 @@ CounterReading Database::read(const std::string& key) {
   CounterReading reading;
   reading.exists = counter.exists;
   if (counter.exists) reading.next_id = counter.next;
+  if (counter.exists) reading.floor = counter.floor;
   return reading;
 }
 
+// Whoever advances for every host knows what was taken.
 void Database::advance(const AdvanceRequest& request, std::function<void(std::int64_t)> answer) {
-  Counter& counter = counters_[request.binding.key];
+  const std::string key = request.binding.key;
+  Counter& counter = counters_[key];
   const Counter before = counter;
-  const std::int64_t next =
-      counter.exists ? std::max(counter.next, request.next_id) : request.next_id;
-  counter = {true, next, std::max(counter.high, next)};
-  write([this, before, key = request.binding.key] { counters_[key] = before; },
-        [next, answer = std::move(answer)] { answer(next); });
+  std::map<std::int64_t, std::int64_t> parked;
+  const std::int64_t next = std::max({counter.next, counter.high, request.next_id});
+  counter = {true, next, next, request.withdraw ? next : before.floor};
+  if (request.withdraw) parked.swap(parked_[key]);
+  write(
+      [this, before, key, parked] {
+        counters_[key] = before;
+        parked_[key].insert(parked.begin(), parked.end());
+      },
+      [next, answer = std::move(answer)] { answer(next); });
 }
 
 void Database::lower(const std::string& key) {

@@ -36,6 +36,7 @@ class Database {
   void forget(const ForgetRequest& request, std::function<void(InstanceRecords)> answer);
 
   CounterReading read(const std::string& key);
+  std::int64_t floor(const std::string& key) { return read(key).floor; }
   void advance(const AdvanceRequest& request, std::function<void(std::int64_t)> answer);
 
   // Somebody who is not seqd takes `count` IDs.
@@ -53,6 +54,7 @@ class Database {
     bool exists = false;
     std::int64_t next = 1;
     std::int64_t high = 1;  // end of the highest range that was ever taken
+    std::int64_t floor = 0;
   };
   struct Lease {
     std::int64_t begin = 0;  // begin == end: the token is void

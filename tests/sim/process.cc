@@ -98,6 +98,8 @@ void Process::make_core(Started& started) {
   server_->attach(*table_);
   log_->attach(this, table_.get());
   table_->restore(started.image);
+  floor_watch_ = std::make_unique<FloorWatch>(timers, *table_);
+  floor_watch_->set_interval(Process::kFloorCheckMs);
 }
 
 void Process::tick() {
@@ -142,6 +144,7 @@ void Process::submit(std::function<void()> job, std::function<void()> done) {
 
 void Process::raise(const Event& event) {
   if (event.kind == EventKind::lease_granted) stage_.count(Kind::lease_granted);
+  if (event.kind == EventKind::gap_superseded) stage_.count(Kind::superseded);
   if (event.kind == EventKind::lease_resolved) stage_.count(Kind::lease_recovered);
 }
 
@@ -297,6 +300,7 @@ void Process::flush_failed(const Status& status) {
 void Process::begin_stop() {
   if (phase_ != Phase::serving) return;
   phase_ = Phase::stopping;
+  floor_watch_->set_interval(0);
   table_->begin_stop({ErrorCode::STOPPING, "the daemon is stopping"});
   for (const auto& [number, connection] : connections_) {
     connection->session->closing = true;
@@ -318,6 +322,17 @@ void Process::drain(const char* sequence) {
     stage_.happened(Kind::drained, number(), std::ssize(report.returned), std::ssize(report.gaps));
   });
   if (begun.ok()) request_turn();
+}
+
+void Process::advance(const char* sequence) {
+  const SequenceId id = table_->find(sequence);
+  if (phase_ != Phase::serving || id == 0) return;
+  const std::int64_t guard = table_->at(id).guard();
+  const std::int64_t next = stage_.random.below(2) == 0 ? 0 : guard + stage_.random.between(1, 500);
+  table_->advance(id, next, true, [this](const Result<std::int64_t>& reached) {
+    if (reached.ok()) stage_.happened(Kind::advanced, number(), *reached);
+  });
+  request_turn();
 }
 
 void Process::leave() {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "daemon/core/floor_watch.h"
 #include "daemon/core/sequence_table.h"
 #include "daemon/rpc/server.h"
 #include "daemon/state/start.h"
@@ -45,6 +46,7 @@ class Process final : public LinkOwner,
                       private Worker {
  public:
   static constexpr std::uint32_t kUnacknowledged = 128;
+  static constexpr std::int64_t kFloorCheckMs = 2'000;
 
   explicit Process(ProcessPlace place);
   ~Process() override;
@@ -61,6 +63,8 @@ class Process final : public LinkOwner,
   void hang_up(Connection& connection);
   void begin_stop();
   void drain(const char* sequence);
+  // For every host.
+  void advance(const char* sequence);
   // It ends within its next turn, before the turn's record or between that and the replies.
   void end_within_turn(bool before_record) {
     ends_before_record_ = before_record;
@@ -131,6 +135,7 @@ class Process final : public LinkOwner,
   std::vector<std::unique_ptr<StoreLink>> links_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<SequenceTable> table_;
+  std::unique_ptr<FloorWatch> floor_watch_;
   std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
   std::deque<Job> jobs_;  // of the worker of the log, which has one at a time
   Phase phase_ = Phase::serving;

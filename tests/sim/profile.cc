@@ -50,6 +50,9 @@ Profile::Profile(std::uint64_t seed) {
   const bool drained = drains.below(2) == 0;
   weights[static_cast<std::size_t>(Trouble::drain)] = drained ? drains.between(5, 60) : 0;
   if (drained) reuse = static_cast<Reuse>(drains.below(3));
+  SeededRandom advances(seed * 0x9e3779b97f4a7c15 + 11);
+  weights[static_cast<std::size_t>(Trouble::advance)] =
+      advances.below(2) == 0 ? advances.between(1, 20) : 0;
 }
 
 }  // namespace seqd::sim

@@ -38,8 +38,9 @@ enum class Trouble : std::uint8_t {
   stall,
   jump_clock,
   drain,
+  advance,
 };
-inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::drain) + 1;
+inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::advance) + 1;
 
 struct Profile {
   explicit Profile(std::uint64_t seed);

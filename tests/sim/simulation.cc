@@ -106,11 +106,20 @@ void Simulation::come_to_rest() {
     if (waited_ms > kRestMs) stage_.history.violation("it does not come to rest");
     run_for(1'000);
   }
+  // Whoever has something in hand has looked where the floors are.
+  run_for(5 * Process::kFloorCheckMs);
   std::map<std::string, IntervalSet> in_hand;
   for (const auto& site : sites_) {
     if (!site->retired()) site->mirror().add_in_hand(in_hand);
   }
   stage_.accounts.check(in_hand);
+  for (std::size_t at = 0; at < Site::kSequences; ++at) {
+    const char* const name = Site::kSequenceNames[at];
+    const IntervalSet& held = in_hand[name];
+    const std::int64_t floor = databases_[at % 2]->floor(name);
+    if (!held.empty() && held.intervals().begin()->first < floor)
+      stage_.history.violation(std::string("IDs of ") + name + " below the floor are in hand");
+  }
 }
 
 }  // namespace seqd::sim

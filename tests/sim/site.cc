@@ -126,6 +126,11 @@ void Site::drain(const char* sequence) {
   run(process_->number(), [this, sequence] { process_->drain(sequence); });
 }
 
+void Site::advance(const char* sequence) {
+  if (process_ == nullptr) return;
+  run(process_->number(), [this, sequence] { process_->advance(sequence); });
+}
+
 void Site::start_second() {
   if (process_ == nullptr || detached_) return;
   const std::unique_ptr<Directory> state = machine_.disk.open(state_path_);

@@ -65,6 +65,7 @@ class Site {
   }
   void stop();
   void drain(const char* sequence);
+  void advance(const char* sequence);
   void stand_still(std::int64_t ms) {
     still_until_ms_ = std::max(still_until_ms_, stage_.time.monotonic_ms() + ms);
   }

@@ -125,6 +125,8 @@ void TroubleMaker::make(Trouble trouble) {
       return;
     case Trouble::drain:
       return site.drain(Site::kSequenceNames[random.below(Site::kSequences)]);
+    case Trouble::advance:
+      return site.advance(Site::kSequenceNames[random.below(Site::kSequences)]);
   }
 }
 

@@ -137,6 +137,8 @@ CounterReading ScriptedStore::apply(const ReadRequest& request) const {
   reading.meaning =
       request.binding.meaning == Meaning::unset ? Meaning::last : request.binding.meaning;
   reading.next_id = counter->second;
+  if (const auto floor = floors.find(request.binding.key); floor != floors.end())
+    reading.floor = floor->second;
   const auto leased = counted.find(request.binding.key);
   if (leased == counted.end()) return reading;
   CounterReading::Totals totals;
@@ -173,6 +175,7 @@ void ScriptedStore::advance(const AdvanceRequest& request,
   if (script.kind == AdvanceScript::Kind::truth) {
     std::int64_t& next = next_id.try_emplace(request.binding.key, 1).first->second;
     result = next = std::max(next, request.next_id);
+    if (request.withdraw) floors[request.binding.key] = next;
   }
   answers_.emplace_back([done = std::move(done), result] { done(result); });
 }

@@ -96,6 +96,7 @@ class ScriptedStore final : public LeaseStore {
   std::vector<ForgetRequest> forget_calls;
 
   std::map<std::string, std::int64_t> next_id;  // by key; 1 when it is not there
+  std::map<std::string, std::int64_t> floors;
   std::map<Token, std::pair<std::int64_t, std::int64_t>> granted;
   std::map<Token, std::pair<std::uint64_t, Token>> epochs;
   std::map<Token, bool> returned;  // by the return's token; false: made void
