@@ -48,6 +48,7 @@ void FloorWatch::look_on() {
 }
 
 void FloorWatch::look_at(SequenceId id) {
+  if (!table_.is_there(id)) return;
   const StoreScope& scope = table_.at(id).scope();
   const std::string& store = scope.store_name();
   if (scope.store() == nullptr) return;  // not in the configuration any more

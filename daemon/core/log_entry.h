@@ -121,10 +121,17 @@ struct RetainedIssue {
   bool operator==(const RetainedIssue&) const = default;
 };
 
+// Nothing of the sequence is left to know: it has no IDs, its leases are settled, no client can
+// repeat a request for it. Its number is not given again; its name may be.
+struct ForgetSequence {
+  SequenceId sequence = 0;
+  bool operator==(const ForgetSequence&) const = default;
+};
+
 // New kinds go at the end: the index is the kind on disk.
-using LogEntry =
-    std::variant<DefineScope, DefineSequence, LeaseIntended, LeaseGranted, LeaseClosed, Reserved,
-                 Issued, DefineClient, Acknowledged, ForgetClient, GapMade, RangeInHand,
-                 RetainedIssue, SequenceTotals, NextNumbers, ReturnOpened, ReturnClosed, UsedBelow>;
+using LogEntry = std::variant<DefineScope, DefineSequence, LeaseIntended, LeaseGranted, LeaseClosed,
+                              Reserved, Issued, DefineClient, Acknowledged, ForgetClient, GapMade,
+                              RangeInHand, RetainedIssue, SequenceTotals, NextNumbers, ReturnOpened,
+                              ReturnClosed, UsedBelow, ForgetSequence>;
 
 }  // namespace seqd

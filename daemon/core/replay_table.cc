@@ -147,6 +147,14 @@ void ReplayTable::acknowledge(ClientId id, std::uint32_t below) {
   log_.append(Acknowledged{id, below});
 }
 
+bool ReplayTable::keeps(SequenceId sequence) const {
+  return std::any_of(clients_.begin(), clients_.end(), [sequence](const auto& client) {
+    const std::vector<Issued>& issues = client.second.issues;
+    return std::any_of(issues.begin(), issues.end(),
+                       [sequence](const Issued& one) { return one.sequence == sequence; });
+  });
+}
+
 std::size_t ReplayTable::retained(ClientId id) const {
   return clients_.at(id).issues.size();
 }

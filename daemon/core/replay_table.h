@@ -59,6 +59,8 @@ class ReplayTable {
   void acknowledge(ClientId client, std::uint32_t below);
 
   std::size_t size() const { return clients_.size(); }
+  // Whether anything is kept of that sequence, for any client.
+  bool keeps(SequenceId sequence) const;
   // Entries kept for one client.
   std::size_t retained(ClientId client) const;
 

@@ -47,7 +47,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   // Why the sequence is stopped, else why the last lease failed; OK when neither.
   Status error() const;
   const Status& stopped() const { return stopped_; }
-  bool in_flight() const { return lease_.in_flight() || drain_.in_flight(); }
+  bool in_flight() const { return lease_.in_flight() || drain_.in_flight() || advances_ > 0; }
   bool on_order() const { return lease_.intent_open() || left_open_.has_value(); }
   // Nothing is in hand, on order, or on its way back.
   bool empty_handed() const { return in_hand() + drain_.on_its_way() == 0 && !on_order(); }

@@ -1,8 +1,12 @@
 // The part of sequence_table.h that keeps the sequences with periods: which of them is the present
 // one, and what becomes of those whose period is over.
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "daemon/core/sequence_table.h"
 
@@ -14,6 +18,10 @@ namespace {
 constexpr std::int64_t kLookMs = 60'000;
 constexpr std::int64_t kGraceS = 60;
 
+// How long after its end a sequence may be forgotten, so that hours do not fill the table: longer
+// than any client's requests can be repeated.
+constexpr std::int64_t kForgetAfterS = 32 * 86'400;
+
 std::int64_t wall_s(const CoreContext& context) {
   return context.clock.wall_ms() / 1'000;
 }
@@ -24,6 +32,18 @@ bool is_over(const Sequence& sequence, std::int64_t now_s) {
   if (!periods.current || periods.rule == nullptr) return false;
   return periods.current->end_s + kGraceS <= now_s &&
          periods.rule->at(now_s).name != periods.current->name;
+}
+
+// Of those that are known here; none: none is.
+std::optional<Period> newest_period(const std::map<std::string, SequenceId, std::less<>>& by_name,
+                                    std::string_view base, const PeriodRule& rule) {
+  std::optional<Period> newest;
+  for (auto at = by_name.lower_bound(std::string(base) + "@"); at != by_name.end(); ++at) {
+    if (base_of(at->first) != base) break;
+    const std::optional<Period> used = rule.named(period_of(at->first));
+    if (used && (!newest || used->begin_s > newest->begin_s)) newest = used;
+  }
+  return newest;
 }
 
 // The counter of a period that was over for longer than counters are kept may have been removed:
@@ -55,13 +75,8 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
   const std::string name = period_sequence(base, now.name);
   SequenceId id = find(name);
   if (id == 0) {
-    std::optional<Period> newest;
-    for (auto at = by_name_.lower_bound(base + "@"); at != by_name_.end(); ++at) {
-      if (base_of(at->first) != base) break;
-      const std::optional<Period> used = rule.named(period_of(at->first));
-      if (used && (!newest || used->begin_s > newest->begin_s)) newest = used;
-    }
-    Status removed = check_not_removed(base, now, newest, settings.periods.retain_ms);
+    Status removed = check_not_removed(base, now, newest_period(by_name_, base, rule),
+                                       settings.periods.retain_ms);
     if (!removed.ok()) return removed;
     const Result<SequenceId> opened = open(name);
     if (!opened.ok()) return opened;
@@ -70,6 +85,16 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
   know_periods(base, settings);
   periods_.set(base, now, id);
   return id;
+}
+
+// A period that may have been forgotten was perhaps used here: its counter is there, and is not to
+// be made anew.
+std::int64_t SequenceTable::guard_of_new(std::string_view name,
+                                         const SequenceSettings& settings) const {
+  const PeriodSettings& periods = settings.periods;
+  if (!periods.current || periods.rule == nullptr) return 0;
+  const std::optional<Period> newest = newest_period(by_name_, base_of(name), *periods.rule);
+  return newest && periods.current->end_s + kForgetAfterS <= newest->begin_s ? 1 : 0;
 }
 
 SequenceId SequenceTable::find_period(std::string_view base) const {
@@ -88,7 +113,40 @@ void SequenceTable::look_for_ends() {
       if (is_over(sequence, wall_s(context_)) && check_drainable(sequence).ok())
         sequence.end_period();
     }
+    forget_ended();
   });
+}
+
+bool SequenceTable::is_settled(const Sequence& sequence) const {
+  const SequenceId id = sequence.id();
+  const auto waits = [id](const AwaitingFlush& one) { return one.sequence == id; };
+  return sequence.empty_handed() && sequence.waiting() == 0 && !sequence.in_flight() &&
+         std::find(touched_.begin(), touched_.end(), id) == touched_.end() &&
+         std::none_of(awaiting_.begin(), awaiting_.end(), waits) && !replays_.keeps(id);
+}
+
+// The newest period of a sequence always stays: it tells which ones may be begun.
+void SequenceTable::forget_ended() {
+  const std::int64_t now_s = wall_s(context_);
+  std::map<std::string, std::int64_t, std::less<>> newest;  // by base: when its newest one began
+  std::vector<const Sequence*> ended;
+  for (const auto& [name, id] : by_name_) {
+    const PeriodSettings& periods = sequences_[id]->settings().periods;
+    if (!periods.current) continue;
+    std::int64_t& begin_s = newest.try_emplace(std::string(base_of(name)), 0).first->second;
+    begin_s = std::max(begin_s, periods.current->begin_s);
+    if (periods.current->end_s + kForgetAfterS <= now_s) ended.push_back(sequences_[id].get());
+  }
+  for (const Sequence* sequence : ended) {
+    const std::int64_t end_s = sequence->settings().periods.current->end_s;
+    if (end_s + kForgetAfterS > newest.find(base_of(sequence->name()))->second ||
+        !is_settled(*sequence))
+      continue;
+    const SequenceId id = sequence->id();
+    context_.log.append(ForgetSequence{id});
+    by_name_.erase(sequence->name());
+    sequences_[id].reset();
+  }
 }
 
 }  // namespace seqd

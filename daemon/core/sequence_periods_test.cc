@@ -149,6 +149,92 @@ TEST_CASE("PeriodWhoseCounterMayHaveBeenRemovedIsRefused", "[core][period]") {
   CHECK(here.one() == 2);
 }
 
+TEST_CASE("PeriodsThatAreLongOverDoNotFillTheTable", "[core][period]") {
+  Daily here([](SequenceSettings& settings) { settings.reuse = Reuse::tail; });
+  here.world.limits.sequences = 40;
+  here.world.restart();
+  here.world.settle();
+  for (int day = 0; day < 200; ++day) {
+    REQUIRE(here.one() == 1);
+    here.world.time.wall_set_ms += kDayMs;
+    here.wait(60'000);
+  }
+  CHECK(here.world.table->list().size() < 40);
+  CHECK(here.of(kFirst) == nullptr);
+  // Nor do they come back.
+  const std::size_t known = here.world.table->list().size();
+  here.world.restart();
+  here.world.settle();
+  CHECK(here.world.table->list().size() == known);
+  CHECK(here.one() == 1);
+}
+
+TEST_CASE("NewestPeriodIsKnownHoweverLongItHasBeenOver", "[core][period]") {
+  Daily here;
+  REQUIRE(here.one() == 1);
+  here.world.time.wall_set_ms += 400 * kDayMs;
+  here.wait(120'000);
+  REQUIRE(here.of(kFirst) != nullptr);
+  CHECK(here.of(kFirst)->in_hand() == 0);
+  REQUIRE(here.one() == 1);
+  here.wait(60'000);
+  CHECK(here.of(kFirst) == nullptr);
+}
+
+TEST_CASE("PeriodWithIdsOnTheirWayBackIsNotForgotten", "[core][period]") {
+  Daily here([](SequenceSettings& settings) { settings.reuse = Reuse::tail; });
+  REQUIRE(here.one() == 1);
+  for (int times = 0; times < 1'000; ++times)
+    here.world.store.returns.push_back({ScriptedStore::ReturnScript::Kind::failed_lost});
+  here.world.time.wall_set_ms += 400 * kDayMs;
+  REQUIRE(here.one() == 1);
+  here.wait(180'000);
+  REQUIRE(here.of(kFirst) != nullptr);
+  CHECK(here.of(kFirst)->draining().on_its_way() > 0);
+  here.world.store.returns.clear();
+  here.wait(300'000);
+  CHECK(here.of(kFirst) == nullptr);
+}
+
+TEST_CASE("PeriodIsNotForgottenWhileARequestForItCanBeRepeated", "[core][period]") {
+  Daily here;
+  ReplayTable* replays = &here.world.table->replays();
+  const ClientId client = replays->attach(Token{1})->client;
+  Caller asking = caller(1, 1);
+  asking.client = client;
+  static_cast<void>(here.world.next("orders", asking));
+  here.world.settle();
+  REQUIRE(replays->find(client, 1).size() == 1);
+  here.world.time.wall_set_ms += 400 * kDayMs;
+  REQUIRE(here.one() == 1);
+  here.wait(180'000);
+  REQUIRE(here.of(kFirst) != nullptr);
+  replays->acknowledge(client, 2);
+  here.wait(60'000);
+  CHECK(here.of(kFirst) == nullptr);
+}
+
+TEST_CASE("CounterOfAPeriodThatMayHaveBeenForgottenIsNotMadeAnew", "[core][period]") {
+  Daily here;
+  REQUIRE(here.one() == 1);
+  here.world.time.wall_set_ms += 400 * kDayMs;
+  REQUIRE(here.one() == 1);
+  here.wait(120'000);
+  REQUIRE(here.of(kFirst) == nullptr);
+  // It is there, and goes on above what was leased of it.
+  here.world.time.wall_set_ms = 0;
+  CHECK(here.one() > 1);
+  CHECK(here.world.store.lease_calls.back().guard >= 1);
+  // One of which nothing was known here is taken to be there, too.
+  here.world.time.wall_set_ms = 100 * kDayMs;
+  static_cast<void>(here.one());
+  CHECK(here.world.store.lease_calls.back().guard == 1);
+  // But not one that has come since.
+  here.world.time.wall_set_ms = 401 * kDayMs;
+  static_cast<void>(here.one());
+  CHECK(here.world.store.lease_calls.back().guard == 0);
+}
+
 TEST_CASE("WhoWaitsWhenAPeriodEndsIsServedFromIt", "[core][period]") {
   Daily here;
   here.world.time.advance(kHourMs + 46 * 60'000 + 36'000);  // 23:59:57

@@ -132,6 +132,7 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
   definition.scope = scope_for(settings->store).id();
   definition.name = text;
   definition.binding = binding_text(settings->binding, settings->shape);
+  definition.guard = guard_of_new(name, *settings);
   context_.log.append(definition);
   return add_sequence(definition, *settings).id();
 }
@@ -273,11 +274,11 @@ Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_
 }  // namespace
 
 void SequenceTable::look_at_floor(SequenceId id, std::function<void(const Status&)> done) {
-  Sequence& sequence = at(id);
+  const Sequence& sequence = at(id);
   sequence.scope().store()->read(
       {sequence.settings().binding, sequence.scope().instance()},
-      [&sequence, done = std::move(done)](const Result<CounterReading>& reading) {
-        if (reading.ok()) sequence.counter_read(*reading);
+      [this, id, done = std::move(done)](const Result<CounterReading>& reading) {
+        if (reading.ok() && is_there(id)) at(id).counter_read(*reading);
         done(reading.status());
       });
 }

@@ -3,7 +3,9 @@
 // spreads what the log reports.
 //
 // One loop turn: any number of calls, then end_turn(), then RemainderLog::commit(), then the
-// replies may leave. Sequences and scopes are never removed: a SequenceId stays good. Loop thread.
+// replies may leave. Of sequences only those are removed whose period was over long ago and of
+// which nothing can be asked any more; who keeps a SequenceId for later has to see whether it is
+// still there. Loop thread.
 #pragma once
 
 #include <deque>
@@ -44,20 +46,18 @@ class SequenceTable final : public RemainderLogObserver,
   // The sequence of that name, of one with periods that of the present one; made if it is not there
   // and the configuration allows. NO_SEQUENCE, BUSY.
   Result<SequenceId> open(std::string_view name);
-  // The same without making it; 0 when this daemon does not hold it.
-  SequenceId find(std::string_view name) const;
+  SequenceId find(std::string_view name) const;  // without making it; 0: it is not there
+  bool is_there(SequenceId id) const { return sequences_[id] != nullptr; }
   Sequence& at(SequenceId id) { return *sequences_[id]; }
   const Sequence& at(SequenceId id) const { return *sequences_[id]; }
   // How texts of that name are written and read, in use or not; null: not at all.
   std::shared_ptr<const IdFormat> format_of(std::string_view name) const;
-  // In the order of their names.
-  std::vector<const Sequence*> list() const;
+  std::vector<const Sequence*> list() const;  // in the order of their names
   ReplayTable& replays() { return replays_; }
   const std::map<ScopeId, std::unique_ptr<StoreScope>>& scopes() const { return scopes_; }
   const StoreScope* scope_of_store(std::string_view store) const;
 
-  // A session is gone: what it waits for is dropped.
-  void cancel(SessionId session);
+  void cancel(SessionId session);  // it is gone: what it waits for is dropped
   // Puts everything issued so far in this turn into the replay table, so that a repeat finds it.
   void flush_issues();
   // Decides everything that this turn left to decide. Afterwards the log may be committed.
@@ -89,8 +89,7 @@ class SequenceTable final : public RemainderLogObserver,
   // the daemon may exit.
   void begin_stop(const Status& why);
   bool settled() const;
-  // Whether anything was recorded that has to become durable first.
-  bool leave_clean();
+  bool leave_clean();  // whether anything was recorded that has to become durable first
 
   std::int64_t waiting() const;
 
@@ -118,6 +117,9 @@ class SequenceTable final : public RemainderLogObserver,
   Result<SequenceId> open_period(const std::string& base, const SequenceSettings& settings);
   SequenceId find_period(std::string_view base) const;
   void look_for_ends();
+  void forget_ended();
+  bool is_settled(const Sequence& sequence) const;
+  std::int64_t guard_of_new(std::string_view name, const SequenceSettings& settings) const;
 
   struct AwaitingFlush {
     LogPosition position = 0;

@@ -177,6 +177,22 @@ Status StateImage::apply_one(const ForgetClient& entry) {
   return {};
 }
 
+Status StateImage::apply_one(const ForgetSequence& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  const SequenceImage& image = **sequence;
+  if (!image.ranges.empty() || image.intent || image.on_its_way)
+    return corrupt("a sequence is forgotten that has something in hand", entry.sequence);
+  for (const auto& [client, kept] : clients) {
+    for (const Issued& issue : kept.retained) {
+      if (issue.sequence == entry.sequence)
+        return corrupt("a sequence is forgotten that a client may ask about", entry.sequence);
+    }
+  }
+  sequences.erase(entry.sequence);
+  return {};
+}
+
 Status StateImage::apply_one(const GapMade& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();

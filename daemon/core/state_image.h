@@ -73,6 +73,7 @@ class StateImage {
   Status apply_one(const ReturnOpened& entry);
   Status apply_one(const ReturnClosed& entry);
   Status apply_one(const UsedBelow& entry);
+  Status apply_one(const ForgetSequence& entry);
   Result<SequenceImage*> find(SequenceId sequence);
 };
 

@@ -57,6 +57,29 @@ TEST_CASE("ARangeIssuedToItsEndIsGone") {
   CHECK(image.sequences.at(1).ranges.empty());
 }
 
+TEST_CASE("ASequenceIsForgottenOnlyWhenNobodyCanAskForAnythingOfIt") {
+  StateImage image = with_a_range();
+  refuses(image, ForgetSequence{7});
+  refuses(image, ForgetSequence{1});
+  REQUIRE(image.apply(Reserved{1, 110}).ok());
+  REQUIRE(image.apply(Issued{1, 100, 104, 1, 1, IssueKind::single}).ok());
+  REQUIRE(image.apply(ReturnOpened{1, Token{7}, 104, 110, Reuse::parked, 0}).ok());
+  refuses(image, ForgetSequence{1});
+  REQUIRE(image.apply(ReturnClosed{1, Token{7}, ReturnEnd::returned, GapCause::drained, 0}).ok());
+  refuses(image, ForgetSequence{1});
+  REQUIRE(image.apply(Acknowledged{1, 5}).ok());
+  REQUIRE(image.apply(LeaseIntended{1, Token{8}, 10, 0}).ok());
+  refuses(image, ForgetSequence{1});
+  REQUIRE(image.apply(LeaseClosed{1, Token{8}, LeaseEnd::refused, 0}).ok());
+  const NextNumbers next = image.next_numbers;
+  REQUIRE(image.apply(ForgetSequence{1}).ok());
+  CHECK(image.sequences.empty());
+  CHECK(image.next_numbers == next);
+  refuses(image, ForgetSequence{1});
+  // The name again, with a number of its own.
+  CHECK(image.apply(DefineSequence{2, 1, "orders", "counters/orders", 0}).ok());
+}
+
 TEST_CASE("AnIssueOutOfOrderOrAboveTheReservationIsRefused") {
   StateImage image = with_a_range();
   refuses(image, Issued{1, 100, 101, 0, 0, IssueKind::single});

@@ -179,6 +179,7 @@ void method_audit(const MethodContext& context, Session& session, const Message&
   if (sequence == 0) return answer_error(session, message.msgid, nothing_known(reply.name));
   auto facts = std::make_shared<AuditFacts>();
   const auto now = [reply, facts, sequence] {
+    if (!reply.table.is_there(sequence)) return;
     const Sequence& audited = reply.table.at(sequence);
     facts->totals = audited.totals();
     facts->in_hand = audited.in_hand();
@@ -188,6 +189,7 @@ void method_audit(const MethodContext& context, Session& session, const Message&
   };
   asked(session, message, context.history->ask_sums(reply.name, now, [=](Result<SumsAnswer> sums) {
     if (!sums.ok()) return reply.fail(sums.status());
+    if (!reply.table.is_there(sequence)) return reply.fail(nothing_known(reply.name));
     facts->history = *sums;
     read_counter(reply.table, sequence, [reply, facts](Result<CounterReading> counter) {
       take_counter(std::move(counter), facts->counter, facts->store);

@@ -12,7 +12,7 @@ namespace seqd {
 namespace {
 
 constexpr std::size_t kinds = std::variant_size_v<LogEntry>;
-static_assert(kinds == 18, "a new kind needs fields() below and a line in LOG-FORMAT.md");
+static_assert(kinds == 19, "a new kind needs fields() below and a line in LOG-FORMAT.md");
 
 // The fields of every kind in their order on disk, once for both directions. `Visitor` has
 // number(), end(), token(), text() and choice(); end() is a range's end, stored as the distance
@@ -142,6 +142,10 @@ template <typename V>
 void fields(V& v, auto& e, std::in_place_type_t<UsedBelow>) {
   v.number(e.sequence);
   v.number(e.end);
+}
+template <typename V>
+void fields(V& v, auto& e, std::in_place_type_t<ForgetSequence>) {
+  v.number(e.sequence);
 }
 
 // Collects in a small array, so that the vector grows once an entry.

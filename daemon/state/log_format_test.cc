@@ -31,7 +31,8 @@ std::vector<LogEntry> one_of_every_kind() {
           NextNumbers{3, 2, 5},
           ReturnOpened{2, token, 160, 201, Reuse::tail, 1'700'000'000'002},
           ReturnClosed{2, token, ReturnEnd::kept, GapCause::epoch_lost, 4},
-          UsedBelow{2, 160}};
+          UsedBelow{2, 160},
+          ForgetSequence{2}};
 }
 
 std::vector<LogEntry> extremes() {
@@ -88,10 +89,10 @@ TEST_CASE("AnEntryCutOffAnywhereIsCorrupt") {
 }
 
 TEST_CASE("AnUnknownKindIsCorruptAndNamed") {
-  const std::vector<std::uint8_t> bytes = {18, 0, 0};
+  const std::vector<std::uint8_t> bytes = {19, 0, 0};
   const Status status = EntryReader(bytes).next().status();
   CHECK(status.code() == ErrorCode::STATE_CORRUPT);
-  CHECK(status.text().find("unknown kind 18") != std::string::npos);
+  CHECK(status.text().find("unknown kind 19") != std::string::npos);
 }
 
 TEST_CASE("AnUnknownChoiceIsCorrupt") {
