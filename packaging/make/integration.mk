@@ -14,7 +14,7 @@ INTEGRATION = BUILD=$(BUILD) KILLS=$(KILLS) CUTS=$(CUTS) PYTHONDONTWRITEBYTECODE
 
 .PHONY: test-integration test-kill test-power-cuts
 # Half of the time is one processor's, half is waiting: the files run in two halves, one beside the other.
-FIRST_HALF := $(patsubst %,tests/integration/test_%.py,faults restart system_calls)
+FIRST_HALF := $(patsubst %,tests/integration/test_%.py,decommission faults restart seeds system_calls)
 test-integration: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## the daemon on real stores (T=restart: one file, K=text: by name)
 ifeq ($(T)$(K),)
 	@$(BESIDE) --jobs=2 KILLS=$(KILLS) CUTS=$(CUTS) integration-half/1 integration-half/2
