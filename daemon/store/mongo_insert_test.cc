@@ -257,6 +257,36 @@ TEST_CASE("MongoInsert: a write that no majority has confirmed is asked for unti
   REQUIRE(people.server.count("people") == 2);
 }
 
+TEST_CASE("MongoInsert: a write that no majority ever confirms is unknown", "[mongo]") {
+  People people(kMongoReplicaSet);
+  people.batch.patience_ms = 300;
+  const FailPoint point(people.server, "failCommand", R"("alwaysOn")",
+                        people.command_failure(
+                            R"("writeConcernError": {"code": 64, "errmsg": "waiting timed out"})"));
+  REQUIRE(people.insert_one("Ada").kind == Kind::unknown);
+  REQUIRE(people.server.count("people") == 1);
+}
+
+TEST_CASE("MongoInsert: an answer that the driver's repeat has lost too is asked for by its number",
+          "[mongo]") {
+  People people(kMongoReplicaSet);
+  std::vector<InsertOutcome> outcomes;
+  {
+    const FailPoint written(people.server, "onPrimaryTransactionalWrite", kOnce,
+                            R"({"closeConnection": true})");
+    FailPoint repeated(people.server, "failCommand", R"({"skip": 1})",
+                       people.command_failure(R"("closeConnection": true)"));
+    std::thread inserting([&] { outcomes = people.insert({"Ada", "Bob"}); });
+    people.server.admin(fmt::format(
+        R"({{"waitForFailPoint": "failCommand", "timesEntered": {}, "maxTimeMS": 30000}})",
+        repeated.entered_before() + 1));
+    repeated.lift();
+    inserting.join();
+  }
+  require_ids(outcomes, {1, 2});
+  REQUIRE(people.server.count("people") == 2);
+}
+
 TEST_CASE("MongoInsert: a server that never answers leaves the outcome unknown and says which _id",
           "[mongo]") {
   People people(kMongoReplicaSet);
