@@ -87,11 +87,14 @@ std::optional<IdDate> read(const std::vector<Piece>& pieces, std::string_view te
 
 // The first second of what the parts of a name tell, in the local time.
 std::int64_t first_second_of(const IdDate& date) {
-  if (const std::optional<int> year = date.get(DatePart::week_year))
-    return first_second_of_week(*year, *date.get(DatePart::week));
+  const std::int64_t hours = date.get(DatePart::hour).value_or(0) * kHourS;
+  if (const std::optional<int> year = date.get(DatePart::week_year)) {
+    return first_second_of_week(*year, *date.get(DatePart::week)) +
+           (date.get(DatePart::weekday).value_or(1) - 1) * kDayS + hours;
+  }
   return first_second(*date.get(DatePart::year), date.get(DatePart::month).value_or(1),
                       date.get(DatePart::day).value_or(1)) +
-         date.get(DatePart::hour).value_or(0) * kHourS;
+         (date.get(DatePart::day_of_year).value_or(1) - 1) * kDayS + hours;
 }
 
 // The local seconds of the unit around `local_s`: its first, and the first behind it.
@@ -208,17 +211,24 @@ Period PeriodRule::at(std::int64_t wall_s) const {
   return period;
 }
 
-// By its first local second. Where the clock was changed at about that time, an offset of the days
-// around is the right one.
-std::optional<Period> PeriodRule::named(std::string_view name) const {
-  const std::optional<IdDate> date = read(name_pieces(unit_), name);
-  if (!date) return std::nullopt;
-  const std::int64_t local_s = first_second_of(*date);
+// Where the clock was changed at about that time, an offset of the days around is the right one.
+std::optional<Period> PeriodRule::beginning(std::int64_t local_s, std::string Period::*word,
+                                            std::string_view wanted) const {
   for (const std::int64_t around : {std::int64_t{0}, -kDayS, kDayS}) {
-    const Period period = at(local_s - offset_at(local_s + around).offset_s);
-    if (period.name == name) return period;
+    Period period = at(local_s - offset_at(local_s + around).offset_s);
+    if (period.*word == wanted) return period;
   }
   return std::nullopt;
+}
+
+std::optional<Period> PeriodRule::named(std::string_view name) const {
+  const std::optional<IdDate> date = read(name_pieces(unit_), name);
+  return date ? beginning(first_second_of(*date), &Period::name, name) : std::nullopt;
+}
+
+std::optional<Period> PeriodRule::written(std::string_view text) const {
+  const std::optional<IdDate> date = read(pieces_, text);
+  return date ? beginning(first_second_of(*date), &Period::text, text) : std::nullopt;
 }
 
 std::string period_sequence(std::string_view base, std::string_view period) {

@@ -46,6 +46,9 @@ class PeriodRule {
   Period at(std::int64_t wall_s) const;
   // The period of that name; nothing when there is none.
   std::optional<Period> named(std::string_view name) const;
+  // The period that the format writes as `text`, and writes so again; nothing when there is none.
+  // All texts of a rule are of one length.
+  std::optional<Period> written(std::string_view text) const;
 
  private:
   PeriodRule(PeriodUnit unit, std::vector<IdTemplate::Piece> pieces,
@@ -61,6 +64,8 @@ class PeriodRule {
   UtcOffset offset_at(std::int64_t wall_s) const;
   Span span_at(std::int64_t wall_s) const;
   std::string name_of(const CivilTime& time) const;
+  std::optional<Period> beginning(std::int64_t local_s, std::string Period::*word,
+                                  std::string_view wanted) const;
 
   const PeriodUnit unit_;
   const std::vector<IdTemplate::Piece> pieces_;

@@ -74,10 +74,13 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
   const Period now = rule.at(wall_s(context_));
   const std::string name = period_sequence(base, now.name);
   SequenceId id = find(name);
-  if (id == 0) {
+  // Where this host has leased, the guard knows a counter that was removed.
+  if (id == 0 || at(id).guard() == 0) {
     Status removed = check_not_removed(base, now, newest_period(by_name_, base, rule),
                                        settings.periods.retain_ms);
     if (!removed.ok()) return removed;
+  }
+  if (id == 0) {
     const Result<SequenceId> opened = open(name);
     if (!opened.ok()) return opened;
     id = *opened;

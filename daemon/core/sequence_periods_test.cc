@@ -235,6 +235,18 @@ TEST_CASE("CounterOfAPeriodThatMayHaveBeenForgottenIsNotMadeAnew", "[core][perio
   CHECK(here.world.store.lease_calls.back().guard == 0);
 }
 
+TEST_CASE("PeriodOfWhichNothingWasEverLeasedHereIsRefusedAsOneThatIsNotKnown", "[core][period]") {
+  Daily here([](SequenceSettings& settings) { settings.periods.retain_ms = 2 * kDayMs; });
+  here.world.time.wall_set_ms = -4 * kDayMs;
+  REQUIRE(here.world.table->open("orders").ok());
+  here.world.turn();
+  here.world.time.wall_set_ms = 0;
+  REQUIRE(here.one() == 1);
+  here.world.time.wall_set_ms = -4 * kDayMs;
+  CHECK(here.one() == 0);
+  CHECK(here.world.status.code() == ErrorCode::SEQ_REGRESSED);
+}
+
 TEST_CASE("WhoWaitsWhenAPeriodEndsIsServedFromIt", "[core][period]") {
   Daily here;
   here.world.time.advance(kHourMs + 46 * 60'000 + 36'000);  // 23:59:57
