@@ -10,6 +10,7 @@
 
 #include "daemon/core/insert_store.h"
 #include "daemon/core/lease_store.h"
+#include "daemon/core/purge_store.h"
 
 namespace seqd {
 
@@ -35,8 +36,10 @@ class BlockingStore {
   virtual void left_behind(const Token& /*instance*/) {}
   virtual ReturnOutcome give_back(const ReturnRequest& request) = 0;
   virtual Result<InstanceRecords> forget(const ForgetRequest& request) = 0;
-  // See InsertStore. Here it is for stores that cannot.
+  // See InsertStore and PurgeStore. Here they are for stores that cannot.
   virtual std::vector<InsertOutcome> insert(const InsertBatch& batch);
+  virtual Result<CounterPage> find_counters(const CounterQuery& query);
+  virtual std::vector<RemovalOutcome> remove_counters(const CounterRemoval& removal);
   // How many calls may run at the same time, >= 1. Constant.
   virtual int concurrency() const = 0;
 };

@@ -7,6 +7,7 @@
 #include "daemon/store/mongo_forget.h"
 #include "daemon/store/mongo_insert.h"
 #include "daemon/store/mongo_parked.h"
+#include "daemon/store/mongo_purge.h"
 #include "daemon/store/mongo_return.h"
 
 namespace seqd {
@@ -113,6 +114,17 @@ ReturnOutcome MongoStore::give_back(const ReturnRequest& request) {
 
 std::vector<InsertOutcome> MongoStore::insert(const InsertBatch& batch) {
   return MongoInsert(*clients_, batch).run();
+}
+
+Result<CounterPage> MongoStore::find_counters(const CounterQuery& query) {
+  CounterBinding binding = query.binding;
+  binding.key = query.form.before + std::string(query.form.period, '0') + query.form.behind;
+  if (Status status = check_mongo_binding(binding); !status.ok()) return status;
+  return MongoPurge(*clients_).find(query);
+}
+
+std::vector<RemovalOutcome> MongoStore::remove_counters(const CounterRemoval& removal) {
+  return MongoPurge(*clients_).remove(removal);
 }
 
 Result<InstanceRecords> MongoStore::forget(const ForgetRequest& request) {

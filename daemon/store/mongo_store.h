@@ -42,6 +42,8 @@ class MongoStore final : public BlockingStore {
   ReturnOutcome give_back(const ReturnRequest& request) override;
   Result<InstanceRecords> forget(const ForgetRequest& request) override;
   std::vector<InsertOutcome> insert(const InsertBatch& batch) override;
+  Result<CounterPage> find_counters(const CounterQuery& query) override;
+  std::vector<RemovalOutcome> remove_counters(const CounterRemoval& removal) override;
   int concurrency() const override { return concurrency_; }
 
  private:

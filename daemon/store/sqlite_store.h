@@ -38,6 +38,8 @@ class SqliteStore final : public BlockingStore {
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
   ReturnOutcome give_back(const ReturnRequest& request) override;
   Result<InstanceRecords> forget(const ForgetRequest& request) override;
+  Result<CounterPage> find_counters(const CounterQuery& query) override;
+  std::vector<RemovalOutcome> remove_counters(const CounterRemoval& removal) override;
   int concurrency() const override { return 1; }
 
  private:
@@ -87,6 +89,9 @@ class SqliteStore final : public BlockingStore {
   Status insert_token(const LeaseRequest& request, const char* state, LeasedSpan span);
   Result<ClaimOutcome> claim_in_transaction(const ClaimRequest& request);
   Result<InstanceRecords> forget_in_transaction(const ForgetRequest& request);
+  Result<std::vector<FoundCounter>> find_in_transaction(const CounterQuery& query);
+  Result<RemovalOutcome> remove_in_transaction(const CounterBinding& binding,
+                                               const FoundCounter& counter);
   // Ends a transaction that changes nothing, whatever state it is in.
   void abandon();
   // Commits. `maybe_applied` is set when it failed in a way that leaves the outcome open.

@@ -72,10 +72,36 @@ void WorkerStore::insert(const InsertBatch& batch,
   call(&BlockingStore::insert, batch, std::move(done));
 }
 
+void WorkerStore::find_counters(const CounterQuery& query,
+                                std::function<void(Result<CounterPage>)> done) {
+  call(&BlockingStore::find_counters, query, std::move(done));
+}
+
+void WorkerStore::remove_counters(const CounterRemoval& removal,
+                                  std::function<void(std::vector<RemovalOutcome>)> done) {
+  call(&BlockingStore::remove_counters, removal, std::move(done));
+}
+
 std::vector<InsertOutcome> BlockingStore::insert(const InsertBatch& batch) {
   return {batch.documents.size(),
           {InsertOutcome::Kind::refused, 0,
            Status(ErrorCode::CONFIG, "only a mongodb store inserts documents")}};
+}
+
+namespace {
+
+Status no_keys_in_order() {
+  return {ErrorCode::CONFIG, "counters can be looked for in sqlite and mongodb stores only"};
+}
+
+}  // namespace
+
+Result<CounterPage> BlockingStore::find_counters(const CounterQuery& /*query*/) {
+  return no_keys_in_order();
+}
+
+std::vector<RemovalOutcome> BlockingStore::remove_counters(const CounterRemoval& /*removal*/) {
+  return {{RemovalOutcome::Kind::failed, no_keys_in_order()}};
 }
 
 }  // namespace seqd

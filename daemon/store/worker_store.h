@@ -1,5 +1,5 @@
-// WorkerStore: makes the core's LeaseStore and InsertStore of a BlockingStore and a Worker. The
-// call runs on a worker thread; `done` runs on the loop thread. Loop thread only.
+// WorkerStore: makes the core's LeaseStore, InsertStore and PurgeStore of a BlockingStore and a
+// Worker. The call runs on a worker thread; `done` runs on the loop thread. Loop thread only.
 //
 // Each call under way holds the store, the request and the answer, so a WorkerStore may be
 // destroyed while calls are under way: they finish, and their `done` still runs once. The worker
@@ -15,7 +15,7 @@
 
 namespace seqd {
 
-class WorkerStore final : public LeaseStore, public InsertStore {
+class WorkerStore final : public LeaseStore, public InsertStore, public PurgeStore {
  public:
   using ModeTold = std::function<void(const BlockingStore::LeaseMode&)>;
 
@@ -36,6 +36,10 @@ class WorkerStore final : public LeaseStore, public InsertStore {
                std::function<void(Result<std::int64_t>)> done) override;
   void insert(const InsertBatch& batch,
               std::function<void(std::vector<InsertOutcome>)> done) override;
+  void find_counters(const CounterQuery& query,
+                     std::function<void(Result<CounterPage>)> done) override;
+  void remove_counters(const CounterRemoval& removal,
+                       std::function<void(std::vector<RemovalOutcome>)> done) override;
   // See BlockingStore; nobody waits for it.
   void left_behind(const Token& instance);
   void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;

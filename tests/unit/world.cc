@@ -14,7 +14,9 @@ const SequenceSettings* ConfiguredSequences::find(const std::string& name) const
   const auto period = found->second.periods.rule->named(period_of(name));
   if (!period) return nullptr;
   SequenceSettings& settings = periods_[name] = found->second;
-  settings.binding.key = period_key("", found->first, *period);
+  const std::string& key = found->second.binding.key;
+  const bool named = key.find(kPeriodPlaceholder) == std::string::npos;
+  settings.binding.key = period_key(named ? "" : key, found->first, *period);
   settings.periods.current = period;
   return &settings;
 }
