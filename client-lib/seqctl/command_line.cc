@@ -39,6 +39,21 @@ std::string check_id(const std::string& text) {
   return "\"" + text + "\" is no integer from -2^63 to 2^63-1";
 }
 
+// What is for the operator, and takes --yes.
+void describe_housekeeping(CLI::App& app, Arguments& arguments) {
+  CLI::App* decommission = add(app, arguments, "decommission",
+                               "take this daemon out of service for good; says what that would do",
+                               Command::decommission);
+  decommission->add_flag("--yes", arguments.yes, "do it");
+  decommission->add_flag("--keep-history", arguments.keep_history, "leave history.db in place");
+  CLI::App* purge = add(app, arguments, "purge",
+                        "remove the counters of periods that are over for longer than `retain`; "
+                        "says which that would be",
+                        Command::purge);
+  purge->add_option("NAME", arguments.name, "the sequence")->required();
+  purge->add_flag("--yes", arguments.yes, "do it");
+}
+
 void describe_commands(CLI::App& app, Arguments& arguments) {
   const auto count_range = CLI::Range(std::int64_t{1}, kMostIds);
   CLI::App* next =
@@ -102,11 +117,7 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   which->add_option("NAME", arguments.name, "the sequence");
   which->add_flag("--all", arguments.all, "every sequence of the daemon");
   which->require_option(1);
-  CLI::App* decommission = add(app, arguments, "decommission",
-                               "take this daemon out of service for good; says what that would do",
-                               Command::decommission);
-  decommission->add_flag("--yes", arguments.yes, "do it");
-  decommission->add_flag("--keep-history", arguments.keep_history, "leave history.db in place");
+  describe_housekeeping(app, arguments);
   add(app, arguments, "wait", "wait until the daemon answers, at most --timeout", Command::wait);
 }
 

@@ -22,6 +22,7 @@ enum class Command : std::uint8_t {
   advance,
   drain,
   decommission,
+  purge,
   parse,
   insert
 };
@@ -31,7 +32,7 @@ struct Arguments {
   Command command = Command::ping;
   std::string name;  // of the sequence
   bool all = false;  // of drain: every sequence, and no name
-  bool yes = false;  // of decommission: do it
+  bool yes = false;  // of decommission and purge: do it
   bool keep_history = false;
   bool everywhere = false;    // of advance: what is in hand is withdrawn, too
   std::int64_t count = 1;     // of next and range

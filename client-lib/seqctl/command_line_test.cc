@@ -53,6 +53,10 @@ TEST_CASE("OptionsMayStandBeforeAndBehindTheCommand", "[client]") {
 
 TEST_CASE("EveryCommandIsKnown", "[client]") {
   CHECK(parse({"range", "orders", "10"}).arguments.command == Command::range);
+  CHECK(parse({"purge", "orders"}).arguments.command == Command::purge);
+  CHECK_FALSE(parse({"purge", "orders"}).arguments.yes);
+  CHECK(parse({"purge", "--yes", "orders"}).arguments.yes);
+  CHECK(parse({"purge"}).exit_code == kExitUsage);
   CHECK(parse({"peek", "orders"}).arguments.command == Command::peek);
   CHECK(parse({"status"}).arguments.command == Command::status);
   CHECK(parse({"ping"}).arguments.command == Command::ping);

@@ -10,6 +10,7 @@
 #include "client-lib/seqctl/exit_codes.h"
 #include "client-lib/seqctl/history_report.h"
 #include "client-lib/seqctl/insert_document.h"
+#include "client-lib/seqctl/purge_report.h"
 #include "client-lib/seqctl/report.h"
 #include "client-lib/seqd.h"
 
@@ -26,6 +27,8 @@ constexpr std::int64_t kIdsAtOnce = 10'000;
 constexpr std::int64_t kDrainAnswerMs = 5'000;
 // Behind its deadline every store is asked once more.
 constexpr std::int64_t kDecommissionAnswerMs = 60'000;
+// Of a page: the store goes through so many keys.
+constexpr std::int64_t kPurgeAnswerMs = 30'000;
 constexpr std::int64_t kLongestDecommissionMs = 300'000;
 // The same for texts, each of which is a request.
 constexpr std::size_t kTextsAtOnce = 1'000;
@@ -66,6 +69,8 @@ class Execution {
         return drain();
       case Command::decommission:
         return decommission();
+      case Command::purge:
+        return purge();
       case Command::list:
         return call("list", list_text);
       case Command::status:
@@ -262,6 +267,23 @@ class Execution {
     return code == kExitOk ? decommission_exit_code(answer) : code;
   }
 
+  // Page by page. What was removed before an error is told, too.
+  int purge() {
+    PurgeReport report(arguments_.name, arguments_.yes);
+    int code = kExitOk;
+    while (code == kExitOk && report.more()) {
+      json answer;
+      json params = json::array({arguments_.name, arguments_.yes});
+      if (const auto after = report.after()) params.push_back(*after);
+      code = ask("purge", params, answer);
+      if (code == kExitOk) report.add(answer);
+    }
+    if (code != kExitOk && !report.any()) return code;
+    const int printed = print(report.whole(), report.text(code == kExitOk));
+    if (code != kExitOk || printed != kExitOk) return code != kExitOk ? code : printed;
+    return report.exit_code();
+  }
+
   // The answer of a method that has no function of its own, or the exit code of having told the
   // error.
   int ask(const char* method, const json& params, json& answer) {
@@ -301,6 +323,7 @@ int run_command(const Arguments& arguments, Output& out, Output& errors) {
   // The daemon's own deadline comes first, and its answer says what was done.
   if (arguments.command == Command::drain) options.timeout_ms += kDrainAnswerMs;
   if (arguments.command == Command::decommission) options.timeout_ms += kDecommissionAnswerMs;
+  if (arguments.command == Command::purge) options.timeout_ms += kPurgeAnswerMs;
   if (arguments.command != Command::wait)
     options.connect_timeout_ms = std::min(arguments.timeout_ms, kConnectTimeoutMs);
   seqd_client* opened = nullptr;

@@ -148,6 +148,14 @@ std::shared_ptr<const IdFormat> Configuration::find_format(std::string_view name
   return table == nullptr || table->needs_restart ? nullptr : table->settings.text.made;
 }
 
+std::vector<NamedSequence> Configuration::named_sequences() const {
+  std::vector<NamedSequence> out;
+  for (const auto& [name, table] : sequences) {
+    if (!is_pattern(name)) out.push_back({name, &table.settings});
+  }
+  return out;
+}
+
 const SequenceTableSettings* Configuration::find_table(const std::string& name) const {
   const SequenceTableSettings* best = daemon.create_sequences ? &sequence_defaults : nullptr;
   if (const auto exact = sequences.find(name); exact != sequences.end()) return &exact->second;

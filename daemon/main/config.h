@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "daemon/base/status.h"
+#include "daemon/core/named_sequence.h"
 #include "daemon/core/settings.h"
 #include "daemon/main/config_settings.h"
 
@@ -52,6 +53,8 @@ class Configuration final : public SettingsSource {
   // assigned to.
   const SequenceSettings* find(const std::string& name) const override;
   std::shared_ptr<const IdFormat> find_format(std::string_view name) const override;
+  // Those of tables for one sequence, whatever their state. Valid as the results of find().
+  std::vector<NamedSequence> named_sequences() const;
 
  private:
   friend ConfigurationChanges prepare_reload(const Configuration& running, Configuration& next);

@@ -121,5 +121,18 @@ TEST_CASE("ReloadKeepsThePeriodsAndTakesTheZone", "[config][period]") {
   CHECK(zoned.find("orders")->periods.rule->at(kLateSaturday).name == "2026-11-22");
 }
 
+TEST_CASE("SequencesWithTablesOfTheirOwnAreToldAsTheyAreWritten", "[config][period]") {
+  const Configuration configuration = configuration_of(
+      "[sequence.orders]\nperiod = \"month\"\n"
+      "[sequence.ids]\nperiod = \"day\"\nkey = \"day-{period}\"\n"
+      "[sequence.\"shop-*\"]\nperiod = \"day\"\n"
+      "[sequence.plain]\n");
+  std::map<std::string, std::string> keys;
+  for (const NamedSequence& one : configuration.named_sequences())
+    keys[one.name] = one.settings->binding.key;
+  CHECK(keys ==
+        std::map<std::string, std::string>{{"orders", ""}, {"ids", "day-{period}"}, {"plain", ""}});
+}
+
 }  // namespace
 }  // namespace seqd

@@ -121,8 +121,11 @@ void Daemon::make_core(Started& state) {
   retirement_ = std::make_unique<Retirement>(context, *table_, place);
   inserts_ = std::make_unique<InsertQueues>(context, configuration_, stores_->that_insert(),
                                             table_limits().sequences);
+  purge_ = std::make_unique<Purge>(context, *table_, configuration_, stores_->that_purge(),
+                                   [this] { return configuration_.named_sequences(); });
   server_->attach(*table_);
   server_->attach_inserts(*inserts_);
+  server_->attach_purge(*purge_);
   server_->attach_history(&history_->recorder(), history_.get());
   history_->attach(*table_);
   log_->attach(this, table_.get());

@@ -97,6 +97,7 @@ class Daemon final : private Control, private RemainderLogObserver, private Reti
   std::unique_ptr<SequenceTable> table_;
   std::unique_ptr<InsertQueues> inserts_;
   std::unique_ptr<FloorWatch> floor_watch_;
+  std::unique_ptr<Purge> purge_;
   std::unique_ptr<Retirement> retirement_;
   std::unique_ptr<Listener> listener_;
   std::string state_how_;

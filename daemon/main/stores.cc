@@ -110,6 +110,12 @@ InsertQueues::Stores Stores::that_insert() const {
   return out;
 }
 
+Purge::Stores Stores::that_purge() const {
+  Purge::Stores out;
+  for (const auto& [name, entry] : entries_) out[name] = entry.worker_store.get();
+  return out;
+}
+
 void Stores::left_behind(const std::string& name, const Token& instance) {
   const auto found = entries_.find(name);
   if (found != entries_.end() && found->second.worker_store)

@@ -9,6 +9,7 @@
 
 #include "daemon/base/events.h"
 #include "daemon/core/insert_queues.h"
+#include "daemon/core/purge.h"
 #include "daemon/core/sequence_table.h"
 #include "daemon/main/config.h"
 #include "daemon/store/dynamo_store.h"
@@ -30,6 +31,8 @@ class Stores {
   SequenceTable::Stores by_name() const;
   // Those that can insert documents.
   InsertQueues::Stores that_insert() const;
+  // Null for those whose counters cannot be looked for.
+  Purge::Stores that_purge() const;
   // This state directory was `instance` to the store before its remainder was forfeited.
   void left_behind(const std::string& name, const Token& instance);
   // How leases are traced; empty: not known yet.

@@ -61,7 +61,8 @@ Audit audit(const AuditFacts& facts) {
   const auto id = [&facts](std::int64_t position) {
     return std::to_string(shown_near(facts.shape.get(), position));
   };
-  if (facts.counter && facts.guard > 0 && facts.counter->next_id < facts.guard) {
+  const bool removed = facts.counter && !facts.counter->exists && facts.may_be_removed;
+  if (facts.counter && !removed && facts.guard > 0 && facts.counter->next_id < facts.guard) {
     audit.problems.push_back(
         facts.counter->exists
             ? "the store's next ID is " + id(facts.counter->next_id) +

@@ -22,7 +22,8 @@ struct AuditFacts {
   Shape shape;
   SumsAnswer history;
   std::optional<CounterReading> counter;
-  Status store;  // why there is none
+  Status store;                 // why there is none
+  bool may_be_removed = false;  // of a period that is over for so long that its counter may be gone
 };
 
 struct Audit {

@@ -75,6 +75,12 @@ TEST_CASE("ACounterBehindWhatWasGrantedIsAProblem") {
   *facts.counter = CounterReading{};
   REQUIRE(audit(facts).problems.size() == 1);
   CHECK(audit(facts).problems[0].find("gone") != std::string::npos);
+  // Of a period that is over for long enough it may have been removed, and not set back.
+  facts.may_be_removed = true;
+  CHECK(audit(facts).problems.empty());
+  facts.counter->exists = true;
+  facts.counter->next_id = 1'000;
+  CHECK(audit(facts).problems.size() == 1);
   facts.counter.reset();
   CHECK(audit(facts).problems.empty());
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/core/purge_rule.h"
 #include "daemon/rpc/history_packing.h"
 #include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
@@ -178,9 +179,12 @@ void method_audit(const MethodContext& context, Session& session, const Message&
   const SequenceId sequence = context.table.find(reply.name);
   if (sequence == 0) return answer_error(session, message.msgid, nothing_known(reply.name));
   auto facts = std::make_shared<AuditFacts>();
-  const auto now = [reply, facts, sequence] {
+  const std::int64_t now_s = context.clock.wall_ms() / 1'000;
+  const auto now = [reply, facts, sequence, now_s] {
     if (!reply.table.is_there(sequence)) return;
     const Sequence& audited = reply.table.at(sequence);
+    const PeriodSettings& periods = audited.settings().periods;
+    facts->may_be_removed = periods.current && may_be_removed(periods, *periods.current, now_s);
     facts->totals = audited.totals();
     facts->in_hand = audited.in_hand();
     facts->on_its_way = audited.draining().on_its_way();

@@ -29,6 +29,7 @@ void method_advance(const MethodContext& context, Session& session,
 void method_drain(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_decommission(const MethodContext& context, Session& session,
                          const protocol::Message& message);
+void method_purge(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_audit(const MethodContext& context, Session& session, const protocol::Message& message);
 
 }  // namespace seqd

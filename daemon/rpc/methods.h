@@ -8,6 +8,7 @@
 
 #include "daemon/core/history_recorder.h"
 #include "daemon/core/insert_queues.h"
+#include "daemon/core/purge.h"
 #include "daemon/core/sequence_table.h"
 #include "daemon/rpc/control.h"
 #include "daemon/rpc/history_asker.h"
@@ -51,6 +52,7 @@ struct MethodContext {
   HistoryAsker* history;      // null: no history is kept
   HistoryRecorder* recorder;  // the same
   InsertQueues* inserts;      // null: no sequence inserts
+  Purge* purge;               // null: no store has old counters
   const MethodLimits& limits;
   const ServerCounts& counts;
 };

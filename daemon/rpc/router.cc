@@ -30,6 +30,7 @@ constexpr std::array kRoutes = {
     Route{"parse", method_parse},
     Route{"decommission", method_decommission},
     Route{"insert", method_insert},
+    Route{"purge", method_purge},
 };
 
 }  // namespace

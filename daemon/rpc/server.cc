@@ -43,7 +43,8 @@ void Server::attach_history(HistoryRecorder* recorder, HistoryAsker* asker) {
 }
 
 MethodContext Server::context() {
-  return {*table_, control_, clock_, *this, asker_, recorder_, inserts_, limits_.methods, counts_};
+  return {*table_,   control_, clock_, *this,           asker_,
+          recorder_, inserts_, purge_, limits_.methods, counts_};
 }
 
 Session& Server::open(const Peer& peer, Transport& transport) {

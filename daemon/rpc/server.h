@@ -30,6 +30,8 @@ class Server final : public ReplySink, private Sessions {
   void attach_history(HistoryRecorder* recorder, HistoryAsker* asker);
   // Who inserts documents; outlives this. Without it no sequence does. Before the first open().
   void attach_inserts(InsertQueues& inserts) { inserts_ = &inserts; }
+  // Who removes old counters; outlives this. Without it nobody does. Before the first open().
+  void attach_purge(Purge& purge) { purge_ = &purge; }
   // For sessions opened from now on; the frame limits of those that are open stay.
   void set_limits(const ServerLimits& limits) { limits_ = limits; }
 
@@ -71,6 +73,7 @@ class Server final : public ReplySink, private Sessions {
   HistoryRecorder* recorder_ = nullptr;
   HistoryAsker* asker_ = nullptr;
   InsertQueues* inserts_ = nullptr;
+  Purge* purge_ = nullptr;
   ServerCounts counts_;
   SessionId next_ = 1;
   std::unordered_map<SessionId, std::unique_ptr<Session>> sessions_;

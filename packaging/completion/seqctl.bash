@@ -8,7 +8,7 @@ _seqctl_names() {
 
 _seqctl() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local commands="next parse insert range peek list status ping reload wait explain gaps audit advance drain decommission"
+  local commands="next parse insert range peek list status ping reload wait explain gaps audit advance drain decommission purge"
   local options="--socket --timeout --output --help --version"
   local command="" socket=() words=() i
 
@@ -36,7 +36,7 @@ _seqctl() {
 
   case $command in
     "") words=("$commands" "$options") ;;
-    next | parse | insert | range | peek | explain | gaps | audit | advance | drain)
+    next | parse | insert | range | peek | explain | gaps | audit | advance | drain | purge)
       if [ "$previous" = "$command" ] && [[ $current != -* ]]; then
         words=("$(_seqctl_names "${socket[@]}")")
       elif [ "$command" = next ]; then
@@ -47,6 +47,8 @@ _seqctl() {
         words=("--to $options")
       elif [ "$command" = drain ]; then
         words=("--all $options")
+      elif [ "$command" = purge ]; then
+        words=("--yes $options")
       elif [ "$command" = gaps ]; then
         words=("--count --after $options")
       else

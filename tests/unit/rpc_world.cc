@@ -76,10 +76,14 @@ void RpcWorld::start() {
   core.start();
   server->attach(*core.table);
   const InsertQueues::Stores stores{{"default", &inserts}};
-  queues = std::make_unique<InsertQueues>(
-      CoreContext{core.time, core.time, run_random_, core.log, core.events, *server, nullptr},
-      core.settings, stores, 100);
+  const CoreContext context{core.time,   core.time, run_random_, core.log,
+                            core.events, *server,   nullptr};
+  queues = std::make_unique<InsertQueues>(context, core.settings, stores, 100);
   server->attach_inserts(*queues);
+  purge = std::make_unique<Purge>(context, *core.table, core.settings,
+                                  Purge::Stores{{"default", &purges}},
+                                  [] { return std::vector<NamedSequence>(); });
+  server->attach_purge(*purge);
 }
 
 bool ScriptedHistory::deliver() {
@@ -92,6 +96,8 @@ void RpcWorld::kill() {
   history.waiting.clear();
   queues.reset();
   inserts.drop_pending();
+  purge.reset();
+  purges.drop_pending();
   for (const auto& line : lines) line->session = nullptr;
   core.kill();
   server.reset();
@@ -148,7 +154,8 @@ void RpcWorld::settle() {
       core.flush();
       quiet = 0;
     }
-    if (core.store.deliver() || history.deliver() || inserts.deliver()) quiet = 0;
+    if (core.store.deliver() || history.deliver() || inserts.deliver() || purges.deliver())
+      quiet = 0;
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "daemon/rpc/server.h"
 #include "tests/unit/scripted_inserts.h"
+#include "tests/unit/scripted_purges.h"
 #include "tests/unit/world.h"
 
 namespace seqd {
@@ -126,6 +127,8 @@ class RpcWorld {
   std::unique_ptr<HistoryRecorder> recorder;  // of the process
   ScriptedInserts inserts;
   std::unique_ptr<InsertQueues> queues;  // of the process
+  ScriptedPurges purges;
+  std::unique_ptr<Purge> purge;  // of the process
   ServerLimits limits;
   std::unique_ptr<Server> server;
   std::vector<std::unique_ptr<Line>> lines;
