@@ -20,6 +20,7 @@ using Kind = RemovalOutcome::Kind;
 constexpr std::chrono::milliseconds kPatience(2'000);
 // Ranges of one counter that are parked in the collection for them.
 constexpr int kMostParked = 10'000;
+constexpr std::size_t kMostDigits = 19;
 constexpr int kMostAttempts = 3;  // of a transaction that may be tried again
 
 Document numbers() {
@@ -55,14 +56,16 @@ Document text_keys(const CounterQuery& query) {
 }
 
 Document integer_keys(const CounterQuery& query) {
-  std::int64_t end = 1;
-  for (std::size_t digit = 0; digit < query.form.length(); ++digit) end *= 10;
   CounterBinding after;
   after.key = query.after;
   Document keys;
   keys.add_array("$type", numbers()).add("$not", no_array());
   const std::optional<std::int64_t> behind = integer_key(after);
-  keys.add(behind ? "$gt" : "$gte", behind.value_or(0)).add("$lt", end);
+  keys.add(behind ? "$gt" : "$gte", behind.value_or(0));
+  if (query.form.length() >= kMostDigits) return keys;  // no number has more
+  std::int64_t end = 1;
+  for (std::size_t digit = 0; digit < query.form.length(); ++digit) end *= 10;
+  keys.add("$lt", end);
   return keys;
 }
 

@@ -94,6 +94,21 @@ TEST_CASE("MongoPurge: only documents with an integer key of that length are fou
   }
 }
 
+TEST_CASE("MongoPurge: keys of as many digits as a number can have are found", "[mongo]") {
+  MongoServer server(kMongoAlone);
+  for (const char* key : {"9123456789012345678", "912345678901234567", "7"})
+    server.insert("ids", fmt::format(R"({{"prefix": {{"$numberLong": "{}"}}, "count": 7}})", key));
+  auto store = open_mongo_store(server);
+  CounterQuery query = by_prefix();
+  query.form = {"9", 18, ""};
+  CHECK(keys_of(find(store, query)) == Keys{"7", "912345678901234567", "9123456789012345678"});
+  query.after = "912345678901234567";
+  CHECK(keys_of(find(store, query)) == Keys{"9123456789012345678"});
+  query.after = "";
+  query.form = {"9", 17, ""};
+  CHECK(keys_of(find(store, query)) == Keys{"7", "912345678901234567"});
+}
+
 TEST_CASE("MongoPurge: what is no counter is told and stays", "[mongo]") {
   MongoServer server(kMongoAlone);
   for (const char* count : {R"("7")", "null", "7.5", "[7]", R"({"$numberDecimal": "7"})"})
