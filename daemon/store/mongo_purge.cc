@@ -80,7 +80,10 @@ Document filter_of(const CounterQuery& query) {
 Document find_options(const CounterQuery& query, int timeout_ms) {
   const std::string& field = query.binding.key_field;
   Document wanted;
-  wanted.add(field, true).add(query.binding.counter_field, true).add("seqd.meaning", true);
+  wanted.add(field, true)
+      .add(query.binding.counter_field, true)
+      .add("seqd.meaning", true)
+      .add(kMongoFloor, true);
   if (field != "_id") wanted.add("_id", false);
   return std::move(Document()
                        .add("projection", wanted)

@@ -182,6 +182,27 @@ PURGE_TEST("what was parked of a counter goes with it") {
   }
 }
 
+PURGE_TEST("the floor of a counter goes with it") {
+  TestType fixture;
+  auto store = fixture.open();
+  for (const char* key : {"orders@251101", "orders@251102"}) {
+    fixture.put(key, 41, Meaning::last);
+    AdvanceRequest request{.binding = lease_request(key, 1).binding, .next_id = 70};
+    request.withdraw = true;
+    REQUIRE(store->advance(request).ok());
+  }
+  std::vector<FoundCounter> counters = found_in(store).counters;
+  REQUIRE(counters.size() == 2);
+  counters.pop_back();
+  CHECK(remove(store, counters) == std::vector<Kind>{Kind::removed});
+  for (const char* key : {"orders@251101", "orders@251102"}) {
+    if (std::string(key) == "orders@251101") fixture.put(key, 3, Meaning::last);
+    const auto reading = store->read({lease_request(key, 1).binding, {}});
+    REQUIRE(reading.ok());
+    CHECK(reading->floor == (std::string(key) == "orders@251101" ? 0 : 70));
+  }
+}
+
 TEST_CASE("Purge: stores without keys in order say so", "[store][purge]") {
   DynamoFixture fixture;
   auto store = fixture.open();

@@ -16,9 +16,8 @@ constexpr char kFind[] =
     "length(CAST(name AS BLOB)) = ?2 ORDER BY name LIMIT ?3";
 
 constexpr const char* kRemove[] = {
-    "DELETE FROM parked WHERE name = ?1",
-    "DELETE FROM lease WHERE name = ?1",
-    "DELETE FROM total WHERE name = ?1",
+    "DELETE FROM parked WHERE name = ?1",   "DELETE FROM lease WHERE name = ?1",
+    "DELETE FROM total WHERE name = ?1",    "DELETE FROM floor WHERE name = ?1",
     "DELETE FROM sequence WHERE name = ?1",
 };
 
