@@ -58,7 +58,7 @@ const std::vector<BadConfiguration>& bad_configurations() {
       {"OptionOfNoTable", "[daemon]\nzzzzzzzzzzzz = 5\n",
        "f:2: daemon.zzzzzzzzzzzz: there is no such option; there are: socket, socket_mode, "
        "state_dir, witness_dir, after_power_loss, log_size, history_size, history_keep, "
-       "stop_timeout, create, default_store"},
+       "stop_timeout, advance_check, create, default_store"},
       {"ControlCharactersInAKeyAreEscaped", "[daemon]\n\"so\\u001bcket\\n\" = 5\n",
        "f:2: daemon.so\\x1bcket\\n: there is no such option; did you mean \"socket\"?"},
       {"IntegerBelow", "[limits]\nmax_depth = 3\n",

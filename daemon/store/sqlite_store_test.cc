@@ -142,7 +142,7 @@ TEST_CASE("SqliteStore: another program's file is refused and left as it is", "[
 TEST_CASE("SqliteStore: a newer schema is refused", "[sqlite]") {
   SqliteFixture fixture;
   fixture.open();
-  fixture.run("PRAGMA user_version = 4");
+  fixture.run("PRAGMA user_version = 5");
   const Status error = open_error(fixture.file());
   REQUIRE(error.code() == ErrorCode::STORE_REFUSED);
   REQUIRE(error.text().find("newer seqd") != std::string::npos);
@@ -164,6 +164,18 @@ TEST_CASE("SqliteStore: a file of version 1 goes on, and its sums begin when it 
   REQUIRE(reading->totals->since == 11);
   REQUIRE(reading->totals->ours.ids == 5);
   REQUIRE(reading->totals->all.leases == 1);
+}
+
+TEST_CASE("SqliteStore: a file of version 3 goes on, and can be advanced for every host",
+          "[sqlite]") {
+  SqliteFixture fixture;
+  REQUIRE(fixture.open()->lease(lease_request("orders", 10)).end == 11);
+  fixture.run("DROP TABLE floor; PRAGMA user_version = 3");
+  auto store = fixture.open();
+  const LeaseRequest request = lease_request("orders", 5);
+  REQUIRE(*store->advance({.binding = request.binding, .next_id = 50, .withdraw = true}) == 50);
+  REQUIRE(store->read({.binding = request.binding, .instance = {}})->floor == 50);
+  REQUIRE(store->lease(request).begin == 50);
 }
 
 TEST_CASE("SqliteStore: a file that is no database is refused", "[sqlite]") {
