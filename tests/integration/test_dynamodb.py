@@ -1,20 +1,20 @@
 """DynamoDB: two daemons beside the old code on one item of a real DynamoDB Local; every ID once, each accounted for."""
 
-import multiprocessing
 import random
-from array import array
+import time
 
 import pytest
 
 from accounting import Ledger
 from clients import Process, RepeatingClients, drain, take
-from servers.dynamodb_local import DynamoError, dynamodb
+from old_code import OldCode
+from servers.dynamodb_local import dynamodb
 
 IDS = 200_000
 TABLE, KEY, NUMBER = "NextId", "NextKey", "NextId"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "seqdtest", "AWS_SECRET_ACCESS_KEY": "any"}
 LEASES = {"lease_min": 50, "lease_max": 250, "gap_budget": 1000}
-OLD_IDS = 200  # of each old program, at least
+OLD_BYTES = 4_000  # of what each old program writes, at least: some hundred IDs
 
 
 @pytest.fixture(scope="module")
@@ -42,25 +42,20 @@ def options(dynamo, key: str, meaning: str, **more) -> dict:
             "environment": {**CREDENTIALS, "AWS_ACCESS_KEY_ID": key}}
 
 
-def old_code(dynamo, key: str, meaning: str, stop) -> array:
-    """The hook that puts an ID into a record about to be saved: it reads the number, writes one more on condition that it
-    is unchanged, and starts over where it is not. It stores and uses the number after ("last"), or returns the old one
-    ("next"). Returns the IDs it would have put into records."""
-    caller, ids, where = dynamo.caller(key), array("q"), {KEY: {"S": "orders"}}
-    while not stop.is_set() or len(ids) < OLD_IDS:
-        current = caller.item(TABLE, where)[NUMBER]["N"]
-        try:
-            caller.call("UpdateItem", {
-                "TableName": TABLE, "Key": where, "UpdateExpression": "SET #n = :next", "ConditionExpression": "#n = :current",
-                "ExpressionAttributeNames": {"#n": NUMBER},
-                "ExpressionAttributeValues": {":next": {"N": str(int(current) + 1)}, ":current": {"N": current}}})
-        except DynamoError as error:
-            if error.type != "ConditionalCheckFailedException":
-                raise
-            continue
-        ids.append(int(current) + (1 if meaning == "last" else 0))
-    caller.close()
-    return ids
+def old_code(dynamo, key: str, meaning: str, directory, label: str) -> OldCode:
+    """The hook that puts an ID into a record about to be saved. It stores and uses the number after ("last"), or returns the
+    old one ("next")."""
+    arguments = ["conditional-update", "--table", TABLE, "--access-key", key, "--callers", "1"]
+    return OldCode(dynamo.endpoint(), directory, label, arguments + (["--old"] if meaning == "next" else []), "orders").start()
+
+
+def ids_of(writer: OldCode) -> list:
+    """What it put into records until now, when it ends; every number that it moved is one of them."""
+    while writer.progress() < OLD_BYTES and writer.process.poll() is None:
+        time.sleep(0.05)
+    said = writer.stop()
+    assert said["lost"] == 0, said
+    return [number for life in writer.read() for number in life.ids]
 
 
 def next_id(caller, meaning: str) -> int:
@@ -69,21 +64,19 @@ def next_id(caller, meaning: str) -> int:
 
 @pytest.mark.limit(120)
 @pytest.mark.parametrize("meaning", ["last", "next"])
-def test_TwoDaemonsAndTheOldCodeShareTheItem(dynamo, account, make_daemon, figures, meaning):
+def test_TwoDaemonsAndTheOldCodeShareTheItem(dynamo, account, make_daemon, figures, scratch, meaning):
     caller, key = account
     caller.call("PutItem", {"TableName": TABLE, "Item": {KEY: {"S": "orders"}, NUMBER: {"N": "41"}, "note": {"S": "theirs"}}})
     first = 42 if meaning == "last" else 41
     daemons = [make_daemon(f"seqd-{i}", **options(dynamo, key, meaning)).start() for i in range(2)]
-    stop = multiprocessing.Event()
-    writers = [Process(old_code, dynamo, key, meaning, stop) for _ in range(2)]
+    writers = [old_code(dynamo, key, meaning, scratch, str(number)) for number in range(2)]
     takers = [Process(take, str(daemon.socket), "orders", IDS // 2) for daemon in daemons]
     ledger = Ledger("orders")
     for taker in takers:
         ledger.add(taker.result())
-    stop.set()
     old = 0
     for writer in writers:
-        ids = writer.result()
+        ids = ids_of(writer)
         old += len(ids)
         ledger.add(ids)
     for daemon in daemons:
@@ -101,8 +94,7 @@ def test_KillsOfDaemonsBesideTheOldCodeLoseAndRepeatNothing(dynamo, account, mak
     caller, key = account
     caller.call("PutItem", {"TableName": TABLE, "Item": {KEY: {"S": "orders"}, NUMBER: {"N": "0"}}})
     daemons = [make_daemon(f"seqd-{i}", **options(dynamo, key, "last")).start() for i in range(2)]
-    stop = multiprocessing.Event()
-    writer = Process(old_code, dynamo, key, "last", stop)
+    writer = old_code(dynamo, key, "last", scratch, "writer")
     clients = [RepeatingClients(daemon, scratch / f"ids-{i}" / "log", clients=2, seconds=60) for i, daemon in enumerate(daemons)]
     moments = random.Random(20)
     for _ in range(25):
@@ -116,8 +108,7 @@ def test_KillsOfDaemonsBesideTheOldCodeLoseAndRepeatNothing(dynamo, account, mak
     ledger = Ledger("orders")
     for client in clients:
         ledger.add(client.stop())
-    stop.set()
-    ledger.add(writer.result())
+    ledger.add(ids_of(writer))
     for daemon in daemons:
         daemon.restart()
     end = next_id(caller, "last")

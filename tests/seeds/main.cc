@@ -3,7 +3,8 @@
 //   old_code ROW --uri U --database D --name N --log FILE
 //
 // ROW is counters ([--upsert] [--mongoose] [--shell]), cached-block, cached-range, daily-ids
-// ([--keep-days DAYS]) or optimistic-insert.
+// ([--keep-days DAYS]), optimistic-insert, or conditional-update (--table T --access-key K
+// [--old], U being DynamoDB's endpoint).
 //
 // Hands out IDs to --callers threads until it has --ids of them, or SIGTERM; FILE says what
 // happened (issue_log.h). At the end one line: "issued N lost M failed F", lost being what was in
@@ -19,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/seeds/conditional_update.h"
 #include "tests/seeds/old_code.h"
 
 namespace {
@@ -37,6 +39,9 @@ struct Arguments {
   std::string into = "users";
   std::chrono::milliseconds pace{0};
   int keep_days = 30;
+  std::string table;
+  std::string access_key;
+  bool old = false;
   bool upsert = false;
   bool mongoose = false;
   bool shell = false;
@@ -58,21 +63,26 @@ void call(OldCode& code, const IssueLog& log, std::int64_t ids, std::chrono::mil
   }
 }
 
+// Until there are enough of them; says what happened.
+void hand_out(const Arguments& arguments, std::unique_ptr<OldCode> code, const IssueLog& log) {
+  {
+    std::vector<std::jthread> callers;
+    for (int i = 0; i < arguments.callers; ++i)
+      callers.emplace_back([&] { call(*code, log, arguments.ids, arguments.pace); });
+  }
+  code.reset();
+  std::printf("issued %lld lost %lld failed %lld\n", static_cast<long long>(log.issued()),
+              static_cast<long long>(log.taken() - log.issued()),
+              static_cast<long long>(log.failures()));
+}
+
 template <typename Make>
 int run(const Arguments& arguments, const Make& make) {
   mongoc_client_t* client = mongoc_client_new(arguments.uri.c_str());
   if (client == nullptr) give_up("the URI is not understood: " + arguments.uri);
   mongoc_client_set_appname(client, "old-code");
   IssueLog log(arguments.log);
-  {
-    const std::unique_ptr<OldCode> code = make(Database{client, arguments.database}, log);
-    std::vector<std::jthread> callers;
-    for (int i = 0; i < arguments.callers; ++i)
-      callers.emplace_back([&] { call(*code, log, arguments.ids, arguments.pace); });
-  }
-  std::printf("issued %lld lost %lld failed %lld\n", static_cast<long long>(log.issued()),
-              static_cast<long long>(log.taken() - log.issued()),
-              static_cast<long long>(log.failures()));
+  hand_out(arguments, make(Database{client, arguments.database}, log), log);
   mongoc_client_destroy(client);
   return 0;
 }
@@ -110,6 +120,11 @@ int main(int argc, char** argv) {
   CLI::App* range = add_row(program, "cached-range", "10 at a time, as the Node code", arguments);
   CLI::App* insert =
       add_row(program, "optimistic-insert", "the highest _id plus one, in collection N", arguments);
+  CLI::App* conditional =
+      add_row(program, "conditional-update", "N + 1 where it still is N, on DynamoDB", arguments);
+  conditional->add_option("--table", arguments.table)->required();
+  conditional->add_option("--access-key", arguments.access_key)->required();
+  conditional->add_flag("--old", arguments.old, "return the old number, not the one after");
   CLI11_PARSE(program, argc, argv);
   std::signal(SIGTERM, [](int) { g_stop = true; });
   mongoc_init();
@@ -137,6 +152,12 @@ int main(int argc, char** argv) {
     code = run(arguments, [&](const Database& database, IssueLog& log) {
       return std::make_unique<CachedRange>(database, arguments.name, log);
     });
+  } else if (conditional->parsed()) {
+    IssueLog log(arguments.log);
+    const ConditionalUpdate::Service service{arguments.uri, arguments.table, arguments.access_key};
+    hand_out(arguments,
+             std::make_unique<ConditionalUpdate>(service, arguments.name, arguments.old, log), log);
+    code = 0;
   }
   mongoc_cleanup();
   return code;
