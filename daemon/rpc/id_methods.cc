@@ -19,16 +19,31 @@ Status bad(std::string text) {
   return {ErrorCode::BAD_REQUEST, std::move(text)};
 }
 
+// 0: the request is no repeat of one for that name.
+SequenceId served_from(const MethodContext& context, const Session& session, std::uint32_t msgid,
+                       std::string_view name) {
+  if (session.client == 0) return 0;
+  for (const Issued& issue : context.table.replays().find(session.client, msgid)) {
+    if (base_of(context.table.at(issue.sequence).name()) == name) return issue.sequence;
+  }
+  return 0;
+}
+
 }  // namespace
 
-Result<SequenceId> look_up(const MethodContext& context, Session& session, std::string_view name) {
+Result<SequenceId> look_up(const MethodContext& context, Session& session, std::uint32_t msgid,
+                           std::string_view name) {
   if (session.last_sequence != 0 && session.last_name == name) return session.last_sequence;
   if (const auto problem = protocol::check_sequence_name(name, context.limits.name)) {
     return Status(problem->code, std::string(problem->text));
   }
   Result<SequenceId> found = context.table.open(name);
+  if (!found.ok()) {
+    const SequenceId served = served_from(context, session, msgid, name);
+    return served != 0 ? Result<SequenceId>(served) : found;
+  }
   // That of a name with periods changes with time.
-  if (found.ok() && context.table.at(*found).name() == name) {
+  if (context.table.at(*found).name() == name) {
     session.last_name.assign(name);
     session.last_sequence = *found;
   }
@@ -150,7 +165,7 @@ void wait_for(const MethodContext& context, Session& session, std::uint32_t msgi
 
 void call_next(const MethodContext& context, Session& session, std::uint32_t msgid,
                std::string_view name, std::int64_t timeout_ms) {
-  const Result<SequenceId> sequence = look_up(context, session, name);
+  const Result<SequenceId> sequence = look_up(context, session, msgid, name);
   if (!sequence.ok()) return answer_error(session, msgid, sequence.status());
   if (session.client != 0 && !is_fresh(context, session, msgid, *sequence, IssueKind::single, 1))
     return;
@@ -172,7 +187,7 @@ void call_range(const MethodContext& context, Session& session, std::uint32_t ms
         {ErrorCode::TOO_LARGE,
          "count is above " + std::to_string(context.limits.count) + " (limits.max_count)"});
   }
-  const Result<SequenceId> sequence = look_up(context, session, name);
+  const Result<SequenceId> sequence = look_up(context, session, msgid, name);
   if (!sequence.ok()) return answer_error(session, msgid, sequence.status());
   if (session.client != 0 && !is_fresh(context, session, msgid, *sequence, IssueKind::batch, count))
     return;

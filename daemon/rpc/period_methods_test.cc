@@ -126,5 +126,33 @@ TEST_CASE("RepeatInALaterPeriodGetsTheSameNumberAndText", "[period]") {
   CHECK(service.world.ask(again, next_request(3, "daily")).id() == 1);
 }
 
+TEST_CASE("RepeatIsAnsweredWhateverBecomesOfThePresentPeriod", "[period]") {
+  PeriodService service;
+  CoreWorld& core = service.world.core;
+  core.settings.by_name["daily"].periods.retain_ms = 86'400'000;
+  Line& first = service.hello(7);
+  const std::int64_t id = service.world.ask(first, next_request(1, "daily")).id();
+  const auto runs = service.world.ask(first, range_request(2, "daily", 3)).runs();
+  const std::string text = text_of(service.world.ask(first, next_text(3)));
+  ErrorCode refusal = ErrorCode::OK;
+  SECTION("its counter may have been removed") {
+    core.time.wall_set_ms -= 10LL * 86'400'000;
+    refusal = ErrorCode::SEQ_REGRESSED;
+  }
+  SECTION("the name is not configured any more") {
+    core.settings.by_name.erase("daily");
+    core.time.advance(kToMidnightMs);
+    refusal = ErrorCode::NO_SEQUENCE;
+  }
+  service.world.hang_up(first);
+  Line& again = service.hello(7);
+  CHECK(service.world.ask(again, next_request(4, "daily")).code == refusal);
+  CHECK(service.world.ask(again, next_request(1, "daily")).id() == id);
+  CHECK(service.world.ask(again, range_request(2, "daily", 3)).runs() == runs);
+  CHECK(text_of(service.world.ask(again, next_text(3))) == text);
+  // Neither another name nor what was acknowledged is a repeat.
+  CHECK(service.world.ask(again, next_request(1, "dail")).code == ErrorCode::NO_SEQUENCE);
+}
+
 }  // namespace
 }  // namespace seqd

@@ -65,7 +65,7 @@ void method_next_text(const MethodContext& context, Session& session, const Mess
   const std::uint32_t msgid = message.msgid;
   const Result<NextParameters> parameters = read_next(message, "next_text");
   if (!parameters.ok()) return answer_error(session, msgid, parameters.status());
-  const Result<SequenceId> found = look_up(context, session, parameters->name);
+  const Result<SequenceId> found = look_up(context, session, msgid, parameters->name);
   if (!found.ok()) return answer_error(session, msgid, found.status());
   if (session.client != 0 && !is_fresh(context, session, msgid, *found, IssueKind::text, 1)) return;
   Sequence& sequence = context.table.at(*found);
