@@ -38,7 +38,14 @@ void Client::act() {
     check_patience();
     if (!stage_.calm) do_something();
   }
-  stage_.after(stage_.random.between(1, 2 * stage_.profile.pause_ms), [this] { act(); });
+  stage_.after(pause_ms(), [this] { act(); });
+}
+
+// Where periods end some doze, and acknowledge nothing, until nobody else asks for theirs any more.
+std::int64_t Client::pause_ms() const {
+  SeededRandom& random = stage_.random;
+  const bool dozes = site_.period_rule() != nullptr && !stage_.calm && random.below(300) == 0;
+  return dozes ? random.between(60'000, 150'000) : random.between(1, 2 * stage_.profile.pause_ms);
 }
 
 void Client::do_something() {
@@ -100,8 +107,13 @@ void Client::ask(std::int64_t requests) {
 void Client::ask_once() {
   SeededRandom& random = stage_.random;
   Request request;
-  request.sequence = static_cast<std::size_t>(random.below(Site::kSequences));
-  if (random.below(6) == 0) {
+  const bool periods = site_.period_rule() != nullptr;
+  request.sequence = static_cast<std::size_t>(random.below(Site::kSequences + (periods ? 1 : 0)));
+  if (request.sequence == Site::kWithPeriods) {
+    // Nothing else tells in which period it was counted.
+    request.text = true;
+    request.asked_in = site_.present_period();
+  } else if (random.below(6) == 0) {
     request.batch = true;
     request.count = random.between(1, random.below(10) == 0 ? 300 : 20);
   } else {
@@ -120,6 +132,7 @@ void Client::ask_once() {
     default:
       break;
   }
+  request.asked_ms = stage_.time.monotonic_ms();
   const std::uint32_t number = next_++;
   send_request(number, requests_[number] = request);
 }
@@ -233,7 +246,7 @@ void Client::reply_left(Connection& connection, const protocol::Message& reply) 
     if (outdated) return;
     request.answered_on = connection.number;
     if (error) {
-      error_left(number, error->code);
+      error_left(number, *error);
     } else {
       ids_left(number, request, reply);
     }
@@ -287,6 +300,25 @@ std::vector<protocol::Run> Client::read_ids(const Request& request, const protoc
   return runs;
 }
 
+std::string Client::sequence_of(const Request& request, const std::string& text) const {
+  const std::string name = Site::kSequenceNames[request.sequence];
+  if (request.sequence != Site::kWithPeriods) return name;
+  const IdDate date = read_id(read_template(Site::kTextForm).value(), text, nullptr)->date;
+  const auto part = [&](DatePart one) { return date.get(one).value(); };
+  const std::int64_t day_s =
+      first_second(part(DatePart::year), part(DatePart::month), part(DatePart::day));
+  const std::int64_t wall_s = day_s + part(DatePart::hour) * 3'600LL +
+                              part(DatePart::minute) * 60LL + part(DatePart::second);
+  return period_sequence(name, site_.period_rule()->at(wall_s).name);
+}
+
+// It may have waited while the period ended.
+void Client::check_period(const Request& request, const std::string& sequence) const {
+  if (request.asked_in.empty() || site_.machine().clock_set_ms() >= request.asked_ms) return;
+  if (sequence < request.asked_in || sequence > site_.present_period())
+    violation("asked for in " + request.asked_in + ", and counted in " + sequence);
+}
+
 void Client::ids_left(std::uint32_t number, const Request& request,
                       const protocol::Message& reply) {
   std::string text;
@@ -306,16 +338,20 @@ void Client::ids_left(std::uint32_t number, const Request& request,
     return;
   }
   for (const protocol::Run& run : runs) {
-    stage_.accounts.answered(Site::kSequenceNames[request.sequence], run.first,
-                             run.first + run.count);
+    const std::string sequence = sequence_of(request, text);
+    check_period(request, sequence);
+    stage_.accounts.answered(sequence, run.first, run.first + run.count);
   }
   if (identity_) promised_[number] = {std::move(runs), std::move(text), true};
 }
 
-void Client::error_left(std::uint32_t number, ErrorCode code) {
+void Client::error_left(std::uint32_t number, const protocol::ReplyError& error) {
+  const ErrorCode code = error.code;
   stage_.count(Kind::answered_error);
   if (code == ErrorCode::BUSY) stage_.count(Kind::answered_busy);
   if (code == ErrorCode::UNAVAILABLE) stage_.count(Kind::answered_late);
+  const bool old = error.text.find("sequence.retain") != std::string_view::npos;
+  if (code == ErrorCode::SEQ_REGRESSED && old) stage_.count(Kind::removed_refused);
   if (code == ErrorCode::BAD_REQUEST || code == ErrorCode::INTERNAL ||
       code == ErrorCode::NO_METHOD) {
     violation("request " + std::to_string(number) + " is refused with " +

@@ -36,6 +36,8 @@ class Client final : public ConnectionUser {
     bool text = false;  // the ID is answered as text, with the second of its issue
     std::optional<std::int64_t> timeout_ms;
     std::int64_t sent_ms = 0;
+    std::int64_t asked_ms = 0;      // when it was sent first
+    std::string asked_in;           // the period that the clock showed then, of one with periods
     std::uint64_t answered_on = 0;  // the connection on which an answer has left
   };
   struct Promise {
@@ -48,6 +50,7 @@ class Client final : public ConnectionUser {
   void do_something();
   void ask(std::int64_t requests);
   void ask_once();
+  std::int64_t pause_ms() const;
   void send_request(std::uint32_t number, Request& request);
   void send(const protocol::Buffer& bytes);
   void deliver(const std::shared_ptr<Connection>& connection);
@@ -58,11 +61,14 @@ class Client final : public ConnectionUser {
   void be_malformed();
   void new_identity();
   void hello_left(const protocol::Message& reply);
+  // Which sequence that was, of one with periods by the second that its text tells.
+  std::string sequence_of(const Request& request, const std::string& text) const;
+  void check_period(const Request& request, const std::string& sequence) const;
   // The runs of an answer, and its text if it is one.
   std::vector<protocol::Run> read_ids(const Request& request, const protocol::Message& reply,
                                       std::string& text) const;
   void ids_left(std::uint32_t number, const Request& request, const protocol::Message& reply);
-  void error_left(std::uint32_t number, ErrorCode code);
+  void error_left(std::uint32_t number, const protocol::ReplyError& error);
   void arrived(std::uint64_t connection, std::uint32_t number, bool good);
   void lost();
   void check_patience();

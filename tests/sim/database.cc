@@ -68,6 +68,8 @@ LeaseOutcome Database::judge(const LeaseRequest& request) {
     outcome.error = {ErrorCode::EXHAUSTED, "the counter has reached its end"};
     return outcome;
   }
+  if (!counter.exists && purged_.contains(request.binding.key))
+    stage_.history.violation("\"" + request.binding.key + "\" was purged, and is begun anew");
   outcome.kind = LeaseOutcome::Kind::granted;
   outcome.begin = counter.next;
   outcome.end = counter.next + std::min(request.count, request.max_value - counter.next + 1);
@@ -269,6 +271,8 @@ void Database::advance(const AdvanceRequest& request, std::function<void(std::in
   Counter& counter = counters_[key];
   const Counter before = counter;
   std::map<std::int64_t, std::int64_t> parked;
+  const auto purged = purged_.find(key);
+  if (purged != purged_.end()) counter.high = purged->second;
   const std::int64_t next = std::max({counter.next, counter.high, request.next_id});
   counter = {true, next, next, request.withdraw ? next : before.floor};
   if (request.withdraw) parked.swap(parked_[key]);
@@ -295,6 +299,55 @@ void Database::remove(const std::string& key) {
   stage_.happened(Kind::counter_deleted, 0, counter.high);
   counter.exists = false;
   counter.next = 1;
+}
+
+void Database::repair_all() {
+  for (const auto& [key, counter] : counters_) repair(key);
+}
+
+CounterPage Database::find_counters(const CounterQuery& query) {
+  commit_all();
+  CounterPage page;
+  page.clock_s = stage_.wall_ms() / 1'000;
+  for (auto at = counters_.upper_bound(std::max(query.after, query.form.before));
+       at != counters_.end() && at->first.starts_with(query.form.before); ++at) {
+    page.more = page.counters.size() == query.limit;
+    if (page.more) break;
+    const Counter& counter = at->second;
+    page.after = at->first;
+    if (counter.exists) page.counters.push_back({at->first, counter.next, counter.next - 1, {}});
+  }
+  return page;
+}
+
+void Database::remove_counters(const CounterRemoval& removal,
+                               std::function<void(std::vector<RemovalOutcome>)> answer) {
+  std::vector<RemovalOutcome> outcomes;
+  for (const FoundCounter& found : removal.counters) {
+    const bool removed = purge(found);
+    outcomes.push_back(
+        {removed ? RemovalOutcome::Kind::removed : RemovalOutcome::Kind::changed, {}});
+  }
+  write([] {}, [outcomes, answer = std::move(answer)] { answer(outcomes); });
+}
+
+bool Database::purge(const FoundCounter& found) {
+  const std::string key = found.key;
+  const Counter before = counters_[key];
+  if (!before.exists || before.next != found.number) return false;
+  stage_.happened(Kind::counter_purged, 0, before.next);
+  std::map<std::int64_t, std::int64_t> parked;
+  parked.swap(parked_[key]);
+  counters_.erase(key);
+  purged_[key] = before.high;
+  write(
+      [this, key, before, parked] {
+        counters_[key] = before;
+        parked_[key] = parked;
+        purged_.erase(key);
+      },
+      [] {});
+  return true;
 }
 
 void Database::repair(const std::string& key) {

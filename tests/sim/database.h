@@ -10,8 +10,10 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "daemon/core/lease_store.h"
+#include "daemon/core/purge_store.h"
 #include "tests/sim/stage.h"
 
 namespace seqd::sim {
@@ -38,6 +40,9 @@ class Database {
   CounterReading read(const std::string& key);
   std::int64_t floor(const std::string& key) { return read(key).floor; }
   void advance(const AdvanceRequest& request, std::function<void(std::int64_t)> answer);
+  CounterPage find_counters(const CounterQuery& query);
+  void remove_counters(const CounterRemoval& removal,
+                       std::function<void(std::vector<RemovalOutcome>)> answer);
 
   // Somebody who is not seqd takes `count` IDs.
   void take_elsewhere(const std::string& key, std::int64_t count);
@@ -48,6 +53,7 @@ class Database {
   void lower(const std::string& key);
   void remove(const std::string& key);
   void repair(const std::string& key);
+  void repair_all();
 
  private:
   struct Counter {
@@ -84,6 +90,7 @@ class Database {
   void repair(Counter& counter);
   std::function<void()> take_parked(const LeaseRequest& request, LeaseOutcome& grant);
   std::function<void()> apply(const ReturnRequest& request);
+  bool purge(const FoundCounter& found);
 
   Stage& stage_;
   const std::string name_;
@@ -94,6 +101,8 @@ class Database {
   std::map<std::string, std::map<std::int64_t, std::int64_t>> parked_;  // by key: begin and end
   std::set<Token> took_parked_;                                         // leases
   std::map<Token, Epoch> epochs_;
+  // Counters that were removed and may never be made again: where they ended.
+  std::map<std::string, std::int64_t> purged_;
   std::deque<Write> uncommitted_;
   std::uint64_t writes_ = 0;
   std::int64_t down_until_ms_ = 0;

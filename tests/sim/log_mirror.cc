@@ -97,11 +97,15 @@ void LogMirror::durable(LogPosition position) {
   arrive(claims_waiting_, position, [this](const Token& nonce) { claims_.insert(nonce); });
 }
 
+void LogMirror::note_forgotten(const LogEntry& entry) {
+  const auto* forgotten = std::get_if<ForgetClient>(&entry);
+  if (forgotten == nullptr) return;
+  const auto found = image_.clients.find(forgotten->client);
+  if (found != image_.clients.end()) forgotten_.insert(found->second.identity);
+}
+
 void LogMirror::apply(const LogEntry& entry) {
-  if (const auto* forgotten = std::get_if<ForgetClient>(&entry)) {
-    const auto found = image_.clients.find(forgotten->client);
-    if (found != image_.clients.end()) forgotten_.insert(found->second.identity);
-  }
+  note_forgotten(entry);
   if (const auto* issue = std::get_if<Issued>(&entry)) {
     if (issue->end > reserved_[issue->sequence]) {
       violation("IDs below " + std::to_string(issue->end) + " of \"" + name(issue->sequence) +
@@ -116,6 +120,12 @@ void LogMirror::apply(const LogEntry& entry) {
       if (range.begin == opened->begin) leases_of_returns_[opened->token] = range.lease;
     }
   }
+  if (const auto* defined = std::get_if<DefineSequence>(&entry)) {
+    if (!period_of(defined->name).empty() && !image_.sequences.contains(defined->sequence))
+      stage_.happened(Kind::period_begun, site_);
+  }
+  if (std::holds_alternative<ForgetSequence>(entry))
+    stage_.happened(Kind::sequence_forgotten, site_);
   const Status applied = image_.apply(entry);
   if (!applied.ok()) violation("the log makes no sense: " + applied.text());
 }
@@ -240,11 +250,13 @@ void LogMirror::started(const Started& started) {
   } else {
     LogMirror with_turn = *this;
     for (const LogEntry& entry : turn_) {
+      with_turn.note_forgotten(entry);
       if (!with_turn.image_.apply(entry).ok()) violation("a turn that was cut off makes no sense");
     }
     if (!turn_.empty() && with_turn.is(started.image)) {
       stage_.happened(Kind::turn_kept, site_);
       image_ = with_turn.image_;
+      forgotten_ = with_turn.forgotten_;
       for (const LogEntry& entry : turn_) enter(entry);
     } else if (!disturbed_) {
       violation("nothing but kills happened to the directory, and the start found another state (" +
@@ -284,13 +296,16 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
   IntervalSet vanished = in_hand_of(had);
   // Then a guard says nothing of what was read.
   const bool given_back = stage_.profile.reuse != Reuse::never;
+  // A start that was cut off told nobody, nor did a turn, but what they gave up is in the totals.
+  const bool untold = known && (start_cut_off_ || !turn_.empty());
+  const bool gave_up = untold && found->second.totals.unknown > had.totals.unknown;
   std::set<Token> open;
   for (const LeaseIntended& lease : started.dropped) open.insert(lease.lease);
   if (known) {
     if (found->second.intent) open.insert(found->second.intent->lease);
     if (const LeaseGranted* lease = granted_in_turn(id)) {
-      const bool read =
-          given_back ? !open.contains(lease->lease) : lease->end <= found->second.definition.guard;
+      const bool read = given_back ? !open.contains(lease->lease) && !gave_up
+                                   : lease->end <= found->second.definition.guard;
       if (read) vanished.add(lease->begin, lease->end);
     }
     vanished.remove(in_hand_of(found->second));
@@ -302,9 +317,6 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
   for (const GapMade& gap : started.gaps) {
     if (gap.sequence == id) vanished.remove(gap.begin, gap.end);
   }
-  // A start that was cut off told nobody, nor did a turn, but what they gave up is in the totals.
-  const bool untold = known && (start_cut_off_ || !turn_.empty());
-  const bool gave_up = untold && found->second.totals.unknown > had.totals.unknown;
   // Their lease was granted and that was not on the medium: it is open again, or given up.
   std::deque<RangeInHand> ranges = had.ranges;
   if (had.on_its_way) {

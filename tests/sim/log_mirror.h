@@ -56,6 +56,7 @@ class LogMirror {
  private:
   void enter(const LogEntry& entry);
   void enter(const Issued& issue);
+  void note_forgotten(const LogEntry& entry);
   void apply(const LogEntry& entry);
   void enter_cut_off(const StateImage& found);
   bool is(const StateImage& found) const;

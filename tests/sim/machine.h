@@ -22,7 +22,14 @@ class Machine final : public Clock {
 
   // Each boot begins at 0, and the wall clock may be wrong.
   std::int64_t monotonic_ms() const override { return stage_.time.monotonic_ms() - booted_ms_; }
-  std::int64_t wall_ms() const override { return stage_.time.wall_ms() + wall_error_ms; }
+  std::int64_t wall_ms() const override { return stage_.wall_ms() + wall_error_ms_; }
+
+  void set_clock(std::int64_t error_ms) {
+    wall_error_ms_ = error_ms;
+    clock_set_ms_ = stage_.time.monotonic_ms();
+  }
+  // When that was, on no clock of this machine.
+  std::int64_t clock_set_ms() const { return clock_set_ms_; }
 
   bool has_unsynced_sectors(const std::string& path) {
     for (const auto& [name, inode] : disk.folder(path).names) {
@@ -44,12 +51,13 @@ class Machine final : public Clock {
 
   MemoryDisk disk;
   Token boot_id{};
-  std::int64_t wall_error_ms = 0;
   std::int64_t slow_until_ms = 0;  // flushes take seconds until then
 
  private:
   Stage& stage_;
   std::int64_t booted_ms_ = 0;
+  std::int64_t wall_error_ms_ = 0;
+  std::int64_t clock_set_ms_ = -1;
   std::uint32_t boots_ = 0;
 };
 

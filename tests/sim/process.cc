@@ -1,16 +1,18 @@
 #include "tests/sim/process.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "daemon/state/log_format.h"
 #include "protocol/frame_scanner.h"
+#include "tests/sim/site.h"
 
 namespace seqd::sim {
 namespace {
 
 constexpr std::int64_t kTickMs = 1'000;
-constexpr std::uint64_t kLogSize = StateLog::smallest_size;
+constexpr std::size_t kMostPeriods = 100;  // of one sequence
 
 ServerLimits server_limits() {
   ServerLimits limits;
@@ -22,10 +24,11 @@ ServerLimits server_limits() {
 
 SequenceTable::Limits table_limits() {
   SequenceTable::Limits limits;
+  limits.sequences = Site::kSequences + kMostPeriods;
   limits.replays.clients = 6;
   limits.replays.unacknowledged = Process::kUnacknowledged;
   limits.replays.remember_ms = 20'000;
-  limits.replays.issues = kLogSize / 4 / 64;
+  limits.replays.issues = StateLog::smallest_size / 4 / 64;
   limits.replays.issues_per_client = limits.replays.issues;
   return limits;
 }
@@ -35,6 +38,9 @@ SequenceTable::Limits table_limits() {
 Process::Process(ProcessPlace place)
     : place_(std::move(place)),
       stage_(place_.stage),
+      // Each period is a sequence in the snapshot.
+      log_size_(stage_.profile.period.empty() ? StateLog::smallest_size
+                                              : 4 * StateLog::smallest_size),
       state_directory_(place_.machine.disk.open(place_.state_path)),
       witness_directory_(place_.machine.disk.open(Machine::witness_path)) {}
 
@@ -51,7 +57,7 @@ Process::~Process() {
 
 Status Process::start() {
   StartOptions options;
-  options.log_size = kLogSize;
+  options.log_size = log_size_;
   options.after_power_loss = stage_.profile.after_power_loss;
   options.boot_id = place_.machine.boot_id;
   Worker& worker = *this;
@@ -92,14 +98,17 @@ void Process::make_core(Started& started) {
   }
   Timers& timers = *this;
   EventSink& events = *this;
-  table_ = std::make_unique<SequenceTable>(
-      CoreContext{place_.machine, timers, stage_.random, *mirrored_, events, *server_},
-      place_.settings, stores, table_limits());
+  const CoreContext context{place_.machine, timers, stage_.random, *mirrored_, events, *server_};
+  table_ = std::make_unique<SequenceTable>(context, place_.settings, stores, table_limits());
   server_->attach(*table_);
   log_->attach(this, table_.get());
   table_->restore(started.image);
   floor_watch_ = std::make_unique<FloorWatch>(timers, *table_);
   floor_watch_->set_interval(Process::kFloorCheckMs);
+  Purge::Stores purged;
+  for (const auto& link : links_) purged[link->name()] = link.get();
+  purge_ = std::make_unique<Purge>(context, *table_, place_.settings, purged,
+                                   [] { return std::vector<NamedSequence>(); });
 }
 
 void Process::tick() {
@@ -145,6 +154,7 @@ void Process::submit(std::function<void()> job, std::function<void()> done) {
 void Process::raise(const Event& event) {
   if (event.kind == EventKind::lease_granted) stage_.count(Kind::lease_granted);
   if (event.kind == EventKind::gap_superseded) stage_.count(Kind::superseded);
+  if (event.kind == EventKind::gap_period_end) stage_.count(Kind::period_ended);
   if (event.kind == EventKind::lease_resolved) stage_.count(Kind::lease_recovered);
 }
 
@@ -221,9 +231,9 @@ void Process::turn() {
 void Process::fill_log() {
   fills_log_ = false;
   const StateImage image = place_.mirror.image();
-  const std::uint64_t wanted = kLogSize - log_->statistics().used -
+  const std::uint64_t wanted = log_size_ - log_->statistics().used -
                                static_cast<std::uint64_t>(stage_.random.between(50, 1'500));
-  if (image.sequences.empty() || wanted > kLogSize) return;
+  if (image.sequences.empty() || wanted > log_size_) return;
   std::vector<std::uint8_t> bytes;
   while (bytes.size() < wanted) {
     const DefineSequence& definition =
@@ -333,6 +343,26 @@ void Process::advance(const char* sequence) {
     if (reached.ok()) stage_.happened(Kind::advanced, number(), *reached);
   });
   request_turn();
+}
+
+void Process::purge() {
+  if (phase_ != Phase::serving) return;
+  PurgeOrder order;
+  order.name = Site::kSequenceNames[Site::kWithPeriods];
+  order.remove = true;
+  // What is left of a page is removed by the next one who purges.
+  static_cast<void>(purge_->begin(order, [this](const Result<PurgeReport>& report) {
+    if (report.ok()) check_removed(*report);
+  }));
+  request_turn();
+}
+
+void Process::check_removed(const PurgeReport& report) const {
+  const std::int64_t now_s = std::min(place_.machine.wall_ms(), stage_.wall_ms()) / 1'000;
+  for (const PurgeReport::Counter& counter : report.counters) {
+    if (counter.removed && counter.period.end_s + stage_.profile.retain_s > now_s)
+      stage_.history.violation("the counter of " + counter.period.name + " was removed too early");
+  }
 }
 
 void Process::leave() {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "daemon/core/floor_watch.h"
+#include "daemon/core/purge.h"
 #include "daemon/core/sequence_table.h"
 #include "daemon/rpc/server.h"
 #include "daemon/state/start.h"
@@ -65,6 +66,8 @@ class Process final : public LinkOwner,
   void drain(const char* sequence);
   // For every host.
   void advance(const char* sequence);
+  // Of the sequence with periods.
+  void purge();
   // It ends within its next turn, before the turn's record or between that and the replies.
   void end_within_turn(bool before_record) {
     ends_before_record_ = before_record;
@@ -120,6 +123,7 @@ class Process final : public LinkOwner,
   void send(Connection& connection);
   void end(Connection& connection);
   void check();
+  void check_removed(const PurgeReport& report) const;
 
   struct Job {
     std::function<void()> run;
@@ -128,6 +132,7 @@ class Process final : public LinkOwner,
 
   const ProcessPlace place_;
   Stage& stage_;
+  const std::uint64_t log_size_;
   std::unique_ptr<Directory> state_directory_;
   std::unique_ptr<Directory> witness_directory_;
   std::unique_ptr<StateLog> log_;
@@ -136,6 +141,7 @@ class Process final : public LinkOwner,
   std::unique_ptr<Server> server_;
   std::unique_ptr<SequenceTable> table_;
   std::unique_ptr<FloorWatch> floor_watch_;
+  std::unique_ptr<Purge> purge_;
   std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
   std::deque<Job> jobs_;  // of the worker of the log, which has one at a time
   Phase phase_ = Phase::serving;

@@ -53,6 +53,47 @@ Profile::Profile(std::uint64_t seed) {
   SeededRandom advances(seed * 0x9e3779b97f4a7c15 + 11);
   weights[static_cast<std::size_t>(Trouble::advance)] =
       advances.below(2) == 0 ? advances.between(1, 20) : 0;
+  draw_periods(seed);
+}
+
+void Profile::draw_periods(std::uint64_t seed) {
+  SeededRandom random(seed * 0x9e3779b97f4a7c15 + 13);
+  if (random.below(3) > 0) return;
+  const auto weight = [this](Trouble trouble) -> std::int64_t& {
+    return weights[static_cast<std::size_t>(trouble)];
+  };
+  const bool hours = random.below(2) == 0;
+  period = hours ? "hour" : "day";
+  const std::int64_t period_s = hours ? 3'600 : 86'400;
+  // One lasts for 2 to 20 seconds, and it takes a minute until one that is over is looked at: so
+  // everything else is slower.
+  wall_speed = period_s / random.between(2, 20);
+  pause_ms = random.between(20, 400);
+  trouble_ms *= 8;
+  weight(Trouble::let_days_pass) = random.below(2) == 0 ? random.between(1, 5) : 0;
+  weight(Trouble::purge) = random.between(1, 10);
+  weight(Trouble::jump_clock) = random.between(0, 10);
+  clock_error_s = 60 * period_s;
+  // Longer than anything is on its way.
+  constexpr std::int64_t kAnsweredS = 40;
+  switch (random.below(4)) {
+    case 0:
+      return;  // counters are kept for ever
+    case 1:
+      clock_error_s = 2 * period_s;
+      retain_s = clock_error_s + kAnsweredS * wall_speed;
+      return;
+    default:
+      retain_s = kAnsweredS * wall_speed;
+      weight(Trouble::jump_clock) += 10;
+      weight(Trouble::purge) += 5;
+      break;
+  }
+  for (const Trouble trouble :
+       {Trouble::fail_syncs, Trouble::fill_disk, Trouble::cut_power, Trouble::rot,
+        Trouble::forget_pages, Trouble::clone, Trouble::begin_copy, Trouble::restore,
+        Trouble::replace_running, Trouble::lose_directory})
+    weight(trouble) = 0;
 }
 
 }  // namespace seqd::sim

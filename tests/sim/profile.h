@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "daemon/core/range_return.h"
 #include "daemon/state/start_rules.h"
@@ -39,8 +40,10 @@ enum class Trouble : std::uint8_t {
   jump_clock,
   drain,
   advance,
+  let_days_pass,
+  purge,
 };
-inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::advance) + 1;
+inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::purge) + 1;
 
 struct Profile {
   explicit Profile(std::uint64_t seed);
@@ -66,6 +69,18 @@ struct Profile {
   std::int64_t reserve_ahead = 100;
   Reuse reuse = Reuse::never;    // of every sequence
   std::int64_t bounded_end = 0;  // highest ID of the sequence that has one
+
+  // Of the sequence with periods, if there is one.
+  std::string period;           // its unit; empty: there is none
+  std::int64_t wall_speed = 1;  // seconds that the clocks on the wall show in a second
+  std::int64_t retain_s = 0;
+  std::int64_t clock_error_s = 86'400;  // of a machine's clock, at most
+  // Clocks err by more than `retain`. No directory may be lost then, the manual says so: what was
+  // in use already is written there.
+  bool clocks_lie() const { return retain_s > 0 && clock_error_s > retain_s; }
+
+ private:
+  void draw_periods(std::uint64_t seed);
 };
 
 }  // namespace seqd::sim

@@ -11,6 +11,16 @@ namespace {
 // How long it may take, at most, until nothing moves any more.
 constexpr std::int64_t kRestMs = 600'000;
 
+// An hour east of Greenwich, and every other week another hour.
+class RestlessZone final : public TimeZone {
+ public:
+  UtcOffset offset_at(std::int64_t utc_s) const override {
+    constexpr std::int64_t kWeekS = 7 * 86'400;
+    const std::int64_t week = utc_s / kWeekS;
+    return {week * kWeekS, (week + 1) * kWeekS, week % 2 == 0 ? 3'600 : 7'200};
+  }
+};
+
 }  // namespace
 
 Simulation::Simulation(std::uint64_t seed, bool verbose)
@@ -43,9 +53,11 @@ Simulation::~Simulation() {
 }
 
 void Simulation::configure() {
-  for (std::size_t at = 0; at < Site::kSequences; ++at) {
+  const Profile& profile = stage_.profile;
+  const std::size_t sequences = Site::kSequences + (profile.period.empty() ? 0 : 1);
+  for (std::size_t at = 0; at < sequences; ++at) {
     SequenceSettings& settings = settings_.add(Site::kSequenceNames[at]);
-    settings.store = databases_[at % 2]->name();
+    settings.store = database_of(Site::kSequenceNames[at]).name();
     settings.lease_min = 5;
     settings.lease_max = stage_.profile.lease_max;
     settings.lease_target_ms = 2'000;
@@ -57,7 +69,23 @@ void Simulation::configure() {
     settings.text.made =
         std::make_shared<IdFormat>(read_template(Site::kTextForm).value(), nullptr, nullptr);
   }
-  settings_.by_name["gamma"].max_value = stage_.profile.bounded_end;
+  settings_.by_name["gamma"].max_value = profile.bounded_end;
+  if (profile.period.empty()) return;
+  SequenceSettings& settings = settings_.by_name[Site::kSequenceNames[Site::kWithPeriods]];
+  settings.binding.key.clear();
+  settings.periods.period = profile.period;
+  settings.periods.rule =
+      PeriodRule::make(profile.period, std::make_shared<RestlessZone>()).value();
+  settings.periods.retain_ms = profile.retain_s * 1'000;
+}
+
+Database& Simulation::database_of(const std::string& name) {
+  const auto* const end = std::end(Site::kSequenceNames);
+  const auto* const found = std::find(std::begin(Site::kSequenceNames), end, base_of(name));
+  // The one with periods is leased from either kind of store, each in other worlds.
+  const bool odd = found == end - 1 ? stage_.profile.wall_speed % 2 == 1
+                                    : (found - std::begin(Site::kSequenceNames)) % 2 == 1;
+  return odd ? ledger_ : plain_;
 }
 
 Site& Simulation::add_site(Machine& machine, const std::string& state_path) {
@@ -113,12 +141,14 @@ void Simulation::come_to_rest() {
     if (!site->retired()) site->mirror().add_in_hand(in_hand);
   }
   stage_.accounts.check(in_hand);
-  for (std::size_t at = 0; at < Site::kSequences; ++at) {
-    const char* const name = Site::kSequenceNames[at];
-    const IntervalSet& held = in_hand[name];
-    const std::int64_t floor = databases_[at % 2]->floor(name);
+  check_floors(in_hand);
+}
+
+void Simulation::check_floors(const std::map<std::string, IntervalSet>& in_hand) {
+  for (const auto& [name, held] : in_hand) {
+    const std::int64_t floor = database_of(name).floor(name);
     if (!held.empty() && held.intervals().begin()->first < floor)
-      stage_.history.violation(std::string("IDs of ") + name + " below the floor are in hand");
+      stage_.history.violation("IDs of " + name + " below the floor are in hand");
   }
 }
 

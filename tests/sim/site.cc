@@ -131,6 +131,29 @@ void Site::advance(const char* sequence) {
   run(process_->number(), [this, sequence] { process_->advance(sequence); });
 }
 
+void Site::purge() {
+  if (process_ == nullptr) return;
+  run(process_->number(), [this] { process_->purge(); });
+}
+
+const PeriodRule* Site::period_rule() const {
+  const auto found = settings_.by_name.find(kSequenceNames[kWithPeriods]);
+  return found == settings_.by_name.end() ? nullptr : found->second.periods.rule.get();
+}
+
+std::string Site::present_period() const {
+  return period_sequence(kSequenceNames[kWithPeriods],
+                         period_rule()->at(machine_.wall_ms() / 1'000).name);
+}
+
+bool Site::has_used(const std::string& period) const {
+  const auto& sequences = mirror_.image().sequences;
+  return std::any_of(sequences.begin(), sequences.end(), [&](const auto& one) {
+    const std::string& name = one.second.definition.name;
+    return base_of(name) == base_of(period) && name >= period;
+  });
+}
+
 void Site::start_second() {
   if (process_ == nullptr || detached_) return;
   const std::unique_ptr<Directory> state = machine_.disk.open(state_path_);

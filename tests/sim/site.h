@@ -17,7 +17,9 @@ namespace seqd::sim {
 class Site {
  public:
   static constexpr std::int64_t kSequences = 4;
-  static constexpr const char* kSequenceNames[kSequences] = {"alpha", "beta", "gamma", "delta"};
+  static constexpr const char* kSequenceNames[kSequences + 1] = {"alpha", "beta", "gamma", "delta",
+                                                                 "hours"};
+  static constexpr std::int64_t kWithPeriods = 4;  // in the worlds that have one
   static constexpr std::int64_t kWaitTimeoutMs = 5'000;
   static constexpr const char* kTextForm = "{date:%Y%m%d%H%M%S}-{number}";
   static constexpr std::int64_t kPauseMs = 80;  // before the next daemon is started, at most
@@ -39,6 +41,12 @@ class Site {
   Machine& machine() { return machine_; }
   const std::string& state_path() const { return state_path_; }
   LogMirror& mirror() { return mirror_; }
+  // Null in a world without periods.
+  const PeriodRule* period_rule() const;
+  // The period that this machine's clock shows, as a sequence.
+  std::string present_period() const;
+  // Whether the directory tells that it was in use, or a later one.
+  bool has_used(const std::string& period) const;
   const LogMirror& mirror() const { return mirror_; }
   bool running() const { return process_ != nullptr; }
   bool retired() const { return retired_; }
@@ -66,6 +74,7 @@ class Site {
   void stop();
   void drain(const char* sequence);
   void advance(const char* sequence);
+  void purge();
   void stand_still(std::int64_t ms) {
     still_until_ms_ = std::max(still_until_ms_, stage_.time.monotonic_ms() + ms);
   }

@@ -27,6 +27,10 @@ struct Stage {
       event();
     });
   }
+  // The time of day where nobody's clock is wrong.
+  std::int64_t wall_ms() const {
+    return time.wall_ms() + (profile.wall_speed - 1) * time.monotonic_ms();
+  }
   void count(Kind kind) { counts.add(kind); }
   // Counts it, and notes it by its name.
   void happened(Kind kind, std::int64_t who, std::int64_t first = 0, std::int64_t second = 0) {
@@ -40,7 +44,8 @@ struct Stage {
   Counts counts;
   Accounts accounts;
   const Profile profile;
-  bool calm = false;  // the end is near: nothing fails any more
+  bool calm = false;                      // the end is near: nothing fails any more
+  std::int64_t clocks_stay_until_ms = 0;  // nobody sets one before
 };
 
 }  // namespace seqd::sim

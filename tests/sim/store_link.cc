@@ -151,4 +151,26 @@ void StoreLink::advance(const AdvanceRequest& request,
       std::move(done), kAway, kAway, kDenied});
 }
 
+void StoreLink::find_counters(const CounterQuery& query,
+                              std::function<void(Result<CounterPage>)> done) {
+  make(Call<Result<CounterPage>>{
+      [&database = database_, query](const std::function<void(Result<CounterPage>)>& answer) {
+        answer(database.find_counters(query));
+      },
+      std::move(done), kAway, kAway, kDenied});
+}
+
+void StoreLink::remove_counters(const CounterRemoval& removal,
+                                std::function<void(std::vector<RemovalOutcome>)> done) {
+  using Outcomes = std::vector<RemovalOutcome>;
+  const auto all_fail = [&](const Status& why) {
+    return Outcomes(1, {RemovalOutcome::Kind::failed, why});
+  };
+  make(
+      Call<Outcomes>{[&database = database_, removal](const std::function<void(Outcomes)>& answer) {
+                       database.remove_counters(removal, answer);
+                     },
+                     std::move(done), all_fail(kAway), all_fail(kAway), all_fail(kDenied)});
+}
+
 }  // namespace seqd::sim

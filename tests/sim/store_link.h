@@ -1,12 +1,13 @@
-// StoreLink: the LeaseStore of one daemon: the way to a Database, on which requests and answers are
-// lost, come late or come twice, and the driver gives up after a time. Owned by its process; one
-// thread.
+// StoreLink: the stores' side of one daemon: the way to a Database, on which requests and answers
+// are lost, come late or come twice, and the driver gives up after a time. Owned by its process;
+// one thread.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "daemon/core/lease_store.h"
 #include "tests/sim/database.h"
@@ -28,11 +29,12 @@ class LinkOwner {
   virtual bool claim_is_durable(const Token& nonce) const = 0;
 };
 
-class StoreLink final : public LeaseStore {
+class StoreLink final : public LeaseStore, public PurgeStore {
  public:
   StoreLink(Stage& stage, Database& database, LinkOwner& owner)
       : stage_(stage), database_(database), owner_(owner) {}
 
+  const std::string& name() const { return database_.name(); }
   void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) override;
   void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) override;
   void claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) override;
@@ -42,6 +44,10 @@ class StoreLink final : public LeaseStore {
   void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;
   void forget(const ForgetRequest& request,
               std::function<void(Result<InstanceRecords>)> done) override;
+  void find_counters(const CounterQuery& query,
+                     std::function<void(Result<CounterPage>)> done) override;
+  void remove_counters(const CounterRemoval& removal,
+                       std::function<void(std::vector<RemovalOutcome>)> done) override;
 
  private:
   // What becomes of one call.

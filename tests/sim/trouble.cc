@@ -12,6 +12,7 @@ constexpr std::size_t kCopiesKept = 6;
 constexpr std::int64_t kHeaderSize = 80;   // of a log file, check sum included
 constexpr std::size_t kNumberOffset = 16;  // of the segment's number in there
 constexpr std::size_t kSitesAtOnce = 6;
+constexpr std::int64_t kAnsweredMs = 40'000;  // what is asked now is answered then, or given up
 
 bool in_use(const std::unique_ptr<Site>& site) {
   return !site->retired();
@@ -38,7 +39,7 @@ void TroubleMaker::make_peace() {
   for (const auto& machine : machines_) machine->disk.faults = {};
   for (Database* database : databases_) {
     database->be_down(0);
-    for (const char* name : Site::kSequenceNames) database->repair(name);
+    database->repair_all();
   }
 }
 
@@ -53,6 +54,11 @@ Site* TroubleMaker::any_site() {
   }
   return candidates[static_cast<std::size_t>(
       stage_.random.below(static_cast<std::int64_t>(candidates.size())))];
+}
+
+const char* TroubleMaker::any_sequence() {
+  const bool periods = !stage_.profile.period.empty();
+  return Site::kSequenceNames[stage_.random.below(Site::kSequences + (periods ? 1 : 0))];
 }
 
 Machine& TroubleMaker::any_machine() {
@@ -109,7 +115,8 @@ void TroubleMaker::make(Trouble trouble) {
       return site.start_second();
     case Trouble::outage:
       stage_.happened(Kind::outage, 0);
-      return any_database().be_down(random.between(100, 15'000));
+      return any_database().be_down(
+          random.between(100, stage_.profile.period.empty() ? 15'000 : 150'000));
     case Trouble::fail_over:
       return any_database().begin_fail_over();
     case Trouble::foreign_write:
@@ -120,13 +127,15 @@ void TroubleMaker::make(Trouble trouble) {
       stage_.happened(Kind::stalled, site.number());
       return site.stand_still(random.between(50, 4'000));
     case Trouble::jump_clock:
-      stage_.happened(Kind::clock_jumped, 0);
-      site.machine().wall_error_ms = random.between(-86'400'000, 86'400'000);
-      return;
+      return jump_clock(site.machine());
     case Trouble::drain:
-      return site.drain(Site::kSequenceNames[random.below(Site::kSequences)]);
+      return site.drain(any_sequence());
     case Trouble::advance:
-      return site.advance(Site::kSequenceNames[random.below(Site::kSequences)]);
+      return site.advance(any_sequence());
+    case Trouble::let_days_pass:
+      return let_days_pass();
+    case Trouble::purge:
+      return purge(site);
   }
 }
 
@@ -377,7 +386,7 @@ void TroubleMaker::lose_directory(Site& site) {
 // --------------------------------------------------------------------------------------
 
 void TroubleMaker::write_elsewhere() {
-  const char* name = Site::kSequenceNames[stage_.random.below(Site::kSequences)];
+  const std::string name = any_key();
   for (Database* database : databases_) {
     database->take_elsewhere(name, stage_.random.below(2) == 0 ? 1 : 10);
   }
@@ -385,13 +394,58 @@ void TroubleMaker::write_elsewhere() {
 
 void TroubleMaker::spoil_counter() {
   Database& database = any_database();
-  const std::string name = Site::kSequenceNames[stage_.random.below(Site::kSequences)];
+  const std::string name = any_key();
   if (stage_.random.below(3) == 0) {
     database.remove(name);
   } else {
     database.lower(name);
   }
   stage_.after(stage_.random.between(500, 20'000), [&database, name] { database.repair(name); });
+}
+
+std::string TroubleMaker::any_key() {
+  const char* const name = any_sequence();
+  return name == Site::kSequenceNames[Site::kWithPeriods] ? any_site()->present_period() : name;
+}
+
+// --- clocks and periods
+// --------------------------------------------------------------------------------------
+
+bool TroubleMaker::clocks_stay() const {
+  return stage_.time.monotonic_ms() < stage_.clocks_stay_until_ms;
+}
+
+void TroubleMaker::jump_clock(Machine& machine) {
+  if (clocks_stay()) return;
+  stage_.happened(Kind::clock_jumped, 0);
+  const bool far =
+      stage_.profile.clock_error_s > stage_.profile.retain_s && stage_.random.below(8) == 0;
+  const std::int64_t most_ms = (far ? 60 * 86'400 : stage_.profile.clock_error_s) * 1'000LL;
+  machine.set_clock(stage_.random.between(-most_ms, most_ms));
+}
+
+void TroubleMaker::let_days_pass() {
+  if (clocks_stay()) return;
+  stage_.happened(Kind::days_passed, 0);
+  stage_.time.wall_set_ms += stage_.random.between(1, 40) * 86'400'000;
+}
+
+// What was asked for before a clock was set has its answer when the counters go. Where clocks lie,
+// they go only when no other host can take a period that is over for a new one: it knows that it
+// was later.
+void TroubleMaker::purge(Site& site) {
+  if (site.period_rule() == nullptr || clocks_stay()) return;
+  // And while it lasts.
+  stage_.clocks_stay_until_ms = stage_.time.monotonic_ms() + 2 * kAnsweredMs;
+  if (stage_.random.below(2) == 0) site.machine().set_clock(0);
+  stage_.after(kAnsweredMs, [this, &site] {
+    if (site.retired()) return;
+    const std::string present = site.present_period();
+    const bool known = std::all_of(sites_.begin(), sites_.end(), [&](const auto& one) {
+      return one->retired() || one.get() == &site || one->has_used(present);
+    });
+    if (known || !stage_.profile.clocks_lie()) site.purge();
+  });
 }
 
 }  // namespace seqd::sim

@@ -49,6 +49,7 @@ class TroubleMaker {
   }
   Site* any_site();
   Machine& any_machine();
+  const char* any_sequence();
   Database& any_database();
 
   void kill(Site& site);
@@ -72,6 +73,12 @@ class TroubleMaker {
   void lose_directory(Site& site);
   void write_elsewhere();
   void spoil_counter();
+  // A sequence's name, of one with periods that of one of them.
+  std::string any_key();
+  bool clocks_stay() const;
+  void jump_clock(Machine& machine);
+  void let_days_pass();
+  void purge(Site& site);
   void retire_one();
 
   Stage& stage_;
