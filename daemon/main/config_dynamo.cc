@@ -1,8 +1,13 @@
 #include "daemon/main/config_dynamo.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string_view>
+#include <system_error>
 
 #include "daemon/os/credentials.h"
 #include "daemon/store/aws_credentials.h"
@@ -20,6 +25,22 @@ bool is_in_the_clear(const std::string& endpoint) {
   if (!endpoint.starts_with("http://")) return false;
   const std::string host = endpoint.substr(7);
   return !host.starts_with("127.") && !host.starts_with("localhost") && !host.starts_with("[::1]");
+}
+
+// What libcurl would say of it only when the first request leaves.
+Status check_authorities(const std::string& path) {
+  std::error_code fault;
+  const std::filesystem::file_status facts = std::filesystem::status(path, fault);
+  if (std::filesystem::exists(facts) && !std::filesystem::is_regular_file(facts))
+    return {ErrorCode::CONFIG, path + " is no regular file"};
+  std::ifstream file(path);
+  if (!file) return {ErrorCode::CONFIG, path + " cannot be opened: " + std::strerror(errno)};
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("-----BEGIN CERTIFICATE-----") ||
+        line.starts_with("-----BEGIN TRUSTED CERTIFICATE-----"))
+      return {};
+  }
+  return {ErrorCode::CONFIG, path + " has no certificate; allowed: a file in the form PEM"};
 }
 
 void check_credentials(const std::string& name, int line, const StoreSettings& store,
@@ -91,6 +112,9 @@ void read_dynamo_store(const std::string& name, int line, const StoreSettings& s
     problems.add(
         line_of(written, "lease_mode", line), name + ".lease_mode",
         "found \"ledger\", which is for MongoDB; allowed: \"auto\", \"slot\" or \"plain\"");
+  if (Status status = store.tls_ca_file.empty() ? Status() : check_authorities(store.tls_ca_file);
+      !status.ok())
+    problems.add(line_of(written, "tls_ca_file", line), name + ".tls_ca_file", status.text());
   if (is_in_the_clear(store.endpoint))
     configuration.warnings.push_back(
         name +

@@ -106,7 +106,7 @@ TEST_CASE("WhatADynamoStoreCannotUseIsToldByLineAndKey") {
       "aws_credentials_file = \"" + scratch.file(kProfile) + "\"\naws_profile = \"ids\"\n";
   struct Row {
     std::string text;
-    const char* problem;
+    std::string problem;
   };
   const std::vector<Row> rows = {
       {"[store.aws]\ntype = \"dynamodb\"\n" + file, "f:1: store.aws.region: allowed is the name"},
@@ -117,6 +117,12 @@ TEST_CASE("WhatADynamoStoreCannotUseIsToldByLineAndKey") {
       {table(file + "instances_key = \"seqd_x\"\n"), "f:6: store.aws.instances_key: "},
       {table(file + "instances_table = \"a b c\"\n"), "f:6: store.aws.instances_table: "},
       {table(file + "aws_credentials_credential = \"x\"\n"), "allowed: one of them, or neither"},
+      {table(file + "tls_ca_file = \"/dev/zero\"\n"),
+       "f:6: store.aws.tls_ca_file: /dev/zero is no regular file"},
+      {table(file + "tls_ca_file = \"/nonexistent/x\"\n"),
+       "f:6: store.aws.tls_ca_file: /nonexistent/x cannot be opened: No such file"},
+      {table(file + "tls_ca_file = \"" + scratch.path() + "/credentials\"\n"),
+       "f:6: store.aws.tls_ca_file: " + scratch.path() + "/credentials has no certificate"},
       {table("aws_credentials_file = \"/nonexistent/x\"\n"),
        "f:4: store.aws.aws_credentials_file: /nonexistent/x cannot be opened"},
       {table("aws_credentials_file = \"" + scratch.path() + "/credentials\"\n"),

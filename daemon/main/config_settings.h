@@ -67,6 +67,7 @@ struct StoreSettings {
   bool unsafe_write_concern = false;
   std::string region;  // this and what follows: dynamodb
   std::string endpoint;
+  std::string tls_ca_file;
   std::string instances_table;
   std::string instances_key;
   // Where the credentials are; both empty: in the environment. They are read when they are needed.

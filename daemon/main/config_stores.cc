@@ -19,7 +19,7 @@ struct OptionTypes {
   std::array<bool, 3> types;  // sqlite, mongodb, dynamodb
 };
 
-constexpr std::array<OptionTypes, 15> kOptionTypes = {{
+constexpr std::array<OptionTypes, 16> kOptionTypes = {{
     {"path", {true, false, false}},
     {"uri", {false, true, false}},
     {"uri_file", {false, true, false}},
@@ -30,6 +30,7 @@ constexpr std::array<OptionTypes, 15> kOptionTypes = {{
     {"lease_mode", {false, true, true}},
     {"region", {false, false, true}},
     {"endpoint", {false, false, true}},
+    {"tls_ca_file", {false, false, true}},
     {"instances_table", {false, false, true}},
     {"instances_key", {false, false, true}},
     {"aws_credentials_file", {false, false, true}},

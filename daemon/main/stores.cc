@@ -55,7 +55,8 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
 Status Stores::open_dynamo(const std::string& name, const StoreSettings& settings, EventLoop& loop,
                            const Clock& clock, EventSink& events) {
   Entry& entry = entries_[name];
-  entry.http = std::make_unique<UvHttpClient>(loop.raw(), static_cast<int>(settings.concurrency));
+  entry.http = std::make_unique<UvHttpClient>(loop.raw(), static_cast<int>(settings.concurrency),
+                                              settings.tls_ca_file);
   Result<std::unique_ptr<DynamoStore>> store =
       DynamoStore::open(*entry.http, loop, clock, dynamo_options(settings), [settings] {
         Result<DynamoCredentials> found = read_dynamo_credentials(settings);

@@ -18,6 +18,16 @@ void start_curl() {
   CHECK(started == CURLE_OK);
 }
 
+// Behind what libcurl says.
+const char* advice(CURLcode code) {
+  if (code == CURLE_PEER_FAILED_VERIFICATION)
+    return "; the server has to show a certificate of its own name, of an authority that the "
+           "system (package ca-certificates) or tls_ca_file names";
+  if (code == CURLE_SSL_CACERT_BADFILE)
+    return "; install the package ca-certificates, or correct tls_ca_file";
+  return "";
+}
+
 struct FreeList {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
@@ -63,8 +73,11 @@ struct UvHttpClient::Watch {
   curl_socket_t socket = CURL_SOCKET_BAD;
 };
 
-UvHttpClient::UvHttpClient(uv_loop_t* loop, int connections)
-    : loop_(loop), multi_((start_curl(), curl_multi_init())), timer_(new uv_timer_t) {
+UvHttpClient::UvHttpClient(uv_loop_t* loop, int connections, std::string authorities)
+    : loop_(loop),
+      authorities_(std::move(authorities)),
+      multi_((start_curl(), curl_multi_init())),
+      timer_(new uv_timer_t) {
   CHECK(multi_ != nullptr);
   CHECK(uv_timer_init(loop_, timer_) == 0);
   timer_->data = this;
@@ -106,6 +119,7 @@ void UvHttpClient::post(HttpRequest request, std::function<void(HttpReply)> done
   transfer->set(CURLOPT_PROTOCOLS_STR, "http,https");
   transfer->set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   transfer->set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  if (!authorities_.empty()) transfer->set(CURLOPT_CAINFO, authorities_.c_str());
   transfer->set(CURLOPT_FOLLOWLOCATION, 0L);
   transfer->set(CURLOPT_PROXY, "");
   transfer->set(CURLOPT_NOSIGNAL, 1L);
@@ -214,6 +228,7 @@ void UvHttpClient::finish(CURL* easy, CURLcode code) {
     curl_easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &written);
     reply.sent = written > 0 || code == CURLE_SEND_ERROR;
     reply.error = transfer->error[0] != '\0' ? transfer->error.data() : curl_easy_strerror(code);
+    reply.error += advice(code);
     if (transfer->received > kMostReply)
       reply.error = "the answer is longer than " + std::to_string(kMostReply) + " bytes";
   }

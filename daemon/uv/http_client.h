@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <unordered_map>
 
 #include "daemon/base/http.h"
@@ -22,7 +23,9 @@ class UvHttpClient final : public HttpClient {
   static constexpr std::size_t kMostReply = 4 << 20;  // bytes of one answer, and of its headers
 
   // `connections`: at most so many at a time; more requests wait for one, within their time.
-  UvHttpClient(uv_loop_t* loop, int connections);
+  // `authorities`: the file (PEM) with those that may have signed a server's certificate; empty:
+  // the system's.
+  UvHttpClient(uv_loop_t* loop, int connections, std::string authorities = {});
   // Requests under way are dropped, and so is every `done`.
   ~UvHttpClient() override;
   UvHttpClient(const UvHttpClient&) = delete;
@@ -43,6 +46,7 @@ class UvHttpClient final : public HttpClient {
   void finish(CURL* easy, CURLcode code);
 
   uv_loop_t* const loop_;
+  const std::string authorities_;
   CURLM* const multi_;
   uv_timer_t* const timer_;  // closes after us
   std::unordered_map<CURL*, std::unique_ptr<Transfer>> transfers_;

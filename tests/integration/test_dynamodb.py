@@ -8,7 +8,9 @@ import pytest
 from accounting import Ledger
 from clients import Process, RepeatingClients, drain, take
 from old_code import OldCode
+from servers.certificates import make_certificates
 from servers.dynamodb_local import dynamodb
+from servers.tls_front import tls_front
 
 IDS = 200_000
 TABLE, KEY, NUMBER = "NextId", "NextKey", "NextId"
@@ -149,3 +151,28 @@ def test_TheStatusTellsTypeAndLeaseMode(dynamo, account, make_daemon):
             store = client.call("status")["stores"][0]
         assert (store["type"], store["state"], store["lease_mode"]) == ("dynamodb", "ready", word)
         assert "any" not in daemon.stderr(100_000).split(), "the secret is in the journal"
+
+
+def test_TheServiceHasToShowACertificateOfItsName(dynamo, account, make_daemon, scratch):
+    caller, key = account
+    trust = make_certificates(scratch / "certificates")
+    with tls_front(dynamo.port, trust.server) as front, tls_front(dynamo.port, trust.server, "127.0.0.2") as other:
+        here, there = f"https://127.0.0.1:{front.port}", f"https://127.0.0.2:{other.port}"
+        refused = {
+            "of nobody that the system knows": {"endpoint": here},
+            "of another authority": {"endpoint": here, "tls_ca_file": str(trust.stranger)},
+            "of another host": {"endpoint": there, "tls_ca_file": str(trust.authority)},
+        }
+        for number, (what, more) in enumerate(refused.items()):
+            daemon = make_daemon(f"seqd-{number}", **options(dynamo, key, "last", **more)).start()
+            with daemon.connect() as client:
+                assert client.error("next", "orders", {"timeout_ms": 1500}).code == "UNAVAILABLE", what
+                assert "tls_ca_file" in str(client.call("status")), what
+            daemon.terminate()
+        assert caller.item(TABLE, {KEY: {"S": "orders"}}) is None
+        daemon = make_daemon("seqd-good", **options(dynamo, key, "last", endpoint=here, tls_ca_file=str(trust.authority)))
+        for first in (1, 101):
+            with daemon.start().connect() as client:
+                assert client.call("range", "orders", 100) == [[first, 100, 1]]
+            daemon.terminate()
+    assert next_id(caller, "last") > 200
