@@ -24,7 +24,9 @@ $(STAGE)/%.gz: packaging/man/%.scd | $(call packages,INSTALL)
 	@mkdir -p $(@D)
 	scdoc <$< | gzip -9n >$@
 
-$(STAGE)/seqd.service: packaging/systemd/seqd.service.in
+UNITS := $(STAGE)/seqd.service $(STAGE)/seqd-purge@.service
+
+$(UNITS): $(STAGE)/%: packaging/systemd/%.in
 	@mkdir -p $(@D)
 	sed 's,@bindir@,$(BINDIR),g; s,@sbindir@,$(SBINDIR),g' $< >$@
 
@@ -32,8 +34,8 @@ $(STAGE)/libseqd.pc: client-lib/libseqd.pc.in
 	@mkdir -p $(@D)
 	sed 's,@PREFIX@,$(PREFIX),g; s,@LIBDIR@,$(LIBDIR),g; s,@VERSION@,$(VERSION),g' $< >$@
 
-# The directories are an argument of the build of these two: made anew each time, they are never those of another PREFIX.
-.PHONY: $(STAGE)/seqd.service $(STAGE)/libseqd.pc
+# The directories are an argument of the build of these: made anew each time, they are never those of another PREFIX.
+.PHONY: $(UNITS) $(STAGE)/libseqd.pc
 
 # Every installed file but the configuration: mode, source, destination.
 INSTALLED = \
@@ -43,7 +45,8 @@ INSTALLED = \
   0644:$(LIBSEQD_A):$(LIBDIR)/libseqd.a \
   0644:$(STAGE)/libseqd.pc:$(LIBDIR)/pkgconfig/libseqd.pc \
   $(foreach header,$(HEADERS),0644:$(header):$(INCLUDEDIR)/$(notdir $(header))) \
-  0644:$(STAGE)/seqd.service:$(UNITDIR)/seqd.service \
+  $(foreach unit,$(UNITS),0644:$(unit):$(UNITDIR)/$(notdir $(unit))) \
+  0644:packaging/systemd/seqd-purge@.timer:$(UNITDIR)/seqd-purge@.timer \
   0644:packaging/systemd/seqd.socket:$(UNITDIR)/seqd.socket \
   0644:packaging/systemd/sysusers.conf:$(SYSUSERSDIR)/seqd.conf \
   0644:$(CATALOG):$(CATALOGDIR)/seqd.catalog \
@@ -65,7 +68,7 @@ sample: $(SEQD) ## write the sample configuration anew, from the table of option
 	$(SEQD) --print-options sample >packaging/seqd.toml
 
 .PHONY: install uninstall
-install: all $(MAN_PAGES) $(STAGE)/seqd.service $(STAGE)/libseqd.pc ## install below DESTDIR and PREFIX (/usr)
+install: all $(MAN_PAGES) $(UNITS) $(STAGE)/libseqd.pc ## install below DESTDIR and PREFIX (/usr)
 	@set -e; for entry in $(INSTALLED); do \
 	  IFS=: read -r mode from to <<<"$$entry"; \
 	  install -D -m "$$mode" "$$from" "$(DESTDIR)$$to"; \

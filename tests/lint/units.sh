@@ -7,15 +7,19 @@ units=$(mktemp -d)
 trap 'rm -rf "$units"' EXIT
 
 # The programs of the build stand in for the installed ones, because verify looks whether they are there.
-sed -e "s,@sbindir@,$build,g; s,@bindir@,$build,g" packaging/systemd/seqd.service.in >"$units/seqd.service"
-cp packaging/systemd/seqd.socket "$units"
-! grep -n '@[a-z]*@' "$units/seqd.service" || { echo "units: a name was not filled in" >&2; exit 1; }
+for unit in seqd.service seqd-purge@.service; do
+  sed -e "s,@sbindir@,$build,g; s,@bindir@,$build,g" "packaging/systemd/$unit.in" >"$units/$unit"
+done
+cp packaging/systemd/*.socket packaging/systemd/*.timer "$units"
+! grep -n '@[a-z]*dir@' "$units"/*.service || { echo "units: a name was not filled in" >&2; exit 1; }
 
-complaints=$(systemd-analyze --man=no --recursive-errors=no verify "$units/seqd.service" "$units/seqd.socket" 2>&1)
+complaints=$(systemd-analyze --man=no --recursive-errors=no verify "$units/seqd.service" "$units/seqd.socket" \
+  "$units/seqd-purge@orders.service" "$units/seqd-purge@orders.timer" 2>&1)
 [ -z "$complaints" ] || { echo "$complaints" >&2; exit 1; }
 
 exposure() { systemd-analyze security --offline=true --no-pager --threshold="$2" "$1" | tail -n 1; }
 exposure "$units/seqd.service" 15
+exposure "$units/seqd-purge@.service" 5
 # With the drop-in for embedded stores; offline, systemd-analyze reads one file only.
 mkdir "$units/embedded"
 cat "$units/seqd.service" packaging/systemd/embedded-only.conf >"$units/embedded/seqd.service"

@@ -203,6 +203,29 @@ WithoutNetworkTheEmbeddedStoreServes() {
   equal "$(seqctl next orders)" $((id + 1)) "the ID"
 }
 
+# The keys of the embedded store's counters of one sequence.
+counters() { python3 -c "import sqlite3, sys
+for (name,) in sqlite3.connect('/var/lib/seqd/sequences.db').execute(
+    'SELECT name FROM sequence WHERE name LIKE ? ORDER BY name', (sys.argv[1] + '@%',)): print(name)" "$1"; }
+OldPeriodsAreRemovedByTheUnitOfTheTimer() {
+  printf '[sequence.tickets]\nperiod = "day"\nretain = "10d"\n' >"$config"
+  systemctl restart seqd
+  seqctl next tickets
+  python3 -c "import sqlite3
+with sqlite3.connect('/var/lib/seqd/sequences.db') as store:
+    for day in range(1, 8): store.execute('INSERT INTO sequence VALUES (?, 9, ?)', (f'tickets@2020-01-0{day}', 'last'))"
+  equal "$(counters tickets | wc -l)" 8 "the counters before"
+  systemctl start seqd-purge@tickets.service
+  equal "$(counters tickets)" "tickets@$(date -u +%F)" "the counters that stayed"
+  systemctl start seqd-purge@tickets.timer
+  equal "$(property ActiveState seqd-purge@tickets.timer)" active "the timer"
+  [ -n "$(property NextElapseUSecRealtime seqd-purge@tickets.timer)" ] || { echo "the timer waits for nothing"; return 1; }
+  # One without periods has nothing that grows old, and the unit says so.
+  ! systemctl start seqd-purge@orders.service || { echo "it was content with a sequence without periods"; return 1; }
+  holds "$(journalctl --sync; journalctl --no-pager -o cat -u seqd-purge@orders.service)" "BAD_REQUEST.*orders.*no periods" "the journal"
+  systemctl stop seqd-purge@tickets.timer
+}
+
 # shellcheck source=tests/service/load.sh
 source "$(dirname "$0")/load.sh"
 check InstallationIsMadeReadyByTheToolsOfTheSystem
@@ -224,5 +247,6 @@ check AWrongConfigurationStopsTheStartAndIsNotTriedAgain
 check ARepairedConfigurationStartsAgain
 check TheUriComesFromACredentialAndAWeakOneIsRefused
 check WithoutNetworkTheEmbeddedStoreServes
+check OldPeriodsAreRemovedByTheUnitOfTheTimer
 seqctl next orders >/exchange/last-id
 finish
