@@ -10,8 +10,9 @@ import pytest
 
 from accounting import Ledger
 from clients import Process, RepeatingClients, drain
+from inserting import check_documents, insert
 from rpc import Connection, ids_of
-from servers.mongod import replica_set
+from servers.mongod import replica_set, wait_for
 
 SEQUENCES = {"orders": {"meaning": "last"}}
 LEASES = {"lease_min": 500_000, "lease_max": 1_000_000, "gap_budget": 4_000_000}  # lasts longer than an election
@@ -123,6 +124,23 @@ def test_DaemonAndPrimaryKilledTogetherLoseNothing(servers, make_daemon, scratch
     daemon.start()
     ledger.add(drain(daemon, "orders"))
     ledger.assert_complete(1, end)
+
+
+@pytest.mark.limit(180)
+def test_LossOfThePrimaryWhileDocumentsAreInsertedLeavesNoGap(servers, make_daemon):
+    daemons = [make_daemon(f"seqd-{i}", **{**daemon_options(servers), "sequences": {"people": {"mode": "insert", "collection": "people"}}}).start()
+               for i in range(2)]
+    collection = servers.client().seqd.people
+    clients = {daemon.name: Process(insert, str(daemon.socket), "people", daemon.name, 30_000) for daemon in daemons}
+    for how in (step_down, kill_primary, step_down):
+        enough = collection.estimated_document_count() + 3_000
+        wait_for("documents", lambda enough=enough: collection.estimated_document_count() > enough, 60)
+        how(servers)
+        servers.restart_dead()
+        servers.wait_until_healthy()
+    told = {name: client.result() for name, client in clients.items()}
+    assert sum(len(one.answered) + len(one.unknown) for one in told.values()) == 60_000
+    check_documents(list(collection.find({}, {"by": 1, "n": 1})), told, [])
 
 
 def take_one(collection, name: str) -> int:

@@ -15,7 +15,7 @@ from bson import Int64
 import harness
 from accounting import Ledger, journalled_gaps, untraceable
 from clients import Process, RepeatingClients, drain
-from inserting import Inserted, insert
+from inserting import check_documents, insert
 from old_code import Life, OldCode
 from servers.mongod import wait_for
 
@@ -163,29 +163,6 @@ def test_OldCodeGoesOnBesideTwoDaemons(mongo, mongo_set, make_daemon, scratch, r
         daemon.start()
     for takeover in takeovers.values():
         takeover.settle()
-
-
-def check_documents(documents, clients: Dict[str, Inserted], programs: List[OldCode]) -> None:
-    """The collection holds what was answered, what was left open, and nothing else; each document once, and no _id is left out."""
-    there = {(document["by"], document["n"]): document["_id"] for document in documents}
-    assert sorted(there.values()) == list(range(1, len(documents) + 1))
-    assert len(there) == len(documents), "a document is there twice"
-    unknown = 0
-    for by, told in clients.items():
-        mine = {n: number for (whose, n), number in there.items() if whose == by}
-        assert all(mine.get(n) == number for n, number in told.answered.items())
-        left_open = set(mine) - set(told.answered)
-        assert left_open <= set(told.unknown)
-        unknown += len(left_open)
-    old = unread = 0
-    for program in programs:
-        for path, life in zip(program.lives, program.read()):
-            mine = {number for (whose, _), number in there.items() if whose == str(path)}
-            assert mine.issuperset(life.ids) and len(mine) <= len(life.ids) + life.open_asks
-            old, unread = old + len(life.ids), unread + len(mine) - len(life.ids)
-    answered = sum(len(told.answered) for told in clients.values())
-    assert answered + unknown + old + unread == len(documents)
-    print(f"{answered} by daemons, {unknown} of them left open; {old} by old code, {unread} of it unread")
 
 
 @pytest.mark.limit(240)
