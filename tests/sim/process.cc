@@ -154,6 +154,7 @@ void Process::submit(std::function<void()> job, std::function<void()> done) {
 void Process::raise(const Event& event) {
   if (event.kind == EventKind::lease_granted) stage_.count(Kind::lease_granted);
   if (event.kind == EventKind::gap_superseded) stage_.count(Kind::superseded);
+  if (event.kind == EventKind::gap_out_of_bounds) stage_.count(Kind::out_of_bounds);
   if (event.kind == EventKind::gap_period_end) stage_.count(Kind::period_ended);
   if (event.kind == EventKind::lease_resolved) stage_.count(Kind::lease_recovered);
 }
@@ -357,6 +358,13 @@ void Process::purge() {
   request_turn();
 }
 
+void Process::load_settings() {
+  if (phase_ != Phase::serving) return;
+  if (!table_->apply_settings(table_limits()).empty())
+    stage_.history.violation("a setting was not applied that may be changed");
+  request_turn();
+}
+
 void Process::check_removed(const PurgeReport& report) const {
   const std::int64_t now_s = std::min(place_.machine.wall_ms(), stage_.wall_ms()) / 1'000;
   for (const PurgeReport::Counter& counter : report.counters) {
@@ -381,7 +389,6 @@ void Process::check() {
   const StateImage& image = place_.mirror.image();
   for (const Sequence* sequence : table_->list()) {
     const SequenceTotals& totals = sequence->totals();
-    const SequenceSettings& settings = sequence->settings();
     const auto wrong = [&](const char* what) {
       stage_.history.violation("daemon " + std::to_string(number()) + ", \"" + sequence->name() +
                                "\": " + what);
@@ -396,10 +403,11 @@ void Process::check() {
       wrong("what is in hand is not what the log says");
     }
     if (sequence->guard() != logged.definition.guard) wrong("the guard is not that of the log");
-    if (sequence->waiting() > settings.max_waiters) wrong("more wait than may");
-    // A range that was parked is taken whole.
-    const std::int64_t more = settings.reuse == Reuse::parked ? settings.lease_max : 0;
-    if (sequence->in_hand() > settings.gap_budget + more) wrong("more is in hand than may be");
+    // As the settings were when they came in, at most. A range that was parked is taken whole.
+    const Profile& profile = stage_.profile;
+    const std::int64_t more = profile.reuse == Reuse::parked ? profile.lease_max : 0;
+    if (sequence->waiting() > Site::kMaxWaiters) wrong("more wait than may");
+    if (sequence->in_hand() > profile.gap_budget() + more) wrong("more is in hand than may be");
   }
 }
 

@@ -68,6 +68,8 @@ class Process final : public LinkOwner,
   void advance(const char* sequence);
   // Of the sequence with periods.
   void purge();
+  // The settings have changed.
+  void load_settings();
   // It ends within its next turn, before the turn's record or between that and the replies.
   void end_within_turn(bool before_record) {
     ends_before_record_ = before_record;

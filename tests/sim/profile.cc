@@ -54,6 +54,9 @@ Profile::Profile(std::uint64_t seed) {
   weights[static_cast<std::size_t>(Trouble::advance)] =
       advances.below(2) == 0 ? advances.between(1, 20) : 0;
   draw_periods(seed);
+  SeededRandom reloads(seed * 0x9e3779b97f4a7c15 + 17);
+  weights[static_cast<std::size_t>(Trouble::reload)] =
+      reloads.below(2) == 0 ? reloads.between(1, 20) : 0;
 }
 
 void Profile::draw_periods(std::uint64_t seed) {

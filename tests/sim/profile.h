@@ -42,8 +42,9 @@ enum class Trouble : std::uint8_t {
   advance,
   let_days_pass,
   purge,
+  reload,
 };
-inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::purge) + 1;
+inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::reload) + 1;
 
 struct Profile {
   explicit Profile(std::uint64_t seed);
@@ -65,7 +66,8 @@ struct Profile {
   std::int64_t refusals = 0;
   std::int64_t denials = 0;
 
-  std::int64_t lease_max = 400;
+  std::int64_t lease_max = 400;  // this and what follows: at most, of every sequence
+  std::int64_t gap_budget() const { return 2 * lease_max; }
   std::int64_t reserve_ahead = 100;
   Reuse reuse = Reuse::never;    // of every sequence
   std::int64_t bounded_end = 0;  // highest ID of the sequence that has one

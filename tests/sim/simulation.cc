@@ -61,9 +61,9 @@ void Simulation::configure() {
     settings.lease_min = 5;
     settings.lease_max = stage_.profile.lease_max;
     settings.lease_target_ms = 2'000;
-    settings.gap_budget = 2 * stage_.profile.lease_max;
+    settings.gap_budget = profile.gap_budget();
     settings.reserve_ahead = stage_.profile.reserve_ahead;
-    settings.max_waiters = 30;
+    settings.max_waiters = Site::kMaxWaiters;
     settings.reuse = stage_.profile.reuse;
     settings.wait_timeout_ms = Site::kWaitTimeoutMs;
     settings.text.made =

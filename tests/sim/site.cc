@@ -136,6 +136,24 @@ void Site::purge() {
   run(process_->number(), [this] { process_->purge(); });
 }
 
+void Site::reload() {
+  SeededRandom& random = stage_.random;
+  const Profile& profile = stage_.profile;
+  stage_.happened(Kind::reloaded, number_);
+  for (auto& [name, settings] : settings_.by_name) {
+    settings.lease_max = random.between(5, profile.lease_max);
+    settings.gap_budget = random.between(settings.lease_max, profile.gap_budget());
+    settings.reserve_ahead = random.between(1, profile.reserve_ahead);
+    settings.max_waiters = random.between(1, kMaxWaiters);
+    settings.wait_timeout_ms = random.between(100, kWaitTimeoutMs);
+    if (random.below(2) == 0) settings.reuse = random.below(2) == 0 ? profile.reuse : Reuse::never;
+  }
+  SequenceSettings& bounded = settings_.by_name["gamma"];
+  bounded.max_value = random.between(profile.bounded_end / 4, profile.bounded_end);
+  if (process_ == nullptr) return;
+  run(process_->number(), [this] { process_->load_settings(); });
+}
+
 const PeriodRule* Site::period_rule() const {
   const auto found = settings_.by_name.find(kSequenceNames[kWithPeriods]);
   return found == settings_.by_name.end() ? nullptr : found->second.periods.rule.get();

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/sim/process.h"
@@ -21,14 +22,15 @@ class Site {
                                                                  "hours"};
   static constexpr std::int64_t kWithPeriods = 4;  // in the worlds that have one
   static constexpr std::int64_t kWaitTimeoutMs = 5'000;
+  static constexpr std::int64_t kMaxWaiters = 30;
   static constexpr const char* kTextForm = "{date:%Y%m%d%H%M%S}-{number}";
   static constexpr std::int64_t kPauseMs = 80;  // before the next daemon is started, at most
 
-  Site(Stage& stage, Machine& machine, const ConfiguredSequences& settings,
+  Site(Stage& stage, Machine& machine, ConfiguredSequences settings,
        const std::vector<Database*>& databases, std::string state_path, std::int64_t number)
       : stage_(stage),
         machine_(machine),
-        settings_(settings),
+        settings_(std::move(settings)),
         databases_(databases),
         state_path_(std::move(state_path)),
         number_(number),
@@ -75,6 +77,8 @@ class Site {
   void drain(const char* sequence);
   void advance(const char* sequence);
   void purge();
+  // Somebody changes the configuration, and has it loaded if a daemon runs.
+  void reload();
   void stand_still(std::int64_t ms) {
     still_until_ms_ = std::max(still_until_ms_, stage_.time.monotonic_ms() + ms);
   }
@@ -97,7 +101,7 @@ class Site {
 
   Stage& stage_;
   Machine& machine_;
-  const ConfiguredSequences& settings_;
+  ConfiguredSequences settings_;
   const std::vector<Database*>& databases_;
   const std::string state_path_;
   const std::int64_t number_;

@@ -136,6 +136,8 @@ void TroubleMaker::make(Trouble trouble) {
       return let_days_pass();
     case Trouble::purge:
       return purge(site);
+    case Trouble::reload:
+      return site.reload();
   }
 }
 
