@@ -212,6 +212,38 @@ TEST_CASE("AReturnThatWasOpenWhenTheDaemonDiedIsAskedForByTheNextOne", "[core]")
   CHECK(here.one() == 2);
 }
 
+TEST_CASE("WhatIsIssuedInTheTurnInWhichAReturnEndsStaysBelowTheGuard", "[core]") {
+  Drained here(Reuse::tail);
+  REQUIRE(here.one() == 1);
+  here.world.store.next_id["orders"] = 100;  // another host leased behind ours
+  // Somebody wants more than is in hand, and goes away when the lease is under way.
+  const std::int64_t rest = here.sequence().in_hand();
+  REQUIRE_FALSE(here.world.range("orders", rest + 1, caller(9)));
+  here.world.turn();
+  here.world.table->cancel(9);
+  here.world.settle();
+  REQUIRE(here.sequence().in_hand() == rest + here.sequence().guard() - 100);
+  here.begin();
+  here.world.turn();
+  here.world.flush();
+  REQUIRE(here.world.store.return_calls.size() == 1);
+  here.world.store.drop_pending();
+  here.world.restart();
+  for (;;) {
+    here.world.turn();
+    if (here.world.log.flush_due()) here.world.flush();
+    if (here.world.store.return_calls.size() == 2) break;
+    REQUIRE(here.world.store.deliver());
+  }
+  REQUIRE(here.sequence().draining().on_its_way() > 0);
+  REQUIRE(here.sequence().in_hand() > 0);
+  std::int64_t last = 0;
+  while (const auto id = here.world.next("orders")) last = *id;
+  REQUIRE(here.world.store.deliver());
+  here.world.turn();  // and the guard is held against the log
+  CHECK(here.sequence().guard() == last + 1);
+}
+
 TEST_CASE("ADrainWithoutAStoreOrBeforeTheClaimIsAnErrorAndChangesNothing", "[core]") {
   CoreWorld world;
   world.settings.add("orders");

@@ -73,6 +73,25 @@ std::vector<HeldRanges::Held> HeldRanges::take_below(std::int64_t floor) {
   return taken;
 }
 
+std::vector<HeldRanges::Held> HeldRanges::take_above(std::int64_t last) {
+  std::vector<Held> taken;
+  for (Held& held : ranges_) {
+    if (held.range.end() - 1 <= last) continue;
+    const std::int64_t begin = std::max(held.range.begin(), last + 1);
+    const std::int64_t end = held.range.end();
+    in_hand_ -= end - begin;
+    issuable_ -= std::max(held.issuable_end, begin) - begin;
+    asked_ -= std::max(held.asked_end, begin) - begin;
+    IdRange kept = held.range.take_front(begin - held.range.begin());
+    taken.push_back({std::exchange(held.range, std::move(kept)), held.lease,
+                     std::max(held.issuable_end, begin), std::max(held.asked_end, begin)});
+    held.issuable_end = std::min(held.issuable_end, begin);
+    held.asked_end = std::min(held.asked_end, begin);
+  }
+  std::erase_if(ranges_, [](const Held& held) { return held.range.empty(); });
+  return taken;
+}
+
 std::deque<HeldRanges::Held> HeldRanges::surrender() {
   in_hand_ = issuable_ = asked_ = 0;
   return std::exchange(ranges_, {});

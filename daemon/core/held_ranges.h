@@ -65,6 +65,8 @@ class HeldRanges {
   std::optional<Held> take_last();
   // Takes what is below `floor` out of hand, in order.
   std::vector<Held> take_below(std::int64_t floor);
+  // The same of what is above `last`.
+  std::vector<Held> take_above(std::int64_t last);
   // Gives all of it up (a gap), in order.
   std::deque<Held> surrender();
 

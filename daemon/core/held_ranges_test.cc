@@ -83,6 +83,29 @@ TEST_CASE("WhatIsBelowAFloorLeavesTheHandWhereverItLies", "[held_ranges]") {
   CHECK(held.in_hand() == 0);
 }
 
+TEST_CASE("WhatIsAboveAMaximumLeavesTheHandWhereverItLies", "[held_ranges]") {
+  HeldRanges held = two_ranges();
+  held.add({30, 40}, Token{3});
+  REQUIRE(held.ask(25) == (Ends{20, 60, 35}));
+  held.reservation_durable();
+  REQUIRE(held.ask(27) == Ends{37});
+  const std::vector<HeldRanges::Held> taken = held.take_above(32);
+  REQUIRE(taken.size() == 2);
+  CHECK(taken[0].range.begin() == 50);
+  CHECK(taken[0].range.end() == 60);
+  CHECK(taken[1].range.begin() == 33);
+  CHECK(taken[1].range.end() == 40);
+  CHECK(taken[1].lease == Token{3});
+  CHECK(held.in_hand() == 13);
+  CHECK(held.issuable() == 13);
+  CHECK(held.asked() == 13);
+  CHECK(held.take_above(32).empty());
+  std::int64_t last = 0;
+  while (held.take_one(&last)) CHECK(last <= 32);
+  CHECK(last == 32);
+  CHECK(held.in_hand() == 0);
+}
+
 TEST_CASE("TakenRunEndsWithItsRange", "[held_ranges]") {
   HeldRanges held = two_ranges();
   static_cast<void>(held.ask(20));

@@ -105,7 +105,7 @@ struct ForgetClient {
   bool operator==(const ForgetClient&) const = default;
 };
 
-// [begin, end) leaves the remainder and will never be issued.
+// [begin, end), the front or the back of a range in hand, leaves it and will never be issued.
 struct GapMade {
   SequenceId sequence = 0;
   std::int64_t begin = 0;

@@ -301,6 +301,7 @@ void Sequence::lease_granted(IdRange range, const Token& lease) {
   exhaustion_.leased(range.end(), context_.clock.monotonic_ms(), name(), settings_,
                      context_.events);
   held_.add(std::move(range), lease);
+  withdraw();
   touch();
 }
 
@@ -347,9 +348,15 @@ void Sequence::stop_sequence(const Status& why) {
 // -------------------------------------------------------------------------------------
 
 void Sequence::apply_settings(const SequenceSettings& settings) {
+  const bool ends_elsewhere = settings.last_position() != settings_.last_position();
   settings_ = settings;
+  if (ends_elsewhere) {
+    lease_.mended();  // it may have been refused for the former end
+    failing_ = Status();
+  }
   sizer_.set_bounds(settings.lease_min, settings.lease_max, settings.lease_target_ms);
   reserve_size_ = std::min(reserve_size_, settings.reserve_ahead);
+  withdraw();
   touch();
 }
 

@@ -104,7 +104,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void update_open();
   void note_issue(std::int64_t begin, std::int64_t end, const Caller& caller, IssueAs as);
   void touch();
-  void withdraw();
+  void withdraw();  // nothing of it is issued: what is below the floor or above the maximum
   void serve_waiters();
   void expire_waiters();
   void fail_waiters(const Status& status, std::int64_t in_hand = 0);

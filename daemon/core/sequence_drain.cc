@@ -36,18 +36,24 @@ void Sequence::counter_read(const CounterReading& reading) {
   touch();
 }
 
-// What was issued is in the log already.
 void Sequence::withdraw() {
   if (!scope_.owned() || !log_failure_.ok() || !ending_.ok()) return;
-  for (const HeldRanges::Held& held : held_.take_below(floor_)) {
-    const GapMade gap{id_, held.range.begin(), held.range.end(), GapCause::superseded,
-                      context_.clock.wall_ms()};
+  flush_issues();
+  const auto leave = [this](const HeldRanges::Held& held, GapCause cause, const std::string& why) {
+    const GapMade gap{id_, held.range.begin(), held.range.end(), cause, context_.clock.wall_ms()};
     written_off(gap.begin, gap.end);
     context_.log.append(gap);
-    context_.events.raise(
-        gap_event(gap, name(), held.lease, scope_.instance(),
-                  "the counter was advanced to " + std::to_string(floor_) + " for every host"));
-  }
+    context_.events.raise(gap_event(gap, name(), held.lease, scope_.instance(), why));
+  };
+  for (const HeldRanges::Held& held : held_.take_below(floor_))
+    leave(held, GapCause::superseded,
+          "the counter was advanced to " + std::to_string(floor_) + " for every host");
+  const std::int64_t last = settings_.last_position();
+  for (const HeldRanges::Held& held : held_.take_above(last))
+    leave(held, GapCause::out_of_bounds,
+          settings_.shape.made != nullptr
+              ? "the sequence ends before it now (sequence.max)"
+              : "the highest ID is " + std::to_string(last) + " now (sequence.max_value)");
 }
 
 ReturnRequest Sequence::return_request() const {
@@ -66,7 +72,9 @@ void Sequence::written_off(std::int64_t begin, std::int64_t end) {
 void Sequence::given_back(std::int64_t begin, std::int64_t end, Reuse reuse) {
   totals_.returned += end - begin;
   if (reuse != Reuse::tail) return;
-  // The counter was lowered: a lease may begin there, but never where IDs were used or are in hand.
+  // The counter was lowered: a lease may begin there, but never where IDs were used, in this turn
+  // too, or are in hand.
+  flush_issues();
   definition_.guard = used_below_;
   for (const HeldRanges::Held& held : held_.ranges()) {
     definition_.guard = std::max(definition_.guard, held.range.end());

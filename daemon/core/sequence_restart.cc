@@ -45,6 +45,7 @@ void Sequence::scope_owned() {
   const bool goes_on = stopped_.ok() && ending_.ok();
   if (left_open_ && goes_on) lease_.adopt(*std::exchange(left_open_, std::nullopt));
   if (goes_on) drain_.adopt();
+  withdraw();
   touch();
 }
 

@@ -198,15 +198,22 @@ Status StateImage::apply_one(const GapMade& entry) {
   if (!sequence.ok()) return sequence.status();
   std::deque<RangeInHand>& ranges = (*sequence)->ranges;
   for (auto range = ranges.begin(); range != ranges.end(); ++range) {
-    if (entry.begin != range->begin || entry.end > range->end || entry.end <= entry.begin) continue;
-    range->begin = entry.end;
-    range->reserved_end = std::max(range->reserved_end, entry.end);
+    const bool front = entry.begin == range->begin && entry.end <= range->end;
+    const bool back = entry.begin > range->begin && entry.end == range->end;
+    if (entry.end <= entry.begin || !(front || back)) continue;
+    if (front) {
+      range->begin = entry.end;
+      range->reserved_end = std::max(range->reserved_end, entry.end);
+    } else {
+      range->end = entry.begin;
+      range->reserved_end = std::min(range->reserved_end, entry.begin);
+    }
     use(**sequence, entry.end);
     if (range->begin == range->end) ranges.erase(range);
     return count((*sequence)->totals.gaps, entry.end - entry.begin) ? Status()
                                                                     : too_many(entry.sequence);
   }
-  return corrupt("a gap that is not the front of a range in hand", entry.sequence);
+  return corrupt("a gap that is not the front or the back of a range in hand", entry.sequence);
 }
 
 Status StateImage::apply_one(const RangeInHand& entry) {

@@ -50,6 +50,21 @@ TEST_CASE("LeasedIsIssuedAndInHandAndGaps") {
   CHECK(sequence.definition.guard == 110);
 }
 
+TEST_CASE("AGapAtTheEndOfARangeLeavesItsFrontInHand") {
+  StateImage image = with_a_range();
+  REQUIRE(image.apply(Reserved{1, 108}).ok());
+  refuses(image, GapMade{1, 104, 109, GapCause::out_of_bounds, 0});
+  REQUIRE(image.apply(GapMade{1, 104, 110, GapCause::out_of_bounds, 0}).ok());
+  const SequenceImage& sequence = image.sequences.at(1);
+  CHECK(sequence.totals.gaps == 6);
+  CHECK(StateImage::in_hand(sequence) == 4);
+  CHECK(sequence.ranges.front().reserved_end == 104);
+  CHECK(sequence.definition.guard == 110);
+  CHECK(sequence.used_below == 110);
+  REQUIRE(image.apply(Issued{1, 100, 104, 0, 0, IssueKind::batch}).ok());
+  CHECK(image.sequences.at(1).ranges.empty());
+}
+
 TEST_CASE("ARangeIssuedToItsEndIsGone") {
   StateImage image = with_a_range();
   REQUIRE(image.apply(Reserved{1, 110}).ok());

@@ -161,6 +161,30 @@ def test_EndIsForecastAndWarnedOfOnceALife(make_daemon):
     assert again.count("sequence_ends: ") <= 2 and "2147483647" not in again
 
 
+def test_NoIdAboveAMaximumIsIssuedOnceItIsLowered(make_daemon):
+    def sequences(last: int) -> dict:
+        return {"orders": {"max_value": last, "lease_min": 20, "lease_max": 20}}
+
+    daemon = make_daemon(sequences=sequences(1000)).start()
+    with daemon.connect() as client:
+        assert client.next("orders") == 1
+        daemon.configure(sequences=sequences(5))
+        daemon.seqctl("reload")
+        assert client.call("range", "orders", 4) == [[2, 4, 1]]
+        assert client.error("next", "orders").code == "EXHAUSTED"
+        answer = client.call("explain", "orders", 20)
+        assert (answer["answer"], answer["gap"]["cause"]) == ("gap", "out_of_bounds")
+        assert client.call("audit", "orders")["good"] is True
+    assert '[6, 21) of "orders" is a gap: the highest ID is 5 now' in daemon.stderr(100_000)
+    daemon.kill()
+    daemon.start()
+    with daemon.connect() as client:
+        assert client.error("next", "orders").code == "EXHAUSTED"
+        daemon.configure(sequences=sequences(1000))
+        daemon.seqctl("reload")
+        assert client.next("orders") == 21
+
+
 def test_NewCounterBeginsAboveTheDocumentsThatAreThere(mongo, make_daemon):
     mongo.client().drop_database("seqd")
     stores = {"mongo": {"type": "mongodb", "uri": mongo.uri(), "database": "seqd"}}

@@ -1,0 +1,97 @@
+// What becomes of IDs in hand that lie above a maximum that was lowered: nobody gets them.
+#include <string>
+#include <vector>
+
+#include "tests/unit/orders.h"
+
+// After the project's headers: both define CHECK, and here Catch's is meant.
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+struct Bounded : Orders {
+  void lower_to(std::int64_t last) {
+    world.settings.by_name["orders"].max_value = last;
+    REQUIRE(world.table->apply_settings(world.limits).empty());
+  }
+  std::int64_t gaps() { return world.events.count(EventKind::gap_out_of_bounds); }
+  // All that can be had now, in order.
+  std::vector<std::int64_t> take_all() {
+    std::vector<std::int64_t> ids;
+    while (const auto id = world.next("orders", {}, 0)) ids.push_back(*id);
+    return ids;
+  }
+};
+
+TEST_CASE("NoIdAboveALoweredMaximumIsIssuedFromThatMomentOn", "[maximum]") {
+  Bounded orders;
+  orders.fill();
+  const std::int64_t end = orders.sequence().guard();
+  const std::int64_t in_hand = orders.sequence().in_hand();
+  const std::int64_t next = *orders.sequence().next_id();
+  REQUIRE(in_hand > 8);
+  REQUIRE(orders.world.next("orders") == next);  // of the same turn, and not in the log yet
+  orders.lower_to(next + 3);
+  CHECK(orders.take_all() == std::vector<std::int64_t>{next + 1, next + 2, next + 3});
+  orders.world.settle();
+  CHECK(orders.sequence().in_hand() == 0);
+  CHECK(orders.gaps() == 1);
+  CHECK(orders.sequence().totals().gaps == end - (next + 4));
+  CHECK(orders.world.events.count(EventKind::gap_out_of_bounds) == 1);
+  // What was given up stays it.
+  orders.lower_to(1'000'000);
+  orders.world.settle();
+  REQUIRE_FALSE(orders.world.next("orders"));
+  REQUIRE(orders.world.status.ok());
+  orders.world.settle();
+  CHECK(orders.sent().back().runs.front().first == end);
+}
+
+TEST_CASE("AMaximumBelowAllThatIsInHandLeavesNothing", "[maximum]") {
+  Bounded orders;
+  orders.fill();
+  const std::int64_t in_hand = orders.sequence().in_hand();
+  orders.lower_to(*orders.sequence().next_id() - 1);
+  orders.world.settle();
+  CHECK(orders.sequence().in_hand() == 0);
+  CHECK(orders.sequence().totals().gaps == in_hand);
+  REQUIRE_FALSE(orders.world.next("orders"));
+  orders.world.settle();
+  const bool refused = !orders.world.status.ok();
+  const Status& heard = refused ? orders.world.status : orders.sent().back().status;
+  CHECK(heard.code() == ErrorCode::EXHAUSTED);
+}
+
+TEST_CASE("AMaximumThatWasLoweredWhileTheDaemonWasAwayCountsFromTheStart", "[maximum]") {
+  Bounded orders;
+  orders.fill();
+  const std::int64_t next = *orders.sequence().next_id();
+  orders.world.kill();
+  orders.world.settings.by_name["orders"].max_value = next;
+  orders.world.start();
+  orders.world.settle();
+  CHECK(orders.gaps() == 1);
+  CHECK(orders.take_all() == std::vector<std::int64_t>{next});
+}
+
+TEST_CASE("ALeaseOnOrderWhileTheMaximumIsLoweredKeepsToIt", "[maximum]") {
+  Bounded orders;
+  orders.fill();
+  const std::int64_t end = orders.sequence().guard();
+  REQUIRE_FALSE(orders.world.range("orders", orders.sequence().in_hand() + 1, caller(1), 0));
+  REQUIRE_FALSE(orders.world.range("orders", orders.sequence().in_hand() + 1, caller(1)));
+  orders.world.turn();
+  orders.world.flush();
+  REQUIRE(orders.world.store.pending() == 1);
+  orders.lower_to(end);
+  REQUIRE(orders.world.store.deliver());
+  CHECK(orders.sequence().guard() > end + 1);
+  CHECK(orders.sequence().held().ranges().back().range.end() == end + 1);
+  orders.world.settle();
+  CHECK(orders.sent().back().runs.back().first + orders.sent().back().runs.back().count == end + 1);
+  CHECK(orders.gaps() == 1);
+}
+
+}  // namespace
+}  // namespace seqd
