@@ -352,6 +352,13 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
   }
 }
 
+bool LogMirror::has_anything() const {
+  return std::any_of(image_.sequences.begin(), image_.sequences.end(), [](const auto& one) {
+    const SequenceImage& sequence = one.second;
+    return !sequence.ranges.empty() || sequence.intent || sequence.on_its_way;
+  });
+}
+
 void LogMirror::add_in_hand(std::map<std::string, IntervalSet>& to) const {
   for (const auto& [id, sequence] : image_.sequences) {
     to[sequence.definition.name].add(in_hand_of(sequence));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "daemon/state/log_format.h"
+#include "daemon/state/retirement_mark.h"
 #include "protocol/frame_scanner.h"
 #include "tests/sim/site.h"
 
@@ -73,6 +74,9 @@ Status Process::start() {
   count_start(started->how);
   place_.mirror.started(*started);
   make_core(*started);
+  auto marked = read_retirement_mark(*state_directory_);
+  if (!marked.ok()) return marked.status();
+  if (marked->has_value()) retirement_->resume(std::move(**marked));
   tick();
   request_turn();
   return {};
@@ -109,6 +113,8 @@ void Process::make_core(Started& started) {
   for (const auto& link : links_) purged[link->name()] = link.get();
   purge_ = std::make_unique<Purge>(context, *table_, place_.settings, purged,
                                    [] { return std::vector<NamedSequence>(); });
+  Retirement::Place& place = *this;
+  retirement_ = std::make_unique<Retirement>(context, *table_, place);
 }
 
 void Process::tick() {
@@ -356,6 +362,27 @@ void Process::purge() {
     if (report.ok()) check_removed(*report);
   }));
   request_turn();
+}
+
+Status Process::mark(const std::vector<RetiredInstance>& instances) {
+  return write_retirement_mark(*state_directory_, instances);
+}
+
+void Process::take_out_of_service() {
+  using End = RetirementReport::End;
+  if (phase_ != Phase::serving) return;
+  const Status begun = retirement_->begin(false, stage_.random.between(0, 6'000),
+                                          [this](const RetirementReport& report) {
+                                            if (report.end == End::kept)
+                                              stage_.happened(Kind::not_decommissioned, number());
+                                            if (report.end == End::unfinished)
+                                              stage_.happened(Kind::half_decommissioned, number());
+                                            if (report.end != End::over) return;
+                                            stage_.happened(Kind::decommissioned, number());
+                                            decommissioned_ = true;
+                                            begin_stop();
+                                          });
+  if (begun.ok()) request_turn();
 }
 
 void Process::load_settings() {

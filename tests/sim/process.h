@@ -8,9 +8,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/core/floor_watch.h"
 #include "daemon/core/purge.h"
+#include "daemon/core/retirement.h"
 #include "daemon/core/sequence_table.h"
 #include "daemon/rpc/server.h"
 #include "daemon/state/start.h"
@@ -43,6 +45,7 @@ class Process final : public LinkOwner,
                       private RemainderLogObserver,
                       private Control,
                       private EventSink,
+                      private Retirement::Place,
                       private Timers,
                       private Worker {
  public:
@@ -70,6 +73,9 @@ class Process final : public LinkOwner,
   void purge();
   // The settings have changed.
   void load_settings();
+  void take_out_of_service();
+  // Then the directory goes when it has finished.
+  bool is_decommissioned() const { return decommissioned_; }
   // It ends within its next turn, before the turn's record or between that and the replies.
   void end_within_turn(bool before_record) {
     ends_before_record_ = before_record;
@@ -107,6 +113,7 @@ class Process final : public LinkOwner,
                       std::function<void(const DecommissionReport&)> /*done*/) override {
     return {ErrorCode::DENIED, "nobody leaves this world for good"};
   }
+  Status mark(const std::vector<RetiredInstance>& instances) override;
   void raise(const Event& event) override;
   TimerId schedule(std::int64_t delay_ms, std::function<void()> call) override;
   void cancel(TimerId id) override { place_.stage.time.cancel(id); }
@@ -144,6 +151,7 @@ class Process final : public LinkOwner,
   std::unique_ptr<SequenceTable> table_;
   std::unique_ptr<FloorWatch> floor_watch_;
   std::unique_ptr<Purge> purge_;
+  std::unique_ptr<Retirement> retirement_;
   std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
   std::deque<Job> jobs_;  // of the worker of the log, which has one at a time
   Phase phase_ = Phase::serving;
@@ -155,6 +163,7 @@ class Process final : public LinkOwner,
   bool ends_before_replies_ = false;
   bool fills_log_ = false;
   bool ends_at_rotation_ = false;
+  bool decommissioned_ = false;
 };
 
 }  // namespace seqd::sim

@@ -43,8 +43,9 @@ enum class Trouble : std::uint8_t {
   let_days_pass,
   purge,
   reload,
+  decommission,
 };
-inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::reload) + 1;
+inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::decommission) + 1;
 
 struct Profile {
   explicit Profile(std::uint64_t seed);

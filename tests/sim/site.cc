@@ -28,6 +28,7 @@ void Site::run(std::int64_t process, const std::function<void()>& event) {
   }
   if (process_->finished()) {
     stage_.happened(Kind::stopped_orderly, number_);
+    if (process_->is_decommissioned()) remove_state();
     ended(stage_.random.below(2) == 0 ? 5'000 : kPauseMs);
   }
 }
@@ -134,6 +135,21 @@ void Site::advance(const char* sequence) {
 void Site::purge() {
   if (process_ == nullptr) return;
   run(process_->number(), [this] { process_->purge(); });
+}
+
+void Site::decommission() {
+  if (process_ == nullptr) return;
+  run(process_->number(), [this] { process_->take_out_of_service(); });
+}
+
+// What is started here next is another instance.
+void Site::remove_state() {
+  if (mirror_.has_anything())
+    stage_.history.violation("daemon " + std::to_string(number_) +
+                             " is decommissioned, and its log has something in hand");
+  process_.reset();
+  mirror_.destroy();
+  machine_.disk.replace(state_path_, {});
 }
 
 void Site::reload() {

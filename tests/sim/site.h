@@ -77,6 +77,7 @@ class Site {
   void drain(const char* sequence);
   void advance(const char* sequence);
   void purge();
+  void decommission();
   // Somebody changes the configuration, and has it loaded if a daemon runs.
   void reload();
   void stand_still(std::int64_t ms) {
@@ -97,6 +98,7 @@ class Site {
   // Runs an event in the process with this number, if it is still there.
   void run(std::int64_t process, const std::function<void()>& event);
   void killed_by_the_disk(bool starting);
+  void remove_state();
   void ended(std::int64_t pause_ms = kPauseMs);
 
   Stage& stage_;

@@ -138,6 +138,8 @@ void TroubleMaker::make(Trouble trouble) {
       return purge(site);
     case Trouble::reload:
       return site.reload();
+    case Trouble::decommission:
+      return site.decommission();
   }
 }
 
@@ -255,7 +257,8 @@ void TroubleMaker::rot_newest(Site& site) {
   MemoryDisk::Inode* newest = nullptr;
   std::uint64_t highest = 0;
   for (const auto& [name, inode] : site.machine().disk.folder(site.state_path()).names) {
-    if (inode->cached.size() < static_cast<std::size_t>(kHeaderSize)) continue;
+    const bool of_the_log = name == segment_names[0] || name == segment_names[1];
+    if (!of_the_log || inode->cached.size() < static_cast<std::size_t>(kHeaderSize)) continue;
     std::uint64_t number = 0;
     std::memcpy(&number, inode->cached.data() + kNumberOffset, sizeof(number));
     if (number <= highest) continue;
