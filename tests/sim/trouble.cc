@@ -12,6 +12,7 @@ constexpr std::size_t kCopiesKept = 6;
 constexpr std::int64_t kHeaderSize = 80;   // of a log file, check sum included
 constexpr std::size_t kNumberOffset = 16;  // of the segment's number in there
 constexpr std::size_t kSitesAtOnce = 6;
+constexpr std::int64_t kBlock = 4096;
 constexpr std::int64_t kAnsweredMs = 40'000;  // what is asked now is answered then, or given up
 
 bool in_use(const std::unique_ptr<Site>& site) {
@@ -321,7 +322,7 @@ void TroubleMaker::begin_copy(Site& site) {
   copy_on(site, {&site, {}}, 0);
 }
 
-// Half a file at a time, in the order of their names, like a slow cp.
+// Half a file at a time, in the order of their names, like a slow cp; a small one as a whole.
 void TroubleMaker::copy_on(Site& site, Copy copy, std::size_t step) {
   if (site.retired()) return;
   const MemoryDisk::Contents now = site.machine().disk.contents(site.state_path());
@@ -333,8 +334,9 @@ void TroubleMaker::copy_on(Site& site, Copy copy, std::size_t step) {
   const auto& [name, bytes] = *std::next(now.begin(), static_cast<std::ptrdiff_t>(step / 2));
   std::vector<std::uint8_t>& into = copy.contents[name];
   if (step % 2 == 0) {
-    const auto half = static_cast<std::ptrdiff_t>(
-        stage_.random.below(static_cast<std::int64_t>(bytes.size()) + 1));
+    const auto size = static_cast<std::int64_t>(bytes.size());
+    const auto half =
+        static_cast<std::ptrdiff_t>(size < kBlock ? size : stage_.random.below(size + 1));
     into.assign(bytes.begin(), bytes.begin() + half);
   } else if (bytes.size() > into.size()) {
     into.insert(into.end(), bytes.begin() + static_cast<std::ptrdiff_t>(into.size()), bytes.end());
