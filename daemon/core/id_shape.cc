@@ -108,6 +108,9 @@ std::optional<std::int64_t> IdShape::find_from(std::int64_t value, std::int64_t 
 }
 
 void IdShape::append_runs(std::int64_t position, std::int64_t count, std::vector<Run>& runs) const {
+  // Whoever counts a run out multiplies: count - 1 steps are an int64, too.
+  const std::uint64_t far = form_.increment < 0 ? 0 - step_ : step_;
+  const std::uint64_t most = bits(std::numeric_limits<std::int64_t>::max()) / far;
   while (count > 0) {
     const std::uint64_t index = bits(position) - 1;
     std::uint64_t left = last_ - index;  // steps that go on without a turn
@@ -116,7 +119,7 @@ void IdShape::append_runs(std::int64_t position, std::int64_t count, std::vector
       left = length_ - 1 - (length_ == 0 ? behind : behind % length_);
     }
     const std::uint64_t whole = bits(count) - 1;
-    const std::int64_t taken = number(std::min(left, whole)) + 1;
+    const std::int64_t taken = number(std::min({left, whole, most})) + 1;
     runs.push_back({value(position), taken, form_.increment});
     position += taken;
     count -= taken;

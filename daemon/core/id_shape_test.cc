@@ -74,7 +74,8 @@ TEST_CASE("WholeOfInt64IsCountedWithoutOverflow", "[shape]") {
     CHECK(down.value_near(0) == kHighest);
   }
   const IdShape stride({kLowest, kHighest, kLowest, kHighest, true});
-  CHECK(runs_of(stride, 1, 4) == Runs{{kLowest, 3, kHighest}, {kLowest, 1, kHighest}});
+  CHECK(runs_of(stride, 1, 4) ==
+        Runs{{kLowest, 2, kHighest}, {kHighest - 1, 1, kHighest}, {kLowest, 1, kHighest}});
   CHECK(stride.value(3) == kHighest - 1);
   CHECK(stride.value_near(0) == kLowest);
   const IdShape back({kHighest, kLowest, kLowest, kHighest, false});
@@ -179,6 +180,8 @@ TEST_CASE("RunsAreTheValuesOneByOne", "[shape]") {
     std::int64_t at = position;
     for (const Run& run : runs_of(shape, position, count)) {
       RC_ASSERT(run.step == shape.form().increment);
+      std::int64_t way = 0;
+      RC_ASSERT(!__builtin_mul_overflow(run.count - 1, run.step, &way));
       for (std::int64_t i = 0; i < run.count; ++i)
         RC_ASSERT(shape.value(at++) == run.first + i * run.step);
     }
