@@ -1,14 +1,11 @@
 // The C ABI of libseqd: arguments are checked here, and no exception leaves. Everything else is in
-// client.h.
-#include <poll.h>
-#include <algorithm>
-
-#include <climits>
+// client.h; pipelines are in c_pipeline.cc.
+#include <cstddef>
 #include <cstring>
 #include <new>
-#include <span>
+#include <string_view>
 
-#include "client-lib/client.h"
+#include "client-lib/c_handle.h"
 #include "protocol/limits.h"
 #include "protocol/value_reader.h"
 #include "protocol/value_writer.h"
@@ -17,17 +14,7 @@
 #error "SEQD_VERSION comes from the Makefile"
 #endif
 
-using seqd::engine::Answer;
-using seqd::engine::Outcome;
-using seqd::engine::Request;
-using seqd::protocol::ValueReader;
-
-struct seqd_client {
-  std::unique_ptr<seqd::engine::Client> engine;
-  Outcome error;                    // the last one
-  Answer answer;                    // of the last seqd_range, seqd_next_text or seqd_call
-  seqd::engine::ParsedText parsed;  // of the last seqd_parse
-};
+using namespace seqd::engine;
 
 namespace {
 
@@ -37,66 +24,13 @@ constexpr std::size_t kLongestText = 1'024;
 // "[]"
 constexpr std::string_view kEmptyArray("\x90", 1);
 
-int fail(seqd_client* client, Outcome outcome) {
-  const int code = outcome.code;
-  if (code != SEQD_OK) client->error = std::move(outcome);
-  return code;
-}
-
-// Runs `body`, which gives an Outcome, for a handle that may be used here.
-template <typename Body>
-int guarded(seqd_client* client, Body body) {
-  if (client == nullptr) return SEQD_E_ARGUMENT;
-  try {
-    if (client->engine->is_forked()) {
-      return fail(client, {SEQD_E_FORKED,
-                           "this handle belongs to the parent process: open one after fork()"});
-    }
-    return fail(client, body(*client->engine));
-  } catch (...) {
-    // Only memory can run out; the texts here are short enough to need none.
-    client->error.code = SEQD_E_MEMORY;
-    client->error.text.clear();
-    client->engine->recover();
-    return SEQD_E_MEMORY;
-  }
-}
-
-Outcome argument(const char* text) {
-  return {SEQD_E_ARGUMENT, text};
-}
-
-// Only what no daemon can accept; the alphabet is the daemon's to judge.
-Outcome check_name(const char* name) {
-  constexpr auto kLongest = static_cast<std::size_t>(seqd::protocol::kNameLimit.max);
-  if (name == nullptr || *name == '\0') return argument("the sequence's name is empty");
-  if (::strnlen(name, kLongest + 1) > kLongest)
-    return argument("the sequence's name is longer than 128 bytes");
-  return {};
-}
-
-Outcome make_next(const char* name, Request& request) {
-  Outcome outcome = check_name(name);
-  if (outcome.ok()) request.name = name;
-  return outcome;
-}
-
-Outcome make_range(const char* name, std::int64_t count, Request& request) {
-  if (!seqd::protocol::kCountLimit.allows(count))
-    return argument("the count is not within 1 .. 10,000,000");
-  request.method = Request::Method::range;
-  request.count = count;
-  return make_next(name, request);
-}
-
-Outcome call_range(seqd::engine::Client& engine, const char* name, std::int64_t count,
-                   Answer& answer) {
+Outcome call_range(Client& engine, const char* name, std::int64_t count, Answer& answer) {
   Request request;
   Outcome outcome = make_range(name, count, request);
   return outcome.ok() ? engine.call(std::move(request), answer) : outcome;
 }
 
-Outcome call_method(seqd::engine::Client& engine, std::string_view method, std::string_view params,
+Outcome call_method(Client& engine, std::string_view method, std::string_view params,
                     Answer& answer) {
   Request request;
   request.method = Request::Method::call;
@@ -105,51 +39,19 @@ Outcome call_method(seqd::engine::Client& engine, std::string_view method, std::
   return engine.call(std::move(request), answer);
 }
 
-// Whether the bytes are exactly one value of that kind.
-bool is_one(std::string_view bytes, seqd::protocol::ValueKind kind) {
-  const std::span<const std::uint8_t> span(reinterpret_cast<const std::uint8_t*>(bytes.data()),
-                                           bytes.size());
-  seqd::protocol::FrameScanner scanner(seqd::protocol::kReplyLimits);
-  const seqd::protocol::ScanResult scan = scanner.scan(span);
-  return scan.kind == seqd::protocol::ScanResult::Kind::complete && scan.size == bytes.size() &&
-         ValueReader(span).kind() == kind;
-}
-
-Outcome make_insert(const char* name, const void* document, std::size_t length, Request& request) {
-  const std::string_view bytes(static_cast<const char*>(document),
-                               document == nullptr ? 0 : length);
-  if (!is_one(bytes, seqd::protocol::ValueKind::map))
-    return argument("the document is not exactly one MessagePack map");
-  request.method = Request::Method::insert;
-  request.params = bytes;
-  return make_next(name, request);
-}
-
-seqd_reply reply_of(const Answer& answer) {
-  seqd_reply reply = {};
-  reply.tag = answer.tag;
-  reply.code = answer.outcome.code;
-  reply.text = (answer.outcome.ok() ? answer.result : answer.outcome.text).c_str();
-  reply.runs = answer.runs().data();
-  reply.run_count = answer.runs().size();
-  reply.id = reply.run_count == 0 ? 0 : reply.runs[0].first;
-  return reply;
-}
-
 }  // namespace
 
 int seqd_open(const seqd_options* options, seqd_client** client) {
   if (client == nullptr) return SEQD_E_ARGUMENT;
   *client = nullptr;
   try {
-    seqd::engine::ClientOptions read;
-    Outcome outcome = seqd::engine::read_options(options, read);
-    if (!outcome.ok()) return outcome.code;
     auto made = std::make_unique<seqd_client>();
-    outcome = seqd::engine::Client::open(read, made->engine);
-    if (!outcome.ok()) return outcome.code;
+    ClientOptions read;
+    Outcome outcome = read_options(options, read);
+    if (outcome.ok()) outcome = Client::open(read, made->engine);
+    const int code = fail(made.get(), std::move(outcome));
     *client = made.release();
-    return SEQD_OK;
+    return code;
   } catch (...) {
     return SEQD_E_MEMORY;
   }
@@ -188,8 +90,9 @@ int seqd_next_text(seqd_client* client, const char* name, const char** text) {
 
 int seqd_parse(seqd_client* client, const char* name, const char* text, seqd_parsed* parsed) {
   return guarded(client, [&](auto& engine) {
-    if (text == nullptr || parsed == nullptr || parsed->size < sizeof(seqd_parsed))
-      return argument("text or parsed is NULL, or the size in it is not sizeof(seqd_parsed)");
+    constexpr std::size_t kLeast = SEQD_END_OF(seqd_parsed, check);
+    if (text == nullptr || parsed == nullptr || parsed->size < kLeast)
+      return argument("text or parsed is NULL, or its size is not set; SEQD_PARSED_INIT sets it");
     if (::strnlen(text, kLongestText + 1) > kLongestText)
       return argument("the text is longer than 1024 bytes");
     Outcome outcome = check_name(name);
@@ -200,11 +103,11 @@ int seqd_parse(seqd_client* client, const char* name, const char* text, seqd_par
     seqd::protocol::append_text(params, text);
     Answer answer;
     outcome = call_method(engine, "parse", {params.data(), params.size()}, answer);
-    if (outcome.ok()) outcome = seqd::engine::read_parsed(answer.result, client->parsed);
+    if (outcome.ok()) outcome = read_parsed(answer.result, client->parsed);
     if (!outcome.ok()) return outcome;
-    parsed->number = client->parsed.number;
-    parsed->period = client->parsed.period.c_str();
-    parsed->check = client->parsed.check.c_str();
+    const seqd_parsed found = {0, client->parsed.number, client->parsed.period.c_str(),
+                               client->parsed.check.c_str()};
+    (void)copy_out(found, parsed, kLeast);
     return outcome;
   });
 }
@@ -238,9 +141,11 @@ int seqd_next_many(seqd_client* client, const char* name, size_t count, int64_t*
   });
 }
 
-int seqd_peek(seqd_client* client, const char* name, int64_t* next, int64_t* in_hand,
-              int64_t* last) {
+int seqd_peek(seqd_client* client, const char* name, seqd_peeked* peeked) {
   return guarded(client, [&](auto& engine) {
+    constexpr std::size_t kLeast = SEQD_END_OF(seqd_peeked, last_known);
+    if (peeked == nullptr || peeked->size < kLeast)
+      return argument("peeked is NULL, or its size is not set; SEQD_PEEKED_INIT sets it");
     Request request;
     Outcome outcome = make_next(name, request);
     if (!outcome.ok()) return outcome;
@@ -248,25 +153,43 @@ int seqd_peek(seqd_client* client, const char* name, int64_t* next, int64_t* in_
     Answer answer;
     outcome = engine.call(std::move(request), answer);
     if (!outcome.ok()) return outcome;
-    if (next != nullptr) *next = answer.peeked_next;
-    if (in_hand != nullptr) *in_hand = answer.peeked_in_hand;
-    if (last != nullptr) *last = answer.peeked_last;
+    seqd_peeked found = SEQD_PEEKED_INIT;
+    found.next = answer.peeked.next.value_or(0);
+    found.in_hand = answer.peeked.in_hand;
+    found.last = answer.peeked.last.value_or(0);
+    found.next_known = answer.peeked.next ? 1 : 0;
+    found.last_known = answer.peeked.last ? 1 : 0;
+    (void)copy_out(found, peeked, kLeast);
     return outcome;
   });
 }
 
-int seqd_insert(seqd_client* client, const char* name, const void* document, size_t document_length,
-                int64_t* id) {
+namespace {
+
+int insert(seqd_client* client, const char* name, const void* document, size_t length,
+           const char* unique, int64_t* id) {
   return guarded(client, [&](auto& engine) {
     if (id == nullptr) return argument("id is NULL");
     Request request;
-    Outcome outcome = make_insert(name, document, document_length, request);
+    Outcome outcome = make_insert(name, document, length, unique, request);
     if (!outcome.ok()) return outcome;
     Answer answer;
     outcome = engine.call(std::move(request), answer);
     if (outcome.ok()) *id = answer.first.first;
     return outcome;
   });
+}
+
+}  // namespace
+
+int seqd_insert(seqd_client* client, const char* name, const void* document, size_t document_length,
+                int64_t* id) {
+  return insert(client, name, document, document_length, nullptr, id);
+}
+
+int seqd_insert_unique(seqd_client* client, const char* name, const void* document,
+                       size_t document_length, const char* field, int64_t* id) {
+  return insert(client, name, document, document_length, field == nullptr ? "" : field, id);
 }
 
 int seqd_ping(seqd_client* client) {
@@ -314,84 +237,16 @@ int seqd_limit(seqd_client* client, const char* name, int64_t* value) {
   });
 }
 
-int seqd_submit_next(seqd_client* client, const char* name, void* tag) {
-  return guarded(client, [&](auto& engine) {
-    Request request;
-    Outcome outcome = make_next(name, request);
-    request.tag = tag;
-    return outcome.ok() ? engine.submit(std::move(request)) : outcome;
-  });
-}
-
-int seqd_submit_next_text(seqd_client* client, const char* name, void* tag) {
-  return guarded(client, [&](auto& engine) {
-    Request request;
-    Outcome outcome = make_next(name, request);
-    request.method = Request::Method::next_text;
-    request.tag = tag;
-    return outcome.ok() ? engine.submit(std::move(request)) : outcome;
-  });
-}
-
-int seqd_submit_range(seqd_client* client, const char* name, int64_t count, void* tag) {
-  return guarded(client, [&](auto& engine) {
-    Request request;
-    Outcome outcome = make_range(name, count, request);
-    request.tag = tag;
-    return outcome.ok() ? engine.submit(std::move(request)) : outcome;
-  });
-}
-
-int seqd_submit_insert(seqd_client* client, const char* name, const void* document,
-                       size_t document_length, void* tag) {
-  return guarded(client, [&](auto& engine) {
-    Request request;
-    Outcome outcome = make_insert(name, document, document_length, request);
-    request.tag = tag;
-    return outcome.ok() ? engine.submit(std::move(request)) : outcome;
-  });
-}
-
-int seqd_poll(seqd_client* client, int64_t timeout_ms, seqd_reply* replies, size_t capacity,
-              size_t* used) {
-  return guarded(client, [&](auto& engine) {
-    if (used == nullptr || (replies == nullptr && capacity > 0))
-      return argument("replies or used is NULL");
-    *used = 0;
-    if (timeout_ms < 0 || timeout_ms > INT_MAX)
-      return argument("timeout_ms is not within 0 .. 2^31-1");
-    engine.poll(timeout_ms, capacity);
-    for (const Answer& answer : engine.delivered()) replies[(*used)++] = reply_of(answer);
-    return Outcome();
-  });
-}
-
-size_t seqd_pending(const seqd_client* client) {
-  return client == nullptr ? 0 : client->engine->pending();
-}
-
-int seqd_descriptor(seqd_client* client, int* descriptor, short* events, int* timeout_ms) {
-  return guarded(client, [&](auto& engine) {
-    if (descriptor == nullptr || events == nullptr || timeout_ms == nullptr)
-      return argument("descriptor, events or timeout_ms is NULL");
-    const bool writes = engine.wants_to_write();
-    *descriptor = engine.descriptor();
-    *events = static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN);
-    *timeout_ms = static_cast<int>(std::min<std::int64_t>(engine.idle_ms(), INT_MAX));
-    return Outcome();
-  });
-}
-
 const char* seqd_last_error(const seqd_client* client) {
   return client == nullptr ? "" : client->error.text.c_str();
 }
 
 const char* seqd_error_name(int code) {
-  return seqd::engine::code_name(code);
+  return code_name(code);
 }
 
 int seqd_error_is_transient(int code) {
-  return seqd::engine::is_transient(code) ? 1 : 0;
+  return is_transient(code) ? 1 : 0;
 }
 
 const char* seqd_version(void) {

@@ -7,7 +7,7 @@ library=$1
 header=$(dirname "$0")/seqd.h
 
 exported=$(nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort)
-declared=$(grep -oE 'seqd_[a-z_]+\(' <(tr '\n' ' ' <"$header" | grep -oE 'SEQD_API [^;]*;') | tr -d '(' | sort -u)
+declared=$(grep -oE 'seqd_[a-z_]+\(' <(tr '\n' ' ' <"$header" | grep -oE 'SEQD_(API|CHECKED) [^;]*;') | tr -d '(' | sort -u)
 if ! difference=$(diff <(echo "$declared") <(echo "$exported")); then
   echo "libseqd.so exports (>) other functions than seqd.h declares (<):"
   echo "$difference"

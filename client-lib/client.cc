@@ -1,15 +1,12 @@
 #include "client-lib/client.h"
 
 #include <sys/random.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <utility>
-
-#include "protocol/limits.h"
 
 namespace seqd::engine {
 namespace {
@@ -44,18 +41,11 @@ std::string error_text(int error) {
   return text == nullptr ? "error " + std::to_string(error) : text;
 }
 
-// The daemon gives up a little before the client does, so that the caller gets the daemon's reason
-// instead of a time-out, and no ID is issued that nobody takes.
-std::int64_t wait_within(std::int64_t timeout_ms) {
-  return std::min(timeout_ms - timeout_ms / 10 - (timeout_ms < 10 ? 1 : 0),
-                  protocol::kMaxTimeoutMs);
-}
-
 SessionSettings session_settings(const ClientOptions& options, const protocol::Identity& identity) {
   SessionSettings settings;
   settings.hello.name = options.name;
   if (!options.anonymous) settings.hello.client = identity;
-  if (!options.daemon_decides_wait) settings.wait_ms = wait_within(options.timeout_ms);
+  settings.limits_wait = !options.daemon_decides_wait;
   return settings;
 }
 
@@ -73,19 +63,16 @@ Outcome Client::open(const ClientOptions& options, std::unique_ptr<Client>& clie
 // options_ comes before session_, which keeps a view of the name in it.
 Client::Client(const ClientOptions& options, const protocol::Identity& identity,
                std::uint64_t random)
-    : options_(options),
-      process_(::getpid()),
-      session_(session_settings(options_, identity)),
-      random_(random | 1) {}
+    : options_(options), session_(session_settings(options_, identity)), random_(random | 1) {}
 
 Client::~Client() {
   if (!connection_.is_open() || is_forked()) return;
-  session_.acknowledge_all();
-  (void)connection_.send(session_.output());
-}
-
-bool Client::is_forked() const {
-  return ::getpid() != process_;
+  try {
+    session_.acknowledge_all();
+    (void)connection_.send(session_.output());
+  } catch (...) {
+    // Without memory the daemon learns it from the end of the connection.
+  }
 }
 
 std::uint64_t Client::random() {
@@ -105,6 +92,8 @@ Outcome Client::enter(Request request, std::uint32_t& number) {
     close_connection();
     session_.renew(options_.anonymous ? std::nullopt : std::optional(identity));
   }
+  // What is sent into a connection that has ended is lost, and an insert is not sent twice.
+  if (request.method == Request::Method::insert) receive_idle();
   const std::int64_t now = monotonic_ms();
   request.deadline_ms = now + options_.timeout_ms;
   request.connect_deadline_ms = now + options_.connect_timeout_ms;
@@ -125,12 +114,20 @@ Outcome Client::call(Request request, Answer& answer) {
   Outcome entered = enter(std::move(request), number);
   if (!entered.ok()) return entered;
   // Ends: at the request's deadline at the latest the session answers it.
-  while (!session_.take_synchronous(number, answer)) turn(INT64_MAX);
+  try {
+    while (!session_.take_synchronous(number, answer)) turn(INT64_MAX);
+  } catch (...) {
+    // Memory may have ended behind the answer, at that of another request. The answer holds.
+    if (!session_.take_synchronous(number, answer)) throw;
+    recovers_ = true;
+    close_socket();
+  }
   return std::move(answer.outcome);
 }
 
 void Client::poll(std::int64_t timeout_ms, std::size_t capacity) {
   delivered_.clear();
+  receive_idle();
   const std::int64_t until = monotonic_ms() + timeout_ms;
   // One turn in any case, so that polling without waiting sends and receives too.
   bool over = false;
@@ -138,13 +135,17 @@ void Client::poll(std::int64_t timeout_ms, std::size_t capacity) {
     turn(until);
     over = monotonic_ms() >= until;
   }
-  Answer answer;
-  while (delivered_.size() < capacity && session_.take(answer))
-    delivered_.push_back(std::move(answer));
+  // Room first: an answer that is taken must not be lost for want of memory.
+  delivered_.reserve(std::min(capacity, session_.answer_count()));
+  while (delivered_.size() < delivered_.capacity() && delivered_.size() < capacity &&
+         session_.has_answer()) {
+    delivered_.emplace_back();
+    (void)session_.take(delivered_.back());
+  }
 }
 
 bool Client::wants_to_write() {
-  session_.fill_output();
+  session_.fill_output(monotonic_ms());
   return !session_.output().empty();
 }
 
@@ -163,7 +164,11 @@ void Client::turn(std::int64_t until_ms) {
   session_.expire(now, unreachable());
   if (session_.too_many_late()) lose("the daemon does not answer");
   const std::int64_t until = std::min(until_ms, session_.next_deadline_ms().value_or(0));
-  if (until <= now && session_.in_flight() == 0) return;  // everything ended at its deadline
+  if (until <= now && session_.in_flight() == 0) {
+    // Everything ended at its deadline. What was not sent yet must not be carried out later.
+    if (connection_.is_open() && !session_.output().empty()) close_connection();
+    return;
+  }
   if (!connection_.is_open()) {
     if (now < next_attempt_ms_) {
       connection_.wait(false, std::min(until, next_attempt_ms_) - now);
@@ -172,7 +177,7 @@ void Client::turn(std::int64_t until_ms) {
     try_to_connect(now);
     if (!connection_.is_open()) return;
   }
-  session_.fill_output();
+  session_.fill_output(now);
   const int error = connection_.send(session_.output());
   if (error != 0) {
     // What the daemon said before it closed may still be there to read.
@@ -187,6 +192,7 @@ void Client::turn(std::int64_t until_ms) {
 void Client::try_to_connect(std::int64_t now_ms) {
   const int error = connection_.open(options_.socket_path);
   if (error == 0) {
+    ++generation_;
     session_.connected();
     return;
   }
@@ -197,6 +203,11 @@ void Client::try_to_connect(std::int64_t now_ms) {
   }
   session_.fail_all({is_shortage(error) ? SEQD_E_SYSTEM : SEQD_E_CONNECT,
                      "cannot connect to " + options_.socket_path + ": " + error_text(error)});
+}
+
+void Client::receive_idle() {
+  if (session_.in_flight() > 0 || !connection_.is_open()) return;
+  for (int reads = 0; reads < kLastReads && receive();) ++reads;
 }
 
 bool Client::receive() {
@@ -217,8 +228,13 @@ bool Client::receive() {
   return verdict == Session::Verdict::keep;
 }
 
-void Client::close_connection() {
+void Client::close_socket() {
+  if (connection_.is_open()) ++generation_;
   connection_.close();
+}
+
+void Client::close_connection() {
+  close_socket();
   session_.disconnected(monotonic_ms() + options_.connect_timeout_ms);
 }
 
@@ -235,9 +251,24 @@ Outcome Client::unreachable() const {
   return {SEQD_E_CONNECT, "no daemon answers at " + options_.socket_path + ": " + why};
 }
 
-void Client::recover() {
-  close_connection();
+int Client::recover() noexcept {
+  const int code =
+      session_.synchronous_may_have_inserted() ? SEQD_E_OUTCOME_UNKNOWN : SEQD_E_MEMORY;
+  recovers_ = true;
+  close_socket();
+  try {
+    finish_recovery();
+  } catch (...) {
+    // The next call tries again.
+  }
+  return code;
+}
+
+void Client::finish_recovery() {
+  if (!recovers_) return;
   session_.abandon_synchronous();
+  close_connection();
+  recovers_ = false;
 }
 
 }  // namespace seqd::engine

@@ -6,8 +6,6 @@
 // answer, an error of the library's or at its deadline.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,6 +15,7 @@
 #include "client-lib/back_off.h"
 #include "client-lib/connection.h"
 #include "client-lib/outcome.h"
+#include "client-lib/process_mark.h"
 #include "client-lib/session.h"
 
 namespace seqd::engine {
@@ -52,15 +51,21 @@ class Client {
 
   std::size_t pending() const { return session_.pending(); }
   int descriptor() const { return connection_.descriptor(); }
+  // Another one when the descriptor is closed or opened.
+  std::uint64_t generation() const { return generation_; }
   // Whether there is something to send.
   bool wants_to_write();
   // How long from now poll() may stay uncalled; -1: for ever.
   std::int64_t idle_ms() const;
   const HelloAnswer& daemon() const { return session_.daemon(); }
-  bool is_forked() const;
+  // Whether this process is a copy of the one that opened the handle.
+  bool is_forked() const { return mark_.is_copied(); }
 
-  // After an exception (memory) in the middle of something: back to a known state.
-  void recover();
+  // After an exception (memory) in the middle of a call: what it ends with, SEQD_E_MEMORY or
+  // SEQD_E_OUTCOME_UNKNOWN. The connection is dropped, so that every request is in a known state.
+  int recover() noexcept;
+  // The rest of it, where there was no memory for that either; before every other call.
+  void finish_recovery();
 
  private:
   Client(const ClientOptions& options, const protocol::Identity& identity, std::uint64_t random);
@@ -73,17 +78,22 @@ class Client {
   bool receive();
   // The connection is of no use any more: what is unanswered goes over the next one.
   void lose(std::string why);
+  // Reads what came while nothing was in flight: the end of the connection, or late answers.
+  void receive_idle();
   void close_connection();
+  void close_socket();
   Outcome unreachable() const;
   std::uint64_t random();
 
   const ClientOptions options_;
-  const pid_t process_;
+  const ProcessMark mark_;
   Session session_;
   Connection connection_;
   BackOff back_off_;
   std::uint64_t random_;
   std::int64_t next_attempt_ms_ = 0;
+  std::uint64_t generation_ = 0;
+  bool recovers_ = false;  // finish_recovery() is due
   std::string why_not_connected_;
   std::vector<Answer> delivered_;
 };

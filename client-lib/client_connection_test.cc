@@ -17,7 +17,7 @@ using Fault = WireDaemon::Fault;
 
 TEST_CASE("AbsentDaemonIsAConnectErrorThatNamesTheSocket", "[client]") {
   SocketDaemon daemon;
-  Handle handle(daemon, 30);
+  Handle handle(daemon, 500);
   std::int64_t id = 0;
   CHECK(seqd_next(handle.client, "orders", &id) == SEQD_E_CONNECT);
   CHECK(contains(handle.error(), daemon.path()));
@@ -96,10 +96,11 @@ TEST_CASE("RequestMadeWhileTheDaemonIsAwayWaitsForIt", "[client]") {
   REQUIRE(seqd_submit_next(handle.client, "orders", nullptr) == SEQD_OK);
   seqd_reply reply;
   std::size_t used = 0;
-  for (int i = 0; i < 3; ++i) REQUIRE(seqd_poll(handle.client, 0, &reply, 1, &used) == SEQD_OK);
+  for (int i = 0; i < 3; ++i)
+    REQUIRE(seqd_poll(handle.client, 0, &reply, sizeof(seqd_reply), 1, &used) == SEQD_OK);
   CHECK(used == 0);
   daemon.start();
-  REQUIRE(seqd_poll(handle.client, 10'000, &reply, 1, &used) == SEQD_OK);
+  REQUIRE(seqd_poll(handle.client, 10'000, &reply, sizeof(seqd_reply), 1, &used) == SEQD_OK);
   REQUIRE(used == 1);
   CHECK(reply.id == 1);
 }
@@ -139,7 +140,8 @@ TEST_CASE("GarbageIsAProtocolErrorForAllThatIsInFlightAndTheHandleGoesOn", "[cli
   for (int i = 0; i < 3; ++i) REQUIRE(seqd_submit_next(handle.client, "orders", nullptr) == 0);
   std::vector<seqd_reply> replies(8);
   std::size_t used = 0;
-  REQUIRE(seqd_poll(handle.client, 10'000, replies.data(), replies.size(), &used) == SEQD_OK);
+  REQUIRE(seqd_poll(handle.client, 10'000, replies.data(), sizeof(seqd_reply), replies.size(),
+                    &used) == SEQD_OK);
   CHECK(used == 3);
   for (std::size_t i = 0; i < used; ++i) {
     CHECK(replies[i].code == SEQD_E_PROTOCOL);

@@ -75,6 +75,50 @@ TEST_CASE("AnInsertWhoseConnectionEndsIsUnknownAndIsNotRepeated", "[client]") {
   }
 }
 
+TEST_CASE("AnInsertWithAUniqueFieldWhoseConnectionEndsIsRepeatedAndIsThereOnce", "[client]") {
+  for (const Fault fault : {Fault::close_after, Fault::close_before}) {
+    SocketDaemon daemon;
+    break_request(daemon, 1, fault);
+    daemon.start();
+    {
+      Handle handle(daemon);
+      const std::string bytes = document('\x07');
+      std::int64_t id = 0;
+      REQUIRE(seqd_insert_unique(handle.client, "people", bytes.data(), bytes.size(), "a", &id) ==
+              SEQD_OK);
+      CHECK(id == 1);
+      REQUIRE(seqd_submit_insert_unique(handle.client, "people", bytes.data(), bytes.size(), "a",
+                                        nullptr) == SEQD_OK);
+      seqd_reply reply = {};
+      std::size_t used = 0;
+      REQUIRE(seqd_poll(handle.client, 5'000, &reply, sizeof reply, 1, &used) == SEQD_OK);
+      CHECK((used == 1 && reply.code == SEQD_OK && reply.id == 1));
+      CHECK(seqd_insert_unique(handle.client, "people", bytes.data(), bytes.size(), "", &id) ==
+            SEQD_E_ARGUMENT);
+      CHECK(seqd_insert_unique(handle.client, "people", bytes.data(), bytes.size(), nullptr, &id) ==
+            SEQD_E_ARGUMENT);
+    }
+    daemon.stop();
+    CHECK(daemon.wire().inserted.size() == 1);
+    CHECK(daemon.wire().complaint() == "");
+  }
+}
+
+TEST_CASE("OfAnInsertWithAUniqueFieldThatMayBeThereNoErrorSaysThatItIsNot", "[client]") {
+  SocketDaemon daemon;
+  // Its first connection ends, and the second one says nothing.
+  daemon.wire().fault = [](int number, const protocol::Message&) {
+    return number == 1 ? Fault::close_before : Fault::ignore;
+  };
+  daemon.start();
+  Handle handle(daemon, 300);
+  const std::string bytes = document('\x07');
+  std::int64_t id = 0;
+  CHECK(seqd_insert_unique(handle.client, "people", bytes.data(), bytes.size(), "a", &id) ==
+        SEQD_E_OUTCOME_UNKNOWN);
+  daemon.stop();
+}
+
 TEST_CASE("AnInsertThatADaemonWouldNotTakeGoesToTheNextOne", "[client]") {
   SocketDaemon daemon;
   break_request(daemon, 1, Fault::stopping);
@@ -121,7 +165,7 @@ TEST_CASE("OfAPipelineThatIsCutTheIdsAreRepeatedAndTheDocumentsAreNot", "[client
     while (seqd_pending(handle.client) > 0) {
       seqd_reply reply = {};
       std::size_t used = 0;
-      REQUIRE(seqd_poll(handle.client, 10'000, &reply, 1, &used) == SEQD_OK);
+      REQUIRE(seqd_poll(handle.client, 10'000, &reply, sizeof(seqd_reply), 1, &used) == SEQD_OK);
       if (used == 1) codes[reply.tag] = reply.code;
     }
     REQUIRE(codes.size() == 4);

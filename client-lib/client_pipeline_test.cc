@@ -34,7 +34,8 @@ TEST_CASE("PipelinedRequestsSurviveLostConnections", "[client]") {
       ++submitted;
     }
     std::size_t used = 0;
-    REQUIRE(seqd_poll(handle.client, 10'000, replies.data(), replies.size(), &used) == SEQD_OK);
+    REQUIRE(seqd_poll(handle.client, 10'000, replies.data(), sizeof(seqd_reply), replies.size(),
+                      &used) == SEQD_OK);
     REQUIRE(used > 0);
     for (std::size_t i = 0; i < used; ++i) {
       REQUIRE(replies[i].code == SEQD_OK);
@@ -63,7 +64,8 @@ TEST_CASE("ManyRequestsSubmittedAtOnceAreAllSentAndAnswered", "[client]") {
   std::size_t all = 0;
   while (seqd_pending(handle.client) > 0) {
     std::size_t used = 0;
-    REQUIRE(seqd_poll(handle.client, 10'000, replies.data(), replies.size(), &used) == SEQD_OK);
+    REQUIRE(seqd_poll(handle.client, 10'000, replies.data(), sizeof(seqd_reply), replies.size(),
+                      &used) == SEQD_OK);
     REQUIRE(used > 0);
     all += used;
   }
@@ -81,7 +83,7 @@ TEST_CASE("SynchronousCallBetweenPipelinedOnesGetsItsOwnAnswer", "[client]") {
   CHECK(seqd_pending(handle.client) == 2);
   seqd_reply replies[4];
   std::size_t used = 0;
-  REQUIRE(seqd_poll(handle.client, 0, replies, 4, &used) == SEQD_OK);
+  REQUIRE(seqd_poll(handle.client, 0, replies, sizeof(seqd_reply), 4, &used) == SEQD_OK);
   REQUIRE(used == 2);
   CHECK(replies[0].id == 1);
   CHECK(replies[1].id == 2);
@@ -94,7 +96,7 @@ TEST_CASE("PollWithNothingInFlightReturnsAtOnce", "[client]") {
   Handle handle(daemon);
   seqd_reply reply;
   std::size_t used = 9;
-  CHECK(seqd_poll(handle.client, 2'000'000'000, &reply, 1, &used) == SEQD_OK);
+  CHECK(seqd_poll(handle.client, 2'000'000'000, &reply, sizeof(seqd_reply), 1, &used) == SEQD_OK);
   CHECK(used == 0);
 }
 
@@ -102,28 +104,26 @@ TEST_CASE("EventLoopIsToldWhatToWatch", "[client]") {
   SocketDaemon daemon;
   daemon.start();
   Handle handle(daemon);
-  int descriptor = 0;
-  short events = 0;
-  int timeout_ms = 0;
-  REQUIRE(seqd_descriptor(handle.client, &descriptor, &events, &timeout_ms) == SEQD_OK);
-  CHECK(descriptor == -1);
-  CHECK(timeout_ms == -1);
+  seqd_watch watched = SEQD_WATCH_INIT;
+  REQUIRE(seqd_descriptor(handle.client, &watched) == SEQD_OK);
+  CHECK(watched.descriptor == -1);
+  CHECK(watched.timeout_ms == -1);
   REQUIRE(seqd_submit_next(handle.client, "orders", nullptr) == SEQD_OK);
   std::size_t used = 0;
   seqd_reply reply;
   while (used == 0) {
-    REQUIRE(seqd_descriptor(handle.client, &descriptor, &events, &timeout_ms) == SEQD_OK);
-    CHECK(timeout_ms >= 0);
-    pollfd watched = {descriptor, events, 0};
-    (void)::poll(&watched, 1, timeout_ms);
-    REQUIRE(seqd_poll(handle.client, 0, &reply, 1, &used) == SEQD_OK);
+    REQUIRE(seqd_descriptor(handle.client, &watched) == SEQD_OK);
+    CHECK(watched.timeout_ms >= 0);
+    pollfd entry = {watched.descriptor, static_cast<short>(watched.events), 0};
+    (void)::poll(&entry, 1, watched.timeout_ms);
+    REQUIRE(seqd_poll(handle.client, 0, &reply, sizeof(seqd_reply), 1, &used) == SEQD_OK);
   }
   CHECK(reply.id == 1);
-  REQUIRE(seqd_descriptor(handle.client, &descriptor, &events, &timeout_ms) == SEQD_OK);
-  CHECK(descriptor >= 0);
-  CHECK(events == POLLIN);
-  CHECK(timeout_ms == -1);
-  CHECK((::fcntl(descriptor, F_GETFD) & FD_CLOEXEC) != 0);
+  REQUIRE(seqd_descriptor(handle.client, &watched) == SEQD_OK);
+  CHECK(watched.descriptor >= 0);
+  CHECK(watched.events == POLLIN);
+  CHECK(watched.timeout_ms == -1);
+  CHECK((::fcntl(watched.descriptor, F_GETFD) & FD_CLOEXEC) != 0);
 }
 
 }  // namespace

@@ -9,18 +9,27 @@
 namespace seqd::engine {
 namespace {
 
+// Beyond it a size is no size: no version will have so many fields.
+constexpr std::size_t kLargestSize = 4'096;
 constexpr std::int64_t kDefaultTimeoutMs = 5'000;
 constexpr std::int64_t kLongestTimeoutMs = std::int64_t{365} * 24 * 3'600'000;
 constexpr const char* kDefaultSocket = "/run/seqd.sock";
 
 // The fields that the caller knows; the others are zero, which is their default.
-bool copy_known(const seqd_options* from, seqd_options& to) {
+Outcome copy_known(const seqd_options* from, seqd_options& to) {
   to = {};
-  if (from == nullptr) return true;
-  if (from->size < offsetof(seqd_options, socket_path) + sizeof(from->socket_path)) return false;
+  if (from == nullptr) return {};
   const auto* bytes = reinterpret_cast<const char*>(from);
-  std::copy_n(bytes, std::min(from->size, sizeof(to)), reinterpret_cast<char*>(&to));
-  return true;
+  if (from->size < offsetof(seqd_options, socket_path) + sizeof(from->socket_path) ||
+      from->size > kLargestSize)
+    return {SEQD_E_ARGUMENT, "options.size is not set; SEQD_OPTIONS_INIT sets it"};
+  const std::size_t known = std::min(from->size, sizeof(to));
+  // What is ignored might be what the caller relies on.
+  if (std::any_of(bytes + known, bytes + from->size, [](char byte) { return byte != 0; }))
+    return {SEQD_E_ARGUMENT,
+            "options has a field that libseqd " SEQD_VERSION " does not know: update the library"};
+  std::copy_n(bytes, known, reinterpret_cast<char*>(&to));
+  return {};
 }
 
 Outcome read_timeout(const char* name, std::int64_t given, std::int64_t fallback,
@@ -35,8 +44,8 @@ Outcome read_timeout(const char* name, std::int64_t given, std::int64_t fallback
 
 Outcome read_options(const seqd_options* options, ClientOptions& out) {
   seqd_options given;
-  if (!copy_known(options, given))
-    return {SEQD_E_ARGUMENT, "options.size is not set; SEQD_OPTIONS_INIT sets it"};
+  Outcome outcome = copy_known(options, given);
+  if (!outcome.ok()) return outcome;
   const char* path = given.socket_path;
   if (path == nullptr || *path == '\0') path = std::getenv("SEQD_SOCKET");
   if (path == nullptr || *path == '\0') path = kDefaultSocket;
@@ -50,7 +59,7 @@ Outcome read_options(const seqd_options* options, ClientOptions& out) {
     return {SEQD_E_ARGUMENT, "options.flags has bits that this library does not know"};
   out.anonymous = (given.flags & SEQD_ANONYMOUS) != 0;
   out.daemon_decides_wait = (given.flags & SEQD_DAEMON_WAIT) != 0;
-  Outcome outcome = read_timeout("timeout_ms", given.timeout_ms, kDefaultTimeoutMs, out.timeout_ms);
+  outcome = read_timeout("timeout_ms", given.timeout_ms, kDefaultTimeoutMs, out.timeout_ms);
   if (!outcome.ok()) return outcome;
   return read_timeout("connect_timeout_ms", given.connect_timeout_ms, out.timeout_ms,
                       out.connect_timeout_ms);

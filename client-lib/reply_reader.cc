@@ -68,14 +68,12 @@ Outcome read_runs(const Request& request, ValueReader reader, Answer& answer) {
   return {};
 }
 
-// An integer or nil, which is 0.
-bool read_optional_integer(ValueReader& reader, std::int64_t& value) {
-  value = 0;
+// An integer or nil.
+bool read_optional_integer(ValueReader& reader, std::optional<std::int64_t>& value) {
+  value.reset();
   if (reader.read_nil()) return true;
-  const auto integer = reader.read_integer();
-  if (!integer) return false;
-  value = *integer;
-  return true;
+  value = reader.read_integer();
+  return value.has_value();
 }
 
 Outcome read_peek(ValueReader reader, Answer& answer) {
@@ -85,11 +83,13 @@ Outcome read_peek(ValueReader reader, Answer& answer) {
   for (std::uint32_t i = 0; i < *pairs && well; ++i) {
     const std::string_view key = reader.read_text().value_or(std::string_view());
     if (key == "next")
-      well = read_optional_integer(reader, answer.peeked_next);
-    else if (key == "in_hand")
-      well = read_optional_integer(reader, answer.peeked_in_hand);
-    else if (key == "last")
-      well = read_optional_integer(reader, answer.peeked_last);
+      well = read_optional_integer(reader, answer.peeked.next);
+    else if (key == "in_hand") {
+      std::optional<std::int64_t> in_hand;
+      well = read_optional_integer(reader, in_hand);
+      answer.peeked.in_hand = in_hand.value_or(0);
+    } else if (key == "last")
+      well = read_optional_integer(reader, answer.peeked.last);
     else
       well = !key.empty() && reader.skip();
   }

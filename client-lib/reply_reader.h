@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,16 +16,21 @@
 
 namespace seqd::engine {
 
+// What peek tells.
+struct Peeked {
+  std::optional<std::int64_t> next;
+  std::int64_t in_hand = 0;
+  std::optional<std::int64_t> last;
+};
+
 // What became of one request.
 struct Answer {
   void* tag = nullptr;
   Outcome outcome;
-  seqd_run first = {0, 0, 0};       // the only run, when `all` is empty; its count is 0: no run
-  std::vector<seqd_run> all;        // the runs, when there is not exactly one
-  std::int64_t peeked_next = 0;     // of peek; 0 is nil
-  std::int64_t peeked_in_hand = 0;  // of peek
-  std::int64_t peeked_last = 0;     // of peek; 0 is nil
-  std::string result;               // of call: one MessagePack value; of next_text: the text
+  seqd_run first = {0, 0, 0};  // the only run, when `all` is empty; its count is 0: no run
+  std::vector<seqd_run> all;   // the runs, when there is not exactly one
+  Peeked peeked;               // of peek
+  std::string result;          // of call: one MessagePack value; of next_text: the text
 
   // Valid as long as the answer is not moved.
   std::span<const seqd_run> runs() const {

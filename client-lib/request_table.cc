@@ -71,7 +71,9 @@ void RequestTable::mark_unsent(std::uint32_t number) {
 
 void RequestTable::mark_all_unsent() {
   for (Slot& each : slots_) {
-    if (each.state == Slot::State::sent) each.state = Slot::State::unsent;
+    if (each.state != Slot::State::sent) continue;
+    each.state = Slot::State::unsent;
+    each.request.perhaps = true;
   }
   unsent_from_ = floor_;
   sent_ = 0;

@@ -20,6 +20,8 @@ struct Request {
   std::string name;          // the sequence; for `call` the method
   std::int64_t count = 1;    // of range
   std::string params;        // of call: one MessagePack array; of insert: the document
+  std::string unique;        // of insert: a field that makes it safe to send it again; or empty
+  bool perhaps = false;      // it was sent on a connection that ended
   void* tag = nullptr;
   std::int64_t deadline_ms = 0;          // by the monotonic clock
   std::int64_t connect_deadline_ms = 0;  // the same, while there is no connection
@@ -49,7 +51,8 @@ class RequestTable {
 
   // The lowest number that is to be sent; 0 when there is none.
   std::uint32_t first_unsent();
-  // The lowest number that is sent and may not be sent again: an insert. 0 when there is none.
+  // The lowest number that is sent and may not be sent again: an insert without a unique field. 0
+  // when there is none.
   std::uint32_t first_unrepeatable() const;
   void mark_sent(std::uint32_t number);    // it must be unsent
   void mark_unsent(std::uint32_t number);  // it must be sent
@@ -65,7 +68,8 @@ class RequestTable {
   const Slot* slot(std::uint32_t number) const;
 
   static bool is_unrepeatable(const Slot& slot) {
-    return slot.state == Slot::State::sent && slot.request.method == Request::Method::insert;
+    return slot.state == Slot::State::sent && slot.request.method == Request::Method::insert &&
+           slot.request.unique.empty();
   }
 
   std::deque<Slot> slots_;

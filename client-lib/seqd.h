@@ -6,8 +6,8 @@
  * throws, raises a signal, starts a thread or keeps global state.
  *
  * Threads: a handle is used by one thread at a time; different handles are independent. After
- * fork() the child may only close the parent's handle (other calls give SEQD_E_FORKED) and opens
- * one of its own.
+ * fork() or clone() the child may only close the parent's handle (other calls give SEQD_E_FORKED)
+ * and opens one of its own.
  *
  * Every function that returns int returns SEQD_OK (0) or a negative SEQD_E_ code. Link with -lseqd.
  */
@@ -17,55 +17,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "seqd_codes.h"
+
 #if defined(__GNUC__)
 #define SEQD_API __attribute__((visibility("default")))
 #else
 #define SEQD_API
 #endif
+/* A call that gives IDs: what it returns must be looked at. */
+#if defined(__GNUC__)
+#define SEQD_CHECKED SEQD_API __attribute__((warn_unused_result))
+#else
+#define SEQD_CHECKED SEQD_API
+#endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Result codes. The numbers are part of the ABI: a code is only ever added at the end of its group.
- */
-enum {
-  SEQD_OK = 0,
-  /* What the daemon answered, in the order of the daemon's catalogue (protocol/errors.def). */
-  SEQD_E_BAD_REQUEST = -1,
-  SEQD_E_NO_METHOD = -2,
-  SEQD_E_TOO_LARGE = -3,
-  SEQD_E_NO_SEQUENCE = -4,
-  SEQD_E_DENIED = -5,
-  SEQD_E_BUSY = -6,
-  SEQD_E_UNAVAILABLE = -7,
-  SEQD_E_STOPPING = -8,
-  SEQD_E_EXHAUSTED = -9,
-  SEQD_E_SEQ_TYPE = -10,
-  SEQD_E_SEQ_MEANING = -11,
-  SEQD_E_SEQ_REGRESSED = -12,
-  SEQD_E_SEQ_CHANGED = -13,
-  SEQD_E_STORE_REFUSED = -14,
-  SEQD_E_STATE_IO = -15,
-  SEQD_E_STATE_CORRUPT = -16,
-  SEQD_E_FENCED = -17,
-  SEQD_E_CONFIG = -18,
-  SEQD_E_INTERNAL = -19,
-  SEQD_E_BAD_TEXT = -20,
-  SEQD_E_WRONG_MODE = -21,
-  SEQD_E_DOCUMENT_REFUSED = -22,
-  SEQD_E_OUTCOME_UNKNOWN = -23, /* the document may have been inserted: look for it first */
-  /* What the library found out by itself. */
-  SEQD_E_CONNECT = -1001, /* no daemon answers at the socket */
-  SEQD_E_TIMEOUT = -1002, /* connected, but no answer in time; the ID, if one was issued, is lost */
-  SEQD_E_PROTOCOL = -1003, /* what answers does not speak the protocol; the connection was closed */
-  SEQD_E_ARGUMENT = -1004, /* an argument is not allowed; nothing was sent */
-  SEQD_E_MEMORY = -1005,   /* out of memory */
-  SEQD_E_FORKED = -1006,   /* the handle belongs to the parent process */
-  SEQD_E_FULL = -1007,     /* too many requests in flight: seqd_poll first */
-  SEQD_E_SYSTEM = -1008,   /* the system refused something, for example a descriptor */
-  SEQD_E_UNKNOWN = -1010   /* a code of the daemon that this version of the library does not know */
-};
 
 typedef struct seqd_client seqd_client;
 
@@ -78,14 +46,19 @@ enum {
   SEQD_DAEMON_WAIT = 2
 };
 
-/* Zero in a field means its default. Fields are only ever added at the end; `size` says which ones
- * the caller knows. */
+/* Structures with a `size` may get further fields, at their end and in newer versions only. The
+ * caller sets `size` to sizeof, as the ..._INIT macros do, and then gets the fields that it knows.
+ * A structure of a newer version is allowed: the fields that this library does not know are left as
+ * they are. seqd_run stays as it is. */
+
+/* Zero in a field means its default. SEQD_E_ARGUMENT: a field that this library does not know is
+ * not zero. */
 typedef struct seqd_options {
   size_t size;                /* sizeof(seqd_options) */
   const char* socket_path;    /* default: the environment's SEQD_SOCKET, then /run/seqd.sock */
   const char* name;           /* the application's name for the daemon's lists, at most 64 bytes */
   int64_t timeout_ms;         /* of every call and request, reconnects included; default 5000 */
-  int64_t connect_timeout_ms; /* without a connection, then SEQD_E_CONNECT; default timeout_ms */
+  int64_t connect_timeout_ms; /* while no daemon listens, then SEQD_E_CONNECT; default timeout_ms */
   uint64_t flags;             /* SEQD_ANONYMOUS, SEQD_DAEMON_WAIT */
 } seqd_options;
 #define SEQD_OPTIONS_INIT \
@@ -98,8 +71,7 @@ typedef struct seqd_run {
   int64_t step;
 } seqd_run;
 
-/* What a text of a sequence means. Zero it but for `size`, as SEQD_PARSED_INIT does; fields are
- * only ever added at the end. */
+/* What a text of a sequence means. */
 typedef struct seqd_parsed {
   size_t size; /* sizeof(seqd_parsed) */
   int64_t number;
@@ -109,8 +81,30 @@ typedef struct seqd_parsed {
 #define SEQD_PARSED_INIT \
   { sizeof(seqd_parsed), 0, "", "" }
 
-/* One answer to a submitted request. The pointers stay valid until the next call with the same
- * handle. */
+/* What seqd_peek tells. An ID may be 0 or negative: look at ..._known. */
+typedef struct seqd_peeked {
+  size_t size;     /* sizeof(seqd_peeked) */
+  int64_t next;    /* the ID that would come next */
+  int64_t in_hand; /* IDs that the daemon can issue without a lease */
+  int64_t last;    /* the last ID that this daemon issued */
+  int next_known;  /* 0: the daemon does not know `next` */
+  int last_known;  /* 0: it has issued none, or does not know it */
+} seqd_peeked;
+#define SEQD_PEEKED_INIT \
+  { sizeof(seqd_peeked), 0, 0, 0, 0, 0 }
+
+/* What an event loop watches for a handle. */
+typedef struct seqd_watch {
+  size_t size;         /* sizeof(seqd_watch) */
+  uint64_t generation; /* another one than before: another socket, also under the same number */
+  int descriptor;      /* -1: not connected */
+  int events;          /* of poll(2) */
+  int timeout_ms;      /* after which to call seqd_poll(client, 0, ...) in any case; -1: no need */
+} seqd_watch;
+#define SEQD_WATCH_INIT \
+  { sizeof(seqd_watch), 0, -1, 0, -1 }
+
+/* One answer to a submitted request; its pointers: until the next call with the same handle. */
 typedef struct seqd_reply {
   void* tag;            /* as given to seqd_submit_... */
   int code;             /* SEQD_OK or the error */
@@ -121,22 +115,24 @@ typedef struct seqd_reply {
   size_t run_count;
 } seqd_reply;
 
-/* Makes a handle; `options` may be NULL. Does not connect yet: the first request does. */
+/* Makes a handle; `options` may be NULL. Does not connect yet: the first request does. After an
+ * error *client is a handle that only has the text of it, for seqd_last_error(), and gives the same
+ * error for every call; or NULL when there is no memory for it. seqd_close() frees it. */
 SEQD_API int seqd_open(const seqd_options* options, seqd_client** client);
 /* Tells the daemon what has arrived, closes and frees. Does not wait. NULL is allowed. */
 SEQD_API void seqd_close(seqd_client* client);
 
 /* One ID of the sequence `name`. */
-SEQD_API int seqd_next(seqd_client* client, const char* name, int64_t* id);
+SEQD_CHECKED int seqd_next(seqd_client* client, const char* name, int64_t* id);
 /* `count` IDs as runs: (*runs)[0 .. *run_count), one of them usually. Valid until the next call
  * with the handle. */
-SEQD_API int seqd_range(seqd_client* client, const char* name, int64_t count, const seqd_run** runs,
-                        size_t* run_count);
+SEQD_CHECKED int seqd_range(seqd_client* client, const char* name, int64_t count,
+                            const seqd_run** runs, size_t* run_count);
 /* `count` IDs, one by one, into ids: one request. */
-SEQD_API int seqd_next_many(seqd_client* client, const char* name, size_t count, int64_t* ids);
+SEQD_CHECKED int seqd_next_many(seqd_client* client, const char* name, size_t count, int64_t* ids);
 /* One ID of the sequence `name` as text, written as its `format` says. *text is valid until the
  * next call with the handle. */
-SEQD_API int seqd_next_text(seqd_client* client, const char* name, const char** text);
+SEQD_CHECKED int seqd_next_text(seqd_client* client, const char* name, const char** text);
 /* What such a text means; issues nothing. SEQD_E_BAD_TEXT when it is none of this sequence, with
  * the place. The texts in *parsed are valid until the next call with the handle. */
 SEQD_API int seqd_parse(seqd_client* client, const char* name, const char* text,
@@ -144,18 +140,20 @@ SEQD_API int seqd_parse(seqd_client* client, const char* name, const char* text,
 /* Puts a document, one MessagePack map without _id, into the collection of a sequence that inserts;
  * *id is its _id: the highest before it plus one. Never repeated: SEQD_E_OUTCOME_UNKNOWN when the
  * connection or the time ends before the answer; after any other error it is not there. */
-SEQD_API int seqd_insert(seqd_client* client, const char* name, const void* document,
-                         size_t document_length, int64_t* id);
-/* Issues nothing. *next and *last are 0 where the daemon does not know; any pointer may be NULL.
- * Where 0 may be an ID (a sequence with a shape), ask by seqd_call(): nil means not known. */
-SEQD_API int seqd_peek(seqd_client* client, const char* name, int64_t* next, int64_t* in_hand,
-                       int64_t* last);
+SEQD_CHECKED int seqd_insert(seqd_client* client, const char* name, const void* document,
+                             size_t document_length, int64_t* id);
+/* The same where `field` of the document (a text, bytes, an integer or a date) has a unique index
+ * of its own, else SEQD_E_CONFIG. If a document with its value is there, *id is the _id of that
+ * one. So it is repeated after a lost connection, and may be called again after any error. */
+SEQD_CHECKED int seqd_insert_unique(seqd_client* client, const char* name, const void* document,
+                                    size_t document_length, const char* field, int64_t* id);
+/* What would come next; issues nothing. *peeked begins as SEQD_PEEKED_INIT. */
+SEQD_API int seqd_peek(seqd_client* client, const char* name, seqd_peeked* peeked);
 /* Does the daemon answer? */
 SEQD_API int seqd_ping(seqd_client* client);
 /* Any method, as list, status and what newer daemons know: `params` is one MessagePack array, or
  * NULL for an empty one; *result, a MessagePack value, is valid until the next call with the
- * handle. Repeated after a lost connection. "hello", "ack" and "insert" are the library's own
- * (_ARGUMENT). */
+ * handle. Repeated after a lost connection. "hello", "ack" and "insert" are the library's own. */
 SEQD_API int seqd_call(seqd_client* client, const char* method, const void* params,
                        size_t params_length, const void** result, size_t* result_length);
 /* A limit that the daemon's hello told: "frame", "depth", "name", "count", "pipeline",
@@ -170,20 +168,22 @@ SEQD_API int seqd_submit_range(seqd_client* client, const char* name, int64_t co
 SEQD_API int seqd_submit_next_text(seqd_client* client, const char* name, void* tag);
 SEQD_API int seqd_submit_insert(seqd_client* client, const char* name, const void* document,
                                 size_t document_length, void* tag);
-/* Waits at most timeout_ms for the first answer and gives up to `capacity` of those that are there.
- * *used may be 0: the time is over or nothing is in flight. Errors of single requests are in their
- * replies. */
+SEQD_API int seqd_submit_insert_unique(seqd_client* client, const char* name, const void* document,
+                                       size_t document_length, const char* field, void* tag);
+/* Waits at most timeout_ms for the first answer and gives up to `capacity` of those that are there,
+ * each in reply_size bytes, which is sizeof(seqd_reply) as the caller knows it. *used may be 0: the
+ * time is over or nothing is in flight. Errors of single requests are in their replies. */
 SEQD_API int seqd_poll(seqd_client* client, int64_t timeout_ms, seqd_reply* replies,
-                       size_t capacity, size_t* used);
+                       size_t reply_size, size_t capacity, size_t* used);
 /* Requests submitted and not collected yet. */
 SEQD_API size_t seqd_pending(const seqd_client* client);
-/* For an event loop: the descriptor to watch (-1 when not connected), the poll(2) events, and after
- * how many milliseconds to call seqd_poll(client, 0, ...) in any case (-1: no need). Ask again
- * after every call. */
-SEQD_API int seqd_descriptor(seqd_client* client, int* descriptor, short* events, int* timeout_ms);
+/* For an event loop: what to watch until seqd_poll(client, 0, ...) is called. Every call with the
+ * handle may close the socket or open another one: call this after each, and where `generation` is
+ * another one, take the old descriptor out of the loop (it is closed) and add the new one. A handle
+ * without requests is watched, too: seqd_poll notices that the daemon has closed the connection. */
+SEQD_API int seqd_descriptor(seqd_client* client, seqd_watch* watch);
 
-/* The text of this handle's last error, "" when there was none. Valid until the next call with the
- * handle. */
+/* This handle's last error as text, "" when there was none. Until the next call with the handle. */
 SEQD_API const char* seqd_last_error(const seqd_client* client);
 /* "NO_SEQUENCE" for SEQD_E_NO_SEQUENCE, "OK" for SEQD_OK, "UNKNOWN" for what is no code. */
 SEQD_API const char* seqd_error_name(int code);

@@ -1,53 +1,24 @@
 // libseqd for C++: a thin layer over seqd.h that closes by itself. Header only, C++17, throws
-// nothing of its own. The daemon's IDs are int64_t, 1 .. 2^63-1. Rules for threads, fork() and
-// time-outs: see seqd.h.
+// nothing of its own. Rules for threads, fork() and time-outs: see seqd.h.
 //
 //   seqd::client::Client client;
 //   if (auto id = client.next("orders")) use(*id);
-//   else complain(id.error().text);
+//   else complain(id.error().text);  // *id would abort: see seqd_result.hpp
 #ifndef SEQD_HPP
 #define SEQD_HPP
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "seqd.h"
+#include "seqd_result.hpp"
 
 namespace seqd {
 namespace client {
-
-struct Error {
-  int code = SEQD_OK;
-  std::string text;
-
-  const char* name() const { return seqd_error_name(code); }
-  // The same call may succeed later with nothing changed.
-  bool is_transient() const { return seqd_error_is_transient(code) != 0; }
-};
-
-// A T, or the error that kept it from being one.
-template <typename T>
-class [[nodiscard]] Result {
- public:
-  Result(T value) : value_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
-  Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
-  explicit operator bool() const { return ok(); }
-  bool ok() const { return error_.code == SEQD_OK; }
-  // Of a result that is not ok(): a T() of its own.
-  const T& value() const& { return value_; }
-  T value() && { return std::move(value_); }
-  const T& operator*() const& { return value_; }
-  T operator*() && { return std::move(value_); }
-  const T* operator->() const { return &value_; }
-  const Error& error() const { return error_; }
-
- private:
-  T value_ = T();
-  Error error_;
-};
 
 struct Options {
   std::string socket_path;                       // empty: $SEQD_SOCKET, then /run/seqd.sock
@@ -57,26 +28,37 @@ struct Options {
   std::uint64_t flags = 0;                       // SEQD_ANONYMOUS, SEQD_DAEMON_WAIT
 };
 
-struct Peek {
-  std::int64_t next = 0;  // 0: not known
-  std::int64_t in_hand = 0;
-  std::int64_t last = 0;  // 0: none yet
-};
+// The answer to one submitted request. Look at `error` first: what the answer does not have cannot
+// be read, as with a Result.
+class Reply {
+ public:
+  explicit Reply(const seqd_reply& raw)
+      : tag(raw.tag), runs_(raw.runs, raw.runs + raw.run_count), text_(raw.text) {
+    if (raw.code != SEQD_OK) error = {raw.code, std::exchange(text_, std::string())};
+  }
 
-struct Parsed {
-  std::int64_t number = 0;
-  std::string period;  // "2026-11-21", as far as the text says
-  std::string check;   // which check digits were found right, "luhn"; empty: it has none
-};
-
-struct Reply {
-  void* tag = nullptr;
+  void* tag;
   Error error;
-  std::int64_t id = 0;         // the first
-  std::vector<seqd_run> runs;  // all
-  std::string text;            // of submit_next_text
+
+  bool ok() const { return error.code == SEQD_OK; }
+  // The first ID; of a submit_range the others are in runs().
+  std::int64_t id() const { return runs().front().first; }
+  const std::vector<seqd_run>& runs() const {
+    if (runs_.empty()) abort_without("an ID of a reply", error);
+    return runs_;
+  }
+  // Of submit_next_text.
+  const std::string& text() const {
+    if (text_.empty()) abort_without("the text of a reply", error);
+    return text_;
+  }
+
+ private:
+  std::vector<seqd_run> runs_;
+  std::string text_;
 };
 
+// A client that was moved from answers every call with SEQD_E_ARGUMENT.
 class Client {
  public:
   // Does not connect yet. When the options are not allowed, every call gives the error.
@@ -88,14 +70,16 @@ class Client {
     given.timeout_ms = options.timeout.count();
     given.connect_timeout_ms = options.connect_timeout.count();
     given.flags = options.flags;
-    opened_ = seqd_open(&given, &handle_);
+    (void)seqd_open(&given, &handle_);
   }
   ~Client() { seqd_close(handle_); }
   Client(Client&& other) noexcept
-      : handle_(std::exchange(other.handle_, nullptr)), opened_(other.opened_) {}
+      : handle_(std::exchange(other.handle_, nullptr)),
+        was_moved_from_(std::exchange(other.was_moved_from_, true)) {}
   Client& operator=(Client&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    std::swap(opened_, other.opened_);
+    Client taken(std::move(other));
+    std::swap(handle_, taken.handle_);
+    std::swap(was_moved_from_, taken.was_moved_from_);
     return *this;
   }
   Client(const Client&) = delete;
@@ -122,6 +106,14 @@ class Client {
     const int code = seqd_insert(handle_, name.c_str(), bytes.data(), bytes.size(), &id);
     return result(code, id);
   }
+  // The same of a document with a unique field; see seqd_insert_unique().
+  Result<std::int64_t> insert_unique(const std::string& name, const std::string& bytes,
+                                     const std::string& field) {
+    std::int64_t id = 0;
+    const int code =
+        seqd_insert_unique(handle_, name.c_str(), bytes.data(), bytes.size(), field.c_str(), &id);
+    return result(code, id);
+  }
   // `count` IDs, one by one.
   Result<std::vector<std::int64_t>> next_many(const std::string& sequence, std::size_t count) {
     std::vector<std::int64_t> ids(count);
@@ -136,9 +128,12 @@ class Client {
     return result(code, std::vector<seqd_run>(runs, runs + used));
   }
   Result<Peek> peek(const std::string& sequence) {
+    seqd_peeked raw = SEQD_PEEKED_INIT;
+    const int code = seqd_peek(handle_, sequence.c_str(), &raw);
     Peek peeked;
-    const int code =
-        seqd_peek(handle_, sequence.c_str(), &peeked.next, &peeked.in_hand, &peeked.last);
+    if (raw.next_known != 0) peeked.next = raw.next;
+    peeked.in_hand = raw.in_hand;
+    if (raw.last_known != 0) peeked.last = raw.last;
     return result(code, peeked);
   }
   Result<bool> ping() { return result(seqd_ping(handle_), true); }
@@ -159,29 +154,30 @@ class Client {
   Result<std::vector<Reply>> poll(std::chrono::milliseconds timeout, std::size_t most = 256) {
     std::vector<seqd_reply> raw(most);
     std::size_t used = 0;
-    const int code = seqd_poll(handle_, timeout.count(), raw.data(), raw.size(), &used);
+    const int code =
+        seqd_poll(handle_, timeout.count(), raw.data(), sizeof(seqd_reply), raw.size(), &used);
     std::vector<Reply> replies;
     replies.reserve(used);
-    for (std::size_t i = 0; i < used; ++i) {
-      const seqd_reply& each = raw[i];
-      const bool good = each.code == SEQD_OK;
-      replies.push_back({each.tag, good ? Error() : Error{each.code, each.text}, each.id,
-                         std::vector<seqd_run>(each.runs, each.runs + each.run_count),
-                         good ? each.text : ""});
-    }
+    for (std::size_t i = 0; i < used; ++i) replies.emplace_back(raw[i]);
     return result(code, std::move(replies));
   }
   std::size_t pending() const { return seqd_pending(handle_); }
 
-  // For what this class has no words for; null when opening failed.
+  Result<seqd_watch> watch() {
+    seqd_watch found = SEQD_WATCH_INIT;
+    const int code = seqd_descriptor(handle_, &found);
+    return result(code, found);
+  }
+
+  // For the functions of seqd.h that this class does not have; null when it was moved from.
   seqd_client* handle() { return handle_; }
 
  private:
-  // Without a handle the calls say SEQD_E_ARGUMENT; the reason is what seqd_open said.
   Error error_of(int code) const {
     if (code == SEQD_OK) return {};
-    if (handle_ == nullptr) return {opened_, "the options of seqd::client::Client are not allowed"};
-    return {code, seqd_last_error(handle_)};
+    if (handle_ != nullptr) return {code, seqd_last_error(handle_)};
+    if (was_moved_from_) return {code, "this seqd::client::Client was moved from"};
+    return {SEQD_E_MEMORY, "out of memory"};
   }
   template <typename T>
   Result<T> result(int code, T value) const {
@@ -190,7 +186,7 @@ class Client {
   }
 
   seqd_client* handle_ = nullptr;
-  int opened_ = SEQD_E_ARGUMENT;
+  bool was_moved_from_ = false;
 };
 
 }  // namespace client

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "protocol/limits.h"
 #include "protocol/messages.h"
 #include "protocol/value_writer.h"
 
@@ -11,6 +12,13 @@ namespace {
 
 // Enough for one write; more requests follow when this much is gone.
 constexpr std::size_t kOutputBytes = 64 * 1024;
+
+// The daemon gives up a little before the client does, so that the caller gets the daemon's reason
+// instead of a time-out, and no ID is issued that arrives too late.
+std::int64_t wait_within(std::int64_t left_ms) {
+  return std::clamp<std::int64_t>(left_ms - left_ms / 10 - (left_ms < 10 ? 1 : 0), 0,
+                                  protocol::kMaxTimeoutMs);
+}
 
 }  // namespace
 
@@ -32,6 +40,12 @@ std::uint32_t Session::submit(Request request) {
 
 std::size_t Session::pending() const {
   return table_.size() + answers_.size() - (table_.find(synchronous_number_) != nullptr ? 1 : 0);
+}
+
+bool Session::synchronous_may_have_inserted() const {
+  const Request* request = table_.find(synchronous_number_);
+  return request != nullptr && request->method == Request::Method::insert &&
+         (request->perhaps || table_.is_sent(synchronous_number_));
 }
 
 void Session::abandon_synchronous() {
@@ -87,7 +101,8 @@ std::optional<std::int64_t> Session::next_deadline_ms() const {
 }
 
 std::int64_t Session::deadline_ms(const Request& request) const {
-  if (ready_) return request.deadline_ms;
+  // A daemon that starts is slow to say hello; only one that is absent has the shorter time.
+  if (connected_) return request.deadline_ms;
   return std::min(request.deadline_ms, std::max(request.connect_deadline_ms, reconnect_until_ms_));
 }
 
@@ -102,8 +117,9 @@ void Session::fail_all(const Outcome& outcome) {
 
 // An insert that was sent may have been done, whatever it is that keeps its answer away.
 void Session::make_unknown(std::uint32_t number, Outcome& outcome) const {
-  const bool insert = table_.find(number)->method == Request::Method::insert;
-  if (!insert || !table_.is_sent(number)) return;
+  const Request& request = *table_.find(number);
+  if (request.method != Request::Method::insert) return;
+  if (!table_.is_sent(number) && !request.perhaps) return;
   outcome = {SEQD_E_OUTCOME_UNKNOWN, "the document may have been inserted: " + outcome.text};
 }
 
@@ -125,6 +141,7 @@ void Session::renew(std::optional<protocol::Identity> identity) {
 
 void Session::connected() {
   reset_connection();
+  connected_ = true;
   protocol::append_hello(output_, kHelloNumber, settings_.hello);
 }
 
@@ -139,23 +156,28 @@ void Session::reset_connection() {
   output_.clear();
   scanner_.reset();
   late_.clear();
+  connected_ = false;
   ready_ = false;
   proved_ = false;
   stopping_ = false;
   table_.mark_all_unsent();
 }
 
-void Session::fill_output() {
-  if (!ready_ || stopping_) return;
+// How many request numbers the daemon remembers behind the last acknowledgement.
+std::int64_t Session::window() const {
   const auto limit = daemon_.limits.find("unacknowledged");
-  const std::int64_t window = limit == daemon_.limits.end()
-                                  ? protocol::kUnacknowledgedLimit.min
-                                  : std::max<std::int64_t>(limit->second, 1);
+  return limit == daemon_.limits.end() ? protocol::kUnacknowledgedLimit.min
+                                       : std::max<std::int64_t>(limit->second, 1);
+}
+
+void Session::fill_output(std::int64_t now_ms) {
+  if (!ready_ || stopping_) return;
+  const std::int64_t window = this->window();
   while (output_.size() < kOutputBytes) {
     const std::uint32_t number = table_.first_unsent();
     if (number == 0 || number - table_.floor() >= window) return;
     acknowledge_if_due(number);
-    write_request(number, *table_.find(number));
+    write_request(number, *table_.find(number), now_ms);
     table_.mark_sent(number);
   }
 }
@@ -164,32 +186,34 @@ void Session::acknowledge_if_due(std::uint32_t number) {
   if (!settings_.hello.client || table_.floor() == acknowledged_) return;
   // Often enough for the daemon's memory, and before its window closes: it counts from the last
   // acknowledgement that it has seen.
+  const std::int64_t half = std::min(window(), protocol::kUnacknowledgedLimit.min) / 2;
   const bool many = answered_ >= kAcknowledgeEvery;
-  const bool far =
-      number - acknowledged_ >= static_cast<std::uint32_t>(protocol::kUnacknowledgedLimit.min / 2);
+  const bool far = number - acknowledged_ >= half;
   if (!many && !far) return;
   protocol::append_ack(output_, table_.floor());
   acknowledged_ = table_.floor();
   answered_ = 0;
 }
 
-void Session::write_request(std::uint32_t number, const Request& request) {
+void Session::write_request(std::uint32_t number, const Request& request, std::int64_t now_ms) {
+  std::optional<std::int64_t> wait_ms;
+  if (settings_.limits_wait) wait_ms = wait_within(request.deadline_ms - now_ms);
   switch (request.method) {
     case Request::Method::next:
-      protocol::append_next(output_, number, request.name, settings_.wait_ms);
+      protocol::append_next(output_, number, request.name, wait_ms);
       return;
     case Request::Method::next_text:
-      protocol::append_next_text(output_, number, request.name, settings_.wait_ms);
+      protocol::append_next_text(output_, number, request.name, wait_ms);
       return;
     case Request::Method::range:
-      protocol::append_range(output_, number, request.name, request.count, settings_.wait_ms);
+      protocol::append_range(output_, number, request.name, request.count, wait_ms);
       return;
     case Request::Method::peek:
       protocol::append_peek(output_, number, request.name);
       return;
     case Request::Method::insert:
       protocol::append_insert(output_, number, request.name, request.params,
-                              {settings_.wait_ms, daemon_.connection});
+                              {wait_ms, daemon_.connection, request.unique});
       return;
     case Request::Method::call:
       break;
@@ -253,6 +277,10 @@ Session::Verdict Session::receive_frame(std::span<const std::uint8_t> frame) {
     trouble_ = std::move(answer.outcome);
     return after_answer();
   }
+  // That it was not inserted now says nothing of the time before.
+  if (!answer.outcome.ok() && answer.outcome.code != SEQD_E_DOCUMENT_REFUSED &&
+      table_.find(number)->perhaps)
+    make_unknown(number, answer.outcome);
   if (answer.outcome.ok()) {
     Outcome read = read_result(*table_.find(number), frame, message, answer);
     if (!read.ok()) return give_up(Verdict::broken, std::move(read));

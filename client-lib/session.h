@@ -22,8 +22,8 @@
 namespace seqd::engine {
 
 struct SessionSettings {
-  protocol::Hello hello;                // without `client`: anonymous
-  std::optional<std::int64_t> wait_ms;  // how long the daemon may let a request wait for an ID
+  protocol::Hello hello;     // without `client`: anonymous
+  bool limits_wait = false;  // a request says how long it may wait for an ID: the time it has left
   std::uint32_t first_number = 1;
 };
 
@@ -54,8 +54,10 @@ class Session {
   std::size_t in_flight() const { return table_.size(); }
   // Submitted and not collected, without synchronous ones.
   std::size_t pending() const;
-  // Nobody waits for the synchronous request any more; only while not connected.
+  // The caller of the synchronous request does not wait any more; only while not connected.
   void abandon_synchronous();
+  // Whether it is an insert that the daemon may have carried out.
+  bool synchronous_may_have_inserted() const;
 
   // The connection.
   void connected();
@@ -64,7 +66,7 @@ class Session {
   void disconnected(std::int64_t reconnect_until_ms);
   bool ready() const { return ready_; }  // hello was answered
   // Puts into output() what can be sent now.
-  void fill_output();
+  void fill_output(std::int64_t now_ms);
   // Before closing: puts into output() what has arrived.
   void acknowledge_all();
   protocol::Buffer& output() { return output_; }
@@ -83,6 +85,7 @@ class Session {
   void fail_all(const Outcome& outcome);
 
   bool has_answer() const { return !answers_.empty(); }
+  std::size_t answer_count() const { return answers_.size(); }
   // The next answer for seqd_poll; false when there is none.
   bool take(Answer& answer);
   // The answer to the synchronous request; false when there is none yet.
@@ -108,8 +111,9 @@ class Session {
   Verdict after_answer() const;
   Verdict give_up(Verdict verdict, Outcome outcome);
   void finish(std::uint32_t number, Answer answer);
+  std::int64_t window() const;
   void acknowledge_if_due(std::uint32_t number);
-  void write_request(std::uint32_t number, const Request& request);
+  void write_request(std::uint32_t number, const Request& request, std::int64_t now_ms);
 
   SessionSettings settings_;
   RequestTable table_;
@@ -125,6 +129,7 @@ class Session {
   protocol::Buffer output_;
   protocol::FrameScanner scanner_;
   std::unordered_set<std::uint32_t> late_;  // sent here, given up, answer still to come
+  bool connected_ = false;                  // connected() came, disconnected() did not
   bool ready_ = false;
   bool proved_ = false;
   bool stopping_ = false;  // the daemon said STOPPING: send nothing more here

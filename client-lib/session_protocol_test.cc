@@ -82,7 +82,7 @@ TEST_CASE("DaemonThatDoesNotKeepToTheProtocolBreaksTheConnection", "[client]") {
   REQUIRE(f.exchange() == Verdict::keep);
   (void)f.session.submit(request_for("orders"));
   (void)f.session.submit(request_for("orders", 5));
-  f.session.fill_output();
+  f.session.fill_output(f.now_ms);
   f.session.output().clear();
   CHECK(f.session.receive(bytes.text()) == Verdict::broken);
   CHECK(f.session.trouble().code == SEQD_E_PROTOCOL);

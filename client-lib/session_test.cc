@@ -48,7 +48,7 @@ TEST_CASE("NothingIsSentBeforeHelloIsAnswered", "[client]") {
   (void)f.session.submit(request_for("orders"));
   f.connect();
   const std::size_t hello = f.session.output().size();
-  f.session.fill_output();
+  f.session.fill_output(f.now_ms);
   CHECK(f.session.output().size() == hello);
   CHECK_FALSE(f.session.ready());
   REQUIRE(f.exchange() == Verdict::keep);
@@ -68,7 +68,7 @@ TEST_CASE("BytesCutAnywhereOnTheWayOutLoseAndDoubleNothing", "[client]") {
     std::size_t carried = 0;
     bool open = true;
     while (open && f.session.in_flight() > 0) {
-      f.session.fill_output();
+      f.session.fill_output(f.now_ms);
       const std::string bytes(f.session.output().text().substr(0, cut - carried));
       open = bytes.size() == f.session.output().size();
       f.session.output().clear();
@@ -103,7 +103,7 @@ TEST_CASE("BytesCutAnywhereOnTheWayInLoseAndDoubleNothing", "[client]") {
     f.connect();
     std::size_t carried = 0;
     while (carried < cut && f.session.in_flight() > 0) {
-      f.session.fill_output();
+      f.session.fill_output(f.now_ms);
       protocol::Buffer answers;
       REQUIRE(f.daemon.receive(f.connection, f.session.output().text(), answers));
       f.session.output().clear();
@@ -191,6 +191,20 @@ TEST_CASE("EverySixtyFourAnswersAreAcknowledgedBeforeTheNextRequest", "[client]"
   CHECK(f.ids().size() == 200);
 }
 
+TEST_CASE("SmallWindowOfTheDaemonIsAcknowledgedBeforeItCloses", "[client]") {
+  for (const std::int64_t limit : {1, 2, 16, 63, 100}) {
+    SessionLine f;
+    f.daemon.unacknowledged_limit = limit;
+    f.connect();
+    for (int i = 0; i < 200; ++i) {
+      (void)f.session.submit(request_for("orders"));
+      REQUIRE(f.exchange() == Verdict::keep);
+    }
+    CHECK(is_one_to(200, f.ids()));
+    CHECK(f.daemon.complaint() == "");
+  }
+}
+
 TEST_CASE("OneRequestThatWaitsHoldsTheWindowShutAndTheOthersWaitForIt", "[client]") {
   SessionLine f;
   f.daemon.unacknowledged_limit = 1'024;
@@ -263,7 +277,7 @@ TEST_CASE("LateAnswerIsDroppedAndItsNumberAcknowledged", "[client]") {
   REQUIRE(f.daemon.receive(f.connection, f.session.output().text(), hello));
   f.session.output().clear();
   REQUIRE(f.session.receive(hello.text()) == Verdict::keep);
-  f.session.fill_output();
+  f.session.fill_output(f.now_ms);
   protocol::Buffer late;
   REQUIRE(f.daemon.receive(f.connection, f.session.output().text(), late));
   f.session.output().clear();
@@ -302,6 +316,21 @@ TEST_CASE("RequestWithoutConnectionEndsAtItsConnectDeadline", "[client]") {
   f.connect();
   REQUIRE(f.exchange() == Verdict::keep);
   CHECK(f.daemon.requests() == 0);
+}
+
+TEST_CASE("DaemonThatListensAndIsSlowToStartIsWaitedForUntilTheDeadline", "[client]") {
+  SessionLine f;
+  Request request = request_for("orders");
+  request.connect_deadline_ms = 100;
+  (void)f.session.submit(request);
+  f.connect();  // and no answer to hello yet
+  CHECK(f.session.next_deadline_ms() == 1'000);
+  f.session.expire(999, {SEQD_E_CONNECT, "silent"});
+  CHECK_FALSE(f.session.has_answer());
+  f.session.expire(1'000, {SEQD_E_CONNECT, "silent"});
+  Answer answer;
+  REQUIRE(f.session.take(answer));
+  CHECK(answer.outcome.code == SEQD_E_CONNECT);
 }
 
 TEST_CASE("ConnectionLostLongAfterTheStartMayStillBeMadeAgain", "[client]") {
@@ -348,6 +377,34 @@ TEST_CASE("MoreThanTheCapacityIsRefusedUntilAnswersAreCollected", "[client]") {
   REQUIRE(f.session.take(answer));
   CHECK(f.session.submit(request_for("orders")) != 0);
   CHECK(f.daemon.complaint() == "");
+}
+
+TEST_CASE("RepeatedRequestSaysTheTimeThatIsLeft", "[client]") {
+  SessionSettings settings = with_identity();
+  settings.limits_wait = true;
+  SessionLine f(settings);
+  std::vector<std::int64_t> waits;
+  f.daemon.fault = [&](int number, const protocol::Message& message) {
+    auto params = message.params;
+    if (params.skip() && params.skip() && message.param_count == 3)
+      REQUIRE(params.read_map() == 1U);
+    if (message.param_count == 2) {
+      params = message.params;
+      REQUIRE((params.skip() && params.read_map() == 1U));
+    }
+    REQUIRE(params.skip());
+    waits.push_back(params.read_integer().value_or(-1));
+    return number <= 8 ? Fault::close_before : Fault::none;
+  };
+  (void)f.session.submit(request_for("orders"));  // their deadline is 1,000
+  (void)f.session.submit(request_for("orders", 3));
+  for (const std::int64_t now : {0, 200, 600, 991, 999, 1'000, 1'001, 1'002}) {
+    f.now_ms = now;
+    f.connect();
+    REQUIRE(f.exchange() == Verdict::reconnect);
+    f.session.disconnected(0);
+  }
+  CHECK(waits == std::vector<std::int64_t>{900, 720, 360, 8, 0, 0, 0, 0});
 }
 
 TEST_CASE("NumbersNearTheirEndAreReplacedByANewIdentityWhenNothingIsInFlight", "[client]") {

@@ -64,8 +64,9 @@ void append_range(Buffer& out, std::uint32_t msgid, std::string_view name, std::
 
 void append_insert(Buffer& out, std::uint32_t msgid, std::string_view name,
                    std::string_view document, const InsertOptions& options) {
-  const std::uint32_t pairs =
-      (options.timeout_ms ? 1U : 0U) + (options.connection.empty() ? 0U : 1U);
+  const std::uint32_t pairs = (options.timeout_ms ? 1U : 0U) +
+                              (options.connection.empty() ? 0U : 1U) +
+                              (options.unique.empty() ? 0U : 1U);
   begin_request(out, msgid, "insert", pairs == 0 ? 2 : 3);
   append_text(out, name);
   out.append(document);
@@ -75,9 +76,13 @@ void append_insert(Buffer& out, std::uint32_t msgid, std::string_view name,
     append_text(out, "timeout_ms");
     append_integer(out, *options.timeout_ms);
   }
-  if (options.connection.empty()) return;
-  append_text(out, "connection");
-  append_text(out, options.connection);
+  if (!options.connection.empty()) {
+    append_text(out, "connection");
+    append_text(out, options.connection);
+  }
+  if (options.unique.empty()) return;
+  append_text(out, "unique");
+  append_text(out, options.unique);
 }
 
 void append_peek(Buffer& out, std::uint32_t msgid, std::string_view name) {

@@ -39,7 +39,8 @@ void append_range(Buffer& out, std::uint32_t msgid, std::string_view name, std::
 // `document` is one MessagePack map.
 struct InsertOptions {
   std::optional<std::int64_t> timeout_ms;
-  std::string_view connection;  // empty: not sent
+  std::string_view connection;   // empty: not sent
+  std::string_view unique = {};  // the same
 };
 void append_insert(Buffer& out, std::uint32_t msgid, std::string_view name,
                    std::string_view document, const InsertOptions& options);

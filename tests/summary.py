@@ -6,10 +6,13 @@ one that ends with an error, whatever it printed. A skipped test counts as faile
 usage: summary.py TITLE COMMAND [TITLE COMMAND]...
 """
 
+import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -22,6 +25,9 @@ UNITTEST_END = re.compile(r"^(OK|FAILED)(?: \((.*)\))?$")
 OWN = re.compile(r"^(\d+) passed, (\d+) failed$")
 PASSED = {"passed", "xpassed"}
 IGNORED = {"warning", "warnings", "deselected"}
+# A part that takes longer hangs, and what still holds its output when it has ended would keep us waiting for ever.
+LONGEST_SECONDS = float(os.environ.get("TEST_PART_SECONDS", "7200"))
+AFTERWARDS_SECONDS = min(30.0, LONGEST_SECONDS)
 UNSHOWN = "unshown"  # what this machine cannot do; tests/integration/conftest.py says why
 
 
@@ -66,18 +72,47 @@ class Count:
                 self.failed += int(number)
 
 
+def end_group(part):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(part.pid, signal.SIGKILL)
+
+
+def end_in_time(part, read, said):
+    """Ends the processes of a part that hangs, or that leaves some behind: the reader of its output then sees the end."""
+    try:
+        part.wait(LONGEST_SECONDS)
+        if not read.wait(AFTERWARDS_SECONDS):
+            said.append("processes of it went on after its end")
+    except subprocess.TimeoutExpired:
+        said.append(f"did not end within {LONGEST_SECONDS:.0f} s")
+    if said:
+        end_group(part)
+
+
 def run_part(title, command):
     print(f"--- {title}", flush=True)
     # A make below us must not believe that it shares the jobs of the make above.
     environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    count = Count()
+    count, read, said = Count(), threading.Event(), []
     began = time.monotonic()
     with subprocess.Popen(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                          text=True, errors="replace", env=environment) as part:
-        for line in part.stdout:
-            print(line, end="", flush=True)
-            count.read(line)
+                          text=True, errors="replace", env=environment, start_new_session=True) as part:
+        guard = threading.Thread(target=end_in_time, args=(part, read, said))
+        guard.start()
+        try:
+            for line in part.stdout:
+                print(line, end="", flush=True)
+                count.read(line)
+        except BaseException:  # an interrupt, which does not reach a session of its own
+            end_group(part)
+            raise
+        finally:
+            read.set()
+            guard.join()
     count.seconds = time.monotonic() - began
+    for words in said:
+        print(f"--- {title}: {words}")
+        count.failed += 1
     if part.returncode != 0 and count.failed == 0:
         print(f"--- {title}: ended with {part.returncode}, though no test had failed")
         count.failed += 1
@@ -87,7 +122,14 @@ def run_part(title, command):
     return count
 
 
+def end_by_signal(number, _frame):
+    raise SystemExit(128 + number)
+
+
 def main(arguments):
+    # What ends us does not reach the parts, which have sessions of their own: run_part() ends them on the way out.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end_by_signal)
     if not arguments or len(arguments) % 2:
         print(__doc__, file=sys.stderr)
         return 2

@@ -1,6 +1,8 @@
 """The closing line of `make test` tells the truth, above all when something went wrong."""
 
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import unittest
@@ -8,9 +10,10 @@ import unittest
 SUMMARY = str(pathlib.Path(__file__).with_name("summary.py"))
 
 
-def closing_line(*commands):
+def closing_line(*commands, longest="600"):
     arguments = [word for command in commands for word in ("part", command)]
-    done = subprocess.run([sys.executable, SUMMARY, *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, SUMMARY, *arguments], capture_output=True, text=True, timeout=600, check=False,
+                          env={**os.environ, "TEST_PART_SECONDS": longest})
     return done.stdout.splitlines()[-1], done.returncode
 
 
@@ -49,6 +52,24 @@ class Summary(unittest.TestCase):
 
     def test_a_part_that_cannot_be_started_is_a_failure(self):
         self.assertEqual(("0 passed, 1 failed", 1), closing_line("/nowhere/at/all"))
+
+    def test_a_part_that_hangs_is_ended_and_fails(self):
+        self.assertEqual(("4 passed, 1 failed", 1), closing_line(
+            "echo '3 passed, 0 failed'; exec tail -f /dev/null", "echo '1 passed, 0 failed'", longest="1"))
+
+    def test_what_a_part_leaves_behind_is_ended_and_fails(self):
+        self.assertEqual(("4 passed, 1 failed", 1), closing_line(
+            "tail -f /dev/null & echo '3 passed, 0 failed'", "echo '1 passed, 0 failed'", longest="1"))
+
+    def test_a_run_that_is_terminated_ends_its_parts(self):
+        with subprocess.Popen([sys.executable, SUMMARY, "part", "echo $$; exec tail -f /dev/null"], stdout=subprocess.PIPE,
+                              text=True) as run:
+            self.assertEqual("--- part\n", run.stdout.readline())
+            part = int(run.stdout.readline())
+            run.terminate()
+            self.assertEqual(128 + signal.SIGTERM, run.wait(timeout=600))
+        with self.assertRaises(ProcessLookupError):
+            os.kill(part, 0)
 
     def test_a_part_after_a_failed_one_runs_all_the_same(self):
         self.assertEqual(("2 passed, 1 failed", 1), closing_line("false", "echo '2 passed, 0 failed'"))

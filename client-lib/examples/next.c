@@ -19,7 +19,11 @@ int main(int argc, char** argv) {
   if (argc > 2) options.socket_path = argv[2];
   seqd_client* client = NULL;
   int code = seqd_open(&options, &client);
-  if (code != SEQD_OK) return complain("open", code, client);
+  if (code != SEQD_OK) {
+    int failed = complain("open", code, client);
+    seqd_close(client);
+    return failed;
+  }
 
   int64_t id = 0;
   code = seqd_next(client, argv[1], &id);

@@ -28,7 +28,12 @@ int main(int argc, char** argv) {
   while (client.pending() > 0) {
     const auto replies = client.poll(std::chrono::seconds(1));
     if (!replies) return 1;
-    for (const auto& reply : *replies) std::cout << "and " << reply.id << "\n";
+    for (const auto& reply : *replies) {
+      if (reply.ok())
+        std::cout << "and " << reply.id() << "\n";
+      else
+        std::cerr << reply.error.name() << ": " << reply.error.text << "\n";
+    }
   }
   return 0;
 }

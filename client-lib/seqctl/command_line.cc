@@ -17,11 +17,11 @@ constexpr std::int64_t kMostIds = 1'000'000'000;
 constexpr std::int64_t kMostGaps = 1'000;
 
 constexpr const char* kFooter =
-    "\nExit codes: 0 done, 1 error of the daemon or its store, 2 wrong usage, 3 an audit failed,\n"
-    "4 --yes is missing, 69 no daemon answers, 75 try again (busy, store away, time-out). The "
-    "socket is --socket, else "
-    "$SEQD_SOCKET, else\n"
-    "/run/seqd.sock.";
+    "\nExit codes: 0 done, 1 error of the daemon or its store, 2 wrong usage,\n"
+    "3 an audit failed, 4 --yes is missing, 5 status found a stopped sequence\n"
+    "or a store with an error, 69 no daemon answers, 75 try again (busy, store\n"
+    "away, time-out), 130 interrupted. The socket is --socket, else\n"
+    "$SEQD_SOCKET, else /run/seqd.sock.";
 
 // Adds a command; the one that is given sets `chosen`.
 CLI::App* add(CLI::App& app, Arguments& arguments, const char* word, const char* text,
@@ -54,6 +54,30 @@ void describe_housekeeping(CLI::App& app, Arguments& arguments) {
   purge->add_flag("--yes", arguments.yes, "do it");
 }
 
+void describe_advance(CLI::App& advance, Arguments& arguments) {
+  CLI::Option_group* which = advance.add_option_group("which");
+  which->add_option("NAME", arguments.name, "the sequence");
+  CLI::Option* all = which->add_flag(
+      "--all", arguments.all,
+      "every sequence of --store: after its database was put back from an older copy");
+  which->require_option(1);
+  CLI::Option* store =
+      advance.add_option("--store", arguments.store, "the store of --all")->needs(all);
+  all->needs(store);
+  advance
+      .add_flag("--resume", arguments.resume,
+                "with --all: the sequences of a store that was put back go on; only when --all was "
+                "done on every host")
+      ->needs(all);
+  advance.add_option("--to", arguments.id, "the next ID (default: above all this host leased)")
+      ->check(check_id)
+      ->excludes(all);
+  advance
+      .add_flag("--everywhere", arguments.everywhere,
+                "withdraw what this and other hosts have in hand below it")
+      ->excludes(all);
+}
+
 void describe_commands(CLI::App& app, Arguments& arguments) {
   const auto count_range = CLI::Range(std::int64_t{1}, kMostIds);
   CLI::App* next =
@@ -71,6 +95,9 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   insert->add_option("NAME", arguments.name, "the sequence")->required();
   CLI::Option* document = insert->add_option("DOCUMENT", arguments.text,
                                              "the document (default: what is on standard input)");
+  insert->add_option("--unique", arguments.unique,
+                     "a field of the document that has a unique index: where there is a document "
+                     "with its value, print the _id of that one");
   insert
       ->add_flag("--msgpack", arguments.message_pack,
                  "the document is MessagePack, on standard input")
@@ -90,7 +117,9 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   CLI::App* explain = add(app, arguments, "explain", "tell where an ID went, or why nobody gets it",
                           Command::explain);
   explain->add_option("NAME", arguments.name, "the sequence")->required();
-  explain->add_option("ID", arguments.id, "the ID")->required()->check(check_id);
+  explain->add_option("ID", arguments.text, "the ID; what is no integer is a text of one")
+      ->required();
+  explain->add_flag("--text", arguments.as_text, "it is a text, though it is all digits");
   CLI::App* gaps =
       add(app, arguments, "gaps", "show the IDs that will never be issued, and why", Command::gaps);
   gaps->add_option("NAME", arguments.name, "the sequence")->required();
@@ -105,11 +134,8 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   CLI::App* advance = add(app, arguments, "advance",
                           "raise the counter in the store, so that no lower ID is leased any more",
                           Command::advance);
-  advance->add_option("NAME", arguments.name, "the sequence")->required();
-  advance->add_option("--to", arguments.id, "the next ID (default: above all this host leased)")
-      ->check(check_id);
-  advance->add_flag("--everywhere", arguments.everywhere,
-                    "withdraw what this and other hosts have in hand below it");
+  describe_advance(*advance, arguments);
+  advance->add_flag("--yes", arguments.yes, "do it; without it, show what would be done");
   CLI::App* drain =
       add(app, arguments, "drain",
           "take the IDs in hand out of hand and give them back, as `reuse` says", Command::drain);
@@ -117,8 +143,19 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   which->add_option("NAME", arguments.name, "the sequence");
   which->add_flag("--all", arguments.all, "every sequence of the daemon");
   which->require_option(1);
+  drain->add_flag("--yes", arguments.yes,
+                  "do it; without it, show what would be lost (nothing is with `reuse` parked)");
   describe_housekeeping(app, arguments);
   add(app, arguments, "wait", "wait until the daemon answers, at most --timeout", Command::wait);
+}
+
+// The word that was meant as a command; `otherwise` when there is none.
+std::string unknown_command(const CLI::App& app, const std::string& otherwise) {
+  for (const std::string& word : app.remaining()) {
+    if (word.empty() || word.front() == '-') continue;
+    return "seqctl: \"" + word + "\" is not a command; seqctl --help lists the commands\n";
+  }
+  return otherwise;
 }
 
 }  // namespace
@@ -132,11 +169,12 @@ Parsed parse_command_line(int argc, const char* const* argv, const char* version
   app.footer(kFooter);
   double timeout_s = 5;
   app.add_option("-s,--socket", arguments.socket, "the daemon's socket");
-  app.add_option("-t,--timeout", timeout_s, "seconds to wait for an answer (default 5)")
-      ->check(CLI::Range(0.001, kLongestTimeout));
-  const std::map<std::string, Format> formats = {{"text", Format::text}, {"json", Format::json}};
-  app.add_option("-o,--output", arguments.format, "text or json (default text)")
-      ->transform(CLI::Transformer(formats))
+  const CLI::Option* timeout =
+      app.add_option("-t,--timeout", timeout_s, "seconds to wait for an answer (default 5)")
+          ->check(CLI::Range(0.001, kLongestTimeout));
+  std::string format = "text";
+  app.add_option("-o,--output", format, "text or json (default text)")
+      ->check(CLI::IsMember({"text", "json"}).description(""))
       ->type_name("FORMAT");
   app.set_version_flag("--version", std::string("seqctl ") + version);
   describe_commands(app, arguments);
@@ -148,10 +186,19 @@ Parsed parse_command_line(int argc, const char* const* argv, const char* version
     std::ostringstream errors;
     const bool wrong = app.exit(error, out, errors) != 0;
     parsed.text = wrong ? errors.str() : out.str();
+    if (wrong && app.get_subcommands().empty()) parsed.text = unknown_command(app, parsed.text);
     parsed.exit_code = wrong ? kExitUsage : kExitOk;
     return parsed;
   }
+  if (arguments.command == Command::explain && !arguments.as_text &&
+      check_id(arguments.text).empty()) {
+    std::int64_t id = 0;
+    std::from_chars(arguments.text.data(), arguments.text.data() + arguments.text.size(), id);
+    arguments.id = id;
+  }
+  arguments.format = format == "json" ? Format::json : Format::text;
   arguments.timeout_ms = std::llround(timeout_s * 1'000);
+  arguments.timeout_is_given = timeout->count() > 0;
   parsed.runs = true;
   return parsed;
 }

@@ -31,13 +31,17 @@ enum class Format : std::uint8_t { text, json };
 struct Arguments {
   Command command = Command::ping;
   std::string name;  // of the sequence
-  bool all = false;  // of drain: every sequence, and no name
-  bool yes = false;  // of decommission and purge: do it
+  bool all = false;  // of drain and advance: every sequence, and no name
+  bool yes = false;  // of advance, drain, decommission and purge: do it
   bool keep_history = false;
-  bool everywhere = false;    // of advance: what is in hand is withdrawn, too
-  std::int64_t count = 1;     // of next and range
-  bool as_text = false;       // of next
-  std::string text;           // of parse; of insert: the document, empty: on standard input
+  std::string store;        // of advance with `all`: whose sequences
+  bool resume = false;      // of the same: they go on
+  bool everywhere = false;  // of advance: what is in hand is withdrawn, too
+  std::int64_t count = 1;   // of next and range
+  bool as_text = false;     // of next
+  std::string unique;       // of insert: the field; empty: none
+  std::string text;  // of parse; of explain, unless it is `id`; of insert: the document, empty: on
+                     // standard input
   bool message_pack = false;  // of insert: the document is MessagePack
   std::int64_t gaps = 100;    // at most so many
   // Of explain; of advance, none: above all that was leased.
@@ -45,6 +49,7 @@ struct Arguments {
   std::int64_t after = 0;  // of gaps: the number of one
   std::string socket;      // empty: $SEQD_SOCKET, then /run/seqd.sock
   std::int64_t timeout_ms = 5'000;
+  bool timeout_is_given = false;
   Format format = Format::text;
 };
 

@@ -51,6 +51,32 @@ TEST_CASE("OptionsMayStandBeforeAndBehindTheCommand", "[client]") {
   }
 }
 
+TEST_CASE("WordThatIsNoCommandIsNamed", "[client]") {
+  for (const auto& words : {std::vector<const char*>{"nosuch"},
+                            std::vector<const char*>{"-o", "json", "nosuch", "orders"}}) {
+    const Parsed parsed = parse(words);
+    CHECK_FALSE(parsed.runs);
+    CHECK(parsed.exit_code == kExitUsage);
+    CHECK(parsed.text == "seqctl: \"nosuch\" is not a command; seqctl --help lists the commands\n");
+  }
+  CHECK_THAT(parse({}).text, Catch::Contains("subcommand is required"));
+  CHECK_THAT(parse({"list", "more"}).text, !Catch::Contains("is not a command"));
+}
+
+TEST_CASE("OutputIsTextOrJsonAndHelpSaysSo", "[client]") {
+  CHECK(parse({"list"}).arguments.format == Format::text);
+  CHECK(parse({"-o", "text", "list"}).arguments.format == Format::text);
+  CHECK(parse({"-o", "xml", "list"}).exit_code == kExitUsage);
+  CHECK(parse({"-o", "1", "list"}).exit_code == kExitUsage);
+  const std::string help = parse({"--help"}).text;
+  CHECK_THAT(help, !Catch::Contains("->") && Catch::Contains("-o,--output FORMAT"));
+}
+
+TEST_CASE("TimeOutIsKnownToBeGiven", "[client]") {
+  CHECK_FALSE(parse({"list"}).arguments.timeout_is_given);
+  CHECK(parse({"-t", "600", "list"}).arguments.timeout_is_given);
+}
+
 TEST_CASE("EveryCommandIsKnown", "[client]") {
   CHECK(parse({"range", "orders", "10"}).arguments.command == Command::range);
   CHECK(parse({"purge", "orders"}).arguments.command == Command::purge);
@@ -66,6 +92,13 @@ TEST_CASE("EveryCommandIsKnown", "[client]") {
   const Arguments explain = parse({"explain", "orders", "9223372036854775807"}).arguments;
   CHECK(explain.command == Command::explain);
   CHECK(explain.id == 9'223'372'036'854'775'807);
+  for (const char* text : {"INV-261121-0000420", "1.5", "9223372036854775808"}) {
+    const Arguments of_text = parse({"explain", "orders", text}).arguments;
+    CHECK((!of_text.id && of_text.text == text));
+  }
+  const Arguments digits = parse({"explain", "orders", "000420", "--text"}).arguments;
+  CHECK((!digits.id && digits.text == "000420"));
+  CHECK(parse({"insert", "people", "{}", "--unique", "mail"}).arguments.unique == "mail");
   const Arguments gaps = parse({"gaps", "orders", "-n", "7", "--after", "3"}).arguments;
   CHECK(gaps.command == Command::gaps);
   CHECK((gaps.gaps == 7 && gaps.after == 3));
@@ -75,6 +108,8 @@ TEST_CASE("EveryCommandIsKnown", "[client]") {
   CHECK(advance.id == 5000);
   CHECK_FALSE(advance.everywhere);
   CHECK(parse({"advance", "orders", "--everywhere"}).arguments.everywhere);
+  const Arguments all = parse({"advance", "--all", "--store", "main", "--resume"}).arguments;
+  CHECK((all.all && all.store == "main" && all.resume && !all.yes));
   CHECK(parse({"explain", "orders", "-5"}).arguments.id == -5);
   CHECK(parse({"advance", "orders", "--to", "-5"}).arguments.id == -5);
   CHECK(parse({"advance", "orders", "--to", "0"}).arguments.id == 0);
@@ -82,6 +117,9 @@ TEST_CASE("EveryCommandIsKnown", "[client]") {
   CHECK(drain.command == Command::drain);
   CHECK((drain.name == "orders" && !drain.all));
   CHECK(parse({"drain", "--all"}).arguments.all);
+  CHECK_FALSE(drain.yes);
+  CHECK(parse({"drain", "--all", "--yes"}).arguments.yes);
+  CHECK(parse({"advance", "orders", "--yes"}).arguments.yes);
   const Arguments look = parse({"decommission"}).arguments;
   CHECK(look.command == Command::decommission);
   CHECK_FALSE((look.yes || look.keep_history));
@@ -103,12 +141,15 @@ TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
                             {"ping", "--timeout", "soon"},
                             {"next", "a", "b"},
                             {"explain", "a"},
-                            {"explain", "a", "1.5"},
-                            {"explain", "a", "x"},
                             {"gaps", "a", "-n", "1001"},
                             {"gaps", "a", "--after", "-1"},
                             {"audit"},
                             {"advance"},
+                            {"advance", "--all"},
+                            {"advance", "a", "--store", "main"},
+                            {"advance", "a", "--all", "--store", "main"},
+                            {"advance", "a", "--resume"},
+                            {"advance", "--all", "--store", "main", "--to", "5"},
                             {"drain"},
                             {"drain", "a", "--all"},
                             {"decommission", "orders"},

@@ -5,34 +5,24 @@
 #include <string>
 #include <vector>
 
+#include "client-lib/seqctl/advance_report.h"
+#include "client-lib/seqctl/awaiting.h"
 #include "client-lib/seqctl/decommission_report.h"
 #include "client-lib/seqctl/drain_report.h"
 #include "client-lib/seqctl/exit_codes.h"
 #include "client-lib/seqctl/history_report.h"
+#include "client-lib/seqctl/id_stream.h"
 #include "client-lib/seqctl/insert_document.h"
+#include "client-lib/seqctl/interruption.h"
 #include "client-lib/seqctl/purge_report.h"
 #include "client-lib/seqctl/report.h"
+#include "client-lib/seqctl/timeouts.h"
 #include "client-lib/seqd.h"
 
 namespace seqd::seqctl {
 namespace {
 
 using nlohmann::json;
-
-// A command asks a daemon that is there, or has just been started again; only `wait` waits longer
-// for one that is absent.
-constexpr std::int64_t kConnectTimeoutMs = 1'000;
-// IDs of one request of `next -n`: few enough to print while the next ones come.
-constexpr std::int64_t kIdsAtOnce = 10'000;
-constexpr std::int64_t kDrainAnswerMs = 5'000;
-// Behind its deadline every store is asked once more.
-constexpr std::int64_t kDecommissionAnswerMs = 60'000;
-// Of a page: the store goes through so many keys.
-constexpr std::int64_t kPurgeAnswerMs = 30'000;
-constexpr std::int64_t kLongestDecommissionMs = 300'000;
-// The same for texts, each of which is a request.
-constexpr std::size_t kTextsAtOnce = 1'000;
-constexpr std::int64_t kPollMs = 60'000;
 
 struct CloseClient {
   void operator()(seqd_client* client) const { seqd_close(client); }
@@ -60,11 +50,13 @@ class Execution {
                     json::array({arguments_.name,
                                  {{"after", arguments_.after}, {"limit", arguments_.gaps}}}));
       case Command::explain:
-        return call("explain", explanation_text, json::array({arguments_.name, *arguments_.id}));
+        return call("explain", explanation_text,
+                    json::array({arguments_.name,
+                                 arguments_.id ? json(*arguments_.id) : json(arguments_.text)}));
       case Command::audit:
         return audit();
       case Command::advance:
-        return call("advance", advance_text, advance_params());
+        return advance();
       case Command::drain:
         return drain();
       case Command::decommission:
@@ -72,9 +64,9 @@ class Execution {
       case Command::purge:
         return purge();
       case Command::list:
-        return call("list", list_text);
+        return list();
       case Command::status:
-        return call("status", status_text);
+        return status();
       case Command::reload:
         return call("reload", reload_text);
       case Command::ping:
@@ -104,43 +96,49 @@ class Execution {
     return code == SEQD_OK ? print(value, text) : failed(code);
   }
 
+  // Whether there is somebody to take IDs for.
+  bool goes_on() const { return out_.state() == Output::State::well && !is_interrupted(); }
+
   // Takes the IDs of `next` in as many requests as the daemon's limit asks for.
   template <typename Take>
   int take_all(std::int64_t at_once, Take take) {
     std::int64_t limit = 0;
     int code = arguments_.count == 1 ? SEQD_OK : seqd_limit(client_, "count", &limit);
+    if (code != SEQD_OK) error_ = seqd_last_error(client_);
     at_once = limit > 0 ? std::min(at_once, limit) : at_once;
     std::int64_t left = arguments_.count;
-    while (code == SEQD_OK && left > 0 && out_.state() == Output::State::well) {
+    while (code == SEQD_OK && left > 0 && goes_on()) {
       const std::int64_t count = std::min(left, at_once);
-      const seqd_run* runs = nullptr;
-      std::size_t run_count = 0;
-      seqd_run single = {0, 1, 1};
-      if (arguments_.count == 1) {
-        code = seqd_next(client_, arguments_.name.c_str(), &single.first);
-        runs = &single;
-        run_count = 1;
-      } else {
-        code = seqd_range(client_, arguments_.name.c_str(), count, &runs, &run_count);
-      }
-      if (code == SEQD_OK) take(std::span<const seqd_run>(runs, run_count));
+      const char* const name = arguments_.name.c_str();
+      code = arguments_.count == 1 ? seqd_submit_next(client_, name, nullptr)
+                                   : seqd_submit_range(client_, name, count, nullptr);
+      if (code != SEQD_OK) error_ = seqd_last_error(client_);
+      seqd_reply reply = {};
+      if (code != SEQD_OK || !awaiting_.next(reply, code, error_)) break;
+      if ((code = reply.code) != SEQD_OK) error_ = reply.text;
+      if (code == SEQD_OK) take(std::span<const seqd_run>(reply.runs, reply.run_count));
       left -= count;
     }
     return code;
   }
 
+  // The exit code of `next`: what was taken is printed, whatever ended it.
+  int finished(IdStream& stream, int code, const std::string& error) {
+    stream.finish(code != SEQD_OK);
+    if (code != SEQD_OK) {
+      errors_.write(error_text(arguments_.format, seqd_error_name(code), error));
+      return exit_code(code);
+    }
+    const int result = written();
+    if (const std::size_t requests = awaiting_.unanswered(); requests > 0)
+      errors_.write(error_text(arguments_.format, "INTERRUPTED", unanswered_text(requests)));
+    return result == kExitOk && is_interrupted() ? kExitInterrupted : result;
+  }
+
   int next() {
-    json ids = json::array();
-    const int code = take_all(kIdsAtOnce, [&](std::span<const seqd_run> runs) {
-      if (arguments_.format == Format::json)
-        append_ids(ids, runs);
-      else
-        out_.write(ids_text(runs));
-    });
-    // What was taken before an error is printed too: nobody else will get those IDs.
-    const bool any = !ids.empty() || code == SEQD_OK;
-    const int printed = any ? print({{"name", arguments_.name}, {"ids", ids}}, "") : kExitOk;
-    return code == SEQD_OK ? printed : failed(code);
+    IdStream stream(arguments_, out_);
+    const int code = take_all(kIdsAtOnce, [&](auto runs) { stream.add(runs); });
+    return finished(stream, code, error_);
   }
 
   // Takes `count` texts, pipelined. Those that came in spite of an error are there too, in order.
@@ -157,15 +155,8 @@ class Execution {
       if (submitted != SEQD_OK) failed_with(submitted, seqd_last_error(client_));
     }
     // Ends: every request has a deadline.
-    while (seqd_pending(client_) > 0) {
-      seqd_reply reply = {};
-      std::size_t used = 0;
-      const int polled = seqd_poll(client_, kPollMs, &reply, 1, &used);
-      if (polled != SEQD_OK) {
-        failed_with(polled, seqd_last_error(client_));
-        break;
-      }
-      if (used == 0) continue;
+    seqd_reply reply = {};
+    while (awaiting_.next(reply, code, error)) {
       if (reply.code == SEQD_OK)
         *static_cast<std::string*>(reply.tag) = reply.text;
       else
@@ -176,28 +167,18 @@ class Execution {
   }
 
   int next_text() {
-    json all = json::array();
+    IdStream stream(arguments_, out_);
     int code = SEQD_OK;
     std::string error;
     auto left = static_cast<std::size_t>(arguments_.count);
-    while (code == SEQD_OK && left > 0 && out_.state() == Output::State::well) {
+    while (code == SEQD_OK && left > 0 && goes_on()) {
       std::vector<std::string> texts;
       const std::size_t count = std::min(left, kTextsAtOnce);
       code = take_texts(count, texts, error);
       left -= count;
-      for (const std::string& text : texts) {
-        if (arguments_.format == Format::json)
-          all.push_back(text);
-        else
-          out_.write(text + "\n");
-      }
+      stream.add(texts);
     }
-    // As for `next`: what was taken before an error is printed too.
-    const bool any = !all.empty() || code == SEQD_OK;
-    const int printed = any ? print({{"name", arguments_.name}, {"texts", all}}, "") : kExitOk;
-    if (code == SEQD_OK) return printed;
-    errors_.write(error_text(arguments_.format, seqd_error_name(code), error));
-    return exit_code(code);
+    return finished(stream, code, error);
   }
 
   int insert() {
@@ -208,8 +189,12 @@ class Execution {
       return kExitUsage;
     }
     std::int64_t id = 0;
+    const std::string& unique = arguments_.unique;
     const int code =
-        seqd_insert(client_, arguments_.name.c_str(), document->data(), document->size(), &id);
+        unique.empty()
+            ? seqd_insert(client_, arguments_.name.c_str(), document->data(), document->size(), &id)
+            : seqd_insert_unique(client_, arguments_.name.c_str(), document->data(),
+                                 document->size(), unique.c_str(), &id);
     return answered(code, {{"name", arguments_.name}, {"id", id}}, std::to_string(id) + "\n");
   }
 
@@ -224,13 +209,41 @@ class Execution {
   }
 
   int peek() {
-    // Not seqd_peek(): 0 may be an ID, too.
     json answer;
     const int code = ask("peek", json::array({arguments_.name}), answer);
     if (code != kExitOk) return code;
     json value = {{"name", arguments_.name}};
     for (const char* key : {"next", "in_hand", "last"}) value[key] = member(answer, key);
     return print(value, peek_text(value));
+  }
+
+  // All pages of `list` as one array.
+  int ask_list(json& rows) {
+    int code = ask("list", json::array(), rows);
+    for (json page = rows; code == kExitOk && page.is_array() && page.size() == kPageRows;) {
+      const json after = member(page.back(), "name");
+      code = ask("list", json::array({{{"after", after}, {"limit", kPageRows}}}), page);
+      if (code == kExitOk && page.is_array()) rows.insert(rows.end(), page.begin(), page.end());
+    }
+    return code;
+  }
+
+  int list() {
+    json rows;
+    const int code = ask_list(rows);
+    return code == kExitOk ? print(rows, list_text(rows)) : code;
+  }
+
+  // With the sequences that are stopped, which only `list` tells.
+  int status() {
+    json answer;
+    int code = ask("status", json::array(), answer);
+    json list;
+    if (code == kExitOk) code = ask_list(list);
+    if (code != kExitOk) return code;
+    if (answer.is_object()) answer["stopped"] = stopped_sequences(list);
+    code = print(answer, status_text(answer));
+    return code == kExitOk && !status_is_good(answer) ? kExitStopped : code;
   }
 
   int audit() {
@@ -248,11 +261,54 @@ class Execution {
     return params;
   }
 
+  int advance_all() {
+    if (arguments_.yes) {
+      json answer;
+      const int code = call("advance_store", advance_all_text,
+                            json::array({arguments_.store, arguments_.resume}), &answer);
+      return code == kExitOk && member(answer, "failed") != json(0) ? kExitError : code;
+    }
+    json list;
+    if (const int code = ask_list(list); code != kExitOk) return code;
+    const json preview = advance_all_preview(list, arguments_.store, arguments_.resume);
+    const int printed = print(preview, advance_all_preview_text(preview));
+    return printed == kExitOk ? kExitLooked : printed;
+  }
+
+  int advance() {
+    if (arguments_.all) return advance_all();
+    if (arguments_.yes) return call("advance", advance_text, advance_params());
+    json answer;
+    const int code = ask("peek", json::array({arguments_.name}), answer);
+    if (code != kExitOk) return code;
+    const json preview = {{"name", arguments_.name},
+                          {"to", arguments_.id ? json(*arguments_.id) : json()},
+                          {"everywhere", arguments_.everywhere},
+                          {"next", member(answer, "next")}};
+    const int printed = print(preview, advance_preview_text(preview));
+    return printed == kExitOk ? kExitLooked : printed;
+  }
+
+  // Whether --yes has to be asked for; `code` is that of having said so.
+  bool drain_needs_yes(int& code) {
+    json list;
+    code = ask_list(list);
+    if (code != kExitOk) return true;
+    const json losses = drain_losses(list, arguments_.all ? "" : arguments_.name);
+    if (losses.empty()) return false;
+    code = print(losses, drain_losses_text(losses));
+    if (code == kExitOk) code = kExitLooked;
+    return true;
+  }
+
   int drain() {
+    int looked = kExitOk;
+    if (!arguments_.yes && drain_needs_yes(looked)) return looked;
     json name = arguments_.name;
     if (arguments_.all) name = nullptr;
     json answer;
-    const json params = json::array({name, {{"timeout_ms", arguments_.timeout_ms}}});
+    const json params =
+        json::array({name, {{"timeout_ms", std::min(arguments_.timeout_ms, kLongestDrainMs)}}});
     const int code = call("drain", drain_text, params, &answer);
     if (code != kExitOk || drain_is_complete(answer)) return code;
     return drain_has_errors(answer) ? kExitError : kExitTryAgain;
@@ -311,6 +367,8 @@ class Execution {
   seqd_client* client_;
   Output& out_;
   Output& errors_;
+  Awaiting awaiting_{client_};
+  std::string error_;  // of the newest request
 };
 
 }  // namespace
@@ -323,15 +381,15 @@ int run_command(const Arguments& arguments, Output& out, Output& errors) {
   // The daemon's own deadline comes first, and its answer says what was done.
   if (arguments.command == Command::drain) options.timeout_ms += kDrainAnswerMs;
   if (arguments.command == Command::decommission) options.timeout_ms += kDecommissionAnswerMs;
+  if (arguments.all) options.timeout_ms += kAdvanceAllAnswerMs;
   if (arguments.command == Command::purge) options.timeout_ms += kPurgeAnswerMs;
-  if (arguments.command != Command::wait)
+  if (arguments.command != Command::wait && !arguments.timeout_is_given)
     options.connect_timeout_ms = std::min(arguments.timeout_ms, kConnectTimeoutMs);
   seqd_client* opened = nullptr;
   const int code = seqd_open(&options, &opened);
   const std::unique_ptr<seqd_client, CloseClient> client(opened);
   if (code != SEQD_OK) {
-    errors.write(error_text(arguments.format, seqd_error_name(code),
-                            "the socket's path is longer than 107 bytes"));
+    errors.write(error_text(arguments.format, seqd_error_name(code), seqd_last_error(opened)));
     return exit_code(code);
   }
   return Execution(arguments, client.get(), out, errors).run();

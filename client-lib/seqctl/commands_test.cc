@@ -7,8 +7,11 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "client-lib/seqctl/exit_codes.h"
+#include "client-lib/seqctl/interruption.h"
 #include "tests/adapters/socket_daemon.h"
 
 namespace seqd::seqctl {
@@ -161,6 +164,47 @@ TEST_CASE("SeqctlShowsWhatTheDaemonAnswers", "[client]") {
   CHECK(run(daemon, command(Command::wait)).out == "");
 }
 
+TEST_CASE("SeqctlAdvanceAndDrainOnlyShowWhatTheyWouldDoWithoutYes", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().results["list"] = "\x91\x83\xa4name\xa6orders\xa7in_hand\x09\xa5reuse\xa5never";
+  daemon.wire().results["advance"] = "\x2a";
+  daemon.wire().results["drain"] = std::string("\x90", 1);
+  daemon.start();
+  Arguments advance = command(Command::advance);
+  advance.id = 5'000;
+  advance.everywhere = true;
+  const Outcome looked = run(daemon, advance);
+  CHECK(looked.exit_code == kExitLooked);
+  CHECK_THAT(looked.out, Catch::StartsWith("the counter of orders would be raised to 5000 (next"));
+  CHECK_THAT(looked.out, Catch::Contains("every host would discard the IDs it holds below that"));
+  advance.yes = true;
+  CHECK(run(daemon, advance).out == "42\n");
+
+  Arguments all = command(Command::advance);
+  all.all = true;
+  all.store = "main";
+  all.resume = true;
+  CHECK_THAT(run(daemon, all).out, Catch::Contains("the counters of 0 sequences of store main"));
+  daemon.wire().results["advance_store"] =
+      "\x85\xa6raised\x02\xa6"
+      "failed\x01\xa5"
+      "error\xa1x\xa7resumed\xc2\xa7stopped\xc3";
+  all.yes = true;
+  const Outcome raised = run(daemon, all);
+  CHECK(raised.exit_code == kExitError);
+  CHECK_THAT(raised.out,
+             Catch::StartsWith("raised: 2\nfailed: 1, the first: x\nthe store is still"));
+
+  Arguments drain = command(Command::drain);
+  CHECK(run(daemon, drain).exit_code == kExitLooked);
+  CHECK_THAT(run(daemon, drain).out, Catch::Contains("a gap: never issued"));
+  drain.yes = true;
+  CHECK(run(daemon, drain).out == "nothing to drain\n");
+  drain.yes = false;
+  drain.name = "missing";
+  CHECK(run(daemon, drain).out == "nothing to drain\n");
+}
+
 TEST_CASE("SeqctlErrorsGoToStderrWithTheDocumentedExitCode", "[client]") {
   SocketDaemon daemon;
   Arguments absent = command(Command::ping);
@@ -214,6 +258,107 @@ TEST_CASE("SeqctlFailsWhenItsOutputCannotBeWritten", "[client]") {
   CHECK(run_command(arguments, out, error_writer) == kExitError);
   ::close(full);
   CHECK(errors.text() == "seqctl: OUTPUT: No space left on device\n");
+}
+
+TEST_CASE("SeqctlNextPrintsJsonThatIsCompleteWhenItIsInterrupted", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().count_limit = 2;
+  daemon.wire().fault = [](int number, const protocol::Message&) {
+    if (number == 3) set_interrupted(true);  // the first one is the question for the limit
+    return Fault::none;
+  };
+  daemon.start();
+  set_interrupted(false);
+  const Outcome ids = run(daemon, command(Command::next, 1'000'000'000, Format::json));
+  set_interrupted(false);
+  CHECK(ids.exit_code == kExitInterrupted);
+  CHECK(ids.out == "{\"ids\":[1,2,3,4],\"name\":\"orders\"}\n");
+  CHECK(ids.errors == "");
+}
+
+TEST_CASE("SeqctlNextWritesJsonWhileTheIdsCome", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().count_limit = 2;
+  daemon.start();
+  Arguments arguments = command(Command::next, 1'000'000'000, Format::json);
+  arguments.socket = daemon.path();
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  // The reader takes the first bytes and goes: with everything kept until the end it would wait for
+  // a thousand million IDs.
+  std::string first(14, '\0');
+  std::thread reader([&] {
+    std::size_t used = 0;
+    while (used < first.size()) {
+      const ssize_t count = ::read(ends[0], first.data() + used, first.size() - used);
+      if (count <= 0) break;
+      used += static_cast<std::size_t>(count);
+    }
+    ::close(ends[0]);
+  });
+  Output out(ends[1]);
+  Capture errors;
+  Output error_writer(errors.descriptor());
+  CHECK(run_command(arguments, out, error_writer) == kExitOk);
+  reader.join();
+  std::signal(SIGPIPE, before);
+  ::close(ends[1]);
+  CHECK(first == "{\"ids\":[1,2,3,");
+  CHECK(out.state() == Output::State::reader_gone);
+}
+
+TEST_CASE("SeqctlNextOfNothingButAnErrorPrintsNoJson", "[client]") {
+  SocketDaemon daemon;
+  daemon.start();
+  Arguments missing = command(Command::next, 3, Format::json);
+  missing.name = "missing";
+  CHECK(run(daemon, missing).out == "");
+  missing.as_text = true;
+  CHECK(run(daemon, missing).out == "");
+}
+
+TEST_CASE("SeqctlDrainGivesTheDaemonNoMoreTimeThanItTakes", "[client]") {
+  SocketDaemon daemon;
+  std::int64_t told = 0;
+  daemon.wire().results["drain"] = "\x90";
+  daemon.wire().fault = [&](int, const protocol::Message& message) {
+    auto reader = message.params;
+    if (message.method == "drain" && reader.skip() && reader.read_map() == 1U && reader.skip())
+      told = reader.read_integer().value_or(-1);
+    return Fault::none;
+  };
+  daemon.start();
+  Arguments arguments = command(Command::drain);
+  arguments.yes = true;
+  arguments.timeout_ms = 600'000;
+  CHECK(run(daemon, arguments).exit_code == kExitOk);
+  daemon.stop();
+  CHECK(told == 300'000);
+}
+
+TEST_CASE("SeqctlStatusFailsWhenASequenceIsStoppedOrAStoreHasAnError", "[client]") {
+  const auto pack = [](const nlohmann::json& value) {
+    const std::vector<std::uint8_t> bytes = nlohmann::json::to_msgpack(value);
+    return std::string(bytes.begin(), bytes.end());
+  };
+  const auto look = [&](const char* sequence, const nlohmann::json& error, Format format) {
+    SocketDaemon daemon;
+    daemon.wire().results["list"] =
+        pack({{{"name", "orders"}, {"store", "main"}, {"state", sequence}, {"error", "gone"}}});
+    daemon.wire().results["status"] = pack(
+        {{"pid", 7}, {"stores", {{{"name", "main"}, {"state", "waiting"}, {"error", error}}}}});
+    daemon.start();
+    return run(daemon, command(Command::status, 1, format));
+  };
+  CHECK(look("ready", nullptr, Format::text).exit_code == kExitOk);
+  CHECK(look("waiting", nullptr, Format::text).exit_code == kExitOk);
+  CHECK(look("ready", "refused", Format::text).exit_code == kExitStopped);
+  const Outcome stopped = look("stopped", nullptr, Format::text);
+  CHECK(stopped.exit_code == kExitStopped);
+  CHECK_THAT(stopped.out, Catch::Contains("stopped   orders: gone"));
+  CHECK(nlohmann::json::parse(look("stopped", nullptr, Format::json).out)["stopped"] ==
+        nlohmann::json::parse(R"([{"name": "orders", "store": "main", "error": "gone"}])"));
 }
 
 }  // namespace seqd::seqctl

@@ -35,7 +35,34 @@ std::string spans_text(const json& spans, std::int64_t step) {
   return text.empty() ? "-" : text;
 }
 
+// "orders" is the present period of a sequence that has some: which one is the daemon's to say.
+bool is_meant(const std::string& listed, const std::string& name) {
+  return name.empty() || listed == name || listed.starts_with(name + "@");
+}
+
 }  // namespace
+
+json drain_losses(const json& list, const std::string& name) {
+  json losses = json::array();
+  if (!list.is_array()) return losses;
+  for (const json& one : list) {
+    if (!is_meant(shown(one, "name"), name) || member(one, "reuse") == json("parked")) continue;
+    losses.push_back({{"name", member(one, "name")},
+                      {"in_hand", member(one, "in_hand")},
+                      {"reuse", member(one, "reuse")}});
+  }
+  return losses;
+}
+
+std::string drain_losses_text(const json& losses) {
+  std::vector<std::vector<std::string>> rows = {{"SEQUENCE", "REUSE", "IN HAND", "WOULD BECOME"}};
+  for (const json& one : losses) {
+    const bool lowers = member(one, "reuse") == json("tail");
+    rows.push_back({shown(one, "name"), shown(one, "reuse"), shown(one, "in_hand"),
+                    lowers ? "a gap, except for the end of the counter" : "a gap: never issued"});
+  }
+  return table(rows) + "nothing was done: this is what --yes would do\n";
+}
 
 std::string drain_text(const json& drained) {
   std::vector<std::vector<std::string>> rows = {

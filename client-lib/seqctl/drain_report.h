@@ -7,6 +7,10 @@
 
 namespace seqd::seqctl {
 
+// Of an answer of list: the sequences of that name (empty: all), of which a drain may lose IDs:
+// every one whose `reuse` is not "parked".
+nlohmann::json drain_losses(const nlohmann::json& list, const std::string& name);
+std::string drain_losses_text(const nlohmann::json& losses);
 std::string drain_text(const nlohmann::json& drained);
 // Nothing is left in hand or on its way, and there was no error.
 bool drain_is_complete(const nlohmann::json& drained);

@@ -18,6 +18,26 @@ json drained(std::int64_t on_its_way, std::int64_t in_hand, const json& error) {
                        {"error", error}}});
 }
 
+TEST_CASE("ADrainLosesIdsUnlessTheyAreParked", "[client]") {
+  const auto listed = [](const char* name, const json& reuse) {
+    return json{{"name", name}, {"in_hand", 970}, {"reuse", reuse}};
+  };
+  const json list = json::array({listed("orders", "never"), listed("parked", "parked"),
+                                 listed("daily@2026-11-22", "tail"), listed("old", nullptr)});
+  CHECK(drain_losses(list, "").size() == 3);
+  CHECK(drain_losses(list, "parked").empty());
+  CHECK(drain_losses(list, "missing").empty());
+  CHECK(drain_losses(list, "order").empty());
+  CHECK(drain_losses(list, "daily").size() == 1);
+  CHECK(drain_losses(list, "daily@2026-11-22").size() == 1);
+  CHECK(drain_losses(list, "old").size() == 1);
+  CHECK(drain_losses(json("?"), "").empty());
+  CHECK(drain_losses_text(drain_losses(list, "orders")) ==
+        "SEQUENCE  REUSE  IN HAND  WOULD BECOME\n"
+        "orders    never  970      a gap: never issued\n"
+        "nothing was done: this is what --yes would do\n");
+}
+
 TEST_CASE("ADrainIsALineASequenceWithItsRanges", "[client]") {
   const std::string text = drain_text(drained(0, 0, nullptr));
   CHECK(text.find("40..99, 101") != std::string::npos);

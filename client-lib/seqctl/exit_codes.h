@@ -7,12 +7,14 @@
 namespace seqd::seqctl {
 
 constexpr int kExitOk = 0;
-constexpr int kExitError = 1;       // of the daemon, its store, or of writing the output
-constexpr int kExitUsage = 2;       // the arguments are wrong
-constexpr int kExitUnbalanced = 3;  // an audit found that something does not agree
-constexpr int kExitLooked = 4;      // --yes is missing: it was only said what would be done
-constexpr int kExitAbsent = 69;     // no daemon answers
-constexpr int kExitTryAgain = 75;   // busy, store away, time-out: the same may succeed later
+constexpr int kExitError = 1;          // of the daemon, its store, or of writing the output
+constexpr int kExitUsage = 2;          // the arguments are wrong
+constexpr int kExitUnbalanced = 3;     // an audit found that something does not agree
+constexpr int kExitLooked = 4;         // --yes is missing: it was only said what would be done
+constexpr int kExitStopped = 5;        // status found a stopped sequence, or a store with an error
+constexpr int kExitAbsent = 69;        // no daemon answers
+constexpr int kExitInterrupted = 130;  // by SIGINT or SIGTERM; what was taken is printed
+constexpr int kExitTryAgain = 75;      // busy, store away, time-out: the same may succeed later
 
 inline int exit_code(int result) {
   if (result == SEQD_OK) return kExitOk;

@@ -46,20 +46,34 @@ std::string caller_text(const json& caller) {
   return text;
 }
 
+// Why no caller is named.
+std::string missing_text(const json& issued) {
+  const std::string why = shown(issued, "unnamed");
+  if (why == "administrators") return "shown to administrators only";
+  if (why == "off") return "not recorded (daemon.history_callers)";
+  if (why == "dropped") return "not kept any more";
+  return "not written down";
+}
+
 void add_issue(const json& issued, Rows& rows) {
   const std::string from = time_of(issued, "from_ms");
   const std::string to = time_of(issued, "to_ms");
   rows.push_back({"when", from == to ? from : "between " + from + " and " + to});
   const json callers = member(issued, "callers");
   if (!callers.is_array() || callers.empty()) {
-    rows.push_back({"to", "not written down"});
+    rows.push_back({"to", missing_text(issued)});
   } else {
     for (const json& caller : callers) rows.push_back({"to", caller_text(caller)});
   }
   if (callers.is_array() && callers.size() > 1) {
     rows.push_back({"", "one of these, who took IDs in turn"});
   }
-  if (member(issued, "others") == json(true)) rows.push_back({"", "or others: they were too many"});
+  if (member(issued, "others") == json(true)) {
+    const std::string why = shown(issued, "unnamed");
+    rows.push_back({"", why == "administrators" ? "or others, shown to administrators only"
+                        : why == "-"            ? "or others: they were too many"
+                                                : "or others"});
+  }
   if (number(issued, "count") > 1) rows.push_back({"among", range_text(issued)});
 }
 

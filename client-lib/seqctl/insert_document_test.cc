@@ -2,7 +2,6 @@
 
 #include <string>
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd::seqctl {

@@ -5,6 +5,7 @@
 
 #include "client-lib/seqctl/command_line.h"
 #include "client-lib/seqctl/commands.h"
+#include "client-lib/seqctl/interruption.h"
 #include "client-lib/seqd.h"
 
 int main(int argc, char** argv) {
@@ -17,5 +18,7 @@ int main(int argc, char** argv) {
     (parsed.exit_code == 0 ? out : errors).write(parsed.text);
     return parsed.exit_code;
   }
+  // Only what takes IDs has something to lose; the others end at once.
+  if (parsed.arguments.command == seqd::seqctl::Command::next) seqd::seqctl::watch_interruptions();
   return seqd::seqctl::run_command(parsed.arguments, out, errors);
 }

@@ -1,5 +1,6 @@
 #include "client-lib/seqctl/output.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +15,10 @@ Output::State Output::write(std::string_view text) {
       text.remove_prefix(static_cast<std::size_t>(written));
     } else if (errno == EPIPE) {
       state_ = State::reader_gone;
+    } else if (errno == EAGAIN) {
+      // The descriptor is somebody else's as well, who made it so. What was taken must be printed.
+      pollfd room{descriptor_, POLLOUT, 0};
+      poll(&room, 1, -1);
     } else if (errno != EINTR) {
       state_ = State::failed;
       failure_ = std::strerror(errno);

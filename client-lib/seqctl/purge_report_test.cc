@@ -2,7 +2,6 @@
 
 #include "client-lib/seqctl/exit_codes.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd::seqctl {

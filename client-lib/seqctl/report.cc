@@ -2,12 +2,30 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <vector>
+
+#include "protocol/plain_text.h"
 
 namespace seqd::seqctl {
 namespace {
 
 using nlohmann::json;
+
+// Bytes of the character at the front, if it is one of DEL, C1 or those that turn the direction of
+// the text round (U+200E, U+200F, U+2028 .. U+202E, U+2066 .. U+2069); else 0.
+std::size_t obeyed_by_terminals(std::string_view text) {
+  const auto at = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  if (at(0) == 0x7f) return 1;
+  if (at(0) == 0xc2 && at(1) >= 0x80 && at(1) < 0xa0) return 2;
+  if (at(0) != 0xe2) return 0;
+  const bool marks = at(1) == 0x80 && (at(2) == 0x8e || at(2) == 0x8f);
+  const bool overrides = at(1) == 0x80 && at(2) >= 0xa8 && at(2) <= 0xae;
+  const bool isolates = at(1) == 0x81 && at(2) >= 0xa6 && at(2) <= 0xa9;
+  return marks || overrides || isolates ? 3 : 0;
+}
 
 std::string joined(const json& texts) {
   std::string all;
@@ -60,14 +78,37 @@ json from_message_pack(std::string_view bytes) {
 }
 
 std::string to_json_line(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  // Within strings JSON has another way to write what a terminal would obey.
+  const std::string plain = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string out;
+  for (std::string_view rest = plain; !rest.empty();) {
+    const std::size_t size = obeyed_by_terminals(rest);
+    if (size == 0) {
+      out.push_back(rest[0]);
+      rest.remove_prefix(1);
+      continue;
+    }
+    const auto at = [&](std::size_t i) { return static_cast<unsigned char>(rest[i]) & 0x3fU; };
+    const unsigned code = size == 1   ? 0x7fU
+                          : size == 2 ? 0x80U | at(1)
+                                      : 0x2000U | at(1) << 6U | at(2);
+    std::array<char, 8> escape{};
+    std::snprintf(escape.data(), escape.size(), "\\u%04x", code);
+    out.append(escape.data());
+    rest.remove_prefix(size);
+  }
+  return out;
 }
 
 std::string printable(std::string_view text) {
-  std::string out(text);
-  std::replace_if(
-      out.begin(), out.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  std::string plain(text.size(), '\0');
+  plain.resize(protocol::write_plain_text(text, plain.data(), plain.size()));
+  std::string out;
+  for (std::string_view rest = plain; !rest.empty();) {
+    const std::size_t size = obeyed_by_terminals(rest);
+    out.push_back(size == 0 ? rest[0] : '?');
+    rest.remove_prefix(std::max<std::size_t>(size, 1));
+  }
   return out;
 }
 
@@ -78,12 +119,6 @@ std::string ids_text(std::span<const seqd_run> runs) {
       text += std::to_string(run.first + i * run.step) + "\n";
   }
   return text;
-}
-
-void append_ids(json& ids, std::span<const seqd_run> runs) {
-  for (const seqd_run& run : runs) {
-    for (std::int64_t i = 0; i < run.count; ++i) ids.push_back(run.first + i * run.step);
-  }
 }
 
 std::string runs_text(std::span<const seqd_run> runs) {
@@ -120,6 +155,27 @@ std::string list_text(const json& list) {
   return table(rows);
 }
 
+json stopped_sequences(const json& list) {
+  json stopped = json::array();
+  if (!list.is_array()) return stopped;
+  for (const json& each : list) {
+    if (member(each, "state") != "stopped") continue;
+    stopped.push_back({{"name", member(each, "name")},
+                       {"store", member(each, "store")},
+                       {"error", member(each, "error")}});
+  }
+  return stopped;
+}
+
+bool status_is_good(const json& status) {
+  const json stopped = member(status, "stopped");
+  if (stopped.is_array() && !stopped.empty()) return false;
+  const json stores = member(status, "stores");
+  return !stores.is_array() || std::all_of(stores.begin(), stores.end(), [](const json& store) {
+    return member(store, "error").is_null();
+  });
+}
+
 std::string status_text(const json& status) {
   const json uptime = member(status, "uptime_ms");
   const json log = member(status, "log");
@@ -143,6 +199,11 @@ std::string status_text(const json& status) {
                                   (days == "-" ? "" : ", " + days + " days at the present rate")});
     }
   }
+  const json stopped = member(status, "stopped");
+  if (stopped.is_array()) {
+    for (const json& each : stopped)
+      rows.push_back({"stopped", shown(each, "name") + ": " + shown(each, "error")});
+  }
   const json stores = member(status, "stores");
   if (stores.is_array()) {
     for (const json& store : stores) {
@@ -165,6 +226,17 @@ std::string parsed_text(const json& parsed) {
 
 std::string advance_text(const json& next) {
   return next.dump() + "\n";
+}
+
+std::string advance_preview_text(const json& preview) {
+  std::string text = "the counter of " + shown(preview, "name") + " would be raised to " +
+                     (member(preview, "to").is_null() ? "above every ID that this host has leased"
+                                                      : shown(preview, "to")) +
+                     " (next ID here: " + shown(preview, "next") + ")\n";
+  if (member(preview, "everywhere") == json(true))
+    text += "every host would discard the IDs it holds below that\n";
+  return text +
+         "a counter cannot be lowered again; nothing was done: this is what --yes would do\n";
 }
 
 std::string reload_text(const json& reload) {

@@ -29,12 +29,11 @@ std::string shown(const nlohmann::json& object, const char* key);
 // Columns as wide as their widest cell, two spaces apart; the last one is not filled up.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
-// Control characters become '?'.
+// Control characters, those of C1 too, and bytes that are not UTF-8 become '?'.
 std::string printable(std::string_view text);
 
 // IDs one a line.
 std::string ids_text(std::span<const seqd_run> runs);
-void append_ids(nlohmann::json& ids, std::span<const seqd_run> runs);
 // "first count step" a line.
 std::string runs_text(std::span<const seqd_run> runs);
 nlohmann::json runs_json(std::span<const seqd_run> runs);
@@ -44,9 +43,16 @@ nlohmann::json runs_json(std::span<const seqd_run> runs);
 std::string peek_text(const nlohmann::json& peek);
 std::string list_text(const nlohmann::json& list);
 std::string status_text(const nlohmann::json& status);
+// Of an answer of list: name, store and error of each sequence that is stopped.
+nlohmann::json stopped_sequences(const nlohmann::json& list);
+// Whether no sequence is stopped and no store has an error; one that was not needed yet is waiting
+// without one. `status` has `stopped`, too.
+bool status_is_good(const nlohmann::json& status);
 std::string reload_text(const nlohmann::json& reload);
 std::string parsed_text(const nlohmann::json& parsed);
 std::string advance_text(const nlohmann::json& next);
+// What an advance would do, of the map that seqctl makes of its arguments and of peek.
+std::string advance_preview_text(const nlohmann::json& preview);
 
 // "3 d 4 h", "12 min 5 s", "850 ms": two units at most.
 std::string duration_text(std::int64_t milliseconds);

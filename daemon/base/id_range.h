@@ -5,14 +5,14 @@
 
 #include <cstdint>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 
 class IdRange {
  public:
   IdRange() = default;
-  IdRange(std::int64_t begin, std::int64_t end) : begin_(begin), end_(end) { CHECK(begin <= end); }
+  IdRange(std::int64_t begin, std::int64_t end) : begin_(begin), end_(end) { ASSERT(begin <= end); }
   IdRange(IdRange&& other) noexcept : begin_(other.begin_), end_(other.end_) {
     other.begin_ = other.end_;
   }
@@ -35,7 +35,7 @@ class IdRange {
 
   // Splits the first `count` IDs off. `count` is within 0 .. size().
   IdRange take_front(std::int64_t count) {
-    CHECK(count >= 0 && count <= size());
+    ASSERT(count >= 0 && count <= size());
     const std::int64_t begin = begin_;
     begin_ += count;
     return {begin, begin_};

@@ -3,7 +3,6 @@
 #include <limits>
 #include <utility>
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {

@@ -3,7 +3,7 @@
 #include <bit>
 #include <utility>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 namespace {
@@ -98,11 +98,11 @@ class Rounds {
 
 Scramble::Scramble(const BlockCipher& cipher, std::string tweak)
     : cipher_(cipher), tweak_(std::move(tweak)) {
-  CHECK(tweak_.size() <= 4'096);
+  ASSERT(tweak_.size() <= 4'096);
 }
 
 void Scramble::encrypt(unsigned base, std::span<std::uint8_t> digits) const {
-  CHECK(base <= 62 && digits.size() >= 2 && digits.size() <= kMostDigits);
+  ASSERT(base <= 62 && digits.size() >= 2 && digits.size() <= kMostDigits);
   const Rounds rounds(cipher_, tweak_, base, digits.size());
   std::uint64_t a = number_of(base, digits.first(rounds.left_digits()));
   std::uint64_t b = number_of(base, digits.subspan(rounds.left_digits()));
@@ -116,7 +116,7 @@ void Scramble::encrypt(unsigned base, std::span<std::uint8_t> digits) const {
 }
 
 void Scramble::decrypt(unsigned base, std::span<std::uint8_t> digits) const {
-  CHECK(base <= 62 && digits.size() >= 2 && digits.size() <= kMostDigits);
+  ASSERT(base <= 62 && digits.size() >= 2 && digits.size() <= kMostDigits);
   const Rounds rounds(cipher_, tweak_, base, digits.size());
   std::uint64_t a = number_of(base, digits.first(rounds.left_digits()));
   std::uint64_t b = number_of(base, digits.subspan(rounds.left_digits()));

@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 #include "protocol/errors.h"
 
 namespace seqd {
@@ -37,7 +37,7 @@ class [[nodiscard]] Result {
       : held_(std::move(value)) {
   }  // NOLINT(google-explicit-constructor): `return value;` is the point
   Result(Status error) : held_(std::move(error)) {  // NOLINT(google-explicit-constructor)
-    CHECK(!std::get<Status>(held_).ok());
+    ASSERT(!std::get<Status>(held_).ok());
   }
   Result(ErrorCode code, std::string text) : held_(Status(code, std::move(text))) {}
 
@@ -46,11 +46,11 @@ class [[nodiscard]] Result {
   Status status() const { return ok() ? Status() : std::get<Status>(held_); }
 
   T& value() {
-    CHECK(ok());
+    ASSERT(ok());
     return std::get<T>(held_);
   }
   const T& value() const {
-    CHECK(ok());
+    ASSERT(ok());
     return std::get<T>(held_);
   }
   T& operator*() { return value(); }

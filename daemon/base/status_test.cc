@@ -6,7 +6,6 @@
 
 #include "daemon/base/events.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {

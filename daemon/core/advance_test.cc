@@ -6,7 +6,6 @@
 
 #include "tests/unit/orders.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -76,17 +75,18 @@ TEST_CASE("AnAdvanceForEveryHostWithdrawsWhatIsInHandAndTheLogHasIt") {
   REQUIRE(orders.world.next("orders") == 5'001);
 }
 
-TEST_CASE("IdsIssuedInTheTurnInWhichTheFloorBecomesKnownStayIssued") {
+TEST_CASE("IdsIssuedBeforeTheFloorBecomesKnownStayIssuedAndNoneComesBehind") {
   Advancing orders;
   const std::int64_t in_hand = orders.sequence().in_hand();
   REQUIRE(orders.world.next("orders") == 2);
   orders.look(5'000, 5'000);
-  REQUIRE(orders.world.next("orders") == 3);
+  REQUIRE_FALSE(orders.world.next("orders", {}, 0));  // in the same turn
   orders.world.turn();
-  REQUIRE(orders.sequence().totals().gaps == in_hand - 2);
+  REQUIRE(orders.sequence().totals().gaps == in_hand - 1);
   orders.world.restart();
   orders.world.settle();
-  REQUIRE(orders.sequence().totals().gaps == in_hand - 2);
+  REQUIRE(orders.sequence().totals().issued == 2);
+  REQUIRE(orders.sequence().totals().gaps == in_hand - 1);
 }
 
 TEST_CASE("WhatLiesAboveTheFloorStaysInHand") {

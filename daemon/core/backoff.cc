@@ -12,4 +12,11 @@ std::int64_t Backoff::next_ms(Random& random) {
   return half + jitter;
 }
 
+std::int64_t Backoff::next_after_conflict_ms(Random& random) {
+  const auto delay_ms =
+      static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(conflict_step_ms_ + 1));
+  conflict_step_ms_ = std::min(conflict_step_ms_ * 2, kMostConflictMs);
+  return delay_ms;
+}
+
 }  // namespace seqd

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "daemon/base/status.h"
+#include "daemon/base/user_id.h"
 #include "daemon/core/log_entry.h"
 
 namespace seqd {
@@ -17,6 +19,7 @@ struct Caller {
   SessionId session = 0;
   std::uint32_t request = 0;  // the msgid; for a client with an identity also its request number
   ClientId client = 0;        // 0: anonymous, cannot repeat
+  UserId user = 0;            // of the connection, as the kernel reports it
 };
 
 // IDs first, first + step, ...: `count` of them.
@@ -26,6 +29,15 @@ struct Run {
   std::int64_t step = 1;
   bool operator==(const Run&) const = default;
 };
+
+// Consecutive IDs, though of two leases, are one run to the caller.
+inline void add_run(std::vector<Run>& runs, const Run& next) {
+  if (!runs.empty() && runs.back().first + runs.back().count == next.first) {
+    runs.back().count += next.count;
+  } else {
+    runs.push_back(next);
+  }
+}
 
 // Answers callers whose request had to wait. Loop thread; must not call back into the core. A
 // session that is gone is no error: the answer is dropped.

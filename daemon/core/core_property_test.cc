@@ -9,7 +9,6 @@
 
 #include "tests/unit/world.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -162,7 +161,8 @@ class Population {
   }
 
   void reconnect(Client& client) {
-    if (client.session != 0 && world_.table->waiting() > 0) world_.table->cancel(client.session);
+    if (client.session != 0 && world_.table->accounts().waiting() > 0)
+      world_.table->cancel(client.session);
     // What was sent to the connection before is lost.
     std::erase_if(world_.answers.staged,
                   [&](const Answer& answer) { return answer.caller.session == client.session; });
@@ -170,7 +170,7 @@ class Population {
                   [&](const Answer& answer) { return answer.caller.session == client.session; });
     client.session = ++sessions_;
     world_.table->flush_issues();
-    client.number = world_.table->replays().attach(client.identity)->client;
+    client.number = world_.table->replays().attach(client.identity, 1'000)->client;
     for (const auto& [number, request] : client.unanswered) send(client, number, request);
   }
 

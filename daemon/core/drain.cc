@@ -12,6 +12,9 @@ namespace {
 // A return of an earlier daemon is tried for so long before it is given up.
 constexpr std::int64_t kAdoptedMs = 30'000;
 
+// Ranges that are written off in one turn.
+constexpr int kMostATurn = 256;
+
 }  // namespace
 
 Drain::Drain(const CoreContext& context, Owner& owner, HeldRanges& held, SequenceId sequence,
@@ -53,7 +56,9 @@ void Drain::step() {
   const bool late = context_.clock.monotonic_ms() >= deadline_ms_;
   const bool busy = on_its_way() > 0 || !owner_.may_drain();
   if (busy && !late) return;
-  while (!busy && !late) {
+  for (int left = kMostATurn; !busy && !late; --left) {
+    // The rest in a later turn.
+    if (left == 0 || !context_.log.accepting()) return owner_.drain_changed();
     std::optional<HeldRanges::Held> last = held_.take_last();
     if (!last) break;
     if (report_.reuse != Reuse::never) {

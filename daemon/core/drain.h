@@ -61,6 +61,8 @@ class Drain final : private ReturnOperation::Owner {
   // Nothing may be leased: a return is open, or was when the daemon last ended.
   bool blocks_leases() const { return active_ || on_its_way() > 0; }
   bool in_flight() const { return return_.in_flight(); }
+  // How many wait for its end.
+  std::size_t askers() const { return done_.size(); }
   // IDs of the return that is open, or was when the daemon last ended.
   std::int64_t on_its_way() const;
   const std::optional<ReturnOpened>& open_return() const {

@@ -5,7 +5,6 @@
 
 #include "tests/unit/orders.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -160,6 +159,25 @@ TEST_CASE("AReturnWhoseAnswerWasLostIsAskedForAgainWithItsToken", "[core]") {
   CHECK(here.one() == 2);
 }
 
+TEST_CASE("AReturnThatMeetsOthersIsAskedForAgainSoonHoweverOftenItHappens", "[core]") {
+  Drained here(Reuse::parked);
+  REQUIRE(here.one() == 1);
+  const Status others(ErrorCode::UNAVAILABLE, "others changed the counter");
+  for (int at = 0; at < 20; ++at)
+    here.world.store.returns.push_back({Script::failed_lost, others, true});
+  here.begin(60'000);
+  here.world.settle();
+  for (int at = 0; at < 20; ++at) {
+    REQUIRE_FALSE(here.report);
+    here.world.advance(Backoff::kMostConflictMs);
+    here.world.settle();
+  }
+  REQUIRE(here.report);
+  CHECK(here.report->gaps.empty());
+  CHECK(here.world.store.return_calls.size() == 21);
+  CHECK(here.one() == 2);
+}
+
 TEST_CASE("WhenTimeIsUpTheTokenIsMadeVoidBeforeTheRangeIsAGap", "[core]") {
   const Script kind = GENERATE(Script::failed_applied, Script::failed_lost);
   Drained here(Reuse::parked);
@@ -189,6 +207,31 @@ TEST_CASE("WhenTimeIsUpTheTokenIsMadeVoidBeforeTheRangeIsAGap", "[core]") {
   const bool applied = kind == Script::failed_applied;
   CHECK((here.sequence().totals().returned > 0) == applied);
   CHECK((here.sequence().totals().gaps > 0) == !applied);
+}
+
+// A store that refuses: asking again would not help, and the range is a gap. The next return is
+// another matter.
+TEST_CASE("AReturnThatWasRefusedForGoodLeavesTheNextOneItsChance", "[core]") {
+  Drained here(Reuse::parked);
+  REQUIRE(here.one() == 1);
+  here.world.store.returns.push_back({Script::failed_lost, {ErrorCode::STORE_REFUSED, "no"}});
+  here.begin(60'000);
+  here.world.settle();
+  while (!here.report) {
+    here.world.advance(1'000);
+    here.world.settle();
+  }
+  const std::int64_t gaps = here.sequence().totals().gaps;
+  REQUIRE(gaps > 0);
+  REQUIRE(here.world.store.return_calls.size() == 2);
+  CHECK(here.world.store.return_calls.back().give_up);
+  REQUIRE(here.one() > 0);
+  const DrainReport report = here.drain(60'000);
+  CHECK(report.gaps.empty());
+  REQUIRE(here.world.store.return_calls.size() == 3);
+  CHECK_FALSE(here.world.store.return_calls.back().give_up);
+  CHECK(here.sequence().totals().gaps == gaps);
+  CHECK(here.sequence().totals().returned > 0);
 }
 
 TEST_CASE("AReturnThatWasOpenWhenTheDaemonDiedIsAskedForByTheNextOne", "[core]") {
@@ -254,6 +297,24 @@ TEST_CASE("ADrainWithoutAStoreOrBeforeTheClaimIsAnErrorAndChangesNothing", "[cor
   const Status refused =
       world.table->drain(world.sequence("orders").id(), 10, [](const DrainReport&) {});
   CHECK(refused.code() == ErrorCode::UNAVAILABLE);
+}
+
+TEST_CASE("ADrainOfASequenceWhoseStoreIsNotConfiguredIsAnErrorAndChangesNothing", "[core]") {
+  CoreWorld world;
+  world.settings.add("orders");
+  world.start();
+  static_cast<void>(world.next("orders"));
+  world.settle();
+  const std::int64_t in_hand = world.sequence("orders").in_hand();
+  world.kill();
+  world.stores.clear();
+  world.start();
+  world.settle();
+  const Status refused =
+      world.table->drain(world.sequence("orders").id(), 10, [](const DrainReport&) {});
+  CHECK(refused.code() == ErrorCode::CONFIG);
+  CHECK(refused.text().find("store \"default\" is not running") != std::string::npos);
+  CHECK(world.sequence("orders").in_hand() == in_hand);
 }
 
 TEST_CASE("ADrainThatTheStopOvertakesIsAnsweredAndLeavesTheRestInHand", "[core]") {

@@ -82,6 +82,7 @@ bool Exhaustion::once(unsigned warning) {
 void Exhaustion::leased(std::int64_t end, std::int64_t now_ms, const std::string& name,
                         const SequenceSettings& settings, EventSink& events) {
   end_ = std::max(end_, end);
+  leased_ms_ = now_ms;
   if (!from_) from_ = middle_ = Point{now_ms, end_};
   if (now_ms - middle_->at_ms >= kHourMs) {
     from_ = middle_;
@@ -153,6 +154,13 @@ Exhaustion::Forecast Exhaustion::forecast(std::int64_t now_ms,
   constexpr double kMostDays = 1e15;
   forecast.days = static_cast<std::int64_t>(std::floor(std::min(days, kMostDays)));
   return forecast;
+}
+
+// The rate is highest a minute after its first point, or at the last lease: it only falls later.
+bool Exhaustion::may_end_soon(const SequenceSettings& settings) const {
+  if (end_ == 0 || !has_end(settings)) return false;
+  const std::int64_t soonest_ms = from_ ? std::max(leased_ms_, from_->at_ms + kMinuteMs) : 0;
+  return ends_soon(forecast(soonest_ms, settings), settings);
 }
 
 bool ends_soon(const Exhaustion::Forecast& forecast, const SequenceSettings& settings) {

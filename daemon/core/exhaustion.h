@@ -29,6 +29,8 @@ class Exhaustion {
     std::optional<std::int64_t> days;  // until then, at the rate of the last hour or two
   };
   Forecast forecast(std::int64_t now_ms, const SequenceSettings& settings) const;
+  // Whether the sequence may be one that ends_soon(), now or later without another lease.
+  bool may_end_soon(const SequenceSettings& settings) const;
 
  private:
   struct Point {
@@ -43,8 +45,9 @@ class Exhaustion {
   void warn_of_bound(std::int64_t bound, const char* holder, bool passed, const std::string& name,
                      const SequenceSettings& settings, EventSink& events) const;
 
-  std::int64_t end_ = 0;  // of the highest lease known
-  unsigned told_ = 0;     // a bit for each warning
+  std::int64_t end_ = 0;        // of the highest lease known
+  std::int64_t leased_ms_ = 0;  // when the last one came
+  unsigned told_ = 0;           // a bit for each warning
   // The rate is measured from `from_`; `middle_` takes its place an hour after it was noted.
   std::optional<Point> from_, middle_;
 };

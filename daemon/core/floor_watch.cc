@@ -31,6 +31,7 @@ void FloorWatch::begin_round() {
   left_.clear();
   away_.clear();
   missed_ = false;
+  table_.beat_stores();
   for (const Sequence* sequence : table_.list()) {
     if (sequence->in_hand() > 0) left_.push_back(sequence->id());
   }
@@ -52,7 +53,7 @@ void FloorWatch::look_at(SequenceId id) {
   const StoreScope& scope = table_.at(id).scope();
   const std::string& store = scope.store_name();
   if (scope.store() == nullptr) return;  // not in the configuration any more
-  if (!scope.owned() || away_.contains(store)) {
+  if (!scope.verified() || away_.contains(store)) {
     missed_ = true;
     return;
   }

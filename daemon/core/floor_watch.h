@@ -1,7 +1,8 @@
-// FloorWatch: looks regularly where the floors of the counters are of which something is in hand,
-// so that an advance for every host (AdvanceRequest::withdraw), which was asked of another daemon,
-// is found out. What cannot be looked at, because its store is away or not claimed yet, is tried
-// again soon. Owned by the daemon, for as long as the table and its stores; loop thread.
+// FloorWatch: has the heartbeats of the stores compared and raised regularly (heartbeat.h), and
+// reads the floors of the counters of which IDs are available. So it finds an advance for every
+// host (AdvanceRequest::withdraw) that another daemon carried out. A store that is away or not
+// claimed yet is asked again soon. Owned by the daemon, as long as the table and its stores; loop
+// thread.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,6 @@
 
 #include "tests/unit/orders.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {

@@ -20,6 +20,8 @@ EventKind gap_event_kind(GapCause cause) {
       return EventKind::gap_period_end;
     case GapCause::superseded:
       return EventKind::gap_superseded;
+    case GapCause::restored:
+      return EventKind::gap_restored;
     case GapCause::unrecorded:
       break;
   }

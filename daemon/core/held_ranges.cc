@@ -1,6 +1,7 @@
 #include "daemon/core/held_ranges.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace seqd {
@@ -10,15 +11,24 @@ std::optional<std::int64_t> HeldRanges::next_id() const {
   return ranges_.front().range.begin();
 }
 
+std::int64_t HeldRanges::pieces(std::int64_t count) const {
+  std::int64_t pieces = 0;
+  for (auto held = ranges_.begin(); held != ranges_.end() && count > 0; ++held) {
+    count -= held->range.size();
+    ++pieces;
+  }
+  return pieces;
+}
+
 void HeldRanges::add(IdRange range, const Token& lease) {
-  CHECK(!range.empty());
+  ASSERT(!range.empty());
   in_hand_ += range.size();
   const std::int64_t begin = range.begin();
   ranges_.push_back({std::move(range), lease, begin, begin});
 }
 
 IdRange HeldRanges::take(std::int64_t at_most) {
-  CHECK(issuable_ > 0 && at_most > 0);
+  ASSERT(issuable_ > 0 && at_most > 0);
   Held& front = ranges_.front();
   last_range_end_ = front.range.end();
   IdRange out = front.range.take_front(std::min(at_most, front.issuable_end - front.range.begin()));
@@ -27,7 +37,7 @@ IdRange HeldRanges::take(std::int64_t at_most) {
 }
 
 std::vector<std::int64_t> HeldRanges::ask(std::int64_t wanted) {
-  CHECK(asked_ == issuable_);
+  ASSERT(asked_ == issuable_);
   std::vector<std::int64_t> ends;
   for (Held& held : ranges_) {
     if (asked_ >= wanted) break;
@@ -56,37 +66,31 @@ std::optional<HeldRanges::Held> HeldRanges::take_last() {
 }
 
 std::vector<HeldRanges::Held> HeldRanges::take_below(std::int64_t floor) {
-  std::vector<Held> taken;
-  for (Held& held : ranges_) {
-    if (held.range.begin() >= floor) continue;
-    const std::int64_t begin = held.range.begin();
-    const std::int64_t end = std::min(floor, held.range.end());
-    in_hand_ -= end - begin;
-    issuable_ -= std::min(held.issuable_end, end) - begin;
-    asked_ -= std::min(held.asked_end, end) - begin;
-    taken.push_back({held.range.take_front(end - begin), held.lease,
-                     std::min(held.issuable_end, end), std::min(held.asked_end, end)});
-    held.issuable_end = std::max(held.issuable_end, end);
-    held.asked_end = std::max(held.asked_end, end);
-  }
-  std::erase_if(ranges_, [](const Held& held) { return held.range.empty(); });
-  return taken;
+  return take_within(std::numeric_limits<std::int64_t>::min(), floor);
 }
 
 std::vector<HeldRanges::Held> HeldRanges::take_above(std::int64_t last) {
+  ASSERT(last < std::numeric_limits<std::int64_t>::max());
+  return take_within(last + 1, std::numeric_limits<std::int64_t>::max());
+}
+
+std::vector<HeldRanges::Held> HeldRanges::take_within(std::int64_t from, std::int64_t to) {
   std::vector<Held> taken;
   for (Held& held : ranges_) {
-    if (held.range.end() - 1 <= last) continue;
-    const std::int64_t begin = std::max(held.range.begin(), last + 1);
-    const std::int64_t end = held.range.end();
+    const std::int64_t begin = std::max(held.range.begin(), from);
+    const std::int64_t end = std::min(held.range.end(), to);
+    if (begin >= end) continue;
+    const bool front = begin == held.range.begin();
+    ASSERT(front || end == held.range.end());
+    IdRange part = held.range.take_front((front ? end : begin) - held.range.begin());
+    if (!front) std::swap(part, held.range);
+    taken.push_back({std::move(part), held.lease, std::clamp(held.issuable_end, begin, end),
+                     std::clamp(held.asked_end, begin, end)});
     in_hand_ -= end - begin;
-    issuable_ -= std::max(held.issuable_end, begin) - begin;
-    asked_ -= std::max(held.asked_end, begin) - begin;
-    IdRange kept = held.range.take_front(begin - held.range.begin());
-    taken.push_back({std::exchange(held.range, std::move(kept)), held.lease,
-                     std::max(held.issuable_end, begin), std::max(held.asked_end, begin)});
-    held.issuable_end = std::min(held.issuable_end, begin);
-    held.asked_end = std::min(held.asked_end, begin);
+    issuable_ -= taken.back().issuable_end - begin;
+    asked_ -= taken.back().asked_end - begin;
+    held.issuable_end = std::clamp(held.issuable_end, held.range.begin(), held.range.end());
+    held.asked_end = std::clamp(held.asked_end, held.range.begin(), held.range.end());
   }
   std::erase_if(ranges_, [](const Held& held) { return held.range.empty(); });
   return taken;

@@ -32,6 +32,8 @@ class HeldRanges {
   // IDs that may be issued now or as soon as the reservation in flight is durable.
   std::int64_t asked() const { return asked_; }
   std::optional<std::int64_t> next_id() const;
+  // From how many ranges so many IDs are taken.
+  std::int64_t pieces(std::int64_t count) const;
   const std::deque<Held>& ranges() const { return ranges_; }
 
   // Puts a range behind those in hand; nothing of it may be issued yet.
@@ -71,6 +73,8 @@ class HeldRanges {
   std::deque<Held> surrender();
 
  private:
+  // Of each range the part in [from, to), which is its front, its back or all of it.
+  std::vector<Held> take_within(std::int64_t from, std::int64_t to);
   void taken(std::int64_t count) {
     in_hand_ -= count;
     issuable_ -= count;

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -14,6 +13,16 @@ HeldRanges two_ranges() {
   HeldRanges held;
   held.add({10, 20}, Token{1});
   held.add({50, 60}, Token{2});
+  return held;
+}
+
+// The first two may be issued whole, of the third five, and two more are asked for.
+HeldRanges three_ranges() {
+  HeldRanges held = two_ranges();
+  held.add({30, 40}, Token{3});
+  REQUIRE(held.ask(25) == (Ends{20, 60, 35}));
+  held.reservation_durable();
+  REQUIRE(held.ask(27) == Ends{37});
   return held;
 }
 
@@ -58,11 +67,7 @@ TEST_CASE("IdsTakenWhileAReservationIsInFlightStayTaken", "[held_ranges]") {
 }
 
 TEST_CASE("WhatIsBelowAFloorLeavesTheHandWhereverItLies", "[held_ranges]") {
-  HeldRanges held = two_ranges();
-  held.add({30, 40}, Token{3});
-  REQUIRE(held.ask(25) == (Ends{20, 60, 35}));
-  held.reservation_durable();
-  REQUIRE(held.ask(27) == Ends{37});
+  HeldRanges held = three_ranges();
   const std::vector<HeldRanges::Held> taken = held.take_below(33);
   REQUIRE(taken.size() == 2);
   CHECK(taken[0].range.begin() == 10);
@@ -84,11 +89,7 @@ TEST_CASE("WhatIsBelowAFloorLeavesTheHandWhereverItLies", "[held_ranges]") {
 }
 
 TEST_CASE("WhatIsAboveAMaximumLeavesTheHandWhereverItLies", "[held_ranges]") {
-  HeldRanges held = two_ranges();
-  held.add({30, 40}, Token{3});
-  REQUIRE(held.ask(25) == (Ends{20, 60, 35}));
-  held.reservation_durable();
-  REQUIRE(held.ask(27) == Ends{37});
+  HeldRanges held = three_ranges();
   const std::vector<HeldRanges::Held> taken = held.take_above(32);
   REQUIRE(taken.size() == 2);
   CHECK(taken[0].range.begin() == 50);

@@ -35,9 +35,19 @@ struct LeaseRow {
   std::string host;
 };
 
+// Why a caller is not among those of an issue.
+enum class Unnamed : std::uint8_t {
+  nobody,    // all are there
+  lost,      // the daemon ended before the history had it
+  off,       // the configuration says that callers are not recorded
+  dropped,   // it is not kept any more
+  not_told,  // it is shown to administrators only
+};
+
 struct IssueRow {
   IssueSpan span;
   std::vector<HistoryCaller> callers;  // those still known
+  Unnamed unnamed = Unnamed::nobody;   // of one who is missing
 };
 
 // What the history has about one ID.
@@ -52,12 +62,14 @@ struct IdAnswer {
   std::int64_t untraceable = 0;      // leases of unknown place
   std::int64_t untraceable_ids = 0;  // at most so many in all
   bool leased_before = false;        // ranges were leased before the history began
-  std::int64_t first_lease = 0;      // the lowest ID of a lease that is kept
+  // The lowest ID of a lease that is kept; none: no lease is.
+  std::optional<std::int64_t> first_lease;
 };
 
 // The sums of one sequence.
 struct SumsAnswer {
   bool known = false;
+  bool ended = false;       // see HistorySequence::ended
   SequenceTotals rows;      // added up now, row by row
   SequenceTotals dropped;   // of rows that are not kept any more, or never had room
   SequenceTotals recorded;  // what was ever written down: rows and dropped together give the same

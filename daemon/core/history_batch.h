@@ -13,7 +13,8 @@
 
 namespace seqd {
 
-// Names a caller (user, process, name) in the batches of one process. 0: not written down.
+// Names a caller (user, process, name) in the batches of one process. 0: not written down, because
+// the daemon ended before the history had it.
 using CallerNumber = std::uint32_t;
 
 struct HistoryCaller {
@@ -80,6 +81,9 @@ struct HistorySequence {
   std::vector<HeldSpan> in_hand;  // after the batch, in the order of issue
   // By a start: what the sums of the log and of the history differ by is accepted as it is.
   bool balances = false;
+  // The log knows it no more (ForgetSequence, or it was lost): what is kept of it stays until it is
+  // dropped as too old.
+  bool ended = false;
 };
 
 struct HistoryBatch {

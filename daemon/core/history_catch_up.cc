@@ -1,6 +1,8 @@
 #include "daemon/core/history_catch_up.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 
@@ -74,6 +76,8 @@ void HistoryCatchUp::entry(LogPosition position, const LogEntry& entry) {
     if (closed->how == LeaseEnd::untraceable) {
       read.untraceable.push_back({closed->sequence, closed->lease, read.intended, closed->wall_ms});
     }
+  } else if (const auto* forgotten = std::get_if<ForgetSequence>(&entry)) {
+    read_[forgotten->sequence].ended = true;
   } else if (const auto* gap = std::get_if<GapMade>(&entry)) {
     read_[gap->sequence].gaps.push_back(*gap);
   } else if (const auto* issue = std::get_if<Issued>(&entry)) {
@@ -138,6 +142,7 @@ void HistoryCatchUp::finish(const StateImage& image, const std::vector<GapMade>&
     definition.instance = instance;
     recorder_.logged(definition);
   }
+  tell_ended(image);
   for (const auto& [id, sequence] : image.sequences) {
     recorder_.logged(sequence.definition);
     if (sequence.on_its_way) recorder_.logged(*sequence.on_its_way);
@@ -149,6 +154,20 @@ void HistoryCatchUp::finish(const StateImage& image, const std::vector<GapMade>&
   for (const auto& [id, sequence] : image.sequences) tell_rest(sequence, read_[id]);
   tell_lost(image);
   for (const auto& [id, scope] : image.scopes) recorder_.logged(scope);
+}
+
+// First, since a name may have been used again.
+void HistoryCatchUp::tell_ended(const StateImage& image) {
+  for (const auto& [id, read] : read_) {
+    if (!read.ended || image.sequences.contains(id)) continue;
+    DefineSequence definition;
+    definition.sequence = id;
+    definition.scope = read.scope;
+    definition.name = read.name;
+    recorder_.logged(definition);
+    tell(id, read);
+    recorder_.logged(ForgetSequence{id});
+  }
 }
 
 void HistoryCatchUp::tell(SequenceId id, const Read& read) {
@@ -236,12 +255,14 @@ void HistoryCatchUp::give(SequenceId id, std::vector<Span> gone, SequenceTotals 
 
 // Sequences that the log does not know any more: what was in hand of them is gone with it.
 void HistoryCatchUp::tell_lost(const StateImage& image) {
+  std::unordered_set<std::string_view> there;
+  for (const auto& [number, sequence] : image.sequences) there.insert(sequence.definition.name);
+  for (const auto& [number, read] : read_) {
+    if (read.ended) there.insert(read.name);
+  }
   SequenceId id = image.next_numbers.sequence;
   for (const auto& [name, before] : mark_.sequences) {
-    const bool there = std::any_of(
-        image.sequences.begin(), image.sequences.end(),
-        [&wanted = name](const auto& one) { return one.second.definition.name == wanted; });
-    if (there) continue;
+    if (there.contains(name)) continue;
     DefineSequence definition;
     definition.sequence = id;
     definition.name = name;
@@ -249,7 +270,7 @@ void HistoryCatchUp::tell_lost(const StateImage& image) {
     std::vector<Span> gone;
     for (const HeldSpan& span : before.in_hand) gone.push_back({span.begin, span.end});
     give(id, std::move(gone), difference({}, before.totals));
-    recorder_.balance(id);
+    recorder_.logged(ForgetSequence{id});
     lost_names_[id++] = name;
   }
 }

@@ -66,8 +66,10 @@ class HistoryCatchUp final : public LogReader {
     std::int64_t intended = 0;
     ScopeId scope = 0;
     std::string name;
+    bool ended = false;  // it was forgotten, in order
   };
 
+  void tell_ended(const StateImage& image);
   void tell(SequenceId id, const Read& read);
   void closed(const ReturnClosed& entry, bool fresh);
   void tell_untraceable(const LeaseIntended& lease, std::int64_t wall_ms);

@@ -1,5 +1,6 @@
 #include "daemon/core/history_catch_up.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <catch2/catch.hpp>
@@ -221,7 +222,7 @@ TEST_CASE("WhatWasInHandOfALogThatIsGoneIsAGap") {
   CHECK(here.catch_up.lost_name(here.catch_up.found()[0].sequence) == "invoices");
   bool told = false;
   for (const HistorySequence& sequence : batch.sequences)
-    told = told || (sequence.name == "invoices" && sequence.balances);
+    told = told || (sequence.name == "invoices" && sequence.ended);
   CHECK(told);
 }
 
@@ -289,6 +290,55 @@ TEST_CASE("AReturnThatWasKeptIsAGap") {
   REQUIRE(batch.gaps.size() == 1);
   CHECK(batch.gaps[0].cause == "drained");
   CHECK(batch.sequences.at(0).added.gaps == 70);
+}
+
+TEST_CASE("ASequenceThatWasForgottenBehindTheLastBatchEndsWithItsGapAndIsNotLost") {
+  Restart here;
+  here.knows(31, 4);
+  here.lease(1);
+  here.log(2, Issued{1, 1, 31, 0, 0, IssueKind::batch});
+  here.log(5, GapMade{1, 31, 101, GapCause::period_end, 6});
+  here.log(6, ForgetSequence{1});
+  const HistoryBatch batch = here.start();
+  REQUIRE(batch.gaps.size() == 1);
+  CHECK(batch.gaps[0].cause == "period_end");
+  CHECK(batch.gaps[0].instance == kInstance);
+  REQUIRE(batch.sequences.size() == 1);
+  CHECK(batch.sequences[0].name == "orders");
+  CHECK(batch.sequences[0].ended);
+  CHECK_FALSE(batch.sequences[0].balances);
+  CHECK(here.catch_up.found().empty());
+}
+
+TEST_CASE("AForgottenNameThatIsUsedAgainEndsFirstAndBeginsAnew") {
+  Restart here;
+  here.knows(31, 4);
+  here.lease(1);
+  here.log(2, Issued{1, 1, 31, 0, 0, IssueKind::batch});
+  here.log(5, GapMade{1, 31, 101, GapCause::period_end, 6});
+  here.log(6, ForgetSequence{1});
+  here.log(7, DefineSequence{2, 1, "orders", "", 0});
+  here.log(8, LeaseIntended{2, kOther, 50, 9});
+  here.log(8, LeaseGranted{2, kOther, 101, 151, 9});
+  const HistoryBatch batch = here.start();
+  REQUIRE(batch.sequences.size() == 2);
+  CHECK((batch.sequences[0].id == 1 && batch.sequences[0].ended));
+  CHECK((batch.sequences[1].id == 2 && !batch.sequences[1].ended));
+  CHECK(batch.sequences[1].name == "orders");
+}
+
+TEST_CASE("WhatTheLogLostEnds") {
+  Restart here;
+  HistoryMark::Known known;
+  known.totals = {0, 100, 100, 0, 0, 0};
+  here.mark.exists = true;
+  here.mark.position = 50;
+  here.mark.sequences = {{"invoices", known}};
+  const HistoryBatch batch = here.start();
+  CHECK(std::any_of(batch.sequences.begin(), batch.sequences.end(), [](const auto& sequence) {
+    return sequence.name == "invoices" && sequence.ended;
+  }));
+  CHECK(batch.gaps.empty());
 }
 
 }  // namespace

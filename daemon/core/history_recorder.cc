@@ -222,6 +222,8 @@ void HistoryRecorder::logged(const LogEntry& entry) {
     state.scope = sequence->scope;
   } else if (const auto* scope = std::get_if<DefineScope>(&entry)) {
     instances_[scope->scope] = scope->instance;
+  } else if (const auto* forgotten = std::get_if<ForgetSequence>(&entry)) {
+    touch(forgotten->sequence).ended = true;
   }
 }
 
@@ -297,6 +299,7 @@ HistoryBatch HistoryRecorder::take(LogPosition position,
     sequence.added = std::exchange(state.added, {});
     sequence.unwritten = std::exchange(state.unwritten, {});
     sequence.balances = std::exchange(state.balances, false);
+    sequence.ended = std::exchange(state.ended, false);
     state.span = kNone;
     state.dirty = false;
     complete(sequence);
@@ -336,6 +339,7 @@ void HistoryRecorder::give_back(HistoryBatch batch) {
     add(state.added, sequence.added);
     add(state.unwritten, sequence.unwritten);
     state.balances = state.balances || sequence.balances;
+    state.ended = state.ended || sequence.ended;
   }
   merge_neighbours();
   if (pending_.spans.size() > limits_.spans) make_room();

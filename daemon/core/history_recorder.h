@@ -83,6 +83,7 @@ class HistoryRecorder final : public HistorySink {
     SequenceTotals added;
     SequenceTotals unwritten;
     bool balances = false;
+    bool ended = false;
     bool dirty = false;
   };
 

@@ -197,5 +197,20 @@ TEST_CASE("BatchesThatComeBackForeverTakeBoundedRoom") {
   CHECK(batch.sequences[0].added.issued == id - 1);
 }
 
+TEST_CASE("ASequenceThatIsForgottenHasEnded") {
+  TurnedClock clock;
+  HistoryRecorder recorder(clock, {64, 64});
+  recorder.logged(DefineSequence{1, 1, "orders", "", 0});
+  recorder.logged(ForgetSequence{1});
+  HistoryBatch batch = recorder.take(1, [](HistorySequence&) {});
+  REQUIRE(batch.sequences.size() == 1);
+  CHECK(batch.sequences[0].ended);
+  // A batch that could not be written is not lost.
+  recorder.give_back(std::move(batch));
+  CHECK(recorder.take(2, [](HistorySequence&) {}).sequences.at(0).ended);
+  recorder.issued(1, 1, 2, 0);
+  CHECK_FALSE(recorder.take(3, [](HistorySequence&) {}).sequences.at(0).ended);
+}
+
 }  // namespace
 }  // namespace seqd

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 namespace {
@@ -43,7 +43,7 @@ std::string padded(int value, std::size_t width) {
 
 const DatePartInfo& info_of(DatePart part) {
   const DatePartInfo& info = kParts[static_cast<std::size_t>(part)];
-  CHECK(info.part == part);
+  ASSERT(info.part == part);
   return info;
 }
 

@@ -4,32 +4,56 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
+#include "daemon/core/period_name.h"
 
 namespace seqd {
 namespace {
 
-std::optional<Scramble> scramble_for(const IdTemplate& form, const BlockCipher* key,
-                                     const std::string& name) {
-  if (!form.scramble) return std::nullopt;
-  return std::optional<Scramble>(std::in_place, *key, name);
+IdKeys one_key(std::shared_ptr<const BlockCipher> key) {
+  IdKeys keys;
+  if (key != nullptr) keys[0] = std::move(key);
+  return keys;
 }
 
 }  // namespace
 
-IdFormat::IdFormat(IdTemplate form, std::shared_ptr<const TimeZone> zone,
-                   std::shared_ptr<const BlockCipher> key)
-    : form_(std::move(form)), zone_(std::move(zone)), key_(std::move(key)) {
-  CHECK(!form_.scramble || key_ != nullptr);
+IdFormat::IdFormat(IdTemplate form, std::shared_ptr<const TimeZone> zone, IdKeys keys)
+    : form_(std::move(form)), zone_(std::move(zone)), keys_(std::move(keys)) {
+  ASSERT(!form_.scramble || !keys_.empty());
+  ASSERT(!form_.tells_key || !keys_.contains(0));
 }
 
-bool IdFormat::has_key_of(const IdFormat& other) const {
-  if (!form_.scramble || !other.form_.scramble) return form_.scramble == other.form_.scramble;
-  CipherBlock ours{};
-  CipherBlock others{};
-  key_->encrypt(ours);
-  other.key_->encrypt(others);
-  return ours == others;
+IdFormat::IdFormat(IdTemplate form, std::shared_ptr<const TimeZone> zone,
+                   std::shared_ptr<const BlockCipher> key)
+    : IdFormat(std::move(form), std::move(zone), one_key(std::move(key))) {}
+
+void IdFormat::set_periods(std::shared_ptr<const PeriodRule> rule, std::string from) {
+  rule_ = std::move(rule);
+  own_from_ = std::move(from);
+}
+
+std::string IdFormat::key_mark() const {
+  if (!form_.scramble) return "-";
+  CipherBlock block{};
+  keys_.rbegin()->second->encrypt(block);
+  std::string out = std::to_string(newest_key()) + ":";
+  constexpr std::string_view kHex = "0123456789abcdef";
+  for (std::size_t at = 0; at < 4; ++at) {
+    out += kHex[block[at] >> 4];
+    out += kHex[block[at] & 15];
+  }
+  return out;
+}
+
+// The names of a unit's periods are in the order of time.
+std::optional<Scramble> IdFormat::scramble_for(const std::string& base, std::string_view period,
+                                               int key) const {
+  const auto found = keys_.find(key);
+  if (!form_.scramble || found == keys_.end()) return std::nullopt;
+  const bool own = !period.empty() && period >= own_from_;
+  return std::optional<Scramble>(std::in_place, *found->second,
+                                 own ? period_sequence(base, period) : base);
 }
 
 std::int64_t IdFormat::local(std::int64_t wall_s) const {
@@ -41,13 +65,16 @@ std::int64_t IdFormat::local(std::int64_t wall_s) const {
 
 std::string IdFormat::write(const std::string& name, std::int64_t number,
                             std::int64_t wall_s) const {
-  const std::optional<Scramble> scramble = scramble_for(form_, key_.get(), name);
-  return write_id(form_, number, civil_time(local(wall_s)), scramble ? &*scramble : nullptr);
+  const int key = newest_key();
+  const auto scramble = scramble_for(std::string(base_of(name)), period_of(name), key);
+  return write_id(form_, number, civil_time(local(wall_s)), scramble ? &*scramble : nullptr, key);
 }
 
 Result<ParsedId> IdFormat::read(const std::string& name, std::string_view text) const {
-  const std::optional<Scramble> scramble = scramble_for(form_, key_.get(), name);
-  return read_id(form_, text, scramble ? &*scramble : nullptr);
+  return read_id(form_, text, [&](const ParsedId& rest) {
+    const std::string period = rule_ == nullptr ? "" : period_told(rule_->unit(), rest.date);
+    return scramble_for(name, period, form_.tells_key ? rest.key : newest_key());
+  });
 }
 
 }  // namespace seqd

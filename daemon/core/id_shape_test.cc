@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -82,6 +81,25 @@ TEST_CASE("WholeOfInt64IsCountedWithoutOverflow", "[shape]") {
   CHECK(back.positions() == 2);
   CHECK(back.value(2) == -1);
   CHECK(back.value_near(4) == kLowest);
+}
+
+// Its length is 2^64, which the counter of its steps cannot hold.
+TEST_CASE("CycleOverAllOfInt64GoesOnAtTheOtherEnd", "[shape]") {
+  const IdShape up({kHighest - 1, 1, kLowest, kHighest, true});
+  CHECK(up.value(2) == kHighest);
+  CHECK(up.value(3) == kLowest);
+  CHECK(up.value(4) == kLowest + 1);
+  CHECK(runs_of(up, 1, 5) == Runs{{kHighest - 1, 2, 1}, {kLowest, 3, 1}});
+  CHECK(runs_of(up, 4, 2) == Runs{{kLowest + 1, 2, 1}});
+  CHECK(up.find(kLowest, 5) == Place{3, 1});
+  CHECK(up.find_from(kLowest + 1, 1) == 4);
+  CHECK_FALSE(up.find_from(kLowest, 4));
+  CHECK(up.value(IdShape::kLastPosition) == -5);
+  const IdShape down({kLowest, -1, kLowest, kHighest, true});
+  CHECK(down.value(1) == kLowest);
+  CHECK(down.value(2) == kHighest);
+  CHECK(runs_of(down, 1, 3) == Runs{{kLowest, 1, -1}, {kHighest, 2, -1}});
+  CHECK(down.find(kHighest, 2) == Place{2, 0});
 }
 
 TEST_CASE("TextTellsShapesApartWhosePositionsMeanSomethingElse", "[shape]") {

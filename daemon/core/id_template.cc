@@ -97,12 +97,14 @@ class Reader {
       status = read_date(rest);
     } else if (word == "number") {
       status = read_number(rest, begin, bare);
+    } else if (word == "key" && bare) {
+      status = read_key_number(begin);
     } else if (word == "check") {
       status = read_check(rest, begin);
     } else {
       status = fault(begin, "found " + quoted("{" + std::string(inner) + "}") +
-                                "; allowed: {date:...}, {number...}, {check:...}, and {{ for a "
-                                "brace");
+                                "; allowed: {date:...}, {number...}, {key}, {check:...}, and {{ "
+                                "for a brace");
     }
     at_ = end + 1;
     return status;
@@ -167,6 +169,13 @@ class Reader {
     return check_scramble(begin);
   }
 
+  Status read_key_number(std::size_t begin) {
+    if (out_.tells_key) return fault(begin, "found a second {key}; allowed: at most one");
+    out_.tells_key = true;
+    out_.pieces.push_back({Kind::key, "", DatePart::year, 1, begin});
+    return {};
+  }
+
   Status read_option(std::string_view option, bool& has_base) {
     if (const int width = small_number(option); width > 0 && out_.width == 0) {
       out_.width = static_cast<std::size_t>(width);
@@ -226,15 +235,19 @@ class Reader {
       return fault(text_.size(), "the end, and no {number}; allowed: exactly one");
     const auto number = std::find_if(out_.pieces.begin(), out_.pieces.end(),
                                      [](const Piece& piece) { return piece.kind == Kind::number; });
+    if (out_.tells_key && !out_.scramble)
+      return fault(number->place, "found {key}, and a number without scramble; allowed: with it");
     const auto behind = number + 1;
     if (out_.width > 0 || behind == out_.pieces.end()) return {};
-    const bool digit = behind->kind == Kind::date || (behind->kind == Kind::literal &&
-                                                      out_.radix->value(behind->literal[0]) >= 0);
+    const bool digit =
+        behind->kind == Kind::date || behind->kind == Kind::key ||
+        (behind->kind == Kind::literal && out_.radix->value(behind->literal[0]) >= 0);
     if (!digit) return {};
     return fault(number->place,
                  "found a number without a width before " +
-                     (behind->kind == Kind::date ? std::string("a date")
-                                                 : quoted(behind->literal.substr(0, 1))) +
+                     (behind->kind == Kind::date  ? std::string("a date")
+                      : behind->kind == Kind::key ? std::string("{key}")
+                                                  : quoted(behind->literal.substr(0, 1))) +
                      ", so that nobody sees where it ends; allowed: {number:WIDTH}, or a character "
                      "between them that is no digit of base " +
                      std::to_string(out_.radix->base()));

@@ -3,6 +3,7 @@
 //   {date:FORMAT}    date parts, % and a letter of id_date.h each, and what stands between them
 //   {number}         the number, exactly once; {number:6} fills it up with zeros to 6 digits,
 //                    {number:8,base32,scramble}: options in any order
+//   {key}            the number of the key that scrambles, 1 to 9; at most once
 //   {check:KIND}     check digits of all that stands before; luhn, damm or mod97; at most once
 //   {{ and }}        a brace; all else stands for itself
 //
@@ -24,7 +25,7 @@
 namespace seqd {
 
 struct IdTemplate {
-  enum class Kind : std::uint8_t { literal, date, number, check };
+  enum class Kind : std::uint8_t { literal, date, number, check, key };
   struct Piece {
     Kind kind = Kind::literal;
     std::string literal;  // of a literal, at least one character
@@ -37,6 +38,7 @@ struct IdTemplate {
   const Radix* radix = nullptr;  // never null once read
   std::size_t width = 0;         // digits of the number, at least; 0: not said, as many as it has
   bool scramble = false;
+  bool tells_key = false;  // {key} is there
   CheckKind check = CheckKind::none;
 };
 

@@ -58,7 +58,8 @@ TEST_CASE("NumberWithoutWidthMayTouchWhatHasAFixedLength", "[id_template]") {
 
 TEST_CASE("BadTemplateIsRefusedWithPlaceAndWhatIsAllowed", "[id_template]") {
   const std::string letters = "%Y %y %m %d %j %H %M %S %G %g %V %u";
-  const std::string words = "; allowed: {date:...}, {number...}, {check:...}, and {{ for a brace";
+  const std::string words =
+      "; allowed: {date:...}, {number...}, {key}, {check:...}, and {{ for a brace";
   const std::string options =
       "; allowed: a width from 1 on, base and one of 10, 16, 32, 36, 58, 62, scramble; each once";
   const std::string once =

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 namespace {
@@ -21,7 +21,7 @@ std::string number_text(const IdTemplate& form, std::int64_t number, const Scram
   Digits all{};
   const std::span<std::uint8_t> digits =
       std::span(all).first(std::max(form.width, form.radix->length(value)));
-  CHECK(form.radix->split(value, digits));
+  ASSERT(form.radix->split(value, digits));
   if (scramble != nullptr) scramble->encrypt(form.radix->base(), digits);
   std::string out;
   for (const std::uint8_t digit : digits) out += form.radix->digit(digit);
@@ -38,8 +38,8 @@ std::string shown(char c) {
 
 class Reader {
  public:
-  Reader(const IdTemplate& form, std::string_view text, const Scramble* scramble)
-      : form_(form), text_(text), scramble_(scramble) {}
+  Reader(const IdTemplate& form, std::string_view text, const ScrambleChoice& choose)
+      : form_(form), text_(text), choose_(choose) {}
 
   Result<ParsedId> read() {
     if (Status status = measure(); !status.ok()) return status;
@@ -50,6 +50,8 @@ class Reader {
       return fault(places_[static_cast<std::size_t>(*part)],
                    "the " + std::string(info_of(*part).name) + " does not exist");
     }
+    if (!form_.scramble) return out_;
+    if (Status status = make_number(); !status.ok()) return status;
     return out_;
   }
 
@@ -84,6 +86,8 @@ class Reader {
         return read_date(info_of(piece.part));
       case Kind::number:
         return read_number();
+      case Kind::key:
+        return read_key();
       case Kind::check:
         break;
     }
@@ -124,10 +128,8 @@ class Reader {
   }
 
   Status read_number() {
-    const std::size_t begin = at_;
-    Digits all{};
-    const std::span<std::uint8_t> digits = std::span(all).first(number_length_);
-    for (std::uint8_t& digit : digits) {
+    number_at_ = at_;
+    for (std::uint8_t& digit : std::span(digits_).first(number_length_)) {
       const int value = form_.radix->value(text_[at_]);
       if (value < 0) {
         return fault(at_, "found " + shown(text_[at_]) + "; allowed: a digit of the number, " +
@@ -137,10 +139,31 @@ class Reader {
       canonical_ += form_.radix->digit(digit);
       ++at_;
     }
-    if (scramble_ != nullptr) scramble_->decrypt(form_.radix->base(), digits);
+    return form_.scramble ? Status() : make_number();
+  }
+
+  Status read_key() {
+    const char c = text_[at_];
+    if (c < '1' || c > '9')
+      return fault(at_, "found " + shown(c) + "; allowed: the number of a key, 1 to 9");
+    out_.key = c - '0';
+    canonical_ += c;
+    ++at_;
+    return {};
+  }
+
+  // That of a scramble comes last, because it may depend on everything else.
+  Status make_number() {
+    const std::size_t begin = number_at_;
+    const std::span<std::uint8_t> digits = std::span(digits_).first(number_length_);
+    if (form_.scramble) {
+      const std::optional<Scramble> scramble = choose_(out_);
+      if (!scramble) return {ErrorCode::BAD_TEXT, "there is no key " + std::to_string(out_.key)};
+      scramble->decrypt(form_.radix->base(), digits);
+    }
     // More digits than the width are only there if the first is needed.
     if (number_length_ > std::max<std::size_t>(form_.width, 1) && digits[0] == 0) {
-      return fault(begin, scramble_ != nullptr
+      return fault(begin, form_.scramble
                               ? "the number was not scrambled with this key, or not for this "
                                 "sequence"
                               : "the number has a zero too many in front");
@@ -167,9 +190,11 @@ class Reader {
 
   const IdTemplate& form_;
   const std::string_view text_;
-  const Scramble* const scramble_;
+  const ScrambleChoice& choose_;
   std::size_t at_ = 0;
+  std::size_t number_at_ = 0;
   std::size_t number_length_ = 0;
+  Digits digits_{};
   std::string canonical_;  // what was read, as write_id() writes it
   std::array<std::size_t, kDateParts> places_{};
   ParsedId out_;
@@ -178,8 +203,9 @@ class Reader {
 }  // namespace
 
 std::string write_id(const IdTemplate& form, std::int64_t number, const CivilTime& time,
-                     const Scramble* scramble) {
-  CHECK(number >= 1 && (scramble != nullptr) == form.scramble);
+                     const Scramble* scramble, int key) {
+  ASSERT(number >= 1 && (scramble != nullptr) == form.scramble);
+  ASSERT(!form.tells_key || (key >= 1 && key <= 9));
   std::string out;
   for (const Piece& piece : form.pieces) {
     switch (piece.kind) {
@@ -192,6 +218,9 @@ std::string write_id(const IdTemplate& form, std::int64_t number, const CivilTim
       case Kind::number:
         out += number_text(form, number, scramble);
         break;
+      case Kind::key:
+        out += static_cast<char>('0' + key);
+        break;
       case Kind::check:
         out += check_digits(form.check, out);
         break;
@@ -200,9 +229,17 @@ std::string write_id(const IdTemplate& form, std::int64_t number, const CivilTim
   return out;
 }
 
+Result<ParsedId> read_id(const IdTemplate& form, std::string_view text,
+                         const ScrambleChoice& choose) {
+  return Reader(form, text, choose).read();
+}
+
 Result<ParsedId> read_id(const IdTemplate& form, std::string_view text, const Scramble* scramble) {
-  CHECK((scramble != nullptr) == form.scramble);
-  return Reader(form, text, scramble).read();
+  ASSERT((scramble != nullptr) == form.scramble);
+  const auto the_one = [scramble](const ParsedId& /*rest*/) {
+    return scramble == nullptr ? std::nullopt : std::optional<Scramble>(*scramble);
+  };
+  return read_id(form, text, ScrambleChoice(the_one));
 }
 
 }  // namespace seqd

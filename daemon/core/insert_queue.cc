@@ -1,7 +1,6 @@
 #include "daemon/core/insert_queue.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace seqd {
@@ -15,8 +14,12 @@ constexpr std::int64_t kMostPatienceMs = 30'000;
 }  // namespace
 
 InsertQueue::InsertQueue(const CoreContext& context, const SettingsSource& settings,
-                         std::string name, InsertStore& store)
-    : context_(context), settings_(settings), name_(std::move(name)), store_(store) {}
+                         InsertAccounts& accounts, std::string name, InsertStore& store)
+    : context_(context),
+      settings_(settings),
+      name_(std::move(name)),
+      store_(store),
+      accounts_(accounts) {}
 
 InsertQueue::~InsertQueue() {
   context_.timers.cancel(pause_timer_);
@@ -46,30 +49,47 @@ Status InsertQueue::add(Request request) {
     return {ErrorCode::BUSY, "\"" + name_ + "\" has " + std::to_string(waiting()) +
                                  " documents waiting already (max_waiters)"};
   }
-  if (bytes_ + request.document.size() > kMostBytes) {
-    return {ErrorCode::BUSY, "the documents that wait for \"" + name_ + "\" are above " +
-                                 std::to_string(kMostBytes) + " bytes in all"};
+  Entry entry;
+  entry.place = accounts_.add(*this, request.session, request.user, request.document.size());
+  if (entry.place == nullptr) {
+    return {ErrorCode::BUSY, "the documents that wait, of all sequences, take " +
+                                 std::to_string(accounts_.bytes()) + " bytes; " +
+                                 std::to_string(InsertAccounts::kMostBytes) +
+                                 " are allowed, and one user may not have all of them"};
   }
-  bytes_ += request.document.size();
-  const std::int64_t wait_ms =
-      request.timeout_ms < 0 ? settings.wait_timeout_ms : request.timeout_ms;
-  queue_.push_back({request.session,
-                    std::make_shared<const std::string>(std::move(request.document)),
-                    context_.clock.monotonic_ms() + wait_ms, 0, std::move(request.done)});
+  entry.session = request.session;
+  entry.item = {std::make_shared<const std::string>(std::move(request.document)),
+                std::move(request.unique)};
+  entry.deadline_ms = context_.clock.monotonic_ms() +
+                      (request.timeout_ms < 0 ? settings.wait_timeout_ms : request.timeout_ms);
+  entry.done = std::move(request.done);
+  put(queue_.end(), std::move(entry));
   start();
-  if (!queue_.empty()) arm_deadline(queue_.back().deadline_ms);
+  arm_deadline();
   return {};
 }
 
+void InsertQueue::put(Queue::iterator before, Entry entry) {
+  const auto at = queue_.insert(before, std::move(entry));
+  at->by_deadline = by_deadline_.emplace(at->deadline_ms, at);
+  at->by_session = by_session_.emplace(at->session, at);
+}
+
+InsertQueue::Entry InsertQueue::take(Queue::iterator at) {
+  by_deadline_.erase(at->by_deadline);
+  by_session_.erase(at->by_session);
+  Entry entry = std::move(*at);
+  queue_.erase(at);
+  return entry;
+}
+
 void InsertQueue::cancel(SessionId session) {
-  const auto gone = [&](const Entry& entry) {
-    if (entry.session != session) return false;
-    bytes_ -= entry.document->size();
-    return true;
-  };
-  std::erase_if(queue_, gone);
+  for (auto at = by_session_.find(session); at != by_session_.end(); at = by_session_.find(session))
+    take(at->second);
   for (Entry& entry : sent_) {
-    if (entry.session == session) entry.session = 0;
+    if (entry.session != session) continue;
+    entry.session = 0;
+    entry.place->leave_session();
   }
 }
 
@@ -79,8 +99,10 @@ void InsertQueue::begin_stop(const Status& why) {
 }
 
 void InsertQueue::fail_all(const Status& why) {
-  bytes_ = 0;
-  for (Entry& entry : std::exchange(queue_, {})) entry.done(why);
+  by_deadline_.clear();
+  by_session_.clear();
+  for (Entry& entry : std::exchange(queue_, {}))
+    entry.done(entry.perhaps.ok() ? why : entry.perhaps);
 }
 
 // --- one round ---------------------------------------------------------------------------------
@@ -97,14 +119,11 @@ void InsertQueue::start() {
   std::int64_t latest_ms = 0;
   std::size_t bytes = 0;
   while (!queue_.empty() && sent_.size() < kMostDocuments) {
-    Entry& entry = queue_.front();
-    bytes += entry.document->size();
+    bytes += queue_.front().item.document->size();
     if (!sent_.empty() && bytes > kMostBatchBytes) break;
-    bytes_ -= entry.document->size();
-    latest_ms = std::max(latest_ms, entry.deadline_ms);
-    batch.documents.push_back(entry.document);
-    sent_.push_back(std::move(entry));
-    queue_.pop_front();
+    sent_.push_back(take(queue_.begin()));
+    latest_ms = std::max(latest_ms, sent_.back().deadline_ms);
+    batch.items.push_back(sent_.back().item);
   }
   batch.patience_ms =
       std::clamp(latest_ms - context_.clock.monotonic_ms(), kLeastPatienceMs, kMostPatienceMs);
@@ -112,23 +131,26 @@ void InsertQueue::start() {
 }
 
 void InsertQueue::answered(const std::vector<InsertOutcome>& outcomes) {
-  CHECK(outcomes.size() == sent_.size());
+  ASSERT(outcomes.size() == sent_.size());
   const auto is = [](InsertOutcome::Kind kind) {
     return [kind](const InsertOutcome& outcome) { return outcome.kind == kind; };
   };
   const bool any = std::any_of(outcomes.begin(), outcomes.end(), is(InsertOutcome::Kind::inserted));
-  const bool failed =
-      std::any_of(outcomes.begin(), outcomes.end(), is(InsertOutcome::Kind::failed));
+  bool failed = std::any_of(outcomes.begin(), outcomes.end(), is(InsertOutcome::Kind::failed));
   const bool contended =
       std::any_of(outcomes.begin(), outcomes.end(), is(InsertOutcome::Kind::contended));
   std::vector<Entry> sent = std::exchange(sent_, {});
-  std::vector<Entry> back;
+  const auto first = queue_.begin();
   for (std::size_t at = 0; at < sent.size(); ++at) {
-    if (settle(sent[at], outcomes[at])) back.push_back(std::move(sent[at]));
+    if (!settle(sent[at], outcomes[at])) continue;
+    failed = failed || outcomes[at].kind == InsertOutcome::Kind::unknown;
+    if (sent[at].tries >= kMostTries) {
+      sent[at].done(too_late(sent[at]));
+    } else {
+      put(first, std::move(sent[at]));
+    }
   }
-  for (const Entry& entry : back) bytes_ += entry.document->size();
-  queue_.insert(queue_.begin(), std::make_move_iterator(back.begin()),
-                std::make_move_iterator(back.end()));
+  sent.clear();
   if (!failed) {
     error_ = {};
     backoff_.reset();
@@ -150,17 +172,23 @@ bool InsertQueue::settle(Entry& entry, const InsertOutcome& outcome) {
   switch (outcome.kind) {
     case InsertOutcome::Kind::inserted:
       ++inserted_;
+      accounts_.inserted();
       last_ = std::max(last_.value_or(0), outcome.id);
       entry.done(outcome.id);
       return false;
     case InsertOutcome::Kind::refused:
-      entry.done(outcome.error);
+      // What refuses the document has refused it before; anything else says nothing of that try.
+      entry.done(entry.perhaps.ok() || outcome.error.code() == ErrorCode::DOCUMENT_REFUSED
+                     ? outcome.error
+                     : entry.perhaps);
       return false;
     case InsertOutcome::Kind::unknown:
-      context_.events.raise({EventKind::insert_unknown,
-                             "sequence \"" + name_ + "\": " + outcome.error.text(),
-                             {{"SEQUENCE", name_}, {"ID", std::to_string(outcome.id)}}});
-      entry.done(outcome.error);
+      // A unique field makes it safe to send it again, which tells what became of it.
+      if (!entry.item.unique.empty()) {
+        entry.perhaps = outcome.error;
+        break;
+      }
+      unknown(entry, outcome);
       return false;
     case InsertOutcome::Kind::failed:
       if (error_.ok()) {
@@ -179,6 +207,13 @@ bool InsertQueue::settle(Entry& entry, const InsertOutcome& outcome) {
   return entry.session != 0;
 }
 
+void InsertQueue::unknown(const Entry& entry, const InsertOutcome& outcome) {
+  context_.events.raise({EventKind::insert_unknown,
+                         "sequence \"" + name_ + "\": " + outcome.error.text(),
+                         {{"SEQUENCE", name_}, {"ID", std::to_string(outcome.id)}}});
+  entry.done(outcome.error);
+}
+
 void InsertQueue::pause(std::int64_t delay_ms) {
   pause_timer_ = context_.timers.schedule(delay_ms, [this] {
     pause_timer_ = 0;
@@ -189,6 +224,7 @@ void InsertQueue::pause(std::int64_t delay_ms) {
 // --- deadlines ---------------------------------------------------------------------------------
 
 Status InsertQueue::too_late(const Entry& entry) const {
+  if (!entry.perhaps.ok()) return entry.perhaps;
   if (!error_.ok()) return error_;
   if (entry.tries > 0) {
     return {ErrorCode::BUSY, "the document was not inserted: " + std::to_string(entry.tries) +
@@ -200,25 +236,16 @@ Status InsertQueue::too_late(const Entry& entry) const {
 
 void InsertQueue::expire() {
   const std::int64_t now_ms = context_.clock.monotonic_ms();
-  std::vector<Entry> over;
-  for (auto entry = queue_.begin(); entry != queue_.end();) {
-    if (entry->deadline_ms > now_ms && entry->tries < kMostTries) {
-      ++entry;
-      continue;
-    }
-    bytes_ -= entry->document->size();
-    over.push_back(std::move(*entry));
-    entry = queue_.erase(entry);
+  while (!by_deadline_.empty() && by_deadline_.begin()->first <= now_ms) {
+    const Entry entry = take(by_deadline_.begin()->second);
+    entry.done(too_late(entry));
   }
-  for (Entry& entry : over) entry.done(too_late(entry));
-  if (queue_.empty()) return;
-  arm_deadline(
-      std::min_element(queue_.begin(), queue_.end(), [](const Entry& one, const Entry& other) {
-        return one.deadline_ms < other.deadline_ms;
-      })->deadline_ms);
+  arm_deadline();
 }
 
-void InsertQueue::arm_deadline(std::int64_t deadline_ms) {
+void InsertQueue::arm_deadline() {
+  if (by_deadline_.empty()) return;
+  const std::int64_t deadline_ms = by_deadline_.begin()->first;
   if (deadline_timer_ != 0 && deadline_ms_ <= deadline_ms) return;
   context_.timers.cancel(deadline_timer_);
   deadline_ms_ = deadline_ms;

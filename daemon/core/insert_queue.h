@@ -3,12 +3,14 @@
 // another program was faster with is tried again, after a pause with jitter. Owned by InsertQueues;
 // loop thread.
 //
-// Invariant: a document is sent again only when the store has proven that it was not inserted.
+// Invariant: a document is sent again only when the store has proven that it was not inserted, or
+// when a field of it that is unique in the collection keeps it from being inserted twice.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +18,7 @@
 
 #include "daemon/core/backoff.h"
 #include "daemon/core/context.h"
+#include "daemon/core/insert_accounts.h"
 #include "daemon/core/insert_store.h"
 #include "daemon/core/settings.h"
 
@@ -29,18 +32,19 @@ class InsertQueue {
   struct Request {
     SessionId session = 0;
     std::string document;          // one MessagePack map
+    std::string unique;            // see InsertItem
     std::int64_t timeout_ms = -1;  // until it is sent to the store; < 0: the sequence's own
     Done done;
+    UserId user = 0;
   };
 
   static constexpr std::size_t kMostDocuments = 500;       // of a batch
   static constexpr std::size_t kMostBatchBytes = 1 << 20;  // of a batch, unless one alone has more
-  static constexpr std::size_t kMostBytes = 64 << 20;      // of the documents that wait
   static constexpr int kMostTries = 1'000;  // of a document, that others were faster with
 
   // `store` is that of the settings; all outlive this.
-  InsertQueue(const CoreContext& context, const SettingsSource& settings, std::string name,
-              InsertStore& store);
+  InsertQueue(const CoreContext& context, const SettingsSource& settings, InsertAccounts& accounts,
+              std::string name, InsertStore& store);
   ~InsertQueue();
   InsertQueue(const InsertQueue&) = delete;
   InsertQueue& operator=(const InsertQueue&) = delete;
@@ -60,32 +64,44 @@ class InsertQueue {
   const Status& error() const { return error_; }
 
  private:
+  struct Entry;
+  using Queue = std::list<Entry>;
   struct Entry {
     SessionId session = 0;  // 0: it is gone
-    std::shared_ptr<const std::string> document;
+    InsertItem item;
     std::int64_t deadline_ms = 0;
     int tries = 0;
+    Status perhaps;  // not OK: an earlier try may have inserted it
     Done done;
+    std::unique_ptr<InsertAccounts::Place> place;
+    // While it waits in queue_.
+    std::multimap<std::int64_t, Queue::iterator>::iterator by_deadline;
+    std::multimap<SessionId, Queue::iterator>::iterator by_session;
   };
 
   // The settings, or why documents cannot be inserted.
   Result<const SequenceSettings*> settings() const;
+  void put(Queue::iterator before, Entry entry);
+  Entry take(Queue::iterator at);
   void start();
   void answered(const std::vector<InsertOutcome>& outcomes);
   // True: the document goes back to the queue.
   bool settle(Entry& entry, const InsertOutcome& outcome);
   void pause(std::int64_t delay_ms);
   void expire();
-  void arm_deadline(std::int64_t deadline_ms);
+  void arm_deadline();
   void fail_all(const Status& why);
   Status too_late(const Entry& entry) const;
+  void unknown(const Entry& entry, const InsertOutcome& outcome);
 
   const CoreContext& context_;
   const SettingsSource& settings_;
   const std::string name_;
   InsertStore& store_;
-  std::deque<Entry> queue_;
-  std::size_t bytes_ = 0;    // of the documents in queue_
+  InsertAccounts& accounts_;
+  Queue queue_;
+  std::multimap<std::int64_t, Queue::iterator> by_deadline_;
+  std::multimap<SessionId, Queue::iterator> by_session_;
   std::vector<Entry> sent_;  // at the store
   Backoff backoff_;
   std::int64_t pause_limit_ms_ = 1;  // after a round that others won

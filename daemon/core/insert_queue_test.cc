@@ -7,7 +7,6 @@
 #include "tests/unit/scripted_inserts.h"
 #include "tests/unit/world.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -24,11 +23,12 @@ struct Desk {
     settings.add("orders");
   }
   Status send(const std::string& document, SessionId session = 1, std::int64_t timeout_ms = -1,
-              const char* name = "users") {
-    return queues.insert(name, {session, document, timeout_ms, [this, document](auto answer) {
-                                  CHECK_FALSE(answers.contains(document));
-                                  answers.emplace(document, std::move(answer));
-                                }});
+              const char* name = "users", UserId user = 1'000, const char* unique = "") {
+    const auto done = [this, document](auto answer) {
+      CHECK_FALSE(answers.contains(document));
+      answers.emplace(document, std::move(answer));
+    };
+    return queues.insert(name, {session, document, unique, timeout_ms, done, user});
   }
   // Answers of the store and pauses, until nothing moves before `until_ms` from now have passed.
   void settle(std::int64_t until_ms = 1'000) {
@@ -65,8 +65,8 @@ TEST_CASE("DocumentsThatComeWhileABatchIsUnderWayShareTheNextOne", "[insert]") {
   CHECK(desk.queue().state_name() == "fetching");
   desk.settle();
   REQUIRE(desk.store.batches.size() == 2);
-  CHECK(desk.store.batches[0].documents.size() == 1);
-  CHECK(desk.store.batches[1].documents.size() == 2);
+  CHECK(desk.store.batches[0].items.size() == 1);
+  CHECK(desk.store.batches[1].items.size() == 2);
   CHECK(desk.store.batches[1].collection == "users");
   CHECK((desk.id("a") == 1 && desk.id("b") == 2 && desk.id("c") == 3));
   CHECK(desk.queue().last() == 3);
@@ -83,9 +83,9 @@ TEST_CASE("ABatchIsBoundedByDocumentsAndByBytes", "[insert]") {
     REQUIRE(desk.send(std::string(InsertQueue::kMostBatchBytes, letter)).ok());
   desk.settle();
   REQUIRE(desk.store.batches.size() == 6);
-  CHECK(desk.store.batches[1].documents.size() == InsertQueue::kMostDocuments);
-  CHECK(desk.store.batches[2].documents.size() == 1);
-  CHECK(desk.store.batches[3].documents.size() == 1);
+  CHECK(desk.store.batches[1].items.size() == InsertQueue::kMostDocuments);
+  CHECK(desk.store.batches[2].items.size() == 1);
+  CHECK(desk.store.batches[3].items.size() == 1);
   CHECK(desk.answers.size() == InsertQueue::kMostDocuments + 5);
 }
 
@@ -128,6 +128,51 @@ TEST_CASE("AnUnknownOutcomeIsAnsweredOnceAndTheDocumentIsNeverSentAgain", "[inse
   CHECK(desk.events.count(EventKind::insert_unknown) == 1);
 }
 
+TEST_CASE("AnUnknownOutcomeOfADocumentWithAUniqueFieldIsAskedForBySendingItAgain", "[insert]") {
+  Desk desk;
+  desk.store.scripts = {{Kind::unknown, Status(ErrorCode::OUTCOME_UNKNOWN, "maybe _id 1000")}};
+  REQUIRE(desk.send("a", 1, -1, "users", 1'000, "mail").ok());
+  desk.settle();
+  CHECK(desk.id("a") == 1);
+  REQUIRE(desk.store.batches.size() == 2);
+  CHECK(desk.store.batches[1].items[0].unique == "mail");
+  CHECK(desk.events.count(EventKind::insert_unknown) == 0);
+}
+
+TEST_CASE("WhatWasUnknownOnceIsNeverSaidNotToBeThere", "[insert]") {
+  Desk desk;
+  const Status unknown(ErrorCode::OUTCOME_UNKNOWN, "maybe _id 1000");
+  const Status away(ErrorCode::UNAVAILABLE, "no server");
+  const Status config(ErrorCode::CONFIG, "the index is gone");
+  const Status refused(ErrorCode::DOCUMENT_REFUSED, "validator");
+  SECTION("at its deadline") {
+    desk.store.scripts.assign(100, {Kind::failed, away});
+    desk.store.scripts[0] = {Kind::unknown, unknown};
+    REQUIRE(desk.send("a", 1, 200, "users", 1'000, "mail").ok());
+    desk.settle(2'000);
+    CHECK(desk.code("a") == ErrorCode::OUTCOME_UNKNOWN);
+  }
+  SECTION("when the daemon ends") {
+    desk.store.scripts = {{Kind::unknown, unknown}};
+    REQUIRE(desk.send("a", 1, -1, "users", 1'000, "mail").ok());
+    REQUIRE(desk.store.deliver());
+    desk.queues.begin_stop({ErrorCode::STOPPING, "stopping"});
+    CHECK(desk.code("a") == ErrorCode::OUTCOME_UNKNOWN);
+  }
+  SECTION("for another reason than the document") {
+    desk.store.scripts = {{Kind::unknown, unknown}, {Kind::refused, config}};
+    REQUIRE(desk.send("a", 1, -1, "users", 1'000, "mail").ok());
+    desk.settle();
+    CHECK(desk.code("a") == ErrorCode::OUTCOME_UNKNOWN);
+  }
+  SECTION("but what refuses it now has refused it then") {
+    desk.store.scripts = {{Kind::unknown, unknown}, {Kind::refused, refused}};
+    REQUIRE(desk.send("a", 1, -1, "users", 1'000, "mail").ok());
+    desk.settle();
+    CHECK(desk.code("a") == ErrorCode::DOCUMENT_REFUSED);
+  }
+}
+
 TEST_CASE("AStoreThatIsAwayIsAskedAgainUntilTheDeadlineOfEach", "[insert]") {
   Desk desk;
   const Status away(ErrorCode::UNAVAILABLE, "no server");
@@ -168,6 +213,58 @@ TEST_CASE("AFullQueueIsBusy", "[insert]") {
     status = desk.send(std::to_string(sent) + std::string(1 << 20, ' '));
   CHECK(status.code() == ErrorCode::BUSY);
   CHECK(sent == 64);
+}
+
+TEST_CASE("DocumentsThatLeftTheQueueMakeRoomForOthers", "[insert]") {
+  const std::string how = GENERATE("expired", "cancelled", "inserted");
+  CAPTURE(how);
+  Desk desk;
+  desk.settings.by_name["users"].max_waiters = 1'000;
+  const auto fill = [&](const std::string& name) {
+    int sent = 0;
+    while (sent < 100 &&
+           desk.send(name + std::to_string(sent) + std::string(1 << 20, ' '), 2, 500).ok())
+      ++sent;
+    return sent;
+  };
+  REQUIRE(desk.send("at the store").ok());
+  CHECK(fill("first") == 63);
+  if (how == "expired") desk.time.advance(501);
+  if (how == "cancelled") desk.queues.cancel(2);
+  if (how == "inserted") desk.settle(400);
+  CHECK(desk.queue().waiting() == (how == "inserted" ? 0 : 1));
+  CHECK(fill("second") == 63);
+}
+
+// What waits is bounded for all sequences together, and one user gets a share of it.
+TEST_CASE("DocumentsOfAllSequencesAreBoundedAndOneUserDoesNotTakeAllTheRoom", "[insert]") {
+  Desk desk;
+  for (const char* name : {"users", "others"}) {
+    desk.settings.add(name).mode = SequenceMode::insert;
+    desk.settings.by_name[name].binding.collection = name;
+  }
+  const auto fill = [&](UserId user) {
+    int sent = 0;
+    for (const char* name : {"users", "others"}) {
+      for (int at = 0; at < 200; ++at) {
+        const std::string document = std::to_string(user) + name + std::to_string(at);
+        const Status added =
+            desk.send(document + std::string(1 << 20, ' '), user, 60'000, name, user);
+        if (added.ok()) ++sent;
+        if (!added.ok()) CHECK(added.code() == ErrorCode::BUSY);
+      }
+    }
+    return sent;
+  };
+  CHECK(fill(1'000) == 63);
+  CHECK(fill(2'000) == 32);
+  CHECK(fill(3'000) == 16);
+  desk.queues.cancel(1'000);
+  desk.queues.cancel(2'000);
+  desk.queues.cancel(3'000);
+  desk.settle();
+  CHECK(desk.queues.waiting() == 0);
+  CHECK(fill(4'000) == 63);
 }
 
 TEST_CASE("WhatASessionThatIsGoneWaitedForIsNotInserted", "[insert]") {

@@ -38,7 +38,7 @@ Result<InsertQueue*> InsertQueues::open(std::string_view name) {
   }
   Held& held = queues_[text];
   held.store = settings->store;
-  held.queue = std::make_unique<InsertQueue>(context_, settings_, text, *store->second);
+  held.queue = std::make_unique<InsertQueue>(context_, settings_, accounts_, text, *store->second);
   return held.queue.get();
 }
 
@@ -59,8 +59,15 @@ std::vector<InsertQueues::View> InsertQueues::list() const {
   return out;
 }
 
+std::vector<InsertQueues::View> InsertQueues::list(std::string_view after, std::size_t most) const {
+  std::vector<View> out;
+  for (auto one = queues_.upper_bound(after); one != queues_.end() && out.size() < most; ++one)
+    out.push_back({one->first, one->second.store, one->second.queue.get()});
+  return out;
+}
+
 void InsertQueues::cancel(SessionId session) {
-  for (const auto& [name, held] : queues_) held.queue->cancel(session);
+  for (InsertQueue* queue : accounts_.waited_for_by(session)) queue->cancel(session);
 }
 
 void InsertQueues::begin_stop(const Status& why) {
@@ -71,18 +78,6 @@ void InsertQueues::begin_stop(const Status& why) {
 bool InsertQueues::settled() const {
   return std::none_of(queues_.begin(), queues_.end(),
                       [](const auto& each) { return each.second.queue->in_flight(); });
-}
-
-std::int64_t InsertQueues::waiting() const {
-  std::int64_t sum = 0;
-  for (const auto& [name, held] : queues_) sum += held.queue->waiting();
-  return sum;
-}
-
-std::int64_t InsertQueues::inserted() const {
-  std::int64_t sum = 0;
-  for (const auto& [name, held] : queues_) sum += held.queue->inserted();
-  return sum;
 }
 
 }  // namespace seqd

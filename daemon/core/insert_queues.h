@@ -32,14 +32,17 @@ class InsertQueues {
   Status insert(std::string_view name, InsertQueue::Request request);
   // Null: not used yet.
   const InsertQueue* find(std::string_view name) const;
-  // In the order of their names.
+  // In the order of their names: all, and at most so many of those behind the name `after`.
   std::vector<View> list() const;
+  std::vector<View> list(std::string_view after, std::size_t most) const;
 
   void cancel(SessionId session);
   void begin_stop(const Status& why);
   bool settled() const;
-  std::int64_t waiting() const;
-  std::int64_t inserted() const;
+  // Of all sequences; no walk past them, as the others here are.
+  std::size_t size() const { return queues_.size(); }
+  std::int64_t waiting() const { return accounts_.waiting(); }
+  std::int64_t inserted() const { return accounts_.total_inserted(); }
   // Names the run of the daemon: random, new with each start.
   const std::string& run() const { return run_; }
 
@@ -55,6 +58,7 @@ class InsertQueues {
   const Stores stores_;
   const std::size_t most_sequences_;
   const std::string run_;
+  InsertAccounts accounts_;
   std::map<std::string, Held, std::less<>> queues_;
   Status ending_;
 };

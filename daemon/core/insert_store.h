@@ -3,7 +3,8 @@
 // the loop thread, never before it returned.
 //
 // Invariant: an ID is said to be a document's (`inserted`) only when a majority has it there, and a
-// document is never inserted twice by one call.
+// document is never inserted twice by one call; one with a unique field, not by several calls
+// either.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +17,18 @@
 
 namespace seqd {
 
+struct InsertItem {
+  std::shared_ptr<const std::string> document;  // a MessagePack map, without _id
+  // A field of it whose value no two documents of the collection have: where there is one with this
+  // value, its _id is the answer, and nothing is inserted. Empty: none.
+  std::string unique;
+};
+
 struct InsertBatch {
   std::string collection;
   std::int64_t first_id = 1;   // where no _id of the collection is that high yet
   std::int64_t max_value = 0;  // the highest _id that may be given
-  std::vector<std::shared_ptr<const std::string>> documents;  // MessagePack maps, without _id
+  std::vector<InsertItem> items;
   // How long it may ask for an outcome that it does not know.
   std::int64_t patience_ms = 0;
 };
@@ -29,7 +37,7 @@ struct InsertBatch {
 // consecutive ones, but for what was refused in between.
 struct InsertOutcome {
   enum class Kind : std::uint8_t {
-    inserted,   // `id` is its _id
+    inserted,   // `id` is its _id, or that of the one with the same unique value
     refused,    // not inserted, and it never will be; `error` says why
     contended,  // not inserted: somebody else took the _id first
     untried,    // not inserted: the batch ended before it

@@ -1,5 +1,5 @@
-// What the core asks of a store to forget an instance that is taken out of service for good. See
-// LeaseStore::forget(). Values; any thread.
+// What the core asks of a store about an instance: to take over its remainder, and to forget one
+// that is taken out of service for good. See LeaseStore::claim() and forget(). Values; any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,17 @@
 #include "daemon/core/token.h"
 
 namespace seqd {
+
+// Takes over the remainder of a clean stop: moves the instance's epoch from `epoch` to `epoch + 1`
+// in one conditional write that carries `nonce`. Won also when the store already holds epoch + 1
+// with our nonce (a repeated claim). Epoch 0 is an instance the store has not seen: the claim
+// creates it.
+struct ClaimRequest {
+  Token instance{};
+  std::uint64_t epoch = 0;
+  Token nonce{};
+};
+enum class ClaimOutcome : std::uint8_t { won, lost };
 
 struct ForgetRequest {
   struct Lane {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/core/gap_event.h"
+#include "daemon/core/id_shape.h"
 
 namespace seqd {
 namespace {
@@ -11,6 +12,8 @@ namespace {
 using State = LeaseOperation::State;
 
 constexpr std::size_t kStates = 5;
+// Conflicts in a row that are worth a line in the journal: several seconds of them.
+constexpr int kManyConflicts = 50;
 
 // kMoves[from][to]: the diagram of the header, checked at every move.
 constexpr std::array<std::array<bool, kStates>, kStates> kMoves = {{
@@ -43,17 +46,17 @@ LeaseOperation::~LeaseOperation() {
 }
 
 void LeaseOperation::move_to(State next) {
-  CHECK(kMoves[static_cast<std::size_t>(state_)][static_cast<std::size_t>(next)]);
+  ASSERT(kMoves[static_cast<std::size_t>(state_)][static_cast<std::size_t>(next)]);
   state_ = next;
 }
 
 LeaseIntended LeaseOperation::intent() const {
-  CHECK(intent_open_);
+  ASSERT(intent_open_);
   return {sequence_, request_.token, request_.count, intent_wall_ms_};
 }
 
 void LeaseOperation::start(std::int64_t count) {
-  CHECK(idle() && !intent_open_ && !stopping_ && count >= 1 && store_ != nullptr);
+  ASSERT(idle() && !intent_open_ && !stopping_ && count >= 1 && store_ != nullptr);
   request_ = owner_.lease_request();
   request_.token = store_->new_token(context_.random);
   request_.count = count;
@@ -71,6 +74,7 @@ void LeaseOperation::intent_durable() {
 }
 
 void LeaseOperation::request_lease() {
+  request_.heartbeat = owner_.lease_request().heartbeat;  // that of now, not of the intent
   store_->lease(request_, [weak = std::weak_ptr(self_)](const LeaseOutcome& result) {
     if (const auto self = weak.lock()) (*self)->outcome(result);
   });
@@ -83,10 +87,14 @@ void LeaseOperation::resolve() {
 }
 
 void LeaseOperation::adopt(const LeaseIntended& intent) {
-  CHECK(idle() && !intent_open_ && store_ != nullptr);
+  ASSERT(idle() && !intent_open_ && store_ != nullptr);
   request_ = owner_.lease_request();
   request_.token = intent.lease;
   request_.count = intent.count;
+  // It was requested under the settings of its time, which may have been others: what the store
+  // granted then is ours. What lies above the maximum of today is given up by the owner.
+  request_.take_parked = true;
+  request_.max_value = IdShape::kLastPosition;
   intent_open_ = true;
   intent_wall_ms_ = intent.wall_ms;
   move_to(State::resolving);
@@ -94,7 +102,7 @@ void LeaseOperation::adopt(const LeaseIntended& intent) {
 }
 
 void LeaseOperation::abandon(const LeaseIntended& intent) {
-  CHECK(idle() && !intent_open_);
+  ASSERT(idle() && !intent_open_);
   request_ = owner_.lease_request();
   request_.token = intent.lease;
   request_.count = intent.count;
@@ -113,19 +121,30 @@ void LeaseOperation::mended() {
   if (state_ != State::pausing || intent_open_) return;
   context_.timers.cancel(std::exchange(timer_, 0));
   backoff_.reset();
+  conflicts_ = 0;
   last_error_ = Status();
   move_to(State::idle);
 }
 
 void LeaseOperation::outcome(const LeaseOutcome& result) {
-  CHECK(state_ == State::requesting);
+  ASSERT(state_ == State::requesting);
+  if (result.restored) {
+    close(result.kind == LeaseOutcome::Kind::refused ? LeaseEnd::refused : LeaseEnd::untraceable);
+    last_error_ = result.error;
+    move_to(State::idle);
+    return owner_.lease_met_older_copy();
+  }
   switch (result.kind) {
     case LeaseOutcome::Kind::granted:
       granted(result.begin, result.end, result.parked, EventKind::lease_granted);
       break;
     case LeaseOutcome::Kind::refused:
       close(LeaseEnd::refused);
-      fail(result.error);
+      if (result.contended) {
+        contend(result.error);
+      } else {
+        fail(result.error);
+      }
       break;
     case LeaseOutcome::Kind::unknown:
       raise(EventKind::lease_unknown,
@@ -136,7 +155,7 @@ void LeaseOperation::outcome(const LeaseOutcome& result) {
 }
 
 void LeaseOperation::resolution(const Resolution& result) {
-  CHECK(state_ == State::resolving);
+  ASSERT(state_ == State::resolving);
   switch (result.kind) {
     case Resolution::Kind::granted:
       granted(result.begin, result.end, result.parked, EventKind::lease_resolved);
@@ -165,8 +184,10 @@ Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end, bool pa
                 ") although IDs below " + std::to_string(request_.guard) +
                 " were leased before: the counter was set back; move it forward before going on"};
   }
-  const bool too_many = !parked && end - begin > request_.count;
-  if (begin >= end || too_many || begin < 1 || end - 1 > request_.max_value) {
+  // A parked range may have been leased before the maximum was lowered.
+  const std::int64_t last = parked ? IdShape::kLastPosition : request_.max_value;
+  const bool too_many = !parked && begin < end && end - begin > request_.count;
+  if (begin >= end || too_many || begin < 1 || end - 1 > last) {
     return {ErrorCode::STORE_REFUSED, "the store granted [" + std::to_string(begin) + ", " +
                                           std::to_string(end) + "), which was not asked for"};
   }
@@ -185,6 +206,7 @@ void LeaseOperation::granted(std::int64_t begin, std::int64_t end, bool parked, 
   intent_open_ = false;
   last_error_ = Status();
   backoff_.reset();
+  conflicts_ = 0;
   move_to(State::idle);
   raise(how, "leased [" + std::to_string(begin) + ", " + std::to_string(end) + ") for \"" + name_ +
                  (parked ? "\", which was given back before" : "\""));
@@ -205,8 +227,18 @@ void LeaseOperation::close(LeaseEnd how) {
 void LeaseOperation::fail(const Status& status) {
   last_error_ = status;
   raise(EventKind::lease_failed, "no range for \"" + name_ + "\": " + status.to_string());
-  pause();
+  pause(backoff_.next_ms(context_.random));
   owner_.lease_failed(status);
+}
+
+void LeaseOperation::contend(const Status& status) {
+  last_error_ = status;
+  if (++conflicts_ % kManyConflicts == 0)
+    raise(EventKind::lease_failed, "no range for \"" + name_ + "\" after " +
+                                       std::to_string(conflicts_) +
+                                       " attempts: " + status.to_string());
+  pause(backoff_.next_after_conflict_ms(context_.random));
+  owner_.lease_contended();
 }
 
 void LeaseOperation::unknown(const Status& status) {
@@ -217,17 +249,17 @@ void LeaseOperation::unknown(const Status& status) {
     resolve();
     return;
   }
-  pause();
+  pause(backoff_.next_ms(context_.random));
   owner_.lease_failed(status);
 }
 
-void LeaseOperation::pause() {
+void LeaseOperation::pause(std::int64_t delay_ms) {
   if (stopping_) {
     move_to(State::idle);
     return;
   }
   move_to(State::pausing);
-  timer_ = context_.timers.schedule(backoff_.next_ms(context_.random), [this] {
+  timer_ = context_.timers.schedule(delay_ms, [this] {
     timer_ = 0;
     if (intent_open_) {
       move_to(State::resolving);

@@ -36,6 +36,10 @@ class LeaseOperation {
     virtual void lease_granted(IdRange range, const Token& lease) = 0;
     // The try failed; the operation is idle or pausing now.
     virtual void lease_failed(const Status& status) = 0;
+    // Other hosts were faster: the store works, and the operation is pausing for a moment.
+    virtual void lease_contended() = 0;
+    // The store is an older copy of the database; the operation is idle now.
+    virtual void lease_met_older_copy() = 0;
     // It will never be known what became of the lease; that is recorded.
     virtual void lease_untraceable() = 0;
     // A pause ended; whether to try again is the owner's decision.
@@ -86,8 +90,9 @@ class LeaseOperation {
   void granted(std::int64_t begin, std::int64_t end, bool parked, EventKind how);
   void close(LeaseEnd how);
   void fail(const Status& status);
+  void contend(const Status& status);
   void unknown(const Status& status);
-  void pause();
+  void pause(std::int64_t delay_ms);
   void raise(EventKind kind, std::string text);
   // Why the range cannot be what was asked for; OK when it can.
   Status check_grant(std::int64_t begin, std::int64_t end, bool parked) const;
@@ -105,6 +110,7 @@ class LeaseOperation {
   LeaseRequest request_;
   Status last_error_;
   Backoff backoff_;
+  int conflicts_ = 0;  // since the last grant
   TimerId timer_ = 0;
   std::shared_ptr<LeaseOperation*> self_;  // answers that arrive after our end find it gone
 };

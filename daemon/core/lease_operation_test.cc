@@ -6,7 +6,6 @@
 
 #include "tests/unit/world.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -33,8 +32,10 @@ struct Leasing final : LeaseOperation::Owner {
     request.guard = range.end();
   }
   void lease_failed(const Status& status) override { failures.push_back(status.code()); }
+  void lease_contended() override { ++contended; }
   void lease_untraceable() override { ++untraceable; }
   void lease_pause_over() override { ++pauses_over; }
+  void lease_met_older_copy() override { ++older_copies; }
 
   // Until the answer of the store is due.
   void send(std::int64_t count) {
@@ -70,6 +71,8 @@ struct Leasing final : LeaseOperation::Owner {
   LeaseRequest request;
   int intents = 0;
   int pauses_over = 0;
+  int contended = 0;
+  int older_copies = 0;
   int untraceable = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
   std::vector<ErrorCode> failures;
@@ -119,6 +122,31 @@ TEST_CASE("RefusalPausesAndThenTheOwnerDecides", "[lease_operation]") {
   leasing.send(10);
   leasing.store.deliver();
   REQUIRE(leasing.operation.last_error().ok());
+}
+
+TEST_CASE("AConflictIsFollowedByAShortPauseHoweverOftenItHappens", "[lease_operation]") {
+  Leasing leasing;
+  for (int round = 0; round < 40; ++round) {
+    leasing.store.leases = {{LeaseKind::refuse, kAway, 0, 0, true}};
+    leasing.send(10);
+    leasing.store.deliver();
+    REQUIRE(leasing.operation.state() == State::pausing);
+    leasing.time.advance(Backoff::kMostConflictMs);
+    REQUIRE(leasing.operation.idle());
+  }
+  REQUIRE(leasing.pauses_over == 40);
+  REQUIRE(leasing.contended == 40);
+  REQUIRE(leasing.failures.empty());
+  REQUIRE(leasing.closed(LeaseEnd::refused) == 40);
+  // Hosts that meet are no failure, unless it goes on for long.
+  REQUIRE(leasing.events.count(EventKind::lease_failed) == 0);
+  for (int round = 0; round < 10; ++round) {
+    leasing.store.leases = {{LeaseKind::refuse, kAway, 0, 0, true}};
+    leasing.send(10);
+    leasing.store.deliver();
+    leasing.time.advance(Backoff::kMostConflictMs);
+  }
+  REQUIRE(leasing.events.count(EventKind::lease_failed) == 1);
 }
 
 TEST_CASE("UnknownOutcomeThatWasAppliedIsFoundByItsToken", "[lease_operation]") {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 namespace {
@@ -16,11 +16,11 @@ constexpr std::int64_t kShrink = 2;
 
 LeaseSizer::LeaseSizer(std::int64_t min, std::int64_t max, std::int64_t target_ms)
     : min_(min), max_(max), target_ms_(target_ms), size_(min) {
-  CHECK(min >= 1 && min <= max && target_ms >= 1);
+  ASSERT(min >= 1 && min <= max && target_ms >= 1);
 }
 
 void LeaseSizer::set_bounds(std::int64_t min, std::int64_t max, std::int64_t target_ms) {
-  CHECK(min >= 1 && min <= max && target_ms >= 1);
+  ASSERT(min >= 1 && min <= max && target_ms >= 1);
   min_ = min;
   max_ = max;
   target_ms_ = target_ms;

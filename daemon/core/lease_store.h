@@ -14,8 +14,10 @@
 #include "daemon/base/random.h"
 #include "daemon/base/status.h"
 #include "daemon/core/counter_binding.h"
+#include "daemon/core/heartbeat.h"
 #include "daemon/core/instance_records.h"
 #include "daemon/core/range_return.h"
+#include "daemon/core/store_place.h"
 #include "daemon/core/token.h"
 
 namespace seqd {
@@ -34,6 +36,7 @@ struct LeaseRequest {
   // Whether a range that was given back for others (Reuse::parked) is taken first: the lowest, and
   // whole, though it may be longer than `count` and lie below `guard`.
   bool take_parked = false;
+  std::int64_t heartbeat = 0;  // the newest one that is known; 0: it is not compared
 };
 
 // granted: [begin, end) is ours; it may be shorter than asked (the end of the sequence) but not
@@ -45,7 +48,9 @@ struct LeaseOutcome {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   Status error;
-  bool parked = false;  // granted: somebody had given it back
+  bool parked = false;     // granted: somebody had given it back
+  bool contended = false;  // refused: other hosts changed the counter first, and the store works
+  bool restored = false;   // not granted, because the database is an older copy: see heartbeat.h
 };
 
 // What became of a lease whose outcome was unknown.
@@ -60,17 +65,6 @@ struct Resolution {
   Status error;
   bool parked = false;  // granted: as in LeaseOutcome
 };
-
-// Takes over the remainder of a clean stop: moves the instance's epoch from `epoch` to `epoch + 1`
-// in one conditional write that carries `nonce`. Won also when the store already holds epoch + 1
-// with our nonce (a repeated claim). Epoch 0 is an instance the store has not seen: the claim
-// creates it.
-struct ClaimRequest {
-  Token instance{};
-  std::uint64_t epoch = 0;
-  Token nonce{};
-};
-enum class ClaimOutcome : std::uint8_t { won, lost };
 
 // What the store says of a counter. `instance`: whose leases to sum up.
 struct ReadRequest {
@@ -117,6 +111,11 @@ struct AdvanceRequest {
 class LeaseStore {
  public:
   virtual ~LeaseStore() = default;
+  // Where the store is. Constant; does not ask it.
+  virtual StorePlace place() const = 0;
+  // Answers with the identity of the database, which lies in the database, survives its backups and
+  // is the same for all hosts. One that has none yet gets `candidate`, once.
+  virtual void identify(const Token& candidate, std::function<void(Result<Token>)> done) = 0;
   // The token of a lease that is about to be intended: random bits, among which a store may mark
   // how it is going to trace the lease. The token is in the log before the request leaves, so the
   // mark is all that a later daemon has to go by when it resolves the lease.
@@ -125,6 +124,8 @@ class LeaseStore {
   virtual void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) = 0;
   virtual void claim(const ClaimRequest& request,
                      std::function<void(Result<ClaimOutcome>)> done) = 0;
+  // Compares the heartbeat of an instance and raises it; may be repeated, and may arrive late.
+  virtual void beat(const BeatRequest& request, std::function<void(Result<BeatOutcome>)> done) = 0;
   // Changes nothing. Strong enough to diagnose by: what was granted before the call is in it. A
   // counter whose number cannot be read as an ID is an error (SEQ_TYPE, SEQ_MEANING).
   virtual void read(const ReadRequest& request,

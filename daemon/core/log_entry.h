@@ -8,23 +8,15 @@
 #include <string>
 #include <variant>
 
+#include "daemon/core/client_entry.h"
 #include "daemon/core/lease_store.h"
 #include "daemon/core/log_words.h"
+#include "daemon/core/name_entry.h"
 #include "daemon/core/return_entry.h"
+#include "daemon/core/scope_entry.h"
 #include "daemon/core/snapshot_entry.h"
 
 namespace seqd {
-
-// Defines a scope, or replaces what is known of it.
-struct DefineScope {
-  ScopeId scope = 0;
-  std::string store;  // its name in the configuration
-  Token instance{};
-  std::uint64_t epoch = 0;
-  ScopeState state = ScopeState::clean;
-  Token nonce{};
-  bool operator==(const DefineScope&) const = default;
-};
 
 // Defines a sequence, or replaces what is known of it (its ranges stay).
 struct DefineSequence {
@@ -85,26 +77,6 @@ struct Issued {
   bool operator==(const Issued&) const = default;
 };
 
-// A client that may repeat its requests.
-struct DefineClient {
-  ClientId client = 0;
-  Token identity{};
-  bool operator==(const DefineClient&) const = default;
-};
-
-// The client has every reply to a request numbered below `below`.
-struct Acknowledged {
-  ClientId client = 0;
-  std::uint32_t below = 0;
-  bool operator==(const Acknowledged&) const = default;
-};
-
-// What is kept for the client is dropped; its identity, if it comes back, gets a new number.
-struct ForgetClient {
-  ClientId client = 0;
-  bool operator==(const ForgetClient&) const = default;
-};
-
 // [begin, end), the front or the back of a range in hand, leaves it and will never be issued.
 struct GapMade {
   SequenceId sequence = 0;
@@ -129,9 +101,10 @@ struct ForgetSequence {
 };
 
 // New kinds go at the end: the index is the kind on disk.
-using LogEntry = std::variant<DefineScope, DefineSequence, LeaseIntended, LeaseGranted, LeaseClosed,
-                              Reserved, Issued, DefineClient, Acknowledged, ForgetClient, GapMade,
-                              RangeInHand, RetainedIssue, SequenceTotals, NextNumbers, ReturnOpened,
-                              ReturnClosed, UsedBelow, ForgetSequence>;
+using LogEntry =
+    std::variant<DefineScope, DefineSequence, LeaseIntended, LeaseGranted, LeaseClosed, Reserved,
+                 Issued, DefineClient, Acknowledged, ForgetClient, GapMade, RangeInHand,
+                 RetainedIssue, SequenceTotals, NextNumbers, ReturnOpened, ReturnClosed, UsedBelow,
+                 ForgetSequence, StoreBound, DefineName, ClientUser, StoreHeartbeat>;
 
 }  // namespace seqd

@@ -22,6 +22,8 @@ std::string_view gap_cause_name(GapCause cause) {
       return "superseded";
     case GapCause::drained:
       return "drained";
+    case GapCause::restored:
+      return "restored";
   }
   return "unknown";
 }

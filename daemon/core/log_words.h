@@ -7,18 +7,27 @@
 
 namespace seqd {
 
-// Small numbers that stand for names inside one state directory. A number is never given to another
-// name.
+// Numbers that stand for names inside one state directory. A number is never given to another name:
+// who has given the last one refuses new names.
 using SequenceId = std::uint32_t;
-using ScopeId = std::uint32_t;  // one store, as this state directory knows it
-using ClientId =
-    std::uint32_t;  // 0: a client that did not say who it is, whose requests cannot be repeated
+using ScopeId = std::uint32_t;   // one store, as this state directory knows it
+using ClientId = std::uint64_t;  // 0: a client without an identity, whose requests cannot be
+                                 // repeated. Every identity takes a number, so 32 bits would not do
+
+constexpr SequenceId kLastSequence = 0xffff'fffe;
+constexpr ClientId kLastClient = (ClientId{1} << 62) - 1;
 
 // Whether this daemon may issue from the ranges of a store (CRASH rules R1-R3).
 enum class ScopeState : std::uint8_t {
   clean,     // left by an orderly stop, or new: the epoch in the store has to be claimed first
   claiming,  // a claim with `nonce` may have reached the store
   owned,     // ours at `epoch`
+};
+
+// What was found when the heartbeat of a store was compared with the log.
+enum class StoreAge : std::uint8_t {
+  current,
+  restored,  // it was put back from an older copy; an operator has to raise its counters
 };
 
 enum class IssueKind : std::uint8_t {
@@ -59,6 +68,7 @@ enum class GapCause : std::uint8_t {
   drained,        // taken out of hand by an operator, and not given back
   period_end,     // left over when the period was over
   superseded,     // below the floor to which an operator advanced the counter for every host
+  restored,       // available when the database was put back from an older copy
 };
 
 // The name of a cause in journal fields and answers, "power_loss".

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/core/id_date.h"
+#include "daemon/core/period_name.h"
 
 namespace seqd {
 namespace {
@@ -57,10 +58,14 @@ std::string write(const std::vector<Piece>& pieces, const CivilTime& time) {
   return out;
 }
 
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
 std::optional<int> digits(std::string_view text) {
   int out = 0;
   for (const char c : text) {
-    if (c < '0' || c > '9') return std::nullopt;
+    if (!is_digit(c)) return std::nullopt;
     out = out * 10 + (c - '0');
   }
   return out;
@@ -124,6 +129,27 @@ std::pair<std::int64_t, std::int64_t> bounds(PeriodUnit unit, std::int64_t local
 
 }  // namespace
 
+std::string_view unit_name(PeriodUnit unit) {
+  return kUnits[static_cast<std::size_t>(unit)].word;
+}
+
+std::string period_told(PeriodUnit unit, const IdDate& date) {
+  return write(name_pieces(unit), civil_time(first_second_of(date)));
+}
+
+std::optional<Period> period_in_utc(std::string_view name) {
+  static const auto kRules = [] {
+    std::vector<std::shared_ptr<const PeriodRule>> rules;
+    for (const UnitInfo& info : kUnits)
+      rules.push_back(PeriodRule::make(std::string(info.word), nullptr).value());
+    return rules;
+  }();
+  for (const auto& rule : kRules) {
+    if (std::optional<Period> period = rule->named(name)) return period;
+  }
+  return std::nullopt;
+}
+
 const char* name_format(PeriodUnit unit) {
   return kUnits[static_cast<std::size_t>(unit)].format;
 }
@@ -171,8 +197,10 @@ PeriodRule::PeriodRule(PeriodUnit unit, std::vector<Piece> pieces,
     : unit_(unit), pieces_(std::move(pieces)), zone_(std::move(zone)) {}
 
 bool PeriodRule::is_number() const {
+  // A literal may have more digits than an int has.
   const auto is_digits = [](const Piece& piece) {
-    return piece.kind == Kind::date || digits(piece.literal).has_value();
+    return piece.kind == Kind::date ||
+           std::all_of(piece.literal.begin(), piece.literal.end(), is_digit);
   };
   return std::all_of(pieces_.begin(), pieces_.end(), is_digits);
 }

@@ -75,6 +75,11 @@ class PeriodRule {
 // The date format that writes the name of a period, "%Y-%m-%d".
 const char* name_format(PeriodUnit unit);
 
+// The period of that name in UTC, whatever its unit; nothing when it names none. In another time
+// zone it begins and ends at most kMostOffsetS earlier or later.
+inline constexpr std::int64_t kMostOffsetS = 16 * 3'600;
+std::optional<Period> period_in_utc(std::string_view name);
+
 // The unit that date parts tell together; nothing when they tell none, or more than an hour.
 std::optional<PeriodUnit> unit_of(const std::vector<IdTemplate::Piece>& pieces);
 

@@ -7,7 +7,6 @@
 
 #include "tests/unit/one_summer.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -38,6 +37,21 @@ TEST_CASE("PeriodIsNamedByItsDate", "[period]") {
   CHECK(rule_of("hour")->at(kEvening).end_s == kEvening + 1'800);
 }
 
+TEST_CASE("PeriodIsFoundByItsNameAlone", "[period]") {
+  for (const char* word : {"year", "month", "week", "day", "hour"}) {
+    for (const bool summer : {false, true}) {
+      const Period period = rule_of(word, summer)->at(kEvening);
+      const std::optional<Period> found = period_in_utc(period.name);
+      REQUIRE(found.has_value());
+      CHECK(found->name == period.name);
+      CHECK(found->begin_s - kMostOffsetS <= period.begin_s);
+      CHECK(found->end_s + kMostOffsetS >= period.end_s);
+    }
+  }
+  for (const char* none : {"", "orders", "26-11", "2026-13", "2026-11-22T18:00", "2026-W54"})
+    CHECK_FALSE(period_in_utc(none).has_value());
+}
+
 TEST_CASE("DateFormatTellsThePeriodAndWritesIt", "[period]") {
   struct Case {
     const char* format;
@@ -52,6 +66,9 @@ TEST_CASE("DateFormatTellsThePeriodAndWritesIt", "[period]") {
         Case{"%d.%m.%y", PeriodUnit::day, "2026-11-22", "22.11.26", false},
         Case{"%G%V%u", PeriodUnit::day, "2026-11-22", "2026477", true},
         Case{"%y%m", PeriodUnit::month, "2026-11", "2611", true},
+        Case{"9%y%m%d", PeriodUnit::day, "2026-11-22", "9261122", true},
+        Case{"99999999999%y", PeriodUnit::year, "2026", "9999999999926", true},
+        Case{"%Y0%m", PeriodUnit::month, "2026-11", "2026011", true},
         Case{"%g-%V", PeriodUnit::week, "2026-W47", "26-47", false},
         Case{"FY%Y", PeriodUnit::year, "2026", "FY2026", false},
         Case{"%Y%m%d%H", PeriodUnit::hour, "2026-11-22T18", "2026112218", true}}) {

@@ -165,8 +165,10 @@ void Purge::found(const Result<CounterPage>& page) {
     report_.after = counter.key;
     break;
   }
-  if (order_.remove && !chosen_.empty()) return remove();
-  finish(report_);
+  if (!order_.remove || chosen_.empty()) return finish(report_);
+  table_.record_purge(order_.name, [weak = std::weak_ptr(self_)] {
+    if (const auto self = weak.lock()) (*self)->remove();
+  });
 }
 
 std::string Purge::clock_reason(const Period& period, std::optional<std::int64_t> there_s,
@@ -195,7 +197,7 @@ void Purge::remove() {
 
 void Purge::removed(const std::vector<RemovalOutcome>& outcomes) {
   using Kind = RemovalOutcome::Kind;
-  CHECK(!outcomes.empty() && outcomes.size() <= chosen_.size());
+  ASSERT(!outcomes.empty() && outcomes.size() <= chosen_.size());
   if (outcomes.front().kind == Kind::failed) return finish(outcomes.front().error);
   // The page ends before one that failed: asking on shows whether it still does.
   const std::size_t tried = outcomes.size() - (outcomes.back().kind == Kind::failed ? 1 : 0);

@@ -4,8 +4,9 @@
 //
 // Invariant: a counter is removed only if its period may be (purge_rule.h) by this host's clock and
 // by the store server's, nothing of it is in hand here, and no other sequence that this host knows
-// has it. This host has noted before that it uses the present period, so it never begins one anew
-// that was removed.
+// has it. Before the store removes anything, the log has on its medium that this host purges and
+// which period it uses, so it never begins one anew that was removed, not after a power loss
+// either.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ struct PurgeOrder {
   std::string name;     // of the sequence, without a period
   bool remove = false;  // otherwise it is only looked
   std::string after;    // as PurgeReport says; empty: from the first key on
-  std::uint32_t user = 0;
+  UserId user = 0;
   std::int32_t process = 0;
 };
 

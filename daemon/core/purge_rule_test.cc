@@ -9,7 +9,6 @@
 
 #include "tests/unit/one_summer.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {

@@ -8,7 +8,6 @@
 #include "tests/unit/orders.h"
 #include "tests/unit/scripted_purges.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -101,6 +100,35 @@ TEST_CASE("PurgeRemovesWhatIsOldAndTellsWhoAsked", "[purge]") {
   CHECK(event.text ==
         "3 counters of \"orders\" removed from store \"default\": 2023-11-01 .. 2023-11-03; asked "
         "for by user 500, process 77");
+}
+
+TEST_CASE("NothingIsRemovedBeforeTheDecisionIsOnTheMedium", "[purge]") {
+  Housekeeping here;
+  const bool answered = GENERATE(true, false);
+  REQUIRE(here.purge->begin({"orders", true, "", 500, 77}, [](const auto&) {}).ok());
+  here.world.turn();
+  REQUIRE(here.store.deliver());
+  here.world.turn();
+  CHECK(here.store.removals.empty());
+  REQUIRE(here.world.log.flush_due());
+  REQUIRE_FALSE(here.world.log.durable_image.names.contains("orders"));
+  if (answered) {
+    here.world.flush();
+    CHECK(here.store.removals.size() == 1);
+    CHECK(here.world.log.durable_image.names.at("orders").newest_s == kNowS - kNowS % kDayS);
+    return;
+  }
+  // A daemon that ends here has removed nothing.
+  here.purge.reset();
+  here.world.flush();
+  CHECK(here.store.removals.empty());
+}
+
+TEST_CASE("APurgeThatFindsNothingWaitsForNothing", "[purge]") {
+  Housekeeping here;
+  here.store.counters.clear();
+  CHECK(here.keys(true).empty());
+  CHECK(here.store.removals.empty());
 }
 
 TEST_CASE("CountersAreKeptByTheEarlierOfTheTwoClocks", "[purge]") {

@@ -34,6 +34,7 @@ struct ReturnRequest {
   // Do not apply it any more: say what became of it, and if it was not applied, see to it that it
   // never will be.
   bool give_up = false;
+  std::int64_t heartbeat = 0;  // see LeaseRequest; an older database takes nothing back
 };
 
 // returned: it was applied, by this request or an earlier one with its token.   kept: it was not,
@@ -43,6 +44,7 @@ struct ReturnOutcome {
   enum class Kind : std::uint8_t { returned, kept, failed };
   Kind kind = Kind::failed;
   Status error;
+  bool contended = false;  // failed: other hosts changed the counter first, and the store works
 };
 
 }  // namespace seqd

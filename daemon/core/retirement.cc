@@ -62,7 +62,7 @@ void Retirement::add_store(const std::string& name, const Token& instance) {
   if (scope == nullptr || scope->store() == nullptr) {
     part.error = {ErrorCode::CONFIG,
                   "store \"" + name + "\" is not running; configure it and restart"};
-  } else if (!scope->owned()) {
+  } else if (!scope->verified()) {
     part.error = {
         ErrorCode::UNAVAILABLE,
         "store \"" + name + "\" has not confirmed yet that this instance is ours: " +
@@ -178,7 +178,7 @@ void Retirement::drained() {
   using End = RetirementReport::End;
   const auto given = std::move(report_.sequences);
   list_sequences();
-  CHECK(report_.sequences.size() == given.size());
+  ASSERT(report_.sequences.size() == given.size());
   bool empty = true;
   for (std::size_t at = 0; at < given.size(); ++at) {
     RetirementReport::OfSequence& part = report_.sequences[at];

@@ -6,7 +6,6 @@
 
 #include "tests/unit/world.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -230,6 +229,42 @@ TEST_CASE("ARepeatIsAnsweredWhileRequestsAreRefused", "[core]") {
   CHECK(here.world.table->open("another").status().code() == ErrorCode::STOPPING);
   here.world.table->refuse_requests({});
   CHECK(here.issue());
+}
+
+// It is over for long and has nothing in hand, and the drain waits for another sequence.
+TEST_CASE("PeriodIsNotForgottenWhileADecommissionDrains", "[core][period]") {
+  Retiring here;
+  constexpr std::int64_t kDayMs = 86'400'000;
+  const char* const first = "daily@2023-11-14";
+  SequenceSettings& daily = here.world.settings.add("daily");
+  daily.periods.period = "day";
+  daily.periods.rule = PeriodRule::make("day", nullptr).value();
+  daily.reuse = Reuse::never;
+  for (const std::int64_t day : {0, 1}) {
+    here.world.time.wall_set_ms = day * kDayMs;
+    REQUIRE_FALSE(here.world.next("daily"));
+    here.world.settle();
+    REQUIRE(here.world.answers.sent.back().status.ok());
+  }
+  for (int times = 0; times < 100; ++times)
+    here.world.store.returns.push_back({ScriptedStore::ReturnScript::Kind::failed_lost});
+  here.world.time.wall_set_ms = 60 * kDayMs;
+  REQUIRE_FALSE(here.begin(false, 600'000));
+  REQUIRE(here.world.sequence("orders").draining().on_its_way() > 0);
+  for (int minute = 0; minute < 5; ++minute) {
+    here.world.advance(60'000);
+    here.world.settle();
+    REQUIRE(here.world.table->find(first) != 0);
+    REQUIRE(here.world.table->at(here.world.table->find(first)).empty_handed());
+  }
+  here.world.store.returns.clear();
+  for (int minute = 0; minute < 5 && !here.report; ++minute) {
+    here.world.advance(60'000);
+    here.world.settle();
+  }
+  REQUIRE(here.report);
+  CHECK(here.report->end == End::over);
+  CHECK(here.report->sequences.size() == 3);
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ ReturnOperation::~ReturnOperation() {
 }
 
 void ReturnOperation::start(const IdRange& range, Reuse reuse, std::int64_t deadline_ms) {
-  CHECK(state_ == State::idle && !opened_ && !stopping_ && store_ != nullptr);
-  CHECK(reuse != Reuse::never);
+  ASSERT(state_ == State::idle && !opened_ && !stopping_ && store_ != nullptr);
+  ASSERT(reuse != Reuse::never);
   opened_ = ReturnOpened{sequence_,     store_->new_token(context_.random),
                          range.begin(), range.end(),
                          reuse,         context_.clock.wall_ms()};
@@ -34,7 +34,7 @@ void ReturnOperation::durable() {
 }
 
 void ReturnOperation::adopt(const ReturnOpened& opened, std::int64_t deadline_ms) {
-  CHECK(state_ == State::idle && !opened_ && store_ != nullptr);
+  ASSERT(state_ == State::idle && !opened_ && store_ != nullptr);
   opened_ = opened;
   deadline_ms_ = deadline_ms;
   give_up_ = false;
@@ -42,7 +42,7 @@ void ReturnOperation::adopt(const ReturnOpened& opened, std::int64_t deadline_ms
 }
 
 void ReturnOperation::abandon(const ReturnOpened& opened) {
-  CHECK(state_ == State::idle && !opened_);
+  ASSERT(state_ == State::idle && !opened_);
   opened_ = opened;
   close(ReturnEnd::kept, GapCause::epoch_lost,
         {ErrorCode::FENCED, "it was on its way back, and another daemon has the remainder"});
@@ -67,7 +67,7 @@ void ReturnOperation::ask() {
 }
 
 void ReturnOperation::answered(const ReturnOutcome& outcome) {
-  CHECK(state_ == State::asking);
+  ASSERT(state_ == State::asking);
   switch (outcome.kind) {
     case ReturnOutcome::Kind::returned:
       close(ReturnEnd::returned, GapCause::drained, {});
@@ -76,7 +76,7 @@ void ReturnOperation::answered(const ReturnOutcome& outcome) {
       close(ReturnEnd::kept, GapCause::drained, outcome.error);
       break;
     case ReturnOutcome::Kind::failed:
-      pause(outcome.error);
+      pause(outcome);
       break;
   }
 }
@@ -90,7 +90,8 @@ void ReturnOperation::close(ReturnEnd how, GapCause cause, const Status& why) {
   owner_.return_over(opened, closed, why);
 }
 
-void ReturnOperation::pause(const Status& why) {
+void ReturnOperation::pause(const ReturnOutcome& outcome) {
+  const Status& why = outcome.error;
   if (error_info(why.code()).retry != Retry::again) give_up_ = true;
   state_ = State::pausing;
   context_.events.raise({EventKind::return_failed,
@@ -99,7 +100,9 @@ void ReturnOperation::pause(const Status& why) {
                              "\" is not given back yet: " + why.to_string(),
                          {{"SEQUENCE", name_}, {"LEASE", to_hex(opened_->token)}}});
   if (stopping_) return;
-  timer_ = context_.timers.schedule(backoff_.next_ms(context_.random), [this] {
+  const std::int64_t delay_ms = outcome.contended ? backoff_.next_after_conflict_ms(context_.random)
+                                                  : backoff_.next_ms(context_.random);
+  timer_ = context_.timers.schedule(delay_ms, [this] {
     timer_ = 0;
     ask();
   });

@@ -66,7 +66,7 @@ class ReturnOperation {
   void ask();
   void answered(const ReturnOutcome& outcome);
   void close(ReturnEnd how, GapCause cause, const Status& why);
-  void pause(const Status& why);
+  void pause(const ReturnOutcome& outcome);
 
   const CoreContext& context_;
   Owner& owner_;

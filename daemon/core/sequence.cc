@@ -1,8 +1,11 @@
 #include "daemon/core/sequence.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "daemon/core/sequence_accounts.h"
+#include "daemon/core/state_bounds.h"
 #include "daemon/core/store_scope.h"
 
 namespace seqd {
@@ -13,15 +16,6 @@ constexpr std::int64_t kFirstReservation = 64;
 // too large.
 constexpr std::int64_t kReservationShortMs = 50;
 constexpr std::int64_t kReservationLongMs = 5'000;
-
-// Consecutive ranges, though of two leases, are one run to the caller.
-void add_run(std::vector<Run>& runs, const IdRange& range) {
-  if (!runs.empty() && runs.back().first + runs.back().count == range.begin()) {
-    runs.back().count += range.size();
-  } else {
-    runs.push_back({range.begin(), range.size(), 1});
-  }
-}
 
 }  // namespace
 
@@ -63,7 +57,15 @@ Status Sequence::error() const {
 }
 
 void Sequence::update_open() {
-  open_ = scope_.owned() && stopped_.ok() && ending_.ok() && refusing_.ok() && !drain_.active();
+  open_ = scope_.owned() && stopped_.ok() && ending_.ok() && refusing_.ok() && !drain_.active() &&
+          held_until_ == 0 && !withdrawing_;
+}
+
+void Sequence::hold() {
+  if (held_until_ == context_.log.next_position()) return;
+  held_until_ = context_.log.next_position();
+  attention_.wait_durable(id_);
+  update_open();
 }
 
 void Sequence::touch() {
@@ -97,112 +99,14 @@ void Sequence::flush_issues() {
 
 bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs) {
   if (!waiters_.empty() || !open_ || held_.issuable() < count) return false;
+  if (!attention_.accounts().may_keep(caller.client, held_.pieces(count))) return false;
   while (count > 0) {
     const IdRange range = held_.take(count);
     count -= range.size();
     note_issue(range.begin(), range.end(), caller, {IssueKind::batch});
-    add_run(*runs, range);
+    add_run(*runs, {range.begin(), range.size(), 1});
   }
   return true;
-}
-
-Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
-                      std::int64_t timeout_ms) {
-  if (!ending_.ok()) return ending_;
-  if (!refusing_.ok()) return refusing_;
-  if (!stopped_.ok()) return stopped_;
-  if (!log_failure_.ok()) return log_failure_;
-  if (count > settings_.gap_budget) {
-    return {ErrorCode::TOO_LARGE,
-            std::to_string(count) + " IDs at once are above the gap budget of \"" + name() +
-                "\", " + std::to_string(settings_.gap_budget) + " (sequence.gap_budget)"};
-  }
-  // Trying again soon would not help, and the next try is not due yet.
-  if (!failing_.ok() && !lease_.idle() && held_.in_hand() - waiters_.demand() < count)
-    return failing_;
-  if (waiters_.size() >= settings_.max_waiters) {
-    return {ErrorCode::BUSY, std::to_string(waiters_.size()) + " requests wait for \"" + name() +
-                                 "\" already (sequence.max_waiters)"};
-  }
-  wanted_ = true;
-  touch();
-  if (timeout_ms < 0) timeout_ms = settings_.wait_timeout_ms;
-  if (timeout_ms == 0) {
-    return {ErrorCode::UNAVAILABLE,
-            "no ID of \"" + name() + "\" is in hand and the request does not wait"};
-  }
-  const std::int64_t deadline_ms = context_.clock.monotonic_ms() + timeout_ms;
-  if (deadline_ms < deadline_ms_) context_.timers.cancel(std::exchange(deadline_timer_, 0));
-  waiters_.push({caller, kind, count, deadline_ms});
-  return {};
-}
-
-std::int64_t Sequence::cancel(SessionId session) {
-  std::int64_t cancelled = 0;
-  waiters_.remove_if([&](const Waiter& waiter) { return waiter.caller.session == session; },
-                     [&](const Waiter&) { ++cancelled; });
-  if (cancelled > 0) touch();
-  return cancelled;
-}
-
-// --- those who wait
-// ------------------------------------------------------------------------------------------------
-
-void Sequence::serve_waiters() {
-  if (!waiters_.empty() && !context_.log.accepting()) {
-    touch();  // again in the next turn
-    return;
-  }
-  while (!waiters_.empty() && open_ && held_.issuable() >= waiters_.front().count) {
-    const Waiter waiter = waiters_.pop();
-    IssueAs as{waiter.kind, 0};
-    if (waiter.kind == IssueKind::text) as.wall_s = context_.clock.wall_ms() / 1'000;
-    std::vector<Run> runs;
-    std::int64_t left = waiter.count;
-    while (left > 0) {
-      const IdRange range = held_.take(left);
-      left -= range.size();
-      note_issue(range.begin(), range.end(), waiter.caller, as);
-      add_run(runs, range);
-    }
-    if (waiter.kind == IssueKind::text) {
-      context_.replies.issued_text(waiter.caller, id_, runs.front().first, as.wall_s);
-    } else {
-      context_.replies.issued(waiter.caller, id_, waiter.kind, runs);
-    }
-  }
-}
-
-// Those whom `in_hand` IDs will do stay.
-void Sequence::fail_waiters(const Status& status, std::int64_t in_hand) {
-  const auto in_vain = [&in_hand](const Waiter& waiter) {
-    if (waiter.count > in_hand) return true;
-    in_hand -= waiter.count;
-    return false;
-  };
-  waiters_.remove_if(in_vain,
-                     [&](const Waiter& waiter) { context_.replies.failed(waiter.caller, status); });
-}
-
-void Sequence::expire_waiters() {
-  const std::int64_t now_ms = context_.clock.monotonic_ms();
-  const Status cause = error();
-  const Status late(ErrorCode::UNAVAILABLE,
-                    "no ID of \"" + name() + "\" within the time allowed: " +
-                        (cause.ok() ? "the store has not answered yet" : cause.to_string()));
-  waiters_.remove_if([&](const Waiter& waiter) { return waiter.deadline_ms <= now_ms; },
-                     [&](const Waiter& waiter) { context_.replies.failed(waiter.caller, late); });
-}
-
-void Sequence::arm_deadline() {
-  if (waiters_.empty() || deadline_timer_ != 0) return;
-  deadline_ms_ = waiters_.earliest_deadline_ms();
-  const std::int64_t delay_ms = deadline_ms_ - context_.clock.monotonic_ms();
-  deadline_timer_ = context_.timers.schedule(std::max<std::int64_t>(delay_ms, 0), [this] {
-    deadline_timer_ = 0;
-    expire_waiters();
-    touch();
-  });
 }
 
 // --- deciding, once a turn
@@ -211,15 +115,16 @@ void Sequence::arm_deadline() {
 void Sequence::pump() {
   touched_ = false;
   flush_issues();
-  withdraw();
+  if (withdrawing_) withdraw();
   serve_waiters();
   flush_issues();
   if (!log_failure_.ok()) {
     fail_waiters(log_failure_);
   } else {
     drain_.step();
-    if (open_) reserve();
-    if (open_) lease();
+    if (open_ && !context_.log.accepting()) touch();  // again in the next turn
+    if (open_ && context_.log.accepting()) reserve();
+    if (open_ && scope_.verified() && context_.log.accepting()) lease();
   }
   arm_deadline();
 }
@@ -256,6 +161,13 @@ void Sequence::lease() {
   const std::int64_t room = settings_.gap_budget - held_.in_hand();
   // With little room left a lease would be tiny: wait until more is used, unless somebody waits.
   if (room < (spare < 0 ? 1 : settings_.lease_min)) return;
+  // Many small ranges in hand (parked ones) would not fit a snapshot.
+  if (static_cast<std::int64_t>(held_.ranges().size()) >= StateBounds::kRangesIncluded &&
+      !attention_.accounts().may_hold_another_range()) {
+    return fail_waiters({ErrorCode::BUSY, "the log has no room for another range of \"" + name() +
+                                              "\" (daemon.log_size)"},
+                        held_.in_hand());
+  }
   const std::int64_t size =
       sizer_.next_size(context_.clock.monotonic_ms(), totals_.issued, spare <= 0);
   wanted_ = false;
@@ -272,6 +184,11 @@ void Sequence::durable(LogPosition position) {
     intent_ = 0;
     lease_.intent_durable();
   }
+  if (held_until_ != 0 && held_until_ <= position) {
+    held_until_ = 0;
+    update_open();
+    touch();
+  }
   drain_.durable(position);
 }
 
@@ -286,6 +203,7 @@ LeaseRequest Sequence::lease_request() const {
   request.guard = definition_.guard;
   request.max_value = settings_.last_position();
   request.take_parked = settings_.reuse == Reuse::parked;
+  request.heartbeat = scope_.known_beat();
   return request;
 }
 
@@ -295,6 +213,7 @@ void Sequence::intent_appended() {
 }
 
 void Sequence::lease_granted(IdRange range, const Token& lease) {
+  scope_.note({});
   failing_ = Status();
   totals_.leased += range.size();
   definition_.guard = std::max(definition_.guard, range.end());
@@ -307,8 +226,10 @@ void Sequence::lease_granted(IdRange range, const Token& lease) {
 
 void Sequence::lease_failed(const Status& status) {
   touch();
+  scope_.note(as_seen_of_store(status));
   if (status.code() == ErrorCode::SEQ_REGRESSED) {
     stop_sequence(status);
+    scope_.beat();  // the whole database may be an older copy
     return;
   }
   if (error_info(status.code()).retry == Retry::again) {
@@ -321,6 +242,12 @@ void Sequence::lease_failed(const Status& status) {
   fail_waiters(failing_, held_.in_hand());
 }
 
+void Sequence::lease_contended() {
+  touch();
+  scope_.note({});
+  wanted_ = true;
+}
+
 void Sequence::end_advance(const Result<std::int64_t>& next_id) {
   --advances_;
   touch();
@@ -329,6 +256,11 @@ void Sequence::end_advance(const Result<std::int64_t>& next_id) {
                          "\"" + name() + "\" is leased from " + std::to_string(*next_id) + " on",
                          {{"SEQUENCE", name()}, {"NEXT", std::to_string(*next_id)}}});
   if (stopped_.code() != ErrorCode::SEQ_REGRESSED) return;
+  raised_ = scope_.restored();
+  if (!raised_) go_on();
+}
+
+void Sequence::go_on() {
   stopped_ = Status();
   lease_.mended();
   wanted_ = true;

@@ -33,18 +33,17 @@ void Sequence::counter_read(const CounterReading& reading) {
                        ": it was set back; move it forward (seqctl advance)"});
   }
   floor_ = std::max(floor_, reading.floor);
+  withdraw();
   touch();
 }
 
 void Sequence::withdraw() {
   if (!scope_.owned() || !log_failure_.ok() || !ending_.ok()) return;
+  // Nothing is issued until what has to leave has left.
+  withdrawing_ = !context_.log.accepting();
+  update_open();
+  if (withdrawing_) return touch();
   flush_issues();
-  const auto leave = [this](const HeldRanges::Held& held, GapCause cause, const std::string& why) {
-    const GapMade gap{id_, held.range.begin(), held.range.end(), cause, context_.clock.wall_ms()};
-    written_off(gap.begin, gap.end);
-    context_.log.append(gap);
-    context_.events.raise(gap_event(gap, name(), held.lease, scope_.instance(), why));
-  };
   for (const HeldRanges::Held& held : held_.take_below(floor_))
     leave(held, GapCause::superseded,
           "the counter was advanced to " + std::to_string(floor_) + " for every host");
@@ -56,11 +55,20 @@ void Sequence::withdraw() {
               : "the highest ID is " + std::to_string(last) + " now (sequence.max_value)");
 }
 
+// What was issued of it is in the log already.
+void Sequence::leave(const HeldRanges::Held& held, GapCause cause, const std::string& why) {
+  const GapMade gap{id_, held.range.begin(), held.range.end(), cause, context_.clock.wall_ms()};
+  written_off(gap.begin, gap.end);
+  context_.log.append(gap);
+  context_.events.raise(gap_event(gap, name(), held.lease, scope_.instance(), why));
+}
+
 ReturnRequest Sequence::return_request() const {
   ReturnRequest request;
   request.binding = settings_.binding;
   request.instance = scope_.instance();
   request.sequence = definition_.name;
+  request.heartbeat = scope_.known_beat();
   return request;
 }
 

@@ -3,7 +3,6 @@
 
 #include "tests/unit/orders.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -95,6 +94,23 @@ TEST_CASE("PermanentErrorIsAnsweredAtOnceAndTriedAgainAfterThePause", "[sequence
   orders.world.settle();
   REQUIRE(orders.sent().back().runs == Runs{{1, 1, 1}});
   REQUIRE(orders.sequence().error().ok());
+}
+
+TEST_CASE("ASequenceThatMeetsOthersAtItsCounterIsServedSoonAndItsStoreIsReady", "[sequence]") {
+  Orders orders;
+  for (int at = 0; at < 30; ++at)
+    orders.world.store.leases.push_back({LeaseKind::refuse, kAway, 0, 0, true});
+  REQUIRE_FALSE(orders.world.next("orders", caller(1)));
+  const std::int64_t began_ms = orders.world.time.monotonic_ms();
+  for (int at = 0; orders.sent().empty() && at < 1'000; ++at) {
+    orders.world.settle();
+    orders.world.advance(10);
+  }
+  REQUIRE(orders.world.store.leases.empty());
+  REQUIRE(orders.sent().size() == 1);
+  REQUIRE(orders.sent()[0].runs == Runs{{1, 1, 1}});
+  REQUIRE(orders.world.time.monotonic_ms() - began_ms <= 31 * Backoff::kMostConflictMs);
+  REQUIRE(orders.world.events.count(EventKind::store_down) == 0);
 }
 
 TEST_CASE("PermanentErrorDoesNotKeepBackWhatIsInHand", "[sequence]") {

@@ -5,6 +5,8 @@
 
 namespace seqd {
 
+class SequenceAccounts;
+
 class SequenceOwner {
  public:
   virtual ~SequenceOwner() = default;
@@ -14,6 +16,7 @@ class SequenceOwner {
   virtual void wait_durable(SequenceId sequence) = 0;
   // IDs were issued; a client's are to be kept for repeats. The log has them.
   virtual void recorded(const Issued& issue) = 0;
+  virtual SequenceAccounts& accounts() = 0;
 };
 
 }  // namespace seqd

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "daemon/core/forgotten_periods.h"
 #include "tests/unit/one_summer.h"
 #include "tests/unit/orders.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -150,19 +150,22 @@ TEST_CASE("PeriodWhoseCounterMayHaveBeenRemovedIsRefused", "[core][period]") {
 }
 
 TEST_CASE("PeriodsThatAreLongOverDoNotFillTheTable", "[core][period]") {
-  Daily here([](SequenceSettings& settings) { settings.reuse = Reuse::tail; });
-  here.world.limits.sequences = 40;
+  Daily here([](SequenceSettings& settings) {
+    settings.reuse = Reuse::tail;
+    settings.periods.rule = PeriodRule::make("hour", nullptr).value();
+  });
+  here.world.limits.sequences = 4;
   here.world.restart();
   here.world.settle();
-  for (int day = 0; day < 200; ++day) {
-    REQUIRE(here.one() == 1);
-    here.world.time.wall_set_ms += kDayMs;
+  for (int hour = 0; hour < 3'000; ++hour) {
+    if (here.one() != 1) FAIL(hour << ": " << here.world.status.text());
+    here.world.time.wall_set_ms += kHourMs;
     here.wait(60'000);
   }
-  CHECK(here.world.table->list().size() < 40);
-  CHECK(here.of(kFirst) == nullptr);
+  CHECK(here.world.log.image.names.at("orders").forgotten.size() <= DefineName::kMostForgotten);
   // Nor do they come back.
   const std::size_t known = here.world.table->list().size();
+  CHECK(known <= 4);
   here.world.restart();
   here.world.settle();
   CHECK(here.world.table->list().size() == known);
@@ -199,7 +202,7 @@ TEST_CASE("PeriodWithIdsOnTheirWayBackIsNotForgotten", "[core][period]") {
 TEST_CASE("PeriodIsNotForgottenWhileARequestForItCanBeRepeated", "[core][period]") {
   Daily here;
   ReplayTable* replays = &here.world.table->replays();
-  const ClientId client = replays->attach(Token{1})->client;
+  const ClientId client = replays->attach(Token{1}, 1'000)->client;
   Caller asking = caller(1, 1);
   asking.client = client;
   static_cast<void>(here.world.next("orders", asking));
@@ -214,23 +217,44 @@ TEST_CASE("PeriodIsNotForgottenWhileARequestForItCanBeRepeated", "[core][period]
   CHECK(here.of(kFirst) == nullptr);
 }
 
-TEST_CASE("CounterOfAPeriodThatMayHaveBeenForgottenIsNotMadeAnew", "[core][period]") {
+TEST_CASE("CounterOfAPeriodThatWasForgottenIsNotMadeAnew", "[core][period]") {
   Daily here;
   REQUIRE(here.one() == 1);
   here.world.time.wall_set_ms += 400 * kDayMs;
   REQUIRE(here.one() == 1);
   here.wait(120'000);
   REQUIRE(here.of(kFirst) == nullptr);
+  here.world.restart();
+  here.world.settle();
   // It is there, and goes on above what was leased of it.
   here.world.time.wall_set_ms = 0;
   CHECK(here.one() > 1);
   CHECK(here.world.store.lease_calls.back().guard >= 1);
-  // One of which nothing was known here is taken to be there, too.
-  here.world.time.wall_set_ms = 100 * kDayMs;
+  // One that was never used here may be made, before what was used and behind it.
+  for (const std::int64_t day : {-100, 100, 401}) {
+    here.world.time.wall_set_ms = day * kDayMs;
+    static_cast<void>(here.one());
+    CHECK(here.world.store.lease_calls.back().guard == 0);
+  }
+}
+
+TEST_CASE("LogOfTheFormerVersionTellsWhatMayHaveBeenForgotten", "[core][period]") {
+  Daily here;
+  REQUIRE(here.one() == 1);
+  here.world.time.wall_set_ms += 400 * kDayMs;
+  REQUIRE(here.one() == 1);
+  here.world.kill();
+  here.world.log.image.names.clear();
+  here.world.start();
+  here.world.settle();
+  const DefineName& known = here.world.log.image.names.at("orders");
+  CHECK(known.newest_s == here.of("orders")->settings().periods.current->begin_s);
+  CHECK(known.forgotten == std::vector<PeriodSpan>{{0, known.newest_s - 32 * 86'400, 1}});
+  // What is still known is as before, and what was forgotten passes for used.
+  here.world.time.wall_set_ms = 300 * kDayMs;
   static_cast<void>(here.one());
   CHECK(here.world.store.lease_calls.back().guard == 1);
-  // But not one that has come since.
-  here.world.time.wall_set_ms = 401 * kDayMs;
+  here.world.time.wall_set_ms = 370 * kDayMs;
   static_cast<void>(here.one());
   CHECK(here.world.store.lease_calls.back().guard == 0);
 }
@@ -290,6 +314,181 @@ TEST_CASE("SequenceWhosePeriodsWereTakenOutOfTheConfigurationIsKept", "[core][pe
   CHECK(here.of(kFirst)->in_hand() > 0);
   CHECK(here.one() == 1);
   CHECK(here.of("orders")->name() == "orders");
+}
+
+// Days of which the configuration knows nothing any more, and has hours or no periods instead.
+TEST_CASE("PeriodsThatAreNotConfiguredAnyMoreAreForgottenWithTheirGuards", "[core][period]") {
+  const char* const unit = GENERATE("hour", "");
+  Daily here;
+  for (int day = 0; day < 3; ++day) {
+    REQUIRE(here.one() == 1);
+    here.world.time.wall_set_ms += kDayMs;
+    here.wait(120'000);
+  }
+  const std::int64_t guard = here.of(kFirst)->guard();
+  here.world.kill();
+  PeriodSettings& periods = here.world.settings.by_name["orders"].periods;
+  periods = PeriodSettings();
+  if (*unit != '\0') {
+    periods.period = unit;
+    periods.rule = PeriodRule::make(unit, nullptr).value();
+  }
+  here.world.start();
+  here.world.settle();
+  REQUIRE(here.one() == 1);
+  REQUIRE(here.of(kFirst)->stopped().code() == ErrorCode::NO_SEQUENCE);
+  here.wait(180'000);
+  CHECK(here.of(kFirst) != nullptr);
+  here.world.time.wall_set_ms = 40 * kDayMs;
+  here.wait(180'000);
+  CHECK(here.of(kFirst) == nullptr);
+  CHECK(here.of(kSecond) == nullptr);
+  const Period first = PeriodRule::make("day", nullptr).value()->named("2023-11-14").value();
+  CHECK(guard_of_forgotten(here.world.log.image.names.at("orders").forgotten, first) >= guard);
+}
+
+// A clock that was ahead once, for a request or for days, and is right again.
+TEST_CASE("PeriodsGoOnWhenAClockThatWasAheadIsRightAgain", "[core][period]") {
+  Daily here;
+  REQUIRE(here.one() == 1);
+  here.world.time.wall_set_ms += 40 * kDayMs;
+  for (int day = 0; day < 3; ++day) {
+    REQUIRE(here.one() == 1);
+    here.wait(120'000);
+    here.world.time.wall_set_ms += kDayMs;
+  }
+  here.world.restart();
+  here.world.settle();
+  here.world.time.wall_set_ms = 0;
+  CHECK(here.one() > 1);
+  for (int day = 1; day < 40; ++day) {
+    here.world.time.wall_set_ms = day * kDayMs;
+    here.wait(120'000);
+    if (here.one() != 1) FAIL(day << ": " << here.world.status.text());
+  }
+  // The days on which it was used go on above what was issued.
+  here.world.time.wall_set_ms = 40 * kDayMs;
+  CHECK(here.one() > 1);
+}
+
+TEST_CASE("AnEndedPeriodIsKeptAMonthWhereThereIsRoom", "[core][period]") {
+  Daily here;
+  REQUIRE(here.one() == 1);
+  here.world.time.wall_set_ms = 31 * kDayMs;
+  REQUIRE(here.one() == 1);
+  here.wait(180'000);
+  CHECK(here.of(kFirst) != nullptr);
+  here.world.time.wall_set_ms = 34 * kDayMs;
+  here.wait(180'000);
+  CHECK(here.of(kFirst) == nullptr);
+}
+
+TEST_CASE("PresentPeriodThatWasForgottenMeanwhileIsFoundAgain", "[core][period]") {
+  Daily here;
+  here.world.limits.sequences = 4;  // two are half of it
+  here.world.restart();
+  REQUIRE(here.one() == 1);
+  // A later period is known, and nothing is issued while the clock is ahead.
+  REQUIRE(here.world.table->open_to_advance("orders@2023-11-20").ok());
+  here.world.time.wall_set_ms = 3 * kDayMs;
+  here.wait(180'000);
+  REQUIRE(here.of(kFirst) == nullptr);
+  here.world.time.wall_set_ms = 0;
+  CHECK(here.one() > 1);
+}
+
+TEST_CASE("AdvanceSaysThatTheClockIsRightNow", "[core][period]") {
+  Daily here([](SequenceSettings& settings) { settings.periods.retain_ms = 2 * kDayMs; });
+  REQUIRE(here.one() == 1);
+  here.world.time.wall_set_ms += 40 * kDayMs;
+  REQUIRE(here.one() == 1);
+  here.world.time.wall_set_ms = kDayMs;
+  REQUIRE(here.one() == 0);
+  REQUIRE(here.world.status.code() == ErrorCode::SEQ_REGRESSED);
+  CHECK(here.world.status.text().find("seqctl advance orders") != std::string::npos);
+  const Result<SequenceId> opened = here.world.table->open_to_advance("orders");
+  REQUIRE(opened.ok());
+  here.world.table->advance(*opened, 0, false, [](const Result<std::int64_t>& /*next*/) {});
+  here.world.settle();
+  CHECK(here.one() == 1);
+  // Also on the days that follow, and after a restart.
+  here.world.restart();
+  here.world.settle();
+  here.world.time.wall_set_ms = 2 * kDayMs;
+  CHECK(here.one() == 1);
+  // What lies before is refused as ever.
+  here.world.time.wall_set_ms = -4 * kDayMs;
+  CHECK(here.one() == 0);
+}
+
+// The clock was ahead until the period of now was forgotten, and its counter was removed meanwhile.
+TEST_CASE("AdvanceOfAForgottenPeriodWithoutItsCounterAnswersAboveItsIds", "[core][period]") {
+  Daily here([](SequenceSettings& settings) { settings.periods.retain_ms = 2 * kDayMs; });
+  for (std::int64_t id = 1; id <= 5; ++id) REQUIRE(here.one() == id);
+  here.world.settle();
+  const std::int64_t guard = here.of(kFirst)->guard();
+  REQUIRE(guard > 5);
+  here.world.time.wall_set_ms = 41 * kDayMs;
+  REQUIRE(here.one() == 1);
+  here.wait(180'000);
+  REQUIRE(here.of(kFirst) == nullptr);
+  here.world.store.next_id.erase(kFirst);
+  here.world.restart();
+  here.world.settle();
+  here.world.time.wall_set_ms = 0;
+  REQUIRE(here.one() == 0);
+  REQUIRE(here.world.status.code() == ErrorCode::SEQ_REGRESSED);
+  const Result<SequenceId> opened = here.world.table->open_to_advance("orders");
+  REQUIRE(opened.ok());
+  std::optional<std::int64_t> next;
+  here.world.table->advance(*opened, 0, false,
+                            [&](const Result<std::int64_t>& reached) { next = *reached; });
+  here.world.settle();
+  CHECK(next == guard);
+  CHECK(here.one() == guard);
+}
+
+// Of the days that were forgotten last each keeps its own guard.
+TEST_CASE("ForgottenPeriodGoesOnWhereItsCounterIs", "[core][period]") {
+  Daily here;
+  REQUIRE(here.world.range("orders", 500).value_or(std::vector<Run>()).empty());
+  here.world.settle();
+  here.world.time.wall_set_ms = kDayMs;
+  here.wait(180'000);
+  REQUIRE(here.one() == 1);
+  here.world.time.wall_set_ms = 41 * kDayMs;
+  REQUIRE(here.one() == 1);
+  here.wait(180'000);
+  REQUIRE(here.of(kFirst) == nullptr);
+  REQUIRE(here.of(kSecond) == nullptr);
+  here.world.time.wall_set_ms = kDayMs;
+  const std::int64_t next = here.world.store.next_id.at("orders@2023-11-15");
+  REQUIRE(next < 500);
+  CHECK(here.one() == next);
+}
+
+TEST_CASE("PeriodThatIsTooFarAheadIsNotMadeByAnAdvance", "[core][period]") {
+  Daily here;
+  REQUIRE(here.one() == 1);
+  SequenceTable& table = *here.world.table;
+  for (const char* far : {"orders@2062-11-15", "orders@2023-12-18"}) {
+    CHECK(table.open_to_advance(far).status().code() == ErrorCode::BAD_REQUEST);
+    CHECK(table.find(far) == 0);
+  }
+  CHECK(table.open_to_advance("orders@2023-12-10").ok());
+  CHECK(table.open_to_advance("orders@2023-11-01").ok());
+  CHECK(table.open_to_advance("orders@2023-13-01").status().code() == ErrorCode::NO_SEQUENCE);
+  here.world.settle();
+  CHECK(here.one() == 2);
+}
+
+TEST_CASE("PeriodBehindThePresentOneIsNeverTooFarAhead", "[core][period]") {
+  Daily here([](SequenceSettings& settings) {
+    settings.periods.rule = PeriodRule::make("year", nullptr).value();
+  });
+  REQUIRE(here.one() == 1);
+  CHECK(here.world.table->open_to_advance("orders@2024").ok());
+  CHECK(here.world.table->open_to_advance("orders@2025").status().code() == ErrorCode::BAD_REQUEST);
 }
 
 }  // namespace

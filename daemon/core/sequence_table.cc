@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/core/counter_identity.h"
+#include "daemon/core/forgotten_periods.h"
 
 namespace seqd {
 
@@ -13,9 +14,8 @@ SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& s
       settings_(settings),
       stores_(std::move(stores)),
       limits_(limits),
-      replays_(context.log, limits.replays) {
-  sequences_.emplace_back(nullptr);
-}
+      replays_(context.log, limits.replays),
+      accounts_(replays_, limits.state_bytes, limits.waiting) {}
 
 SequenceTable::~SequenceTable() {
   context_.timers.cancel(period_timer_);
@@ -25,10 +25,25 @@ SequenceTable::~SequenceTable() {
 // ---------------------------------------------------------------------------------------------------------
 
 void SequenceTable::restore(const StateImage& image) {
-  CHECK(by_name_.empty() && scopes_.empty());
+  ASSERT(by_name_.empty() && scopes_.empty());
   next_ = image.next_numbers;
-  for (const auto& [id, definition] : image.scopes) add_scope(definition);
+  names_ = image.names;
+  for (const auto& [name, known] : names_) {
+    for (const std::string& form : known.forms) accounts_.form_defined(form);
+  }
+  for (const auto& [id, definition] : image.scopes) {
+    StoreScope::Known known;
+    if (const auto found = image.databases.find(id); found != image.databases.end())
+      known.bound = found->second;
+    if (const auto found = image.heartbeats.find(id); found != image.heartbeats.end())
+      known.heartbeat = found->second;
+    add_scope(definition, std::move(known));
+  }
   for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence);
+  for (const auto& [name, id] : by_name_) {
+    if (at(id).stopped().code() != ErrorCode::NO_SEQUENCE)
+      know_name(base_of(name), at(id).settings());
+  }
   replays_.restore(image, context_.clock.monotonic_ms());
   for (const auto& [name, store] : stores_) scope_for(name);
   for (const auto& [id, scope] : scopes_) scope->start();
@@ -43,6 +58,7 @@ void SequenceTable::restore_sequence(const SequenceImage& image) {
                       !same_counter(image.definition.binding, settings.binding, settings.shape));
   Sequence& sequence = add_sequence(image.definition, settings);
   sequence.restore(image);
+  accounts_.update(sequence);
   know_periods(image.definition.name, settings);
   if (configured == nullptr) {
     sequence.refuse(
@@ -63,47 +79,26 @@ void SequenceTable::restore_sequence(const SequenceImage& image) {
   }
 }
 
-StoreScope& SequenceTable::scope_for(const std::string& store) {
-  for (const auto& [id, scope] : scopes_) {
-    if (scope->store_name() == store) return *scope;
-  }
-  DefineScope definition;
-  definition.scope = next_.scope;
-  definition.store = store;
-  definition.instance = random_token(context_.random);
-  context_.log.append(definition);
-  return add_scope(definition);
-}
-
-StoreScope& SequenceTable::add_scope(DefineScope definition) {
-  const ScopeId id = definition.scope;
-  next_.scope = std::max(next_.scope, id + 1);
-  const auto store = stores_.find(definition.store);
-  StoreScope::Owner& owner = *this;
-  auto scope = std::make_unique<StoreScope>(context_, owner, std::move(definition),
-                                            store == stores_.end() ? nullptr : store->second);
-  return *scopes_.emplace(id, std::move(scope)).first->second;
-}
-
 Sequence& SequenceTable::add_sequence(const DefineSequence& definition,
                                       const SequenceSettings& settings) {
   const SequenceId id = definition.sequence;
   next_.sequence = std::max(next_.sequence, id + 1);
-  if (sequences_.size() <= id) sequences_.resize(id + 1);
   SequenceOwner& attention = *this;
   sequences_[id] = std::make_unique<Sequence>(context_, attention, settings,
                                               *scopes_.at(definition.scope), definition);
   by_name_[definition.name] = id;
-  return *sequences_[id];
+  Sequence& sequence = at(id);
+  accounts_.defined(sequence);
+  return sequence;
 }
 
 // --- requests
-// ------------------------------------------------------------------------------------------------------
 
 Result<SequenceId> SequenceTable::open(std::string_view name) {
   if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
-  if (const SequenceId now = periods_.sequence_at(name, context_.clock.wall_ms() / 1'000); now != 0)
-    return now;
+  const SequenceId now = periods_.sequence_at(name, context_.clock.wall_ms() / 1'000);
+  // It may have been forgotten while the clock was ahead.
+  if (now != 0 && is_there(now)) return now;
   if (!ending_.ok()) return ending_;
   if (!refusing_.ok()) return refusing_;
   const std::string text(name);
@@ -122,18 +117,33 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
     return Status(ErrorCode::BUSY, "there are " + std::to_string(by_name_.size()) +
                                        " sequences already (limits.max_sequences)");
   }
+  if (next_.sequence > kLastSequence) {
+    return Status(ErrorCode::EXHAUSTED,
+                  "this state directory has no number left for another sequence");
+  }
   const auto store = stores_.find(settings->store);
   if (store == stores_.end()) {
     return Status(ErrorCode::CONFIG, "\"" + text + "\" names the store \"" + settings->store +
                                          "\", which is not running; restart the daemon to use it");
   }
+  const StoreScope& scope = scope_for(settings->store);
+  if (scope.refuses()) return scope.last_error();
   DefineSequence definition;
   definition.sequence = next_.sequence;
-  definition.scope = scope_for(settings->store).id();
+  definition.scope = scope.id();
   definition.name = text;
   definition.binding = binding_text(settings->binding, settings->shape);
-  definition.guard = guard_of_new(name, *settings);
+  if (!accounts_.may_define(definition)) {
+    return Status(ErrorCode::BUSY, "the log has no room for more than these " +
+                                       std::to_string(by_name_.size()) +
+                                       " sequences (daemon.log_size)");
+  }
+  DefineName& known = know_name(base_of(name), *settings);
+  // A period that was forgotten was used here: its counter is there and stands behind its IDs.
+  if (const std::optional<Period>& period = settings->periods.current)
+    definition.guard = guard_of_forgotten(known.forgotten, *period);
   context_.log.append(definition);
+  note_begun(known, settings->periods);
   return add_sequence(definition, *settings).id();
 }
 
@@ -147,30 +157,27 @@ std::shared_ptr<const IdFormat> SequenceTable::format_of(std::string_view name) 
   return id == 0 ? settings_.find_format(base_of(name)) : at(id).settings().text.made;
 }
 
+const AccessSettings* SequenceTable::access_of(std::string_view name) const {
+  const SequenceId id = find(name);
+  return id == 0 ? settings_.find_access(base_of(name)) : &at(id).settings().access;
+}
+
 std::vector<const Sequence*> SequenceTable::list() const {
   std::vector<const Sequence*> out;
   out.reserve(by_name_.size());
-  for (const auto& [name, id] : by_name_) out.push_back(sequences_[id].get());
+  for (const auto& [name, id] : by_name_) out.push_back(&at(id));
   return out;
 }
 
-const StoreScope* SequenceTable::scope_of_store(std::string_view store) const {
-  for (const auto& [id, scope] : scopes_) {
-    if (scope->store_name() == store) return scope.get();
-  }
-  return nullptr;
+std::vector<const Sequence*> SequenceTable::list(std::string_view after, std::size_t most) const {
+  std::vector<const Sequence*> out;
+  for (auto one = by_name_.upper_bound(after); one != by_name_.end() && out.size() < most; ++one)
+    out.push_back(&at(one->second));
+  return out;
 }
 
 void SequenceTable::cancel(SessionId session) {
-  for (const auto& [name, id] : by_name_) {
-    if (sequences_[id]->waiting() > 0) sequences_[id]->cancel(session);
-  }
-}
-
-std::int64_t SequenceTable::waiting() const {
-  std::int64_t sum = 0;
-  for (const auto& [name, id] : by_name_) sum += sequences_[id]->waiting();
-  return sum;
+  for (const SequenceId id : accounts_.waited_for_by(session)) at(id).cancel(session);
 }
 
 // --- the turn
@@ -181,14 +188,17 @@ void SequenceTable::touched(SequenceId sequence) {
 }
 
 void SequenceTable::flush_issues() {
-  for (const SequenceId id : touched_) sequences_[id]->flush_issues();
+  for (const SequenceId id : touched_) at(id).flush_issues();
 }
 
 void SequenceTable::end_turn() {
   // One round: what a pump touches again (a log that does not accept) is for the next turn.
   pumped_.clear();
   pumped_.swap(touched_);
-  for (const SequenceId id : pumped_) sequences_[id]->pump();
+  for (const SequenceId id : pumped_) {
+    at(id).pump();
+    accounts_.update(at(id));
+  }
 }
 
 void SequenceTable::wait_durable(SequenceId sequence) {
@@ -206,11 +216,14 @@ void SequenceTable::recorded(const Issued& issue) {
 }
 
 void SequenceTable::durable(LogPosition position) {
+  std::erase_if(forms_open_, [position](const auto& one) { return one.second <= position; });
   while (!awaiting_.empty() && awaiting_.front().position <= position) {
-    const AwaitingFlush next = awaiting_.front();
+    const AwaitingFlush next = std::move(awaiting_.front());
     awaiting_.pop_front();
-    if (next.sequence != 0) {
-      sequences_[next.sequence]->durable(position);
+    if (next.purge) {
+      next.purge();
+    } else if (next.sequence != 0) {
+      at(next.sequence).durable(position);
     } else {
       scopes_.at(next.scope)->durable();
     }
@@ -219,93 +232,22 @@ void SequenceTable::durable(LogPosition position) {
 
 void SequenceTable::flush_failed(const Status& status) {
   if (ending_.ok()) ending_ = status;
-  for (const auto& [name, id] : by_name_) sequences_[id]->log_failed(status);
+  for (const auto& [name, id] : by_name_) at(id).log_failed(status);
 }
 
 void SequenceTable::snapshot(const std::function<void(const LogEntry&)>& entry) const {
   entry(next_);
-  for (const auto& [id, scope] : scopes_) entry(scope->definition());
-  for (const auto& [name, id] : by_name_) sequences_[id]->snapshot(entry);
+  for (const auto& [id, scope] : scopes_) {
+    entry(scope->definition());
+    if (scope->bound()) entry(*scope->bound());
+    if (scope->heartbeat().scope != 0) entry(scope->heartbeat());
+  }
+  for (const auto& [name, id] : by_name_) at(id).snapshot(entry);
+  for (const auto& [name, known] : names_) entry(known);
   replays_.snapshot(entry);
 }
 
-// --- scopes
-// --------------------------------------------------------------------------------------------------------
-
-void SequenceTable::scope_owned(ScopeId scope) {
-  for (const auto& [name, id] : by_name_) {
-    if (sequences_[id]->scope().id() == scope) sequences_[id]->scope_owned();
-  }
-}
-
-void SequenceTable::scope_lost(ScopeId scope) {
-  for (const auto& [name, id] : by_name_) {
-    if (sequences_[id]->scope().id() == scope) sequences_[id]->scope_lost();
-  }
-}
-
-namespace {
-
-// What to raise the counter to when `next_id` is asked for; 0: above all that was ever granted.
-Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_id) {
-  // Refused for another reason than its counter: there is nothing that a counter could mend.
-  const Status& stopped = sequence.stopped();
-  if (!stopped.ok() && stopped.code() != ErrorCode::SEQ_REGRESSED) return stopped;
-  // The end of what this host was granted is about to be another.
-  if (sequence.draining().blocks_leases()) {
-    return Status(ErrorCode::UNAVAILABLE,
-                  "\"" + sequence.name() + "\" is being drained; ask again when it is");
-  }
-  const std::int64_t lowest = std::max<std::int64_t>(sequence.guard(), 1);
-  const std::int64_t highest = sequence.settings().last_position();
-  if (next_id == 0) next_id = lowest;
-  if (next_id < lowest) {
-    return Status(ErrorCode::BAD_REQUEST,
-                  std::to_string(next_id) + " is below " + std::to_string(lowest) +
-                      ", up to which \"" + sequence.name() + "\" was leased by this host already");
-  }
-  if (next_id > highest) {
-    return Status(ErrorCode::BAD_REQUEST, std::to_string(next_id) + " is above max_value of \"" +
-                                              sequence.name() + "\", " + std::to_string(highest));
-  }
-  return next_id;
-}
-
-}  // namespace
-
-void SequenceTable::look_at_floor(SequenceId id, std::function<void(const Status&)> done) {
-  const Sequence& sequence = at(id);
-  sequence.scope().store()->read(
-      {sequence.settings().binding, sequence.scope().instance()},
-      [this, id, done = std::move(done)](const Result<CounterReading>& reading) {
-        if (reading.ok() && is_there(id)) at(id).counter_read(*reading);
-        done(reading.status());
-      });
-}
-
-void SequenceTable::advance(SequenceId id, std::int64_t next_id, bool withdraw,
-                            std::function<void(Result<std::int64_t>)> done) {
-  Sequence& sequence = at(id);
-  LeaseStore* const store = sequence.scope().store();
-  Result<std::int64_t> wanted = advance_target(sequence, next_id);
-  if (wanted.ok() && store == nullptr) {
-    wanted = Status(ErrorCode::CONFIG, "store \"" + sequence.scope().store_name() +
-                                           "\" is not running; configure it and restart");
-  }
-  if (!wanted.ok()) {
-    context_.timers.schedule(0, [done = std::move(done), wanted] { done(wanted); });
-    return;
-  }
-  auto answer = [this, id, withdraw, done = std::move(done)](Result<std::int64_t> reached) {
-    at(id).end_advance(reached);
-    if (!withdraw || !reached.ok()) return done(std::move(reached));
-    look_at_floor(id, [reached, done](const Status& seen) {
-      done(seen.ok() ? reached : Result<std::int64_t>(seen));
-    });
-  };
-  sequence.begin_advance();
-  store->advance({sequence.settings().binding, *wanted, withdraw}, std::move(answer));
-}
+// --- drains
 
 Status SequenceTable::check_drainable(const Sequence& sequence) const {
   const StoreScope& scope = sequence.scope();
@@ -316,7 +258,7 @@ Status SequenceTable::check_drainable(const Sequence& sequence) const {
     return {ErrorCode::CONFIG,
             "store \"" + scope.store_name() + "\" is not running; configure it and restart"};
   }
-  if (!scope.owned()) {
+  if (!scope.verified()) {
     return {ErrorCode::UNAVAILABLE, "the remainder of store \"" + scope.store_name() +
                                         "\" is not claimed yet, so it is not ours to give back: " +
                                         (scope.last_error().ok() ? "the store has not answered"
@@ -327,6 +269,16 @@ Status SequenceTable::check_drainable(const Sequence& sequence) const {
 
 Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done) {
   Sequence& sequence = at(id);
+  if (sequence.scope().refuses() && ending_.ok()) {
+    if (!context_.log.accepting()) {
+      return {ErrorCode::UNAVAILABLE, "the log waits for the medium; ask again"};
+    }
+    const DrainReport report = sequence.give_up(
+        sequence.scope().changed() ? "their database is not configured any more"
+                                   : "their database was put back from an older copy");
+    context_.timers.schedule(0, [done = std::move(done), report] { done(report); });
+    return {};
+  }
   if (Status status = check_drainable(sequence); !status.ok()) return status;
   sequence.drain(context_.clock.monotonic_ms() + timeout_ms, std::move(done));
   return {};
@@ -338,10 +290,11 @@ Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done 
 std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
   limits_ = limits;
   replays_.set_limits(limits.replays);
+  accounts_.set_limits(limits.state_bytes, limits.waiting);
   std::vector<std::string> not_applied;
   for (const auto& [name, id] : by_name_) {
     const SequenceSettings* settings = settings_.find(name);
-    Sequence& sequence = *sequences_[id];
+    Sequence& sequence = at(id);
     if (settings == nullptr || settings->store != sequence.scope().store_name() ||
         !(settings->binding == sequence.settings().binding) ||
         !(settings->shape == sequence.settings().shape)) {
@@ -349,25 +302,30 @@ std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
       continue;
     }
     sequence.apply_settings(*settings);
+    know_name(base_of(name), *settings);
     know_periods(name, *settings);
+    // Who waits for a text is served in the form of today: it is to be on the medium before.
+    if (sequence.waiting() > 0) static_cast<void>(admit_text(id));
   }
   return not_applied;
 }
 
 void SequenceTable::refuse_requests(const Status& why) {
   refusing_ = why;
-  for (const auto& [name, id] : by_name_) sequences_[id]->refuse_requests(why);
+  for (const auto& [name, id] : by_name_) at(id).refuse_requests(why);
 }
 
 void SequenceTable::begin_stop(const Status& why) {
   ending_ = why;
   for (const auto& [id, scope] : scopes_) scope->stop();
-  for (const auto& [name, id] : by_name_) sequences_[id]->begin_stop(why);
+  for (const auto& [name, id] : by_name_) at(id).begin_stop(why);
 }
 
 bool SequenceTable::settled() const {
-  return std::none_of(by_name_.begin(), by_name_.end(),
-                      [this](const auto& one) { return sequences_[one.second]->in_flight(); });
+  return std::all_of(scopes_.begin(), scopes_.end(),
+                     [](const auto& one) { return one.second->settled(); }) &&
+         std::none_of(by_name_.begin(), by_name_.end(),
+                      [this](const auto& one) { return at(one.second).in_flight(); });
 }
 
 bool SequenceTable::leave_clean() {

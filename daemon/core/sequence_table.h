@@ -3,13 +3,11 @@
 // spreads what the log reports.
 //
 // One loop turn: any number of calls, then end_turn(), then RemainderLog::commit(), then the
-// replies may leave. Of sequences only those are removed whose period was over long ago and of
-// which nothing can be asked any more; who keeps a SequenceId for later has to see whether it is
-// still there. Loop thread.
+// replies may leave. Sequences of a period that was over long ago are removed: who keeps a
+// SequenceId for later has to see whether it is still there. Loop thread.
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,9 +15,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/core/awaiting_flush.h"
 #include "daemon/core/current_periods.h"
-#include "daemon/core/replay_table.h"
 #include "daemon/core/sequence.h"
+#include "daemon/core/sequence_accounts.h"
 #include "daemon/core/store_scope.h"
 
 namespace seqd {
@@ -31,72 +30,74 @@ class SequenceTable final : public RemainderLogObserver,
  public:
   struct Limits {
     std::size_t sequences = 10'000;
+    std::int64_t state_bytes = StateBounds(1 << 24).sequence_bytes();  // of a snapshot
+    std::int64_t waiting = 131'072;  // requests that wait, of all sequences; one user gets a share
     ReplayTable::Limits replays;
   };
-  // The stores of the configuration by name. They outlive the table.
-  using Stores = std::map<std::string, LeaseStore*>;
+  using Stores = std::map<std::string, LeaseStore*>;  // by name; they outlive the table
 
   SequenceTable(const CoreContext& context, const SettingsSource& settings, Stores stores,
                 const Limits& limits);
   ~SequenceTable() override;
 
-  // Takes over what recovery found, and begins to claim the stores. Once, before anything else.
-  void restore(const StateImage& image);
-
+  void restore(const StateImage& image);  // what recovery found; once, before anything else
   // The sequence of that name, of one with periods that of the present one; made if it is not there
   // and the configuration allows. NO_SEQUENCE, BUSY.
   Result<SequenceId> open(std::string_view name);
+  // The same for an advance: by one of the present period an operator says that the clock is right,
+  // and that what was begun of later ones was not. BAD_REQUEST: the period is too far ahead.
+  Result<SequenceId> open_to_advance(std::string_view name);
   SequenceId find(std::string_view name) const;  // without making it; 0: it is not there
-  bool is_there(SequenceId id) const { return sequences_[id] != nullptr; }
-  Sequence& at(SequenceId id) { return *sequences_[id]; }
-  const Sequence& at(SequenceId id) const { return *sequences_[id]; }
-  // How texts of that name are written and read, in use or not; null: not at all.
+  bool is_there(SequenceId id) const { return sequences_.contains(id); }
+  // Any sequence of the same base name: its periods have the shape and the rule in common. 0: none.
+  SequenceId any_period_of(std::string_view name) const;
+  bool has_forgotten(std::string_view name) const;  // it is a period that was used here
+  Sequence& at(SequenceId id) { return *sequences_.at(id); }
+  const Sequence& at(SequenceId id) const { return *sequences_.at(id); }
+  // Of that name, in use or not: how its texts are written and read, who may take IDs. Or null.
   std::shared_ptr<const IdFormat> format_of(std::string_view name) const;
-  std::vector<const Sequence*> list() const;  // in the order of their names
+  const AccessSettings* access_of(std::string_view name) const;
+  // Before an ID is taken for a text: whether the text cannot be that of another ID. SEQ_CHANGED,
+  // BUSY. With a new form the sequence issues nothing until the form is on the medium.
+  Status admit_text(SequenceId id);
+  Status admit_reply(SequenceId id);  // before it leaves; UNAVAILABLE: the form is not there yet
+  // In the order of their names: all, and at most so many of those behind the name `after`.
+  std::vector<const Sequence*> list() const;
+  std::vector<const Sequence*> list(std::string_view after, std::size_t most) const;
+  std::size_t size() const { return by_name_.size(); }
   ReplayTable& replays() { return replays_; }
   const std::map<ScopeId, std::unique_ptr<StoreScope>>& scopes() const { return scopes_; }
   const StoreScope* scope_of_store(std::string_view store) const;
-
   void cancel(SessionId session);  // it is gone: what it waits for is dropped
-  // Puts everything issued so far in this turn into the replay table, so that a repeat finds it.
-  void flush_issues();
-  // Decides everything that this turn left to decide. Afterwards the log may be committed.
-  void end_turn();
-
-  // The SettingsSource gives new ones. Returns the sequences whose change of store or counter
-  // cannot be applied while running.
+  void flush_issues();             // of this turn, into the replay table, so that a repeat finds it
+  void end_turn();  // decides what this turn left to decide; then the log may be committed
+  // With those of the SettingsSource now. Returns the sequences whose change needs a restart.
   std::vector<std::string> apply_settings(const Limits& limits);
-
   // Raises the sequence's counter in the store so that no ID below `next_id` is leased any more; 0:
-  // above all that this host was ever granted. Answers with the counter's next ID, once, never
-  // before it returned. Ranges in hand stay, unless `withdraw`: see AdvanceRequest. A sequence that
-  // was stopped because its counter went back goes on. Not answered when the daemon ends before.
+  // above all that this host was ever granted. Answers with the counter's next ID, once, later; not
+  // when the daemon ends before. For `withdraw` see AdvanceRequest. A stopped sequence goes on.
   void advance(SequenceId id, std::int64_t next_id, bool withdraw,
                std::function<void(Result<std::int64_t>)> done);
-  // Asks the store for the floor of the sequence's counter, and withdraws what is in hand below it.
+  // `done` is called when the medium has that counters of the (open) name are about to be removed.
+  void record_purge(std::string_view base, std::function<void()> done);
+  // Asks the store for the counter's floor, and withdraws what is in hand below it.
   void look_at_floor(SequenceId id, std::function<void(const Status&)> done);
-
-  // Takes everything that the sequence has in hand out of hand and gives it back, as its option
-  // `reuse` says; see Drain::begin(). An error: it cannot be drained now, and nothing is changed.
+  void beat_stores();  // compares and raises their heartbeats; regularly
+  // Uses a store again that was put back: what is available of it becomes gaps. SEQ_REGRESSED: a
+  // counter was not raised yet; UNAVAILABLE: ask again.
+  Status resume_store(std::string_view store);
+  // See Drain::begin(). An error: nothing is changed.
   Status drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done);
-
-  // Requests for IDs hear `why`, but for repeats; no lease is begun, what is under way goes on. OK:
-  // they are served again.
+  // Requests for IDs hear `why`, but for repeats; no lease is begun. OK: they are served again.
   void refuse_requests(const Status& why);
-
-  // The daemon ends. First begin_stop(): those who wait hear `why`. When settled() (no lease in
-  // flight), or when waiting longer makes no sense, leave_clean(): after the next commit and flush
-  // the daemon may exit.
+  // The daemon ends: begin_stop(), then leave_clean() when settled() (no lease in flight) or no
+  // time is left. After the next commit and flush it may exit.
   void begin_stop(const Status& why);
   bool settled() const;
   bool leave_clean();  // whether anything was recorded that has to become durable first
-
-  std::int64_t waiting() const;
-
-  // RemainderLogObserver
+  SequenceAccounts& accounts() override { return accounts_; }
   void durable(LogPosition position) override;
   void flush_failed(const Status& status) override;
-  // SnapshotSource
   void snapshot(const std::function<void(const LogEntry&)>& entry) const override;
 
  private:
@@ -105,44 +106,43 @@ class SequenceTable final : public RemainderLogObserver,
   void recorded(const Issued& issue) override;
   void scope_appended(ScopeId scope) override;
   void scope_owned(ScopeId scope) override;
-  void scope_lost(ScopeId scope) override;
-
+  bool scope_lost(ScopeId scope) override;
+  bool scope_holds(ScopeId scope) const override;
+  void scope_refused(ScopeId scope, const Status& why) override;
   StoreScope& scope_for(const std::string& store);
-  StoreScope& add_scope(DefineScope definition);
+  StoreScope& add_scope(DefineScope definition, StoreScope::Known known);
   Sequence& add_sequence(const DefineSequence& definition, const SequenceSettings& settings);
   void restore_sequence(const SequenceImage& image);
   Status check_drainable(const Sequence& sequence) const;
-  // In sequence_periods.cc.
   void know_periods(std::string_view name, const SequenceSettings& settings);
   Result<SequenceId> open_period(const std::string& base, const SequenceSettings& settings);
   SequenceId find_period(std::string_view base) const;
   void look_for_ends();
-  void forget_ended();
+  void look_on();
+  bool may_be_forgotten(const Sequence& sequence, std::int64_t over_s) const;
   bool is_settled(const Sequence& sequence) const;
-  std::int64_t guard_of_new(std::string_view name, const SequenceSettings& settings) const;
-
-  struct AwaitingFlush {
-    LogPosition position = 0;
-    SequenceId sequence = 0;  // 0: the scope below
-    ScopeId scope = 0;
-  };
-
+  bool is_known(std::string_view base) const;
+  DefineName& know_name(std::string_view base, const SequenceSettings& settings);
+  void add_form(DefineName& known, const std::string& form);
+  void note_begun(DefineName& known, const PeriodSettings& periods);
+  void forget(const Sequence& sequence);
   const CoreContext context_;
   const SettingsSource& settings_;
   const Stores stores_;
   Limits limits_;
-
   ReplayTable replays_;
+  SequenceAccounts accounts_;
   std::map<ScopeId, std::unique_ptr<StoreScope>> scopes_;
-  std::vector<std::unique_ptr<Sequence>> sequences_;  // by id; [0] and numbers never used are null
+  std::unordered_map<SequenceId, std::unique_ptr<Sequence>> sequences_;
+  std::map<std::string, DefineName, std::less<>> names_;
   std::map<std::string, SequenceId, std::less<>> by_name_;
+  std::map<std::string, LogPosition, std::less<>> forms_open_;  // durable with these positions
   CurrentPeriods periods_;
   TimerId period_timer_ = 0;
+  std::string looked_at_;  // the last one, for the end of its period
   NextNumbers next_;
-  Status ending_;    // the daemon ends: why; no sequence is made any more
-  Status refusing_;  // requests are refused: why; the same
-  std::vector<SequenceId> touched_;
-  std::vector<SequenceId> pumped_;  // those of the turn that ends; kept for its memory
+  Status ending_, refusing_;  // the daemon ends, requests are refused: why; no sequence is made
+  std::vector<SequenceId> touched_, pumped_;  // pumped_: those of the turn that ends
   std::deque<AwaitingFlush> awaiting_;
 };
 

@@ -4,7 +4,6 @@
 #include "daemon/core/sequence_table.h"
 #include "tests/unit/core_daemon.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -146,11 +145,11 @@ TEST_CASE("PowerLossBeforeTheFlushNeverLosesAnIntent", "[sequence_table]") {
 
 TEST_CASE("ClientNumbersAreNotGivenAgainAfterARestart", "[sequence_table]") {
   CoreDaemon daemon;
-  const ClientId first = daemon.world.table->replays().attach(Token{1})->client;
+  const ClientId first = daemon.world.table->replays().attach(Token{1}, 1'000)->client;
   daemon.world.turn();
   daemon.world.restart();
-  REQUIRE(daemon.world.table->replays().attach(Token{1})->client == first);
-  REQUIRE(daemon.world.table->replays().attach(Token{2})->client == first + 1);
+  REQUIRE(daemon.world.table->replays().attach(Token{1}, 1'000)->client == first);
+  REQUIRE(daemon.world.table->replays().attach(Token{2}, 1'000)->client == first + 1);
   daemon.world.settle();
 }
 
@@ -162,7 +161,7 @@ TEST_CASE("KillAtAnyBoundaryWithRepeatsGivesTheSameIds", "[sequence_table]") {
     CoreWorld world;
     world.settings.add("orders");
     world.start();
-    ClientId client = world.table->replays().attach(Token{1})->client;
+    ClientId client = world.table->replays().attach(Token{1}, 1'000)->client;
     std::map<std::uint32_t, std::int64_t> answered;
     const auto ask = [&](std::uint32_t request) {
       world.table->flush_issues();
@@ -191,7 +190,7 @@ TEST_CASE("KillAtAnyBoundaryWithRepeatsGivesTheSameIds", "[sequence_table]") {
       killed = true;
       collect(true);
       world.restart();
-      client = world.table->replays().attach(Token{1})->client;
+      client = world.table->replays().attach(Token{1}, 1'000)->client;
       for (std::uint32_t request = 1; request <= requests; ++request) {
         if (!answered.contains(request)) ask(request);
       }

@@ -4,7 +4,6 @@
 
 #include "tests/unit/core_daemon.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -59,9 +58,9 @@ TEST_CASE("CancelReachesEverySequence", "[sequence_table]") {
   static_cast<void>(daemon.world.next("orders", {7, 1, 0}));
   static_cast<void>(daemon.world.next("bills", {7, 2, 0}));
   static_cast<void>(daemon.world.next("bills", {8, 1, 0}));
-  REQUIRE(daemon.world.table->waiting() == 3);
+  REQUIRE(daemon.world.table->accounts().waiting() == 3);
   daemon.world.table->cancel(7);
-  REQUIRE(daemon.world.table->waiting() == 1);
+  REQUIRE(daemon.world.table->accounts().waiting() == 1);
   daemon.world.settle();
   REQUIRE(daemon.world.answers.sent.size() == 1);
 }
@@ -180,6 +179,47 @@ TEST_CASE("AfterAFailedFlushANewSequenceIsRefusedWithTheCause", "[table]") {
   world.turn();
   REQUIRE_FALSE(world.next("users"));
   REQUIRE(world.status.code() == ErrorCode::STATE_IO);
+}
+
+// Each name takes a number, and none is given again.
+TEST_CASE("LastNumberOfASequenceIsFollowedByAnError", "[sequence_table]") {
+  CoreWorld world;
+  world.log.image.next_numbers.sequence = kLastSequence;
+  for (const char* name : {"a", "b"}) world.settings.add(name);
+  world.start();
+  world.settle();
+  REQUIRE(*world.table->open("a") == kLastSequence);
+  REQUIRE(world.table->open("b").status().code() == ErrorCode::EXHAUSTED);
+  REQUIRE_FALSE(world.next("a"));
+  world.settle();
+  REQUIRE(world.answers.sent.size() == 1);
+  world.restart();
+  world.settle();
+  REQUIRE(world.table->open("b").status().code() == ErrorCode::EXHAUSTED);
+  REQUIRE(world.next("a") == 2);
+}
+
+// Ranges above two of a sequence are counted one by one, those on order too.
+TEST_CASE("RangeThatTheLogHasNoRoomForIsNotLeased", "[sequence_table]") {
+  const std::int64_t room = GENERATE(0, 1, 2);
+  CAPTURE(room);
+  CoreWorld world;
+  SequenceSettings& settings = world.settings.add("a");
+  settings.lease_min = settings.lease_max = 10;
+  world.start();
+  world.settle();
+  REQUIRE(world.table->open("a").ok());
+  world.turn();
+  const std::int64_t bytes = world.table->accounts().state_bytes();
+  world.limits.state_bytes = bytes + room * StateBounds::kRangeBytes;
+  world.table->apply_settings(world.limits);
+  REQUIRE_FALSE(world.range("a", 40));
+  REQUIRE(world.status.ok());
+  world.settle();
+  REQUIRE(world.answers.sent.size() == 1);
+  CHECK((world.answers.sent[0].status.code() == ErrorCode::BUSY) == (room < 2));
+  if (room < 2) CHECK(world.store.lease_calls.size() == static_cast<std::size_t>(2 + room));
+  CHECK(world.table->accounts().state_bytes() <= world.limits.state_bytes);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "daemon/core/id_shape.h"
 #include "daemon/core/lease_store.h"
 #include "daemon/core/period.h"
+#include "daemon/core/user_list.h"
 
 namespace seqd {
 
@@ -23,13 +24,16 @@ struct IdFormatSettings {
   std::string time_zone = "UTC";
   std::string scramble_key_file;
   std::string scramble_key_credential;
+  // The name of the first period that has a scramble of its own; empty: every period has.
+  std::string scramble_periods_from;
   // What was made of these; null: a text can be neither written nor read.
   std::shared_ptr<const IdFormat> made;
 
   bool operator==(const IdFormatSettings& other) const {
     return format == other.format && time_zone == other.time_zone &&
            scramble_key_file == other.scramble_key_file &&
-           scramble_key_credential == other.scramble_key_credential;
+           scramble_key_credential == other.scramble_key_credential &&
+           scramble_periods_from == other.scramble_periods_from;
   }
 };
 
@@ -74,6 +78,7 @@ struct SequenceSettings {
   IdFormatSettings text;
   ShapeSettings shape;
   PeriodSettings periods;
+  AccessSettings access;
 
   // The highest position that may be leased: of a sequence without a shape, the highest ID.
   std::int64_t last_position() const {
@@ -102,6 +107,8 @@ class SettingsSource {
   // How IDs of that name are written, for a name that nobody has asked for IDs of yet; null: not at
   // all.
   virtual std::shared_ptr<const IdFormat> find_format(std::string_view name) const = 0;
+  // Who may take IDs of that name; null where find() gives nothing. Keeps nothing about the name.
+  virtual const AccessSettings* find_access(std::string_view name) const = 0;
 };
 
 }  // namespace seqd

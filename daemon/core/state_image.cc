@@ -4,11 +4,14 @@
 #include <string>
 #include <variant>
 
+#include "daemon/core/forgotten_periods.h"
+
 namespace seqd {
 namespace {
 
-// No number of a scope, sequence or client: there is none behind it to go on with.
+// No number of a scope or sequence: there is none behind it to go on with.
 constexpr std::uint32_t last_number = 0xffffffff;
+static_assert(kLastSequence == last_number - 1);
 
 Status corrupt(const char* what, std::uint64_t number) {
   return {ErrorCode::STATE_CORRUPT, std::string(what) + " (number " + std::to_string(number) + ")"};
@@ -150,11 +153,19 @@ Status StateImage::apply_one(const Issued& entry) {
 }
 
 Status StateImage::apply_one(const DefineClient& entry) {
-  if (entry.client == 0 || entry.client == last_number || clients.contains(entry.client)) {
+  if (entry.client == 0 || entry.client > kLastClient || clients.contains(entry.client)) {
     return corrupt("an impossible client number, or one used twice", entry.client);
   }
   clients[entry.client].identity = entry.identity;
   next_numbers.client = std::max(next_numbers.client, entry.client + 1);
+  return {};
+}
+
+Status StateImage::apply_one(const ClientUser& entry) {
+  const auto found = clients.find(entry.client);
+  if (found == clients.end())
+    return corrupt("an entry of a client that was not defined", entry.client);
+  found->second.user = entry.user;
   return {};
 }
 
@@ -164,10 +175,7 @@ Status StateImage::apply_one(const Acknowledged& entry) {
     return corrupt("an entry of a client that was not defined", entry.client);
   ClientImage& client = found->second;
   client.acknowledged_below = std::max(client.acknowledged_below, entry.below);
-  std::erase_if(client.retained, [&](const Issued& issue) {
-    const std::int64_t requests = is_one_each(issue.kind) ? issue.end - issue.begin : 1;
-    return issue.request + requests <= client.acknowledged_below;
-  });
+  client.retained.acknowledge(client.acknowledged_below, nullptr);
   return {};
 }
 
@@ -190,6 +198,29 @@ Status StateImage::apply_one(const ForgetSequence& entry) {
     }
   }
   sequences.erase(entry.sequence);
+  return {};
+}
+
+Status StateImage::apply_one(const StoreBound& entry) {
+  if (!scopes.contains(entry.scope))
+    return corrupt("a database of a scope that was not defined", entry.scope);
+  databases[entry.scope] = entry;
+  return {};
+}
+
+Status StateImage::apply_one(const StoreHeartbeat& entry) {
+  if (!scopes.contains(entry.scope))
+    return corrupt("a heartbeat of a scope that was not defined", entry.scope);
+  if (entry.beat < 0) return corrupt("a heartbeat below 0", entry.scope);
+  heartbeats[entry.scope] = entry;
+  return {};
+}
+
+Status StateImage::apply_one(const DefineName& entry) {
+  if (entry.name.empty()) return corrupt("an entry about no name", names.size());
+  if (!are_spans(entry.forgotten))
+    return corrupt("spans of forgotten periods that make no sense", entry.forgotten.size());
+  names[entry.name] = entry;
   return {};
 }
 
@@ -234,7 +265,7 @@ Status StateImage::apply_one(const RetainedIssue& entry) {
   if (found == clients.end())
     return corrupt("an issue to a client that was not defined", issue.client);
   if (!is_range(issue.begin, issue.end)) return corrupt("an issue of no IDs", issue.sequence);
-  found->second.retained.push_back(issue);
+  found->second.retained.add(issue);
   return {};
 }
 
@@ -250,6 +281,7 @@ Status StateImage::apply_one(const SequenceTotals& entry) {
 }
 
 Status StateImage::apply_one(const NextNumbers& entry) {
+  if (entry.client > kLastClient + 1) return corrupt("an impossible client number", entry.client);
   next_numbers.sequence = std::max(next_numbers.sequence, entry.sequence);
   next_numbers.scope = std::max(next_numbers.scope, entry.scope);
   next_numbers.client = std::max(next_numbers.client, entry.client);
@@ -300,6 +332,8 @@ Status StateImage::apply_one(const UsedBelow& entry) {
 void StateImage::snapshot(const std::function<void(const LogEntry&)>& entry) const {
   entry(next_numbers);
   for (const auto& [id, scope] : scopes) entry(scope);
+  for (const auto& [id, database] : databases) entry(database);
+  for (const auto& [id, heartbeat] : heartbeats) entry(heartbeat);
   for (const auto& [id, sequence] : sequences) {
     entry(sequence.definition);
     entry(sequence.totals);
@@ -308,8 +342,10 @@ void StateImage::snapshot(const std::function<void(const LogEntry&)>& entry) con
     entry(UsedBelow{id, sequence.used_below});
     if (sequence.intent) entry(*sequence.intent);
   }
+  for (const auto& [name, known] : names) entry(known);
   for (const auto& [id, client] : clients) {
     entry(DefineClient{id, client.identity});
+    if (client.user != kNoUserOrGroup) entry(ClientUser{id, client.user});
     if (client.acknowledged_below > 0) entry(Acknowledged{id, client.acknowledged_below});
     for (const Issued& issue : client.retained) entry(RetainedIssue{issue});
   }

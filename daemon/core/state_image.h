@@ -13,6 +13,7 @@
 
 #include "daemon/base/status.h"
 #include "daemon/core/log_entry.h"
+#include "daemon/core/retained_issues.h"
 
 namespace seqd {
 
@@ -29,8 +30,9 @@ struct SequenceImage {
 
 struct ClientImage {
   Token identity{};
+  UserId user = kNoUserOrGroup;  // kNoUserOrGroup: not known
   std::uint32_t acknowledged_below = 0;
-  std::vector<Issued> retained;  // in the order of issue
+  RetainedIssues retained;
   bool operator==(const ClientImage&) const = default;
 };
 
@@ -50,8 +52,11 @@ class StateImage {
   bool operator==(const StateImage&) const = default;
 
   std::map<ScopeId, DefineScope> scopes;
+  std::map<ScopeId, StoreBound> databases;  // of the scopes whose database is known
+  std::map<ScopeId, StoreHeartbeat> heartbeats;
   std::map<SequenceId, SequenceImage> sequences;
   std::map<ClientId, ClientImage> clients;
+  std::map<std::string, DefineName, std::less<>> names;
   NextNumbers next_numbers;
 
  private:
@@ -74,6 +79,10 @@ class StateImage {
   Status apply_one(const ReturnClosed& entry);
   Status apply_one(const UsedBelow& entry);
   Status apply_one(const ForgetSequence& entry);
+  Status apply_one(const StoreBound& entry);
+  Status apply_one(const DefineName& entry);
+  Status apply_one(const ClientUser& entry);
+  Status apply_one(const StoreHeartbeat& entry);
   Result<SequenceImage*> find(SequenceId sequence);
 };
 

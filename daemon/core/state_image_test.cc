@@ -31,10 +31,19 @@ TEST_CASE("AnImageMadeFromItsSnapshotIsEqual") {
   REQUIRE(image.apply(LeaseIntended{1, Token{6}, 10, 1}).ok());
   REQUIRE(image.apply(DefineClient{2, Token{8}}).ok());
   REQUIRE(image.apply(ForgetClient{2}).ok());
+  REQUIRE(image.apply(ClientUser{1, 1'000}).ok());
+  REQUIRE(image.apply(ClientUser{1, 2'000}).ok());
+  refuses(image, ClientUser{2, 1'000});
+  REQUIRE(image.apply(StoreBound{1, Token{3}, "here"}).ok());
+  refuses(image, StoreBound{2, Token{3}, "here"});
+  REQUIRE(image.apply(StoreHeartbeat{1, Token{4}, 9, StoreAge::restored}).ok());
+  refuses(image, StoreHeartbeat{2, Token{4}, 9, StoreAge::current});
+  refuses(image, StoreHeartbeat{1, Token{4}, -1, StoreAge::current});
   StateImage again;
   image.snapshot([&](const LogEntry& entry) { REQUIRE(again.apply(entry).ok()); });
   CHECK(again == image);
   CHECK(again.next_numbers.client == 3);
+  CHECK(again.clients.at(1).user == 2'000);
 }
 
 TEST_CASE("LeasedIsIssuedAndInHandAndGaps") {
@@ -144,7 +153,11 @@ TEST_CASE("ANumberAboveWhichThereIsNoneIsRefused") {
   const auto last = std::numeric_limits<std::uint32_t>::max();
   refuses(image, DefineScope{last, "x", {}, 0, ScopeState::clean, {}});
   refuses(image, DefineSequence{last, 1, "x", "", 0});
-  refuses(image, DefineClient{last, {}});
+  refuses(image, DefineClient{kLastClient + 1, {}});
+  refuses(image, NextNumbers{1, 1, kLastClient + 2});
+  StateImage full = image;
+  REQUIRE(full.apply(DefineClient{kLastClient, {}}).ok());
+  REQUIRE(full.next_numbers.client == kLastClient + 1);
 }
 
 TEST_CASE("AcknowledgedIssuesAreForgottenWhenAllOfThemAre") {

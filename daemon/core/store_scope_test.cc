@@ -1,8 +1,9 @@
 #include "daemon/core/store_scope.h"
 
+#include <set>
+
 #include "tests/unit/world.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -130,6 +131,24 @@ TEST_CASE("ClaimRepeatedAfterAKillIsRecognizedByItsNonce", "[store_scope]") {
   REQUIRE(owned(used.world));
   REQUIRE(used.in_hand() == in_hand);
   REQUIRE(used.world.events.count(EventKind::fenced) == 0);
+}
+
+// With the nonce of a claim before, a copy of the state would be taken for its own repeat.
+TEST_CASE("EveryNewClaimHasANonceOfItsOwn", "[store_scope]") {
+  Used used;
+  for (int start = 0; start < 2; ++start) {
+    used.leave_clean();
+    used.world.start();
+    used.world.settle();
+  }
+  used.leave_clean();
+  used.world.store.epochs[scope_of(used.world).instance].first = 7;  // a copy was faster
+  used.world.start();
+  used.world.settle();
+  std::set<Token> nonces = {Token{}};
+  for (const auto& claim : used.world.store.claim_calls) nonces.insert(claim.nonce);
+  REQUIRE(used.world.store.claim_calls.size() == 5);
+  CHECK(nonces.size() == 6);
 }
 
 TEST_CASE("KillAfterOwningNeedsNoStore", "[store_scope]") {

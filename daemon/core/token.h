@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "daemon/base/random.h"
 
@@ -16,5 +18,7 @@ Token random_token(Random& random);
 
 // 32 lower-case hexadecimal digits.
 std::string to_hex(const Token& token);
+// Of those digits; none where `text` is anything else.
+std::optional<Token> from_hex(std::string_view text);
 
 }  // namespace seqd

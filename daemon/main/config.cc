@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "daemon/main/config_document.h"
 #include "daemon/main/config_patterns.h"
@@ -15,6 +16,7 @@
 #include "daemon/main/config_sequences.h"
 #include "daemon/main/config_stores.h"
 #include "daemon/main/config_tables.h"
+#include "daemon/main/config_users.h"
 #include "daemon/main/options.h"
 #include "daemon/os/event_line.h"
 
@@ -105,12 +107,17 @@ void read_root(const DocumentTable& root, const ConfigurationRequest& request,
   override_path(request.state_dir, "state_dir", configuration.daemon, daemon_written, problems);
   override_path(request.witness_dir, "witness_dir", configuration.daemon, daemon_written, problems);
   relate_daemon(configuration.daemon, daemon_written, problems);
+  UserLists(problems).make("daemon", "admins", daemon_written, configuration.daemon.admins);
+  if (configuration.daemon.admins.made.everyone)
+    configuration.warnings.emplace_back("daemon.admins: everybody who may connect may administer");
 
   WrittenKeys limits_written;
   configuration.limits = default_settings<Limits>();
   if (const auto* table = table_entry(root, "limits", problems))
     read_table(table->table, "limits", configuration.limits, limits_written, problems);
   relate_limits(configuration.limits, limits_written, problems);
+  relate_log_size(configuration.limits, configuration.daemon, limits_written, daemon_written,
+                  problems);
 
   read_stores(table_entry(root, "store", problems), daemon_written, request, configuration,
               problems);
@@ -121,14 +128,18 @@ void read_root(const DocumentTable& root, const ConfigurationRequest& request,
 }  // namespace
 
 const SequenceSettings* Configuration::find(const std::string& name) const {
-  if (const auto found = found_.find(name); found != found_.end()) return &found->second;
-  if (found_.size() >= 2 * static_cast<std::size_t>(limits.max_sequences)) return nullptr;
+  if (const auto kept = kept_.find(name); kept != kept_.end()) return &kept->second;
+  if (const auto recent = recent_.find(name); recent != recent_.end()) return &recent->second;
+  if (auto node = less_recent_.extract(name)) {
+    make_room();
+    return &recent_.insert(std::move(node)).position->second;
+  }
   if (!period_of(name).empty()) return find_period(name);
   const SequenceTableSettings* table = find_table(name);
   if (table == nullptr || table->needs_restart) return nullptr;
   SequenceSettings settings = table->settings;
   if (settings.binding.key.empty() && settings.periods.rule == nullptr) settings.binding.key = name;
-  return &found_.emplace(name, std::move(settings)).first->second;
+  return remember(name, std::move(settings));
 }
 
 const SequenceSettings* Configuration::find_period(const std::string& name) const {
@@ -140,12 +151,28 @@ const SequenceSettings* Configuration::find_period(const std::string& name) cons
   SequenceSettings of_period = *settings;
   of_period.binding.key = period_key(settings->binding.key, base, *period);
   of_period.periods.current = std::move(period);
-  return &found_.emplace(name, std::move(of_period)).first->second;
+  return remember(name, std::move(of_period));
+}
+
+const SequenceSettings* Configuration::remember(const std::string& name,
+                                                SequenceSettings settings) const {
+  make_room();
+  return &recent_.emplace(name, std::move(settings)).first->second;
+}
+
+void Configuration::make_room() const {
+  if (recent_.size() < kRecent) return;
+  less_recent_ = std::exchange(recent_, {});
 }
 
 std::shared_ptr<const IdFormat> Configuration::find_format(std::string_view name) const {
   const SequenceTableSettings* table = find_table(std::string(name));
   return table == nullptr || table->needs_restart ? nullptr : table->settings.text.made;
+}
+
+const AccessSettings* Configuration::find_access(std::string_view name) const {
+  const SequenceTableSettings* table = find_table(std::string(name));
+  return table == nullptr || table->needs_restart ? nullptr : &table->settings.access;
 }
 
 std::vector<NamedSequence> Configuration::named_sequences() const {

@@ -1,15 +1,17 @@
 // Configuration: what seqd.toml and the command line say, checked in full. Made by
 // load_configuration(), owned by main, replaced as a whole by a reload. Loop thread (find() keeps
 // a cache); movable. References to the object survive `configuration = std::move(next)`; the
-// pointers that find() gave out do not, and have to be looked up again.
+// pointers that find() returned do not.
 //
 // Invariant: every value is within the bounds of its option and of its relations to others, every
 // sequence names a store that exists, and every mongodb store has a URI.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -39,6 +41,8 @@ struct ConfigurationChanges {
 
 class Configuration final : public SettingsSource {
  public:
+  static constexpr std::size_t kRecent = 1'024;
+
   DaemonSettings daemon;
   Limits limits;
   std::map<std::string, StoreSettings> stores;             // at least one
@@ -47,24 +51,32 @@ class Configuration final : public SettingsSource {
   std::string file;                                        // what was read; empty: nothing
   std::vector<std::string> warnings;                       // what is allowed and yet unwise
 
-  // The settings of a sequence: its own table, else the longest pattern that matches, else the
-  // defaults if `daemon.create_sequences`. Null otherwise, and null once more names than twice
-  // `limits.max_sequences` were asked for. Results stay where they are until this object is
-  // assigned to.
+  // The settings of a sequence: what a reload kept for it, else its own table, else the longest
+  // pattern that matches, else the defaults if `daemon.create_sequences`. Null otherwise. A result
+  // stays where it is until kRecent other names were looked up, or this object is assigned to.
   const SequenceSettings* find(const std::string& name) const override;
   std::shared_ptr<const IdFormat> find_format(std::string_view name) const override;
+  const AccessSettings* find_access(std::string_view name) const override;
   // Those of tables for one sequence, whatever their state. Valid as the results of find().
   std::vector<NamedSequence> named_sequences() const;
 
  private:
-  friend ConfigurationChanges prepare_reload(const Configuration& running, Configuration& next);
+  friend ConfigurationChanges prepare_reload(const Configuration& running, Configuration& next,
+                                             const std::set<std::string>& in_use);
   // The table that a name falls under, whatever its state.
   const SequenceTableSettings* find_table(const std::string& name) const;
   // Of a name with a period, "NAME@PERIOD".
   const SequenceSettings* find_period(const std::string& name) const;
 
-  // By name, what find() gave out. Grows only.
-  mutable std::unordered_map<std::string, SequenceSettings> found_;
+  const SequenceSettings* remember(const std::string& name, SequenceSettings settings) const;
+  void make_room() const;  // for one more in recent_
+
+  // By name, of the sequences in use at the last reload: the settings with what only a restart
+  // changes. Nothing else is needed of a name, so what find() made is forgotten again.
+  std::unordered_map<std::string, SequenceSettings> kept_;
+  // Two generations: the older one is dropped when the younger one is full.
+  mutable std::unordered_map<std::string, SequenceSettings> recent_;
+  mutable std::unordered_map<std::string, SequenceSettings> less_recent_;
 };
 
 // What the command line adds to the file; it wins.
@@ -88,9 +100,10 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
                                           const ConfigurationRequest& request);
 
 // Makes `next` what the running daemon can go over to: what needs a restart keeps the value of
-// `running`, for sequences too that were looked up since the start; a new sequence follows its new
-// table at once, unless its store is new. Says which options changed.
-ConfigurationChanges prepare_reload(const Configuration& running, Configuration& next);
+// `running`, for the sequences `in_use` too (of one with periods: the name without a period); a new
+// sequence follows its new table at once, unless its store is new. Says which options changed.
+ConfigurationChanges prepare_reload(const Configuration& running, Configuration& next,
+                                    const std::set<std::string>& in_use);
 
 // The whole of it as TOML, defaults included, secrets as "***". Reading it again gives the same
 // configuration, but for the secrets.

@@ -155,8 +155,11 @@ DocumentEntry convert(const toml::key& key, const toml::node& node) {
     entry.kind = Kind::table;
     entry.table = convert(*inner);
     entry.what = "a table";
-  } else if (node.is_array()) {
+  } else if (const auto* array = node.as_array()) {
     entry.what = "an array";
+    for (const toml::node& element : *array)
+      if (const auto* one = element.as_string()) entry.texts.push_back(one->get());
+    if (entry.texts.size() == array->size()) entry.kind = Kind::texts;
   } else if (node.is_floating_point()) {
     entry.what = "a fraction";
   } else {

@@ -21,13 +21,14 @@ struct DocumentTable {
 };
 
 struct DocumentEntry {
-  enum class Kind : std::uint8_t { integer, boolean, text, table, other };
+  enum class Kind : std::uint8_t { integer, boolean, text, texts, table, other };
   std::string key;
   int line = 0;  // of the key; the first is 1
   Kind kind = Kind::other;
   std::int64_t integer = 0;
   bool boolean = false;
   std::string text;
+  std::vector<std::string> texts;  // an array of nothing else
   DocumentTable table;
   std::string_view what;  // the kind in words, "a fraction"
 };

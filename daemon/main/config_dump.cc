@@ -20,7 +20,8 @@ void dump_table(const std::string& header, const Settings& settings, std::string
     }
     const OptionValue value = option.read(settings);
     // Text that is not given has no default to be written.
-    if (const auto* text = std::get_if<std::string>(&value); text != nullptr && text->empty())
+    if (const auto* text = std::get_if<std::string>(&value);
+        text != nullptr && text->empty() && option.type != OptionType::users)
       continue;
     out.append(option.key).append(" = ").append(format_option(option, value)).append("\n");
   }
@@ -61,8 +62,10 @@ std::string summarize(const Configuration& configuration) {
                         ? "no file was read: all options have their defaults\n"
                         : "file: " + configuration.file + "\n";
   out.append("socket: " + configuration.daemon.socket + "\n");
-  out.append("state: " + configuration.daemon.state_dir +
-             ", witness: " + configuration.daemon.witness_dir + "\n");
+  out.append("state: " + configuration.daemon.state_dir + ", witness: " +
+             (configuration.daemon.witness_dir.empty() ? "in memory that seqd finds"
+                                                       : configuration.daemon.witness_dir) +
+             "\n");
   for (const auto& [name, store] : configuration.stores) {
     out.append("store " + name + ": ");
     if (store.type == StoreType::sqlite) {

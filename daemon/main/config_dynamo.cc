@@ -108,10 +108,11 @@ void read_dynamo_store(const std::string& name, int line, const StoreSettings& s
     const std::string key = status.text().substr(0, end);
     problems.add(line_of(written, key, line), name + "." + key, status.text().substr(end + 2));
   }
-  if (store.lease_mode == LeaseModeOption::ledger)
-    problems.add(
-        line_of(written, "lease_mode", line), name + ".lease_mode",
-        "found \"ledger\", which is for MongoDB; allowed: \"auto\", \"slot\" or \"plain\"");
+  const bool session = store.lease_mode == LeaseModeOption::session;
+  if (session || store.lease_mode == LeaseModeOption::ledger)
+    problems.add(line_of(written, "lease_mode", line), name + ".lease_mode",
+                 std::string("found \"") + (session ? "session" : "ledger") +
+                     "\", which is for MongoDB; allowed: \"auto\", \"slot\" or \"plain\"");
   if (Status status = store.tls_ca_file.empty() ? Status() : check_authorities(store.tls_ca_file);
       !status.ok())
     problems.add(line_of(written, "tls_ca_file", line), name + ".tls_ca_file", status.text());

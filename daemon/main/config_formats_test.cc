@@ -193,10 +193,10 @@ TEST_CASE("ReloadFindsAnotherKeyInTheSamePlace", "[config_formats]") {
                            "\"Asia/Tokyo\"\n[sequence.b]\nlease_min = 2\n";
   const Configuration running = configuration_of(text);
   Configuration same = configuration_of(text);
-  CHECK(prepare_reload(running, same).applied.empty());
+  CHECK(prepare_reload(running, same, {}).applied.empty());
   key.write("3b7e151628aed2a6abf7158809cf4f3c");
   Configuration next = configuration_of(text);
-  CHECK(prepare_reload(running, next).applied ==
+  CHECK(prepare_reload(running, next, {}).applied ==
         std::vector<std::string>{"sequence.\"a\".scramble_key_file",
                                  "sequence_defaults.scramble_key_file"});
   const std::string written = write(running, "b", 42);

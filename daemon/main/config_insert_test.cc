@@ -59,7 +59,7 @@ TEST_CASE("AReloadKeepsTheModeOfASequenceInUse") {
   REQUIRE(running->find("people")->mode == SequenceMode::insert);
   Result<Configuration> next = parse("store = \"m\"\ncollection = \"people\"\n");
   REQUIRE(next.ok());
-  const ConfigurationChanges changes = prepare_reload(*running, *next);
+  const ConfigurationChanges changes = prepare_reload(*running, *next, {"people"});
   CHECK(changes.restart_needed == std::vector<std::string>{"sequence.\"people\".mode"});
   CHECK(next->find("people")->mode == SequenceMode::insert);
 }

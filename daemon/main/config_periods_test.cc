@@ -108,7 +108,7 @@ TEST_CASE("ReloadKeepsThePeriodsAndTakesTheZone", "[config][period]") {
   REQUIRE(running.find("orders@2026-11-21") != nullptr);
   Configuration next =
       configuration_of("[sequence.orders]\nperiod = \"month\"\nretain = \"90d\"\n");
-  const ConfigurationChanges changes = prepare_reload(running, next);
+  const ConfigurationChanges changes = prepare_reload(running, next, {"orders"});
   CHECK(changes.restart_needed == std::vector<std::string>{"sequence.\"orders\".period"});
   CHECK(changes.applied == std::vector<std::string>{"sequence.\"orders\".retain"});
   REQUIRE(next.find("orders@2026-11-22") != nullptr);
@@ -117,7 +117,7 @@ TEST_CASE("ReloadKeepsThePeriodsAndTakesTheZone", "[config][period]") {
 
   Configuration zoned =
       configuration_of("[sequence.orders]\nperiod = \"day\"\ntime_zone = \"Europe/Berlin\"\n");
-  CHECK(prepare_reload(running, zoned).restart_needed.empty());
+  CHECK(prepare_reload(running, zoned, {"orders"}).restart_needed.empty());
   CHECK(zoned.find("orders")->periods.rule->at(kLateSaturday).name == "2026-11-22");
 }
 

@@ -57,8 +57,8 @@ const std::vector<BadConfiguration>& bad_configurations() {
        "f:2: daemon.max_connections: there is no such option; it belongs in [limits]"},
       {"OptionOfNoTable", "[daemon]\nzzzzzzzzzzzz = 5\n",
        "f:2: daemon.zzzzzzzzzzzz: there is no such option; there are: socket, socket_mode, "
-       "state_dir, witness_dir, after_power_loss, log_size, history_size, history_keep, "
-       "stop_timeout, advance_check, create, default_store"},
+       "admins, state_dir, witness_dir, after_power_loss, log_size, history, history_callers, "
+       "history_size, history_keep, stop_timeout, advance_check, create, default_store"},
       {"ControlCharactersInAKeyAreEscaped", "[daemon]\n\"so\\u001bcket\\n\" = 5\n",
        "f:2: daemon.so\\x1bcket\\n: there is no such option; did you mean \"socket\"?"},
       {"IntegerBelow", "[limits]\nmax_depth = 3\n",
@@ -176,8 +176,9 @@ const std::vector<BadConfiguration>& bad_configurations() {
        "f:2: daemon.witness_dir: found \"/var/lib/seqd/\"; allowed: a directory apart from "
        "state_dir (not written in this table): a copy of state_dir must not carry its witness "
        "along, and a reboot must clear only the witness"},
-      {"StateInsideWitness", "[daemon]\nstate_dir = \"/run/seqd/state\"\n",
-       "f:2: daemon.witness_dir: found \"/run/seqd\"; allowed: a directory apart from state_dir "
+      {"StateInsideWitness",
+       "[daemon]\nstate_dir = \"/run/seqd/state\"\nwitness_dir = \"/run/seqd\"\n",
+       "f:3: daemon.witness_dir: found \"/run/seqd\"; allowed: a directory apart from state_dir "
        "(line 2): a copy of state_dir must not carry its witness along, and a reboot must clear "
        "only the witness"},
       {"DefaultStoreMissing", "[daemon]\ndefault_store = \"main\"\n",
@@ -186,8 +187,24 @@ const std::vector<BadConfiguration>& bad_configurations() {
        "f:1: daemon.default_store: not given, and no store is called \"default\"; allowed: one of "
        "a, b"},
       {"UserLimitAboveLimit", "[limits]\nmax_connections = 100\nmax_connections_per_user = 101\n",
-       "f:3: limits.max_connections_per_user: found 101; must not be above max_connections = 100 "
-       "(line 2)"},
+       "f:3: limits.max_connections_per_user: found 101; must be below max_connections = 100 "
+       "(line 2), so that one user cannot have all of them"},
+      {"UserLimitIsTheLimit", "[limits]\nmax_connections = 100\nmax_connections_per_user = 100\n",
+       "f:3: limits.max_connections_per_user: found 100; must be below max_connections = 100 "
+       "(line 2), so that one user cannot have all of them"},
+      {"OutputAboveItsTotal", "[limits]\nmax_output = \"8MiB\"\nmax_output_total = \"4MiB\"\n",
+       "f:2: limits.max_output: found 8388608; must not be above max_output_total = 4194304 "
+       "(line 3)"},
+      {"MoreSequencesThanTheLogHolds",
+       "[daemon]\nlog_size = \"1MiB\"\n[limits]\nmax_sequences = 1025\n",
+       "f:4: limits.max_sequences: found 1025, which needs a log_size of 1025KiB; daemon.log_size "
+       "is 1024KiB (line 2), enough for 1024"},
+      {"MoreSequencesThanTheDefaultLogHolds", "[limits]\nmax_sequences = 100000\n",
+       "f:2: limits.max_sequences: found 100000, which needs a log_size of 100000KiB; "
+       "daemon.log_size is 16384KiB (the default), enough for 16384"},
+      {"MoreClientsThanTheLogHolds", "[limits]\nmax_clients_remembered = 30000\n",
+       "f:2: limits.max_clients_remembered: found 30000, which needs a log_size of 30000KiB; "
+       "daemon.log_size is 16384KiB (the default), enough for 16384"},
       {"StoreNameWithDot", "[store.\"a.b\"]\n",
        "f:1: store.a.b: allowed in the name of a store: 1 to 64 of A-Z a-z 0-9 _ -"},
       {"StoreNameEmpty", "[store.\"\"]\n",

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "daemon/core/state_bounds.h"
+
 namespace seqd {
 namespace {
 
@@ -46,19 +48,74 @@ void check_field(const std::string& table, std::string_view key, const std::stri
 
 }  // namespace
 
+bool are_nested(const std::string& one, const std::string& other) {
+  return within(one, other) || within(other, one);
+}
+
 void relate_daemon(const DaemonSettings& daemon, const WrittenKeys& written, Problems& problems) {
   const std::string why =
       "; allowed: a directory apart from state_dir (" + where_written(written, "state_dir") +
       "): a copy of state_dir must not carry its witness along, and a reboot must clear only the "
       "witness";
-  if (within(daemon.witness_dir, daemon.state_dir) || within(daemon.state_dir, daemon.witness_dir))
+  // One that is not given is found apart from the state.
+  if (!daemon.witness_dir.empty() && are_nested(daemon.witness_dir, daemon.state_dir))
     problems.add(std::max(line_of(written, "witness_dir"), line_of(written, "state_dir")),
                  "daemon.witness_dir", "found \"" + daemon.witness_dir + "\"" + why);
 }
 
 void relate_limits(Limits& limits, const WrittenKeys& written, Problems& problems) {
-  keep_below("limits", {"max_connections_per_user", limits.max_connections_per_user},
-             {"max_connections", limits.max_connections}, written, problems);
+  keep_below("limits", {"max_output", limits.max_output},
+             {"max_output_total", limits.max_output_total}, written, problems);
+  // One user may not have all of them.
+  std::int64_t most = std::max<std::int64_t>(limits.max_connections - 1, 1);
+  std::int64_t& of_user = limits.max_connections_per_user;
+  if (of_user <= most) return;
+  const auto line = written.find("max_connections_per_user");
+  if (line == written.end()) {
+    of_user = most;
+    return;
+  }
+  problems.add(line->second, "limits.max_connections_per_user",
+               "found " + std::to_string(of_user) +
+                   "; must be below max_connections = " + std::to_string(limits.max_connections) +
+                   " (" + where_written(written, "max_connections") +
+                   "), so that one user cannot have all of them");
+}
+
+namespace {
+
+// `value` needs a log of so many bytes.
+void keep_within_log(Bounded limit, std::int64_t needed, std::int64_t fitting,
+                     const DaemonSettings& daemon, const WrittenKeys& written,
+                     const WrittenKeys& daemon_written, Problems& problems) {
+  if (limit.value <= fitting) return;
+  const auto line = written.find(limit.key);
+  if (line == written.end()) {
+    limit.value = fitting;
+    return;
+  }
+  const bool given = daemon_written.contains("log_size");
+  problems.add(line->second, "limits." + std::string(limit.key),
+               "found " + std::to_string(limit.value) + ", which needs a log_size of " +
+                   std::to_string((needed + 1'023) / 1'024) + "KiB; daemon.log_size is " +
+                   std::to_string(daemon.log_size / 1'024) + "KiB (" +
+                   (given ? where_written(daemon_written, "log_size") : "the default") +
+                   "), enough for " + std::to_string(fitting));
+}
+
+}  // namespace
+
+void relate_log_size(Limits& limits, const DaemonSettings& daemon, const WrittenKeys& written,
+                     const WrittenKeys& daemon_written, Problems& problems) {
+  const StateBounds bounds(static_cast<std::uint64_t>(daemon.log_size));
+  keep_within_log({"max_sequences", limits.max_sequences},
+                  StateBounds::log_size_for_sequences(limits.max_sequences),
+                  bounds.sequence_bytes() / StateBounds::kTypicalSequenceBytes, daemon, written,
+                  daemon_written, problems);
+  keep_within_log({"max_clients_remembered", limits.max_clients_remembered},
+                  StateBounds::log_size_for_clients(limits.max_clients_remembered),
+                  static_cast<std::int64_t>(bounds.clients()), daemon, written, daemon_written,
+                  problems);
 }
 
 void relate_sequence(const std::string& table, SequenceSettings& sequence,

@@ -123,18 +123,20 @@ void tidy(ConfigurationChanges& changes) {
 
 }  // namespace
 
-ConfigurationChanges prepare_reload(const Configuration& running, Configuration& next) {
+ConfigurationChanges prepare_reload(const Configuration& running, Configuration& next,
+                                    const std::set<std::string>& in_use) {
   ConfigurationChanges changes;
   compare_table("daemon", running.daemon, next.daemon, changes);
   compare_table("limits", running.limits, next.limits, changes);
   compare_stores(running, next, changes);
   compare_sequence_tables(running, next, changes);
   // A sequence in use stays on its counter: its remainder came from there.
-  next.found_.clear();
-  for (const auto& [name, settings] : running.found_) {
+  for (const std::string& name : in_use) {
+    const SequenceSettings* const found = running.find(name);
     const SequenceTableSettings* table = next.find_table(name);
-    // Those of periods follow from their base, when they are asked for.
-    if (table == nullptr || !period_of(name).empty()) continue;
+    // Those of periods follow from their base, when they are looked up.
+    if (found == nullptr || table == nullptr || !period_of(name).empty()) continue;
+    const SequenceSettings settings = *found;
     SequenceSettings kept = table->settings;
     if (kept.binding.key.empty() && settings.periods.rule == nullptr) kept.binding.key = name;
     ConfigurationChanges of_this;
@@ -145,9 +147,12 @@ ConfigurationChanges prepare_reload(const Configuration& running, Configuration&
     if (kept.shape.made != nullptr && kept.shape.made->lowest() < 1) kept.text.made = nullptr;
     for (std::string& option : of_this.restart_needed)
       changes.restart_needed.push_back(std::move(option));
-    if (kept.periods.period != table->settings.periods.period)
+    // With the former periods goes the former format, which tells them.
+    if (kept.periods.period != table->settings.periods.period) {
       kept.periods.rule = settings.periods.rule;
-    next.found_.emplace(name, std::move(kept));
+      kept.text = settings.text;
+    }
+    next.kept_.emplace(name, std::move(kept));
   }
   tidy(changes);
   return changes;

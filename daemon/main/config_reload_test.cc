@@ -13,7 +13,7 @@ TEST_CASE("AReloadOfTheSameChangesNothing") {
   const Configuration running = configuration_of(text);
   REQUIRE(running.find("a") != nullptr);
   Configuration next = configuration_of(text);
-  const auto changes = prepare_reload(running, next);
+  const auto changes = prepare_reload(running, next, {"a"});
   CHECK(changes.applied.empty());
   CHECK(changes.restart_needed.empty());
 }
@@ -23,7 +23,7 @@ TEST_CASE("LimitsAreAppliedAndWhatNeedsARestartKeepsItsOldValue") {
   Configuration next = configuration_of(
       "[daemon]\nsocket = \"/other\"\nstop_timeout = \"20s\"\n[limits]\nmax_depth = 9\n"
       "[store.default]\ntimeout = \"3s\"\n");
-  const auto changes = prepare_reload(running, next);
+  const auto changes = prepare_reload(running, next, {});
   CHECK(changes.applied == Names{"daemon.stop_timeout", "limits.max_depth"});
   CHECK(changes.restart_needed == Names{"daemon.socket", "store.default.timeout"});
   CHECK(next.limits.max_depth == 9);
@@ -37,7 +37,7 @@ TEST_CASE("StoresThatComeOrGoNeedARestart") {
   Configuration next = configuration_of(
       "[store.default]\n[store.new]\npath = \"/new\"\n"
       "[sequence.a]\nstore = \"new\"\n[sequence.b]\nlease_min = 1\n");
-  const auto changes = prepare_reload(running, next);
+  const auto changes = prepare_reload(running, next, {});
   CHECK(changes.restart_needed == Names{"sequence.\"a\".store", "store.new", "store.old"});
   CHECK(changes.applied == Names{"sequence.\"b\""});
   CHECK(next.stores == running.stores);
@@ -52,7 +52,7 @@ TEST_CASE("ASequenceInUseStaysOnItsCounterAndTakesItsNewLimits") {
   Configuration next = configuration_of(
       "[sequence.used]\ncollection = \"other\"\nlease_min = 7\n"
       "[sequence.unused]\ncollection = \"other\"\n");
-  const auto changes = prepare_reload(running, next);
+  const auto changes = prepare_reload(running, next, {"used"});
   CHECK(changes.applied == Names{"sequence.\"unused\"", "sequence.\"used\""});
   CHECK(changes.restart_needed == Names{"sequence.\"used\".collection"});
   CHECK(next.find("used")->binding.collection == "counters");
@@ -65,7 +65,7 @@ TEST_CASE("AChangedPatternKeepsTheCountersOfTheNamesInUse") {
   REQUIRE(running.find("t-1") != nullptr);
   Configuration next =
       configuration_of("[sequence.\"t-*\"]\ncounter_field = \"count\"\nmax_waiters = 5\n");
-  const auto changes = prepare_reload(running, next);
+  const auto changes = prepare_reload(running, next, {"t-1"});
   CHECK(changes.restart_needed == Names{"sequence.\"t-1\".counter_field"});
   CHECK(changes.applied == Names{"sequence.\"t-*\".counter_field", "sequence.\"t-*\".max_waiters"});
   CHECK(next.find("t-1")->binding.counter_field == "n");
@@ -78,7 +78,7 @@ TEST_CASE("ANewDefaultStoreIsNotUsedBeforeARestart") {
   const Configuration running = configuration_of("[daemon]\ndefault_store = \"a\"\n" + stores);
   Configuration next = configuration_of("[daemon]\ndefault_store = \"b\"\n" + stores +
                                         "[sequence.x]\nlease_min = 1\n");
-  const auto changes = prepare_reload(running, next);
+  const auto changes = prepare_reload(running, next, {});
   CHECK(changes.restart_needed == Names{"daemon.default_store"});
   CHECK(next.find("x")->store == "a");
   CHECK(next.find("y")->store == "a");
@@ -88,7 +88,7 @@ TEST_CASE("ANameNoLongerAllowedIsNotFound") {
   const Configuration running = configuration_of("");
   REQUIRE(running.find("gone") != nullptr);
   Configuration next = configuration_of("[daemon]\ncreate = false\n");
-  CHECK(prepare_reload(running, next).applied == Names{"daemon.create"});
+  CHECK(prepare_reload(running, next, {"gone"}).applied == Names{"daemon.create"});
   CHECK(next.find("gone") == nullptr);
 }
 
@@ -97,12 +97,25 @@ TEST_CASE("ASecondReloadStillKnowsWhatTheFirstKept") {
   REQUIRE(running.find("used") != nullptr);
   const std::string text = "[sequence.used]\ncollection = \"other\"\n";
   Configuration first = configuration_of(text);
-  static_cast<void>(prepare_reload(running, first));
+  static_cast<void>(prepare_reload(running, first, {"used"}));
   running = std::move(first);
   Configuration second = configuration_of(text);
-  const auto changes = prepare_reload(running, second);
+  const auto changes = prepare_reload(running, second, {"used"});
   CHECK(changes.applied.empty());
   CHECK(changes.restart_needed == Names{"sequence.\"used\".collection"});
+  CHECK(second.find("used")->binding.collection == "counters");
+}
+
+TEST_CASE("ASequenceInUseKeepsItsCounterHoweverManyNamesWereLookedUp") {
+  Configuration running = configuration_of("");
+  Configuration first = configuration_of("[sequence.used]\ncollection = \"other\"\n");
+  static_cast<void>(prepare_reload(running, first, {"used"}));
+  running = std::move(first);
+  for (int i = 0; i < 100'000; ++i) running.find("n" + std::to_string(i));
+  CHECK(running.find("used")->binding.collection == "counters");
+  Configuration second = configuration_of("[sequence.used]\ncollection = \"other\"\n");
+  CHECK(prepare_reload(running, second, {"used"}).restart_needed ==
+        Names{"sequence.\"used\".collection"});
   CHECK(second.find("used")->binding.collection == "counters");
 }
 
@@ -111,7 +124,7 @@ TEST_CASE("ALongListOfChangesIsCut") {
   std::string text;
   for (int i = 0; i < 300; ++i) text += "[sequence.n" + std::to_string(i) + "]\n";
   Configuration next = configuration_of(text);
-  const auto changes = prepare_reload(running, next);
+  const auto changes = prepare_reload(running, next, {});
   REQUIRE(changes.applied.size() == 201);
   CHECK(changes.applied.back() == "and 100 more");
 }

@@ -9,6 +9,7 @@
 #include "daemon/main/config_seeds.h"
 #include "daemon/main/config_shapes.h"
 #include "daemon/main/config_tables.h"
+#include "daemon/main/config_users.h"
 
 namespace seqd {
 namespace {
@@ -27,7 +28,7 @@ class SequenceTables {
  public:
   SequenceTables(const ConfigurationRequest& request, Configuration& configuration,
                  Problems& problems)
-      : request_(request), configuration_(configuration), problems_(problems) {}
+      : request_(request), configuration_(configuration), problems_(problems), users_(problems) {}
 
   void read_defaults(const DocumentEntry* entry) {
     SequenceTableSettings& defaults = configuration_.sequence_defaults;
@@ -101,6 +102,8 @@ class SequenceTables {
     sequence.settings.shape = default_shape_;
     read_table(entry.table, table, sequence.settings, written, problems_);
     if (table == kDefaults) default_shape_ = sequence.settings.shape;
+    users_.make(table, "allow", written, sequence.settings.access.allow);
+    users_.make(table, "deny", written, sequence.settings.access.deny);
     make_shape(table, entry.line, written, sequence.settings, problems_);
     relate_sequence(table, sequence.settings, written, problems_);
     for (const auto& [key, line] : written) sequence.written.push_back(key);
@@ -162,6 +165,7 @@ class SequenceTables {
   const ConfigurationRequest& request_;
   Configuration& configuration_;
   Problems& problems_;
+  UserLists users_;
   std::vector<const DocumentEntry*> patterns_;
   ShapeSettings default_shape_;  // as it is written
 };

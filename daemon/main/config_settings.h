@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "daemon/core/user_list.h"
 #include "daemon/state/start_rules.h"
 #include "daemon/store/lease_trace.h"
 
@@ -18,11 +19,14 @@ enum class StoreType : std::uint8_t { sqlite, mongodb, dynamodb };
 struct DaemonSettings {
   std::string socket;
   std::int64_t socket_mode = 0;
+  UserListSettings admins;
   std::string state_dir;
   std::string witness_dir;
   AfterPowerLoss after_power_loss = AfterPowerLoss::forfeit;
   std::int64_t log_size = 0;  // bytes
   std::int64_t stop_timeout_ms = 0;
+  bool history = true;
+  bool history_callers = true;
   std::int64_t history_size = 0;  // bytes
   std::int64_t history_keep_ms = 0;
   std::int64_t advance_check_ms = 0;
@@ -38,9 +42,11 @@ struct Limits {
   std::int64_t max_name = 0;
   std::int64_t max_count = 0;
   std::int64_t max_pipeline = 0;
+  std::int64_t max_waiting = 0;
   std::int64_t max_connections = 0;
   std::int64_t max_connections_per_user = 0;
-  std::int64_t max_output = 0;  // bytes
+  std::int64_t max_output = 0;        // bytes
+  std::int64_t max_output_total = 0;  // bytes
   std::int64_t max_unacknowledged = 0;
   std::int64_t max_sequences = 0;
   std::int64_t max_clients_remembered = 0;

@@ -105,7 +105,7 @@ TEST_CASE("ShapeOfASequenceInUseIsNotChangedByAReload", "[shape]") {
   REQUIRE(running.find("p") != nullptr);
   Configuration next = configuration_of(
       "[sequence.a]\nincrement = 3\nmax = 300\nwait_timeout = \"1s\"\n[sequence.p]\nmax = 40\n");
-  const ConfigurationChanges changes = prepare_reload(running, next);
+  const ConfigurationChanges changes = prepare_reload(running, next, {"a", "p"});
   const auto needs = [&changes](const std::string& name) {
     const auto& names = changes.restart_needed;
     return std::find(names.begin(), names.end(), name) != names.end();

@@ -14,6 +14,9 @@ Result<OptionValue> read_value(const OptionInfo& option, const DocumentEntry& en
       return parse_option(option, entry.boolean);
     case Kind::text:
       return parse_option(option, std::string_view(entry.text));
+    case Kind::texts:
+      if (option.type == OptionType::users) return parse_users(option, entry.texts);
+      break;
     case Kind::table:
     case Kind::other:
       break;

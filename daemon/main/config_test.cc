@@ -120,13 +120,34 @@ TEST_CASE("WithoutCreateOnlyNamesOfATableAreFound") {
 }
 
 TEST_CASE("FoundSettingsStayInPlaceWhileMoreAreLookedUp") {
-  const Configuration configuration = configuration_of("[limits]\nmax_sequences = 1000\n");
+  const Configuration configuration = configuration_of("");
   const SequenceSettings* first = configuration.find("first");
   const SequenceSettings copy = *first;
-  for (int i = 0; i < 1'999; ++i) CHECK(configuration.find("n" + std::to_string(i)) != nullptr);
-  CHECK(configuration.find("one-too-many") == nullptr);
+  for (std::size_t i = 1; i < Configuration::kRecent; ++i)
+    CHECK(configuration.find("n" + std::to_string(i)) != nullptr);
+  CHECK(configuration.find("first") == first);
+  // Counted from the last look.
+  for (std::size_t i = 1; i < Configuration::kRecent; ++i)
+    CHECK(configuration.find("m" + std::to_string(i)) != nullptr);
   CHECK(configuration.find("first") == first);
   CHECK(*first == copy);
+}
+
+TEST_CASE("NamesThatWereLookedUpAreForgottenAndNeverTooMany") {
+  const Configuration configuration =
+      configuration_of("[limits]\nmax_sequences = 10\n[sequence.hourly]\nperiod = \"hour\"\n");
+  for (int i = 0; i < 100'000; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    const SequenceSettings* found = configuration.find(name);
+    if (found == nullptr || found->binding.key != name) FAIL(name);
+  }
+  // Twelve years of hours, and of each the settings of its own counter.
+  const PeriodRule& rule = *configuration.find("hourly")->periods.rule;
+  for (std::int64_t hour = 495'000; hour < 600'000; ++hour) {
+    const std::string name = "hourly@" + rule.at(hour * 3'600).name;
+    const SequenceSettings* found = configuration.find(name);
+    if (found == nullptr || found->binding.key != name) FAIL(name);
+  }
 }
 
 TEST_CASE("AWrittenBoundLowersWhatTheSameTableDoesNotSay") {
@@ -134,12 +155,24 @@ TEST_CASE("AWrittenBoundLowersWhatTheSameTableDoesNotSay") {
       "[limits]\nmax_connections = 10\n"
       "[sequence.small]\ngap_budget = 5\n"
       "[sequence_defaults]\nlease_max = 5000\n");
-  CHECK(configuration.limits.max_connections_per_user == 10);
+  CHECK(configuration.limits.max_connections_per_user == 9);
   const SequenceSettings* small = configuration.find("small");
   CHECK(small->lease_max == 5);
   CHECK(small->lease_min == 5);
   CHECK(small->reserve_ahead == 5);
   CHECK(configuration.find("other")->lease_max == 5'000);
+}
+
+TEST_CASE("ASmallLogLowersWhatItHasToHold") {
+  const Limits small = configuration_of("[daemon]\nlog_size = \"256KiB\"\n").limits;
+  CHECK(small.max_sequences == 256);
+  CHECK(small.max_clients_remembered == 256);
+  const Limits usual = configuration_of("").limits;
+  CHECK(usual.max_sequences == 16'384);
+  CHECK(usual.max_clients_remembered == 10'240);
+  const Limits large =
+      configuration_of("[daemon]\nlog_size = \"98MiB\"\n[limits]\nmax_sequences = 100000\n").limits;
+  CHECK(large.max_sequences == 100'000);
 }
 
 TEST_CASE("ZeroNeedsNoUnit") {

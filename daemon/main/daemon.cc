@@ -6,15 +6,17 @@
 #include <csignal>
 #include <utility>
 
+#include "daemon/core/state_room.h"
 #include "daemon/main/config_stores.h"
 #include "daemon/main/exit_codes.h"
+#include "daemon/main/witness_place.h"
 #include "daemon/os/posix_files.h"
 
 namespace seqd {
 namespace {
 
-constexpr int kLogWarning = 4;  // as in syslog
-constexpr std::int64_t kTickMs = 1'000;
+constexpr int kLogWarning = 4;                     // as in syslog
+constexpr std::int64_t kGraceMs = 1'000;           // for what is reserved, when the log has failed
 constexpr std::int64_t kStartTimeUs = 30'000'000;  // asked of systemd for recovery
 // Of the time that a stop may take, this part is for leases in flight, the rest for what follows.
 constexpr std::int64_t kSettlePart = 2;
@@ -51,8 +53,9 @@ Status Daemon::start(const std::vector<int>& sockets) {
   notifier_.extend_timeout(kStartTimeUs);
   started_ms_ = clock_.monotonic_ms();
   log_worker_ = std::make_unique<ThreadWorker>(loop_.raw(), "log", 1);
-  history_ = std::make_unique<History>(loop_.raw(), clock_, journal_,
-                                       configuration_.daemon.state_dir, history_limits());
+  history_ =
+      std::make_unique<History>(loop_.raw(), clock_, journal_, configuration_.daemon.state_dir,
+                                history_limits(), configuration_.daemon.history);
   // The state first: it is locked, and its directory is where the embedded store lies.
   Result<Started> state = open_state();
   if (!state.ok()) return state.status();
@@ -67,6 +70,10 @@ Status Daemon::start(const std::vector<int>& sockets) {
       stores_->left_behind(scope->second.store, former);
   }
   make_core(*state);
+  // Before the first turn: nothing was asked of a store, and nothing is issued.
+  const Status room = check_state_room(table_->accounts(),
+                                       static_cast<std::uint64_t>(configuration_.daemon.log_size));
+  if (!room.ok()) return room;
   if (Status resumed = resume_retirement(); !resumed.ok()) return resumed;
 
   listener_ = std::make_unique<Listener>(loop_, *server_, journal_, listener_limits());
@@ -92,7 +99,8 @@ Result<Started> Daemon::open_state() {
   Result<std::unique_ptr<Directory>> state = open_directory(configuration_.daemon.state_dir);
   if (!state.ok()) return state.status();
   state_directory_ = std::move(*state);
-  Result<std::unique_ptr<Directory>> witness = open_directory(configuration_.daemon.witness_dir);
+  Result<std::unique_ptr<Directory>> witness = open_witness_place(
+      configuration_.daemon.witness_dir, configuration_.daemon.state_dir, witness_candidates());
   if (!witness.ok()) return witness.status();
   witness_directory_ = std::move(*witness);
   const Result<Token> boot_id = read_boot_id();
@@ -103,18 +111,17 @@ Result<Started> Daemon::open_state() {
   options.after_power_loss = configuration_.daemon.after_power_loss;
   options.boot_id = *boot_id;
   options.reader = &history_->log_reader();
+  options.may_lack_witness = configuration_.daemon.witness_dir.empty();
   return seqd::start({*state_directory_, *witness_directory_, *log_worker_, random_, clock_},
                      options);
 }
 
 void Daemon::make_core(Started& state) {
   log_ = std::move(state.log);
-  history_log_ = std::make_unique<HistoryLog>(*log_, history_->recorder());
   state_how_ = state.how;
-  Control& control = *this;
-  server_ = std::make_unique<Server>(control, clock_, *log_, server_limits());
+  server_ = std::make_unique<Server>(static_cast<Control&>(*this), clock_, *log_, server_limits());
   const CoreContext context{
-      clock_, loop_, random_, *history_log_, journal_, *server_, &history_->recorder()};
+      clock_, loop_, random_, history_->follow(*log_), journal_, *server_, history_->recorder()};
   table_ =
       std::make_unique<SequenceTable>(context, configuration_, stores_->by_name(), table_limits());
   Retirement::Place& place = *this;
@@ -126,7 +133,7 @@ void Daemon::make_core(Started& state) {
   server_->attach(*table_);
   server_->attach_inserts(*inserts_);
   server_->attach_purge(*purge_);
-  server_->attach_history(&history_->recorder(), history_.get());
+  server_->attach_history(history_->recorder(), history_->asker());
   history_->attach(*table_);
   log_->attach(this, table_.get());
   table_->restore(state.image);
@@ -148,7 +155,8 @@ int Daemon::run() {
                   "seqd " SEQD_VERSION " is ready (" + state_how_ + ")",
                   {{"STATE_HOW", state_how_},
                    {"SOCKET", configuration_.daemon.socket},
-                   {"STATE_DIR", configuration_.daemon.state_dir}}});
+                   {"STATE_DIR", configuration_.daemon.state_dir},
+                   {"WITNESS_DIR", witness_directory_->path()}}});
   loop_.run();
   return exit_code_;
 }
@@ -168,6 +176,7 @@ void Daemon::end_turn() {
   const Status written = log_->commit();
   if (!written.ok()) die(written);
   history_->turn_over([this] { return log_->statistics().position; });
+  server_->turn_over();
   listener_->settle();
   if (phase_ == Phase::done && listener_->connections() == 0 && history_->settled()) loop_.stop();
 }
@@ -185,7 +194,7 @@ void Daemon::flush_failed(const Status& status) {
   if (status.code() == ErrorCode::FENCED || phase_ != Phase::serving) die(status);
   table_->flush_failed(status);
   loop_.cancel(stop_timer_);
-  stop_timer_ = loop_.schedule(kTickMs, [this, status] { die(status); });
+  stop_timer_ = loop_.schedule(kGraceMs, [this, status] { die(status); });
 }
 
 // Nothing of this turn is replied to: its clients connect again and repeat.
@@ -200,50 +209,31 @@ void Daemon::die(const Status& status) {
 // ---------------------------------------------------------------------------------------------
 
 void Daemon::watch_signal(uv_signal_t& handle, int number) {
-  CHECK(uv_signal_init(loop_.raw(), &handle) == 0);
+  ASSERT(uv_signal_init(loop_.raw(), &handle) == 0);
   handle.data = this;
   const auto call = [](uv_signal_t* signal, int caught) {
     static_cast<Daemon*>(signal->data)->signalled(caught);
   };
-  CHECK(uv_signal_start(&handle, call, number) == 0);
+  ASSERT(uv_signal_start(&handle, call, number) == 0);
 }
 
 void Daemon::signalled(int number) {
   if (number != SIGHUP)
     return begin_stop({ErrorCode::STOPPING, "the daemon is stopping; connect again"}, 0);
   // The outcome is in the journal; nobody waits for it.
-  static_cast<void>(reload().ok());
-}
-
-void Daemon::tick() {
-  notifier_.watchdog();
-  history_->tick();
-  if (phase_ == Phase::serving) {
-    std::string line = status_line();
-    if (line != last_status_) notifier_.status(line);
-    last_status_ = std::move(line);
-    table_->replays().expire(clock_.monotonic_ms());
-  }
-  const std::int64_t watchdog_ms = ServiceNotifier::watchdog_interval_ms();
-  tick_timer_ = loop_.schedule(watchdog_ms > 0 ? std::min(kTickMs, watchdog_ms) : kTickMs,
-                               [this] { tick(); });
+  static_cast<void>(reload(user(), [](const Result<ReloadReport>&) {}).ok());
 }
 
 std::string Daemon::status_line() const {
-  std::int64_t in_hand = 0;
-  std::int64_t issued = 0;
-  const std::vector<const Sequence*> sequences = table_->list();
-  for (const Sequence* sequence : sequences) {
-    in_hand += sequence->in_hand();
-    issued += sequence->totals().issued;
-  }
-  std::string line = std::to_string(sequences.size()) +
-                     (sequences.size() == 1 ? " sequence, " : " sequences, ") +
-                     std::to_string(issued) + " IDs issued, " + std::to_string(in_hand) +
-                     " in hand, " + std::to_string(server_->counts().connections) + " connections";
+  // Every second: not a walk past all sequences.
+  const std::size_t sequences = table_->size();
+  std::string line = std::to_string(sequences) + (sequences == 1 ? " sequence, " : " sequences, ") +
+                     std::to_string(table_->accounts().sums().issued) + " IDs issued, " +
+                     std::to_string(table_->accounts().sums().in_hand) + " in hand, " +
+                     std::to_string(server_->counts().connections) + " connections";
   for (const auto& [id, scope] : table_->scopes()) {
     if (scope->store() == nullptr) continue;
-    line += "; store " + scope->store_name() + (scope->owned() ? " ready" : " waiting");
+    line += "; store " + scope->store_name() + " " + scope->state_name();
     if (!scope->last_error().ok()) line += " (" + scope->last_error().to_string() + ")";
   }
   return line;
@@ -262,9 +252,9 @@ DaemonFacts Daemon::facts() const {
   if (home != nullptr) facts.instance = to_hex(home->instance());
   for (const auto& [name, settings] : configuration_.stores) {
     const StoreScope* scope = table_->scope_of_store(name);
-    const bool owned = scope != nullptr && scope->owned();
     const Status error = scope != nullptr ? scope->last_error() : Status();
-    facts.stores.push_back({name, store_type_name(settings.type), owned ? "ready" : "waiting",
+    facts.stores.push_back({name, store_type_name(settings.type),
+                            scope != nullptr ? scope->state_name() : "waiting",
                             error.ok() ? "" : error.to_string(), stores_->lease_mode(name)});
   }
   const StateLog::Statistics statistics = log_->statistics();
@@ -274,7 +264,11 @@ DaemonFacts Daemon::facts() const {
   return facts;
 }
 
-Result<ReloadReport> Daemon::reload() {
+Status Daemon::reload(UserId user, std::function<void(const Result<ReloadReport>&)> done) {
+  return reloads_.ask(user, std::move(done));
+}
+
+Result<ReloadReport> Daemon::load_again() {
   notifier_.reloading();
   Result<Configuration> next = load_configuration(request_);
   if (!next.ok()) {
@@ -284,13 +278,16 @@ Result<ReloadReport> Daemon::reload() {
     notifier_.ready(status_line());
     return next.status();
   }
-  const ConfigurationChanges changes = prepare_reload(configuration_, *next);
+  std::set<std::string> in_use;
+  for (const Sequence* one : table_->list()) in_use.emplace(base_of(one->name()));
+  for (const InsertQueues::View& one : inserts_->list()) in_use.insert(one.name);
+  const ConfigurationChanges changes = prepare_reload(configuration_, *next, in_use);
   configuration_ = std::move(*next);
   ReloadReport report{changes.applied, changes.restart_needed};
   for (const std::string& name : table_->apply_settings(table_limits())) {
     report.restart_needed.push_back("sequence.\"" + name + "\"");
   }
-  server_->set_limits(server_limits());
+  server_->apply_settings(server_limits());
   listener_->set_limits(listener_limits());
   history_->set_limits(history_limits());
   floor_watch_->set_interval(configuration_.daemon.advance_check_ms);
@@ -314,6 +311,7 @@ void Daemon::begin_stop(const Status& why, int exit_code) {
   notifier_.stopping("stopping");
   notifier_.extend_timeout(timeout_ms * 2'000);
   listener_->stop_accepting();
+  reloads_.stop(why);
   table_->begin_stop(why);
   floor_watch_->set_interval(0);
   inserts_->begin_stop(why);
@@ -349,7 +347,6 @@ void Daemon::finish() {
 }
 
 // --- limits
-// --------------------------------------------------------------------------------------------------------
 
 ServerLimits Daemon::server_limits() const {
   const Limits& from = configuration_.limits;
@@ -359,8 +356,8 @@ ServerLimits Daemon::server_limits() const {
   limits.methods.name = static_cast<std::size_t>(from.max_name);
   limits.methods.count = from.max_count;
   limits.methods.pipeline = static_cast<std::uint32_t>(from.max_pipeline);
-  limits.methods.unacknowledged = static_cast<std::uint32_t>(from.max_unacknowledged);
   limits.output = static_cast<std::size_t>(from.max_output);
+  limits.output_total = static_cast<std::size_t>(from.max_output_total);
   return limits;
 }
 
@@ -374,20 +371,22 @@ ListenerLimits Daemon::listener_limits() const {
 }
 
 HistoryLimits Daemon::history_limits() const {
-  return {configuration_.daemon.history_size, configuration_.daemon.history_keep_ms};
+  const DaemonSettings& from = configuration_.daemon;
+  return {from.history_size, from.history_keep_ms, from.history_callers};
 }
 
 SequenceTable::Limits Daemon::table_limits() const {
   const Limits& from = configuration_.limits;
   SequenceTable::Limits limits;
   limits.sequences = static_cast<std::size_t>(from.max_sequences);
+  limits.waiting = from.max_waiting;
   limits.replays.clients = static_cast<std::size_t>(from.max_clients_remembered);
   limits.replays.unacknowledged = static_cast<std::uint32_t>(from.max_unacknowledged);
   limits.replays.remember_ms = from.remember_clients_ms;
-  // In a snapshot an issue takes at most 64 bytes: all of them shall fit a quarter of a log file.
-  limits.replays.issues = static_cast<std::size_t>(configuration_.daemon.log_size / 4 / 64);
-  limits.replays.issues_per_client =
-      std::min(limits.replays.issues_per_client, limits.replays.issues);
+  const StateBounds bounds(static_cast<std::uint64_t>(configuration_.daemon.log_size));
+  limits.state_bytes = bounds.sequence_bytes();
+  limits.replays.clients = std::min(limits.replays.clients, bounds.clients());
+  limits.replays.issues = bounds.issues();
   return limits;
 }
 

@@ -8,10 +8,10 @@
 
 #include "daemon/base/files.h"
 #include "daemon/core/floor_watch.h"
-#include "daemon/core/history_log.h"
 #include "daemon/core/sequence_table.h"
 #include "daemon/main/config.h"
 #include "daemon/main/history.h"
+#include "daemon/main/reload_queue.h"
 #include "daemon/main/stores.h"
 #include "daemon/os/journal.h"
 #include "daemon/os/notify.h"
@@ -49,8 +49,9 @@ class Daemon final : private Control, private RemainderLogObserver, private Reti
 
   // Control
   DaemonFacts facts() const override;
-  Result<ReloadReport> reload() override;
-  std::uint32_t user() const override;
+  Status reload(UserId user, std::function<void(const Result<ReloadReport>&)> done) override;
+  UserId user() const override;
+  const UserList& admins() const override { return configuration_.daemon.admins.made; }
   Status decommission(const DecommissionRequest& request,
                       std::function<void(const DecommissionReport&)> done) override;
   // Retirement::Place
@@ -61,6 +62,7 @@ class Daemon final : private Control, private RemainderLogObserver, private Reti
 
   Result<Started> open_state();
   void make_core(Started& state);
+  Result<ReloadReport> load_again();
   void report_start(const Started& started);
   Status resume_retirement();
   void end_for_good(const RetirementReport& report, bool keep_history);
@@ -73,6 +75,7 @@ class Daemon final : private Control, private RemainderLogObserver, private Reti
   void watch_signal(uv_signal_t& handle, int number);
   void signalled(int number);
   void tick();
+  void keep_witness();
   std::string status_line() const;
   ServerLimits server_limits() const;
   ListenerLimits listener_limits() const;
@@ -92,7 +95,6 @@ class Daemon final : private Control, private RemainderLogObserver, private Reti
   std::unique_ptr<Stores> stores_;
   std::unique_ptr<History> history_;
   std::unique_ptr<StateLog> log_;
-  std::unique_ptr<HistoryLog> history_log_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<SequenceTable> table_;
   std::unique_ptr<InsertQueues> inserts_;
@@ -100,6 +102,7 @@ class Daemon final : private Control, private RemainderLogObserver, private Reti
   std::unique_ptr<Purge> purge_;
   std::unique_ptr<Retirement> retirement_;
   std::unique_ptr<Listener> listener_;
+  ReloadQueue reloads_{clock_, loop_, [this] { return load_again(); }};
   std::string state_how_;
   std::int64_t started_ms_ = 0;
 
@@ -109,6 +112,7 @@ class Daemon final : private Control, private RemainderLogObserver, private Reti
   TimerId tick_timer_ = 0;
   TimerId stop_timer_ = 0;
   std::string last_status_;
+  bool witness_lost_ = false;  // said already
 
   Phase phase_ = Phase::serving;
   int exit_code_ = 0;

@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kQuestions = 64;
 // Of the time, writing takes at most one part of so many: a large batch is followed by a pause.
 constexpr std::int64_t kPauseParts = 20;
+constexpr std::int64_t kPruneEveryMs = 60'000;
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -38,14 +39,25 @@ struct History::Job {
   bool writes = false;
   HistoryLimits limits;
   std::vector<Question> questions;
+  std::optional<Question> audit;  // the file is opened for it
+  bool prunes = false;
+  bool reading = false;  // an audit is under way
   Status status;
+  Status opened;
+  bool prune_again = false;
   std::vector<std::string> warnings;
   std::int64_t took_ms = 0;
 
   void run() {
     const std::int64_t began_ms = clock.monotonic_ms();
     if (writes) status = place->file.write(batch, limits);
+    if (prunes) {
+      const Result<bool> more = place->file.prune(limits, clock.wall_ms(), reading);
+      prune_again = more.ok() && *more;
+      if (status.ok()) status = more.status();
+    }
     took_ms = clock.monotonic_ms() - began_ms;
+    if (audit && status.ok()) opened = place->audit_reader.begin();
     // What could not be written would be missing in the answers.
     if (status.ok()) {
       for (const Question& question : questions) question.read(place->reader);
@@ -55,22 +67,35 @@ struct History::Job {
 };
 
 History::History(uv_loop_t* loop, Clock& clock, EventSink& events, const std::string& state_dir,
-                 const HistoryLimits& limits)
+                 const HistoryLimits& limits, bool kept)
     : loop_(loop),
       clock_(clock),
       events_(events),
       limits_(limits),
+      kept_(kept),
       place_(std::make_shared<Place>(state_dir + "/" + HistoryDatabase::kFileName, host_name())),
       recorder_(clock, {}),
-      catch_up_(recorder_, [this] { return place_->file.read_mark(); }),
+      catch_up_(recorder_, [this] { return kept_ ? place_->file.read_mark() : HistoryMark(); }),
+      auditor_(loop, "audit", 1),
       worker_(loop, "history", 1) {}
 
 // --- start
 // ----------------------------------------------------------------------------------------------------------
 
+RemainderLog& History::follow(RemainderLog& log) {
+  if (!kept_) return log;
+  log_ = std::make_unique<HistoryLog>(log, recorder_);
+  return *log_;
+}
+
 void History::started(const Started& state) {
   catch_up_.finish(state.image, state.gaps, state.dropped, clock_.wall_ms());
   recorder_.turn_over();
+  if (!kept_) {
+    static_cast<void>(recorder_.take(0, [](HistorySequence&) {}));
+    if (const Status removed = place_->file.remove(); !removed.ok()) warn({removed.text()});
+    return;
+  }
   if (recorder_.empty()) return warn(place_->database.take_warnings());
   const auto complete = [&](HistorySequence& sequence) {
     const auto found = state.image.sequences.find(sequence.id);
@@ -124,14 +149,27 @@ void History::complete(HistorySequence& sequence) const {
   }
 }
 
+void History::tick() {
+  due_ = true;
+  if (!kept_ || loop_ms() < prune_at_ms_) return;
+  prune_ = true;
+  prune_at_ms_ = loop_ms() + kPruneEveryMs;
+}
+
+void History::finish() {
+  due_ = ending_ = true;
+  if (auditing_ && !opening_) place_->audited.interrupt();
+}
+
 void History::take_batch(LogPosition position) {
-  if (questions_.empty() && recorder_.empty()) {
+  if (!is_asked() && recorder_.empty() && !prune_) {
     due_ = false;
     return;
   }
   for (const Question& question : questions_) {
     if (question.now) question.now();
   }
+  if (!auditing_ && !audits_.empty()) audits_.front().now();
   submit(recorder_.take(position, [this](HistorySequence& sequence) { complete(sequence); }));
 }
 
@@ -139,25 +177,63 @@ void History::submit(HistoryBatch batch) {
   due_ = ending_;
   writing_ = true;
   const bool writes = !batch.sequences.empty();
-  auto job = std::make_shared<Job>(Job{
-      place_, clock_, std::move(batch), writes, limits_, std::exchange(questions_, {}), {}, {}, 0});
+  auto job = std::make_shared<Job>(Job{place_,
+                                       clock_,
+                                       std::move(batch),
+                                       writes,
+                                       limits_,
+                                       std::exchange(questions_, {}),
+                                       std::nullopt,
+                                       std::exchange(prune_, false),
+                                       auditing_,
+                                       {},
+                                       {},
+                                       false,
+                                       {},
+                                       0});
+  if (!auditing_ && !audits_.empty()) {
+    job->audit = std::move(audits_.front());
+    audits_.pop_front();
+    auditing_ = opening_ = true;
+  }
   worker_.submit([job] { job->run(); }, [this, job] { written(*job); });
 }
 
 void History::written(Job& job) {
   writing_ = false;
   not_before_ms_ = loop_ms() + job.took_ms * kPauseParts;
+  if (job.prune_again) prune_at_ms_ = 0;
   warn(job.warnings);
-  if (job.writes) note(job.status);
+  if (job.writes || job.prunes) note(job.status);
   const Status failed = job.status.ok()
                             ? Status()
                             : Status(ErrorCode::UNAVAILABLE,
                                      "the history cannot be written, and what it says would be "
                                      "incomplete: " +
                                          job.status.text());
-  if (!job.status.ok()) recorder_.give_back(std::move(job.batch));
+  if (!job.status.ok() && job.writes) recorder_.give_back(std::move(job.batch));
   asked_ -= job.questions.size();
   for (const Question& question : job.questions) question.done(failed);
+  if (job.audit) begin_audit(job, failed.ok() ? job.opened : failed);
+}
+
+void History::begin_audit(Job& job, const Status& failed) {
+  opening_ = false;
+  auto question = std::make_shared<Question>(std::move(*job.audit));
+  if (!failed.ok()) return audited(*question, failed);
+  if (ending_) return audited(*question, {ErrorCode::STOPPING, "the daemon is stopping"});
+  auditor_.submit(
+      [question, place = place_] {
+        question->read(place->audit_reader);
+        place->audit_reader.end();
+      },
+      [this, question] { audited(*question, {}); });
+}
+
+void History::audited(const Question& question, const Status& failed) {
+  auditing_ = false;
+  --asked_;
+  question.done(failed);
 }
 
 void History::warn(const std::vector<std::string>& warnings) {
@@ -179,40 +255,49 @@ void History::note(const Status& status) {
 // --- questions
 // ------------------------------------------------------------------------------------------------------
 
+Status History::check_room() const {
+  if (asked_ < kQuestions) return {};
+  return {ErrorCode::BUSY,
+          std::to_string(kQuestions) + " questions wait for the history already; ask again"};
+}
+
 template <typename Answer>
-Status History::ask(std::function<void()> now, std::function<Result<Answer>(HistoryReader&)> read,
-                    std::function<void(Result<Answer>)> done) {
-  if (asked_ >= kQuestions) {
-    return {ErrorCode::BUSY,
-            std::to_string(kQuestions) + " questions wait for the history already; ask again"};
-  }
+History::Question History::question(std::function<void()> now,
+                                    std::function<Result<Answer>(HistoryReader&)> read,
+                                    std::function<void(Result<Answer>)> done) {
   ++asked_;
   auto answer = std::make_shared<std::optional<Result<Answer>>>();
-  questions_.push_back(
-      {std::move(now),
-       [answer, read = std::move(read)](HistoryReader& reader) { answer->emplace(read(reader)); },
-       [answer, done = std::move(done)](const Status& failed) {
-         done(failed.ok() ? std::move(**answer) : Result<Answer>(failed));
-       }});
+  return {
+      std::move(now),
+      [answer, read = std::move(read)](HistoryReader& reader) { answer->emplace(read(reader)); },
+      [answer, done = std::move(done)](const Status& failed) {
+        done(failed.ok() ? std::move(**answer) : Result<Answer>(failed));
+      }};
+}
+
+Status History::ask_gaps(const GapsQuestion& asked, std::function<void(Result<GapsAnswer>)> done) {
+  if (Status room = check_room(); !room.ok()) return room;
+  questions_.push_back(question<GapsAnswer>(
+      {}, [asked](HistoryReader& reader) { return reader.gaps(asked); }, std::move(done)));
   return {};
 }
 
-Status History::ask_gaps(const GapsQuestion& question,
-                         std::function<void(Result<GapsAnswer>)> done) {
-  return ask<GapsAnswer>(
-      {}, [question](HistoryReader& reader) { return reader.gaps(question); }, std::move(done));
-}
-
-Status History::ask_id(const std::string& name, std::int64_t id,
+Status History::ask_id(const std::string& name, std::int64_t id, std::function<void()> now,
                        std::function<void(Result<IdAnswer>)> done) {
-  return ask<IdAnswer>(
-      {}, [name, id](HistoryReader& reader) { return reader.id(name, id); }, std::move(done));
+  if (Status room = check_room(); !room.ok()) return room;
+  questions_.push_back(question<IdAnswer>(
+      std::move(now), [name, id](HistoryReader& reader) { return reader.id(name, id); },
+      std::move(done)));
+  return {};
 }
 
 Status History::ask_sums(const std::string& name, std::function<void()> now,
                          std::function<void(Result<SumsAnswer>)> done) {
-  return ask<SumsAnswer>(
-      std::move(now), [name](HistoryReader& reader) { return reader.sums(name); }, std::move(done));
+  if (Status room = check_room(); !room.ok()) return room;
+  audits_.push_back(question<SumsAnswer>(
+      std::move(now), [name](HistoryReader& reader) { return reader.sums(name); },
+      std::move(done)));
+  return {};
 }
 
 }  // namespace seqd

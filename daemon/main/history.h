@@ -1,15 +1,22 @@
 // History: who was issued what and which IDs never will be, kept in the state directory for people
 // (`seqctl explain`, `gaps`, `audit`). It gathers on the loop, writes about once a second on a
-// thread of its own, and answers questions there, between two batches. Whatever befalls its file,
-// serving goes on: the log is the truth, and this is its index. Owned by the Daemon; loop thread.
+// thread of its own, and answers questions there, between two batches. An audit goes through all
+// rows, so it has a connection and a thread of its own, and sees the file as it was between two
+// batches. Whatever befalls the file, serving goes on: the log is the truth, and this is its index.
+// Owned by the Daemon; loop thread.
+//
+// Switched off, it keeps nothing: the file is removed by the start, what it gathered until then is
+// thrown away, and nobody tells or asks it anything.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "daemon/core/history_catch_up.h"
+#include "daemon/core/history_log.h"
 #include "daemon/core/sequence_table.h"
 #include "daemon/rpc/history_asker.h"
 #include "daemon/state/start.h"
@@ -22,10 +29,17 @@ namespace seqd {
 class History final : public HistoryAsker {
  public:
   History(uv_loop_t* loop, Clock& clock, EventSink& events, const std::string& state_dir,
-          const HistoryLimits& limits);
+          const HistoryLimits& limits, bool kept = true);
 
-  HistoryRecorder& recorder() { return recorder_; }
-  void set_limits(const HistoryLimits& limits) { limits_ = limits; }
+  // The log to append to, so that the history sees every entry. `log` outlives the appending.
+  RemainderLog& follow(RemainderLog& log);
+  // Who learns of issues and of sessions, and who answers questions. Null: it is switched off.
+  HistoryRecorder* recorder() { return kept_ ? &recorder_ : nullptr; }
+  HistoryAsker* asker() { return kept_ ? this : nullptr; }
+  void set_limits(const HistoryLimits& limits) {
+    limits_ = limits;
+    prune_at_ms_ = 0;
+  }
 
   // Shown the log while it is recovered; then told what the start made of it. What the history had
   // not heard is written; gaps before anything is served.
@@ -44,18 +58,17 @@ class History final : public HistoryAsker {
     recorder_.turn_over();
     if (!writing_ && wants_batch() && !pausing()) take_batch(position());
   }
-  // A batch is due, if there is anything to write.
-  void tick() { due_ = true; }
-  // The daemon ends: what is left is written without a pause.
-  void finish() { due_ = ending_ = true; }
+  // A batch is due, if there is anything to write; now and then, what is too old is dropped.
+  void tick();
+  // The daemon ends: what is left is written without a pause; an audit is given up.
+  void finish();
   // Everything is written, or cannot be.
   bool settled() const { return !writing_ && (recorder_.empty() || !failure_.ok()); }
-  bool quiet() const { return worker_.quiet(); }
+  bool quiet() const { return worker_.quiet() && auditor_.quiet(); }
 
   // HistoryAsker
-  Status ask_gaps(const GapsQuestion& question,
-                  std::function<void(Result<GapsAnswer>)> done) override;
-  Status ask_id(const std::string& name, std::int64_t id,
+  Status ask_gaps(const GapsQuestion& asked, std::function<void(Result<GapsAnswer>)> done) override;
+  Status ask_id(const std::string& name, std::int64_t id, std::function<void()> now,
                 std::function<void(Result<IdAnswer>)> done) override;
   Status ask_sums(const std::string& name, std::function<void()> now,
                   std::function<void(Result<SumsAnswer>)> done) override;
@@ -69,29 +82,41 @@ class History final : public HistoryAsker {
   // What the worker uses.
   struct Place {
     Place(const std::string& path, const std::string& host)
-        : database(path), file(database, host), reader(database) {}
+        : database(path),
+          file(database, host),
+          reader(database),
+          audited(path, HistoryDatabase::Access::read),
+          audit_reader(audited) {}
     HistoryDatabase database;
     HistoryFile file;
     HistoryReader reader;
+    // Of the audit that is under way: opened by the worker between two batches, then the auditor's.
+    HistoryDatabase audited;
+    HistoryReader audit_reader;
   };
   struct Job;
 
+  // OK, or BUSY: too many wait already.
+  Status check_room() const;
   template <typename Answer>
-  Status ask(std::function<void()> now, std::function<Result<Answer>(HistoryReader&)> read,
-             std::function<void(Result<Answer>)> done);
+  Question question(std::function<void()> now, std::function<Result<Answer>(HistoryReader&)> read,
+                    std::function<void(Result<Answer>)> done);
   bool wants_batch() const {
-    if (!questions_.empty() || due_) return true;
+    if (is_asked() || due_) return true;
     // A file that cannot be written is tried again with the ticks only.
     return (recorder_.urgent() || recorder_.filling()) && failure_.ok();
   }
   // A large batch was written just now, and nobody waits for another one. By the loop's time: this
   // is asked in every turn.
-  bool pausing() const { return questions_.empty() && !ending_ && loop_ms() < not_before_ms_; }
+  bool pausing() const { return !is_asked() && !ending_ && loop_ms() < not_before_ms_; }
+  bool is_asked() const { return !questions_.empty() || (!audits_.empty() && !auditing_); }
   std::int64_t loop_ms() const { return static_cast<std::int64_t>(uv_now(loop_)); }
   void take_batch(LogPosition position);
   void complete(HistorySequence& sequence) const;
   void submit(HistoryBatch batch);
   void written(Job& job);
+  void begin_audit(Job& job, const Status& failed);
+  void audited(const Question& question, const Status& failed);
   void warn(const std::vector<std::string>& warnings);
   void note(const Status& status);
 
@@ -99,18 +124,26 @@ class History final : public HistoryAsker {
   Clock& clock_;
   EventSink& events_;
   HistoryLimits limits_;
+  const bool kept_;
   const std::shared_ptr<Place> place_;
   HistoryRecorder recorder_;
+  std::unique_ptr<HistoryLog> log_;
   HistoryCatchUp catch_up_;
   const SequenceTable* table_ = nullptr;
   std::vector<Question> questions_;  // of this turn, or waiting for the worker
+  std::deque<Question> audits_;      // one at a time
   std::size_t asked_ = 0;            // not answered yet
+  bool auditing_ = false;
+  bool opening_ = false;          // the worker opens the file for an audit
+  std::int64_t prune_at_ms_ = 0;  // when old rows are looked for again; by the loop's time
+  bool prune_ = false;            // that time has come
   bool due_ = false;
   bool ending_ = false;
   bool writing_ = false;
   std::int64_t not_before_ms_ = 0;  // a batch that nobody waits for; by the loop's time
   Status failure_;                  // of the last batch
-  ThreadWorker worker_;             // last: it ends first
+  ThreadWorker auditor_;
+  ThreadWorker worker_;  // last: it ends first
 };
 
 }  // namespace seqd

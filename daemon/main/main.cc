@@ -31,6 +31,9 @@ int exit_code_of(const seqd::Status& status) {
       return seqd::kExitCorrupt;
     case seqd::ErrorCode::STATE_IO:
       return seqd::kExitState;
+    case seqd::ErrorCode::STORE_REFUSED:
+    case seqd::ErrorCode::UNAVAILABLE:
+      return seqd::kExitStore;
     default:
       return seqd::kExitInternal;
   }

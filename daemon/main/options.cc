@@ -6,7 +6,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 namespace {
@@ -17,6 +17,10 @@ template <typename Field>
 void assign(Field& field, const OptionValue& value) {
   if constexpr (std::is_same_v<Field, std::string>) {
     field = std::get<std::string>(value);
+  } else if constexpr (std::is_same_v<Field, UserListSettings>) {
+    // What the names mean is looked up later (config_users.h); until then they mean no one.
+    field = {std::get<std::string>(value), {}};
+    field.made.everyone = field.names == "*";
   } else if constexpr (std::is_same_v<Field, std::optional<std::int64_t>>) {
     const auto* const number = std::get_if<std::int64_t>(&value);
     field = number == nullptr ? std::nullopt : std::optional(*number);
@@ -31,6 +35,8 @@ template <typename Field>
 OptionValue fetch(const Field& field) {
   if constexpr (std::is_same_v<Field, std::string>) {
     return field;
+  } else if constexpr (std::is_same_v<Field, UserListSettings>) {
+    return field.names;
   } else if constexpr (std::is_same_v<Field, std::optional<std::int64_t>>) {
     return field ? OptionValue(*field) : OptionValue(std::string());
   } else {
@@ -84,15 +90,16 @@ OptionValue default_value(const OptionInfo& option) {
   switch (option.type) {
     case OptionType::text:
     case OptionType::path:
+    case OptionType::users:
       return std::string(text);
     case OptionType::boolean:
-      CHECK(text == "true" || text == "false");
+      ASSERT(text == "true" || text == "false");
       return std::int64_t{text == "true"};
     case OptionType::integer: {
       if (text.empty()) return std::string();
       std::int64_t number = 0;
       const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
-      CHECK(end.ec == std::errc() && end.ptr == text.data() + text.size());
+      ASSERT(end.ec == std::errc() && end.ptr == text.data() + text.size());
       const Result<OptionValue> value = parse_option(option, number);
       return *value;
     }
@@ -149,7 +156,7 @@ std::string_view option_table_name(OptionTable table) {
     case OptionTable::sequence:
       return "sequence.\"NAME\"";
   }
-  check_failed(__FILE__, __LINE__, "a known table");
+  assertion_failed(__FILE__, __LINE__, "a known table");
 }
 
 template <typename Settings>

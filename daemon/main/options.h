@@ -26,11 +26,12 @@ enum class OptionType : std::uint8_t {
   path,    // text that is an absolute path
   mode,    // "0660": permissions in octal
   choice,  // one word of a list; kept as its place there
+  users,   // an array of users and @groups; kept as text with a blank between them
 };
 enum class OptionReload : std::uint8_t { live, restart };
 
-// A value in checked form: text for text and path, a number for the other types; an empty text for
-// an integer that need not be given and is not.
+// A value in checked form: text for text, path and users, a number for the other types; an empty
+// text for an integer that need not be given and is not.
 using OptionValue = std::variant<std::int64_t, std::string>;
 
 struct OptionInfo {
@@ -38,7 +39,8 @@ struct OptionInfo {
   std::string_view key;
   OptionType type;
   std::string_view fallback;  // the default, as text
-  std::int64_t min;           // of the value; of the length in bytes for text and path
+  // Of the value; of the length in bytes for text and path; of how many there are for users.
+  std::int64_t min;
   std::int64_t max;
   std::string_view choices;  // separated by |
   OptionReload reload;
@@ -80,6 +82,8 @@ Result<OptionValue> parse_option(const OptionInfo& option, std::string_view text
 // Checks a value that was written as a number or a boolean.
 Result<OptionValue> parse_option(const OptionInfo& option, std::int64_t number);
 Result<OptionValue> parse_option(const OptionInfo& option, bool truth);
+// Checks how an array of users is written, not whether they exist.
+Result<OptionValue> parse_users(const OptionInfo& option, const std::vector<std::string>& names);
 
 // What is allowed, in words: "an integer from 4 to 32".
 std::string allowed_values(const OptionInfo& option);

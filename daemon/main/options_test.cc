@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include <set>
+#include <string>
+#include <vector>
 
 namespace seqd {
 namespace {
@@ -50,7 +52,15 @@ TEST_CASE("EveryDefaultIsAllowedAndSurvivesBeingWrittenAndRead") {
       INFO(option.key);
       const OptionValue value = option.read(defaults);
       const std::string text = format_option(option, value);
-      if (option.fallback.empty()) {
+      if (option.type == OptionType::users) {
+        // "*" is the only name that a default may have.
+        const bool none = option.fallback.empty();
+        CHECK(text == (none ? "[]" : "[\"*\"]"));
+        const auto again =
+            parse_users(option, none ? std::vector<std::string>() : std::vector<std::string>{"*"});
+        REQUIRE(again.ok());
+        CHECK(*again == value);
+      } else if (option.fallback.empty()) {
         CHECK(text == "\"\"");
       } else if (text.front() == '"') {
         const auto again = parse_option(option, std::string_view(text).substr(1, text.size() - 2));
@@ -69,7 +79,8 @@ TEST_CASE("WritingAnOptionChangesItsOwnFieldOnly") {
       INFO(option.key);
       const Settings before = default_settings<Settings>();
       Settings after = before;
-      const bool text = option.type == OptionType::text || option.type == OptionType::path;
+      const bool text = option.type == OptionType::text || option.type == OptionType::path ||
+                        option.type == OptionType::users;
       const OptionValue was = option.read(before);
       const auto* const number = std::get_if<std::int64_t>(&was);
       // An integer that need not be given holds none.

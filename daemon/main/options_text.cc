@@ -17,7 +17,7 @@ constexpr std::array kErrors = {
 template <typename Settings>
 std::string default_text(const Option<Settings>& option) {
   static const Settings defaults = default_settings<Settings>();
-  if (option.fallback.empty()) return {};
+  if (option.fallback.empty() && option.type != OptionType::users) return {};
   return format_option(option, option.read(defaults));
 }
 

@@ -4,12 +4,14 @@
 #include <charconv>
 #include <optional>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 #include "daemon/main/options.h"
 #include "daemon/os/event_line.h"
 
 namespace seqd {
 namespace {
+
+constexpr std::size_t kLongestUserName = 64;
 
 struct Unit {
   std::string_view name;
@@ -30,7 +32,7 @@ std::string with_unit(OptionType type, std::int64_t value) {
   if (value == 0) return type == OptionType::duration ? "0s" : "0B";
   for (const Unit& unit : units_of(type))
     if (value % unit.factor == 0) return std::to_string(value / unit.factor).append(unit.name);
-  check_failed(__FILE__, __LINE__, "the smallest unit is 1");
+  assertion_failed(__FILE__, __LINE__, "the smallest unit is 1");
 }
 
 // Digits and one unit; nothing else, and nothing that does not fit.
@@ -80,6 +82,16 @@ std::string quoted(std::string_view text) {
     out.push_back(c);
   }
   return out.append("\"");
+}
+
+std::string array_of(std::string_view words) {
+  std::string out = "[";
+  while (!words.empty()) {
+    const std::size_t space = words.find(' ');
+    out.append(out.size() > 1 ? ", " : "").append(quoted(words.substr(0, space)));
+    words = space == std::string_view::npos ? std::string_view() : words.substr(space + 1);
+  }
+  return out.append("]");
 }
 
 Status refuse(const OptionInfo& option, std::string found) {
@@ -132,6 +144,10 @@ std::string allowed_values(const OptionInfo& option) {
     case OptionType::mode:
       return "octal permissions from \"" + octal(option.min) + "\" to \"" + octal(option.max) +
              "\"";
+    case OptionType::users:
+      return "an array of at most " + high +
+             " users and @groups, by name or number, as [\"alice\", \"@staff\"]; [\"*\"] is "
+             "everybody";
     case OptionType::choice: {
       std::string out;
       for (const std::string_view choice : split_choices(option.choices))
@@ -139,7 +155,23 @@ std::string allowed_values(const OptionInfo& option) {
       return out;
     }
   }
-  check_failed(__FILE__, __LINE__, "a known type");
+  assertion_failed(__FILE__, __LINE__, "a known type");
+}
+
+Result<OptionValue> parse_users(const OptionInfo& option, const std::vector<std::string>& names) {
+  if (static_cast<std::int64_t>(names.size()) > option.max)
+    return refuse(option, "found " + std::to_string(names.size()));
+  std::string out;
+  for (const std::string& name : names) {
+    const std::string_view bare = std::string_view(name).substr(name.starts_with('@') ? 1 : 0);
+    const auto bad = [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; };
+    if (bare.empty() || bare.size() > kLongestUserName ||
+        std::any_of(bare.begin(), bare.end(), bad) || bare.starts_with('@') ||
+        (name != "*" && bare == "*") || (name == "*" && names.size() > 1))
+      return refuse_text(option, name);
+    out.append(out.empty() ? "" : " ").append(name);
+  }
+  return OptionValue(out);
 }
 
 Result<OptionValue> parse_option(const OptionInfo& option, std::string_view text) {
@@ -147,6 +179,8 @@ Result<OptionValue> parse_option(const OptionInfo& option, std::string_view text
     case OptionType::integer:
     case OptionType::boolean:
       return refuse(option, "found \"" + escape_line(text, 60) + "\" in quotes");
+    case OptionType::users:
+      return refuse(option, "found \"" + escape_line(text, 60) + "\" without brackets");
     case OptionType::duration:
     case OptionType::size:
       return parse_number_text(option, text, parse_with_unit(option.type, text));
@@ -162,7 +196,7 @@ Result<OptionValue> parse_option(const OptionInfo& option, std::string_view text
       return OptionValue(std::int64_t{found - choices.begin()});
     }
   }
-  check_failed(__FILE__, __LINE__, "a known type");
+  assertion_failed(__FILE__, __LINE__, "a known type");
 }
 
 Result<OptionValue> parse_option(const OptionInfo& option, std::int64_t number) {
@@ -180,7 +214,8 @@ Result<OptionValue> parse_option(const OptionInfo& option, bool truth) {
 }
 
 std::string format_option(const OptionInfo& option, const OptionValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return quoted(*text);
+  if (const auto* text = std::get_if<std::string>(&value))
+    return option.type == OptionType::users ? array_of(*text) : quoted(*text);
   const std::int64_t number = std::get<std::int64_t>(value);
   switch (option.type) {
     case OptionType::duration:
@@ -190,7 +225,7 @@ std::string format_option(const OptionInfo& option, const OptionValue& value) {
       return quoted(octal(number));
     case OptionType::choice: {
       const auto choices = split_choices(option.choices);
-      CHECK(number >= 0 && static_cast<std::size_t>(number) < choices.size());
+      ASSERT(number >= 0 && static_cast<std::size_t>(number) < choices.size());
       return quoted(choices[static_cast<std::size_t>(number)]);
     }
     case OptionType::boolean:

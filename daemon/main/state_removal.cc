@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "daemon/os/shared_segments.h"
 #include "daemon/state/retirement_mark.h"
 #include "daemon/state/state_log.h"
 #include "daemon/state/witness.h"
@@ -36,6 +37,10 @@ bool is_there(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::symlink_status(path, ignored).type() !=
          std::filesystem::file_type::not_found;
+}
+
+bool in_segments(const Directory& witness) {
+  return witness.path() == kSharedSegments;
 }
 
 std::string witness_path(const Directory& state, const Directory& witness) {
@@ -90,6 +95,8 @@ Status remove_state(Directory& state, Directory& witness, bool keep_history) {
     if (first.ok()) first = status;
   };
   for (const std::string& path : first_paths(state, witness, keep_history)) note(remove_file(path));
+  const Result<FileIdentity> identity = state.identity("");
+  if (in_segments(witness) && identity.ok()) note(remove_shared_segment(Witness::name(*identity)));
   // Without the mark a log that is still there would be taken up again.
   note(state.sync());
   if (!first.ok()) return first;

@@ -6,7 +6,7 @@
 #include <array>
 #include <string>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 namespace {
@@ -27,7 +27,7 @@ class Aes final : public BlockCipher {
     const int done = EVP_EncryptUpdate(context_.get(), block.data(), &size, block.data(),
                                        static_cast<int>(block.size()));
     // A whole block of a context that was made for blocks: only memory that was overwritten fails.
-    CHECK(done == 1 && size == static_cast<int>(block.size()));
+    ASSERT(done == 1 && size == static_cast<int>(block.size()));
   }
 
  private:

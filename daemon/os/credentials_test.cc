@@ -1,5 +1,4 @@
 #include "daemon/os/credentials.h"
-#include "daemon/os/peer.h"
 #include "daemon/os/system_clock.h"
 #include "daemon/os/system_random.h"
 
@@ -82,27 +81,6 @@ TEST_CASE("ACredentialIsLookedForInItsDirectoryOnly") {
   CHECK(!have_credentials());
   unsetenv("CREDENTIALS_DIRECTORY");
   CHECK(!read_credential("secret").ok());
-}
-
-TEST_CASE("TheKernelSaysWhoIsAtTheOtherEnd") {
-  int ends[2] = {-1, -1};
-  REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-  const auto peer = peer_credentials(ends[0]);
-  REQUIRE(peer.ok());
-  CHECK(peer->pid == getpid());
-  CHECK(peer->uid == geteuid());
-  CHECK(peer->gid == getegid());
-  close(ends[0]);
-  close(ends[1]);
-}
-
-TEST_CASE("WhatIsNoConnectedUnixSocketHasNoPeer") {
-  const int network = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (const int fd : {network, null, -1})
-    CHECK(peer_credentials(fd).status().code() == ErrorCode::INTERNAL);
-  close(network);
-  close(null);
 }
 
 TEST_CASE("RandomBitsDoNotRepeatAcrossBlocks") {

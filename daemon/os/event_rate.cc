@@ -12,13 +12,16 @@ constexpr std::array kRepeating = {EventKind::lease_granted, EventKind::lease_fa
                                    EventKind::client_dropped, EventKind::limit_reached,
                                    EventKind::state_warning};
 
+// All that an event is about: what one user causes must not hide what another one does.
 std::string subject_of(const Event& event) {
-  static constexpr std::array<std::string_view, 6> kSubjects = {"SEQUENCE", "STORE", "LIMIT",
-                                                                "OPTION",   "USER",  "UID"};
-  for (const std::string_view wanted : kSubjects)
+  static constexpr std::array<std::string_view, 5> kSubjects = {"SEQUENCE", "STORE", "LIMIT",
+                                                                "OPTION", "CLIENT_UID"};
+  std::string subject;
+  for (const std::string_view wanted : kSubjects) {
     for (const auto& [name, value] : event.fields)
-      if (name == wanted) return value.substr(0, 256);
-  return {};
+      if (name == wanted) subject.append(wanted).append("=").append(value, 0, 256).append("\n");
+  }
+  return subject;
 }
 
 }  // namespace

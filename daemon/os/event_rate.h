@@ -1,5 +1,6 @@
 // EventRate: keeps events that repeat from flooding the journal. An event of the kinds that repeat
-// is passed once in ten seconds for each subject (its SEQUENCE, STORE or USER field); the next one
+// is passed once in ten seconds for each subject (its fields SEQUENCE, STORE, LIMIT, OPTION and
+// CLIENT_UID, together); the next one
 // that passes says how many were left out. What matters singly (gaps, stops, failures of the
 // state) always passes. Bounded memory. Loop thread.
 #pragma once

@@ -30,6 +30,19 @@ TEST_CASE("EachSequenceAndEachKindIsCountedForItself") {
   CHECK(rate.pass(other, 0) == std::nullopt);
 }
 
+TEST_CASE("OneUsersEventsDoNotHideThoseOfAnother") {
+  EventRate rate;
+  const auto of_user = [](EventKind kind, const char* uid) {
+    return Event{kind, "", {{"LIMIT", "limits.max_connections_per_user"}, {"CLIENT_UID", uid}}};
+  };
+  for (const EventKind kind : {EventKind::client_dropped, EventKind::limit_reached}) {
+    CHECK(rate.pass(of_user(kind, "1000"), 0) == 0);
+    for (int i = 0; i < 100; ++i) CHECK(rate.pass(of_user(kind, "1000"), 0) == std::nullopt);
+    CHECK(rate.pass(of_user(kind, "1001"), 0) == 0);
+    CHECK(rate.pass(of_user(kind, "1001"), 10'000) == 0);
+  }
+}
+
 TEST_CASE("WhatMattersSinglyAlwaysPasses") {
   EventRate rate;
   for (const EventKind kind :

@@ -2,7 +2,7 @@
 
 #include <sys/random.h>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 
@@ -10,7 +10,7 @@ std::uint64_t SystemRandom::next() {
   if (left_ == 0) {
     // Up to 256 bytes the kernel gives all or nothing and is not interrupted.
     static_assert(sizeof(block_) <= 256);
-    CHECK(getrandom(block_.data(), sizeof(block_), 0) == static_cast<ssize_t>(sizeof(block_)));
+    ASSERT(getrandom(block_.data(), sizeof(block_), 0) == static_cast<ssize_t>(sizeof(block_)));
     left_ = block_.size();
   }
   std::uint64_t& drawn = block_[--left_];

@@ -82,7 +82,7 @@ void method_advance(const MethodContext& context, Session& session,
                     const protocol::Message& message) {
   const Result<Wanted> wanted = read_wanted(context, message);
   if (!wanted.ok()) return answer_error(session, message.msgid, wanted.status());
-  const Result<SequenceId> sequence = context.table.open(wanted->name);
+  const Result<SequenceId> sequence = context.table.open_to_advance(wanted->name);
   if (!sequence.ok()) return answer_error(session, message.msgid, sequence.status());
   const Sequence& advanced = context.table.at(*sequence);
   const Result<std::int64_t> position = position_of(advanced, wanted->next_id);

@@ -4,7 +4,6 @@
 #include "protocol/value_writer.h"
 #include "tests/unit/service.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {

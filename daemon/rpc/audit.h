@@ -23,6 +23,7 @@ struct AuditFacts {
   SumsAnswer history;
   std::optional<CounterReading> counter;
   Status store;                 // why there is none
+  bool forgotten = false;       // the daemon has it no more: the sums are the history's
   bool may_be_removed = false;  // of a period that is over for so long that its counter may be gone
 };
 

@@ -4,8 +4,10 @@
 #include <string>
 
 #include "daemon/rpc/issuing.h"
+#include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
+#include "protocol/plain_text.h"
 #include "protocol/replies.h"
 
 namespace seqd {
@@ -64,7 +66,9 @@ Result<Hello> read_hello(const Message& message) {
         return Status(ErrorCode::TOO_LARGE,
                       "name is above " + std::to_string(protocol::kClientNameBytes) + " bytes");
       }
-      hello.name.assign(*value);
+      // People read it on a terminal.
+      hello.name.resize(value->size());
+      hello.name.resize(protocol::write_plain_text(*value, hello.name.data(), hello.name.size()));
     } else {
       return Status(ErrorCode::BAD_REQUEST, "the options of hello are \"client\" and \"name\"");
     }
@@ -87,7 +91,7 @@ Result<std::uint32_t> read_below(const Session& session, const Message& message)
   return static_cast<std::uint32_t>(*below);
 }
 
-void pack_limits(Packer& packer, const MethodLimits& limits) {
+void pack_limits(Packer& packer, const MethodLimits& limits, std::uint32_t unacknowledged) {
   packer.pack("limits");
   packer.pack_map(6);
   pack_pair(packer, "frame", limits.frame.frame);
@@ -95,7 +99,7 @@ void pack_limits(Packer& packer, const MethodLimits& limits) {
   pack_pair(packer, "name", limits.name);
   pack_pair(packer, "count", limits.count);
   pack_pair(packer, "pipeline", limits.pipeline);
-  pack_pair(packer, "unacknowledged", limits.unacknowledged);
+  pack_pair(packer, "unacknowledged", unacknowledged);
 }
 
 }  // namespace
@@ -112,7 +116,8 @@ void method_hello(const MethodContext& context, Session& session, const Message&
     // What an older connection of this client was issued in this very turn must be found by its
     // repeats.
     context.table.flush_issues();
-    const Result<ReplayTable::Attached> attached = context.table.replays().attach(*hello->client);
+    const Result<ReplayTable::Attached> attached =
+        context.table.replays().attach(*hello->client, session.peer.uid);
     if (!attached.ok()) return answer_error(session, message.msgid, attached.status());
     known = attached->known;
     context.sessions.bind(session, attached->client);
@@ -129,7 +134,7 @@ void method_hello(const MethodContext& context, Session& session, const Message&
   pack_pair(packer, "known", known);
   pack_pair(packer, "instance", facts.instance);
   pack_text(packer, "connection", connection_name(context, session));
-  pack_limits(packer, context.limits);
+  pack_limits(packer, context.limits, context.table.replays().window());
 }
 
 void method_ack(const MethodContext& context, Session& session, const Message& message) {
@@ -149,13 +154,19 @@ void notified_ack(const MethodContext& context, Session& session, const Message&
 }
 
 void method_reload(const MethodContext& context, Session& session, const Message& message) {
-  const Result<ReloadReport> report = context.control.reload();
-  if (!report.ok()) return answer_error(session, message.msgid, report.status());
-  protocol::begin_result(session.out, message.msgid);
-  Packer packer(session.out);
-  packer.pack_map(2);
-  pack_pair(packer, "applied", report->applied);
-  pack_pair(packer, "restart_needed", report->restart_needed);
+  asked(session, message, Status());
+  const Later reply = later(context, session, message, "");
+  const Status queued =
+      context.control.reload(session.peer.uid, [reply](const Result<ReloadReport>& report) {
+        if (!report.ok()) return reply.fail(report.status());
+        reply.result([&](protocol::Buffer& out) {
+          Packer packer(out);
+          packer.pack_map(2);
+          pack_pair(packer, "applied", report->applied);
+          pack_pair(packer, "restart_needed", report->restart_needed);
+        });
+      });
+  if (!queued.ok()) reply.fail(queued);
 }
 
 }  // namespace seqd

@@ -9,6 +9,7 @@
 
 #include "daemon/base/status.h"
 #include "daemon/core/retirement.h"
+#include "daemon/core/user_list.h"
 
 namespace seqd {
 
@@ -17,7 +18,7 @@ struct StoreFacts {
   std::string type;        // "sqlite", "mongodb", "dynamodb"
   std::string state;       // "ready", or what it waits for
   std::string error;       // empty: none
-  std::string lease_mode;  // "ledger", "slot" or "plain"; empty: not known yet
+  std::string lease_mode;  // "session", "ledger", "slot" or "plain"; empty: not known yet
 };
 
 struct DaemonFacts {
@@ -55,10 +56,14 @@ class Control {
  public:
   virtual ~Control() = default;
   virtual DaemonFacts facts() const = 0;
-  // CONFIG when the new configuration is wrong; the old one stays in force.
-  virtual Result<ReloadReport> reload() = 0;
+  // `done` is called once, in this or a later turn, with CONFIG when the new configuration is
+  // wrong: the old one stays in force; STOPPING when the daemon ends first. An error: too many ask
+  // already, of whom `user` has its share, or the daemon ends.
+  virtual Status reload(UserId user, std::function<void(const Result<ReloadReport>&)> done) = 0;
   // Who the daemon runs as.
-  virtual std::uint32_t user() const = 0;
+  virtual UserId user() const = 0;
+  // Who may administer besides that user and root.
+  virtual const UserList& admins() const = 0;
   // `done` is called once, in this or a later turn; when it says `over`, the daemon ends once its
   // replies are sent. An error: nothing was done.
   virtual Status decommission(const DecommissionRequest& request,

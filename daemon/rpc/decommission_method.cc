@@ -119,14 +119,6 @@ void method_decommission(const MethodContext& context, Session& session,
                          const protocol::Message& message) {
   const Result<DecommissionRequest> request = read_request(message);
   if (!request.ok()) return answer_error(session, message.msgid, request.status());
-  const std::uint32_t user = session.peer.uid;
-  if (!request->only_look && user != 0 && user != context.control.user()) {
-    return answer_error(
-        session, message.msgid,
-        {ErrorCode::DENIED, "only root and user " + std::to_string(context.control.user()) +
-                                ", whom the daemon runs as, may decommission it; you are user " +
-                                std::to_string(user)});
-  }
   asked(session, message, Status());
   const Later reply = later(context, session, message, "");
   const Status status =

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::int64_t kTimeoutMs = 10'000;
 constexpr std::int64_t kLongestTimeoutMs = 300'000;
+constexpr std::size_t kMostAskers = 64;  // of one sequence
 
 struct Wanted {
   std::optional<std::string_view> name;  // none: every sequence
@@ -100,12 +101,26 @@ void answer_if_over(const Batch& batch) {
   });
 }
 
+// A drain of all sequences holds a report of each, so there are few at a time: one of a user, and
+// one place is kept for those who can change the configuration.
+Status check_slot(const MethodContext& context, const Session& session) {
+  auto& by_user = context.drains_of_all.by_user;
+  std::erase_if(by_user, [](const auto& one) { return one.second.expired(); });
+  const UserId user = session.peer.uid;
+  const bool owner = user == 0 || user == context.control.user();
+  const std::size_t most = owner ? DrainsOfAll::kMost : DrainsOfAll::kMost - 1;
+  if (!by_user.contains(user) && by_user.size() < most) return {};
+  return {ErrorCode::BUSY, "a drain of all sequences is under way; ask when it has ended"};
+}
+
 }  // namespace
 
 void method_drain(const MethodContext& context, Session& session,
                   const protocol::Message& message) {
   const Result<Wanted> wanted = read_wanted(context, message);
   if (!wanted.ok()) return answer_error(session, message.msgid, wanted.status());
+  if (Status free = wanted->name ? Status() : check_slot(context, session); !free.ok())
+    return answer_error(session, message.msgid, free);
   const auto batch = std::make_shared<Batch>(
       later(context, session, message, wanted->name.value_or(std::string_view())));
   std::vector<SequenceId> ids;
@@ -118,8 +133,15 @@ void method_drain(const MethodContext& context, Session& session,
                           {ErrorCode::NO_SEQUENCE, "this daemon has never had a range of \"" +
                                                        std::string(*wanted->name) + "\""});
     }
+    if (context.table.at(id).draining().askers() >= kMostAskers) {
+      return answer_error(session, message.msgid,
+                          {ErrorCode::BUSY,
+                           "\"" + std::string(*wanted->name) + "\" is being drained already, and " +
+                               std::to_string(kMostAskers) + " requests wait for it"});
+    }
     ids.push_back(id);
   } else {
+    context.drains_of_all.by_user[session.peer.uid] = batch;
     for (const Sequence* sequence : context.table.list()) ids.push_back(sequence->id());
   }
   asked(session, message, Status());

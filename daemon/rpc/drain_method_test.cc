@@ -5,7 +5,6 @@
 #include "protocol/value_writer.h"
 #include "tests/unit/service.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -86,6 +85,30 @@ TEST_CASE("AWrongDrainIsAnErrorAndTakesNothingOutOfHand", "[rpc]") {
   CHECK(service.world.core.sequence("orders").in_hand() == in_hand);
 }
 
+// seqctl drain asks for --yes by what list says.
+TEST_CASE("ListTellsThatADrainLosesTheIdsOfAnotherDatabase", "[rpc]") {
+  Drain service(Reuse::parked);
+  const auto reuse = [&service](Line& line) {
+    return drained(service.world.ask(line, plain_request(1, "list")))[0].at("reuse");
+  };
+  CHECK(reuse(*service.line) == "parked");
+  service.world.kill();
+  service.world.core.store.where = "elsewhere";
+  service.world.core.store.identity = Token{2};
+  service.world.start();
+  service.world.settle();
+  Line& line = service.world.connect();
+  CHECK(reuse(line) == "never");
+  service.world.send(line, request("drain", "orders"));
+  service.world.core.advance(1);
+  service.world.settle();
+  const std::vector<Reply> replies = line.replies();
+  REQUIRE(replies.size() == 1);
+  const Answer answer = drained(replies[0]);
+  CHECK(answer[0].at("returned") == "array of 0");
+  CHECK(answer[0].at("gaps") == "array of 1");
+}
+
 TEST_CASE("ADrainWithoutTimeSaysWhatIsStillInHand", "[rpc]") {
   Drain service(Reuse::parked);
   const std::int64_t in_hand = service.world.core.sequence("orders").in_hand();
@@ -102,6 +125,59 @@ TEST_CASE("AClientThatIsGoneDoesNotHearOfItsDrain", "[rpc]") {
   service.world.hang_up(*service.line);
   service.world.settle();
   CHECK(service.world.core.sequence("orders").totals().returned > 0);
+}
+
+// Found by a hostile reading: each of them held a report of every sequence.
+TEST_CASE("OneDrainOfAllSequencesAtATime", "[rpc]") {
+  Drain service(Reuse::parked);
+  const std::string all = request("drain", 1, std::string(1, kNil));
+  for (int at = 0; at < 100; ++at) service.world.send(*service.line, all);
+  service.world.turn();
+  std::vector<Reply> replies = service.line->replies();
+  REQUIRE(replies.size() == 99);
+  for (const Reply& reply : replies) CHECK(reply.code == ErrorCode::BUSY);
+  service.world.settle();
+  replies = service.line->replies();
+  REQUIRE(replies.size() == 1);
+  CHECK(drained(replies[0])[0].at("in_hand") == "0");
+  CHECK(service.code(all) == ErrorCode::OK);
+}
+
+// One user cannot keep the others from it, and a place is always left for root.
+TEST_CASE("DrainsOfAllSequencesOfSeveralAdministrators", "[rpc]") {
+  Drain service(Reuse::parked);
+  service.world.control.listed = UserList{true, {}, {}};
+  const std::string all = request("drain", 1, std::string(1, kNil));
+  const auto ask = [&](UserId user) {
+    Line& line = service.world.connect(user);
+    service.world.send(line, all);
+    return &line;
+  };
+  std::vector<Line*> admitted;
+  for (const UserId user : {1U, 2U, 3U, 0U}) admitted.push_back(ask(user));
+  std::vector<Line*> refused;
+  for (const UserId user : {1U, 3U, 4U, 0U}) refused.push_back(ask(user));
+  service.world.turn();
+  for (Line* line : admitted) CHECK(line->replies().empty());
+  for (Line* line : refused) {
+    const std::vector<Reply> replies = line->replies();
+    REQUIRE(replies.size() == 1);
+    CHECK(replies[0].code == ErrorCode::BUSY);
+  }
+  service.world.settle();
+  for (Line* line : admitted) CHECK(line->replies().size() == 1);
+  CHECK(service.world.ask(service.world.connect(4), all).code == ErrorCode::OK);
+}
+
+TEST_CASE("SoManyMayWaitForTheDrainOfASequence", "[rpc]") {
+  Drain service(Reuse::parked);
+  for (int at = 0; at < 100; ++at) service.world.send(*service.line, request("drain", "orders"));
+  service.world.turn();
+  const std::vector<Reply> replies = service.line->replies();
+  REQUIRE(replies.size() == 36);
+  for (const Reply& reply : replies) CHECK(reply.code == ErrorCode::BUSY);
+  service.world.settle();
+  CHECK(service.line->replies().size() == 64);
 }
 
 }  // namespace

@@ -9,10 +9,36 @@ std::string untraceable_text(const IdAnswer& history) {
          " leases of this host whose outcome cannot be traced";
 }
 
-// Whether the last that happened to the ID here is that it was given back.
-bool given_back(const IdAnswer& history) {
-  if (!history.gap || history.gap->gap.cause != kGivenBack || history.issue) return false;
-  return !history.lease || history.lease->lease.wall_ms <= history.gap->gap.wall_ms;
+// The ID was given back, and neither issued nor lost since, as far as is written down. A lease that
+// the clock puts behind that may be one, or one before it by a clock that was ahead.
+Explanation given_back(const IdFacts& facts) {
+  const std::optional<LeaseRow>& lease = facts.history.lease;
+  if (lease && lease->lease.wall_ms > facts.history.gap->gap.wall_ms) {
+    return {
+        IdFate::older,
+        "given back to the store, and perhaps leased by this host again; what became of it then "
+        "is not kept"};
+  }
+  return {IdFate::given_back,
+          "given back to the store; not this host's any more: whoever leases it next may issue it"};
+}
+
+std::string issued_text(const IssueRow& issue) {
+  if (!issue.callers.empty()) return "issued";
+  switch (issue.unnamed) {
+    case Unnamed::lost:
+      return "issued; the daemon ended before it had written down who the caller was (it was "
+             "killed, or the power or the disk failed)";
+    case Unnamed::off:
+      return "issued; callers are not recorded (daemon.history_callers)";
+    case Unnamed::dropped:
+      return "issued; who the caller was is not kept any more";
+    case Unnamed::not_told:
+      return "issued; the caller is shown to administrators only (daemon.admins)";
+    case Unnamed::nobody:
+      break;
+  }
+  return "issued";
 }
 
 Explanation leased(const IdFacts& facts) {
@@ -22,16 +48,9 @@ Explanation leased(const IdFacts& facts) {
                                 ") all the same, because the log had lost that it was issued"};
   }
   if (facts.history.issue) {
-    const bool unnamed = facts.history.issue->callers.empty();
-    return {IdFate::issued, unnamed ? "issued before the daemon was killed or lost power; the "
-                                      "caller was not written down"
-                                    : "issued"};
+    return {IdFate::issued, issued_text(*facts.history.issue)};
   }
-  if (given_back(facts.history)) {
-    return {IdFate::given_back,
-            "given back to the store; not this host's any more: whoever leases it next may issue "
-            "it"};
-  }
+  if (facts.history.gap && !is_gap) return given_back(facts);
   if (is_gap) {
     return {IdFate::gap, "will never be issued: " + facts.history.gap->gap.cause};
   }
@@ -55,6 +74,8 @@ std::string_view fate_name(IdFate fate) {
       return "given_back";
     case IdFate::not_issued:
       return "not_issued";
+    case IdFate::on_order:
+      return "on_order";
     case IdFate::elsewhere:
       return "elsewhere";
     case IdFate::older:
@@ -65,8 +86,8 @@ std::string_view fate_name(IdFate fate) {
 
 bool needs_store(const IdFacts& facts) {
   const IdAnswer& history = facts.history;
-  if (facts.in_hand || facts.on_its_way || history.issue || history.gap || history.lease)
-    return false;
+  if (facts.in_hand || facts.on_its_way || facts.forgotten) return false;
+  if (history.issue || history.gap || history.lease) return false;
   return facts.id >= history.leases_forgotten_below;
 }
 
@@ -84,6 +105,12 @@ Explanation explain_position(const IdFacts& facts) {
   if (facts.id < history.leases_forgotten_below) {
     return {IdFate::older, "older than what is kept: issued here, or another host's"};
   }
+  if (facts.forgotten) {
+    return {IdFate::older,
+            "nothing of it is kept: the period is over, and no lease of this host that is kept has "
+            "it" +
+                untraceable_text(history)};
+  }
   if (facts.counter && facts.counter->exists && facts.id >= facts.counter->next_id) {
     return {IdFate::not_issued,
             "not issued by anybody yet: the next ID of the store is " +
@@ -98,11 +125,17 @@ Explanation explain_position(const IdFacts& facts) {
             "it the store could not be asked: " +
                 facts.store.to_string()};
   }
-  if (history.leased_before && facts.id < history.first_lease) {
+  if (history.leased_before && facts.id < history.first_lease.value_or(facts.guard)) {
     return {IdFate::older, "from before the history began: issued here, or another host's"};
   }
-  return {IdFate::elsewhere, "never leased by this host: another host or program has taken it" +
-                                 untraceable_text(history)};
+  if (facts.on_order) {
+    return {IdFate::on_order,
+            "not issued here; a lease of this host is under way, and may have it; ask again"};
+  }
+  return {IdFate::elsewhere,
+          "never leased by this host: another host or program has taken it, or the "
+          "counter was moved past it" +
+              untraceable_text(history)};
 }
 
 }  // namespace

@@ -22,6 +22,8 @@ struct IdFacts {
   bool in_hand = false;
   Token lease{};            // of the range in hand
   bool on_its_way = false;  // back to the store
+  bool on_order = false;    // a lease is under way, and its range is not known yet
+  bool forgotten = false;   // of a period that was over long ago: the core has it no more
   std::int64_t guard = 0;   // end of the highest range this host was granted and did not give back
   IdAnswer history;
   std::optional<CounterReading> counter;  // of the store
@@ -34,6 +36,7 @@ enum class IdFate : std::uint8_t {
   in_hand,     // leased by this host, to be issued
   given_back,  // leased by this host, and given back to the store, or on its way there
   not_issued,  // by nobody yet: the counter is below
+  on_order,    // in the lease that this host has under way, or never leased by it
   elsewhere,   // below the counter, and never leased by this host
   older,       // older than what is kept: issued here, or another host's
 };

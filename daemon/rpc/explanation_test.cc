@@ -31,11 +31,52 @@ TEST_CASE("AnIdInHandIsInHandWhateverElseIsKnown") {
 
 TEST_CASE("AnIssueIsToldWithOrWithoutItsCaller") {
   IdFacts facts = known(500);
+  IssueRow& issue = facts.history.issue.emplace();
+  const auto says = [&facts](Unnamed why, const char* words) {
+    facts.history.issue->unnamed = why;
+    return explain(facts).fate == IdFate::issued &&
+           explain(facts).text.find(words) != std::string::npos;
+  };
+  CHECK(says(Unnamed::lost, "killed"));
+  CHECK(says(Unnamed::off, "history_callers"));
+  CHECK(says(Unnamed::dropped, "not kept any more"));
+  CHECK(says(Unnamed::not_told, "administrators"));
+  // Only a kill is blamed for what a kill did.
+  for (const Unnamed why : {Unnamed::off, Unnamed::dropped, Unnamed::not_told})
+    CHECK_FALSE(says(why, "killed"));
+  issue.callers.emplace_back();
+  CHECK(explain(facts).text == "issued");
+}
+
+TEST_CASE("ALeaseUnderWayMayHaveTheId") {
+  IdFacts facts = known(500);
+  facts.on_order = true;
+  facts.counter = counter_at(501);
+  CHECK(explain(facts).fate == IdFate::on_order);
+  facts.counter = counter_at(500);
+  CHECK(explain(facts).fate == IdFate::not_issued);
+  facts.history.lease.emplace();
   facts.history.issue.emplace();
   CHECK(explain(facts).fate == IdFate::issued);
-  CHECK(explain(facts).text.find("not written down") != std::string::npos);
-  facts.history.issue->callers.emplace_back();
-  CHECK(explain(facts).text == "issued");
+}
+
+TEST_CASE("OfAForgottenPeriodTheStoreIsNotAskedAndNobodyIsBlamed") {
+  IdFacts facts = known(500);
+  facts.served = false;
+  facts.forgotten = true;
+  CHECK_FALSE(needs_store(facts));
+  CHECK(explain(facts).fate == IdFate::older);
+  facts.history.gap.emplace().gap.cause = "period_end";
+  CHECK(explain(facts).fate == IdFate::gap);
+}
+
+TEST_CASE("FromBeforeTheHistoryBeganThoughNoLeaseIsKept") {
+  IdFacts facts = known(500);
+  facts.counter = counter_at(2'000);
+  facts.history.leased_before = true;
+  CHECK(explain(facts).fate == IdFate::older);
+  facts.history.first_lease = 500;
+  CHECK(explain(facts).fate == IdFate::elsewhere);
 }
 
 TEST_CASE("AGapIsToldWithItsCause") {
@@ -116,7 +157,7 @@ TEST_CASE("WhatWasGivenBackIsNotThisHostsAnyMoreUntilItIsLeasedAgain") {
   CHECK(explain(facts).fate == IdFate::given_back);
   CHECK(fate_name(explain(facts).fate) == "given_back");
   facts.history.lease->lease.wall_ms = 30;
-  CHECK(explain(facts).fate == IdFate::issued);
+  CHECK(explain(facts).fate == IdFate::older);
   facts.history.lease->lease.wall_ms = 10;
   facts.history.issue.emplace().callers.emplace_back();
   CHECK(explain(facts).text == "issued");

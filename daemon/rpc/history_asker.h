@@ -17,9 +17,9 @@ class HistoryAsker {
   virtual ~HistoryAsker() = default;
   virtual Status ask_gaps(const GapsQuestion& question,
                           std::function<void(Result<GapsAnswer>)> done) = 0;
-  virtual Status ask_id(const std::string& name, std::int64_t id,
+  // `now` runs at the moment of which the answer is: what it reads of the core belongs to it.
+  virtual Status ask_id(const std::string& name, std::int64_t id, std::function<void()> now,
                         std::function<void(Result<IdAnswer>)> done) = 0;
-  // `now` runs at the moment of which the answer is, so that the core's sums can be compared.
   virtual Status ask_sums(const std::string& name, std::function<void()> now,
                           std::function<void(Result<SumsAnswer>)> done) = 0;
 };

@@ -4,10 +4,13 @@
 #include <string>
 #include <utility>
 
+#include "daemon/core/id_format.h"
+#include "daemon/core/period_name.h"
 #include "daemon/core/purge_rule.h"
 #include "daemon/rpc/history_packing.h"
 #include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
+#include "daemon/rpc/rights.h"
 #include "daemon/rpc/shown.h"
 #include "protocol/names.h"
 
@@ -23,8 +26,14 @@ Status bad(std::string text) {
   return {ErrorCode::BAD_REQUEST, std::move(text)};
 }
 
-Status nothing_known(const std::string& name) {
-  return {ErrorCode::NO_SEQUENCE, "this daemon has never had a range of \"" + name + "\""};
+Status nothing_known(const SequenceTable& table, const std::string& name) {
+  if (table.has_forgotten(name)) {
+    return {ErrorCode::NO_SEQUENCE,
+            "the period of \"" + name +
+                "\" is over, and nothing of it is kept any more (daemon.history_keep, "
+                "daemon.history_size)"};
+  }
+  return {ErrorCode::NO_SEQUENCE, "this daemon has no record of a range of \"" + name + "\""};
 }
 
 // The name that every one of these methods takes first; of a sequence with periods, that of the
@@ -91,8 +100,10 @@ Status find_position(const SequenceTable& table, const std::string& name, IdFact
   facts.shape = shape_of(table, name);
   if (facts.shape == nullptr)
     return facts.value >= 1 ? Status() : bad("explain takes a name and an ID, which is at least 1");
-  const Sequence& sequence = table.at(table.find(name));
-  const auto place = facts.shape->find(facts.value, sequence.next_id().value_or(sequence.guard()));
+  const SequenceId sequence = table.find(name);
+  const auto below =
+      sequence == 0 ? 0 : table.at(sequence).next_id().value_or(table.at(sequence).guard());
+  const auto place = facts.shape->find(facts.value, below);
   if (!place) return facts.shape->no_id(name, facts.value);
   facts.id = place->position;
   facts.times = place->times;
@@ -101,9 +112,13 @@ Status find_position(const SequenceTable& table, const std::string& name, IdFact
 
 void core_facts(const SequenceTable& table, const std::string& name, IdFacts& facts) {
   const SequenceId sequence = table.find(name);
-  if (sequence == 0) return;
-  facts.served = true;
+  facts.served = sequence != 0;
+  facts.in_hand = facts.on_its_way = facts.on_order = false;
+  facts.lease = Token{};
+  facts.forgotten = !facts.served && table.has_forgotten(name);
+  if (!facts.served) return;
   facts.guard = table.at(sequence).guard();
+  facts.on_order = table.at(sequence).on_order();
   for (const HeldRanges::Held& held : table.at(sequence).held().ranges()) {
     if (facts.id < held.range.begin() || facts.id >= held.range.end()) continue;
     facts.in_hand = true;
@@ -131,42 +146,136 @@ void method_gaps(const MethodContext& context, Session& session, const Message& 
         context.history->ask_gaps(question, [reply](const Result<GapsAnswer>& answer) {
           if (!answer.ok()) return reply.fail(answer.status());
           if (!answer->known && reply.table.find(reply.name) == 0)
-            return reply.fail(nothing_known(reply.name));
+            return reply.fail(nothing_known(reply.table, reply.name));
           const Shape shape = shape_of(reply.table, reply.name);
           reply.result(
               [&](protocol::Buffer& out) { pack_gaps(out, reply.name, shape.get(), *answer); });
         }));
 }
 
+namespace {
+
+// An ID, or a text of one: [name, id or text].
+Status read_id(const MethodContext& context, const Message& message, ValueReader params,
+               std::string& name, std::int64_t& id) {
+  const char* usage = "explain takes a name, and an ID or a text of one";
+  if (message.param_count != 2) return bad(usage);
+  ValueReader as_text = params;
+  if (const std::optional<std::int64_t> number = params.read_integer()) {
+    id = *number;
+    return {};
+  }
+  const std::optional<std::string_view> text = as_text.read_text();
+  if (!text) return bad(usage);
+  const std::string base(base_of(name));
+  const std::shared_ptr<const IdFormat> format = context.table.format_of(name);
+  if (format == nullptr)
+    return {ErrorCode::CONFIG,
+            "\"" + base + "\" has no format, so it has no texts; say the number"};
+  const Result<ParsedId> parsed = format->read(base, *text);
+  if (!parsed.ok()) return parsed.status();
+  id = parsed->number;
+  const SequenceId any = context.table.any_period_of(base);
+  const PeriodRule* const rule =
+      any == 0 ? nullptr : context.table.at(any).settings().periods.rule.get();
+  if (rule != nullptr) name = period_sequence(base, period_told(rule->unit(), parsed->date));
+  return {};
+}
+
+// Takes away the callers that are none of the asking user's business.
+void hide_callers(IdAnswer& answer, UserId user) {
+  if (!answer.issue) return;
+  const auto others = [user](const HistoryCaller& caller) { return caller.uid != user; };
+  if (std::erase_if(answer.issue->callers, others) > 0) {
+    answer.issue->unnamed = Unnamed::not_told;
+    answer.issue->span.others = answer.issue->span.others || !answer.issue->callers.empty();
+  }
+}
+
+// One explanation on its way. The history and the core are looked at in the same moment; where the
+// store's counter is needed, they are looked at again behind it, so that what was leased meanwhile
+// is seen.
+class Explaining : public std::enable_shared_from_this<Explaining> {
+ public:
+  Explaining(const MethodContext& context, const Session& session, Later reply)
+      : history_(*context.history),
+        reply_(std::move(reply)),
+        user_(session.peer.uid),
+        administers_(check_administers(context.control, session.peer, "explain").ok()) {}
+
+  Status begin(std::int64_t value) {
+    facts_.value = value;
+    if (Status found = find_position(reply_.table, reply_.name, facts_); !found.ok()) return found;
+    return ask();
+  }
+
+ private:
+  Status ask() {
+    const auto self = shared_from_this();
+    return history_.ask_id(
+        reply_.name, facts_.id,
+        [self] { core_facts(self->reply_.table, self->reply_.name, self->facts_); },
+        [self](Result<IdAnswer> found) { self->answered(std::move(found)); });
+  }
+
+  void answered(Result<IdAnswer> found) {
+    if (!found.ok()) return reply_.fail(found.status());
+    if (!found->known && !facts_.served)
+      return reply_.fail(nothing_known(reply_.table, reply_.name));
+    facts_.history = std::move(*found);
+    const SequenceId sequence = reply_.table.find(reply_.name);
+    if (sequence == 0 || counter_read_ || !needs_store(facts_)) return finish();
+    read_counter(reply_.table, sequence,
+                 [self = shared_from_this()](Result<CounterReading> counter) {
+                   take_counter(std::move(counter), self->facts_.counter, self->facts_.store);
+                   self->counter_read_ = true;
+                   if (Status asked = self->ask(); !asked.ok()) self->reply_.fail(asked);
+                 });
+  }
+
+  void finish() {
+    if (!administers_) hide_callers(facts_.history, user_);
+    reply_.result([&](protocol::Buffer& out) { pack_explanation(out, reply_.name, facts_); });
+  }
+
+  HistoryAsker& history_;
+  const Later reply_;
+  const UserId user_;
+  const bool administers_;
+  IdFacts facts_;
+  bool counter_read_ = false;
+};
+
+// The period is over and the core has it no more: its sums as the history knows them. Its counter
+// is not asked for.
+void forgotten_facts(AuditFacts& facts) {
+  const SequenceTotals& recorded = facts.history.recorded;
+  const SequenceTotals& adjust = facts.history.adjust;
+  facts.forgotten = true;
+  facts.totals = {0,
+                  recorded.leased + adjust.leased,
+                  recorded.issued + adjust.issued,
+                  recorded.returned + adjust.returned,
+                  recorded.gaps + adjust.gaps,
+                  recorded.unknown + adjust.unknown};
+  facts.store = Status(ErrorCode::NO_SEQUENCE,
+                       "not asked, because this daemon does not hold the sequence any more");
+}
+
+}  // namespace
+
 void method_explain(const MethodContext& context, Session& session, const Message& message) {
   ValueReader params = message.params;
-  const char* usage = "explain takes a name and an ID";
-  const auto name = read_name(context, message, params, usage);
-  if (!name.ok()) return answer_error(session, message.msgid, name.status());
-  const std::optional<std::int64_t> id = params.read_integer();
-  if (message.param_count != 2 || !id) return answer_error(session, message.msgid, bad(usage));
-  const Later reply = later(context, session, message, *name);
-  auto facts = std::make_shared<IdFacts>();
-  facts->value = *id;
-  if (Status found = find_position(context.table, reply.name, *facts); !found.ok())
-    return answer_error(session, message.msgid, found);
-  core_facts(context.table, reply.name, *facts);
-  const auto answer = [reply, facts] {
-    reply.result([&](protocol::Buffer& out) { pack_explanation(out, reply.name, *facts); });
-  };
-  asked(session, message,
-        context.history->ask_id(
-            reply.name, facts->id, [reply, facts, answer](Result<IdAnswer> found) {
-              if (!found.ok()) return reply.fail(found.status());
-              if (!found->known && !facts->served) return reply.fail(nothing_known(reply.name));
-              facts->history = std::move(*found);
-              const SequenceId sequence = reply.table.find(reply.name);
-              if (!needs_store(*facts) || sequence == 0) return answer();
-              read_counter(reply.table, sequence, [facts, answer](Result<CounterReading> counter) {
-                take_counter(std::move(counter), facts->counter, facts->store);
-                answer();
-              });
-            }));
+  const auto given =
+      read_name(context, message, params, "explain takes a name, and an ID or a text of one");
+  if (!given.ok()) return answer_error(session, message.msgid, given.status());
+  std::string name(*given);
+  std::int64_t id = 0;
+  if (Status read = read_id(context, message, params, name, id); !read.ok())
+    return answer_error(session, message.msgid, read);
+  const auto explaining =
+      std::make_shared<Explaining>(context, session, later(context, session, message, name));
+  asked(session, message, explaining->begin(id));
 }
 
 void method_audit(const MethodContext& context, Session& session, const Message& message) {
@@ -177,8 +286,8 @@ void method_audit(const MethodContext& context, Session& session, const Message&
     return answer_error(session, message.msgid, bad("audit takes a name"));
   const Later reply = later(context, session, message, *name);
   const SequenceId sequence = context.table.find(reply.name);
-  if (sequence == 0) return answer_error(session, message.msgid, nothing_known(reply.name));
   auto facts = std::make_shared<AuditFacts>();
+  facts->shape = shape_of(context.table, reply.name);
   const std::int64_t now_s = context.clock.wall_ms() / 1'000;
   const auto now = [reply, facts, sequence, now_s] {
     if (!reply.table.is_there(sequence)) return;
@@ -191,13 +300,20 @@ void method_audit(const MethodContext& context, Session& session, const Message&
     facts->guard = audited.guard();
     facts->shape = audited.settings().shape.made;
   };
+  const auto answer = [reply, facts] {
+    reply.result([&](protocol::Buffer& out) { pack_audit(out, reply.name, *facts); });
+  };
   asked(session, message, context.history->ask_sums(reply.name, now, [=](Result<SumsAnswer> sums) {
     if (!sums.ok()) return reply.fail(sums.status());
-    if (!reply.table.is_there(sequence)) return reply.fail(nothing_known(reply.name));
     facts->history = *sums;
-    read_counter(reply.table, sequence, [reply, facts](Result<CounterReading> counter) {
+    if (!reply.table.is_there(sequence)) {
+      if (!sums->known) return reply.fail(nothing_known(reply.table, reply.name));
+      forgotten_facts(*facts);
+      return answer();
+    }
+    read_counter(reply.table, sequence, [facts, answer](Result<CounterReading> counter) {
       take_counter(std::move(counter), facts->counter, facts->store);
-      reply.result([&](protocol::Buffer& out) { pack_audit(out, reply.name, *facts); });
+      answer();
     });
   }));
 }

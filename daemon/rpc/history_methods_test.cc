@@ -2,7 +2,6 @@
 
 #include "tests/unit/service.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -163,6 +162,100 @@ TEST_CASE("WhoTookAnIdIsRecordedByConnectionAndName", "[history]") {
   REQUIRE(batch.callers.size() == 1);
   CHECK(batch.callers[0].uid == 1'000);
   CHECK(batch.callers[0].pid == 1);
+}
+
+TEST_CASE("WhoHungUpIsForgottenBehindTheTurn", "[history]") {
+  Service service;
+  service.ask(next_request(7, "orders"));
+  const SessionId session = service.line->session->id;
+  const auto take = [&] { return service.world.recorder->take(1, [](HistorySequence&) {}); };
+  CHECK(take().callers.size() == 1);
+  service.world.hang_up(*service.line);
+  service.world.turn();
+  service.world.recorder->issued(1, 100, 101, session);
+  const HistoryBatch batch = take();
+  CHECK(batch.spans.size() == 1);
+  CHECK(batch.callers.empty());
+}
+
+TEST_CASE("AnIdThatIsLeasedWhileItIsExplainedIsInHand", "[history]") {
+  Service service;
+  service.ask(next_request(7, "orders"));
+  // The question is asked; its answer will have what was leased before the batch.
+  service.world.send(*service.line, request("explain", "orders", 2, "\x0c"));
+  service.world.turn();
+  Line& other = service.world.connect();
+  service.world.send(other, range_request(1, "orders", 10));
+  for (int step = 0; step < 4; ++step) {
+    service.world.turn();
+    if (service.world.core.log.flush_due()) service.world.core.flush();
+    service.world.core.store.deliver();
+  }
+  REQUIRE(other.replies().size() == 1);
+  IdAnswer answer;
+  answer.known = true;
+  LeaseRow& lease = answer.lease.emplace();
+  lease.lease.begin = 11;
+  lease.lease.end = 21;
+  service.world.history.id = answer;
+  service.world.settle();
+  const std::vector<Reply> replies = service.line->replies();
+  REQUIRE(replies.size() == 1);
+  CHECK(map_of(replies[0]).at("answer") == "in_hand");
+}
+
+TEST_CASE("BehindTheStoresAnswerTheHistoryIsAskedOnceMore", "[history]") {
+  Service service;
+  service.ask(next_request(7, "orders"));
+  service.world.send(*service.line, request("explain", "orders", 2, "\x0c"));
+  service.world.turn();
+  REQUIRE(service.world.history.deliver());
+  REQUIRE(service.world.core.store.read_calls.size() == 1);
+  // It is leased before the store has answered.
+  IdAnswer answer;
+  answer.known = true;
+  answer.lease.emplace();
+  answer.issue.emplace();
+  service.world.history.id = answer;
+  service.world.settle();
+  const std::vector<Reply> replies = service.line->replies();
+  REQUIRE(replies.size() == 1);
+  CHECK(map_of(replies[0]).at("answer") == "issued");
+}
+
+TEST_CASE("CallersOfOtherUsersAreShownToAdministratorsOnly", "[history]") {
+  Service service;
+  service.ask(next_request(7, "orders"));
+  IdAnswer answer;
+  answer.known = true;
+  IssueRow& issue = answer.issue.emplace();
+  issue.callers = {{3, 1'000, 77, "shop"}, {4, 1'001, 78, "desk"}};
+  service.world.history.id = answer;
+  const auto seen_by = [&](UserId user) {
+    Line& line = service.world.connect(user);
+    return map_of(service.world.ask(line, request("explain", "orders", 2, "\x01")));
+  };
+  // 1000 administers, 500 is the daemon's user.
+  for (const UserId user : {0U, 500U, 1'000U}) {
+    const auto seen = seen_by(user);
+    CHECK(seen.at("issued.callers") == "array of 2");
+    CHECK(seen.at("issued.unnamed") == "nil");
+  }
+  auto seen = seen_by(1'001);
+  CHECK(seen.at("issued.callers") == "array of 1");
+  CHECK(seen.at("issued.unnamed") == "administrators");
+  CHECK(seen.at("issued.others") == "true");
+  seen = seen_by(1'002);
+  CHECK(seen.at("issued.callers") == "array of 0");
+  CHECK(seen.at("text").find("administrators") != std::string::npos);
+  CHECK(seen.at("issued.others") == "false");
+}
+
+TEST_CASE("ATextOfASequenceWithoutAFormatIsNone", "[history]") {
+  Service service;
+  service.ask(next_request(7, "orders"));
+  CHECK(service.code(request("explain", "orders", 2, "\xa1x")) != ErrorCode::OK);
+  CHECK(service.code(request("explain", "orders", 2, "\xc3")) == ErrorCode::BAD_REQUEST);
 }
 
 }  // namespace

@@ -38,8 +38,24 @@ void pack_gap(Packer& packer, const IdShape* shape, const GapRow& row) {
   pack_pair(packer, "host", row.host);
 }
 
+// Nil: every caller is named.
+void pack_unnamed(Packer& packer, Unnamed unnamed) {
+  switch (unnamed) {
+    case Unnamed::nobody:
+      return pack_nil(packer, "unnamed");
+    case Unnamed::lost:
+      return pack_pair(packer, "unnamed", "lost");
+    case Unnamed::off:
+      return pack_pair(packer, "unnamed", "off");
+    case Unnamed::dropped:
+      return pack_pair(packer, "unnamed", "dropped");
+    case Unnamed::not_told:
+      return pack_pair(packer, "unnamed", "administrators");
+  }
+}
+
 void pack_issue(Packer& packer, const IdShape* shape, const IssueRow& row) {
-  packer.pack_map(span_pairs(shape) + 4);
+  packer.pack_map(span_pairs(shape) + 5);
   pack_span(packer, shape, row.span.begin, row.span.end);
   pack_pair(packer, "from_ms", row.span.first_ms);
   pack_pair(packer, "to_ms", row.span.last_ms);
@@ -52,6 +68,7 @@ void pack_issue(Packer& packer, const IdShape* shape, const IssueRow& row) {
     pack_pair(packer, "name", caller.name);
   }
   pack_pair(packer, "others", row.span.others);
+  pack_unnamed(packer, row.unnamed);
 }
 
 void pack_lease(Packer& packer, const IdFacts& facts) {
@@ -182,8 +199,9 @@ void pack_explanation(protocol::Buffer& out, const std::string& name, const IdFa
 void pack_audit(protocol::Buffer& out, const std::string& name, const AuditFacts& facts) {
   const Audit result = audit(facts);
   Packer packer(out);
-  packer.pack_map(13);
+  packer.pack_map(14);
   pack_pair(packer, "name", name);
+  pack_pair(packer, "forgotten", facts.forgotten);
   pack_pair(packer, "good", result.problems.empty());
   packer.pack("problems");
   packer.pack(result.problems);

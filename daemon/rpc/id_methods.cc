@@ -5,6 +5,7 @@
 
 #include "daemon/rpc/issuing.h"
 #include "daemon/rpc/method_list.h"
+#include "daemon/rpc/rights.h"
 #include "daemon/rpc/shown.h"
 #include "protocol/names.h"
 #include "protocol/replies.h"
@@ -33,17 +34,23 @@ SequenceId served_from(const MethodContext& context, const Session& session, std
 
 Result<SequenceId> look_up(const MethodContext& context, Session& session, std::uint32_t msgid,
                            std::string_view name) {
-  if (session.last_sequence != 0 && session.last_name == name) return session.last_sequence;
+  if (session.last_sequence != 0 && session.last_settings == context.settings &&
+      session.last_name == name) {
+    return session.last_sequence;
+  }
   if (const auto problem = protocol::check_sequence_name(name, context.limits.name)) {
     return Status(problem->code, std::string(problem->text));
   }
-  Result<SequenceId> found = context.table.open(name);
+  // A repeat takes nothing: its IDs are this client's already.
+  const Status allowed = check_may_take(context, session.peer, name);
+  const Result<SequenceId> found = allowed.ok() ? context.table.open(name) : allowed;
   if (!found.ok()) {
     const SequenceId served = served_from(context, session, msgid, name);
     return served != 0 ? Result<SequenceId>(served) : found;
   }
   // That of a name with periods changes with time.
   if (context.table.at(*found).name() == name) {
+    session.last_settings = context.settings;
     session.last_name.assign(name);
     session.last_sequence = *found;
   }
@@ -117,7 +124,7 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
     protocol::append_id_reply(session.out, msgid,
                               shown(context.table.at(sequence), runs.front().first));
   } else if (kind == IssueKind::text) {
-    answer_text(context.table.at(issued_from), session, msgid, runs.front().first, wall_s);
+    answer_text(context.table, issued_from, session, msgid, runs.front().first, wall_s);
   } else {
     answer_runs(context.table.at(sequence), session, msgid, runs);
   }
@@ -143,12 +150,18 @@ bool is_fresh(const MethodContext& context, Session& session, std::uint32_t msgi
                    bad("request " + std::to_string(msgid) + " was acknowledged by this client"));
       return false;
     case ReplayTable::Seen::too_far:
+      answer_error(session, msgid,
+                   {ErrorCode::BUSY,
+                    "too many requests of this client are not acknowledged (ack); at most " +
+                        std::to_string(context.table.replays().window()) + " may be"});
+      return false;
+    case ReplayTable::Seen::full:
       break;
   }
-  answer_error(
-      session, msgid,
-      {ErrorCode::BUSY, "too many requests of this client are not acknowledged (ack); at most " +
-                            std::to_string(context.limits.unacknowledged) + " may be"});
+  answer_error(session, msgid,
+               {ErrorCode::BUSY,
+                "as much is kept for repeats as may be for the clients of this user; those that do "
+                "not acknowledge (ack) take the room of the others"});
   return false;
 }
 

@@ -1,14 +1,17 @@
 // insert: puts a document into the collection of a sequence that inserts; the answer, its _id,
-// comes when the store has it. A repeat is refused: only the store could tell whether the first one
-// arrived, and it cannot tell whose a document is.
+// comes when the store has it. A repeat is refused, since only the store could tell whether the
+// first one arrived, and it cannot tell whose a document is; unless the document has a unique
+// field, by which it can.
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "daemon/base/utf8.h"
 #include "daemon/rpc/issuing.h"
 #include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
+#include "daemon/rpc/rights.h"
 #include "protocol/limits.h"
 #include "protocol/names.h"
 
@@ -23,10 +26,19 @@ struct Wanted {
   std::string_view document;
   std::int64_t timeout_ms = -1;  // the sequence's own
   std::string_view connection;   // the one it was first sent on; empty: it does not say
+  std::string_view unique;       // the field that is unique; empty: none
 };
 
 Status bad(std::string text) {
   return {ErrorCode::BAD_REQUEST, std::move(text)};
+}
+
+constexpr std::size_t kMostFieldName = 128;
+
+// Of a field at the top of a document: one that a filter can name.
+bool is_field_name(std::string_view name) {
+  return !name.empty() && name.size() <= kMostFieldName && name != "_id" && name.front() != '$' &&
+         name.find('.') == name.npos && name.find('\0') == name.npos && is_utf8(name);
 }
 
 Status read_options(ValueReader& params, Wanted& wanted) {
@@ -41,7 +53,18 @@ Status read_options(ValueReader& params, Wanted& wanted) {
       wanted.connection = *name;
       continue;
     }
-    if (key != "timeout_ms") return bad("the options are \"timeout_ms\" and \"connection\"");
+    if (key == "unique") {
+      const std::optional<std::string_view> field = params.read_text();
+      if (!field || !is_field_name(*field)) {
+        return bad("unique must be the name of a field of the document, 1 to " +
+                   std::to_string(kMostFieldName) +
+                   " bytes, without a dot, a dollar sign in front and zero bytes, and not _id");
+      }
+      wanted.unique = *field;
+      continue;
+    }
+    if (key != "timeout_ms")
+      return bad("the options are \"timeout_ms\", \"connection\" and \"unique\"");
     const std::optional<std::int64_t> value = params.read_integer();
     if (!value || *value < 0 || *value > protocol::kMaxTimeoutMs) {
       return bad("timeout_ms must be an integer within 0.." +
@@ -75,6 +98,8 @@ Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message
 // A client with an identity may send a request again, and has to say where it sent it first.
 Status check_fresh(const MethodContext& context, Session& session, std::uint32_t msgid,
                    const Wanted& wanted) {
+  // Sending it again is safe.
+  if (!wanted.unique.empty()) return {};
   if (!wanted.connection.empty() && wanted.connection != connection_name(context, session)) {
     return {ErrorCode::OUTCOME_UNKNOWN,
             "this insert was sent on an earlier connection, and it is not known whether the "
@@ -109,6 +134,8 @@ void method_insert(const MethodContext& context, Session& session,
                    const protocol::Message& message) {
   const Result<Wanted> wanted = read_wanted(context, message);
   if (!wanted.ok()) return answer_error(session, message.msgid, wanted.status());
+  if (Status allowed = check_may_take(context, session.peer, wanted->name); !allowed.ok())
+    return answer_error(session, message.msgid, allowed);
   if (context.inserts == nullptr) {
     return answer_error(session, message.msgid,
                         {ErrorCode::CONFIG, "this daemon has no store that inserts documents"});
@@ -124,8 +151,10 @@ void method_insert(const MethodContext& context, Session& session,
   }
   InsertQueue::Request request;
   request.session = session.id;
+  request.user = session.peer.uid;
   request.document = std::string(wanted->document);
   request.timeout_ms = wanted->timeout_ms;
+  request.unique = std::string(wanted->unique);
   request.done = [reply = later(context, session, message, wanted->name)](
                      const Result<std::int64_t>& id) {
     if (!id.ok()) return reply.fail(id.status());

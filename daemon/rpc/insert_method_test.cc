@@ -4,7 +4,6 @@
 #include "protocol/value_writer.h"
 #include "tests/unit/service.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -24,12 +23,14 @@ std::string document(const std::string& value) {
 struct Wanted {
   std::string connection;  // empty: not said
   std::uint32_t msgid = 1;
+  std::string unique = {};  // the same
 };
 
 std::string insert(std::string_view name, const std::string& value, const Wanted& wanted = {}) {
   protocol::Buffer out;
-  protocol::append_insert(out, wanted.msgid, name, document(value),
-                          {.timeout_ms = std::nullopt, .connection = wanted.connection});
+  protocol::append_insert(
+      out, wanted.msgid, name, document(value),
+      {.timeout_ms = std::nullopt, .connection = wanted.connection, .unique = wanted.unique});
   return std::string(out.data(), out.size());
 }
 
@@ -143,6 +144,31 @@ TEST_CASE("WhatIsNoInsertIsAnErrorThatSaysWhy", "[rpc]") {
   CHECK(service.code(insert("users", "Ada", {"of somebody else", 1})) ==
         ErrorCode::OUTCOME_UNKNOWN);
   CHECK(service.world.inserts.documents.empty());
+}
+
+TEST_CASE("AnInsertWithAUniqueFieldMayBeRepeatedOnAnotherConnection", "[rpc]") {
+  Inserting service;
+  const std::string first = service.connection(*service.line, 3);
+  CHECK(service.ask(insert("users", "Ada", {first, 1, "name"})).id() == 1);
+  REQUIRE(service.world.inserts.batches.size() == 1);
+  CHECK(service.world.inserts.batches[0].items[0].unique == "name");
+  Line& second = service.world.connect();
+  CHECK(service.connection(second, 3) != first);
+  // The same request on the next connection: the store decides.
+  CHECK(service.world.ask(second, insert("users", "Ada", {first, 1, "name"})).code ==
+        ErrorCode::OK);
+  CHECK(service.world.ask(second, insert("users", "Ada", {first, 1})).code ==
+        ErrorCode::OUTCOME_UNKNOWN);
+  CHECK(service.world.inserts.batches.size() == 2);
+}
+
+TEST_CASE("AUniqueFieldThatNoFilterCouldNameIsRefused", "[rpc]") {
+  Inserting service;
+  const std::vector<std::string> names = {
+      "_id", "a.b", "$a", std::string("a\0b", 3), "\xff", std::string(129, 'a')};
+  for (const std::string& field : names)
+    CHECK(service.code(insert("users", "Ada", {"", 1, field})) == ErrorCode::BAD_REQUEST);
+  CHECK(service.code(insert("users", "Ada", {"", 1, std::string(128, 'a')})) == ErrorCode::OK);
 }
 
 TEST_CASE("AClientThatIsGoneDoesNotHearOfItsInsert", "[rpc]") {

@@ -26,6 +26,8 @@ void method_explain(const MethodContext& context, Session& session,
                     const protocol::Message& message);
 void method_advance(const MethodContext& context, Session& session,
                     const protocol::Message& message);
+void method_advance_store(const MethodContext& context, Session& session,
+                          const protocol::Message& message);
 void method_drain(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_decommission(const MethodContext& context, Session& session,
                          const protocol::Message& message);

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -23,7 +25,6 @@ struct MethodLimits {
   std::size_t name = 128;
   std::int64_t count = 100'000;
   std::uint32_t pipeline = 4'096;
-  std::uint32_t unacknowledged = 65'536;
 };
 
 // What the Server counts, for `status`.
@@ -43,6 +44,13 @@ class Sessions {
   virtual Session* find(SessionId session) = 0;
 };
 
+// The drains of all sequences that are under way, by user; expired: it has ended. Each holds a
+// report of every sequence.
+struct DrainsOfAll {
+  static constexpr std::size_t kMost = 4;  // of which the last is for root and the daemon's user
+  std::map<UserId, std::weak_ptr<void>> by_user;
+};
+
 // Everything a method may use.
 struct MethodContext {
   SequenceTable& table;
@@ -55,14 +63,27 @@ struct MethodContext {
   Purge* purge;               // null: no store has old counters
   const MethodLimits& limits;
   const ServerCounts& counts;
+  DrainsOfAll& drains_of_all;
+  std::uint64_t settings;  // counts the configurations that were in force
 };
 
 // One call. Answers into `session.out`, or leaves the caller waiting in the core.
 using Method = void (*)(const MethodContext& context, Session& session,
                         const protocol::Message& message);
 
+enum class Right : std::uint8_t {
+  connect,     // whoever could connect may call it
+  administer,  // it changes state for others: see rights.h
+};
+
+struct Route {
+  std::string_view name;
+  Method method;
+  Right right = Right::connect;
+};
+
 // Null when there is no such method.
-Method find_method(std::string_view name);
+const Route* find_method(std::string_view name);
 // The names of all, for the error text.
 std::string method_names();
 

@@ -2,11 +2,12 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "protocol/requests.h"
+#include "protocol/value_writer.h"
 #include "tests/unit/service.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -228,6 +229,7 @@ TEST_CASE("ListTellsOfEverySequence", "[methods]") {
   REQUIRE(reader.read_array() == 1U);
   REQUIRE(read_map(reader) == std::map<std::string, std::string>{{"name", "orders"},
                                                                  {"store", "default"},
+                                                                 {"reuse", "never"},
                                                                  {"in_hand", "9"},
                                                                  {"next", "2"},
                                                                  {"state", "ready"},
@@ -235,6 +237,67 @@ TEST_CASE("ListTellsOfEverySequence", "[methods]") {
                                                                  {"left", "9007199254740981"},
                                                                  {"days_left", "nil"}});
   REQUIRE(reader.at_end());
+}
+
+std::string page_request(std::string_view after, std::int64_t limit) {
+  protocol::Buffer options;
+  protocol::append_map(options, 2);
+  protocol::append_text(options, "after");
+  protocol::append_text(options, after);
+  protocol::append_text(options, "limit");
+  protocol::append_integer(options, limit);
+  return request("list", 1, {options.data(), options.size()});
+}
+
+std::vector<std::string> names_of(const Reply& reply) {
+  protocol::ValueReader reader = reply.result();
+  std::vector<std::string> names;
+  for (std::uint32_t left = reader.read_array().value_or(0); left > 0; --left)
+    names.push_back(read_map(reader).at("name"));
+  CHECK(reader.at_end());
+  return names;
+}
+
+// Of 75,000 sequences the reply would be above the 16 MiB that a client takes.
+TEST_CASE("ListComesInPages", "[methods]") {
+  using Names = std::vector<std::string>;
+  Service service;
+  for (const char* name : {"d", "b", "e", "a", "c"}) {
+    service.world.core.settings.add(name);
+    service.ask(next_request(1, name));
+  }
+  CHECK(names_of(service.ask(page_request("", 2))) == Names{"a", "b"});
+  CHECK(names_of(service.ask(page_request("b", 2))) == Names{"c", "d"});
+  CHECK(names_of(service.ask(page_request("bb", 1'000))) == Names{"c", "d", "e"});
+  CHECK(names_of(service.ask(page_request("e", 2))).empty());
+  for (const std::int64_t limit : {std::int64_t{0}, std::int64_t{1'001}, std::int64_t{-1}})
+    CHECK(service.code(page_request("", limit)) == ErrorCode::BAD_REQUEST);
+  for (const char* wrong : {"\x81\xa5"
+                            "after\x01",
+                            "\x81\xa5"
+                            "other\x01",
+                            "\x01"})
+    CHECK(service.code(request("list", 1, wrong)) == ErrorCode::BAD_REQUEST);
+  service.world.core.limits.sequences = 2'000;
+  service.world.core.table->apply_settings(service.world.core.limits);
+  for (int at = 0; at < 1'200; ++at) {
+    const std::string name = "n" + std::to_string(at);
+    service.world.core.settings.add(name);
+    REQUIRE(service.world.core.table->open(name).ok());
+  }
+  service.world.turn();
+  CHECK(names_of(service.ask(plain_request(1, "list"))).size() == 1'000);
+}
+
+TEST_CASE("AClientsNameIsKeptWithoutControlCharacters", "[methods]") {
+  Service service;
+  protocol::Buffer bytes;
+  protocol::append_hello(bytes, 1,
+                         {std::nullopt,
+                          "a\x1b[2J\xc2\x9b"
+                          "31m\x9b\u00e9"});
+  REQUIRE(service.code({bytes.data(), bytes.size()}) == ErrorCode::OK);
+  CHECK(service.line->session->client_name == "a?[2J??31m?\u00e9");
 }
 
 TEST_CASE("StatusHasAllItsFields", "[methods]") {
@@ -269,6 +332,28 @@ TEST_CASE("StatusNamesTheSequencesThatEndSoon", "[methods]") {
   protocol::ValueReader reader = list.result();
   REQUIRE(reader.read_array() == 1U);
   CHECK(read_map(reader).at("left") == "0");  // all that there is was leased
+}
+
+// What status says of the end is found without a walk past all sequences.
+TEST_CASE("StatusNamesTheSequencesThatEndSoonByTheirRateAndAfterARestart", "[methods]") {
+  Service service;
+  service.world.core.settings.add("few").max_value = 100;
+  service.world.core.settings.add("fast").max_value = 100'000;
+  service.world.core.settings.by_name["fast"].lease_max = 100;
+  service.ask(range_request(1, "few", 95));
+  for (int at = 0; at < 10; ++at) service.ask(range_request(1, "fast", 100));
+  const auto ending = [&] { return map_of(service.ask(plain_request(1, "status"))).at("ending"); };
+  CHECK(ending() == "array of 1");
+  // A minute after its first lease its rate is known; a year later the same rate is low.
+  service.world.core.advance(60'000);
+  CHECK(ending() == "array of 2");
+  service.world.core.advance(std::int64_t{10} * 365 * 86'400'000);
+  CHECK(ending() == "array of 1");
+  service.world.kill();
+  service.world.start();
+  service.world.settle();
+  service.line = &service.world.connect();
+  CHECK(ending() == "array of 1");
 }
 
 TEST_CASE("PingIgnoresItsParameters", "[methods]") {

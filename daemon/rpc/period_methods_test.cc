@@ -6,7 +6,6 @@
 #include "tests/unit/one_summer.h"
 #include "tests/unit/service.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -152,6 +151,97 @@ TEST_CASE("RepeatIsAnsweredWhateverBecomesOfThePresentPeriod", "[period]") {
   CHECK(text_of(service.world.ask(again, next_text(3))) == text);
   // Neither another name nor what was acknowledged is a repeat.
   CHECK(service.world.ask(again, next_request(1, "dail")).code == ErrorCode::NO_SEQUENCE);
+}
+
+TEST_CASE("ATextIsExplainedInThePeriodThatItTells", "[period]") {
+  PeriodService service;
+  const std::string text = text_of(service.ask(next_text(1)));
+  service.world.core.time.advance(kToMidnightMs);
+  REQUIRE(service.ask(next_request(2, "daily")).id() == 1);
+  const std::string packed = static_cast<char>(0xa0 + text.size()) + text;
+  IdAnswer answer;
+  answer.known = true;
+  answer.issue.emplace().callers.push_back({3, 1'000, 77, "shop"});
+  service.world.history.id = answer;
+  const auto seen = map_of(service.ask(request("explain", "daily", 2, packed)));
+  CHECK(service.world.history.asked_id ==
+        std::pair<std::string, std::int64_t>("daily@2023-11-14", 1));
+  CHECK(seen.at("name") == "daily@2023-11-14");
+  CHECK(seen.at("id") == "1");
+  CHECK(seen.at("answer") == "issued");
+  // The same by the name of another period, which the text knows better.
+  static_cast<void>(service.ask(request("explain", "daily@2023-11-15", 2, packed)));
+  CHECK(service.world.history.asked_id.first == "daily@2023-11-14");
+  CHECK(service.code(request("explain", "daily", 2, "\xa4none")) == ErrorCode::BAD_TEXT);
+}
+
+// 33 days on, the first period is not known to the core any more.
+struct ForgottenPeriod : PeriodService {
+  explicit ForgottenPeriod(std::int64_t increment = 1) {
+    if (increment > 1) {
+      IdShape::Form form;
+      form.increment = increment;
+      world.core.settings.by_name.at("daily").shape.made = std::make_shared<IdShape>(form);
+    }
+    REQUIRE(ask(next_request(1, "daily")).id() == 1);
+    world.core.time.advance(std::int64_t{33} * 86'400'000);
+    REQUIRE(ask(next_request(2, "daily")).id() == 1);
+    for (int step = 0; step < 4; ++step) {
+      world.core.time.advance(60'000);
+      world.settle();
+    }
+    REQUIRE(world.core.table->find("daily@2023-11-14") == 0);
+  }
+};
+
+TEST_CASE("AForgottenPeriodIsAuditedFromTheHistory", "[period]") {
+  ForgottenPeriod service;
+  SumsAnswer sums;
+  sums.known = sums.ended = true;
+  sums.recorded = sums.rows = {0, 10, 1, 0, 9, 0};
+  service.world.history.sums = sums;
+  auto seen = map_of(service.ask(request("audit", "daily@2023-11-14")));
+  CHECK(seen.at("good") == "true");
+  CHECK(seen.at("forgotten") == "true");
+  CHECK(seen.at("leased") == "10");
+  CHECK(seen.at("gaps") == "9");
+  CHECK(seen.at("unaccounted") == "0");
+  CHECK(service.world.core.store.read_calls.empty());
+  // A row is missing, and an ID that nothing accounts for.
+  sums.rows.issued = 0;
+  sums.recorded.gaps = sums.rows.gaps = 8;
+  service.world.history.sums = sums;
+  seen = map_of(service.ask(request("audit", "daily@2023-11-14")));
+  CHECK(seen.at("good") == "false");
+  CHECK(seen.at("unaccounted") == "1");
+  CHECK(seen.at("problems") == "array of 2");
+  CHECK(map_of(service.ask(request("audit", "daily"))).at("forgotten") == "false");
+}
+
+TEST_CASE("OfAForgottenPeriodOfWhichNothingIsKeptNobodySaysThatItNeverWas", "[period]") {
+  ForgottenPeriod service;
+  for (const auto& asked :
+       {request("audit", "daily@2023-11-14"), request("gaps", "daily@2023-11-14"),
+        request("explain", "daily@2023-11-14", 2, "\x01")}) {
+    const Reply reply = service.ask(asked);
+    CHECK(reply.code == ErrorCode::NO_SEQUENCE);
+    CHECK(reply.text.find("is over, and nothing of it is kept") != std::string::npos);
+  }
+  CHECK(service.ask(request("audit", "daily@2022-11-14")).text.find("no record") !=
+        std::string::npos);
+}
+
+TEST_CASE("AForgottenPeriodHasTheShapeOfTheOthers", "[period]") {
+  ForgottenPeriod service(10);
+  IdAnswer found;
+  found.known = true;
+  service.world.history.id = found;
+  // 1, 11, 21: the third.
+  const auto seen = map_of(service.ask(request("explain", "daily@2023-11-14", 2, "\x15")));
+  CHECK(service.world.history.asked_id.second == 3);
+  CHECK(seen.at("id") == "21");
+  CHECK(seen.at("answer") == "older");
+  CHECK(service.code(request("explain", "daily@2023-11-14", 2, "\x05")) == ErrorCode::BAD_REQUEST);
 }
 
 }  // namespace

@@ -70,14 +70,6 @@ void method_purge(const MethodContext& context, Session& session,
                   const protocol::Message& message) {
   const Result<PurgeOrder> order = read_order(context, session, message);
   if (!order.ok()) return answer_error(session, message.msgid, order.status());
-  const std::uint32_t user = session.peer.uid;
-  if (order->remove && user != 0 && user != context.control.user()) {
-    return answer_error(
-        session, message.msgid,
-        {ErrorCode::DENIED, "only root and user " + std::to_string(context.control.user()) +
-                                ", whom the daemon runs as, may remove counters; you are user " +
-                                std::to_string(user)});
-  }
   if (context.purge == nullptr) {
     return answer_error(session, message.msgid,
                         {ErrorCode::UNAVAILABLE, "this daemon removes no counters"});

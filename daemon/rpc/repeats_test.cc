@@ -4,7 +4,6 @@
 
 #include "tests/unit/rpc_world.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -78,7 +77,7 @@ TEST_CASE("ClientNameIsLimited", "[repeats]") {
 
 TEST_CASE("SecondIdentityOnOneConnectionIsRefusedAndLeavesNoTrace", "[repeats]") {
   Service service({.sequences = 10'000,
-                   .replays = {.clients = 2, .unacknowledged = 100, .remember_ms = 1'000}});
+                   .replays = {.clients = 3, .unacknowledged = 100, .remember_ms = 1'000}});
   Line& one = service.hello(1);
   Line& two = service.hello(2);
   REQUIRE(service.world.ask(two, hello_request(9, 1)).code == ErrorCode::BAD_REQUEST);

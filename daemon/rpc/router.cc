@@ -6,11 +6,6 @@
 namespace seqd {
 namespace {
 
-struct Route {
-  std::string_view name;
-  Method method;
-};
-
 constexpr std::array kRoutes = {
     Route{"next", method_next},
     Route{"range", method_range},
@@ -20,24 +15,25 @@ constexpr std::array kRoutes = {
     Route{"ping", method_ping},
     Route{"hello", method_hello},
     Route{"ack", method_ack},
-    Route{"reload", method_reload},
-    Route{"advance", method_advance},
+    Route{"reload", method_reload, Right::administer},
+    Route{"advance", method_advance, Right::administer},
     Route{"gaps", method_gaps},
     Route{"explain", method_explain},
     Route{"audit", method_audit},
-    Route{"drain", method_drain},
+    Route{"drain", method_drain, Right::administer},
     Route{"next_text", method_next_text},
     Route{"parse", method_parse},
-    Route{"decommission", method_decommission},
+    Route{"decommission", method_decommission, Right::administer},
     Route{"insert", method_insert},
-    Route{"purge", method_purge},
+    Route{"advance_store", method_advance_store, Right::administer},
+    Route{"purge", method_purge, Right::administer},
 };
 
 }  // namespace
 
-Method find_method(std::string_view name) {
+const Route* find_method(std::string_view name) {
   for (const Route& route : kRoutes) {
-    if (route.name == name) return route.method;
+    if (route.name == name) return &route;
   }
   return nullptr;
 }

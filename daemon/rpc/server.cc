@@ -1,10 +1,13 @@
 #include "daemon/rpc/server.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "daemon/rpc/issuing.h"
+#include "daemon/rpc/rights.h"
 #include "daemon/rpc/shown.h"
 #include "protocol/fast_request.h"
 #include "protocol/replies.h"
@@ -14,6 +17,21 @@ namespace seqd {
 using protocol::FastRequest;
 using protocol::Message;
 using protocol::ScanResult;
+
+namespace {
+
+// Bytes of a session that are not counted at once: most replies leave at the end of their turn.
+constexpr std::size_t kUncounted = 16'384;
+// What a reply that grows with the number of sequences is counted with before it is made.
+constexpr std::int64_t kLongReply = 1 << 20;
+
+bool answers_at_length(std::string_view method) {
+  constexpr std::string_view kMethods[] = {"list",  "status",  "drain",        "gaps",
+                                           "audit", "explain", "decommission", "purge"};
+  return std::find(std::begin(kMethods), std::end(kMethods), method) != std::end(kMethods);
+}
+
+}  // namespace
 
 void answer_error(Session& session, std::uint32_t msgid, const Status& status) {
   protocol::append_error_reply(session.out, msgid, status.code(), status.text());
@@ -33,7 +51,17 @@ void answer_runs(const Sequence& sequence, Session& session, std::uint32_t msgid
 }
 
 Server::Server(Control& control, Clock& clock, const RemainderLog& log, const ServerLimits& limits)
-    : control_(control), clock_(clock), log_(log), limits_(limits) {}
+    : control_(control),
+      clock_(clock),
+      log_(log),
+      limits_(limits),
+      unsent_(static_cast<std::int64_t>(limits.output_total), 1) {}
+
+void Server::apply_settings(const ServerLimits& limits) {
+  limits_ = limits;
+  ++settings_;
+  unsent_.set_total(static_cast<std::int64_t>(limits.output_total));
+}
 
 Server::~Server() = default;
 
@@ -43,8 +71,8 @@ void Server::attach_history(HistoryRecorder* recorder, HistoryAsker* asker) {
 }
 
 MethodContext Server::context() {
-  return {*table_,   control_, clock_, *this,           asker_,
-          recorder_, inserts_, purge_, limits_.methods, counts_};
+  return {*table_,  control_, clock_,          *this,   asker_,         recorder_,
+          inserts_, purge_,   limits_.methods, counts_, drains_of_all_, settings_};
 }
 
 Session& Server::open(const Peer& peer, Transport& transport) {
@@ -74,6 +102,9 @@ void Server::close(Session& session) {
       table_->replays().detach(session.client, clock_.monotonic_ms());
     }
   }
+  session.out.clear();
+  session.sending = 0;
+  count_unsent(session);
   --counts_.connections;
   if (recorder_ != nullptr) recorder_->closed(session.id);
   sessions_.erase(session.id);
@@ -99,19 +130,32 @@ Session* Server::find(SessionId id) {
 }
 
 bool Server::may_read(const Session& session) const {
-  return session.waiting < limits_.methods.pipeline && session.out.size() < limits_.output &&
-         log_.accepting();
+  if (session.list_waits && (session.page_turn == turn_ || pages_left_ == 0)) return false;
+  return session.waiting < limits_.methods.pipeline && session.unsent() < limits_.output &&
+         (session.unsent() <= kUncounted || has_output_left(session, 0)) && log_.accepting();
+}
+
+bool Server::has_output_left(const Session& session, std::int64_t more) const {
+  return unsent_.allows(session.peer.uid, more);
+}
+
+void Server::count_unsent(Session& session) {
+  const std::size_t now = session.unsent();
+  unsent_.give_back(session.peer.uid, static_cast<std::int64_t>(session.counted));
+  unsent_.take(session.peer.uid, static_cast<std::int64_t>(now));
+  session.counted = now;
 }
 
 std::size_t Server::receive(Session& session, std::span<const std::uint8_t> bytes) {
   const MethodContext here = context();
   std::size_t consumed = 0;
-  session.paused = false;
+  session.paused = session.list_waits = false;
   while (consumed < bytes.size() && !session.closing) {
     if (!may_read(session)) {
       session.paused = true;
       break;
     }
+    if (session.unsent() > session.counted + kUncounted) count_unsent(session);
     const std::span<const std::uint8_t> rest = bytes.subspan(consumed);
     FastRequest fast;
     if (const std::size_t size = protocol::parse_fast(rest, fast)) {
@@ -145,35 +189,71 @@ std::size_t Server::receive_frame(Session& session, std::span<const std::uint8_t
     case ScanResult::Kind::complete:
       break;
   }
-  dispatch(session, bytes.first(scan.size));
-  return scan.size;
+  return dispatch(session, bytes.first(scan.size)) ? scan.size : 0;
 }
 
-void Server::dispatch(Session& session, std::span<const std::uint8_t> frame) {
+bool Server::dispatch(Session& session, std::span<const std::uint8_t> frame) {
   Message message;
   const protocol::ParseOutcome parsed = protocol::parse_message(frame, message);
-  if (!parsed.ok()) return breach(session, parsed.msgid, parsed.error, parsed.text);
-  if (message.kind == Message::Kind::reply) {
-    return breach(session, message.msgid, ErrorCode::BAD_REQUEST,
-                  "a reply to nothing: the daemon makes no requests");
-  }
-  if (message.kind == Message::Kind::notification) {
+  if (!parsed.ok()) {
+    breach(session, parsed.msgid, parsed.error, parsed.text);
+  } else if (message.kind == Message::Kind::reply) {
+    breach(session, message.msgid, ErrorCode::BAD_REQUEST,
+           "a reply to nothing: the daemon makes no requests");
+  } else if (message.kind == Message::Kind::notification) {
     // Nobody could be told the IDs: a notification never issues any.
     if (message.method == "ack") {
       notified_ack(context(), session, message);
     } else {
       ++counts_.notifications_ignored;
     }
-    return;
+  } else if (message.method == "list" && !may_list(session)) {
+    return false;
+  } else {
+    call(session, message);
   }
+  return true;
+}
+
+// A page is a walk past a thousand sequences. The session goes on in the next turn; what it has
+// sent behind this request waits.
+bool Server::may_list(Session& session) {
+  if (session.page_turn != turn_ && pages_left_ > 0) {
+    session.page_turn = turn_;
+    --pages_left_;
+    return true;
+  }
+  session.page_turn = turn_;
+  session.list_waits = session.paused = true;
+  return false;
+}
+
+void Server::turn_over() {
+  ++turn_;
+  pages_left_ = kPagesATurn;
+}
+
+void Server::call(Session& session, const Message& message) {
   ++counts_.requests;
-  const Method method = find_method(message.method);
-  if (method == nullptr) {
+  const Route* const route = find_method(message.method);
+  if (route == nullptr) {
     return answer_error(
         session, message.msgid,
         {ErrorCode::NO_METHOD, "there is no such method; there are " + method_names()});
   }
-  method(context(), session, message);
+  if (route->right == Right::administer) {
+    const Status allowed = check_administers(control_, session.peer, route->name);
+    if (!allowed.ok()) return answer_error(session, message.msgid, allowed);
+  }
+  if (answers_at_length(message.method) && !has_output_left(session, kLongReply)) {
+    return answer_error(session, message.msgid,
+                        {ErrorCode::BUSY,
+                         "replies wait that the connections of this user do not take "
+                         "(limits.max_output_total)"});
+  }
+  route->method(context(), session, message);
+  // A long reply is counted before another connection asks for one in the same turn.
+  if (session.unsent() > session.counted + kUncounted) count_unsent(session);
 }
 
 void Server::breach(Session& session, std::uint32_t msgid, ErrorCode code, std::string_view text) {
@@ -200,7 +280,7 @@ void Server::issued_text(const Caller& caller, SequenceId sequence, std::int64_t
   Session* session = find(caller.session);
   if (session == nullptr) return;
   if (session->waiting > 0) --session->waiting;
-  answer_text(table_->at(sequence), *session, caller.request, id, wall_s);
+  answer_text(*table_, sequence, *session, caller.request, id, wall_s);
   session->transport.attend();
 }
 

@@ -8,14 +8,17 @@
 #include <span>
 #include <unordered_map>
 
+#include "daemon/base/fair_share.h"
 #include "daemon/rpc/methods.h"
 
 namespace seqd {
 
 struct ServerLimits {
   MethodLimits methods;
-  std::size_t output =
-      1 << 20;  // bytes of one session that wait to be sent before its requests are put off
+  // Bytes that wait to be sent before requests are put off: of one session, and of all. Of all, one
+  // user gets a share.
+  std::size_t output = 1 << 20;
+  std::size_t output_total = 256 << 20;
 };
 
 class Server final : public ReplySink, private Sessions {
@@ -32,8 +35,9 @@ class Server final : public ReplySink, private Sessions {
   void attach_inserts(InsertQueues& inserts) { inserts_ = &inserts; }
   // Who removes old counters; outlives this. Without it nobody does. Before the first open().
   void attach_purge(Purge& purge) { purge_ = &purge; }
-  // For sessions opened from now on; the frame limits of those that are open stay.
-  void set_limits(const ServerLimits& limits) { limits_ = limits; }
+  // Another configuration is in force. The limits of frames are for sessions opened from now on;
+  // everything else, rights too, is for all of them.
+  void apply_settings(const ServerLimits& limits);
 
   // The session lives until close(). `transport` outlives it.
   Session& open(const Peer& peer, Transport& transport);
@@ -43,9 +47,17 @@ class Server final : public ReplySink, private Sessions {
   // left is a part of a request, or has to wait: see may_read(). After a breach of the protocol
   // `session.closing` is set.
   std::size_t receive(Session& session, std::span<const std::uint8_t> bytes);
+  // The transport has sent, or taken bytes to send.
+  void sent(Session& session) {
+    if (session.unsent() != session.counted) count_unsent(session);
+  }
   // Whether the session is within its limits: false while it has too many requests waiting or too
-  // many replies unsent, or while the log is full.
+  // many replies unsent, while the log is full, or for the rest of a turn in which it asked for a
+  // page of a list too many.
   bool may_read(const Session& session) const;
+  // The next turn begins: so many pages of lists are made in each, one for a session.
+  static constexpr int kPagesATurn = 8;
+  void turn_over();
 
   const ServerCounts& counts() const { return counts_; }
 
@@ -58,11 +70,16 @@ class Server final : public ReplySink, private Sessions {
 
  private:
   void forget_waiting(const Session& session);
+  void count_unsent(Session& session);
+  bool has_output_left(const Session& session, std::int64_t more) const;
   void bind(Session& session, ClientId client) override;
   Session* find(SessionId id) override;
   MethodContext context();
   std::size_t receive_frame(Session& session, std::span<const std::uint8_t> bytes);
-  void dispatch(Session& session, std::span<const std::uint8_t> frame);
+  // False: it is for another turn.
+  bool dispatch(Session& session, std::span<const std::uint8_t> frame);
+  void call(Session& session, const protocol::Message& message);
+  bool may_list(Session& session);
   void breach(Session& session, std::uint32_t msgid, ErrorCode code, std::string_view text);
 
   Control& control_;
@@ -75,6 +92,11 @@ class Server final : public ReplySink, private Sessions {
   InsertQueues* inserts_ = nullptr;
   Purge* purge_ = nullptr;
   ServerCounts counts_;
+  FairShare unsent_;  // bytes that wait to be sent, by user
+  DrainsOfAll drains_of_all_;
+  std::uint64_t turn_ = 1;
+  int pages_left_ = kPagesATurn;
+  std::uint64_t settings_ = 1;
   SessionId next_ = 1;
   std::unordered_map<SessionId, std::unique_ptr<Session>> sessions_;
   std::unordered_map<ClientId, SessionId> by_client_;

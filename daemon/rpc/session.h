@@ -6,17 +6,12 @@
 #include <cstdint>
 #include <string>
 
+#include "daemon/base/peer.h"
 #include "daemon/core/caller.h"
 #include "protocol/buffer.h"
 #include "protocol/frame_scanner.h"
 
 namespace seqd {
-
-// Who is at the other end, as the kernel says.
-struct Peer {
-  std::uint32_t uid = 0;
-  std::int32_t pid = 0;
-};
 
 // The connection under a session. Loop thread; must not call back into the Server.
 class Transport {
@@ -31,25 +26,34 @@ struct Session {
   Session(SessionId session, const Peer& from, Transport& connection, protocol::FrameLimits limits)
       : id(session), peer(from), transport(connection), scanner(limits) {}
 
-  Caller caller(std::uint32_t request) const { return {id, request, client}; }
+  // What the client has not taken yet.
+  std::size_t unsent() const { return out.size() + sending; }
+  Caller caller(std::uint32_t request) const { return {id, request, client, peer.uid}; }
 
   const SessionId id;
   const Peer peer;
   Transport& transport;
   protocol::FrameScanner scanner;
   protocol::Buffer out;
+  std::size_t sending = 0;  // bytes that the transport has taken out of `out` and not yet sent
+  std::size_t counted = 0;  // of unsent(), by the Server
 
   ClientId client = 0;        // set by hello
   std::string client_name;    // set by hello; for people
   std::uint32_t waiting = 0;  // requests that wait for IDs
   bool closing = false;       // nothing more is read; closed once `out` is sent
   bool paused = false;        // a limit stopped the reading; see Server::may_read()
+  bool list_waits = false;    // for the next turn; see Server::may_list()
+  std::uint64_t page_turn =
+      0;  // the last turn in which it had a page of a list, or was refused one
 
   // The msgid of the newest insert of a client with an identity: numbers rise, and none comes
   // twice.
   std::uint32_t newest_insert = 0;
 
-  // The sequence looked up last: most connections ask for one name again and again.
+  // The sequence looked up last, of which it may take IDs: most connections ask for one name again
+  // and again. Holds as long as the settings it was found by are in force.
+  std::uint64_t last_settings = 0;
   std::string last_name;
   SequenceId last_sequence = 0;
 };

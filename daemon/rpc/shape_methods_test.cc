@@ -5,7 +5,6 @@
 #include "protocol/value_writer.h"
 #include "tests/unit/service.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {

@@ -34,9 +34,11 @@ inline std::vector<Run> shown(const IdShape& shape, std::span<const Run> runs) {
   return values;
 }
 
-// Null also where this daemon does not hold the sequence.
+// Of a period that was forgotten, that of the others. Null also where this daemon holds no sequence
+// of that name.
 inline Shape shape_of(const SequenceTable& table, std::string_view name) {
-  const SequenceId sequence = table.find(name);
+  SequenceId sequence = table.find(name);
+  if (sequence == 0) sequence = table.any_period_of(name);
   return sequence == 0 ? nullptr : table.at(sequence).settings().shape.made;
 }
 

@@ -50,15 +50,19 @@ void pack_date(Packer& packer, const IdDate& date) {
 
 }  // namespace
 
-void answer_text(const Sequence& sequence, Session& session, std::uint32_t msgid, std::int64_t id,
-                 std::int64_t wall_s) {
+void answer_text(SequenceTable& table, SequenceId issued_from, Session& session,
+                 std::uint32_t msgid, std::int64_t id, std::int64_t wall_s) {
+  const Sequence& sequence = table.at(issued_from);
+  // The format may have changed since the request came.
+  if (Status status = table.admit_reply(issued_from); !status.ok())
+    return answer_error(session, msgid, status);
   const std::shared_ptr<const IdFormat>& format = sequence.settings().text.made;
   if (format == nullptr) return answer_error(session, msgid, no_format(sequence));
   // A number belongs to the period that it was counted in, whatever the clock shows by now.
   if (const std::optional<Period>& period = sequence.settings().periods.current)
     wall_s = std::clamp(wall_s, period->begin_s, period->end_s - 1);
-  const std::string name(base_of(sequence.name()));
-  protocol::append_text_reply(session.out, msgid, format->write(name, shown(sequence, id), wall_s));
+  protocol::append_text_reply(session.out, msgid,
+                              format->write(sequence.name(), shown(sequence, id), wall_s));
 }
 
 void method_next_text(const MethodContext& context, Session& session, const Message& message) {
@@ -74,8 +78,10 @@ void method_next_text(const MethodContext& context, Session& session, const Mess
   if (sequence.settings().text.made == nullptr && sequence.stopped().ok()) {
     return answer_error(session, msgid, no_format(sequence));
   }
+  if (Status status = context.table.admit_text(*found); !status.ok())
+    return answer_error(session, msgid, status);
   if (sequence.issue_one(session.caller(msgid), &id, {IssueKind::text, wall_s})) {
-    return answer_text(sequence, session, msgid, id, wall_s);
+    return answer_text(context.table, *found, session, msgid, id, wall_s);
   }
   wait_for(context, session, msgid, *found, IssueKind::text, 1, parameters->timeout_ms);
 }

@@ -1,7 +1,9 @@
 // peek, list, status and ping: the methods that look. They issue nothing and lease nothing.
+#include <algorithm>
 #include <optional>
 #include <string>
 
+#include "daemon/rpc/drain_packing.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
 #include "daemon/rpc/shown.h"
@@ -12,6 +14,8 @@ namespace seqd {
 namespace {
 
 using protocol::Message;
+
+constexpr std::size_t kMostRows = 1'000;  // of one reply
 
 std::optional<std::int64_t> next_of(const Sequence& sequence) {
   const std::optional<std::int64_t> next = sequence.next_id();
@@ -28,14 +32,18 @@ void pack_forecast(Packer& packer, const Exhaustion::Forecast& forecast) {
   pack_pair(packer, "days_left", forecast.days);
 }
 
-// The sequences that come to their end.
-void pack_ending(Packer& packer, const MethodContext& context,
-                 const std::vector<const Sequence*>& sequences) {
+// The sequences that come to their end, kMostRows at most.
+void pack_ending(Packer& packer, const MethodContext& context) {
   std::vector<std::pair<const Sequence*, Exhaustion::Forecast>> ending;
-  for (const Sequence* sequence : sequences) {
+  std::size_t looked_at = 0;
+  for (const SequenceId id : context.table.accounts().ending()) {
+    if (looked_at++ == kMostRows) break;
+    const Sequence* sequence = &context.table.at(id);
     const Exhaustion::Forecast forecast = forecast_of(context, *sequence);
     if (ends_soon(forecast, sequence->settings())) ending.emplace_back(sequence, forecast);
   }
+  std::sort(ending.begin(), ending.end(),
+            [](const auto& a, const auto& b) { return a.first->name() < b.first->name(); });
   packer.pack("ending");
   packer.pack_array(static_cast<std::uint32_t>(ending.size()));
   for (const auto& [sequence, forecast] : ending) {
@@ -45,8 +53,68 @@ void pack_ending(Packer& packer, const MethodContext& context,
   }
 }
 
-std::vector<InsertQueues::View> list_inserting(const MethodContext& context) {
-  return context.inserts == nullptr ? std::vector<InsertQueues::View>() : context.inserts->list();
+// What a drain makes of the IDs: those of a database that was exchanged become gaps.
+Reuse reuse_of_drain(const Sequence& sequence) {
+  return sequence.scope().refuses() ? Reuse::never : sequence.settings().reuse;
+}
+
+struct Page {
+  std::string_view after;
+  std::size_t most = kMostRows;
+};
+
+Result<Page> read_page(const Message& message) {
+  const Status usage(ErrorCode::BAD_REQUEST,
+                     "list takes, if need be, a map of options: \"after\", a name, and \"limit\", "
+                     "an integer within 1.." +
+                         std::to_string(kMostRows));
+  Page page;
+  if (message.param_count == 0) return page;
+  protocol::ValueReader params = message.params;
+  const std::optional<std::uint32_t> pairs = params.read_map();
+  if (!pairs || message.param_count > 1) return usage;
+  for (std::uint32_t at = 0; at < *pairs; ++at) {
+    const std::optional<std::string_view> key = params.read_text();
+    if (key == "after") {
+      const std::optional<std::string_view> after = params.read_text();
+      if (!after) return usage;
+      page.after = *after;
+    } else if (key == "limit") {
+      const std::optional<std::int64_t> limit = params.read_integer();
+      if (!limit || *limit < 1 || *limit > static_cast<std::int64_t>(kMostRows)) return usage;
+      page.most = static_cast<std::size_t>(*limit);
+    } else {
+      return usage;
+    }
+  }
+  return page;
+}
+
+void pack_sequence(Packer& packer, const MethodContext& context, const Sequence& sequence) {
+  const Status error = sequence.error();
+  packer.pack_map(9);
+  pack_pair(packer, "name", sequence.name());
+  pack_pair(packer, "reuse", reuse_word(reuse_of_drain(sequence)));
+  pack_pair(packer, "store", sequence.scope().store_name());
+  pack_pair(packer, "in_hand", sequence.in_hand());
+  pack_pair(packer, "next", next_of(sequence));
+  pack_pair(packer, "state", sequence.state_name());
+  pack_text(packer, "error", error.ok() ? "" : error.to_string());
+  pack_forecast(packer, forecast_of(context, sequence));
+}
+
+void pack_inserting(Packer& packer, const InsertQueues::View& each) {
+  const Status& error = each.queue->error();
+  packer.pack_map(9);
+  pack_pair(packer, "name", each.name);
+  pack_nil(packer, "reuse");
+  pack_pair(packer, "store", each.store);
+  pack_pair(packer, "in_hand", 0);
+  pack_nil(packer, "next");
+  pack_pair(packer, "state", each.queue->state_name());
+  pack_text(packer, "error", error.ok() ? "" : error.to_string());
+  pack_nil(packer, "left");
+  pack_nil(packer, "days_left");
 }
 
 void pack_stores(Packer& packer, const DaemonFacts& facts) {
@@ -95,45 +163,36 @@ void method_peek(const MethodContext& context, Session& session, const Message& 
 }
 
 void method_list(const MethodContext& context, Session& session, const Message& message) {
-  const std::vector<const Sequence*> sequences = context.table.list();
+  const Result<Page> page = read_page(message);
+  if (!page.ok()) return answer_error(session, message.msgid, page.status());
+  const std::vector<const Sequence*> sequences = context.table.list(page->after, page->most);
+  std::vector<InsertQueues::View> inserting;
+  if (context.inserts != nullptr) inserting = context.inserts->list(page->after, page->most);
+  const std::size_t rows = std::min(sequences.size() + inserting.size(), page->most);
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
-  const std::vector<InsertQueues::View> inserting = list_inserting(context);
-  packer.pack_array(static_cast<std::uint32_t>(sequences.size() + inserting.size()));
-  for (const Sequence* sequence : sequences) {
-    const Status error = sequence->error();
-    packer.pack_map(8);
-    pack_pair(packer, "name", sequence->name());
-    pack_pair(packer, "store", sequence->scope().store_name());
-    pack_pair(packer, "in_hand", sequence->in_hand());
-    pack_pair(packer, "next", next_of(*sequence));
-    pack_pair(packer, "state", sequence->state_name());
-    pack_text(packer, "error", error.ok() ? "" : error.to_string());
-    pack_forecast(packer, forecast_of(context, *sequence));
-  }
-  for (const InsertQueues::View& each : inserting) {
-    const Status& error = each.queue->error();
-    packer.pack_map(8);
-    pack_pair(packer, "name", each.name);
-    pack_pair(packer, "store", each.store);
-    pack_pair(packer, "in_hand", 0);
-    pack_nil(packer, "next");
-    pack_pair(packer, "state", each.queue->state_name());
-    pack_text(packer, "error", error.ok() ? "" : error.to_string());
-    pack_nil(packer, "left");
-    pack_nil(packer, "days_left");
+  packer.pack_array(static_cast<std::uint32_t>(rows));
+  auto sequence = sequences.begin();
+  auto insert = inserting.begin();
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (insert == inserting.end() ||
+        (sequence != sequences.end() && (*sequence)->name() < insert->name)) {
+      pack_sequence(packer, context, **sequence++);
+    } else {
+      pack_inserting(packer, *insert++);
+    }
   }
 }
 
 void method_status(const MethodContext& context, Session& session, const Message& message) {
   const DaemonFacts facts = context.control.facts();
-  std::int64_t issued = 0;
-  const std::vector<const Sequence*> sequences = context.table.list();
-  for (const Sequence* sequence : sequences) issued += sequence->totals().issued;
-  std::int64_t waiting = context.table.waiting();
+  std::size_t sequences = context.table.size();
+  std::int64_t issued = context.table.accounts().sums().issued;
+  std::int64_t waiting = context.table.accounts().waiting();
   if (context.inserts != nullptr) {
     issued += context.inserts->inserted();
     waiting += context.inserts->waiting();
+    sequences += context.inserts->size();
   }
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
@@ -146,9 +205,9 @@ void method_status(const MethodContext& context, Session& session, const Message
   pack_pair(packer, "connections", context.counts.connections);
   pack_pair(packer, "requests", context.counts.requests);
   pack_pair(packer, "issued", issued);
-  pack_pair(packer, "sequences", sequences.size() + list_inserting(context).size());
+  pack_pair(packer, "sequences", sequences);
   pack_pair(packer, "waiting", waiting);
-  pack_ending(packer, context, sequences);
+  pack_ending(packer, context);
   pack_stores(packer, facts);
   packer.pack("log");
   packer.pack_map(3);

@@ -12,7 +12,7 @@ namespace seqd {
 namespace {
 
 constexpr std::size_t kinds = std::variant_size_v<LogEntry>;
-static_assert(kinds == 19, "a new kind needs fields() below and a line in LOG-FORMAT.md");
+static_assert(kinds == 23, "a new kind needs fields() below and a line in LOG-FORMAT.md");
 
 // The fields of every kind in their order on disk, once for both directions. `Visitor` has
 // number(), end(), token(), text() and choice(); end() is a range's end, stored as the distance
@@ -90,7 +90,7 @@ void fields(V& v, auto& e, std::in_place_type_t<GapMade>) {
   v.number(e.sequence);
   v.number(e.begin);
   v.end(e.begin, e.end);
-  v.choice(e.cause, GapCause::superseded);
+  v.choice(e.cause, GapCause::restored);
   v.number(e.wall_ms);
 }
 template <typename V>
@@ -135,7 +135,7 @@ void fields(V& v, auto& e, std::in_place_type_t<ReturnClosed>) {
   v.number(e.sequence);
   v.token(e.token);
   v.choice(e.how, ReturnEnd::kept);
-  v.choice(e.cause, GapCause::superseded);
+  v.choice(e.cause, GapCause::restored);
   v.number(e.wall_ms);
 }
 template <typename V>
@@ -146,6 +146,38 @@ void fields(V& v, auto& e, std::in_place_type_t<UsedBelow>) {
 template <typename V>
 void fields(V& v, auto& e, std::in_place_type_t<ForgetSequence>) {
   v.number(e.sequence);
+}
+template <typename V>
+void fields(V& v, auto& e, std::in_place_type_t<StoreBound>) {
+  v.number(e.scope);
+  v.token(e.identity);
+  v.text(e.place);
+}
+
+template <typename V>
+void fields(V& v, auto& e, std::in_place_type_t<StoreHeartbeat>) {
+  v.number(e.scope);
+  v.token(e.instance);
+  v.number(e.beat);
+  v.choice(e.age, StoreAge::restored);
+}
+
+template <typename V>
+void fields(V& v, auto& e, std::in_place_type_t<DefineName>) {
+  v.text(e.name);
+  v.number(e.newest_s);
+  v.list(e.forgotten, DefineName::kMostForgotten, [](V& each, auto& span) {
+    each.number(span.begin_s);
+    each.end(span.begin_s, span.end_s);
+    each.number(span.guard);
+  });
+  v.list(e.forms, DefineName::kMostForms, [](V& each, auto& form) { each.text(form); });
+}
+
+template <typename V>
+void fields(V& v, auto& e, std::in_place_type_t<ClientUser>) {
+  v.number(e.client);
+  v.number(e.user);
 }
 
 // Collects in a small array, so that the vector grows once an entry.
@@ -173,10 +205,19 @@ class Writer {
     used_ += token.size();
   }
   void text(const std::string& text) {
-    CHECK(text.size() <= max_string);
+    ASSERT(text.size() <= max_string);
     number(text.size());
     flush();
     out_.insert(out_.end(), text.begin(), text.end());
+  }
+  template <typename List, typename Each>
+  void list(const List& list, std::size_t most, const Each& each) {
+    ASSERT(list.size() <= most);
+    number(list.size());
+    for (const auto& one : list) {
+      flush();
+      each(*this, one);
+    }
   }
   void flush() {
     out_.insert(out_.end(), bytes_.data(), bytes_.data() + used_);
@@ -241,6 +282,15 @@ class Reader {
     if (length > max_string || length > left_.size()) return fail("a text is cut off or too long");
     text.assign(left_.begin(), left_.begin() + static_cast<std::ptrdiff_t>(length));
     left_ = left_.subspan(static_cast<std::size_t>(length));
+  }
+  template <typename List, typename Each>
+  void list(List& list, std::size_t most, const Each& each) {
+    std::uint64_t length = 0;
+    number(length);
+    if (mistake_ != nullptr) return;
+    if (length > most) return fail("a list is too long");
+    list.resize(static_cast<std::size_t>(length));
+    for (auto& one : list) each(*this, one);
   }
   bool take(std::uint8_t* into, std::size_t count) {
     if (mistake_ != nullptr) return false;

@@ -11,6 +11,7 @@ namespace {
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
 constexpr std::uint32_t all_ones = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t every_one = std::numeric_limits<std::uint64_t>::max();
 
 std::vector<LogEntry> one_of_every_kind() {
   const Token token{1, 2, 3, 255};
@@ -32,7 +33,12 @@ std::vector<LogEntry> one_of_every_kind() {
           ReturnOpened{2, token, 160, 201, Reuse::tail, 1'700'000'000'002},
           ReturnClosed{2, token, ReturnEnd::kept, GapCause::epoch_lost, 4},
           UsedBelow{2, 160},
-          ForgetSequence{2}};
+          ForgetSequence{2},
+          StoreBound{7, token, "mongodb db1:27017 shop"},
+          DefineName{
+              "orders", 1'795'284'000, {{0, 86'400, 1}, {172'800, 259'200, 5'001}}, {"{number}"}},
+          ClientUser{4, 1'000},
+          StoreHeartbeat{7, token, 12, StoreAge::restored}};
 }
 
 std::vector<LogEntry> extremes() {
@@ -45,16 +51,25 @@ std::vector<LogEntry> extremes() {
           LeaseGranted{0, token, least, most, -1},
           LeaseGranted{0, token, most, least, least},
           Issued{all_ones, most, most, all_ones, all_ones, IssueKind::batch},
+          Issued{all_ones, most, most, every_one, all_ones, IssueKind::text, least},
+          DefineClient{every_one, token},
+          Acknowledged{every_one, all_ones},
           Issued{},
           Issued{2, 101, 103, 4, 17, IssueKind::text, 1'795'284'309},
           RetainedIssue{Issued{2, 101, 103, 4, 17, IssueKind::text, least}},
           RangeInHand{all_ones, token, most, 0, least},
           SequenceTotals{all_ones, most, least, -1, 1, 0},
-          NextNumbers{all_ones, all_ones, all_ones},
+          NextNumbers{all_ones, all_ones, every_one},
           ReturnOpened{all_ones, token, most, least, Reuse::parked, least},
           ReturnOpened{},
           ReturnClosed{all_ones, token, ReturnEnd::kept, GapCause::drained, least},
-          UsedBelow{all_ones, least}};
+          UsedBelow{all_ones, least},
+          ClientUser{every_one, all_ones},
+          DefineName{},
+          DefineName{std::string(max_string, 'x'),
+                     least,
+                     {{least, most, most}, {most, least, least}, {0, 0, 0}, {-1, 1, -1}},
+                     std::vector<std::string>(DefineName::kMostForms, "")}};
 }
 
 std::vector<std::uint8_t> encoded(const LogEntry& entry) {
@@ -89,10 +104,10 @@ TEST_CASE("AnEntryCutOffAnywhereIsCorrupt") {
 }
 
 TEST_CASE("AnUnknownKindIsCorruptAndNamed") {
-  const std::vector<std::uint8_t> bytes = {19, 0, 0};
+  const std::vector<std::uint8_t> bytes = {23, 0, 0};
   const Status status = EntryReader(bytes).next().status();
   CHECK(status.code() == ErrorCode::STATE_CORRUPT);
-  CHECK(status.text().find("unknown kind 19") != std::string::npos);
+  CHECK(status.text().find("unknown kind 23") != std::string::npos);
 }
 
 TEST_CASE("AnUnknownChoiceIsCorrupt") {
@@ -106,7 +121,7 @@ TEST_CASE("NumbersTooLongOrTooLargeAreCorrupt") {
                                                   0x80, 0x80, 0x80, 0x80, 0x80, 0};
   const std::vector<std::uint8_t> sixty_five_bits = {9,    0xff, 0xff, 0xff, 0xff, 0xff,
                                                      0xff, 0xff, 0xff, 0xff, 0x02};
-  const std::vector<std::uint8_t> thirty_three_bits = {9, 0xff, 0xff, 0xff, 0xff, 0x1f};
+  const std::vector<std::uint8_t> thirty_three_bits = {18, 0xff, 0xff, 0xff, 0xff, 0x1f};
   for (const auto& bytes : {eleven_bytes, sixty_five_bits, thirty_three_bits}) {
     CHECK(EntryReader(bytes).next().status().code() == ErrorCode::STATE_CORRUPT);
   }
@@ -115,6 +130,19 @@ TEST_CASE("NumbersTooLongOrTooLargeAreCorrupt") {
 TEST_CASE("ATextLongerThanWhatIsLeftIsCorrupt") {
   const std::vector<std::uint8_t> bytes = {0, 1, 0xff, 0xff, 0x03, 'x'};
   CHECK(EntryReader(bytes).next().status().code() == ErrorCode::STATE_CORRUPT);
+}
+
+TEST_CASE("AListThatIsTooLongIsCorrupt") {
+  CHECK(EntryReader(std::vector<std::uint8_t>{20, 1, 'a', 0, 5})
+            .next()
+            .status()
+            .text()
+            .find("a list is too long") != std::string::npos);
+  CHECK(EntryReader(std::vector<std::uint8_t>{20, 1, 'a', 0, 0, 17})
+            .next()
+            .status()
+            .text()
+            .find("a list is too long") != std::string::npos);
 }
 
 // The example of LOG-FORMAT.md.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 namespace {
@@ -22,9 +22,19 @@ std::atomic_ref<std::uint64_t> word(std::span<std::uint8_t> memory, std::size_t 
 
 LogTail::LogTail(std::span<std::uint8_t> memory) {
   if (memory.size() <= room_at) return;
-  CHECK(reinterpret_cast<std::uintptr_t>(memory.data()) % sizeof(std::uint64_t) == 0);
+  ASSERT(reinterpret_cast<std::uintptr_t>(memory.data()) % sizeof(std::uint64_t) == 0);
   memory_ = memory.first(room_at);
   room_ = memory.subspan(room_at);
+}
+
+// As in append(): the bytes first.
+void LogTail::move_to(std::span<std::uint8_t> memory) {
+  LogTail other(memory);
+  ASSERT(other.room_.size() == room_.size());
+  if (room_.empty()) return;
+  other.begin(word(memory_, salt_at).load(), word(memory_, offset_at).load());
+  ASSERT(other.append(bytes()));
+  *this = other;
 }
 
 std::optional<LogTail::Content> LogTail::read() const {

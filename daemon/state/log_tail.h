@@ -28,6 +28,8 @@ class LogTail {
   // `memory` outlives it and is aligned for 64-bit stores. In one that is too small there is no
   // room for anything.
   explicit LogTail(std::span<std::uint8_t> memory);
+  // The same tail in another memory of the same size.
+  void move_to(std::span<std::uint8_t> memory);
 
   // Nothing when it is empty or cannot be true.
   std::optional<Content> read() const;

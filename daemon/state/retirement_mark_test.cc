@@ -4,7 +4,6 @@
 
 #include "tests/unit/memory_disk.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {

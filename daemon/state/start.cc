@@ -1,9 +1,11 @@
 #include "daemon/state/start.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
+#include "daemon/core/state_bounds.h"
 #include "daemon/state/recovery.h"
 #include "daemon/state/segment_writer.h"
 
@@ -34,6 +36,16 @@ class ImageSource final : public SnapshotSource {
 //  5 write the witness               from here on it is that of the new segment. Cut off: it says
 //    nothing; after R1, where that would cost the ranges, only its position is moved.
 //  6 return; the first turn can make a scope dirty.
+// In place of a witness: memory that ends with the process. It has no room for turns, so they go to
+// the file at once.
+class NoWitness final : public SharedMemory {
+ public:
+  std::span<std::uint8_t> bytes() override { return bytes_; }
+
+ private:
+  alignas(64) std::array<std::uint8_t, Witness::size> bytes_{};
+};
+
 class Start {
  public:
   Start(const StartPlaces& places, const StartOptions& options)
@@ -85,7 +97,7 @@ class Start {
 };
 
 Status Start::check_places() {
-  CHECK(options_.log_size >= StateLog::smallest_size && options_.log_size <= StateLog::max_size);
+  ASSERT(options_.log_size >= StateLog::smallest_size && options_.log_size <= StateLog::max_size);
   const std::string& path = places_.state.path();
   switch (places_.state.kind()) {
     case FileSystemKind::remote:
@@ -109,8 +121,8 @@ Status Start::check_places() {
   if (!witness_proves_) {
     started_.warnings.push_back(places_.witness.path() +
                                 ", the witness directory, is not on a tmpfs, so it proves "
-                                "nothing: after a kill -9 the IDs in hand are given up. Set "
-                                "witness_dir to a directory below /run");
+                                "nothing: after a kill -9 the IDs in hand are given up. Leave "
+                                "witness_dir out, and seqd finds memory by itself");
   }
   return {};
 }
@@ -140,8 +152,17 @@ Status Start::open_files() {
 Status Start::open_witness() {
   Result<std::unique_ptr<SharedMemory>> memory = places_.witness.map(
       Witness::name(files_.identity), witness_proves_ ? Witness::size_with_tail : Witness::size);
-  if (!memory.ok()) return memory.status();
-  witness_ = std::make_unique<Witness>(std::move(*memory));
+  if (!memory.ok()) {
+    if (!options_.may_lack_witness || memory.status().code() != ErrorCode::STATE_IO)
+      return memory.status();
+    started_.warnings.push_back(memory.status().text() +
+                                ", so there is no witness: after a kill -9 the available IDs are "
+                                "given up. Name a directory on a tmpfs as witness_dir");
+    witness_ = std::make_unique<Witness>(std::make_unique<NoWitness>());
+    return {};
+  }
+  witness_ = std::make_unique<Witness>(std::move(*memory), &places_.witness,
+                                       Witness::name(files_.identity));
   // On a disk the witness could have been copied or put back together with the log.
   if (witness_proves_) testimony_ = witness_->read();
   return {};
@@ -255,9 +276,10 @@ Status Start::write_segment() {
   if (!resumes()) header_.nonce = random_token(places_.random);
   const std::vector<std::uint8_t> bytes = encode_segment(header_, ImageSource(recovered_.image));
   written_ = bytes.size();
-  if (written_ > options_.log_size / 2) {
+  if (!StateBounds(options_.log_size).fits(written_)) {
     return {ErrorCode::STATE_IO, "the state of " + std::to_string(written_) +
-                                     " bytes needs a log_size of at least twice as many"};
+                                     " bytes does not fit into a log of " +
+                                     std::to_string(options_.log_size) + "; raise log_size"};
   }
   File& target = *files_.segments[target_];
   status = target.write_at(0, bytes);

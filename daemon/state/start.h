@@ -27,6 +27,9 @@ struct StartOptions {
   AfterPowerLoss after_power_loss = AfterPowerLoss::forfeit;
   Token boot_id{};              // of the running system
   LogReader* reader = nullptr;  // is shown the log while it is read; null: nobody
+  // The place of the witness is nobody's choice: where it cannot be made, the start goes on
+  // without.
+  bool may_lack_witness = false;
 };
 
 // All of them outlive the log that start() makes.

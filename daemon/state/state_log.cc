@@ -5,7 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
+#include "daemon/core/state_bounds.h"
 #include "daemon/state/log_format.h"
 #include "daemon/state/segment_writer.h"
 
@@ -71,15 +72,15 @@ StateLog::StateLog(StateFiles files, std::unique_ptr<Witness> witness, const Pla
       files_(std::make_shared<StateFiles>(std::move(files))),
       witness_(std::move(witness)),
       size_(place.size),
-      headroom_(place.size / 16),
+      headroom_(StateBounds(place.size).headroom()),
       file_(place.file),
       header_(place.header),
       seed_(record_seed(place.header)),
       offset_(place.offset),
       position_(place.header.base),
       durable_(place.header.base) {
-  CHECK(size_ >= smallest_size && size_ <= max_size);
-  CHECK(offset_ <= size_);
+  ASSERT(size_ >= smallest_size && size_ <= max_size);
+  ASSERT(offset_ <= size_);
 }
 
 StateLog::~StateLog() {
@@ -96,7 +97,7 @@ void StateLog::begin_turn() {
 }
 
 void StateLog::append(const LogEntry& entry) {
-  CHECK(!closed_);
+  ASSERT(!closed_);
   begin_turn();
   encode_entry(turn_, entry);
 }
@@ -120,7 +121,7 @@ bool StateLog::accepting() const {
 
 Status StateLog::commit() {
   if (!failure_.ok()) return failure_;
-  CHECK(!closed_);
+  ASSERT(!closed_);
   if (!turn_.empty()) {
     Status status = write_turn();
     if (!status.ok()) return failure_ = std::move(status);
@@ -178,14 +179,14 @@ Status StateLog::write_tail() {
 
 // The snapshot includes the turn, whose own record is not needed then.
 Status StateLog::rotate() {
-  CHECK(source_ != nullptr);
+  ASSERT(source_ != nullptr);
   SegmentHeader header = header_;
   header.number += 1;
   header.base = position_ + 1;
   header.salt = random_.next();
   header.wall_ms = clock_.wall_ms();
   const std::vector<std::uint8_t> bytes = encode_segment(header, *source_);
-  if (bytes.size() + headroom_ > size_) {
+  if (!StateBounds(size_).fits(bytes.size())) {
     return {ErrorCode::STATE_IO, "the state of " + std::to_string(bytes.size()) +
                                      " bytes does not fit into a log of " + std::to_string(size_) +
                                      "; raise log_size"};
@@ -207,7 +208,7 @@ Status StateLog::rotate() {
 Status StateLog::start_flush() {
   flush_due_ = false;
   if (flush_failed_ || position_ == durable_) return {};
-  CHECK(observer_ != nullptr);
+  ASSERT(observer_ != nullptr);
   Status status = write_tail();
   if (!status.ok()) return status;
   flush_ = std::make_shared<Flush>(
@@ -236,12 +237,17 @@ void StateLog::flushed() {
 }
 
 Status StateLog::close() {
-  CHECK(turn_.empty() && !closed_);
+  ASSERT(turn_.empty() && !closed_);
   closed_ = true;
   if (!failure_.ok()) return failure_;
   if (durable_ == position_) return {};
   return {ErrorCode::STATE_IO,
           "the last turns of the log in " + files_->directory->path() + " are not on the medium"};
+}
+
+Result<Witness::Kept> StateLog::keep_witness() {
+  if (flush_ || closed_) return Witness::Kept::in_place;  // its worker writes to the witness
+  return witness_->keep_in_place();
 }
 
 StateLog::Statistics StateLog::statistics() const {

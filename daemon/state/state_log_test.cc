@@ -52,6 +52,23 @@ TEST_CASE("WithoutATailATurnIsOneWrite") {
   CHECK(f.log().next_position() == position + 1);
 }
 
+// Nothing is written: a gibibyte of memory would be needed for the files.
+TEST_CASE("TheSmallestAndTheLargestLogSizeAreAllowed") {
+  const std::uint64_t size = GENERATE(StateLog::smallest_size, StateLog::max_size);
+  CAPTURE(size);
+  World world;
+  ManualWorker worker;
+  const StateLog::Place place{.file = 0, .header = {}, .offset = records_offset, .size = size};
+  const StateLog log(StateFiles(), nullptr, place, worker, world.random, world.clock);
+  CHECK(log.accepting());
+  CHECK(log.statistics().used == records_offset);
+  world.log_size = size;
+  world.disk.faults.full = true;
+  SmallDaemon process(world);
+  CHECK_FALSE(process.start());
+  CHECK(process.status.text().find("no space") != std::string::npos);
+}
+
 TEST_CASE("ATurnInTheTailIsNoWriteAndAFlushWritesAllOfThemBeforeItSyncs") {
   Fixture f;
   const std::uint64_t before = f.world.disk.operations;

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 namespace {
@@ -36,9 +36,34 @@ std::string Witness::name(const FileIdentity& directory) {
   return {name, static_cast<std::size_t>(length)};
 }
 
-Witness::Witness(std::unique_ptr<SharedMemory> memory)
-    : memory_(std::move(memory)), tail_(memory_->bytes().subspan(size)) {
-  CHECK(reinterpret_cast<std::uintptr_t>(memory_->bytes().data()) % 64 == 0);
+Witness::Witness(std::unique_ptr<SharedMemory> memory, Directory* directory, std::string name)
+    : memory_(std::move(memory)),
+      directory_(directory),
+      name_(std::move(name)),
+      tail_(memory_->bytes().subspan(size)) {
+  if (directory_ != nullptr) {
+    const Result<FileIdentity> found = directory_->identity(name_);
+    if (found.ok()) identity_ = *found;
+  }
+  ASSERT(reinterpret_cast<std::uintptr_t>(memory_->bytes().data()) % 64 == 0);
+}
+
+Result<Witness::Kept> Witness::keep_in_place() {
+  if (directory_ == nullptr) return Kept::in_place;
+  Result<FileIdentity> found = directory_->identity(name_);
+  if (found.ok() && *found == identity_) return Kept::in_place;
+  const std::optional<Testimony> testimony = read();
+  ASSERT(testimony);
+  Result<std::unique_ptr<SharedMemory>> memory = directory_->map(name_, memory_->bytes().size());
+  if (!memory.ok()) return memory.status();
+  // Of a directory that is not where it was, nobody would find it.
+  found = directory_->identity(name_);
+  if (!found.ok()) return found.status();
+  tail_.move_to((*memory)->bytes().subspan(size));
+  memory_ = std::move(*memory);
+  identity_ = *found;
+  write(*testimony);
+  return Kept::made_anew;
 }
 
 std::optional<Witness::Testimony> Witness::read() const {

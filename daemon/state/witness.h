@@ -38,7 +38,14 @@ class Witness {
   // The file of a state directory in the witness directory.
   static std::string name(const FileIdentity& directory);
 
-  explicit Witness(std::unique_ptr<SharedMemory> memory);
+  // `directory`, where others could remove it, outlives this; null: nothing is to be kept there.
+  explicit Witness(std::unique_ptr<SharedMemory> memory, Directory* directory = nullptr,
+                   std::string name = {});
+
+  // Whether its name still leads to it; where not, it is made there anew. An error: that cannot be
+  // done now, and the next start would not find it. Not while a flush is under way.
+  enum class Kept : std::uint8_t { in_place, made_anew };
+  Result<Kept> keep_in_place();
 
   // Nothing when it is new or its last change was cut off.
   std::optional<Testimony> read() const;
@@ -54,7 +61,10 @@ class Witness {
   LogTail& tail() { return tail_; }
 
  private:
-  const std::unique_ptr<SharedMemory> memory_;
+  std::unique_ptr<SharedMemory> memory_;
+  Directory* const directory_;
+  const std::string name_;
+  FileIdentity identity_;  // of the memory
   LogTail tail_;
 };
 

@@ -1,6 +1,10 @@
 #include "daemon/state/witness.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tests/unit/memory_disk.h"
 
@@ -40,6 +44,39 @@ TEST_CASE("AFlushThatDoesNotSucceedIsRemembered") {
   CHECK_FALSE(open(disk)->read()->flushes_good);
   open(disk)->flush_succeeded();
   CHECK(open(disk)->read()->flushes_good);
+}
+
+std::vector<std::uint8_t> text(std::string_view of) {
+  return {of.begin(), of.end()};
+}
+
+TEST_CASE("AWitnessThatWasRemovedIsMadeAnewWithWhatItSaid") {
+  MemoryDisk disk;
+  const std::unique_ptr<Directory> directory = disk.open("run");
+  auto witness = std::make_unique<Witness>(std::move(*directory->map("w", Witness::size_with_tail)),
+                                           directory.get(), "w");
+  witness->write(example());
+  witness->tail().begin(7, 4'096);
+  REQUIRE(witness->tail().append(text("one turn")));
+  CHECK(*witness->keep_in_place() == Witness::Kept::in_place);
+
+  disk.folder("run").names.erase("w");
+  CHECK(*witness->keep_in_place() == Witness::Kept::made_anew);
+  CHECK(*witness->keep_in_place() == Witness::Kept::in_place);
+  REQUIRE(witness->tail().append(text(", another")));
+  witness->advance(6);
+  witness.reset();
+
+  Witness next(std::move(*directory->map("w", Witness::size_with_tail)));
+  REQUIRE(next.read());
+  CHECK(next.read()->nonce == example().nonce);
+  CHECK(next.read()->position == 6);
+  CHECK(next.read()->flushes_good);
+  const auto tail = next.tail().read();
+  REQUIRE(tail);
+  CHECK(tail->salt == 7);
+  CHECK(tail->offset == 4'096);
+  CHECK(std::ranges::equal(tail->bytes, text("one turn, another")));
 }
 
 TEST_CASE("TwoDirectoriesHaveTwoWitnesses") {

@@ -1,6 +1,5 @@
 #include "daemon/store/aws_credentials.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {

@@ -9,8 +9,8 @@
 #include <map>
 #include <string_view>
 
+#include "daemon/base/assertion.h"
 #include "daemon/base/calendar.h"
-#include "daemon/base/check.h"
 
 namespace seqd {
 namespace {
@@ -29,7 +29,7 @@ std::string sha256(std::string_view text) {
   const int done =
       EVP_Digest(text.data(), text.size(), reinterpret_cast<unsigned char*>(digest.data()), &size,
                  EVP_sha256(), nullptr);
-  CHECK(done == 1 && size == digest.size());
+  ASSERT(done == 1 && size == digest.size());
   return digest;
 }
 
@@ -40,7 +40,7 @@ std::string hmac(std::string_view key, std::string_view text) {
       HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
            reinterpret_cast<const unsigned char*>(text.data()), text.size(),
            reinterpret_cast<unsigned char*>(digest.data()), &size);
-  CHECK(made != nullptr && size == digest.size());
+  ASSERT(made != nullptr && size == digest.size());
   return digest;
 }
 

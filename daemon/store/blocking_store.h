@@ -19,22 +19,30 @@ class BlockingStore {
   virtual ~BlockingStore() = default;
   // Does not block. May be called while the other verbs run in other threads.
   virtual Token new_token(Random& random) { return random_token(random); }
-  // How leases are traced at present: "ledger", "slot" or "plain" (see seqd.toml(5)), and a
-  // sentence that says why. Empty: not known yet. Does not block, as above.
+  // How leases are traced at present: "session", "ledger", "slot" or "plain" (see seqd.toml(5)),
+  // and a sentence that says why. Empty: not known yet. Does not block, as above.
   struct LeaseMode {
     std::string word;
     std::string reason;
   };
   virtual LeaseMode lease_mode() const = 0;
+  // Does not block, as above.
+  virtual StorePlace place() const = 0;
+  virtual Result<Token> identify(const Token& candidate) = 0;
   virtual LeaseOutcome lease(const LeaseRequest& request) = 0;
   virtual Resolution resolve(const LeaseRequest& request) = 0;
   virtual Result<ClaimOutcome> claim(const ClaimRequest& request) = 0;
+  virtual Result<BeatOutcome> beat(const BeatRequest& request) = 0;
   virtual Result<CounterReading> read(const ReadRequest& request) = 0;
   virtual Result<std::int64_t> advance(const AdvanceRequest& request) = 0;
   // Once at a start: what this state directory was before its remainder was forfeited. What that
   // one left open in the store may be ended; nothing is concluded from it.
   virtual void left_behind(const Token& /*instance*/) {}
   virtual ReturnOutcome give_back(const ReturnRequest& request) = 0;
+  // What earlier calls made due, and nobody waits for: the removal of records of hosts that are
+  // gone. A call takes some seconds at most. has_chores() does not block, as above.
+  virtual bool has_chores() const { return false; }
+  virtual void do_chores() {}
   virtual Result<InstanceRecords> forget(const ForgetRequest& request) = 0;
   // See InsertStore and PurgeStore. Here they are for stores that cannot.
   virtual std::vector<InsertOutcome> insert(const InsertBatch& batch);

@@ -106,11 +106,11 @@ class Conversion {
     switch (reader.kind()) {
       case ValueKind::nil:
         if (Status status = take(key, 0); !status.ok()) return status;
-        CHECK(reader.read_nil() && bson_append_null(out, name, length));
+        ASSERT(reader.read_nil() && bson_append_null(out, name, length));
         return {};
       case ValueKind::boolean: {
         if (Status status = take(key, 1); !status.ok()) return status;
-        CHECK(bson_append_bool(out, name, length, reader.read_bool().value_or(false)));
+        ASSERT(bson_append_bool(out, name, length, reader.read_bool().value_or(false)));
         return {};
       }
       case ValueKind::integer:
@@ -119,7 +119,7 @@ class Conversion {
         const std::optional<double> number = reader.read_float();
         if (!number) return cut_short();
         if (Status status = take(key, 8); !status.ok()) return status;
-        CHECK(bson_append_double(out, name, length, *number));
+        ASSERT(bson_append_double(out, name, length, *number));
         return {};
       }
       case ValueKind::string:
@@ -148,8 +148,8 @@ class Conversion {
     const bool narrow = *number >= std::numeric_limits<std::int32_t>::min() &&
                         *number <= std::numeric_limits<std::int32_t>::max();
     if (Status status = take(key, narrow ? 4 : 8); !status.ok()) return status;
-    CHECK(narrow ? bson_append_int32(out, key.data(), length, static_cast<std::int32_t>(*number))
-                 : bson_append_int64(out, key.data(), length, *number));
+    ASSERT(narrow ? bson_append_int32(out, key.data(), length, static_cast<std::int32_t>(*number))
+                  : bson_append_int64(out, key.data(), length, *number));
     return {};
   }
 
@@ -162,10 +162,10 @@ class Conversion {
     if (Status status = take(key, 5 + bytes->size()); !status.ok()) return status;
     const auto length = static_cast<int>(key.size());
     const auto size = static_cast<std::uint32_t>(bytes->size());
-    CHECK(binary
-              ? bson_append_binary(out, key.data(), length, BSON_SUBTYPE_BINARY,
-                                   reinterpret_cast<const std::uint8_t*>(bytes->data()), size)
-              : bson_append_utf8(out, key.data(), length, bytes->data(), static_cast<int>(size)));
+    ASSERT(binary
+               ? bson_append_binary(out, key.data(), length, BSON_SUBTYPE_BINARY,
+                                    reinterpret_cast<const std::uint8_t*>(bytes->data()), size)
+               : bson_append_utf8(out, key.data(), length, bytes->data(), static_cast<int>(size)));
     return {};
   }
 
@@ -189,7 +189,7 @@ class Conversion {
       return refused("is a timestamp beyond what a BSON date can hold");
     }
     if (Status status = take(key, 8); !status.ok()) return status;
-    CHECK(bson_append_date_time(out, key.data(), static_cast<int>(key.size()), milliseconds));
+    ASSERT(bson_append_date_time(out, key.data(), static_cast<int>(key.size()), milliseconds));
     return {};
   }
 
@@ -204,15 +204,15 @@ class Conversion {
     if (reader.kind() == ValueKind::map) {
       const std::optional<std::uint32_t> pairs = reader.read_map();
       if (!pairs) return cut_short();
-      CHECK(bson_append_document_begin(out, key.data(), length, &inner));
+      ASSERT(bson_append_document_begin(out, key.data(), length, &inner));
       status = append_pairs(&inner, reader, *pairs, false);
-      CHECK(bson_append_document_end(out, &inner));
+      ASSERT(bson_append_document_end(out, &inner));
     } else {
       const std::optional<std::uint32_t> items = reader.read_array();
       if (!items) return cut_short();
-      CHECK(bson_append_array_begin(out, key.data(), length, &inner));
+      ASSERT(bson_append_array_begin(out, key.data(), length, &inner));
       status = append_items(&inner, reader, *items);
-      CHECK(bson_append_array_end(out, &inner));
+      ASSERT(bson_append_array_end(out, &inner));
     }
     --levels_;
     return status;

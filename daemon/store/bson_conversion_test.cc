@@ -10,7 +10,6 @@
 #include "protocol/hex_bytes.h"
 #include "protocol/value_writer.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {

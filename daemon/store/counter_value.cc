@@ -142,6 +142,12 @@ LeaseOutcome refused(Status error) {
   return {.kind = LeaseOutcome::Kind::refused, .begin = 0, .end = 0, .error = std::move(error)};
 }
 
+LeaseOutcome contended(Status error) {
+  LeaseOutcome outcome = refused(std::move(error));
+  outcome.contended = true;
+  return outcome;
+}
+
 LeaseOutcome unknown_outcome(Status error) {
   return {.kind = LeaseOutcome::Kind::unknown, .begin = 0, .end = 0, .error = std::move(error)};
 }
@@ -158,6 +164,12 @@ ReturnOutcome not_known(Status error) {
   return {.kind = ReturnOutcome::Kind::failed, .error = std::move(error)};
 }
 
+ReturnOutcome contended_return(Status error) {
+  ReturnOutcome outcome = not_known(std::move(error));
+  outcome.contended = true;
+  return outcome;
+}
+
 LeaseRequest as_lease(const ReturnRequest& request) {
   LeaseRequest lease;
   lease.binding = request.binding;
@@ -172,6 +184,14 @@ LeaseRequest as_lease(const ReturnRequest& request) {
 Status given_up_reason(const std::string& where) {
   return {ErrorCode::UNAVAILABLE,
           fmt::format("{}: the store did not take it back within the time allowed", where)};
+}
+
+Status record_is_gone(const std::string& where) {
+  return {ErrorCode::STORE_REFUSED,
+          fmt::format("{}: there is no record of this host's newest lease, so it is not known "
+                      "whether the range was taken back before; was the document written anew as "
+                      "a whole, or was the range leased in lease_mode \"plain\"?",
+                      where)};
 }
 
 Status not_the_tail(const std::string& where, std::int64_t next_id, const ReturnRequest& request) {

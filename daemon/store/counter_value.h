@@ -72,11 +72,13 @@ Status check_return_request(const ReturnRequest& request);
 LeaseOutcome granted(LeasedSpan span);
 LeaseOutcome granted_parked(LeasedSpan span);  // what somebody had given back
 LeaseOutcome refused(Status error);
+LeaseOutcome contended(Status error);  // refused: other hosts were faster
 LeaseOutcome unknown_outcome(Status error);
 
 ReturnOutcome returned();
 ReturnOutcome kept(Status why);
 ReturnOutcome not_known(Status error);
+ReturnOutcome contended_return(Status error);  // not known: other hosts were faster
 
 // A return as the lane sees it in which its token stands: an operation like a lease, of a counter
 // that is known to exist and so is not made.
@@ -87,6 +89,9 @@ LeaseRequest as_lease(const ReturnRequest& request);
 Status given_up_reason(const std::string& where);
 Status not_the_tail(const std::string& where, std::int64_t next_id, const ReturnRequest& request);
 Status above_the_counter(const std::string& where, std::int64_t next_id, std::int64_t end);
+// In slot mode: the record that the lease of the range left is gone, so what became of an earlier
+// delivery of the return is not known.
+Status record_is_gone(const std::string& where);
 Status below_the_floor(const std::string& where, std::int64_t floor, const ReturnRequest& request);
 
 // What a store was found to keep as a floor: `value` as it is read, nothing where it is no number.

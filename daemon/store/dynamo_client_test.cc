@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {

@@ -64,12 +64,22 @@ DynamoKey dynamo_key_of(const CounterBinding& binding) {
   return {binding.collection, binding.key_field, binding.key};
 }
 
-void require_meaning(DynamoUpdate& update, Meaning meaning, bool or_unmarked) {
+std::string dynamo_meaning_of(const CounterBinding& binding) {
+  return "seqd_meaning:" + binding.counter_field;
+}
+
+std::string dynamo_floor_of(const CounterBinding& binding) {
+  return "seqd_floor:" + binding.counter_field;
+}
+
+void require_meaning(DynamoUpdate& update, const CounterBinding& binding, Meaning meaning,
+                     bool or_unmarked) {
+  const std::string mark = dynamo_meaning_of(binding);
   const DynamoValue word = dynamo_text(meaning_word(meaning));
   if (or_unmarked) {
-    update.require_equal_or_missing(kDynamoMeaning, word);
+    update.require_equal_or_missing(mark, word);
   } else {
-    update.require_equal(kDynamoMeaning, word);
+    update.require_equal(mark, word);
   }
 }
 
@@ -78,7 +88,7 @@ DynamoUpdate dynamo_creation(const CounterBinding& binding, std::int64_t next_id
   DynamoUpdate update(dynamo_key_of(binding));
   update.require_missing(binding.key_field)
       .set(binding.counter_field, dynamo_number(value_of(next_id - 1, meaning)))
-      .set(kDynamoMeaning, dynamo_text(meaning_word(meaning)));
+      .set(dynamo_meaning_of(binding), dynamo_text(meaning_word(meaning)));
   return update;
 }
 
@@ -86,13 +96,14 @@ Result<DynamoCounterState> state_of(const DynamoItem& item, const CounterBinding
                                     const std::string& where) {
   DynamoCounterState state;
   Meaning mark = Meaning::unset;
-  if (const auto found = item.find(kDynamoMeaning); found != item.end()) {
+  const std::string mark_name = dynamo_meaning_of(binding);
+  if (const auto found = item.find(mark_name); found != item.end()) {
     for (const Meaning meaning : {Meaning::last, Meaning::next})
       if (found->second.text == meaning_word(meaning)) mark = meaning;
     if (mark == Meaning::unset || found->second.kind != DynamoScalar::Kind::text)
       return Status(ErrorCode::SEQ_MEANING,
                     fmt::format("{}: attribute {} holds {}; \"last\" or \"next\" is needed", where,
-                                kDynamoMeaning, description(item, kDynamoMeaning)));
+                                mark_name, description(item, mark_name)));
     state.marked = true;
   }
   auto agreed = agreed_meaning(binding.meaning, mark, where);
@@ -109,7 +120,7 @@ Result<DynamoCounterState> state_of(const DynamoItem& item, const CounterBinding
                               where, binding.counter_field,
                               description(item, binding.counter_field), lowest));
   state.value = *value;
-  if (const auto kept = item.find(kDynamoFloor); kept != item.end()) {
+  if (const auto kept = item.find(dynamo_floor_of(binding)); kept != item.end()) {
     const auto floor = floor_of(dynamo_integer(kept->second), where);
     if (!floor.ok()) return floor.status();
     state.floor = *floor;

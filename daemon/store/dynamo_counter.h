@@ -9,11 +9,11 @@
 
 namespace seqd {
 
-// Beside the number: what it means, and its floor. Attributes that begin with kDynamoOurs are
-// seqd's own.
+// Beside the number: what it means, and its floor. An item may hold several numbers, so each has
+// its own. Attributes that begin with kDynamoOurs are seqd's own.
 inline constexpr char kDynamoOurs[] = "seqd_";
-inline constexpr char kDynamoMeaning[] = "seqd_meaning";
-inline constexpr char kDynamoFloor[] = "seqd_floor";
+std::string dynamo_meaning_of(const CounterBinding& binding);
+std::string dynamo_floor_of(const CounterBinding& binding);
 
 // CONFIG when a table cannot have such a name, key or attribute.
 Status check_dynamo_binding(const CounterBinding& binding);
@@ -25,7 +25,8 @@ Status check_attribute_name(const std::string& what, const std::string& name);
 DynamoKey dynamo_key_of(const CounterBinding& binding);
 
 // The condition that the item is marked as `meaning` or, where `or_unmarked`, not marked at all.
-void require_meaning(DynamoUpdate& update, Meaning meaning, bool or_unmarked);
+void require_meaning(DynamoUpdate& update, const CounterBinding& binding, Meaning meaning,
+                     bool or_unmarked);
 
 // Makes the counter, where there is no item yet.
 DynamoUpdate dynamo_creation(const CounterBinding& binding, std::int64_t next_id);

@@ -10,6 +10,8 @@ constexpr char kEpoch[] = "seqd_epoch";
 constexpr char kNonce[] = "seqd_nonce";
 constexpr char kAt[] = "seqd_at";
 constexpr char kSwept[] = "seqd_swept";
+constexpr char kBeat[] = "seqd_beat";
+constexpr char kIdentity[] = "seqd_identity";
 
 }  // namespace
 
@@ -36,6 +38,58 @@ DynamoUpdate without_claim(const DynamoInstances& instances, const std::string& 
   DynamoUpdate update(instance_key(instances, digits));
   update.require_there(kEpoch).remove(kEpoch).remove(kNonce).remove(kAt).remove(kSwept);
   return update;
+}
+
+DynamoBeat::Step DynamoBeat::after_read(Result<std::optional<DynamoItem>> item) {
+  if (!item.ok()) return Result<BeatOutcome>(item.status());
+  std::optional<std::int64_t> found;
+  if (item->has_value() && (*item)->contains(kBeat)) found = dynamo_integer((*item)->at(kBeat));
+  if (is_older(request_.known, found))
+    return Result<BeatOutcome>(BeatOutcome{true, found.value_or(0)});
+  const bool raises = request_.raise && is_claimed(*item) && found.value_or(0) <= request_.known;
+  if (!raises) return Result<BeatOutcome>(BeatOutcome{false, found.value_or(0)});
+  if (++attempts_ > kMostAttempts)
+    return Result<BeatOutcome>(ErrorCode::UNAVAILABLE,
+                               "the item of this instance changes at every look");
+  DynamoUpdate update(key_);
+  update.require_there(kEpoch);
+  if (found) {
+    update.require_equal(kBeat, dynamo_number(*found));
+  } else {
+    update.require_missing(kBeat);
+  }
+  update.set(kBeat, dynamo_number(request_.known + 1)).set(kAt, dynamo_number(wall_ms_ / 1000));
+  return update;
+}
+
+DynamoBeat::Step DynamoBeat::after_update(DynamoAnswer answer) {
+  if (answer.kind == DynamoAnswer::Kind::done)
+    return Result<BeatOutcome>(BeatOutcome{false, request_.known + 1});
+  if (answer.kind == DynamoAnswer::Kind::mismatch) return key_;
+  return Result<BeatOutcome>(std::move(answer.error));
+}
+
+DynamoIdentity::Step DynamoIdentity::after_read(Result<std::optional<DynamoItem>> item) {
+  if (!item.ok()) return Result<Token>(item.status());
+  if (item->has_value() && (*item)->contains(kIdentity)) {
+    const std::optional<Token> identity = from_hex((*item)->at(kIdentity).text);
+    if (identity) return Result<Token>(*identity);
+    return Result<Token>(ErrorCode::STORE_REFUSED,
+                         where_ +
+                             ": attribute seqd_identity is not the text of 32 hexadecimal "
+                             "digits that it was; restore it from a backup");
+  }
+  if (++attempts_ > kMostAttempts)
+    return Result<Token>(ErrorCode::UNAVAILABLE, where_ + " changes at every look");
+  DynamoUpdate update(key_);
+  update.require_missing(kIdentity).set(kIdentity, dynamo_text(to_hex(candidate_)));
+  return update;
+}
+
+DynamoIdentity::Step DynamoIdentity::after_update(DynamoAnswer answer) {
+  if (answer.kind == DynamoAnswer::Kind::done) return Result<Token>(candidate_);
+  if (answer.kind == DynamoAnswer::Kind::mismatch) return key_;  // another host was faster
+  return Result<Token>(std::move(answer.error));
 }
 
 DynamoClaim::Step DynamoClaim::after_read(Result<std::optional<DynamoItem>> item) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "daemon/store/dynamo_plan.h"
 
@@ -26,6 +27,45 @@ bool has_all_records(const std::optional<DynamoItem>& instance);
 bool is_claimed(const std::optional<DynamoItem>& instance);
 // Takes the epoch away, and all else but the key: no claim of the instance is ever won again.
 DynamoUpdate without_claim(const DynamoInstances& instances, const std::string& digits);
+
+// The heartbeat of an instance, compared and raised; see core/heartbeat.h.
+class DynamoBeat final : public DynamoPlan<Result<BeatOutcome>> {
+ public:
+  DynamoBeat(const DynamoInstances& instances, const BeatRequest& request, std::int64_t wall_ms)
+      : key_(instance_key(instances, to_hex(request.instance))),
+        request_(request),
+        wall_ms_(wall_ms) {}
+
+  Step begin() override { return key_; }
+  Step after_read(Result<std::optional<DynamoItem>> item) override;
+  Step after_update(DynamoAnswer answer) override;
+
+ private:
+  const DynamoKey key_;
+  const BeatRequest request_;
+  const std::int64_t wall_ms_;
+  int attempts_ = 0;
+};
+
+// The identity of the database: an item beside those of the instances. `candidate` where it has
+// none yet.
+class DynamoIdentity final : public DynamoPlan<Result<Token>> {
+ public:
+  DynamoIdentity(const DynamoInstances& instances, const Token& candidate, std::string where)
+      : key_{instances.table, instances.key_field, "seqd-identity"},
+        candidate_(candidate),
+        where_(std::move(where)) {}
+
+  Step begin() override { return key_; }
+  Step after_read(Result<std::optional<DynamoItem>> item) override;
+  Step after_update(DynamoAnswer answer) override;
+
+ private:
+  const DynamoKey key_;
+  const Token candidate_;
+  const std::string where_;
+  int attempts_ = 0;
+};
 
 class DynamoClaim final : public DynamoPlan<Result<ClaimOutcome>> {
  public:

@@ -47,8 +47,8 @@ DynamoLease::Step DynamoLease::begin() {
 DynamoLease::Step DynamoLease::after_read(Result<std::optional<DynamoItem>> item) {
   if (!item.ok()) return refused(item.status());
   if (++attempts_ > kMostAttempts)
-    return refused({ErrorCode::UNAVAILABLE,
-                    where_ + ": others changed the counter at every attempt; it is asked again"});
+    return contended({ErrorCode::UNAVAILABLE,
+                      where_ + ": others changed the counter at every attempt; it is asked again"});
   if (!item->has_value()) return create();
   const DynamoItem& found = **item;
   if (traced_) {
@@ -71,7 +71,7 @@ DynamoLease::Step DynamoLease::after_read(Result<std::optional<DynamoItem>> item
   if (const auto known = lanes_->find(lane_); known != lanes_->end())
     known->second.meaning = meaning_;
   const std::int64_t last = last_issued_of(state->value, meaning_);
-  if (traced_ && request_.take_parked && lowest_parked(found))
+  if (traced_ && request_.take_parked && lowest_parked(found, request_.binding))
     return take_parked(found, next_id_of(state->value, meaning_));
   auto span = span_after(last, request_, where_);
   if (!span.ok()) return refused(span.status());
@@ -108,7 +108,7 @@ DynamoLease::Step DynamoLease::increment() {
   DynamoUpdate update(dynamo_key_of(binding));
   update.require_between(binding.counter_field, lowest, highest)
       .set_sum(binding.counter_field, binding.counter_field, count_);
-  require_meaning(update, meaning_, binding.meaning != Meaning::unset);
+  require_meaning(update, binding, meaning_, binding.meaning != Meaning::unset);
   if (traced_) {
     // From the number before the update to the first ID that is not in the lease.
     const std::int64_t more = count_ + (meaning_ == Meaning::next ? 0 : 1);
@@ -122,7 +122,7 @@ DynamoLease::Step DynamoLease::increment() {
 
 // Out of the item and into the record in one step.
 DynamoLease::Step DynamoLease::take_parked(const DynamoItem& item, std::int64_t next) {
-  const DynamoParked parked = *lowest_parked(item);
+  const DynamoParked parked = *lowest_parked(item, request_.binding);
   if (next < parked.span.end) return refused(above_the_counter(where_, next, parked.span.end));
   DynamoUpdate update(dynamo_key_of(request_.binding));
   const std::int64_t above = std::max(parked.span.end, request_.guard);

@@ -32,7 +32,11 @@ class DynamoLease final : public DynamoPlan<LeaseOutcome> {
   Step take_parked(const DynamoItem& item, std::int64_t next);
   Step sweep_or(const DynamoItem& item);
   LeaseOutcome grant(const DynamoItem& changed);
-  void learn(const Token& token) { (*lanes_)[lane_] = {token, meaning_}; }
+  void learn(const Token& token) {
+    if (lanes_->size() >= kMostDynamoLanes && !lanes_->contains(lane_))
+      lanes_->erase(lanes_->begin());
+    (*lanes_)[lane_] = {token, meaning_};
+  }
   std::optional<Token> newest() const;
 
   const LeaseRequest request_;

@@ -1,5 +1,6 @@
 // Ranges that were given back for others, in the counter's item: seqd_returned:TOKEN, a map of
-// begin and end. A range is there once, and is taken out by the lease that it is granted to, in one
+// begin, end and the attribute of the number, since an item may hold the numbers of several
+// counters. A range is there once, and is taken out by the lease that it is granted to, in one
 // step with that lease's record (dynamo_records.h). Functions; any thread.
 #pragma once
 
@@ -17,14 +18,15 @@ struct DynamoParked {
   LeasedSpan span;
 };
 
-std::optional<DynamoParked> lowest_parked(const DynamoItem& item);
-CounterReading::Parked count_parked(const DynamoItem& item);
+std::optional<DynamoParked> lowest_parked(const DynamoItem& item, const CounterBinding& binding);
+CounterReading::Parked count_parked(const DynamoItem& item, const CounterBinding& binding);
 // The names of those that begin below `floor`.
-std::vector<std::string> parked_below(const DynamoItem& item, std::int64_t floor);
+std::vector<std::string> parked_below(const DynamoItem& item, const CounterBinding& binding,
+                                      std::int64_t floor);
 // What one item has room for.
 inline constexpr std::int64_t kMostDynamoParked = 200;
 
-void put_parked(DynamoUpdate& update, const Token& token, LeasedSpan span);
+void put_parked(DynamoUpdate& update, const ReturnRequest& request);
 
 // The condition that the counter stands above a range that ends at `end`.
 void require_above(DynamoUpdate& update, const CounterBinding& binding, Meaning meaning,

@@ -54,7 +54,7 @@ template <typename Answer>
 void run_plan(const std::shared_ptr<DynamoClient>& client, std::shared_ptr<DynamoPlan<Answer>> plan,
               std::function<void(Answer)> done) {
   typename DynamoPlan<Answer>::Step first = plan->begin();
-  CHECK(!std::holds_alternative<Answer>(first));
+  ASSERT(!std::holds_alternative<Answer>(first));
   walk(client, plan, std::move(first), std::move(done));
 }
 

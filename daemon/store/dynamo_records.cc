@@ -115,10 +115,13 @@ std::vector<std::string> outdated_lanes(const DynamoItem& item, const std::strin
   }
   std::sort(found.begin(), found.end());
   const std::int64_t oldest_s = (wall_ms - kDynamoRecordsKeptMs) / 1000;
+  const std::int64_t idle_s = (wall_ms - kDynamoRecordsIdleMs) / 1000;
   std::vector<std::string> out;
   for (std::size_t at = 0; at < found.size() && out.size() < kMostDynamoSwept; ++at) {
-    const bool too_many = found.size() - at > kMostDynamoRecords;
-    if (found[at].first < oldest_s || too_many) out.push_back(found[at].second);
+    const std::size_t left = found.size() - at;
+    const bool idle = left > kMostDynamoRecords && found[at].first < idle_s;
+    if (found[at].first < oldest_s || idle || left > kRoomForDynamoRecords)
+      out.push_back(found[at].second);
   }
   return out;
 }

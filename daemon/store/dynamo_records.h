@@ -23,7 +23,8 @@
 namespace seqd {
 
 // What is taken to stand in the store, so that a lease is one update as a rule. One entry for every
-// sequence that leases.
+// sequence that leases, kMostDynamoLanes at most: what is forgotten is looked at again.
+inline constexpr std::size_t kMostDynamoLanes = 65'536;
 struct DynamoLane {
   Token newest{};
   Meaning meaning = Meaning::unset;
@@ -42,10 +43,14 @@ void put_lease(DynamoUpdate& update, const std::string& lane, const Token& token
                std::int64_t count, const std::string& counter_field, std::int64_t more,
                const std::optional<Token>& newest, std::int64_t wall_ms);
 
-// Records of lanes that nobody will ask for any more, oldest first: not written for 30 days, or too
-// many for one item. Ours and `lane` are not among them.
+// Records of lanes that nobody will ask for any more, oldest first: not written for 30 days, or,
+// above kMostDynamoRecords, for a day. Hosts that lease keep theirs: to remove the record of one
+// costs its next lease five calls. Only above what one item has room for, the oldest go whatever
+// their age. The record of `lane` is not among them.
 inline constexpr std::int64_t kDynamoRecordsKeptMs = std::int64_t{30} * 86'400'000;
+inline constexpr std::int64_t kDynamoRecordsIdleMs = std::int64_t{86'400'000};
 inline constexpr std::size_t kMostDynamoRecords = 100;
+inline constexpr std::size_t kRoomForDynamoRecords = 500;
 inline constexpr std::size_t kMostDynamoSwept = 5;  // at once
 std::vector<std::string> outdated_lanes(const DynamoItem& item, const std::string& lane,
                                         std::int64_t wall_ms);

@@ -21,8 +21,7 @@ DynamoReturn::DynamoReturn(const ReturnRequest& request, const std::shared_ptr<D
       where_(where),
       wall_ms_(wall_ms),
       lane_(lane_of(as_lease(request))),
-      resolve_(as_lease(request), lanes, instances, where, wall_ms),
-      instances_(instances) {}
+      resolve_(as_lease(request), lanes, instances, where, wall_ms) {}
 
 DynamoReturn::Step DynamoReturn::begin() {
   lanes_->erase(lane_);  // another token is about to stand there
@@ -33,19 +32,16 @@ DynamoReturn::Step DynamoReturn::begin() {
 DynamoReturn::Step DynamoReturn::after_read(Result<std::optional<DynamoItem>> item) {
   if (given_up_) return following(resolve_.after_read(std::move(item)));
   if (!item.ok()) return not_known(item.status());
-  if (asks_instance_) return begin_lane(*item);
   if (++attempts_ > kMostAttempts)
-    return not_known(
+    return contended_return(
         {ErrorCode::UNAVAILABLE, where_ + ": others changed the counter at every attempt"});
   if (!item->has_value()) return give_up(above_the_counter(where_, 0, request_.end));
   auto record = record_in(**item, lane_, where_);
   if (!record.ok()) return not_known(record.status());
   if (*record && (*record)->token == request_.token)
     return (*record)->granted ? returned() : kept(given_up_reason(where_));
-  if (!*record) {
-    asks_instance_ = true;
-    return instance_key(instances_, to_hex(request_.instance));
-  }
+  // It was swept, or another program wrote the item anew as a whole.
+  if (!*record) return give_up(record_is_gone(where_));
   auto state = state_of(**item, request_.binding, where_);
   if (!state.ok()) return not_known(state.status());
   const std::int64_t next = next_id_of(state->value, state->meaning);
@@ -55,25 +51,12 @@ DynamoReturn::Step DynamoReturn::after_read(Result<std::optional<DynamoItem>> it
     return give_up(not_the_tail(where_, next, request_));
   if (request_.begin < state->floor)
     return give_up(below_the_floor(where_, state->floor, request_));
-  if (request_.reuse == Reuse::parked && count_parked(**item).ranges >= kMostDynamoParked)
+  if (request_.reuse == Reuse::parked &&
+      count_parked(**item, request_.binding).ranges >= kMostDynamoParked)
     return give_up(
         {ErrorCode::STORE_REFUSED,
          fmt::format("{}: {} ranges are parked in the item already", where_, kMostDynamoParked)});
   return apply(*state, *record);
-}
-
-DynamoReturn::Step DynamoReturn::begin_lane(const std::optional<DynamoItem>& instance) {
-  asks_instance_ = false;
-  if (!has_all_records(instance)) return give_up(given_up_reason(where_));
-  Token nobody = request_.token;
-  for (std::size_t at = nobody.size() / 2; at < nobody.size(); ++at)
-    nobody[at] = static_cast<std::uint8_t>(~nobody[at]);
-  beginning_ = true;
-  DynamoUpdate update(dynamo_key_of(request_.binding));
-  update.require_there(request_.binding.key_field);
-  put_record(update, lane_, {.token = nobody, .granted = false, .span = {}}, std::nullopt,
-             wall_ms_);
-  return update;
 }
 
 DynamoReturn::Step DynamoReturn::apply(const DynamoCounterState& state,
@@ -83,13 +66,13 @@ DynamoReturn::Step DynamoReturn::apply(const DynamoCounterState& state,
   if (request_.reuse == Reuse::tail) {
     update.require_equal(binding.counter_field,
                          dynamo_number(value_of(request_.end - 1, state.meaning)));
-    require_meaning(update, state.meaning, !state.marked);
+    require_meaning(update, binding, state.meaning, !state.marked);
     update.set(binding.counter_field, dynamo_number(value_of(request_.begin - 1, state.meaning)));
   } else {
     require_above(update, binding, state.meaning, request_.end);
-    put_parked(update, request_.token, {request_.begin, request_.end});
+    put_parked(update, request_);
   }
-  update.require_at_most_or_missing(kDynamoFloor, request_.begin);
+  update.require_at_most_or_missing(dynamo_floor_of(binding), request_.begin);
   put_record(update, lane_,
              {.token = request_.token, .granted = true, .span = {request_.begin, request_.end}},
              record ? std::optional(record->token) : std::nullopt, wall_ms_);
@@ -98,11 +81,9 @@ DynamoReturn::Step DynamoReturn::apply(const DynamoCounterState& state,
 
 DynamoReturn::Step DynamoReturn::after_update(DynamoAnswer answer) {
   if (given_up_) return following(resolve_.after_update(std::move(answer)));
-  const bool was_beginning = std::exchange(beginning_, false);
   switch (answer.kind) {
     case DynamoAnswer::Kind::done:
-      if (!was_beginning) return returned();
-      return dynamo_key_of(request_.binding);
+      return returned();
     case DynamoAnswer::Kind::mismatch:
       return dynamo_key_of(request_.binding);
     case DynamoAnswer::Kind::refused:

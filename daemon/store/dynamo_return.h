@@ -23,9 +23,6 @@ class DynamoReturn final : public DynamoPlan<ReturnOutcome> {
   Step after_update(DynamoAnswer answer) override;
 
  private:
-  // A lane without a record gets a void one first: what is conditional on none could be applied
-  // once more by a request that is late, after the record was swept or the instance forgotten.
-  Step begin_lane(const std::optional<DynamoItem>& instance);
   Step apply(const DynamoCounterState& state, const std::optional<LeaseRecord>& record);
   // The token is made void, unless the return was applied: then that is what became of it.
   Step give_up(Status why);
@@ -37,10 +34,7 @@ class DynamoReturn final : public DynamoPlan<ReturnOutcome> {
   const std::int64_t wall_ms_;
   const std::string lane_;
   DynamoResolve resolve_;
-  const DynamoInstances instances_;
   int attempts_ = 0;
-  bool asks_instance_ = false;      // the item under way is the instance's
-  bool beginning_ = false;          // the update under way begins the lane
   std::optional<Status> given_up_;  // why
 };
 

@@ -32,6 +32,22 @@ bool is_endpoint(const std::string& endpoint) {
   });
 }
 
+// Whether the tables are an older copy, where there is a heartbeat to compare.
+void compare_heartbeat(const std::shared_ptr<DynamoClient>& client,
+                       const DynamoInstances& instances, const Token& instance,
+                       std::int64_t heartbeat,
+                       const std::function<void(const Status& error, bool restored)>& done) {
+  if (heartbeat == 0) return done({}, false);
+  const std::string where = client->place_of(instance_key(instances, to_hex(instance)));
+  run_plan<Result<BeatOutcome>>(
+      client, std::make_shared<DynamoBeat>(instances, BeatRequest{instance, heartbeat, false}, 0),
+      [done, where, heartbeat](const Result<BeatOutcome>& age) {
+        if (!age.ok()) return done(age.status(), false);
+        if (!age->older) return done({}, false);
+        done(older_copy(where, heartbeat, age->beat), true);
+      });
+}
+
 }  // namespace
 
 std::string endpoint_of(const DynamoStoreOptions& options) {
@@ -79,6 +95,13 @@ std::string DynamoStore::where(const CounterBinding& binding) const {
   return client_->place_of(dynamo_key_of(binding));
 }
 
+void DynamoStore::identify(const Token& candidate, std::function<void(Result<Token>)> done) {
+  const DynamoKey key = instance_key(instances_, "");
+  run_plan<Result<Token>>(
+      client_, std::make_shared<DynamoIdentity>(instances_, candidate, client_->place_of(key)),
+      std::move(done));
+}
+
 void DynamoStore::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {
   Status status = check(request.binding, check_lease_request(request));
   const LeaseTrace marked = trace_of(request.token);
@@ -91,10 +114,28 @@ void DynamoStore::lease(const LeaseRequest& request, std::function<void(LeaseOut
                     "by {}; it is asked for anew",
                     where(request.binding), lease_trace_word(trace()), lease_trace_word(marked))};
   if (!status.ok()) return answer(std::move(done), refused(std::move(status)));
+  // Behind the lease: a table that was put back before it is noticed, whenever that was.
+  auto granted_by_current = [client = client_, instances = instances_, request,
+                             done = std::move(done)](LeaseOutcome outcome) {
+    if (outcome.kind != LeaseOutcome::Kind::granted) return done(std::move(outcome));
+    compare_heartbeat(client, instances, request.instance, request.heartbeat,
+                      [done, outcome](const Status& error, bool restored) {
+                        if (error.ok()) return done(outcome);
+                        LeaseOutcome unknown = unknown_outcome(error);
+                        unknown.restored = restored;
+                        done(std::move(unknown));
+                      });
+  };
   run_plan<LeaseOutcome>(client_,
                          std::make_shared<DynamoLease>(request, lanes_, instances_,
                                                        where(request.binding), client_->wall_ms()),
-                         std::move(done));
+                         std::move(granted_by_current));
+}
+
+void DynamoStore::beat(const BeatRequest& request, std::function<void(Result<BeatOutcome>)> done) {
+  run_plan<Result<BeatOutcome>>(
+      client_, std::make_shared<DynamoBeat>(instances_, request, client_->wall_ms()),
+      std::move(done));
 }
 
 void DynamoStore::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
@@ -148,11 +189,14 @@ void DynamoStore::give_back(const ReturnRequest& request, std::function<void(Ret
                           "given back, and it could be given back twice",
                           where(request.binding))};
   if (!status.ok()) return answer(std::move(done), kept(std::move(status)));
-  run_plan<ReturnOutcome>(
-      client_,
-      std::make_shared<DynamoReturn>(request, lanes_, instances_, where(request.binding),
-                                     client_->wall_ms()),
-      std::move(done));
+  auto plan = std::make_shared<DynamoReturn>(request, lanes_, instances_, where(request.binding),
+                                             client_->wall_ms());
+  const std::int64_t heartbeat = request.give_up ? 0 : request.heartbeat;
+  compare_heartbeat(client_, instances_, request.instance, heartbeat,
+                    [client = client_, plan, done = std::move(done)](const Status& error, bool) {
+                      if (!error.ok()) return done(not_known(error));
+                      run_plan<ReturnOutcome>(client, plan, done);
+                    });
 }
 
 void DynamoStore::forget(const ForgetRequest& request,

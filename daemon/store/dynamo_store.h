@@ -40,9 +40,12 @@ class DynamoStore final : public LeaseStore {
 
   LeaseTrace trace() const { return plain_ ? LeaseTrace::plain : LeaseTrace::slot; }
   Token new_token(Random& random) override { return new_lease_token(random, trace()); }
+  StorePlace place() const override { return {place_, {}}; }
+  void identify(const Token& candidate, std::function<void(Result<Token>)> done) override;
   void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) override;
   void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) override;
   void claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) override;
+  void beat(const BeatRequest& request, std::function<void(Result<BeatOutcome>)> done) override;
   void read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) override;
   void advance(const AdvanceRequest& request,
                std::function<void(Result<std::int64_t>)> done) override;
@@ -60,11 +63,14 @@ class DynamoStore final : public LeaseStore {
   DynamoStore(std::shared_ptr<DynamoClient> client, const DynamoStoreOptions& options)
       : client_(std::move(client)),
         instances_{options.instances_table, options.instances_key},
+        place_("dynamodb " + endpoint_of(options) + " " + options.region + " " +
+               options.instances_table),
         plain_(options.plain),
         lanes_(std::make_shared<DynamoLanes>()) {}
 
   const std::shared_ptr<DynamoClient> client_;
   const DynamoInstances instances_;
+  const std::string place_;
   const bool plain_;
   const std::shared_ptr<DynamoLanes> lanes_;
 };

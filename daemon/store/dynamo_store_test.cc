@@ -22,7 +22,7 @@ TEST_CASE("DynamoStore: a lease leaves number, meaning and its record in one ite
   const std::string item = fixture.server.item("orders");
   const std::string lane = to_hex(request.instance) + ":orders";
   REQUIRE(item.find(R"("seq":{"N":"10"})") != std::string::npos);
-  REQUIRE(item.find(R"("seqd_meaning":{"S":"last"})") != std::string::npos);
+  REQUIRE(item.find(R"("seqd_meaning:seq":{"S":"last"})") != std::string::npos);
   REQUIRE(item.find("\"seqd_end:" + lane + R"(":{"N":"11"})") != std::string::npos);
   REQUIRE(item.find("\"seqd_lease:" + lane + R"(":{"M":{)") != std::string::npos);
   REQUIRE(item.find(to_hex(request.token)) != std::string::npos);
@@ -66,7 +66,7 @@ TEST_CASE("DynamoStore: an item without a number, or with a strange mark, is ref
   request.binding.meaning = Meaning::last;
   fixture.server.put("orders", R"({"other": {"N": "5"}})");
   require_refused(store->lease(request), ErrorCode::SEQ_TYPE);
-  fixture.server.put("orders", R"({"seq": {"N": "5"}, "seqd_meaning": {"S": "first"}})");
+  fixture.server.put("orders", R"({"seq": {"N": "5"}, "seqd_meaning:seq": {"S": "first"}})");
   require_refused(store->lease(request), ErrorCode::SEQ_MEANING);
 }
 
@@ -202,6 +202,26 @@ TEST_CASE("DynamoStore: options that cannot be used are refused by name", "[dyna
   refuses("endpoint: ", [](Options& options) { options.endpoint = "http://host/path"; });
   refuses("instances_table", [](Options& options) { options.instances_table = "x"; });
   refuses("instances_key", [](Options& options) { options.instances_key = "seqd_x"; });
+}
+
+TEST_CASE("DynamoStore: two numbers of one item have their own floor and meaning", "[dynamo]") {
+  DynamoFixture fixture;
+  auto store = fixture.open();
+  fixture.server.put("orders", R"({"seq": {"N": "10"}, "seqd_meaning:seq": {"S": "last"},
+                                   "invoices": {"N": "50"}})");
+  auto one = slot_request();
+  require_granted(store->lease(one), 11, 21);
+  auto two = slot_request();
+  two.sequence = "invoices";
+  two.binding.counter_field = "invoices";
+  require_refused(store->lease(two), ErrorCode::SEQ_MEANING);
+  two.binding.meaning = Meaning::next;
+  two.token = random_token(LeaseTrace::slot);
+  require_granted(store->lease(two), 50, 60);
+  REQUIRE(*store->advance({.binding = one.binding, .next_id = 1'000, .withdraw = true}) == 1'000);
+  REQUIRE(store->read({.binding = one.binding, .instance = {}})->floor == 1'000);
+  REQUIRE(store->read({.binding = two.binding, .instance = {}})->floor == 0);
+  require_returned(store->give_back(return_of(two, 55, 60, Reuse::parked, LeaseTrace::slot)));
 }
 
 }  // namespace

@@ -22,12 +22,12 @@ DynamoReading::Step DynamoReading::after_read(Result<std::optional<DynamoItem>> 
   reading.meaning = state->meaning;
   reading.next_id = next_id_of(state->value, state->meaning);
   reading.floor = state->floor;
-  reading.parked = count_parked(**item);
+  reading.parked = count_parked(**item, binding_);
   return Result<CounterReading>(reading);
 }
 
 DynamoReading::Step DynamoReading::after_update(DynamoAnswer /*answer*/) {
-  CHECK(false);  // it makes none
+  ASSERT(false);  // it makes none
   return begin();
 }
 
@@ -43,8 +43,9 @@ DynamoAdvance::Step DynamoAdvance::after_read(Result<std::optional<DynamoItem>> 
   const std::int64_t next = next_id_of(state->value, state->meaning);
   if (!floor_is_set_)
     wanted_ = std::max({request_.next_id, state->floor, request_.withdraw ? next : 0});
-  const std::vector<std::string> parked =
-      request_.withdraw ? parked_below(**item, wanted_) : std::vector<std::string>();
+  const std::vector<std::string> parked = request_.withdraw
+                                              ? parked_below(**item, request_.binding, wanted_)
+                                              : std::vector<std::string>();
   floor_is_set_ = !request_.withdraw || state->floor >= wanted_;
   if (next >= wanted_ && floor_is_set_ && parked.empty()) return Answer(next);
   return raise(*state, parked);
@@ -60,13 +61,13 @@ DynamoUpdate DynamoAdvance::raise(const DynamoCounterState& state,
   if (state.value < raised) {
     update.require_between(binding.counter_field, lowest_value(state.meaning), raised)
         .set(binding.counter_field, dynamo_number(raised));
-    require_meaning(update, state.meaning, !state.marked);
+    require_meaning(update, binding, state.meaning, !state.marked);
   } else {
     require_above(update, binding, state.meaning, wanted_);
   }
   if (!floor_is_set_)
-    update.require_at_most_or_missing(kDynamoFloor, wanted_)
-        .set(kDynamoFloor, dynamo_number(wanted_));
+    update.require_at_most_or_missing(dynamo_floor_of(binding), wanted_)
+        .set(dynamo_floor_of(binding), dynamo_number(wanted_));
   for (const std::string& name : parked) update.remove(name);
   return update;
 }

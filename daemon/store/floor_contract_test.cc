@@ -147,7 +147,7 @@ TEST_CASE("Store: a floor in a document that is none is an error, and the lease 
   MongoAloneFixture fixture;
   auto store = fixture.open();
   fixture.server.put("counters", "orders", R"({"seq": {"$numberLong": "10"},
-      "seqd": {"meaning": "last", "floor": "high"}})");
+      "seqd": {"meaning": "last", "floors": {"seq": "high"}}})");
   auto lease = lease_request("orders", 10, LeaseTrace::slot);
   REQUIRE(store->read({.binding = lease.binding, .instance = {}}).status().code() ==
           ErrorCode::SEQ_TYPE);
@@ -161,7 +161,7 @@ TEST_CASE("Store: a counter that was set back below its floor is advanced to it 
   MongoAloneFixture fixture;
   auto store = fixture.open();
   fixture.server.put("counters", "orders", R"({"seq": {"$numberLong": "10"},
-      "seqd": {"meaning": "last", "floor": {"$numberLong": "500"}}})");
+      "seqd": {"meaning": "last", "floors": {"seq": {"$numberLong": "500"}}}})");
   const CounterBinding binding = lease_request("orders", 10).binding;
   const CounterReading reading = read(*store, binding);
   REQUIRE(reading.next_id == 11);

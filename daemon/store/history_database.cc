@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -13,7 +14,7 @@ namespace seqd {
 namespace {
 
 constexpr std::int64_t kApplicationId = 0x73657168;  // "seqh"
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 constexpr int kBusyTimeoutMs = 500;
 
 // Counts and times that are nearly always small are kept as differences: a span takes some 45
@@ -21,7 +22,9 @@ constexpr int kBusyTimeoutMs = 500;
 constexpr char kTables[] = R"(
   PRAGMA auto_vacuum = INCREMENTAL;
   BEGIN IMMEDIATE;
-  CREATE TABLE about(position INTEGER NOT NULL, wall_ms INTEGER NOT NULL, began_ms INTEGER NOT NULL);
+  CREATE TABLE about(
+    position INTEGER NOT NULL, wall_ms INTEGER NOT NULL, began_ms INTEGER NOT NULL,
+    callers INTEGER NOT NULL DEFAULT 0);
   CREATE TABLE host(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
   CREATE TABLE sequence(
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, in_hand TEXT NOT NULL DEFAULT '',
@@ -33,7 +36,8 @@ constexpr char kTables[] = R"(
     more_unknown INTEGER NOT NULL DEFAULT 0,
     dropped_leased INTEGER NOT NULL DEFAULT 0, dropped_issued INTEGER NOT NULL DEFAULT 0,
     dropped_gaps INTEGER NOT NULL DEFAULT 0, dropped_unknown INTEGER NOT NULL DEFAULT 0,
-    issues_below INTEGER NOT NULL DEFAULT 0, leases_below INTEGER NOT NULL DEFAULT 0);
+    issues_below INTEGER NOT NULL DEFAULT 0, leases_below INTEGER NOT NULL DEFAULT 0,
+    ended INTEGER NOT NULL DEFAULT 0);
   CREATE TABLE span(
     id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, first INTEGER NOT NULL,
     count INTEGER NOT NULL, began_ms INTEGER NOT NULL, lasted_ms INTEGER NOT NULL,
@@ -41,7 +45,7 @@ constexpr char kTables[] = R"(
   CREATE INDEX span_by_first ON span(sequence, first);
   CREATE TABLE caller(
     id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, pid INTEGER NOT NULL, name TEXT NOT NULL,
-    used_ms INTEGER NOT NULL);
+    used_ms INTEGER NOT NULL, last_span INTEGER NOT NULL DEFAULT 0);
   CREATE TABLE lease(
     id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, first INTEGER NOT NULL,
     count INTEGER NOT NULL, at_ms INTEGER NOT NULL, token BLOB NOT NULL, instance BLOB NOT NULL,
@@ -53,11 +57,24 @@ constexpr char kTables[] = R"(
     instance BLOB NOT NULL, host INTEGER NOT NULL);
   CREATE INDEX gap_by_sequence ON gap(sequence, id);
   CREATE INDEX gap_by_first ON gap(sequence, first);
+  CREATE TABLE stamp(wall_ms INTEGER NOT NULL, span INTEGER NOT NULL, lease INTEGER NOT NULL);
   PRAGMA application_id = 1936028008;
-  PRAGMA user_version = 1;
+  PRAGMA user_version = 2;
   COMMIT;
 )";
-static_assert(kApplicationId == 1936028008 && kVersion == 1);
+static_assert(kApplicationId == 1936028008 && kVersion == 2);
+
+// Of version 1.
+constexpr char kChanges[] = R"(
+  BEGIN IMMEDIATE;
+  ALTER TABLE about ADD COLUMN callers INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE sequence ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE caller ADD COLUMN last_span INTEGER NOT NULL DEFAULT 0;
+  UPDATE caller SET last_span = (SELECT coalesce(max(id), 0) FROM span);
+  CREATE TABLE stamp(wall_ms INTEGER NOT NULL, span INTEGER NOT NULL, lease INTEGER NOT NULL);
+  PRAGMA user_version = 2;
+  COMMIT;
+)";
 
 }  // namespace
 
@@ -85,15 +102,18 @@ Status HistoryDatabase::open() {
 Status HistoryDatabase::open_file() {
   close();
   bound_sqlite_waits();
-  constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
-  if (sqlite3_open_v2(path_.c_str(), &handle_, kFlags, nullptr) != SQLITE_OK) return error();
+  const int flags =
+      SQLITE_OPEN_FULLMUTEX |
+      (access_ == Access::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  if (sqlite3_open_v2(path_.c_str(), &handle_, flags, nullptr) != SQLITE_OK) return error();
   sqlite3_extended_result_codes(handle_, 1);
   sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
   if (Status status = check_owner(); !status.ok()) return status;
   // The cache is small: a batch touches the ends of a few tables.
   return run(
       "PRAGMA journal_size_limit = 4194304; PRAGMA cache_size = -512; "
-      "PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF; PRAGMA synchronous = NORMAL");
+      "PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF; PRAGMA synchronous = NORMAL; "
+      "PRAGMA secure_delete = ON");
 }
 
 Status HistoryDatabase::check_owner() {
@@ -104,12 +124,16 @@ Status HistoryDatabase::check_owner() {
   const Result<std::int64_t> objects = number("SELECT count(*) FROM sqlite_master");
   if (!objects.ok()) return objects.status();
   if (*application == kApplicationId && *version == kVersion) return {};
-  if (*application == 0 && *version == 0 && *objects == 0) return create_tables();
-  unusable_ =
+  if (access_ == Access::write) {
+    if (*application == kApplicationId && *version == 1) return change_tables();
+    if (*application == 0 && *version == 0 && *objects == 0) return create_tables();
+  }
+  const std::string why =
       *application == kApplicationId
           ? fmt::format("it is of version {}, this seqd writes version {}", *version, kVersion)
           : "it is not a history of seqd";
-  return {ErrorCode::STATE_IO, path_ + ": " + unusable_};
+  if (access_ == Access::write) unusable_ = why;
+  return {ErrorCode::STATE_IO, path_ + ": " + why};
 }
 
 Status HistoryDatabase::create_tables() {
@@ -121,6 +145,57 @@ Status HistoryDatabase::create_tables() {
   Status created = run(kTables);
   if (!created.ok()) roll_back();
   return created;
+}
+
+Status HistoryDatabase::change_tables() {
+  Status changed = run(kChanges);
+  if (!changed.ok()) roll_back();
+  return changed;
+}
+
+void HistoryDatabase::interrupt() {
+  if (handle_ != nullptr) sqlite3_interrupt(handle_);
+}
+
+void HistoryDatabase::truncate_log() {
+  if (handle_ == nullptr) return;
+  sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+}
+
+Status HistoryDatabase::remove() {
+  close();
+  Status status;
+  for (const char* aside : {"", kSetAside}) {
+    for (const char* end : {"-shm", "-wal", ""}) {
+      std::error_code failed;
+      std::filesystem::remove(path_ + aside + end, failed);
+      if (failed)
+        status = {ErrorCode::STATE_IO,
+                  path_ + aside + end + " cannot be removed: " + failed.message()};
+    }
+  }
+  return status;
+}
+
+void HistoryDatabase::remove_set_aside(std::int64_t before_ms, std::int64_t now_ms) {
+  using FileClock = std::filesystem::file_time_type::clock;
+  using std::chrono::milliseconds;
+  const auto at = [](std::int64_t wall_ms) {
+    return std::chrono::time_point_cast<FileClock::duration>(
+        FileClock::from_sys(std::chrono::system_clock::time_point(milliseconds(wall_ms))));
+  };
+  std::error_code ignored;
+  for (const char* end : {"-wal", ""}) {
+    const std::string path = path_ + kSetAside + end;
+    std::error_code missing;
+    const auto written = std::filesystem::last_write_time(path, missing);
+    if (missing) continue;
+    if (written > at(now_ms)) {
+      std::filesystem::last_write_time(path, at(now_ms), ignored);
+    } else if (written < at(before_ms)) {
+      std::filesystem::remove(path, ignored);
+    }
+  }
 }
 
 void HistoryDatabase::roll_back() {
@@ -165,7 +240,7 @@ Status HistoryDatabase::error() {
     case SQLITE_MISMATCH:
     case SQLITE_CONSTRAINT:
     case SQLITE_ERROR:  // a table or a column is missing
-      unusable_ = what;
+      if (access_ == Access::write) unusable_ = what;
       break;
     case SQLITE_BUSY:
     case SQLITE_PROTOCOL:

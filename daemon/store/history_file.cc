@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <utility>
 
 #include "daemon/store/history_pruning.h"
 
@@ -101,7 +102,7 @@ Result<HistoryMark> HistoryFile::try_read_mark() {
   }
   Result<SqliteStatement> sequences = database_.prepare(
       "SELECT name, in_hand, leased + more_leased, issued + more_issued, returned + more_returned, "
-      "gaps + more_gaps, unknown + more_unknown FROM sequence ORDER BY name");
+      "gaps + more_gaps, unknown + more_unknown FROM sequence WHERE ended = 0 ORDER BY name");
   if (!sequences.ok()) return sequences.status();
   SqliteQuery query(*sequences);
   int code = query.step();
@@ -146,19 +147,45 @@ Status HistoryFile::write(const HistoryBatch& batch, const HistoryLimits& limits
 Status HistoryFile::write_rows(const HistoryBatch& batch, const HistoryLimits& limits) {
   Status status = number_rows();
   if (status.ok()) status = find_sequences(batch);
-  if (status.ok()) status = write_callers(batch);
-  if (status.ok()) status = write_spans(batch);
+  if (status.ok()) status = write_spans(batch, limits.callers);
+  if (status.ok() && limits.callers) status = write_callers(batch);
   if (status.ok()) status = write_leases(batch);
   if (status.ok()) status = write_gaps(batch);
   if (status.ok()) status = write_sums(batch);
   if (status.ok()) status = write_about(batch);
-  if (status.ok()) status = prune_history(database_, limits, batch.wall_ms);
-  return status;
+  if (!status.ok()) return status;
+  const Result<Pruned> pruned = prune_history(database_, limits, batch.wall_ms);
+  if (pruned.ok()) log_holds_dropped_ = log_holds_dropped_ || pruned->dropped;
+  return pruned.status();
+}
+
+Result<bool> HistoryFile::prune(const HistoryLimits& limits, std::int64_t now_ms, bool reading) {
+  database_.remove_set_aside(now_ms - limits.keep_ms, now_ms);
+  if (!database_.file_exists()) return false;
+  Status status = database_.open();
+  if (status.ok()) status = database_.run("BEGIN IMMEDIATE");
+  if (!status.ok()) return status;
+  const Result<Pruned> pruned = prune_history(database_, limits, now_ms);
+  status = pruned.status();
+  if (status.ok()) status = database_.run("COMMIT");
+  if (!status.ok()) {
+    database_.roll_back();
+    return status;
+  }
+  log_holds_dropped_ = log_holds_dropped_ || pruned->dropped;
+  if (log_holds_dropped_ && !reading) {
+    database_.truncate_log();
+    log_holds_dropped_ = false;
+  }
+  return pruned->more;
 }
 
 Status HistoryFile::number_rows() {
   if (caller_base_ < 0) {
-    const Result<std::int64_t> base = database_.number("SELECT coalesce(max(id), 0) FROM caller");
+    // Numbers are not given again, even if their callers are gone: spans may have them.
+    const Result<std::int64_t> base = database_.number(
+        "SELECT max(coalesce((SELECT max(id) FROM caller), 0), "
+        "coalesce((SELECT callers FROM about), 0))");
     if (!base.ok()) return base.status();
     caller_base_ = *base;
   }
@@ -176,7 +203,8 @@ Status HistoryFile::number_rows() {
 
 Status HistoryFile::find_sequences(const HistoryBatch& batch) {
   rows_.clear();
-  Result<SqliteStatement> find = database_.prepare("SELECT id FROM sequence WHERE name = ?1");
+  Result<SqliteStatement> find =
+      database_.prepare("SELECT id, ended FROM sequence WHERE name = ?1");
   if (!find.ok()) return find.status();
   Result<SqliteStatement> insert =
       database_.prepare("INSERT INTO sequence(name) VALUES(?1) RETURNING id");
@@ -186,14 +214,14 @@ Status HistoryFile::find_sequences(const HistoryBatch& batch) {
     SqliteQuery query(*find);
     int code = query.bind(1, sequence.name).step();
     if (code == SQLITE_ROW) {
-      found.row = query.integer(0);
+      found = {query.integer(0), false, query.integer(1) != 0};
       continue;
     }
     if (code != SQLITE_DONE) return database_.error();
     SqliteQuery made(*insert);
     code = made.bind(1, sequence.name).step();
     if (code != SQLITE_ROW) return database_.error();
-    found = {made.integer(0), true};
+    found = {made.integer(0), true, false};
     if (made.step() != SQLITE_DONE) return database_.error();
   }
   return {};
@@ -201,8 +229,9 @@ Status HistoryFile::find_sequences(const HistoryBatch& batch) {
 
 Status HistoryFile::write_callers(const HistoryBatch& batch) {
   Result<SqliteStatement> insert = database_.prepare(
-      "INSERT INTO caller(id, uid, pid, name, used_ms) VALUES(?1, ?2, ?3, ?4, ?5) "
-      "ON CONFLICT(id) DO UPDATE SET used_ms = ?5");
+      "INSERT INTO caller(id, uid, pid, name, used_ms, last_span) "
+      "VALUES(?1, ?2, ?3, ?4, ?5, coalesce((SELECT max(id) FROM span), 0)) "
+      "ON CONFLICT(id) DO UPDATE SET used_ms = ?5, last_span = excluded.last_span");
   if (!insert.ok()) return insert.status();
   for (const HistoryCaller& caller : batch.callers) {
     SqliteQuery query(*insert);
@@ -216,20 +245,22 @@ Status HistoryFile::write_callers(const HistoryBatch& batch) {
   return {};
 }
 
-Status HistoryFile::write_spans(const HistoryBatch& batch) {
+Status HistoryFile::write_spans(const HistoryBatch& batch, bool callers) {
   Result<SqliteStatement> insert = database_.prepare(
       "INSERT INTO span(sequence, first, count, began_ms, lasted_ms, caller, others) "
       "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)");
   if (!insert.ok()) return insert.status();
   for (const IssueSpan& span : batch.spans) {
-    const std::string others = callers_text(span, caller_base_);
+    const std::string others = callers ? callers_text(span, caller_base_) : "";
+    std::int64_t caller = span.callers[0] == 0 ? 0 : caller_base_ + span.callers[0];
+    if (!callers) caller = kCallersOff;
     SqliteQuery query(*insert);
     query.bind(1, rows_[span.sequence].row)
         .bind(2, span.begin)
         .bind(3, span.end - span.begin)
         .bind(4, span.first_ms)
         .bind(5, std::max<std::int64_t>(span.last_ms - span.first_ms, 0))
-        .bind(6, span.callers[0] == 0 ? 0 : caller_base_ + span.callers[0]);
+        .bind(6, caller);
     if (!others.empty()) query.bind(7, others);
     if (query.step() != SQLITE_DONE) return database_.error();
   }
@@ -283,13 +314,11 @@ Status HistoryFile::write_sums(const HistoryBatch& batch) {
       "UPDATE sequence SET in_hand = ?2, leased = leased + ?3, issued = issued + ?4, "
       "returned = returned + ?5, gaps = gaps + ?6, unknown = unknown + ?7, "
       "dropped_leased = dropped_leased + ?8, dropped_issued = dropped_issued + ?9, "
-      "dropped_gaps = dropped_gaps + ?10, dropped_unknown = dropped_unknown + ?11 WHERE id = ?1");
-  if (!add.ok()) return add.status();
-  Result<SqliteStatement> balance = database_.prepare(
-      "UPDATE sequence SET more_leased = ?2 - leased, more_issued = ?3 - issued, "
-      "more_returned = ?4 - returned, more_gaps = ?5 - gaps, more_unknown = ?6 - unknown "
+      "dropped_gaps = dropped_gaps + ?10, dropped_unknown = dropped_unknown + ?11, ended = ?12 "
       "WHERE id = ?1");
-  if (!balance.ok()) return balance.status();
+  if (!add.ok()) return add.status();
+  std::map<std::int64_t, bool> ended;  // a name may be there twice: it ended, and was used again
+  for (const auto& [id, row] : rows_) ended[row.row] = row.ended;
   for (const HistorySequence& sequence : batch.sequences) {
     const Sequence& row = rows_[sequence.id];
     const SequenceTotals& added = sequence.added;
@@ -300,32 +329,52 @@ Status HistoryFile::write_sums(const HistoryBatch& batch) {
     query.bind(5, added.returned).bind(6, added.gaps).bind(7, added.unknown);
     query.bind(8, unwritten.leased).bind(9, unwritten.issued);
     query.bind(10, unwritten.gaps).bind(11, unwritten.unknown);
+    query.bind(12, std::int64_t{sequence.ended ? 1 : 0});
     if (query.step() != SQLITE_DONE) return database_.error();
-    // What went before a new history is in the log's sums only.
-    if (!row.fresh && !sequence.balances) continue;
-    const SequenceTotals& totals = sequence.totals;
-    SqliteQuery balanced(*balance);
-    balanced.bind(1, row.row).bind(2, totals.leased).bind(3, totals.issued);
-    balanced.bind(4, totals.returned).bind(5, totals.gaps).bind(6, totals.unknown);
-    if (balanced.step() != SQLITE_DONE) return database_.error();
+    // What went before a new history, or before the sequence was used again, is in the log's sums
+    // only, or not even there.
+    const bool began = row.fresh || std::exchange(ended[row.row], sequence.ended);
+    if (sequence.ended || (!began && !sequence.balances)) continue;
+    if (Status status = balance(sequence, row.row); !status.ok()) return status;
+  }
+  for (const auto& [row, has_ended] : ended) {
+    if (!has_ended) continue;
+    if (Status status = drop_ended_sequence(database_, row); !status.ok()) return status;
   }
   return {};
 }
 
+Status HistoryFile::balance(const HistorySequence& sequence, std::int64_t row) {
+  Result<SqliteStatement> statement = database_.prepare(
+      "UPDATE sequence SET more_leased = ?2 - leased, more_issued = ?3 - issued, "
+      "more_returned = ?4 - returned, more_gaps = ?5 - gaps, more_unknown = ?6 - unknown "
+      "WHERE id = ?1");
+  if (!statement.ok()) return statement.status();
+  const SequenceTotals& totals = sequence.totals;
+  SqliteQuery query(*statement);
+  query.bind(1, row).bind(2, totals.leased).bind(3, totals.issued);
+  query.bind(4, totals.returned).bind(5, totals.gaps).bind(6, totals.unknown);
+  return query.step() == SQLITE_DONE ? Status() : database_.error();
+}
+
 Status HistoryFile::write_about(const HistoryBatch& batch) {
-  Result<SqliteStatement> update =
-      database_.prepare("UPDATE about SET position = ?1, wall_ms = ?2 RETURNING 1");
+  Result<SqliteStatement> update = database_.prepare(
+      "UPDATE about SET position = ?1, wall_ms = ?2, callers = max(callers, ?3) RETURNING 1");
   if (!update.ok()) return update.status();
   const auto position = static_cast<std::int64_t>(batch.position);
+  std::int64_t callers = 0;
+  for (const HistoryCaller& caller : batch.callers)
+    callers = std::max(callers, caller_base_ + caller.number);
   SqliteQuery query(*update);
-  const int code = query.bind(1, position).bind(2, batch.wall_ms).step();
+  const int code = query.bind(1, position).bind(2, batch.wall_ms).bind(3, callers).step();
   if (code == SQLITE_ROW) return {};
   if (code != SQLITE_DONE) return database_.error();
-  Result<SqliteStatement> insert =
-      database_.prepare("INSERT INTO about(position, wall_ms, began_ms) VALUES(?1, ?2, ?2)");
+  Result<SqliteStatement> insert = database_.prepare(
+      "INSERT INTO about(position, wall_ms, began_ms, callers) VALUES(?1, ?2, ?2, ?3)");
   if (!insert.ok()) return insert.status();
   SqliteQuery made(*insert);
-  if (made.bind(1, position).bind(2, batch.wall_ms).step() != SQLITE_DONE) return database_.error();
+  made.bind(1, position).bind(2, batch.wall_ms).bind(3, callers);
+  if (made.step() != SQLITE_DONE) return database_.error();
   return {};
 }
 

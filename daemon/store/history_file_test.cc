@@ -9,9 +9,9 @@
 
 #include "daemon/store/history_pruning.h"
 #include "daemon/store/history_reader.h"
+#include "daemon/store/sqlite_connection.h"
 #include "tests/adapters/store_fixtures.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -63,7 +63,7 @@ struct Batch : HistoryBatch {
   explicit Batch(LogPosition at, std::int64_t now_ms = kNowMs) {
     position = at;
     wall_ms = now_ms;
-    sequences.push_back({1, "orders", {}, {}, {}, {}, false});
+    sequences.push_back({1, "orders", {}, {}, {}, {}, false, false});
   }
   HistorySequence& orders() { return sequences[0]; }
   Batch& issue(std::int64_t begin, std::int64_t end, CallerNumber caller = 1) {
@@ -279,7 +279,7 @@ TEST_CASE("AFileThatIsNoneIsSetAsideAndANewOneIsBegun") {
   SECTION("another version's") {
     HistoryDatabase newer(kept.path);
     REQUIRE(newer.open().ok());
-    REQUIRE(newer.run("PRAGMA user_version = 2").ok());
+    REQUIRE(newer.run("PRAGMA user_version = 3").ok());
   }
   SECTION("ours without its tables") {
     HistoryDatabase holed(kept.path);
@@ -394,6 +394,305 @@ TEST_CASE("WhatWasGivenBackIsFoundByItsIdsAndIsNoGap") {
   CHECK(kept.id(50).lease->lease.lease == Token{3});
   CHECK(kept.gaps().rows.size() == 1);
   CHECK(kept.sums().rows.gaps == 70);
+}
+
+// --- what is too old ---------------------------------------------------------------------------
+
+constexpr std::int64_t kHourMs = 3'600'000;
+
+// What the file and its write-ahead log have, as bytes.
+bool has_bytes(const Kept& kept, const std::string& what) {
+  for (const char* end : {"", "-wal"}) {
+    std::ifstream file(kept.path + end, std::ios::binary);
+    const std::string all((std::istreambuf_iterator<char>(file)), {});
+    if (all.find(what) != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::int64_t rows(Kept& kept, const std::string& table) {
+  REQUIRE(kept.opened->database.open().ok());
+  return kept.opened->database.number(("SELECT count(*) FROM " + table).c_str()).value();
+}
+
+bool prune(Kept& kept, std::int64_t now_ms) {
+  const Result<bool> more = kept.opened->file.prune(kept.limits, now_ms, false);
+  REQUIRE(more.status().to_string() == "OK");
+  return *more;
+}
+
+Batch named(LogPosition at, std::int64_t now_ms, std::int64_t id, const std::string& name) {
+  Batch batch(at, now_ms);
+  batch.lease(id, id + 1).issue(id, id + 1);
+  batch.callers[0].name = name;
+  return batch;
+}
+
+TEST_CASE("WhatIsTooOldIsDroppedWithoutAWriteAndOverwritten") {
+  Kept kept;
+  kept.limits.keep_ms = kHourMs;
+  REQUIRE(kept.write(named(1, kNowMs, 1, "a-distinctive-caller")).ok());
+  REQUIRE(has_bytes(kept, "a-distinctive-caller"));
+  CHECK_FALSE(prune(kept, kNowMs + kHourMs));
+  CHECK(kept.id(1).issue);
+  CHECK_FALSE(prune(kept, kNowMs + kHourMs + 1));
+  CHECK_FALSE(kept.id(1).issue);
+  CHECK_FALSE(kept.id(1).lease);
+  CHECK(kept.id(1).issues_forgotten_below == 2);
+  CHECK(rows(kept, "caller") == 0);
+  CHECK_FALSE(has_bytes(kept, "a-distinctive-caller"));
+}
+
+TEST_CASE("AHistoryThatIsNotThereIsNotMadeToBePruned") {
+  Kept kept;
+  CHECK_FALSE(prune(kept, kNowMs));
+  CHECK_FALSE(std::filesystem::exists(kept.path));
+}
+
+TEST_CASE("WhatWasWrittenByAClockThatWasAheadGoesInItsTimeToo") {
+  Kept kept;
+  kept.limits.keep_ms = kHourMs;
+  // A year ahead for one batch.
+  REQUIRE(kept.write(named(1, kNowMs + 8'760 * kHourMs, 1, "ahead")).ok());
+  REQUIRE(kept.write(named(2, kNowMs, 2, "behind it")).ok());
+  CHECK_FALSE(prune(kept, kNowMs + kHourMs / 2));
+  CHECK((kept.id(1).issue && kept.id(2).issue));
+  CHECK_FALSE(prune(kept, kNowMs + kHourMs + kHourMs / 30 + 1));
+  CHECK_FALSE(kept.id(1).issue);
+  CHECK_FALSE(kept.id(2).issue);
+  CHECK(rows(kept, "caller") == 0);
+}
+
+TEST_CASE("OfAnIdleDaemonTooAndAClockThatWasBehindDropsNothingElse") {
+  Kept kept;
+  kept.limits.keep_ms = kHourMs;
+  REQUIRE(kept.write(named(1, kNowMs + 8'760 * kHourMs, 1, "ahead")).ok());
+  CHECK_FALSE(prune(kept, kNowMs));
+  CHECK(kept.id(1).issue);
+  // Without any other row.
+  CHECK_FALSE(prune(kept, kNowMs + kHourMs + 1));
+  CHECK_FALSE(kept.id(1).issue);
+  // 1970, as a machine without a battery says.
+  REQUIRE(kept.write(named(2, kNowMs, 2, "well dated")).ok());
+  CHECK_FALSE(prune(kept, 1'000));
+  REQUIRE(kept.write(named(3, 2'000, 3, "in 1970")).ok());
+  CHECK_FALSE(prune(kept, 100'000));
+  CHECK_FALSE(prune(kept, kNowMs + 1));
+  CHECK(kept.id(2).issue);
+  CHECK(kept.id(2).issue->callers.at(0).name == "well dated");
+}
+
+TEST_CASE("ACallerStaysAsLongAsASpanOfHisAndNoLonger") {
+  Kept kept;
+  kept.limits.keep_ms = kHourMs;
+  REQUIRE(kept.write(named(1, kNowMs, 1, "shop")).ok());
+  Batch second(2, kNowMs + kHourMs / 2);
+  second.issue(2, 3, 2);
+  second.callers[0].name = "desk";
+  REQUIRE(kept.write(second).ok());
+  CHECK_FALSE(prune(kept, kNowMs + kHourMs + 1));
+  CHECK(rows(kept, "caller") == 1);
+  CHECK(kept.id(2).issue->callers.at(0).name == "desk");
+  CHECK_FALSE(has_bytes(kept, "shop"));
+}
+
+TEST_CASE("CallersThatAreNotRecordedAreNotThereAndThoseThatWereAreRemoved") {
+  Kept kept;
+  REQUIRE(kept.write(named(1, kNowMs, 1, "a-distinctive-caller")).ok());
+  kept.limits.callers = false;
+  REQUIRE(kept.write(named(2, kNowMs, 2, "another-caller")).ok());
+  CHECK_FALSE(prune(kept, kNowMs));
+  CHECK(rows(kept, "caller") == 0);
+  CHECK((kept.id(1).issue->callers.empty() && kept.id(1).issue->unnamed == Unnamed::dropped));
+  CHECK((kept.id(2).issue->callers.empty() && kept.id(2).issue->unnamed == Unnamed::off));
+  CHECK_FALSE((has_bytes(kept, "a-distinctive-caller") || has_bytes(kept, "another-caller")));
+  // Their numbers are not given to others.
+  kept.limits.callers = true;
+  kept.open();
+  REQUIRE(kept.write(named(3, kNowMs, 3, "somebody else")).ok());
+  CHECK(kept.id(3).issue->callers.at(0).name == "somebody else");
+  CHECK(kept.id(1).issue->callers.empty());
+}
+
+TEST_CASE("WhyACallerIsMissingIsTold") {
+  Kept kept;
+  Batch batch(1);
+  batch.issue(1, 2, 0).issue(2, 3, 1);
+  batch.issue(3, 4, 1);
+  batch.spans[2].callers[1] = 0;
+  batch.spans[2].caller_count = 2;
+  REQUIRE(kept.write(batch).ok());
+  CHECK(kept.id(1).issue->unnamed == Unnamed::lost);
+  CHECK(kept.id(2).issue->unnamed == Unnamed::nobody);
+  // Named, and perhaps somebody else.
+  CHECK(kept.id(3).issue->callers.size() == 1);
+  CHECK(kept.id(3).issue->span.others);
+}
+
+TEST_CASE("AFileThatWasSetAsideGoesWithWhatItHas") {
+  Kept kept;
+  const std::string aside = kept.path + HistoryDatabase::kSetAside;
+  const auto written = [&](std::int64_t wall_ms) {
+    std::ofstream(aside) << "personal";
+    std::ofstream(aside + "-wal") << "data";
+    const auto at = std::chrono::time_point_cast<std::filesystem::file_time_type::duration>(
+        std::filesystem::file_time_type::clock::from_sys(
+            std::chrono::system_clock::time_point(std::chrono::milliseconds(wall_ms))));
+    std::filesystem::last_write_time(aside, at);
+    std::filesystem::last_write_time(aside + "-wal", at);
+  };
+  const auto is_there = [&] {
+    return std::filesystem::exists(aside) || std::filesystem::exists(aside + "-wal");
+  };
+  kept.limits.keep_ms = kHourMs;
+  written(kNowMs);
+  CHECK_FALSE(prune(kept, kNowMs + kHourMs));
+  CHECK(is_there());
+  CHECK_FALSE(prune(kept, kNowMs + kHourMs + 1'000));
+  CHECK_FALSE(is_there());
+  written(kNowMs + 8'760 * kHourMs);
+  CHECK_FALSE(prune(kept, kNowMs));
+  CHECK_FALSE(prune(kept, kNowMs + kHourMs + 1'000));
+  CHECK_FALSE(is_there());
+}
+
+TEST_CASE("ASequenceThatEndedGoesWithItsLastRow") {
+  Kept kept;
+  kept.limits.keep_ms = kHourMs;
+  REQUIRE(kept.write(Batch(1).lease(1, 11).issue(1, 11)).ok());
+  Batch end(2, kNowMs + 10);
+  end.orders().ended = true;
+  REQUIRE(kept.write(end).ok());
+  CHECK(kept.sums().ended);
+  CHECK(kept.sums().recorded.issued == 10);
+  // A start does not hear of it any more.
+  CHECK(kept.opened->file.read_mark().sequences.empty());
+  CHECK_FALSE(prune(kept, kNowMs + kHourMs + 1));
+  CHECK(rows(kept, "sequence") == 0);
+  // One that goes on stays without any row.
+  REQUIRE(kept.write(Batch(3).lease(1, 11)).ok());
+  CHECK_FALSE(prune(kept, kNowMs + kHourMs + 1));
+  CHECK(rows(kept, "sequence") == 1);
+  // And one that ends without a row goes at once.
+  Batch last(4);
+  last.orders().ended = true;
+  REQUIRE(kept.write(last).ok());
+  CHECK(rows(kept, "sequence") == 0);
+}
+
+TEST_CASE("ASequenceThatIsUsedAgainIsBalancedAnew") {
+  Kept kept;
+  REQUIRE(kept.write(Batch(1).lease(1, 11).issue(1, 11)).ok());
+  Batch end(2);
+  end.orders().ended = true;
+  REQUIRE(kept.write(end).ok());
+  REQUIRE(kept.write(Batch(3).lease(101, 111)).ok());
+  const SumsAnswer sums = kept.sums();
+  CHECK_FALSE(sums.ended);
+  CHECK(sums.recorded.leased + sums.adjust.leased == 10);
+  CHECK(sums.recorded.issued + sums.adjust.issued == 0);
+}
+
+TEST_CASE("AHistoryOfTheFormerVersionGoesOn") {
+  Kept kept;
+  {
+    sqlite3* handle = nullptr;
+    REQUIRE(sqlite3_open(kept.path.c_str(), &handle) == SQLITE_OK);
+    constexpr char kFormer[] = R"(
+      PRAGMA journal_mode = WAL;
+      CREATE TABLE about(position INTEGER NOT NULL, wall_ms INTEGER NOT NULL, began_ms INTEGER);
+      CREATE TABLE host(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+      CREATE TABLE sequence(
+        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, in_hand TEXT NOT NULL DEFAULT '',
+        leased INTEGER NOT NULL DEFAULT 0, issued INTEGER NOT NULL DEFAULT 0,
+        returned INTEGER NOT NULL DEFAULT 0, gaps INTEGER NOT NULL DEFAULT 0,
+        unknown INTEGER NOT NULL DEFAULT 0,
+        more_leased INTEGER NOT NULL DEFAULT 0, more_issued INTEGER NOT NULL DEFAULT 0,
+        more_returned INTEGER NOT NULL DEFAULT 0, more_gaps INTEGER NOT NULL DEFAULT 0,
+        more_unknown INTEGER NOT NULL DEFAULT 0,
+        dropped_leased INTEGER NOT NULL DEFAULT 0, dropped_issued INTEGER NOT NULL DEFAULT 0,
+        dropped_gaps INTEGER NOT NULL DEFAULT 0, dropped_unknown INTEGER NOT NULL DEFAULT 0,
+        issues_below INTEGER NOT NULL DEFAULT 0, leases_below INTEGER NOT NULL DEFAULT 0);
+      CREATE TABLE span(
+        id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, first INTEGER NOT NULL,
+        count INTEGER NOT NULL, began_ms INTEGER NOT NULL, lasted_ms INTEGER NOT NULL,
+        caller INTEGER NOT NULL, others TEXT);
+      CREATE INDEX span_by_first ON span(sequence, first);
+      CREATE TABLE caller(
+        id INTEGER PRIMARY KEY, uid INTEGER NOT NULL, pid INTEGER NOT NULL, name TEXT NOT NULL,
+        used_ms INTEGER NOT NULL);
+      CREATE TABLE lease(
+        id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, first INTEGER NOT NULL,
+        count INTEGER NOT NULL, at_ms INTEGER NOT NULL, token BLOB NOT NULL, instance BLOB NOT NULL,
+        host INTEGER NOT NULL, whole INTEGER NOT NULL);
+      CREATE INDEX lease_by_first ON lease(sequence, first);
+      CREATE TABLE gap(
+        id INTEGER PRIMARY KEY AUTOINCREMENT, sequence INTEGER NOT NULL, first INTEGER,
+        count INTEGER NOT NULL, at_ms INTEGER NOT NULL, cause TEXT NOT NULL, token BLOB,
+        instance BLOB NOT NULL, host INTEGER NOT NULL);
+      CREATE INDEX gap_by_sequence ON gap(sequence, id);
+      CREATE INDEX gap_by_first ON gap(sequence, first);
+      INSERT INTO about VALUES(7, 1700000000000, 1600000000000);
+      INSERT INTO sequence(id, name, issued) VALUES(1, 'orders', 1);
+      INSERT INTO span VALUES(5, 1, 4, 1, 1700000000000, 0, 9, NULL);
+      INSERT INTO caller VALUES(9, 1000, 77, 'former', 1700000000000);
+      PRAGMA application_id = 1936028008;
+      PRAGMA user_version = 1;
+    )";
+    REQUIRE(sqlite3_exec(handle, kFormer, nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(handle);
+  }
+  CHECK(kept.opened->file.read_mark().position == 7);
+  CHECK(kept.opened->database.take_warnings().empty());
+  CHECK(kept.id(4).issue->callers.at(0).name == "former");
+  REQUIRE(kept.write(Batch(8).issue(5, 6)).ok());
+  CHECK(kept.id(5).issue->callers.at(0).name == "shop");
+  CHECK(kept.id(4).issue->callers.at(0).name == "former");
+  kept.limits.keep_ms = kHourMs;
+  CHECK_FALSE(prune(kept, kNowMs + kHourMs + 1));
+  CHECK(rows(kept, "caller") == 0);
+}
+
+TEST_CASE("AnAuditSeesTheFileAsItWasAndNobodyWaitsForIt") {
+  Kept kept;
+  REQUIRE(kept.write(Batch(1).lease(1, 11).issue(1, 5)).ok());
+  HistoryDatabase beside(kept.path, HistoryDatabase::Access::read);
+  HistoryReader auditor(beside);
+  REQUIRE(auditor.begin().ok());
+  REQUIRE(kept.write(Batch(2).lease(11, 21).issue(5, 10)).ok());
+  CHECK(auditor.sums("orders")->recorded.issued == 4);
+  CHECK(kept.sums().recorded.issued == 9);
+  // What is pruned meanwhile is there for it.
+  kept.limits.keep_ms = kHourMs;
+  const Result<bool> more = kept.opened->file.prune(kept.limits, kNowMs + kHourMs + 1, true);
+  REQUIRE(more.ok());
+  CHECK(auditor.sums("orders")->rows.issued == 4);
+  auditor.end();
+  REQUIRE(auditor.begin().ok());
+  CHECK(auditor.sums("orders")->rows.issued == 0);
+}
+
+TEST_CASE("AnAuditOfAHistoryThatIsNotThereKnowsNothingAndOneThatIsNoneIsAnError") {
+  Kept kept;
+  HistoryDatabase beside(kept.path, HistoryDatabase::Access::read);
+  HistoryReader auditor(beside);
+  REQUIRE(auditor.begin().ok());
+  CHECK_FALSE(auditor.sums("orders")->known);
+  auditor.end();
+  std::ofstream(kept.path) << std::string(5'000, 'x');
+  CHECK(auditor.begin().code() == ErrorCode::STATE_IO);
+  // The one that writes sets it aside.
+  CHECK(std::filesystem::exists(kept.path));
+  CHECK_FALSE(std::filesystem::exists(kept.path + HistoryDatabase::kSetAside));
+}
+
+TEST_CASE("AHistoryThatIsSwitchedOffIsRemoved") {
+  Kept kept;
+  REQUIRE(kept.write(Batch(1).issue(1, 5)).ok());
+  std::ofstream(kept.path + HistoryDatabase::kSetAside) << "personal";
+  REQUIRE(kept.opened->file.remove().ok());
+  CHECK(std::filesystem::is_empty(kept.directory.path("")));
+  REQUIRE(kept.opened->file.remove().ok());
 }
 
 }  // namespace

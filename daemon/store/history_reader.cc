@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "daemon/store/history_file.h"
 #include "daemon/store/history_pruning.h"
 
 namespace seqd {
@@ -91,6 +92,21 @@ Result<std::int64_t> HistoryReader::sequence_row(const std::string& name) {
   return query.integer(0);
 }
 
+Status HistoryReader::begin() {
+  if (!database_.file_exists()) return {};
+  // Opened anew: the file may be another one by now.
+  database_.close();
+  Status status = database_.open();
+  if (status.ok()) status = database_.run("BEGIN");
+  // The first read is what the rest sees.
+  if (status.ok()) status = database_.number("SELECT count(*) FROM about").status();
+  return status;
+}
+
+void HistoryReader::end() {
+  database_.close();
+}
+
 // --- gaps
 // --------------------------------------------------------------------------------------------------------
 
@@ -140,7 +156,7 @@ Result<IdAnswer> HistoryReader::id(const std::string& name, std::int64_t id) {
         "SELECT issues_below, leases_below, (SELECT count(*) FROM gap WHERE sequence = ?1 AND "
         "first "
         "IS NULL) + dropped_unknown, (SELECT coalesce(sum(count), 0) FROM gap WHERE sequence = ?1 "
-        "AND first IS NULL), more_leased > 0, (SELECT coalesce(min(first), 0) FROM lease WHERE "
+        "AND first IS NULL), more_leased > 0, (SELECT min(first) FROM lease WHERE "
         "sequence = ?1) FROM sequence WHERE id = ?1 + 0 * ?2",
         *row, 0, [&](const SqliteQuery& query) {
           answer.issues_forgotten_below = query.integer(0);
@@ -148,7 +164,7 @@ Result<IdAnswer> HistoryReader::id(const std::string& name, std::int64_t id) {
           answer.untraceable = query.integer(2);
           answer.untraceable_ids = query.integer(3);
           answer.leased_before = query.integer(4) != 0;
-          answer.first_lease = query.integer(5);
+          if (query.type(5) != SQLITE_NULL) answer.first_lease = query.integer(5);
         });
   }
   if (!status.ok()) return status;
@@ -183,7 +199,11 @@ Status HistoryReader::read_callers(std::int64_t first, std::string_view others, 
   }
   issue.span.caller_count = static_cast<std::uint8_t>(std::min(rows.size(), IssueSpan::kNamed));
   for (const std::int64_t row : rows) {
-    if (row == 0) continue;
+    if (row == 0 || row == kCallersOff) {
+      issue.unnamed = row == 0 ? Unnamed::lost : Unnamed::off;
+      continue;
+    }
+    const std::size_t named = issue.callers.size();
     Status status = one_row("SELECT uid, pid, name FROM caller WHERE id = ?1 + 0 * ?2", row, 0,
                             [&](const SqliteQuery& query) {
                               HistoryCaller& caller = issue.callers.emplace_back();
@@ -192,7 +212,10 @@ Status HistoryReader::read_callers(std::int64_t first, std::string_view others, 
                               caller.name = query.text(2);
                             });
     if (!status.ok()) return status;
+    if (issue.callers.size() == named) issue.unnamed = Unnamed::dropped;
   }
+  const bool some = issue.unnamed != Unnamed::nobody && !issue.callers.empty();
+  issue.span.others = issue.span.others || some;
   return {};
 }
 
@@ -225,13 +248,14 @@ Result<SumsAnswer> HistoryReader::sums(const std::string& name) {
   Status status = one_row(
       "SELECT leased, issued, returned, gaps, unknown, more_leased, more_issued, more_returned, "
       "more_gaps, more_unknown, dropped_leased, dropped_issued, dropped_gaps, dropped_unknown, "
-      "(SELECT began_ms FROM about) FROM sequence WHERE id = ?1 + 0 * ?2",
+      "(SELECT began_ms FROM about), ended FROM sequence WHERE id = ?1 + 0 * ?2",
       *row, 0, [&](const SqliteQuery& query) {
         const auto at = [&](int column) { return query.integer(column); };
         answer.recorded = {0, at(0), at(1), at(2), at(3), at(4)};
         answer.adjust = {0, at(5), at(6), at(7), at(8), at(9)};
         answer.dropped = {0, at(10), at(11), 0, at(12), at(13)};
         answer.began_ms = at(14);
+        answer.ended = at(15) != 0;
       });
   if (status.ok()) {
     status = one_row(

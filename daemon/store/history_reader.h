@@ -1,6 +1,7 @@
 // HistoryReader: answers what people ask of the history: where an ID went, which gaps there are,
 // and the sums of a sequence, added up row by row. Blocking: on the worker of the HistoryFile,
-// between two batches. A history that is not there yet knows nothing, which is no error.
+// between two batches; or beside it, on a connection of its own (begin(), end()). A history that is
+// not there yet knows nothing, which is no error.
 #pragma once
 
 #include <string>
@@ -17,6 +18,10 @@ class HistoryReader {
   Result<GapsAnswer> gaps(const GapsQuestion& question);
   Result<IdAnswer> id(const std::string& name, std::int64_t id);
   Result<SumsAnswer> sums(const std::string& name);
+
+  // Between the two, what others write is not seen. A history that is not there: OK.
+  Status begin();
+  void end();
 
  private:
   // 0: there is none of that name.

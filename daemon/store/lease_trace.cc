@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 
 namespace seqd {
 namespace {
@@ -11,6 +12,8 @@ namespace {
 constexpr std::array<std::uint8_t, 3> kMark = {0x5e, 0x9d, 0x1e};
 constexpr std::uint8_t kLedger = 0xa1;
 constexpr std::uint8_t kSlot = 0xa2;
+constexpr std::uint8_t kSession = 0xa3;
+constexpr std::size_t kSaltAt = kMark.size() + 1;
 
 }  // namespace
 
@@ -20,6 +23,8 @@ const char* lease_trace_word(LeaseTrace trace) {
       return "ledger";
     case LeaseTrace::slot:
       return "slot";
+    case LeaseTrace::session:
+      return "session";
     case LeaseTrace::plain:
       break;
   }
@@ -33,8 +38,32 @@ Token new_lease_token(Random& random, LeaseTrace trace) {
     return token;
   }
   std::copy(kMark.begin(), kMark.end(), token.begin());
-  token[kMark.size()] = trace == LeaseTrace::ledger ? kLedger : kSlot;
+  token[kMark.size()] = trace == LeaseTrace::ledger ? kLedger
+                        : trace == LeaseTrace::slot ? kSlot
+                                                    : kSession;
   return token;
+}
+
+SessionNumber session_number_of(const Token& token) {
+  SessionNumber out;
+  const auto* const salt = token.begin() + kSaltAt;
+  std::copy_n(salt, out.salt.size(), out.salt.begin());
+  for (std::size_t at = kSaltAt + out.salt.size(); at < token.size(); ++at)
+    out.number = out.number * 256 + token[at];
+  return out;
+}
+
+Token SessionTokens::next(Random& random) {
+  // A session whose numbers are used up is followed by another one.
+  if (number_ == 0 || number_ == std::numeric_limits<std::uint32_t>::max()) {
+    newest_ = new_lease_token(random, LeaseTrace::session);
+    number_ = 0;
+  }
+  ++number_;
+  std::uint32_t rest = number_;
+  for (std::size_t at = newest_.size(); at > newest_.size() - sizeof(rest); rest /= 256)
+    newest_[--at] = static_cast<std::uint8_t>(rest % 256);
+  return newest_;
 }
 
 LeaseTrace trace_of(const Token& token) {
@@ -44,6 +73,8 @@ LeaseTrace trace_of(const Token& token) {
       return LeaseTrace::ledger;
     case kSlot:
       return LeaseTrace::slot;
+    case kSession:
+      return LeaseTrace::session;
     default:
       return LeaseTrace::plain;
   }

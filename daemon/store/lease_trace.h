@@ -7,7 +7,9 @@
 // bits, are such (but for one of 2^32). Pure functions; any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "daemon/core/lease_store.h"
@@ -16,16 +18,40 @@
 namespace seqd {
 
 // plain: not at all.   ledger: a document of the collection seqd_leases, changed in one transaction
-// with the counter.   slot: a field of the counter's own document.
-enum class LeaseTrace : std::uint8_t { plain, ledger, slot };
+// with the counter.   slot: a field of the counter's own document.   session: the server's record
+// of a numbered write, announced in a document of seqd_leases.
+enum class LeaseTrace : std::uint8_t { plain, ledger, slot, session };
+
+// Whether the record of a lane is a document of seqd_leases.
+constexpr bool is_in_ledger(LeaseTrace trace) {
+  return trace == LeaseTrace::ledger || trace == LeaseTrace::session;
+}
 
 // The option lease_mode, in the order of its choices.
-enum class LeaseModeOption : std::uint8_t { automatic, ledger, slot, plain };
+enum class LeaseModeOption : std::uint8_t { automatic, ledger, slot, plain, session };
 
 const char* lease_trace_word(LeaseTrace trace);
 
 Token new_lease_token(Random& random, LeaseTrace trace);
 LeaseTrace trace_of(const Token& token);
+
+// What a token of `session` says: of which session of its lane, and which number in it.
+struct SessionNumber {
+  std::array<std::uint8_t, 8> salt{};
+  std::int64_t number = 0;  // 0 .. 2^32-1
+};
+SessionNumber session_number_of(const Token& token);
+
+// The tokens of `session` of one process: of one session a lane, with numbers that rise. One
+// thread.
+class SessionTokens {
+ public:
+  Token next(Random& random);
+
+ private:
+  Token newest_{};
+  std::uint32_t number_ = 0;  // of the newest; 0: there is none
+};
 
 // Who leases: one sequence of one instance, with one lease under way at a time. Names the lease's
 // record in the store. Holds no dot: it is the name of a field, too.
@@ -36,12 +62,23 @@ std::string lane_of(const LeaseRequest& request);
 struct LeaseRecord {
   Token token{};
   bool granted = false;  // false: given up; a request with this token is refused for ever
-  LeasedSpan span;       // of a granted one
+  LeasedSpan span = {};  // of a granted one
   bool parked = false;   // granted: of what somebody had given back
+  // Not granted: the numbered write of the lease may be under way or applied, and only the server's
+  // own record says which.
+  struct Sent {
+    std::int64_t count = 0;  // IDs that the write adds
+    Meaning meaning = Meaning::unset;
+    std::int32_t statement = 0;  // that announced it
+    bool operator==(const Sent&) const = default;
+  };
+  std::optional<Sent> sent = {};
+  bool forgotten = false;  // given up, and the server did not remember any more what it applied
 
   bool operator==(const LeaseRecord& other) const {
     return token == other.token && granted == other.granted && span.begin == other.span.begin &&
-           span.end == other.span.end && parked == other.parked;
+           span.end == other.span.end && parked == other.parked && sent == other.sent &&
+           forgotten == other.forgotten;
   }
 };
 

@@ -4,7 +4,6 @@
 
 #include "tests/unit/seeded_random.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -12,12 +11,30 @@ namespace {
 
 TEST_CASE("LeaseTrace: a token tells how its lease was sent, and no two are alike", "[store]") {
   SeededRandom random(7);
-  const LeaseTrace trace = GENERATE(LeaseTrace::plain, LeaseTrace::ledger, LeaseTrace::slot);
+  const LeaseTrace trace =
+      GENERATE(LeaseTrace::plain, LeaseTrace::ledger, LeaseTrace::slot, LeaseTrace::session);
   const Token one = new_lease_token(random, trace);
   const Token two = new_lease_token(random, trace);
   REQUIRE(trace_of(one) == trace);
   REQUIRE(trace_of(two) == trace);
   REQUIRE(one != two);
+}
+
+TEST_CASE("LeaseTrace: the numbers of a session rise from token to token", "[store]") {
+  SeededRandom random(7);
+  SessionTokens tokens;
+  const Token first = tokens.next(random);
+  REQUIRE(trace_of(first) == LeaseTrace::session);
+  REQUIRE(session_number_of(first).number == 1);
+  for (std::int64_t number = 2; number <= 1'000; ++number) {
+    const Token next = tokens.next(random);
+    REQUIRE(trace_of(next) == LeaseTrace::session);
+    REQUIRE(session_number_of(next).number == number);
+    REQUIRE(session_number_of(next).salt == session_number_of(first).salt);
+  }
+  // The session of another process.
+  SessionTokens others;
+  REQUIRE(session_number_of(others.next(random)).salt != session_number_of(first).salt);
 }
 
 // Random bits that happen to be the mark, once.

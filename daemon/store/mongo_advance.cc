@@ -23,18 +23,14 @@ MongoWrite raising(const AdvanceRequest& request, std::int64_t next_id,
   MongoWrite write;
   write.collection = request.binding.collection;
   write.filter = key_filter(request.binding);
-  require_meaning(write.filter, reading.meaning, true);
+  require_meaning(write.filter, request.binding, reading.meaning, true);
   Document highest;
   if (reading.next_id < next_id) {
     highest.add(request.binding.counter_field, value);
   } else {
     write.filter.add(request.binding.counter_field, number_at_least(value));
   }
-  if (request.withdraw) {
-    highest.add(kMongoFloor, next_id);
-    // They all lie below the counter, and so below the floor.
-    write.update.add("$unset", Document().add("seqd.returned", true));
-  }
+  if (request.withdraw) highest.add(mongo_floor_of(request.binding), next_id);
   write.update.add("$max", highest);
   write.returned_field = request.binding.counter_field;
   return write;

@@ -11,7 +11,6 @@
 #include "tests/adapters/mongo_stores.h"
 #include "tests/adapters/store_contract.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -19,6 +18,7 @@ namespace {
 
 using testing::FailPoint;
 using testing::kMongoAlone;
+using testing::kMongoReplicaSet;
 using testing::lease_request;
 using testing::MongoServer;
 using testing::open_mongo_store;
@@ -27,7 +27,8 @@ using testing::with_uri_option;
 
 // A store whose writes, and nobody else's, wait in the server for a moment.
 struct Delayed {
-  explicit Delayed(const std::string& json) : name("advance-" + server.database()) {
+  explicit Delayed(const std::string& json, const char* variable = kMongoAlone)
+      : server(variable), name("advance-" + server.database()) {
     MongoStoreOptions options = server.options();
     options.uri = with_uri_option(options.uri, "appName=" + name);
     store = open_mongo_store(options);
@@ -48,11 +49,11 @@ struct Delayed {
 
   // `meanwhile` runs before the first write of `call`.
   template <typename Call, typename Meanwhile>
-  void with(Call call, Meanwhile meanwhile) {
+  void with(Call call, Meanwhile meanwhile, const char* command = "findAndModify") {
     FailPoint point(server, "failCommand", R"({"times": 1})",
-                    fmt::format(R"({{"failCommands": ["findAndModify"], "appName": "{}",
+                    fmt::format(R"({{"failCommands": ["{}"], "appName": "{}",
                                      "blockConnection": true, "blockTimeMS": 1000}})",
-                                name));
+                                command, name));
     std::thread calling(call);
     server.admin(fmt::format(
         R"({{"waitForFailPoint": "failCommand", "timesEntered": {}, "maxTimeMS": 30000}})",
@@ -61,7 +62,7 @@ struct Delayed {
     calling.join();
   }
 
-  MongoServer server{kMongoAlone};
+  MongoServer server;
   const std::string name;
   OpenMongoStore store;
 };
@@ -99,6 +100,37 @@ TEST_CASE("MongoAdvance: a return that is under way when the floor is set is not
   REQUIRE(reading->parked.ranges == 0);
 }
 
+TEST_CASE("MongoAdvance: a range that is parked in a transaction does not appear below a new floor",
+          "[mongo]") {
+  const int number = GENERATE(0, 1);  // of the document: an int64, a double
+  Delayed delayed(number == 0 ? kAtTen : R"({"seq": 10.0, "seqd": {"meaning": "last"}})",
+                  testing::kMongoReplicaSet);
+  auto lease = lease_request("orders", 10, LeaseTrace::ledger);
+  REQUIRE(*delayed.store->claim({.instance = lease.instance, .epoch = 0, .nonce = lease.token}) ==
+          ClaimOutcome::won);
+  testing::require_granted(delayed.store->lease(lease), 11, 21);
+  const auto back = testing::return_of(lease, 15, 21, Reuse::parked, LeaseTrace::ledger);
+  ReturnOutcome outcome;
+  Result<std::int64_t> reached = Status(ErrorCode::INTERNAL, "not asked");
+  // Everything but the commit is done when the floor is set.
+  delayed.with([&] { outcome = delayed.store->give_back(back); },
+               [&] {
+                 auto other = open_mongo_store(delayed.server.options());
+                 reached =
+                     other->advance({.binding = lease.binding, .next_id = 1, .withdraw = true});
+               },
+               "commitTransaction");
+  REQUIRE(reached.ok());
+  REQUIRE(*reached == 21);
+  const auto reading = delayed.store->read({.binding = lease.binding, .instance = {}});
+  INFO(outcome.error.to_string());
+  CHECK(reading->floor == 21);
+  CHECK(reading->parked.ranges == 0);
+  CHECK(delayed.server.number("counters", "orders", "seq") == 20);
+  testing::require_granted(
+      delayed.store->lease(testing::of_another_host(lease, true, LeaseTrace::ledger)), 21, 31);
+}
+
 TEST_CASE("MongoAdvance: a counter that was deleted meanwhile is made", "[mongo]") {
   Delayed delayed(kAtTen);
   const auto reached = delayed.advance([&] { delayed.server.remove("counters", "orders"); });
@@ -106,6 +138,37 @@ TEST_CASE("MongoAdvance: a counter that was deleted meanwhile is made", "[mongo]
   REQUIRE(reached.ok());
   REQUIRE(*reached == 500);
   REQUIRE(delayed.server.number("counters", "orders", "seq") == 499);
+}
+
+TEST_CASE("MongoAdvance: two numbers of one document have their own floor and meaning", "[mongo]") {
+  const LeaseTrace trace = GENERATE(LeaseTrace::session, LeaseTrace::slot);
+  MongoServer server(kMongoReplicaSet);
+  auto store = open_mongo_store(
+      server, trace == LeaseTrace::slot ? LeaseModeOption::slot : LeaseModeOption::session);
+  auto one = lease_request("orders", 10, trace);
+  one.binding.meaning = GENERATE(Meaning::last, Meaning::next);
+  testing::require_granted(store->lease(one), 1, 11);  // seqd makes the document, and marks it
+  server.command(R"({"update": "counters", "updates": [{"q": {"_id": "orders"},
+                     "u": {"$set": {"invoices": {"$numberLong": "50"}}}}]})");
+  auto two = lease_request("orders", 10, trace);
+  two.sequence = "invoices";
+  two.binding.counter_field = "invoices";
+  // The mark is that of the other number.
+  testing::require_refused(store->lease(two), ErrorCode::SEQ_MEANING);
+  two.binding.meaning = one.binding.meaning == Meaning::last ? Meaning::next : Meaning::last;
+  const std::int64_t first = two.binding.meaning == Meaning::last ? 51 : 50;
+  two.token = testing::random_token(trace);
+  testing::require_granted(store->lease(two), first, first + 10);
+  REQUIRE(*store->advance({.binding = one.binding, .next_id = 1'000, .withdraw = true}) == 1'000);
+  REQUIRE(store->read({.binding = one.binding, .instance = {}})->floor == 1'000);
+  REQUIRE(store->read({.binding = two.binding, .instance = {}})->floor == 0);
+  const auto back = testing::return_of(two, first + 5, first + 10, Reuse::parked, trace);
+  testing::require_returned(store->give_back(back));
+  // The first number's mark still counts for the first number.
+  one.binding.meaning = Meaning::unset;
+  one.token = testing::random_token(trace);
+  one.guard = 11;
+  testing::require_granted(store->lease(one), 1'000, 1'010);
 }
 
 }  // namespace

@@ -97,14 +97,34 @@ Status check_key_index(MongoClients& clients, const CounterBinding& binding) {
                       binding.key_field)};
 }
 
-void require_meaning(Document& filter, Meaning meaning, bool or_unmarked) {
+Meaning mark_of(const Document& document, const CounterBinding& binding) {
+  bson_iter_t found;
+  const bool other =
+      find_field(document.get(), "seqd.field", &found) &&
+      !(BSON_ITER_HOLDS_UTF8(&found) && binding.counter_field == bson_iter_utf8(&found, nullptr));
+  return other ? Meaning::unset : read_meaning_mark(document.get());
+}
+
+void require_meaning(Document& filter, const CounterBinding& binding, Meaning meaning,
+                     bool or_unmarked) {
+  // null: also where there is no such field
+  const auto null_or = [](const char* text) {
+    return std::move(
+        Document().add_array("$in", Document().add_null("0").add("1", std::string(text))));
+  };
+  const Document ours = null_or(binding.counter_field.c_str());
   if (!or_unmarked) {
-    filter.add("seqd.meaning", meaning_word(meaning));
+    filter.add("seqd.meaning", meaning_word(meaning)).add("seqd.field", ours);
     return;
   }
-  // null: also where there is no such field
-  filter.add("seqd.meaning",
-             Document().add_array("$in", Document().add_null("0").add("1", meaning_word(meaning))));
+  const Document marked_so =
+      std::move(Document().add("seqd.meaning", null_or(meaning_word(meaning))));
+  const Document of_another = std::move(Document().add("seqd.field", Document().add("$not", ours)));
+  filter.add_array("$or", Document().add("0", marked_so).add("1", of_another));
+}
+
+std::string mongo_floor_of(const CounterBinding& binding) {
+  return "seqd.floors." + binding.counter_field;
 }
 
 Document number_equal(std::int64_t value) {
@@ -123,13 +143,25 @@ Document floor_at_most(std::int64_t id) {
   return std::move(Document().add("$not", Document().add("$gt", id)));
 }
 
-MongoWrite counter_touch(const CounterBinding& binding) {
+namespace {
+
+MongoWrite added(const CounterBinding& binding, std::int64_t count) {
   MongoWrite write;
   write.collection = binding.collection;
   write.filter = key_filter(binding);
-  write.update.add("$inc", Document().add(binding.counter_field, std::int64_t{0}));
+  write.update.add("$inc", Document().add(binding.counter_field, count));
   write.returned_field = binding.counter_field;
   return write;
+}
+
+}  // namespace
+
+MongoWrite counter_touch(const CounterBinding& binding) {
+  return added(binding, -1);
+}
+
+MongoWrite counter_restored(const CounterBinding& binding) {
+  return added(binding, 1);
 }
 
 Document whole_number(const std::string& field) {
@@ -164,17 +196,18 @@ MongoWrite creation(const CounterBinding& binding, std::int64_t next_id) {
   MongoWrite write;
   write.collection = binding.collection;
   write.filter = key_filter(binding);
-  write.update.add("$setOnInsert",
-                   Document()
-                       .add(binding.counter_field, value_of(next_id - 1, meaning))
-                       .add("seqd", Document().add("meaning", meaning_word(meaning))));
+  write.update.add("$setOnInsert", Document()
+                                       .add(binding.counter_field, value_of(next_id - 1, meaning))
+                                       .add("seqd", Document()
+                                                        .add("meaning", meaning_word(meaning))
+                                                        .add("field", binding.counter_field)));
   write.upsert = true;
   return write;
 }
 
 Result<MongoCounterState> state_of(const Document& document, const CounterBinding& binding,
                                    const std::string& where) {
-  auto agreed = agreed_meaning(binding.meaning, read_meaning_mark(document.get()), where);
+  auto agreed = agreed_meaning(binding.meaning, mark_of(document, binding), where);
   if (!agreed.ok()) return agreed.status();
   CounterNumber number = read_counter_number(document.get(), binding.counter_field);
   const std::int64_t lowest = lowest_value(*agreed);
@@ -186,9 +219,10 @@ Result<MongoCounterState> state_of(const Document& document, const CounterBindin
                     where, binding.counter_field, number.found, lowest, binding.counter_field));
   }
   bson_iter_t kept;
-  if (!find_field(document.get(), kMongoFloor, &kept))
+  const std::string floor_field = mongo_floor_of(binding);
+  if (!find_field(document.get(), floor_field, &kept))
     return MongoCounterState{*agreed, std::move(number)};
-  const CounterNumber found = read_counter_number(document.get(), kMongoFloor);
+  const CounterNumber found = read_counter_number(document.get(), floor_field);
   const auto floor = floor_of(
       found.kind == CounterNumber::Kind::other ? std::nullopt : std::optional(found.value), where);
   if (!floor.ok()) return floor.status();

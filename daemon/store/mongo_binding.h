@@ -26,8 +26,12 @@ std::optional<std::int64_t> integer_key(const CounterBinding& binding);
 // second counter.
 Status check_key_index(MongoClients& clients, const CounterBinding& binding);
 
-// Only a document that is marked as `meaning` or, where `or_unmarked`, not marked at all.
-void require_meaning(Document& filter, Meaning meaning, bool or_unmarked);
+// What a counter that seqd created is marked as; unset where there is no mark, or it is that of
+// another field of the document. (A mark of seqd 0.1.0 does not say of which field it is.)
+Meaning mark_of(const Document& document, const CounterBinding& binding);
+// Only a counter that is marked as `meaning` or, where `or_unmarked`, not marked at all.
+void require_meaning(Document& filter, const CounterBinding& binding, Meaning meaning,
+                     bool or_unmarked);
 
 // Filters on the number, whatever its type, or only where it is an integer: equal to a value, or
 // not below it.
@@ -35,12 +39,16 @@ Document number_equal(std::int64_t value);
 Document number_at_least(std::int64_t value);
 Document integer_at_least(std::int64_t value);
 
-// A filter on the floor, where there is one: not above that ID.
-inline constexpr char kMongoFloor[] = "seqd.floor";
+// Where the counter's floor is: a document may hold several counters. And a filter on it, where
+// there is one: not above that ID.
+std::string mongo_floor_of(const CounterBinding& binding);
 Document floor_at_most(std::int64_t id);
 
-// Changes nothing of the counter, but conflicts with whoever does; the filter is to be completed.
+// For a transaction: takes 1 off the counter, which conflicts with whoever changes its document,
+// and puts it back. The filter of the first is to be completed, and has to ask for 1 or more.
+// (Adding 0 changes nothing, and MongoDB writes nothing then: it conflicts with nobody.)
 MongoWrite counter_touch(const CounterBinding& binding);
+MongoWrite counter_restored(const CounterBinding& binding);
 
 // For $expr: the field itself, and nothing within an array, is a whole number of any type. A double
 // beyond 2^53 is none.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "daemon/store/mongo_trace.h"
@@ -38,7 +39,7 @@ Result<std::unique_ptr<MongoClients>> MongoClients::open(const MongoDriver&, Mon
     return Status(ErrorCode::CONFIG, fmt::format("MongoDB at {}: {}", target.hosts,
                                                  hide_secrets(error.message, target.uri.get())));
   }
-  CHECK(mongoc_client_pool_set_error_api(pool, MONGOC_ERROR_API_VERSION_2));
+  ASSERT(mongoc_client_pool_set_error_api(pool, MONGOC_ERROR_API_VERSION_2));
   trace_commands(pool);
   return std::unique_ptr<MongoClients>(new MongoClients(std::move(target), pool));
 }
@@ -59,11 +60,12 @@ Status MongoClients::no_connection() const {
                                               target_.hosts, target_.timeout_ms)};
 }
 
-Status MongoClients::status_of(const bson_error_t& error, const std::string& collection) const {
+Status MongoClients::status_of(const bson_error_t& error, const std::string& collection,
+                               const bson_t* reply) const {
   const std::string what =
       fmt::format("{}: {}", where(collection), hide_secrets(error.message, target_.uri.get()));
   if (error.domain == MONGOC_ERROR_SERVER) {
-    if (is_transient_error(error.code))
+    if (is_transient_error(error.code) || (reply != nullptr && is_labelled_transient(reply)))
       return {ErrorCode::UNAVAILABLE, fmt::format("{} (code {})", what, error.code)};
     if (error.code == 13) {
       return {ErrorCode::STORE_REFUSED, what +
@@ -84,8 +86,8 @@ Status MongoClients::status_of(const bson_error_t& error, const std::string& col
 }
 
 MongoWriteAnswer MongoClients::answer_of(bool ok, const bson_t* reply, const bson_error_t& error,
-                                         const std::string& collection,
-                                         const CommandTrace& trace) const {
+                                         const std::string& collection, bool nothing_applied,
+                                         bool only_attempt) const {
   MongoWriteAnswer answer;
   answer.reply = Document(reply);
   const auto concern = document_in(reply, "writeConcernError");
@@ -99,7 +101,7 @@ MongoWriteAnswer MongoClients::answer_of(bool ok, const bson_t* reply, const bso
     // The server changed the document but cannot say that it will stay so. Where it matched nothing
     // at the only attempt, nothing was changed.
     const bool nothing_matched =
-        trace.started == 1 && !document.has_value() && document_in(reply, "lastErrorObject");
+        only_attempt && !document.has_value() && document_in(reply, "lastErrorObject");
     answer.kind =
         nothing_matched ? MongoWriteAnswer::Kind::refused : MongoWriteAnswer::Kind::unknown;
     bson_iter_t text;
@@ -111,9 +113,8 @@ MongoWriteAnswer MongoClients::answer_of(bool ok, const bson_t* reply, const bso
                     has_text ? bson_iter_utf8(&text, nullptr) : "no reason given")};
     return answer;
   }
-  answer.kind =
-      trace.nothing_applied() ? MongoWriteAnswer::Kind::refused : MongoWriteAnswer::Kind::unknown;
-  answer.error = status_of(error, collection);
+  answer.kind = nothing_applied ? MongoWriteAnswer::Kind::refused : MongoWriteAnswer::Kind::unknown;
+  answer.error = status_of(error, collection, reply);
   if (error.domain == MONGOC_ERROR_SERVER) answer.server_code = error.code;
   return answer;
 }
@@ -123,20 +124,20 @@ ChangeOptionsHandle change_options(const MongoWrite& write) {
   auto flags = static_cast<unsigned>(write.remove ? MONGOC_FIND_AND_MODIFY_REMOVE
                                                   : MONGOC_FIND_AND_MODIFY_RETURN_NEW);
   if (write.upsert) flags |= static_cast<unsigned>(MONGOC_FIND_AND_MODIFY_UPSERT);
-  CHECK(mongoc_find_and_modify_opts_set_flags(options.get(),
-                                              static_cast<mongoc_find_and_modify_flags_t>(flags)));
+  ASSERT(mongoc_find_and_modify_opts_set_flags(options.get(),
+                                               static_cast<mongoc_find_and_modify_flags_t>(flags)));
   if (!write.remove)
-    CHECK(mongoc_find_and_modify_opts_set_update(options.get(), write.update.get()));
+    ASSERT(mongoc_find_and_modify_opts_set_update(options.get(), write.update.get()));
   if (!write.returned_field.empty()) {
-    CHECK(mongoc_find_and_modify_opts_set_fields(options.get(),
-                                                 Document().add(write.returned_field, true).get()));
+    ASSERT(mongoc_find_and_modify_opts_set_fields(
+        options.get(), Document().add(write.returned_field, true).get()));
   }
   if (!write.lowest_of.empty()) {
-    CHECK(mongoc_find_and_modify_opts_set_sort(
+    ASSERT(mongoc_find_and_modify_opts_set_sort(
         options.get(), Document().add(write.lowest_of, std::int64_t{1}).get()));
   }
   if (write.max_time_ms > 0)
-    CHECK(mongoc_find_and_modify_opts_set_max_time_ms(options.get(), write.max_time_ms));
+    ASSERT(mongoc_find_and_modify_opts_set_max_time_ms(options.get(), write.max_time_ms));
   return options;
 }
 
@@ -155,12 +156,30 @@ MongoWriteAnswer MongoClients::find_and_modify(const MongoWrite& write,
   const CollectionHandle collection = connection.collection(target_.database, write.collection);
   mongoc_collection_set_write_concern(collection.get(), target_.write_concern.get());
   const ChangeOptionsHandle options = change_options(write);
+  static_cast<void>(through_mongos(connection));
   const TraceScope scope;
   MongoReply reply;
   bson_error_t error = {};
   const bool ok = mongoc_collection_find_and_modify_with_opts(
       collection.get(), write.filter.get(), options.get(), reply.uninitialised(), &error);
-  return answer_of(ok, reply.get(), error, write.collection, scope.trace());
+  const CommandTrace& trace = scope.trace();
+  const bool nothing_applied = !ok && trace.nothing_applied(through_mongos(connection));
+  return answer_of(ok, reply.get(), error, write.collection, nothing_applied, trace.started == 1);
+}
+
+bool MongoClients::through_mongos(const MongoConnection& connection) {
+  std::size_t count = 0;
+  mongoc_server_description_t** const servers =
+      mongoc_client_get_server_descriptions(connection.get(), &count);
+  Mongos seen = Mongos::unknown;
+  for (std::size_t at = 0; at < count; ++at) {
+    const std::string_view type = mongoc_server_description_type(servers[at]);
+    if (type == "Mongos" || type == "LoadBalancer") seen = Mongos::yes;
+    if (seen == Mongos::unknown && type != "Unknown") seen = Mongos::no;
+  }
+  mongoc_server_descriptions_destroy_all(servers, count);
+  if (seen != Mongos::unknown) mongos_ = seen;
+  return mongos_ != Mongos::no;
 }
 
 Result<MongoServerFacts> MongoClients::server(const std::string& collection) {
@@ -194,7 +213,7 @@ Status MongoClients::run(const Document& command, const std::string& collection,
     return {};
   }
   if (error.domain == MONGOC_ERROR_SERVER && error.code == accepted_code) return {};
-  return status_of(error, collection);
+  return status_of(error, collection, reply.get());
 }
 
 Result<std::optional<Document>> MongoClients::read(const std::string& collection,
@@ -239,7 +258,9 @@ Result<std::optional<Document>> MongoClients::first_of(const CursorHandle& curso
   const bson_t* found = nullptr;
   if (mongoc_cursor_next(cursor.get(), &found)) return std::optional<Document>(Document(found));
   bson_error_t error = {};
-  if (mongoc_cursor_error(cursor.get(), &error)) return status_of(error, collection);
+  const bson_t* reply = nullptr;
+  if (mongoc_cursor_error_document(cursor.get(), &error, &reply))
+    return status_of(error, collection, reply);
   return std::optional<Document>();
 }
 

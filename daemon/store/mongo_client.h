@@ -8,6 +8,7 @@
 
 #include <mongoc/mongoc.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -96,8 +97,17 @@ class MongoClients {
 
   const MongoTarget& target() const { return target_; }
   mongoc_client_pool_t* pool() const { return pool_; }
-  Status status_of(const bson_error_t& error, const std::string& collection) const;
+  // Whether a mongos, or what balances several of them, may be what answers. As the driver knows
+  // it; asks nothing. Called before a write and after it, as an error makes the driver forget.
+  bool through_mongos(const MongoConnection& connection);
+  // `reply`: the server's, where there is one: its labels tell what passes by itself.
+  Status status_of(const bson_error_t& error, const std::string& collection,
+                   const bson_t* reply = nullptr) const;
   Status no_connection() const;
+  // What a findAndModify came to. `nothing_applied`: that is proven of every attempt.
+  MongoWriteAnswer answer_of(bool ok, const bson_t* reply, const bson_error_t& error,
+                             const std::string& collection, bool nothing_applied,
+                             bool only_attempt) const;
   // "MongoDB at db1:27017, collection shop.counters".
   std::string where(const std::string& collection) const;
 
@@ -106,10 +116,10 @@ class MongoClients {
       : target_(std::move(target)), pool_(pool) {}
   Result<std::optional<Document>> first_of(const CursorHandle& cursor,
                                            const std::string& collection) const;
-  MongoWriteAnswer answer_of(bool ok, const bson_t* reply, const bson_error_t& error,
-                             const std::string& collection, const struct CommandTrace& trace) const;
+  enum class Mongos : std::uint8_t { unknown, yes, no };
 
   const MongoTarget target_;
+  std::atomic<Mongos> mongos_ = Mongos::unknown;  // what the driver knew last
   mongoc_client_pool_t* const pool_;
 };
 

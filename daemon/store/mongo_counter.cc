@@ -3,18 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
+#include "daemon/store/mongo_numbered_writes.h"
 #include "daemon/store/mongo_parked.h"
-#include "daemon/store/mongo_seed.h"
 
 namespace seqd {
 namespace {
 
 constexpr int kMostAttempts = 20;  // steps of one lease; 1 or 3 are the rule
-constexpr int kMostDuplicates = 5;
 constexpr int kMostFailures = 2;
+// Transactions that conflict. More of them would keep a thread from the other sequences of the
+// store; the pause between leases is that of the core.
+constexpr int kMostConflicts = 3;
 
 }  // namespace
 
@@ -47,21 +48,18 @@ LeaseOutcome MongoCounter::lease(bool index_known) {
     put_off_ = false;
     if (Step ended = increment(); ended.has_value()) return std::move(*ended);
     if (put_off_) {
-      if (late()) break;
-      // A conflict is over in a moment; two daemons should not meet again at once.
-      const auto pause = 1 + request_.token[static_cast<std::size_t>(conflicts_ % 8) + 8] % 8;
-      std::this_thread::sleep_for(std::chrono::milliseconds(pause));
-      // Nor should one of our own that was left open be waited for until the server drops it.
-      if (++conflicts_ % 4 == 0) sessions_.end_suspects();
-      continue;
+      if (++conflicts_ < kMostConflicts && !late()) continue;
+      // A transaction of our own that was left open would conflict until the server drops it.
+      sessions_.end_suspects();
+      return failures_ == 0 ? contended(std::move(conflict_)) : refused(std::move(conflict_));
     }
     ++attempts;
     if (Step ended = diagnose(); ended.has_value()) return std::move(*ended);
   }
-  return refused(
-      {ErrorCode::UNAVAILABLE,
-       fmt::format("{}: others changed the counter at every attempt, or the server is slow",
-                   where_)});
+  Status why(ErrorCode::UNAVAILABLE,
+             fmt::format("{}: others changed the counter at every attempt, or the server is slow",
+                         where_));
+  return late() ? refused(std::move(why)) : contended(std::move(why));
 }
 
 MongoWrite MongoCounter::counter_write() const {
@@ -73,7 +71,7 @@ MongoWrite MongoCounter::counter_write() const {
   write.filter = key_filter(binding_);
   Document bounds = doubles_ ? number_at_least(lowest) : integer_at_least(lowest);
   write.filter.add(binding_.counter_field, bounds.add("$lte", highest));
-  require_meaning(write.filter, meaning_, binding_.meaning != Meaning::unset);
+  require_meaning(write.filter, binding_, meaning_, binding_.meaning != Meaning::unset);
   if (doubles_ && trace_ != LeaseTrace::slot) {  // a slot is written so in any case
     write.filter.add("$expr", whole_number(binding_.counter_field));
     const Document sum = std::move(
@@ -94,6 +92,8 @@ MongoCounter::Step MongoCounter::increment() {
       return conclude(clients_.find_and_modify(write));
     case LeaseTrace::slot:
       return increment_with_slot(std::move(write));
+    case LeaseTrace::session:
+      return increment_as_numbered(write);
     case LeaseTrace::ledger:
       break;
   }
@@ -130,14 +130,14 @@ MongoCounter::Step MongoCounter::increment_with_slot(MongoWrite write) {
   records_.learn(
       request_,
       LeaseRecord{.token = request_.token, .granted = true, .span = {ended->begin, ended->end}});
-  if (is_first) sweep_.slots(request_);
+  if (is_first) sweep_.slots_became_more(request_);
   return ended;
 }
 
 void MongoCounter::require_above(Document& filter, LeasedSpan parked) const {
   const std::int64_t above = std::max(parked.end, request_.guard);
   filter.add(binding_.counter_field, number_at_least(value_of(above - 1, meaning_)));
-  require_meaning(filter, meaning_, binding_.meaning != Meaning::unset);
+  require_meaning(filter, binding_, meaning_, binding_.meaning != Meaning::unset);
 }
 
 MongoWrite MongoCounter::counter_check(LeasedSpan parked) const {
@@ -151,7 +151,7 @@ MongoCounter::Step MongoCounter::take_parked_slot() {
   auto read = clients_.read(binding_.collection, key_filter(binding_));
   if (!read.ok()) return refused(read.status());
   const std::optional<ParkedField> parked =
-      read->has_value() ? lowest_parked_field(**read) : std::nullopt;
+      read->has_value() ? lowest_parked_field(**read, binding_) : std::nullopt;
   if (!parked) return std::nullopt;
   auto state = state_of(**read, binding_, where_);
   if (!state.ok()) return refused(state.status());
@@ -194,6 +194,8 @@ MongoCounter::Step MongoCounter::increment_in_transaction(const MongoWrite& writ
   }
   MongoWriteAnswer counted = parked ? sessions_.run(transaction, counter_check(*parked))
                                     : sessions_.run(transaction, write);
+  if (parked && counted.kind == MongoWriteAnswer::Kind::done && counted.document)
+    counted = sessions_.run(transaction, counter_restored(binding_));
   if (counted.kind != MongoWriteAnswer::Kind::done || !counted.document)
     return conclude(std::move(counted));
   LeaseOutcome outcome = parked ? granted_parked(*parked) : grant(*counted.document);
@@ -213,8 +215,59 @@ MongoCounter::Step MongoCounter::increment_in_transaction(const MongoWrite& writ
   MongoWriteAnswer committed = sessions_.commit(transaction, binding_.collection, deadline_);
   if (committed.kind != MongoWriteAnswer::Kind::done) return conclude(std::move(committed));
   records_.learn(request_, record);
-  if (is_first) sweep_.ledger();
+  if (is_first) sweep_.ledger_became_more();
   return outcome;
+}
+
+// Announced first, as a statement of the same number: by it a look-up knows that the server still
+// remembers the number. The lease leaves only after a majority has the announcement, so there is no
+// lease without one, whichever server is the primary. A parked range is in another document, and
+// that takes a transaction.
+MongoCounter::Step MongoCounter::increment_as_numbered(const MongoWrite& write) {
+  if (request_.take_parked) {
+    const auto parked = count_parked(clients_, binding_, trace_);
+    if (!parked.ok()) return refused(parked.status());
+    if (parked->ranges > 0) return increment_in_transaction(write);
+  }
+  if (!records_.newest(request_)) {
+    // What was sent with this token before, perhaps of fewer IDs, is not sent as something else.
+    const auto record = records_.read_ledger(request_);
+    if (!record.ok()) return refused(record.status());
+    if (Step ended = compare(*record); ended.has_value()) return ended;
+  }
+  // One number is for one count: by it the answer of a repeat is read.
+  if (sent_ && sent_->count != count_) return increment_in_transaction(write);
+  MongoNumberedWrites writes(clients_, request_);
+  if (!sent_ || sent_->meaning != meaning_) {
+    const LeaseRecord::Sent sent{
+        .count = count_, .meaning = meaning_, .statement = sent_ ? sent_->statement + 1 : 1};
+    const bool is_first = !records_.newest(request_).has_value();
+    const Result<bool> announced =
+        writes.update(records_.announcement(request_, sent), sent.statement);
+    // The lease itself was not sent.
+    if (!announced.ok()) return refused(announced.status());
+    if (!*announced) return std::nullopt;  // the lane's record holds another token
+    sent_ = sent;
+    records_.learn(request_, LeaseRecord{.token = request_.token});
+    if (is_first) sweep_.ledger_became_more();
+  }
+  return conclude(writes.find_and_modify(write));
+}
+
+// The request was delivered before: the same write, which is applied once as long as the server
+// remembers its number.
+MongoCounter::Step MongoCounter::send_again(const LeaseRecord::Sent& sent) {
+  MongoNumberedWrites writes(clients_, request_);
+  const Result<bool> remembered = writes.remembers(kMongoLedger, sent.statement);
+  if (!remembered.ok()) return unknown_outcome(remembered.status());
+  if (!*remembered)
+    return unknown_outcome({ErrorCode::UNAVAILABLE,
+                            fmt::format("{}: the server does not remember the session of lease {}",
+                                        where_, to_hex(request_.token))});
+  sent_ = sent;
+  count_ = sent.count;
+  meaning_ = sent.meaning;
+  return conclude(writes.find_and_modify(counter_write()));
 }
 
 // The transaction was not applied and may be tried again.
@@ -222,6 +275,7 @@ MongoCounter::Step MongoCounter::put_off(MongoWriteAnswer answer) {
   if (answer.server_code != kMongoWriteConflict && ++failures_ > kMostFailures)
     return refused(std::move(answer.error));
   put_off_ = true;
+  conflict_ = std::move(answer.error);
   return std::nullopt;
 }
 
@@ -289,73 +343,12 @@ MongoCounter::Step MongoCounter::bear_doubles(const CounterNumber& number) {
 MongoCounter::Step MongoCounter::compare(const std::optional<LeaseRecord>& record) {
   records_.learn(request_, record);
   if (!record || record->token != request_.token) return std::nullopt;
+  if (record->sent) return sent_ ? std::nullopt : send_again(*record->sent);
   if (record->granted)  // the request was delivered before
     return record->parked ? granted_parked(record->span) : granted(record->span);
   return refused(
       {ErrorCode::STORE_REFUSED,
        fmt::format("{}: lease {} was given up before it arrived", where_, to_hex(request_.token))});
-}
-
-MongoCounter::Step MongoCounter::create() {
-  if (request_.guard > 0) return refused(missing_counter(request_, where_));
-  if (!binding_.create) return refused(creation_not_allowed(where_));
-  auto first = first_of_new(clients_, binding_);
-  if (!first.ok()) return refused(first.status());
-  // The index may have been dropped since it was seen, and a second document is for ever.
-  if (Status status = check_key_index(clients_, binding_); !status.ok())
-    return refused(std::move(status));
-  meaning_ = meaning_of_new(binding_);
-  MongoWriteAnswer answer = clients_.find_and_modify(creation(binding_, *first));
-  if (answer.kind == MongoWriteAnswer::Kind::done) return std::nullopt;
-  if (is_our_duplicate(answer) && ++duplicates_ <= kMostDuplicates) return std::nullopt;
-  if (answer.server_code == kMongoValidationFailure)
-    return refused(refused_mark(answer.error, *first));
-  // Unknown is as good as refused here: a counter may stand there now, but nothing was leased.
-  return refused(std::move(answer.error));
-}
-
-Status MongoCounter::refused_mark(const Status& error, std::int64_t first) const {
-  return {error.code(),
-          fmt::format("{}; seqd puts an object \"seqd\" into a counter that it makes: let the "
-                      "collection's validator pass it, or insert the counter yourself, with {}: {}",
-                      error.text(), binding_.counter_field, value_of(first - 1, meaning_))};
-}
-
-// Whether somebody else inserted this very key at the same moment. Any other duplicate key (a
-// unique index on a field we do not write) will not go away by trying again.
-bool MongoCounter::is_our_duplicate(const MongoWriteAnswer& answer) const {
-  if (answer.server_code != kMongoDuplicateKey) return false;
-  bson_iter_t found;
-  if (!bson_iter_init_find(&found, answer.reply.get(), "keyValue")) {
-    // Servers before 4.4 tell only in words.
-    return binding_.key_field == "_id" &&
-           answer.error.text().find(" index: _id_ ") != std::string::npos;
-  }
-  bson_iter_t inner;
-  if (!BSON_ITER_HOLDS_DOCUMENT(&found) || !bson_iter_recurse(&found, &inner) ||
-      !bson_iter_next(&inner))
-    return false;
-  if (binding_.key_field != bson_iter_key(&inner)) return false;
-  const bool same_key =
-      binding_.key_type == KeyType::text
-          ? BSON_ITER_HOLDS_UTF8(&inner) && binding_.key == bson_iter_utf8(&inner, nullptr)
-          : BSON_ITER_HOLDS_INT(&inner) && integer_key(binding_) == bson_iter_as_int64(&inner);
-  return same_key && !bson_iter_next(&inner);
-}
-
-// Writes an integral double as int64, on condition that it is still exactly that double.
-MongoCounter::Step MongoCounter::convert(double from, std::int64_t to) {
-  MongoWrite write;
-  write.collection = binding_.collection;
-  write.filter = key_filter(binding_);
-  write.filter.add(binding_.counter_field,
-                   Document().add("$type", "double").add_double("$eq", from));
-  write.update.add("$set", Document().add(binding_.counter_field, to));
-  write.returned_field = binding_.counter_field;
-  MongoWriteAnswer answer = clients_.find_and_modify(write);
-  if (answer.kind == MongoWriteAnswer::Kind::done) return std::nullopt;
-  // Unknown or not: the number is the same, and nothing was leased.
-  return refused(std::move(answer.error));
 }
 
 }  // namespace seqd

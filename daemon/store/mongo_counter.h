@@ -2,7 +2,8 @@
 // (type, meaning, guard, maximum) stands in the filter of the one findAndModify that moves the
 // counter, so a counter that may not be used is left exactly as it was; only then is the document
 // read, to say why, or to create or convert it. The lease leaves a record as its token is marked:
-// in one transaction with the counter, in the counter's own document, or none.
+// in one transaction with the counter, in the counter's own document, in the server's record of
+// numbered writes, or none.
 //
 // Thread-safe as far as MongoClients is; refers to it, to the records and to the request.
 #pragma once
@@ -42,6 +43,8 @@ class MongoCounter {
   void require_above(Document& filter, LeasedSpan parked) const;
   MongoWrite counter_check(LeasedSpan parked) const;
   Step increment_in_transaction(const MongoWrite& write);
+  Step increment_as_numbered(const MongoWrite& write);
+  Step send_again(const LeaseRecord::Sent& sent);
   Step conclude(MongoWriteAnswer answer);
   Step put_off(MongoWriteAnswer answer);
   LeaseOutcome refuse_field(const Status& error);
@@ -65,15 +68,17 @@ class MongoCounter {
   const LeaseTrace trace_;
   const std::string where_;  // host, collection and document
   const std::chrono::steady_clock::time_point deadline_;
-  Meaning meaning_;              // configured, or what the mark was last seen to be
-  std::int64_t count_;           // shortened at the end of the sequence
-  int duplicates_ = 0;           // upserts lost against somebody else's
-  int conflicts_ = 0;            // transactions that were put off
-  int failures_ = 0;             // transactions that failed otherwise than by a conflict
-  std::int64_t parked_end_ = 0;  // of the range that was last found parked
+  Meaning meaning_;     // configured, or what the mark was last seen to be
+  std::int64_t count_;  // shortened at the end of the sequence
+  int duplicates_ = 0;  // upserts lost against somebody else's
+  int conflicts_ = 0;   // transactions that were put off
+  int failures_ = 0;    // transactions that failed otherwise than by a conflict
+  std::optional<LeaseRecord::Sent> sent_ = {};  // as the lease was announced last
+  std::int64_t parked_end_ = 0;                 // of the range that was last found parked
   bool field_refused_ = false;
   bool converted_ = false;
   bool doubles_ = false;  // others write them, and the lease has to take them as they are
+  Status conflict_;       // why the last transaction was put off
   bool put_off_ = false;  // the last step proved nothing about the document: just try again
 };
 

@@ -7,7 +7,7 @@
 
 #include <atomic>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 namespace {
@@ -18,7 +18,7 @@ std::atomic<bool> started = false;
 }  // namespace
 
 MongoDriver::MongoDriver() {
-  CHECK(!started.exchange(true));
+  ASSERT(!started.exchange(true));
   mongoc_init();
   // Every failure comes back as a value and is logged once by the caller; the driver's own lines on
   // stderr could carry what a journal must not.

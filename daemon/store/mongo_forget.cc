@@ -34,7 +34,8 @@ MongoForget::MongoForget(MongoClients& clients, MongoLeaseRecords& records,
 Result<InstanceRecords> MongoForget::run() {
   auto entry = clients_.read(kMongoInstances, Document().add("_id", name_));
   if (!entry.ok()) return entry.status();
-  found_.entry = entry->has_value();
+  bson_iter_t epoch;
+  found_.entry = entry->has_value() && find_field((*entry)->get(), "epoch", &epoch);
   if (found_.entry && !request_.only_look) {
     if (Status status = instances_.note_swept(name_); !status.ok()) return status;
   }
@@ -95,13 +96,22 @@ Status MongoForget::forget_rest() {
                       clients_.where(kMongoLedger), kMostLeftOver, name_)};
 }
 
+// The heartbeat stays: without it a copy of the state directory would take this database for an
+// older copy.
 Status MongoForget::forget_instance() {
   MongoWrite write;
   write.collection = kMongoInstances;
-  write.filter.add("_id", name_);
+  write.filter.add("_id", name_).add("beat", Document().add("$exists", false));
   write.remove = true;
   write.returned_field = "_id";
   MongoWriteAnswer answer = clients_.find_and_modify(write);
+  if (answer.kind != MongoWriteAnswer::Kind::done) return answer.error;
+  MongoWrite keep;
+  keep.collection = kMongoInstances;
+  keep.filter.add("_id", name_);
+  keep.update.add("$unset", Document().add("epoch", true).add("nonce", true).add("sessions", true));
+  keep.returned_field = "_id";
+  answer = clients_.find_and_modify(keep);
   return answer.kind == MongoWriteAnswer::Kind::done ? Status() : answer.error;
 }
 

@@ -12,7 +12,6 @@
 #include "tests/adapters/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -47,15 +46,16 @@ ForgetRequest forget_of(const LeaseRequest& lease) {
   return request;
 }
 
-// A counter at 10, leased by an instance whose record of the lease is gone.
-struct WithoutRecord {
-  WithoutRecord() {
+// A counter at 10, leased by an instance.
+struct Leased {
+  Leased() {
     options.lease_mode = LeaseModeOption::slot;
     auto store = open_mongo_store(options);
     REQUIRE(*store->claim({.instance = lease.instance, .epoch = 0, .nonce = lease.token}) ==
             ClaimOutcome::won);
     server.put("counters", "orders",
-               R"({"seq": {"$numberLong": "10"}, "seqd": {"meaning": "last"}})");
+               R"({"seq": {"$numberLong": "0"}, "seqd": {"meaning": "last"}})");
+    REQUIRE(store->lease(lease).end == 11);
   }
   // What another host is granted that takes what is parked.
   LeaseOutcome lease_elsewhere() {
@@ -71,15 +71,14 @@ struct WithoutRecord {
 
 TEST_CASE("MongoForget: a return that arrives when its instance is forgotten changes nothing",
           "[mongo]") {
-  WithoutRecord world;
+  Leased world;
   const ReturnRequest back = return_of(world.lease, GENERATE(Reuse::parked, Reuse::tail));
   const std::string name = "returning-" + world.server.database();
   MongoStoreOptions slow = world.options;
   slow.uri = with_uri_option(slow.uri, "appName=" + name);
   auto returning = open_mongo_store(slow);
   ReturnOutcome outcome;
-  // The first gives the lane a record, the second is the return.
-  FailPoint point(world.server, "failCommand", R"({"skip": 1})",
+  FailPoint point(world.server, "failCommand", R"({"times": 1})",
                   fmt::format(R"({{"failCommands": ["findAndModify"], "appName": "{}",
                                    "blockConnection": true, "blockTimeMS": 1000}})",
                               name));
@@ -97,7 +96,7 @@ TEST_CASE("MongoForget: a return that arrives when its instance is forgotten cha
 }
 
 TEST_CASE("MongoForget: a return whose record was swept is not applied once more", "[mongo]") {
-  WithoutRecord world;
+  Leased world;
   auto store = open_mongo_store(world.options);
   const ReturnRequest back = return_of(world.lease, Reuse::parked);
   REQUIRE(store->give_back(back).kind == ReturnOutcome::Kind::returned);
@@ -113,7 +112,7 @@ TEST_CASE("MongoForget: a return whose record was swept is not applied once more
 }
 
 TEST_CASE("MongoForget: a server that is away is an error, and asking again is enough", "[mongo]") {
-  WithoutRecord world;
+  Leased world;
   auto store = open_mongo_store(world.options);
   REQUIRE(store->lease(world.lease).kind == LeaseOutcome::Kind::granted);
   const char* command = GENERATE("find", "findAndModify");

@@ -8,6 +8,7 @@
 
 #include "daemon/store/bson_conversion.h"
 #include "daemon/store/mongo_binding.h"
+#include "daemon/store/mongo_sharding.h"
 #include "daemon/store/mongo_trace.h"
 
 namespace seqd {
@@ -24,10 +25,13 @@ Document only(const char* name, const Document& value) {
   return std::move(Document().add(name, value));
 }
 
-Document with_id(std::int64_t id, const Document& body) {
+Document with_id(std::int64_t id, bool shortest, const Document& body) {
   Document out;
-  out.add("_id", id);
-  CHECK(bson_concat(out.get(), body.get()));
+  if (shortest)
+    out.add_shortest("_id", id);
+  else
+    out.add("_id", id);
+  ASSERT(bson_concat(out.get(), body.get()));
   return out;
 }
 
@@ -41,6 +45,10 @@ std::string text_in(const bson_t* document, const char* field) {
   bson_iter_t found;
   const bool there = bson_iter_init_find(&found, document, field) && BSON_ITER_HOLDS_UTF8(&found);
   return there ? bson_iter_utf8(&found, nullptr) : "";
+}
+
+std::uint32_t code_of(const Document& refusal) {
+  return static_cast<std::uint32_t>(number_in(refusal.get(), "code"));
 }
 
 // The first entry of an array of documents.
@@ -76,7 +84,9 @@ bool is_our_id(const Document& refusal, std::int64_t id) {
 std::vector<InsertOutcome> MongoInsert::run() {
   if (Status status = prepare(); !status.ok()) all_pending(Kind::refused, status);
   if (pending_.empty()) return std::move(outcomes_);
-  const Result<std::int64_t> found = next_id();
+  // Each time: a collection can be sharded at any time.
+  const Status unique = check_unique_id(clients_, batch_.collection);
+  const Result<std::int64_t> found = unique.ok() ? next_id() : unique;
   if (!found.ok()) {
     const bool later = found.status().code() == ErrorCode::UNAVAILABLE;
     all_pending(later ? Kind::failed : Kind::refused, found.status());
@@ -100,13 +110,16 @@ std::vector<InsertOutcome> MongoInsert::run() {
 }
 
 Status MongoInsert::prepare() {
-  for (std::size_t index = 0; index < batch_.documents.size(); ++index) {
-    Result<Document> body = bson_of_map(*batch_.documents[index]);
-    if (body.ok()) {
-      pending_.push_back({index, std::move(*body)});
-    } else {
-      outcomes_[index] = {Kind::refused, 0, body.status()};
+  for (std::size_t index = 0; index < batch_.items.size(); ++index) {
+    Result<Document> body = bson_of_map(*batch_.items[index].document);
+    Status status = body.status();
+    if (status.ok()) {
+      Pending pending{index, std::move(*body), {}};
+      status = prepare_unique(batch_.items[index].unique, pending);
+      if (status.ok()) pending_.push_back(std::move(pending));
     }
+    const bool later = status.code() == ErrorCode::UNAVAILABLE;
+    if (!status.ok()) outcomes_[index] = {later ? Kind::failed : Kind::refused, 0, status};
   }
   CounterBinding binding;
   binding.collection = batch_.collection;
@@ -126,6 +139,9 @@ Result<std::int64_t> MongoInsert::next_id() {
   const auto highest = clients_.aggregate(batch_.collection, stages);
   if (!highest.ok()) return highest.status();
   if (!*highest) return batch_.first_id;
+  bson_iter_t type;
+  shortest_id_ =
+      bson_iter_init_find(&type, (*highest)->get(), "_id") && BSON_ITER_HOLDS_INT32(&type);
   const CounterNumber number = read_counter_number((*highest)->get(), "_id");
   if (number.kind == CounterNumber::Kind::other) {
     return Status(ErrorCode::SEQ_TYPE,
@@ -157,7 +173,7 @@ std::vector<Document> MongoInsert::numbered(std::int64_t first, std::size_t coun
   std::vector<Document> out;
   out.reserve(count);
   for (std::size_t at = 0; at < count; ++at)
-    out.push_back(with_id(first + static_cast<std::int64_t>(at), pending_[at].body));
+    out.push_back(with_id(first + static_cast<std::int64_t>(at), shortest_id_, pending_[at].body));
   return out;
 }
 
@@ -179,8 +195,8 @@ MongoInsert::Answer MongoInsert::send(const std::vector<Document>& documents) {
     return answer;
   }
   Document options;
-  CHECK(mongoc_client_session_append(session.get(), options.get(), &error));
-  CHECK(mongoc_write_concern_append(clients_.target().write_concern.get(), options.get()));
+  ASSERT(mongoc_client_session_append(session.get(), options.get(), &error));
+  ASSERT(mongoc_write_concern_append(clients_.target().write_concern.get(), options.get()));
   const CollectionHandle collection =
       connection.collection(clients_.target().database, batch_.collection);
   const BulkHandle bulk(
@@ -188,15 +204,16 @@ MongoInsert::Answer MongoInsert::send(const std::vector<Document>& documents) {
   // What a name may be is the server's to say.
   const Document unjudged = std::move(Document().add("validate", false));
   for (const Document& document : documents) {
-    CHECK(
+    ASSERT(
         mongoc_bulk_operation_insert_with_opts(bulk.get(), document.get(), unjudged.get(), &error));
   }
+  static_cast<void>(clients_.through_mongos(connection));
   {
     const TraceScope scope;
     MongoReply reply;
     // The server's own words are in the trace; what the driver makes of them says less.
     static_cast<void>(mongoc_bulk_operation_execute(bulk.get(), reply.uninitialised(), &error));
-    answer = read_answer(error, scope.trace());
+    answer = read_answer(error, scope.trace(), clients_.through_mongos(connection));
   }
   if (answer.kind != Answer::Kind::unknown || answer.transaction_number == 0) return answer;
   return repeat(documents, connection, session.get(), std::move(answer));
@@ -213,10 +230,10 @@ MongoInsert::Answer MongoInsert::repeat(const std::vector<Document>& documents,
   Document command;
   command.add("insert", batch_.collection).add("ordered", true).add_array("documents", items);
   command.add("txnNumber", first.transaction_number);
-  CHECK(mongoc_write_concern_append(clients_.target().write_concern.get(), command.get()));
+  ASSERT(mongoc_write_concern_append(clients_.target().write_concern.get(), command.get()));
   Document options;
   bson_error_t error = {};
-  CHECK(mongoc_client_session_append(session, options.get(), &error));
+  ASSERT(mongoc_client_session_append(session, options.get(), &error));
   const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(batch_.patience_ms);
   std::chrono::milliseconds pause = kFirstPause;
   while (Clock::now() < deadline) {
@@ -227,17 +244,18 @@ MongoInsert::Answer MongoInsert::repeat(const std::vector<Document>& documents,
     static_cast<void>(mongoc_client_command_with_opts(
         connection.get(), clients_.target().database.c_str(), command.get(), nullptr, options.get(),
         reply.uninitialised(), &error));
-    Answer answer = read_answer(error, scope.trace());
+    Answer answer = read_answer(error, scope.trace(), clients_.through_mongos(connection));
     if (answer.kind == Answer::Kind::decided) return answer;
     // That nothing was done now says nothing of the times before.
     first.error = std::move(answer.error);
+    first.inserted = std::max(first.inserted, answer.inserted);
     if (first.error.code() != ErrorCode::UNAVAILABLE) break;
   }
   return first;
 }
 
-MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error,
-                                             const CommandTrace& trace) const {
+MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error, const CommandTrace& trace,
+                                             bool through_mongos) const {
   Answer answer;
   answer.transaction_number = trace.transaction_number;
   const auto concern = trace.inserted ? document_in(trace.inserted->get(), "writeConcernError")
@@ -253,9 +271,17 @@ MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error,
     answer.kind = Answer::Kind::decided;
     answer.inserted = number_in(trace.inserted->get(), "n");
     answer.refusal = first_in(trace.inserted->get(), "writeErrors");
+    const auto code = answer.refusal ? code_of(*answer.refusal) : 0;
+    if (answer.refusal && !proves_not_inserted(code, through_mongos)) {
+      answer.kind = Answer::Kind::unknown;
+      answer.error = {is_transient_error(code) ? ErrorCode::UNAVAILABLE : ErrorCode::STORE_REFUSED,
+                      fmt::format("{}: {} (code {})", clients_.where(batch_.collection),
+                                  text_in(answer.refusal->get(), "errmsg"), code)};
+    }
     return answer;
   }
-  answer.kind = trace.nothing_applied() ? Answer::Kind::refused : Answer::Kind::unknown;
+  answer.kind =
+      trace.nothing_applied(through_mongos) ? Answer::Kind::refused : Answer::Kind::unknown;
   answer.error = clients_.status_of(error, batch_.collection);
   return answer;
 }
@@ -270,7 +296,8 @@ void MongoInsert::all_pending(Kind kind, const Status& error) {
 bool MongoInsert::take(const Answer& answer, std::int64_t first, std::size_t count,
                        std::int64_t& next) {
   if (answer.kind == Answer::Kind::unknown) {
-    take_unknown(answer, first, count);
+    const std::size_t done = take_inserted(answer.inserted, first, count);
+    take_unknown(answer, first + static_cast<std::int64_t>(done), count - done);
     return false;
   }
   if (answer.kind == Answer::Kind::refused) {
@@ -278,19 +305,25 @@ bool MongoInsert::take(const Answer& answer, std::int64_t first, std::size_t cou
     all_pending(later ? Kind::failed : Kind::refused, answer.error);
     return false;
   }
-  const std::size_t done = static_cast<std::size_t>(
-      std::clamp<std::int64_t>(answer.inserted, 0, static_cast<std::int64_t>(count)));
+  const std::size_t done = take_inserted(answer.inserted, first, count);
+  next = first + static_cast<std::int64_t>(done);
+  if (!answer.refusal || done == count) return done == count;
+  return take_refusal(*answer.refusal, next);
+}
+
+std::size_t MongoInsert::take_inserted(std::int64_t inserted, std::int64_t first,
+                                       std::size_t count) {
+  const auto done = static_cast<std::size_t>(
+      std::clamp<std::int64_t>(inserted, 0, static_cast<std::int64_t>(count)));
   for (std::size_t at = 0; at < done; ++at)
     outcomes_[pending_[at].index] = {Kind::inserted, first + static_cast<std::int64_t>(at), {}};
   pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(done));
-  next = first + static_cast<std::int64_t>(done);
-  if (!answer.refusal) return done == count;
-  return take_refusal(*answer.refusal, next);
+  return done;
 }
 
 // The server ended at the first of those that are left.
 bool MongoInsert::take_refusal(const Document& refusal, std::int64_t id) {
-  const auto code = static_cast<std::uint32_t>(number_in(refusal.get(), "code"));
+  const std::uint32_t code = code_of(refusal);
   const std::string text = fmt::format("{}: {} (code {})", clients_.where(batch_.collection),
                                        text_in(refusal.get(), "errmsg"), code);
   if (code == kMongoDuplicateKey && is_our_id(refusal, id)) {
@@ -301,6 +334,9 @@ bool MongoInsert::take_refusal(const Document& refusal, std::int64_t id) {
     all_pending(Kind::failed, {ErrorCode::UNAVAILABLE, text});
     return false;
   }
+  // Whichever index was named: an earlier try of this very document may be what is there.
+  if (code == kMongoDuplicateKey && !bson_empty(pending_.front().unique.get()) && take_found())
+    return true;
   outcomes_[pending_.front().index] = {Kind::refused, 0, {ErrorCode::DOCUMENT_REFUSED, text}};
   pending_.erase(pending_.begin());
   return true;
@@ -333,8 +369,9 @@ std::string MongoInsert::now_there(std::int64_t id, const Document& body, bool& 
   readable = found.ok();
   if (!found.ok()) return "";
   if (!*found) return ", where there is none now";
-  return bson_equal((*found)->get(), with_id(id, body).get()) ? ", where there is one like it now"
-                                                              : ", where there is another one now";
+  return bson_equal((*found)->get(), with_id(id, shortest_id_, body).get())
+             ? ", where there is one like it now"
+             : ", where there is another one now";
 }
 
 }  // namespace seqd

@@ -16,7 +16,6 @@
 #include "tests/adapters/mongo_server.h"
 #include "tests/adapters/mongo_stores.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -58,8 +57,8 @@ struct People {
     server.command(R"({"create": "people"})");
   }
   std::vector<InsertOutcome> insert(const std::vector<std::string>& names) {
-    batch.documents.clear();
-    for (const std::string& each : names) batch.documents.push_back(person(each));
+    batch.items.clear();
+    for (const std::string& each : names) batch.items.push_back({person(each), ""});
     return store->insert(batch);
   }
   InsertOutcome insert_one(const std::string& who) { return insert({who}).front(); }
@@ -114,6 +113,32 @@ TEST_CASE("MongoInsert: whole doubles of others count and _id that are no number
   require_ids(people.insert({"Ada"}), {42});
   people.server.insert("people", R"({"_id": {"$numberDouble": "43.0"}})");
   require_ids(people.insert({"Bob"}), {44});
+}
+
+TEST_CASE("MongoInsert: a new _id has the type of the highest one as long as it fits", "[mongo]") {
+  People people(kMongoAlone);
+  const auto type_of = [&](std::int64_t id) {
+    for (const char* type : {"int", "long", "double"}) {
+      const std::string filter =
+          fmt::format(R"({{"$and": [{{"_id": {}}}, {{"_id": {{"$type": "{}"}}}}]}})", id, type);
+      if (!people.server.find("people", filter).empty()) return std::string(type);
+    }
+    return std::string("none");
+  };
+  require_ids(people.insert({"Ada"}), {1});
+  REQUIRE(type_of(1) == "long");
+  people.server.insert("people", R"({"_id": {"$numberInt": "7"}})");
+  require_ids(people.insert({"Bob", "Cid"}), {8, 9});
+  REQUIRE(type_of(8) == "int");
+  REQUIRE(type_of(9) == "int");
+  people.server.insert("people", R"({"_id": {"$numberDouble": "20.0"}})");
+  require_ids(people.insert({"Dan"}), {21});
+  REQUIRE(type_of(21) == "long");
+  people.batch.max_value = INT64_MAX;
+  people.server.insert("people", R"({"_id": {"$numberInt": "2147483646"}})");
+  require_ids(people.insert({"Eve", "Flo"}), {2'147'483'647, 2'147'483'648});
+  REQUIRE(type_of(2'147'483'647) == "int");
+  REQUIRE(type_of(2'147'483'648) == "long");
 }
 
 TEST_CASE("MongoInsert: a highest _id that has no next one stops the sequence and says why",
@@ -174,8 +199,9 @@ TEST_CASE("MongoInsert: a validator refuses what it does not like and nothing el
 TEST_CASE("MongoInsert: a document that is no BSON is refused and the others are inserted",
           "[mongo]") {
   People people(kMongoAlone);
-  people.batch.documents = {person("Ada"), std::make_shared<const std::string>("\x81\x01\x01", 3),
-                            person("Bob")};
+  people.batch.items = {{person("Ada"), ""},
+                        {std::make_shared<const std::string>("\x81\x01\x01", 3), ""},
+                        {person("Bob"), ""}};
   const auto outcomes = people.store->insert(people.batch);
   REQUIRE((outcomes[0].id == 1 && outcomes[2].id == 2));
   REQUIRE(outcomes[1].error.code() == ErrorCode::DOCUMENT_REFUSED);
@@ -209,7 +235,7 @@ TEST_CASE("MongoInsert: who is slower by a document is contended and nothing is 
     writers.emplace_back([&, writer] {
       InsertBatch batch = people.batch;
       for (int document = 0; document < 100;) {
-        batch.documents = {person(fmt::format("{}-{}", writer, document))};
+        batch.items = {{person(fmt::format("{}-{}", writer, document)), ""}};
         const InsertOutcome outcome = people.store->insert(batch).front();
         if (outcome.kind == Kind::inserted) ++document;
         if (outcome.kind == Kind::contended) ++contended;
@@ -352,8 +378,116 @@ TEST_CASE("MongoInsert: a server that is away has inserted nothing", "[mongo]") 
   InsertBatch batch;
   batch.collection = "people";
   batch.max_value = 10;
-  batch.documents = {person("Ada")};
+  batch.items = {{person("Ada"), ""}};
   REQUIRE(store->insert(batch).front().kind == Kind::failed);
+}
+
+// --- a unique field ----------------------------------------------------------------------------
+
+void make_unique(People& people, const char* field, const char* more = "") {
+  people.server.command(fmt::format(
+      R"({{"createIndexes": "people", "indexes": [{{"key": {{"{0}": 1}}, "name": "{0}_1", "unique": true{1}}}]}})",
+      field, more));
+}
+
+InsertOutcome insert_unique(People& people, const std::string& who, const char* field = "name") {
+  people.batch.items = {{person(who), field}};
+  return people.store->insert(people.batch).front();
+}
+
+TEST_CASE("MongoInsert: a document that is there by its unique field is answered with its _id",
+          "[mongo]") {
+  for (const char* variable : {kMongoAlone, kMongoReplicaSet}) {
+    People people(variable);
+    make_unique(people, "name");
+    require_ids({insert_unique(people, "Ada")}, {1});
+    require_ids({insert_unique(people, "Bob")}, {2});
+    require_ids({insert_unique(people, "Ada")}, {1});
+    // In the middle of a batch, which stays dense; and twice in one.
+    people.batch.items = {{person("Cid"), "name"},
+                          {person("Bob"), "name"},
+                          {person("Dan"), "name"},
+                          {person("Dan"), "name"},
+                          {person("Eve"), ""}};
+    require_ids(people.store->insert(people.batch), {3, 2, 4, 4, 5});
+    // Without it, it is refused as ever.
+    REQUIRE(people.insert_one("Ada").error.code() == ErrorCode::DOCUMENT_REFUSED);
+    REQUIRE(people.server.count("people") == 5);
+  }
+}
+
+TEST_CASE("MongoInsert: after a lost answer the document is found and not inserted twice",
+          "[mongo]") {
+  People people(kMongoAlone);
+  make_unique(people, "name");
+  {
+    // Lost before it was written.
+    const FailPoint point(people.server, "failCommand", kOnce,
+                          people.command_failure(R"("closeConnection": true)"));
+    REQUIRE(insert_unique(people, "Ada").kind == Kind::unknown);
+    require_ids({insert_unique(people, "Ada")}, {1});
+  }
+  {
+    // Lost behind it.
+    const FailPoint point(
+        people.server, "failCommand", kOnce,
+        people.command_failure(R"("writeConcernError": {"code": 64, "errmsg": "slow"})"));
+    REQUIRE(insert_unique(people, "Bob").kind == Kind::unknown);
+    REQUIRE(people.server.count("people") == 2);
+    require_ids({insert_unique(people, "Bob")}, {2});
+  }
+  REQUIRE(people.server.count("people") == 2);
+}
+
+TEST_CASE("MongoInsert: another index that the document itself violates does not hide it",
+          "[mongo]") {
+  People people(kMongoAlone);
+  // Made first, so that it is the one that the server names.
+  people.server.command(
+      R"({"createIndexes": "people", "indexes": [{"key": {"name": -1}, "name": "a", "unique": true}]})");
+  make_unique(people, "name");
+  require_ids({insert_unique(people, "Ada")}, {1});
+  require_ids({insert_unique(people, "Ada")}, {1});
+}
+
+TEST_CASE("MongoInsert: a field without a unique index of its own keeps nothing from coming twice",
+          "[mongo]") {
+  People people(kMongoAlone);
+  const auto refused = [&people] {
+    const InsertOutcome outcome = insert_unique(people, "Ada");
+    return outcome.kind == Kind::refused && outcome.error.code() == ErrorCode::CONFIG &&
+           mentions(outcome.error, "createIndex");
+  };
+  REQUIRE(refused());
+  people.server.command(
+      R"({"createIndexes": "people", "indexes": [{"key": {"name": 1}, "name": "plain"}]})");
+  REQUIRE(refused());
+  people.server.command(
+      R"({"createIndexes": "people", "indexes": [{"key": {"name": 1, "x": 1}, "name": "two", "unique": true}]})");
+  REQUIRE(refused());
+  people.server.command(R"({"dropIndexes": "people", "index": "plain"})");
+  make_unique(people, "name", R"(, "partialFilterExpression": {"x": 1})");
+  REQUIRE(refused());
+  REQUIRE(people.server.count("people") == 0);
+  // Of the others of the batch it is no business.
+  people.batch.items = {{person("Ada"), "name"}, {person("Bob"), ""}};
+  const auto outcomes = people.store->insert(people.batch);
+  REQUIRE((outcomes[0].kind == Kind::refused && outcomes[1].id == 1));
+}
+
+TEST_CASE("MongoInsert: a document without the unique field, or with a value of many, is refused",
+          "[mongo]") {
+  People people(kMongoAlone);
+  make_unique(people, "name");
+  make_unique(people, "mail");
+  REQUIRE(insert_unique(people, "Ada", "mail").error.code() == ErrorCode::DOCUMENT_REFUSED);
+  people.batch.items = {{std::make_shared<const std::string>("\x81\xa4name\x91\x01", 8), "name"},
+                        {std::make_shared<const std::string>("\x81\xa4name\xc0", 7), "name"},
+                        {std::make_shared<const std::string>("\x81\xa4name\x07", 7), "name"}};
+  const auto outcomes = people.store->insert(people.batch);
+  REQUIRE(outcomes[0].error.code() == ErrorCode::DOCUMENT_REFUSED);
+  REQUIRE(outcomes[1].error.code() == ErrorCode::DOCUMENT_REFUSED);
+  REQUIRE(outcomes[2].id == 1);
 }
 
 }  // namespace

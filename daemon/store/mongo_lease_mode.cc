@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/store/mongo_lease_records.h"
+#include "daemon/store/mongo_numbered_writes.h"
 
 namespace seqd {
 namespace {
@@ -18,6 +19,8 @@ LeaseTrace guess(const MongoTarget& target, LeaseModeOption configured) {
       return LeaseTrace::slot;
     case LeaseModeOption::plain:
       return LeaseTrace::plain;
+    case LeaseModeOption::session:
+      return LeaseTrace::session;
     case LeaseModeOption::automatic:
       break;
   }
@@ -26,7 +29,7 @@ LeaseTrace guess(const MongoTarget& target, LeaseModeOption configured) {
   const bool several = mongoc_uri_get_srv_hostname(uri) != nullptr ||
                        mongoc_uri_get_replica_set(uri) != nullptr ||
                        (hosts != nullptr && hosts->next != nullptr);
-  return several ? LeaseTrace::ledger : LeaseTrace::slot;
+  return several ? LeaseTrace::session : LeaseTrace::slot;
 }
 
 }  // namespace
@@ -81,28 +84,30 @@ Status MongoLeaseMode::cannot(const char* mode, const std::string& why) const {
 Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& facts) {
   using Kind = MongoServerFacts::Kind;
   const bool old = facts.wire_version < kMongoWireOfPipelines;
+  const char* const word = configured_ == LeaseModeOption::session ? "session" : "ledger";
   switch (configured_) {
     case LeaseModeOption::plain:
       break;
     case LeaseModeOption::ledger:
+    case LeaseModeOption::session:
       if (old)
-        return cannot("ledger", "the server is older than MongoDB 4.2; update it, or set \"auto\"");
+        return cannot(word, "the server is older than MongoDB 4.2; update it, or set \"auto\"");
       if (facts.kind == Kind::alone)
-        return cannot("ledger",
+        return cannot(word,
                       "the server stands alone and has no transactions; make it a replica "
                       "set (of one member, if need be), or set \"slot\" or \"auto\"");
       if (facts.kind == Kind::sharded)
-        return cannot("ledger",
+        return cannot(word,
                       "the server is a mongos, where seqd uses no transactions; set "
                       "\"plain\" or \"auto\"");
-      return choose_ledger();
+      return configured_ == LeaseModeOption::ledger ? choose_ledger() : choose_session();
     case LeaseModeOption::slot:
       if (old)
         return cannot("slot", "the server is older than MongoDB 4.2; update it, or set \"auto\"");
       return Choice{LeaseTrace::slot, "lease_mode = \"slot\" is configured"};
     case LeaseModeOption::automatic:
       if (old) return Choice{LeaseTrace::plain, "the server is older than MongoDB 4.2"};
-      if (facts.kind == Kind::replica_set) return choose_ledger();
+      if (facts.kind == Kind::replica_set) return choose_session();
       if (facts.kind == Kind::alone)
         return Choice{LeaseTrace::slot, "the server stands alone and has no transactions"};
       return Choice{LeaseTrace::plain, "the server is a mongos"};
@@ -115,16 +120,32 @@ Result<MongoLeaseMode::Choice> MongoLeaseMode::choose_ledger() {
   Status made =
       clients_.run(Document().add("create", kMongoLedger), kMongoLedger, kMongoNamespaceExists);
   if (made.ok()) return Choice{LeaseTrace::ledger, "the server is a replica set"};
+  // What passes by itself decides nothing: the mode would stay "plain" until the server changes.
   if (made.code() == ErrorCode::UNAVAILABLE) return made;
-  if (configured_ == LeaseModeOption::ledger)
+  if (configured_ == LeaseModeOption::ledger || configured_ == LeaseModeOption::session)
     return cannot(
-        "ledger",
+        lease_trace_word(guess_),
         fmt::format(
             "collection {} cannot be made ({}); let the user make and write it, or set \"slot\" "
             "or \"plain\"",
             kMongoLedger, made.text()));
   return Choice{LeaseTrace::plain,
                 fmt::format("collection {} cannot be made: {}", kMongoLedger, made.text())};
+}
+
+// The ledger first: that is where a lease is announced.
+Result<MongoLeaseMode::Choice> MongoLeaseMode::choose_session() {
+  auto ledger = choose_ledger();
+  if (!ledger.ok() || ledger->trace != LeaseTrace::ledger) return ledger;
+  const Status taken = MongoNumberedWrites::probe(clients_, kMongoLedger);
+  if (taken.ok()) return Choice{LeaseTrace::session, "the server is a replica set"};
+  if (taken.code() == ErrorCode::UNAVAILABLE) return taken;
+  if (configured_ == LeaseModeOption::session)
+    return cannot("session", fmt::format("the server takes no numbered writes ({}); set \"ledger\" "
+                                         "or \"auto\"",
+                                         taken.text()));
+  return Choice{LeaseTrace::ledger,
+                fmt::format("the server takes no numbered writes: {}", taken.text())};
 }
 
 }  // namespace seqd

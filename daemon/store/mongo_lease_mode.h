@@ -40,6 +40,7 @@ class MongoLeaseMode {
   };
   Result<Choice> choose(const MongoServerFacts& facts);
   Result<Choice> choose_ledger();
+  Result<Choice> choose_session();
   Status cannot(const char* mode, const std::string& why) const;
 
   MongoClients& clients_;

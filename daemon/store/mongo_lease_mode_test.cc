@@ -2,6 +2,8 @@
 // becomes of an open lease when the mode changes over a restart. Real servers.
 #include "daemon/store/mongo_lease_mode.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 
@@ -10,17 +12,18 @@
 #include "tests/adapters/store_fixtures.h"
 #include "tests/unit/seeded_random.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
 namespace {
 
+using testing::FailPoint;
 using testing::kMongoAlone;
 using testing::kMongoReplicaSet;
 using testing::lease_request;
 using testing::MongoServer;
 using testing::open_mongo_store;
+using testing::with_uri_option;
 using Kind = LeaseOutcome::Kind;
 
 // As the core does it: the token comes from the store, and the lease follows.
@@ -36,14 +39,14 @@ void claim(MongoStore& store, const LeaseRequest& request) {
   REQUIRE(outcome.ok());
 }
 
-TEST_CASE("MongoLeaseMode: a replica set gets the ledger, a server alone the slot", "[mongo]") {
+TEST_CASE("MongoLeaseMode: a replica set gets the session, a server alone the slot", "[mongo]") {
   SeededRandom random(1);
   const bool set = GENERATE(false, true);
   MongoServer server(set ? kMongoReplicaSet : kMongoAlone);
   auto store = open_mongo_store(server, LeaseModeOption::automatic);
   REQUIRE(store->lease_mode().word.empty());
   claim(*store, lease_request("orders", 10));
-  REQUIRE(store->lease_mode().word == (set ? "ledger" : "slot"));
+  REQUIRE(store->lease_mode().word == (set ? "session" : "slot"));
   REQUIRE(store->lease_mode().reason.find(set ? "replica set" : "alone") != std::string::npos);
   const LeaseRequest request = next_request(*store, random);
   REQUIRE(store->lease(request).begin == 1);
@@ -52,11 +55,12 @@ TEST_CASE("MongoLeaseMode: a replica set gets the ledger, a server alone the slo
                                  : server.find("counters", R"({"_id": "orders"})");
   INFO(record);
   for (const std::string& part :
-       {lane, std::string(R"("state" : "granted")"), std::string(R"("begin" : 1)"),
-        std::string(R"("end" : 11)"), std::string(R"("at" : )")}) {
+       {lane, std::string(set ? R"("state" : "sent")" : R"("state" : "granted")"),
+        std::string(set ? R"("count" : 10)" : R"("begin" : 1)"),
+        std::string(set ? R"("statement" : 1)" : R"("end" : 11)"), std::string(R"("at" : )")}) {
     REQUIRE(record.find(part) != std::string::npos);
   }
-  // A ledger leaves the counter as it is, a slot needs no collection.
+  // A session leaves the counter as it is, a slot needs no collection.
   REQUIRE((server.find("counters", R"({"seqd.slots": {"$exists": true}})").empty()) == set);
   REQUIRE(server.count("seqd_leases") == (set ? 1 : 0));
 }
@@ -140,8 +144,9 @@ TEST_CASE("MongoLeaseMode: a foreign value under our name is left alone, and the
 TEST_CASE("MongoLeaseMode: a lease that was sent plain stays untraceable in every later mode",
           "[mongo]") {
   SeededRandom random(1);
-  const LeaseModeOption later = GENERATE(LeaseModeOption::automatic, LeaseModeOption::ledger,
-                                         LeaseModeOption::slot, LeaseModeOption::plain);
+  const LeaseModeOption later =
+      GENERATE(LeaseModeOption::automatic, LeaseModeOption::ledger, LeaseModeOption::slot,
+               LeaseModeOption::plain, LeaseModeOption::session);
   MongoServer server(kMongoReplicaSet);
   LeaseRequest open;
   {
@@ -166,9 +171,10 @@ TEST_CASE("MongoLeaseMode: a token without a mark, as older versions made them, 
 
 TEST_CASE("MongoLeaseMode: a traced lease is found where it was sent, whatever the mode is now",
           "[mongo]") {
-  const LeaseModeOption before = GENERATE(LeaseModeOption::ledger, LeaseModeOption::slot);
-  const LeaseModeOption later =
-      GENERATE(LeaseModeOption::ledger, LeaseModeOption::slot, LeaseModeOption::plain);
+  const LeaseModeOption before =
+      GENERATE(LeaseModeOption::ledger, LeaseModeOption::slot, LeaseModeOption::session);
+  const LeaseModeOption later = GENERATE(LeaseModeOption::ledger, LeaseModeOption::slot,
+                                         LeaseModeOption::plain, LeaseModeOption::session);
   SeededRandom random(1);
   MongoServer server(kMongoReplicaSet);
   LeaseRequest granted;
@@ -211,13 +217,14 @@ TEST_CASE("MongoLeaseMode: what a standalone server's slot holds is found after 
   auto store = open_mongo_store(set, LeaseModeOption::automatic);
   REQUIRE(store->resolve(open).kind == Resolution::Kind::granted);
   REQUIRE(store->lease(next_request(*store, random)).begin == 11);
-  REQUIRE(store->lease_mode().word == "ledger");
+  REQUIRE(store->lease_mode().word == "session");
 }
 
 TEST_CASE("MongoLeaseMode: a lost record of a lease makes it untraceable, never absent",
           "[mongo]") {
   SeededRandom random(1);
-  const LeaseModeOption mode = GENERATE(LeaseModeOption::ledger, LeaseModeOption::slot);
+  const LeaseModeOption mode =
+      GENERATE(LeaseModeOption::ledger, LeaseModeOption::slot, LeaseModeOption::session);
   const std::string how = GENERATE("another database", "counter deleted", "records swept");
   MongoServer server(kMongoReplicaSet);
   auto store = open_mongo_store(server, mode);
@@ -241,6 +248,52 @@ TEST_CASE("MongoLeaseMode: a lost record of a lease makes it untraceable, never 
   server.command(R"({"delete": "seqd_leases", "deletes": [{"q": {}, "limit": 0}]})");
   server.command(R"({"update": "counters", "updates": [{"q": {}, "u": {"$unset": {"seqd": 1}}}]})");
   REQUIRE(store->resolve(open).kind == Resolution::Kind::untraceable);
+}
+
+TEST_CASE("MongoLeaseMode: an error that passes by itself makes no store plain", "[mongo]") {
+  SeededRandom random(1);
+  MongoServer server(kMongoReplicaSet);
+  MongoStoreOptions options = server.options();
+  const std::string name = "mode-" + server.database();
+  options.uri = with_uri_option(options.uri, "appName=" + name);
+  auto store = open_mongo_store(options);
+  const LeaseRequest request = next_request(*store, random);
+  claim(*store, request);
+  store = open_mongo_store(options);
+  {
+    const FailPoint point(
+        server, "failCommand", R"("alwaysOn")",
+        fmt::format(R"({{"failCommands": ["create"], "appName": "{}", "errorCode": 117}})", name));
+    const LeaseOutcome outcome = store->lease(request);
+    REQUIRE(outcome.kind == Kind::refused);
+    REQUIRE(outcome.error.code() == ErrorCode::UNAVAILABLE);
+  }
+  REQUIRE(store->lease(next_request(*store, random)).kind == Kind::granted);
+  REQUIRE(store->lease_mode().word == "session");
+}
+
+TEST_CASE("MongoLeaseMode: a set that takes no numbered writes gets the ledger", "[mongo]") {
+  SeededRandom random(1);
+  const bool configured = GENERATE(false, true);
+  MongoServer server(kMongoReplicaSet);
+  MongoStoreOptions options = server.options();
+  const std::string name = "mode-" + server.database();
+  options.uri = with_uri_option(options.uri, "appName=" + name);
+  if (configured) options.lease_mode = LeaseModeOption::session;
+  auto store = open_mongo_store(options);
+  const FailPoint point(
+      server, "failCommand", R"("alwaysOn")",
+      fmt::format(R"({{"failCommands": ["update"], "appName": "{}", "errorCode": 20}})", name));
+  claim(*store, lease_request("orders", 10));
+  if (configured) {
+    const LeaseOutcome outcome = store->lease(next_request(*store, random));
+    REQUIRE(outcome.kind == Kind::refused);
+    REQUIRE(outcome.error.code() == ErrorCode::STORE_REFUSED);
+    REQUIRE(outcome.error.text().find("\"session\" is configured") != std::string::npos);
+    return;
+  }
+  REQUIRE(store->lease_mode().word == "ledger");
+  REQUIRE(store->lease(next_request(*store, random)).begin == 1);
 }
 
 TEST_CASE("MongoLeaseMode: the first lease of a counter that is not there yet can be given up, too",
@@ -269,7 +322,8 @@ TEST_CASE("MongoLeaseMode: the first lease of a counter that is not there yet ca
 TEST_CASE("MongoLeaseMode: two sequences of one instance on one counter keep their leases apart",
           "[mongo]") {
   SeededRandom random(1);
-  const LeaseModeOption mode = GENERATE(LeaseModeOption::ledger, LeaseModeOption::slot);
+  const LeaseModeOption mode =
+      GENERATE(LeaseModeOption::ledger, LeaseModeOption::slot, LeaseModeOption::session);
   MongoServer server(kMongoReplicaSet);
   auto store = open_mongo_store(server, mode);
   LeaseRequest one = next_request(*store, random);

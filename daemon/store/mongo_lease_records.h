@@ -1,8 +1,11 @@
 // MongoLeaseRecords: where MongoDB keeps the newest lease of each lane (one sequence of one
 // instance), and the rule by which it is replaced. Thread-safe.
 //
-//   ledger: the document {_id: LANE} of the collection seqd_leases
-//   slot:   the field seqd.slots.LANE of the counter's document
+//   ledger, session: the document {_id: LANE} of the collection seqd_leases
+//   slot:            the field seqd.slots.LANE of the counter's document
+//
+// In mode "session" the record is written before the lease, and says that it was sent. What became
+// of it is in the server's record of the numbered write (mongo_numbered_writes.h).
 //
 // Invariant: a record is only ever changed on condition that it still holds the token that was seen
 // before. A lane has one lease under way at a time, so this orders its leases: once a token was
@@ -26,6 +29,9 @@ inline constexpr char kMongoLedger[] = "seqd_leases";
 
 class MongoLeaseRecords {
  public:
+  // Lanes whose newest token is kept; that of any other is looked at again.
+  static constexpr std::size_t kMostLanes = 65'536;
+
   explicit MongoLeaseRecords(MongoClients& clients) : clients_(clients) {}
 
   // The token that the lane's record is taken to hold; none: no record.
@@ -49,6 +55,8 @@ class MongoLeaseRecords {
   // Puts `span` in place of the newest token. For a transaction: none or an error with code 11000
   // where the record holds another token.
   MongoWrite ledger_entry(const LeaseRequest& request, LeasedSpan span, bool parked = false) const;
+  // Puts a lease that is about to be sent as a numbered write in place of the newest token.
+  MongoWrite announcement(const LeaseRequest& request, const LeaseRecord::Sent& sent) const;
   // Puts `record` into the slot together with the fields of `set`, on the same condition.
   MongoWrite slot_change(const LeaseRequest& request, const LeaseRecord& record,
                          Document set) const;
@@ -60,16 +68,22 @@ class MongoLeaseRecords {
   Resolution resolve(const LeaseRequest& request);
 
  private:
+  // Of a lease whose record says that it was sent. Nothing: the record has changed meanwhile.
+  std::optional<Resolution> resolve_sent(const LeaseRequest& request, const LeaseRecord& record);
   using Lane = std::pair<LeaseTrace, std::string>;
   static Lane lane(const LeaseRequest& request) {
-    return {trace_of(request.token), lane_of(request)};
+    const LeaseTrace trace = trace_of(request.token);
+    return {is_in_ledger(trace) ? LeaseTrace::ledger : trace, lane_of(request)};
   }
-  MongoWrite voiding(const LeaseRequest& request, const std::optional<LeaseRecord>& seen) const;
-  MongoWrite creation_with_void(const LeaseRequest& request) const;
+  MongoWrite voiding(const LeaseRequest& request, const std::optional<LeaseRecord>& seen,
+                     bool forgotten = false) const;
+  MongoWrite creation_with_void(const LeaseRequest& request, std::int64_t first) const;
+  Result<MongoWrite> giving_up(const LeaseRequest& request, const std::optional<LeaseRecord>& seen,
+                               bool counter_exists);
 
   MongoClients& clients_;
   mutable std::mutex mutex_;      // guards newest_
-  std::map<Lane, Token> newest_;  // one for every sequence that leases
+  std::map<Lane, Token> newest_;  // kMostLanes at most
 };
 
 }  // namespace seqd

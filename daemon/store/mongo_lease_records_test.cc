@@ -11,7 +11,6 @@
 #include "tests/adapters/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -28,13 +27,14 @@ using Kind = LeaseOutcome::Kind;
 
 TEST_CASE("MongoLeaseRecords: a lease that is applied while its token is given up is found",
           "[mongo]") {
-  const bool in_ledger = GENERATE(true, false);
+  const LeaseTrace trace = GENERATE(LeaseTrace::ledger, LeaseTrace::slot, LeaseTrace::session);
   const bool first = GENERATE(true, false);
-  INFO((in_ledger ? "ledger" : "slot") << (first ? ", the first lease" : ""));
-  MongoServer server(in_ledger ? kMongoReplicaSet : kMongoAlone);
-  const LeaseTrace trace = in_ledger ? LeaseTrace::ledger : LeaseTrace::slot;
+  INFO(lease_trace_word(trace) << (first ? ", the first lease" : ""));
+  MongoServer server(is_in_ledger(trace) ? kMongoReplicaSet : kMongoAlone);
   MongoStoreOptions options = server.options();
-  options.lease_mode = in_ledger ? LeaseModeOption::ledger : LeaseModeOption::slot;
+  options.lease_mode = trace == LeaseTrace::ledger ? LeaseModeOption::ledger
+                       : trace == LeaseTrace::slot ? LeaseModeOption::slot
+                                                   : LeaseModeOption::session;
   auto sender = open_mongo_store(options);
   const std::string name = "resolving-" + server.database();
   options.uri = with_uri_option(options.uri, "appName=" + name);
@@ -77,6 +77,27 @@ TEST_CASE("MongoLeaseRecords: a look-up makes no counter in a field whose index 
   // The request never arrived, and nothing of the counter is there.
   REQUIRE(store->resolve(request).kind == Resolution::Kind::untraceable);
   REQUIRE(server.count("counters") == 0);
+}
+
+TEST_CASE("MongoLeaseRecords: the newest tokens of a bounded number of lanes are kept", "[mongo]") {
+  MongoServer server(kMongoAlone);
+  auto clients =
+      MongoClients::open(testing::mongo_driver(), std::move(*read_mongo_uri(server.options())));
+  REQUIRE(clients.ok());
+  MongoLeaseRecords records(**clients);
+  LeaseRequest request = lease_request("orders", 10, LeaseTrace::slot);
+  const std::size_t more = MongoLeaseRecords::kMostLanes + 10;
+  for (std::size_t at = 0; at < more; ++at) {
+    request.sequence = fmt::format("orders-{}", at);
+    records.learn(request, LeaseRecord{.token = request.token});
+    REQUIRE(records.newest(request) == request.token);
+  }
+  std::size_t kept = 0;
+  for (std::size_t at = 0; at < more; ++at) {
+    request.sequence = fmt::format("orders-{}", at);
+    kept += records.newest(request).has_value() ? 1 : 0;
+  }
+  REQUIRE(kept == MongoLeaseRecords::kMostLanes);
 }
 
 }  // namespace

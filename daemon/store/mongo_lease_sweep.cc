@@ -14,6 +14,8 @@ namespace {
 
 constexpr int kMostEntries = 100;  // of one sweep
 constexpr std::size_t kMostRemovals = 20;
+constexpr std::chrono::seconds kPatience{2};  // a thread is kept from the store's leases
+constexpr std::int64_t kDayMs = 86'400'000;
 constexpr std::size_t kInstanceDigits = 32;  // a lane begins with its instance
 
 // Whether the date in `field` is longer ago than a record is kept.
@@ -24,6 +26,13 @@ Document is_old(const std::string& field) {
       std::move(Document().add_array("$subtract", Document().add("0", "$$NOW").add("1", kept)));
   // A missing date is lower than any.
   return std::move(Document().add_array("$lt", Document().add("0", "$" + field).add("1", ago)));
+}
+
+// By our own clock.
+std::int64_t oldest_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             (std::chrono::system_clock::now() - MongoLeaseSweep::kKept).time_since_epoch())
+      .count();
 }
 
 struct Slot {
@@ -55,15 +64,56 @@ std::vector<Slot> slots_of(const Document& document) {
 
 }  // namespace
 
-void MongoLeaseSweep::ledger() {
+void MongoLeaseSweep::ledger_became_more() {
+  const std::lock_guard lock(mutex_);
+  ledger_due_ = ledger_due_ || std::chrono::steady_clock::now() >= next_;
+}
+
+void MongoLeaseSweep::slots_became_more(const LeaseRequest& request) {
+  const std::lock_guard lock(mutex_);
+  if (slots_due_.size() < kMostWaiting) slots_due_.push_back(request);
+}
+
+bool MongoLeaseSweep::is_due() const {
+  const std::lock_guard lock(mutex_);
+  return ledger_due_ || !slots_due_.empty();
+}
+
+void MongoLeaseSweep::run() {
+  bool ledger = false;
+  std::vector<LeaseRequest> slots;
+  const Time now = std::chrono::steady_clock::now();
   {
     const std::lock_guard lock(mutex_);
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_) return;
-    next_ = now + std::chrono::hours(1);
+    ledger = std::exchange(ledger_due_, false);
+    if (ledger) next_ = now + std::chrono::hours(1);
+    slots.swap(slots_due_);
   }
-  for (int i = 0; i < kMostEntries; ++i) {
-    auto read = clients_.read(kMongoLedger, Document().add("$expr", is_old("at")));
+  if (ledger) sweep_ledger(now + kPatience);
+  for (const LeaseRequest& request : slots) sweep_slots(request, now + kPatience);
+}
+
+// By an index, where the server lets us make one: the ledger has a record for each lane.
+void MongoLeaseSweep::sweep_ledger(Time end) {
+  bool indexed = true;
+  {
+    const std::lock_guard lock(mutex_);
+    indexed = std::exchange(indexed_, true);
+  }
+  if (!indexed) {
+    const Document index =
+        std::move(Document().add("key", Document().add_shortest("at", 1)).add("name", "at_1"));
+    static_cast<void>(clients_.run(Document()
+                                       .add("createIndexes", kMongoLedger)
+                                       .add_array("indexes", Document().add("0", index)),
+                                   kMongoLedger, 0));
+  }
+  for (int i = 0; i < kMostEntries && std::chrono::steady_clock::now() < end; ++i) {
+    // Our own clock is for the index; the server's decides.
+    const Document old = std::move(Document()
+                                       .add("at", Document().add_date("$lt", oldest_ms() + kDayMs))
+                                       .add("$expr", is_old("at")));
+    auto read = clients_.read(kMongoLedger, old);
     if (!read.ok() || !read->has_value()) return;
     bson_iter_t found;
     if (!find_field((*read)->get(), "_id", &found) || !BSON_ITER_HOLDS_UTF8(&found)) return;
@@ -77,18 +127,17 @@ void MongoLeaseSweep::ledger() {
   }
 }
 
-void MongoLeaseSweep::slots(const LeaseRequest& request) {
+void MongoLeaseSweep::sweep_slots(const LeaseRequest& request, Time end) {
   const CounterBinding& binding = request.binding;
   auto read = clients_.read(binding.collection, key_filter(binding));
   if (!read.ok() || !read->has_value()) return;
   std::vector<Slot> slots = slots_of(**read);
   std::erase_if(slots, [own = lane_of(request)](const Slot& slot) { return slot.lane == own; });
   // Our own clock only says where it may be worth asking; a wrong one costs a vain question.
-  const auto old_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
-                          (std::chrono::system_clock::now() - kKept).time_since_epoch())
-                          .count();
+  const std::int64_t old_ms = oldest_ms();
   const std::size_t excess = slots.size() < kMostSlots ? 0 : slots.size() + 1 - kMostSlots;
   for (std::size_t i = 0; i < std::min(slots.size(), kMostRemovals); ++i) {
+    if (std::chrono::steady_clock::now() >= end) return;
     const bool too_many = i < excess;
     if (!too_many && slots[i].at_ms >= old_ms) return;
     const std::string field = "seqd.slots." + slots[i].lane;

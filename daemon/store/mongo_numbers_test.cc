@@ -9,7 +9,6 @@
 #include "tests/adapters/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -71,9 +70,10 @@ const TypeCase kTypes[] = {
 TEST_CASE(
     "MongoNumbers: every type of number is leased exactly, or refused by name and left as it is",
     "[mongo]") {
-  const LeaseTrace trace = GENERATE(LeaseTrace::plain, LeaseTrace::slot, LeaseTrace::ledger);
+  const LeaseTrace trace =
+      GENERATE(LeaseTrace::plain, LeaseTrace::slot, LeaseTrace::ledger, LeaseTrace::session);
   INFO(lease_trace_word(trace));
-  MongoServer server(trace == LeaseTrace::ledger ? kMongoReplicaSet : kMongoAlone);
+  MongoServer server(is_in_ledger(trace) ? kMongoReplicaSet : kMongoAlone);
   auto store = open_mongo_store(server);
   for (const TypeCase& type : kTypes) {
     INFO("the field is " << type.json);
@@ -149,10 +149,10 @@ TEST_CASE("MongoNumbers: an int32 counter grows past 2^31 as an int64", "[mongo]
 
 TEST_CASE("MongoNumbers: a number that others made a double takes ranges back and gives them out",
           "[mongo]") {
-  const LeaseTrace trace = GENERATE(LeaseTrace::slot, LeaseTrace::ledger);
+  const LeaseTrace trace = GENERATE(LeaseTrace::slot, LeaseTrace::ledger, LeaseTrace::session);
   const Reuse reuse = GENERATE(Reuse::tail, Reuse::parked);
   INFO(lease_trace_word(trace));
-  MongoServer server(trace == LeaseTrace::ledger ? kMongoReplicaSet : kMongoAlone);
+  MongoServer server(is_in_ledger(trace) ? kMongoReplicaSet : kMongoAlone);
   auto store = open_mongo_store(server);
   LeaseRequest lease = last_request("orders", 10);
   lease.token = testing::random_token(trace);

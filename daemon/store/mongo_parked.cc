@@ -9,10 +9,15 @@
 namespace seqd {
 namespace {
 
-// What the names of a counter's documents begin with, and those of no other counter that has its
-// collection, key and field.
+constexpr int kMostDropped = 1'000;  // parked ranges, by one call
+
+// What the names of a counter's documents begin with, and those of no other counter: no part runs
+// on into the next, since its length stands before it.
 std::string counter_name(const CounterBinding& binding) {
-  return binding.collection + " " + binding.key + " " + binding.counter_field;
+  const auto part = [](const std::string& text) { return fmt::format("{}:{}", text.size(), text); };
+  const char type = binding.key_type == KeyType::integer ? 'i' : 't';
+  return fmt::format("{} {} {}{} {}", part(binding.collection), part(binding.key_field), type,
+                     part(binding.key), part(binding.counter_field));
 }
 
 std::int64_t integer_in(const bson_t* document, const char* field) {
@@ -20,7 +25,16 @@ std::int64_t integer_in(const bson_t* document, const char* field) {
   return find_field(document, field, &found) ? bson_iter_as_int64(&found) : 0;
 }
 
-std::vector<ParkedField> parked_in(const Document& document) {
+std::string text_in(const bson_t* document, const std::string& field) {
+  bson_iter_t found;
+  if (!find_field(document, field, &found) || !BSON_ITER_HOLDS_UTF8(&found)) return "";
+  std::uint32_t size = 0;
+  const char* const text = bson_iter_utf8(&found, &size);
+  return {text, size};
+}
+
+// The counter's, in its own document.
+std::vector<ParkedField> parked_in(const Document& document, const CounterBinding& binding) {
   std::vector<ParkedField> parked;
   bson_iter_t found;
   bson_iter_t each;
@@ -33,21 +47,52 @@ std::vector<ParkedField> parked_in(const Document& document) {
     const LeasedSpan span{integer_in(document.get(), (path + ".begin").c_str()),
                           integer_in(document.get(), (path + ".end").c_str())};
     // Others' names with dots cannot be addressed, and are not ours.
-    if (name.find('.') == std::string::npos && 0 < span.begin && span.begin < span.end)
+    const bool addressed = name.find('.') == std::string::npos;
+    const bool of_counter = text_in(document.get(), path + ".field") == binding.counter_field;
+    if (addressed && of_counter && 0 < span.begin && span.begin < span.end)
       parked.push_back({path, span});
   }
   return parked;
 }
 
 Document parked_of(const CounterBinding& binding) {
-  // '!' follows the blank. Names with blanks may lie between as well; the fields tell them apart.
-  return std::move(Document()
-                       .add("_id", Document()
-                                       .add("$gte", counter_name(binding) + " ")
-                                       .add("$lt", counter_name(binding) + "!"))
-                       .add("collection", binding.collection)
-                       .add("key", binding.key)
-                       .add("field", binding.counter_field));
+  // '!' follows the blank.
+  return std::move(Document().add(
+      "_id",
+      Document().add("$gte", counter_name(binding) + " ").add("$lt", counter_name(binding) + "!")));
+}
+
+Status drop_parked_documents(MongoClients& clients, const CounterBinding& binding,
+                             std::int64_t floor) {
+  MongoWrite write = unparking(binding);
+  write.filter.add("begin", Document().add("$lt", floor));
+  for (int dropped = 0; dropped < kMostDropped; ++dropped) {
+    const MongoWriteAnswer answer = clients.find_and_modify(write);
+    if (answer.kind != MongoWriteAnswer::Kind::done) return answer.error;
+    if (!answer.document) return {};
+  }
+  return {ErrorCode::UNAVAILABLE,
+          fmt::format("{}: {} parked ranges below {} were removed, and there are more; ask again",
+                      clients.where(kMongoReturned), kMostDropped, floor)};
+}
+
+Status drop_parked_fields(MongoClients& clients, const CounterBinding& binding,
+                          std::int64_t floor) {
+  const auto counter = clients.read(binding.collection, key_filter(binding));
+  if (!counter.ok()) return counter.status();
+  if (!counter->has_value()) return {};
+  Document names;
+  for (const ParkedField& each : parked_in(**counter, binding)) {
+    if (each.span.begin < floor) names.add(each.field, true);
+  }
+  if (bson_empty(names.get())) return {};
+  MongoWrite write;
+  write.collection = binding.collection;
+  write.filter = key_filter(binding);
+  write.update.add("$unset", names);
+  write.returned_field = "_id";
+  const MongoWriteAnswer answer = clients.find_and_modify(write);
+  return answer.kind == MongoWriteAnswer::Kind::done ? Status() : answer.error;
 }
 
 }  // namespace
@@ -61,12 +106,15 @@ MongoWrite parking(const ReturnRequest& request) {
   const CounterBinding& binding = request.binding;
   MongoWrite write;
   write.collection = kMongoReturned;
+  const bool integer = binding.key_type == KeyType::integer;
   // The lowest is the first: the number has as many digits as any has.
   write.filter.add("_id", fmt::format("{} {:019}", counter_name(binding), request.begin))
       .add_binary("token", request.token);
   write.update.add("$setOnInsert", Document()
                                        .add("collection", binding.collection)
+                                       .add("key_field", binding.key_field)
                                        .add("key", binding.key)
+                                       .add("key_type", integer ? "integer" : "text")
                                        .add("field", binding.counter_field)
                                        .add("begin", request.begin)
                                        .add("end", request.end));
@@ -86,13 +134,8 @@ MongoWrite unparking(const CounterBinding& binding) {
 }
 
 Status drop_parked(MongoClients& clients, const CounterBinding& binding, std::int64_t floor) {
-  MongoWrite write = unparking(binding);
-  write.filter.add("begin", Document().add("$lt", floor));
-  for (;;) {
-    const MongoWriteAnswer answer = clients.find_and_modify(write);
-    if (answer.kind != MongoWriteAnswer::Kind::done) return answer.error;
-    if (!answer.document) return {};
-  }
+  if (Status status = drop_parked_documents(clients, binding, floor); !status.ok()) return status;
+  return drop_parked_fields(clients, binding, floor);
 }
 
 LeasedSpan parked_span(const Document& document) {
@@ -106,12 +149,12 @@ Result<CounterReading::Parked> count_parked(MongoClients& clients, const Counter
     auto counter = clients.read(binding.collection, key_filter(binding));
     if (!counter.ok()) return counter.status();
     if (!counter->has_value()) return sum;
-    for (const ParkedField& each : parked_in(**counter)) {
+    for (const ParkedField& each : parked_in(**counter, binding)) {
       ++sum.ranges;
       sum.ids += each.span.end - each.span.begin;
     }
   }
-  if (trace != LeaseTrace::ledger) return sum;
+  if (!is_in_ledger(trace)) return sum;
   const Document length =
       std::move(Document().add_array("$subtract", Document().add("0", "$end").add("1", "$begin")));
   const Document group = std::move(Document()
@@ -134,20 +177,24 @@ std::string parked_field_name(const Token& token) {
   return "seqd.returned." + to_hex(token);
 }
 
-Document parked_field_value(LeasedSpan span) {
-  return std::move(Document().add("begin", span.begin).add("end", span.end));
+Document parked_field_value(const ReturnRequest& request) {
+  return std::move(Document()
+                       .add("begin", request.begin)
+                       .add("end", request.end)
+                       .add("field", request.binding.counter_field));
 }
 
-std::optional<ParkedField> lowest_parked_field(const Document& document) {
+std::optional<ParkedField> lowest_parked_field(const Document& document,
+                                               const CounterBinding& binding) {
   std::optional<ParkedField> lowest;
-  for (ParkedField& each : parked_in(document)) {
+  for (ParkedField& each : parked_in(document, binding)) {
     if (!lowest || each.span.begin < lowest->span.begin) lowest = std::move(each);
   }
   return lowest;
 }
 
-std::size_t parked_fields(const Document& document) {
-  return parked_in(document).size();
+std::size_t parked_fields(const Document& document, const CounterBinding& binding) {
+  return parked_in(document, binding).size();
 }
 
 }  // namespace seqd

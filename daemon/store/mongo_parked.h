@@ -2,7 +2,10 @@
 // `slot`, fields of the counter's document. A range is there once, and is taken out by the lease
 // that it is granted to, in one step with that lease's record (mongo_lease_records.h): so whether a
 // return or a lease was applied is asked of that record, and nothing depends on what is kept here.
-// Functions; any thread.
+//
+// Invariant: a range says of which counter it is: collection, key and its type, the field of the
+// key and that of the number. One that does not say it all is granted to nobody. Functions; any
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +27,7 @@ MongoWrite parking(const ReturnRequest& request);
 // Removes the lowest of the counter; answers with it, or with nothing.
 MongoWrite unparking(const CounterBinding& binding);
 LeasedSpan parked_span(const Document& document);
-// Removes all of the counter's that begin below `floor`.
+// Removes all of the counter's that begin below `floor`, wherever they are.
 Status drop_parked(MongoClients& clients, const CounterBinding& binding, std::int64_t floor);
 // What is parked of the counter where leases of that mode look for it.
 Result<CounterReading::Parked> count_parked(MongoClients& clients, const CounterBinding& binding,
@@ -36,9 +39,11 @@ struct ParkedField {
   LeasedSpan span;
 };
 std::string parked_field_name(const Token& token);
-Document parked_field_value(LeasedSpan span);
-std::optional<ParkedField> lowest_parked_field(const Document& document);
-std::size_t parked_fields(const Document& document);
+Document parked_field_value(const ReturnRequest& request);
+// Of the counter, in its document, which may hold the numbers of others, too.
+std::optional<ParkedField> lowest_parked_field(const Document& document,
+                                               const CounterBinding& binding);
+std::size_t parked_fields(const Document& document, const CounterBinding& binding);
 // In slot mode: what a counter's document has room for.
 inline constexpr std::size_t kMostParkedFields = 200;
 

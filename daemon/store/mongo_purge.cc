@@ -83,7 +83,8 @@ Document find_options(const CounterQuery& query, int timeout_ms) {
   wanted.add(field, true)
       .add(query.binding.counter_field, true)
       .add("seqd.meaning", true)
-      .add(kMongoFloor, true);
+      .add("seqd.field", true)
+      .add(mongo_floor_of(query.binding), true);
   if (field != "_id") wanted.add("_id", false);
   return std::move(Document()
                        .add("projection", wanted)

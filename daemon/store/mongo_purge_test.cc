@@ -13,7 +13,6 @@
 #include "tests/adapters/store_fixtures.h"
 #include "tests/unit/seeded_random.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {

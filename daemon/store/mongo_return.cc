@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,7 +11,9 @@
 namespace seqd {
 namespace {
 
-constexpr int kMostAttempts = 10;  // 1 is the rule; others may change the counter meanwhile
+// 1 is the rule, 2 where the lane begins; others may change the counter meanwhile. More attempts
+// would keep a thread from the other sequences of the store.
+constexpr int kMostAttempts = 4;
 
 }  // namespace
 
@@ -23,7 +24,7 @@ MongoReturn::MongoReturn(MongoClients& clients, MongoLeaseRecords& records, Mong
       sessions_(sessions),
       request_(request),
       lane_(as_lease(request)),
-      trace_(trace_of(request.token)),
+      trace_(is_in_ledger(trace_of(request.token)) ? LeaseTrace::ledger : trace_of(request.token)),
       where_(place_of(clients, request.binding)),
       deadline_(std::chrono::steady_clock::now() +
                 2 * std::chrono::milliseconds(clients.target().timeout_ms)) {}
@@ -39,13 +40,11 @@ ReturnOutcome MongoReturn::run() {
   if (request_.give_up) return give_up(given_up_reason(where_));
   for (int attempts = 0; attempts < kMostAttempts && (attempts == 0 || !late()); ++attempts) {
     if (Step ended = attempt(); ended.has_value()) return std::move(*ended);
-    if (attempts % 4 == 3) sessions_.end_suspects();
-    // A conflict is over in a moment; two daemons should not meet again at once.
-    const auto pause = 1 + request_.token[static_cast<std::size_t>(attempts % 8) + 8] % 8;
-    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
   }
-  return not_known({ErrorCode::UNAVAILABLE,
-                    fmt::format("{}: others changed the counter at every attempt", where_)});
+  sessions_.end_suspects();
+  Status why(ErrorCode::UNAVAILABLE,
+             fmt::format("{}: others changed the counter at every attempt", where_));
+  return only_conflicts_ ? contended_return(std::move(why)) : not_known(std::move(why));
 }
 
 Result<std::optional<LeaseRecord>> MongoReturn::read_record(std::optional<Document>* counter) {
@@ -76,7 +75,7 @@ MongoReturn::Step MongoReturn::attempt() {
   if (request_.begin < state->floor)
     return give_up(below_the_floor(where_, state->floor, request_));
   if (trace_ == LeaseTrace::slot && request_.reuse == Reuse::parked &&
-      parked_fields(*counter) >= kMostParkedFields) {
+      parked_fields(*counter, request_.binding) >= kMostParkedFields) {
     return give_up(
         {ErrorCode::STORE_REFUSED, fmt::format("{}: {} ranges are parked in the document already",
                                                where_, kMostParkedFields)});
@@ -85,9 +84,11 @@ MongoReturn::Step MongoReturn::attempt() {
 }
 
 // Without a record, the return may have been applied by an earlier life, and its record swept
-// since. And what is conditional on no record at all could be applied once more by a request that
-// is late, when the instance was forgotten.
+// since. A slot is also gone when another program wrote the document anew as a whole. And what is
+// conditional on no record at all could be applied once more by a request that is late, when the
+// instance was forgotten.
 MongoReturn::Step MongoReturn::begin_lane() {
+  if (trace_ == LeaseTrace::slot) return give_up(record_is_gone(where_));
   const Result<bool> certain = records_.never_made(lane_);
   if (!certain.ok()) return not_known(certain.status());
   if (!*certain) return give_up(given_up_reason(where_));
@@ -98,11 +99,11 @@ MongoReturn::Step MongoReturn::begin_lane() {
 MongoReturn::Step MongoReturn::apply(const Document& counter, Meaning meaning) {
   const CounterBinding& binding = request_.binding;
   const bool tail = request_.reuse == Reuse::tail;
-  const bool marked = read_meaning_mark(counter.get()) != Meaning::unset;
+  const bool marked = mark_of(counter, binding) != Meaning::unset;
   Document set;
   if (tail) set.add(binding.counter_field, value_of(request_.begin - 1, meaning));
   if (!tail && trace_ == LeaseTrace::slot)
-    set.add(parked_field_name(request_.token), parked_field_value({request_.begin, request_.end}));
+    set.add(parked_field_name(request_.token), parked_field_value(request_));
   MongoWrite write;
   if (trace_ == LeaseTrace::slot) {
     write = records_.slot_change(lane_, record(), std::move(set));
@@ -116,8 +117,8 @@ MongoReturn::Step MongoReturn::apply(const Document& counter, Meaning meaning) {
   }
   const std::int64_t end = value_of(request_.end - 1, meaning);
   write.filter.add(binding.counter_field, tail ? number_equal(end) : number_at_least(end));
-  write.filter.add(kMongoFloor, floor_at_most(request_.begin));
-  require_meaning(write.filter, meaning, !marked);
+  write.filter.add(mongo_floor_of(binding), floor_at_most(request_.begin));
+  require_meaning(write.filter, binding, meaning, !marked);
   if (trace_ == LeaseTrace::ledger) return apply_in_transaction(write);
   const MongoWriteAnswer answer = clients_.find_and_modify(write);
   if (Step ended = conclude(answer); ended.has_value()) return ended;
@@ -126,9 +127,12 @@ MongoReturn::Step MongoReturn::apply(const Document& counter, Meaning meaning) {
   return returned();
 }
 
-// Number or parked range, and record: together or not at all.
+// Number or parked range, and record: together or not at all. Of a tail the number is set; for a
+// parked range the counter is only touched, and has to be restored.
 MongoReturn::Step MongoReturn::apply_in_transaction(const MongoWrite& counted) {
-  if (request_.reuse == Reuse::parked) {
+  const bool tail = request_.reuse == Reuse::tail;
+  ASSERT(tail || request_.reuse == Reuse::parked);
+  if (!tail) {
     if (Status made = make_returned_collection(clients_); !made.ok()) return not_known(made);
   }
   MongoTransaction transaction(clients_);
@@ -136,9 +140,10 @@ MongoReturn::Step MongoReturn::apply_in_transaction(const MongoWrite& counted) {
   if (Status status = sessions_.announce(request_.instance, transaction); !status.ok())
     return not_known(std::move(status));
   std::vector<const MongoWrite*> writes = {&counted};
+  const MongoWrite restored = counter_restored(request_.binding);
   const MongoWrite parked = parking(request_);
   const MongoWrite entry = records_.ledger_entry(lane_, {request_.begin, request_.end});
-  if (request_.reuse == Reuse::parked) writes.push_back(&parked);
+  if (!tail) writes.insert(writes.end(), {&restored, &parked});
   writes.push_back(&entry);
   for (const MongoWrite* write : writes) {
     const MongoWriteAnswer answer = sessions_.run(transaction, *write);
@@ -158,7 +163,10 @@ MongoReturn::Step MongoReturn::apply_in_transaction(const MongoWrite& counted) {
 // What failed, unless it may be tried again at once.
 MongoReturn::Step MongoReturn::conclude(const MongoWriteAnswer& answer) {
   if (answer.kind == MongoWriteAnswer::Kind::done) return std::nullopt;
-  if (answer.kind == MongoWriteAnswer::Kind::refused && answer.again) return std::nullopt;
+  if (answer.kind == MongoWriteAnswer::Kind::refused && answer.again) {
+    only_conflicts_ = only_conflicts_ && answer.server_code == kMongoWriteConflict;
+    return std::nullopt;
+  }
   return not_known(answer.error);
 }
 

@@ -49,6 +49,7 @@ class MongoReturn {
   const LeaseTrace trace_;
   const std::string where_;  // host, collection and document
   const std::chrono::steady_clock::time_point deadline_;
+  bool only_conflicts_ = true;  // so far, nothing but other hosts was in the way
 };
 
 }  // namespace seqd

@@ -11,7 +11,6 @@
 #include "tests/adapters/store_fixtures.h"
 #include "tests/unit/seeded_random.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -52,7 +51,7 @@ struct Returning : MongoTarget {
   ReturnOutcome::Kind give_back() { return store->give_back(back).kind; }
   // Asks until it is known; what was kept is used up.
   bool find_out() {
-    const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(300);
     while (true) {
       const ReturnOutcome outcome = store->give_back(back);
       if (outcome.kind == ReturnOutcome::Kind::kept) use(begin, end);

@@ -9,7 +9,6 @@
 #include "tests/adapters/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -102,6 +101,38 @@ TEST_CASE("MongoSeed: an advance that makes the counter does not go below the se
   CHECK(store->advance(request).value() == 2'000);
 }
 
+TEST_CASE("MongoSeed: a look-up that makes the counter makes it above the seed", "[mongo]") {
+  MongoServer server(kMongoReplicaSet);
+  auto store = open_mongo_store(server, LeaseModeOption::slot);
+  server.put("invoices", "a", R"({"number": 700})");
+  LeaseRequest request = seeded();
+  request.token = testing::random_token(LeaseTrace::slot);
+  REQUIRE(*store->claim({.instance = request.instance, .epoch = 0, .nonce = request.token}) ==
+          ClaimOutcome::won);
+  // The request never arrived.
+  REQUIRE(store->resolve(request).kind == Resolution::Kind::absent);
+  request.token = testing::random_token(LeaseTrace::slot);
+  CHECK(store->lease(request).begin == 701);
+}
+
+TEST_CASE("MongoSeed: a look-up makes no counter where the seed is none", "[mongo]") {
+  MongoServer server(kMongoReplicaSet);
+  auto store = open_mongo_store(server, LeaseModeOption::slot);
+  server.put("invoices", "a", R"({"number": "12"})");
+  LeaseRequest request = seeded();
+  request.token = testing::random_token(LeaseTrace::slot);
+  REQUIRE(*store->claim({.instance = request.instance, .epoch = 0, .nonce = request.token}) ==
+          ClaimOutcome::won);
+  const Resolution refused = store->resolve(request);
+  CHECK(refused.kind == Resolution::Kind::failed);
+  CHECK(refused.error.code() == ErrorCode::SEQ_TYPE);
+  CHECK(server.count("counters") == 0);
+  server.put("invoices", "a", R"({"number": 12})");
+  CHECK(store->resolve(request).kind == Resolution::Kind::absent);
+  request.token = testing::random_token(LeaseTrace::slot);
+  CHECK(store->lease(request).begin == 13);
+}
+
 TEST_CASE("MongoSeed: daemons that make the counter at once share one", "[mongo]") {
   MongoServer server(kMongoReplicaSet);
   server.put("invoices", "a", R"({"number": 99})");
@@ -110,7 +141,9 @@ TEST_CASE("MongoSeed: daemons that make the counter at once share one", "[mongo]
   for (LeaseOutcome& outcome : outcomes) {
     threads.emplace_back([&] {
       auto store = open_mongo_store(server);
-      outcome = store->lease(seeded());
+      do {
+        outcome = store->lease(seeded());
+      } while (outcome.kind == Kind::refused && outcome.error.code() == ErrorCode::UNAVAILABLE);
     });
   }
   for (std::thread& thread : threads) thread.join();

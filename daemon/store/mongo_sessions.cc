@@ -1,7 +1,5 @@
 #include "daemon/store/mongo_sessions.h"
 
-#include <algorithm>
-
 #include "daemon/store/mongo_instances.h"
 
 namespace seqd {
@@ -18,7 +16,8 @@ std::string bytes_of(const bson_t* document) {
 
 Document document_of(const std::string& bytes) {
   bson_t view;
-  CHECK(bson_init_static(&view, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+  ASSERT(
+      bson_init_static(&view, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
   return Document(&view);
 }
 
@@ -73,14 +72,13 @@ Status MongoSessions::end(const Document& ids) {
 Status MongoSessions::announce(const Token& instance, const MongoTransaction& transaction) {
   const Document session_id = transaction.session_id();
   Bytes session = bytes_of(session_id.get());
-  bool first = false;
   {
     const std::lock_guard lock(mutex_);
     if (announced_.contains({instance, session})) return {};
-    first = std::none_of(announced_.begin(), announced_.end(),
-                         [&](const auto& known) { return known.first == instance; });
   }
-  Status status = MongoInstances(clients_).add_session(instance, session_id, first, kMostSessions,
+  // Those of the daemon before stay in the list until newer ones take their place: whoever replaced
+  // the list would remove what another thread has just announced.
+  Status status = MongoInstances(clients_).add_session(instance, session_id, kMostSessions,
                                                        transaction.connection());
   if (!status.ok()) return status;
   const std::lock_guard lock(mutex_);

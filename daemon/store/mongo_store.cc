@@ -21,13 +21,30 @@ Result<std::unique_ptr<MongoStore>> MongoStore::open(const MongoDriver& driver,
   return std::unique_ptr<MongoStore>(new MongoStore(std::move(*clients), options));
 }
 
+Token MongoStore::new_token(Random& random) {
+  const LeaseTrace trace = mode_.expected();
+  return trace == LeaseTrace::session ? session_tokens_.next(random)
+                                      : new_lease_token(random, trace);
+}
+
+StorePlace MongoStore::place() const {
+  const MongoTarget& target = clients_->target();
+  const char* const set = mongoc_uri_get_replica_set(target.uri.get());
+  return {fmt::format("mongodb {}{}{} {}", target.hosts, set == nullptr ? "" : " ",
+                      set == nullptr ? "" : set, target.database),
+          {}};
+}
+
 // A lease goes out as its token is marked or not at all: what is in the log then says where to
 // look.
 Status MongoStore::check_trace(const LeaseRequest& request) {
   auto mode = mode_.decide(request.binding.collection);
   if (!mode.ok()) return mode.status();
   const LeaseTrace marked = trace_of(request.token);
-  if (marked == *mode || marked == LeaseTrace::plain) return {};
+  // Where numbered writes go, transactions go, too.
+  const bool possible =
+      marked == *mode || (*mode == LeaseTrace::session && marked == LeaseTrace::ledger);
+  if (possible || marked == LeaseTrace::plain) return {};
   return {ErrorCode::UNAVAILABLE,
           fmt::format("{}: leases are traced by {} from now on, and this one was to be traced by "
                       "{}; it is asked for anew",
@@ -47,7 +64,7 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
     const std::lock_guard lock(mutex_);
     index_known = indexed_.contains(place);
   }
-  if (trace_of(request.token) == LeaseTrace::ledger) sessions_.take_over(request.instance);
+  if (is_in_ledger(trace_of(request.token))) sessions_.take_over(request.instance);
   MongoCounter counter(*clients_, records_, sessions_, sweep_, request);
   LeaseOutcome outcome = counter.lease(index_known);
   if (counter.field_refused() && mode_.no_fields_allowed(outcome.error.text())) {
@@ -60,6 +77,18 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
     const std::lock_guard lock(mutex_);
     indexed_.insert(place);
   }
+  return granted_by_current(request, std::move(outcome));
+}
+
+// Behind the lease: a database that was put back before it is noticed, whenever that was.
+LeaseOutcome MongoStore::granted_by_current(const LeaseRequest& request, LeaseOutcome outcome) {
+  if (outcome.kind != LeaseOutcome::Kind::granted || request.heartbeat == 0) return outcome;
+  auto age = instances_.compare(request.instance, request.heartbeat);
+  if (!age.ok()) return unknown_outcome(age.status());
+  if (!age->older) return outcome;
+  outcome =
+      unknown_outcome(older_copy(clients_->where(kMongoInstances), request.heartbeat, age->beat));
+  outcome.restored = true;
   return outcome;
 }
 
@@ -67,7 +96,7 @@ Resolution MongoStore::resolve(const LeaseRequest& request) {
   // By the token alone, whatever the mode has become: the lease is where it was sent.
   if (trace_of(request.token) == LeaseTrace::plain)
     return {.kind = Resolution::Kind::untraceable, .begin = 0, .end = 0, .error = {}};
-  if (trace_of(request.token) == LeaseTrace::ledger) {
+  if (is_in_ledger(trace_of(request.token))) {
     sessions_.take_over(request.instance);
     sessions_.end_suspects();
   }
@@ -105,9 +134,15 @@ ReturnOutcome MongoStore::give_back(const ReturnRequest& request) {
   if (Status status = check_return_request(request); !status.ok()) return kept(std::move(status));
   if (Status status = check_mongo_binding(request.binding); !status.ok())
     return kept(std::move(status));
-  if (trace_of(request.token) == LeaseTrace::ledger) {
+  if (is_in_ledger(trace_of(request.token))) {
     sessions_.take_over(request.instance);
     if (request.give_up) sessions_.end_suspects();
+  }
+  if (!request.give_up && request.heartbeat > 0) {
+    auto age = instances_.compare(request.instance, request.heartbeat);
+    if (!age.ok()) return not_known(age.status());
+    if (age->older)
+      return not_known(older_copy(clients_->where(kMongoInstances), request.heartbeat, age->beat));
   }
   return MongoReturn(*clients_, records_, sessions_, request).run();
 }

@@ -31,15 +31,21 @@ class MongoStore final : public BlockingStore {
   static Result<std::unique_ptr<MongoStore>> open(const MongoDriver& driver,
                                                   const MongoStoreOptions& options);
 
-  Token new_token(Random& random) override { return new_lease_token(random, mode_.expected()); }
+  // Loop thread.
+  Token new_token(Random& random) override;
   LeaseMode lease_mode() const override { return mode_.told(); }
+  StorePlace place() const override;
+  Result<Token> identify(const Token& candidate) override { return instances_.identify(candidate); }
   LeaseOutcome lease(const LeaseRequest& request) override;
   Resolution resolve(const LeaseRequest& request) override;
   Result<ClaimOutcome> claim(const ClaimRequest& request) override;
+  Result<BeatOutcome> beat(const BeatRequest& request) override { return instances_.beat(request); }
   Result<CounterReading> read(const ReadRequest& request) override;
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
   void left_behind(const Token& instance) override { sessions_.inherit(instance); }
   ReturnOutcome give_back(const ReturnRequest& request) override;
+  bool has_chores() const override { return sweep_.is_due(); }
+  void do_chores() override { sweep_.run(); }
   Result<InstanceRecords> forget(const ForgetRequest& request) override;
   std::vector<InsertOutcome> insert(const InsertBatch& batch) override;
   Result<CounterPage> find_counters(const CounterQuery& query) override;
@@ -56,6 +62,7 @@ class MongoStore final : public BlockingStore {
         mode_(*clients_, options.lease_mode),
         concurrency_(options.concurrency) {}
   Status check_trace(const LeaseRequest& request);
+  LeaseOutcome granted_by_current(const LeaseRequest& request, LeaseOutcome outcome);
 
   const std::unique_ptr<MongoClients> clients_;
   MongoInstances instances_;
@@ -63,6 +70,7 @@ class MongoStore final : public BlockingStore {
   MongoSessions sessions_;
   MongoLeaseSweep sweep_;
   MongoLeaseMode mode_;
+  SessionTokens session_tokens_;  // loop thread
   const int concurrency_;
   std::mutex mutex_;  // guards indexed_
   // Collections and key fields whose unique index was seen. As many as the configuration names.

@@ -2,7 +2,7 @@
 
 #include <strings.h>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 namespace {
@@ -44,6 +44,29 @@ bool raised_before_writing(std::uint32_t code) {
   }
 }
 
+// A mongos repeats a write by itself and reports the last attempt alone: an error that an attempt
+// after the first can meet proves nothing of the first.
+bool raised_before_writing_by_shard(std::uint32_t code) {
+  return raised_before_writing(code) && !is_transient_error(code);
+}
+
+// What is wrong with one document, as the shard finds it.
+bool is_of_the_document(std::uint32_t code) {
+  switch (code) {
+    case 53:     // InvalidIdField
+    case 56:     // EmptyFieldName
+    case 57:     // DottedFieldName
+    case 61:     // ShardKeyNotFound
+    case 171:    // CannotIndexParallelArrays
+    case 10334:  // BSONObjectTooLarge
+    case 16755:  // no geometry that can be indexed
+    case 17280:  // KeyTooLong
+      return true;
+    default:
+      return false;
+  }
+}
+
 void on_started(const mongoc_apm_command_started_t* event) {
   if (current_trace == nullptr || !is_traced(mongoc_apm_command_started_get_command_name(event)))
     return;
@@ -68,14 +91,15 @@ void on_failed(const mongoc_apm_command_failed_t* event) {
     return;
   bson_error_t error;
   mongoc_apm_command_failed_get_error(event, &error);
-  if (error.domain == MONGOC_ERROR_SERVER && raised_before_writing(error.code))
-    ++current_trace->disproved;
+  if (error.domain != MONGOC_ERROR_SERVER || !raised_before_writing(error.code)) return;
+  ++current_trace->disproved;
+  if (raised_before_writing_by_shard(error.code)) ++current_trace->disproved_by_shard;
 }
 
 }  // namespace
 
 TraceScope::TraceScope() {
-  CHECK(current_trace == nullptr);
+  ASSERT(current_trace == nullptr);
   current_trace = &trace_;
 }
 
@@ -88,8 +112,21 @@ void trace_commands(mongoc_client_pool_t* pool) {
   mongoc_apm_set_command_started_cb(observers, on_started);
   mongoc_apm_set_command_succeeded_cb(observers, on_succeeded);
   mongoc_apm_set_command_failed_cb(observers, on_failed);
-  CHECK(mongoc_client_pool_set_apm_callbacks(pool, observers, nullptr));
+  ASSERT(mongoc_client_pool_set_apm_callbacks(pool, observers, nullptr));
   mongoc_apm_callbacks_destroy(observers);
+}
+
+bool proves_not_inserted(std::uint32_t code, bool through_mongos) {
+  // A server that answers for itself has not inserted what it reports, whatever the reason.
+  if (!through_mongos) return true;
+  if (is_transient_error(code)) return false;
+  return raised_before_writing_by_shard(code) || is_of_the_document(code);
+}
+
+bool is_labelled_transient(const bson_t* reply) {
+  return mongoc_error_has_label(reply, "TransientTransactionError") ||
+         mongoc_error_has_label(reply, "RetryableWriteError") ||
+         mongoc_error_has_label(reply, "UnknownTransactionCommitResult");
 }
 
 bool is_transient_error(std::uint32_t code) {
@@ -101,14 +138,24 @@ bool is_transient_error(std::uint32_t code) {
     case 64:     // WriteConcernFailed
     case 89:     // NetworkTimeout
     case 91:     // ShutdownInProgress
+    case 107:    // LockFailed
     case 112:    // WriteConflict
+    case 117:    // ConflictingOperationInProgress
+    case 133:    // FailedToSatisfyReadPreference: no primary that a mongos could reach
+    case 134:    // ReadConcernMajorityNotAvailableYet
+    case 175:    // QueryPlanKilled
     case 189:    // PrimarySteppedDown
     case 202:    // NetworkInterfaceExceededTimeLimit
+    case 211:    // KeyNotFound: of the cluster's time, after a start or a new key
+    case 246:    // SnapshotUnavailable
     case 251:    // NoSuchTransaction
     case 262:    // ExceededTimeLimit
+    case 290:    // TransactionExceededLifetimeLimitSeconds
+    case 365:    // TemporarilyUnavailable
     case 9001:   // SocketException
     case 10107:  // NotWritablePrimary
     case 11600:  // InterruptedAtShutdown
+    case 11601:  // Interrupted
     case 11602:  // InterruptedDueToReplStateChange
     case 13435:  // NotPrimaryNoSecondaryOk
     case 13436:  // NotPrimaryOrSecondary

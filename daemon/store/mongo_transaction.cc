@@ -20,7 +20,7 @@ MongoWriteAnswer refusal(Status error) {
 }  // namespace
 
 Status MongoTransaction::begin() {
-  CHECK(!session_);
+  ASSERT(!session_);
   if (connection_.get() == nullptr) return clients_.no_connection();
   bson_error_t error = {};
   session_.reset(mongoc_client_start_session(connection_.get(), nullptr, &error));
@@ -45,7 +45,7 @@ MongoWriteAnswer MongoTransaction::find_and_modify(const MongoWrite& write) {
   bson_error_t error = {};
   if (!mongoc_client_session_append(session_.get(), extra.get(), &error))
     return refusal(clients_.status_of(error, write.collection));
-  CHECK(mongoc_find_and_modify_opts_append(options.get(), extra.get()));
+  ASSERT(mongoc_find_and_modify_opts_append(options.get(), extra.get()));
   MongoReply reply;
   MongoWriteAnswer answer;
   if (mongoc_collection_find_and_modify_with_opts(collection.get(), write.filter.get(),
@@ -54,7 +54,7 @@ MongoWriteAnswer MongoTransaction::find_and_modify(const MongoWrite& write) {
     answer.document = document_in(reply.get(), "value");
     return answer;
   }
-  answer = refusal(clients_.status_of(error, write.collection));
+  answer = refusal(clients_.status_of(error, write.collection, reply.get()));
   answer.again = mongoc_error_has_label(reply.get(), "TransientTransactionError");
   answer.reply = Document(reply.get());
   if (error.domain == MONGOC_ERROR_SERVER) answer.server_code = error.code;
@@ -72,9 +72,9 @@ MongoWriteAnswer MongoTransaction::commit(const std::string& collection,
       answer.kind = MongoWriteAnswer::Kind::done;
       return answer;
     }
-    answer.error = clients_.status_of(error, collection);
+    answer.error = clients_.status_of(error, collection, reply.get());
     if (error.domain == MONGOC_ERROR_SERVER) answer.server_code = error.code;
-    if (scope.trace().nothing_applied()) {
+    if (scope.trace().nothing_applied(clients_.through_mongos(connection_))) {
       answer.kind = MongoWriteAnswer::Kind::refused;
       answer.again = mongoc_error_has_label(reply.get(), "TransientTransactionError");
       return answer;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 namespace {
@@ -80,56 +80,61 @@ CounterNumber of_double(double number) {
 }  // namespace
 
 Document& Document::add(const std::string& name, const std::string& text) {
-  CHECK(bson_append_utf8(get(), name.data(), length_of(name), text.data(),
-                         static_cast<int>(text.size())));
+  ASSERT(bson_append_utf8(get(), name.data(), length_of(name), text.data(),
+                          static_cast<int>(text.size())));
   return *this;
 }
 
 Document& Document::add(const std::string& name, std::int64_t number) {
-  CHECK(bson_append_int64(get(), name.data(), length_of(name), number));
+  ASSERT(bson_append_int64(get(), name.data(), length_of(name), number));
   return *this;
 }
 
 Document& Document::add_shortest(const std::string& name, std::int64_t number) {
   const auto narrow = static_cast<std::int32_t>(number);
   if (narrow != number) return add(name, number);
-  CHECK(bson_append_int32(get(), name.data(), length_of(name), narrow));
+  ASSERT(bson_append_int32(get(), name.data(), length_of(name), narrow));
   return *this;
 }
 
 Document& Document::add(const std::string& name, bool value) {
-  CHECK(bson_append_bool(get(), name.data(), length_of(name), value));
+  ASSERT(bson_append_bool(get(), name.data(), length_of(name), value));
   return *this;
 }
 
 Document& Document::add_double(const std::string& name, double number) {
-  CHECK(bson_append_double(get(), name.data(), length_of(name), number));
+  ASSERT(bson_append_double(get(), name.data(), length_of(name), number));
   return *this;
 }
 
 Document& Document::add_now(const std::string& name) {
-  CHECK(bson_append_now_utc(get(), name.data(), length_of(name)));
+  ASSERT(bson_append_now_utc(get(), name.data(), length_of(name)));
+  return *this;
+}
+
+Document& Document::add_date(const std::string& name, std::int64_t ms) {
+  ASSERT(bson_append_date_time(bson_, name.c_str(), static_cast<int>(name.size()), ms));
   return *this;
 }
 
 Document& Document::add_null(const std::string& name) {
-  CHECK(bson_append_null(get(), name.data(), length_of(name)));
+  ASSERT(bson_append_null(get(), name.data(), length_of(name)));
   return *this;
 }
 
 Document& Document::add_binary(const std::string& name, const Token& bytes) {
-  CHECK(bson_append_binary(get(), name.data(), length_of(name), BSON_SUBTYPE_BINARY, bytes.data(),
-                           static_cast<std::uint32_t>(bytes.size())));
+  ASSERT(bson_append_binary(get(), name.data(), length_of(name), BSON_SUBTYPE_BINARY, bytes.data(),
+                            static_cast<std::uint32_t>(bytes.size())));
   return *this;
 }
 
 Document& Document::add(const std::string& name, const Document& document) {
-  CHECK(bson_append_document(get(), name.data(), length_of(name), document.get()));
+  ASSERT(bson_append_document(get(), name.data(), length_of(name), document.get()));
   return *this;
 }
 
 Document& Document::add_array(const std::string& name, const Document& items) {
-  CHECK(bson_append_array(get(), name.data(), length_of(name), items.get()));
+  ASSERT(bson_append_array(get(), name.data(), length_of(name), items.get()));
   return *this;
 }
 

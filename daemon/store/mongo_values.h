@@ -35,6 +35,7 @@ class Document {
   Document& add(const std::string& name, bool value);
   Document& add_double(const std::string& name, double number);
   Document& add_now(const std::string& name);  // the date
+  Document& add_date(const std::string& name, std::int64_t ms);
   Document& add_null(const std::string& name);
   Document& add_binary(const std::string& name, const Token& bytes);
   Document& add(const std::string& name, const Document& document);

@@ -1,6 +1,7 @@
 // The contract of every store: ranges that are given back, and leased again.
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tests/adapters/store_contract.h"
@@ -129,6 +130,26 @@ STORE_TEST("giving up a return that was applied says so") {
                   parked ? 21 : 24);
 }
 
+STORE_TEST("a return whose record another program wiped is not applied a second time") {
+  if (TestType::kTrace != LeaseTrace::slot) return;
+  TestType fixture;
+  auto store = fixture.open();
+  const auto lease = lease_request("orders", 10, TestType::kTrace);
+  REQUIRE(*store->claim({.instance = lease.instance, .epoch = 0, .nonce = lease.token}) ==
+          ClaimOutcome::won);
+  require_granted(store->lease(lease), 1, 11);
+  const Reuse reuse = GENERATE(Reuse::tail, Reuse::parked);
+  const auto back = return_of(lease, 4, 11, reuse, TestType::kTrace);
+  require_returned(store->give_back(back));
+  // The answer is lost. Others issue what was given back, and write the document anew as a whole.
+  require_granted(store->lease(of_another_host(lease, reuse == Reuse::parked, TestType::kTrace)), 4,
+                  reuse == Reuse::parked ? 11 : 14);
+  fixture.put("orders", 10, Meaning::last);
+  require_kept(fixture.open()->give_back(back), ErrorCode::STORE_REFUSED);
+  REQUIRE(fixture.value("orders") == 10);
+  require_granted(store->lease(of_another_host(lease, true, TestType::kTrace)), 11, 21);
+}
+
 STORE_TEST("nothing is given back to a counter that was set back, nor taken from it") {
   if (!TestType::kTracesTokens) return;
   TestType fixture;
@@ -224,6 +245,79 @@ STORE_TEST("what is parked is counted until it is leased, and for its own counte
   require_granted(store->lease(of_another_host(leases[0], true, TestType::kTrace)), 4, 7);
   REQUIRE(parked(leases[0]).ranges == 1);
   REQUIRE(parked(leases[0]).ids == 4);
+}
+
+// Somebody's, in the document of the first counter.
+template <typename Fixture>
+void put_second_number(Fixture& fixture) {
+  if constexpr (std::is_base_of_v<MongoFixture, Fixture>) {
+    fixture.server.command(
+        R"({"update": "counters", "updates": [{"q": {"_id": "5"}, "u": {"$set": {"more": 0, "name": "first"}}}],
+            "writeConcern": {"w": "majority"}})");
+  } else if constexpr (std::is_base_of_v<DynamoFixture, Fixture>) {
+    fixture.server.call("UpdateItem",
+                        R"({"TableName": "counters", "Key": {"_id": {"S": "5"}},
+                            "UpdateExpression": "SET more = :zero",
+                            "ExpressionAttributeValues": {":zero": {"N": "0"}}})");
+  }
+}
+
+// Counters that differ in one thing each from the first: the field of the number (in the same
+// document), the type of the key, the field of the key.
+template <typename Fixture>
+std::vector<LeaseRequest> neighbours() {
+  std::vector<LeaseRequest> found = {lease_request("5", 10, Fixture::kTrace)};
+  LeaseRequest other = found.front();
+  other.sequence = "other field";
+  other.binding.counter_field = "more";
+  other.binding.meaning = Meaning::last;
+  found.push_back(other);
+  if constexpr (std::is_base_of_v<MongoFixture, Fixture>) {
+    other = found.front();
+    other.sequence = "integer key";
+    other.binding.key_type = KeyType::integer;
+    found.push_back(other);
+    other = found.front();
+    other.sequence = "another key field";
+    other.binding.key_field = "name";
+    other.binding.create_index = true;
+    found.push_back(other);
+  }
+  return found;
+}
+
+STORE_TEST("what is parked of a counter is leased of no other that looks like it") {
+  if (!TestType::kTracesTokens || std::is_same_v<TestType, SqliteFixture>) return;
+  TestType fixture;
+  auto store = fixture.open();
+  std::vector<LeaseRequest> leases = neighbours<TestType>();
+  for (LeaseRequest& lease : leases) {
+    if (lease.binding.counter_field == "more") {
+      put_second_number(fixture);
+    }
+    lease.token = random_token(TestType::kTrace);
+    INFO(lease.sequence);
+    require_granted(store->lease(lease), 1, 11);
+  }
+  require_returned(store->give_back(return_of(leases[0], 4, 11, Reuse::parked, TestType::kTrace)));
+  for (std::size_t at = 1; at < leases.size(); ++at) {
+    INFO(leases[at].sequence);
+    CHECK(store->read({.binding = leases[at].binding, .instance = {}})->parked.ranges == 0);
+    require_granted(store->lease(of_another_host(leases[at], true, TestType::kTrace)), 11, 21);
+    // One of its own that begins at the same number.
+    require_returned(
+        store->give_back(return_of(leases[at], 4, 8, Reuse::parked, TestType::kTrace)));
+    require_granted(store->lease(of_another_host(leases[at], true, TestType::kTrace)), 4, 8);
+    require_returned(
+        store->give_back(return_of(leases[at], 8, 11, Reuse::parked, TestType::kTrace)));
+  }
+  // Those below a floor go, and the others' stay.
+  REQUIRE(store->advance({.binding = leases[0].binding, .next_id = 1, .withdraw = true}).ok());
+  CHECK(store->read({.binding = leases[0].binding, .instance = {}})->parked.ranges == 0);
+  for (std::size_t at = 1; at < leases.size(); ++at) {
+    INFO(leases[at].sequence);
+    require_granted(store->lease(of_another_host(leases[at], true, TestType::kTrace)), 8, 11);
+  }
 }
 
 STORE_TEST("what was given back is not in the sums of leases") {

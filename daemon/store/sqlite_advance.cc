@@ -8,7 +8,7 @@ namespace seqd {
 Result<std::int64_t> SqliteStore::advance(const AdvanceRequest& request) {
   if (Status status = check_advance_request(request); !status.ok()) return status;
   const std::lock_guard lock(mutex_);
-  if (Status status = run(statements_.begin); !status.ok()) return status;
+  if (Status status = begin(); !status.ok()) return status;
   auto next_id = advance_in_transaction(request);
   if (!next_id.ok()) {
     abandon();

@@ -9,13 +9,15 @@ namespace seqd {
 namespace {
 
 constexpr std::int64_t kApplicationId = 0x73657164;  // "seqd"
-constexpr std::int64_t kSchemaVersion = 4;
+constexpr std::int64_t kSchemaVersion = 6;
 
 // `seq` has no declared type on purpose: what somebody wrote there by hand stays as it is, and is
 // found out instead of being converted. A file of version 1 has neither `total`, whose sums begin
 // when it is opened, nor `parked`, which came with version 3: ranges that were given back, with the
 // token of the return, and of the lease that took it since. Version 4 has `floor`: counters that
-// were advanced for every host.
+// were advanced for every host. Version 5 has `identity`: what tells this database from others,
+// wherever its file is moved to. Version 6 has `heartbeat`, whose rows stay when an instance is
+// forgotten: a file that is put back from an older copy is noticed by them.
 constexpr char kSchema[] = R"(
   BEGIN IMMEDIATE;
   CREATE TABLE IF NOT EXISTS sequence(
@@ -52,27 +54,34 @@ constexpr char kSchema[] = R"(
   CREATE TABLE IF NOT EXISTS floor(
     name TEXT PRIMARY KEY NOT NULL,
     floor INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS identity(
+    one INTEGER PRIMARY KEY CHECK(one = 1),
+    identity BLOB NOT NULL);
+  INSERT OR IGNORE INTO identity(one, identity) VALUES(1, randomblob(16));
+  CREATE TABLE IF NOT EXISTS heartbeat(
+    id BLOB PRIMARY KEY NOT NULL,
+    beat INTEGER NOT NULL) WITHOUT ROWID;
   PRAGMA application_id = 1936028004;
-  PRAGMA user_version = 4;
+  PRAGMA user_version = 6;
   COMMIT;
 )";
-static_assert(kApplicationId == 1936028004 && kSchemaVersion == 4);
+static_assert(kApplicationId == 1936028004 && kSchemaVersion == 6);
 
 }  // namespace
 
 SqliteQuery& SqliteQuery::bind(int index, std::int64_t value) {
-  CHECK(sqlite3_bind_int64(statement_, index, value) == SQLITE_OK);
+  ASSERT(sqlite3_bind_int64(statement_, index, value) == SQLITE_OK);
   return *this;
 }
 
 SqliteQuery& SqliteQuery::bind(int index, std::string_view text) {
-  CHECK(sqlite3_bind_text64(statement_, index, text.data(), text.size(), SQLITE_STATIC,
-                            SQLITE_UTF8) == SQLITE_OK);
+  ASSERT(sqlite3_bind_text64(statement_, index, text.data(), text.size(), SQLITE_STATIC,
+                             SQLITE_UTF8) == SQLITE_OK);
   return *this;
 }
 
 SqliteQuery& SqliteQuery::bind_blob(int index, const void* data, std::size_t size) {
-  CHECK(sqlite3_bind_blob64(statement_, index, data, size, SQLITE_STATIC) == SQLITE_OK);
+  ASSERT(sqlite3_bind_blob64(statement_, index, data, size, SQLITE_STATIC) == SQLITE_OK);
   return *this;
 }
 
@@ -183,6 +192,20 @@ Status SqliteConnection::check_health() {
                         path_, query.text(0))};
   }
   return {};
+}
+
+Status SqliteConnection::check_in_place() const {
+  int moved = 0;
+  if (sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK)
+    return error();
+  if (moved == 0) return {};
+  return {
+      ErrorCode::STORE_REFUSED,
+      fmt::format("SQLite file {} was replaced, moved or removed while seqd was running; nothing "
+                  "is leased from the former file any more: put it back, or restart seqd to use "
+                  "the file that is there now, and raise its counters if it is older (seqctl "
+                  "advance)",
+                  path_)};
 }
 
 Result<SqliteStatement> SqliteConnection::prepare(const char* sql) {

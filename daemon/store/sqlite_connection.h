@@ -62,6 +62,8 @@ class SqliteConnection {
   Result<SqliteStatement> prepare(const char* sql);
   // Runs statements without parameters; an SQLite result code.
   int run(const char* sql) { return sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr); }
+  // STORE_REFUSED once the path leads to another file, or to none, than the one that is open.
+  Status check_in_place() const;
   bool in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
 
   // The last error of this connection as a Status: what happened and what to do.

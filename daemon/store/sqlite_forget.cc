@@ -31,7 +31,7 @@ constexpr char kLook[] =
 
 Result<InstanceRecords> SqliteStore::forget(const ForgetRequest& request) {
   const std::lock_guard lock(mutex_);
-  if (Status status = run(statements_.begin); !status.ok()) return status;
+  if (Status status = begin(); !status.ok()) return status;
   auto records = forget_in_transaction(request);
   if (!records.ok() || request.only_look || !request.entry) {
     abandon();

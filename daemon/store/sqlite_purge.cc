@@ -29,7 +29,7 @@ RemovalOutcome failed(Status error) {
 
 Result<CounterPage> SqliteStore::find_counters(const CounterQuery& query) {
   const std::lock_guard lock(mutex_);
-  if (Status status = run(statements_.begin); !status.ok()) return status;
+  if (Status status = begin(); !status.ok()) return status;
   auto found = find_in_transaction(query);
   abandon();
   if (!found.ok()) return found.status();
@@ -73,7 +73,7 @@ Result<std::vector<FoundCounter>> SqliteStore::find_in_transaction(const Counter
 
 std::vector<RemovalOutcome> SqliteStore::remove_counters(const CounterRemoval& removal) {
   const std::lock_guard lock(mutex_);
-  if (Status status = run(statements_.begin); !status.ok()) return {failed(std::move(status))};
+  if (Status status = begin(); !status.ok()) return {failed(std::move(status))};
   std::vector<RemovalOutcome> outcomes;
   for (const FoundCounter& counter : removal.counters) {
     auto outcome = remove_in_transaction(removal.binding, counter);

@@ -30,6 +30,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const SqliteStoreOptions&
   if (!connection.ok()) return connection.status();
   std::unique_ptr<SqliteStore> store(new SqliteStore(options.path, std::move(*connection)));
   if (Status status = store->prepare(); !status.ok()) return status;
+  if (Status status = store->read_identity(); !status.ok()) return status;
   return store;
 }
 
@@ -80,6 +81,10 @@ Status SqliteStore::prepare() {
       {&statements_.read_epoch, "SELECT epoch, nonce FROM instance WHERE id = ?1"},
       {&statements_.create_epoch, "INSERT INTO instance(id, epoch, nonce) VALUES(?1, ?2, ?3)"},
       {&statements_.write_epoch, "UPDATE instance SET epoch = ?2, nonce = ?3 WHERE id = ?1"},
+      {&statements_.read_beat, "SELECT beat FROM heartbeat WHERE id = ?1"},
+      {&statements_.write_beat,
+       "INSERT INTO heartbeat(id, beat) SELECT id, ?2 FROM instance WHERE id = ?1 "
+       "ON CONFLICT(id) DO UPDATE SET beat = max(beat, ?2)"},
   };
   for (const auto& [statement, sql] : wanted) {
     auto prepared = connection_->prepare(sql);
@@ -98,6 +103,11 @@ Status SqliteStore::run(const SqliteStatement& statement) {
   return query.step() == SQLITE_DONE ? Status() : connection_->error();
 }
 
+Status SqliteStore::begin() {
+  Status status = connection_->check_in_place();
+  return status.ok() ? run(statements_.begin) : status;
+}
+
 void SqliteStore::abandon() {
   // Some errors (a full disk) have ended the transaction already; then there is nothing to do.
   if (connection_->in_transaction()) static_cast<void>(run(statements_.rollback));
@@ -106,7 +116,12 @@ void SqliteStore::abandon() {
 Status SqliteStore::commit(bool* maybe_applied) {
   SqliteQuery query(statements_.commit);
   const int code = query.step();
-  if (code == SQLITE_DONE) return {};
+  if (code == SQLITE_DONE) {
+    // What was committed to a file that is not there any more is never used: whoever opens the
+    // other one may lease the same.
+    *maybe_applied = true;
+    return connection_->check_in_place();
+  }
   // A full disk or a foreign lock stops a commit before its last frame is written. Everything else,
   // a failed flush above all, may have left a complete transaction in the log.
   const int kind = code & 0xff;
@@ -121,7 +136,7 @@ BlockingStore::LeaseMode SqliteStore::lease_mode() const {
 LeaseOutcome SqliteStore::lease(const LeaseRequest& request) {
   if (Status status = check_lease_request(request); !status.ok()) return refused(std::move(status));
   const std::lock_guard lock(mutex_);
-  if (Status status = run(statements_.begin); !status.ok()) return refused(std::move(status));
+  if (Status status = begin(); !status.ok()) return refused(std::move(status));
   auto record = find_token(request);
   if (!record.ok()) {
     abandon();
@@ -134,6 +149,13 @@ LeaseOutcome SqliteStore::lease(const LeaseRequest& request) {
     return refused(
         {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was given up before it arrived",
                                                where(request.binding), to_hex(request.token))});
+  }
+  bool restored = false;
+  if (Status status = check_age(request.instance, request.heartbeat, &restored); !status.ok()) {
+    abandon();
+    LeaseOutcome outcome = refused(std::move(status));
+    outcome.restored = restored;
+    return outcome;
   }
   bool parked = false;
   auto span = take(request, &parked);
@@ -282,7 +304,7 @@ Result<CounterReading> SqliteStore::read(const ReadRequest& request) {
   if (Status status = check_counter_binding(request.binding); !status.ok()) return status;
   const std::lock_guard lock(mutex_);
   // A transaction, so that the counter and the sums are of one moment.
-  if (Status status = run(statements_.begin); !status.ok()) return status;
+  if (Status status = begin(); !status.ok()) return status;
   auto reading = read_in_transaction(request);
   abandon();
   return reading;
@@ -318,7 +340,7 @@ Resolution SqliteStore::resolve(const LeaseRequest& request) {
         .kind = Resolution::Kind::failed, .begin = 0, .end = 0, .error = std::move(error)};
   };
   const std::lock_guard lock(mutex_);
-  if (Status status = run(statements_.begin); !status.ok()) return failed(std::move(status));
+  if (Status status = begin(); !status.ok()) return failed(std::move(status));
   auto record = find_token(request);
   if (!record.ok()) {
     abandon();

@@ -31,9 +31,12 @@ class SqliteStore final : public BlockingStore {
   static Result<std::unique_ptr<SqliteStore>> open(const SqliteStoreOptions& options);
 
   LeaseMode lease_mode() const override;
+  StorePlace place() const override { return {"sqlite " + path_, identity_}; }
+  Result<Token> identify(const Token& candidate) override;
   LeaseOutcome lease(const LeaseRequest& request) override;
   Resolution resolve(const LeaseRequest& request) override;
   Result<ClaimOutcome> claim(const ClaimRequest& request) override;
+  Result<BeatOutcome> beat(const BeatRequest& request) override;
   Result<CounterReading> read(const ReadRequest& request) override;
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
   ReturnOutcome give_back(const ReturnRequest& request) override;
@@ -50,7 +53,7 @@ class SqliteStore final : public BlockingStore {
     SqliteStatement add_total, subtract_total, read_totals, sum_parked;
     SqliteStatement park, find_parked, take_parked, was_parked, prune_parked, drop_parked;
     SqliteStatement read_floor, raise_floor;
-    SqliteStatement read_epoch, create_epoch, write_epoch;
+    SqliteStatement read_epoch, create_epoch, write_epoch, read_beat, write_beat;
   };
   struct CounterState {
     Meaning meaning = Meaning::unset;
@@ -67,7 +70,10 @@ class SqliteStore final : public BlockingStore {
   SqliteStore(std::string path, std::unique_ptr<SqliteConnection> connection)
       : path_(std::move(path)), connection_(std::move(connection)) {}
   Status prepare();
+  Status read_identity();
   Status run(const SqliteStatement& statement);
+  // A transaction on the file that the path leads to.
+  Status begin();
   std::string where(const CounterBinding& binding) const;
   // Inside a transaction. The caller commits or rolls back.
   Result<LeasedSpan> take(const LeaseRequest& request, bool* parked);
@@ -88,6 +94,9 @@ class SqliteStore final : public BlockingStore {
   Result<TokenRecord> find_token(const LeaseRequest& request);
   Status insert_token(const LeaseRequest& request, const char* state, LeasedSpan span);
   Result<ClaimOutcome> claim_in_transaction(const ClaimRequest& request);
+  Result<BeatOutcome> beat_in_transaction(const BeatRequest& request);
+  // OK, unless the file was put back from an older copy.
+  Status check_age(const Token& instance, std::int64_t heartbeat, bool* restored);
   Result<InstanceRecords> forget_in_transaction(const ForgetRequest& request);
   Result<std::vector<FoundCounter>> find_in_transaction(const CounterQuery& query);
   Result<RemovalOutcome> remove_in_transaction(const CounterBinding& binding,
@@ -101,6 +110,7 @@ class SqliteStore final : public BlockingStore {
   std::mutex mutex_;  // guards everything below
   std::unique_ptr<SqliteConnection> connection_;
   Statements statements_;
+  Token identity_{};  // constant once opened
 };
 
 }  // namespace seqd

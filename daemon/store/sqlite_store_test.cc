@@ -14,7 +14,6 @@
 #include "daemon/store/sqlite_locks.h"
 #include "tests/adapters/store_fixtures.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {
@@ -142,7 +141,7 @@ TEST_CASE("SqliteStore: another program's file is refused and left as it is", "[
 TEST_CASE("SqliteStore: a newer schema is refused", "[sqlite]") {
   SqliteFixture fixture;
   fixture.open();
-  fixture.run("PRAGMA user_version = 5");
+  fixture.run("PRAGMA user_version = 7");
   const Status error = open_error(fixture.file());
   REQUIRE(error.code() == ErrorCode::STORE_REFUSED);
   REQUIRE(error.text().find("newer seqd") != std::string::npos);

@@ -17,7 +17,7 @@ void WorkerStore::call(Answer (BlockingStore::*verb)(const Request&), const Requ
   auto call = std::make_shared<Call>(Call{store_, request, std::nullopt, std::move(done)});
   worker_.submit([call, verb] { call->answer.emplace((*call->store.*verb)(call->request)); },
                  [call, weak = std::weak_ptr(mode_)] {
-                   CHECK(call->answer.has_value());
+                   ASSERT(call->answer.has_value());
                    if (const auto mode = weak.lock()) tell(*mode, *call->store);
                    call->done(std::move(*call->answer));
                  });
@@ -31,8 +31,17 @@ void WorkerStore::tell(Mode& mode, const BlockingStore& store) {
   mode.told(now);
 }
 
+void WorkerStore::identify(const Token& candidate, std::function<void(Result<Token>)> done) {
+  call(&BlockingStore::identify, candidate, std::move(done));
+}
+
 void WorkerStore::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {
-  call(&BlockingStore::lease, request, std::move(done));
+  auto answered = [store = store_, &worker = worker_,
+                   done = std::move(done)](const LeaseOutcome& outcome) {
+    done(outcome);
+    if (store->has_chores()) worker.submit([store] { store->do_chores(); }, [] {});
+  };
+  call(&BlockingStore::lease, request, std::function<void(LeaseOutcome)>(std::move(answered)));
 }
 
 void WorkerStore::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
@@ -42,6 +51,10 @@ void WorkerStore::resolve(const LeaseRequest& request, std::function<void(Resolu
 void WorkerStore::claim(const ClaimRequest& request,
                         std::function<void(Result<ClaimOutcome>)> done) {
   call(&BlockingStore::claim, request, std::move(done));
+}
+
+void WorkerStore::beat(const BeatRequest& request, std::function<void(Result<BeatOutcome>)> done) {
+  call(&BlockingStore::beat, request, std::move(done));
 }
 
 void WorkerStore::read(const ReadRequest& request,
@@ -83,7 +96,7 @@ void WorkerStore::remove_counters(const CounterRemoval& removal,
 }
 
 std::vector<InsertOutcome> BlockingStore::insert(const InsertBatch& batch) {
-  return {batch.documents.size(),
+  return {batch.items.size(),
           {InsertOutcome::Kind::refused, 0,
            Status(ErrorCode::CONFIG, "only a mongodb store inserts documents")}};
 }

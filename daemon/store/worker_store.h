@@ -28,9 +28,12 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
 
   Token new_token(Random& random) override { return store_->new_token(random); }
   BlockingStore::LeaseMode lease_mode() const { return store_->lease_mode(); }
+  StorePlace place() const override { return store_->place(); }
+  void identify(const Token& candidate, std::function<void(Result<Token>)> done) override;
   void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) override;
   void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) override;
   void claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) override;
+  void beat(const BeatRequest& request, std::function<void(Result<BeatOutcome>)> done) override;
   void read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) override;
   void advance(const AdvanceRequest& request,
                std::function<void(Result<std::int64_t>)> done) override;

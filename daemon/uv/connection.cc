@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 namespace {
@@ -21,7 +21,7 @@ std::span<const std::uint8_t> as_bytes(const char* bytes, std::size_t count) {
 }  // namespace
 
 void Connection::start(uv_loop_t* loop, int socket, const Peer& peer) {
-  CHECK(uv_pipe_init(loop, &pipe_, 0) == 0);
+  ASSERT(uv_pipe_init(loop, &pipe_, 0) == 0);
   pipe_.data = this;
   write_.data = this;
   peer_ = peer;
@@ -37,6 +37,7 @@ void Connection::start(uv_loop_t* loop, int socket, const Peer& peer) {
 void Connection::set_reading(bool reading) {
   if (reading == reading_ || closing_) return;
   reading_ = reading;
+  watch_peer(!reading);
   if (!reading) {
     uv_read_stop(stream());
     return;
@@ -49,6 +50,15 @@ void Connection::set_reading(bool reading) {
     of(from->data).on_read(count, bytes->base);
   };
   if (uv_read_start(stream(), memory, read) != 0) close();
+}
+
+// Who reads hears of the end from its reads.
+void Connection::watch_peer(bool watch) {
+  if (watch == watched_) return;
+  watched_ = watch;
+  int fd = -1;
+  if (uv_fileno(reinterpret_cast<uv_handle_t*>(&pipe_), &fd) != 0) return;
+  owner_.watch_peer(*this, fd, watch);
 }
 
 void Connection::on_read(std::ptrdiff_t count, const char* bytes) {
@@ -111,7 +121,9 @@ void Connection::settle() {
   attended_ = false;
   if (closing_) return;
   send();
-  if (closing_ || !sending_.empty() || !session_->out.empty()) return;
+  if (closing_) return;
+  server_.sent(*session_);
+  if (session_->unsent() > 0) return;
   const bool answered = session_->waiting == 0 && !session_->paused;
   if (session_->closing || (input_ended_ && answered)) close();
 }
@@ -128,6 +140,7 @@ void Connection::send() {
   }
   if (out.empty()) return;
   sending_.swap(out);
+  session_->sending = sending_.size();
   bytes = uv_buf_init(const_cast<char*>(sending_.data()), static_cast<unsigned>(sending_.size()));
   const auto written = [](uv_write_t* write, int status) { of(write->data).on_written(status); };
   if (uv_write(&write_, stream(), &bytes, 1, written) != 0) close();
@@ -136,6 +149,7 @@ void Connection::send() {
 void Connection::on_written(int status) {
   sending_.clear();
   if (closing_) return;
+  session_->sending = 0;
   if (status != 0) return close();
   active_ms_ = static_cast<std::int64_t>(uv_now(pipe_.loop));
   attend();
@@ -172,6 +186,7 @@ const char* Connection::overdue(std::int64_t now_ms, const TimeLimits& limits) c
 // In two steps: the session ends now, the memory when libuv is done with the handle.
 void Connection::close() {
   if (closing_) return;
+  watch_peer(false);
   closing_ = true;
   if (session_ != nullptr) server_.close(*std::exchange(session_, nullptr));
   uv_close(reinterpret_cast<uv_handle_t*>(&pipe_), [](uv_handle_t* handle) {

@@ -21,6 +21,8 @@ class Connection final : public Transport {
     virtual std::span<char> read_memory() = 0;
     // settle() is to be called when the turn is over.
     virtual void attended(Connection& connection) = 0;
+    // peer_gone() is to be called when the other end of the socket is gone, or not any more.
+    virtual void watch_peer(Connection& connection, int socket, bool watch) = 0;
     // The socket is closed: the connection may be destroyed.
     virtual void ended(Connection& connection) = 0;
   };
@@ -40,6 +42,8 @@ class Connection final : public Transport {
   void settle();
   // Closes now; what was not sent is dropped.
   void abort();
+  // Nobody is there any more to take replies: what it waits for is not issued.
+  void peer_gone() { close(); }
   // No more requests; closes once everything is answered and sent.
   void drain();
 
@@ -50,7 +54,9 @@ class Connection final : public Transport {
     std::int64_t idle_ms = 0;
   };
   const char* overdue(std::int64_t now_ms, const TimeLimits& limits) const;
+  bool attended() const { return attended_; }
   bool put_off() const { return session_ != nullptr && session_->paused; }
+  bool listed_put_off = false;  // by the owner
   bool may_resume() const { return put_off() && server_.may_read(*session_); }
 
   // Transport
@@ -63,6 +69,7 @@ class Connection final : public Transport {
   void on_end_of_input();
   void on_written(int status);
   void set_reading(bool reading);
+  void watch_peer(bool watch);
   void send();
   void close();
 
@@ -77,6 +84,7 @@ class Connection final : public Transport {
   bool reading_ = false;
   bool input_ended_ = false;
   bool attended_ = false;
+  bool watched_ = false;  // by watch_peer(), because nothing is read
   bool closing_ = false;
   bool had_frame_ = false;
   std::int64_t opened_ms_ = 0;

@@ -2,15 +2,15 @@
 
 #include <utility>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 
 EventLoop::EventLoop() {
-  CHECK(uv_loop_init(&loop_) == 0);
-  CHECK(uv_prepare_init(&loop_, &prepare_) == 0);
-  CHECK(uv_check_init(&loop_, &check_) == 0);
-  CHECK(uv_idle_init(&loop_, &idle_) == 0);
+  ASSERT(uv_loop_init(&loop_) == 0);
+  ASSERT(uv_prepare_init(&loop_, &prepare_) == 0);
+  ASSERT(uv_check_init(&loop_, &check_) == 0);
+  ASSERT(uv_idle_init(&loop_, &idle_) == 0);
   prepare_.data = check_.data = idle_.data = this;
   uv_prepare_start(&prepare_,
                    [](uv_prepare_t* handle) { static_cast<EventLoop*>(handle->data)->end_turn(); });
@@ -25,7 +25,7 @@ EventLoop::~EventLoop() {
   uv_close(reinterpret_cast<uv_handle_t*>(&idle_), nullptr);
   turn_end_ = nullptr;
   uv_run(&loop_, UV_RUN_DEFAULT);
-  CHECK(uv_loop_close(&loop_) == 0);
+  ASSERT(uv_loop_close(&loop_) == 0);
 }
 
 void EventLoop::run() {
@@ -46,7 +46,7 @@ TimerId EventLoop::schedule(std::int64_t delay_ms, std::function<void()> call) {
   timer->loop = this;
   timer->call = std::move(call);
   timer->handle.data = timer.get();
-  CHECK(uv_timer_init(&loop_, &timer->handle) == 0);
+  ASSERT(uv_timer_init(&loop_, &timer->handle) == 0);
   uv_update_time(&loop_);  // the delay counts from now, not from the start of the turn
   const auto fire = [](uv_timer_t* handle) {
     auto* fired = static_cast<Timer*>(handle->data);
@@ -55,7 +55,7 @@ TimerId EventLoop::schedule(std::int64_t delay_ms, std::function<void()> call) {
     close_timer(fired);
     run();
   };
-  CHECK(uv_timer_start(&timer->handle, fire, static_cast<std::uint64_t>(delay_ms), 0) == 0);
+  ASSERT(uv_timer_start(&timer->handle, fire, static_cast<std::uint64_t>(delay_ms), 0) == 0);
   const TimerId id = timer->id;
   timers_[id] = timer.release();
   return id;

@@ -2,9 +2,8 @@
 
 #include <string>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 namespace {
@@ -15,7 +15,7 @@ constexpr long kIdleSeconds = 20;  // a connection unused for longer may have be
 // Once a process, before the first handle and while there is one thread that uses libcurl.
 void start_curl() {
   static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
-  CHECK(started == CURLE_OK);
+  ASSERT(started == CURLE_OK);
 }
 
 // Behind what libcurl says.
@@ -39,7 +39,7 @@ struct UvHttpClient::Transfer {
 
   template <typename Value>
   void set(CURLoption option, Value value) const {
-    CHECK(curl_easy_setopt(easy, option, value) == CURLE_OK);
+    ASSERT(curl_easy_setopt(easy, option, value) == CURLE_OK);
   }
 
   // False: it is more than may come.
@@ -78,8 +78,8 @@ UvHttpClient::UvHttpClient(uv_loop_t* loop, int connections, std::string authori
       authorities_(std::move(authorities)),
       multi_((start_curl(), curl_multi_init())),
       timer_(new uv_timer_t) {
-  CHECK(multi_ != nullptr);
-  CHECK(uv_timer_init(loop_, timer_) == 0);
+  ASSERT(multi_ != nullptr);
+  ASSERT(uv_timer_init(loop_, timer_) == 0);
   timer_->data = this;
   uv_unref(reinterpret_cast<uv_handle_t*>(timer_));
   curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &on_socket);
@@ -101,7 +101,7 @@ UvHttpClient::~UvHttpClient() {
 void UvHttpClient::post(HttpRequest request, std::function<void(HttpReply)> done) {
   auto transfer = std::make_unique<Transfer>();
   CURL* const easy = transfer->easy = curl_easy_init();
-  CHECK(easy != nullptr);
+  ASSERT(easy != nullptr);
   transfer->request = std::move(request);
   transfer->done = std::move(done);
   curl_slist* headers = curl_slist_append(nullptr, "Expect:");  // no question before the body
@@ -150,7 +150,7 @@ void UvHttpClient::post(HttpRequest request, std::function<void(HttpReply)> done
                   return static_cast<Transfer*>(to)->take(one * count) ? one * count : 0;
                 }));
   transfers_.emplace(easy, std::move(transfer));
-  CHECK(curl_multi_add_handle(multi_, easy) == CURLM_OK);
+  ASSERT(curl_multi_add_handle(multi_, easy) == CURLM_OK);
 }
 
 int UvHttpClient::on_time(CURLM* /*multi*/, long delay_ms, void* client) {
@@ -186,7 +186,7 @@ void UvHttpClient::watch(curl_socket_t socket, int what, Watch* watch) {
     watch = new Watch;
     watch->client = this;
     watch->socket = socket;
-    CHECK(uv_poll_init_socket(loop_, &watch->handle, socket) == 0);
+    ASSERT(uv_poll_init_socket(loop_, &watch->handle, socket) == 0);
     watch->handle.data = watch;
     curl_multi_assign(multi_, socket, watch);
   }
@@ -199,13 +199,13 @@ void UvHttpClient::watch(curl_socket_t socket, int what, Watch* watch) {
                       (status < 0 ? CURL_CSELECT_ERR : 0);
     found->client->act(found->socket, flags);
   };
-  CHECK(uv_poll_start(&watch->handle, events, ready) == 0);
+  ASSERT(uv_poll_start(&watch->handle, events, ready) == 0);
 }
 
 // Lets libcurl go on, and answers what has come to its end.
 void UvHttpClient::act(curl_socket_t socket, int events) {
   int running = 0;
-  CHECK(curl_multi_socket_action(multi_, socket, events, &running) == CURLM_OK);
+  ASSERT(curl_multi_socket_action(multi_, socket, events, &running) == CURLM_OK);
   int left = 0;
   while (const CURLMsg* const message = curl_multi_info_read(multi_, &left)) {
     if (message->msg == CURLMSG_DONE) finish(message->easy_handle, message->data.result);
@@ -214,7 +214,7 @@ void UvHttpClient::act(curl_socket_t socket, int events) {
 
 void UvHttpClient::finish(CURL* easy, CURLcode code) {
   const auto found = transfers_.find(easy);
-  CHECK(found != transfers_.end());
+  ASSERT(found != transfers_.end());
   const std::unique_ptr<Transfer> transfer = std::move(found->second);
   transfers_.erase(found);
   HttpReply reply;

@@ -8,7 +8,6 @@
 #include "daemon/uv/event_loop.h"
 #include "tests/adapters/canned_server.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <utility>
 
+#include "daemon/uv/peer.h"
+
 namespace seqd {
 namespace {
 
@@ -19,23 +21,28 @@ constexpr std::int64_t kSweepMs = 500;
 constexpr std::int64_t kRestMs = 100;  // after an accept that the system refused
 constexpr int kMostAcceptsATurn = 256;
 constexpr rlim_t kMostSpareDescriptors = 64;
+constexpr std::int64_t kUserFactor = 7;
+// Connections (and descriptors for them) for root and the daemon's own user.
+constexpr std::size_t kMostReserved = 32;
+
+std::size_t reserved(std::size_t connections) {
+  return std::min(connections / 8, kMostReserved);
+}
+
+std::int64_t shared(const ListenerLimits& limits) {
+  return static_cast<std::int64_t>(limits.connections - reserved(limits.connections));
+}
 
 Status socket_error(const std::string& path, const char* what) {
   return {ErrorCode::CONFIG, "socket " + path + ": " + what + ": " + std::strerror(errno)};
 }
 
-Peer peer_of(int fd) {
-  ucred credentials{};
-  socklen_t size = sizeof credentials;
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {};
-  return {credentials.uid, credentials.pid};
-}
-
 // Stores and the state need descriptors, too. The kernel hands out the lowest number that is free.
-bool leaves_spare_descriptors(int fd) {
+bool leaves_spare_descriptors(int fd, bool owner) {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return true;
-  const rlim_t spare = std::min(kMostSpareDescriptors, files.rlim_cur / 4);
+  rlim_t spare = std::min(kMostSpareDescriptors, files.rlim_cur / 4);
+  if (!owner) spare += reserved(files.rlim_cur);
   return static_cast<rlim_t>(fd) < files.rlim_cur - spare;
 }
 
@@ -65,13 +72,18 @@ Status remove_stale(const std::string& path, const sockaddr_un& address) {
 }  // namespace
 
 Listener::Listener(EventLoop& loop, Server& server, EventSink& events, const ListenerLimits& limits)
-    : loop_(loop), server_(server), events_(events), limits_(limits) {
+    : loop_(loop),
+      server_(server),
+      events_(events),
+      limits_(limits),
+      peer_watch_(loop.raw()),
+      by_user_(shared(limits), kUserFactor) {
   sweep_timer_ = loop_.schedule(kSweepMs, [this] { sweep(); });
 }
 
 Listener::~Listener() {
   loop_.cancel(sweep_timer_);
-  CHECK(connections_.empty());
+  ASSERT(connections_.empty());
 }
 
 Status Listener::listen_at(const std::string& path, int mode) {
@@ -112,6 +124,7 @@ Status Listener::listen(int socket) {
   listening->fd = socket;
   listening->handle.data = listening.get();
   int failed = ::listen(socket, kBacklog) == 0 ? 0 : uv_translate_sys_error(errno);
+  if (failed == 0 && !peer_watch_.works()) failed = UV_EMFILE;
   if (failed == 0) failed = uv_poll_init(loop_.raw(), &listening->handle, socket);
   if (failed != 0) {
     ::close(socket);
@@ -129,7 +142,7 @@ void Listener::watch(Socket& socket) {
     auto* from = static_cast<Socket*>(handle->data);
     from->listener->accept(*from);
   };
-  CHECK(uv_poll_start(&socket.handle, UV_READABLE, incoming) == 0);
+  ASSERT(uv_poll_start(&socket.handle, UV_READABLE, incoming) == 0);
 }
 
 // What is left of many waits for the next turn: those who are connected already are served first.
@@ -163,7 +176,14 @@ void Listener::rest(int error) {
 
 void Listener::take(int fd) {
   starved_ = false;
-  const Peer peer = peer_of(fd);
+  const Result<Peer> found = peer_of(fd);
+  if (!found.ok()) {
+    ::close(fd);
+    events_.raise(
+        {EventKind::client_dropped, "a client was disconnected: " + found.status().text(), {}});
+    return;
+  }
+  const Peer& peer = *found;
   if (!admit(peer, fd)) {
     ::close(fd);
     return;
@@ -172,17 +192,27 @@ void Listener::take(int fd) {
   auto made = std::make_unique<Connection>(owner, server_);
   Connection* connection = made.get();
   connections_.emplace(connection, std::move(made));
-  ++by_user_[peer.uid];
+  by_user_.take(peer.uid, 1);
   connection->start(loop_.raw(), fd, peer);
 }
 
+void Listener::set_limits(const ListenerLimits& limits) {
+  limits_ = limits;
+  by_user_.set_total(shared(limits));
+}
+
+const char* Listener::limit_reached(const Peer& peer, int fd) const {
+  const bool owner = peer.uid == 0 || peer.uid == geteuid();
+  if (by_user_.used_by(peer.uid) >= static_cast<std::int64_t>(limits_.connections_per_user))
+    return "limits.max_connections_per_user";
+  const bool room =
+      owner ? connections_.size() < limits_.connections : by_user_.allows(peer.uid, 1);
+  if (!room) return "limits.max_connections";
+  return leaves_spare_descriptors(fd, owner) ? nullptr : "RLIMIT_NOFILE";
+}
+
 bool Listener::admit(const Peer& peer, int fd) {
-  const char* limit = nullptr;
-  if (!leaves_spare_descriptors(fd)) limit = "RLIMIT_NOFILE";
-  if (connections_.size() >= limits_.connections) limit = "limits.max_connections";
-  const auto user = by_user_.find(peer.uid);
-  if (user != by_user_.end() && user->second >= limits_.connections_per_user)
-    limit = "limits.max_connections_per_user";
+  const char* const limit = limit_reached(peer, fd);
   if (limit == nullptr) return true;
   events_.raise({EventKind::limit_reached,
                  std::string("a connection was refused: ") + limit + " is reached",
@@ -196,20 +226,50 @@ void Listener::attended(Connection& connection) {
   attended_.push_back(&connection);
 }
 
+void Listener::watch_peer(Connection& connection, int socket, bool watch) {
+  if (!watch) {
+    peer_watch_.forget(socket);
+    return;
+  }
+  const Status watched = peer_watch_.watch(socket, [&connection] { connection.peer_gone(); });
+  if (watched.ok()) return;
+  const Peer& peer = connection.peer();
+  events_.raise({EventKind::limit_reached,
+                 "the end of a client that is put off, or has ended its half of the connection, "
+                 "will be noticed late: " +
+                     watched.text() + "; see fs.epoll.max_user_watches",
+                 {{"LIMIT", "fs.epoll.max_user_watches"},
+                  {"CLIENT_UID", std::to_string(peer.uid)},
+                  {"CLIENT_PID", std::to_string(peer.pid)}}});
+}
+
 void Listener::ended(Connection& connection) {
-  const auto user = by_user_.find(connection.peer().uid);
-  if (--user->second == 0) by_user_.erase(user);
-  std::erase(attended_, &connection);
-  std::erase(put_off_, &connection);
+  by_user_.give_back(connection.peer().uid, 1);
+  // Thousands may end in one turn: most are in neither list.
+  if (connection.attended()) std::erase(attended_, &connection);
+  if (connection.listed_put_off) std::erase(put_off_, &connection);
   connections_.erase(&connection);
 }
 
 void Listener::resume_put_off() {
+  // Before anything is issued to them in this turn.
+  peer_watch_.look();
   if (put_off_.empty()) return;
+  std::size_t served = 0;  // so many of attended_ had their turn
+  bool refused = false;
   for (Connection* connection : std::exchange(put_off_, {})) {
+    connection->listed_put_off = false;
+    if (!refused && !connection->may_resume()) {
+      refused = true;
+      served = attended_.size();
+    }
     connection->resume();
     if (connection->put_off()) connection->attend();
   }
+  // The others are first in the next turn.
+  if (refused)
+    std::rotate(attended_.begin(), attended_.begin() + static_cast<std::ptrdiff_t>(served),
+                attended_.end());
 }
 
 void Listener::settle() {
@@ -219,6 +279,7 @@ void Listener::settle() {
     connection->settle();
     if (!connection->put_off()) continue;
     put_off_.push_back(connection);
+    connection->listed_put_off = true;
     if (connection->may_resume()) loop_.turn_again();
   }
 }

@@ -7,22 +7,25 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "daemon/base/events.h"
+#include "daemon/base/fair_share.h"
 #include "daemon/base/status.h"
 #include "daemon/uv/connection.h"
 #include "daemon/uv/event_loop.h"
+#include "daemon/uv/peer_watch.h"
 
 namespace seqd {
 
+// Of `connections` a part is kept for root and the daemon's own user. One other user alone may have
+// seven eighths of the rest, so that something is left for the next one.
 struct ListenerLimits {
   std::size_t connections = 10'240;
-  std::size_t connections_per_user = 10'240;
+  std::size_t connections_per_user = 10'200;
   Connection::TimeLimits times;
 };
 
@@ -40,7 +43,7 @@ class Listener final : private Connection::Owner {
   // Accepts from a socket that systemd handed over.
   Status listen_on(int socket);
 
-  void set_limits(const ListenerLimits& limits) { limits_ = limits; }
+  void set_limits(const ListenerLimits& limits);
   std::size_t connections() const { return connections_.size(); }
 
   // The end of a turn in two parts: what was put off is taken in, then (after the log) replies are
@@ -64,6 +67,7 @@ class Listener final : private Connection::Owner {
 
   std::span<char> read_memory() override { return read_memory_; }
   void attended(Connection& connection) override;
+  void watch_peer(Connection& connection, int socket, bool watch) override;
   void ended(Connection& connection) override;
 
   Status listen(int socket);
@@ -71,6 +75,7 @@ class Listener final : private Connection::Owner {
   void accept(const Socket& from);
   void rest(int error);
   void take(int fd);
+  const char* limit_reached(const Peer& peer, int fd) const;
   bool admit(const Peer& peer, int fd);
   void sweep();
 
@@ -78,11 +83,12 @@ class Listener final : private Connection::Owner {
   Server& server_;
   EventSink& events_;
   ListenerLimits limits_;
+  PeerWatch peer_watch_;
   std::vector<std::unique_ptr<Socket>> sockets_;
   std::string path_;         // of the socket we made; empty: none
   std::uint64_t inode_ = 0;  // of that socket, so that another daemon's is not removed
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
-  std::map<std::uint32_t, std::size_t> by_user_;
+  FairShare by_user_;  // connections
   std::vector<Connection*> attended_;
   std::vector<Connection*> settled_;  // those of the turn that ends; kept for its memory
   std::vector<Connection*> put_off_;

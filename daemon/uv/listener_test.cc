@@ -12,7 +12,6 @@
 
 #include "tests/adapters/loop_daemon.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {

@@ -5,15 +5,15 @@
 
 #include <utility>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 
 ThreadWorker::ThreadWorker(uv_loop_t* loop, const std::string& name, int threads)
     : wake_(new uv_async_t) {
-  CHECK(uv_async_init(loop, wake_, [](uv_async_t* handle) {
-          static_cast<ThreadWorker*>(handle->data)->report();
-        }) == 0);
+  ASSERT(uv_async_init(loop, wake_, [](uv_async_t* handle) {
+           static_cast<ThreadWorker*>(handle->data)->report();
+         }) == 0);
   wake_->data = this;
   uv_unref(reinterpret_cast<uv_handle_t*>(wake_));
   // Signals are the loop's business.

@@ -7,7 +7,6 @@
 
 #include "daemon/uv/event_loop.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {

@@ -15,7 +15,7 @@ _seqctl() {
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case ${COMP_WORDS[i]} in
       -s | --socket) socket=(--socket "${COMP_WORDS[++i]}") ;;
-      -t | --timeout | -o | --output | -n | --count | --after) ((++i)) ;;
+      -t | --timeout | -o | --output | -n | --count | --after | --unique) ((++i)) ;;
       -*) ;;
       *) [ -n "$command" ] || command=${COMP_WORDS[i]} ;;
     esac
@@ -31,7 +31,7 @@ _seqctl() {
       mapfile -t COMPREPLY < <(compgen -W "text json" -- "$current")
       return
       ;;
-    -t | --timeout | -n | --count | --after | --to) return ;;
+    -t | --timeout | -n | --count | --after | --to | --unique) return ;;
   esac
 
   case $command in
@@ -42,13 +42,15 @@ _seqctl() {
       elif [ "$command" = next ]; then
         words=("--count --text $options")
       elif [ "$command" = insert ]; then
-        words=("--msgpack $options")
+        words=("--msgpack --unique $options")
       elif [ "$command" = advance ]; then
-        words=("--to $options")
+        words=("--to --everywhere --all --store --resume --yes $options")
       elif [ "$command" = drain ]; then
-        words=("--all $options")
+        words=("--all --yes $options")
       elif [ "$command" = purge ]; then
         words=("--yes $options")
+      elif [ "$command" = explain ]; then
+        words=("--text $options")
       elif [ "$command" = gaps ]; then
         words=("--count --after $options")
       else

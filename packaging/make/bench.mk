@@ -2,9 +2,15 @@
 
 PACKAGES_BENCH += python3 python3-msgpack python3-pymongo valgrind
 
-.PHONY: bench bench-instructions
+.PHONY: bench bench-hosts bench-instructions
 bench: $(SEQD) $(BUILD)/tools/load $(BUILD)/tools/load_floor | $(call packages,BENCH) ## measure beside Redis (BENCH_ROUNDS=, BENCH_SECONDS=)
 	@BUILD=$(BUILD) $(PYTHON) tests/bench/bench.py
 
 bench-instructions: $(SEQD) $(BUILD)/tools/load | $(call packages,BENCH) ## instructions a request, by callgrind
 	@BUILD=$(BUILD) $(PYTHON) tests/bench/instructions.py
+
+bench-hosts: $(SEQD) | $(call packages,BENCH) ## many daemons on one counter of a replica set (BENCH_HOSTS=, BENCH_RANGES=, BENCH_MODES=)
+	@BUILD=$(BUILD) $(PYTHON) tests/bench/hosts.py
+.PHONY: bench-loop
+bench-loop: $(SEQD) | $(call packages,BENCH) ## how long the loop is held up by 100,000 sequences and 10,000 connections
+	@BUILD=$(BUILD) $(PYTHON) tests/bench/loop.py

@@ -3,20 +3,17 @@
 
 EXAMPLES := $(BUILD)/examples/next-c $(BUILD)/examples/next-cc
 # As the compiler of somebody else would see them; only a sanitizer has to be the library's.
-STRANGER := -Wall -Wextra -pedantic -Werror -Iclient-lib $(if $(SAN),-fsanitize=$(SAN)) -Wl,-rpath,$(abspath $(BUILD)/examples)
+STRANGER := -Wall -Wextra -pedantic -Werror -Iclient-lib $(if $(SAN),-fsanitize=$(SAN)) -Wl,-rpath,$(abspath $(BUILD))
 
 # seqctl's tests need seqctl's parts; all but its main.
 $(BUILD)/adapter-tests: $(filter-out $(BUILD)/obj/client-lib/seqctl/main.o,$(SEQCTL))
 
-# The name by which programs look for the library when they run.
-$(BUILD)/examples/libseqd.so.0: $(LIBSEQD_SO)
+$(BUILD)/examples/next-c: client-lib/examples/next.c client-lib/seqd.h $(BUILD)/$(LIBSEQD_SONAME)
 	@mkdir -p $(@D)
-	ln -sf ../libseqd.so $@
-
-$(BUILD)/examples/next-c: client-lib/examples/next.c client-lib/seqd.h $(BUILD)/examples/libseqd.so.0
 	$(CC) -std=c11 $(STRANGER) -o $@ $< $(LIBSEQD_SO)
 
-$(BUILD)/examples/next-cc: client-lib/examples/next.cc client-lib/seqd.hpp client-lib/seqd.h $(BUILD)/examples/libseqd.so.0
+$(BUILD)/examples/next-cc: client-lib/examples/next.cc client-lib/seqd.hpp client-lib/seqd_result.hpp client-lib/seqd.h $(BUILD)/$(LIBSEQD_SONAME)
+	@mkdir -p $(@D)
 	$(CXX) -std=c++17 $(STRANGER) -o $@ $< $(LIBSEQD_SO)
 
 .PHONY: test-client

@@ -7,7 +7,6 @@ test-fault: $(if $(F),$(shell $(PYTHON) -B tests/fault.py $(BUILD) --programs $(
 	@[ -n "$(F)" ] || { echo "which row? make test-fault F=S9" >&2; exit 2; }
 	@$(PYTHON) -B tests/fault.py $(BUILD) $(F)
 
-lint-faults:
+lint-faults: | $(call packages,TEST)
 	@$(PYTHON) -B tests/fault.py --check
 
-lint: lint-faults

@@ -13,10 +13,9 @@ COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 DOCDIR ?= $(PREFIX)/share/doc/seqd
 
 STAGE := $(BUILD)/stage
-SONAME_VERSION := 0
 MAN_SOURCES := $(wildcard packaging/man/*.scd)
 MAN_PAGES := $(patsubst packaging/man/%.scd,$(STAGE)/%.gz,$(MAN_SOURCES))
-HEADERS := $(wildcard client-lib/seqd.h client-lib/seqd.hpp)
+HEADERS := $(addprefix client-lib/,seqd.h seqd_codes.h seqd.hpp seqd_result.hpp)
 COMPLETION := packaging/completion/seqctl.bash
 CATALOG := packaging/systemd/seqd.catalog
 
@@ -56,7 +55,7 @@ INSTALLED = \
   0644:LICENSE:$(DOCDIR)/LICENSE \
   0644:CHANGELOG.md:$(DOCDIR)/CHANGELOG.md \
   $(foreach page,$(MAN_PAGES),0644:$(page):$(MANDIR)/man$(subst .,,$(suffix $(basename $(page))))/$(notdir $(page)))
-LINKS := $(LIBDIR)/libseqd.so.$(SONAME_VERSION) $(LIBDIR)/libseqd.so
+LINKS := $(LIBDIR)/$(LIBSEQD_SONAME) $(LIBDIR)/libseqd.so
 CONFIG_FILE := $(SYSCONFDIR)/seqd/seqd.toml
 
 # What is in the tree although a program could print it, so that it can be read there; `make lint` compares.

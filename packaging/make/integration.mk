@@ -7,8 +7,6 @@ K ?=
 KILLS ?= 2000
 CUTS ?= 20
 
-PACKAGES_TEST += e2fsprogs util-linux faketime
-
 INTEGRATION_BINARIES := $(SEQD) $(SEQCTL_BIN) $(BUILD)/tools/kill_client
 INTEGRATION = BUILD=$(BUILD) KILLS=$(KILLS) CUTS=$(CUTS) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -p no:cacheprovider -q -ra --durations=0 --durations-min=3
 

@@ -7,7 +7,7 @@ PART = $(MAKE) --no-print-directory BUILD=$(BUILD) SAN=$(SAN)
 # Targets one beside the other, each of which is shown whole when it has ended, to the last of them.
 BESIDE = MAKEFLAGS= $(PART) --output-sync=target --keep-going
 
-.PHONY: test test-unit test-adapters test-sanitizers test-summary
+.PHONY: test test-unit test-adapters test-summary
 # Nothing is printed after the closing line "N passed, N failed".
 test: all $(TEST_PROGRAMS) $(TOOLS) | $(call packages,TEST) ## all tests; the last line says "N passed, N failed"
 	@$(PYTHON) -B tests/summary.py \
@@ -15,6 +15,7 @@ test: all $(TEST_PROGRAMS) $(TOOLS) | $(call packages,TEST) ## all tests; the la
 	  'models' '$(PART) test-model' \
 	  'unit tests' '$(PART) test-unit' \
 	  'crash states' '$(PART) test-crash-states' \
+  'fuzz corpora' '$(PART) test-fuzz' \
 	  'simulation' '$(PART) test-sim' \
 	  'adapter tests' '$(PART) test-adapters' \
 	  'integration tests' '$(PART) test-integration' \
@@ -31,11 +32,32 @@ test-adapters: $(BUILD)/adapter-tests | $(call packages,TEST) ## sockets, stores
 adapter-shard/%:
 	$(PYTHON) -B tests/integration/servers/with_mongo.py $(if $(findstring ~,$*),,--mongo-only) -- $(BUILD)/adapter-tests '$*'
 
-# Memory and undefined behaviour everywhere; races where there are threads. Not a part of `make test`: it builds everything
-# twice more, which takes longer than all the rest.
-test-sanitizers: ## unit and adapter tests under ASan + UBSan, and under TSan
-	+$(MAKE) --no-print-directory BUILD=$(BUILD)/san-address-undefined SAN=address,undefined test-unit test-adapters
-	+$(MAKE) --no-print-directory BUILD=$(BUILD)/san-thread SAN=thread test-unit test-adapters
+# Memory and undefined behaviour everywhere; races where there are threads. Not a part of `make test`: each builds everything
+# once more. SAN_EVENTS= is how much the simulator plays.
+SAN_EVENTS ?= 3000000
+SANITIZED = MAKEFLAGS= $(MAKE) --no-print-directory BUILD=$(BUILD)/san-$(1) SAN=$(2)
 
-test-summary:
+# $(call sanitized,DIRECTORY,SANITIZERS,PROGRAMS,PARTS): builds the programs in one go, then runs the parts as `make test` does.
+define sanitized
+	@$(call SANITIZED,$(1),$(2)) $(3:%=$(BUILD)/san-$(1)/%)
+	@$(PYTHON) -B tests/summary.py $(foreach part,$(4),'$(part) ($(2))' '$(call SANITIZED,$(1),$(2)) $(part) SIM_EVENTS=$(SAN_EVENTS)')
+endef
+
+.PHONY: test-sanitizers test-asan test-asan-adapters test-tsan test-tsan-adapters
+test-sanitizers: ## test-asan, test-asan-adapters, test-tsan, test-tsan-adapters
+	@for part in test-asan test-asan-adapters test-tsan test-tsan-adapters; do MAKEFLAGS= $(MAKE) --no-print-directory $$part || exit; done
+
+test-asan: ## unit tests, crash states, simulation under ASan + UBSan
+	$(call sanitized,address-undefined,address$(comma)undefined,unit-tests crash-tests sim,test-unit test-crash-states test-sim)
+
+test-asan-adapters: ## adapter tests under ASan + UBSan
+	$(call sanitized,address-undefined,address$(comma)undefined,adapter-tests,test-adapters)
+
+test-tsan: ## unit tests, crash states, simulation under TSan
+	$(call sanitized,thread,thread,unit-tests crash-tests sim,test-unit test-crash-states test-sim)
+
+test-tsan-adapters: ## adapter tests under TSan
+	$(call sanitized,thread,thread,adapter-tests,test-adapters)
+
+test-summary: | $(call packages,TEST)
 	@$(PYTHON) -B tests/summary_test.py

@@ -5,3 +5,4 @@ WORLD := $(call objects,$(addprefix tests/unit/,world.cc virtual_time.cc memory_
 $(BUILD)/adapter-tests: $(WORLD) $(call objects,tests/unit/random_template.cc)
 
 $(BUILD)/fuzz/server_fuzz/server_fuzz: $(patsubst $(BUILD)/obj/%,$(BUILD)/fuzz/obj/%,$(WORLD))
+$(BUILD)/replay/server_fuzz: $(WORLD)

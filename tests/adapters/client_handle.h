@@ -7,7 +7,6 @@
 #include "client-lib/seqd.h"
 #include "tests/adapters/socket_daemon.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd::testing {

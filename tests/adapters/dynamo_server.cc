@@ -15,7 +15,6 @@
 #include "daemon/uv/http_client.h"
 #include "tests/adapters/mongo_server.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd::testing {
@@ -180,8 +179,20 @@ Resolution DynamoHandle::resolve(const LeaseRequest& request) {
   return ask(&LeaseStore::resolve, request);
 }
 
+StorePlace DynamoHandle::place() const {
+  return loop_->store->place();
+}
+
+Result<Token> DynamoHandle::identify(const Token& candidate) {
+  return ask(&LeaseStore::identify, candidate);
+}
+
 Result<ClaimOutcome> DynamoHandle::claim(const ClaimRequest& request) {
   return ask(&LeaseStore::claim, request);
+}
+
+Result<BeatOutcome> DynamoHandle::beat(const BeatRequest& request) {
+  return ask(&LeaseStore::beat, request);
 }
 
 Result<CounterReading> DynamoHandle::read(const ReadRequest& request) {

@@ -52,9 +52,12 @@ class DynamoHandle final : public BlockingStore {
   ~DynamoHandle() override;
 
   LeaseMode lease_mode() const override;
+  StorePlace place() const override;
+  Result<Token> identify(const Token& candidate) override;
   LeaseOutcome lease(const LeaseRequest& request) override;
   Resolution resolve(const LeaseRequest& request) override;
   Result<ClaimOutcome> claim(const ClaimRequest& request) override;
+  Result<BeatOutcome> beat(const BeatRequest& request) override;
   Result<CounterReading> read(const ReadRequest& request) override;
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
   ReturnOutcome give_back(const ReturnRequest& request) override;

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <utility>
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd::testing {

@@ -7,7 +7,6 @@
 #include <random>
 #include <utility>
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd::testing {
@@ -71,7 +70,7 @@ MongoStoreOptions MongoServer::options() const {
 
 Document MongoServer::run(const std::string& database, const std::string& json) {
   const Document request = from_json(json);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(300);
   while (true) {
     bson_t reply;
     bson_error_t error = {};

@@ -4,7 +4,6 @@
 #include <mutex>
 #include <thread>
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd::testing {

@@ -6,7 +6,6 @@
 
 #include "tests/adapters/store_fixtures.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd::testing {
@@ -19,7 +18,7 @@ MongoTarget::MongoTarget(const MongoPlace& place, const char* purpose)
   options_.lease_mode = place.mode;
   reopen(5000);
   const LeaseRequest request = lease_request("orders", 1);
-  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(300);
   while (true) {
     const auto claimed =
         store->claim({.instance = request.instance, .epoch = 0, .nonce = request.token});
@@ -44,7 +43,7 @@ std::string MongoTarget::failure(const std::string& what) const {
 }
 
 void MongoTarget::wait_until_idle() {
-  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(300);
   while (true) {
     const Document reply = server.admin(fmt::format(
         R"({{"aggregate": 1, "pipeline": [{{"$currentOp": {{}}}}, {{"$match":

@@ -20,6 +20,7 @@ inline constexpr MongoPlace kMongoPlaces[] = {
     {kMongoReplicaSet, LeaseModeOption::ledger, "a replica set, ledger"},
     {kMongoReplicaSet, LeaseModeOption::slot, "a replica set, slot"},
     {kMongoAlone, LeaseModeOption::slot, "a server alone, slot"},
+    {kMongoReplicaSet, LeaseModeOption::session, "a replica set, session"},
 };
 
 class MongoTarget {

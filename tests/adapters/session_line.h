@@ -8,7 +8,6 @@
 #include "client-lib/session.h"
 #include "tests/adapters/wire_daemon.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd::testing {
@@ -48,6 +47,7 @@ struct SessionLine {
   WireDaemon daemon;
   Session session;
   WireDaemon::Connection connection;
+  std::int64_t now_ms = 0;
 
   explicit SessionLine(SessionSettings settings = with_identity()) : session(settings) {}
 
@@ -58,7 +58,7 @@ struct SessionLine {
   // Carries bytes to and fro until nothing moves. What the session made of it.
   Session::Verdict exchange() {
     for (;;) {
-      session.fill_output();
+      session.fill_output(now_ms);
       if (session.output().empty()) return Session::Verdict::keep;
       protocol::Buffer answers;
       const bool open = daemon.receive(connection, session.output().text(), answers);

@@ -12,17 +12,16 @@
 #include "daemon/store/counter_value.h"
 #include "tests/adapters/store_fixtures.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd::testing {
 
-#define STORE_TEST(name)                                                                    \
-  TEMPLATE_TEST_CASE("Store: " name, "[store]", testing::SqliteFixture,                     \
-                     testing::MongoAloneFixture, testing::MongoReplicaSetFixture,           \
-                     testing::MongoAlonePlainFixture, testing::MongoReplicaSetPlainFixture, \
-                     testing::MongoReplicaSetSlotFixture, testing::DynamoFixture,           \
-                     testing::DynamoPlainFixture)
+#define STORE_TEST(name)                                                                         \
+  TEMPLATE_TEST_CASE("Store: " name, "[store]", testing::SqliteFixture,                          \
+                     testing::MongoAloneFixture, testing::MongoReplicaSetFixture,                \
+                     testing::MongoAlonePlainFixture, testing::MongoReplicaSetPlainFixture,      \
+                     testing::MongoReplicaSetSlotFixture, testing::MongoReplicaSetLedgerFixture, \
+                     testing::DynamoFixture, testing::DynamoPlainFixture)
 
 inline void require_granted(const LeaseOutcome& outcome, std::int64_t begin, std::int64_t end) {
   INFO(outcome.error.to_string());

@@ -10,7 +10,6 @@
 #include "daemon/store/counter_value.h"
 #include "daemon/store/sqlite_store.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd::testing {
@@ -127,7 +126,7 @@ void DynamoFixture::put(const std::string& key, std::int64_t value, Meaning mark
   const std::string meaning =
       mark == Meaning::unset
           ? ""
-          : fmt::format(R"(, "seqd_meaning": {{"S": "{}"}})", meaning_word(mark));
+          : fmt::format(R"(, "seqd_meaning:seq": {{"S": "{}"}})", meaning_word(mark));
   server.put(key, fmt::format(R"({{"seq": {{"N": "{}"}}{}}})", value, meaning));
 }
 

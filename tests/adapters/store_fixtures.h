@@ -74,7 +74,7 @@ class MongoAloneFixture : public MongoFixture {
 
 class MongoReplicaSetFixture : public MongoFixture {
  public:
-  static constexpr LeaseTrace kTrace = LeaseTrace::ledger;
+  static constexpr LeaseTrace kTrace = LeaseTrace::session;
   static constexpr bool kTracesTokens = true;
   MongoReplicaSetFixture() : MongoFixture(kMongoReplicaSet, LeaseModeOption::automatic) {}
 };
@@ -92,6 +92,13 @@ class MongoReplicaSetPlainFixture : public MongoFixture {
   static constexpr LeaseTrace kTrace = LeaseTrace::plain;
   static constexpr bool kTracesTokens = false;
   MongoReplicaSetPlainFixture() : MongoFixture(kMongoReplicaSet, LeaseModeOption::plain) {}
+};
+
+class MongoReplicaSetLedgerFixture : public MongoFixture {
+ public:
+  static constexpr LeaseTrace kTrace = LeaseTrace::ledger;
+  static constexpr bool kTracesTokens = true;
+  MongoReplicaSetLedgerFixture() : MongoFixture(kMongoReplicaSet, LeaseModeOption::ledger) {}
 };
 
 class MongoReplicaSetSlotFixture : public MongoFixture {

@@ -123,16 +123,22 @@ void WireDaemon::insert(const Connection& connection, const Message& message, Bu
   if (!reader.skip()) complaint_ = "an insert without a document";
   const auto document = before.first(before.size() - reader.remaining());
   std::string named;
+  bool unique = false;
   for (std::uint32_t left = reader.read_map().value_or(0); left > 0; --left) {
     const auto key = reader.read_text().value_or("");
+    unique = unique || key == "unique";
     if (key == "connection")
       named = reader.read_text().value_or("");
     else
       static_cast<void>(reader.skip());
   }
   if (named != connection.name) complaint_ = "an insert that was sent before";
-  inserted.emplace_back(document.begin(), document.end());
-  protocol::append_id_reply(out, message.msgid, static_cast<std::int64_t>(inserted.size()));
+  std::string bytes(document.begin(), document.end());
+  // All of it stands for the unique field.
+  const auto there = unique ? std::find(inserted.begin(), inserted.end(), bytes) : inserted.end();
+  const std::int64_t id = there - inserted.begin() + 1;
+  if (there == inserted.end()) inserted.push_back(std::move(bytes));
+  protocol::append_id_reply(out, message.msgid, id);
 }
 
 void WireDaemon::acknowledge(Connection& connection, const Message& message) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 #include "tests/unit/small_daemon.h"
 
 namespace seqd {
@@ -67,7 +67,7 @@ void Medium::wrote(std::uint64_t inode, std::size_t offset, std::span<const std:
 
 void Medium::sync_begins(std::uint64_t inode) {
   File& file = files_[inode];
-  CHECK(!file.syncing);
+  ASSERT(!file.syncing);
   file.syncing = true;
   for (Sector& sector : file.sectors) sector.covered = sector.dirty ? sector.versions.size() : 0;
 }

@@ -2,7 +2,7 @@
 // document that libbson takes and that is within the server's limit, or an error that says
 // something.
 //
-// link: protocol daemon/base daemon/core/token.cc daemon/store/bson_conversion.cc
+// link: protocol daemon/base daemon/core daemon/store/bson_conversion.cc
 // link: daemon/store/mongo_values.cc
 // libs: -lfmt -lbson-1.0
 // seeds: tests/fuzz/bson_seeds.py

@@ -1,8 +1,9 @@
 // link: protocol client-lib
+// seeds: tests/fuzz/protocol_seeds.py
 //
 // What a hostile daemon may send to the client library: the bytes arrive in pieces, with requests
-// in flight, over several connections. Nothing may crash, every request has at most one answer, and
-// no answer holds an ID outside 1 .. 2^63-1.
+// in flight, over several connections. Nothing may crash, every request has at most one answer, no
+// answer holds more IDs than were requested, and every ID of a run is an int64.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -19,6 +20,8 @@ using seqd::engine::Answer;
 using seqd::engine::Request;
 using seqd::engine::Session;
 
+constexpr std::int64_t kCount = 3;  // IDs of a range
+
 void demand(bool condition) {
   if (!condition) std::abort();
 }
@@ -30,7 +33,7 @@ void submit(Session& session) {
   request.connect_deadline_ms = 10;
   (void)session.submit(request);
   request.method = Request::Method::range;
-  request.count = 3;
+  request.count = kCount;
   (void)session.submit(request);
   request.method = Request::Method::peek;
   (void)session.submit(request);
@@ -43,9 +46,14 @@ void check_answers(Session& session, std::size_t& answers) {
   Answer answer;
   while (session.take(answer)) {
     ++answers;
+    std::int64_t left = kCount;
     for (const seqd_run& run : answer.runs()) {
-      demand(run.first >= 1 && run.count >= 1 && run.step >= 1);
-      demand((INT64_MAX - run.first) / run.step >= run.count - 1);
+      std::int64_t way = 0;
+      std::int64_t last = 0;
+      demand(run.count >= 1 && run.count <= left && run.step != 0);
+      demand(!__builtin_mul_overflow(run.count - 1, run.step, &way));
+      demand(!__builtin_add_overflow(run.first, way, &last));
+      left -= run.count;
     }
   }
 }
@@ -77,7 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto connect = [&] {
     session.connected();
     if ((choices & 2) != 0) (void)session.receive(good_hello());
-    session.fill_output();
+    session.fill_output(0);
   };
   connect();
   while (!bytes.empty()) {
@@ -93,7 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       submit(session);
       submitted += 4;
     }
-    session.fill_output();
+    session.fill_output(0);
   }
   if ((choices & 8) != 0) session.expire(10, {SEQD_E_CONNECT, "absent"});
   session.fail_all({SEQD_E_CONNECT, "the end"});

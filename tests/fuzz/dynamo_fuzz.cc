@@ -2,7 +2,7 @@
 // no crash, no hang; every verb answers exactly once; a range is granted only within what was asked
 // for; and errors say something. The first line is a credentials file, too.
 //
-// link: protocol daemon/base daemon/core/token.cc daemon/store/aws_*.cc daemon/store/dynamo_*.cc
+// link: protocol daemon/base daemon/core daemon/store/aws_*.cc daemon/store/dynamo_*.cc
 // link: daemon/store/counter_value.cc daemon/store/lease_trace.cc
 // libs: -lfmt -lcrypto
 // seeds: tests/fuzz/dynamo_seeds.py
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 #include "daemon/store/aws_credentials.h"
 #include "daemon/store/dynamo_store.h"
 
@@ -42,7 +42,7 @@ class World final : public seqd::HttpClient, public seqd::Timers, public seqd::C
   void run() {
     int steps = 0;
     while (!waiting_.empty()) {
-      CHECK(++steps < kMostSteps);
+      ASSERT(++steps < kMostSteps);
       const std::function<void()> call = std::move(waiting_.front());
       waiting_.erase(waiting_.begin());
       call();
@@ -86,7 +86,7 @@ seqd::LeaseRequest request_of(std::uint8_t choice) {
 }
 
 void check_error(bool wanted, const seqd::Status& error) {
-  CHECK(!wanted || (!error.ok() && !error.text().empty() && error.text().size() < 2'000));
+  ASSERT(!wanted || (!error.ok() && !error.text().empty() && error.text().size() < 2'000));
 }
 
 void lease(World& world, seqd::DynamoStore& store, const seqd::LeaseRequest& request) {
@@ -96,10 +96,10 @@ void lease(World& world, seqd::DynamoStore& store, const seqd::LeaseRequest& req
     const bool granted = outcome.kind == seqd::LeaseOutcome::Kind::granted;
     check_error(!granted, outcome.error);
     if (!granted) return;
-    CHECK(outcome.begin >= 1 && outcome.begin < outcome.end);
+    ASSERT(outcome.begin >= 1 && outcome.begin < outcome.end);
   });
   world.run();
-  CHECK(answers == 1);
+  ASSERT(answers == 1);
 }
 
 void other_verbs(World& world, seqd::DynamoStore& store, const seqd::LeaseRequest& request) {
@@ -124,7 +124,7 @@ void other_verbs(World& world, seqd::DynamoStore& store, const seqd::LeaseReques
   store.advance({.binding = request.binding, .next_id = 500},
                 [&](const seqd::Result<std::int64_t>& next) {
                   ++answers;
-                  CHECK(!next.ok() || *next >= 500);
+                  ASSERT(!next.ok() || *next >= 500);
                 });
   world.run();
   seqd::ReturnRequest back;
@@ -141,7 +141,7 @@ void other_verbs(World& world, seqd::DynamoStore& store, const seqd::LeaseReques
     check_error(outcome.kind != seqd::ReturnOutcome::Kind::returned, outcome.error);
   });
   world.run();
-  CHECK(answers == 5);
+  ASSERT(answers == 5);
 }
 
 }  // namespace
@@ -150,7 +150,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 2) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
   const auto credentials = seqd::parse_aws_credentials(text, "default");
-  CHECK(!credentials.ok() || seqd::check_aws_credentials(*credentials).ok());
+  ASSERT(!credentials.ok() || seqd::check_aws_credentials(*credentials).ok());
   World world(text);
   seqd::DynamoStoreOptions options;
   options.region = "eu-central-1";
@@ -158,7 +158,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto store = seqd::DynamoStore::open(world, world, world, options, [] {
     return seqd::Result<seqd::AwsCredentials>(seqd::AwsCredentials{"id", "secret", ""});
   });
-  CHECK(store.ok());
+  ASSERT(store.ok());
   const seqd::LeaseRequest request = request_of(data[0]);
   if ((data[1] & 1) == 0) {
     lease(world, **store, request);

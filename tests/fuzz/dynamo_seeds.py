@@ -24,7 +24,7 @@ def main() -> None:
     folder = pathlib.Path(sys.argv[2])
     folder.mkdir(parents=True, exist_ok=True)
     counter = {"seq": {"N": "60"}, "seqd_meaning": {"S": "last"}}
-    parked = {"seqd_returned:aa": {"M": {"begin": {"N": "5"}, "end": {"N": "9"}}}}
+    parked = {"seqd_returned:aa": {"M": {"begin": {"N": "5"}, "end": {"N": "9"}, "field": {"S": "seq"}}}}
     old = {key.replace("07", "09"): value for key, value in record("granted").items()}
     answers = [item(**counter), item(**counter, **record("granted")), item(**counter, **record("void", "00" * 16)),
                item(**counter, **parked), item(**counter, **old), item(seqd_epoch={"N": "3"}, seqd_nonce={"S": TOKEN}),

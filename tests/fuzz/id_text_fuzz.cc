@@ -2,8 +2,7 @@
 // hang; every refusal says what is allowed; what is written is read back as the same number; and
 // what is read is written again as the same text, but for what the base leaves open.
 //
-// link: protocol daemon/base daemon/core/id_date.cc daemon/core/id_template.cc
-// link: daemon/core/id_text.cc daemon/os/aes.cc
+// link: protocol daemon/base daemon/core daemon/os/aes.cc
 // libs: -lcrypto
 // seeds: tests/fuzz/text_seeds.py
 #include <algorithm>
@@ -14,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 #include "daemon/core/id_text.h"
 #include "daemon/os/aes.h"
 
@@ -45,22 +44,22 @@ void write_and_read(const IdTemplate& form, std::int64_t number, const seqd::Scr
   const seqd::CivilTime time = seqd::civil_time(number % seqd::kLastSecond);
   const std::string text = seqd::write_id(form, number, time, scramble);
   const auto parsed = seqd::read_id(form, text, scramble);
-  CHECK(parsed.ok());
-  CHECK(parsed->number == number);
+  ASSERT(parsed.ok());
+  ASSERT(parsed->number == number);
 }
 
 void read_and_write(const IdTemplate& form, std::string_view text, const seqd::Scramble* scramble) {
   const auto parsed = seqd::read_id(form, text, scramble);
   if (!parsed.ok()) {
-    CHECK(parsed.status().code() == seqd::ErrorCode::BAD_TEXT);
-    CHECK(!parsed.status().text().empty() && parsed.status().text().size() < 400);
+    ASSERT(parsed.status().code() == seqd::ErrorCode::BAD_TEXT);
+    ASSERT(!parsed.status().text().empty() && parsed.status().text().size() < 400);
     return;
   }
   const std::string again = seqd::write_id(form, parsed->number, time_of(parsed->date), scramble);
-  CHECK(again.size() == text.size());
+  ASSERT(again.size() == text.size());
   for (std::size_t at = 0; at < text.size(); ++at) {
     const bool same = text[at] == again[at];
-    CHECK(same || form.radix->value(text[at]) == form.radix->value(again[at]));
+    ASSERT(same || form.radix->value(text[at]) == form.radix->value(again[at]));
   }
 }
 
@@ -73,8 +72,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t line = std::min(all.find('\n'), all.size());
   const auto form = seqd::read_template(all.substr(0, line));
   if (!form.ok()) {
-    CHECK(form.status().code() == seqd::ErrorCode::CONFIG);
-    CHECK(form.status().text().find("allowed: ") != std::string::npos);
+    ASSERT(form.status().code() == seqd::ErrorCode::CONFIG);
+    ASSERT(form.status().text().find("allowed: ") != std::string::npos);
     return 0;
   }
   std::optional<seqd::Scramble> scramble;

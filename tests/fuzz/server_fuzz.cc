@@ -1,4 +1,5 @@
 // link: protocol daemon/base daemon/core daemon/rpc
+// seeds: tests/fuzz/protocol_seeds.py
 //
 // What hostile clients may send to the daemon: bytes on several connections, in pieces, with turns,
 // flushes, answers of the store, time and kills between them. Nothing may crash, the output of a

@@ -11,6 +11,7 @@ from typing import Dict, Iterable, List, Optional, Set
 import msgpack
 
 from accounting import Ledger, journalled_gaps
+from servers.patience import PROGRAM_SECONDS
 
 AT_ONCE = 50  # below what the daemon lets wait
 # Runs where the daemon runs, which may see other file systems.
@@ -66,7 +67,7 @@ class Books:
         new = [token for token in given_up_leases(daemon.stderr_file, self.name) if token not in self.given_up]
         if not new:
             return
-        found = subprocess.run([*daemon.prefix, sys.executable, "-c", LOOK_UP, str(self.store), *new], check=True, timeout=20,
+        found = subprocess.run([*daemon.prefix, sys.executable, "-c", LOOK_UP, str(self.store), *new], check=True, timeout=PROGRAM_SECONDS,
                                capture_output=True, text=True).stdout
         self.given_up.update((token, range(*ids) if ids else None) for token, ids in json.loads(found).items())
 

@@ -14,18 +14,28 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 # pylint: disable=wrong-import-position
 import harness
+from clients import Process
 from disks import NotShown
 from servers.mongod import ReplicaSet, standalone
+from servers.patience import PATIENCE
 
 DEFAULT_LIMIT_SECONDS = 30
+GRACE_SECONDS = 12  # between the exception and the end of the whole run
+STDERR = pytest.StashKey[int]()
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "limit(seconds): how long the test may take")
+    config.addinivalue_line("markers", "limit(seconds): how long the test may take on an idle machine")
     config.addinivalue_line("markers", "store_timeout(duration): the time-out of the store under test")
+    config.stash[STDERR] = os.dup(2)
     for path in (harness.SEQD, harness.SEQCTL):
         if not os.access(path, os.X_OK):
             raise pytest.UsageError(f"{path} is missing: make all")
+
+
+def end_later(config, seconds):
+    """Ends the run with the stacks of all threads, where pytest's own capture does not hide them."""
+    faulthandler.dump_traceback_later(seconds, exit=True, file=config.stash[STDERR])
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -33,14 +43,14 @@ def pytest_runtest_protocol(item):
     """Each test has a limit: first an exception at the place where it hangs, and if that does not help, the end."""
     marker = item.get_closest_marker("limit")
     seconds = marker.args[0] if marker else DEFAULT_LIMIT_SECONDS
-    seconds *= float(os.environ.get("TEST_TIME_FACTOR", "1"))
+    seconds *= PATIENCE
 
     def expired(*_):
         raise TimeoutError(f"{item.name} did not end within {seconds:.0f} s")
 
     previous = signal.signal(signal.SIGALRM, expired)
     signal.setitimer(signal.ITIMER_REAL, seconds)
-    faulthandler.dump_traceback_later(seconds + 30, exit=True)
+    end_later(item.config, seconds + GRACE_SECONDS * PATIENCE)
     yield
     faulthandler.cancel_dump_traceback_later()
     signal.setitimer(signal.ITIMER_REAL, 0)
@@ -88,6 +98,8 @@ def figures(request):
 
 def pytest_sessionfinish(session):
     """A skipped test is a failed run."""
+    # What is left to do, to end processes and to remove files, has an end, too.
+    end_later(session.config, 60 * PATIENCE)
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter and reporter.stats.get("skipped"):
         session.exitstatus = 1
@@ -140,6 +152,13 @@ def mongo_set():
         yield servers.start()
     finally:
         servers.close()
+
+
+@pytest.fixture(autouse=True)
+def no_process_left():
+    """A process of a test ends with it, also where the test failed and its result was never read."""
+    yield
+    Process.end_all()
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ import uuid
 from pathlib import Path
 
 from servers.mongod import die_with_parent
+from servers.patience import PROGRAM_SECONDS
 
 # _IOR('X', 125, __u32): ext4 and xfs stop all writing at once.
 FS_IOC_SHUTDOWN = 2 << 30 | 4 << 16 | ord("X") << 8 | 125
@@ -44,7 +45,7 @@ class Namespace:
         return Path(f"/proc/{self.holder.pid}/root{self.path}") / name
 
     def run(self, *command: str) -> None:
-        done = subprocess.run([*self.prefix, *command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30,
+        done = subprocess.run([*self.prefix, *command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PROGRAM_SECONDS,
                               check=False)
         assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
 
@@ -84,8 +85,9 @@ class LoopDisk(Namespace):
         with open(self.image, "wb") as image:
             image.truncate(megabytes << 20)
         subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0", str(self.image)], check=True,
-                       stdin=subprocess.DEVNULL, timeout=30)
-        script = f'mount -o loop "$1" "$0"; mount --bind "$2" {BOOT_ID}'
+                       stdin=subprocess.DEVNULL, timeout=PROGRAM_SECONDS)
+        # In a container something else may lie over the boot id already, of which the file is gone.
+        script = f'umount {BOOT_ID} 2>/dev/null || true; mount -o loop "$1" "$0"; mount --bind "$2" {BOOT_ID}'
         super().__init__(path, script, str(self.image), str(self.boot_id), privileged=True)
         if not self.is_mounted():
             said = " ".join(self.holder.communicate()[1].decode().split())
@@ -127,7 +129,7 @@ class LoopDisk(Namespace):
     def mend(self) -> None:
         """What an operator does after that."""
         self.run("umount", str(self.path))
-        subprocess.run(["fsck.ext4", "-p", str(self.image)], stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=False)
+        subprocess.run(["fsck.ext4", "-p", str(self.image)], stdin=subprocess.DEVNULL, capture_output=True, timeout=PROGRAM_SECONDS, check=False)
         self.run("mount", "-o", "loop", str(self.image), str(self.path))
 
     def remount(self, options: str) -> None:

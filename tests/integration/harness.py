@@ -17,6 +17,7 @@ from typing import Any, Dict, List, Optional, Sequence
 from notifications import Notifications
 from rpc import Connection
 from servers.mongod import die_with_parent
+from servers.patience import PATIENCE
 
 PROJECT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("BUILD", PROJECT / "build")).resolve()
@@ -51,6 +52,8 @@ def toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
+    if isinstance(value, list):
+        return "[" + ", ".join(toml(one) for one in value) + "]"
     return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -145,6 +148,7 @@ class Daemon:
 
     def wait_notification(self, wanted: str, seconds: float = READY_SECONDS) -> str:
         """Waits for a line of a notification; fails when the daemon ends first."""
+        seconds *= PATIENCE
         end = time.monotonic() + seconds
         pid = os.pidfd_open(self.process.pid)
         try:
@@ -164,7 +168,7 @@ class Daemon:
         return self.spawn().wait_ready()
 
     def wait_exit(self, seconds: float = STOP_SECONDS) -> int:
-        return self.process.wait(seconds)
+        return self.process.wait(seconds * PATIENCE)
 
     def terminate(self, expect: int = 0) -> None:
         """An orderly stop: SIGTERM, and the process ends with 0."""
@@ -204,7 +208,8 @@ class Daemon:
 
     def seqctl(self, *arguments: str, expect: Optional[int] = 0, seconds: float = 20.0) -> subprocess.CompletedProcess:
         done = subprocess.run([str(SEQCTL), *arguments], env={**os.environ, "SEQD_SOCKET": str(self.socket)},
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds * PATIENCE,
+                              check=False)
         assert expect is None or done.returncode == expect, \
             f"seqctl {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
         return done

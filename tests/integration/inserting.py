@@ -78,3 +78,22 @@ def check_documents(documents, clients: Dict[str, Inserted], programs: List[OldC
     answered = sum(len(told.answered) for told in clients.values())
     assert answered + unknown + old + unread == len(documents)
     print(f"{answered} by daemons, {unknown} of them left open; {old} by old code, {unread} of it unread")
+
+
+def insert_by_key(path: str, name: str, by: str, documents: int) -> Dict[int, int]:
+    """Has so many documents inserted whose field `key` is unique; each is sent again until it has its answer. The _id by n."""
+    told: Dict[int, int] = {}
+    client = connect(path)
+    while len(told) < documents:
+        burst = [n for n in range(documents) if n not in told][:BURST]
+        try:
+            requests = [(n, client.request("insert", name, {"by": by, "n": n, "key": f"{by}/{n}"},
+                                           {"timeout_ms": 30_000, "unique": "key"})) for n in burst]
+            for n, request in requests:
+                try:
+                    told[n] = client.result(request)
+                except RpcError as error:
+                    assert error.code in TRANSIENT + ("OUTCOME_UNKNOWN",), error
+        except (Closed, OSError):
+            client = connect(path)
+    return told

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import Optional
 
+from servers.patience import PATIENCE
 
 MARK = b"X_MARK=1"  # our own: everything sent before it has been read
 
@@ -39,7 +40,7 @@ class Notifications:
         """Forgets all that was sent up to this moment, also what is still on its way."""
         self.marked.clear()
         self._send(MARK)
-        self.marked.wait()
+        assert self.marked.wait(20 * PATIENCE), "the notification socket is not read any more"
         self.lines.clear()
         try:
             os.eventfd_read(self.event)
@@ -64,6 +65,6 @@ class Notifications:
 
     def close(self) -> None:
         self._send(b"")
-        self.thread.join()
+        self.thread.join(20 * PATIENCE)
         self.socket.close()
         os.close(self.event)

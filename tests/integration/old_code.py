@@ -10,6 +10,7 @@ from typing import Dict, Iterator, List, Optional, Tuple
 
 import harness
 from servers.mongod import die_with_parent
+from servers.patience import PATIENCE
 
 PROGRAM = Path(os.environ.get("OLD_CODE_BIN", harness.BUILD / "old_code")).resolve()
 
@@ -75,7 +76,7 @@ class OldCode:
         return self.finish(seconds)
 
     def finish(self, seconds: float = 20) -> Dict[str, int]:
-        said, _ = self.process.communicate(timeout=seconds)
+        said, _ = self.process.communicate(timeout=seconds * PATIENCE)
         assert self.process.returncode == 0, f"old code ended with {self.process.returncode}: {said}"
         return {word: int(number) for word, number in re.findall(r"(\w+) (\d+)", said)}
 

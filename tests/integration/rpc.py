@@ -6,6 +6,8 @@ from typing import Any, Iterable, List, Tuple
 
 import msgpack
 
+from servers.patience import PATIENCE
+
 
 class RpcError(Exception):
     """The daemon's answer was an error."""
@@ -28,7 +30,7 @@ class Connection:
     def __init__(self, path: str, seconds: float = 10.0):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.connect(path)  # blocking: with a time-out, a full backlog would be an error at once
-        self.socket.settimeout(seconds)
+        self.socket.settimeout(seconds * PATIENCE)
         self.unpacker = msgpack.Unpacker(raw=False, strict_map_key=False)
         self.ids = itertools.count(1)
         self.early = {}  # replies that came before the one that was waited for

@@ -59,7 +59,7 @@ def test_WhatEveryHostHasInHandIsWithdrawnAlsoOfOneThatWasDead(make_host, kind):
     held = {host: in_hand(host)["in_hand"] for host in hosts}
     assert all(held.values()), held
     dead.kill()
-    assert asked.seqctl("advance", "orders", "--to", str(FAR), "--everywhere").stdout.strip() == str(FAR)
+    assert asked.seqctl("advance", "orders", "--to", str(FAR), "--everywhere", "--yes").stdout.strip() == str(FAR)
     issued += take(asked, 3)
     assert min(issued[-3:]) >= FAR
     wait_for("the other host looks", lambda: holds_nothing_below(other, FAR))
@@ -92,7 +92,7 @@ def test_AdvancesUnderLoadAndKillsIssueNothingTwiceAndLoseNothing(make_host, scr
     print(f"SEED={SEED}, {kind}")  # shown when the test fails
     random.seed(SEED)
     hosts = [make_host(f"host-{number}", reuse) for number in range(2)]
-    loads = [RepeatingClients(host, scratch / f"load-{number}" / "ids", clients=2, depth=8, seconds=90)
+    loads = [RepeatingClients(host, scratch / f"load-{number}" / "ids", clients=2, depth=8)
              for number, host in enumerate(hosts)]
     ledger = Ledger("orders")
     for host in hosts:

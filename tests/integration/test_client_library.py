@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 import harness
+from servers.patience import PROGRAM_SECONDS
 
 EXAMPLES = Path(harness.BUILD) / "examples"
 
 
 def run(name, *arguments):
     return subprocess.run([str(EXAMPLES / name), *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=20, check=False, env={**os.environ, "SEQD_SOCKET": "/nonexistent/seqd.sock"})
+                          timeout=PROGRAM_SECONDS, check=False, env={**os.environ, "SEQD_SOCKET": "/nonexistent/seqd.sock"})
 
 
 def test_c_example_takes_one_id_and_a_run(daemon):

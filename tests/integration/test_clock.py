@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from repeating import RepeatingClient
+from servers.patience import PROGRAM_SECONDS
 
 LIBRARY = next((path for path in Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
 DAY_MS = 86_400_000
@@ -32,9 +33,9 @@ def test_AClockThatJumpsByDaysDisturbsNothing(make_daemon, scratch, monotonic):
             assert connection.next("other", timeout_ms=20_000) > 0
             uptime = connection.call("status")["uptime_ms"]
         days = int(jump[:-1])
-        assert uptime > days * DAY_MS - 1000 if monotonic else 0 <= uptime < 60_000
-        seen = int(subprocess.run(["date", "+%s"], env={**os.environ, **fake}, capture_output=True, check=True, timeout=20).stdout)
-        assert abs(seen - time.time() - days * DAY_MS / 1000) < 60, "the clock is not faked"
+        assert uptime > days * DAY_MS - 1000 if monotonic else 0 <= uptime < DAY_MS
+        seen = int(subprocess.run(["date", "+%s"], env={**os.environ, **fake}, capture_output=True, check=True, timeout=PROGRAM_SECONDS).stdout)
+        assert abs(seen - time.time() - days * DAY_MS / 1000) < 3600, "the clock is not faked"
         assert client.take(daemon, 30, 10)
         assert daemon.running()
     daemon.kill()

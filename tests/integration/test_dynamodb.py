@@ -97,7 +97,7 @@ def test_KillsOfDaemonsBesideTheOldCodeLoseAndRepeatNothing(dynamo, account, mak
     caller.call("PutItem", {"TableName": TABLE, "Item": {KEY: {"S": "orders"}, NUMBER: {"N": "0"}}})
     daemons = [make_daemon(f"seqd-{i}", **options(dynamo, key, "last")).start() for i in range(2)]
     writer = old_code(dynamo, key, "last", scratch, "writer")
-    clients = [RepeatingClients(daemon, scratch / f"ids-{i}" / "log", clients=2, seconds=60) for i, daemon in enumerate(daemons)]
+    clients = [RepeatingClients(daemon, scratch / f"ids-{i}" / "log", clients=2) for i, daemon in enumerate(daemons)]
     moments = random.Random(20)
     for _ in range(25):
         daemon = moments.choice(daemons)

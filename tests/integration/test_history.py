@@ -15,6 +15,8 @@ from bson import Int64
 
 import harness
 from clients import RepeatingClients
+from servers.mongod import wait_for
+from test_purge import Clock
 
 KILLS = int(os.environ.get("HISTORY_KILLS", "200"))
 SMALL = {"lease_min": 100, "lease_max": 100, "gap_budget": 1000}
@@ -106,7 +108,7 @@ def test_AfterAKillTheLogTellsWhatTheHistoryHadNotHeard(daemon):
     assert answer["history"]["recorded"]["issued"] == 501 and answer["history"]["adjusted"]["issued"] == 0
     # The last of them were in no batch: told as issued, without a caller.
     last = explain(daemon, 500)
-    assert last["issued"]["callers"] == [] and "caller was not written down" in last["text"]
+    assert last["issued"]["callers"] == [] and last["issued"]["unnamed"] == "lost" and "killed" in last["text"]
 
 
 @pytest.mark.limit(240)
@@ -221,7 +223,7 @@ def test_AHistoryThatCannotBeUsedNeverStopsTheDaemon(make_daemon, harm):
         history.write_bytes(b"x" * 10_000)
     elif harm == "newer":
         with sqlite3.connect(history) as database:
-            database.execute("PRAGMA user_version = 2")
+            database.execute("PRAGMA user_version = 99")
         database.close()
     elif harm == "truncated":
         history.write_bytes(history.read_bytes()[:6_000])
@@ -255,7 +257,6 @@ def test_AFullDiskForTheHistoryDisturbsNobodyAndIsMadeUpFor(make_daemon):
     with daemon.connect() as first, daemon.connect() as second:
         first.call("hello", {"name": "first"})
         second.call("hello", {"name": "second"})
-        end = time.monotonic() + 20
         while True:  # a batch that is merged coarser may still find room
             for client in (first, second) * 500:
                 assert client.next() == expected
@@ -263,7 +264,6 @@ def test_AFullDiskForTheHistoryDisturbsNobodyAndIsMadeUpFor(make_daemon):
             asked = daemon.seqctl("explain", "orders", "1", expect=None)
             if asked.returncode != 0:
                 break
-            assert time.monotonic() < end, "the file never became full"
         assert asked.returncode == 75 and "UNAVAILABLE" in asked.stderr and "history" in asked.stderr
         assert "history_failed" in daemon.stderr()
         for client in (first, second) * 500:
@@ -271,8 +271,7 @@ def test_AFullDiskForTheHistoryDisturbsNobodyAndIsMadeUpFor(make_daemon):
             expected += 1
         # There is room again.
         resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        while daemon.seqctl("audit", "orders", expect=None).returncode != 0:
-            assert time.monotonic() < end + 10, "the history did not recover"
+        wait_for("the history to recover", lambda: daemon.seqctl("audit", "orders", expect=None).returncode == 0)
         assert first.call("explain", "orders", expected - 1)["answer"] == "issued"
     answer = audit(daemon)
     assert answer["issued"] == expected - 1 == answer["history"]["recorded"]["issued"]
@@ -283,7 +282,6 @@ def test_TheHistoryStaysWithinItsSizeAndSaysWhatItDropped(make_daemon):
     with daemon.connect() as first, daemon.connect() as second:
         first.call("hello", {"name": "first"})
         second.call("hello", {"name": "second"})
-        end = time.monotonic() + 25
         while True:
             for client in (first, second) * 1000:
                 number = client.next()
@@ -291,7 +289,6 @@ def test_TheHistoryStaysWithinItsSizeAndSaysWhatItDropped(make_daemon):
             assert answer["history"]["size"] <= 1 << 20
             if answer["history"]["dropped"]["issued"] > 0:
                 break
-            assert time.monotonic() < end, "nothing was ever dropped"
     assert answer["good"], answer
     old = explain(daemon, 1)
     assert old["answer"] == "issued" and "older than what is kept" in old["text"]
@@ -331,3 +328,142 @@ def test_AForeignWritersNumberIsExplainedAsAnothers(mongo, make_daemon):
         client.history.counters.update_one({"_id": "orders"}, {"$set": {"seq": Int64(5)}})
     answer = audit(daemon, expect=3)
     assert "set back" in answer["problems"][0]
+
+
+def test_WhoTookAnIdIsRemovedWhenItsTimeIsOverThoughNothingIsWritten(make_daemon):
+    """history_keep is a minute at least; the file is made older instead."""
+    daemon = make_daemon(daemon={"history_keep": "60s"}).start()
+    with daemon.connect() as client:
+        client.call("hello", {"name": "a-distinctive-caller"})
+        assert client.many("orders", 3) == [1, 2, 3]
+        assert client.call("explain", "orders", 2)["issued"]["callers"][0]["name"] == "a-distinctive-caller"
+    daemon.terminate()
+    aside = daemon.state / "history.db.set-aside"
+    aside.write_text("a-distinctive-caller, too")
+    long_ago = time.time() - 3600
+    os.utime(aside, (long_ago, long_ago))
+    with sqlite3.connect(daemon.state / "history.db") as history:
+        history.execute("UPDATE span SET began_ms = began_ms - 3600000")
+    history.close()
+    files = [daemon.state / name for name in ("history.db", "history.db-wal", "history.db.set-aside")]
+    assert any(b"a-distinctive-caller" in path.read_bytes() for path in files if path.exists())
+    daemon.start()  # nothing is asked of it, and nothing is taken
+    wait_for("what is too old to go", lambda: not aside.exists() and
+             not any(b"a-distinctive-caller" in path.read_bytes() for path in files if path.exists()))
+    answer = explain(daemon, 2)
+    assert answer["answer"] == "issued" and answer["issued"] is None, answer
+    assert "older than what is kept" in answer["text"]
+
+
+def test_CallersCanBeSwitchedOffAndTheWholeHistoryToo(make_daemon):
+    daemon = make_daemon(defaults=SMALL).start()
+    assert take(daemon, 3) == [1, 2, 3]
+    assert explain(daemon, 2)["issued"]["callers"]
+    daemon.configure(daemon={"history_callers": False}, defaults=SMALL)
+    daemon.seqctl("reload")
+    assert take(daemon, 3) == [4, 5, 6]
+    answer = explain(daemon, 5)
+    assert answer["issued"]["callers"] == [] and answer["issued"]["unnamed"] == "off"
+    assert "killed" not in answer["text"]
+    wait_for("the former callers to go", lambda: explain(daemon, 2)["issued"]["unnamed"] == "dropped")
+    assert audit(daemon)["issued"] == 6
+    daemon.terminate()
+    assert (daemon.state / "history.db").exists()
+    daemon.configure(daemon={"history": False}, defaults=SMALL)
+    daemon.start()
+    assert take(daemon, 3) == [7, 8, 9]
+    assert not list(daemon.state.glob("history.db*"))
+    for command in (("explain", "orders", "5"), ("gaps", "orders"), ("audit", "orders")):
+        assert "UNAVAILABLE" in daemon.seqctl(*command, expect=75).stderr
+    daemon.kill()
+    daemon.configure(daemon={"history": True}, defaults=SMALL)
+    daemon.start()
+    assert take(daemon, 1) == [10]
+    assert explain(daemon, 5)["answer"] == "older"  # from before the history began
+    assert explain(daemon, 10)["issued"]["callers"]
+    audit(daemon)
+
+
+@pytest.mark.limit(240)
+def test_ExplainNeverSaysWhatIsNotSo(make_daemon, scratch):
+    """Under load, over kills: an ID is asked about before, while and after it is taken. What is said then has to fit what the
+    clients got in the end, and what was said before."""
+    daemon = make_daemon(defaults={"lease_min": 20, "lease_max": 200, "gap_budget": 1000}).start()
+    said = {}  # by ID, in the order in which it was said
+    allowed = {"not_issued": {"not_issued", "in_hand", "on_order", "issued"}, "on_order": {"on_order", "in_hand", "issued", "not_issued"},
+               "in_hand": {"in_hand", "issued"}, "issued": {"issued"}}
+    kills = max(KILLS // 20, 5)
+    asked = 0
+    clients = RepeatingClients(daemon, scratch / "clients" / "ids", clients=4)
+    try:
+        for _ in range(kills):
+            clients.wait_for_more(1)
+            with daemon.connect() as client:
+                for _ in range(40):
+                    top = client.call("peek", "orders")["last"] or 1
+                    for number in {max(top + random.randrange(-300, 300), 1) for _ in range(20)} | {top, top + 1}:
+                        before = client.call("peek", "orders")["last"] or 0
+                        answer = client.call("explain", "orders", number)
+                        assert answer["answer"] in allowed, (number, answer)
+                        if number <= before:
+                            assert answer["answer"] == "issued", (number, before, answer)
+                        if answer["answer"] == "issued":
+                            last = client.call("peek", "orders")["last"]
+                            assert number <= last, (number, last, answer)
+                            span = answer["issued"]
+                            assert span["first"] <= number < span["first"] + span["count"] and span["first"] + span["count"] - 1 <= last
+                            if not span["callers"]:
+                                assert span["unnamed"] == "lost", answer
+                        for earlier in said.get(number, [])[-1:]:
+                            assert answer["answer"] in allowed[earlier], (number, said[number], answer)
+                        said.setdefault(number, []).append(answer["answer"])
+                        asked += 1
+            daemon.kill()
+            daemon.start()
+    finally:
+        ids = clients.stop()
+    taken = set(ids)
+    assert len(taken) == len(ids)
+    with daemon.connect() as client:
+        last = client.call("peek", "orders")["last"]
+        assert max(taken) <= last
+        for number in random.sample(sorted(said), min(len(said), 500)):
+            answer = client.call("explain", "orders", number)["answer"]
+            assert (answer == "issued") == (number <= last), (number, last, answer)
+            assert answer in allowed[said[number][-1]], (number, said[number], answer)
+    assert asked > 1000
+    print(f"{asked} questions over {kills} kills, {len(said)} IDs asked about, {len(taken)} taken")
+    assert gaps(daemon)["gaps"] == []
+    audit(daemon)
+
+
+@pytest.mark.limit(60)
+def test_APeriodThatTheDaemonForgotIsToldOfByTheHistory(make_daemon, scratch):
+    clock = Clock(scratch, all_clocks=True)
+    daemon = make_daemon(daemon={"history_keep": "400d"}, environment=clock.environment,
+                         sequences={"tickets": {"period": "day", "lease_min": 10, "lease_max": 10}}).start()
+    texts = [daemon.seqctl("next", "--text", "tickets").stdout.strip() for _ in range(3)]
+    day = texts[0].rsplit("-", 1)[0]
+    for days in (1, 34, 35, 36):
+        clock.set_days(days)
+        daemon.seqctl("next", "tickets")
+    wait_for("the first day to be forgotten", lambda: f"tickets@{day}" not in daemon.seqctl("list").stdout)
+    for _ in range(2):
+        answer = audit(daemon, f"tickets@{day}")
+        assert answer["forgotten"] and (answer["leased"], answer["issued"], answer["gaps"]) == (10, 3, 7), answer
+        assert [(gap["first"], gap["count"], gap["cause"]) for gap in gaps(daemon, f"tickets@{day}")["gaps"]] == [(4, 7, "period_end")]
+        for number, text in enumerate(texts, 1):
+            told = explain(daemon, text, "tickets")
+            assert (told["name"], told["id"], told["answer"]) == (f"tickets@{day}", number, "issued")
+        assert explain(daemon, 9, f"tickets@{day}")["answer"] == "gap"
+        assert explain(daemon, 11, f"tickets@{day}")["answer"] == "older"
+        assert "no record" in daemon.seqctl("audit", "tickets@2001-01-01", expect=1).stderr
+        daemon.kill()
+        daemon.start()
+    daemon.terminate()
+    daemon.configure(daemon={"history_keep": "1d"}, sequences={"tickets": {"period": "day", "lease_min": 10, "lease_max": 10}})
+    daemon.start()
+    wait_for("the issues to go", lambda: audit(daemon, f"tickets@{day}")["history"]["kept"]["issued"] == 0)
+    answer = audit(daemon, f"tickets@{day}")
+    assert answer["history"]["dropped"]["issued"] == 3 and answer["gaps"] == 7
+    assert "older than what is kept" in explain(daemon, 2, f"tickets@{day}")["text"]

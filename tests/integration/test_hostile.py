@@ -1,42 +1,30 @@
 """The hostile corpus: whatever comes over the socket, a well-behaved client is served and memory stays bounded."""
 
-import multiprocessing
+import functools
 import os
 import random
 import resource
 import select
 import socket
-import time
-from array import array
 
 import msgpack
 import pytest
 
-from clients import Process
-from rpc import Closed, Connection
+from disturbance import Measure, Watchers
+from rpc import Closed
 
 SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
 MEMORY_KIB = 128 * 1024
 CONNECTIONS = 10_000
+ROUNDS = 3
+STARVED_SECONDS = 2.0  # the work of an attack is done in turns with that of the others, and delays them
+MOST_UNREAD = 64 << 20  # bytes of requests of clients that read no reply
 LIMITS = {"frame_timeout": "500ms", "first_frame_timeout": "500ms", "idle_timeout": "10min"}
 HUGE = [b"\xdd\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff", b"\xdf\x0a\x29\x5f\xdf", b"\xdb\xff\xff\xff\xff", b"\xc6\xff\xff\xff\xff",
         b"\xc9\xff\xff\xff\xff\x01", b"\xdc\xff\xff", b"\xde\xff\xff", b"\xda\xff\xff", b"\xc5\xff\xff", b"\xc8\xff\xff\x01"]
 VALID = [msgpack.packb([0, 7, "next", ["victim"]]), msgpack.packb([0, 7, "range", ["victim", 5]]),
          msgpack.packb([0, 7, "hello", [{"client": bytes(16), "name": "x"}]]), msgpack.packb([0, 7, "status", []]),
          msgpack.packb([2, "ack", [5]]), msgpack.packb([0, 7, "peek", ["victim"]]), msgpack.packb([0, 7, "list", []])]
-
-
-def behave(socket_path: str, served, stop):
-    """The well-behaved client: the IDs it gets and the slowest answer."""
-    ids, slowest = array("q"), 0.0
-    with Connection(socket_path, 20) as client:
-        ids.append(client.next("orders"))
-        served.set()
-        while not stop.is_set() or len(ids) < 200:
-            begin = time.monotonic()
-            ids.append(client.next("orders"))
-            slowest = max(slowest, time.monotonic() - begin)
-    return ids, slowest
 
 
 @pytest.fixture(name="attacked")
@@ -46,20 +34,28 @@ def daemon_with_a_well_behaved_client(make_daemon):
     files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files[1], files[1]))
     daemon = make_daemon(limits=LIMITS).start()
-    served, stop = multiprocessing.Event(), multiprocessing.Event()
-    good = Process(behave, str(daemon.socket), served, stop)
-    assert served.wait(10)
+    measure = daemon.measure = Measure(STARVED_SECONDS)
+    good = Watchers(measure, {"good": (daemon, "orders")}, make_daemon("control").start())
     yield daemon
-    stop.set()
-    ids, slowest = good.result()
+    ids = good.finish()["good"]
     resource.setrlimit(resource.RLIMIT_NOFILE, files)
     assert daemon.running(), daemon.stderr()
-    assert list(ids) == list(range(1, len(ids) + 1))
-    assert slowest < 2.0, f"the well-behaved client waited for {slowest:.3f} s"
+    assert ids == list(range(1, len(ids) + 1))
+    measure.judge()
     assert daemon.memory_kib("VmHWM") < MEMORY_KIB, f"{daemon.memory_kib('VmHWM')} KiB were resident"
     with daemon.connect() as client:
         assert client.next("orders") == len(ids) + 1
     daemon.terminate()
+
+
+def attack(once):
+    """In rounds: what an attack does to others it does in each, and what the machine does in one. Judged against the control."""
+    @functools.wraps(once)
+    def test(attacked, **parameters):
+        for _ in range(ROUNDS):
+            with attacked.measure.round():
+                once(attacked, **parameters)
+    return test
 
 
 def throw(daemon, data: bytes) -> list:
@@ -73,6 +69,7 @@ def throw(daemon, data: bytes) -> list:
         return client.rest()
 
 
+@attack
 def test_TruncatedFrames(attacked):
     for frame in VALID:
         for size in range(len(frame)):
@@ -82,22 +79,23 @@ def test_TruncatedFrames(attacked):
 
 @pytest.mark.parametrize("around", [b"", b"\x94", b"\x94\x00\x07", b"\x94\x00\x07\xa4ping", b"\x94\x00\x07\xa4ping\x91",
                                     b"\x94\x00\x07\xa4next\x92\xa6victim"], ids=lambda data: data.hex() or "bare")
+@attack
 def test_HugeLengthsAreRefusedFromTheHeader(attacked, around):
     for head in HUGE:
         with attacked.connect() as client:
             client.send(around + head)
-            begin = time.monotonic()
             replies = client.rest()  # the daemon closes: at once, or when the frame did not come in full
-            assert time.monotonic() - begin < 3
             assert len(replies) <= 1 and all(error is not None for _, error, _ in replies)
 
 
+@attack
 def test_DeepNesting(attacked):
     for head in (b"\x91", b"\x81\x01", b"\xdc\x00\x01", b"\xdd\x00\x00\x00\x01", b"\xdf\x00\x00\x00\x01\x01"):
         replies = throw(attacked, b"\x94\x00\x07\xa4ping" + head * 50_000)
         assert len(replies) <= 1 and all(error is not None for _, error, _ in replies)
 
 
+@attack
 def test_OversizedFrames(attacked):
     text = b"\xdb" + (1 << 20).to_bytes(4, "big") + b"x" * (1 << 20)
     many = b"\xdd" + (1 << 20).to_bytes(4, "big") + b"\x00" * (1 << 20)
@@ -106,12 +104,14 @@ def test_OversizedFrames(attacked):
         assert len(replies) <= 1 and all(error for _, error, _ in replies)
 
 
+@attack
 def test_RandomBytes(attacked):
     chance = random.Random(SEED)
     for _ in range(1500):
         throw(attacked, chance.randbytes(chance.choice([1, 2, 5, 20, 100, 5000])))
 
 
+@attack
 def test_FlippedBitsInValidFrames(attacked):
     for frame in VALID:
         for bit in range(len(frame) * 8):
@@ -120,7 +120,8 @@ def test_FlippedBitsInValidFrames(attacked):
             throw(attacked, bytes(broken) + VALID[0])
 
 
-@pytest.mark.limit(60)
+@pytest.mark.limit(150)
+@attack
 def test_TricklingConnectionsAreClosedInTime(attacked):
     """Five hundred that send one byte of a request at a time: a frame that has begun has its deadline."""
     trickling = {}
@@ -131,10 +132,8 @@ def test_TricklingConnectionsAreClosedInTime(attacked):
         client.send(VALID[0][:1])
         trickling[client.fileno()] = client
         poll.register(client.fileno(), select.EPOLLIN)
-    end = time.monotonic() + 20
     sent = 1
-    while trickling:
-        assert time.monotonic() < end, f"{len(trickling)} of 500 are still open"
+    while trickling:  # the limit of the test ends it
         for number, _ in poll.poll(0.1):  # the pause between two bytes
             client = trickling.pop(number)
             poll.unregister(number)
@@ -148,14 +147,16 @@ def test_TricklingConnectionsAreClosedInTime(attacked):
             sent += 1
 
 
-@pytest.mark.limit(60)
+@pytest.mark.limit(150)
+@attack
 def test_SilentConnectionsAreClosedInTime(attacked):
     silent = [attacked.connect(20) for _ in range(500)]
     for client in silent:
         client.rest()
 
 
-@pytest.mark.limit(60)
+@pytest.mark.limit(150)
+@attack
 def test_AClientThatNeverReadsIsHeldBack(attacked):
     """Requests without end from clients that read nothing: the daemon stops reading them instead of keeping the replies."""
     clients = [socket.socket(socket.AF_UNIX) for _ in range(20)]
@@ -163,16 +164,15 @@ def test_AClientThatNeverReadsIsHeldBack(attacked):
     for client in clients:
         client.connect(str(attacked.socket))
         client.setblocking(False)
-    end = time.monotonic() + 30
-    open_ones = set(clients)
+    open_ones, sent = set(clients), 0
     while open_ones:
-        assert time.monotonic() < end, "the daemon goes on reading a client that does not read"
+        assert sent < MOST_UNREAD, "the daemon goes on reading a client that does not read"
         writable = select.select([], list(open_ones), [], 1.0)[1]
         if not writable:
             break  # every one of them is held back for a second now
         for client in writable:
             try:
-                client.send(data)
+                sent += client.send(data)
             except BlockingIOError:
                 pass
             except OSError:
@@ -181,12 +181,14 @@ def test_AClientThatNeverReadsIsHeldBack(attacked):
         client.close()
 
 
+@attack
 def test_AHalfClosedConnectionGetsAllItsReplies(attacked):
     for requests in (1, 10, 1000):
         replies = throw(attacked, b"".join(msgpack.packb([0, number, "ping", []]) for number in range(requests)))
         assert sorted(number for number, error, _ in replies if error is None) == list(range(requests))
 
 
+@attack
 def test_ConnectAndCloseStorm(attacked):
     for round_number in range(5000):
         client = socket.socket(socket.AF_UNIX)
@@ -210,7 +212,8 @@ def test_OneMillionNamesDoNotFillTheMemory(make_daemon):
         assert daemon.memory_kib() - before < 16 * 1024
 
 
-@pytest.mark.limit(90)
+@pytest.mark.limit(240)
+@attack
 def test_TenThousandConnectionsAreServedWithinTheMemory(attacked):
     wanted = CONNECTIONS + 200
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= wanted, "the limit of open files is too low for this test"

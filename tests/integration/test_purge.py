@@ -16,6 +16,7 @@ from bson.int64 import Int64
 import harness
 from disks import NotShown
 from servers.mongod import wait_for
+from servers.patience import PROGRAM_SECONDS
 from test_daily_ids import LIBRARY, ZONE
 from test_seeds import guide, stores
 
@@ -42,6 +43,11 @@ class Clock:
 
 def today() -> date:
     return datetime.now(ZoneInfo(ZONE)).date()
+
+
+def day_at(days: int) -> date:
+    """Where a clock is so many times 24 hours off; that may be another day of the calendar where summer time lies between."""
+    return (datetime.now(timezone.utc) + timedelta(days)).astimezone(ZoneInfo(ZONE)).date()
 
 
 def prefix(day: date) -> int:
@@ -133,7 +139,7 @@ def test_ADayThatWasRemovedIsNotBegunAgain(mongo, make_daemon, scratch):
     removed = told(daemon, NAME, "--yes", expect=0)
     assert len(removed) == len(old.old)
     for _ in range(2):
-        for days in (-RETAIN - 1, -RETAIN - 50, -DAYS - 50):
+        for days in (-RETAIN - 2, -RETAIN - 50, -DAYS - 50):
             clock.set_days(days)
             answer = daemon.seqctl("next", NAME, "--text", expect=1)
             assert "SEQ_REGRESSED" in answer.stderr and "may have been removed" in answer.stderr
@@ -164,7 +170,7 @@ def test_AHostWhoseClockIsAheadRemovesNothingTooEarly(mongo, make_daemon, scratc
     other = daily(make_daemon, mongo, "slot", behind, "behind").start()
     counters = told(other, NAME, "--yes", expect=0)
     gone = {int(counter["key"]) for counter in counters if counter["removed"]}
-    assert gone == {prefix(day) for day in old.days if is_old(day, old.today - timedelta(60))}
+    assert gone == {prefix(day) for day in old.days if is_old(day, day_at(-60))}
     assert gone < old.old
 
 
@@ -184,7 +190,7 @@ def test_WhatIsInUseHereOrElsewhereStays(mongo, make_daemon, scratch):
     assert set(kept) == {in_use, int(other["key"])}
     assert "in use here" in kept[in_use] and 'a counter of "other"' in kept[int(other["key"])]
     # A remainder that is no more lets it go.
-    daemon.seqctl("drain", re.search(r"seqctl drain (\S+)\)", kept[in_use]).group(1))
+    daemon.seqctl("drain", re.search(r"seqctl drain (\S+)\)", kept[in_use]).group(1), "--yes")
     removed = [counter for counter in told(daemon, NAME, "--yes", expect=0) if counter["removed"]]
     assert [int(counter["key"]) for counter in removed] == [in_use]
 
@@ -214,7 +220,7 @@ def test_CountersOfTheEmbeddedStoreAreRemovedToo(make_daemon, scratch):
     assert "agree" in daemon.seqctl("audit", f"tickets@{days[0]}").stdout
 
 
-def test_OnlyRootAndTheDaemonsUserMayRemove(make_daemon):
+def test_OnlyAdministratorsMayLookAndRemove(make_daemon):
     if os.getuid() != 0:
         raise NotShown("another user can be tried by root only")
     daemon = make_daemon(daemon={"socket_mode": "0666"}, sequences={"tickets": {"period": "day", "retain": "2d"}}).start()
@@ -222,10 +228,9 @@ def test_OnlyRootAndTheDaemonsUserMayRemove(make_daemon):
     program = daemon.short / "seqctl"
     shutil.copy2(harness.SEQCTL, program)
     stranger = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", str(program), "--socket", str(daemon.socket), "purge", "tickets"]
-    looked = subprocess.run(stranger, capture_output=True, text=True, timeout=20, check=False)
-    assert looked.returncode == 0 and "no counter would be removed" in looked.stdout, looked.stderr
-    refused = subprocess.run([*stranger, "--yes"], capture_output=True, text=True, timeout=20, check=False)
-    assert refused.returncode == 1 and "DENIED" in refused.stderr
+    for words in ([], ["--yes"]):
+        refused = subprocess.run([*stranger, *words], capture_output=True, text=True, timeout=PROGRAM_SECONDS, check=False)
+        assert refused.returncode == 1 and "DENIED" in refused.stderr
     assert "no counter was removed" in daemon.seqctl("purge", "tickets", "--yes").stdout
 
 

@@ -43,7 +43,7 @@ def test_WithReuseNeverADrainIsAGapAndTheNextIdsComeFromANewLease(daemon):
     with daemon.connect() as client:
         assert [client.next() for _ in range(3)] == [1, 2, 3]
         in_hand = client.call("peek", "orders")["in_hand"]
-    said = daemon.seqctl("drain", "orders").stdout
+    said = daemon.seqctl("drain", "orders", "--yes").stdout
     assert re.search(r"orders +never +- +4\.\.", said), said
     with daemon.connect() as client:
         assert client.call("peek", "orders")["in_hand"] == 0
@@ -62,7 +62,7 @@ def test_WhatIsGivenBackIsIssuedAgainAndNothingIsLost(make_daemon, reuse):
         with daemon.connect() as client:
             assert [client.next() for _ in range(7)] == list(range(expected, expected + 7))
             expected += 7
-        daemon.seqctl("drain", "--all")
+        daemon.seqctl("drain", "--all", "--yes")
         with daemon.connect() as client:
             assert client.call("peek", "orders")["in_hand"] == 0
             explained = client.call("explain", "orders", expected)
@@ -79,7 +79,7 @@ def test_WhatIsGivenBackIsIssuedAgainAndNothingIsLost(make_daemon, reuse):
 
 
 def test_ADrainOfNothingAndOfWhatIsNotThere(daemon):
-    assert "nothing to drain" in daemon.seqctl("drain", "--all").stdout
+    assert "nothing to drain" in daemon.seqctl("drain", "--all", "--yes").stdout
     assert "NO_SEQUENCE" in daemon.seqctl("drain", "orders", expect=1).stderr
 
 
@@ -101,7 +101,7 @@ def test_WhatCouldNotBeGivenBackInTimeIsMadeVoidInTheStoreAndThenAGap(mongo, mak
         assert client.next() == 1
         in_hand = client.call("peek", "orders")["in_hand"]
     with mongo.fail_point("failCommand", {"failCommands": ["findAndModify"], "closeConnection": True}):
-        said = daemon.seqctl("--timeout", "0.1", "-o", "json", "drain", "orders", expect=75).stdout
+        said = daemon.seqctl("--timeout", "0.1", "-o", "json", "drain", "orders", "--yes", expect=75).stdout
         assert f'"on_its_way":{in_hand}' in said.replace(" ", ""), said
         with daemon.connect(40) as client:
             assert client.call("explain", "orders", 2)["answer"] == "given_back"
@@ -179,7 +179,7 @@ def test_DrainsUnderLoadThatAreKilledIssueNothingTwiceAndLoseNothing(mongo, mong
     store = Store(kind, mongo, mongo_set, scratch)
     daemons = [make_daemon(f"seqd-{i}", stores=store.options, defaults=LEASES,
                            sequences={"orders": {"reuse": reuse, "meaning": "last"}}).start() for i in range(2)]
-    loads = [RepeatingClients(daemon, scratch / f"load-{i}" / "ids", clients=2, depth=8, seconds=60)
+    loads = [RepeatingClients(daemon, scratch / f"load-{i}" / "ids", clients=2, depth=8)
              for i, daemon in enumerate(daemons)]
     for daemon in daemons:
         with daemon.connect(40) as client:

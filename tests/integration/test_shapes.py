@@ -105,9 +105,9 @@ def test_SeqctlShowsAndTakesValues(make_daemon):
     failed = daemon.seqctl("explain", "fives", "3", expect=1)
     assert "3 is no ID of \"fives\", which begins at -10, goes by 5" in failed.stderr
     assert daemon.seqctl("audit", "fives").stdout.splitlines()[-1].endswith("everything agrees")
-    drained = json.loads(daemon.seqctl("-o", "json", "drain", "fives").stdout)[0]
+    drained = json.loads(daemon.seqctl("-o", "json", "drain", "fives", "--yes").stdout)[0]
     assert drained["step"] == 5 and min(first for first, _ in drained["returned"]) == 25
-    assert daemon.seqctl("advance", "fives", "--to", "500").stdout == "500\n"
+    assert daemon.seqctl("advance", "fives", "--to", "500", "--yes").stdout == "500\n"
     taken = daemon.seqctl("next", "fives").stdout
     assert taken == "25\n", "what is parked comes first"
 

@@ -3,6 +3,8 @@
 import json
 import subprocess
 
+from servers.patience import PROGRAM_SECONDS
+
 PYNVIM = """
 import json, sys
 from pynvim.msgpack_rpc import socket_session, ErrorResponse
@@ -46,7 +48,7 @@ def check(out: dict) -> None:
 
 def test_PynvimTakesIdsAndShowsTheError(daemon):
     done = subprocess.run(["/usr/bin/python3", "-c", PYNVIM, str(daemon.socket)], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=20, check=False)
+                          capture_output=True, text=True, timeout=PROGRAM_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     check(json.loads(done.stdout))
 
@@ -57,7 +59,7 @@ def test_NeovimTakesIdsAndShowsTheError(daemon, scratch):
     done = subprocess.run(["nvim", "--headless", "-u", "NONE", "-i", "NONE", "-n", "-S", str(script)],
                           env={"PATH": "/usr/bin:/bin", "HOME": str(scratch), "XDG_RUNTIME_DIR": str(scratch), "TERM": "dumb",
                                "SOCKET": str(daemon.socket), "RESULT": str(result)},
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20, check=False)
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PROGRAM_SECONDS, check=False)
     assert result.exists(), done.stdout + done.stderr
     out = json.loads(result.read_text())
     assert out.pop("types") == [0] * 5  # v:t_number

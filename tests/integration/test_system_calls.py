@@ -14,8 +14,8 @@ import pytest
 import harness
 from repeating import RepeatingClient
 
-# 65, 70, 74, 75, 78: what seqd(8) documents.
-NAMED_EXITS = (0, 65, 70, 74, 75, 78)
+# 65, 69, 70, 74, 75, 78: what seqd(8) documents.
+NAMED_EXITS = (0, 65, 69, 70, 74, 75, 78)
 # A call that fails where libuv or the C++ library has no way to go on ends the process at once, which is a crash as any.
 # SIGTERM ends a start that is still under way: SQLite waits up to 2 s for a lock that the kernel does not give.
 CRASHED = (-signal.SIGABRT, 134, -signal.SIGKILL, -signal.SIGTERM)

@@ -38,7 +38,7 @@ FOREIGN = [
     (r"toml\+\+|toml\.hpp", ["daemon/main"]),
     (r"CLI/", ["daemon/main", "client-lib/seqctl"]),
     (r"openssl/", ["daemon/os", "daemon/store"]),
-    (r"date/", ["daemon/os"]),
+    (r"absl/", ["daemon/os"]),
     (r"fmt/", ["daemon/uv", "daemon/store", "daemon/os", "daemon/main"]),
     (r"msgpack", ["protocol", "daemon/rpc"]),
     (r"nlohmann/", ["daemon/store", "client-lib/seqctl"]),

@@ -6,8 +6,10 @@ import tempfile
 import unittest
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).resolve().parents[1])]
+import changed  # noqa: E402
 import fault  # noqa: E402
 import includes  # noqa: E402
+import links  # noqa: E402
 import sizes  # noqa: E402
 import tree  # noqa: E402
 import words  # noqa: E402
@@ -26,6 +28,23 @@ class Checks(unittest.TestCase):
         found = self.complaints(check, {name: text})
         self.assertEqual(len(found), 1, found)
         self.assertTrue(found[0].startswith(name), found)
+
+    def to_tidy(self, differing):
+        files = {"daemon/a.cc": '#include "daemon/b.h"\n', "daemon/b.h": "", "daemon/c.h": "", "daemon/c_test.cc": "",
+                 "daemon/d.cc": "", "daemon/d.h": "", "tests/fuzz/e.cc": "", "tests/lint/tidied": "# why\nno-commit\n"}
+        return self.complaints(lambda found: changed.to_tidy(found, differing), files)
+
+    def test_what_differs_is_tidied_and_headers_through_one_source(self):
+        self.assertEqual(self.to_tidy({"daemon/d.cc", "README.md", "tests/fuzz/e.cc"}), ["daemon/d.cc"])
+        self.assertEqual(self.to_tidy({"daemon/d.h"}), ["daemon/d.cc"])
+        self.assertEqual(self.to_tidy({"daemon/b.h", "daemon/c.h"}), ["daemon/a.cc", "daemon/c_test.cc"])
+        self.assertEqual(self.to_tidy(set()), [])
+
+    def test_everything_is_tidied_where_the_rules_or_the_history_say_so(self):
+        every = ["daemon/a.cc", "daemon/c_test.cc", "daemon/d.cc"]
+        self.assertEqual(self.to_tidy({".clang-tidy"}), every)
+        self.assertEqual(self.to_tidy(None), every)
+        self.assertIsNone(self.complaints(lambda found: changed.differing(found, "no-commit"), {"daemon/a.cc": ""}))
 
     def test_upward_include_is_found(self):
         self.assert_one(includes.check, "daemon/core/a.h", '#include "daemon/rpc/router.h"\n')
@@ -93,6 +112,16 @@ class Checks(unittest.TestCase):
 
     def test_hidden_tests_are_found(self):
         self.assert_one(words.check, "daemon/core/a_test.cc", 'TEST_CASE("a", "[' '.]") {}\n')
+
+    def test_dead_links_are_found(self):
+        self.assert_one(links.check, "README.md", "see [it](daemon/doc/NOTHING.md)\n")
+        self.assert_one(links.check, "README.md", "# One heading\n\nsee [it](#another-heading)\n")
+        self.assert_one(links.check, "README.md", "in daemon/core/nothing.h\n")
+
+    def test_live_links_are_good(self):
+        self.assertEqual([], self.complaints(links.check, {
+            "README.md": "[a](daemon/doc/A.md#one-heading-in-c) [b](https://example.com/b) in daemon/core/a.h\n",
+            "daemon/doc/A.md": "## One heading, in C\n[up](../../README.md)\n", "daemon/core/a.h": ""}))
 
     def complaints_about_faults(self, change):
         """About a table that is whole, but for the change."""

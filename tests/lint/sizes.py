@@ -1,6 +1,6 @@
 """Files stay small enough to be read at once: headers under 150 lines, sources under 400, tests under 700.
 
-The two headers that are installed are one file each whatever they hold, and have 200.
+The headers that are installed are a manual as well, and have 200.
 """
 
 import pathlib
@@ -8,7 +8,7 @@ import pathlib
 import tree as project
 
 HEADER, PUBLIC_HEADER, SOURCE, TEST = 150, 200, 400, 700
-INSTALLED = ("client-lib/seqd.h", "client-lib/seqd.hpp")
+INSTALLED = ("client-lib/seqd.h", "client-lib/seqd_codes.h", "client-lib/seqd.hpp", "client-lib/seqd_result.hpp")
 MEASURED = {".h", ".hpp", ".c", ".cc", ".py", ".sh"}
 
 

@@ -15,11 +15,16 @@
    store_resolve(), ledger            store/sqlite_store.cc: SqliteStore::resolve()
    store_lease, -DSLOT                one conditional write: counter, and the instance's slot, from the token read before to this one
    -DPLAIN                            store/mongo_store.cc: MongoStore::resolve() says untraceable
+   -DSESSION                          a numbered write that the server remembers, announced in the instance's record
+   announce(), lease_announced        store/mongo_counter.cc: MongoCounter::increment_as_numbered()
+   store_resolve(), -DSESSION         store/mongo_lease_records.cc: MongoLeaseRecords::resolve(), resolve_sent()
+   forget                             the server drops sessions not used for 30 minutes, or is restored without them
    pc_, dk_                           state/state_log.cc: committed, durable
    CLAIM_..                           core/store_scope.cc (start.pml has the whole of it)
 
    Holds: no ID is used twice. At the end every ID that was taken from the counter has one owner, or belongs to a lease that some
-   log closed as untraceable; after kills alone, with ledger or slot, there is none of those. A token is applied once. */
+   log closed as untraceable; after kills alone, with ledger or slot, or a session that is not forgotten, there is none of those.
+   A token is applied once. Supposed with SESSION: no request is under way for as long as a server remembers a session. */
 
 #ifndef TOKENS
 #define TOKENS 2        /* leases that are begun; 0 is no lease */
@@ -39,16 +44,29 @@
 #ifndef REPEATS
 #define REPEATS 1       /* requests that the network delivers twice */
 #endif
+#ifndef FORGETS
+#define FORGETS 0       /* how often the server forgets its sessions */
+#endif
 #define N 2
 #define LAST (2 * TOKENS * N + FOREIGN)
 #define INSTANCES 3
 #define VOID 100        /* nothing was leased under the token, and never will be */
 #define ABSENT 0
+#define SENT 99         /* the record of a session's lease, until it is given up */
+#define FORGOTTEN 98    /* given up after the server had forgotten the session: asked again, it is untraceable again */
 
 /* --- store */
 byte counter;
 byte ledger[TOKENS + 1];                            /* ABSENT, VOID or the first ID */
 byte slot_token[INSTANCES + 1], slot_first[INSTANCES + 1];
+
+#ifdef SESSION
+byte memo[TOKENS + 1];                              /* the first statement of a number: 0, VOID or the first ID */
+bit announced[TOKENS + 1];                          /* the other one is remembered */
+byte announcing[TOKENS + 1];                        /* deliveries of an announcement that are to come */
+bit confirmed[TOKENS + 1];                          /* a reply to it */
+byte forgets;
+#endif
 
 /* --- network */
 byte under_way[TOKENS + 1];                         /* deliveries of a request that are to come */
@@ -69,7 +87,7 @@ byte kills, cuts, stops, foreign, repeats;
 bit harmed;
 
 /* --- the process */
-mtype = { DOWN, IDLE, RECORDING, REQUESTING, RESOLVING, LEAVING };
+mtype = { DOWN, IDLE, RECORDING, ANNOUNCING, REQUESTING, RESOLVING, LEAVING };
 mtype state = DOWN;
 byte tokens;                                        /* drawn so far: they are random and never drawn again */
 byte instances = 1;
@@ -87,6 +105,12 @@ inline take_range(t) { applied[t]++; first_of[t] = counter + 1; answer[t] = firs
 inline store_lease(t) {
 #if defined(PLAIN) || defined(NO_TOKEN)
   take_range(t)
+#elif defined(SESSION)
+  if
+  :: memo[t] == ABSENT -> take_range(t); memo[t] = first_of[t]
+  :: memo[t] == VOID -> skip
+  :: else -> answer[t] = memo[t]
+  fi
 #elif defined(SLOT)
   if
   :: slot_token[sender[t]] == t -> answer[t] = (slot_first[sender[t]] == VOID -> 0 : slot_first[sender[t]])
@@ -106,6 +130,16 @@ inline store_lease(t) {
   fi
 #endif
 }
+#ifdef SESSION
+inline announce(t) {
+  if
+  :: announced[t] -> confirmed[t] = 1
+  :: !announced[t] && slot_token[sender[t]] == expects[t] ->
+     slot_token[sender[t]] = t; slot_first[sender[t]] = SENT; announced[t] = 1; confirmed[t] = 1
+  :: else
+  fi
+}
+#endif
 inline store_resolve(who, t) {
 #if defined(GUESS_BY_COUNTER)
   found = (counter >= before + N -> before + 1 : VOID)
@@ -113,6 +147,30 @@ inline store_resolve(who, t) {
   found = VOID
 #elif defined(PLAIN)
   found = ABSENT
+#elif defined(SESSION)
+  if
+#ifdef NO_EVIDENCE
+  :: slot_token[who] == t && slot_first[who] == SENT ->
+#else
+  :: slot_token[who] == t && slot_first[who] == SENT && !announced[t] -> found = ABSENT;
+#ifdef VOID_WHEN_FORGOTTEN
+     slot_first[who] = VOID
+#else
+     slot_first[who] = FORGOTTEN
+#endif
+  :: slot_token[who] == t && slot_first[who] == SENT && announced[t] ->
+#endif
+     if
+     :: memo[t] == ABSENT -> found = VOID;
+#ifndef NO_VOID
+        memo[t] = VOID; slot_first[who] = VOID
+#endif
+     :: else -> found = memo[t]
+     fi
+  :: slot_token[who] == t && slot_first[who] == FORGOTTEN -> found = ABSENT
+  :: slot_token[who] == t && slot_first[who] != SENT && slot_first[who] != FORGOTTEN -> found = VOID
+  :: slot_token[who] != t -> found = VOID; slot_token[who] = t; slot_first[who] = VOID
+  fi
 #elif defined(SLOT)
   if
   :: slot_token[who] == t -> found = slot_first[who]
@@ -159,8 +217,20 @@ inline network(t) {
   :: answer[t] != 0 -> answer[t] = 0                                        /* lost, or nobody waits for it any more */
   fi
 }
+#ifdef SESSION
+inline network_of_announcements(t) {
+  if
+  :: announcing[t] > 0 -> d_step { announcing[t]--; announce(t) }
+  :: announcing[t] > 0 -> announcing[t]--
+  :: confirmed[t] -> confirmed[t] = 0
+  fi
+}
+#define can_announce(t) (announcing[t] > 0 || confirmed[t])
+#else
+#define can_announce(t) 0
+#endif
 #define can_move(t) (under_way[t] > 0 || answer[t] != 0)
-#define all_done(t) (under_way[t] == 0 && answer[t] == 0)
+#define all_done(t) (under_way[t] == 0 && answer[t] == 0 && !can_announce(t))
 
 /* When all is quiet: nothing was taken from the counter that no log knows of. */
 inline account(t) {
@@ -194,11 +264,28 @@ end:
 #else
   :: state == RECORDING && dk_.intent == pc_.intent -> atomic {               /* lease_send */
 #endif
-       state = REQUESTING; sender[pc_.intent] = pc_.instance; expects[pc_.intent] = slot_token[pc_.instance];
+       sender[pc_.intent] = pc_.instance; expects[pc_.intent] = slot_token[pc_.instance];
+#ifdef SESSION
+       state = ANNOUNCING;
+       if
+       :: announcing[pc_.intent] = 1
+       :: repeats < REPEATS -> repeats++; announcing[pc_.intent] = 2
+       fi }
+#ifdef NOT_ANNOUNCED
+  :: state == ANNOUNCING -> atomic {
+#else
+  :: state == ANNOUNCING && confirmed[pc_.intent] -> atomic {                 /* lease_announced */
+       confirmed[pc_.intent] = 0;
+#endif
+#endif
+       state = REQUESTING;
        if
        :: under_way[pc_.intent] = 1
        :: repeats < REPEATS -> repeats++; under_way[pc_.intent] = 2
        fi }
+#ifdef SESSION
+  :: state == ANNOUNCING -> d_step { pc_.intent = 0; dirty = 1; state = IDLE }   /* no answer: the lease does not leave */
+#endif
   :: state == REQUESTING && answer[pc_.intent] != 0 -> d_step { found = answer[pc_.intent]; answer[pc_.intent] = 0; lease_granted(found); found = 0 }
   :: state == REQUESTING ->                                                   /* lease_unknown */
 #ifdef UNKNOWN_IS_REFUSED
@@ -242,6 +329,15 @@ end:
   :: can_move(2) -> network(2)
 #if TOKENS > 2
   :: can_move(3) -> network(3)
+#endif
+#ifdef SESSION
+  :: can_announce(1) -> network_of_announcements(1)
+  :: can_announce(2) -> network_of_announcements(2)
+#if TOKENS > 2
+  :: can_announce(3) -> network_of_announcements(3)
+#endif
+  :: forgets < FORGETS -> d_step { forgets++; harmed = 1; i = 1;              /* forget */
+       do :: i <= TOKENS -> memo[i] = 0; announced[i] = 0; announcing[i] = 0; under_way[i] = 0; i++ :: else -> break od; i = 0 }
 #endif
   :: foreign < FOREIGN && counter < LAST -> d_step { foreign++; counter++; owners[counter]++; assert(owners[counter] <= 1) }
 

@@ -63,7 +63,7 @@ def copy_tree():
     shutil.rmtree(TREE, ignore_errors=True)
     for name in source_files():
         copy(name)
-    for folder in ("build/obj", "build/packages", "build/generated"):
+    for folder in ("build/obj", "build/packages", "build/generated", "build/precompiled"):
         if (ROOT / folder).is_dir():
             shutil.copytree(ROOT / folder, TREE / folder)
     for program in ("build/mongod",):

@@ -3,9 +3,9 @@
 
 export config=/etc/seqd/seqd.toml
 
-# wait_for SECONDS COMMAND...: until it succeeds.
+# wait_for SECONDS COMMAND...: until it succeeds. The seconds are those of an idle machine; a busy one gets five times as much.
 wait_for() {
-  local deadline=$((SECONDS + $1))
+  local deadline=$((SECONDS + 5 * $1))
   shift
   until "$@"; do [ "$SECONDS" -lt "$deadline" ] || { echo "waited in vain for: $*"; return 1; }; sleep 0.02; done
 }

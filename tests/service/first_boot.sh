@@ -163,15 +163,46 @@ AWrongConfigurationStopsTheStartAndIsNotTriedAgain() {
   holds "$(journal_since "$mark" -o cat)" "seqd.toml:2.*max_cuont" "the journal"
   equal "$(property ExecMainStatus)" 78 "the exit code"
   equal "$(property ActiveState)" failed "the state"
-  # Clients that come all the same make systemd try again a few times, then it closes the socket.
   ! timeout 20 seqctl ping || { echo "somebody answers"; return 1; }
 }
 
-ARepairedConfigurationStartsAgain() {
+# When starts began, in microseconds of the system's own clock.
+starts_since() { journalctl --sync; journalctl --no-pager -o json --after-cursor="$1" -u seqd.service JOB_TYPE=start |
+  python3 -c "import json, sys
+for line in sys.stdin:
+    entry = json.loads(line)
+    if entry['MESSAGE'].startswith('Starting'): print(entry['__MONOTONIC_TIMESTAMP'])"; }
+tried() { [ "$(starts_since "$1" | wc -l)" -ge "$2" ]; }
+pauses_of_at_least() { python3 -c "import sys
+times = sorted(int(line) for line in sys.stdin)
+assert all(after - before >= 5_000_000 for before, after in zip(times, times[1:])), times"; }
+AClientThatWaitsIsServedOnceTheConfigurationIsRepairedAndTheSocketStays() {
+  local mark client
+  mark=$(cursor)
+  seqctl --timeout 300 next waiting >/tmp/waited &
+  client=$!
+  wait_for 60 tried "$mark" 4
+  equal "$(property ActiveState seqd.socket)" active "the socket while no start succeeds"
+  starts_since "$mark" | pauses_of_at_least
   : >"$config"
-  systemctl start seqd
-  seqctl ping
-  equal "$(property ActiveState seqd.socket)" active "the socket"
+  wait "$client"
+  equal "$(cat /tmp/waited)" 1 "the ID of the client that waited"
+  active
+}
+
+AStoreThatCannotBeOpenedIsTriedWithPausesAndNothingIsLost() {
+  local mark last
+  last=$(seqctl next orders)
+  systemctl stop seqd
+  mv /var/lib/seqd/sequences.db /var/lib/seqd/aside
+  printf 'no database at all, and long enough to be looked at as one, which it is not' >/var/lib/seqd/sequences.db
+  chown seqd: /var/lib/seqd/sequences.db
+  mark=$(cursor)
+  ! systemctl start seqd || { echo "it started"; return 1; }
+  wait_for 60 tried "$mark" 3
+  starts_since "$mark" | pauses_of_at_least
+  mv /var/lib/seqd/aside /var/lib/seqd/sequences.db
+  equal "$(seqctl --timeout 60 next orders)" $((last + 1)) "the ID when the file is back"
 }
 
 TheUriComesFromACredentialAndAWeakOneIsRefused() {
@@ -244,7 +275,8 @@ SHOW=1 check TheJournalHasMessageIdsAndFields
 check TheJournalExplainsItself
 check AStopIsOrderlyAndTheNextStartGoesOn
 check AWrongConfigurationStopsTheStartAndIsNotTriedAgain
-check ARepairedConfigurationStartsAgain
+check AClientThatWaitsIsServedOnceTheConfigurationIsRepairedAndTheSocketStays
+check AStoreThatCannotBeOpenedIsTriedWithPausesAndNothingIsLost
 check TheUriComesFromACredentialAndAWeakOneIsRefused
 check WithoutNetworkTheEmbeddedStoreServes
 check OldPeriodsAreRemovedByTheUnitOfTheTimer

@@ -87,6 +87,14 @@ void Database::lease(const LeaseRequest& request, std::function<void(LeaseOutcom
       return;
     }
   }
+  if (is_older(request.heartbeat, heartbeat(request.instance))) {
+    stage_.happened(Kind::older_refused, 0, request.heartbeat, heartbeat(request.instance));
+    LeaseOutcome older;
+    if (stage_.random.below(2) == 0) older.kind = LeaseOutcome::Kind::unknown;
+    older.error = {ErrorCode::SEQ_REGRESSED, "the database is an older copy"};
+    older.restored = true;
+    return answer(older);
+  }
   LeaseOutcome outcome = judge(request);
   if (outcome.kind != LeaseOutcome::Kind::granted) {
     answer(outcome);
@@ -205,6 +213,10 @@ std::function<void()> Database::apply(const ReturnRequest& request) {
 
 void Database::give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> answer) {
   ReturnOutcome outcome;
+  if (!request.give_up && is_older(request.heartbeat, heartbeat(request.instance))) {
+    outcome.error = {ErrorCode::SEQ_REGRESSED, "the database is an older copy"};
+    return answer(outcome);
+  }
   outcome.kind = ReturnOutcome::Kind::kept;
   outcome.error = {ErrorCode::STORE_REFUSED, "it is not taken back"};
   if (!keeps_tokens_) return answer(outcome);
@@ -245,6 +257,18 @@ void Database::claim(const ClaimRequest& request, std::function<void(ClaimOutcom
   }
   write([this, before, instance = request.instance] { epochs_[instance] = before; },
         [outcome, answer = std::move(answer)] { answer(outcome); });
+}
+
+void Database::beat(const BeatRequest& request, std::function<void(BeatOutcome)> answer) {
+  std::int64_t& beat = heartbeats_[request.instance];
+  if (is_older(request.known, beat)) return answer({true, beat});
+  if (!request.raise || epochs_[request.instance].number == 0) return answer({false, beat});
+  const std::int64_t before = beat;
+  beat = std::max(beat, request.known + 1);
+  write([this, before, instance = request.instance] { heartbeats_[instance] = before; },
+        [beat, answer = std::move(answer)] {
+          answer({false, beat});
+        });
 }
 
 void Database::forget(const ForgetRequest& request, std::function<void(InstanceRecords)> answer) {
@@ -299,6 +323,38 @@ void Database::remove(const std::string& key) {
   stage_.happened(Kind::counter_deleted, 0, counter.high);
   counter.exists = false;
   counter.next = 1;
+}
+
+std::int64_t Database::heartbeat(const Token& instance) const {
+  const auto found = heartbeats_.find(instance);
+  return found == heartbeats_.end() ? 0 : found->second;
+}
+
+void Database::back_up() {
+  commit_all();
+  backed_up_ = true;
+  copy_ = {counters_, epochs_, heartbeats_};
+}
+
+void Database::put_back() {
+  if (!std::exchange(backed_up_, false)) return;
+  commit_all();
+  stage_.happened(Kind::database_put_back, 0);
+  for (auto& [key, counter] : counters_) {
+    if (!counter.exists) continue;
+    const auto found = copy_.counters.find(key);
+    const bool existed = found != copy_.counters.end() && found->second.exists;
+    counter.exists = existed;
+    counter.next = existed ? std::min(counter.next, found->second.next) : 1;
+  }
+  epochs_ = copy_.epochs;
+  heartbeats_ = copy_.heartbeats;
+  put_back_ = true;
+}
+
+void Database::raise_all() {
+  repair_all();
+  put_back_ = false;
 }
 
 void Database::repair_all() {

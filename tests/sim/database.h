@@ -26,6 +26,8 @@ class Database {
 
   const std::string& name() const { return name_; }
   bool keeps_tokens() const { return keeps_tokens_; }
+  // Tells it from every other database.
+  Token identity() const { return {static_cast<std::uint8_t>(keeps_tokens_ ? 1 : 2)}; }
   bool available() const { return stage_.time.monotonic_ms() >= down_until_ms_; }
 
   // The answer is given when the write is committed, and never when it is rolled back.
@@ -34,6 +36,7 @@ class Database {
   void apply_again(const LeaseRequest& request);
   void resolve(const LeaseRequest& request, std::function<void(Resolution)> answer);
   void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> answer);
+  void beat(const BeatRequest& request, std::function<void(BeatOutcome)> answer);
   void claim(const ClaimRequest& request, std::function<void(ClaimOutcome)> answer);
   void forget(const ForgetRequest& request, std::function<void(InstanceRecords)> answer);
 
@@ -54,6 +57,15 @@ class Database {
   void remove(const std::string& key);
   void repair(const std::string& key);
   void repair_all();
+
+  // A copy is made, and put in place of the database later, whose heartbeats, epochs and counters
+  // are then as old as the copy. Tokens stay: what became of a lease is a matter of the accounts.
+  void back_up();
+  void put_back();
+  // Every host has raised the counters.
+  void raise_all();
+  bool is_put_back() const { return put_back_; }
+  std::int64_t heartbeat(const Token& instance) const;
 
  private:
   struct Counter {
@@ -101,8 +113,17 @@ class Database {
   std::map<std::string, std::map<std::int64_t, std::int64_t>> parked_;  // by key: begin and end
   std::set<Token> took_parked_;                                         // leases
   std::map<Token, Epoch> epochs_;
+  std::map<Token, std::int64_t> heartbeats_;
   // Counters that were removed and may never be made again: where they ended.
   std::map<std::string, std::int64_t> purged_;
+  struct Copy {
+    std::map<std::string, Counter> counters;
+    std::map<Token, Epoch> epochs;
+    std::map<Token, std::int64_t> heartbeats;
+  };
+  Copy copy_;
+  bool backed_up_ = false;
+  bool put_back_ = false;  // and the counters are not raised yet
   std::deque<Write> uncommitted_;
   std::uint64_t writes_ = 0;
   std::int64_t down_until_ms_ = 0;

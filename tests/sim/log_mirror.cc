@@ -48,8 +48,10 @@ bool same_image(const StateImage& a, const StateImage& b) {
                         return x.first == y.first && equal(x.second, y.second);
                       });
   };
-  return same(a.scopes, b.scopes, same_scope) && same(a.sequences, b.sequences, same_sequence) &&
-         a.next_numbers == b.next_numbers && same_clients(a, b);
+  return same(a.scopes, b.scopes, same_scope) && a.databases == b.databases &&
+         a.heartbeats == b.heartbeats && a.names == b.names &&
+         same(a.sequences, b.sequences, same_sequence) && a.next_numbers == b.next_numbers &&
+         same_clients(a, b);
 }
 
 template <typename Waiting, typename Arrived>
@@ -107,6 +109,7 @@ void LogMirror::note_forgotten(const LogEntry& entry) {
 void LogMirror::apply(const LogEntry& entry) {
   note_forgotten(entry);
   if (const auto* issue = std::get_if<Issued>(&entry)) {
+    if (elsewhere_) violation("IDs of one database are issued for another");
     if (issue->end > reserved_[issue->sequence]) {
       violation("IDs below " + std::to_string(issue->end) + " of \"" + name(issue->sequence) +
                 "\" are issued before their reservation is durable");
@@ -140,6 +143,8 @@ void LogMirror::enter(const LogEntry& entry) {
     stage_.happened(Kind::lease_untraceable, site_);
     stage_.accounts.given_up(closed->lease);
   } else if (const auto* gap = std::get_if<GapMade>(&entry)) {
+    if (gap->cause == GapCause::epoch_lost && elsewhere_)
+      violation("IDs are given up because another database does not know them");
     if (gap->cause == GapCause::epoch_lost)
       stage_.happened(Kind::claim_lost, site_, gap->begin, gap->end);
     stage_.accounts.gap(name(gap->sequence), gap->begin, gap->end);
@@ -350,6 +355,12 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
               "\" was in hand, and is not after the start (" + started.how +
               "), which told of no gap there");
   }
+}
+
+bool LogMirror::is_quiet() const {
+  return std::all_of(turn_.begin(), turn_.end(), [](const LogEntry& entry) {
+    return std::holds_alternative<StoreHeartbeat>(entry);
+  });
 }
 
 bool LogMirror::has_anything() const {

@@ -31,6 +31,8 @@ class LogMirror {
   void committing() { committing_ = true; }
   void committed(LogPosition position);
   void durable(LogPosition position);
+  // What is found is of other databases than those that the configuration names now.
+  void set_elsewhere(bool elsewhere) { elsewhere_ = elsewhere; }
   // The process has ended, however.
   void ended();
 
@@ -47,6 +49,8 @@ class LogMirror {
   const StateImage& image() const { return image_; }
   // Nothing waits for a commit.
   bool at_rest() const { return turn_.empty(); }
+  // But for heartbeats, of which there is one every now and then.
+  bool is_quiet() const;
   // Grows when clients were forgotten that should not have been, by force.
   std::int64_t memory_losses() const { return memory_losses_; }
   // Clients that were forgotten in the ordinary way.
@@ -87,6 +91,7 @@ class LogMirror {
   bool disturbed_ = false;
   bool damaged_ = false;
   bool start_cut_off_ = false;
+  bool elsewhere_ = false;
   std::int64_t memory_losses_ = 0;
   std::set<Token> forgotten_;
   std::map<std::string, std::int64_t> issued_end_;  // by all daemons of this directory

@@ -18,19 +18,18 @@ constexpr std::size_t kMostPeriods = 100;  // of one sequence
 ServerLimits server_limits() {
   ServerLimits limits;
   limits.methods.pipeline = 24;
-  limits.methods.unacknowledged = Process::kUnacknowledged;
   limits.output = 2'048;
   return limits;
 }
 
-SequenceTable::Limits table_limits() {
+SequenceTable::Limits table_limits(std::uint64_t log_size) {
   SequenceTable::Limits limits;
   limits.sequences = Site::kSequences + kMostPeriods;
   limits.replays.clients = 6;
   limits.replays.unacknowledged = Process::kUnacknowledged;
   limits.replays.remember_ms = 20'000;
-  limits.replays.issues = StateLog::smallest_size / 4 / 64;
-  limits.replays.issues_per_client = limits.replays.issues;
+  limits.replays.issues = StateBounds(log_size).issues();
+  limits.state_bytes = StateBounds(log_size).sequence_bytes();
   return limits;
 }
 
@@ -73,6 +72,7 @@ Status Process::start() {
                       number(), static_cast<std::int64_t>(started->gaps.size()));
   count_start(started->how);
   place_.mirror.started(*started);
+  place_.mirror.set_elsewhere(place_.elsewhere);
   make_core(*started);
   auto marked = read_retirement_mark(*state_directory_);
   if (!marked.ok()) return marked.status();
@@ -97,13 +97,14 @@ void Process::make_core(Started& started) {
   SequenceTable::Stores stores;
   for (Database* database : place_.databases) {
     LinkOwner& owner = *this;
-    links_.push_back(std::make_unique<StoreLink>(stage_, *database, owner));
+    links_.push_back(std::make_unique<StoreLink>(stage_, *database, owner, place_.elsewhere));
     stores[database->name()] = links_.back().get();
   }
   Timers& timers = *this;
   EventSink& events = *this;
   const CoreContext context{place_.machine, timers, stage_.random, *mirrored_, events, *server_};
-  table_ = std::make_unique<SequenceTable>(context, place_.settings, stores, table_limits());
+  table_ =
+      std::make_unique<SequenceTable>(context, place_.settings, stores, table_limits(log_size_));
   server_->attach(*table_);
   log_->attach(this, table_.get());
   table_->restore(started.image);
@@ -120,6 +121,7 @@ void Process::make_core(Started& started) {
 void Process::tick() {
   place_.later(kTickMs, [this] {
     table_->replays().expire(place_.machine.monotonic_ms());
+    resume_stores();
     tick();
     request_turn();
   });
@@ -129,11 +131,13 @@ void Process::tick() {
 // --------------------------------------------------------------------------------------
 
 TimerId Process::schedule(std::int64_t delay_ms, std::function<void()> call) {
-  // The core cancels its timers itself, so this one needs no look at whether the process lives.
-  return stage_.after(delay_ms, [this, call = std::move(call)] {
-    call();
-    request_turn();
-  });
+  // The core cancels its timers when it ends, but for answers that are due at once.
+  return stage_.after(delay_ms,
+                      [this, alive = std::weak_ptr<bool>(alive_), call = std::move(call)] {
+                        if (alive.expired()) return;
+                        call();
+                        request_turn();
+                      });
 }
 
 void Process::submit(std::function<void()> job, std::function<void()> done) {
@@ -162,12 +166,16 @@ void Process::raise(const Event& event) {
   if (event.kind == EventKind::gap_superseded) stage_.count(Kind::superseded);
   if (event.kind == EventKind::gap_out_of_bounds) stage_.count(Kind::out_of_bounds);
   if (event.kind == EventKind::gap_period_end) stage_.count(Kind::period_ended);
+  if (event.kind == EventKind::store_restored) stage_.happened(Kind::restore_noticed, number());
+  if (event.kind == EventKind::gap_restored) stage_.count(Kind::restored_gap);
   if (event.kind == EventKind::lease_resolved) stage_.count(Kind::lease_recovered);
+  if (event.kind == EventKind::sequence_stopped && place_.elsewhere)
+    stage_.happened(Kind::database_refused, number());
 }
 
 bool Process::accept(const std::shared_ptr<Connection>& connection) {
   if (phase_ != Phase::serving) return false;
-  Session& session = server_->open({1'000, 1}, *connection);
+  Session& session = server_->open({1'000, 1, {}}, *connection);
   connection->session = &session;
   connections_[connection->number] = connection;
   return true;
@@ -284,6 +292,7 @@ void Process::send(Connection& connection) {
     rest = rest.subspan(scan.size);
   }
   out.clear();
+  server_->sent(*connection.session);
   if (connection.session->closing) end(connection);
 }
 
@@ -334,6 +343,8 @@ void Process::begin_stop() {
 void Process::drain(const char* sequence) {
   const SequenceId id = table_->find(sequence);
   if (phase_ != Phase::serving || id == 0) return;
+  // What becomes of a return that is given up is known to the former database only.
+  if (place_.elsewhere && table_->at(id).draining().on_its_way() > 0) return;
   const std::int64_t timeout_ms = stage_.random.between(0, 6'000);
   const Status begun = table_->drain(id, timeout_ms, [this](const DrainReport& report) {
     stage_.happened(Kind::drained, number(), std::ssize(report.returned), std::ssize(report.gaps));
@@ -350,6 +361,31 @@ void Process::advance(const char* sequence) {
     if (reached.ok()) stage_.happened(Kind::advanced, number(), *reached);
   });
   request_turn();
+}
+
+StoreHeartbeat Process::heartbeat(const std::string& store) const {
+  const StateImage& image = place_.mirror.image();
+  for (const auto& [id, scope] : image.scopes) {
+    const auto found = image.heartbeats.find(id);
+    if (scope.store == store && found != image.heartbeats.end()) return found->second;
+  }
+  return {};
+}
+
+void Process::resume_stores() {
+  if (phase_ != Phase::serving || place_.elsewhere) return;
+  for (const Database* database : place_.databases) {
+    const StoreScope* scope = table_->scope_of_store(database->name());
+    if (scope == nullptr || !scope->restored() || database->is_put_back()) continue;
+    for (const Sequence* sequence : table_->list()) {
+      if (&sequence->scope() != scope || !sequence->awaits_advance() || sequence->in_flight())
+        continue;
+      table_->advance(sequence->id(), 0, true, [](const Result<std::int64_t>&) {});
+    }
+    if (!table_->resume_store(database->name()).ok()) continue;
+    if (scope->restored()) stage_.history.violation("a store was resumed and is still stopped");
+    stage_.happened(Kind::store_resumed, number());
+  }
 }
 
 void Process::purge() {
@@ -387,7 +423,7 @@ void Process::take_out_of_service() {
 
 void Process::load_settings() {
   if (phase_ != Phase::serving) return;
-  if (!table_->apply_settings(table_limits()).empty())
+  if (!table_->apply_settings(table_limits(log_size_)).empty())
     stage_.history.violation("a setting was not applied that may be changed");
   request_turn();
 }

@@ -39,6 +39,7 @@ struct ProcessPlace {
   std::string state_path;
   std::int64_t number = 0;
   LinkOwner::Later later;
+  bool elsewhere = false;  // the stores are other databases than in the life before
 };
 
 class Process final : public LinkOwner,
@@ -49,7 +50,7 @@ class Process final : public LinkOwner,
                       private Timers,
                       private Worker {
  public:
-  static constexpr std::uint32_t kUnacknowledged = 128;
+  static constexpr std::uint32_t kUnacknowledged = 64;
   static constexpr std::int64_t kFloorCheckMs = 2'000;
 
   explicit Process(ProcessPlace place);
@@ -100,15 +101,23 @@ class Process final : public LinkOwner,
   bool claim_is_durable(const Token& nonce) const override {
     return place_.mirror.claim_is_durable(nonce);
   }
+  StoreHeartbeat heartbeat(const std::string& store) const override;
 
  private:
+  // What an operator does after a restore, when the counters were raised on every host.
+  void resume_stores();
+
   enum class Phase : std::uint8_t { serving, stopping, leaving, done };
 
   void durable(LogPosition position) override;
   void flush_failed(const Status& status) override;
   DaemonFacts facts() const override { return {}; }
-  Result<ReloadReport> reload() override { return ReloadReport{}; }
-  std::uint32_t user() const override { return 0; }
+  Status reload(UserId /*user*/, std::function<void(const Result<ReloadReport>&)> done) override {
+    done(ReloadReport{});
+    return {};
+  }
+  UserId user() const override { return 0; }
+  const UserList& admins() const override { return admins_; }
   Status decommission(const DecommissionRequest& /*request*/,
                       std::function<void(const DecommissionReport&)> /*done*/) override {
     return {ErrorCode::DENIED, "nobody leaves this world for good"};
@@ -153,6 +162,7 @@ class Process final : public LinkOwner,
   std::unique_ptr<Purge> purge_;
   std::unique_ptr<Retirement> retirement_;
   std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // ends with the process
   std::deque<Job> jobs_;  // of the worker of the log, which has one at a time
   Phase phase_ = Phase::serving;
   LogPosition clean_position_ = 0;
@@ -164,6 +174,7 @@ class Process final : public LinkOwner,
   bool fills_log_ = false;
   bool ends_at_rotation_ = false;
   bool decommissioned_ = false;
+  const UserList admins_;
 };
 
 }  // namespace seqd::sim

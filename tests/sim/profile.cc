@@ -57,6 +57,18 @@ Profile::Profile(std::uint64_t seed) {
   SeededRandom reloads(seed * 0x9e3779b97f4a7c15 + 17);
   weights[static_cast<std::size_t>(Trouble::reload)] =
       reloads.below(2) == 0 ? reloads.between(1, 20) : 0;
+  SeededRandom changes(seed * 0x9e3779b97f4a7c15 + 23);
+  weights[static_cast<std::size_t>(Trouble::change_database)] =
+      changes.below(3) == 0 ? changes.between(1, 6) : 0;
+  SeededRandom restores(seed * 0x9e3779b97f4a7c15 + 29);
+  if (restores.below(3) == 0) {
+    weights[static_cast<std::size_t>(Trouble::put_back_database)] = restores.between(1, 6);
+    // A copy of a directory beside a copy of the database that its claim is in: together they tell
+    // nobody anything.
+    for (const Trouble trouble :
+         {Trouble::clone, Trouble::begin_copy, Trouble::restore, Trouble::replace_running})
+      weights[static_cast<std::size_t>(trouble)] = 0;
+  }
   SeededRandom ends(seed * 0x9e3779b97f4a7c15 + 19);
   // Whoever leaves takes along how late it was.
   if (ends.below(3) > 0 || clocks_lie()) return;

@@ -44,8 +44,10 @@ enum class Trouble : std::uint8_t {
   purge,
   reload,
   decommission,
+  change_database,
+  put_back_database,
 };
-inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::decommission) + 1;
+inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::put_back_database) + 1;
 
 struct Profile {
   explicit Profile(std::uint64_t seed);

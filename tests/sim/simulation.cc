@@ -123,6 +123,18 @@ bool Simulation::at_rest() const {
                      [](const auto& site) { return site->retired() || site->settled(); });
 }
 
+std::string Simulation::unsettled() const {
+  std::string out;
+  for (std::size_t at = 0; at < clients_.size(); ++at) {
+    if (clients_[at]->waits()) out += " client " + std::to_string(at + 1);
+  }
+  for (const auto& site : sites_) {
+    if (site->retired() || site->settled()) continue;
+    out += " daemon " + std::to_string(site->number()) + (site->running() ? "" : " (not running)");
+  }
+  return out;
+}
+
 // Nothing fails any more. Every daemon is stopped and started once, because one whose sequence was
 // stopped goes on only then.
 void Simulation::come_to_rest() {
@@ -131,7 +143,7 @@ void Simulation::come_to_rest() {
   run_for(10'000);
   for (const auto& site : sites_) site->stop();
   for (std::int64_t waited_ms = 0; !at_rest(); waited_ms += 1'000) {
-    if (waited_ms > kRestMs) stage_.history.violation("it does not come to rest");
+    if (waited_ms > kRestMs) stage_.history.violation("it does not come to rest: " + unsettled());
     run_for(1'000);
   }
   // Whoever has something in hand has looked where the floors are.

@@ -37,6 +37,7 @@ class Simulation {
   void add_client(Site& site, bool identified);
   void run_for(std::int64_t ms);
   bool at_rest() const;
+  std::string unsettled() const;  // which clients and daemons are not at rest
   void come_to_rest();
 
   Stage stage_;

@@ -54,7 +54,7 @@ class Site {
   bool retired() const { return retired_; }
   bool detached() const { return detached_; }
   bool stands_still() const { return stage_.time.monotonic_ms() < still_until_ms_; }
-  bool settled() const { return running() && process_->settled() && mirror_.at_rest(); }
+  bool settled() const { return running() && process_->settled() && mirror_.is_quiet(); }
 
   // --- for clients
   bool accept(const std::shared_ptr<Connection>& connection);
@@ -80,6 +80,8 @@ class Site {
   void decommission();
   // Somebody changes the configuration, and has it loaded if a daemon runs.
   void reload();
+  // From its next start on.
+  void name_databases(bool elsewhere) { elsewhere_ = elsewhere; }
   void stand_still(std::int64_t ms) {
     still_until_ms_ = std::max(still_until_ms_, stage_.time.monotonic_ms() + ms);
   }
@@ -115,6 +117,7 @@ class Site {
   bool start_due_ = false;
   bool retired_ = false;
   bool detached_ = false;
+  bool elsewhere_ = false;
 };
 
 }  // namespace seqd::sim

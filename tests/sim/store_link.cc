@@ -52,6 +52,19 @@ void StoreLink::make(Call<Outcome> call) {
   });
 }
 
+void StoreLink::of_the_former(const char* what) {
+  if (elsewhere_)
+    stage_.history.violation(std::string("another database is asked for ") + what +
+                             " of the former one");
+}
+
+template <typename Outcome>
+bool StoreLink::refuse_elsewhere(const std::function<void(Outcome)>& done, const Outcome& refused) {
+  if (!elsewhere_) return false;
+  owner_.later()(stage_.random.between(0, 20), [done, refused] { done(refused); });
+  return true;
+}
+
 void StoreLink::leaves(const std::string& key) {
   if (!under_way_.insert(key).second) {
     stage_.history.violation("a second lease of \"" + key + "\" is under way");
@@ -59,10 +72,14 @@ void StoreLink::leaves(const std::string& key) {
 }
 
 void StoreLink::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {
+  of_the_former("IDs");
   leaves(request.binding.key);
   if (!owner_.intent_is_durable(request.token)) {
     stage_.history.violation("a lease is requested before its intent is durable");
   }
+  const StoreHeartbeat known = owner_.heartbeat(name());
+  if (known.instance == request.instance && request.heartbeat < known.beat)
+    stage_.history.violation("a lease is requested without the heartbeat that the log knows");
   Call<LeaseOutcome> call;
   const bool twice = !stage_.calm && stage_.random.chance(stage_.profile.applied_twice);
   call.apply = [&database = database_, request,
@@ -82,6 +99,7 @@ void StoreLink::lease(const LeaseRequest& request, std::function<void(LeaseOutco
 }
 
 void StoreLink::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
+  of_the_former("a lease");
   leaves(request.binding.key);
   Call<Resolution> call;
   call.apply = [&database = database_, request](const std::function<void(Resolution)>& answer) {
@@ -97,6 +115,7 @@ void StoreLink::resolve(const LeaseRequest& request, std::function<void(Resoluti
 }
 
 void StoreLink::give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) {
+  of_the_former("a return");
   leaves(request.binding.key);
   if (!owner_.intent_is_durable(request.token)) {
     stage_.history.violation("a range is given back before the record that drops it is durable");
@@ -116,6 +135,7 @@ void StoreLink::give_back(const ReturnRequest& request, std::function<void(Retur
 
 void StoreLink::forget(const ForgetRequest& request,
                        std::function<void(Result<InstanceRecords>)> done) {
+  if (refuse_elsewhere(done, Result<InstanceRecords>(kAway))) return;
   make(Call<Result<InstanceRecords>>{
       [&database = database_, request](const std::function<void(Result<InstanceRecords>)>& answer) {
         database.forget(request, answer);
@@ -124,6 +144,8 @@ void StoreLink::forget(const ForgetRequest& request,
 }
 
 void StoreLink::claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) {
+  if (request.epoch > 0) of_the_former("the remainder");
+  if (refuse_elsewhere(done, Result<ClaimOutcome>(kAway))) return;
   if (!owner_.claim_is_durable(request.nonce)) {
     stage_.history.violation("an epoch is claimed before the claim is durable");
   }
@@ -134,7 +156,27 @@ void StoreLink::claim(const ClaimRequest& request, std::function<void(Result<Cla
       std::move(done), kAway, kAway, kDenied});
 }
 
+void StoreLink::identify(const Token& /*candidate*/, std::function<void(Result<Token>)> done) {
+  make(Call<Result<Token>>{[&database = database_, elsewhere = elsewhere_](
+                               const std::function<void(Result<Token>)>& answer) {
+                             Token identity = database.identity();
+                             if (elsewhere) identity[1] = 1;
+                             answer(identity);
+                           },
+                           std::move(done), kAway, kAway, kDenied});
+}
+
+void StoreLink::beat(const BeatRequest& request, std::function<void(Result<BeatOutcome>)> done) {
+  if (refuse_elsewhere(done, Result<BeatOutcome>(kAway))) return;
+  make(Call<Result<BeatOutcome>>{
+      [&database = database_, request](const std::function<void(Result<BeatOutcome>)>& answer) {
+        database.beat(request, answer);
+      },
+      std::move(done), kAway, kAway, kDenied});
+}
+
 void StoreLink::read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) {
+  if (refuse_elsewhere(done, Result<CounterReading>(kAway))) return;
   make(Call<Result<CounterReading>>{
       [&database = database_, request](const std::function<void(Result<CounterReading>)>& answer) {
         answer(database.read(request.binding.key));
@@ -144,6 +186,7 @@ void StoreLink::read(const ReadRequest& request, std::function<void(Result<Count
 
 void StoreLink::advance(const AdvanceRequest& request,
                         std::function<void(Result<std::int64_t>)> done) {
+  if (refuse_elsewhere(done, Result<std::int64_t>(kAway))) return;
   make(Call<Result<std::int64_t>>{
       [&database = database_, request](const std::function<void(Result<std::int64_t>)>& answer) {
         database.advance(request, answer);
@@ -153,6 +196,7 @@ void StoreLink::advance(const AdvanceRequest& request,
 
 void StoreLink::find_counters(const CounterQuery& query,
                               std::function<void(Result<CounterPage>)> done) {
+  if (refuse_elsewhere(done, Result<CounterPage>(kAway))) return;
   make(Call<Result<CounterPage>>{
       [&database = database_, query](const std::function<void(Result<CounterPage>)>& answer) {
         answer(database.find_counters(query));
@@ -166,6 +210,7 @@ void StoreLink::remove_counters(const CounterRemoval& removal,
   const auto all_fail = [&](const Status& why) {
     return Outcomes(1, {RemovalOutcome::Kind::failed, why});
   };
+  if (refuse_elsewhere(done, all_fail(kAway))) return;
   make(
       Call<Outcomes>{[&database = database_, removal](const std::function<void(Outcomes)>& answer) {
                        database.remove_counters(removal, answer);

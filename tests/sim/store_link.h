@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/core/lease_store.h"
+#include "daemon/core/log_entry.h"
 #include "tests/sim/database.h"
 #include "tests/sim/stage.h"
 
@@ -27,17 +28,26 @@ class LinkOwner {
   // A call leaves: whether what has to be durable before is durable.
   virtual bool intent_is_durable(const Token& token) const = 0;
   virtual bool claim_is_durable(const Token& nonce) const = 0;
+  // What its log knows of the heartbeat in this store.
+  virtual StoreHeartbeat heartbeat(const std::string& store) const = 0;
 };
 
 class StoreLink final : public LeaseStore, public PurgeStore {
  public:
-  StoreLink(Stage& stage, Database& database, LinkOwner& owner)
-      : stage_(stage), database_(database), owner_(owner) {}
+  // `elsewhere`: the configuration names another database, which says who it is and nothing else.
+  // So no ID has two meanings in the accounts, and every question about the former one shows.
+  StoreLink(Stage& stage, Database& database, LinkOwner& owner, bool elsewhere)
+      : stage_(stage), database_(database), owner_(owner), elsewhere_(elsewhere) {}
 
   const std::string& name() const { return database_.name(); }
+  StorePlace place() const override {
+    return {(elsewhere_ ? "elsewhere, " : "at home, ") + name(), {}};
+  }
+  void identify(const Token& candidate, std::function<void(Result<Token>)> done) override;
   void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) override;
   void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) override;
   void claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) override;
+  void beat(const BeatRequest& request, std::function<void(Result<BeatOutcome>)> done) override;
   void read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) override;
   void advance(const AdvanceRequest& request,
                std::function<void(Result<std::int64_t>)> done) override;
@@ -64,10 +74,15 @@ class StoreLink final : public LeaseStore, public PurgeStore {
   template <typename Outcome>
   void make(Call<Outcome> call);
   void leaves(const std::string& key);
+  // Another database is asked about something that it cannot know.
+  void of_the_former(const char* what);
+  template <typename Outcome>
+  bool refuse_elsewhere(const std::function<void(Outcome)>& done, const Outcome& refused);
 
   Stage& stage_;
   Database& database_;
   LinkOwner& owner_;
+  const bool elsewhere_;
   std::set<std::string> under_way_;  // sequences with a lease at the store
 };
 

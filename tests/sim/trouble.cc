@@ -40,8 +40,9 @@ void TroubleMaker::make_peace() {
   for (const auto& machine : machines_) machine->disk.faults = {};
   for (Database* database : databases_) {
     database->be_down(0);
-    database->repair_all();
+    database->raise_all();
   }
+  for (const auto& site : sites_) site->name_databases(false);
 }
 
 void TroubleMaker::killed(Site& site) {
@@ -141,6 +142,10 @@ void TroubleMaker::make(Trouble trouble) {
       return site.reload();
     case Trouble::decommission:
       return site.decommission();
+    case Trouble::change_database:
+      return change_database(site);
+    case Trouble::put_back_database:
+      return put_back_database();
   }
 }
 
@@ -391,6 +396,34 @@ void TroubleMaker::lose_directory(Site& site) {
 
 // --- stores
 // --------------------------------------------------------------------------------------
+
+// The configuration names other databases for one life or some, and then the former ones again.
+void TroubleMaker::change_database(Site& site) {
+  const auto end = [this](Site& ended) {
+    if (stage_.random.below(2) == 0) return ended.stop();
+    kill_now(ended);
+  };
+  site.name_databases(true);
+  end(site);
+  stage_.after(stage_.random.between(500, 6'000), [this, &site, end] {
+    if (stage_.calm) return;
+    site.name_databases(false);
+    end(site);
+  });
+}
+
+// Hosts that were there notice; one that cannot know leases only when the counters were raised,
+// which is what the manual asks for.
+void TroubleMaker::put_back_database() {
+  Database& database = any_database();
+  if (database.is_put_back()) return;
+  database.back_up();
+  stage_.after(stage_.random.between(500, 15'000), [this, &database] {
+    if (stage_.calm) return;
+    database.put_back();
+    stage_.after(stage_.random.between(500, 20'000), [&database] { database.raise_all(); });
+  });
+}
 
 void TroubleMaker::write_elsewhere() {
   const std::string name = any_key();

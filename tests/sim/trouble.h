@@ -71,6 +71,8 @@ class TroubleMaker {
   void restore(Site& site);
   void replace_running(Site& site);
   void lose_directory(Site& site);
+  void change_database(Site& site);
+  void put_back_database();
   void write_elsewhere();
   void spoil_counter();
   // A sequence's name, of one with periods that of one of them.

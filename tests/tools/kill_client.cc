@@ -108,7 +108,8 @@ class Load {
         ++in_flight_;
       }
       std::size_t used = 0;
-      const int code = seqd_poll(client, 100, replies.data(), replies.size(), &used);
+      const int code =
+          seqd_poll(client, 100, replies.data(), sizeof(seqd_reply), replies.size(), &used);
       if (code != SEQD_OK) return count_error(code, seqd_last_error(client));
       for (std::size_t i = 0; i < used; ++i) record(replies[i]);
     }

@@ -6,7 +6,6 @@
 
 #include "daemon/main/config.h"
 
-// After the project's headers: both define CHECK, and here Catch's is meant.
 #include <catch2/catch.hpp>
 
 namespace seqd {

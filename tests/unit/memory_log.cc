@@ -17,13 +17,13 @@ Status MemoryLog::commit() {
 void MemoryLog::commit_one(const LogEntry& entry) {
   if (const auto* issue = std::get_if<Issued>(&entry)) {
     std::int64_t& end = issued_end[issue->sequence];
-    CHECK((issue->begin >= end || any_order) && issue->begin >= 1);
+    ASSERT((issue->begin >= end || any_order) && issue->begin >= 1);
     end = std::max(end, issue->end);
     note_issue(issue->sequence, issue->begin, issue->end);
-    CHECK(issue->end <= flushed_.reserved[lease_of(issue->sequence, issue->begin)]);
+    ASSERT(issue->end <= flushed_.reserved[lease_of(issue->sequence, issue->begin)]);
   } else if (const auto* reserved = std::get_if<Reserved>(&entry)) {
     std::int64_t& end = committed_.reserved[lease_of(reserved->sequence, reserved->end - 1)];
-    CHECK(reserved->end > end);
+    ASSERT(reserved->end > end);
     end = reserved->end;
   } else if (const auto* intent = std::get_if<LeaseIntended>(&entry)) {
     committed_.intents.insert(intent->lease);
@@ -33,7 +33,7 @@ void MemoryLog::commit_one(const LogEntry& entry) {
     if (scope->state == ScopeState::claiming) committed_.nonces.insert(scope->nonce);
   }
   const Status applied = image.apply(entry);
-  CHECK(applied.ok());
+  ASSERT(applied.ok());
   history.push_back(entry);
 }
 
@@ -47,12 +47,12 @@ Token MemoryLog::lease_of(SequenceId sequence, std::int64_t id) const {
 void MemoryLog::note_issue(SequenceId sequence, std::int64_t begin, std::int64_t end) {
   std::map<std::int64_t, std::int64_t>& spans = issued_[sequence];
   const auto behind = spans.lower_bound(begin);
-  CHECK(behind == spans.end() || behind->first >= end);
+  ASSERT(behind == spans.end() || behind->first >= end);
   if (behind == spans.begin() || std::prev(behind)->second < begin) {
     spans[begin] = end;
     return;
   }
-  CHECK(std::prev(behind)->second == begin);
+  ASSERT(std::prev(behind)->second == begin);
   std::prev(behind)->second = end;
 }
 

@@ -14,7 +14,7 @@ std::span<const std::uint8_t> as_bytes(std::string_view text) {
 
 protocol::Message parse(const std::string& frame) {
   protocol::Message message;
-  CHECK(protocol::parse_message(as_bytes(frame), message).ok());
+  ASSERT(protocol::parse_message(as_bytes(frame), message).ok());
   return message;
 }
 
@@ -25,7 +25,7 @@ std::string text_of(const protocol::Buffer& buffer) {
 }  // namespace
 
 protocol::ValueReader Reply::result() const {
-  CHECK(code == ErrorCode::OK);
+  ASSERT(code == ErrorCode::OK);
   return parse(frame).result;
 }
 
@@ -38,7 +38,7 @@ std::vector<Run> Reply::runs() const {
   std::vector<Run> out(reader.read_array().value_or(0));
   for (Run& run : out) {
     const std::optional<protocol::Run> one = protocol::read_run(reader);
-    CHECK(one.has_value());
+    ASSERT(one.has_value());
     run = {one->first, one->count, one->step};
   }
   return out;
@@ -49,13 +49,13 @@ std::vector<Reply> Line::replies() {
   protocol::FrameScanner scanner(protocol::kReplyLimits);
   while (!received.empty()) {
     const protocol::ScanResult scan = scanner.scan(as_bytes(received));
-    CHECK(scan.kind != protocol::ScanResult::Kind::bad);
+    ASSERT(scan.kind != protocol::ScanResult::Kind::bad);
     if (scan.kind != protocol::ScanResult::Kind::complete) break;
     Reply reply;
     reply.frame = received.substr(0, scan.size);
     received.erase(0, scan.size);
     const protocol::Message message = parse(reply.frame);
-    CHECK(message.kind == protocol::Message::Kind::reply);
+    ASSERT(message.kind == protocol::Message::Kind::reply);
     reply.msgid = message.msgid;
     if (const auto error = protocol::read_reply_error(message.error)) {
       reply.code = error->code;
@@ -103,9 +103,9 @@ void RpcWorld::kill() {
   server.reset();
 }
 
-Line& RpcWorld::connect(std::uint32_t uid) {
+Line& RpcWorld::connect(UserId uid, std::vector<GroupId> groups) {
   Line& line = *lines.emplace_back(std::make_unique<Line>());
-  line.session = &server->open({uid, 1}, line);
+  line.session = &server->open({uid, 1, std::move(groups)}, line);
   return line;
 }
 
@@ -116,7 +116,7 @@ void RpcWorld::hang_up(Line& line) {
 void RpcWorld::take_in(Line& line) {
   if (line.session == nullptr) return;
   const std::size_t taken = server->receive(*line.session, as_bytes(line.unread));
-  CHECK(taken <= line.unread.size());
+  ASSERT(taken <= line.unread.size());
   line.unread.erase(0, taken);
 }
 
@@ -131,17 +131,20 @@ void RpcWorld::turn() {
   }
   core.turn();
   recorder->turn_over();
+  server->turn_over();
   for (const auto& line : lines) {
     if (line->session == nullptr) continue;
     protocol::Buffer& out = line->session->out;
-    CHECK(out.empty() || line->attended > 0);
+    ASSERT(out.empty() || line->attended > 0);
     line->attended = 0;
     if (!line->takes_replies) {
       line->attended = 1;
+      server->sent(*line->session);
       continue;
     }
     line->received.append(out.data(), out.size());
     out.clear();
+    server->sent(*line->session);
     if (line->session->closing) hang_up(*line);
   }
 }
@@ -167,7 +170,7 @@ std::vector<Reply> RpcWorld::call(Line& line, std::string_view bytes) {
 
 Reply RpcWorld::ask(Line& line, std::string_view bytes) {
   std::vector<Reply> replies = call(line, bytes);
-  CHECK(replies.size() == 1);
+  ASSERT(replies.size() == 1);
   return replies.front();
 }
 

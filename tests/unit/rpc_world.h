@@ -20,10 +20,15 @@ namespace seqd {
 class ScriptedControl final : public Control {
  public:
   DaemonFacts facts() const override { return now; }
-  Result<ReloadReport> reload() override { return next_reload; }
+  Status reload(UserId /*user*/, std::function<void(const Result<ReloadReport>&)> done) override {
+    done(next_reload);
+    return {};
+  }
   DaemonFacts now{"0.1.0", 77, "00112233445566778899aabbccddeeff", "fresh", 5, {}, 1, 2, 3};
   Result<ReloadReport> next_reload = ReloadReport{};
-  std::uint32_t user() const override { return kUser; }
+  UserId user() const override { return kUser; }
+  const UserList& admins() const override { return listed; }
+  UserList listed{false, {1'000}, {}};  // as administrators
   Status decommission(const DecommissionRequest& request,
                       std::function<void(const DecommissionReport&)> done) override {
     asked = request;
@@ -44,9 +49,13 @@ class ScriptedHistory final : public HistoryAsker {
     asked = question;
     return ask([this, done] { done(gaps); });
   }
-  Status ask_id(const std::string& /*name*/, std::int64_t /*id*/,
+  Status ask_id(const std::string& name, std::int64_t position, std::function<void()> now,
                 std::function<void(Result<IdAnswer>)> done) override {
-    return ask([this, done] { done(id); });
+    asked_id = {name, position};
+    return ask([this, now, done] {
+      now();
+      done(id);
+    });
   }
   Status ask_sums(const std::string& /*name*/, std::function<void()> now,
                   std::function<void(Result<SumsAnswer>)> done) override {
@@ -59,6 +68,7 @@ class ScriptedHistory final : public HistoryAsker {
   bool deliver();
 
   GapsQuestion asked;
+  std::pair<std::string, std::int64_t> asked_id;
   Result<GapsAnswer> gaps = GapsAnswer{};
   Result<IdAnswer> id = IdAnswer{};
   Result<SumsAnswer> sums = SumsAnswer{};
@@ -108,7 +118,7 @@ class RpcWorld {
   // With the sequence "orders" configured.
   void start();
   void kill();
-  Line& connect(std::uint32_t uid = 1'000);
+  Line& connect(UserId uid = 1'000, std::vector<GroupId> groups = {});
   void hang_up(Line& line);
   // The bytes arrive; nothing is answered before turn().
   void send(Line& line, std::string_view bytes);

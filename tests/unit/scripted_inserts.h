@@ -30,9 +30,10 @@ class ScriptedInserts final : public InsertStore {
       script = scripts.front();
       scripts.pop_front();
     }
-    std::vector<InsertOutcome> outcomes(batch.documents.size());
+    std::vector<InsertOutcome> outcomes(batch.items.size());
     for (std::size_t at = 0; at < outcomes.size(); ++at) {
-      if (refused.contains(*batch.documents[at])) {
+      const std::string& document = *batch.items[at].document;
+      if (refused.contains(document)) {
         outcomes[at] = {Kind::refused, 0, Status(ErrorCode::DOCUMENT_REFUSED, "validator")};
         continue;
       }
@@ -41,7 +42,7 @@ class ScriptedInserts final : public InsertStore {
       outcomes[at] = {script.kind, 0, script.error};
       if (script.kind == Kind::unknown) outcomes[at].id = static_cast<std::int64_t>(at) + 1'000;
       if (script.kind != Kind::inserted) continue;
-      documents.push_back(*batch.documents[at]);
+      documents.push_back(document);
       outcomes[at].id = batch.first_id - 1 + static_cast<std::int64_t>(documents.size());
     }
     answers_.emplace_back([done = std::move(done), outcomes] { done(outcomes); });

@@ -15,20 +15,51 @@ Script take(std::deque<Script>& scripts) {
 
 }  // namespace
 
+void ScriptedStore::identify(const Token& /*candidate*/, std::function<void(Result<Token>)> done) {
+  ++identity_calls;
+  const IdentityScript script = take(identities);
+  Result<Token> result = identity;
+  if (script.kind == IdentityScript::Kind::failed) result = script.error;
+  answers_.emplace_back([done = std::move(done), result] { done(result); });
+}
+
+BeatOutcome ScriptedStore::apply(const BeatRequest& request) {
+  const auto found = heartbeats.find(request.instance);
+  const std::int64_t beat = found == heartbeats.end() ? 0 : found->second;
+  if (is_older(request.known, beat)) return {true, beat};
+  if (!request.raise || !epochs.contains(request.instance)) return {false, beat};
+  return {false, heartbeats[request.instance] = std::max(beat, request.known + 1)};
+}
+
+void ScriptedStore::beat(const BeatRequest& request,
+                         std::function<void(Result<BeatOutcome>)> done) {
+  beat_calls.push_back(request);
+  const BeatScript script = take(beats);
+  Result<BeatOutcome> result(script.error);
+  if (script.kind == BeatScript::Kind::truth) result = apply(request);
+  answers_.emplace_back([done = std::move(done), result] { done(result); });
+}
+
 LeaseOutcome ScriptedStore::apply(const LeaseRequest& request) {
   LeaseOutcome outcome;
+  if (apply(BeatRequest{request.instance, request.heartbeat, false}).older) {
+    outcome.error = {ErrorCode::SEQ_REGRESSED, "the database is older"};
+    outcome.restored = true;
+    return outcome;
+  }
   std::int64_t& next = next_id.try_emplace(request.binding.key, 1).first->second;
   if (next < request.guard) {
     outcome.error = {ErrorCode::SEQ_REGRESSED, "the counter was set back"};
     return outcome;
   }
-  if (next > request.max_value) {
+  std::map<std::int64_t, std::int64_t>& free = parked[request.binding.key];
+  const bool takes_parked = request.take_parked && !free.empty();
+  if (!takes_parked && next > request.max_value) {
     outcome.error = {ErrorCode::EXHAUSTED, "the counter has reached its end"};
     return outcome;
   }
   outcome.kind = LeaseOutcome::Kind::granted;
-  std::map<std::int64_t, std::int64_t>& free = parked[request.binding.key];
-  if (request.take_parked && !free.empty()) {
+  if (takes_parked) {
     std::tie(outcome.begin, outcome.end) = *free.begin();
     outcome.parked = true;
     free.erase(free.begin());
@@ -40,13 +71,13 @@ LeaseOutcome ScriptedStore::apply(const LeaseRequest& request) {
   }
   counted[request.binding.key].emplace_back(request.instance, outcome.end - outcome.begin);
   totals_since.try_emplace(request.binding.key, outcome.begin);
-  CHECK(granted.emplace(request.token, std::pair(outcome.begin, outcome.end)).second);
+  ASSERT(granted.emplace(request.token, std::pair(outcome.begin, outcome.end)).second);
   return outcome;
 }
 
 void ScriptedStore::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {
-  CHECK(request.count >= 1);
-  CHECK(log_ == nullptr || log_->intent_is_durable(request.token));
+  ASSERT(request.count >= 1);
+  ASSERT(log_ == nullptr || log_->intent_is_durable(request.token));
   lease_calls.push_back(request);
   const LeaseScript script = take(leases);
   LeaseOutcome outcome;
@@ -56,6 +87,7 @@ void ScriptedStore::lease(const LeaseRequest& request, std::function<void(LeaseO
       break;
     case LeaseScript::Kind::refuse:
       outcome.error = script.error;
+      outcome.contended = script.contended;
       break;
     case LeaseScript::Kind::unknown_applied:
     case LeaseScript::Kind::unknown_lost:
@@ -71,7 +103,7 @@ void ScriptedStore::lease(const LeaseRequest& request, std::function<void(LeaseO
 }
 
 void ScriptedStore::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
-  CHECK(log_ == nullptr || log_->intent_is_durable(request.token));
+  ASSERT(log_ == nullptr || log_->intent_is_durable(request.token));
   resolve_calls.push_back(request);
   const ResolveScript script = take(resolutions);
   Resolution resolution;
@@ -108,7 +140,7 @@ ClaimOutcome ScriptedStore::apply(const ClaimRequest& request) {
 
 void ScriptedStore::claim(const ClaimRequest& request,
                           std::function<void(Result<ClaimOutcome>)> done) {
-  CHECK(log_ == nullptr || log_->claim_is_durable(request.nonce));
+  ASSERT(log_ == nullptr || log_->claim_is_durable(request.nonce));
   claim_calls.push_back(request);
   const ClaimScript script = take(claims);
   Result<ClaimOutcome> result = ClaimOutcome::lost;
@@ -195,20 +227,20 @@ ReturnOutcome ScriptedStore::apply(const ReturnRequest& request) {
   if (request.reuse == Reuse::tail) {
     next = request.begin;
   } else {
-    CHECK(parked[request.binding.key].emplace(request.begin, request.end).second);
+    ASSERT(parked[request.binding.key].emplace(request.begin, request.end).second);
   }
   return outcome;
 }
 
 void ScriptedStore::give_back(const ReturnRequest& request,
                               std::function<void(ReturnOutcome)> done) {
-  CHECK(log_ == nullptr || log_->intent_is_durable(request.token));
+  ASSERT(log_ == nullptr || log_->intent_is_durable(request.token));
   return_calls.push_back(request);
   const ReturnScript script = take(returns);
   ReturnOutcome outcome;
   if (script.kind != ReturnScript::Kind::failed_lost) outcome = apply(request);
   if (script.kind != ReturnScript::Kind::truth) {
-    outcome = {ReturnOutcome::Kind::failed, script.error};
+    outcome = {ReturnOutcome::Kind::failed, script.error, script.contended};
   }
   answers_.emplace_back([done = std::move(done), outcome] { done(outcome); });
 }

@@ -25,6 +25,7 @@ class ScriptedStore final : public LeaseStore {
     Status error{ErrorCode::UNAVAILABLE, "the store is away"};
     std::int64_t begin = 0;  // of a wrong grant
     std::int64_t end = 0;
+    bool contended = false;  // refuse: others were faster
   };
   struct ResolveScript {
     enum class Kind { truth, failed, untraceable, wrong };
@@ -42,9 +43,14 @@ class ScriptedStore final : public LeaseStore {
   // Checks, when `log` is given, that what has to be durable before a call is durable.
   explicit ScriptedStore(const MemoryLog* log = nullptr) : log_(log) {}
 
+  StorePlace place() const override {
+    return {where, tells_identity ? std::optional(identity) : std::nullopt};
+  }
+  void identify(const Token& candidate, std::function<void(Result<Token>)> done) override;
   void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) override;
   void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) override;
   void claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) override;
+  void beat(const BeatRequest& request, std::function<void(Result<BeatOutcome>)> done) override;
   void read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) override;
   void advance(const AdvanceRequest& request,
                std::function<void(Result<std::int64_t>)> done) override;
@@ -58,6 +64,11 @@ class ScriptedStore final : public LeaseStore {
   // The process that asked is gone.
   void drop_pending() { answers_.clear(); }
 
+  struct IdentityScript {
+    enum class Kind { truth, failed };
+    Kind kind = Kind::truth;
+    Status error{ErrorCode::UNAVAILABLE, "the store is away"};
+  };
   struct AdvanceScript {
     enum class Kind { truth, failed };
     Kind kind = Kind::truth;
@@ -67,9 +78,15 @@ class ScriptedStore final : public LeaseStore {
     enum class Kind { truth, failed_applied, failed_lost };
     Kind kind = Kind::truth;
     Status error{ErrorCode::UNAVAILABLE, "the store is away"};
+    bool contended = false;  // failed: others were faster
   };
   struct ForgetScript {
     enum class Kind { truth, failed_applied, failed_lost };
+    Kind kind = Kind::truth;
+    Status error{ErrorCode::UNAVAILABLE, "the store is away"};
+  };
+  struct BeatScript {
+    enum class Kind { truth, failed };
     Kind kind = Kind::truth;
     Status error{ErrorCode::UNAVAILABLE, "the store is away"};
   };
@@ -80,9 +97,11 @@ class ScriptedStore final : public LeaseStore {
   };
 
   // Empty: the truth.
+  std::deque<IdentityScript> identities;
   std::deque<LeaseScript> leases;
   std::deque<ResolveScript> resolutions;
   std::deque<ClaimScript> claims;
+  std::deque<BeatScript> beats;
   std::deque<ReadScript> readings;
   std::deque<AdvanceScript> advances;
   std::deque<ReturnScript> returns;
@@ -90,15 +109,21 @@ class ScriptedStore final : public LeaseStore {
 
   std::vector<LeaseRequest> lease_calls, resolve_calls;
   std::vector<ClaimRequest> claim_calls;
+  std::vector<BeatRequest> beat_calls;
   std::vector<ReadRequest> read_calls;
   std::vector<AdvanceRequest> advance_calls;
   std::vector<ReturnRequest> return_calls;
   std::vector<ForgetRequest> forget_calls;
 
+  std::string where = "memory";
+  Token identity{1};
+  bool tells_identity = true;  // without a call
+  int identity_calls = 0;
   std::map<std::string, std::int64_t> next_id;  // by key; 1 when it is not there
   std::map<std::string, std::int64_t> floors;
   std::map<Token, std::pair<std::int64_t, std::int64_t>> granted;
   std::map<Token, std::pair<std::uint64_t, Token>> epochs;
+  std::map<Token, std::int64_t> heartbeats;
   std::map<Token, bool> returned;  // by the return's token; false: made void
   // By key: ranges that were given back for others, by their begin.
   std::map<std::string, std::map<std::int64_t, std::int64_t>> parked;
@@ -110,6 +135,7 @@ class ScriptedStore final : public LeaseStore {
  private:
   LeaseOutcome apply(const LeaseRequest& request);
   ClaimOutcome apply(const ClaimRequest& request);
+  BeatOutcome apply(const BeatRequest& request);
   CounterReading apply(const ReadRequest& request) const;
   ReturnOutcome apply(const ReturnRequest& request);
 

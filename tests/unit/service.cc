@@ -64,7 +64,7 @@ std::map<std::string, std::string> read_map(protocol::ValueReader& reader) {
 std::map<std::string, std::string> map_of(const Reply& reply) {
   protocol::ValueReader reader = reply.result();
   std::map<std::string, std::string> out = read_map(reader);
-  CHECK(reader.at_end());
+  ASSERT(reader.at_end());
   return out;
 }
 

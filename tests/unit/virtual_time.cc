@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "daemon/base/check.h"
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 
 TimerId VirtualTime::schedule(std::int64_t delay_ms, std::function<void()> call) {
-  CHECK(delay_ms >= 0);
+  ASSERT(delay_ms >= 0);
   const TimerId id = next_++;
   calls_.emplace(Due{now_ms_ + delay_ms, id}, std::move(call));
   due_ms_.emplace(id, now_ms_ + delay_ms);

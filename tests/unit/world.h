@@ -65,6 +65,7 @@ class ConfiguredSequences final : public SettingsSource {
  public:
   const SequenceSettings* find(const std::string& name) const override;
   std::shared_ptr<const IdFormat> find_format(std::string_view name) const override;
+  const AccessSettings* find_access(std::string_view name) const override;
   // Configures a sequence with the counter of its name. The reference stays good.
   SequenceSettings& add(const std::string& name);
   std::map<std::string, SequenceSettings> by_name;

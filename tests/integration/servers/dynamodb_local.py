@@ -24,9 +24,11 @@ from typing import Any, Iterator, Optional
 try:
     from .mongod import die_with_parent, free_port, scratch_directory
     from .mongod_binary import PROJECT, ServerNotAvailable
+    from .patience import PATIENCE
 except ImportError:  # run as a script
     from mongod import die_with_parent, free_port, scratch_directory
     from mongod_binary import PROJECT, ServerNotAvailable
+    from patience import PATIENCE
 
 FOLDER = PROJECT / "build" / "dynamodb"
 RECIPE = Path(__file__).resolve().parent / "dynamodb"
@@ -97,7 +99,7 @@ class DynamoCaller:
 
     def call(self, operation: str, body: dict) -> dict:
         if self._connection is None:
-            self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+            self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20 * PATIENCE)
         try:
             self._connection.request("POST", "/", json.dumps(body), {
                 "X-Amz-Target": f"DynamoDB_20120810.{operation}", "X-Amz-Date": "20260101T000000Z",
@@ -148,7 +150,7 @@ class DynamoServer:
 
     def wait(self) -> None:
         """Until it answers."""
-        end = time.monotonic() + START_SECONDS
+        end = time.monotonic() + START_SECONDS * PATIENCE
         while time.monotonic() < end:
             if self.process.poll() is not None:
                 self.port = free_port()  # somebody else took it meanwhile

@@ -25,9 +25,11 @@ import pymongo.errors
 try:
     from .certificates import make_certificates
     from .mongod_binary import PROJECT, ServerNotAvailable, find_mongod
+    from .patience import PATIENCE
 except ImportError:  # run as a script
     from certificates import make_certificates
     from mongod_binary import PROJECT, ServerNotAvailable, find_mongod
+    from patience import PATIENCE
 
 START_SECONDS = 30.0
 PR_SET_PDEATHSIG = 1
@@ -63,7 +65,7 @@ def free_port() -> int:
 
 def wait_for(what: str, condition, seconds: float = START_SECONDS) -> Any:
     """Polls until the condition is true and returns its value; fails with the last error."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + seconds * PATIENCE
     error: Optional[Exception] = None
     while time.monotonic() < end:
         try:
@@ -73,7 +75,7 @@ def wait_for(what: str, condition, seconds: float = START_SECONDS) -> Any:
         except pymongo.errors.PyMongoError as failed:
             error = failed
         time.sleep(0.02)
-    raise ServerNotAvailable(f"{what}: not within {seconds:.0f} s" + (f" ({error})" if error else ""))
+    raise ServerNotAvailable(f"{what}: not within {seconds * PATIENCE:.0f} s" + (f" ({error})" if error else ""))
 
 
 def scratch_directory(prefix: str) -> Path:
@@ -151,7 +153,7 @@ class Mongod:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(sign)
             self.process.send_signal(signal.SIGCONT)
-            self.process.wait(60)
+            self.process.wait(60 * PATIENCE)
 
     def kill(self) -> None:
         self.stop(signal.SIGKILL)

@@ -1,0 +1,36 @@
+// ProcessMark: tells whether this process is the one that made the mark, or a copy of it by fork()
+// or clone(). Process IDs cannot tell: a child in a new PID namespace may have its parent's, and
+// the kernel uses an ID again. Owned by a Client; any thread.
+//
+// Invariant: the page holds kMade in the process that made it, and zeros in every copy: the kernel
+// empties it (MADV_WIPEONFORK, Linux 4.14). Reading it needs no system call. Where the kernel does
+// not do that, the process ID and a counter of fork() calls stand in for it. A restored checkpoint
+// or a cloned virtual machine is not noticed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+namespace seqd::engine {
+
+class ProcessMark {
+ public:
+  enum class Means : std::uint8_t { page, counter };
+
+  // `best`: what to use where the kernel has it.
+  explicit ProcessMark(Means best = Means::page);
+  ~ProcessMark();
+  ProcessMark(const ProcessMark&) = delete;
+  ProcessMark& operator=(const ProcessMark&) = delete;
+
+  bool is_copied() const;
+  Means means() const { return page_ == nullptr ? Means::counter : Means::page; }
+
+ private:
+  const volatile std::uint64_t* page_ = nullptr;
+  pid_t process_ = 0;        // without a page
+  std::uint64_t forks_ = 0;  // the same
+};
+
+}  // namespace seqd::engine

@@ -1,0 +1,35 @@
+// Awaiting: the answers to requests of one handle, until an interruption. After one, answers on
+// their way still have a moment; then the rest counts as unanswered. The daemon drops a request
+// that waits when its connection is closed. Owned by a command; one thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "client-lib/seqd.h"
+
+namespace seqd::seqctl {
+
+class Awaiting {
+ public:
+  // `client` outlives this.
+  explicit Awaiting(seqd_client* client) : client_(client) {}
+
+  // Waits for one answer. False: none comes, because nothing is in flight, an interruption ended
+  // the waiting, or, with `code` and `error`, the handle failed.
+  bool next(seqd_reply& reply, int& code, std::string& error);
+  // Requests that an interruption left without an answer.
+  std::size_t unanswered() const { return unanswered_; }
+
+ private:
+  bool gives_up();
+
+  seqd_client* client_;
+  int looks_ = 0;  // since the interruption
+  std::size_t unanswered_ = 0;
+};
+
+// What an interruption left, for people.
+std::string unanswered_text(std::size_t requests);
+
+}  // namespace seqd::seqctl

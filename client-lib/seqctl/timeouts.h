@@ -1,0 +1,27 @@
+// How long the commands of seqctl wait, and how much they ask for at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace seqd::seqctl {
+
+// A daemon that is absent may have just been started again. Only `wait`, and who says how long to
+// wait, waits longer for one to listen.
+inline constexpr std::int64_t kConnectTimeoutMs = 1'000;
+// IDs of one request of `next -n`: few enough to print while the next ones come.
+inline constexpr std::int64_t kIdsAtOnce = 10'000;
+inline constexpr std::int64_t kLongestDrainMs = 300'000;
+inline constexpr std::int64_t kDrainAnswerMs = 5'000;
+// Behind its deadline every store is asked once more.
+inline constexpr std::int64_t kDecommissionAnswerMs = 60'000;
+// Of a page: the store goes through so many keys.
+inline constexpr std::int64_t kPurgeAnswerMs = 30'000;
+// Ten thousand counters, a few at a time.
+inline constexpr std::int64_t kAdvanceAllAnswerMs = 120'000;
+inline constexpr std::int64_t kLongestDecommissionMs = 300'000;
+// The same for texts, each of which is a request.
+inline constexpr std::size_t kTextsAtOnce = 1'000;
+inline constexpr std::size_t kPageRows = 1'000;  // of a page of list
+
+}  // namespace seqd::seqctl

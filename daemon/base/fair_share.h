@@ -1,0 +1,56 @@
+// FairShare: how much of something limited each user holds, and whether one of them may have more.
+// A user may hold up to `factor` times what is left: one user alone gets factor / (factor + 1) of
+// all, and however many there are, something is left for the next one. A value; one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "daemon/base/assertion.h"
+#include "daemon/base/user_id.h"
+
+namespace seqd {
+
+class FairShare {
+ public:
+  FairShare(std::int64_t total, std::int64_t factor) : total_(total), factor_(factor) {}
+
+  void set_total(std::int64_t total) { total_ = total; }
+  std::int64_t total() const { return total_; }
+  std::int64_t used() const { return used_; }
+  std::int64_t used_by(UserId user) const {
+    const auto found = by_user_.find(user);
+    return found == by_user_.end() ? 0 : found->second;
+  }
+
+  // A user who holds nothing may have the last of it.
+  bool allows(UserId user, std::int64_t more) const {
+    const std::int64_t left = total_ - used_ - more;
+    if (left < 0) return false;
+    const std::int64_t mine = used_by(user);
+    return mine == 0 || (mine + more + factor_ - 1) / factor_ <= left;
+  }
+
+  // Also above what allows() would: the caller has decided.
+  void take(UserId user, std::int64_t amount) {
+    if (amount == 0) return;
+    used_ += amount;
+    by_user_[user] += amount;
+  }
+  void give_back(UserId user, std::int64_t amount) {
+    if (amount == 0) return;
+    const auto found = by_user_.find(user);
+    ASSERT(found != by_user_.end() && found->second >= amount);
+    used_ -= amount;
+    found->second -= amount;
+    if (found->second == 0) by_user_.erase(found);
+  }
+
+ private:
+  std::int64_t total_;
+  const std::int64_t factor_;
+  std::int64_t used_ = 0;
+  std::map<UserId, std::int64_t> by_user_;
+};
+
+}  // namespace seqd

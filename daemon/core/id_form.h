@@ -1,0 +1,28 @@
+// In which form the IDs of a sequence are written as text, as one line for the log
+// (DefineName::forms), and whether two forms may give two IDs the same text. Functions without
+// state; any thread.
+//
+// The line is "UNIT KEY FROM FORMAT": of its periods "day" or "-"; the number of its key and what
+// tells the key from others, "1:0a1b2c3d", or "-"; the first period with a scramble of its own or
+// "-"; the format.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "daemon/core/settings.h"
+
+namespace seqd {
+
+// Of settings with a format. `from`: in place of the option scramble_periods_from.
+std::string form_of(const SequenceSettings& settings);
+std::string form_of(const SequenceSettings& settings, std::string_view from);
+
+// Whether a text of an ID of `period` (empty: of no period) in the form `now` may be that of
+// another ID in the form `former`. What cannot be read may.
+bool may_repeat(const std::string& former, const std::string& now, std::string_view period);
+
+// "FORMAT", or with its key "FORMAT (key 1)": for people.
+std::string form_shown(const std::string& form);
+
+}  // namespace seqd

@@ -1,0 +1,35 @@
+// UserList: users and groups by number, as the configuration lists them; AccessSettings: which of
+// them may take IDs of a sequence. Values; any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/base/peer.h"
+
+namespace seqd {
+
+struct UserList {
+  bool everyone = false;
+  std::vector<UserId> users;
+  std::vector<GroupId> groups;
+
+  bool contains(const Peer& peer) const;
+};
+
+// A list as the configuration has it, and what its names meant when it was read.
+struct UserListSettings {
+  std::string names;  // "alice @operators 1000", or "*"
+  UserList made;
+
+  bool operator==(const UserListSettings& other) const { return names == other.names; }
+};
+
+// `deny` comes first and binds everybody; then root and the daemon's user may always take.
+struct AccessSettings {
+  UserListSettings allow{"*", {true, {}, {}}};
+  UserListSettings deny;
+  bool operator==(const AccessSettings&) const = default;
+};
+
+}  // namespace seqd

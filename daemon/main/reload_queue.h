@@ -1,0 +1,48 @@
+// ReloadQueue: reads the configuration again for whoever asks, at most once a second: who asks
+// meanwhile gets the outcome of the next time. Asking in a loop neither stalls the loop nor floods
+// the journal. Owned by the Daemon; loop thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "daemon/base/clock.h"
+#include "daemon/base/fair_share.h"
+#include "daemon/base/timers.h"
+#include "daemon/rpc/control.h"
+
+namespace seqd {
+
+class ReloadQueue {
+ public:
+  using Done = std::function<void(const Result<ReloadReport>&)>;
+  static constexpr std::int64_t kPauseMs = 1'000;
+  static constexpr std::int64_t kMostWaiting = 1'024;
+
+  ReloadQueue(Clock& clock, Timers& timers, std::function<Result<ReloadReport>()> reload);
+  ~ReloadQueue();
+  ReloadQueue(const ReloadQueue&) = delete;
+  ReloadQueue& operator=(const ReloadQueue&) = delete;
+
+  // `done` is called once, in a later turn, with a reload that began after this call. BUSY: too
+  // many wait already, or the user has its share of them.
+  Status ask(UserId user, Done done);
+  // The daemon ends: nothing is read any more, and everybody hears `why`.
+  void stop(const Status& why);
+
+ private:
+  void run();
+
+  Clock& clock_;
+  Timers& timers_;
+  const std::function<Result<ReloadReport>()> reload_;
+  std::vector<std::pair<UserId, Done>> waiting_;
+  FairShare share_{kMostWaiting, 1};
+  Status ending_;
+  TimerId timer_ = 0;
+  std::int64_t next_ms_ = 0;  // not before
+};
+
+}  // namespace seqd

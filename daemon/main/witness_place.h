@@ -1,0 +1,24 @@
+// Where the witness lies (daemon/state/witness.h): where the configuration says, else in memory
+// that this finds: a tmpfs that belongs to this user alone, else shared memory of System V.
+// Blocking; used once, at the start.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/base/files.h"
+
+namespace seqd {
+
+// Directories on a tmpfs, if their parent is one: /run/seqd, in /dev/shm, in $XDG_RUNTIME_DIR. In
+// the order in which they are tried; the same each time, so that a restart finds the same one.
+std::vector<std::string> witness_candidates();
+
+// `told` empty: the first of `candidates` that is in memory, belongs to this user alone and is
+// apart from `state_dir`; else System V; else the first that can be opened, which proves nothing.
+Result<std::unique_ptr<Directory>> open_witness_place(const std::string& told,
+                                                      const std::string& state_dir,
+                                                      const std::vector<std::string>& candidates);
+
+}  // namespace seqd

@@ -1,0 +1,40 @@
+#include "daemon/rpc/rights.h"
+
+#include <string>
+
+namespace seqd {
+namespace {
+
+std::string user_text(const Peer& peer) {
+  return "user " + std::to_string(peer.uid);
+}
+
+bool is_owner(const Control& control, const Peer& peer) {
+  return peer.uid == 0 || peer.uid == control.user();
+}
+
+}  // namespace
+
+Status check_administers(const Control& control, const Peer& peer, std::string_view method) {
+  if (is_owner(control, peer) || control.admins().contains(peer)) return {};
+  return {ErrorCode::DENIED,
+          std::string(method) + " is for administrators, and " + user_text(peer) +
+              " is none: root and user " + std::to_string(control.user()) +
+              ", whom the daemon runs as, are, and whom the option daemon.admins "
+              "of seqd.toml lists, a user or a \"@group\""};
+}
+
+Status check_may_take(const MethodContext& context, const Peer& peer, std::string_view name) {
+  const AccessSettings* const access = context.table.access_of(name);
+  // Of a name that is not configured nothing is issued.
+  if (access == nullptr) return {};
+  const bool denied = access->deny.made.contains(peer);
+  if (!denied && (access->allow.made.contains(peer) || is_owner(context.control, peer))) return {};
+  return {ErrorCode::DENIED,
+          user_text(peer) + " may not take IDs of \"" + std::string(name) + "\": the option " +
+              (denied ? "\"deny\" of the sequence in seqd.toml lists the user or a group of it"
+                      : "\"allow\" of the sequence in seqd.toml lists neither the user nor a group "
+                        "of it; an administrator can add it there")};
+}
+
+}  // namespace seqd

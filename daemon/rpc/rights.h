@@ -1,0 +1,17 @@
+// Rights: who may administer, and who may take IDs of a sequence. Decided by what the kernel said
+// of the connection and by the configuration in force. Functions without state; loop thread.
+#pragma once
+
+#include <string_view>
+
+#include "daemon/rpc/methods.h"
+
+namespace seqd {
+
+// OK, or DENIED with the right that is missing and what an administrator would set.
+Status check_administers(const Control& control, const Peer& peer, std::string_view method);
+
+// The same for taking IDs of the sequence of that name.
+Status check_may_take(const MethodContext& context, const Peer& peer, std::string_view name);
+
+}  // namespace seqd

@@ -1,0 +1,142 @@
+// Who may administer, and who may take IDs: by user, by group, and what a reload changes of it.
+#include <map>
+#include <string>
+
+#include "daemon/rpc/rights.h"
+#include "tests/unit/service.h"
+
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+constexpr std::uint32_t kStranger = 1'001;
+constexpr std::uint32_t kGroup = 77;
+
+// The methods that change something for others, with what they take.
+const std::map<std::string, std::string> kAdministering = {
+    {"advance", request("advance", "orders")},
+    {"advance_store", request("advance_store", "default")},
+    {"drain", request("drain", "orders")},
+    {"reload", plain_request(1, "reload")},
+    {"purge", request("purge", "orders", 2, "\xc2")},
+    {"decommission", request("decommission", 0, "")}};
+
+std::string take(const std::string& method) {
+  if (method == "range") return range_request(1, "orders", 3);
+  if (method == "next") return next_request(1, "orders", 60'000);
+  return request(method, "orders");
+}
+
+struct Rights : Service {
+  AccessSettings& access() { return world.core.settings.by_name.at("orders").access; }
+  void reload() {
+    world.core.table->apply_settings({});
+    world.server->apply_settings({});
+  }
+  ErrorCode by(std::uint32_t uid, const std::string& bytes,
+               std::vector<std::uint32_t> groups = {}) {
+    return world.ask(world.connect(uid, std::move(groups)), bytes).code;
+  }
+};
+
+TEST_CASE("AMemberOfTheGroupMayNotAdminister", "[rpc]") {
+  for (const auto& [method, bytes] : kAdministering) {
+    Rights service;
+    INFO(method);
+    const Reply reply = service.world.ask(service.world.connect(kStranger), bytes);
+    CHECK(reply.code == ErrorCode::DENIED);
+    CHECK(reply.text.starts_with(method + " is for administrators, and user 1001 is none"));
+    CHECK(reply.text.find("daemon.admins") != std::string::npos);
+    CHECK(reply.text.find("user 500") != std::string::npos);
+    CHECK_FALSE(service.world.control.asked.has_value());
+  }
+}
+
+TEST_CASE("RootTheDaemonsUserAndThoseListedMayAdminister", "[rpc]") {
+  for (const std::uint32_t uid : {std::uint32_t{0}, ScriptedControl::kUser, kStranger}) {
+    Rights service;
+    service.world.control.listed = {false, {kStranger}, {}};
+    CHECK(service.by(uid, kAdministering.at("drain")) == ErrorCode::NO_SEQUENCE);
+    CHECK(service.by(uid, kAdministering.at("reload")) == ErrorCode::OK);
+  }
+}
+
+TEST_CASE("AGroupOfTheConnectionMayAdministerFromTheReloadOn", "[rpc]") {
+  Rights service;
+  Line& line = service.world.connect(kStranger, {5, kGroup});
+  CHECK(service.world.ask(line, kAdministering.at("reload")).code == ErrorCode::DENIED);
+  service.world.control.listed = {false, {}, {kGroup}};
+  CHECK(service.world.ask(line, kAdministering.at("reload")).code == ErrorCode::OK);
+  CHECK(service.by(kStranger, kAdministering.at("reload"), {5}) == ErrorCode::DENIED);
+}
+
+TEST_CASE("OnlyThoseWhomASequenceAllowsTakeItsIds", "[rpc]") {
+  for (const char* const method : {"next", "range"}) {
+    Rights service;
+    INFO(method);
+    service.access().allow.made = {false, {1'000}, {kGroup}};
+    CHECK(service.by(1'000, take(method)) == ErrorCode::OK);
+    CHECK(service.by(kStranger, take(method), {kGroup}) == ErrorCode::OK);
+    CHECK(service.by(0, take(method)) == ErrorCode::OK);
+    CHECK(service.by(ScriptedControl::kUser, take(method)) == ErrorCode::OK);
+    const std::int64_t issued = service.world.core.table->list().front()->totals().issued;
+    const Reply reply = service.world.ask(service.world.connect(kStranger, {5}), take(method));
+    CHECK(reply.code == ErrorCode::DENIED);
+    CHECK(reply.text.find("user 1001 may not take IDs of \"orders\"") == 0);
+    CHECK(reply.text.find("\"allow\"") != std::string::npos);
+    CHECK(service.world.core.table->list().front()->totals().issued == issued);
+  }
+}
+
+TEST_CASE("DenyComesBeforeAllowAndBindsRootToo", "[rpc]") {
+  Rights service;
+  service.access().allow.made = {false, {kStranger, 0}, {}};
+  service.access().deny.made = {false, {0}, {kGroup}};
+  CHECK(service.by(kStranger, take("next_text"), {kGroup}) == ErrorCode::DENIED);
+  CHECK(service.by(kStranger, take("next"), {kGroup}) == ErrorCode::DENIED);
+  CHECK(service.by(0, take("next")) == ErrorCode::DENIED);
+  CHECK(service.by(kStranger, take("next")) == ErrorCode::OK);
+}
+
+TEST_CASE("AUserWhoIsDeniedMakesNoSequence", "[rpc]") {
+  Rights service;
+  service.access().deny.made.everyone = true;
+  for (const char* const method : {"next", "range", "next_text"})
+    CHECK(service.by(kStranger, take(method)) == ErrorCode::DENIED);
+  CHECK(service.by(kStranger, request("insert", "orders", 2, "\x80")) == ErrorCode::DENIED);
+  CHECK(service.world.core.table->list().empty());
+  CHECK(service.by(kStranger, peek_request(1, "orders")) == ErrorCode::OK);
+}
+
+TEST_CASE("AReloadChangesWhoMayTakeOnConnectionsThatAreOpen", "[rpc]") {
+  Rights service;
+  Line& line = service.world.connect(kStranger);
+  CHECK(service.world.ask(line, take("next")).code == ErrorCode::OK);
+  service.access().deny.made.users = {kStranger};
+  service.reload();
+  CHECK(service.world.ask(line, take("next")).code == ErrorCode::DENIED);
+  CHECK(service.world.ask(line, take("range")).code == ErrorCode::DENIED);
+  service.access().deny.made.users = {};
+  service.reload();
+  CHECK(service.world.ask(line, take("next")).code == ErrorCode::OK);
+}
+
+TEST_CASE("ARepeatIsAnsweredThoughTheRightIsGone", "[rpc]") {
+  Rights service;
+  Line& line = service.world.connect(kStranger);
+  REQUIRE(service.world.ask(line, hello_request(0, 7)).code == ErrorCode::OK);
+  const Reply first = service.world.ask(line, next_request(1, "orders", 60'000));
+  REQUIRE(first.code == ErrorCode::OK);
+  service.access().deny.made.users = {kStranger};
+  service.reload();
+  Line& again = service.world.connect(kStranger);
+  REQUIRE(service.world.ask(again, hello_request(0, 7)).code == ErrorCode::OK);
+  const Reply repeat = service.world.ask(again, next_request(1, "orders", 60'000));
+  REQUIRE(repeat.code == ErrorCode::OK);
+  CHECK(repeat.id() == first.id());
+  CHECK(service.world.ask(again, next_request(2, "orders")).code == ErrorCode::DENIED);
+}
+
+}  // namespace
+}  // namespace seqd

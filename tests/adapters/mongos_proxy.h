@@ -1,0 +1,58 @@
+// MongosProxy: a mongos in front of a real replica set, as far as the driver can tell: it says of
+// itself that it is one, passes every command on to the set's primary, and answers chosen ones,
+// which were carried out, as a mongos does that lost the connection to its shard. A thread of its
+// own for every connection; the words may be called from any thread.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/store/mongo_values.h"
+#include "tests/adapters/mongo_server.h"
+
+namespace seqd::testing {
+
+class MongosProxy {
+ public:
+  // In front of the primary of the replica set `server` is on; or of a server alone, which it says
+  // it is then.
+  explicit MongosProxy(MongoServer& server);
+  ~MongosProxy();
+  MongosProxy(const MongosProxy&) = delete;
+  MongosProxy& operator=(const MongosProxy&) = delete;
+
+  std::string uri() const;
+  // The next `times` commands of that name are carried out, and answered with `reply` (extended
+  // JSON) instead of what the set answered.
+  void answer(const std::string& command, int times, const std::string& reply);
+  // How many commands of that name have come.
+  int seen(const std::string& command);
+
+ private:
+  struct Answer {
+    int times = 0;
+    std::string reply;
+  };
+
+  void accept();
+  void serve(int client);
+  // What the driver hears instead of `reply`, the document the set answered `command` with.
+  Document judged(const std::string& command, const Document& reply);
+
+  int upstream_port_ = 0;
+  bool alone_ = false;
+  int listener_ = -1;
+  int port_ = 0;
+  std::mutex mutex_;  // guards what follows
+  std::map<std::string, Answer> answers_;
+  std::map<std::string, int> seen_;
+  std::vector<int> sockets_;
+  std::vector<std::thread> servers_;
+  bool ending_ = false;
+  std::thread acceptor_;
+};
+
+}  // namespace seqd::testing

@@ -1,0 +1,182 @@
+"""Where the witness lies when nothing says so: in memory that the daemon finds, also where neither /run nor /dev/shm is a tmpfs."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+import harness
+from disks import NotShown
+from servers.mongod import wait_for
+
+DEFAULTS = {"lease_min": 1000, "lease_max": 1000, "gap_budget": 5000}
+
+# A mount namespace in which no candidate is a tmpfs, as in a container that was made to have none; the daemon's own sockets stay.
+NO_TMPFS = """set -e
+place=$1 short=$2; shift 2
+mkdir -p "$place/plain/${short##*/}" "$place/short"
+mount --bind "$short" "$place/short"
+mount --bind "$place/plain" /dev/shm
+mount --bind "$place/short" "/dev/shm/${short##*/}"
+mount --bind "$place/plain" /run
+unset XDG_RUNTIME_DIR
+exec "$@"
+"""
+
+
+def by_itself(daemon):
+    """The configuration without a witness_dir."""
+    text = daemon.config_file.read_text()
+    daemon.config_file.write_text("".join(line for line in text.splitlines(True) if not line.startswith("witness_dir")))
+    return daemon
+
+
+def how(daemon):
+    with daemon.connect() as client:
+        return client.call("status")["state_how"]
+
+
+def ids(daemon, count):
+    with daemon.connect() as client:
+        return client.many("orders", count)
+
+
+@pytest.fixture(name="places", params=["memory that is there", "no tmpfs"])
+def where_the_witness_may_lie(request, make_daemon, scratch):
+    """Makes daemons in one of the two surroundings."""
+    if request.param == "no tmpfs" and os.getuid() != 0:
+        raise NotShown("a mount namespace is for root only")
+
+    def make(name, **options):
+        daemon = by_itself(make_daemon(name, defaults=DEFAULTS, **options))
+        if request.param == "no tmpfs":
+            place = scratch / f"{name}-place"
+            place.mkdir()
+            daemon.prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", NO_TMPFS, "sh",
+                             str(place), str(daemon.short)]
+        return daemon
+
+    made = []
+    yield lambda name, **options: made.append(make(name, **options)) or made[-1]
+    for daemon in made:  # takes the witness along, wherever it is
+        if daemon.running():
+            daemon.seqctl("decommission", "--yes", expect=None)
+
+
+def test_AKilledDaemonGoesOnWithoutAWitnessDirectory(places):
+    daemon = places("sidecar").start()
+    assert ids(daemon, 10) == list(range(1, 11))
+    for first in range(11, 41, 10):
+        daemon.kill()
+        daemon.start()
+        assert how(daemon) == "witness"
+        assert ids(daemon, 10) == list(range(first, first + 10))
+    assert "is not on a tmpfs" not in daemon.stderr()
+
+
+def test_ACopyBesideTheOriginalHasNoWitness(places):
+    origin = places("origin").start()
+    assert ids(origin, 10) == list(range(1, 11))
+    copy = places("copy")
+    copy.state.rmdir()
+    harness.copy_state(origin.state, copy.state)
+    copy.start()
+    assert how(copy).startswith("forfeited: there is no witness")
+    assert ids(copy, 1)[0] > 1000
+    assert ids(origin, 10) == list(range(11, 21))
+
+
+def test_AnOlderStatePutBackInPlaceIsNotGoneOnWith(places, scratch):
+    daemon = places("restored").start()
+    assert ids(daemon, 10) == list(range(1, 11))
+    daemon.kill()
+    older = scratch / "older"
+    shutil.copytree(daemon.state, older)
+    daemon.start()
+    assert ids(daemon, 10) == list(range(11, 21))
+    daemon.kill()
+    for file in older.iterdir():  # over the same files, so every inode stays
+        if file.name.startswith("log."):
+            (daemon.state / file.name).write_bytes(file.read_bytes())
+    daemon.start()
+    assert how(daemon).startswith("forfeited: ")
+    assert ids(daemon, 1)[0] > 1000
+
+
+def test_ADecommissionLeavesNoSharedMemory(places):
+    before = segments()
+    daemon = places("temporary").start()
+    assert ids(daemon, 1) == [1]
+    daemon.seqctl("decommission", "--yes")
+    assert daemon.wait_exit() == 80
+    assert segments() <= before
+
+
+def segments():
+    """The shared memory of System V that no process is attached to, or one of ours is."""
+    with open("/proc/sysvipc/shm", encoding="ascii") as file:
+        return {line.split()[1] for line in file.readlines()[1:]}
+
+
+def test_AWitnessThatIsRemovedWhileTheDaemonRunsIsMadeAgain(make_daemon):
+    daemon = make_daemon(defaults=DEFAULTS).start()
+    assert ids(daemon, 10) == list(range(1, 11))
+    for removed in range(1, 4):
+        (witness,) = daemon.witness.iterdir()
+        witness.unlink()
+        wait_for("the witness", lambda number=removed: daemon.stderr().count("was made again") == number)
+        first = 20 * removed - 9
+        assert ids(daemon, 10) == list(range(first, first + 10))
+        daemon.kill()
+        daemon.start()
+        assert how(daemon) == "witness"
+        assert ids(daemon, 10) == list(range(first + 10, first + 20))
+    daemon.seqctl("audit", "orders")
+
+
+def test_AWitnessDirectoryThatIsRemovedIsReportedOnceAndARestartLosesNothing(make_daemon):
+    daemon = make_daemon(defaults=DEFAULTS).start()
+    assert ids(daemon, 10) == list(range(1, 11))
+    shutil.rmtree(daemon.witness)
+    wait_for("the report", lambda: "cannot be made there again" in daemon.stderr())
+    assert ids(daemon, 10) == list(range(11, 21))
+    daemon.witness.mkdir(0o700)
+    daemon.restart()
+    assert ids(daemon, 10) == list(range(21, 31))
+    assert daemon.stderr().count("cannot be made there again") == 1
+
+
+# Takes the keys of shared memory that the witness of a state directory could have, as another user.
+TAKE_KEYS = """
+import ctypes, os, sys
+os.setgid(12345); os.setuid(12345)
+name = sys.argv[1].encode()
+key = 2166136261
+for byte in name:
+    key = ((key ^ byte) * 16777619) % 2**32
+shmget = ctypes.CDLL(None, use_errno=True).shmget
+for attempt in range(8):
+    print(shmget(ctypes.c_int32((key + attempt) % 2**32), 4096, 0o1600), flush=True)
+"""
+
+
+@pytest.mark.parametrize("places", ["no tmpfs"], indirect=True)
+def test_AnotherUserCannotKeepTheDaemonFromStarting(places):
+    daemon = places("attacked")
+    state = daemon.state.stat()
+    name = f"seqd-{state.st_dev:x}-{state.st_ino:x}.witness"
+    taken = subprocess.run(["/usr/bin/python3", "-c", TAKE_KEYS, name], capture_output=True, text=True, check=True).stdout.split()
+    try:
+        assert len(taken) == 8 and all(int(key) >= 0 for key in taken), taken
+        daemon.start()
+        assert "there is no witness" in daemon.stderr()
+        assert ids(daemon, 10) == list(range(1, 11))
+        daemon.kill()
+        daemon.start()
+        assert how(daemon).startswith("forfeited")
+        assert ids(daemon, 1)[0] > 10
+        daemon.seqctl("audit", "orders")
+    finally:
+        for key in taken:
+            subprocess.run(["ipcrm", "-m", key], check=False)

@@ -1,0 +1,66 @@
+"""seqctl as a person uses it, on a real daemon: interrupted, mistyped, with more time than the daemon takes."""
+
+import json
+import os
+import signal
+import subprocess
+
+import harness
+
+
+def start(daemon, *arguments):
+    return subprocess.Popen([os.path.join(harness.BUILD, "seqctl"), "--socket", str(daemon.socket), *arguments],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+
+
+def read_some(process):
+    head = b""
+    while len(head) < 20:
+        part = process.stdout.read(1_000)
+        assert part, "the output ended"
+        head += part
+    return head
+
+
+def test_InterruptedNextPrintsEveryIdThatItTookAsCompleteJson(daemon):
+    process = start(daemon, "-o", "json", "next", "orders", "-n", "1000000000")
+    try:
+        head = read_some(process)  # the IDs come while it runs, not at its end
+        assert head.startswith(b'{"ids":[1,2,3,')
+        process.send_signal(signal.SIGINT)
+        rest, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert (process.returncode, errors) == (130, b"")
+    answer = json.loads(head + rest)
+    assert answer["name"] == "orders"
+    assert answer["ids"] == list(range(1, len(answer["ids"]) + 1))
+    assert daemon.seqctl("next", "orders").stdout == f"{answer['ids'][-1] + 1}\n"
+
+
+def test_InterruptedNextPrintsEveryIdThatItTookAsText(daemon):
+    process = start(daemon, "next", "orders", "-n", "1000000000")
+    try:
+        head = read_some(process)
+        process.send_signal(signal.SIGTERM)
+        rest, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert (process.returncode, errors) == (130, b"")
+    last = int((head + rest).splitlines()[-1])
+    assert daemon.seqctl("next", "orders").stdout == f"{last + 1}\n"
+
+
+def test_DrainWithMoreTimeThanTheDaemonTakesIsDone(daemon):
+    daemon.seqctl("next", "orders")
+    done = daemon.seqctl("-t", "600", "drain", "orders", "--yes")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_StatusOfADaemonInOrderIsZero(daemon):
+    daemon.seqctl("status")  # its store may not have been needed yet
+    daemon.seqctl("next", "orders")
+    assert daemon.seqctl("status").returncode == 0
+    assert json.loads(daemon.seqctl("-o", "json", "status").stdout)["stopped"] == []
