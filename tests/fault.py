@@ -18,7 +18,7 @@ NOT_SHOWN = "not shown"
 # Rows of the matrix: every one has to be in the table.
 WANTED = [f"{group}{number}" for group, count in (("P", 12), ("D", 12), ("I", 9), ("S", 20), ("C", 12), ("T", 2), ("R", 11))
           for number in range(1, count + 1)]
-# Which program the tests beside the code of a folder are part of.
+# Which program the tests beside the code of a folder, and of the rooms in it, are part of.
 PROGRAMS = {"protocol": "unit-tests", "daemon/base": "unit-tests", "daemon/core": "unit-tests", "daemon/rpc": "unit-tests",
             "daemon/state": "unit-tests", "tests/crash": "crash-tests", "daemon/uv": "adapter-tests",
             "daemon/store": "adapter-tests", "daemon/os": "adapter-tests", "daemon/main": "adapter-tests",
@@ -78,7 +78,8 @@ def program_of(file):
     """What has to be built for a test of that file; a target of make builds for itself."""
     if file.endswith((".py", ".sh", ".mk")):
         return "all"
-    return PROGRAMS[os.path.dirname(file)]
+    folder = max((folder for folder in PROGRAMS if file.startswith(folder + "/")), key=len)
+    return PROGRAMS[folder]
 
 
 def commands(build, tests):

@@ -8,7 +8,7 @@
 
 #include "daemon/base/status.h"
 #include "daemon/base/user_id.h"
-#include "daemon/core/log_entry.h"
+#include "daemon/core/log/log_entry.h"
 
 namespace seqd {
 

@@ -7,8 +7,8 @@
 #include "daemon/base/random.h"
 #include "daemon/base/timers.h"
 #include "daemon/core/caller.h"
-#include "daemon/core/history_sink.h"
-#include "daemon/core/remainder_log.h"
+#include "daemon/core/history/history_sink.h"
+#include "daemon/core/log/remainder_log.h"
 
 namespace seqd {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/id_shape.h"
-#include "daemon/core/lease_store.h"
-#include "daemon/core/period.h"
+#include "daemon/core/leasing/lease_store.h"
+#include "daemon/core/periods/period.h"
+#include "daemon/core/sequence/id_shape.h"
 #include "daemon/core/user_list.h"
 
 namespace seqd {

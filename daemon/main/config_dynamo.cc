@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "daemon/os/credentials.h"
-#include "daemon/store/aws_credentials.h"
+#include "daemon/store/dynamo/aws_credentials.h"
 
 namespace seqd {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "daemon/main/config.h"
 #include "daemon/main/config_problems.h"
-#include "daemon/store/dynamo_store.h"
+#include "daemon/store/dynamo/dynamo_store.h"
 
 namespace seqd {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/core/id_format.h"
+#include "daemon/core/text/id_format.h"
 #include "daemon/os/aes.h"
 #include "daemon/os/credentials.h"
 #include "daemon/os/event_line.h"

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "daemon/core/id_format.h"
+#include "daemon/core/text/id_format.h"
 #include "daemon/os/aes.h"
 #include "daemon/os/time_zones.h"
 #include "tests/unit/random_template.h"

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "daemon/core/id_format.h"
+#include "daemon/core/text/id_format.h"
 
 // Last, so that CHECK is the one of the tests.
 #include "tests/unit/configurations.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/id_template.h"
+#include "daemon/core/text/id_template.h"
 #include "daemon/os/time_zones.h"
 
 namespace seqd {

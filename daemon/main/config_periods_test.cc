@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "daemon/core/id_format.h"
+#include "daemon/core/text/id_format.h"
 
 // Last, so that CHECK is the one of the tests.
 #include "tests/unit/configurations.h"

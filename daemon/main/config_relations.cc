@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/core/state_bounds.h"
+#include "daemon/core/log/state_bounds.h"
 
 namespace seqd {
 namespace {

@@ -1,7 +1,7 @@
 // What a reload may change: the last third of config.h.
 #include <algorithm>
 
-#include "daemon/core/id_format.h"
+#include "daemon/core/text/id_format.h"
 #include "daemon/main/config.h"
 #include "daemon/main/config_tables.h"
 #include "daemon/main/options.h"

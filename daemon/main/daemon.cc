@@ -6,7 +6,7 @@
 #include <csignal>
 #include <utility>
 
-#include "daemon/core/state_room.h"
+#include "daemon/core/log/state_room.h"
 #include "daemon/main/config_stores.h"
 #include "daemon/main/exit_codes.h"
 #include "daemon/main/witness_place.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "daemon/base/files.h"
-#include "daemon/core/floor_watch.h"
-#include "daemon/core/sequence_table.h"
+#include "daemon/core/leasing/floor_watch.h"
+#include "daemon/core/table/sequence_table.h"
 #include "daemon/main/config.h"
 #include "daemon/main/history.h"
 #include "daemon/main/reload_queue.h"

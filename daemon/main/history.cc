@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/core/gap_event.h"
+#include "daemon/core/history/gap_event.h"
 
 namespace seqd {
 namespace {

@@ -15,13 +15,13 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/history_catch_up.h"
-#include "daemon/core/history_log.h"
-#include "daemon/core/sequence_table.h"
+#include "daemon/core/history/history_catch_up.h"
+#include "daemon/core/history/history_log.h"
+#include "daemon/core/table/sequence_table.h"
 #include "daemon/rpc/history_asker.h"
 #include "daemon/state/start.h"
-#include "daemon/store/history_file.h"
-#include "daemon/store/history_reader.h"
+#include "daemon/store/history/history_file.h"
+#include "daemon/store/history/history_reader.h"
 #include "daemon/uv/thread_worker.h"
 
 namespace seqd {

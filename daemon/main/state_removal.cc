@@ -8,7 +8,7 @@
 #include "daemon/state/retirement_mark.h"
 #include "daemon/state/state_log.h"
 #include "daemon/state/witness.h"
-#include "daemon/store/history_database.h"
+#include "daemon/store/history/history_database.h"
 
 namespace seqd {
 namespace {

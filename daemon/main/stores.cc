@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "daemon/main/config_dynamo.h"
-#include "daemon/store/mongo_store.h"
-#include "daemon/store/sqlite_store.h"
+#include "daemon/store/mongo/mongo_store.h"
+#include "daemon/store/sqlite/sqlite_store.h"
 
 namespace seqd {
 namespace {

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "daemon/base/events.h"
-#include "daemon/core/insert_queues.h"
-#include "daemon/core/purge.h"
-#include "daemon/core/sequence_table.h"
+#include "daemon/core/insert/insert_queues.h"
+#include "daemon/core/periods/purge.h"
+#include "daemon/core/table/sequence_table.h"
 #include "daemon/main/config.h"
-#include "daemon/store/dynamo_store.h"
-#include "daemon/store/mongo_driver.h"
+#include "daemon/store/dynamo/dynamo_store.h"
+#include "daemon/store/mongo/mongo_driver.h"
 #include "daemon/store/worker_store.h"
 #include "daemon/uv/event_loop.h"
 #include "daemon/uv/http_client.h"

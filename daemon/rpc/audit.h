@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/history_answers.h"
-#include "daemon/core/lease_store.h"
+#include "daemon/core/history/history_answers.h"
+#include "daemon/core/leasing/lease_store.h"
 #include "daemon/rpc/shown.h"
 
 namespace seqd {

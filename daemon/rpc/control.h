@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "daemon/base/status.h"
-#include "daemon/core/retirement.h"
+#include "daemon/core/returns/retirement.h"
 #include "daemon/core/user_list.h"
 
 namespace seqd {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/drain.h"
-#include "daemon/core/id_shape.h"
+#include "daemon/core/returns/drain.h"
+#include "daemon/core/sequence/id_shape.h"
 #include "daemon/rpc/packing.h"
 
 namespace seqd {

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/history_answers.h"
-#include "daemon/core/lease_store.h"
+#include "daemon/core/history/history_answers.h"
+#include "daemon/core/leasing/lease_store.h"
 #include "daemon/rpc/shown.h"
 
 namespace seqd {

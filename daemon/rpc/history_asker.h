@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "daemon/core/history_answers.h"
+#include "daemon/core/history/history_answers.h"
 
 namespace seqd {
 

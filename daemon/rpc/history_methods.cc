@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "daemon/core/id_format.h"
-#include "daemon/core/period_name.h"
-#include "daemon/core/purge_rule.h"
+#include "daemon/core/periods/purge_rule.h"
+#include "daemon/core/text/id_format.h"
+#include "daemon/core/text/period_name.h"
 #include "daemon/rpc/history_packing.h"
 #include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"

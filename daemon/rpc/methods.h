@@ -8,10 +8,10 @@
 #include <span>
 #include <string_view>
 
-#include "daemon/core/history_recorder.h"
-#include "daemon/core/insert_queues.h"
-#include "daemon/core/purge.h"
-#include "daemon/core/sequence_table.h"
+#include "daemon/core/history/history_recorder.h"
+#include "daemon/core/insert/insert_queues.h"
+#include "daemon/core/periods/purge.h"
+#include "daemon/core/table/sequence_table.h"
 #include "daemon/rpc/control.h"
 #include "daemon/rpc/history_asker.h"
 #include "daemon/rpc/session.h"

@@ -2,7 +2,7 @@
 // asked about; a text and a repeat stay with the period that they came from.
 #include <string>
 
-#include "daemon/core/id_format.h"
+#include "daemon/core/text/id_format.h"
 #include "tests/unit/one_summer.h"
 #include "tests/unit/service.h"
 

@@ -1,5 +1,5 @@
 // What callers see of the positions that the core counts: the same numbers, unless the sequence has
-// a shape (daemon/core/id_shape.h). Functions without state; loop thread.
+// a shape (daemon/core/sequence/id_shape.h). Functions without state; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/core/sequence_table.h"
+#include "daemon/core/table/sequence_table.h"
 
 namespace seqd {
 

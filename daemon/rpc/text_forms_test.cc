@@ -2,8 +2,8 @@
 #include <memory>
 #include <string>
 
-#include "daemon/core/id_form.h"
-#include "daemon/core/id_format.h"
+#include "daemon/core/text/id_form.h"
+#include "daemon/core/text/id_format.h"
 #include "protocol/value_writer.h"
 #include "tests/unit/service.h"
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/core/id_format.h"
+#include "daemon/core/text/id_format.h"
 #include "daemon/rpc/issuing.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "daemon/core/id_format.h"
+#include "daemon/core/text/id_format.h"
 #include "protocol/value_writer.h"
 #include "tests/unit/service.h"
 

@@ -7,10 +7,10 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/core/id_format.h"
-#include "daemon/core/sequence_table.h"
-#include "daemon/core/state_bounds.h"
-#include "daemon/core/state_room.h"
+#include "daemon/core/log/state_bounds.h"
+#include "daemon/core/log/state_room.h"
+#include "daemon/core/table/sequence_table.h"
+#include "daemon/core/text/id_format.h"
 #include "daemon/state/log_format.h"
 #include "daemon/state/segment_writer.h"
 #include "daemon/state/start.h"

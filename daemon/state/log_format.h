@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/base/status.h"
-#include "daemon/core/log_entry.h"
+#include "daemon/core/log/log_entry.h"
 
 namespace seqd {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "daemon/base/files.h"
-#include "daemon/core/log_reader.h"
-#include "daemon/core/state_image.h"
+#include "daemon/core/log/log_reader.h"
+#include "daemon/core/log/state_image.h"
 #include "daemon/state/segment.h"
 
 namespace seqd {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "daemon/base/files.h"
-#include "daemon/core/retirement.h"
+#include "daemon/core/returns/retirement.h"
 
 namespace seqd {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "daemon/core/remainder_log.h"
+#include "daemon/core/log/remainder_log.h"
 #include "daemon/state/segment.h"
 
 namespace seqd {

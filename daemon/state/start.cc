@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/core/state_bounds.h"
+#include "daemon/core/log/state_bounds.h"
 #include "daemon/state/recovery.h"
 #include "daemon/state/segment_writer.h"
 

@@ -16,7 +16,7 @@
 #include "daemon/base/random.h"
 #include "daemon/base/status.h"
 #include "daemon/base/worker.h"
-#include "daemon/core/state_image.h"
+#include "daemon/core/log/state_image.h"
 #include "daemon/state/start_rules.h"
 #include "daemon/state/state_log.h"
 

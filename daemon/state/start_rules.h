@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "daemon/base/random.h"
-#include "daemon/core/state_image.h"
+#include "daemon/core/log/state_image.h"
 #include "daemon/state/recovery.h"
 #include "daemon/state/witness.h"
 

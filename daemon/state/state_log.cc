@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
-#include "daemon/core/state_bounds.h"
+#include "daemon/core/log/state_bounds.h"
 #include "daemon/state/log_format.h"
 #include "daemon/state/segment_writer.h"
 

@@ -19,7 +19,7 @@
 #include "daemon/base/random.h"
 #include "daemon/base/status.h"
 #include "daemon/base/worker.h"
-#include "daemon/core/remainder_log.h"
+#include "daemon/core/log/remainder_log.h"
 #include "daemon/state/segment.h"
 #include "daemon/state/witness.h"
 

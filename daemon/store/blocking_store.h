@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/insert_store.h"
-#include "daemon/core/lease_store.h"
-#include "daemon/core/purge_store.h"
+#include "daemon/core/insert/insert_store.h"
+#include "daemon/core/leasing/lease_store.h"
+#include "daemon/core/periods/purge_store.h"
 
 namespace seqd {
 

@@ -11,8 +11,8 @@
 #include <limits>
 #include <string>
 
-#include "daemon/core/counter_identity.h"
-#include "daemon/core/lease_store.h"
+#include "daemon/core/leasing/lease_store.h"
+#include "daemon/core/log/counter_identity.h"
 
 namespace seqd {
 

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/core/lease_store.h"
+#include "daemon/core/leasing/lease_store.h"
 #include "daemon/store/counter_value.h"
 
 namespace seqd {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "daemon/store/blocking_store.h"
-#include "daemon/store/dynamo_store.h"
+#include "daemon/store/dynamo/dynamo_store.h"
 
 namespace seqd::testing {
 

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "daemon/store/mongo_store.h"
+#include "daemon/store/mongo/mongo_store.h"
 #include "tests/adapters/mongo_server.h"
 
 namespace seqd::testing {

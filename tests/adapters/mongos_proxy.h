@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "daemon/store/mongo_values.h"
+#include "daemon/store/mongo/mongo_values.h"
 #include "tests/adapters/mongo_server.h"
 
 namespace seqd::testing {

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "daemon/store/counter_value.h"
-#include "daemon/store/sqlite_store.h"
+#include "daemon/store/sqlite/sqlite_store.h"
 
 #include <catch2/catch.hpp>
 

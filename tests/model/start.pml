@@ -6,11 +6,11 @@
    matches                            daemon/state/start_rules.cc: why_no_witness()
    start: R1, R2, R3                  daemon/state/start_rules.cc: judge(), carry_out(), Transformation::forfeit()
    start: nonce, witness              daemon/state/start.cc: Start::write_segment(), switch_witness()
-   intend                             daemon/core/store_scope.cc: StoreScope::begin_claim(): the nonce is durable first
-   send, won                          daemon/core/store_scope.cc: send_claim(), answered(); daemon/store: claim()
-   own                                daemon/core/store_scope.cc: answered(), durable()
-   issue                              daemon/core/sequence.cc: issue_one(); daemon/state/state_log.cc: StateLog::commit()
-   stop                               daemon/core/store_scope.cc: StoreScope::leave_clean()
+   intend                             daemon/core/leasing/store_scope.cc: StoreScope::begin_claim(): the nonce is durable first
+   send, won                          daemon/core/leasing/store_scope.cc: send_claim(), answered(); daemon/store: claim()
+   own                                daemon/core/leasing/store_scope.cc: answered(), durable()
+   issue                              daemon/core/sequence/sequence.cc: issue_one(); daemon/state/state_log.cc: StateLog::commit()
+   stop                               daemon/core/leasing/store_scope.cc: StoreScope::leave_clean()
    restart of the machine             the witness directory is a tmpfs
 
    Holds: no ID is issued twice. A claim is lost only to a daemon that has the remainder. As long as no directory was put back,

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "daemon/core/lease_store.h"
+#include "daemon/core/leasing/lease_store.h"
 #include "tests/sim/history.h"
 #include "tests/sim/interval_set.h"
 

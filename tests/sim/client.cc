@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/core/id_text.h"
+#include "daemon/core/text/id_text.h"
 
 namespace seqd::sim {
 namespace {

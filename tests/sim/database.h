@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/lease_store.h"
-#include "daemon/core/purge_store.h"
+#include "daemon/core/leasing/lease_store.h"
+#include "daemon/core/periods/purge_store.h"
 #include "tests/sim/stage.h"
 
 namespace seqd::sim {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/remainder_log.h"
-#include "daemon/core/state_image.h"
+#include "daemon/core/log/remainder_log.h"
+#include "daemon/core/log/state_image.h"
 #include "daemon/state/start.h"
 #include "tests/sim/stage.h"
 

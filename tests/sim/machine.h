@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "daemon/base/clock.h"
-#include "daemon/core/lease_store.h"
+#include "daemon/core/leasing/lease_store.h"
 #include "tests/sim/stage.h"
 #include "tests/unit/memory_disk.h"
 

@@ -2,7 +2,7 @@
 // LogMirror that hears everything. Owned by the process; one thread.
 #pragma once
 
-#include "daemon/core/remainder_log.h"
+#include "daemon/core/log/remainder_log.h"
 #include "tests/sim/log_mirror.h"
 
 namespace seqd::sim {

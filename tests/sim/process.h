@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/floor_watch.h"
-#include "daemon/core/purge.h"
-#include "daemon/core/retirement.h"
-#include "daemon/core/sequence_table.h"
+#include "daemon/core/leasing/floor_watch.h"
+#include "daemon/core/periods/purge.h"
+#include "daemon/core/returns/retirement.h"
+#include "daemon/core/table/sequence_table.h"
 #include "daemon/rpc/server.h"
 #include "daemon/state/start.h"
 #include "tests/sim/connection.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "daemon/core/id_format.h"
+#include "daemon/core/text/id_format.h"
 
 namespace seqd::sim {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/lease_store.h"
-#include "daemon/core/log_entry.h"
+#include "daemon/core/leasing/lease_store.h"
+#include "daemon/core/log/log_entry.h"
 #include "tests/sim/database.h"
 #include "tests/sim/stage.h"
 

@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "daemon/core/remainder_log.h"
-#include "daemon/core/state_image.h"
+#include "daemon/core/log/remainder_log.h"
+#include "daemon/core/log/state_image.h"
 
 namespace seqd {
 

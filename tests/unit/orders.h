@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "daemon/core/sequence.h"
+#include "daemon/core/sequence/sequence.h"
 #include "tests/unit/world.h"
 
 namespace seqd {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/insert_store.h"
+#include "daemon/core/insert/insert_store.h"
 
 namespace seqd {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/core/lease_store.h"
+#include "daemon/core/leasing/lease_store.h"
 #include "tests/unit/memory_log.h"
 
 namespace seqd {

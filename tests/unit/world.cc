@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "daemon/core/id_format.h"
+#include "daemon/core/text/id_format.h"
 
 namespace seqd {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/core/sequence_table.h"
+#include "daemon/core/table/sequence_table.h"
 #include "tests/unit/memory_log.h"
 #include "tests/unit/scripted_store.h"
 #include "tests/unit/seeded_random.h"

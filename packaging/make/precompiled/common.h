@@ -1,5 +1,6 @@
-// Headers of the standard library that most sources include, parsed once for all of them (Makefile). A
-// source still includes what it uses: clang-tidy and the fuzz targets compile it without this file.
+// Headers of the standard library that most sources include, parsed once for all of them
+// (Makefile). A source still includes what it uses: clang-tidy and the fuzz targets compile it
+// without this file.
 #include <algorithm>
 #include <array>
 #include <charconv>

@@ -1,0 +1,356 @@
+#include "daemon/core/history/history_recorder.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <variant>
+
+namespace seqd {
+namespace {
+
+// Spans shared by more pieces than this say nothing that is worth keeping.
+constexpr std::size_t kMostPieces = 1 << 15;
+
+void add(SequenceTotals& to, const SequenceTotals& more) {
+  to.leased += more.leased;
+  to.issued += more.issued;
+  to.returned += more.returned;
+  to.gaps += more.gaps;
+  to.unknown += more.unknown;
+}
+
+bool goes_on(const IssueSpan& span, std::int64_t begin, CallerNumber caller) {
+  return span.end == begin && span.caller_count == 1 && span.callers[0] == caller && !span.others;
+}
+
+// What is put back comes first.
+template <typename T>
+void put_in_front(std::vector<T>& earlier, std::vector<T>& now) {
+  earlier.insert(earlier.end(), std::make_move_iterator(now.begin()),
+                 std::make_move_iterator(now.end()));
+  now = std::move(earlier);
+}
+
+}  // namespace
+
+HistoryRecorder::HistoryRecorder(Clock& clock, const Limits& limits)
+    : clock_(clock), limits_(limits) {
+  // Room for all, so that an issue never allocates it.
+  pending_.spans.reserve(limits.spans);
+}
+
+// --- callers
+// -------------------------------------------------------------------------------------------------------
+
+CallerNumber HistoryRecorder::join(CallerKey key) {
+  const auto [found, fresh] = callers_.try_emplace(std::move(key), next_caller_);
+  if (fresh) {
+    ++next_caller_;
+    caller_states_[found->second].key = found;
+  }
+  ++caller_states_.at(found->second).sessions;
+  return found->second;
+}
+
+void HistoryRecorder::leave(CallerNumber caller) {
+  CallerState& state = caller_states_.at(caller);
+  --state.sessions;
+  if (state.sessions > 0 || state.used) return;
+  callers_.erase(state.key);
+  caller_states_.erase(caller);
+}
+
+void HistoryRecorder::opened(SessionId session, std::uint32_t uid, std::int32_t pid) {
+  sessions_[session] = join({uid, pid, {}});
+}
+
+void HistoryRecorder::named(SessionId session, std::string_view name) {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return;
+  const auto& [uid, pid, before] = caller_states_.at(found->second).key->first;
+  if (before == name) return;
+  const CallerNumber caller = join({uid, pid, std::string(name)});
+  leave(std::exchange(found->second, caller));
+  last_session_ = 0;
+}
+
+void HistoryRecorder::closed(SessionId session) {
+  closing_.push_back(session);
+}
+
+void HistoryRecorder::forget_closed() {
+  for (const SessionId session : closing_) {
+    const auto found = sessions_.find(session);
+    if (found == sessions_.end()) continue;
+    leave(found->second);
+    sessions_.erase(found);
+    last_session_ = 0;
+  }
+  closing_.clear();
+}
+
+CallerNumber HistoryRecorder::caller_of(SessionId session) {
+  if (session == last_session_) return last_caller_;
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return 0;
+  last_session_ = session;
+  last_caller_ = found->second;
+  CallerState& state = caller_states_.at(last_caller_);
+  if (!std::exchange(state.used, true)) used_.push_back(last_caller_);
+  return last_caller_;
+}
+
+// --- issues
+// --------------------------------------------------------------------------------------------------------
+
+void HistoryRecorder::issued(SequenceId sequence, std::int64_t begin, std::int64_t end,
+                             SessionId session) {
+  if (turn_ms_ == 0) turn_ms_ = clock_.wall_ms();
+  const CallerNumber caller = session == 0 ? 0 : caller_of(session);
+  const SequenceState& state = touch(sequence);
+  // Nearly always the caller goes on where it was.
+  if (state.span != kNone && goes_on(pending_.spans[state.span], begin, caller)) {
+    pending_.spans[state.span].end = end;
+    pending_.spans[state.span].last_ms = turn_ms_;
+    return;
+  }
+  IssueSpan span;
+  span.sequence = sequence;
+  span.callers[0] = caller;
+  span.begin = begin;
+  span.end = end;
+  span.first_ms = session == 0 ? std::min(unknown_since_ms_, turn_ms_) : turn_ms_;
+  span.last_ms = turn_ms_;
+  if (state.span != kNone && grow(pending_.spans[state.span], span)) return;
+  add_span(span);
+}
+
+bool HistoryRecorder::grow(IssueSpan& span, const IssueSpan& more) const {
+  if (span.end != more.begin) return false;
+  const bool same = span.callers == more.callers && !span.others && !more.others;
+  if (!same) {
+    if (static_cast<std::size_t>(span.pieces) + more.pieces > most_pieces_) return false;
+    for (std::size_t at = 0; at < more.caller_count; ++at) {
+      const auto named = span.callers.begin() + span.caller_count;
+      if (std::find(span.callers.begin(), named, more.callers[at]) != named) continue;
+      if (span.caller_count == IssueSpan::kNamed) {
+        span.others = true;
+        break;
+      }
+      span.callers[span.caller_count++] = more.callers[at];
+    }
+    span.others = span.others || more.others;
+    span.pieces = static_cast<std::uint16_t>(span.pieces + more.pieces);
+  }
+  span.end = more.end;
+  span.last_ms = more.last_ms;
+  return true;
+}
+
+void HistoryRecorder::add_span(const IssueSpan& span) {
+  if (pending_.spans.size() >= limits_.spans && !make_room()) {
+    touch(span.sequence).unwritten.issued += span.end - span.begin;
+    touch(span.sequence).span = kNone;
+    return;
+  }
+  // The span before it may have moved, or may take it now.
+  SequenceState& state = touch(span.sequence);
+  if (state.span != kNone && grow(pending_.spans[state.span], span)) return;
+  state.span = pending_.spans.size();
+  pending_.spans.push_back(span);
+}
+
+bool HistoryRecorder::make_room() {
+  while (pending_.spans.size() > limits_.spans / 4 * 3 && most_pieces_ < kMostPieces) {
+    most_pieces_ *= 2;
+    merge_neighbours();
+  }
+  return pending_.spans.size() < limits_.spans;
+}
+
+void HistoryRecorder::merge_neighbours() {
+  for (SequenceState& state : sequences_) state.span = kNone;
+  std::size_t kept = 0;
+  for (const IssueSpan& span : std::exchange(pending_.spans, {})) {
+    if (kept == 0) pending_.spans.reserve(limits_.spans);
+    std::size_t& last = sequences_[span.sequence].span;
+    if (last != kNone && grow(pending_.spans[last], span)) continue;
+    last = kept++;
+    pending_.spans.push_back(span);
+  }
+}
+
+// --- the log's entries
+// ---------------------------------------------------------------------------------------------
+
+HistoryRecorder::SequenceState& HistoryRecorder::state_of(SequenceId sequence) {
+  if (sequence >= sequences_.size()) sequences_.resize(std::size_t{sequence} + 1);
+  return sequences_[sequence];
+}
+
+HistoryRecorder::SequenceState& HistoryRecorder::touch_first(SequenceId sequence) {
+  SequenceState& state = state_of(sequence);
+  state.dirty = true;
+  dirty_.push_back(sequence);
+  return state;
+}
+
+Token HistoryRecorder::instance_of(SequenceId sequence) const {
+  if (sequence >= sequences_.size()) return {};
+  const auto found = instances_.find(sequences_[sequence].scope);
+  return found == instances_.end() ? Token{} : found->second;
+}
+
+void HistoryRecorder::logged(const LogEntry& entry) {
+  if (const auto* issue = std::get_if<Issued>(&entry)) {
+    touch(issue->sequence).added.issued += issue->end - issue->begin;
+  } else if (const auto* granted = std::get_if<LeaseGranted>(&entry)) {
+    apply(*granted);
+  } else if (const auto* closed = std::get_if<LeaseClosed>(&entry)) {
+    apply(*closed);
+  } else if (const auto* gap = std::get_if<GapMade>(&entry)) {
+    add_gap(*gap, {}, instance_of(gap->sequence));
+  } else if (const auto* intended = std::get_if<LeaseIntended>(&entry)) {
+    state_of(intended->sequence).intended = intended->count;
+  } else if (const auto* opened = std::get_if<ReturnOpened>(&entry)) {
+    state_of(opened->sequence).on_its_way = *opened;
+  } else if (const auto* returned = std::get_if<ReturnClosed>(&entry)) {
+    apply(*returned);
+  } else if (const auto* sequence = std::get_if<DefineSequence>(&entry)) {
+    SequenceState& state = state_of(sequence->sequence);
+    state.name = sequence->name;
+    state.scope = sequence->scope;
+  } else if (const auto* scope = std::get_if<DefineScope>(&entry)) {
+    instances_[scope->scope] = scope->instance;
+  } else if (const auto* forgotten = std::get_if<ForgetSequence>(&entry)) {
+    touch(forgotten->sequence).ended = true;
+  }
+}
+
+void HistoryRecorder::apply(const LeaseGranted& entry) {
+  add_lease({entry.sequence, entry.lease, instance_of(entry.sequence), entry.begin, entry.end,
+             entry.wall_ms, true});
+}
+
+void HistoryRecorder::apply(const LeaseClosed& entry) {
+  if (entry.how != LeaseEnd::untraceable) return;
+  SequenceState& state = touch(entry.sequence);
+  ++state.added.unknown;
+  if (pending_.gaps.size() >= limits_.events) {
+    ++state.unwritten.unknown;
+    return;
+  }
+  pending_.gaps.push_back({entry.sequence, 0, state.intended, false, "untraceable", entry.lease,
+                           instance_of(entry.sequence), entry.wall_ms});
+}
+
+void HistoryRecorder::apply(const ReturnClosed& entry) {
+  const auto opened = std::exchange(state_of(entry.sequence).on_its_way, std::nullopt);
+  if (!opened) return;
+  if (entry.how == ReturnEnd::returned) return add_returned(*opened, entry.wall_ms);
+  add_gap({entry.sequence, opened->begin, opened->end, entry.cause, entry.wall_ms}, {},
+          instance_of(entry.sequence));
+}
+
+void HistoryRecorder::add_returned(const ReturnOpened& range, std::int64_t wall_ms) {
+  SequenceState& state = touch(range.sequence);
+  state.added.returned += range.end - range.begin;
+  if (pending_.gaps.size() >= limits_.events) return;
+  pending_.gaps.push_back({range.sequence, range.begin, range.end, true, std::string(kGivenBack),
+                           range.token, instance_of(range.sequence), wall_ms});
+}
+
+void HistoryRecorder::add_lease(HistoryLease lease) {
+  SequenceState& state = touch(lease.sequence);
+  state.added.leased += lease.end - lease.begin;
+  if (pending_.leases.size() >= limits_.events) {
+    state.unwritten.leased += lease.end - lease.begin;
+    return;
+  }
+  pending_.leases.push_back(lease);
+}
+
+void HistoryRecorder::add_gap(const GapMade& gap, const Token& lease, const Token& instance) {
+  SequenceState& state = touch(gap.sequence);
+  state.added.gaps += gap.end - gap.begin;
+  if (pending_.gaps.size() >= limits_.events) {
+    state.unwritten.gaps += gap.end - gap.begin;
+    return;
+  }
+  pending_.gaps.push_back({gap.sequence, gap.begin, gap.end, true,
+                           std::string(gap_cause_name(gap.cause)), lease, instance, gap.wall_ms});
+}
+
+// --- batches
+// -------------------------------------------------------------------------------------------------------
+
+HistoryBatch HistoryRecorder::take(LogPosition position,
+                                   const std::function<void(HistorySequence&)>& complete) {
+  HistoryBatch batch = std::exchange(pending_, {});
+  pending_.spans.reserve(limits_.spans);
+  most_pieces_ = 1;
+  batch.position = position;
+  batch.wall_ms = clock_.wall_ms();
+  for (const SequenceId id : std::exchange(dirty_, {})) {
+    SequenceState& state = sequences_[id];
+    HistorySequence& sequence = batch.sequences.emplace_back();
+    sequence.id = id;
+    sequence.name = state.name;
+    sequence.added = std::exchange(state.added, {});
+    sequence.unwritten = std::exchange(state.unwritten, {});
+    sequence.balances = std::exchange(state.balances, false);
+    sequence.ended = std::exchange(state.ended, false);
+    state.span = kNone;
+    state.dirty = false;
+    complete(sequence);
+  }
+  last_session_ = 0;
+  std::set<CallerNumber> given_back;
+  for (const HistoryCaller& caller : batch.callers) given_back.insert(caller.number);
+  for (const CallerNumber number : std::exchange(used_, {})) {
+    CallerState& state = caller_states_.at(number);
+    const auto& [uid, pid, name] = state.key->first;
+    if (!given_back.contains(number)) batch.callers.push_back({number, uid, pid, name});
+    state.used = false;
+    if (state.sessions > 0) continue;
+    callers_.erase(state.key);
+    caller_states_.erase(number);
+  }
+  return batch;
+}
+
+// However often a batch comes back, their number is bound by that of the spans.
+void HistoryRecorder::keep_callers_of_spans() {
+  std::set<CallerNumber> wanted;
+  for (const IssueSpan& span : pending_.spans) {
+    wanted.insert(span.callers.begin(), span.callers.begin() + span.caller_count);
+  }
+  std::erase_if(pending_.callers,
+                [&](const HistoryCaller& caller) { return wanted.erase(caller.number) == 0; });
+}
+
+void HistoryRecorder::give_back(HistoryBatch batch) {
+  put_in_front(batch.spans, pending_.spans);
+  put_in_front(batch.leases, pending_.leases);
+  put_in_front(batch.gaps, pending_.gaps);
+  put_in_front(batch.callers, pending_.callers);
+  for (const HistorySequence& sequence : batch.sequences) {
+    SequenceState& state = touch(sequence.id);
+    add(state.added, sequence.added);
+    add(state.unwritten, sequence.unwritten);
+    state.balances = state.balances || sequence.balances;
+    state.ended = state.ended || sequence.ended;
+  }
+  merge_neighbours();
+  if (pending_.spans.size() > limits_.spans) make_room();
+  while (pending_.spans.size() > limits_.spans) {
+    const IssueSpan& span = pending_.spans.back();
+    SequenceState& state = touch(span.sequence);
+    state.unwritten.issued += span.end - span.begin;
+    state.span = kNone;
+    pending_.spans.pop_back();
+  }
+  keep_callers_of_spans();
+}
+
+}  // namespace seqd

@@ -1,0 +1,128 @@
+// HistoryRecorder: gathers what the history is to be told, in memory, until somebody takes it as a
+// batch. Consecutive IDs that one caller took are one span, however long. When spans become many,
+// neighbours are merged and name several callers; when that is not enough, issues are counted and
+// not kept. So its memory is bounded, and it never waits.
+//
+// It follows the log: `logged()` sees every entry, `issued()` who got what. A batch is taken
+// between two turns. Loop thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/base/clock.h"
+#include "daemon/core/history/history_batch.h"
+#include "daemon/core/history/history_sink.h"
+
+namespace seqd {
+
+class HistoryRecorder final : public HistorySink {
+ public:
+  struct Limits {
+    std::size_t spans = 4'096;    // not yet written
+    std::size_t events = 65'536;  // leases and gaps not yet written; one more is only counted
+  };
+
+  HistoryRecorder(Clock& clock, const Limits& limits);
+
+  // Who a session is. What it took stays its own when it is closed.
+  void opened(SessionId session, std::uint32_t uid, std::int32_t pid);
+  void named(SessionId session, std::string_view name);
+  void closed(SessionId session);
+
+  // HistorySink. Session 0: nobody knows who; such IDs are dated from `unknown_since`.
+  void issued(SequenceId sequence, std::int64_t begin, std::int64_t end,
+              SessionId session) override;
+  void logged(const LogEntry& entry);
+  void add_gap(const GapMade& gap, const Token& lease, const Token& instance);
+  // Neither issued nor lost: not this host's any more.
+  void add_returned(const ReturnOpened& range, std::int64_t wall_ms);
+  void add_lease(HistoryLease lease);
+  // See HistorySequence::balances.
+  void balance(SequenceId sequence) { touch(sequence).balances = true; }
+  void set_unknown_since(std::int64_t wall_ms) { unknown_since_ms_ = wall_ms; }
+  Token instance_of(SequenceId sequence) const;
+  // What the batch that is being gathered adds.
+  const SequenceTotals& added(SequenceId sequence) { return state_of(sequence).added; }
+
+  // The turn is in the log.
+  void turn_over() {
+    turn_ms_ = 0;
+    if (!closing_.empty()) forget_closed();
+  }
+  bool empty() const { return dirty_.empty(); }
+  bool urgent() const { return pending_.urgent(); }
+  // More of it would be merged coarser: time to take it.
+  bool filling() const { return pending_.spans.size() > limits_.spans / 2; }
+  // Everything since the last time. `complete` fills in totals and ranges in hand.
+  HistoryBatch take(LogPosition position, const std::function<void(HistorySequence&)>& complete);
+  // A batch that could not be written: it goes in front of what has come since.
+  void give_back(HistoryBatch batch);
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  using CallerKey = std::tuple<std::uint32_t, std::int32_t, std::string>;
+  struct CallerState {
+    std::map<CallerKey, CallerNumber>::iterator key;
+    std::size_t sessions = 0;
+    bool used = false;  // by a span that is pending
+  };
+  struct SequenceState {
+    std::string name;
+    ScopeId scope = 0;
+    std::int64_t intended = 0;  // IDs of the lease in flight
+    std::optional<ReturnOpened> on_its_way;
+    std::size_t span = kNone;  // the youngest of it that is pending
+    SequenceTotals added;
+    SequenceTotals unwritten;
+    bool balances = false;
+    bool ended = false;
+    bool dirty = false;
+  };
+
+  void forget_closed();
+  void apply(const LeaseGranted& entry);
+  void apply(const LeaseClosed& entry);
+  void apply(const ReturnClosed& entry);
+  SequenceState& state_of(SequenceId sequence);
+  SequenceState& touch(SequenceId sequence) {
+    const bool again = sequence < sequences_.size() && sequences_[sequence].dirty;
+    return again ? sequences_[sequence] : touch_first(sequence);
+  }
+  SequenceState& touch_first(SequenceId sequence);
+  CallerNumber join(CallerKey key);
+  void leave(CallerNumber caller);
+  CallerNumber caller_of(SessionId session);
+  void keep_callers_of_spans();
+  void add_span(const IssueSpan& span);
+  bool grow(IssueSpan& span, const IssueSpan& more) const;
+  bool make_room();
+  void merge_neighbours();
+
+  Clock& clock_;
+  const Limits limits_;
+  HistoryBatch pending_;
+  std::vector<SequenceState> sequences_;  // by id
+  std::vector<SequenceId> dirty_;
+  std::map<ScopeId, Token> instances_;
+  std::map<CallerKey, CallerNumber> callers_;
+  std::unordered_map<CallerNumber, CallerState> caller_states_;
+  std::unordered_map<SessionId, CallerNumber> sessions_;
+  std::vector<CallerNumber> used_;  // those whose state says so
+  std::vector<SessionId> closing_;  // their last issues may come at the end of the turn
+  CallerNumber next_caller_ = 1;
+  SessionId last_session_ = 0;  // a cache of caller_of(); 0: none
+  CallerNumber last_caller_ = 0;
+  std::int64_t turn_ms_ = 0;  // wall clock of the turn; 0: not looked at
+  std::int64_t unknown_since_ms_ = 0;
+  std::size_t most_pieces_ = 1;  // of a span that several callers share
+};
+
+}  // namespace seqd

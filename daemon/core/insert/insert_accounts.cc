@@ -1,0 +1,41 @@
+#include "daemon/core/insert/insert_accounts.h"
+
+namespace seqd {
+
+InsertAccounts::Place::Place(InsertAccounts& accounts, InsertQueue& queue, SessionId session,
+                             UserId user, std::int64_t bytes)
+    : accounts_(accounts), queue_(&queue), session_(session), user_(user), bytes_(bytes) {
+  ++accounts_.waiting_;
+  ++accounts_.waits_[{session_, queue_}];
+  accounts_.bytes_.take(user_, bytes_);
+}
+
+InsertAccounts::Place::~Place() {
+  leave_session();
+  --accounts_.waiting_;
+  accounts_.bytes_.give_back(user_, bytes_);
+}
+
+void InsertAccounts::Place::leave_session() {
+  if (!std::exchange(of_session_, false)) return;
+  const auto found = accounts_.waits_.find({session_, queue_});
+  if (--found->second == 0) accounts_.waits_.erase(found);
+}
+
+std::unique_ptr<InsertAccounts::Place> InsertAccounts::add(InsertQueue& queue, SessionId session,
+                                                           UserId user, std::size_t document) {
+  const std::int64_t bytes = static_cast<std::int64_t>(document) + kEntryBytes;
+  if (!bytes_.allows(user, bytes)) return nullptr;
+  return std::make_unique<Place>(*this, queue, session, user, bytes);
+}
+
+std::vector<InsertQueue*> InsertAccounts::waited_for_by(SessionId session) const {
+  std::vector<InsertQueue*> queues;
+  for (auto at = waits_.lower_bound({session, nullptr}); at != waits_.end(); ++at) {
+    if (at->first.first != session) break;
+    queues.push_back(at->first.second);
+  }
+  return queues;
+}
+
+}  // namespace seqd

@@ -1,0 +1,71 @@
+#include "daemon/core/leasing/floor_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace seqd {
+namespace {
+
+constexpr int kLooksAtATime = 4;
+constexpr std::int64_t kSoonMs = 1'000;
+
+}  // namespace
+
+void FloorWatch::set_interval(std::int64_t interval_ms) {
+  if (interval_ms == interval_ms_) return;
+  interval_ms_ = interval_ms;
+  retry_ms_ = kSoonMs;
+  timers_.cancel(std::exchange(timer_, 0));
+  // The end of a round under way brings the next.
+  if (interval_ms_ > 0 && looks_ == 0) schedule(kSoonMs);
+}
+
+void FloorWatch::schedule(std::int64_t delay_ms) {
+  timer_ = timers_.schedule(delay_ms, [this] {
+    timer_ = 0;
+    begin_round();
+  });
+}
+
+void FloorWatch::begin_round() {
+  left_.clear();
+  away_.clear();
+  missed_ = false;
+  table_.beat_stores();
+  for (const Sequence* sequence : table_.list()) {
+    if (sequence->in_hand() > 0) left_.push_back(sequence->id());
+  }
+  look_on();
+}
+
+void FloorWatch::look_on() {
+  while (looks_ < kLooksAtATime && !left_.empty() && interval_ms_ > 0) {
+    look_at(left_.front());
+    left_.pop_front();
+  }
+  if (looks_ > 0 || interval_ms_ == 0) return;
+  retry_ms_ = missed_ ? std::min(retry_ms_ * 2, interval_ms_) : kSoonMs;
+  schedule(missed_ ? retry_ms_ : interval_ms_);
+}
+
+void FloorWatch::look_at(SequenceId id) {
+  if (!table_.is_there(id)) return;
+  const StoreScope& scope = table_.at(id).scope();
+  const std::string& store = scope.store_name();
+  if (scope.store() == nullptr) return;  // not in the configuration any more
+  if (!scope.verified() || away_.contains(store)) {
+    missed_ = true;
+    return;
+  }
+  ++looks_;
+  table_.look_at_floor(id, [this, store](const Status& seen) {
+    --looks_;
+    if (!seen.ok() && error_info(seen.code()).retry == Retry::again) {
+      missed_ = true;
+      away_.insert(store);
+    }
+    look_on();
+  });
+}
+
+}  // namespace seqd

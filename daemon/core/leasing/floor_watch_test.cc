@@ -1,0 +1,109 @@
+// When the floors of counters are looked at. What becomes of what lies below is in advance_test.cc.
+#include "daemon/core/leasing/floor_watch.h"
+
+#include "tests/unit/orders.h"
+
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+struct Watched : Orders {
+  Watched() { fill(); }
+  // Another host has advanced the counter.
+  void advance_elsewhere() { world.store.next_id["orders"] = world.store.floors["orders"] = 5'000; }
+  void pass(std::int64_t ms) {
+    world.advance(ms);
+    world.settle();
+  }
+  FloorWatch watch{world.time, *world.table};
+};
+
+TEST_CASE("WhatAnotherHostAdvancedIsWithdrawnAtTheNextLook", "[floor_watch]") {
+  Watched orders;
+  orders.watch.set_interval(60'000);
+  orders.pass(1'000);
+  REQUIRE(orders.world.store.read_calls.size() == 1);
+  orders.advance_elsewhere();
+  orders.pass(59'999);
+  REQUIRE(orders.sequence().next_id() == 2);
+  orders.pass(1);
+  REQUIRE(orders.sequence().next_id() == 5'000);
+  REQUIRE(orders.world.store.read_calls.size() == 2);
+}
+
+TEST_CASE("ASequenceWithNothingInHandIsNotAskedAbout", "[floor_watch]") {
+  Watched orders;
+  orders.sequence().drain(60'000, [](const DrainReport&) {});
+  orders.pass(0);
+  REQUIRE(orders.sequence().in_hand() == 0);
+  orders.watch.set_interval(60'000);
+  orders.pass(1'000);
+  orders.pass(600'000);
+  REQUIRE(orders.world.store.read_calls.empty());
+}
+
+TEST_CASE("AStoreThatIsAwayIsAskedAgainSoonAndEverMoreSeldom", "[floor_watch]") {
+  Watched orders;
+  for (int times = 0; times < 3; ++times)
+    orders.world.store.readings.push_back({ScriptedStore::ReadScript::Kind::failed});
+  orders.watch.set_interval(5'000);
+  orders.pass(1'000);
+  REQUIRE(orders.world.store.read_calls.size() == 1);
+  for (const std::int64_t pause : {2'000, 4'000, 5'000}) {
+    orders.pass(pause - 1);
+    const std::size_t before = orders.world.store.read_calls.size();
+    orders.pass(1);
+    REQUIRE(orders.world.store.read_calls.size() == before + 1);
+  }
+  REQUIRE(orders.world.store.read_calls.size() == 4);
+  orders.pass(4'999);
+  REQUIRE(orders.world.store.read_calls.size() == 4);
+}
+
+TEST_CASE("AStoreThatDoesNotAnswerIsAskedAboutOneSequenceARound", "[floor_watch]") {
+  Watched orders;
+  for (const char* const name : {"a", "b", "c", "d", "e", "f"}) {
+    orders.world.settings.add(name);
+    static_cast<void>(orders.world.next(name));
+    orders.world.settle();
+  }
+  for (int times = 0; times < 20; ++times)
+    orders.world.store.readings.push_back({ScriptedStore::ReadScript::Kind::failed});
+  orders.watch.set_interval(60'000);
+  orders.pass(1'000);
+  // As many as are asked about at a time; none after the first has failed.
+  REQUIRE(orders.world.store.read_calls.size() == 4);
+}
+
+TEST_CASE("WhatWasInHandAtTheStartIsLookedAtAsSoonAsItIsOurs", "[floor_watch]") {
+  Watched orders;
+  orders.watch.set_interval(0);
+  orders.world.kill();
+  orders.advance_elsewhere();
+  orders.world.store.claims.push_back({ScriptedStore::ClaimScript::Kind::failed});
+  orders.world.start();
+  FloorWatch watch(orders.world.time, *orders.world.table);
+  watch.set_interval(60'000);
+  orders.pass(1'000);
+  for (int seconds = 0; seconds < 10 && orders.world.store.read_calls.empty(); ++seconds)
+    orders.pass(1'000);
+  REQUIRE(orders.sequence().scope().owned());
+  REQUIRE(orders.sequence().next_id().value_or(5'000) >= 5'000);
+}
+
+TEST_CASE("NothingIsAskedOnceTheWatchIsOver", "[floor_watch]") {
+  Watched orders;
+  orders.watch.set_interval(60'000);
+  orders.watch.set_interval(0);
+  orders.pass(600'000);
+  REQUIRE(orders.world.store.read_calls.empty());
+  orders.watch.set_interval(100);
+  orders.pass(1'000);
+  REQUIRE(orders.world.store.read_calls.size() == 1);
+  orders.pass(100);
+  REQUIRE(orders.world.store.read_calls.size() == 2);
+}
+
+}  // namespace
+}  // namespace seqd

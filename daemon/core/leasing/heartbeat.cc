@@ -1,0 +1,13 @@
+#include "daemon/core/leasing/heartbeat.h"
+
+namespace seqd {
+
+Status older_copy(const std::string& where, std::int64_t known, std::int64_t found) {
+  return {ErrorCode::SEQ_REGRESSED,
+          where + " was put back from an older copy: the heartbeat of this host was " +
+              std::to_string(known) + " there and is " +
+              (found == 0 ? std::string("gone") : std::to_string(found)) +
+              ", so IDs that were leased since the copy was made could be leased again"};
+}
+
+}  // namespace seqd

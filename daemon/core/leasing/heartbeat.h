@@ -1,0 +1,40 @@
+// Heartbeat: how a host notices that the database of a store was put back from an older copy.
+//
+// The entry of each instance in the store has a number, its heartbeat, which the instance raises
+// regularly; the log of the state directory has the newest one that the store confirmed. It never
+// becomes lower. So a database with a lower one, or without the entry, is an older copy: what was
+// leased since the copy was made is leased a second time by anyone who asks. The number stays
+// behind when an instance is decommissioned. Values; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "daemon/base/status.h"
+#include "daemon/core/leasing/token.h"
+
+namespace seqd {
+
+// Compares, and raises the heartbeat to `known` + 1 where it is lower and the instance has an
+// entry.
+struct BeatRequest {
+  Token instance{};
+  std::int64_t known = 0;  // the newest one that was confirmed; 0: none, and nothing is compared
+  bool raise = true;       // otherwise the store is only asked
+};
+
+struct BeatOutcome {
+  bool older = false;
+  std::int64_t beat = 0;  // what the store has now; 0: nothing
+};
+
+// `found`: the heartbeat in the store; none: there is none.
+inline bool is_older(std::int64_t known, const std::optional<std::int64_t>& found) {
+  return known > 0 && found.value_or(0) < known;
+}
+
+// Why nothing may be leased from a database that is older. SEQ_REGRESSED.
+Status older_copy(const std::string& where, std::int64_t known, std::int64_t found);
+
+}  // namespace seqd

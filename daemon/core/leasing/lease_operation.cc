@@ -1,0 +1,282 @@
+#include "daemon/core/leasing/lease_operation.h"
+
+#include <array>
+#include <utility>
+
+#include "daemon/core/history/gap_event.h"
+#include "daemon/core/sequence/id_shape.h"
+
+namespace seqd {
+namespace {
+
+using State = LeaseOperation::State;
+
+constexpr std::size_t kStates = 5;
+// Conflicts in a row that are worth a line in the journal: several seconds of them.
+constexpr int kManyConflicts = 50;
+
+// kMoves[from][to]: the diagram of the header, checked at every move.
+constexpr std::array<std::array<bool, kStates>, kStates> kMoves = {{
+    // idle, recording, requesting, resolving, pausing
+    {false, true, false, true, false},   // idle
+    {false, false, true, false, false},  // recording
+    {true, false, false, true, true},    // requesting
+    {true, false, false, false, true},   // resolving
+    {true, false, false, true, false},   // pausing
+}};
+
+}  // namespace
+
+std::string_view lease_state_name(LeaseOperation::State state) {
+  static constexpr std::array<std::string_view, kStates> kNames = {
+      "idle", "recording", "requesting", "resolving", "pausing"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+LeaseOperation::LeaseOperation(const CoreContext& context, Owner& owner, SequenceId sequence,
+                               std::string name)
+    : context_(context),
+      owner_(owner),
+      sequence_(sequence),
+      name_(std::move(name)),
+      self_(std::make_shared<LeaseOperation*>(this)) {}
+
+LeaseOperation::~LeaseOperation() {
+  context_.timers.cancel(timer_);
+}
+
+void LeaseOperation::move_to(State next) {
+  ASSERT(kMoves[static_cast<std::size_t>(state_)][static_cast<std::size_t>(next)]);
+  state_ = next;
+}
+
+LeaseIntended LeaseOperation::intent() const {
+  ASSERT(intent_open_);
+  return {sequence_, request_.token, request_.count, intent_wall_ms_};
+}
+
+void LeaseOperation::start(std::int64_t count) {
+  ASSERT(idle() && !intent_open_ && !stopping_ && count >= 1 && store_ != nullptr);
+  request_ = owner_.lease_request();
+  request_.token = store_->new_token(context_.random);
+  request_.count = count;
+  intent_open_ = true;
+  intent_wall_ms_ = context_.clock.wall_ms();
+  move_to(State::recording);
+  context_.log.append(intent());
+  owner_.intent_appended();
+}
+
+void LeaseOperation::intent_durable() {
+  if (state_ != State::recording) return;
+  move_to(State::requesting);
+  request_lease();
+}
+
+void LeaseOperation::request_lease() {
+  request_.heartbeat = owner_.lease_request().heartbeat;  // that of now, not of the intent
+  store_->lease(request_, [weak = std::weak_ptr(self_)](const LeaseOutcome& result) {
+    if (const auto self = weak.lock()) (*self)->outcome(result);
+  });
+}
+
+void LeaseOperation::resolve() {
+  store_->resolve(request_, [weak = std::weak_ptr(self_)](const Resolution& result) {
+    if (const auto self = weak.lock()) (*self)->resolution(result);
+  });
+}
+
+void LeaseOperation::adopt(const LeaseIntended& intent) {
+  ASSERT(idle() && !intent_open_ && store_ != nullptr);
+  request_ = owner_.lease_request();
+  request_.token = intent.lease;
+  request_.count = intent.count;
+  // It was requested under the settings of its time, which may have been others: what the store
+  // granted then is ours. What lies above the maximum of today is given up by the owner.
+  request_.take_parked = true;
+  request_.max_value = IdShape::kLastPosition;
+  intent_open_ = true;
+  intent_wall_ms_ = intent.wall_ms;
+  move_to(State::resolving);
+  resolve();
+}
+
+void LeaseOperation::abandon(const LeaseIntended& intent) {
+  ASSERT(idle() && !intent_open_);
+  request_ = owner_.lease_request();
+  request_.token = intent.lease;
+  request_.count = intent.count;
+  intent_open_ = true;
+  close(LeaseEnd::untraceable);
+}
+
+void LeaseOperation::stop() {
+  stopping_ = true;
+  if (state_ != State::pausing) return;
+  context_.timers.cancel(std::exchange(timer_, 0));
+  move_to(State::idle);
+}
+
+void LeaseOperation::mended() {
+  if (state_ != State::pausing || intent_open_) return;
+  context_.timers.cancel(std::exchange(timer_, 0));
+  backoff_.reset();
+  conflicts_ = 0;
+  last_error_ = Status();
+  move_to(State::idle);
+}
+
+void LeaseOperation::outcome(const LeaseOutcome& result) {
+  ASSERT(state_ == State::requesting);
+  if (result.restored) {
+    close(result.kind == LeaseOutcome::Kind::refused ? LeaseEnd::refused : LeaseEnd::untraceable);
+    last_error_ = result.error;
+    move_to(State::idle);
+    return owner_.lease_met_older_copy();
+  }
+  switch (result.kind) {
+    case LeaseOutcome::Kind::granted:
+      granted(result.begin, result.end, result.parked, EventKind::lease_granted);
+      break;
+    case LeaseOutcome::Kind::refused:
+      close(LeaseEnd::refused);
+      if (result.contended) {
+        contend(result.error);
+      } else {
+        fail(result.error);
+      }
+      break;
+    case LeaseOutcome::Kind::unknown:
+      raise(EventKind::lease_unknown,
+            "the outcome of a lease of \"" + name_ + "\" is unknown: " + result.error.to_string());
+      unknown(result.error);
+      break;
+  }
+}
+
+void LeaseOperation::resolution(const Resolution& result) {
+  ASSERT(state_ == State::resolving);
+  switch (result.kind) {
+    case Resolution::Kind::granted:
+      granted(result.begin, result.end, result.parked, EventKind::lease_resolved);
+      break;
+    case Resolution::Kind::absent:
+      close(LeaseEnd::refused);
+      move_to(State::idle);
+      owner_.lease_pause_over();
+      break;
+    case Resolution::Kind::untraceable:
+      close(LeaseEnd::untraceable);
+      move_to(State::idle);
+      owner_.lease_pause_over();
+      break;
+    case Resolution::Kind::failed:
+      unknown(result.error);
+      break;
+  }
+}
+
+Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end, bool parked) const {
+  parked = parked && request_.take_parked;
+  if (!parked && begin < request_.guard) {
+    return {ErrorCode::SEQ_REGRESSED,
+            "the store granted [" + std::to_string(begin) + ", " + std::to_string(end) +
+                ") although IDs below " + std::to_string(request_.guard) +
+                " were leased before: the counter was set back; move it forward before going on"};
+  }
+  // A parked range may have been leased before the maximum was lowered.
+  const std::int64_t last = parked ? IdShape::kLastPosition : request_.max_value;
+  const bool too_many = !parked && begin < end && end - begin > request_.count;
+  if (begin >= end || too_many || begin < 1 || end - 1 > last) {
+    return {ErrorCode::STORE_REFUSED, "the store granted [" + std::to_string(begin) + ", " +
+                                          std::to_string(end) + "), which was not asked for"};
+  }
+  return {};
+}
+
+void LeaseOperation::granted(std::int64_t begin, std::int64_t end, bool parked, EventKind how) {
+  const Status wrong = check_grant(begin, end, parked);
+  if (!wrong.ok()) {
+    close(LeaseEnd::untraceable);
+    fail(wrong);
+    return;
+  }
+  context_.log.append(
+      LeaseGranted{sequence_, request_.token, begin, end, context_.clock.wall_ms()});
+  intent_open_ = false;
+  last_error_ = Status();
+  backoff_.reset();
+  conflicts_ = 0;
+  move_to(State::idle);
+  raise(how, "leased [" + std::to_string(begin) + ", " + std::to_string(end) + ") for \"" + name_ +
+                 (parked ? "\", which was given back before" : "\""));
+  owner_.lease_granted(IdRange(begin, end), request_.token);
+}
+
+void LeaseOperation::close(LeaseEnd how) {
+  context_.log.append(LeaseClosed{sequence_, request_.token, how, context_.clock.wall_ms()});
+  intent_open_ = false;
+  if (how == LeaseEnd::untraceable) {
+    owner_.lease_untraceable();
+    context_.events.raise(untraceable_event(
+        {sequence_, request_.token, request_.count, intent_wall_ms_}, name_, request_.instance,
+        "cannot be traced; if the store applied it, they are a gap"));
+  }
+}
+
+void LeaseOperation::fail(const Status& status) {
+  last_error_ = status;
+  raise(EventKind::lease_failed, "no range for \"" + name_ + "\": " + status.to_string());
+  pause(backoff_.next_ms(context_.random));
+  owner_.lease_failed(status);
+}
+
+void LeaseOperation::contend(const Status& status) {
+  last_error_ = status;
+  if (++conflicts_ % kManyConflicts == 0)
+    raise(EventKind::lease_failed, "no range for \"" + name_ + "\" after " +
+                                       std::to_string(conflicts_) +
+                                       " attempts: " + status.to_string());
+  pause(backoff_.next_after_conflict_ms(context_.random));
+  owner_.lease_contended();
+}
+
+void LeaseOperation::unknown(const Status& status) {
+  last_error_ = status;
+  // The first look-up follows at once; only one that fails is put off.
+  if (state_ == State::requesting && !stopping_) {
+    move_to(State::resolving);
+    resolve();
+    return;
+  }
+  pause(backoff_.next_ms(context_.random));
+  owner_.lease_failed(status);
+}
+
+void LeaseOperation::pause(std::int64_t delay_ms) {
+  if (stopping_) {
+    move_to(State::idle);
+    return;
+  }
+  move_to(State::pausing);
+  timer_ = context_.timers.schedule(delay_ms, [this] {
+    timer_ = 0;
+    if (intent_open_) {
+      move_to(State::resolving);
+      resolve();
+      return;
+    }
+    move_to(State::idle);
+    owner_.lease_pause_over();
+  });
+}
+
+void LeaseOperation::raise(EventKind kind, std::string text) {
+  context_.events.raise({kind,
+                         std::move(text),
+                         {{"SEQUENCE", name_},
+                          {"LEASE", to_hex(request_.token)},
+                          {"COUNT", std::to_string(request_.count)}}});
+}
+
+}  // namespace seqd

@@ -1,0 +1,120 @@
+// LeaseOperation: takes one range after another from the store for one sequence; at most one
+// request is in flight.
+//
+//   idle -> recording -> requesting -> idle                 granted or refused
+//                             |-> resolving -> idle         the outcome was unknown: found, absent
+//                             or never known
+//   a failure that may pass: -> pausing -> idle (or back to resolving)
+//
+// The intent is durable before the request leaves; a grant is recorded before its owner sees it.
+// Only move_to() writes state_. Owned by its Sequence; loop thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "daemon/base/id_range.h"
+#include "daemon/core/context.h"
+#include "daemon/core/leasing/backoff.h"
+#include "daemon/core/leasing/lease_store.h"
+
+namespace seqd {
+
+class LeaseOperation {
+ public:
+  enum class State : std::uint8_t { idle, recording, requesting, resolving, pausing };
+
+  // The sequence that leases. The verbs are called on the loop thread.
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    // Fills in everything but token and count.
+    virtual LeaseRequest lease_request() const = 0;
+    // The intent was appended to the log: have it made durable, then call intent_durable().
+    virtual void intent_appended() = 0;
+    // A range that is already recorded.
+    virtual void lease_granted(IdRange range, const Token& lease) = 0;
+    // The try failed; the operation is idle or pausing now.
+    virtual void lease_failed(const Status& status) = 0;
+    // Other hosts were faster: the store works, and the operation is pausing for a moment.
+    virtual void lease_contended() = 0;
+    // The store is an older copy of the database; the operation is idle now.
+    virtual void lease_met_older_copy() = 0;
+    // It will never be known what became of the lease; that is recorded.
+    virtual void lease_untraceable() = 0;
+    // A pause ended; whether to try again is the owner's decision.
+    virtual void lease_pause_over() = 0;
+  };
+
+  // `store` may be set later, before the first start(). `name` is for the journal.
+  LeaseOperation(const CoreContext& context, Owner& owner, SequenceId sequence, std::string name);
+  ~LeaseOperation();
+  LeaseOperation(const LeaseOperation&) = delete;
+  LeaseOperation& operator=(const LeaseOperation&) = delete;
+
+  void set_store(LeaseStore* store) { store_ = store; }
+
+  State state() const { return state_; }
+  bool idle() const { return state_ == State::idle; }
+  // A request is with the log or the store.
+  bool in_flight() const {
+    return state_ == State::recording || state_ == State::requesting || state_ == State::resolving;
+  }
+  // IDs on order; 0 when nothing is.
+  std::int64_t on_order() const { return intent_open_ ? request_.count : 0; }
+  bool intent_open() const { return intent_open_; }
+  // The open intent, for snapshots; only when intent_open().
+  LeaseIntended intent() const;
+  const Status& last_error() const { return last_error_; }
+
+  // Begins a lease of `count` >= 1 IDs. Only when idle.
+  void start(std::int64_t count);
+  void intent_durable();
+  // Takes up a lease that was in flight when the daemon last ended. Only when idle, once the scope
+  // is owned.
+  void adopt(const LeaseIntended& intent);
+  // An open intent of a scope that was lost: it may not be looked up. Only when idle; records its
+  // end.
+  void abandon(const LeaseIntended& intent);
+  // What the last try failed for was mended: the next need not wait for the pause to end.
+  void mended();
+  // The daemon ends: no new try; what is in flight may still answer.
+  void stop();
+
+ private:
+  void move_to(State next);
+  void request_lease();
+  void resolve();
+  void outcome(const LeaseOutcome& outcome);
+  void resolution(const Resolution& resolution);
+  void granted(std::int64_t begin, std::int64_t end, bool parked, EventKind how);
+  void close(LeaseEnd how);
+  void fail(const Status& status);
+  void contend(const Status& status);
+  void unknown(const Status& status);
+  void pause(std::int64_t delay_ms);
+  void raise(EventKind kind, std::string text);
+  // Why the range cannot be what was asked for; OK when it can.
+  Status check_grant(std::int64_t begin, std::int64_t end, bool parked) const;
+
+  const CoreContext& context_;
+  Owner& owner_;
+  const SequenceId sequence_;
+  const std::string name_;
+  LeaseStore* store_ = nullptr;
+
+  State state_ = State::idle;
+  bool intent_open_ = false;
+  std::int64_t intent_wall_ms_ = 0;
+  bool stopping_ = false;
+  LeaseRequest request_;
+  Status last_error_;
+  Backoff backoff_;
+  int conflicts_ = 0;  // since the last grant
+  TimerId timer_ = 0;
+  std::shared_ptr<LeaseOperation*> self_;  // answers that arrive after our end find it gone
+};
+
+std::string_view lease_state_name(LeaseOperation::State state);
+
+}  // namespace seqd

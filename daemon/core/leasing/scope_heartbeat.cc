@@ -1,0 +1,102 @@
+// The heartbeat of a StoreScope, and what follows when the database is an older copy: a part of
+// store_scope.h.
+#include <utility>
+
+#include "daemon/core/leasing/store_scope.h"
+
+namespace seqd {
+
+std::int64_t StoreScope::known_beat() const {
+  return heartbeat_.instance == instance() ? heartbeat_.beat : 0;
+}
+
+void StoreScope::beat() {
+  if (!verified() || comparing_ || stopping_) return;
+  // An instance that is new here: the one before it is compared once more, and then replaced.
+  const bool former = heartbeat_.beat > 0 && heartbeat_.instance != instance();
+  compare(former ? heartbeat_.instance : instance(), former ? heartbeat_.beat : known_beat(),
+          !former);
+}
+
+void StoreScope::compare(const Token& instance, std::int64_t known, bool raise) {
+  comparing_ = true;
+  const BeatRequest request{instance, known, raise};
+  store_->beat(request, [weak = std::weak_ptr(self_), request](const Result<BeatOutcome>& result) {
+    if (const auto self = weak.lock()) (*self)->compared(request, result);
+  });
+}
+
+void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>& result) {
+  comparing_ = false;
+  if (stopping_ || refuses()) return;
+  if (!result.ok())
+    return owned() ? note(as_seen_of_store(result.status())) : pause(result.status());
+  store_answered();
+  if (result->older)
+    return stop_restored(older_copy("store \"" + store_name() + "\" (" + place_.text + ")",
+                                    request.known, result->beat));
+  if (owned()) {
+    if (request.instance != instance() && request.instance != heartbeat_.instance) return;
+    if (request.raise) return confirm(request.instance, result->beat);
+    confirm(instance(), 0);
+    return beat();
+  }
+  // An operator has put the right database in place again.
+  if (heartbeat_.age == StoreAge::restored) confirm(heartbeat_.instance, heartbeat_.beat);
+  bind(identity_);
+}
+
+void StoreScope::confirm(const Token& instance, std::int64_t beat) {
+  const StoreHeartbeat found{id(), beat == 0 ? Token{} : instance, beat, StoreAge::current};
+  if (found == heartbeat_ || (beat == 0 && heartbeat_.beat == 0)) return;
+  heartbeat_ = found;
+  context_.log.append(heartbeat_);
+  context_.log.make_durable();
+}
+
+void StoreScope::found_restored() {
+  if (refuses() || stopping_) return;
+  stop_restored(
+      older_copy("store \"" + store_name() + "\" (" + place_.text + ")", known_beat(), 0));
+}
+
+void StoreScope::stop_restored(const Status& why) {
+  context_.timers.cancel(std::exchange(timer_, 0));
+  state_ = State::restored;
+  // The next start issues nothing before it has compared again.
+  if (heartbeat_.age != StoreAge::restored) {
+    heartbeat_.age = StoreAge::restored;
+    context_.log.append(heartbeat_);
+    context_.log.make_durable();
+  }
+  last_error_ = {
+      why.code(),
+      why.text() + "; run `seqctl advance --all --store " + store_name() +
+          " --yes` on every host that uses this store, and when that is done on all of them, the "
+          "same with --resume on each; if this is the wrong database, name the right one and "
+          "restart"};
+  context_.events.raise({EventKind::store_restored,
+                         last_error_.text(),
+                         {{"STORE", store_name()}, {"INSTANCE", to_hex(heartbeat_.instance)}}});
+  owner_.scope_refused(id(), last_error_);
+}
+
+void StoreScope::begin_again() {
+  ASSERT(restored());
+  definition_.instance = random_token(context_.random);
+  definition_.epoch = 0;
+  definition_.nonce = {};
+  state_ = State::waiting;
+  verified_ = false;
+  looked_twice_ = false;
+  last_error_ = Status();
+  record(ScopeState::clean);
+  confirm({}, 0);
+  context_.events.raise({EventKind::store_resumed,
+                         "store \"" + store_name() +
+                             "\": an operator has raised its counters, and its sequences go on",
+                         {{"STORE", store_name()}}});
+  bind(identity_);
+}
+
+}  // namespace seqd

@@ -1,0 +1,25 @@
+// ScopeOwner: what a StoreScope tells of its store, and asks. Loop thread.
+#pragma once
+
+#include "daemon/base/status.h"
+#include "daemon/core/log/log_words.h"
+
+namespace seqd {
+
+class ScopeOwner {
+ public:
+  virtual ~ScopeOwner() = default;
+  // Something was appended that must be durable: have it made so and call durable().
+  virtual void scope_appended(ScopeId scope) = 0;
+  // The ranges of this scope may be issued; and again when its store may be asked, too.
+  virtual void scope_owned(ScopeId scope) = 0;
+  // Whether a range, a lease or a return of this scope is open.
+  virtual bool scope_holds(ScopeId scope) const = 0;
+  // Another database while it does, or an older copy: nothing is issued, leased or given back.
+  virtual void scope_refused(ScopeId scope, const Status& why) = 0;
+  // Another daemon has the remainder: everything in hand of this scope is a gap. False: the log
+  // does not take more in this turn; to be called again.
+  virtual bool scope_lost(ScopeId scope) = 0;
+};
+
+}  // namespace seqd

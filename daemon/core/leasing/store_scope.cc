@@ -1,0 +1,283 @@
+#include "daemon/core/leasing/store_scope.h"
+
+#include <utility>
+
+namespace seqd {
+namespace {
+
+constexpr std::int64_t kDownAfterMs = 2'000;
+constexpr std::int64_t kLoseOnMs = 5;     // what is lost and did not fit one turn
+constexpr std::int64_t kProbeMs = 1'000;  // a stop waits no longer for a store that is away
+
+}  // namespace
+
+Status as_seen_of_store(const Status& outcome) {
+  if (outcome.ok() || error_info(outcome.code()).retry != Retry::again) return {};
+  return outcome;
+}
+
+StoreScope::StoreScope(const CoreContext& context, Owner& owner, DefineScope definition,
+                       Known known, LeaseStore* store)
+    : context_(context),
+      owner_(owner),
+      definition_(std::move(definition)),
+      bound_(std::move(known.bound)),
+      heartbeat_(known.heartbeat),
+      store_(store),
+      self_(std::make_shared<StoreScope*>(this)) {}
+
+StoreScope::~StoreScope() {
+  context_.timers.cancel(timer_);
+}
+
+void StoreScope::record(ScopeState state) {
+  definition_.state = state;
+  context_.log.append(definition_);
+}
+
+void StoreScope::start() {
+  if (store_ == nullptr || stopping_) return;
+  place_ = store_->place();
+  place_.text = place_record(place_.text);
+  if (place_.identity) return identified(*place_.identity);
+  if (definition_.state == ScopeState::owned) {
+    if (!bound_) {
+      // Of seqd 0.1.0: its store is taken for the one that is configured now. Another place is
+      // noticed from here on, also before the store has answered once.
+      bound_ = StoreBound{id(), {}, place_.text};
+      context_.log.append(*bound_);
+    }
+    if (bound_->place == place_.text && heartbeat_.age == StoreAge::current) open();
+  }
+  ask_identity();
+}
+
+void StoreScope::open() {
+  state_ = State::owned;
+  owner_.scope_owned(id());
+  if (heartbeat_.beat > 0) beat();
+}
+
+void StoreScope::ask_identity() {
+  store_->identify(random_token(context_.random),
+                   [weak = std::weak_ptr(self_)](const Result<Token>& result) {
+                     const auto self = weak.lock();
+                     if (!self || (*self)->stopping_) return;
+                     if (!result.ok()) return (*self)->pause(result.status());
+                     (*self)->store_answered();
+                     (*self)->identified(*result);
+                   });
+}
+
+bool StoreScope::is_another(const Token& identity) const {
+  if (!bound_) return false;
+  return bound_->identity == Token{} ? bound_->place != place_.text : bound_->identity != identity;
+}
+
+void StoreScope::identified(const Token& identity) {
+  if (is_another(identity)) {
+    if (owner_.scope_holds(id())) return stop_changed();
+    // Nothing is left of the former one; what it knows of this instance stays there.
+    definition_.instance = random_token(context_.random);
+    definition_.epoch = 0;
+    definition_.state = ScopeState::clean;
+    state_ = State::waiting;
+    record(ScopeState::clean);
+    confirm({}, 0);
+  }
+  identity_ = identity;
+  // An older copy knows of an older epoch: it must not decide who has the remainder.
+  const bool looks_first = heartbeat_.beat > 0 && (definition_.state != ScopeState::owned ||
+                                                   heartbeat_.age == StoreAge::restored);
+  if (looks_first) return compare(heartbeat_.instance, heartbeat_.beat, false);
+  bind(identity);
+}
+
+// What is leased from here on is this database's: the record comes first.
+void StoreScope::bind(const Token& identity) {
+  StoreBound found{id(), identity, place_.text};
+  const bool recorded = bound_ == found;
+  bound_ = std::move(found);
+  if (!recorded) context_.log.append(*bound_);
+  if (definition_.state != ScopeState::owned) {
+    verified_ = true;  // the claim waits until its own record is durable, and this one with it
+    return begin_claim();
+  }
+  if (recorded) {
+    verified_ = true;
+    return open();
+  }
+  binding_ = true;
+  owner_.scope_appended(id());
+}
+
+void StoreScope::stop_changed() {
+  state_ = State::changed;
+  last_error_ = {ErrorCode::SEQ_CHANGED,
+                 "store \"" + store_name() + "\" (" + place_.text +
+                     ") is not the database that the unissued IDs of its sequences came from (" +
+                     bound_->place +
+                     "): restore its options, drain its sequences (seqctl drain), then change "
+                     "them; if the former database is gone for good, `seqctl drain` gives those "
+                     "IDs up, and a restart uses the new one"};
+  owner_.scope_refused(id(), last_error_);
+}
+
+void StoreScope::begin_claim() {
+  // A claim that an earlier start has sent is repeated with its own nonce, so that its success is
+  // recognized.
+  if (definition_.state != ScopeState::claiming) definition_.nonce = random_token(context_.random);
+  state_ = State::recording;
+  record(ScopeState::claiming);
+  owner_.scope_appended(id());
+}
+
+void StoreScope::durable() {
+  if (binding_) {
+    binding_ = false;
+    verified_ = true;
+    return open();
+  }
+  if (owning_) {
+    owning_ = false;
+    return open();
+  }
+  if (state_ == State::recording) send_claim();
+}
+
+void StoreScope::send_claim() {
+  state_ = State::claiming;
+  const ClaimRequest request{definition_.instance, definition_.epoch, definition_.nonce};
+  store_->claim(request, [weak = std::weak_ptr(self_)](const Result<ClaimOutcome>& result) {
+    if (const auto self = weak.lock()) (*self)->answered(result);
+  });
+}
+
+void StoreScope::answered(const Result<ClaimOutcome>& result) {
+  ASSERT(state_ == State::claiming);
+  if (stopping_) return;
+  if (!result.ok()) {
+    pause(result.status());
+    return;
+  }
+  store_answered();
+  if (*result == ClaimOutcome::lost && heartbeat_.beat > 0 && !looked_twice_) {
+    // It was put back after the first look, perhaps.
+    looked_twice_ = true;
+    state_ = State::waiting;
+    verified_ = false;
+    return compare(heartbeat_.instance, heartbeat_.beat, false);
+  }
+  if (*result == ClaimOutcome::won) {
+    ++definition_.epoch;
+    record(ScopeState::owned);
+    owning_ = true;
+    owner_.scope_appended(id());
+    return;
+  }
+  context_.events.raise(
+      {EventKind::fenced,
+       "another daemon has taken over the remainder of store \"" + store_name() + "\"",
+       {{"STORE", store_name()}, {"INSTANCE", to_hex(definition_.instance)}}});
+  lose();
+}
+
+// The new instance comes behind the last gap: a daemon that is killed in between finds the former
+// instance, loses it once more, and goes on here.
+void StoreScope::lose() {
+  if (!owner_.scope_lost(id())) {
+    timer_ = context_.timers.schedule(kLoseOnMs, [this] {
+      timer_ = 0;
+      lose();
+    });
+    return;
+  }
+  definition_.instance = random_token(context_.random);
+  definition_.epoch = 0;
+  definition_.state = ScopeState::clean;
+  begin_claim();
+}
+
+void StoreScope::store_answered() {
+  if (std::exchange(told_down_, false)) {
+    context_.events.raise({EventKind::store_up,
+                           "store \"" + store_name() + "\" answers again",
+                           {{"STORE", store_name()}}});
+  }
+  backoff_.reset();
+  last_error_ = Status();
+}
+
+void StoreScope::fail(const Status& status) {
+  if (last_error_.ok()) failing_since_ms_ = context_.clock.monotonic_ms();
+  last_error_ = status;
+  if (!is_down() || std::exchange(told_down_, true)) return;
+  context_.events.raise(
+      {EventKind::store_down,
+       "store \"" + store_name() + "\" does not answer: " + last_error_.to_string(),
+       {{"STORE", store_name()}}});
+}
+
+void StoreScope::pause(const Status& status) {
+  fail(status);
+  if (state_ == State::claiming) state_ = State::waiting;
+  timer_ = context_.timers.schedule(backoff_.next_ms(context_.random), [this] {
+    timer_ = 0;
+    if (verified_) return send_claim();
+    if (place_.identity) return identified(*place_.identity);
+    ask_identity();
+  });
+}
+
+bool StoreScope::leave_clean() {
+  // A claim under way stays as it is: it is repeated, with its nonce, at the next start.
+  if (definition_.state != ScopeState::owned || !reached_) return false;
+  record(ScopeState::clean);
+  return true;
+}
+
+void StoreScope::stop() {
+  stopping_ = true;
+  context_.timers.cancel(std::exchange(timer_, 0));
+  if (store_ == nullptr || place_.identity) return;
+  if (owned() && owner_.scope_holds(id())) return probe();
+  reached_ = verified_ || refuses();
+}
+
+void StoreScope::probe() {
+  probing_ = true;
+  reached_ = false;
+  timer_ = context_.timers.schedule(kProbeMs, [this] {
+    timer_ = 0;
+    probing_ = false;
+  });
+  store_->identify(random_token(context_.random),
+                   [weak = std::weak_ptr(self_)](const Result<Token>& result) {
+                     const auto self = weak.lock();
+                     if (!self) return;
+                     StoreScope& scope = **self;
+                     scope.context_.timers.cancel(std::exchange(scope.timer_, 0));
+                     scope.probing_ = false;
+                     scope.reached_ = result.ok();
+                   });
+}
+
+const char* StoreScope::state_name() const {
+  if (changed()) return "changed";
+  if (restored()) return "restored";
+  if (!owned()) return "waiting";
+  return is_down() ? "down" : "ready";
+}
+
+// A single failure is no outage: several hosts may have met at one counter.
+bool StoreScope::is_down() const {
+  return !last_error_.ok() && context_.clock.monotonic_ms() - failing_since_ms_ >= kDownAfterMs;
+}
+
+void StoreScope::note(const Status& outcome) {
+  if (stopping_ || refuses()) return;
+  if (outcome.ok()) return store_answered();
+  fail(outcome);
+}
+
+}  // namespace seqd

@@ -1,0 +1,141 @@
+// StoreScope: whether this daemon may issue from the ranges it holds of one store, and whether it
+// may ask that store for more.
+//
+// The ranges belong to a database, not to the name of a store: the log has the identity of that
+// database and where it was found. The store's identity is compared before anything is asked of it;
+// another one with ranges left stops the scope. A remainder left by a clean stop is ours only after
+// our claim has moved the instance's epoch in the store (rule R2); copies of one state directory
+// race for the same epoch: one wins, the others hear scope_lost().
+//
+//   waiting -> recording -> claiming -> owned      waiting: for the identity, or to try again
+//                  ^            |-> lost: a new instance
+//   waiting -> owned (R1: a killed daemon goes on where the store was found before)
+//   waiting, owned -> changed (another database, and ranges of the former one are left)
+//   waiting, owned -> restored (an older copy: see heartbeat.h) -> begin_again(): recording
+//
+// Owned by the SequenceTable; loop thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/core/context.h"
+#include "daemon/core/leasing/backoff.h"
+#include "daemon/core/leasing/heartbeat.h"
+#include "daemon/core/leasing/lease_store.h"
+#include "daemon/core/leasing/scope_owner.h"
+#include "daemon/core/log/log_entry.h"
+
+namespace seqd {
+
+// What an error of a call says of the store: one that the store answered with says that it is there
+// (OK). Which sequence is refused, or stands at its end, is that sequence's affair.
+Status as_seen_of_store(const Status& outcome);
+
+class StoreScope {
+ public:
+  enum class State : std::uint8_t { waiting, recording, claiming, owned, changed, restored };
+
+  using Owner = ScopeOwner;
+  struct Known {
+    std::optional<StoreBound> bound;  // none in a log of seqd 0.1.0 and in a new scope
+    StoreHeartbeat heartbeat;
+  };
+  StoreScope(const CoreContext& context, Owner& owner, DefineScope definition, Known known,
+             LeaseStore* store);
+  ~StoreScope();
+  StoreScope(const StoreScope&) = delete;
+  StoreScope& operator=(const StoreScope&) = delete;
+
+  ScopeId id() const { return definition_.scope; }
+  const std::string& store_name() const { return definition_.store; }
+  const Token& instance() const { return definition_.instance; }
+  const DefineScope& definition() const { return definition_; }
+  const std::optional<StoreBound>& bound() const { return bound_; }
+  const StoreHeartbeat& heartbeat() const { return heartbeat_; }
+  // The heartbeat that the store has to have of instance(); 0: none was confirmed yet.
+  std::int64_t known_beat() const;
+  LeaseStore* store() const { return store_; }
+  // The ranges may be issued.
+  bool owned() const { return state_ == State::owned; }
+  // The store may be asked for more: it is the database that the ranges came from.
+  bool verified() const { return owned() && verified_; }
+  bool changed() const { return state_ == State::changed; }
+  bool restored() const { return state_ == State::restored; }
+  bool refuses() const { return changed() || restored(); }
+  // Why the newest call failed: the store is away, or refuses; OK when it answered, or has not yet.
+  const Status& last_error() const { return last_error_; }
+  // "ready", "waiting" (nothing may be issued yet), "down" (what is available is issued, and no new
+  // IDs come), "changed" or "restored".
+  const char* state_name() const;
+  // Whether any claim of this scope could have been ours at an earlier start (its open leases may
+  // be looked up).
+  bool has_history() const { return definition_.epoch > 0; }
+  void start();  // begins to ask the store, if there is one; once
+  // What scope_appended() announced is on the medium.
+  void durable();
+  // Compares and raises the heartbeat, if the store is verified; to be called regularly.
+  void beat();
+  // A lease was refused by a database that is an older copy.
+  void found_restored();
+  void begin_again();  // restored(): as another instance; what was held is recorded as gaps before
+  // How a call of one of the sequences ended; OK: the store answered.
+  void note(const Status& outcome);
+  // The daemon ends. Asks the store once more, where something is held of it: see leave_clean().
+  void stop();
+  bool settled() const { return !probing_; }  // after stop(): the store has answered, or will not
+  // Records that the remainder is left clean. The daemon ends: nothing may be issued after this.
+  // False: there was nothing to record. A store that does not answer leaves the scope as a kill
+  // would: a claim could not be made at the next start either, and the witness needs none.
+  bool leave_clean();
+
+ private:
+  void open();
+  void compare(const Token& instance, std::int64_t known, bool raise);
+  void compared(const BeatRequest& request, const Result<BeatOutcome>& result);
+  void confirm(const Token& instance, std::int64_t beat);
+  void stop_restored(const Status& why);
+  void ask_identity();
+  void identified(const Token& identity);
+  bool is_another(const Token& identity) const;
+  void stop_changed();
+  void bind(const Token& identity);
+  void begin_claim();
+  void send_claim();
+  void answered(const Result<ClaimOutcome>& result);
+  void lose();
+  void store_answered();
+  bool is_down() const;
+  void fail(const Status& status);
+  void probe();
+  void pause(const Status& status);
+  void record(ScopeState state);
+
+  const CoreContext& context_;
+  Owner& owner_;
+  DefineScope definition_;
+  std::optional<StoreBound> bound_;
+  StoreHeartbeat heartbeat_;
+  Token identity_{};         // as the store has told it
+  LeaseStore* const store_;  // null: the store is not configured any more; its remainder waits
+  StorePlace place_;
+  State state_ = State::waiting;
+  bool verified_ = false;  // the store's identity is that of bound_, which is recorded
+  Status last_error_;
+  Backoff backoff_;
+  TimerId timer_ = 0;
+  bool stopping_ = false;
+  std::int64_t failing_since_ms_ = 0;
+  bool told_down_ = false;  // the journal says that the store is down
+  bool probing_ = false;
+  bool comparing_ = false;
+  bool looked_twice_ = false;  // at the heartbeat, around a claim that was lost
+  bool reached_ = true;        // as far as stop() found out
+  bool binding_ = false;       // bound_ waits for its record to be durable
+  bool owning_ = false;        // the claim is won and waits for the same
+  std::shared_ptr<StoreScope*> self_;
+};
+
+}  // namespace seqd

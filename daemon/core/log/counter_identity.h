@@ -1,0 +1,22 @@
+// Which counter the ranges of a sequence came from, as the log remembers it, so that they are not
+// issued for another one. Pure; any thread.
+#pragma once
+
+#include <string>
+
+#include "daemon/core/log/counter_binding.h"
+#include "daemon/core/sequence/id_shape.h"
+
+namespace seqd {
+
+// "last", "next" or "unset": the word in a store, in the configuration and in the log.
+const char* meaning_word(Meaning meaning);
+
+// Which counter a sequence takes its ranges from, and what its positions mean (shape_text()), as
+// text, for DefineSequence::binding.
+std::string binding_text(const CounterBinding& binding, const ShapeSettings& shape = {});
+// Whether ranges of the counter `held` may be used for a sequence configured so.
+bool same_counter(const std::string& held, const CounterBinding& configured,
+                  const ShapeSettings& shape = {});
+
+}  // namespace seqd

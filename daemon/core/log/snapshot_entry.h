@@ -1,0 +1,51 @@
+// Entries of the log that stand in snapshots only: what a sequence holds and has done. See
+// log_entry.h.
+#pragma once
+
+#include <cstdint>
+
+#include "daemon/core/leasing/lease_store.h"
+#include "daemon/core/log/log_words.h"
+
+namespace seqd {
+
+// A range in hand: [begin, end), of which [begin, reserved_end) may be issued.
+struct RangeInHand {
+  SequenceId sequence = 0;
+  Token lease{};
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t reserved_end = 0;
+  bool operator==(const RangeInHand&) const = default;
+};
+
+// The conservation sum: leased = issued + in hand + returned + gaps. `unknown` counts leases that
+// were untraceable.
+struct SequenceTotals {
+  SequenceId sequence = 0;
+  std::int64_t leased = 0;
+  std::int64_t issued = 0;
+  std::int64_t returned = 0;
+  std::int64_t gaps = 0;
+  std::int64_t unknown = 0;
+  bool operator==(const SequenceTotals&) const = default;
+};
+
+// The end of the highest range of which IDs were issued here or written off: what the guard is
+// lowered to when the counter is (ReturnOpened). After the ranges in hand. Older snapshots
+// have none: then it is where the ranges in hand begin.
+struct UsedBelow {
+  SequenceId sequence = 0;
+  std::int64_t end = 0;
+  bool operator==(const UsedBelow&) const = default;
+};
+
+// Numbers below these were given out before and are not given again.
+struct NextNumbers {
+  SequenceId sequence = 1;
+  ScopeId scope = 1;
+  ClientId client = 1;
+  bool operator==(const NextNumbers&) const = default;
+};
+
+}  // namespace seqd

@@ -1,0 +1,354 @@
+#include "daemon/core/log/state_image.h"
+
+#include <algorithm>
+#include <string>
+#include <variant>
+
+#include "daemon/core/periods/forgotten_periods.h"
+
+namespace seqd {
+namespace {
+
+// No number of a scope or sequence: there is none behind it to go on with.
+constexpr std::uint32_t last_number = 0xffffffff;
+static_assert(kLastSequence == last_number - 1);
+
+Status corrupt(const char* what, std::uint64_t number) {
+  return {ErrorCode::STATE_CORRUPT, std::string(what) + " (number " + std::to_string(number) + ")"};
+}
+
+bool is_range(std::int64_t begin, std::int64_t end) {
+  return begin >= 0 && begin < end;
+}
+
+// Adds a count of IDs to a total; false when the sum cannot be.
+bool count(std::int64_t& total, std::int64_t ids) {
+  return !__builtin_add_overflow(total, ids, &total);
+}
+
+void use(SequenceImage& sequence, std::int64_t end) {
+  sequence.used_below = std::max(sequence.used_below, end);
+}
+
+Status too_many(std::uint64_t number) {
+  return corrupt("a total beyond all numbers", number);
+}
+
+// The counter was lowered, so leases may begin again where nothing was used.
+std::int64_t lowered_guard(const SequenceImage& sequence) {
+  std::int64_t guard = sequence.used_below;
+  for (const RangeInHand& range : sequence.ranges) guard = std::max(guard, range.end);
+  return guard;
+}
+
+}  // namespace
+
+void snapshot_return(const ReturnOpened& opened,
+                     const std::function<void(const LogEntry&)>& entry) {
+  entry(RangeInHand{opened.sequence, opened.token, opened.begin, opened.end, opened.begin});
+  entry(opened);
+}
+
+std::int64_t StateImage::in_hand(const SequenceImage& sequence) {
+  std::int64_t sum = 0;
+  for (const RangeInHand& range : sequence.ranges) sum += range.end - range.begin;
+  return sum;
+}
+
+Status StateImage::apply(const LogEntry& entry) {
+  return std::visit([this](const auto& one) { return apply_one(one); }, entry);
+}
+
+Result<SequenceImage*> StateImage::find(SequenceId sequence) {
+  const auto found = sequences.find(sequence);
+  if (found == sequences.end())
+    return corrupt("an entry of a sequence that was not defined", sequence);
+  return &found->second;
+}
+
+Status StateImage::apply_one(const DefineScope& entry) {
+  if (entry.scope == 0 || entry.scope == last_number) {
+    return corrupt("an impossible scope number", entry.scope);
+  }
+  scopes[entry.scope] = entry;
+  next_numbers.scope = std::max(next_numbers.scope, entry.scope + 1);
+  return {};
+}
+
+Status StateImage::apply_one(const DefineSequence& entry) {
+  if (entry.sequence == 0 || entry.sequence == last_number) {
+    return corrupt("an impossible sequence number", entry.sequence);
+  }
+  if (!scopes.contains(entry.scope))
+    return corrupt("a sequence in a scope that was not defined", entry.sequence);
+  const auto [found, fresh] = sequences.try_emplace(entry.sequence);
+  SequenceImage& sequence = found->second;
+  sequence.definition = entry;
+  if (fresh) sequence.used_below = entry.guard;
+  sequence.totals.sequence = entry.sequence;
+  next_numbers.sequence = std::max(next_numbers.sequence, entry.sequence + 1);
+  return {};
+}
+
+Status StateImage::apply_one(const LeaseIntended& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  if ((*sequence)->intent || (*sequence)->on_its_way)
+    return corrupt("a second operation in flight", entry.sequence);
+  (*sequence)->intent = entry;
+  return {};
+}
+
+Status StateImage::apply_one(const LeaseGranted& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  if (!is_range(entry.begin, entry.end)) return corrupt("a lease of no range", entry.sequence);
+  SequenceImage& image = **sequence;
+  if (!image.intent || image.intent->lease != entry.lease)
+    return corrupt("a lease nobody asked for", entry.sequence);
+  image.intent.reset();
+  image.ranges.push_back({entry.sequence, entry.lease, entry.begin, entry.end, entry.begin});
+  if (!count(image.totals.leased, entry.end - entry.begin)) return too_many(entry.sequence);
+  image.definition.guard = std::max(image.definition.guard, entry.end);
+  return {};
+}
+
+Status StateImage::apply_one(const LeaseClosed& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  SequenceImage& image = **sequence;
+  if (!image.intent || image.intent->lease != entry.lease)
+    return corrupt("a lease nobody asked for", entry.sequence);
+  if (entry.how == LeaseEnd::untraceable && !count(image.totals.unknown, 1)) {
+    return too_many(entry.sequence);
+  }
+  image.intent.reset();
+  return {};
+}
+
+Status StateImage::apply_one(const Reserved& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  for (RangeInHand& range : (*sequence)->ranges) {
+    if (entry.end <= range.begin || entry.end > range.end) continue;
+    range.reserved_end = std::max(range.reserved_end, entry.end);
+    return {};
+  }
+  return corrupt("a reservation outside of every range in hand", entry.sequence);
+}
+
+Status StateImage::apply_one(const Issued& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  std::deque<RangeInHand>& ranges = (*sequence)->ranges;
+  if (!is_range(entry.begin, entry.end) || ranges.empty() || entry.begin != ranges.front().begin ||
+      entry.end > ranges.front().reserved_end) {
+    return corrupt("an issue of IDs that were not next", entry.sequence);
+  }
+  ranges.front().begin = entry.end;
+  use(**sequence, entry.end);
+  if (ranges.front().begin == ranges.front().end) ranges.pop_front();
+  if (!count((*sequence)->totals.issued, entry.end - entry.begin)) return too_many(entry.sequence);
+  return entry.client == 0 ? Status() : apply_one(RetainedIssue{entry});
+}
+
+Status StateImage::apply_one(const DefineClient& entry) {
+  if (entry.client == 0 || entry.client > kLastClient || clients.contains(entry.client)) {
+    return corrupt("an impossible client number, or one used twice", entry.client);
+  }
+  clients[entry.client].identity = entry.identity;
+  next_numbers.client = std::max(next_numbers.client, entry.client + 1);
+  return {};
+}
+
+Status StateImage::apply_one(const ClientUser& entry) {
+  const auto found = clients.find(entry.client);
+  if (found == clients.end())
+    return corrupt("an entry of a client that was not defined", entry.client);
+  found->second.user = entry.user;
+  return {};
+}
+
+Status StateImage::apply_one(const Acknowledged& entry) {
+  const auto found = clients.find(entry.client);
+  if (found == clients.end())
+    return corrupt("an entry of a client that was not defined", entry.client);
+  ClientImage& client = found->second;
+  client.acknowledged_below = std::max(client.acknowledged_below, entry.below);
+  client.retained.acknowledge(client.acknowledged_below, nullptr);
+  return {};
+}
+
+Status StateImage::apply_one(const ForgetClient& entry) {
+  if (clients.erase(entry.client) == 0)
+    return corrupt("an entry of a client that was not defined", entry.client);
+  return {};
+}
+
+Status StateImage::apply_one(const ForgetSequence& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  const SequenceImage& image = **sequence;
+  if (!image.ranges.empty() || image.intent || image.on_its_way)
+    return corrupt("a sequence is forgotten that has something in hand", entry.sequence);
+  for (const auto& [client, kept] : clients) {
+    for (const Issued& issue : kept.retained) {
+      if (issue.sequence == entry.sequence)
+        return corrupt("a sequence is forgotten that a client may ask about", entry.sequence);
+    }
+  }
+  sequences.erase(entry.sequence);
+  return {};
+}
+
+Status StateImage::apply_one(const StoreBound& entry) {
+  if (!scopes.contains(entry.scope))
+    return corrupt("a database of a scope that was not defined", entry.scope);
+  databases[entry.scope] = entry;
+  return {};
+}
+
+Status StateImage::apply_one(const StoreHeartbeat& entry) {
+  if (!scopes.contains(entry.scope))
+    return corrupt("a heartbeat of a scope that was not defined", entry.scope);
+  if (entry.beat < 0) return corrupt("a heartbeat below 0", entry.scope);
+  heartbeats[entry.scope] = entry;
+  return {};
+}
+
+Status StateImage::apply_one(const DefineName& entry) {
+  if (entry.name.empty()) return corrupt("an entry about no name", names.size());
+  if (!are_spans(entry.forgotten))
+    return corrupt("spans of forgotten periods that make no sense", entry.forgotten.size());
+  names[entry.name] = entry;
+  return {};
+}
+
+Status StateImage::apply_one(const GapMade& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  std::deque<RangeInHand>& ranges = (*sequence)->ranges;
+  for (auto range = ranges.begin(); range != ranges.end(); ++range) {
+    const bool front = entry.begin == range->begin && entry.end <= range->end;
+    const bool back = entry.begin > range->begin && entry.end == range->end;
+    if (entry.end <= entry.begin || !(front || back)) continue;
+    if (front) {
+      range->begin = entry.end;
+      range->reserved_end = std::max(range->reserved_end, entry.end);
+    } else {
+      range->end = entry.begin;
+      range->reserved_end = std::min(range->reserved_end, entry.begin);
+    }
+    use(**sequence, entry.end);
+    if (range->begin == range->end) ranges.erase(range);
+    return count((*sequence)->totals.gaps, entry.end - entry.begin) ? Status()
+                                                                    : too_many(entry.sequence);
+  }
+  return corrupt("a gap that is not the front or the back of a range in hand", entry.sequence);
+}
+
+Status StateImage::apply_one(const RangeInHand& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  if (!is_range(entry.begin, entry.end) || entry.reserved_end < entry.begin ||
+      entry.reserved_end > entry.end) {
+    return corrupt("a range in hand with impossible bounds", entry.sequence);
+  }
+  (*sequence)->ranges.push_back(entry);
+  (*sequence)->used_below = std::min((*sequence)->used_below, entry.begin);
+  return {};
+}
+
+Status StateImage::apply_one(const RetainedIssue& entry) {
+  const Issued& issue = entry.issue;
+  const auto found = clients.find(issue.client);
+  if (found == clients.end())
+    return corrupt("an issue to a client that was not defined", issue.client);
+  if (!is_range(issue.begin, issue.end)) return corrupt("an issue of no IDs", issue.sequence);
+  found->second.retained.add(issue);
+  return {};
+}
+
+Status StateImage::apply_one(const SequenceTotals& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  if (entry.leased < 0 || entry.issued < 0 || entry.returned < 0 || entry.gaps < 0 ||
+      entry.unknown < 0) {
+    return corrupt("a negative total", entry.sequence);
+  }
+  (*sequence)->totals = entry;
+  return {};
+}
+
+Status StateImage::apply_one(const NextNumbers& entry) {
+  if (entry.client > kLastClient + 1) return corrupt("an impossible client number", entry.client);
+  next_numbers.sequence = std::max(next_numbers.sequence, entry.sequence);
+  next_numbers.scope = std::max(next_numbers.scope, entry.scope);
+  next_numbers.client = std::max(next_numbers.client, entry.client);
+  return {};
+}
+
+Status StateImage::apply_one(const ReturnOpened& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  SequenceImage& image = **sequence;
+  if (image.intent || image.on_its_way)
+    return corrupt("a second operation in flight", entry.sequence);
+  if (entry.reuse == Reuse::never) return corrupt("a return of what is not reused", entry.sequence);
+  const auto found = std::find_if(image.ranges.begin(), image.ranges.end(), [&](const auto& range) {
+    return range.begin == entry.begin && range.end == entry.end;
+  });
+  if (found == image.ranges.end()) {
+    return corrupt("a return of what is no range in hand", entry.sequence);
+  }
+  image.ranges.erase(found);
+  image.on_its_way = entry;
+  return {};
+}
+
+Status StateImage::apply_one(const ReturnClosed& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  SequenceImage& image = **sequence;
+  if (!image.on_its_way || image.on_its_way->token != entry.token)
+    return corrupt("the end of a return that was not opened", entry.sequence);
+  const ReturnOpened opened = *image.on_its_way;
+  image.on_its_way.reset();
+  const bool returned = entry.how == ReturnEnd::returned;
+  if (!returned) use(image, opened.end);
+  if (returned && opened.reuse == Reuse::tail) image.definition.guard = lowered_guard(image);
+  std::int64_t& total = returned ? image.totals.returned : image.totals.gaps;
+  return count(total, opened.end - opened.begin) ? Status() : too_many(entry.sequence);
+}
+
+Status StateImage::apply_one(const UsedBelow& entry) {
+  Result<SequenceImage*> sequence = find(entry.sequence);
+  if (!sequence.ok()) return sequence.status();
+  if (entry.end < 0) return corrupt("a negative ID", entry.sequence);
+  (*sequence)->used_below = entry.end;
+  return {};
+}
+
+void StateImage::snapshot(const std::function<void(const LogEntry&)>& entry) const {
+  entry(next_numbers);
+  for (const auto& [id, scope] : scopes) entry(scope);
+  for (const auto& [id, database] : databases) entry(database);
+  for (const auto& [id, heartbeat] : heartbeats) entry(heartbeat);
+  for (const auto& [id, sequence] : sequences) {
+    entry(sequence.definition);
+    entry(sequence.totals);
+    for (const RangeInHand& range : sequence.ranges) entry(range);
+    if (sequence.on_its_way) snapshot_return(*sequence.on_its_way, entry);
+    entry(UsedBelow{id, sequence.used_below});
+    if (sequence.intent) entry(*sequence.intent);
+  }
+  for (const auto& [name, known] : names) entry(known);
+  for (const auto& [id, client] : clients) {
+    entry(DefineClient{id, client.identity});
+    if (client.user != kNoUserOrGroup) entry(ClientUser{id, client.user});
+    if (client.acknowledged_below > 0) entry(Acknowledged{id, client.acknowledged_below});
+    for (const Issued& issue : client.retained) entry(RetainedIssue{issue});
+  }
+}
+
+}  // namespace seqd

@@ -1,0 +1,89 @@
+// StateImage: what a log says, as plain data: the result of applying its entries in order. Recovery
+// builds one, the start rules change it, the SequenceTable is filled from it. Entries that make no
+// sense after those before them are refused, so that a damaged log is noticed. A value; one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/base/status.h"
+#include "daemon/core/log/log_entry.h"
+#include "daemon/core/log/retained_issues.h"
+
+namespace seqd {
+
+struct SequenceImage {
+  DefineSequence definition;
+  std::deque<RangeInHand>
+      ranges;  // in the order of issue; each without what was issued; none empty
+  std::optional<LeaseIntended> intent;
+  std::optional<ReturnOpened> on_its_way;  // never beside an intent
+  std::int64_t used_below = 0;             // see UsedBelow
+  SequenceTotals totals;
+  bool operator==(const SequenceImage&) const = default;
+};
+
+struct ClientImage {
+  Token identity{};
+  UserId user = kNoUserOrGroup;  // kNoUserOrGroup: not known
+  std::uint32_t acknowledged_below = 0;
+  RetainedIssues retained;
+  bool operator==(const ClientImage&) const = default;
+};
+
+// A return that is open, in a snapshot: as the range that it took.
+void snapshot_return(const ReturnOpened& opened, const std::function<void(const LogEntry&)>& entry);
+
+class StateImage {
+ public:
+  // STATE_CORRUPT when the entry does not fit; the image is then in an unspecified state.
+  Status apply(const LogEntry& entry);
+  // The entries that make an equal image when applied to an empty one.
+  void snapshot(const std::function<void(const LogEntry&)>& entry) const;
+
+  // IDs in hand of a sequence, without those on their way back.
+  static std::int64_t in_hand(const SequenceImage& sequence);
+
+  bool operator==(const StateImage&) const = default;
+
+  std::map<ScopeId, DefineScope> scopes;
+  std::map<ScopeId, StoreBound> databases;  // of the scopes whose database is known
+  std::map<ScopeId, StoreHeartbeat> heartbeats;
+  std::map<SequenceId, SequenceImage> sequences;
+  std::map<ClientId, ClientImage> clients;
+  std::map<std::string, DefineName, std::less<>> names;
+  NextNumbers next_numbers;
+
+ private:
+  Status apply_one(const DefineScope& entry);
+  Status apply_one(const DefineSequence& entry);
+  Status apply_one(const LeaseIntended& entry);
+  Status apply_one(const LeaseGranted& entry);
+  Status apply_one(const LeaseClosed& entry);
+  Status apply_one(const Reserved& entry);
+  Status apply_one(const Issued& entry);
+  Status apply_one(const DefineClient& entry);
+  Status apply_one(const Acknowledged& entry);
+  Status apply_one(const ForgetClient& entry);
+  Status apply_one(const GapMade& entry);
+  Status apply_one(const RangeInHand& entry);
+  Status apply_one(const RetainedIssue& entry);
+  Status apply_one(const SequenceTotals& entry);
+  Status apply_one(const NextNumbers& entry);
+  Status apply_one(const ReturnOpened& entry);
+  Status apply_one(const ReturnClosed& entry);
+  Status apply_one(const UsedBelow& entry);
+  Status apply_one(const ForgetSequence& entry);
+  Status apply_one(const StoreBound& entry);
+  Status apply_one(const DefineName& entry);
+  Status apply_one(const ClientUser& entry);
+  Status apply_one(const StoreHeartbeat& entry);
+  Result<SequenceImage*> find(SequenceId sequence);
+};
+
+}  // namespace seqd

@@ -1,0 +1,64 @@
+#include "daemon/core/periods/forgotten_periods.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace seqd {
+namespace {
+
+void merge_with_next(std::vector<PeriodSpan>& spans, std::size_t at) {
+  spans[at].end_s = std::max(spans[at].end_s, spans[at + 1].end_s);
+  spans[at].guard = std::max(spans[at].guard, spans[at + 1].guard);
+  spans.erase(spans.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+}
+
+// They overlap, or nothing is lost when they become one.
+bool belong_together(const PeriodSpan& one, const PeriodSpan& next) {
+  if (one.end_s == next.begin_s) return one.guard == next.guard;
+  return one.end_s > next.begin_s;
+}
+
+}  // namespace
+
+void add_forgotten(std::vector<PeriodSpan>& forgotten, PeriodSpan span) {
+  const auto behind = std::upper_bound(
+      forgotten.begin(), forgotten.end(), span,
+      [](const PeriodSpan& a, const PeriodSpan& b) { return a.begin_s < b.begin_s; });
+  forgotten.insert(behind, span);
+  for (std::size_t at = 0; at + 1 < forgotten.size();) {
+    if (belong_together(forgotten[at], forgotten[at + 1])) {
+      merge_with_next(forgotten, at);
+    } else {
+      ++at;
+    }
+  }
+  while (forgotten.size() > DefineName::kMostForgotten) {
+    std::size_t nearest = 0;
+    for (std::size_t at = 1; at + 1 < forgotten.size(); ++at) {
+      if (forgotten[at + 1].begin_s - forgotten[at].end_s <
+          forgotten[nearest + 1].begin_s - forgotten[nearest].end_s)
+        nearest = at;
+    }
+    merge_with_next(forgotten, nearest);
+  }
+}
+
+std::int64_t guard_of_forgotten(const std::vector<PeriodSpan>& forgotten, const Period& period) {
+  std::int64_t guard = 0;
+  for (const PeriodSpan& span : forgotten) {
+    // At least 1: the counter was used here.
+    if (period.begin_s < span.end_s && span.begin_s < period.end_s)
+      guard = std::max<std::int64_t>({guard, span.guard, 1});
+  }
+  return guard;
+}
+
+bool are_spans(const std::vector<PeriodSpan>& forgotten) {
+  for (std::size_t at = 0; at < forgotten.size(); ++at) {
+    if (forgotten[at].begin_s >= forgotten[at].end_s || forgotten[at].guard < 0) return false;
+    if (at > 0 && forgotten[at - 1].end_s > forgotten[at].begin_s) return false;
+  }
+  return forgotten.size() <= DefineName::kMostForgotten;
+}
+
+}  // namespace seqd

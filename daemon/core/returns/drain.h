@@ -1,0 +1,114 @@
+// Drain: takes everything that a sequence has in hand out of hand, and gives it back as the
+// sequence's option `reuse` says: written off as a gap, or returned to the store, the last range
+// first. What time does not suffice for stays in hand. Owned by its Sequence, which calls step()
+// once a turn; loop thread.
+//
+// Invariant: a range is in hand, in the one return that is open, or recorded as a gap or returned.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/core/returns/return_operation.h"
+#include "daemon/core/sequence/held_ranges.h"
+
+namespace seqd {
+
+struct DrainReport {
+  struct Span {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+  Reuse reuse = Reuse::never;
+  std::vector<Span> returned;
+  std::vector<Span> gaps;
+  std::string why;              // the gaps are not returned; of the last one
+  std::int64_t on_its_way = 0;  // IDs of a return whose outcome is not known yet
+  std::int64_t in_hand = 0;     // IDs for which there was no time
+};
+
+class Drain final : private ReturnOperation::Owner {
+ public:
+  // The sequence.
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    virtual ReturnRequest return_request() const = 0;
+    // No lease is under way or has to be looked up.
+    virtual bool may_drain() const = 0;
+    // This turn's record must be durable: durable() is to be called when it is.
+    virtual void drain_appended() = 0;
+    // These left the hand for good; the log has it.
+    virtual void written_off(std::int64_t begin, std::int64_t end) = 0;
+    virtual void given_back(std::int64_t begin, std::int64_t end, Reuse reuse) = 0;
+    // Whether it is active has changed, or there is something to do.
+    virtual void drain_changed() = 0;
+  };
+  using Done = std::function<void(const DrainReport&)>;
+
+  // `held` is the sequence's.
+  Drain(const CoreContext& context, Owner& owner, HeldRanges& held, SequenceId sequence,
+        const std::string& name);
+  ~Drain() override;
+
+  void set_store(LeaseStore* store) { return_.set_store(store); }
+
+  // Nothing may be issued or leased meanwhile.
+  bool active() const { return active_; }
+  // Nothing may be leased: a return is open, or was when the daemon last ended.
+  bool blocks_leases() const { return active_ || on_its_way() > 0; }
+  bool in_flight() const { return return_.in_flight(); }
+  // How many wait for its end.
+  std::size_t askers() const { return done_.size(); }
+  // IDs of the return that is open, or was when the daemon last ended.
+  std::int64_t on_its_way() const;
+  const std::optional<ReturnOpened>& open_return() const {
+    return return_.opened() ? return_.opened() : left_open_;
+  }
+
+  // Answers once, in this or a later turn, at `deadline_ms` at the latest. One that comes while
+  // another is active has its answer. `cause` is that of what is written off.
+  void begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cause = GapCause::drained);
+  // Does what can be done now. Once a turn, after everything that was issued is in the log.
+  void step();
+  // Everything up to `position` is on the medium.
+  void durable(LogPosition position);
+
+  // A return that was open when the daemon last ended: taken up, or not ours any more.
+  void restore(const ReturnOpened& opened) { left_open_ = opened; }
+  void adopt();
+  void abandon();
+  void snapshot(const std::function<void(const LogEntry&)>& entry) const;
+  // The daemon ends: what is in hand stays in hand.
+  void stop();
+
+ private:
+  // ReturnOperation::Owner
+  ReturnRequest return_request() const override { return owner_.return_request(); }
+  void return_appended() override;
+  void return_over(const ReturnOpened& opened, const ReturnClosed& closed,
+                   const Status& why) override;
+
+  void write_off(const HeldRanges::Held& held);
+  void finish();
+
+  const CoreContext& context_;
+  Owner& owner_;
+  HeldRanges& held_;
+  const SequenceId sequence_;
+  const std::string name_;
+  ReturnOperation return_;
+  std::optional<ReturnOpened> left_open_;
+  LogPosition opening_ = 0;  // the return is durable with this position; 0: none waits for that
+  bool active_ = false;
+  GapCause cause_ = GapCause::drained;
+  std::int64_t deadline_ms_ = 0;
+  TimerId timer_ = 0;
+  DrainReport report_;
+  std::vector<Done> done_;
+};
+
+}  // namespace seqd

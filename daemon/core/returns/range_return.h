@@ -1,0 +1,50 @@
+// What the core asks of a store to give the rest of a range back. See LeaseStore::give_back().
+//
+// A return is an operation of its own, like a lease: it has a token, that is durable before the
+// request leaves, and its outcome can be asked for until it is known. A sequence has one operation
+// under way at a time, a lease or a return. Values; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "daemon/base/status.h"
+#include "daemon/core/leasing/token.h"
+#include "daemon/core/log/counter_binding.h"
+
+namespace seqd {
+
+// What a sequence does with what it takes out of hand. The order is that of the choices in
+// options.def and of the log.
+enum class Reuse : std::uint8_t {
+  never,   // it is a gap
+  tail,    // the counter is lowered, if the range is its very end
+  parked,  // the range is kept in the store, and leases take it before they move the counter
+};
+
+struct ReturnRequest {
+  CounterBinding binding;
+  Token token{};         // names this return; from new_token() of the store that is asked
+  Token instance{};      // who gives back
+  std::string sequence;  // which of its sequences
+  // [begin, end): nobody has issued any of it, and nobody will but who is granted it anew.
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  Reuse reuse = Reuse::parked;  // or tail
+  // Do not apply it any more: say what became of it, and if it was not applied, see to it that it
+  // never will be.
+  bool give_up = false;
+  std::int64_t heartbeat = 0;  // see LeaseRequest; an older database takes nothing back
+};
+
+// returned: it was applied, by this request or an earlier one with its token.   kept: it was not,
+// and never will be: the store has made the token void, or never had a trace of it; `error` says
+// why.   failed: not known; ask again with the same token.
+struct ReturnOutcome {
+  enum class Kind : std::uint8_t { returned, kept, failed };
+  Kind kind = Kind::failed;
+  Status error;
+  bool contended = false;  // failed: other hosts changed the counter first, and the store works
+};
+
+}  // namespace seqd

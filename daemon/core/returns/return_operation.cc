@@ -1,0 +1,111 @@
+#include "daemon/core/returns/return_operation.h"
+
+#include <utility>
+
+namespace seqd {
+
+ReturnOperation::ReturnOperation(const CoreContext& context, Owner& owner, SequenceId sequence,
+                                 std::string name)
+    : context_(context),
+      owner_(owner),
+      sequence_(sequence),
+      name_(std::move(name)),
+      self_(std::make_shared<ReturnOperation*>(this)) {}
+
+ReturnOperation::~ReturnOperation() {
+  context_.timers.cancel(timer_);
+}
+
+void ReturnOperation::start(const IdRange& range, Reuse reuse, std::int64_t deadline_ms) {
+  ASSERT(state_ == State::idle && !opened_ && !stopping_ && store_ != nullptr);
+  ASSERT(reuse != Reuse::never);
+  opened_ = ReturnOpened{sequence_,     store_->new_token(context_.random),
+                         range.begin(), range.end(),
+                         reuse,         context_.clock.wall_ms()};
+  deadline_ms_ = deadline_ms;
+  give_up_ = false;
+  state_ = State::recording;
+  context_.log.append(*opened_);
+  owner_.return_appended();
+}
+
+void ReturnOperation::durable() {
+  if (state_ == State::recording) ask();
+}
+
+void ReturnOperation::adopt(const ReturnOpened& opened, std::int64_t deadline_ms) {
+  ASSERT(state_ == State::idle && !opened_ && store_ != nullptr);
+  opened_ = opened;
+  deadline_ms_ = deadline_ms;
+  give_up_ = false;
+  ask();
+}
+
+void ReturnOperation::abandon(const ReturnOpened& opened) {
+  ASSERT(state_ == State::idle && !opened_);
+  opened_ = opened;
+  close(ReturnEnd::kept, GapCause::epoch_lost,
+        {ErrorCode::FENCED, "it was on its way back, and another daemon has the remainder"});
+}
+
+void ReturnOperation::stop() {
+  stopping_ = true;
+  context_.timers.cancel(std::exchange(timer_, 0));
+}
+
+void ReturnOperation::ask() {
+  state_ = State::asking;
+  ReturnRequest request = owner_.return_request();
+  request.token = opened_->token;
+  request.begin = opened_->begin;
+  request.end = opened_->end;
+  request.reuse = opened_->reuse;
+  request.give_up = give_up_ || context_.clock.monotonic_ms() >= deadline_ms_;
+  store_->give_back(request, [weak = std::weak_ptr(self_)](const ReturnOutcome& outcome) {
+    if (const auto self = weak.lock()) (*self)->answered(outcome);
+  });
+}
+
+void ReturnOperation::answered(const ReturnOutcome& outcome) {
+  ASSERT(state_ == State::asking);
+  switch (outcome.kind) {
+    case ReturnOutcome::Kind::returned:
+      close(ReturnEnd::returned, GapCause::drained, {});
+      break;
+    case ReturnOutcome::Kind::kept:
+      close(ReturnEnd::kept, GapCause::drained, outcome.error);
+      break;
+    case ReturnOutcome::Kind::failed:
+      pause(outcome);
+      break;
+  }
+}
+
+void ReturnOperation::close(ReturnEnd how, GapCause cause, const Status& why) {
+  const ReturnOpened opened = *std::exchange(opened_, std::nullopt);
+  const ReturnClosed closed{sequence_, opened.token, how, cause, context_.clock.wall_ms()};
+  context_.log.append(closed);
+  backoff_.reset();
+  state_ = State::idle;
+  owner_.return_over(opened, closed, why);
+}
+
+void ReturnOperation::pause(const ReturnOutcome& outcome) {
+  const Status& why = outcome.error;
+  if (error_info(why.code()).retry != Retry::again) give_up_ = true;
+  state_ = State::pausing;
+  context_.events.raise({EventKind::return_failed,
+                         "[" + std::to_string(opened_->begin) + ", " +
+                             std::to_string(opened_->end) + ") of \"" + name_ +
+                             "\" is not given back yet: " + why.to_string(),
+                         {{"SEQUENCE", name_}, {"LEASE", to_hex(opened_->token)}}});
+  if (stopping_) return;
+  const std::int64_t delay_ms = outcome.contended ? backoff_.next_after_conflict_ms(context_.random)
+                                                  : backoff_.next_ms(context_.random);
+  timer_ = context_.timers.schedule(delay_ms, [this] {
+    timer_ = 0;
+    ask();
+  });
+}
+
+}  // namespace seqd

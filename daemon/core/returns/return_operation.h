@@ -1,0 +1,87 @@
+// ReturnOperation: gives the rest of one range after another back to the store, for one sequence;
+// one is open at a time, and no lease beside it.
+//
+//   idle -> recording -> asking -> idle        given back, or never will be: a gap
+//                          |-> pausing -> asking, with the same token
+//
+// The record that takes the range out of hand is durable before the request leaves. A return whose
+// outcome is unknown is asked for again until it is known, also by the next daemon; when time is
+// up, so that the store makes its token void, and only then it is a gap (tests/model/return.pml).
+// Owned by its Drain; loop thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/base/id_range.h"
+#include "daemon/core/context.h"
+#include "daemon/core/leasing/backoff.h"
+#include "daemon/core/leasing/lease_store.h"
+
+namespace seqd {
+
+class ReturnOperation {
+ public:
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    // Fills in everything but token, range and what to do.
+    virtual ReturnRequest return_request() const = 0;
+    // The return was appended to the log: have it made durable, then call durable().
+    virtual void return_appended() = 0;
+    // The end is recorded; `why` it was kept.
+    virtual void return_over(const ReturnOpened& opened, const ReturnClosed& closed,
+                             const Status& why) = 0;
+  };
+
+  // `store` may be set later, before the first start().
+  ReturnOperation(const CoreContext& context, Owner& owner, SequenceId sequence, std::string name);
+  ~ReturnOperation();
+  ReturnOperation(const ReturnOperation&) = delete;
+  ReturnOperation& operator=(const ReturnOperation&) = delete;
+
+  void set_store(LeaseStore* store) { store_ = store; }
+
+  // For snapshots, and for the sums: what is on its way.
+  const std::optional<ReturnOpened>& opened() const { return opened_; }
+  // A request is with the log or the store.
+  bool in_flight() const { return state_ == State::recording || state_ == State::asking; }
+
+  // Begins to give `range` back. Only when nothing is open. From `deadline_ms` on it gives up.
+  void start(const IdRange& range, Reuse reuse, std::int64_t deadline_ms);
+  // What return_appended() announced is on the medium.
+  void durable();
+  // Takes up a return that was open when the daemon last ended, once the scope is owned.
+  void adopt(const ReturnOpened& opened, std::int64_t deadline_ms);
+  // A return of a scope that was lost: another daemon has it. It may not be asked for; a gap here.
+  void abandon(const ReturnOpened& opened);
+  // The daemon ends: no new try; what is in flight may still answer.
+  void stop();
+
+ private:
+  enum class State : std::uint8_t { idle, recording, asking, pausing };
+
+  void ask();
+  void answered(const ReturnOutcome& outcome);
+  void close(ReturnEnd how, GapCause cause, const Status& why);
+  void pause(const ReturnOutcome& outcome);
+
+  const CoreContext& context_;
+  Owner& owner_;
+  const SequenceId sequence_;
+  const std::string name_;
+  LeaseStore* store_ = nullptr;
+
+  State state_ = State::idle;
+  std::optional<ReturnOpened> opened_;
+  std::int64_t deadline_ms_ = 0;
+  bool give_up_ = false;  // asking again would not help
+  bool stopping_ = false;
+  Backoff backoff_;
+  TimerId timer_ = 0;
+  std::shared_ptr<ReturnOperation*> self_;  // answers that arrive after our end find it gone
+};
+
+}  // namespace seqd

@@ -1,0 +1,172 @@
+#include "daemon/core/sequence/exhaustion.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace seqd {
+namespace {
+
+constexpr std::int64_t kHighest32 = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t kHighestDouble = (std::int64_t{1} << 53) - 1;
+constexpr std::int64_t kHourMs = 3'600'000;
+constexpr std::int64_t kMinuteMs = 60'000;
+constexpr double kDayMs = 86'400'000;
+constexpr std::int64_t kFewDays = 30;
+
+// What others keep IDs in, and the bits that say that it was told of.
+struct Bound {
+  std::int64_t highest;
+  const char* holder;
+  unsigned near;
+  unsigned passed;
+};
+constexpr Bound kBounds[] = {{kHighest32, "a signed column of 32 bits holds", 1, 2},
+                             {kHighestDouble, "JavaScript's numbers hold", 4, 8}};
+constexpr unsigned kNinety = 16;
+constexpr unsigned kNinetyNine = 32;
+
+bool has_end(const SequenceSettings& settings) {
+  return settings.shape.made == nullptr || !settings.shape.made->form().cycle;
+}
+
+std::int64_t first_position(const SequenceSettings& settings) {
+  return settings.shape.made == nullptr ? settings.binding.first_id : 1;
+}
+
+std::int64_t left_of(std::int64_t end, const SequenceSettings& settings) {
+  return std::max<std::int64_t>(settings.last_position() - (end - 1), 0);
+}
+
+// Which part of all IDs there are to be is left. Two int64 may be further apart than int64 goes,
+// but positions are not below 1.
+double part_left(std::int64_t left, const SequenceSettings& settings) {
+  const auto last = static_cast<double>(settings.last_position());
+  const auto first = static_cast<double>(first_position(settings));
+  return static_cast<double>(left) / std::max(last - first + 1, 1.0);
+}
+
+// How far from 0 the IDs up to `end` go.
+std::uint64_t reach_of(std::int64_t end, const SequenceSettings& settings) {
+  if (end <= 1) return 0;
+  const IdShape* const shape = settings.shape.made.get();
+  const std::int64_t id =
+      shape == nullptr ? end - 1 : shape->value(std::min(end - 1, shape->positions()));
+  // -2^31 fits where 2^31-1 does.
+  return id < 0 ? static_cast<std::uint64_t>(-(id + 1)) : static_cast<std::uint64_t>(id);
+}
+
+bool is_near(std::uint64_t reach, const Bound& bound) {
+  return reach > static_cast<std::uint64_t>(bound.highest / 10 * 9);
+}
+
+bool is_passed(std::uint64_t reach, const Bound& bound) {
+  return reach > static_cast<std::uint64_t>(bound.highest);
+}
+
+}  // namespace
+
+void Exhaustion::restore(std::int64_t guard, const SequenceSettings& settings) {
+  end_ = guard;
+  const std::uint64_t reach = reach_of(guard, settings);
+  for (const Bound& bound : kBounds) {
+    if (is_passed(reach, bound)) told_ |= bound.near | bound.passed;
+  }
+}
+
+bool Exhaustion::once(unsigned warning) {
+  if ((told_ & warning) != 0) return false;
+  told_ |= warning;
+  return true;
+}
+
+void Exhaustion::leased(std::int64_t end, std::int64_t now_ms, const std::string& name,
+                        const SequenceSettings& settings, EventSink& events) {
+  end_ = std::max(end_, end);
+  leased_ms_ = now_ms;
+  if (!from_) from_ = middle_ = Point{now_ms, end_};
+  if (now_ms - middle_->at_ms >= kHourMs) {
+    from_ = middle_;
+    middle_ = Point{now_ms, end_};
+  }
+  const std::uint64_t reach = reach_of(end_, settings);
+  for (const Bound& bound : kBounds) {
+    const bool passed = is_passed(reach, bound);
+    if (passed) told_ |= bound.near;
+    if ((passed && once(bound.passed)) || (is_near(reach, bound) && once(bound.near)))
+      warn_of_bound(bound.highest, bound.holder, passed, name, settings, events);
+  }
+  warn_of_end(now_ms, name, settings, events);
+}
+
+void Exhaustion::warn_of_bound(std::int64_t bound, const char* holder, bool passed,
+                               const std::string& name, const SequenceSettings& settings,
+                               EventSink& events) const {
+  const IdShape* const shape = settings.shape.made.get();
+  const std::string id = std::to_string(shape == nullptr ? end_ - 1 : shape->value_near(end_ - 1));
+  events.raise({EventKind::id_bound,
+                "\"" + name + "\" was leased up to " + id + ", " +
+                    (passed ? "beyond " : "nine tenths of the way to ") + std::to_string(bound) +
+                    ", the highest that " + holder,
+                {{"SEQUENCE", name},
+                 {"ID", id},
+                 {"BOUND", std::to_string(bound)},
+                 {"PASSED", passed ? "1" : "0"}}});
+}
+
+void Exhaustion::warn_of_end(std::int64_t now_ms, const std::string& name,
+                             const SequenceSettings& settings, EventSink& events) {
+  if (!has_end(settings)) return;
+  const std::int64_t left = left_of(end_, settings);
+  const double part = part_left(left, settings);
+  if (part > 0.10) return;
+  const bool last_percent = part <= 0.01;
+  if (last_percent) told_ |= kNinety;
+  if (!once(last_percent ? kNinetyNine : kNinety)) return;
+  const Forecast known = forecast(now_ms, settings);
+  std::string text = "\"" + name + "\" has " + std::to_string(left) + " IDs left to be leased, " +
+                     (last_percent ? "1 %" : "10 %") + " or less of all there are";
+  if (known.days) {
+    text +=
+        *known.days == 0 ? ": less than a day" : ": about " + std::to_string(*known.days) + " days";
+    text += " at the present rate";
+  }
+  events.raise({EventKind::sequence_ends,
+                std::move(text),
+                {{"SEQUENCE", name},
+                 {"LEFT", std::to_string(left)},
+                 {"PERCENT", last_percent ? "99" : "90"}}});
+}
+
+double Exhaustion::per_day(std::int64_t now_ms) const {
+  if (!from_ || now_ms - from_->at_ms < kMinuteMs || end_ <= from_->end) return 0;
+  return static_cast<double>(end_ - from_->end) / static_cast<double>(now_ms - from_->at_ms) *
+         kDayMs;
+}
+
+Exhaustion::Forecast Exhaustion::forecast(std::int64_t now_ms,
+                                          const SequenceSettings& settings) const {
+  Forecast forecast;
+  if (end_ == 0 || !has_end(settings)) return forecast;
+  forecast.left = left_of(end_, settings);
+  const double rate = per_day(now_ms);
+  if (rate <= 0) return forecast;
+  const double days = static_cast<double>(*forecast.left) / rate;
+  constexpr double kMostDays = 1e15;
+  forecast.days = static_cast<std::int64_t>(std::floor(std::min(days, kMostDays)));
+  return forecast;
+}
+
+// The rate is highest a minute after its first point, or at the last lease: it only falls later.
+bool Exhaustion::may_end_soon(const SequenceSettings& settings) const {
+  if (end_ == 0 || !has_end(settings)) return false;
+  const std::int64_t soonest_ms = from_ ? std::max(leased_ms_, from_->at_ms + kMinuteMs) : 0;
+  return ends_soon(forecast(soonest_ms, settings), settings);
+}
+
+bool ends_soon(const Exhaustion::Forecast& forecast, const SequenceSettings& settings) {
+  if (!forecast.left) return false;
+  return part_left(*forecast.left, settings) <= 0.10 ||
+         (forecast.days && *forecast.days < kFewDays);
+}
+
+}  // namespace seqd

@@ -1,0 +1,104 @@
+#include "daemon/core/sequence/held_ranges.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace seqd {
+
+std::optional<std::int64_t> HeldRanges::next_id() const {
+  if (ranges_.empty()) return std::nullopt;
+  return ranges_.front().range.begin();
+}
+
+std::int64_t HeldRanges::pieces(std::int64_t count) const {
+  std::int64_t pieces = 0;
+  for (auto held = ranges_.begin(); held != ranges_.end() && count > 0; ++held) {
+    count -= held->range.size();
+    ++pieces;
+  }
+  return pieces;
+}
+
+void HeldRanges::add(IdRange range, const Token& lease) {
+  ASSERT(!range.empty());
+  in_hand_ += range.size();
+  const std::int64_t begin = range.begin();
+  ranges_.push_back({std::move(range), lease, begin, begin});
+}
+
+IdRange HeldRanges::take(std::int64_t at_most) {
+  ASSERT(issuable_ > 0 && at_most > 0);
+  Held& front = ranges_.front();
+  last_range_end_ = front.range.end();
+  IdRange out = front.range.take_front(std::min(at_most, front.issuable_end - front.range.begin()));
+  taken(out.size());
+  return out;
+}
+
+std::vector<std::int64_t> HeldRanges::ask(std::int64_t wanted) {
+  ASSERT(asked_ == issuable_);
+  std::vector<std::int64_t> ends;
+  for (Held& held : ranges_) {
+    if (asked_ >= wanted) break;
+    const std::int64_t more = std::min(wanted - asked_, held.range.end() - held.asked_end);
+    if (more == 0) continue;
+    held.asked_end += more;
+    asked_ += more;
+    ends.push_back(held.asked_end);
+  }
+  return ends;
+}
+
+void HeldRanges::reservation_durable() {
+  for (Held& held : ranges_) held.issuable_end = held.asked_end;
+  issuable_ = asked_;
+}
+
+std::optional<HeldRanges::Held> HeldRanges::take_last() {
+  if (ranges_.empty()) return std::nullopt;
+  Held last = std::move(ranges_.back());
+  ranges_.pop_back();
+  in_hand_ -= last.range.size();
+  issuable_ -= last.issuable_end - last.range.begin();
+  asked_ -= last.asked_end - last.range.begin();
+  return last;
+}
+
+std::vector<HeldRanges::Held> HeldRanges::take_below(std::int64_t floor) {
+  return take_within(std::numeric_limits<std::int64_t>::min(), floor);
+}
+
+std::vector<HeldRanges::Held> HeldRanges::take_above(std::int64_t last) {
+  ASSERT(last < std::numeric_limits<std::int64_t>::max());
+  return take_within(last + 1, std::numeric_limits<std::int64_t>::max());
+}
+
+std::vector<HeldRanges::Held> HeldRanges::take_within(std::int64_t from, std::int64_t to) {
+  std::vector<Held> taken;
+  for (Held& held : ranges_) {
+    const std::int64_t begin = std::max(held.range.begin(), from);
+    const std::int64_t end = std::min(held.range.end(), to);
+    if (begin >= end) continue;
+    const bool front = begin == held.range.begin();
+    ASSERT(front || end == held.range.end());
+    IdRange part = held.range.take_front((front ? end : begin) - held.range.begin());
+    if (!front) std::swap(part, held.range);
+    taken.push_back({std::move(part), held.lease, std::clamp(held.issuable_end, begin, end),
+                     std::clamp(held.asked_end, begin, end)});
+    in_hand_ -= end - begin;
+    issuable_ -= taken.back().issuable_end - begin;
+    asked_ -= taken.back().asked_end - begin;
+    held.issuable_end = std::clamp(held.issuable_end, held.range.begin(), held.range.end());
+    held.asked_end = std::clamp(held.asked_end, held.range.begin(), held.range.end());
+  }
+  std::erase_if(ranges_, [](const Held& held) { return held.range.empty(); });
+  return taken;
+}
+
+std::deque<HeldRanges::Held> HeldRanges::surrender() {
+  in_hand_ = issuable_ = asked_ = 0;
+  return std::exchange(ranges_, {});
+}
+
+}  // namespace seqd

@@ -1,0 +1,92 @@
+// HeldRanges: the ranges a sequence has in hand, in the order of issue, and how far each may be
+// issued already.
+//
+// An ID may be issued only below a reservation that is durable. A reservation is asked for (the log
+// is told), and counts only once reservation_durable() is called; one is in flight at a time.
+// Invariant, for each range: begin <= issuable_end <= asked_end <= end. A value; one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "daemon/base/id_range.h"
+#include "daemon/core/log/log_entry.h"
+
+namespace seqd {
+
+class HeldRanges {
+ public:
+  struct Held {
+    IdRange range;  // what was not issued yet
+    Token lease{};
+    std::int64_t issuable_end = 0;
+    std::int64_t asked_end = 0;
+  };
+
+  // IDs in hand, reserved or not.
+  std::int64_t in_hand() const { return in_hand_; }
+  // IDs that may be issued now. All of them are in front of those that may not.
+  std::int64_t issuable() const { return issuable_; }
+  // IDs that may be issued now or as soon as the reservation in flight is durable.
+  std::int64_t asked() const { return asked_; }
+  std::optional<std::int64_t> next_id() const;
+  // From how many ranges so many IDs are taken.
+  std::int64_t pieces(std::int64_t count) const;
+  const std::deque<Held>& ranges() const { return ranges_; }
+
+  // Puts a range behind those in hand; nothing of it may be issued yet.
+  void add(IdRange range, const Token& lease);
+
+  // End of the range that the last IDs were taken from: an entry of the log stays within one.
+  std::int64_t last_range_end() const { return last_range_end_; }
+
+  // Takes one ID. False when none may be issued.
+  bool take_one(std::int64_t* id) {
+    if (issuable_ == 0) return false;
+    Held& front = ranges_.front();
+    *id = front.range.begin();
+    last_range_end_ = front.range.end();
+    static_cast<void>(front.range.take_front(1));
+    taken(1);
+    return true;
+  }
+  // Takes up to `at_most` consecutive IDs from the first range; not empty. Needs issuable() > 0 and
+  // at_most > 0.
+  IdRange take(std::int64_t at_most);
+
+  // Widens the asked-for part until `wanted` IDs are asked for, or all are. Returns where each
+  // widened range now ends: the log is to be told. Empty when nothing changes. Not while a
+  // reservation is in flight.
+  std::vector<std::int64_t> ask(std::int64_t wanted);
+  // The reservation in flight is on the medium.
+  void reservation_durable();
+
+  // Takes the last range out of hand, as far as it was not issued. None when nothing is in hand.
+  std::optional<Held> take_last();
+  // Takes what is below `floor` out of hand, in order.
+  std::vector<Held> take_below(std::int64_t floor);
+  // The same of what is above `last`.
+  std::vector<Held> take_above(std::int64_t last);
+  // Gives all of it up (a gap), in order.
+  std::deque<Held> surrender();
+
+ private:
+  // Of each range the part in [from, to), which is its front, its back or all of it.
+  std::vector<Held> take_within(std::int64_t from, std::int64_t to);
+  void taken(std::int64_t count) {
+    in_hand_ -= count;
+    issuable_ -= count;
+    asked_ -= count;
+    if (ranges_.front().range.empty()) ranges_.pop_front();
+  }
+
+  std::deque<Held> ranges_;
+  std::int64_t in_hand_ = 0;
+  std::int64_t issuable_ = 0;
+  std::int64_t asked_ = 0;
+  std::int64_t last_range_end_ = 0;
+};
+
+}  // namespace seqd

@@ -1,0 +1,98 @@
+// How a Sequence survives its process: what it takes over at a start and leaves in snapshots, and
+// what becomes of it when its scope is won or lost. The rest of sequence.h is in sequence.cc.
+#include <algorithm>
+#include <utility>
+
+#include "daemon/core/leasing/store_scope.h"
+#include "daemon/core/sequence/sequence.h"
+
+namespace seqd {
+
+void Sequence::restore(const SequenceImage& image) {
+  totals_ = image.totals;
+  definition_.guard = image.definition.guard;
+  exhaustion_.restore(definition_.guard, settings_);
+  used_below_ = image.used_below;
+  for (const RangeInHand& range : image.ranges)
+    held_.add(IdRange(range.begin, range.end), range.lease);
+  left_open_ = image.intent;
+  // A scope without a history is a new instance: whoever held this lease before may still be using
+  // it.
+  if (left_open_ && !scope_.has_history()) lease_.abandon(*std::exchange(left_open_, std::nullopt));
+  if (image.on_its_way) drain_.restore(*image.on_its_way);
+  if (!scope_.has_history()) drain_.abandon();
+}
+
+void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const {
+  ASSERT(pending_.empty());
+  entry(definition_);
+  entry(totals_);
+  for (const HeldRanges::Held& held : held_.ranges()) {
+    entry(RangeInHand{id_, held.lease, held.range.begin(), held.range.end(), held.asked_end});
+  }
+  drain_.snapshot(entry);
+  entry(UsedBelow{id_, used_below_});
+  if (lease_.intent_open()) {
+    entry(lease_.intent());
+  } else if (left_open_) {
+    entry(*left_open_);
+  }
+}
+
+void Sequence::scope_owned() {
+  update_open();
+  // What is under way is settled also where requests are refused.
+  const bool goes_on = stopped_.ok() && ending_.ok() && scope_.verified();
+  if (left_open_ && goes_on) lease_.adopt(*std::exchange(left_open_, std::nullopt));
+  if (goes_on) drain_.adopt();
+  withdraw();
+  touch();
+}
+
+void Sequence::surrender(GapCause cause, const std::string& why) {
+  if (left_open_) lease_.abandon(*std::exchange(left_open_, std::nullopt));
+  drain_.abandon();
+  for (const HeldRanges::Held& held : held_.surrender()) leave(held, cause, why);
+}
+
+bool Sequence::scope_lost() {
+  if (!context_.log.accepting()) return false;
+  surrender(GapCause::epoch_lost, "another daemon has the remainder");
+  return true;
+}
+
+void Sequence::lease_met_older_copy() {
+  touch();
+  scope_.found_restored();
+}
+
+bool Sequence::awaits_advance() const {
+  return stopped_.code() == ErrorCode::SEQ_REGRESSED && !raised_ &&
+         std::max(definition_.guard, used_below_) > 0;
+}
+
+bool Sequence::begin_again() {
+  if (!context_.log.accepting()) return false;
+  surrender(GapCause::restored, "the database was put back from an older copy");
+  raised_ = false;
+  if (stopped_.code() == ErrorCode::SEQ_REGRESSED) go_on();
+  wanted_ =
+      false;  // nothing was asked for: it may be a period that is over, and its counter purged
+  return true;
+}
+
+DrainReport Sequence::give_up(const std::string& why) {
+  DrainReport report;
+  report.why = why;
+  if (left_open_) lease_.abandon(*std::exchange(left_open_, std::nullopt));
+  if (const auto& opened = drain_.open_return())
+    report.gaps.push_back({opened->begin, opened->end});
+  drain_.abandon();
+  for (const HeldRanges::Held& held : held_.surrender()) {
+    report.gaps.push_back({held.range.begin(), held.range.end()});
+    leave(held, GapCause::drained, why);
+  }
+  return report;
+}
+
+}  // namespace seqd

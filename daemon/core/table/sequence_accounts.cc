@@ -1,0 +1,102 @@
+#include "daemon/core/table/sequence_accounts.h"
+
+#include <algorithm>
+
+#include "daemon/core/log/state_bounds.h"
+#include "daemon/core/sequence/sequence.h"
+
+namespace seqd {
+namespace {
+
+std::int64_t bytes_of(const DefineSequence& definition) {
+  return StateBounds::kSequenceBytes + StateBounds::kNameBytes +
+         static_cast<std::int64_t>(2 * definition.name.size() + definition.binding.size());
+}
+
+std::int64_t bytes_of(std::string_view form) {
+  return StateBounds::kFormBytes + static_cast<std::int64_t>(form.size());
+}
+
+}  // namespace
+
+void SequenceAccounts::scope_defined() {
+  defined_bytes_ += StateBounds::kScopeBytes;
+}
+
+void SequenceAccounts::defined(const Sequence& sequence) {
+  defined_bytes_ += bytes_of(sequence.definition());
+}
+
+void SequenceAccounts::forgotten(const Sequence& sequence) {
+  defined_bytes_ -= bytes_of(sequence.definition());
+  add({}, counted_[sequence.id()]);
+  counted_.erase(sequence.id());
+  ending_.erase(sequence.id());
+}
+
+void SequenceAccounts::form_defined(std::string_view form) {
+  defined_bytes_ += bytes_of(form);
+}
+
+SequenceAccounts::Sums SequenceAccounts::of(const Sequence& sequence) {
+  const std::int64_t ranges =
+      static_cast<std::int64_t>(sequence.held().ranges().size()) + (sequence.on_order() ? 1 : 0);
+  return {sequence.totals().issued, sequence.in_hand(),
+          std::max<std::int64_t>(ranges - StateBounds::kRangesIncluded, 0)};
+}
+
+void SequenceAccounts::add(const Sums& now, Sums& counted) {
+  sums_.issued += now.issued - counted.issued;
+  sums_.in_hand += now.in_hand - counted.in_hand;
+  sums_.extra_ranges += now.extra_ranges - counted.extra_ranges;
+  counted = now;
+}
+
+void SequenceAccounts::update(const Sequence& sequence) {
+  add(of(sequence), counted_[sequence.id()]);
+  if (sequence.exhaustion().may_end_soon(sequence.settings())) {
+    ending_.insert(sequence.id());
+  } else {
+    ending_.erase(sequence.id());
+  }
+}
+
+std::int64_t SequenceAccounts::state_bytes() const {
+  return defined_bytes_ + sums_.extra_ranges * StateBounds::kRangeBytes;
+}
+
+bool SequenceAccounts::may_define(const DefineSequence& definition) const {
+  return state_bytes() + bytes_of(definition) <= most_bytes_;
+}
+
+bool SequenceAccounts::may_define_form(std::string_view form) const {
+  return state_bytes() + bytes_of(form) <= most_bytes_;
+}
+
+bool SequenceAccounts::may_hold_another_range() const {
+  return state_bytes() + StateBounds::kRangeBytes <= most_bytes_;
+}
+
+void SequenceAccounts::waiting_began(SequenceId sequence, const Caller& caller) {
+  waiting_.take(caller.user, 1);
+  ++waits_[{caller.session, sequence}];
+  if (caller.client != 0) replays_.set_aside(caller.client);
+}
+
+void SequenceAccounts::waiting_ended(SequenceId sequence, const Caller& caller) {
+  waiting_.give_back(caller.user, 1);
+  const auto found = waits_.find({caller.session, sequence});
+  if (--found->second == 0) waits_.erase(found);
+  if (caller.client != 0) replays_.release(caller.client);
+}
+
+std::vector<SequenceId> SequenceAccounts::waited_for_by(SessionId session) const {
+  std::vector<SequenceId> sequences;
+  for (auto at = waits_.lower_bound({session, 0}); at != waits_.end(); ++at) {
+    if (at->first.first != session) break;
+    sequences.push_back(at->first.second);
+  }
+  return sequences;
+}
+
+}  // namespace seqd

@@ -1,0 +1,90 @@
+// SequenceAccounts: what is known of all sequences together without walking past them: sums, who
+// waits where, and how much of a snapshot they may take (StateBounds). Owned by the SequenceTable;
+// loop thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "daemon/base/fair_share.h"
+#include "daemon/core/caller.h"
+#include "daemon/core/log/replay_table.h"
+#include "daemon/core/log/state_bounds.h"
+
+namespace seqd {
+
+class Sequence;
+
+class SequenceAccounts {
+ public:
+  struct Sums {
+    std::int64_t issued = 0;
+    std::int64_t in_hand = 0;
+    // Ranges in hand or on order, above those that every sequence is counted with.
+    std::int64_t extra_ranges = 0;
+    bool operator==(const Sums&) const = default;
+  };
+
+  SequenceAccounts(ReplayTable& replays, std::int64_t state_bytes, std::int64_t most_waiting)
+      : replays_(replays), most_bytes_(state_bytes), waiting_(most_waiting, kWaitingFactor) {}
+
+  void set_limits(std::int64_t state_bytes, std::int64_t most_waiting) {
+    most_bytes_ = state_bytes;
+    waiting_.set_total(most_waiting);
+  }
+  void scope_defined();
+  void defined(const Sequence& sequence);
+  void forgotten(const Sequence& sequence);
+  void form_defined(std::string_view form);
+  // What a sequence issued and holds may have changed in this turn.
+  void update(const Sequence& sequence);
+
+  // Those of which little may be left; a few more than Exhaustion::forecast() will say so of.
+  const std::set<SequenceId>& ending() const { return ending_; }
+  // As of the end of the last turn.
+  const Sums& sums() const { return sums_; }
+  std::int64_t state_bytes() const;  // in a snapshot, at most
+  // Whether the log has room for another sequence with these texts.
+  bool may_define(const DefineSequence& definition) const;
+  // The same for a form of a name's texts.
+  bool may_define_form(std::string_view form) const;
+  // The same for a range more than a sequence is counted with.
+  bool may_hold_another_range() const;
+  // Whether there is room to keep an issue of so many entries for that client.
+  bool may_keep(ClientId client, std::int64_t entries) {
+    return client == 0 || replays_.may_keep(client, entries);
+  }
+
+  // Whether another request of that user may wait: there is a bound for all sequences together, and
+  // one user gets a share of it.
+  bool may_wait(UserId user) const { return waiting_.allows(user, 1); }
+  // A request of the caller waits, and does not wait any more.
+  void waiting_began(SequenceId sequence, const Caller& caller);
+  void waiting_ended(SequenceId sequence, const Caller& caller);
+  std::int64_t waiting() const { return waiting_.used(); }  // requests, for all sequences
+  std::int64_t waiting_of(UserId user) const { return waiting_.used_by(user); }
+  std::vector<SequenceId> waited_for_by(SessionId session) const;
+
+ private:
+  // A user alone may have three quarters of the requests that wait.
+  static constexpr std::int64_t kWaitingFactor = 3;
+
+  static Sums of(const Sequence& sequence);
+  void add(const Sums& now, Sums& counted);
+
+  ReplayTable& replays_;
+  std::int64_t most_bytes_;
+  std::int64_t defined_bytes_ = 0;  // of scopes, sequences with the ranges included, forms
+  Sums sums_;
+  std::unordered_map<SequenceId, Sums> counted_;  // what of sums_ is the sequence's part
+  std::set<SequenceId> ending_;
+  FairShare waiting_;                                               // requests, by user
+  std::map<std::pair<SessionId, SequenceId>, std::int64_t> waits_;  // how many requests
+};
+
+}  // namespace seqd

@@ -1,0 +1,73 @@
+// The counters of sequences: where they are raised, and where their floors are looked at.
+#include <algorithm>
+#include <utility>
+
+#include "daemon/core/table/sequence_table.h"
+
+namespace seqd {
+namespace {
+
+// What to raise the counter to when `next_id` is asked for; 0: above all that was ever granted.
+Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_id) {
+  // Refused for another reason than its counter: there is nothing that a counter could mend.
+  const Status& stopped = sequence.stopped();
+  if (!stopped.ok() && stopped.code() != ErrorCode::SEQ_REGRESSED) return stopped;
+  // The end of what this host was granted is about to be another.
+  if (sequence.draining().blocks_leases()) {
+    return Status(ErrorCode::UNAVAILABLE,
+                  "\"" + sequence.name() + "\" is being drained; ask again when it is");
+  }
+  const std::int64_t lowest = std::max<std::int64_t>(sequence.guard(), 1);
+  const std::int64_t highest = sequence.settings().last_position();
+  if (next_id == 0) next_id = lowest;
+  if (next_id < lowest) {
+    return Status(ErrorCode::BAD_REQUEST,
+                  std::to_string(next_id) + " is below " + std::to_string(lowest) +
+                      ", up to which \"" + sequence.name() + "\" was leased by this host already");
+  }
+  // Where the last ID is leased already, the counter may be behind it.
+  if (next_id > std::max(highest, lowest)) {
+    return Status(ErrorCode::BAD_REQUEST, std::to_string(next_id) + " is above max_value of \"" +
+                                              sequence.name() + "\", " + std::to_string(highest));
+  }
+  return next_id;
+}
+
+}  // namespace
+
+void SequenceTable::look_at_floor(SequenceId id, std::function<void(const Status&)> done) {
+  const Sequence& sequence = at(id);
+  sequence.scope().store()->read({sequence.settings().binding, sequence.scope().instance()},
+                                 [this, id, scope = sequence.scope().id(),
+                                  done = std::move(done)](const Result<CounterReading>& reading) {
+                                   scopes_.at(scope)->note(as_seen_of_store(reading.status()));
+                                   if (reading.ok() && is_there(id)) at(id).counter_read(*reading);
+                                   done(reading.status());
+                                 });
+}
+
+void SequenceTable::advance(SequenceId id, std::int64_t next_id, bool withdraw,
+                            std::function<void(Result<std::int64_t>)> done) {
+  Sequence& sequence = at(id);
+  LeaseStore* const store = sequence.scope().store();
+  Result<std::int64_t> wanted = advance_target(sequence, next_id);
+  if (wanted.ok() && store == nullptr) {
+    wanted = Status(ErrorCode::CONFIG, "store \"" + sequence.scope().store_name() +
+                                           "\" is not running; configure it and restart");
+  }
+  if (!wanted.ok()) {
+    context_.timers.schedule(0, [done = std::move(done), wanted] { done(wanted); });
+    return;
+  }
+  auto answer = [this, id, withdraw, done = std::move(done)](Result<std::int64_t> reached) {
+    at(id).end_advance(reached);
+    if (!withdraw || !reached.ok()) return done(std::move(reached));
+    look_at_floor(id, [reached, done](const Status& seen) {
+      done(seen.ok() ? reached : Result<std::int64_t>(seen));
+    });
+  };
+  sequence.begin_advance();
+  store->advance({sequence.settings().binding, *wanted, withdraw}, std::move(answer));
+}
+
+}  // namespace seqd

@@ -1,0 +1,270 @@
+// The part of sequence_table.h that keeps the sequences with periods: which of them is the present
+// one, and what becomes of those whose period is over.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/core/periods/forgotten_periods.h"
+#include "daemon/core/table/sequence_table.h"
+#include "daemon/core/text/id_form.h"
+
+namespace seqd {
+namespace {
+
+// How often it is looked which periods are over, and how long ago that has to be: a clock that is
+// set back a little finds the remainder still in hand, and who waits is served.
+constexpr std::int64_t kLookMs = 60'000;
+constexpr std::int64_t kGraceS = 60;
+
+// How many sequences are looked at in one turn, and how soon the next ones are.
+constexpr int kLooksATurn = 256;
+constexpr std::int64_t kLookOnMs = 5;
+
+// How long after its end a sequence is forgotten, if no request for it can be repeated: it can be
+// audited by its name so long. Where half of limits.max_sequences are in use room comes first, and
+// a clock that is set back a little still finds the sequence with its guard.
+constexpr std::int64_t kForgetAfterS = 32 * 86'400;
+constexpr std::int64_t kForgetForRoomAfterS = 3'600;
+
+// The same of seqd 0.1, which did not record what it forgot.
+constexpr std::int64_t kForgotAfterS = 32 * 86'400;
+
+// How long before it begins a period may be advanced: a later one is taken for a typing error. The
+// period behind the present one is never too far ahead.
+constexpr std::int64_t kMostAheadS = 32 * 86'400;
+
+std::int64_t wall_s(const CoreContext& context) {
+  return context.clock.wall_ms() / 1'000;
+}
+
+// Those of later periods are not over: the clock was set back, and they will come again.
+bool is_over(const Sequence& sequence, std::int64_t now_s) {
+  const PeriodSettings& periods = sequence.settings().periods;
+  if (!periods.current || periods.rule == nullptr) return false;
+  return periods.current->end_s + kGraceS <= now_s &&
+         periods.rule->at(now_s).name != periods.current->name;
+}
+
+// Seconds since 1970, UTC; each may be earlier or later by `unsure_s`.
+struct Place {
+  std::int64_t begin_s = 0;
+  std::int64_t end_s = 0;
+  std::int64_t unsure_s = 0;
+};
+
+// When the period of a sequence is. Of one that is not configured any more, or with another unit,
+// only the name tells it. Nothing: it has no period.
+std::optional<Place> place_of(const Sequence& sequence) {
+  if (const auto& current = sequence.settings().periods.current)
+    return Place{current->begin_s, current->end_s, 0};
+  if (sequence.stopped().code() != ErrorCode::NO_SEQUENCE) return std::nullopt;
+  const std::optional<Period> named = period_in_utc(period_of(sequence.name()));
+  if (!named) return std::nullopt;
+  return Place{named->begin_s, named->end_s, kMostOffsetS};
+}
+
+// The counter of a period that was over for longer than counters are kept may have been removed:
+// whoever made it anew would issue its IDs again.
+Status check_not_removed(const Period& period, const DefineName& known,
+                         const PeriodSettings& settings) {
+  if (settings.retain_ms == 0 || period.end_s + settings.retain_ms / 1'000 > known.newest_s)
+    return {};
+  return {ErrorCode::SEQ_REGRESSED,
+          "the clock shows the period " + period.name + " of \"" + known.name + "\", but " +
+              settings.rule->at(known.newest_s).name +
+              " was in use here already, and counters that old may have been removed "
+              "(sequence.retain): set the clock; if it was ahead then and is right now, say so "
+              "with: seqctl advance " +
+              known.name};
+}
+
+}  // namespace
+
+void SequenceTable::know_periods(std::string_view name, const SequenceSettings& settings) {
+  const bool has_rule = settings.periods.rule != nullptr;
+  if (has_rule) periods_.set_rule(base_of(name), settings.periods.rule);
+  // A period may be left of which the configuration knows nothing any more.
+  if (period_timer_ == 0 && (has_rule || !period_of(name).empty())) look_for_ends();
+}
+
+Result<SequenceId> SequenceTable::open_period(const std::string& base,
+                                              const SequenceSettings& settings) {
+  const PeriodRule& rule = *settings.periods.rule;
+  const Period now = rule.at(wall_s(context_));
+  const std::string name = period_sequence(base, now.name);
+  SequenceId id = find(name);
+  // Where this host has leased, the guard knows a counter that was removed.
+  if ((id == 0 || at(id).guard() == 0) && is_known(base)) {
+    Status removed = check_not_removed(now, know_name(base, settings), settings.periods);
+    if (!removed.ok()) return removed;
+  }
+  if (id == 0) {
+    const Result<SequenceId> opened = open(name);
+    if (!opened.ok()) return opened;
+    id = *opened;
+  }
+  know_periods(base, settings);
+  periods_.set(base, now, id);
+  return id;
+}
+
+Result<SequenceId> SequenceTable::open_to_advance(std::string_view name) {
+  const std::string base(base_of(name));
+  const SequenceSettings* const settings = settings_.find(base);
+  const PeriodRule* const rule = settings == nullptr ? nullptr : settings->periods.rule.get();
+  if (rule == nullptr) return open(name);
+  const Period now = rule->at(wall_s(context_));
+  if (period_of(name).empty() || period_of(name) == now.name) {
+    DefineName* const known = is_known(base) ? &know_name(base, *settings) : nullptr;
+    if (known != nullptr && known->newest_s > now.begin_s) {
+      known->newest_s = now.begin_s;
+      context_.log.append(*known);
+    }
+    return open(period_sequence(base, now.name));
+  }
+  const std::optional<Period> period = rule->named(period_of(name));
+  if (period && period->begin_s > std::max(now.end_s, wall_s(context_) + kMostAheadS)) {
+    return Status(ErrorCode::BAD_REQUEST,
+                  "the period " + period->name + " begins more than 32 days from now, which is " +
+                      now.name + "; a period can be advanced from 32 days before it begins");
+  }
+  return open(name);
+}
+
+// Whether it has a sequence: no other name may have an entry, see StateBounds::kNameBytes.
+bool SequenceTable::is_known(std::string_view base) const {
+  if (names_.contains(base) || by_name_.contains(base)) return true;
+  const auto period = by_name_.lower_bound(std::string(base) + "@");
+  return period != by_name_.end() && base_of(period->first) == base;
+}
+
+// In a log of seqd 0.1 no name is known: what it may have forgotten follows from the newest period,
+// and texts were given, if any, as the configuration says now. Its periods had one scramble.
+DefineName& SequenceTable::know_name(std::string_view base, const SequenceSettings& settings) {
+  if (const auto found = names_.find(base); found != names_.end()) return found->second;
+  DefineName& known = names_[std::string(base)];
+  known.name = base;
+  const PeriodRule* const rule = settings.periods.rule.get();
+  const auto own = by_name_.find(base);
+  bool issued = own != by_name_.end() && this->at(own->second).totals().issued > 0;
+  for (auto at = by_name_.lower_bound(known.name + "@"); at != by_name_.end(); ++at) {
+    if (base_of(at->first) != base) break;
+    issued = issued || this->at(at->second).totals().issued > 0;
+    const auto used = rule == nullptr ? std::nullopt : rule->named(period_of(at->first));
+    if (used) known.newest_s = std::max(known.newest_s, used->begin_s);
+  }
+  const std::int64_t forgot_s = std::min(known.newest_s - kForgotAfterS, wall_s(context_));
+  if (forgot_s > 0) add_forgotten(known.forgotten, {0, forgot_s, 1});
+  if (issued && settings.text.made != nullptr) {
+    const std::string& from = settings.text.scramble_periods_from;
+    const bool old = rule != nullptr && known.newest_s > 0 && from.empty();
+    add_form(known, form_of(settings, old ? rule->at(rule->at(known.newest_s).end_s).name
+                                          : std::string_view(from)));
+  }
+  context_.log.append(known);
+  return known;
+}
+
+void SequenceTable::note_begun(DefineName& known, const PeriodSettings& periods) {
+  if (!periods.current || periods.current->begin_s <= known.newest_s) return;
+  known.newest_s = periods.current->begin_s;
+  context_.log.append(known);
+}
+
+SequenceId SequenceTable::find_period(std::string_view base) const {
+  const PeriodRule* const rule = periods_.rule_of(base);
+  if (rule == nullptr) return 0;
+  const auto found = by_name_.find(period_sequence(base, rule->at(wall_s(context_)).name));
+  return found == by_name_.end() ? 0 : found->second;
+}
+
+SequenceId SequenceTable::any_period_of(std::string_view name) const {
+  const std::string_view base = base_of(name);
+  if (const auto own = by_name_.find(base); own != by_name_.end()) return own->second;
+  const auto period = by_name_.lower_bound(std::string(base) + "@");
+  return period != by_name_.end() && base_of(period->first) == base ? period->second : 0;
+}
+
+bool SequenceTable::has_forgotten(std::string_view name) const {
+  const auto known = names_.find(base_of(name));
+  const PeriodRule* const rule = periods_.rule_of(base_of(name));
+  if (known == names_.end() || rule == nullptr || by_name_.contains(name)) return false;
+  const std::optional<Period> period = rule->named(period_of(name));
+  return period && guard_of_forgotten(known->second.forgotten, *period) > 0;
+}
+
+void SequenceTable::record_purge(std::string_view base, std::function<void()> done) {
+  const auto known = names_.find(base);
+  ASSERT(known != names_.end());
+  context_.log.append(known->second);
+  awaiting_.push_back({context_.log.next_position(), 0, 0, std::move(done)});
+  context_.log.make_durable();
+}
+
+void SequenceTable::look_for_ends() {
+  period_timer_ = context_.timers.schedule(kLookMs, [this] {
+    looked_at_.clear();
+    look_on();
+  });
+}
+
+// A part of all in each turn, and only while the log takes what follows from it.
+void SequenceTable::look_on() {
+  look_for_ends();
+  // Who drains everything counts on what there was when he began.
+  if (!ending_.ok() || !refusing_.ok()) return;
+  const bool half_full = 2 * size() >= limits_.sequences;
+  const std::int64_t over_s = wall_s(context_) - (half_full ? kForgetForRoomAfterS : kForgetAfterS);
+  auto at = by_name_.upper_bound(looked_at_);
+  for (int looks = 0; at != by_name_.end(); ++looks) {
+    if (looks == kLooksATurn || !context_.log.accepting()) {
+      context_.timers.cancel(period_timer_);
+      period_timer_ = context_.timers.schedule(kLookOnMs, [this] { look_on(); });
+      return;
+    }
+    looked_at_ = at->first;
+    Sequence& sequence = this->at(at->second);
+    ++at;
+    if (sequence.in_hand() > 0 && sequence.waiting() == 0 && is_over(sequence, wall_s(context_)) &&
+        check_drainable(sequence).ok()) {
+      sequence.end_period();
+    } else if (may_be_forgotten(sequence, over_s)) {
+      forget(sequence);
+    }
+  }
+}
+
+bool SequenceTable::is_settled(const Sequence& sequence) const {
+  const SequenceId id = sequence.id();
+  const auto waits = [id](const AwaitingFlush& one) { return one.sequence == id; };
+  return sequence.empty_handed() && sequence.waiting() == 0 && !sequence.in_flight() &&
+         !sequence.draining().active() && !replays_.keeps(id) &&
+         std::find(touched_.begin(), touched_.end(), id) == touched_.end() &&
+         std::none_of(awaiting_.begin(), awaiting_.end(), waits);
+}
+
+// The newest period of a sequence always stays.
+bool SequenceTable::may_be_forgotten(const Sequence& sequence, std::int64_t over_s) const {
+  const std::optional<Place> place = place_of(sequence);
+  if (!place || place->end_s + place->unsure_s > over_s) return false;
+  const auto known = names_.find(base_of(sequence.name()));
+  return known != names_.end() && place->begin_s + place->unsure_s < known->second.newest_s &&
+         is_settled(sequence);
+}
+
+void SequenceTable::forget(const Sequence& sequence) {
+  const SequenceId id = sequence.id();
+  const Place place = *place_of(sequence);
+  DefineName& known = names_.find(base_of(sequence.name()))->second;
+  add_forgotten(known.forgotten,
+                {place.begin_s - place.unsure_s, place.end_s + place.unsure_s, sequence.guard()});
+  context_.log.append(known);
+  context_.log.append(ForgetSequence{id});
+  accounts_.forgotten(sequence);
+  by_name_.erase(sequence.name());
+  sequences_.erase(id);
+}
+
+}  // namespace seqd

@@ -1,0 +1,109 @@
+// The scopes of a SequenceTable, and what its sequences learn of them: a part of sequence_table.h.
+#include <algorithm>
+#include <utility>
+
+#include "daemon/core/table/sequence_table.h"
+
+namespace seqd {
+namespace {
+
+// Sequences whose remainders are written off in one turn.
+constexpr int kLostATurn = 1'000;
+
+}  // namespace
+
+StoreScope& SequenceTable::scope_for(const std::string& store) {
+  for (const auto& [id, scope] : scopes_) {
+    if (scope->store_name() == store) return *scope;
+  }
+  DefineScope definition;
+  definition.scope = next_.scope;
+  definition.store = store;
+  definition.instance = random_token(context_.random);
+  context_.log.append(definition);
+  return add_scope(definition, {});
+}
+
+StoreScope& SequenceTable::add_scope(DefineScope definition, StoreScope::Known known) {
+  const ScopeId id = definition.scope;
+  accounts_.scope_defined();
+  next_.scope = std::max(next_.scope, id + 1);
+  const auto store = stores_.find(definition.store);
+  StoreScope::Owner& owner = *this;
+  auto scope =
+      std::make_unique<StoreScope>(context_, owner, std::move(definition), std::move(known),
+                                   store == stores_.end() ? nullptr : store->second);
+  return *scopes_.emplace(id, std::move(scope)).first->second;
+}
+
+const StoreScope* SequenceTable::scope_of_store(std::string_view store) const {
+  for (const auto& [id, scope] : scopes_) {
+    if (scope->store_name() == store) return scope.get();
+  }
+  return nullptr;
+}
+
+void SequenceTable::scope_owned(ScopeId scope) {
+  for (const auto& [name, id] : by_name_) {
+    if (at(id).scope().id() == scope) at(id).scope_owned();
+  }
+}
+
+bool SequenceTable::scope_lost(ScopeId scope) {
+  int left = kLostATurn;
+  for (const auto& [name, id] : by_name_) {
+    if (at(id).scope().id() != scope || at(id).empty_handed()) continue;
+    if (left-- == 0 || !at(id).scope_lost()) return false;
+  }
+  return true;
+}
+
+bool SequenceTable::scope_holds(ScopeId scope) const {
+  return std::any_of(by_name_.begin(), by_name_.end(), [&](const auto& one) {
+    const Sequence& sequence = at(one.second);
+    return sequence.scope().id() == scope && !sequence.empty_handed();
+  });
+}
+
+void SequenceTable::scope_refused(ScopeId scope, const Status& why) {
+  for (const auto& [name, id] : by_name_) {
+    Sequence& sequence = at(id);
+    const ErrorCode stopped = sequence.stopped().code();
+    const bool of_counter = stopped == ErrorCode::OK || stopped == ErrorCode::SEQ_REGRESSED;
+    if (sequence.scope().id() == scope && of_counter) sequence.refuse(why);
+  }
+}
+
+void SequenceTable::beat_stores() {
+  for (const auto& [id, scope] : scopes_) scope->beat();
+}
+
+Status SequenceTable::resume_store(std::string_view store) {
+  StoreScope* stopped = nullptr;
+  for (const auto& [id, scope] : scopes_) {
+    if (scope->store_name() == store && scope->restored()) stopped = scope.get();
+  }
+  if (stopped == nullptr) return {};
+  for (const auto& [name, id] : by_name_) {
+    const Sequence& sequence = at(id);
+    if (&sequence.scope() != stopped) continue;
+    if (sequence.in_flight())
+      return {ErrorCode::UNAVAILABLE, "an operation of \"" + name + "\" is under way; ask again"};
+    if (sequence.awaits_advance())
+      return {ErrorCode::SEQ_REGRESSED, "the counter of \"" + name + "\" is not raised yet"};
+  }
+  // In parts, where they are many: what was begun again is begun again without effect.
+  int left = kLostATurn;
+  for (const auto& [name, id] : by_name_) {
+    Sequence& sequence = at(id);
+    if (&sequence.scope() != stopped) continue;
+    if (!sequence.empty_handed() && left-- == 0)
+      return {ErrorCode::UNAVAILABLE, "there are more sequences; ask again"};
+    if (!sequence.begin_again())
+      return {ErrorCode::UNAVAILABLE, "the log waits for the medium; ask again"};
+  }
+  stopped->begin_again();
+  return {};
+}
+
+}  // namespace seqd

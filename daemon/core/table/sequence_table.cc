@@ -1,0 +1,339 @@
+#include "daemon/core/table/sequence_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/core/log/counter_identity.h"
+#include "daemon/core/periods/forgotten_periods.h"
+
+namespace seqd {
+
+SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& settings,
+                             Stores stores, const Limits& limits)
+    : context_(context),
+      settings_(settings),
+      stores_(std::move(stores)),
+      limits_(limits),
+      replays_(context.log, limits.replays),
+      accounts_(replays_, limits.state_bytes, limits.waiting) {}
+
+SequenceTable::~SequenceTable() {
+  context_.timers.cancel(period_timer_);
+}
+
+// --- start
+// ---------------------------------------------------------------------------------------------------------
+
+void SequenceTable::restore(const StateImage& image) {
+  ASSERT(by_name_.empty() && scopes_.empty());
+  next_ = image.next_numbers;
+  names_ = image.names;
+  for (const auto& [name, known] : names_) {
+    for (const std::string& form : known.forms) accounts_.form_defined(form);
+  }
+  for (const auto& [id, definition] : image.scopes) {
+    StoreScope::Known known;
+    if (const auto found = image.databases.find(id); found != image.databases.end())
+      known.bound = found->second;
+    if (const auto found = image.heartbeats.find(id); found != image.heartbeats.end())
+      known.heartbeat = found->second;
+    add_scope(definition, std::move(known));
+  }
+  for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence);
+  for (const auto& [name, id] : by_name_) {
+    if (at(id).stopped().code() != ErrorCode::NO_SEQUENCE)
+      know_name(base_of(name), at(id).settings());
+  }
+  replays_.restore(image, context_.clock.monotonic_ms());
+  for (const auto& [name, store] : stores_) scope_for(name);
+  for (const auto& [id, scope] : scopes_) scope->start();
+}
+
+void SequenceTable::restore_sequence(const SequenceImage& image) {
+  StoreScope& scope = *scopes_.at(image.definition.scope);
+  const SequenceSettings* configured = settings_.find(image.definition.name);
+  SequenceSettings settings = configured != nullptr ? *configured : SequenceSettings();
+  const bool moved = configured != nullptr && settings.mode == SequenceMode::lease &&
+                     (settings.store != scope.store_name() ||
+                      !same_counter(image.definition.binding, settings.binding, settings.shape));
+  Sequence& sequence = add_sequence(image.definition, settings);
+  sequence.restore(image);
+  accounts_.update(sequence);
+  know_periods(image.definition.name, settings);
+  if (configured == nullptr) {
+    sequence.refuse(
+        {ErrorCode::NO_SEQUENCE,
+         "\"" + image.definition.name + "\" is not configured any more; its remainder is kept"});
+  } else if (settings.mode == SequenceMode::insert) {
+    sequence.refuse({ErrorCode::SEQ_CHANGED,
+                     "\"" + image.definition.name +
+                         "\" leased ranges before, which are kept, and is configured to insert "
+                         "documents now: give the sequence that inserts another name"});
+  } else if (moved) {
+    sequence.refuse({ErrorCode::SEQ_CHANGED,
+                     "the remainder of \"" + image.definition.name + "\" came from store \"" +
+                         scope.store_name() + "\", counter " + image.definition.binding +
+                         "; the configuration says store \"" + settings.store + "\", counter " +
+                         binding_text(settings.binding, settings.shape) +
+                         ": configure the former counter, or give the sequence another name"});
+  }
+}
+
+Sequence& SequenceTable::add_sequence(const DefineSequence& definition,
+                                      const SequenceSettings& settings) {
+  const SequenceId id = definition.sequence;
+  next_.sequence = std::max(next_.sequence, id + 1);
+  SequenceOwner& attention = *this;
+  sequences_[id] = std::make_unique<Sequence>(context_, attention, settings,
+                                              *scopes_.at(definition.scope), definition);
+  by_name_[definition.name] = id;
+  Sequence& sequence = at(id);
+  accounts_.defined(sequence);
+  return sequence;
+}
+
+// --- requests
+
+Result<SequenceId> SequenceTable::open(std::string_view name) {
+  if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
+  const SequenceId now = periods_.sequence_at(name, context_.clock.wall_ms() / 1'000);
+  // It may have been forgotten while the clock was ahead.
+  if (now != 0 && is_there(now)) return now;
+  if (!ending_.ok()) return ending_;
+  if (!refusing_.ok()) return refusing_;
+  const std::string text(name);
+  const SequenceSettings* settings = settings_.find(text);
+  if (settings == nullptr) {
+    return Status(ErrorCode::NO_SEQUENCE,
+                  "\"" + text +
+                      "\" is not configured, and the configuration does not allow creating it "
+                      "(daemon.create); add [sequence.\"" +
+                      text + "\"]");
+  }
+  if (settings->mode == SequenceMode::insert) return inserts_only(name);
+  if (settings->periods.rule != nullptr && !settings->periods.current)
+    return open_period(text, *settings);
+  if (by_name_.size() >= limits_.sequences) {
+    return Status(ErrorCode::BUSY, "there are " + std::to_string(by_name_.size()) +
+                                       " sequences already (limits.max_sequences)");
+  }
+  if (next_.sequence > kLastSequence) {
+    return Status(ErrorCode::EXHAUSTED,
+                  "this state directory has no number left for another sequence");
+  }
+  const auto store = stores_.find(settings->store);
+  if (store == stores_.end()) {
+    return Status(ErrorCode::CONFIG, "\"" + text + "\" names the store \"" + settings->store +
+                                         "\", which is not running; restart the daemon to use it");
+  }
+  const StoreScope& scope = scope_for(settings->store);
+  if (scope.refuses()) return scope.last_error();
+  DefineSequence definition;
+  definition.sequence = next_.sequence;
+  definition.scope = scope.id();
+  definition.name = text;
+  definition.binding = binding_text(settings->binding, settings->shape);
+  if (!accounts_.may_define(definition)) {
+    return Status(ErrorCode::BUSY, "the log has no room for more than these " +
+                                       std::to_string(by_name_.size()) +
+                                       " sequences (daemon.log_size)");
+  }
+  DefineName& known = know_name(base_of(name), *settings);
+  // A period that was forgotten was used here: its counter is there and stands behind its IDs.
+  if (const std::optional<Period>& period = settings->periods.current)
+    definition.guard = guard_of_forgotten(known.forgotten, *period);
+  context_.log.append(definition);
+  note_begun(known, settings->periods);
+  return add_sequence(definition, *settings).id();
+}
+
+SequenceId SequenceTable::find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? find_period(name) : found->second;
+}
+
+std::shared_ptr<const IdFormat> SequenceTable::format_of(std::string_view name) const {
+  const SequenceId id = find(name);
+  return id == 0 ? settings_.find_format(base_of(name)) : at(id).settings().text.made;
+}
+
+const AccessSettings* SequenceTable::access_of(std::string_view name) const {
+  const SequenceId id = find(name);
+  return id == 0 ? settings_.find_access(base_of(name)) : &at(id).settings().access;
+}
+
+std::vector<const Sequence*> SequenceTable::list() const {
+  std::vector<const Sequence*> out;
+  out.reserve(by_name_.size());
+  for (const auto& [name, id] : by_name_) out.push_back(&at(id));
+  return out;
+}
+
+std::vector<const Sequence*> SequenceTable::list(std::string_view after, std::size_t most) const {
+  std::vector<const Sequence*> out;
+  for (auto one = by_name_.upper_bound(after); one != by_name_.end() && out.size() < most; ++one)
+    out.push_back(&at(one->second));
+  return out;
+}
+
+void SequenceTable::cancel(SessionId session) {
+  for (const SequenceId id : accounts_.waited_for_by(session)) at(id).cancel(session);
+}
+
+// --- the turn
+// ------------------------------------------------------------------------------------------------------
+
+void SequenceTable::touched(SequenceId sequence) {
+  touched_.push_back(sequence);
+}
+
+void SequenceTable::flush_issues() {
+  for (const SequenceId id : touched_) at(id).flush_issues();
+}
+
+void SequenceTable::end_turn() {
+  // One round: what a pump touches again (a log that does not accept) is for the next turn.
+  pumped_.clear();
+  pumped_.swap(touched_);
+  for (const SequenceId id : pumped_) {
+    at(id).pump();
+    accounts_.update(at(id));
+  }
+}
+
+void SequenceTable::wait_durable(SequenceId sequence) {
+  awaiting_.push_back({context_.log.next_position(), sequence, 0});
+  context_.log.make_durable();
+}
+
+void SequenceTable::scope_appended(ScopeId scope) {
+  awaiting_.push_back({context_.log.next_position(), 0, scope});
+  context_.log.make_durable();
+}
+
+void SequenceTable::recorded(const Issued& issue) {
+  replays_.record(issue);
+}
+
+void SequenceTable::durable(LogPosition position) {
+  std::erase_if(forms_open_, [position](const auto& one) { return one.second <= position; });
+  while (!awaiting_.empty() && awaiting_.front().position <= position) {
+    const AwaitingFlush next = std::move(awaiting_.front());
+    awaiting_.pop_front();
+    if (next.purge) {
+      next.purge();
+    } else if (next.sequence != 0) {
+      at(next.sequence).durable(position);
+    } else {
+      scopes_.at(next.scope)->durable();
+    }
+  }
+}
+
+void SequenceTable::flush_failed(const Status& status) {
+  if (ending_.ok()) ending_ = status;
+  for (const auto& [name, id] : by_name_) at(id).log_failed(status);
+}
+
+void SequenceTable::snapshot(const std::function<void(const LogEntry&)>& entry) const {
+  entry(next_);
+  for (const auto& [id, scope] : scopes_) {
+    entry(scope->definition());
+    if (scope->bound()) entry(*scope->bound());
+    if (scope->heartbeat().scope != 0) entry(scope->heartbeat());
+  }
+  for (const auto& [name, id] : by_name_) at(id).snapshot(entry);
+  for (const auto& [name, known] : names_) entry(known);
+  replays_.snapshot(entry);
+}
+
+// --- drains
+
+Status SequenceTable::check_drainable(const Sequence& sequence) const {
+  const StoreScope& scope = sequence.scope();
+  const Status& stopped = sequence.stopped();
+  if (!ending_.ok()) return ending_;
+  if (!stopped.ok() && stopped.code() != ErrorCode::SEQ_REGRESSED) return stopped;
+  if (scope.store() == nullptr) {
+    return {ErrorCode::CONFIG,
+            "store \"" + scope.store_name() + "\" is not running; configure it and restart"};
+  }
+  if (!scope.verified()) {
+    return {ErrorCode::UNAVAILABLE, "the remainder of store \"" + scope.store_name() +
+                                        "\" is not claimed yet, so it is not ours to give back: " +
+                                        (scope.last_error().ok() ? "the store has not answered"
+                                                                 : scope.last_error().to_string())};
+  }
+  return {};
+}
+
+Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done) {
+  Sequence& sequence = at(id);
+  if (sequence.scope().refuses() && ending_.ok()) {
+    if (!context_.log.accepting()) {
+      return {ErrorCode::UNAVAILABLE, "the log waits for the medium; ask again"};
+    }
+    const DrainReport report = sequence.give_up(
+        sequence.scope().changed() ? "their database is not configured any more"
+                                   : "their database was put back from an older copy");
+    context_.timers.schedule(0, [done = std::move(done), report] { done(report); });
+    return {};
+  }
+  if (Status status = check_drainable(sequence); !status.ok()) return status;
+  sequence.drain(context_.clock.monotonic_ms() + timeout_ms, std::move(done));
+  return {};
+}
+
+// --- reload and stop
+// -----------------------------------------------------------------------------------------------
+
+std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
+  limits_ = limits;
+  replays_.set_limits(limits.replays);
+  accounts_.set_limits(limits.state_bytes, limits.waiting);
+  std::vector<std::string> not_applied;
+  for (const auto& [name, id] : by_name_) {
+    const SequenceSettings* settings = settings_.find(name);
+    Sequence& sequence = at(id);
+    if (settings == nullptr || settings->store != sequence.scope().store_name() ||
+        !(settings->binding == sequence.settings().binding) ||
+        !(settings->shape == sequence.settings().shape)) {
+      if (sequence.error().code() != ErrorCode::NO_SEQUENCE) not_applied.push_back(name);
+      continue;
+    }
+    sequence.apply_settings(*settings);
+    know_name(base_of(name), *settings);
+    know_periods(name, *settings);
+    // Who waits for a text is served in the form of today: it is to be on the medium before.
+    if (sequence.waiting() > 0) static_cast<void>(admit_text(id));
+  }
+  return not_applied;
+}
+
+void SequenceTable::refuse_requests(const Status& why) {
+  refusing_ = why;
+  for (const auto& [name, id] : by_name_) at(id).refuse_requests(why);
+}
+
+void SequenceTable::begin_stop(const Status& why) {
+  ending_ = why;
+  for (const auto& [id, scope] : scopes_) scope->stop();
+  for (const auto& [name, id] : by_name_) at(id).begin_stop(why);
+}
+
+bool SequenceTable::settled() const {
+  return std::all_of(scopes_.begin(), scopes_.end(),
+                     [](const auto& one) { return one.second->settled(); }) &&
+         std::none_of(by_name_.begin(), by_name_.end(),
+                      [this](const auto& one) { return at(one.second).in_flight(); });
+}
+
+bool SequenceTable::leave_clean() {
+  flush_issues();
+  bool recorded = false;
+  for (const auto& [id, scope] : scopes_) recorded = scope->leave_clean() || recorded;
+  if (recorded) context_.log.make_durable();
+  return recorded;
+}
+
+}  // namespace seqd

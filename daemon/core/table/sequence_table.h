@@ -1,0 +1,149 @@
+// SequenceTable: all sequences of the daemon, the stores' scopes and the replay table: the core as
+// the layers above see it. It fills itself from a StateImage, gives the log its snapshots, and
+// spreads what the log reports.
+//
+// One loop turn: any number of calls, then end_turn(), then RemainderLog::commit(), then the
+// replies may leave. Sequences of a period that was over long ago are removed: who keeps a
+// SequenceId for later has to see whether it is still there. Loop thread.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/core/leasing/store_scope.h"
+#include "daemon/core/periods/current_periods.h"
+#include "daemon/core/sequence/sequence.h"
+#include "daemon/core/table/awaiting_flush.h"
+#include "daemon/core/table/sequence_accounts.h"
+
+namespace seqd {
+
+class SequenceTable final : public RemainderLogObserver,
+                            public SnapshotSource,
+                            private SequenceOwner,
+                            private StoreScope::Owner {
+ public:
+  struct Limits {
+    std::size_t sequences = 10'000;
+    std::int64_t state_bytes = StateBounds(1 << 24).sequence_bytes();  // of a snapshot
+    std::int64_t waiting = 131'072;  // requests that wait, of all sequences; one user gets a share
+    ReplayTable::Limits replays;
+  };
+  using Stores = std::map<std::string, LeaseStore*>;  // by name; they outlive the table
+
+  SequenceTable(const CoreContext& context, const SettingsSource& settings, Stores stores,
+                const Limits& limits);
+  ~SequenceTable() override;
+
+  void restore(const StateImage& image);  // what recovery found; once, before anything else
+  // The sequence of that name, of one with periods that of the present one; made if it is not there
+  // and the configuration allows. NO_SEQUENCE, BUSY.
+  Result<SequenceId> open(std::string_view name);
+  // The same for an advance: by one of the present period an operator says that the clock is right,
+  // and that what was begun of later ones was not. BAD_REQUEST: the period is too far ahead.
+  Result<SequenceId> open_to_advance(std::string_view name);
+  SequenceId find(std::string_view name) const;  // without making it; 0: it is not there
+  bool is_there(SequenceId id) const { return sequences_.contains(id); }
+  // Any sequence of the same base name: its periods have the shape and the rule in common. 0: none.
+  SequenceId any_period_of(std::string_view name) const;
+  bool has_forgotten(std::string_view name) const;  // it is a period that was used here
+  Sequence& at(SequenceId id) { return *sequences_.at(id); }
+  const Sequence& at(SequenceId id) const { return *sequences_.at(id); }
+  // Of that name, in use or not: how its texts are written and read, who may take IDs. Or null.
+  std::shared_ptr<const IdFormat> format_of(std::string_view name) const;
+  const AccessSettings* access_of(std::string_view name) const;
+  // Before an ID is taken for a text: whether the text cannot be that of another ID. SEQ_CHANGED,
+  // BUSY. With a new form the sequence issues nothing until the form is on the medium.
+  Status admit_text(SequenceId id);
+  Status admit_reply(SequenceId id);  // before it leaves; UNAVAILABLE: the form is not there yet
+  // In the order of their names: all, and at most so many of those behind the name `after`.
+  std::vector<const Sequence*> list() const;
+  std::vector<const Sequence*> list(std::string_view after, std::size_t most) const;
+  std::size_t size() const { return by_name_.size(); }
+  ReplayTable& replays() { return replays_; }
+  const std::map<ScopeId, std::unique_ptr<StoreScope>>& scopes() const { return scopes_; }
+  const StoreScope* scope_of_store(std::string_view store) const;
+  void cancel(SessionId session);  // it is gone: what it waits for is dropped
+  void flush_issues();             // of this turn, into the replay table, so that a repeat finds it
+  void end_turn();  // decides what this turn left to decide; then the log may be committed
+  // With those of the SettingsSource now. Returns the sequences whose change needs a restart.
+  std::vector<std::string> apply_settings(const Limits& limits);
+  // Raises the sequence's counter in the store so that no ID below `next_id` is leased any more; 0:
+  // above all that this host was ever granted. Answers with the counter's next ID, once, later; not
+  // when the daemon ends before. For `withdraw` see AdvanceRequest. A stopped sequence goes on.
+  void advance(SequenceId id, std::int64_t next_id, bool withdraw,
+               std::function<void(Result<std::int64_t>)> done);
+  // `done` is called when the medium has that counters of the (open) name are about to be removed.
+  void record_purge(std::string_view base, std::function<void()> done);
+  // Asks the store for the counter's floor, and withdraws what is in hand below it.
+  void look_at_floor(SequenceId id, std::function<void(const Status&)> done);
+  void beat_stores();  // compares and raises their heartbeats; regularly
+  // Uses a store again that was put back: what is available of it becomes gaps. SEQ_REGRESSED: a
+  // counter was not raised yet; UNAVAILABLE: ask again.
+  Status resume_store(std::string_view store);
+  // See Drain::begin(). An error: nothing is changed.
+  Status drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done);
+  // Requests for IDs hear `why`, but for repeats; no lease is begun. OK: they are served again.
+  void refuse_requests(const Status& why);
+  // The daemon ends: begin_stop(), then leave_clean() when settled() (no lease in flight) or no
+  // time is left. After the next commit and flush it may exit.
+  void begin_stop(const Status& why);
+  bool settled() const;
+  bool leave_clean();  // whether anything was recorded that has to become durable first
+  SequenceAccounts& accounts() override { return accounts_; }
+  void durable(LogPosition position) override;
+  void flush_failed(const Status& status) override;
+  void snapshot(const std::function<void(const LogEntry&)>& entry) const override;
+
+ private:
+  void touched(SequenceId sequence) override;
+  void wait_durable(SequenceId sequence) override;
+  void recorded(const Issued& issue) override;
+  void scope_appended(ScopeId scope) override;
+  void scope_owned(ScopeId scope) override;
+  bool scope_lost(ScopeId scope) override;
+  bool scope_holds(ScopeId scope) const override;
+  void scope_refused(ScopeId scope, const Status& why) override;
+  StoreScope& scope_for(const std::string& store);
+  StoreScope& add_scope(DefineScope definition, StoreScope::Known known);
+  Sequence& add_sequence(const DefineSequence& definition, const SequenceSettings& settings);
+  void restore_sequence(const SequenceImage& image);
+  Status check_drainable(const Sequence& sequence) const;
+  void know_periods(std::string_view name, const SequenceSettings& settings);
+  Result<SequenceId> open_period(const std::string& base, const SequenceSettings& settings);
+  SequenceId find_period(std::string_view base) const;
+  void look_for_ends();
+  void look_on();
+  bool may_be_forgotten(const Sequence& sequence, std::int64_t over_s) const;
+  bool is_settled(const Sequence& sequence) const;
+  bool is_known(std::string_view base) const;
+  DefineName& know_name(std::string_view base, const SequenceSettings& settings);
+  void add_form(DefineName& known, const std::string& form);
+  void note_begun(DefineName& known, const PeriodSettings& periods);
+  void forget(const Sequence& sequence);
+  const CoreContext context_;
+  const SettingsSource& settings_;
+  const Stores stores_;
+  Limits limits_;
+  ReplayTable replays_;
+  SequenceAccounts accounts_;
+  std::map<ScopeId, std::unique_ptr<StoreScope>> scopes_;
+  std::unordered_map<SequenceId, std::unique_ptr<Sequence>> sequences_;
+  std::map<std::string, DefineName, std::less<>> names_;
+  std::map<std::string, SequenceId, std::less<>> by_name_;
+  std::map<std::string, LogPosition, std::less<>> forms_open_;  // durable with these positions
+  CurrentPeriods periods_;
+  TimerId period_timer_ = 0;
+  std::string looked_at_;  // the last one, for the end of its period
+  NextNumbers next_;
+  Status ending_, refusing_;  // the daemon ends, requests are refused: why; no sequence is made
+  std::vector<SequenceId> touched_, pumped_;  // pumped_: those of the turn that ends
+  std::deque<AwaitingFlush> awaiting_;
+};
+
+}  // namespace seqd

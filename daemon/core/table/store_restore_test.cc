@@ -1,0 +1,259 @@
+// What a host does when the database of a store was put back from an older copy: heartbeat.h.
+#include "daemon/core/leasing/floor_watch.h"
+#include "daemon/core/leasing/store_scope.h"
+#include "tests/unit/core_daemon.h"
+
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+constexpr std::int64_t kCheckMs = 60'000;
+
+// An idle host with IDs 1 to 10 of "orders", of which 1 was issued.
+struct IdleHost {
+  IdleHost() {
+    REQUIRE(daemon.one("orders") == 1);
+    world().settle();
+  }
+  void beat() {
+    world().table->beat_stores();
+    world().settle();
+  }
+  // What a person would do with a file or a directory of the server.
+  void back_up() { copy = {store().next_id, store().epochs, store().heartbeats}; }
+  void put_back() { std::tie(store().next_id, store().epochs, store().heartbeats) = copy; }
+  // Another host leases, of which this one knows nothing.
+  void lease_elsewhere(std::int64_t count) { store().next_id["orders"] += count; }
+  void end(bool clean) {
+    if (clean) {
+      daemon.leave_clean();
+    } else {
+      world().kill();
+    }
+  }
+  Status raise(std::int64_t to = 0) {
+    Status result(ErrorCode::INTERNAL, "not answered");
+    world().table->advance(*world().table->open("orders"), to, false,
+                           [&](const Result<std::int64_t>& reached) { result = reached.status(); });
+    world().settle();
+    world().advance(1);
+    world().settle();
+    return result;
+  }
+  CoreWorld& world() { return daemon.world; }
+  ScriptedStore& store() { return daemon.world.store; }
+  const StoreScope& scope() { return *daemon.world.table->scope_of_store("default"); }
+  Sequence& orders() { return world().table->at(world().table->find("orders")); }
+
+  CoreDaemon daemon;
+  std::tuple<decltype(ScriptedStore::next_id), decltype(ScriptedStore::epochs),
+             decltype(ScriptedStore::heartbeats)>
+      copy;
+};
+
+TEST_CASE("HeartbeatIsRaisedRegularlyAndKeptInTheLog", "[store_restore]") {
+  IdleHost host;
+  FloorWatch watch(host.world().time, *host.world().table);
+  watch.set_interval(kCheckMs);
+  for (std::int64_t beat = 1; beat <= 3; ++beat) {
+    host.world().advance(beat == 1 ? 1'000 : kCheckMs);
+    host.world().settle();
+    REQUIRE(host.store().heartbeats.at(host.scope().instance()) == beat);
+    REQUIRE(host.world().log.durable_image.heartbeats.at(1).beat == beat);
+  }
+  watch.set_interval(0);
+}
+
+TEST_CASE("StoreThatIsAwayDoesNotStopAHost", "[store_restore]") {
+  IdleHost host;
+  host.beat();
+  host.store().beats = {{ScriptedStore::BeatScript::Kind::failed}};
+  host.beat();
+  REQUIRE(host.daemon.one("orders") == 2);
+  host.beat();
+  REQUIRE(host.store().heartbeats.at(host.scope().instance()) == 2);
+}
+
+TEST_CASE("IdleHostStopsWhenTheStoreIsPutBack", "[store_restore]") {
+  IdleHost host;
+  host.beat();
+  host.back_up();
+  host.beat();
+  host.lease_elsewhere(100);
+  host.put_back();
+  SECTION("at its next heartbeat") {
+    host.beat();
+  }
+  SECTION("at its next lease, before the range is used") {
+    for (std::int64_t id = 2; id <= 10; ++id) static_cast<void>(host.daemon.one("orders"));
+    static_cast<void>(host.world().next("orders", {}, 60'000));
+    host.world().settle();
+    REQUIRE(host.orders().totals().leased == 10);
+  }
+  REQUIRE(host.scope().restored());
+  REQUIRE(std::string(host.scope().state_name()) == "restored");
+  REQUIRE(host.daemon.error_of("orders") == ErrorCode::SEQ_REGRESSED);
+  host.world().settings.add("new");
+  REQUIRE(host.daemon.error_of("new") == ErrorCode::SEQ_REGRESSED);
+  REQUIRE(host.world().events.count(EventKind::store_restored) == 1);
+  const std::string text = host.scope().last_error().text();
+  REQUIRE(text.find("seqctl advance --all --store default") != std::string::npos);
+}
+
+// The guard of one counter is enough to look at the whole store.
+TEST_CASE("CounterThatWentBackHasTheStoreCompared", "[store_restore]") {
+  IdleHost host;
+  host.back_up();
+  host.beat();
+  for (std::int64_t id = 2; id <= 10; ++id) static_cast<void>(host.daemon.one("orders"));
+  host.put_back();
+  host.store().next_id["orders"] = 5;
+  host.store().leases = {{ScriptedStore::LeaseScript::Kind::refuse,
+                          Status(ErrorCode::SEQ_REGRESSED, "the counter was set back")}};
+  static_cast<void>(host.world().next("orders", {}, 60'000));
+  host.world().settle();
+  REQUIRE(host.scope().restored());
+  REQUIRE(host.orders().stopped().text().find("older copy") != std::string::npos);
+}
+
+TEST_CASE("EntryThatIsGoneIsAnOlderCopy", "[store_restore]") {
+  IdleHost host;
+  host.beat();
+  host.store().heartbeats.clear();
+  host.store().epochs.clear();
+  host.beat();
+  REQUIRE(host.scope().restored());
+}
+
+TEST_CASE("CopyThatIsNewerThanTheLastHeartbeatCannotBeNoticed", "[store_restore]") {
+  IdleHost host;
+  host.beat();
+  host.back_up();
+  host.lease_elsewhere(100);
+  host.put_back();
+  host.beat();
+  REQUIRE_FALSE(host.scope().restored());
+}
+
+TEST_CASE("RestartedHostComparesBeforeItIssuesOrClaims", "[store_restore]") {
+  const bool clean = GENERATE(false, true);
+  const bool tells = GENERATE(false, true);
+  IdleHost host;
+  host.store().tells_identity = tells;
+  host.beat();
+  host.back_up();
+  host.beat();
+  host.lease_elsewhere(100);
+  host.end(clean);
+  host.put_back();
+  const std::size_t claims = host.store().claim_calls.size();
+  host.world().start();
+  host.world().settle();
+  REQUIRE(host.scope().restored());
+  REQUIRE(host.store().claim_calls.size() == claims);
+  REQUIRE(host.daemon.error_of("orders") == ErrorCode::SEQ_REGRESSED);
+  // Again, and now not even the witness of the same boot lets it issue before it has compared.
+  host.world().restart();
+  REQUIRE_FALSE(host.world().next("orders", {}, 60'000));
+  REQUIRE_FALSE(host.scope().owned());
+  host.world().settle();
+  REQUIRE(host.world().answers.sent.back().status.code() == ErrorCode::SEQ_REGRESSED);
+}
+
+TEST_CASE("RightDatabaseInPlaceAgainLosesNothing", "[store_restore]") {
+  const bool clean = GENERATE(false, true);
+  IdleHost host;
+  host.beat();
+  host.back_up();
+  host.beat();
+  const auto newest =
+      std::tuple(host.store().next_id, host.store().epochs, host.store().heartbeats);
+  host.put_back();
+  host.beat();
+  REQUIRE(host.scope().restored());
+  std::tie(host.store().next_id, host.store().epochs, host.store().heartbeats) = newest;
+  host.end(clean);
+  host.world().start();
+  host.world().settle();
+  REQUIRE(host.daemon.one("orders") == 2);
+  REQUIRE(host.orders().totals().gaps == 0);
+}
+
+// What it had available may have been leased by a host that could not know of the restore.
+TEST_CASE("RaisedCountersLetAHostGoOnWithoutWhatItHadAvailable", "[store_restore]") {
+  const bool restarts = GENERATE(false, true);
+  IdleHost host;
+  host.back_up();
+  host.beat();
+  for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
+  host.world().settle();
+  REQUIRE(host.daemon.one("orders") == 11);
+  const std::int64_t guard = host.orders().guard();
+  const std::int64_t available = host.orders().in_hand();
+  REQUIRE(available > 0);
+  host.put_back();
+  host.beat();
+  REQUIRE(host.world().table->resume_store("default").code() == ErrorCode::SEQ_REGRESSED);
+  REQUIRE(host.raise().ok());
+  REQUIRE(host.daemon.error_of("orders") == ErrorCode::SEQ_REGRESSED);
+  REQUIRE(host.store().next_id.at("orders") == guard);
+  const Token before = host.scope().instance();
+  REQUIRE(host.world().table->resume_store("default").ok());
+  REQUIRE(host.world().table->resume_store("default").ok());
+  host.world().settle();
+  REQUIRE(host.scope().instance() != before);
+  REQUIRE(host.orders().totals().gaps == available);
+  REQUIRE(host.world().events.count(EventKind::gap_restored) == 1);
+  if (restarts) host.world().restart();
+  host.world().settle();
+  REQUIRE(host.store().next_id.at("orders") == guard);  // nothing is leased before it is asked for
+  REQUIRE(host.daemon.one("orders") == guard);
+  host.beat();
+  REQUIRE_FALSE(host.scope().restored());
+  REQUIRE(host.world().log.image.heartbeats.at(1).beat == 1);
+}
+
+// Its own entry is new; that of the instance before it tells the age of the store.
+TEST_CASE("ForfeitedHostComparesTheHeartbeatOfTheInstanceBefore", "[store_restore]") {
+  IdleHost host;
+  host.beat();
+  host.back_up();
+  host.beat();
+  host.world().kill();
+  for (auto& [id, scope] : host.world().log.image.scopes) {
+    scope.instance = Token{77};
+    scope.epoch = 0;
+    scope.state = ScopeState::clean;
+  }
+  SECTION("of an older copy") {
+    host.put_back();
+    host.world().start();
+    host.world().settle();
+    REQUIRE(host.scope().restored());
+  }
+  SECTION("of the store as it was, and then its own") {
+    host.world().start();
+    host.world().settle();
+    REQUIRE(host.scope().verified());
+    host.beat();
+    REQUIRE(host.world().log.image.heartbeats.at(1).instance == Token{77});
+    REQUIRE(host.store().heartbeats.at(Token{77}) >= 1);
+  }
+}
+
+// The heartbeat stays when an instance is forgotten, so a copy of its directory hears that the
+// claim is lost, as before.
+TEST_CASE("ForgottenInstanceIsNoOlderCopy", "[store_restore]") {
+  IdleHost host;
+  host.beat();
+  host.daemon.leave_clean();
+  host.store().epochs.clear();
+  host.world().start();
+  host.world().settle();
+  REQUIRE_FALSE(host.scope().refuses());
+  REQUIRE(host.orders().totals().gaps == 9);
+}
+
+}  // namespace
+}  // namespace seqd

@@ -1,0 +1,169 @@
+#include "daemon/core/text/id_form.h"
+
+#include <algorithm>
+#include <bitset>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "daemon/core/text/id_format.h"
+#include "daemon/core/text/id_template.h"
+#include "daemon/core/text/period_name.h"
+
+namespace seqd {
+namespace {
+
+using Kind = IdTemplate::Kind;
+using Piece = IdTemplate::Piece;
+using Characters = std::bitset<128>;  // that may stand at one place; templates are plain ASCII
+
+struct Form {
+  std::string unit;
+  std::string key;
+  std::string from;
+  std::string format;
+  IdTemplate made;
+};
+
+std::optional<Form> read_form(std::string_view line) {
+  Form form;
+  for (std::string* word : {&form.unit, &form.key, &form.from}) {
+    const std::size_t space = line.find(' ');
+    if (space == std::string_view::npos) return std::nullopt;
+    *word = line.substr(0, space);
+    line.remove_prefix(space + 1);
+  }
+  form.format = line;
+  Result<IdTemplate> made = read_template(line);
+  if (!made.ok()) return std::nullopt;
+  form.made = std::move(*made);
+  return form;
+}
+
+Characters digits() {
+  Characters out;
+  for (char c = '0'; c <= '9'; ++c) out.set(static_cast<std::size_t>(c));
+  return out;
+}
+
+Characters characters_of(const Radix& radix) {
+  Characters out;
+  for (std::size_t c = 0; c < out.size(); ++c) out[c] = radix.value(static_cast<char>(c)) >= 0;
+  return out;
+}
+
+Characters only(char c) {
+  Characters out;
+  out.set(static_cast<std::size_t>(c));
+  return out;
+}
+
+// What may stand at the places from one end up to those that the number always has.
+std::vector<Characters> places_from(const Form& form, bool front) {
+  std::vector<Piece> pieces = form.made.pieces;
+  if (!front) std::reverse(pieces.begin(), pieces.end());
+  std::vector<Characters> out;
+  for (const Piece& piece : pieces) {
+    if (piece.kind == Kind::literal) {
+      std::string literal = piece.literal;
+      if (!front) std::reverse(literal.begin(), literal.end());
+      for (const char c : literal) out.push_back(only(c));
+      continue;
+    }
+    const bool number = piece.kind == Kind::number;
+    const Characters any = number                    ? characters_of(*form.made.radix)
+                           : piece.kind == Kind::key ? only(form.key.front())
+                                                     : digits();
+    out.insert(out.end(), piece.length, any);
+    if (number) break;  // it may be longer
+  }
+  return out;
+}
+
+bool differ_somewhere(const Form& a, const Form& b) {
+  for (const bool front : {true, false}) {
+    const std::vector<Characters> one = places_from(a, front);
+    const std::vector<Characters> other = places_from(b, front);
+    for (std::size_t at = 0; at < std::min(one.size(), other.size()); ++at) {
+      if ((one[at] & other[at]).none()) return true;
+    }
+  }
+  return false;
+}
+
+// How many characters stand before and behind the number.
+std::pair<std::size_t, std::size_t> around_number(const IdTemplate& form) {
+  std::size_t before = 0;
+  std::size_t behind = 0;
+  bool found = false;
+  for (const Piece& piece : form.pieces) {
+    if (piece.kind == Kind::number) {
+      found = true;
+    } else {
+      (found ? behind : before) += piece.length;
+    }
+  }
+  return {before, behind};
+}
+
+// The date parts and where they stand, the number's digits left out.
+std::vector<std::pair<DatePart, std::size_t>> date_places(const IdTemplate& form) {
+  std::vector<std::pair<DatePart, std::size_t>> out;
+  std::size_t at = 0;
+  for (const Piece& piece : form.pieces) {
+    if (piece.kind == Kind::date) out.emplace_back(piece.part, at);
+    if (piece.kind != Kind::number) at += piece.length;
+  }
+  return out;
+}
+
+bool has_own_scramble(const Form& form, std::string_view period) {
+  return !period.empty() && (form.from == "-" || period >= form.from);
+}
+
+// Whether equal texts are of the same number and, where there are periods, of the same period.
+bool read_alike(const Form& a, const Form& b, std::string_view period) {
+  if (a.unit != b.unit || a.made.radix != b.made.radix || a.made.scramble != b.made.scramble ||
+      around_number(a.made) != around_number(b.made))
+    return false;
+  if (a.made.scramble &&
+      (a.key != b.key || has_own_scramble(a, period) != has_own_scramble(b, period)))
+    return false;
+  return a.unit == "-" || date_places(a.made) == date_places(b.made);
+}
+
+}  // namespace
+
+std::string form_of(const SequenceSettings& settings) {
+  return form_of(settings, settings.text.scramble_periods_from);
+}
+
+std::string form_of(const SequenceSettings& settings, std::string_view from) {
+  const PeriodRule* const rule = settings.periods.rule.get();
+  const std::string key = settings.text.made->key_mark();
+  std::string out = rule == nullptr ? "-" : std::string(unit_name(rule->unit()));
+  out.append(" ").append(key).append(" ");
+  out.append(rule == nullptr || key == "-" || from.empty() ? "-" : from);
+  return out.append(" ").append(settings.text.format);
+}
+
+bool may_repeat(const std::string& former, const std::string& now, std::string_view period) {
+  if (former == now) return false;
+  const std::optional<Form> a = read_form(former);
+  const std::optional<Form> b = read_form(now);
+  if (!a || !b) return true;
+  return !differ_somewhere(*a, *b) && !read_alike(*a, *b, period);
+}
+
+std::string form_shown(const std::string& form) {
+  const std::optional<Form> read = read_form(form);
+  if (!read) return "\"" + form + "\"";
+  std::string out = "\"" + read->format + "\"";
+  if (read->unit != "-") out += ", a period a " + read->unit;
+  if (read->key != "-") out += ", key " + read->key;
+  if (read->from != "-") out += ", scramble_periods_from " + read->from;
+  return out;
+}
+
+}  // namespace seqd

@@ -1,0 +1,16 @@
+// Which period a text tells: the name of the one in which its date parts lie. They tell the unit or
+// a finer one. Without state; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "daemon/core/periods/period.h"
+
+namespace seqd {
+
+// "day".
+std::string_view unit_name(PeriodUnit unit);
+std::string period_told(PeriodUnit unit, const IdDate& date);
+
+}  // namespace seqd

@@ -1,0 +1,20 @@
+// The shared credentials file of Amazon's tools: profiles in brackets, each with the keys of one
+// user or role. Pure; any thread. No error text holds any of the content.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "daemon/base/status.h"
+#include "daemon/store/dynamo/aws_signature.h"
+
+namespace seqd {
+
+// CONFIG when they cannot be the credentials of anybody: they go into a header of a request.
+Status check_aws_credentials(const AwsCredentials& credentials);
+
+// CONFIG when the profile is missing, incomplete or malformed. What else the file holds is left to
+// those whom it is for.
+Result<AwsCredentials> parse_aws_credentials(std::string_view text, const std::string& profile);
+
+}  // namespace seqd

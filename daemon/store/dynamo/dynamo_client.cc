@@ -1,0 +1,170 @@
+#include "daemon/store/dynamo/dynamo_client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace seqd {
+namespace {
+
+constexpr std::size_t kMostMessage = 500;  // bytes of what the service says that are passed on
+
+// What the service says with a status of 4xx, and what is to be done about it. It says so instead
+// of applying a request, never afterwards.
+struct Refusal {
+  std::string_view type;
+  ErrorCode code;
+  bool credentials;
+  const char* advice;
+};
+
+constexpr char kSlowDown[] =
+    "the table's or the account's throughput is used up; it is asked again, less often";
+constexpr char kConflict[] = "a transaction changes the item at this moment; it is asked again";
+constexpr char kWrongKeys[] = "check access key, secret and session token";
+constexpr char kExpired[] =
+    "the temporary credentials have expired; they are read again before the next try";
+constexpr char kClock[] =
+    "either the secret access key is wrong, or this host's clock: the service accepts 5 minutes "
+    "(timedatectl)";
+constexpr char kDenied[] =
+    "the user or role needs dynamodb:GetItem and dynamodb:UpdateItem on this table";
+constexpr char kNoTable[] =
+    "there is no such table in this region and account; create it, or correct collection, region "
+    "or instances_table";
+constexpr char kInvalid[] =
+    "check that key_field is the table's only key attribute (a hash key of type S) and that the "
+    "item is below 400 KB";
+
+constexpr std::array<Refusal, 20> kRefusals = {{
+    {"ProvisionedThroughputExceededException", ErrorCode::UNAVAILABLE, false, kSlowDown},
+    {"ThrottlingException", ErrorCode::UNAVAILABLE, false, kSlowDown},
+    {"Throttling", ErrorCode::UNAVAILABLE, false, kSlowDown},
+    {"RequestLimitExceeded", ErrorCode::UNAVAILABLE, false, kSlowDown},
+    {"LimitExceededException", ErrorCode::UNAVAILABLE, false, kSlowDown},
+    {"TransactionConflictException", ErrorCode::UNAVAILABLE, false, kConflict},
+    {"TransactionInProgressException", ErrorCode::UNAVAILABLE, false, kConflict},
+    {"ReplicatedWriteConflictException", ErrorCode::UNAVAILABLE, false, kConflict},
+    {"ExpiredTokenException", ErrorCode::UNAVAILABLE, true, kExpired},
+    {"ExpiredToken", ErrorCode::UNAVAILABLE, true, kExpired},
+    {"UnrecognizedClientException", ErrorCode::STORE_REFUSED, true, kWrongKeys},
+    {"InvalidClientTokenId", ErrorCode::STORE_REFUSED, true, kWrongKeys},
+    {"MissingAuthenticationTokenException", ErrorCode::STORE_REFUSED, true, kWrongKeys},
+    {"IncompleteSignatureException", ErrorCode::STORE_REFUSED, true, kWrongKeys},
+    {"InvalidSignatureException", ErrorCode::STORE_REFUSED, true, kClock},
+    {"RequestTimeTooSkewed", ErrorCode::STORE_REFUSED, false, kClock},
+    {"AccessDeniedException", ErrorCode::STORE_REFUSED, true, kDenied},
+    {"ResourceNotFoundException", ErrorCode::STORE_REFUSED, false, kNoTable},
+    {"ValidationException", ErrorCode::STORE_REFUSED, false, kInvalid},
+    {"ItemCollectionSizeLimitExceededException", ErrorCode::STORE_REFUSED, false, kInvalid},
+}};
+
+const Refusal* find_refusal(std::string_view type) {
+  const auto* const found = std::find_if(kRefusals.begin(), kRefusals.end(),
+                                         [&](const Refusal& one) { return one.type == type; });
+  return found == kRefusals.end() ? nullptr : found;
+}
+
+bool is_client_error(int status) {
+  return status >= 400 && status < 500;
+}
+
+DynamoAnswer answer(DynamoAnswer::Kind kind, ErrorCode code, std::string text) {
+  return {.kind = kind, .item = {}, .error = {code, std::move(text)}};
+}
+
+DynamoAnswer judge_error(const HttpReply& reply, const DynamoBody& body, const std::string& where) {
+  using Kind = DynamoAnswer::Kind;
+  if (body.error_type == "ConditionalCheckFailedException")
+    return answer(Kind::mismatch, ErrorCode::UNAVAILABLE,
+                  where + ": others changed the item at the same moment");
+  const std::string said = fmt::format("{}: DynamoDB says {}: {}", where, body.error_type,
+                                       body.message.substr(0, kMostMessage));
+  if (const Refusal* const known = find_refusal(body.error_type))
+    return answer(Kind::refused, known->code, said + "; " + known->advice);
+  return answer(Kind::refused, ErrorCode::STORE_REFUSED,
+                fmt::format("{} (status {})", said, reply.status));
+}
+
+}  // namespace
+
+DynamoAnswer judge_dynamo_reply(const HttpReply& reply, const std::string& where) {
+  using Kind = DynamoAnswer::Kind;
+  if (reply.status == 0)
+    return answer(reply.sent ? Kind::unknown : Kind::refused, ErrorCode::UNAVAILABLE,
+                  where + ": " + reply.error);
+  auto body = read_dynamo_body(reply.body);
+  if (reply.status == 200 && body.ok() && body->error_type.empty())
+    return {.kind = Kind::done, .item = std::move(body->item), .error = {}};
+  // Only the service itself can say that nothing was applied, and it does so with a type.
+  if (is_client_error(reply.status) && body.ok() && !body->error_type.empty())
+    return judge_error(reply, *body, where);
+  std::string what = fmt::format("{}: the service answered with status {}", where, reply.status);
+  if (body.ok() && !body->error_type.empty()) {
+    what += fmt::format(", {}: {}", body->error_type, body->message.substr(0, kMostMessage));
+  } else if (!body.ok()) {
+    what += "; " + body.status().text();
+  }
+  return answer(Kind::unknown, ErrorCode::UNAVAILABLE, std::move(what));
+}
+
+bool are_credentials_refused(const HttpReply& reply) {
+  if (!is_client_error(reply.status)) return false;
+  const auto body = read_dynamo_body(reply.body);
+  const Refusal* const known = body.ok() ? find_refusal(body->error_type) : nullptr;
+  return known != nullptr && known->credentials;
+}
+
+std::string DynamoClient::place_of(const DynamoKey& key) const {
+  const std::string host = target_.endpoint.substr(target_.endpoint.find("://") + 3);
+  return fmt::format("DynamoDB at {}, table {}, item {{{}: \"{}\"}}", host, key.table,
+                     key.key_field, key.key);
+}
+
+void DynamoClient::read(const DynamoKey& key, Done done) {
+  send("GetItem", read_body(key), place_of(key), std::move(done));
+}
+
+void DynamoClient::update(const DynamoUpdate& update, Done done) {
+  send("UpdateItem", update.body(), place_of(update.key()), std::move(done));
+}
+
+Status DynamoClient::read_credentials() {
+  if (credentials_->has_value()) return {};
+  Result<AwsCredentials> found = source_();
+  if (!found.ok()) return found.status();
+  *credentials_ = std::move(*found);
+  return {};
+}
+
+void DynamoClient::send(const char* operation, std::string body, std::string where, Done done) {
+  if (Status status = read_credentials(); !status.ok()) {
+    later([done = std::move(done), status, where] {
+      done(answer(DynamoAnswer::Kind::refused, status.code(), where + ": " + status.text()));
+    });
+    return;
+  }
+  AwsRequest to_sign;
+  to_sign.headers = {{"Host", target_.endpoint.substr(target_.endpoint.find("://") + 3)},
+                     {"Content-Type", "application/x-amz-json-1.0"},
+                     {"X-Amz-Target", std::string("DynamoDB_20120810.") + operation}};
+  to_sign.body = std::move(body);
+  const auto signature =
+      sign_aws_request(to_sign, **credentials_, target_.region, "dynamodb", clock_.wall_ms());
+  HttpRequest request;
+  request.url = target_.endpoint + "/";
+  for (const auto* const list : {&std::as_const(to_sign.headers), &signature})
+    for (const auto& [name, value] : *list) request.headers.push_back(name + ": " + value);
+  request.body = std::move(to_sign.body);
+  request.timeout_ms = target_.timeout_ms;
+  http_.post(std::move(request), [credentials = credentials_, where = std::move(where),
+                                  done = std::move(done)](const HttpReply& reply) {
+    if (are_credentials_refused(reply)) credentials->reset();
+    done(judge_dynamo_reply(reply, where));
+  });
+}
+
+}  // namespace seqd

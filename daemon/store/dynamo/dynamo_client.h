@@ -1,0 +1,82 @@
+// DynamoClient: reads and updates single items of Amazon DynamoDB over an HttpClient, and says of
+// every failure whether something may have been applied. It retries nothing: who asks has a
+// back-off. Loop thread; what it refers to outlives it.
+//
+// Invariant: `refused` is only said where the service itself said so, or nothing was sent.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/base/clock.h"
+#include "daemon/base/http.h"
+#include "daemon/base/timers.h"
+#include "daemon/store/dynamo/aws_signature.h"
+#include "daemon/store/dynamo/dynamo_wire.h"
+
+namespace seqd {
+
+struct DynamoTarget {
+  std::string endpoint;  // "https://dynamodb.eu-central-1.amazonaws.com", without a path
+  std::string region;
+  std::int64_t timeout_ms = 10'000;  // of one request
+};
+
+// done: applied, or read; `item` is what was read or changed, none where there is no item.
+// mismatch: a condition did not hold, nothing was applied.   refused: certainly nothing was
+// applied. unknown: it may have been applied, or may yet be.
+struct DynamoAnswer {
+  enum class Kind : std::uint8_t { done, mismatch, refused, unknown };
+  Kind kind = Kind::unknown;
+  std::optional<DynamoItem> item;
+  Status error;
+};
+
+class DynamoClient {
+ public:
+  // Where the credentials are read, at the first request and again after the service refused them:
+  // temporary ones are replaced from time to time.
+  using CredentialsSource = std::function<Result<AwsCredentials>()>;
+  using Done = std::function<void(DynamoAnswer)>;
+
+  DynamoClient(HttpClient& http, Timers& timers, const Clock& clock, DynamoTarget target,
+               CredentialsSource credentials)
+      : http_(http),
+        timers_(timers),
+        clock_(clock),
+        target_(std::move(target)),
+        source_(std::move(credentials)),
+        credentials_(std::make_shared<std::optional<AwsCredentials>>()) {}
+
+  void read(const DynamoKey& key, Done done);
+  void update(const DynamoUpdate& update, Done done);
+
+  // Host, table and item, for people.
+  std::string place_of(const DynamoKey& key) const;
+  std::int64_t wall_ms() const { return clock_.wall_ms(); }
+  // Runs on the loop, after the present call has returned.
+  void later(std::function<void()> call) { timers_.schedule(0, std::move(call)); }
+
+ private:
+  void send(const char* operation, std::string body, std::string where, Done done);
+
+  Status read_credentials();
+
+  HttpClient& http_;
+  Timers& timers_;
+  const Clock& clock_;
+  const DynamoTarget target_;
+  const CredentialsSource source_;
+  // Shared with requests under way; none: to be read.
+  const std::shared_ptr<std::optional<AwsCredentials>> credentials_;
+};
+
+// What an answer of the service means. Pure; `where` begins the text of an error.
+DynamoAnswer judge_dynamo_reply(const HttpReply& reply, const std::string& where);
+// Whether the service took offence at the credentials.
+bool are_credentials_refused(const HttpReply& reply);
+
+}  // namespace seqd

@@ -1,0 +1,45 @@
+// DynamoForget: removes the records of an instance that will never ask again, and its epoch, as a
+// plan. The instance's item stays without attributes: whoever claims the instance later loses, and
+// what becomes of its leases cannot be said any more. Loop thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "daemon/store/dynamo/dynamo_instances.h"
+#include "daemon/store/dynamo/dynamo_records.h"
+
+namespace seqd {
+
+class DynamoForget final : public DynamoPlan<Result<InstanceRecords>> {
+ public:
+  DynamoForget(ForgetRequest request, std::shared_ptr<DynamoLanes> lanes, DynamoInstances instances,
+               std::int64_t wall_ms)
+      : request_(std::move(request)),
+        lanes_(std::move(lanes)),
+        instances_(std::move(instances)),
+        wall_ms_(wall_ms) {}
+
+  Step begin() override { return instance_key(instances_, to_hex(request_.instance)); }
+  Step after_read(Result<std::optional<DynamoItem>> item) override;
+  Step after_update(DynamoAnswer answer) override;
+
+ private:
+  enum class Phase : std::uint8_t { looking, marking, lanes, ending };
+
+  // The next lane, or the end.
+  Step next();
+  Step end();
+  std::string lane() const;
+
+  const ForgetRequest request_;
+  const std::shared_ptr<DynamoLanes> lanes_;
+  const DynamoInstances instances_;
+  const std::int64_t wall_ms_;
+  Phase phase_ = Phase::looking;
+  std::size_t at_ = 0;  // of the lanes
+  InstanceRecords found_;
+};
+
+}  // namespace seqd

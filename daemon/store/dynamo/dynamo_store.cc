@@ -1,0 +1,209 @@
+#include "daemon/store/dynamo/dynamo_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/store/dynamo/dynamo_forget.h"
+#include "daemon/store/dynamo/dynamo_lease.h"
+#include "daemon/store/dynamo/dynamo_resolve.h"
+#include "daemon/store/dynamo/dynamo_return.h"
+#include "daemon/store/dynamo/dynamo_views.h"
+
+namespace seqd {
+namespace {
+
+bool is_region(const std::string& region) {
+  return !region.empty() && region.size() <= 40 &&
+         std::all_of(region.begin(), region.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+         });
+}
+
+// "https://HOST" or "https://HOST:PORT", http too; nothing behind it.
+bool is_endpoint(const std::string& endpoint) {
+  const std::size_t scheme = endpoint.find("://");
+  if (!endpoint.starts_with("http://") && !endpoint.starts_with("https://")) return false;
+  const std::string host = endpoint.substr(scheme + 3);
+  return !host.empty() && host.size() <= 255 && std::all_of(host.begin(), host.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == ':' || c == '[' || c == ']';
+  });
+}
+
+// Whether the tables are an older copy, where there is a heartbeat to compare.
+void compare_heartbeat(const std::shared_ptr<DynamoClient>& client,
+                       const DynamoInstances& instances, const Token& instance,
+                       std::int64_t heartbeat,
+                       const std::function<void(const Status& error, bool restored)>& done) {
+  if (heartbeat == 0) return done({}, false);
+  const std::string where = client->place_of(instance_key(instances, to_hex(instance)));
+  run_plan<Result<BeatOutcome>>(
+      client, std::make_shared<DynamoBeat>(instances, BeatRequest{instance, heartbeat, false}, 0),
+      [done, where, heartbeat](const Result<BeatOutcome>& age) {
+        if (!age.ok()) return done(age.status(), false);
+        if (!age->older) return done({}, false);
+        done(older_copy(where, heartbeat, age->beat), true);
+      });
+}
+
+}  // namespace
+
+std::string endpoint_of(const DynamoStoreOptions& options) {
+  if (!options.endpoint.empty()) return options.endpoint;
+  return fmt::format("https://dynamodb.{}.amazonaws.com{}", options.region,
+                     options.region.starts_with("cn-") ? ".cn" : "");
+}
+
+Status check_dynamo_options(const DynamoStoreOptions& options) {
+  if (!is_region(options.region))
+    return {ErrorCode::CONFIG,
+            "region: allowed is the name of a region, as \"eu-central-1\"; it is part of the "
+            "signature, also where an endpoint is given"};
+  if (!options.endpoint.empty() && !is_endpoint(options.endpoint))
+    return {ErrorCode::CONFIG,
+            "endpoint: allowed is https://HOST[:PORT] or http://HOST[:PORT], without a path"};
+  // The text begins with the option.
+  if (Status status = check_table_name("table", options.instances_table); !status.ok())
+    return {ErrorCode::CONFIG, "instances_table: " + status.text()};
+  if (Status status = check_attribute_name("attribute", options.instances_key); !status.ok())
+    return {ErrorCode::CONFIG, "instances_key: " + status.text()};
+  return {};
+}
+
+Result<std::unique_ptr<DynamoStore>> DynamoStore::open(
+    HttpClient& http, Timers& timers, const Clock& clock, const DynamoStoreOptions& options,
+    DynamoClient::CredentialsSource credentials) {
+  if (Status status = check_dynamo_options(options); !status.ok()) return status;
+  auto client = std::make_shared<DynamoClient>(
+      http, timers, clock, DynamoTarget{endpoint_of(options), options.region, options.timeout_ms},
+      std::move(credentials));
+  return std::unique_ptr<DynamoStore>(new DynamoStore(std::move(client), options));
+}
+
+template <typename Answer>
+void DynamoStore::answer(std::function<void(Answer)> done, Answer what) {
+  client_->later([done = std::move(done), what = std::move(what)] { done(what); });
+}
+
+Status DynamoStore::check(const CounterBinding& binding, const Status& checked) const {
+  return checked.ok() ? check_dynamo_binding(binding) : checked;
+}
+
+std::string DynamoStore::where(const CounterBinding& binding) const {
+  return client_->place_of(dynamo_key_of(binding));
+}
+
+void DynamoStore::identify(const Token& candidate, std::function<void(Result<Token>)> done) {
+  const DynamoKey key = instance_key(instances_, "");
+  run_plan<Result<Token>>(
+      client_, std::make_shared<DynamoIdentity>(instances_, candidate, client_->place_of(key)),
+      std::move(done));
+}
+
+void DynamoStore::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {
+  Status status = check(request.binding, check_lease_request(request));
+  const LeaseTrace marked = trace_of(request.token);
+  // A lease goes out as its token is marked or not at all: what is in the log then says where to
+  // look.
+  if (status.ok() && marked != LeaseTrace::plain && marked != trace())
+    status = {
+        ErrorCode::UNAVAILABLE,
+        fmt::format("{}: leases are traced by {} from now on, and this one was to be traced "
+                    "by {}; it is asked for anew",
+                    where(request.binding), lease_trace_word(trace()), lease_trace_word(marked))};
+  if (!status.ok()) return answer(std::move(done), refused(std::move(status)));
+  // Behind the lease: a table that was put back before it is noticed, whenever that was.
+  auto granted_by_current = [client = client_, instances = instances_, request,
+                             done = std::move(done)](LeaseOutcome outcome) {
+    if (outcome.kind != LeaseOutcome::Kind::granted) return done(std::move(outcome));
+    compare_heartbeat(client, instances, request.instance, request.heartbeat,
+                      [done, outcome](const Status& error, bool restored) {
+                        if (error.ok()) return done(outcome);
+                        LeaseOutcome unknown = unknown_outcome(error);
+                        unknown.restored = restored;
+                        done(std::move(unknown));
+                      });
+  };
+  run_plan<LeaseOutcome>(client_,
+                         std::make_shared<DynamoLease>(request, lanes_, instances_,
+                                                       where(request.binding), client_->wall_ms()),
+                         std::move(granted_by_current));
+}
+
+void DynamoStore::beat(const BeatRequest& request, std::function<void(Result<BeatOutcome>)> done) {
+  run_plan<Result<BeatOutcome>>(
+      client_, std::make_shared<DynamoBeat>(instances_, request, client_->wall_ms()),
+      std::move(done));
+}
+
+void DynamoStore::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
+  // By the token alone, whatever the mode has become: the lease is where it was sent.
+  if (trace_of(request.token) != LeaseTrace::slot)
+    return answer(std::move(done), Resolution{.kind = Resolution::Kind::untraceable, .error = {}});
+  if (Status status = check(request.binding, check_counter_binding(request.binding)); !status.ok())
+    return answer(std::move(done),
+                  Resolution{.kind = Resolution::Kind::failed, .error = std::move(status)});
+  run_plan<Resolution>(client_,
+                       std::make_shared<DynamoResolve>(request, lanes_, instances_,
+                                                       where(request.binding), client_->wall_ms()),
+                       std::move(done));
+}
+
+void DynamoStore::claim(const ClaimRequest& request,
+                        std::function<void(Result<ClaimOutcome>)> done) {
+  if (request.epoch >= static_cast<std::uint64_t>(kHighestId))
+    return answer(
+        std::move(done),
+        Result<ClaimOutcome>(ErrorCode::STATE_CORRUPT,
+                             fmt::format("epoch {} of instance {} cannot be: it counts starts",
+                                         request.epoch, to_hex(request.instance))));
+  run_plan<Result<ClaimOutcome>>(
+      client_, std::make_shared<DynamoClaim>(instances_, request, client_->wall_ms()),
+      std::move(done));
+}
+
+void DynamoStore::read(const ReadRequest& request,
+                       std::function<void(Result<CounterReading>)> done) {
+  if (Status status = check(request.binding, check_counter_binding(request.binding)); !status.ok())
+    return answer(std::move(done), Result<CounterReading>(std::move(status)));
+  run_plan<Result<CounterReading>>(
+      client_, std::make_shared<DynamoReading>(request.binding, where(request.binding)),
+      std::move(done));
+}
+
+void DynamoStore::advance(const AdvanceRequest& request,
+                          std::function<void(Result<std::int64_t>)> done) {
+  if (Status status = check(request.binding, check_advance_request(request)); !status.ok())
+    return answer(std::move(done), Result<std::int64_t>(std::move(status)));
+  run_plan<Result<std::int64_t>>(
+      client_, std::make_shared<DynamoAdvance>(request, where(request.binding)), std::move(done));
+}
+
+void DynamoStore::give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) {
+  Status status = check(request.binding, check_return_request(request));
+  if (status.ok() && trace_of(request.token) != LeaseTrace::slot)
+    status = {ErrorCode::STORE_REFUSED,
+              fmt::format("{}: in lease_mode \"plain\" there is nowhere to note that a range was "
+                          "given back, and it could be given back twice",
+                          where(request.binding))};
+  if (!status.ok()) return answer(std::move(done), kept(std::move(status)));
+  auto plan = std::make_shared<DynamoReturn>(request, lanes_, instances_, where(request.binding),
+                                             client_->wall_ms());
+  const std::int64_t heartbeat = request.give_up ? 0 : request.heartbeat;
+  compare_heartbeat(client_, instances_, request.instance, heartbeat,
+                    [client = client_, plan, done = std::move(done)](const Status& error, bool) {
+                      if (!error.ok()) return done(not_known(error));
+                      run_plan<ReturnOutcome>(client, plan, done);
+                    });
+}
+
+void DynamoStore::forget(const ForgetRequest& request,
+                         std::function<void(Result<InstanceRecords>)> done) {
+  run_plan<Result<InstanceRecords>>(
+      client_, std::make_shared<DynamoForget>(request, lanes_, instances_, client_->wall_ms()),
+      std::move(done));
+}
+
+}  // namespace seqd

@@ -1,0 +1,78 @@
+// DynamoStore: Amazon DynamoDB as central store, asked over HTTP on the loop, without a worker. A
+// lease is one conditional update of the counter's item that also leaves a record of its token
+// (dynamo_records.h), so that an unknown outcome can be looked up; in plain mode it leaves none,
+// and an unknown outcome is a gap. Loop thread; what it refers to outlives it, and calls under way
+// outlive the store.
+//
+// Invariant: a range is granted only when the service confirmed the update.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "daemon/store/dynamo/dynamo_client.h"
+#include "daemon/store/dynamo/dynamo_instances.h"
+#include "daemon/store/dynamo/dynamo_records.h"
+
+namespace seqd {
+
+struct DynamoStoreOptions {
+  std::string region;
+  std::string endpoint;  // empty: the region's
+  std::string instances_table = "seqd_instances";
+  std::string instances_key = "instance";
+  std::int64_t timeout_ms = 10'000;
+  bool plain = false;  // lease_mode
+};
+
+// Why a store cannot be opened with them; OK when it can.
+Status check_dynamo_options(const DynamoStoreOptions& options);
+std::string endpoint_of(const DynamoStoreOptions& options);
+
+class DynamoStore final : public LeaseStore {
+ public:
+  // CONFIG when the options cannot be used; a service that is away is no error here.
+  static Result<std::unique_ptr<DynamoStore>> open(HttpClient& http, Timers& timers,
+                                                   const Clock& clock,
+                                                   const DynamoStoreOptions& options,
+                                                   DynamoClient::CredentialsSource credentials);
+
+  LeaseTrace trace() const { return plain_ ? LeaseTrace::plain : LeaseTrace::slot; }
+  Token new_token(Random& random) override { return new_lease_token(random, trace()); }
+  StorePlace place() const override { return {place_, {}}; }
+  void identify(const Token& candidate, std::function<void(Result<Token>)> done) override;
+  void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) override;
+  void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) override;
+  void claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) override;
+  void beat(const BeatRequest& request, std::function<void(Result<BeatOutcome>)> done) override;
+  void read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) override;
+  void advance(const AdvanceRequest& request,
+               std::function<void(Result<std::int64_t>)> done) override;
+  void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;
+  void forget(const ForgetRequest& request,
+              std::function<void(Result<InstanceRecords>)> done) override;
+
+ private:
+  // Answers without asking the service, and yet not before the call has returned.
+  template <typename Answer>
+  void answer(std::function<void(Answer)> done, Answer what);
+  Status check(const CounterBinding& binding, const Status& checked) const;
+  std::string where(const CounterBinding& binding) const;
+
+  DynamoStore(std::shared_ptr<DynamoClient> client, const DynamoStoreOptions& options)
+      : client_(std::move(client)),
+        instances_{options.instances_table, options.instances_key},
+        place_("dynamodb " + endpoint_of(options) + " " + options.region + " " +
+               options.instances_table),
+        plain_(options.plain),
+        lanes_(std::make_shared<DynamoLanes>()) {}
+
+  const std::shared_ptr<DynamoClient> client_;
+  const DynamoInstances instances_;
+  const std::string place_;
+  const bool plain_;
+  const std::shared_ptr<DynamoLanes> lanes_;
+};
+
+}  // namespace seqd

@@ -1,0 +1,236 @@
+// The only foreign API here is SQLite's.
+#include "daemon/store/history/history_pruning.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace seqd {
+namespace {
+
+constexpr std::int64_t kRowsAtOnce = 2'000;
+// A batch drops at most so many times as much, so that it stays short; the next one goes on.
+constexpr int kRounds = 16;
+// Stamps are made so often in the time for which rows are kept, but not more often than a minute.
+constexpr std::int64_t kStamps = 32;
+constexpr std::int64_t kLeastStampMs = 60'000;
+constexpr std::int64_t kCallersAtOnce = 20'000;
+
+// One table of rows that age, and where its sums go.
+struct Aging {
+  // id, sequence, IDs (0 for what has no place), how many without a place, end of the range, when
+  const char* oldest;
+  const char* stamped;  // the highest id that stamps before ?1 have
+  const char* remove;   // all up to an id
+  const char* count;    // ?1 sequence, ?2 IDs, ?3 without a place, ?4 highest end
+};
+
+constexpr Aging kSpans = {
+    "SELECT id, sequence, count, 0, first + count, began_ms + lasted_ms FROM span ORDER BY id "
+    "LIMIT ?1",
+    "SELECT coalesce(max(span), 0) FROM stamp WHERE wall_ms < ?1",
+    "DELETE FROM span WHERE id <= ?1",
+    "UPDATE sequence SET dropped_issued = dropped_issued + ?2 + 0 * ?3, "
+    "issues_below = max(issues_below, ?4) WHERE id = ?1"};
+constexpr Aging kLeases = {
+    "SELECT id, sequence, count, 0, first + count, at_ms FROM lease ORDER BY id LIMIT ?1",
+    "SELECT coalesce(max(lease), 0) FROM stamp WHERE wall_ms < ?1",
+    "DELETE FROM lease WHERE id <= ?1",
+    "UPDATE sequence SET dropped_leased = dropped_leased + ?2 + 0 * ?3, "
+    "leases_below = max(leases_below, ?4) WHERE id = ?1"};
+constexpr Aging kGaps = {
+    "SELECT id, sequence, iif(first IS NULL OR cause = 'given_back', 0, count), first IS NULL, "
+    "coalesce(first, 0) + count, "
+    "at_ms FROM gap ORDER BY id LIMIT ?1",
+    "SELECT 0 * ?1", "DELETE FROM gap WHERE id <= ?1",
+    "UPDATE sequence SET dropped_gaps = dropped_gaps + ?2, dropped_unknown = dropped_unknown + ?3, "
+    "leases_below = max(leases_below, iif(?2 > 0, ?4, 0)) WHERE id = ?1"};
+
+struct Dropped {
+  std::int64_t ids = 0;
+  std::int64_t placeless = 0;
+  std::int64_t below = 0;
+};
+
+class Pruning {
+ public:
+  Pruning(HistoryDatabase& database, std::int64_t now_ms) : database_(database), now_ms_(now_ms) {}
+
+  // Drops the oldest rows that ended before `before_ms`; fewer than kRowsAtOnce when that was all.
+  Result<std::int64_t> drop(const Aging& aging, std::int64_t before_ms) {
+    std::map<std::int64_t, Dropped> dropped;
+    std::int64_t last = 0;
+    std::int64_t rows = 0;
+    const Result<std::int64_t> stamped = number(aging.stamped, before_ms);
+    if (!stamped.ok()) return stamped.status();
+    Result<SqliteStatement> oldest = database_.prepare(aging.oldest);
+    if (!oldest.ok()) return oldest.status();
+    {
+      SqliteQuery query(*oldest);
+      int code = query.bind(1, kRowsAtOnce).step();
+      for (; code == SQLITE_ROW; code = query.step()) {
+        const bool by_stamp = query.integer(5) > now_ms_ && query.integer(0) <= *stamped;
+        if (query.integer(5) >= before_ms && !by_stamp) break;
+        last = query.integer(0);
+        ++rows;
+        Dropped& sums = dropped[query.integer(1)];
+        sums.ids += query.integer(2);
+        sums.placeless += query.integer(3);
+        sums.below = std::max(sums.below, query.integer(4));
+      }
+      if (code != SQLITE_DONE && code != SQLITE_ROW) return database_.error();
+    }
+    if (rows == 0) return rows;
+    Status status = run(aging.remove, last);
+    if (status.ok()) status = count(aging, dropped);
+    if (!status.ok()) return status;
+    for (const auto& [sequence, sums] : dropped) touched_.insert(sequence);
+    return rows;
+  }
+
+  // So that what is written now has a date that no clock can take back.
+  Status stamp(std::int64_t keep_ms) {
+    Status status = run("DELETE FROM stamp WHERE wall_ms > ?1", now_ms_);
+    const std::int64_t every_ms = std::max(keep_ms / kStamps, kLeastStampMs);
+    const Result<std::int64_t> recent =
+        number("SELECT count(*) FROM stamp WHERE wall_ms > ?1", now_ms_ - every_ms);
+    if (status.ok()) status = recent.status();
+    if (!status.ok() || *recent > 0) return status;
+    return run(
+        "INSERT INTO stamp SELECT ?1, coalesce((SELECT max(id) FROM span), 0), "
+        "coalesce((SELECT max(id) FROM lease), 0)",
+        now_ms_);
+  }
+  Status drop_stamps(std::int64_t before_ms) {
+    return run("DELETE FROM stamp WHERE wall_ms < ?1", before_ms);
+  }
+
+  // Callers of whom nothing is left.
+  Status drop_callers() {
+    return run(
+        "DELETE FROM caller WHERE last_span < coalesce((SELECT min(id) FROM span), "
+        "9223372036854775807 + 0 * ?1)",
+        0);
+  }
+
+  // Sequences that the daemon has no more, and of which nothing is left.
+  Status drop_sequences() {
+    for (const std::int64_t sequence : touched_) {
+      Status status = drop_ended_sequence(database_, sequence);
+      if (!status.ok()) return status;
+    }
+    return {};
+  }
+
+ private:
+  Status run(const char* sql, std::int64_t value) {
+    Result<SqliteStatement> statement = database_.prepare(sql);
+    if (!statement.ok()) return statement.status();
+    SqliteQuery query(*statement);
+    return query.bind(1, value).step() == SQLITE_DONE ? Status() : database_.error();
+  }
+
+  Result<std::int64_t> number(const char* sql, std::int64_t value) {
+    Result<SqliteStatement> statement = database_.prepare(sql);
+    if (!statement.ok()) return statement.status();
+    SqliteQuery query(*statement);
+    if (query.bind(1, value).step() != SQLITE_ROW) return database_.error();
+    return query.integer(0);
+  }
+
+  Status count(const Aging& aging, const std::map<std::int64_t, Dropped>& dropped) {
+    Result<SqliteStatement> count = database_.prepare(aging.count);
+    if (!count.ok()) return count.status();
+    for (const auto& [sequence, sums] : dropped) {
+      SqliteQuery query(*count);
+      query.bind(1, sequence).bind(2, sums.ids).bind(3, sums.placeless).bind(4, sums.below);
+      if (query.step() != SQLITE_DONE) return database_.error();
+    }
+    return {};
+  }
+
+  HistoryDatabase& database_;
+  const std::int64_t now_ms_;
+  std::set<std::int64_t> touched_;  // sequences of which rows were dropped
+};
+
+// What is too old. Leaves `pruned.more` when there may be more of it.
+Status drop_old(Pruning& pruning, std::int64_t before_ms, Pruned& pruned) {
+  for (const Aging* aging : {&kSpans, &kLeases}) {
+    int round = 0;
+    for (; round < kRounds; ++round) {
+      const Result<std::int64_t> rows = pruning.drop(*aging, before_ms);
+      if (!rows.ok()) return rows.status();
+      pruned.dropped = pruned.dropped || *rows > 0;
+      if (*rows < kRowsAtOnce) break;
+    }
+    pruned.more = pruned.more || round == kRounds;
+  }
+  return pruned.more ? Status() : pruning.drop_stamps(before_ms);
+}
+
+// What there is no room for.
+Status drop_excess(HistoryDatabase& database, Pruning& pruning, std::int64_t most, Pruned& pruned) {
+  constexpr std::int64_t kAnyAge = std::numeric_limits<std::int64_t>::max();
+  const Aging* const order[] = {&kSpans, &kLeases, &kGaps};
+  std::size_t at = 0;
+  for (int round = 0; round < kRounds && at < std::size(order); ++round) {
+    const Result<std::int64_t> size = history_size(database);
+    if (!size.ok()) return size.status();
+    if (*size <= most) break;
+    const Result<std::int64_t> rows = pruning.drop(*order[at], kAnyAge);
+    if (!rows.ok()) return rows.status();
+    pruned.dropped = pruned.dropped || *rows > 0;
+    if (*rows == 0) ++at;
+  }
+  return {};
+}
+
+// Callers that were recorded before it was switched off.
+Status forget_callers(HistoryDatabase& database, Pruned& pruned) {
+  const Result<std::int64_t> callers = database.number("SELECT count(*) FROM caller");
+  if (!callers.ok() || *callers == 0) return callers.status();
+  pruned.dropped = true;
+  pruned.more = pruned.more || *callers > kCallersAtOnce;
+  return database.run("DELETE FROM caller WHERE id IN (SELECT id FROM caller LIMIT 20000)");
+}
+static_assert(kCallersAtOnce == 20'000);
+
+}  // namespace
+
+Result<std::int64_t> history_size(HistoryDatabase& database) {
+  const Result<std::int64_t> pages = database.number("PRAGMA page_count");
+  const Result<std::int64_t> free = database.number("PRAGMA freelist_count");
+  const Result<std::int64_t> size = database.number("PRAGMA page_size");
+  for (const Result<std::int64_t>* each : {&pages, &free, &size}) {
+    if (!each->ok()) return each->status();
+  }
+  return (*pages - *free) * *size;
+}
+
+Status drop_ended_sequence(HistoryDatabase& database, std::int64_t row) {
+  Result<SqliteStatement> statement = database.prepare(
+      "DELETE FROM sequence WHERE id = ?1 AND ended = 1 AND NOT EXISTS (SELECT 1 FROM span WHERE "
+      "sequence = ?1) AND NOT EXISTS (SELECT 1 FROM lease WHERE sequence = ?1) AND NOT EXISTS "
+      "(SELECT 1 FROM gap WHERE sequence = ?1)");
+  if (!statement.ok()) return statement.status();
+  SqliteQuery query(*statement);
+  return query.bind(1, row).step() == SQLITE_DONE ? Status() : database.error();
+}
+
+Result<Pruned> prune_history(HistoryDatabase& database, const HistoryLimits& limits,
+                             std::int64_t now_ms) {
+  Pruning pruning(database, now_ms);
+  Pruned pruned;
+  Status status = pruning.stamp(limits.keep_ms);
+  if (status.ok()) status = drop_old(pruning, now_ms - limits.keep_ms, pruned);
+  if (status.ok()) status = drop_excess(database, pruning, limits.size, pruned);
+  if (status.ok() && pruned.dropped) status = pruning.drop_callers();
+  if (status.ok() && pruned.dropped) status = pruning.drop_sequences();
+  if (status.ok() && !limits.callers) status = forget_callers(database, pruned);
+  if (!status.ok()) return status;
+  return pruned;
+}
+
+}  // namespace seqd

@@ -1,0 +1,175 @@
+// Raising a counter of MongoDB beside others who move it at the same moment. A real server and its
+// fail points.
+#include "daemon/store/mongo/mongo_advance.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <thread>
+
+#include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo_stores.h"
+#include "tests/adapters/store_contract.h"
+
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+using testing::FailPoint;
+using testing::kMongoAlone;
+using testing::kMongoReplicaSet;
+using testing::lease_request;
+using testing::MongoServer;
+using testing::open_mongo_store;
+using testing::OpenMongoStore;
+using testing::with_uri_option;
+
+// A store whose writes, and nobody else's, wait in the server for a moment.
+struct Delayed {
+  explicit Delayed(const std::string& json, const char* variable = kMongoAlone)
+      : server(variable), name("advance-" + server.database()) {
+    MongoStoreOptions options = server.options();
+    options.uri = with_uri_option(options.uri, "appName=" + name);
+    store = open_mongo_store(options);
+    server.put("counters", "orders", json);
+  }
+
+  // Raises the counter to 500; `meanwhile` runs between its reading and its write.
+  template <typename Meanwhile>
+  Result<std::int64_t> advance(Meanwhile meanwhile) {
+    Result<std::int64_t> reached = Status(ErrorCode::INTERNAL, "not asked");
+    with(
+        [&] {
+          reached = store->advance({.binding = lease_request("orders", 1).binding, .next_id = 500});
+        },
+        meanwhile);
+    return reached;
+  }
+
+  // `meanwhile` runs before the first write of `call`.
+  template <typename Call, typename Meanwhile>
+  void with(Call call, Meanwhile meanwhile, const char* command = "findAndModify") {
+    FailPoint point(server, "failCommand", R"({"times": 1})",
+                    fmt::format(R"({{"failCommands": ["{}"], "appName": "{}",
+                                     "blockConnection": true, "blockTimeMS": 1000}})",
+                                command, name));
+    std::thread calling(call);
+    server.admin(fmt::format(
+        R"({{"waitForFailPoint": "failCommand", "timesEntered": {}, "maxTimeMS": 30000}})",
+        point.entered_before() + 1));
+    meanwhile();
+    calling.join();
+  }
+
+  MongoServer server;
+  const std::string name;
+  OpenMongoStore store;
+};
+
+constexpr char kAtTen[] = R"({"seq": {"$numberLong": "10"}, "seqd": {"meaning": "last"}})";
+
+TEST_CASE("MongoAdvance: a counter that others moved past it meanwhile is not lowered", "[mongo]") {
+  Delayed delayed(kAtTen);
+  const auto reached =
+      delayed.advance([&] { delayed.server.foreign_increment("counters", "orders", "seq", 990); });
+  INFO(reached.status().to_string());
+  REQUIRE(reached.ok());
+  REQUIRE(*reached == 1001);
+  REQUIRE(delayed.server.number("counters", "orders", "seq") == 1000);
+}
+
+TEST_CASE("MongoAdvance: a return that is under way when the floor is set is not applied",
+          "[mongo]") {
+  Delayed delayed(kAtTen);
+  const auto lease = lease_request("orders", 10, LeaseTrace::slot);
+  testing::require_granted(delayed.store->lease(lease), 11, 21);
+  const auto back =
+      testing::return_of(lease, 15, 21, GENERATE(Reuse::tail, Reuse::parked), LeaseTrace::slot);
+  ReturnOutcome outcome;
+  delayed.with(
+      [&] { outcome = delayed.store->give_back(back); },
+      [&] {
+        auto other = open_mongo_store(delayed.server.options());
+        REQUIRE(*other->advance({.binding = lease.binding, .next_id = 1, .withdraw = true}) == 21);
+      });
+  testing::require_kept(outcome, ErrorCode::STORE_REFUSED);
+  const auto reading = delayed.store->read({.binding = lease.binding, .instance = {}});
+  REQUIRE(reading->next_id == 21);
+  REQUIRE(reading->floor == 21);
+  REQUIRE(reading->parked.ranges == 0);
+}
+
+TEST_CASE("MongoAdvance: a range that is parked in a transaction does not appear below a new floor",
+          "[mongo]") {
+  const int number = GENERATE(0, 1);  // of the document: an int64, a double
+  Delayed delayed(number == 0 ? kAtTen : R"({"seq": 10.0, "seqd": {"meaning": "last"}})",
+                  testing::kMongoReplicaSet);
+  auto lease = lease_request("orders", 10, LeaseTrace::ledger);
+  REQUIRE(*delayed.store->claim({.instance = lease.instance, .epoch = 0, .nonce = lease.token}) ==
+          ClaimOutcome::won);
+  testing::require_granted(delayed.store->lease(lease), 11, 21);
+  const auto back = testing::return_of(lease, 15, 21, Reuse::parked, LeaseTrace::ledger);
+  ReturnOutcome outcome;
+  Result<std::int64_t> reached = Status(ErrorCode::INTERNAL, "not asked");
+  // Everything but the commit is done when the floor is set.
+  delayed.with([&] { outcome = delayed.store->give_back(back); },
+               [&] {
+                 auto other = open_mongo_store(delayed.server.options());
+                 reached =
+                     other->advance({.binding = lease.binding, .next_id = 1, .withdraw = true});
+               },
+               "commitTransaction");
+  REQUIRE(reached.ok());
+  REQUIRE(*reached == 21);
+  const auto reading = delayed.store->read({.binding = lease.binding, .instance = {}});
+  INFO(outcome.error.to_string());
+  CHECK(reading->floor == 21);
+  CHECK(reading->parked.ranges == 0);
+  CHECK(delayed.server.number("counters", "orders", "seq") == 20);
+  testing::require_granted(
+      delayed.store->lease(testing::of_another_host(lease, true, LeaseTrace::ledger)), 21, 31);
+}
+
+TEST_CASE("MongoAdvance: a counter that was deleted meanwhile is made", "[mongo]") {
+  Delayed delayed(kAtTen);
+  const auto reached = delayed.advance([&] { delayed.server.remove("counters", "orders"); });
+  INFO(reached.status().to_string());
+  REQUIRE(reached.ok());
+  REQUIRE(*reached == 500);
+  REQUIRE(delayed.server.number("counters", "orders", "seq") == 499);
+}
+
+TEST_CASE("MongoAdvance: two numbers of one document have their own floor and meaning", "[mongo]") {
+  const LeaseTrace trace = GENERATE(LeaseTrace::session, LeaseTrace::slot);
+  MongoServer server(kMongoReplicaSet);
+  auto store = open_mongo_store(
+      server, trace == LeaseTrace::slot ? LeaseModeOption::slot : LeaseModeOption::session);
+  auto one = lease_request("orders", 10, trace);
+  one.binding.meaning = GENERATE(Meaning::last, Meaning::next);
+  testing::require_granted(store->lease(one), 1, 11);  // seqd makes the document, and marks it
+  server.command(R"({"update": "counters", "updates": [{"q": {"_id": "orders"},
+                     "u": {"$set": {"invoices": {"$numberLong": "50"}}}}]})");
+  auto two = lease_request("orders", 10, trace);
+  two.sequence = "invoices";
+  two.binding.counter_field = "invoices";
+  // The mark is that of the other number.
+  testing::require_refused(store->lease(two), ErrorCode::SEQ_MEANING);
+  two.binding.meaning = one.binding.meaning == Meaning::last ? Meaning::next : Meaning::last;
+  const std::int64_t first = two.binding.meaning == Meaning::last ? 51 : 50;
+  two.token = testing::random_token(trace);
+  testing::require_granted(store->lease(two), first, first + 10);
+  REQUIRE(*store->advance({.binding = one.binding, .next_id = 1'000, .withdraw = true}) == 1'000);
+  REQUIRE(store->read({.binding = one.binding, .instance = {}})->floor == 1'000);
+  REQUIRE(store->read({.binding = two.binding, .instance = {}})->floor == 0);
+  const auto back = testing::return_of(two, first + 5, first + 10, Reuse::parked, trace);
+  testing::require_returned(store->give_back(back));
+  // The first number's mark still counts for the first number.
+  one.binding.meaning = Meaning::unset;
+  one.token = testing::random_token(trace);
+  one.guard = 11;
+  testing::require_granted(store->lease(one), 1'000, 1'010);
+}
+
+}  // namespace
+}  // namespace seqd

@@ -1,0 +1,33 @@
+// MongoPurge: finds counters of a MongoDB store by the form of their keys, and removes those that
+// it is told to. A counter goes on condition that it still has the key and the number that were
+// found; with what is parked of it, in one transaction where the server has those. Records of
+// leases in the ledger stay: whoever still looks one up must not hear that it never was, and the
+// sweep removes them after 30 days. Blocking; thread-safe as far as MongoClients is.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "daemon/core/periods/purge_store.h"
+#include "daemon/store/mongo/mongo_client.h"
+
+namespace seqd {
+
+class MongoPurge {
+ public:
+  explicit MongoPurge(MongoClients& clients) : clients_(clients) {}
+
+  Result<CounterPage> find(const CounterQuery& query);
+  std::vector<RemovalOutcome> remove(const CounterRemoval& removal);
+
+ private:
+  Result<std::int64_t> server_clock_s(const MongoConnection& connection,
+                                      const std::string& collection);
+  RemovalOutcome remove_alone(const CounterBinding& binding, const FoundCounter& counter);
+  RemovalOutcome remove_in_transaction(const CounterBinding& binding, const FoundCounter& counter);
+  RemovalOutcome outcome_of(const MongoWriteAnswer& answer) const;
+
+  MongoClients& clients_;
+};
+
+}  // namespace seqd

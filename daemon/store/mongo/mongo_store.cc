@@ -1,0 +1,174 @@
+#include "daemon/store/mongo/mongo_store.h"
+
+#include <fmt/format.h>
+
+#include "daemon/store/mongo/mongo_advance.h"
+#include "daemon/store/mongo/mongo_counter.h"
+#include "daemon/store/mongo/mongo_forget.h"
+#include "daemon/store/mongo/mongo_insert.h"
+#include "daemon/store/mongo/mongo_parked.h"
+#include "daemon/store/mongo/mongo_purge.h"
+#include "daemon/store/mongo/mongo_return.h"
+
+namespace seqd {
+
+Result<std::unique_ptr<MongoStore>> MongoStore::open(const MongoDriver& driver,
+                                                     const MongoStoreOptions& options) {
+  auto target = read_mongo_uri(options);
+  if (!target.ok()) return target.status();
+  auto clients = MongoClients::open(driver, std::move(*target));
+  if (!clients.ok()) return clients.status();
+  return std::unique_ptr<MongoStore>(new MongoStore(std::move(*clients), options));
+}
+
+Token MongoStore::new_token(Random& random) {
+  const LeaseTrace trace = mode_.expected();
+  return trace == LeaseTrace::session ? session_tokens_.next(random)
+                                      : new_lease_token(random, trace);
+}
+
+StorePlace MongoStore::place() const {
+  const MongoTarget& target = clients_->target();
+  const char* const set = mongoc_uri_get_replica_set(target.uri.get());
+  return {fmt::format("mongodb {}{}{} {}", target.hosts, set == nullptr ? "" : " ",
+                      set == nullptr ? "" : set, target.database),
+          {}};
+}
+
+// A lease goes out as its token is marked or not at all: what is in the log then says where to
+// look.
+Status MongoStore::check_trace(const LeaseRequest& request) {
+  auto mode = mode_.decide(request.binding.collection);
+  if (!mode.ok()) return mode.status();
+  const LeaseTrace marked = trace_of(request.token);
+  // Where numbered writes go, transactions go, too.
+  const bool possible =
+      marked == *mode || (*mode == LeaseTrace::session && marked == LeaseTrace::ledger);
+  if (possible || marked == LeaseTrace::plain) return {};
+  return {ErrorCode::UNAVAILABLE,
+          fmt::format("{}: leases are traced by {} from now on, and this one was to be traced by "
+                      "{}; it is asked for anew",
+                      clients_->where(request.binding.collection), lease_trace_word(*mode),
+                      lease_trace_word(marked))};
+}
+
+LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
+  if (Status status = check_lease_request(request); !status.ok()) return refused(std::move(status));
+  if (Status status = check_mongo_binding(request.binding); !status.ok())
+    return refused(std::move(status));
+  if (Status status = check_trace(request); !status.ok()) return refused(std::move(status));
+  const std::pair<std::string, std::string> place(request.binding.collection,
+                                                  request.binding.key_field);
+  bool index_known = false;
+  {
+    const std::lock_guard lock(mutex_);
+    index_known = indexed_.contains(place);
+  }
+  if (is_in_ledger(trace_of(request.token))) sessions_.take_over(request.instance);
+  MongoCounter counter(*clients_, records_, sessions_, sweep_, request);
+  LeaseOutcome outcome = counter.lease(index_known);
+  if (counter.field_refused() && mode_.no_fields_allowed(outcome.error.text())) {
+    // Nobody who waits has to hear of it: the next attempt leaves the field out.
+    outcome = refused({ErrorCode::UNAVAILABLE,
+                       outcome.error.text() + "; leases are plain from now on, and this one is "
+                                              "asked for anew"});
+  }
+  if (!index_known && outcome.kind == LeaseOutcome::Kind::granted) {
+    const std::lock_guard lock(mutex_);
+    indexed_.insert(place);
+  }
+  return granted_by_current(request, std::move(outcome));
+}
+
+// Behind the lease: a database that was put back before it is noticed, whenever that was.
+LeaseOutcome MongoStore::granted_by_current(const LeaseRequest& request, LeaseOutcome outcome) {
+  if (outcome.kind != LeaseOutcome::Kind::granted || request.heartbeat == 0) return outcome;
+  auto age = instances_.compare(request.instance, request.heartbeat);
+  if (!age.ok()) return unknown_outcome(age.status());
+  if (!age->older) return outcome;
+  outcome =
+      unknown_outcome(older_copy(clients_->where(kMongoInstances), request.heartbeat, age->beat));
+  outcome.restored = true;
+  return outcome;
+}
+
+Resolution MongoStore::resolve(const LeaseRequest& request) {
+  // By the token alone, whatever the mode has become: the lease is where it was sent.
+  if (trace_of(request.token) == LeaseTrace::plain)
+    return {.kind = Resolution::Kind::untraceable, .begin = 0, .end = 0, .error = {}};
+  if (is_in_ledger(trace_of(request.token))) {
+    sessions_.take_over(request.instance);
+    sessions_.end_suspects();
+  }
+  return records_.resolve(request);
+}
+
+Result<ClaimOutcome> MongoStore::claim(const ClaimRequest& request) {
+  auto outcome = instances_.claim(request);
+  // Leases follow a claim; their first token is then marked by what is, not by what was expected. A
+  // server that cannot do what is configured is said to them.
+  if (outcome.ok()) static_cast<void>(mode_.decide(kMongoLedger));
+  return outcome;
+}
+
+Result<CounterReading> MongoStore::read(const ReadRequest& request) {
+  if (Status status = check_counter_binding(request.binding); !status.ok()) return status;
+  if (Status status = check_mongo_binding(request.binding); !status.ok()) return status;
+  auto reading = read_mongo_counter(*clients_, request.binding);
+  if (!reading.ok() || !reading->exists) return reading;
+  auto mode = mode_.decide(request.binding.collection);
+  if (!mode.ok()) return mode.status();
+  auto parked = count_parked(*clients_, request.binding, *mode);
+  if (!parked.ok()) return parked.status();
+  reading->parked = *parked;
+  return reading;
+}
+
+Result<std::int64_t> MongoStore::advance(const AdvanceRequest& request) {
+  if (Status status = check_advance_request(request); !status.ok()) return status;
+  if (Status status = check_mongo_binding(request.binding); !status.ok()) return status;
+  return advance_mongo_counter(*clients_, request);
+}
+
+ReturnOutcome MongoStore::give_back(const ReturnRequest& request) {
+  if (Status status = check_return_request(request); !status.ok()) return kept(std::move(status));
+  if (Status status = check_mongo_binding(request.binding); !status.ok())
+    return kept(std::move(status));
+  if (is_in_ledger(trace_of(request.token))) {
+    sessions_.take_over(request.instance);
+    if (request.give_up) sessions_.end_suspects();
+  }
+  if (!request.give_up && request.heartbeat > 0) {
+    auto age = instances_.compare(request.instance, request.heartbeat);
+    if (!age.ok()) return not_known(age.status());
+    if (age->older)
+      return not_known(older_copy(clients_->where(kMongoInstances), request.heartbeat, age->beat));
+  }
+  return MongoReturn(*clients_, records_, sessions_, request).run();
+}
+
+std::vector<InsertOutcome> MongoStore::insert(const InsertBatch& batch) {
+  return MongoInsert(*clients_, batch).run();
+}
+
+Result<CounterPage> MongoStore::find_counters(const CounterQuery& query) {
+  CounterBinding binding = query.binding;
+  binding.key = query.form.before + std::string(query.form.period, '0') + query.form.behind;
+  if (Status status = check_mongo_binding(binding); !status.ok()) return status;
+  return MongoPurge(*clients_).find(query);
+}
+
+std::vector<RemovalOutcome> MongoStore::remove_counters(const CounterRemoval& removal) {
+  return MongoPurge(*clients_).remove(removal);
+}
+
+Result<InstanceRecords> MongoStore::forget(const ForgetRequest& request) {
+  if (!request.only_look && request.entry) {
+    // A transaction left open keeps a counter locked; its session is known only by our entry.
+    sessions_.take_over(request.instance);
+    sessions_.end_suspects();
+  }
+  return MongoForget(*clients_, records_, request).run();
+}
+
+}  // namespace seqd

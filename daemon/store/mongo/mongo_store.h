@@ -1,0 +1,80 @@
+// MongoStore: a MongoDB server or replica set as central store. A lease moves the counter's
+// document atomically and leaves a record of its token, in a ledger or in the document itself
+// (lease_trace.h), so that an unknown outcome can be looked up; in plain mode it leaves none, and
+// an unknown outcome is a gap. Thread-safe; `concurrency` calls at a time, each on a connection of
+// its own.
+//
+// Invariant: a range is granted only when the server confirmed it with majority and journal.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/store/blocking_store.h"
+#include "daemon/store/mongo/mongo_client.h"
+#include "daemon/store/mongo/mongo_instances.h"
+#include "daemon/store/mongo/mongo_lease_mode.h"
+#include "daemon/store/mongo/mongo_lease_records.h"
+#include "daemon/store/mongo/mongo_lease_sweep.h"
+#include "daemon/store/mongo/mongo_sessions.h"
+
+namespace seqd {
+
+class MongoStore final : public BlockingStore {
+ public:
+  // `driver` outlives the store. CONFIG when the options cannot be used; a server that is away is
+  // no error here.
+  static Result<std::unique_ptr<MongoStore>> open(const MongoDriver& driver,
+                                                  const MongoStoreOptions& options);
+
+  // Loop thread.
+  Token new_token(Random& random) override;
+  LeaseMode lease_mode() const override { return mode_.told(); }
+  StorePlace place() const override;
+  Result<Token> identify(const Token& candidate) override { return instances_.identify(candidate); }
+  LeaseOutcome lease(const LeaseRequest& request) override;
+  Resolution resolve(const LeaseRequest& request) override;
+  Result<ClaimOutcome> claim(const ClaimRequest& request) override;
+  Result<BeatOutcome> beat(const BeatRequest& request) override { return instances_.beat(request); }
+  Result<CounterReading> read(const ReadRequest& request) override;
+  Result<std::int64_t> advance(const AdvanceRequest& request) override;
+  void left_behind(const Token& instance) override { sessions_.inherit(instance); }
+  ReturnOutcome give_back(const ReturnRequest& request) override;
+  bool has_chores() const override { return sweep_.is_due(); }
+  void do_chores() override { sweep_.run(); }
+  Result<InstanceRecords> forget(const ForgetRequest& request) override;
+  std::vector<InsertOutcome> insert(const InsertBatch& batch) override;
+  Result<CounterPage> find_counters(const CounterQuery& query) override;
+  std::vector<RemovalOutcome> remove_counters(const CounterRemoval& removal) override;
+  int concurrency() const override { return concurrency_; }
+
+ private:
+  MongoStore(std::unique_ptr<MongoClients> clients, const MongoStoreOptions& options)
+      : clients_(std::move(clients)),
+        instances_(*clients_),
+        records_(*clients_),
+        sessions_(*clients_),
+        sweep_(*clients_),
+        mode_(*clients_, options.lease_mode),
+        concurrency_(options.concurrency) {}
+  Status check_trace(const LeaseRequest& request);
+  LeaseOutcome granted_by_current(const LeaseRequest& request, LeaseOutcome outcome);
+
+  const std::unique_ptr<MongoClients> clients_;
+  MongoInstances instances_;
+  MongoLeaseRecords records_;
+  MongoSessions sessions_;
+  MongoLeaseSweep sweep_;
+  MongoLeaseMode mode_;
+  SessionTokens session_tokens_;  // loop thread
+  const int concurrency_;
+  std::mutex mutex_;  // guards indexed_
+  // Collections and key fields whose unique index was seen. As many as the configuration names.
+  std::set<std::pair<std::string, std::string>> indexed_;
+};
+
+}  // namespace seqd

@@ -1,0 +1,147 @@
+// The SQLite file as a thing that can be moved, replaced and told from others.
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "daemon/store/sqlite/sqlite_store.h"
+#include "tests/adapters/store_contract.h"
+
+namespace seqd {
+namespace {
+
+using namespace testing;
+using Kind = LeaseOutcome::Kind;
+
+void copy_over(const SqliteFixture& fixture) {
+  const std::string copy = fixture.file() + ".copy";
+  std::filesystem::copy_file(fixture.file(), copy);
+  std::filesystem::rename(copy, fixture.file());
+}
+
+// SQLite's own file layer; something happens while a commit waits for its flush.
+class SlowFlush {
+ public:
+  explicit SlowFlush(std::function<void()> meanwhile) : meanwhile_(std::move(meanwhile)) {
+    current_ = this;
+    real_ = sqlite3_vfs_find(nullptr);
+    layer_ = *real_;
+    layer_.zName = "seqd-slow-flush";
+    layer_.pNext = nullptr;
+    layer_.xOpen = open;
+    REQUIRE(sqlite3_vfs_register(&layer_, 1) == SQLITE_OK);
+  }
+  ~SlowFlush() {
+    sqlite3_vfs_register(real_, 1);
+    sqlite3_vfs_unregister(&layer_);
+    current_ = nullptr;
+  }
+  SlowFlush(const SlowFlush&) = delete;
+  SlowFlush& operator=(const SlowFlush&) = delete;
+  void arm() { armed_ = true; }
+
+ private:
+  static int open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out_flags) {
+    const int code = current_->real_->xOpen(current_->real_, name, file, flags, out_flags);
+    if (code == SQLITE_OK && (flags & SQLITE_OPEN_WAL) != 0) {
+      current_->real_methods_ = file->pMethods;
+      current_->methods_ = *file->pMethods;
+      current_->methods_.xSync = sync;
+      file->pMethods = &current_->methods_;
+    }
+    return code;
+  }
+  static int sync(sqlite3_file* file, int flags) {
+    if (std::exchange(current_->armed_, false)) current_->meanwhile_();
+    return current_->real_methods_->xSync(file, flags);
+  }
+
+  static inline SlowFlush* current_ = nullptr;
+  const std::function<void()> meanwhile_;
+  sqlite3_vfs* real_ = nullptr;
+  sqlite3_vfs layer_{};
+  const sqlite3_io_methods* real_methods_ = nullptr;
+  sqlite3_io_methods methods_{};
+  bool armed_ = false;
+};
+
+TEST_CASE("SqliteStore: a file that is replaced while it is open leases nothing any more",
+          "[store]") {
+  SqliteFixture fixture;
+  auto store = fixture.open();
+  require_granted(store->lease(lease_request("orders", 10)), 1, 11);
+  const bool removed = GENERATE(false, true);
+  if (removed) {
+    std::filesystem::remove(fixture.file());
+  } else {
+    copy_over(fixture);
+  }
+  const auto lease = lease_request("orders", 10);
+  for (int times = 0; times < 2; ++times) {
+    const LeaseOutcome outcome = store->lease(lease);
+    require_refused(outcome, ErrorCode::STORE_REFUSED);
+    REQUIRE(outcome.error.text().find("restart seqd") != std::string::npos);
+  }
+  REQUIRE(store->resolve(lease).kind == Resolution::Kind::failed);
+  REQUIRE_FALSE(store->read({lease.binding, lease.instance}).ok());
+  REQUIRE_FALSE(store->claim({lease.instance, 0, random_token()}).ok());
+  REQUIRE_FALSE(store->advance({lease.binding, 100, false}).ok());
+  const auto given_back = return_of(lease, 5, 11, Reuse::tail, LeaseTrace::plain);
+  REQUIRE(store->give_back(given_back).kind == ReturnOutcome::Kind::failed);
+  // Whoever opens the file that is there now goes on, until that one is replaced, too.
+  auto next = fixture.open();
+  const LeaseOutcome outcome = next->lease(lease_request("orders", 10));
+  REQUIRE(outcome.kind == Kind::granted);
+}
+
+TEST_CASE("SqliteStore: a lease whose file is replaced during its commit is not used", "[store]") {
+  SqliteFixture fixture;
+  SlowFlush disk([&] { copy_over(fixture); });
+  auto store = fixture.open();
+  require_granted(store->lease(lease_request("orders", 10)), 1, 11);
+  disk.arm();
+  const LeaseOutcome outcome = store->lease(lease_request("orders", 10));
+  INFO(outcome.error.to_string());
+  REQUIRE(outcome.kind == Kind::unknown);
+  REQUIRE(outcome.error.code() == ErrorCode::STORE_REFUSED);
+}
+
+TEST_CASE("SqliteStore: a file that was put back is used again", "[store]") {
+  SqliteFixture fixture;
+  auto store = fixture.open();
+  require_granted(store->lease(lease_request("orders", 10)), 1, 11);
+  std::filesystem::rename(fixture.file(), fixture.file() + ".away");
+  require_refused(store->lease(lease_request("orders", 10)), ErrorCode::STORE_REFUSED);
+  std::filesystem::rename(fixture.file() + ".away", fixture.file());
+  require_granted(store->lease(lease_request("orders", 10)), 11, 21);
+}
+
+TEST_CASE("SqliteStore: a file of schema 4 gets an identity once, which goes with its copies",
+          "[store]") {
+  SqliteFixture fixture;
+  static_cast<void>(fixture.open());
+  fixture.run("DROP TABLE identity; PRAGMA user_version = 4");
+  const Token identity = *fixture.open()->place().identity;
+  REQUIRE(identity != Token{});
+  REQUIRE(fixture.open()->place().identity == identity);
+  copy_over(fixture);
+  REQUIRE(fixture.open()->place().identity == identity);
+}
+
+TEST_CASE("SqliteStore: a file whose identity was removed by hand is refused", "[store]") {
+  SqliteFixture fixture;
+  static_cast<void>(fixture.open());
+  fixture.run(GENERATE("DELETE FROM identity", "UPDATE identity SET identity = x'01'"));
+  SqliteStoreOptions options;
+  options.path = fixture.file();
+  const auto opened = SqliteStore::open(options);
+  REQUIRE_FALSE(opened.ok());
+  REQUIRE(opened.status().code() == ErrorCode::STORE_REFUSED);
+  REQUIRE(opened.status().text().find("identity") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace seqd

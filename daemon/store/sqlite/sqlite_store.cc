@@ -1,0 +1,372 @@
+// The only foreign API here is SQLite's.
+#include "daemon/store/sqlite/sqlite_store.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace seqd {
+namespace {
+
+const char* type_word(int type) {
+  switch (type) {
+    case SQLITE_FLOAT:
+      return "a floating-point number";
+    case SQLITE_TEXT:
+      return "text";
+    case SQLITE_BLOB:
+      return "a blob";
+    case SQLITE_NULL:
+      return "NULL";
+    default:
+      return "an integer";
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const SqliteStoreOptions& options) {
+  auto connection = SqliteConnection::open(options.path, options.busy_timeout_ms);
+  if (!connection.ok()) return connection.status();
+  std::unique_ptr<SqliteStore> store(new SqliteStore(options.path, std::move(*connection)));
+  if (Status status = store->prepare(); !status.ok()) return status;
+  if (Status status = store->read_identity(); !status.ok()) return status;
+  return store;
+}
+
+Status SqliteStore::prepare() {
+  const std::pair<SqliteStatement*, const char*> wanted[] = {
+      {&statements_.begin, "BEGIN IMMEDIATE"},
+      {&statements_.commit, "COMMIT"},
+      {&statements_.rollback, "ROLLBACK"},
+      {&statements_.read_counter, "SELECT seq, meaning FROM sequence WHERE name = ?1"},
+      {&statements_.create_counter, "INSERT INTO sequence(name, seq, meaning) VALUES(?1, ?2, ?3)"},
+      {&statements_.write_counter, "UPDATE sequence SET seq = ?2 WHERE name = ?1"},
+      {&statements_.find_token,
+       "SELECT state, first, after, name, instance FROM lease WHERE token = ?1"},
+      {&statements_.insert_token,
+       "INSERT INTO lease(token, instance, name, state, first, after) VALUES(?1, ?2, ?3, ?4, ?5, "
+       "?6)"},
+      {&statements_.prune_tokens,
+       "DELETE FROM lease WHERE instance = ?1 AND name = ?2 AND ordinal <= (SELECT ordinal FROM "
+       "lease WHERE "
+       "instance = ?1 AND name = ?2 ORDER BY ordinal DESC LIMIT 1 OFFSET ?3)"},
+      {&statements_.add_total,
+       "INSERT INTO total(name, instance, since, leases, ids) VALUES(?1, ?2, ?3, 1, ?4) "
+       "ON CONFLICT(name, instance) DO UPDATE SET leases = leases + 1, ids = ids + ?4"},
+      {&statements_.subtract_total,
+       "UPDATE total SET ids = ids - ?3 WHERE name = ?1 AND instance = ?2"},
+      {&statements_.park, "INSERT INTO parked(token, name, first, after) VALUES(?1, ?2, ?3, ?4)"},
+      {&statements_.find_parked,
+       "SELECT first, after FROM parked WHERE name = ?1 AND taken IS NULL ORDER BY first "
+       "LIMIT 1"},
+      {&statements_.take_parked,
+       "UPDATE parked SET taken = ?3 WHERE name = ?1 AND first = ?2 AND taken IS NULL"},
+      {&statements_.was_parked, "SELECT 1 FROM parked WHERE name = ?1 AND taken = ?2"},
+      {&statements_.prune_parked,
+       "DELETE FROM parked WHERE name = ?1 AND taken IS NOT NULL AND NOT EXISTS (SELECT 1 FROM "
+       "lease WHERE lease.token = parked.taken)"},
+      {&statements_.read_totals,
+       "SELECT min(since), sum(CASE WHEN instance = ?2 THEN leases ELSE 0 END), "
+       "sum(CASE WHEN instance = ?2 THEN ids ELSE 0 END), sum(leases), sum(ids) FROM total "
+       "WHERE name = ?1"},
+      {&statements_.sum_parked,
+       "SELECT count(*), total(after - first) FROM parked WHERE name = ?1 AND taken IS NULL"},
+      {&statements_.drop_parked,
+       "DELETE FROM parked WHERE name = ?1 AND taken IS NULL AND first < ?2"},
+      {&statements_.read_floor, "SELECT floor FROM floor WHERE name = ?1"},
+      {&statements_.raise_floor,
+       "INSERT INTO floor(name, floor) VALUES(?1, ?2) "
+       "ON CONFLICT(name) DO UPDATE SET floor = max(floor, ?2)"},
+      {&statements_.read_epoch, "SELECT epoch, nonce FROM instance WHERE id = ?1"},
+      {&statements_.create_epoch, "INSERT INTO instance(id, epoch, nonce) VALUES(?1, ?2, ?3)"},
+      {&statements_.write_epoch, "UPDATE instance SET epoch = ?2, nonce = ?3 WHERE id = ?1"},
+      {&statements_.read_beat, "SELECT beat FROM heartbeat WHERE id = ?1"},
+      {&statements_.write_beat,
+       "INSERT INTO heartbeat(id, beat) SELECT id, ?2 FROM instance WHERE id = ?1 "
+       "ON CONFLICT(id) DO UPDATE SET beat = max(beat, ?2)"},
+  };
+  for (const auto& [statement, sql] : wanted) {
+    auto prepared = connection_->prepare(sql);
+    if (!prepared.ok()) return prepared.status();
+    *statement = std::move(*prepared);
+  }
+  return {};
+}
+
+std::string SqliteStore::where(const CounterBinding& binding) const {
+  return fmt::format("SQLite file {}, table sequence, row \"{}\"", path_, binding.key);
+}
+
+Status SqliteStore::run(const SqliteStatement& statement) {
+  SqliteQuery query(statement);
+  return query.step() == SQLITE_DONE ? Status() : connection_->error();
+}
+
+Status SqliteStore::begin() {
+  Status status = connection_->check_in_place();
+  return status.ok() ? run(statements_.begin) : status;
+}
+
+void SqliteStore::abandon() {
+  // Some errors (a full disk) have ended the transaction already; then there is nothing to do.
+  if (connection_->in_transaction()) static_cast<void>(run(statements_.rollback));
+}
+
+Status SqliteStore::commit(bool* maybe_applied) {
+  SqliteQuery query(statements_.commit);
+  const int code = query.step();
+  if (code == SQLITE_DONE) {
+    // What was committed to a file that is not there any more is never used: whoever opens the
+    // other one may lease the same.
+    *maybe_applied = true;
+    return connection_->check_in_place();
+  }
+  // A full disk or a foreign lock stops a commit before its last frame is written. Everything else,
+  // a failed flush above all, may have left a complete transaction in the log.
+  const int kind = code & 0xff;
+  *maybe_applied = kind != SQLITE_FULL && kind != SQLITE_BUSY;
+  return connection_->error();
+}
+
+BlockingStore::LeaseMode SqliteStore::lease_mode() const {
+  return {"ledger", "counter and lease change in one transaction of the file"};
+}
+
+LeaseOutcome SqliteStore::lease(const LeaseRequest& request) {
+  if (Status status = check_lease_request(request); !status.ok()) return refused(std::move(status));
+  const std::lock_guard lock(mutex_);
+  if (Status status = begin(); !status.ok()) return refused(std::move(status));
+  auto record = find_token(request);
+  if (!record.ok()) {
+    abandon();
+    return refused(record.status());
+  }
+  if (record->known) {  // the request was delivered before
+    abandon();
+    if (record->granted)
+      return record->parked ? granted_parked(record->span) : granted(record->span);
+    return refused(
+        {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was given up before it arrived",
+                                               where(request.binding), to_hex(request.token))});
+  }
+  bool restored = false;
+  if (Status status = check_age(request.instance, request.heartbeat, &restored); !status.ok()) {
+    abandon();
+    LeaseOutcome outcome = refused(std::move(status));
+    outcome.restored = restored;
+    return outcome;
+  }
+  bool parked = false;
+  auto span = take(request, &parked);
+  if (!span.ok()) {
+    abandon();
+    return refused(span.status());
+  }
+  bool maybe_applied = false;
+  if (Status status = commit(&maybe_applied); !status.ok()) {
+    abandon();
+    return maybe_applied ? unknown_outcome(std::move(status)) : refused(std::move(status));
+  }
+  return parked ? granted_parked(*span) : granted(*span);
+}
+
+Result<LeasedSpan> SqliteStore::take(const LeaseRequest& request, bool* parked) {
+  Meaning meaning = Meaning::unset;
+  auto last = last_issued(request, &meaning);
+  if (!last.ok()) return last.status();
+  if (request.take_parked) {
+    auto taken = take_parked(request, *last);
+    if (!taken.ok()) return taken.status();
+    *parked = taken->has_value();
+    if (*parked) return **taken;
+  }
+  auto span = span_after(*last, request, where(request.binding));
+  if (!span.ok()) return span.status();
+  {
+    SqliteQuery query(statements_.write_counter);
+    query.bind(1, request.binding.key).bind(2, value_of(span->end - 1, meaning));
+    if (query.step() != SQLITE_DONE) return connection_->error();
+  }
+  if (Status status = insert_token(request, "granted", *span); !status.ok()) return status;
+  if (Status status = add_to_totals(request, *span); !status.ok()) return status;
+  return *span;
+}
+
+// The counter as it stands. A number that is no ID is an error.
+Result<std::optional<SqliteStore::CounterState>> SqliteStore::read_counter(
+    const CounterBinding& binding) {
+  SqliteQuery query(statements_.read_counter);
+  const int code = query.bind(1, binding.key).step();
+  if (code == SQLITE_DONE) return std::optional<CounterState>();
+  if (code != SQLITE_ROW) return connection_->error();
+  const std::string_view word = query.text(1);
+  const Meaning marked = word == "last"   ? Meaning::last
+                         : word == "next" ? Meaning::next
+                                          : Meaning::unset;
+  auto agreed = agreed_meaning(binding.meaning, marked, where(binding));
+  if (!agreed.ok()) return agreed.status();
+  if (query.type(0) != SQLITE_INTEGER) {
+    return Status(ErrorCode::SEQ_TYPE,
+                  fmt::format("{}: column seq holds {}, an integer is needed; correct it by hand",
+                              where(binding), type_word(query.type(0))));
+  }
+  const std::int64_t value = query.integer(0);
+  if (value < lowest_value(*agreed)) {
+    return Status(ErrorCode::SEQ_TYPE,
+                  fmt::format("{}: column seq holds {}, at least {} is needed; correct it by hand",
+                              where(binding), value, lowest_value(*agreed)));
+  }
+  return std::optional<CounterState>({*agreed, value});
+}
+
+// Reads the counter, or creates it where that is allowed.
+Result<std::int64_t> SqliteStore::last_issued(const LeaseRequest& request, Meaning* meaning) {
+  const CounterBinding& binding = request.binding;
+  auto counter = read_counter(binding);
+  if (!counter.ok()) return counter.status();
+  if (counter->has_value()) {
+    *meaning = (*counter)->meaning;
+    return last_issued_of((*counter)->value, *meaning);
+  }
+  if (request.guard > 0) return missing_counter(request, where(request.binding));
+  if (!binding.create) return creation_not_allowed(where(request.binding));
+  *meaning = meaning_of_new(binding);
+  if (Status status = create_counter(binding, binding.first_id - 1, *meaning); !status.ok()) {
+    return status;
+  }
+  return binding.first_id - 1;
+}
+
+Status SqliteStore::create_counter(const CounterBinding& binding, std::int64_t last_issued,
+                                   Meaning meaning) {
+  SqliteQuery query(statements_.create_counter);
+  query.bind(1, binding.key)
+      .bind(2, value_of(last_issued, meaning))
+      .bind(3, std::string_view(meaning_word(meaning)));
+  return query.step() == SQLITE_DONE ? Status() : connection_->error();
+}
+
+Result<SqliteStore::TokenRecord> SqliteStore::find_token(const LeaseRequest& request) {
+  SqliteQuery query(statements_.find_token);
+  const int code = query.bind_blob(1, request.token.data(), request.token.size()).step();
+  if (code == SQLITE_DONE) return TokenRecord{};
+  if (code != SQLITE_ROW) return connection_->error();
+  TokenRecord record;
+  record.known = true;
+  record.granted = query.text(0) == "granted";
+  record.span = {query.integer(1), query.integer(2)};
+  if (query.text(3) != request.binding.key ||
+      (record.granted && record.span.begin >= record.span.end)) {
+    return Status(ErrorCode::STORE_REFUSED,
+                  fmt::format("SQLite file {}, table lease: token {} belongs to sequence \"{}\" "
+                              "with the range [{}, {}), "
+                              "which does not fit; remove that row if it was edited by hand",
+                              path_, to_hex(request.token), query.text(3), record.span.begin,
+                              record.span.end));
+  }
+  SqliteQuery parked(statements_.was_parked);
+  parked.bind(1, request.binding.key).bind_blob(2, request.token.data(), request.token.size());
+  const int found = parked.step();
+  if (found != SQLITE_ROW && found != SQLITE_DONE) return connection_->error();
+  record.parked = found == SQLITE_ROW;
+  return record;
+}
+
+Status SqliteStore::insert_token(const LeaseRequest& request, const char* state, LeasedSpan span) {
+  {
+    SqliteQuery query(statements_.insert_token);
+    query.bind_blob(1, request.token.data(), request.token.size())
+        .bind_blob(2, request.instance.data(), request.instance.size())
+        .bind(3, request.binding.key)
+        .bind(4, std::string_view(state))
+        .bind(5, span.begin)
+        .bind(6, span.end);
+    if (query.step() != SQLITE_DONE) return connection_->error();
+  }
+  SqliteQuery query(statements_.prune_tokens);
+  query.bind_blob(1, request.instance.data(), request.instance.size())
+      .bind(2, request.binding.key)
+      .bind(3, kTokensKept);
+  return query.step() == SQLITE_DONE ? Status() : connection_->error();
+}
+
+Status SqliteStore::add_to_totals(const LeaseRequest& request, LeasedSpan span) {
+  SqliteQuery query(statements_.add_total);
+  query.bind(1, request.binding.key)
+      .bind_blob(2, request.instance.data(), request.instance.size())
+      .bind(3, span.begin)
+      .bind(4, span.end - span.begin);
+  return query.step() == SQLITE_DONE ? Status() : connection_->error();
+}
+
+Result<CounterReading> SqliteStore::read(const ReadRequest& request) {
+  if (Status status = check_counter_binding(request.binding); !status.ok()) return status;
+  const std::lock_guard lock(mutex_);
+  // A transaction, so that the counter and the sums are of one moment.
+  if (Status status = begin(); !status.ok()) return status;
+  auto reading = read_in_transaction(request);
+  abandon();
+  return reading;
+}
+
+Result<CounterReading> SqliteStore::read_in_transaction(const ReadRequest& request) {
+  auto counter = read_counter(request.binding);
+  if (!counter.ok()) return counter.status();
+  CounterReading reading;
+  if (!counter->has_value()) return reading;
+  reading.exists = true;
+  reading.meaning = (*counter)->meaning;
+  reading.next_id = next_id_of((*counter)->value, reading.meaning);
+  auto floor = read_floor(request.binding);
+  if (!floor.ok()) return floor.status();
+  reading.floor = *floor;
+  SqliteQuery parked(statements_.sum_parked);
+  if (parked.bind(1, request.binding.key).step() != SQLITE_ROW) return connection_->error();
+  reading.parked = {.ranges = parked.integer(0), .ids = parked.integer(1)};
+  SqliteQuery query(statements_.read_totals);
+  query.bind(1, request.binding.key).bind_blob(2, request.instance.data(), request.instance.size());
+  if (query.step() != SQLITE_ROW) return connection_->error();
+  if (query.type(0) == SQLITE_NULL) return reading;
+  reading.totals = {.since = query.integer(0),
+                    .ours = {.leases = query.integer(1), .ids = query.integer(2)},
+                    .all = {.leases = query.integer(3), .ids = query.integer(4)}};
+  return reading;
+}
+
+Resolution SqliteStore::resolve(const LeaseRequest& request) {
+  auto failed = [](Status error) {
+    return Resolution{
+        .kind = Resolution::Kind::failed, .begin = 0, .end = 0, .error = std::move(error)};
+  };
+  const std::lock_guard lock(mutex_);
+  if (Status status = begin(); !status.ok()) return failed(std::move(status));
+  auto record = find_token(request);
+  if (!record.ok()) {
+    abandon();
+    return failed(record.status());
+  }
+  if (record->known && record->granted) {
+    abandon();
+    return {.kind = Resolution::Kind::granted,
+            .begin = record->span.begin,
+            .end = record->span.end,
+            .error = {},
+            .parked = record->parked};
+  }
+  if (!record->known) {
+    // From here on a late request with this token is refused.
+    Status status = insert_token(request, "void", {});
+    bool maybe_applied = false;
+    if (status.ok()) status = commit(&maybe_applied);
+    if (!status.ok()) {
+      abandon();
+      return failed(std::move(status));
+    }
+  } else {
+    abandon();
+  }
+  return {.kind = Resolution::Kind::absent, .begin = 0, .end = 0, .error = {}};
+}
+
+}  // namespace seqd

@@ -1,0 +1,116 @@
+// SqliteStore: the embedded central store, one SQLite file. Counter and lease token change in one
+// transaction, so an unknown outcome can always be resolved: the token is there with its range, or
+// it is not and is voided on the spot. One connection, so one call at a time (concurrency 1); calls
+// may come from different threads.
+//
+// Invariant: a range is granted only after its transaction was committed with synchronous=FULL.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "daemon/store/blocking_store.h"
+#include "daemon/store/counter_value.h"
+#include "daemon/store/sqlite/sqlite_connection.h"
+
+namespace seqd {
+
+struct SqliteStoreOptions {
+  std::string path;
+  int busy_timeout_ms = 2'000;  // how long a foreign lock on the file is waited for
+};
+
+class SqliteStore final : public BlockingStore {
+ public:
+  // Leases remembered for each (instance, sequence): the newest this many. One lease of a sequence
+  // is under way at a time, so a token that may still be asked for is always the newest.
+  static constexpr std::int64_t kTokensKept = 64;
+
+  static Result<std::unique_ptr<SqliteStore>> open(const SqliteStoreOptions& options);
+
+  LeaseMode lease_mode() const override;
+  StorePlace place() const override { return {"sqlite " + path_, identity_}; }
+  Result<Token> identify(const Token& candidate) override;
+  LeaseOutcome lease(const LeaseRequest& request) override;
+  Resolution resolve(const LeaseRequest& request) override;
+  Result<ClaimOutcome> claim(const ClaimRequest& request) override;
+  Result<BeatOutcome> beat(const BeatRequest& request) override;
+  Result<CounterReading> read(const ReadRequest& request) override;
+  Result<std::int64_t> advance(const AdvanceRequest& request) override;
+  ReturnOutcome give_back(const ReturnRequest& request) override;
+  Result<InstanceRecords> forget(const ForgetRequest& request) override;
+  Result<CounterPage> find_counters(const CounterQuery& query) override;
+  std::vector<RemovalOutcome> remove_counters(const CounterRemoval& removal) override;
+  int concurrency() const override { return 1; }
+
+ private:
+  struct Statements {
+    SqliteStatement begin, commit, rollback;
+    SqliteStatement read_counter, create_counter, write_counter;
+    SqliteStatement find_token, insert_token, prune_tokens;
+    SqliteStatement add_total, subtract_total, read_totals, sum_parked;
+    SqliteStatement park, find_parked, take_parked, was_parked, prune_parked, drop_parked;
+    SqliteStatement read_floor, raise_floor;
+    SqliteStatement read_epoch, create_epoch, write_epoch, read_beat, write_beat;
+  };
+  struct CounterState {
+    Meaning meaning = Meaning::unset;
+    std::int64_t value = 0;
+  };
+  // What is known of a lease token.
+  struct TokenRecord {
+    bool known = false;
+    bool granted = false;
+    LeasedSpan span;
+    bool parked = false;
+  };
+
+  SqliteStore(std::string path, std::unique_ptr<SqliteConnection> connection)
+      : path_(std::move(path)), connection_(std::move(connection)) {}
+  Status prepare();
+  Status read_identity();
+  Status run(const SqliteStatement& statement);
+  // A transaction on the file that the path leads to.
+  Status begin();
+  std::string where(const CounterBinding& binding) const;
+  // Inside a transaction. The caller commits or rolls back.
+  Result<LeasedSpan> take(const LeaseRequest& request, bool* parked);
+  Result<std::int64_t> last_issued(const LeaseRequest& request, Meaning* meaning);
+  // None where there is no such counter.
+  Result<std::optional<CounterState>> read_counter(const CounterBinding& binding);
+  Result<CounterReading> read_in_transaction(const ReadRequest& request);
+  Result<std::int64_t> advance_in_transaction(const AdvanceRequest& request);
+  Result<std::int64_t> read_floor(const CounterBinding& binding);
+  Status create_counter(const CounterBinding& binding, std::int64_t last_issued, Meaning meaning);
+  // What is parked of this counter first; none: nothing is.
+  Result<std::optional<LeasedSpan>> take_parked(const LeaseRequest& request,
+                                                std::int64_t last_issued);
+  // `why` is set when it is not applied and never shall be.
+  Status return_in_transaction(const ReturnRequest& request, Status* why);
+  Status park(const ReturnRequest& request);
+  Status add_to_totals(const LeaseRequest& request, LeasedSpan span);
+  Result<TokenRecord> find_token(const LeaseRequest& request);
+  Status insert_token(const LeaseRequest& request, const char* state, LeasedSpan span);
+  Result<ClaimOutcome> claim_in_transaction(const ClaimRequest& request);
+  Result<BeatOutcome> beat_in_transaction(const BeatRequest& request);
+  // OK, unless the file was put back from an older copy.
+  Status check_age(const Token& instance, std::int64_t heartbeat, bool* restored);
+  Result<InstanceRecords> forget_in_transaction(const ForgetRequest& request);
+  Result<std::vector<FoundCounter>> find_in_transaction(const CounterQuery& query);
+  Result<RemovalOutcome> remove_in_transaction(const CounterBinding& binding,
+                                               const FoundCounter& counter);
+  // Ends a transaction that changes nothing, whatever state it is in.
+  void abandon();
+  // Commits. `maybe_applied` is set when it failed in a way that leaves the outcome open.
+  Status commit(bool* maybe_applied);
+
+  const std::string path_;
+  std::mutex mutex_;  // guards everything below
+  std::unique_ptr<SqliteConnection> connection_;
+  Statements statements_;
+  Token identity_{};  // constant once opened
+};
+
+}  // namespace seqd

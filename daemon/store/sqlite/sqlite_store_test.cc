@@ -1,0 +1,314 @@
+// What is particular to the SQLite file: who made it, what a hand did to it, and a disk that fails.
+#include "daemon/store/sqlite/sqlite_store.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/store/sqlite/sqlite_locks.h"
+#include "tests/adapters/store_fixtures.h"
+
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+using testing::lease_request;
+using testing::SqliteFixture;
+using Kind = LeaseOutcome::Kind;
+
+// SQLite's own file layer with errors of a disk put in: a write or a flush of the write-ahead log
+// fails while armed. Registered as the default layer for the time of one test.
+class FailingDisk {
+ public:
+  enum class Fault { none, full, write_error, flush_error };
+
+  FailingDisk() {
+    CHECK(current_ == nullptr);
+    bound_sqlite_waits();  // it is below this layer, and stays
+    current_ = this;
+    real_ = sqlite3_vfs_find(nullptr);
+    layer_ = *real_;
+    layer_.zName = "seqd-failing-disk";
+    layer_.pNext = nullptr;
+    layer_.xOpen = open;
+    CHECK(sqlite3_vfs_register(&layer_, 1) == SQLITE_OK);
+  }
+  ~FailingDisk() {
+    sqlite3_vfs_register(real_, 1);
+    sqlite3_vfs_unregister(&layer_);
+    current_ = nullptr;
+  }
+  FailingDisk(const FailingDisk&) = delete;
+  FailingDisk& operator=(const FailingDisk&) = delete;
+  void arm(Fault fault) { fault_ = fault; }
+
+ private:
+  static int open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out_flags) {
+    const int code = current_->real_->xOpen(current_->real_, name, file, flags, out_flags);
+    if (code == SQLITE_OK && (flags & SQLITE_OPEN_WAL) != 0) {
+      // The same file with two of its calls replaced.
+      current_->real_methods_ = file->pMethods;
+      current_->methods_ = *file->pMethods;
+      current_->methods_.xWrite = write;
+      current_->methods_.xSync = sync;
+      file->pMethods = &current_->methods_;
+    }
+    return code;
+  }
+  static int write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
+    if (current_->fault_ == Fault::full) return SQLITE_FULL;
+    if (current_->fault_ == Fault::write_error) return SQLITE_IOERR_WRITE;
+    return current_->real_methods_->xWrite(file, data, size, offset);
+  }
+  static int sync(sqlite3_file* file, int flags) {
+    if (current_->fault_ == Fault::flush_error) return SQLITE_IOERR_FSYNC;
+    return current_->real_methods_->xSync(file, flags);
+  }
+
+  static inline FailingDisk* current_ = nullptr;
+  sqlite3_vfs* real_ = nullptr;
+  sqlite3_vfs layer_{};
+  const sqlite3_io_methods* real_methods_ = nullptr;
+  sqlite3_io_methods methods_{};
+  Fault fault_ = Fault::none;
+};
+
+Status open_error(const std::string& path, int busy_timeout_ms = 50) {
+  return SqliteStore::open({.path = path, .busy_timeout_ms = busy_timeout_ms}).status();
+}
+
+TEST_CASE("SqliteStore: counters and epochs are there after the file was closed and opened",
+          "[sqlite]") {
+  SqliteFixture fixture;
+  const ClaimRequest claim = {
+      .instance = testing::random_token(), .epoch = 0, .nonce = testing::random_token()};
+  const LeaseRequest request = lease_request("orders", 10);
+  {
+    auto store = fixture.open();
+    REQUIRE(store->lease(request).end == 11);
+    REQUIRE(*store->claim(claim) == ClaimOutcome::won);
+  }
+  auto store = fixture.open();
+  REQUIRE(store->resolve(request).kind == Resolution::Kind::granted);
+  REQUIRE(store->lease(lease_request("orders", 10)).begin == 11);
+  REQUIRE(
+      *store->claim({.instance = claim.instance, .epoch = 0, .nonce = testing::random_token()}) ==
+      ClaimOutcome::lost);
+}
+
+TEST_CASE("SqliteStore: a number edited by hand into something else is refused by its type",
+          "[sqlite]") {
+  SqliteFixture fixture;
+  auto store = fixture.open();
+  for (const auto& [value, named] :
+       std::vector<std::pair<std::string, std::string>>{{"'12'", "text"},
+                                                        {"12.0", "floating"},
+                                                        {"x'0c'", "blob"},
+                                                        {"9223372036854775808", "floating"},
+                                                        {"-3", "-3"}}) {
+    INFO(value);
+    fixture.run("INSERT OR REPLACE INTO sequence(name, seq, meaning) VALUES('orders', " + value +
+                ", 'last')");
+    const LeaseOutcome outcome = store->lease(lease_request("orders", 10));
+    REQUIRE(outcome.kind == Kind::refused);
+    REQUIRE(outcome.error.code() == ErrorCode::SEQ_TYPE);
+    REQUIRE(outcome.error.text().find(named) != std::string::npos);
+    REQUIRE(outcome.error.text().find("orders") != std::string::npos);
+  }
+}
+
+TEST_CASE("SqliteStore: another program's file is refused and left as it is", "[sqlite]") {
+  SqliteFixture fixture;
+  const std::string how =
+      GENERATE("CREATE TABLE t(a)", "PRAGMA application_id = 77", "PRAGMA user_version = 3");
+  fixture.run(how);
+  std::ifstream before_file(fixture.file(), std::ios::binary);
+  const std::string before{std::istreambuf_iterator<char>(before_file), {}};
+  const Status error = open_error(fixture.file());
+  REQUIRE(error.code() == ErrorCode::STORE_REFUSED);
+  REQUIRE(error.text().find("another program") != std::string::npos);
+  std::ifstream after_file(fixture.file(), std::ios::binary);
+  REQUIRE(std::string{std::istreambuf_iterator<char>(after_file), {}} == before);
+}
+
+TEST_CASE("SqliteStore: a newer schema is refused", "[sqlite]") {
+  SqliteFixture fixture;
+  fixture.open();
+  fixture.run("PRAGMA user_version = 7");
+  const Status error = open_error(fixture.file());
+  REQUIRE(error.code() == ErrorCode::STORE_REFUSED);
+  REQUIRE(error.text().find("newer seqd") != std::string::npos);
+}
+
+TEST_CASE("SqliteStore: a file of version 1 goes on, and its sums begin when it is opened",
+          "[sqlite]") {
+  SqliteFixture fixture;
+  REQUIRE(fixture.open()->lease(lease_request("orders", 10)).end == 11);
+  fixture.run("DROP TABLE total; PRAGMA user_version = 1");
+  auto store = fixture.open();
+  const LeaseRequest request = lease_request("orders", 5);
+  const ReadRequest question{.binding = request.binding, .instance = request.instance};
+  REQUIRE_FALSE(store->read(question)->totals.has_value());
+  REQUIRE(store->lease(request).begin == 11);
+  const auto reading = store->read(question);
+  REQUIRE(reading.ok());
+  REQUIRE(reading->next_id == 16);
+  REQUIRE(reading->totals->since == 11);
+  REQUIRE(reading->totals->ours.ids == 5);
+  REQUIRE(reading->totals->all.leases == 1);
+}
+
+TEST_CASE("SqliteStore: a file of version 3 goes on, and can be advanced for every host",
+          "[sqlite]") {
+  SqliteFixture fixture;
+  REQUIRE(fixture.open()->lease(lease_request("orders", 10)).end == 11);
+  fixture.run("DROP TABLE floor; PRAGMA user_version = 3");
+  auto store = fixture.open();
+  const LeaseRequest request = lease_request("orders", 5);
+  REQUIRE(*store->advance({.binding = request.binding, .next_id = 50, .withdraw = true}) == 50);
+  REQUIRE(store->read({.binding = request.binding, .instance = {}})->floor == 50);
+  REQUIRE(store->lease(request).begin == 50);
+}
+
+TEST_CASE("SqliteStore: a file that is no database is refused", "[sqlite]") {
+  SqliteFixture fixture;
+  std::ofstream(fixture.file()) << std::string(8192, 'x');
+  const Status error = open_error(fixture.file());
+  REQUIRE(error.code() == ErrorCode::STORE_REFUSED);
+  REQUIRE(error.text().find("not an SQLite file") != std::string::npos);
+}
+
+TEST_CASE("SqliteStore: a damaged page is found when the file is opened", "[sqlite]") {
+  SqliteFixture fixture;
+  {
+    auto store = fixture.open();
+    for (int i = 0; i < 20; ++i)
+      REQUIRE(store->lease(lease_request(fmt::format("sequence-{}", i), 10)).kind == Kind::granted);
+  }
+  std::fstream file(fixture.file(), std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(0, std::ios::end);
+  const auto size = static_cast<std::int64_t>(file.tellp());
+  file.seekp(4096);
+  const std::vector<char> junk(static_cast<std::size_t>(size - 4096), '\x5a');
+  file.write(junk.data(), static_cast<std::streamsize>(junk.size()));
+  file.close();
+  const Status error = open_error(fixture.file());
+  REQUIRE(error.code() == ErrorCode::STORE_REFUSED);
+  INFO(error.text());
+  REQUIRE(error.text().find("damaged") != std::string::npos);
+  REQUIRE(error.text().find("backup") != std::string::npos);
+}
+
+TEST_CASE("SqliteStore: paths that cannot be opened say what is needed", "[sqlite]") {
+  SqliteFixture fixture;
+  REQUIRE(open_error("").code() == ErrorCode::CONFIG);
+  REQUIRE(open_error(":memory:").code() == ErrorCode::CONFIG);
+  const Status error = open_error(fixture.file() + "/no/such/directory");
+  REQUIRE(error.code() == ErrorCode::STORE_REFUSED);
+  REQUIRE(error.text().find("directory must exist") != std::string::npos);
+}
+
+TEST_CASE("SqliteStore: a lock held by somebody else is waited for in bounds, then refused",
+          "[sqlite]") {
+  SqliteFixture fixture;
+  auto store = SqliteStore::open({.path = fixture.file(), .busy_timeout_ms = 50});
+  REQUIRE(store.ok());
+  REQUIRE((*store)->lease(lease_request("orders", 10)).kind == Kind::granted);
+  sqlite3* other = nullptr;
+  REQUIRE(sqlite3_open(fixture.file().c_str(), &other) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(other, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr) == SQLITE_OK);
+  const LeaseRequest request = lease_request("orders", 10);
+  const LeaseOutcome outcome = (*store)->lease(request);
+  REQUIRE(outcome.kind == Kind::refused);
+  REQUIRE(outcome.error.code() == ErrorCode::UNAVAILABLE);
+  REQUIRE(outcome.error.text().find("lock") != std::string::npos);
+  REQUIRE((*store)->resolve(request).kind == Resolution::Kind::failed);
+  const auto forgotten = (*store)->forget({.instance = request.instance, .lanes = {}});
+  REQUIRE(forgotten.status().code() == ErrorCode::UNAVAILABLE);
+  sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr);
+  sqlite3_close(other);
+  REQUIRE((*store)->lease(request).begin == 11);
+}
+
+TEST_CASE("SqliteStore: a full disk refuses, and the same counter goes on when there is room",
+          "[sqlite]") {
+  FailingDisk disk;
+  SqliteFixture fixture;
+  auto store = fixture.open();
+  REQUIRE(store->lease(lease_request("orders", 10)).kind == Kind::granted);
+  disk.arm(FailingDisk::Fault::full);
+  const LeaseOutcome outcome = store->lease(lease_request("orders", 10));
+  REQUIRE(outcome.kind == Kind::refused);
+  REQUIRE(outcome.error.text().find("disk is full") != std::string::npos);
+  disk.arm(FailingDisk::Fault::none);
+  REQUIRE(store->lease(lease_request("orders", 10)).begin == 11);
+}
+
+TEST_CASE("SqliteStore: a commit that fails at the disk is unknown and resolves exactly",
+          "[sqlite]") {
+  FailingDisk disk;
+  SqliteFixture fixture;
+  auto store = fixture.open();
+  REQUIRE(store->lease(lease_request("orders", 10)).kind == Kind::granted);
+  const auto fault = GENERATE(FailingDisk::Fault::flush_error, FailingDisk::Fault::write_error);
+  disk.arm(fault);
+  const LeaseRequest request = lease_request("orders", 10);
+  const LeaseOutcome outcome = store->lease(request);
+  INFO(outcome.error.to_string());
+  REQUIRE(outcome.kind == Kind::unknown);
+  REQUIRE(store->resolve(request).kind == Resolution::Kind::failed);
+  disk.arm(FailingDisk::Fault::none);
+  const Resolution resolution = store->resolve(request);
+  const LeaseOutcome next = store->lease(lease_request("orders", 10));
+  REQUIRE(next.kind == Kind::granted);
+  if (resolution.kind == Resolution::Kind::granted) {
+    REQUIRE(resolution.begin == 11);
+    REQUIRE(next.begin == 21);
+  } else {
+    REQUIRE(resolution.kind == Resolution::Kind::absent);
+    REQUIRE(next.begin == 11);
+    REQUIRE(store->lease(request).kind == Kind::refused);
+  }
+  // What was said holds after the file is closed and its log read again.
+  store.reset();
+  store = fixture.open();
+  REQUIRE(store->resolve(request).kind == resolution.kind);
+  REQUIRE(store->lease(lease_request("orders", 10)).begin == next.end);
+}
+
+TEST_CASE("SqliteStore: tokens are bounded, and the newest of every sequence stay", "[sqlite]") {
+  SqliteFixture fixture;
+  auto store = fixture.open();
+  const LeaseRequest quiet = lease_request("quiet", 1);
+  REQUIRE(store->lease(quiet).kind == Kind::granted);
+  std::vector<LeaseRequest> busy;
+  for (int i = 0; i < 200; ++i) {
+    busy.push_back(lease_request("busy", 1));
+    REQUIRE(store->lease(busy.back()).kind == Kind::granted);
+  }
+  REQUIRE(store->resolve(quiet).kind == Resolution::Kind::granted);
+  for (std::size_t i = busy.size() - SqliteStore::kTokensKept; i < busy.size(); ++i) {
+    REQUIRE(store->resolve(busy[i]).kind == Resolution::Kind::granted);
+  }
+  REQUIRE(store->resolve(busy[0]).kind == Resolution::Kind::absent);
+}
+
+TEST_CASE("SqliteStore: a token of another sequence is not taken for this one's", "[sqlite]") {
+  SqliteFixture fixture;
+  auto store = fixture.open();
+  LeaseRequest request = lease_request("orders", 10);
+  REQUIRE(store->lease(request).kind == Kind::granted);
+  request.binding.key = "invoices";
+  REQUIRE(store->lease(request).error.code() == ErrorCode::STORE_REFUSED);
+  REQUIRE(store->resolve(request).kind == Resolution::Kind::failed);
+}
+
+}  // namespace
+}  // namespace seqd
