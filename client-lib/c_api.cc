@@ -155,7 +155,7 @@ int seqd_peek(seqd_client* client, const char* name, seqd_peeked* peeked) {
     if (!outcome.ok()) return outcome;
     seqd_peeked found = SEQD_PEEKED_INIT;
     found.next = answer.peeked.next.value_or(0);
-    found.in_hand = answer.peeked.in_hand;
+    found.available = answer.peeked.available;
     found.last = answer.peeked.last.value_or(0);
     found.next_known = answer.peeked.next ? 1 : 0;
     found.last_known = answer.peeked.last ? 1 : 0;

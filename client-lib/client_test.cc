@@ -88,7 +88,7 @@ TEST_CASE("PeekPingLimitAndCallAnswer", "[client]") {
   REQUIRE(seqd_peek(handle.client, "orders", &peeked) == SEQD_OK);
   CHECK(peeked.next == 1);
   CHECK(peeked.next_known == 1);
-  CHECK(peeked.in_hand == 7);
+  CHECK(peeked.available == 7);
   CHECK(peeked.last_known == 0);
   const void* result = nullptr;
   std::size_t length = 0;

@@ -84,10 +84,10 @@ Outcome read_peek(ValueReader reader, Answer& answer) {
     const std::string_view key = reader.read_text().value_or(std::string_view());
     if (key == "next")
       well = read_optional_integer(reader, answer.peeked.next);
-    else if (key == "in_hand") {
-      std::optional<std::int64_t> in_hand;
-      well = read_optional_integer(reader, in_hand);
-      answer.peeked.in_hand = in_hand.value_or(0);
+    else if (key == "available") {
+      std::optional<std::int64_t> available;
+      well = read_optional_integer(reader, available);
+      answer.peeked.available = available.value_or(0);
     } else if (key == "last")
       well = read_optional_integer(reader, answer.peeked.last);
     else

@@ -19,7 +19,7 @@ namespace seqd::engine {
 // What peek tells.
 struct Peeked {
   std::optional<std::int64_t> next;
-  std::int64_t in_hand = 0;
+  std::int64_t available = 0;
   std::optional<std::int64_t> last;
 };
 

@@ -83,12 +83,12 @@ typedef struct seqd_parsed {
 
 /* What seqd_peek tells. An ID may be 0 or negative: look at ..._known. */
 typedef struct seqd_peeked {
-  size_t size;     /* sizeof(seqd_peeked) */
-  int64_t next;    /* the ID that would come next */
-  int64_t in_hand; /* IDs that the daemon can issue without a lease */
-  int64_t last;    /* the last ID that this daemon issued */
-  int next_known;  /* 0: the daemon does not know `next` */
-  int last_known;  /* 0: it has issued none, or does not know it */
+  size_t size;       /* sizeof(seqd_peeked) */
+  int64_t next;      /* the ID that would come next */
+  int64_t available; /* IDs that the daemon can issue without a lease */
+  int64_t last;      /* the last ID that this daemon issued */
+  int next_known;    /* 0: the daemon does not know `next` */
+  int last_known;    /* 0: it has issued none, or does not know it */
 } seqd_peeked;
 #define SEQD_PEEKED_INIT \
   { sizeof(seqd_peeked), 0, 0, 0, 0, 0 }

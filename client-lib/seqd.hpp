@@ -132,7 +132,7 @@ class Client {
     const int code = seqd_peek(handle_, sequence.c_str(), &raw);
     Peek peeked;
     if (raw.next_known != 0) peeked.next = raw.next;
-    peeked.in_hand = raw.in_hand;
+    peeked.available = raw.available;
     if (raw.last_known != 0) peeked.last = raw.last;
     return result(code, peeked);
   }

@@ -18,7 +18,7 @@ namespace client {
 
 struct Peek {
   std::optional<std::int64_t> next;  // none: not known
-  std::int64_t in_hand = 0;
+  std::int64_t available = 0;
   std::optional<std::int64_t> last;  // none: none yet, or not known
 };
 

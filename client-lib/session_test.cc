@@ -1,4 +1,4 @@
-// What a session sends, repeats, acknowledges and gives back; what it does with a daemon that does
+// What a session sends, repeats, acknowledges and returns; what it does with a daemon that does
 // not keep to the protocol is in session_protocol_test.cc.
 #include "client-lib/session.h"
 

@@ -7,7 +7,7 @@
 
 namespace seqd::protocol {
 
-TEST_CASE("BufferGivesBackWhatWasAppendedInOrder", "[protocol][buffer]") {
+TEST_CASE("BufferReturnsWhatWasAppendedInOrder", "[protocol][buffer]") {
   Buffer buffer;
   CHECK(buffer.empty());
   CHECK(buffer.text().empty());
@@ -56,7 +56,7 @@ TEST_CASE("RandomAppendsAndConsumesBehaveLikeAString", "[protocol][buffer]") {
   CHECK(buffer.text() == model);
 }
 
-TEST_CASE("MemoryOfALargeReplyIsGivenBackWhenTheBufferIsEmpty", "[protocol][buffer]") {
+TEST_CASE("MemoryOfALargeReplyIsReturnedWhenTheBufferIsEmpty", "[protocol][buffer]") {
   Buffer buffer;
   buffer.append(std::string(Buffer::kKeptCapacity * 4, 'x'));
   buffer.consume(buffer.size() - 1);

@@ -15,8 +15,8 @@ json advance_all_preview(const json& list, const std::string& store, bool resume
     for (const json& each : list) {
       if (member(each, "store") != json(store)) continue;
       ++sequences;
-      const json in_hand = member(each, "in_hand");
-      if (in_hand.is_number_integer()) available += in_hand.get<std::int64_t>();
+      const json here = member(each, "available");
+      if (here.is_number_integer()) available += here.get<std::int64_t>();
     }
   }
   return {{"store", store}, {"sequences", sequences}, {"available", available}, {"resume", resume}};

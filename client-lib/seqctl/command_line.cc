@@ -74,7 +74,7 @@ void describe_advance(CLI::App& advance, Arguments& arguments) {
       ->excludes(all);
   advance
       .add_flag("--everywhere", arguments.everywhere,
-                "withdraw what this and other hosts have in hand below it")
+                "withdraw what this and other hosts have available below it")
       ->excludes(all);
 }
 
@@ -136,9 +136,9 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
                           Command::advance);
   describe_advance(*advance, arguments);
   advance->add_flag("--yes", arguments.yes, "do it; without it, show what would be done");
-  CLI::App* drain =
-      add(app, arguments, "drain",
-          "take the IDs in hand out of hand and give them back, as `reuse` says", Command::drain);
+  CLI::App* drain = add(
+      app, arguments, "drain",
+      "release the available IDs: return them, or write them off, as `reuse` says", Command::drain);
   CLI::Option_group* which = drain->add_option_group("which");
   which->add_option("NAME", arguments.name, "the sequence");
   which->add_flag("--all", arguments.all, "every sequence of the daemon");

@@ -36,7 +36,7 @@ struct Arguments {
   bool keep_history = false;
   std::string store;        // of advance with `all`: whose sequences
   bool resume = false;      // of the same: they go on
-  bool everywhere = false;  // of advance: what is in hand is withdrawn, too
+  bool everywhere = false;  // of advance: what is available is withdrawn, too
   std::int64_t count = 1;   // of next and range
   bool as_text = false;     // of next
   std::string unique;       // of insert: the field; empty: none

@@ -213,7 +213,7 @@ class Execution {
     const int code = ask("peek", json::array({arguments_.name}), answer);
     if (code != kExitOk) return code;
     json value = {{"name", arguments_.name}};
-    for (const char* key : {"next", "in_hand", "last"}) value[key] = member(answer, key);
+    for (const char* key : {"next", "available", "last"}) value[key] = member(answer, key);
     return print(value, peek_text(value));
   }
 

@@ -75,7 +75,7 @@ TEST_CASE("SeqctlNextPrintsIdsOneALine", "[client]") {
   CHECK(run(daemon, command(Command::next, 2, Format::json)).out ==
         "{\"ids\":[5,6],\"name\":\"orders\"}\n");
   CHECK(run(daemon, command(Command::range, 5)).out == "7 5 1\n");
-  CHECK(run(daemon, command(Command::peek)).out == "next     12\nin hand  7\nlast     -\n");
+  CHECK(run(daemon, command(Command::peek)).out == "next       12\navailable  7\nlast       -\n");
 }
 
 TEST_CASE("SeqctlNextAsksAgainWhenTheCountIsAboveTheDaemonsLimit", "[client]") {
@@ -166,7 +166,10 @@ TEST_CASE("SeqctlShowsWhatTheDaemonAnswers", "[client]") {
 
 TEST_CASE("SeqctlAdvanceAndDrainOnlyShowWhatTheyWouldDoWithoutYes", "[client]") {
   SocketDaemon daemon;
-  daemon.wire().results["list"] = "\x91\x83\xa4name\xa6orders\xa7in_hand\x09\xa5reuse\xa5never";
+  daemon.wire().results["list"] =
+      "\x91\x83\xa4name\xa6orders\xa9"
+      "available"
+      "\x09\xa5reuse\xa5never";
   daemon.wire().results["advance"] = "\x2a";
   daemon.wire().results["drain"] = std::string("\x90", 1);
   daemon.start();

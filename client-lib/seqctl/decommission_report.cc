@@ -29,7 +29,7 @@ std::string sequences_text(const json& sequences) {
   for (const json& one : sequences) {
     rows.push_back({shown(one, "name"), shown(one, "reuse"), shown(one, "leased"),
                     shown(one, "issued"), shown(one, "returned"), shown(one, "gaps"),
-                    shown(one, "unknown"), shown(one, "in_hand"), shown(one, "on_its_way"),
+                    shown(one, "unknown"), shown(one, "available"), shown(one, "on_its_way"),
                     note_of(one)});
   }
   return table(rows);

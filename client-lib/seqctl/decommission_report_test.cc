@@ -16,7 +16,7 @@ json report(const char* end, const json& why) {
                                       {"reuse", "parked"},
                                       {"leased", 100},
                                       {"issued", 41},
-                                      {"in_hand", 0},
+                                      {"available", 0},
                                       {"on_its_way", 0},
                                       {"on_order", false},
                                       {"returned", 59},

@@ -48,7 +48,7 @@ json drain_losses(const json& list, const std::string& name) {
   for (const json& one : list) {
     if (!is_meant(shown(one, "name"), name) || member(one, "reuse") == json("parked")) continue;
     losses.push_back({{"name", member(one, "name")},
-                      {"in_hand", member(one, "in_hand")},
+                      {"available", member(one, "available")},
                       {"reuse", member(one, "reuse")}});
   }
   return losses;
@@ -58,7 +58,7 @@ std::string drain_losses_text(const json& losses) {
   std::vector<std::vector<std::string>> rows = {{"SEQUENCE", "REUSE", "IN HAND", "WOULD BECOME"}};
   for (const json& one : losses) {
     const bool lowers = member(one, "reuse") == json("tail");
-    rows.push_back({shown(one, "name"), shown(one, "reuse"), shown(one, "in_hand"),
+    rows.push_back({shown(one, "name"), shown(one, "reuse"), shown(one, "available"),
                     lowers ? "a gap, except for the end of the counter" : "a gap: never issued"});
   }
   return table(rows) + "nothing was done: this is what --yes would do\n";
@@ -75,7 +75,7 @@ std::string drain_text(const json& drained) {
     rows.push_back({shown(one, "name"), shown(one, "reuse"),
                     spans_text(member(one, "returned"), step),
                     spans_text(member(one, "gaps"), step), shown(one, "on_its_way"),
-                    shown(one, "in_hand"), error == "-" ? shown(one, "why") : error});
+                    shown(one, "available"), error == "-" ? shown(one, "why") : error});
   }
   return table(rows);
 }
@@ -89,7 +89,7 @@ bool drain_has_errors(const json& drained) {
 bool drain_is_complete(const json& drained) {
   return !drain_has_errors(drained) &&
          std::all_of(drained.begin(), drained.end(), [](const json& one) {
-           return is_zero(one, "on_its_way") && is_zero(one, "in_hand");
+           return is_zero(one, "on_its_way") && is_zero(one, "available");
          });
 }
 

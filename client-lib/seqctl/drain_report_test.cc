@@ -7,20 +7,20 @@ namespace {
 
 using nlohmann::json;
 
-json drained(std::int64_t on_its_way, std::int64_t in_hand, const json& error) {
+json drained(std::int64_t on_its_way, std::int64_t available, const json& error) {
   return json::array({{{"name", "orders"},
                        {"reuse", "parked"},
                        {"returned", {{40, 60}, {101, 1}}},
                        {"gaps", json::array()},
                        {"why", nullptr},
                        {"on_its_way", on_its_way},
-                       {"in_hand", in_hand},
+                       {"available", available},
                        {"error", error}}});
 }
 
 TEST_CASE("ADrainLosesIdsUnlessTheyAreParked", "[client]") {
   const auto listed = [](const char* name, const json& reuse) {
-    return json{{"name", name}, {"in_hand", 970}, {"reuse", reuse}};
+    return json{{"name", name}, {"available", 970}, {"reuse", reuse}};
   };
   const json list = json::array({listed("orders", "never"), listed("parked", "parked"),
                                  listed("daily@2026-11-22", "tail"), listed("old", nullptr)});

@@ -208,7 +208,7 @@ std::string audit_text(const json& audit) {
   Rows rows = {{"sequence", shown(audit, "name")},
                {"leased", shown(audit, "leased")},
                {"= issued", shown(audit, "issued")},
-               {"+ in hand", shown(audit, "in_hand")},
+               {"+ available", shown(audit, "available")},
                {"+ on its way back", shown(audit, "on_its_way")},
                {"+ returned", shown(audit, "returned")},
                {"+ gaps", shown(audit, "gaps")},

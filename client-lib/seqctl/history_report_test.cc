@@ -90,7 +90,7 @@ TEST_CASE("AnAuditShowsTheSumTheHistoryTheStoreAndTheVerdict") {
                  {"problems", json::array()},
                  {"leased", 100},
                  {"issued", 60},
-                 {"in_hand", 40},
+                 {"available", 40},
                  {"returned", 0},
                  {"gaps", 0},
                  {"unknown", 0},

@@ -139,7 +139,7 @@ json runs_json(std::span<const seqd_run> runs) {
 
 std::string peek_text(const json& peek) {
   return table({{"next", shown(peek, "next")},
-                {"in hand", shown(peek, "in_hand")},
+                {"available", shown(peek, "available")},
                 {"last", shown(peek, "last")}});
 }
 
@@ -149,7 +149,7 @@ std::string list_text(const json& list) {
   if (list.is_array()) {
     for (const json& each : list) {
       rows.push_back({shown(each, "name"), shown(each, "store"), shown(each, "state"),
-                      shown(each, "next"), shown(each, "in_hand"), shown(each, "error")});
+                      shown(each, "next"), shown(each, "available"), shown(each, "error")});
     }
   }
   return table(rows);

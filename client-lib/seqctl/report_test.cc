@@ -25,13 +25,13 @@ TEST_CASE("ListIsATableWhoseColumnsLineUp", "[client]") {
                                   {"store", "default"},
                                   {"state", "ready"},
                                   {"next", 42},
-                                  {"in_hand", 100},
+                                  {"available", 100},
                                   {"error", nullptr}},
                                  {{"name", "a"},
                                   {"store", "main"},
                                   {"state", "stopped"},
                                   {"next", nullptr},
-                                  {"in_hand", 0},
+                                  {"available", 0},
                                   {"error", "SEQ_TYPE: not an integer"}}});
   CHECK(list_text(list) ==
         "NAME    STORE    STATE    NEXT  IN HAND  ERROR\n"

@@ -1,4 +1,4 @@
-// Check digits: what is put behind a text so that mistakes of the hand are noticed. Functions
+// Check digits: what is put behind a text so that typing mistakes are noticed. Functions
 // without state; any thread.
 //
 // luhn   one digit (ISO/IEC 7812-1): every wrong digit, every swap of neighbours but 09 and 90

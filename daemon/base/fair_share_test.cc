@@ -36,12 +36,12 @@ TEST_CASE("EachNewUserGetsSomethingUntilNothingIsLeft", "[fair_share]") {
   CHECK_FALSE(share.allows(100, 1));
 }
 
-TEST_CASE("WhatIsGivenBackIsForEverybody", "[fair_share]") {
+TEST_CASE("WhatIsReturnedIsForEverybody", "[fair_share]") {
   FairShare share(100, 1);
   CHECK(take_all(share, 7) == 50);
   CHECK(take_all(share, 8) == 25);
   CHECK_FALSE(share.allows(8, 1));
-  share.give_back(7, 50);
+  share.return_range(7, 50);
   CHECK(share.used_by(7) == 0);
   CHECK(share.allows(8, 1));
   CHECK(take_all(share, 8) == 50);
@@ -64,7 +64,7 @@ TEST_CASE("ALowerTotalTakesNothingAway", "[fair_share]") {
   CHECK(share.used_by(7) == 80);
   CHECK_FALSE(share.allows(7, 1));
   CHECK_FALSE(share.allows(8, 1));
-  share.give_back(7, 60);
+  share.return_range(7, 60);
   CHECK(share.allows(8, 1));
 }
 

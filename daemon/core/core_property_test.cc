@@ -40,13 +40,13 @@ struct Client {
 class Population {
  public:
   explicit Population(std::uint64_t seed)
-      : world_(seed), random_(seed * 7 + 1), gives_back_(seed % 2 == 0) {
+      : world_(seed), random_(seed * 7 + 1), returns_(seed % 2 == 0) {
     for (const std::string& name : kNames) {
       SequenceSettings& settings = world_.settings.add(name);
       settings.lease_max = 200;
       settings.gap_budget = 400;
       settings.reserve_ahead = 100;
-      // In every other life ranges are given back, and may then be gaps.
+      // In every other life ranges are returned, and may then be gaps.
       settings.reuse = seed % 2 == 0 ? Reuse::tail : Reuse::never;
     }
     for (std::uint8_t at = 1; at <= 5; ++at) {
@@ -81,7 +81,7 @@ class Population {
         return finish_turn();
       case 10:
         if (random_.below(40) == 0) reconnect(any());
-        if (gives_back_ && random_.below(10) == 0) drain();
+        if (returns_ && random_.below(10) == 0) drain();
         return;
       default:
         return ask();
@@ -108,8 +108,8 @@ class Population {
     REQUIRE_FALSE(waiting());
   }
 
-  // Every ID up to the highest that was leased was received once, is in hand, or is of a lease that
-  // nobody can trace.
+  // Every ID up to the highest that was leased was received once, is available, or is of a lease
+  // that nobody can trace.
   void require_no_gap() {
     for (const std::string& name : kNames) {
       std::vector<std::int64_t>& ids = received_[name];
@@ -122,7 +122,7 @@ class Population {
       REQUIRE(totals.unknown == 0);
       REQUIRE(sequence.draining().on_its_way() == 0);
       REQUIRE(totals.leased - totals.returned == world_.store.next_id[name] - 1);
-      REQUIRE((totals.gaps == 0 || gives_back_));
+      REQUIRE((totals.gaps == 0 || returns_));
       if (totals.gaps > 0) continue;
       for (std::size_t at = 0; at < ids.size(); ++at) {
         REQUIRE(ids[at] == static_cast<std::int64_t>(at) + 1);
@@ -282,7 +282,7 @@ class Population {
 
   CoreWorld world_;
   SeededRandom random_;
-  const bool gives_back_;
+  const bool returns_;
   std::vector<Client> clients_;
   SessionId sessions_ = 0;
   std::map<std::string, std::vector<std::int64_t>> received_;

@@ -90,7 +90,7 @@ Status Daemon::start(const std::vector<int>& sockets) {
   watch_signal(terminate_, SIGTERM);
   watch_signal(interrupt_, SIGINT);
   watch_signal(hang_up_, SIGHUP);
-  loop_.on_turn_end([this] { end_turn(); });
+  loop_.on_turn_end([this] { turn_->end(); });
   tick();
   return {};
 }
@@ -135,7 +135,9 @@ void Daemon::make_core(Started& state) {
   server_->attach_purge(*purge_);
   server_->attach_history(history_->recorder(), history_->asker());
   history_->attach(*table_);
-  log_->attach(this, table_.get());
+  TurnOwner& owner = *this;
+  turn_ = std::make_unique<Turn>(*table_, *log_, owner);
+  log_->attach(turn_.get(), table_.get());
   table_->restore(state.image);
   floor_watch_ = std::make_unique<FloorWatch>(loop_, *table_);
   floor_watch_->set_interval(configuration_.daemon.advance_check_ms);
@@ -168,36 +170,22 @@ bool Daemon::quiet() const {
 // --- the turn
 // ------------------------------------------------------------------------------------------------------
 
-void Daemon::end_turn() {
-  listener_->resume_put_off();
-  table_->end_turn();
-  if (phase_ == Phase::stopping) advance_stop();
-  // The record of the turn first, its replies second.
-  const Status written = log_->commit();
-  if (!written.ok()) die(written);
+void Daemon::reply() {
   history_->turn_over([this] { return log_->statistics().position; });
   server_->turn_over();
   listener_->settle();
-  if (phase_ == Phase::done && listener_->connections() == 0 && history_->settled()) loop_.stop();
+  if (turn_->phase() == Turn::Phase::over && listener_->connections() == 0 && history_->settled())
+    loop_.stop();
 }
 
-void Daemon::durable(LogPosition position) {
-  table_->durable(position);
-  if (phase_ == Phase::leaving && position >= clean_position_) finish();
-}
-
-// What is reserved already may still be issued; then this process has to make room for one that
-// writes everything anew.
-void Daemon::flush_failed(const Status& status) {
+void Daemon::log_failed(const Status& status) {
   journal_.raise(
       {EventKind::state_failed, "the state directory failed: " + status.to_string(), {}});
-  if (status.code() == ErrorCode::FENCED || phase_ != Phase::serving) die(status);
-  table_->flush_failed(status);
   loop_.cancel(stop_timer_);
   stop_timer_ = loop_.schedule(kGraceMs, [this, status] { die(status); });
 }
 
-// Nothing of this turn is replied to: its clients connect again and repeat.
+// Its clients connect again and repeat.
 void Daemon::die(const Status& status) {
   if (log_ != nullptr)
     journal_.raise({EventKind::state_failed, "the daemon ends: " + status.to_string(), {}});
@@ -229,7 +217,7 @@ std::string Daemon::status_line() const {
   const std::size_t sequences = table_->size();
   std::string line = std::to_string(sequences) + (sequences == 1 ? " sequence, " : " sequences, ") +
                      std::to_string(table_->accounts().sums().issued) + " IDs issued, " +
-                     std::to_string(table_->accounts().sums().in_hand) + " in hand, " +
+                     std::to_string(table_->accounts().sums().available) + " available, " +
                      std::to_string(server_->counts().connections) + " connections";
   for (const auto& [id, scope] : table_->scopes()) {
     if (scope->store() == nullptr) continue;
@@ -304,39 +292,26 @@ Result<ReloadReport> Daemon::load_again() {
 // ----------------------------------------------------------------------------------------------------------
 
 void Daemon::begin_stop(const Status& why, int exit_code) {
-  if (phase_ != Phase::serving) return;
-  phase_ = Phase::stopping;
+  if (!turn_->serving()) return;
   exit_code_ = exit_code;
   const std::int64_t timeout_ms = configuration_.daemon.stop_timeout_ms;
   notifier_.stopping("stopping");
   notifier_.extend_timeout(timeout_ms * 2'000);
   listener_->stop_accepting();
   reloads_.stop(why);
-  table_->begin_stop(why);
+  turn_->begin_stop(why);
   floor_watch_->set_interval(0);
   inserts_->begin_stop(why);
   listener_->drain();
   // A lease in flight is waited for, so that its range is not left open; not for ever.
   stop_timer_ = loop_.schedule(timeout_ms / kSettlePart, [this] {
     stop_timer_ = 0;
-    if (phase_ == Phase::stopping) leave();
+    turn_->leave();
   });
 }
 
-void Daemon::advance_stop() {
-  if (table_->settled() && inserts_->settled()) leave();
-}
-
-void Daemon::leave() {
-  phase_ = Phase::leaving;
+void Daemon::over() {
   loop_.cancel(std::exchange(stop_timer_, 0));
-  // Of a daemon that is decommissioned nobody takes up anything.
-  if (removal_ != Removal::none || !table_->leave_clean()) return finish();
-  clean_position_ = log_->next_position();
-}
-
-void Daemon::finish() {
-  phase_ = Phase::done;
   history_->finish();
   if (removal_ == Removal::none)
     journal_.raise({EventKind::stopped, "seqd has stopped; the remainder is on disk", {}});

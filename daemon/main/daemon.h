@@ -9,6 +9,7 @@
 #include "daemon/base/files.h"
 #include "daemon/core/leasing/floor_watch.h"
 #include "daemon/core/table/sequence_table.h"
+#include "daemon/core/turn.h"
 #include "daemon/main/config.h"
 #include "daemon/main/history.h"
 #include "daemon/main/reload_queue.h"
@@ -23,7 +24,7 @@
 
 namespace seqd {
 
-class Daemon final : private Control, private RemainderLogObserver, private Retirement::Place {
+class Daemon final : private Control, private TurnOwner, private Retirement::Place {
  public:
   Daemon(ConfigurationRequest request, Configuration configuration);
   ~Daemon() override;
@@ -42,9 +43,6 @@ class Daemon final : private Control, private RemainderLogObserver, private Reti
   void remove_files();
 
  private:
-  // serving -> stopping (no new requests) -> leaving (the clean record waits for the medium) ->
-  // done
-  enum class Phase : std::uint8_t { serving, stopping, leaving, done };
   enum class Removal : std::uint8_t { none, all_but_history, all };
 
   // Control
@@ -56,9 +54,14 @@ class Daemon final : private Control, private RemainderLogObserver, private Reti
                       std::function<void(const DecommissionReport&)> done) override;
   // Retirement::Place
   Status mark(const std::vector<RetiredInstance>& instances) override;
-  // RemainderLogObserver
-  void durable(LogPosition position) override;
-  void flush_failed(const Status& status) override;
+  // TurnOwner
+  void decide() override { listener_->resume_put_off(); }
+  bool others_settled() const override { return inserts_->settled(); }
+  bool leaves_state() const override { return removal_ == Removal::none; }
+  void reply() override;
+  void over() override;
+  void log_failed(const Status& status) override;
+  void die(const Status& status) override;
 
   Result<Started> open_state();
   void make_core(Started& state);
@@ -66,12 +69,7 @@ class Daemon final : private Control, private RemainderLogObserver, private Reti
   void report_start(const Started& started);
   Status resume_retirement();
   void end_for_good(const RetirementReport& report, bool keep_history);
-  void end_turn();
   void begin_stop(const Status& why, int exit_code);
-  void advance_stop();
-  void leave();
-  void finish();
-  [[noreturn]] void die(const Status& status);
   void watch_signal(uv_signal_t& handle, int number);
   void signalled(int number);
   void tick();
@@ -97,6 +95,7 @@ class Daemon final : private Control, private RemainderLogObserver, private Reti
   std::unique_ptr<StateLog> log_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<SequenceTable> table_;
+  std::unique_ptr<Turn> turn_;
   std::unique_ptr<InsertQueues> inserts_;
   std::unique_ptr<FloorWatch> floor_watch_;
   std::unique_ptr<Purge> purge_;
@@ -114,10 +113,8 @@ class Daemon final : private Control, private RemainderLogObserver, private Reti
   std::string last_status_;
   bool witness_lost_ = false;  // said already
 
-  Phase phase_ = Phase::serving;
   int exit_code_ = 0;
   Removal removal_ = Removal::none;
-  LogPosition clean_position_ = 0;  // the clean record is durable with this one
 };
 
 }  // namespace seqd

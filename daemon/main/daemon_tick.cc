@@ -15,7 +15,7 @@ constexpr std::int64_t kTickMs = 1'000;
 void Daemon::tick() {
   notifier_.watchdog();
   history_->tick();
-  if (phase_ == Phase::serving) {
+  if (turn_->serving()) {
     std::string line = status_line();
     if (line != last_status_) notifier_.status(line);
     last_status_ = std::move(line);

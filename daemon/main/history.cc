@@ -23,9 +23,9 @@ std::string host_name() {
   return name.data();
 }
 
-std::vector<HeldSpan> spans_of(const std::deque<RangeInHand>& ranges) {
+std::vector<HeldSpan> spans_of(const std::deque<AvailableRange>& ranges) {
   std::vector<HeldSpan> spans;
-  for (const RangeInHand& range : ranges) spans.push_back({range.lease, range.begin, range.end});
+  for (const AvailableRange& range : ranges) spans.push_back({range.lease, range.begin, range.end});
   return spans;
 }
 
@@ -101,7 +101,7 @@ void History::started(const Started& state) {
     const auto found = state.image.sequences.find(sequence.id);
     if (found == state.image.sequences.end()) return;
     sequence.totals = found->second.totals;
-    sequence.in_hand = spans_of(found->second.ranges);
+    sequence.available = spans_of(found->second.ranges);
   };
   HistoryBatch batch = recorder_.take(state.log->statistics().position, complete);
   if (batch.gaps.empty()) {
@@ -111,7 +111,7 @@ void History::started(const Started& state) {
   const Status status = place_->file.write(batch, limits_);
   warn(place_->database.take_warnings());
   note(status);
-  if (!status.ok()) recorder_.give_back(std::move(batch));
+  if (!status.ok()) recorder_.return_range(std::move(batch));
 }
 
 void History::report_gaps(const Started& state) {
@@ -145,7 +145,7 @@ void History::complete(HistorySequence& sequence) const {
   const Sequence& from = table_->at(sequence.id);
   sequence.totals = from.totals();
   for (const HeldRanges::Held& held : from.held().ranges()) {
-    sequence.in_hand.push_back({held.lease, held.range.begin(), held.range.end()});
+    sequence.available.push_back({held.lease, held.range.begin(), held.range.end()});
   }
 }
 
@@ -211,7 +211,7 @@ void History::written(Job& job) {
                                      "the history cannot be written, and what it says would be "
                                      "incomplete: " +
                                          job.status.text());
-  if (!job.status.ok() && job.writes) recorder_.give_back(std::move(job.batch));
+  if (!job.status.ok() && job.writes) recorder_.return_range(std::move(job.batch));
   asked_ -= job.questions.size();
   for (const Question& question : job.questions) question.done(failed);
   if (job.audit) begin_audit(job, failed.ok() ? job.opened : failed);

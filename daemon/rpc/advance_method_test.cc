@@ -38,7 +38,7 @@ TEST_CASE("AdvanceForEveryHostIsAnsweredWhenThisHostHasWithdrawn", "[rpc]") {
   CHECK(service.world.core.store.floors["orders"] == 700);
   CHECK(service.ask(request("next", "orders")).id() == 700);
   CHECK(service.world.core.store.advance_calls.size() == 1);
-  // Wherever the counter is: nothing is left out, and what is in hand is.
+  // Wherever the counter is: nothing is left out, and what is available is.
   const std::int64_t end = service.ask(everywhere(std::nullopt, true)).id();
   CHECK(end > 701);
   CHECK(service.ask(request("next", "orders")).id() == end);

@@ -50,7 +50,7 @@ void check_history(const AuditFacts& facts, Audit& audit) {
 Audit audit(const AuditFacts& facts) {
   Audit audit;
   const SequenceTotals& totals = facts.totals;
-  audit.unaccounted = totals.leased - totals.issued - facts.in_hand - facts.on_its_way -
+  audit.unaccounted = totals.leased - totals.issued - facts.available - facts.on_its_way -
                       totals.returned - totals.gaps;
   if (audit.unaccounted != 0) {
     audit.problems.push_back(std::to_string(audit.unaccounted) +

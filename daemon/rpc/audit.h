@@ -1,4 +1,4 @@
-// The conservation sum of one sequence: leased = issued + in hand + on its way back + returned +
+// The conservation sum of one sequence: leased = issued + available + on its way back + returned +
 // gaps, from the log's totals, against the history's own sums, and against the store. Pure; any
 // thread.
 #pragma once
@@ -16,7 +16,7 @@ namespace seqd {
 
 struct AuditFacts {
   SequenceTotals totals;  // of the core, which are the log's
-  std::int64_t in_hand = 0;
+  std::int64_t available = 0;
   std::int64_t on_its_way = 0;
   std::int64_t guard = 0;
   Shape shape;

@@ -5,11 +5,11 @@
 namespace seqd {
 namespace {
 
-// 1,000 leased: 600 issued, 300 in hand, 100 in gaps; 200 of the issues are not kept any more.
+// 1,000 leased: 600 issued, 300 available, 100 in gaps; 200 of the issues are not kept any more.
 AuditFacts balanced() {
   AuditFacts facts;
   facts.totals = {1, 1'000, 600, 0, 100, 0};
-  facts.in_hand = 300;
+  facts.available = 300;
   facts.guard = 1'001;
   facts.history.known = true;
   facts.history.recorded = {0, 1'000, 600, 0, 100, 0};
@@ -38,7 +38,7 @@ TEST_CASE("WhatWentBeforeTheHistoryIsNoProblem") {
 
 TEST_CASE("AnIdThatTheLogCannotAccountForIsAProblem") {
   AuditFacts facts = balanced();
-  facts.in_hand = 299;
+  facts.available = 299;
   CHECK(audit(facts).unaccounted == 1);
   CHECK(audit(facts).problems.size() == 1);
 }
@@ -95,7 +95,7 @@ TEST_CASE("AStoreThatLeasedMoreThanItsCounterMovedIsAProblem") {
 
 TEST_CASE("WhatIsOnItsWayBackOrReturnedIsAccountedFor") {
   AuditFacts facts = balanced();
-  facts.in_hand = 100;
+  facts.available = 100;
   facts.on_its_way = 50;
   facts.totals.returned = facts.history.recorded.returned = 150;
   CHECK(audit(facts).problems.empty());
@@ -105,7 +105,7 @@ TEST_CASE("WhatIsOnItsWayBackOrReturnedIsAccountedFor") {
 
 TEST_CASE("AReturnThatTheHistoryNeverHeardOfIsAProblem") {
   AuditFacts facts = balanced();
-  facts.in_hand = 150;
+  facts.available = 150;
   facts.totals.returned = 150;
   CHECK(audit(facts).missing.returned == 150);
   CHECK_FALSE(audit(facts).problems.empty());

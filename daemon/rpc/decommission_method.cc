@@ -75,7 +75,7 @@ void pack_sequence(Packer& packer, const IdShape* shape, const RetirementReport:
   pack_pair(packer, "reuse", reuse_word(part.drained.reuse));
   pack_pair(packer, "leased", part.totals.leased);
   pack_pair(packer, "issued", part.totals.issued);
-  pack_pair(packer, "in_hand", part.in_hand);
+  pack_pair(packer, "available", part.available);
   pack_pair(packer, "on_its_way", part.on_its_way);
   pack_pair(packer, "on_order", part.on_order);
   pack_pair(packer, "returned", part.totals.returned);

@@ -104,7 +104,7 @@ TEST_CASE("TheAnswerOfADecommissionSaysWhatBecameOfEverything", "[rpc]") {
   RetirementReport::OfSequence sequence;
   sequence.name = "orders";
   sequence.totals = {1, 100, 40, 50, 3, 0};
-  sequence.in_hand = 7;
+  sequence.available = 7;
   sequence.drained.gaps = {{1, 4}};
   report.instance.sequences = {sequence};
   report.instance.stores = {{"central", Token{9}, {true, 4}, false, report.instance.why}};

@@ -1,4 +1,4 @@
-// drain: takes what sequences have in hand out of hand and gives it back; the answer comes when
+// drain: takes back what sequences have available and returns it; the answer comes when
 // that is done for all of them, or when time is up.
 #include <memory>
 #include <optional>
@@ -88,7 +88,7 @@ void pack_drained(Packer& packer, const Drained& drained) {
   pack_spans(packer, "gaps", shape, report.gaps);
   pack_text(packer, "why", report.why);
   pack_pair(packer, "on_its_way", report.on_its_way);
-  pack_pair(packer, "in_hand", report.in_hand);
+  pack_pair(packer, "available", report.available);
   pack_text(packer, "error", drained.error.ok() ? "" : drained.error.to_string());
 }
 
@@ -160,7 +160,7 @@ void method_drain(const MethodContext& context, Session& session,
           answer_if_over(*batch);
         });
     if (drained.error.ok()) continue;
-    drained.report.in_hand = sequence.in_hand();
+    drained.report.available = sequence.available();
     --batch->left;
   }
   batch->begun = true;

@@ -47,7 +47,7 @@ TEST_CASE("ADrainOfOneSequenceSaysWhatBecameOfItsRanges", "[rpc]") {
   REQUIRE(answer.size() == 1);
   CHECK(answer[0].at("name") == "orders");
   CHECK(answer[0].at("error") == "nil");
-  CHECK(answer[0].at("in_hand") == "0");
+  CHECK(answer[0].at("available") == "0");
   CHECK(answer[0].at("on_its_way") == "0");
   CHECK((answer[0].at("returned") != "array of 0") == (reuse != Reuse::never));
   CHECK((answer[0].at("gaps") != "array of 0") == (reuse == Reuse::never));
@@ -71,7 +71,7 @@ TEST_CASE("ADrainOfAllWhereThereIsNothingIsAnEmptyAnswer", "[rpc]") {
 
 TEST_CASE("AWrongDrainIsAnErrorAndTakesNothingOutOfHand", "[rpc]") {
   Drain service;
-  const std::int64_t in_hand = service.world.core.sequence("orders").in_hand();
+  const std::int64_t available = service.world.core.sequence("orders").available();
   for (const std::string& wrong :
        {request("drain", 0, ""), request("drain", ""), request("drain", "no such name"),
         request("drain", "orders", 2, with_timeout(-1)),
@@ -82,7 +82,7 @@ TEST_CASE("AWrongDrainIsAnErrorAndTakesNothingOutOfHand", "[rpc]") {
     CHECK(service.code(wrong) == ErrorCode::BAD_REQUEST);
   }
   CHECK(service.code(request("drain", "missing")) == ErrorCode::NO_SEQUENCE);
-  CHECK(service.world.core.sequence("orders").in_hand() == in_hand);
+  CHECK(service.world.core.sequence("orders").available() == available);
 }
 
 // seqctl drain asks for --yes by what list says.
@@ -109,12 +109,12 @@ TEST_CASE("ListTellsThatADrainLosesTheIdsOfAnotherDatabase", "[rpc]") {
   CHECK(answer[0].at("gaps") == "array of 1");
 }
 
-TEST_CASE("ADrainWithoutTimeSaysWhatIsStillInHand", "[rpc]") {
+TEST_CASE("ADrainWithoutTimeSaysWhatIsStillAvailable", "[rpc]") {
   Drain service(Reuse::parked);
-  const std::int64_t in_hand = service.world.core.sequence("orders").in_hand();
+  const std::int64_t available = service.world.core.sequence("orders").available();
   const Answer answer = drained(service.ask(request("drain", "orders", 2, with_timeout(0))));
   REQUIRE(answer.size() == 1);
-  CHECK(answer[0].at("in_hand") == std::to_string(in_hand));
+  CHECK(answer[0].at("available") == std::to_string(available));
   CHECK(service.world.core.store.return_calls.empty());
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("OneDrainOfAllSequencesAtATime", "[rpc]") {
   service.world.settle();
   replies = service.line->replies();
   REQUIRE(replies.size() == 1);
-  CHECK(drained(replies[0])[0].at("in_hand") == "0");
+  CHECK(drained(replies[0])[0].at("available") == "0");
   CHECK(service.code(all) == ErrorCode::OK);
 }
 

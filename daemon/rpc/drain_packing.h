@@ -1,5 +1,5 @@
 // What the answers of drain and decommission have in common: the words and the ranges of what was
-// taken out of hand. Pure.
+// released. Pure.
 #pragma once
 
 #include <cstdint>

@@ -9,18 +9,17 @@ std::string untraceable_text(const IdAnswer& history) {
          " leases of this host whose outcome cannot be traced";
 }
 
-// The ID was given back, and neither issued nor lost since, as far as is written down. A lease that
+// The ID was returned, and neither issued nor lost since, as far as is written down. A lease that
 // the clock puts behind that may be one, or one before it by a clock that was ahead.
-Explanation given_back(const IdFacts& facts) {
+Explanation returned(const IdFacts& facts) {
   const std::optional<LeaseRow>& lease = facts.history.lease;
   if (lease && lease->lease.wall_ms > facts.history.gap->gap.wall_ms) {
-    return {
-        IdFate::older,
-        "given back to the store, and perhaps leased by this host again; what became of it then "
-        "is not kept"};
+    return {IdFate::older,
+            "returned to the store, and perhaps leased by this host again; what became of it then "
+            "is not kept"};
   }
-  return {IdFate::given_back,
-          "given back to the store; not this host's any more: whoever leases it next may issue it"};
+  return {IdFate::returned,
+          "returned to the store; not this host's any more: whoever leases it next may issue it"};
 }
 
 std::string issued_text(const IssueRow& issue) {
@@ -42,7 +41,7 @@ std::string issued_text(const IssueRow& issue) {
 }
 
 Explanation leased(const IdFacts& facts) {
-  const bool is_gap = facts.history.gap && facts.history.gap->gap.cause != kGivenBack;
+  const bool is_gap = facts.history.gap && facts.history.gap->gap.cause != kReturned;
   if (facts.history.issue && is_gap) {
     return {IdFate::issued, "issued, and counted as a gap (" + facts.history.gap->gap.cause +
                                 ") all the same, because the log had lost that it was issued"};
@@ -50,7 +49,7 @@ Explanation leased(const IdFacts& facts) {
   if (facts.history.issue) {
     return {IdFate::issued, issued_text(*facts.history.issue)};
   }
-  if (facts.history.gap && !is_gap) return given_back(facts);
+  if (facts.history.gap && !is_gap) return returned(facts);
   if (is_gap) {
     return {IdFate::gap, "will never be issued: " + facts.history.gap->gap.cause};
   }
@@ -68,10 +67,10 @@ std::string_view fate_name(IdFate fate) {
       return "issued";
     case IdFate::gap:
       return "gap";
-    case IdFate::in_hand:
-      return "in_hand";
-    case IdFate::given_back:
-      return "given_back";
+    case IdFate::available:
+      return "available";
+    case IdFate::returned:
+      return "returned";
     case IdFate::not_issued:
       return "not_issued";
     case IdFate::on_order:
@@ -86,7 +85,7 @@ std::string_view fate_name(IdFate fate) {
 
 bool needs_store(const IdFacts& facts) {
   const IdAnswer& history = facts.history;
-  if (facts.in_hand || facts.on_its_way || facts.forgotten) return false;
+  if (facts.available || facts.on_its_way || facts.forgotten) return false;
   if (history.issue || history.gap || history.lease) return false;
   return facts.id >= history.leases_forgotten_below;
 }
@@ -95,9 +94,9 @@ namespace {
 
 Explanation explain_position(const IdFacts& facts) {
   const IdAnswer& history = facts.history;
-  if (facts.in_hand) return {IdFate::in_hand, "in hand here, not issued yet"};
+  if (facts.available) return {IdFate::available, "available here, not issued yet"};
   if (facts.on_its_way) {
-    return {IdFate::given_back,
+    return {IdFate::returned,
             "on its way back to the store, which has not confirmed it yet; not issued here any "
             "more"};
   }

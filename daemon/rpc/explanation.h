@@ -19,12 +19,12 @@ struct IdFacts {
   std::int64_t times = 0;  // how often the value came here, this position included; of cycles
   Shape shape;
   bool served = false;  // the core has the sequence
-  bool in_hand = false;
-  Token lease{};            // of the range in hand
+  bool available = false;
+  Token lease{};            // of the available range
   bool on_its_way = false;  // back to the store
   bool on_order = false;    // a lease is under way, and its range is not known yet
   bool forgotten = false;   // of a period that was over long ago: the core has it no more
-  std::int64_t guard = 0;   // end of the highest range this host was granted and did not give back
+  std::int64_t guard = 0;   // end of the highest range this host was granted and did not return
   IdAnswer history;
   std::optional<CounterReading> counter;  // of the store
   Status store;                           // why there is none
@@ -33,8 +33,8 @@ struct IdFacts {
 enum class IdFate : std::uint8_t {
   issued,      // by this host
   gap,         // leased by this host, and never to be issued
-  in_hand,     // leased by this host, to be issued
-  given_back,  // leased by this host, and given back to the store, or on its way there
+  available,   // leased by this host, to be issued
+  returned,    // leased by this host, and returned to the store, or on its way there
   not_issued,  // by nobody yet: the counter is below
   on_order,    // in the lease that this host has under way, or never leased by it
   elsewhere,   // below the counter, and never leased by this host

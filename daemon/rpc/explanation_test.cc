@@ -21,12 +21,12 @@ CounterReading counter_at(std::int64_t next) {
   return reading;
 }
 
-TEST_CASE("AnIdInHandIsInHandWhateverElseIsKnown") {
+TEST_CASE("AnAvailableIdIsAvailableWhateverElseIsKnown") {
   IdFacts facts = known(500);
-  facts.in_hand = true;
+  facts.available = true;
   facts.history.lease.emplace();
   CHECK_FALSE(needs_store(facts));
-  CHECK(explain(facts).fate == IdFate::in_hand);
+  CHECK(explain(facts).fate == IdFate::available);
 }
 
 TEST_CASE("AnIssueIsToldWithOrWithoutItsCaller") {
@@ -95,7 +95,7 @@ TEST_CASE("WhatTheLogForgotAndTheHistoryKnowsWasIssued") {
   CHECK(explain(facts).text.find("power_loss") != std::string::npos);
 }
 
-TEST_CASE("ALeasedIdThatIsNeitherInHandNorAGapWasIssued") {
+TEST_CASE("ALeasedIdThatIsNeitherAvailableNorAGapWasIssued") {
   IdFacts facts = known(500);
   facts.history.lease.emplace();
   CHECK(explain(facts).fate == IdFate::issued);
@@ -148,14 +148,14 @@ TEST_CASE("WhatWasLeasedBeforeTheHistoryBeganIsNotSaidToBeAnothers") {
   CHECK(explain(facts).fate == IdFate::elsewhere);
 }
 
-TEST_CASE("WhatWasGivenBackIsNotThisHostsAnyMoreUntilItIsLeasedAgain") {
+TEST_CASE("WhatWasReturnedIsNotThisHostsAnyMoreUntilItIsLeasedAgain") {
   IdFacts facts = known(500);
   facts.history.lease.emplace().lease.wall_ms = 10;
-  facts.history.gap.emplace().gap.cause = kGivenBack;
+  facts.history.gap.emplace().gap.cause = kReturned;
   facts.history.gap->gap.wall_ms = 20;
   CHECK_FALSE(needs_store(facts));
-  CHECK(explain(facts).fate == IdFate::given_back);
-  CHECK(fate_name(explain(facts).fate) == "given_back");
+  CHECK(explain(facts).fate == IdFate::returned);
+  CHECK(fate_name(explain(facts).fate) == "returned");
   facts.history.lease->lease.wall_ms = 30;
   CHECK(explain(facts).fate == IdFate::older);
   facts.history.lease->lease.wall_ms = 10;
@@ -168,7 +168,7 @@ TEST_CASE("WhatIsOnItsWayBackIsSaidSo") {
   facts.on_its_way = true;
   facts.history.lease.emplace();
   CHECK_FALSE(needs_store(facts));
-  CHECK(explain(facts).fate == IdFate::given_back);
+  CHECK(explain(facts).fate == IdFate::returned);
   CHECK(explain(facts).text.find("on its way") != std::string::npos);
 }
 

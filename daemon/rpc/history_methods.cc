@@ -113,7 +113,7 @@ Status find_position(const SequenceTable& table, const std::string& name, IdFact
 void core_facts(const SequenceTable& table, const std::string& name, IdFacts& facts) {
   const SequenceId sequence = table.find(name);
   facts.served = sequence != 0;
-  facts.in_hand = facts.on_its_way = facts.on_order = false;
+  facts.available = facts.on_its_way = facts.on_order = false;
   facts.lease = Token{};
   facts.forgotten = !facts.served && table.has_forgotten(name);
   if (!facts.served) return;
@@ -121,7 +121,7 @@ void core_facts(const SequenceTable& table, const std::string& name, IdFacts& fa
   facts.on_order = table.at(sequence).on_order();
   for (const HeldRanges::Held& held : table.at(sequence).held().ranges()) {
     if (facts.id < held.range.begin() || facts.id >= held.range.end()) continue;
-    facts.in_hand = true;
+    facts.available = true;
     facts.lease = held.lease;
   }
   const std::optional<ReturnOpened>& open = table.at(sequence).draining().open_return();
@@ -295,7 +295,7 @@ void method_audit(const MethodContext& context, Session& session, const Message&
     const PeriodSettings& periods = audited.settings().periods;
     facts->may_be_removed = periods.current && may_be_removed(periods, *periods.current, now_s);
     facts->totals = audited.totals();
-    facts->in_hand = audited.in_hand();
+    facts->available = audited.available();
     facts->on_its_way = audited.draining().on_its_way();
     facts->guard = audited.guard();
     facts->shape = audited.settings().shape.made;

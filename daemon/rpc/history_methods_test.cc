@@ -71,11 +71,11 @@ TEST_CASE("AHistoryThatCannotAnswerSaysWhy", "[history]") {
   CHECK(service.code(request("gaps", "orders")) == ErrorCode::UNAVAILABLE);
 }
 
-TEST_CASE("AnIdInHandIsExplainedFromTheCore", "[history]") {
+TEST_CASE("AnAvailableIdIsExplainedFromTheCore", "[history]") {
   Service service;
   service.ask(next_request(7, "orders"));
   const auto seen = map_of(service.ask(request("explain", "orders", 2, "\x02")));
-  CHECK(seen.at("answer") == "in_hand");
+  CHECK(seen.at("answer") == "available");
   CHECK(seen.at("id") == "2");
   CHECK(seen.at("lease.lease").size() == 32);
   CHECK(seen.at("issued") == "nil");
@@ -140,7 +140,7 @@ TEST_CASE("AnAuditComparesTheCoreTheHistoryAndTheStore", "[history]") {
   CHECK(seen.at("good") == "true");
   CHECK(seen.at("leased") == "10");
   CHECK(seen.at("issued") == "1");
-  CHECK(seen.at("in_hand") == "9");
+  CHECK(seen.at("available") == "9");
   CHECK(seen.at("unaccounted") == "0");
   CHECK(seen.at("history") == "nil");
   CHECK(seen.at("store.next") == "11");
@@ -178,7 +178,7 @@ TEST_CASE("WhoHungUpIsForgottenBehindTheTurn", "[history]") {
   CHECK(batch.callers.empty());
 }
 
-TEST_CASE("AnIdThatIsLeasedWhileItIsExplainedIsInHand", "[history]") {
+TEST_CASE("AnIdThatIsLeasedWhileItIsExplainedIsAvailable", "[history]") {
   Service service;
   service.ask(next_request(7, "orders"));
   // The question is asked; its answer will have what was leased before the batch.
@@ -201,7 +201,7 @@ TEST_CASE("AnIdThatIsLeasedWhileItIsExplainedIsInHand", "[history]") {
   service.world.settle();
   const std::vector<Reply> replies = service.line->replies();
   REQUIRE(replies.size() == 1);
-  CHECK(map_of(replies[0]).at("answer") == "in_hand");
+  CHECK(map_of(replies[0]).at("answer") == "available");
 }
 
 TEST_CASE("BehindTheStoresAnswerTheHistoryIsAskedOnceMore", "[history]") {

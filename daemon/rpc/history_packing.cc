@@ -182,7 +182,7 @@ void pack_explanation(protocol::Buffer& out, const std::string& name, const IdFa
   pack_pair(packer, "answer", fate_name(explanation.fate));
   pack_pair(packer, "text", explanation.text);
   packer.pack("issued");
-  if (facts.history.issue && !facts.in_hand) {
+  if (facts.history.issue && !facts.available) {
     pack_issue(packer, shape, *facts.history.issue);
   } else {
     packer.pack_nil();
@@ -207,7 +207,7 @@ void pack_audit(protocol::Buffer& out, const std::string& name, const AuditFacts
   packer.pack(result.problems);
   pack_pair(packer, "leased", facts.totals.leased);
   pack_pair(packer, "issued", facts.totals.issued);
-  pack_pair(packer, "in_hand", facts.in_hand);
+  pack_pair(packer, "available", facts.available);
   pack_pair(packer, "on_its_way", facts.on_its_way);
   pack_pair(packer, "returned", facts.totals.returned);
   pack_pair(packer, "gaps", facts.totals.gaps);

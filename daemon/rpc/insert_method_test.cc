@@ -119,7 +119,7 @@ TEST_CASE("PeekListAndStatusShowASequenceThatInserts", "[rpc]") {
   Inserting service;
   CHECK(service.ask(insert("users", "Ada")).id() == 1);
   auto peek = map_of(service.ask(peek_request(1, "users")));
-  CHECK((peek["next"] == "nil" && peek["in_hand"] == "0" && peek["last"] == "1"));
+  CHECK((peek["next"] == "nil" && peek["available"] == "0" && peek["last"] == "1"));
   auto status = map_of(service.ask(plain_request(1, "status")));
   CHECK((status["issued"] == "1" && status["sequences"] == "1" && status["waiting"] == "0"));
   const Reply list = service.ask(plain_request(1, "list"));

@@ -210,13 +210,13 @@ TEST_CASE("PeekIssuesAndLeasesNothing", "[methods]") {
   Service service;
   auto seen = map_of(service.ask(peek_request(1, "orders")));
   REQUIRE(seen ==
-          std::map<std::string, std::string>{{"next", "nil"}, {"in_hand", "0"}, {"last", "nil"}});
+          std::map<std::string, std::string>{{"next", "nil"}, {"available", "0"}, {"last", "nil"}});
   REQUIRE(service.world.core.store.lease_calls.empty());
   REQUIRE(service.world.core.table->find("orders") == 0);
   service.ask(next_request(1, "orders"));
   seen = map_of(service.ask(peek_request(1, "orders")));
   REQUIRE(seen ==
-          std::map<std::string, std::string>{{"next", "2"}, {"in_hand", "9"}, {"last", "1"}});
+          std::map<std::string, std::string>{{"next", "2"}, {"available", "9"}, {"last", "1"}});
   REQUIRE(service.world.core.store.lease_calls.size() == 1);
 }
 
@@ -230,7 +230,7 @@ TEST_CASE("ListTellsOfEverySequence", "[methods]") {
   REQUIRE(read_map(reader) == std::map<std::string, std::string>{{"name", "orders"},
                                                                  {"store", "default"},
                                                                  {"reuse", "never"},
-                                                                 {"in_hand", "9"},
+                                                                 {"available", "9"},
                                                                  {"next", "2"},
                                                                  {"state", "ready"},
                                                                  {"error", "nil"},

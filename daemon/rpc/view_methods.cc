@@ -96,7 +96,7 @@ void pack_sequence(Packer& packer, const MethodContext& context, const Sequence&
   pack_pair(packer, "name", sequence.name());
   pack_pair(packer, "reuse", reuse_word(reuse_of_drain(sequence)));
   pack_pair(packer, "store", sequence.scope().store_name());
-  pack_pair(packer, "in_hand", sequence.in_hand());
+  pack_pair(packer, "available", sequence.available());
   pack_pair(packer, "next", next_of(sequence));
   pack_pair(packer, "state", sequence.state_name());
   pack_text(packer, "error", error.ok() ? "" : error.to_string());
@@ -109,7 +109,7 @@ void pack_inserting(Packer& packer, const InsertQueues::View& each) {
   pack_pair(packer, "name", each.name);
   pack_nil(packer, "reuse");
   pack_pair(packer, "store", each.store);
-  pack_pair(packer, "in_hand", 0);
+  pack_pair(packer, "available", 0);
   pack_nil(packer, "next");
   pack_pair(packer, "state", each.queue->state_name());
   pack_text(packer, "error", error.ok() ? "" : error.to_string());
@@ -144,13 +144,13 @@ void method_peek(const MethodContext& context, Session& session, const Message& 
   const SequenceId id = context.table.find(*name);
   std::optional<std::int64_t> next;
   std::optional<std::int64_t> last;
-  std::int64_t in_hand = 0;
+  std::int64_t available = 0;
   if (id != 0) {
     const Sequence& sequence = context.table.at(id);
     next = next_of(sequence);
     last = sequence.last_issued();
     if (last) last = shown(sequence, *last);
-    in_hand = sequence.in_hand();
+    available = sequence.available();
   } else if (const InsertQueue* queue = find_inserting(context, *name)) {
     last = queue->last();
   }
@@ -158,7 +158,7 @@ void method_peek(const MethodContext& context, Session& session, const Message& 
   Packer packer(session.out);
   packer.pack_map(3);
   pack_pair(packer, "next", next);
-  pack_pair(packer, "in_hand", in_hand);
+  pack_pair(packer, "available", available);
   pack_pair(packer, "last", last);
 }
 

@@ -373,8 +373,8 @@ TEST_CASE("PeriodsThatEndTogetherFitTheLogThatWaitsForTheMedium", "[accepted][pe
     running.time.wall_set_ms += kHourMs;
   }
   REQUIRE(running.table->size() == kNames * kHours);
-  const auto in_hand = [&running] { return running.table->accounts().sums().in_hand; };
-  REQUIRE(in_hand() > kNames * kHours);
+  const auto available = [&running] { return running.table->accounts().sums().available; };
+  REQUIRE(available() > kNames * kHours);
   // A log whose older half is not on the medium yet, and that takes nothing more.
   const DefineScope scope = running.table->scopes().begin()->second->definition();
   const auto fill = [&running, &scope] {
@@ -390,13 +390,13 @@ TEST_CASE("PeriodsThatEndTogetherFitTheLogThatWaitsForTheMedium", "[accepted][pe
     while (running.log->accepting()) fill();
   };
   block();
-  const std::int64_t before = in_hand();
+  const std::int64_t before = available();
   for (int looks = 0; looks < 4; ++looks) {
     running.time.advance(60'000);
     running.turn();  // requires that it was written
   }
-  CHECK(in_hand() == before);
-  while (in_hand() > kNames * 10) {
+  CHECK(available() == before);
+  while (available() > kNames * 10) {
     running.settle();
     running.time.advance(1'000);
   }
@@ -428,7 +428,7 @@ TEST_CASE("AnEntryOfEveryKindTakesNoMoreThanItIsCountedWith", "[accepted]") {
     encode_entry(out, entry);
     return static_cast<std::int64_t>(out.size());
   };
-  const std::int64_t range = bytes(RangeInHand{kLastSequence, token, 0, most, most});
+  const std::int64_t range = bytes(AvailableRange{kLastSequence, token, 0, most, most});
   CHECK(range <= StateBounds::kRangeBytes);
   const std::int64_t issue = bytes(RetainedIssue{
       Issued{kLastSequence, 1, most, kLastClient, 0xffff'ffff, IssueKind::text, most}});

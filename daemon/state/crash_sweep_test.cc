@@ -1,5 +1,5 @@
 // The process is killed, or the power cut, at every single operation on the disk, in scripts that
-// cover a whole life of the log. Afterwards a new daemon issues all it has in hand: no ID twice,
+// cover a whole life of the log. Afterwards a new daemon issues all it has available: no ID twice,
 // and after kills alone none lost.
 #include "tests/unit/small_daemon.h"
 
@@ -44,8 +44,8 @@ void whole_life(World& world, Process& process, AfterPowerLoss after) {
   for (int rotation = 0; rotation < 3; ++rotation) {
     process->fill(38'000);
     process->issue(4);
-    process->give_back();
-    process->issue(2);  // so that the rotation, in what follows, finds IDs in hand
+    process->return_range();
+    process->issue(2);  // so that the rotation, in what follows, finds available IDs
     process->fill(30'000);
     process->issue(7);
     if (!process->status.ok()) return;
@@ -70,9 +70,9 @@ std::size_t settle(World& world, AfterPowerLoss after, std::string* how = nullpt
   REQUIRE(process->status.ok());
   if (how != nullptr) *how = process->started.how;
   process->claim();
-  process->issue_all_in_hand();
+  process->issue_all_available();
   process->issue(3);
-  process->issue_all_in_hand();
+  process->issue_all_available();
   REQUIRE(process->status.ok());
   REQUIRE(process->conserves());
   REQUIRE(world.twice == 0);

@@ -94,7 +94,7 @@ void fields(V& v, auto& e, std::in_place_type_t<GapMade>) {
   v.number(e.wall_ms);
 }
 template <typename V>
-void fields(V& v, auto& e, std::in_place_type_t<RangeInHand>) {
+void fields(V& v, auto& e, std::in_place_type_t<AvailableRange>) {
   v.number(e.sequence);
   v.token(e.lease);
   v.number(e.begin);

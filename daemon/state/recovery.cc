@@ -159,7 +159,7 @@ class SegmentReader {
                 place(index_, offset_) + ": " + status.text() +
                     ". The record is whole, so this is no damage of the disk. If an older seqd "
                     "reads the log of a newer one, start the newer one; otherwise move the file "
-                    "away (the IDs in hand are then lost) and report it"};
+                    "away (the available IDs are then lost) and report it"};
       }
       if (reader_ != nullptr) reader_->entry(position, *entry);
     }

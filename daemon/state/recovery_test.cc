@@ -103,7 +103,7 @@ TEST_CASE("AFlippedBitAndARestartNeverRepeatAnId") {
       INFO("byte " << byte << " rebooted " << rebooted);
       REQUIRE(next.start());
       next.claim();
-      next.issue_all_in_hand();
+      next.issue_all_available();
       next.issue(3);
       REQUIRE(recorded.world.twice == 0);
       REQUIRE(next.conserves());

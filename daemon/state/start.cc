@@ -107,7 +107,7 @@ Status Start::check_places() {
                   "relied on; set state_dir to a directory on a local disk"};
     case FileSystemKind::memory:
       started_.warnings.push_back(path +
-                                  " is on a memory file system: the IDs in hand are lost "
+                                  " is on a memory file system: the available IDs are lost "
                                   "when the machine is restarted");
       break;
     case FileSystemKind::overlay:
@@ -121,7 +121,7 @@ Status Start::check_places() {
   if (!witness_proves_) {
     started_.warnings.push_back(places_.witness.path() +
                                 ", the witness directory, is not on a tmpfs, so it proves "
-                                "nothing: after a kill -9 the IDs in hand are given up. Leave "
+                                "nothing: after a kill -9 the available IDs are given up. Leave "
                                 "witness_dir out, and seqd finds memory by itself");
   }
   return {};
@@ -215,7 +215,7 @@ Status Start::read_and_judge() {
       evidence_.witness->boot_id == options_.boot_id) {
     started_.warnings.push_back(places_.state.path() +
                                 ": the log is gone that was there earlier in this boot; the IDs "
-                                "that were in hand will never be issued");
+                                "that were available will never be issued");
   }
   return {};
 }

@@ -38,7 +38,7 @@ TEST_CASE("ACopyThatForfeitsTakesNeitherTheInstanceNorTheRepeatsOfTheOriginal") 
   original = begin(world);
   CHECK(original->started.how == "clean");
   original->claim();
-  CHECK(original->in_hand() == 29);
+  CHECK(original->available() == 29);
   CHECK(original->image.sequences.at(1).totals.gaps == 0);
   use_up(world, original);
 }
@@ -72,7 +72,7 @@ TEST_CASE("OfManyCopiesOfACleanDirectoryOneKeepsTheRemainder") {
     Process copy = begin(world, "copy" + std::to_string(number), "run" + std::to_string(number));
     CHECK(copy->started.how == "clean");
     copy->claim();
-    keepers += copy->in_hand() > 0 ? 1 : 0;
+    keepers += copy->available() > 0 ? 1 : 0;
     use_up(world, copy);
   }
   CHECK(keepers == 1);

@@ -46,11 +46,11 @@ class Transformation {
     for (auto& [id, sequence] : image_.sequences) {
       if (sequence.definition.scope != scope) continue;
       while (!sequence.ranges.empty()) {
-        const RangeInHand& range = sequence.ranges.front();
+        const AvailableRange& range = sequence.ranges.front();
         Status status = make_gap(id, range.begin, range.end);
         if (!status.ok()) return status;
       }
-      // Whoever has the same log may give the same range back, and is told that it was done.
+      // Whoever has the same log may return the same range, and is told that it was done.
       if (sequence.on_its_way) {
         const ReturnOpened open = *sequence.on_its_way;
         changes_.gaps.push_back({id, open.begin, open.end, judgement_.cause, wall_ms_});
@@ -78,8 +78,8 @@ class Transformation {
   Status resume(ScopeId scope) {
     for (auto& [id, sequence] : image_.sequences) {
       if (sequence.definition.scope != scope) continue;
-      const std::vector<RangeInHand> ranges(sequence.ranges.begin(), sequence.ranges.end());
-      for (const RangeInHand& range : ranges) {
+      const std::vector<AvailableRange> ranges(sequence.ranges.begin(), sequence.ranges.end());
+      for (const AvailableRange& range : ranges) {
         if (range.reserved_end == range.begin) continue;
         Status status = make_gap(id, range.begin, range.reserved_end);
         if (!status.ok()) return status;
@@ -153,7 +153,7 @@ Result<Changes> carry_out(const Judgement& judgement, StateImage& image, Random&
   }
   // A reservation that was read may be in the page cache only: the core reserves again.
   for (auto& [id, sequence] : image.sequences) {
-    for (RangeInHand& range : sequence.ranges) range.reserved_end = range.begin;
+    for (AvailableRange& range : sequence.ranges) range.reserved_end = range.begin;
   }
   return transformation.take();
 }

@@ -4,7 +4,7 @@
 // R1  The witness of this boot matches: this is where a killed daemon left off. Go on.
 // R2  The scope was left by an orderly stop: keep its ranges; the core claims the epoch in the
 //     store before it issues from them, and one copy of the directory at most wins that.
-// R3  Anything else (power loss, copy, restored copy): every range in hand is a gap.
+// R3  Anything else (power loss, copy, restored copy): every available range is a gap.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace seqd {
 
 enum class AfterPowerLoss : std::uint8_t {
-  forfeit,  // R3: all ranges in hand are gaps
+  forfeit,  // R3: all available ranges are gaps
   resume,   // go on above what was reserved. Only where no copy of the directory ever runs.
 };
 

@@ -29,7 +29,7 @@ TEST_CASE("AfterAKillTheWitnessLetsTheDaemonGoOnAtTheCursor") {
   CHECK(process->started.gaps.empty());
   CHECK(process->image.scopes == before.scopes);
   CHECK(process->image.clients == before.clients);
-  const RangeInHand& range = process->image.sequences.at(1).ranges.front();
+  const AvailableRange& range = process->image.sequences.at(1).ranges.front();
   CHECK(range.begin == 12);
   CHECK(range.reserved_end == 12);
   process->issue(29);
@@ -65,7 +65,7 @@ TEST_CASE("AnOrderlyStopAndARebootLoseNothing") {
   world.cut_power([] { return false; });
   process = begin(world);
   CHECK(process->started.how == "clean");
-  CHECK(process->in_hand() == 29);
+  CHECK(process->available() == 29);
   CHECK(process->image.clients.size() == 1);
   process->claim();
   process->issue(29);
@@ -73,7 +73,7 @@ TEST_CASE("AnOrderlyStopAndARebootLoseNothing") {
   CHECK(world.twice == 0);
 }
 
-TEST_CASE("APowerLossForfeitsWhatWasInHandAndSaysSo") {
+TEST_CASE("APowerLossForfeitsWhatWasAvailableAndSaysSo") {
   World world;
   Process process = run(world, 11);
   process.reset();
@@ -83,7 +83,7 @@ TEST_CASE("APowerLossForfeitsWhatWasInHandAndSaysSo") {
   REQUIRE(process->started.gaps.size() == 1);
   CHECK(process->started.gaps[0].end == 41);
   CHECK(process->started.gaps[0].cause == GapCause::power_loss);
-  CHECK(process->in_hand() == 0);
+  CHECK(process->available() == 0);
   CHECK(process->image.scopes.at(1).state == ScopeState::clean);
   CHECK(process->image.scopes.at(1).epoch == 0);
   CHECK(process->image.clients.empty());
@@ -100,7 +100,7 @@ TEST_CASE("AfterAPowerLossResumeLosesTheReservationOnly") {
   // 16 are reserved; that 9 and 10 were issued is not on the medium.
   REQUIRE(process->started.gaps.size() == 1);
   CHECK(process->started.gaps[0].end == 17);
-  CHECK(process->in_hand() == 24);
+  CHECK(process->available() == 24);
   use_up(world, process);
   CHECK(world.issued.count(17) == 1);
 }
@@ -152,7 +152,7 @@ TEST_CASE("TheTurnsOfTheTailOutliveAnyNumberOfKills") {
     kill(world, process);
   }
   Process process = begin(world);
-  CHECK(process->in_hand() == 1);
+  CHECK(process->available() == 1);
   CHECK(*world.issued.rbegin() == 39);
   use_up(world, process);
 }
@@ -191,7 +191,7 @@ TEST_CASE("ATailThatCannotBeTrueIsNotWritten") {
     REQUIRE(process->status.ok());
     // Over the log's records, which are all in the file.
     CHECK(process->started.how == "witness");
-    CHECK(process->in_hand() == 29);
+    CHECK(process->available() == 29);
     use_up(world, process);
   }
 }

@@ -242,7 +242,7 @@ TEST_CASE("ARotationKeepsTheStateAndFreesTheOtherFile") {
   f.restart();
   CHECK(f.process->started.how == "witness");
   CHECK(f.process->image.clients == image.clients);
-  CHECK(f.process->in_hand() == StateImage::in_hand(image.sequences.at(1)));
+  CHECK(f.process->available() == StateImage::available(image.sequences.at(1)));
 }
 
 TEST_CASE("ASlowFlushStopsAcceptingBeforeTheFileIsFullAndItsEndResumes") {

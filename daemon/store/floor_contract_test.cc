@@ -67,14 +67,14 @@ STORE_TEST("what lies below the floor is not taken back") {
   // The counter stays where it is, so that the range is its end.
   REQUIRE(withdraw(*store, lease.binding, 5) == 11);
   const auto back = return_of(lease, 4, 11, reuse, TestType::kTrace);
-  require_kept(store->give_back(back), ErrorCode::STORE_REFUSED);
-  require_kept(store->give_back(back), ErrorCode::UNAVAILABLE);  // its token is void
+  require_kept(store->return_range(back), ErrorCode::STORE_REFUSED);
+  require_kept(store->return_range(back), ErrorCode::UNAVAILABLE);  // its token is void
   REQUIRE(fixture.value("orders") == 10);
   REQUIRE(read(*store, lease.binding).parked.ranges == 0);
   // What was leased since is.
   lease.token = random_token(TestType::kTrace);
   require_granted(store->lease(lease), 11, 21);
-  require_returned(store->give_back(return_of(lease, 11, 21, reuse, TestType::kTrace)));
+  require_returned(store->return_range(return_of(lease, 11, 21, reuse, TestType::kTrace)));
 }
 
 STORE_TEST("what was parked below the floor is leased by nobody any more") {
@@ -83,10 +83,10 @@ STORE_TEST("what was parked below the floor is leased by nobody any more") {
   auto store = fixture.open();
   auto lease = lease_request("orders", 10, TestType::kTrace);
   require_granted(store->lease(lease), 1, 11);
-  require_returned(store->give_back(return_of(lease, 4, 11, Reuse::parked, TestType::kTrace)));
+  require_returned(store->return_range(return_of(lease, 4, 11, Reuse::parked, TestType::kTrace)));
   auto others = lease_request("other", 10, TestType::kTrace);
   require_granted(store->lease(others), 1, 11);
-  require_returned(store->give_back(return_of(others, 4, 11, Reuse::parked, TestType::kTrace)));
+  require_returned(store->return_range(return_of(others, 4, 11, Reuse::parked, TestType::kTrace)));
   REQUIRE(withdraw(*store, lease.binding, 5) == 11);
   REQUIRE(read(*store, lease.binding).parked.ranges == 0);
   require_granted(store->lease(of_another_host(lease, true, TestType::kTrace)), 11, 21);
@@ -94,7 +94,7 @@ STORE_TEST("what was parked below the floor is leased by nobody any more") {
   require_granted(store->lease(of_another_host(others, true, TestType::kTrace)), 4, 11);
 }
 
-STORE_TEST("whoever gives back while the floor is set brings nothing below it") {
+STORE_TEST("whoever returns while the floor is set brings nothing below it") {
   if (!TestType::kTracesTokens) return;
   TestType fixture;
   auto store = fixture.open();
@@ -113,7 +113,7 @@ STORE_TEST("whoever gives back while the floor is set brings nothing below it") 
       lease.instance.fill(static_cast<std::uint8_t>(thread));
       const LeaseOutcome outcome = store->lease(lease);
       if (outcome.kind != LeaseOutcome::Kind::granted) continue;
-      static_cast<void>(store->give_back(
+      static_cast<void>(store->return_range(
           return_of(lease, outcome.begin + 3, outcome.end, reuse, TestType::kTrace)));
     }
   });

@@ -99,7 +99,7 @@ STORE_TEST("others' records, the counter and what is parked stay") {
   back.begin = 4;
   back.end = 11;
   if (TestType::kTracesTokens)
-    REQUIRE(store->give_back(back).kind == ReturnOutcome::Kind::returned);
+    REQUIRE(store->return_range(back).kind == ReturnOutcome::Kind::returned);
   must(store->forget(forget_of(lease)));
   const InstanceRecords kept = must(store->forget(look_at(other)));
   REQUIRE(kept.entry);

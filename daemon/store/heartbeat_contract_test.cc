@@ -86,7 +86,7 @@ STORE_TEST("an older copy grants nothing and takes nothing back") {
   const std::int64_t before = fixture.value("orders");
   ReturnRequest back = return_of(lease, 4, 11, Reuse::tail, TestType::kTrace);
   back.heartbeat = 2;
-  REQUIRE(store->give_back(back).kind == ReturnOutcome::Kind::failed);
+  REQUIRE(store->return_range(back).kind == ReturnOutcome::Kind::failed);
   REQUIRE(fixture.value("orders") == before);
 }
 

@@ -161,7 +161,7 @@ PURGE_TEST("what was parked of a counter goes with it") {
     back.begin = 4;
     back.end = 11;
     back.reuse = Reuse::parked;
-    REQUIRE(store->give_back(back).kind == ReturnOutcome::Kind::returned);
+    REQUIRE(store->return_range(back).kind == ReturnOutcome::Kind::returned);
   }
   std::vector<FoundCounter> counters = found_in(store).counters;
   REQUIRE(counters.size() == 2);

@@ -1,4 +1,4 @@
-// The contract of every store: ranges that are given back, and leased again.
+// The contract of every store: ranges that are returned, and leased again.
 #include <mutex>
 #include <string>
 #include <type_traits>
@@ -12,7 +12,7 @@ namespace {
 using namespace testing;
 using Kind = ReturnOutcome::Kind;
 
-STORE_TEST("the end of the counter is given back by lowering it, and leased again") {
+STORE_TEST("the end of the counter is returned by lowering it, and leased again") {
   TestType fixture;
   auto store = fixture.open();
   auto lease = lease_request("orders", 10, TestType::kTrace);
@@ -21,13 +21,13 @@ STORE_TEST("the end of the counter is given back by lowering it, and leased agai
   const std::int64_t before = fixture.value("orders");
   const auto back = return_of(lease, 4, 11, Reuse::tail, TestType::kTrace);
   if (!TestType::kTracesTokens) {
-    require_kept(store->give_back(back), ErrorCode::STORE_REFUSED);
+    require_kept(store->return_range(back), ErrorCode::STORE_REFUSED);
     REQUIRE(fixture.value("orders") == before);
     return;
   }
-  require_returned(store->give_back(back));
+  require_returned(store->return_range(back));
   REQUIRE(fixture.value("orders") == before - 7);
-  require_returned(store->give_back(back));  // delivered twice
+  require_returned(store->return_range(back));  // delivered twice
   REQUIRE(fixture.value("orders") == before - 7);
   lease.token = random_token(TestType::kTrace);
   lease.guard = 4;
@@ -43,12 +43,12 @@ STORE_TEST("what is not the end of the counter any more is kept, for ever") {
   const auto other = of_another_host(lease, false, TestType::kTrace);
   require_granted(store->lease(other), 11, 21);
   const auto back = return_of(lease, 4, 11, Reuse::tail, TestType::kTrace);
-  require_kept(store->give_back(back), ErrorCode::STORE_REFUSED);
+  require_kept(store->return_range(back), ErrorCode::STORE_REFUSED);
   REQUIRE(fixture.value("orders") == 20);
-  // The other gives back what is behind it; but the token was made void.
-  require_returned(store->give_back(return_of(other, 11, 21, Reuse::tail, TestType::kTrace)));
+  // The other returns what is behind it; but the token was made void.
+  require_returned(store->return_range(return_of(other, 11, 21, Reuse::tail, TestType::kTrace)));
   REQUIRE(fixture.value("orders") == 10);
-  REQUIRE(store->give_back(back).kind == Kind::kept);
+  REQUIRE(store->return_range(back).kind == Kind::kept);
 }
 
 STORE_TEST("a parked range is leased by any host that wants it, before the counter moves") {
@@ -60,13 +60,13 @@ STORE_TEST("a parked range is leased by any host that wants it, before the count
   require_granted(store->lease(lease), 11, 21);
   const auto high = return_of(lease, 15, 21, Reuse::parked, TestType::kTrace);
   if (!TestType::kTracesTokens) {
-    require_kept(store->give_back(high), ErrorCode::STORE_REFUSED);
+    require_kept(store->return_range(high), ErrorCode::STORE_REFUSED);
     return;
   }
-  require_returned(store->give_back(high));
+  require_returned(store->return_range(high));
   const auto low = return_of(lease, 4, 11, Reuse::parked, TestType::kTrace);
-  require_returned(store->give_back(low));
-  require_returned(store->give_back(low));
+  require_returned(store->return_range(low));
+  require_returned(store->return_range(low));
   REQUIRE(fixture.value("orders") == 20);
   require_granted(store->lease(of_another_host(lease, false, TestType::kTrace)), 21, 31);
   auto other = of_another_host(lease, true, TestType::kTrace);
@@ -100,10 +100,10 @@ STORE_TEST("a return that was given up is void, and one that arrives late change
   require_granted(store->lease(lease), 1, 11);
   auto back = return_of(lease, 4, 11, GENERATE(Reuse::tail, Reuse::parked), TestType::kTrace);
   back.give_up = true;
-  require_kept(store->give_back(back), ErrorCode::UNAVAILABLE);
-  REQUIRE(store->give_back(back).kind == Kind::kept);
+  require_kept(store->return_range(back), ErrorCode::UNAVAILABLE);
+  REQUIRE(store->return_range(back).kind == Kind::kept);
   back.give_up = false;
-  REQUIRE(fixture.open()->give_back(back).kind == Kind::kept);
+  REQUIRE(fixture.open()->return_range(back).kind == Kind::kept);
   REQUIRE(fixture.value("orders") == 10);
   lease.token = random_token(TestType::kTrace);
   lease.take_parked = true;
@@ -117,15 +117,15 @@ STORE_TEST("giving up a return that was applied says so") {
   const auto lease = lease_request("orders", 10, TestType::kTrace);
   require_granted(store->lease(lease), 1, 11);
   auto back = return_of(lease, 4, 11, GENERATE(Reuse::tail, Reuse::parked), TestType::kTrace);
-  require_returned(store->give_back(back));
+  require_returned(store->return_range(back));
   // Others take it meanwhile.
   const bool parked = back.reuse == Reuse::parked;
   require_granted(store->lease(of_another_host(lease, true, TestType::kTrace)), 4,
                   parked ? 11 : 14);
   back.give_up = true;
-  require_returned(fixture.open()->give_back(back));
+  require_returned(fixture.open()->return_range(back));
   back.give_up = false;
-  require_returned(fixture.open()->give_back(back));
+  require_returned(fixture.open()->return_range(back));
   require_granted(store->lease(of_another_host(lease, true, TestType::kTrace)), parked ? 11 : 14,
                   parked ? 21 : 24);
 }
@@ -140,30 +140,30 @@ STORE_TEST("a return whose record another program wiped is not applied a second 
   require_granted(store->lease(lease), 1, 11);
   const Reuse reuse = GENERATE(Reuse::tail, Reuse::parked);
   const auto back = return_of(lease, 4, 11, reuse, TestType::kTrace);
-  require_returned(store->give_back(back));
-  // The answer is lost. Others issue what was given back, and write the document anew as a whole.
+  require_returned(store->return_range(back));
+  // The answer is lost. Others issue what was returned, and write the document anew as a whole.
   require_granted(store->lease(of_another_host(lease, reuse == Reuse::parked, TestType::kTrace)), 4,
                   reuse == Reuse::parked ? 11 : 14);
   fixture.put("orders", 10, Meaning::last);
-  require_kept(fixture.open()->give_back(back), ErrorCode::STORE_REFUSED);
+  require_kept(fixture.open()->return_range(back), ErrorCode::STORE_REFUSED);
   REQUIRE(fixture.value("orders") == 10);
   require_granted(store->lease(of_another_host(lease, true, TestType::kTrace)), 11, 21);
 }
 
-STORE_TEST("nothing is given back to a counter that was set back, nor taken from it") {
+STORE_TEST("nothing is returned to a counter that was set back, nor taken from it") {
   if (!TestType::kTracesTokens) return;
   TestType fixture;
   auto store = fixture.open();
   const auto lease = lease_request("orders", 10, TestType::kTrace);
   require_granted(store->lease(lease), 1, 11);
   const auto parked = return_of(lease, 8, 11, Reuse::parked, TestType::kTrace);
-  require_returned(store->give_back(parked));
+  require_returned(store->return_range(parked));
   fixture.put("orders", 5, Meaning::last);
   const Reuse reuse = GENERATE(Reuse::tail, Reuse::parked);
   const auto back = return_of(lease, 4, 8, reuse, TestType::kTrace);
   // Slots went with the document that was replaced, and with them what was known of the lane.
   const bool slots_lost = TestType::kTrace == LeaseTrace::slot;
-  require_kept(store->give_back(back),
+  require_kept(store->return_range(back),
                slots_lost ? ErrorCode::STORE_REFUSED : ErrorCode::SEQ_REGRESSED);
   REQUIRE(fixture.value("orders") == 5);
   if (slots_lost) return;
@@ -171,7 +171,7 @@ STORE_TEST("nothing is given back to a counter that was set back, nor taken from
                   ErrorCode::SEQ_REGRESSED);
   fixture.remove("orders");
   const auto gone = return_of(lease, 4, 8, reuse, TestType::kTrace);
-  REQUIRE(store->give_back(gone).kind == Kind::kept);
+  REQUIRE(store->return_range(gone).kind == Kind::kept);
 }
 
 STORE_TEST("leases and returns of many hosts never grant one ID to two at a time") {
@@ -200,7 +200,7 @@ STORE_TEST("leases and returns of many hosts never grant one ID to two at a time
       if (middle < granted.end) {
         const auto back = return_of(lease, middle, granted.end, reuse, TestType::kTrace);
         for (int tries = 0; tries < 50 && outcome == Kind::failed; ++tries) {
-          outcome = store.give_back(back).kind;
+          outcome = store.return_range(back).kind;
         }
       }
       const std::lock_guard lock(mutex);
@@ -237,8 +237,10 @@ STORE_TEST("what is parked is counted until it is leased, and for its own counte
     require_granted(store->lease(leases.back()), 1, 11);
     REQUIRE(parked(leases.back()).ranges == 0);
   }
-  require_returned(store->give_back(return_of(leases[0], 4, 7, Reuse::parked, TestType::kTrace)));
-  require_returned(store->give_back(return_of(leases[0], 7, 11, Reuse::parked, TestType::kTrace)));
+  require_returned(
+      store->return_range(return_of(leases[0], 4, 7, Reuse::parked, TestType::kTrace)));
+  require_returned(
+      store->return_range(return_of(leases[0], 7, 11, Reuse::parked, TestType::kTrace)));
   REQUIRE(parked(leases[0]).ranges == 2);
   REQUIRE(parked(leases[0]).ids == 7);
   REQUIRE(parked(leases[1]).ranges == 0);
@@ -299,17 +301,18 @@ STORE_TEST("what is parked of a counter is leased of no other that looks like it
     INFO(lease.sequence);
     require_granted(store->lease(lease), 1, 11);
   }
-  require_returned(store->give_back(return_of(leases[0], 4, 11, Reuse::parked, TestType::kTrace)));
+  require_returned(
+      store->return_range(return_of(leases[0], 4, 11, Reuse::parked, TestType::kTrace)));
   for (std::size_t at = 1; at < leases.size(); ++at) {
     INFO(leases[at].sequence);
     CHECK(store->read({.binding = leases[at].binding, .instance = {}})->parked.ranges == 0);
     require_granted(store->lease(of_another_host(leases[at], true, TestType::kTrace)), 11, 21);
     // One of its own that begins at the same number.
     require_returned(
-        store->give_back(return_of(leases[at], 4, 8, Reuse::parked, TestType::kTrace)));
+        store->return_range(return_of(leases[at], 4, 8, Reuse::parked, TestType::kTrace)));
     require_granted(store->lease(of_another_host(leases[at], true, TestType::kTrace)), 4, 8);
     require_returned(
-        store->give_back(return_of(leases[at], 8, 11, Reuse::parked, TestType::kTrace)));
+        store->return_range(return_of(leases[at], 8, 11, Reuse::parked, TestType::kTrace)));
   }
   // Those below a floor go, and the others' stay.
   REQUIRE(store->advance({.binding = leases[0].binding, .next_id = 1, .withdraw = true}).ok());
@@ -320,14 +323,14 @@ STORE_TEST("what is parked of a counter is leased of no other that looks like it
   }
 }
 
-STORE_TEST("what was given back is not in the sums of leases") {
+STORE_TEST("what was returned is not in the sums of leases") {
   if (!TestType::kCountsLeases) return;
   TestType fixture;
   auto store = fixture.open();
   const auto lease = lease_request("orders", 10, TestType::kTrace);
   require_granted(store->lease(lease), 1, 11);
   const Reuse reuse = GENERATE(Reuse::tail, Reuse::parked);
-  require_returned(store->give_back(return_of(lease, 4, 11, reuse, TestType::kTrace)));
+  require_returned(store->return_range(return_of(lease, 4, 11, reuse, TestType::kTrace)));
   const auto sums = [&] {
     return *store->read({.binding = lease.binding, .instance = lease.instance})->totals;
   };

@@ -71,8 +71,9 @@ void WorkerStore::left_behind(const Token& instance) {
   worker_.submit([store = store_, instance] { store->left_behind(instance); }, [] {});
 }
 
-void WorkerStore::give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) {
-  call(&BlockingStore::give_back, request, std::move(done));
+void WorkerStore::return_range(const ReturnRequest& request,
+                               std::function<void(ReturnOutcome)> done) {
+  call(&BlockingStore::return_range, request, std::move(done));
 }
 
 void WorkerStore::forget(const ForgetRequest& request,

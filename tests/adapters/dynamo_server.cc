@@ -203,8 +203,8 @@ Result<std::int64_t> DynamoHandle::advance(const AdvanceRequest& request) {
   return ask(&LeaseStore::advance, request);
 }
 
-ReturnOutcome DynamoHandle::give_back(const ReturnRequest& request) {
-  return ask(&LeaseStore::give_back, request);
+ReturnOutcome DynamoHandle::return_range(const ReturnRequest& request) {
+  return ask(&LeaseStore::return_range, request);
 }
 
 Result<InstanceRecords> DynamoHandle::forget(const ForgetRequest& request) {

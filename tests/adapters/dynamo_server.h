@@ -60,7 +60,7 @@ class DynamoHandle final : public BlockingStore {
   Result<BeatOutcome> beat(const BeatRequest& request) override;
   Result<CounterReading> read(const ReadRequest& request) override;
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
-  ReturnOutcome give_back(const ReturnRequest& request) override;
+  ReturnOutcome return_range(const ReturnRequest& request) override;
   Result<InstanceRecords> forget(const ForgetRequest& request) override;
   int concurrency() const override { return 8; }
 

@@ -31,7 +31,7 @@ class MongoTarget {
   // As a daemon that is started anew, which gives up after `timeout_ms` from now on.
   void reopen(int timeout_ms);
 
-  // Of fail point "failCommand": `what` happens to the commands that lease and give back.
+  // Of fail point "failCommand": `what` happens to the commands that lease and return.
   std::string failure(const std::string& what) const;
 
   // Until no command of the store is under way in the server any more.

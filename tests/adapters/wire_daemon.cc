@@ -215,7 +215,7 @@ void WireDaemon::answer(const Message& message, Buffer& out) {
     protocol::append_map(out, 3);
     protocol::append_text(out, "next");
     protocol::append_integer(out, next_.count(name) != 0 ? next_[name] : 1);
-    protocol::append_text(out, "in_hand");
+    protocol::append_text(out, "available");
     protocol::append_integer(out, 7);
     protocol::append_text(out, "last");
     protocol::append_nil(out);

@@ -138,16 +138,16 @@ void Stage::try_start(const std::map<std::string, Medium::Bytes>& files, AfterPo
     states_.refused.push_back("cut " + std::to_string(states_.cuts) + ": lost more than reserved");
   }
   daemon.claim();
-  daemon.issue_all_in_hand();
+  daemon.issue_all_available();
   daemon.issue(3);
-  daemon.issue_all_in_hand();
+  daemon.issue_all_available();
   if (!daemon.status.ok()) states_.refused.push_back(daemon.status.text());
   states_.duplicates += static_cast<std::uint64_t>(world.twice);
   if (!damaged_) states_.unaccounted += static_cast<std::uint64_t>(unaccounted(daemon));
 }
 
 // Every ID the store has given is leased in the log's books, or of a lease that they call
-// untraceable; every leased one is issued, a gap or in hand; and what is called issued went to a
+// untraceable; every leased one is issued, a gap or available; and what is called issued went to a
 // client, but for the turn that a process had under way when it ended.
 std::int64_t Stage::unaccounted(const SmallDaemon& daemon) const {
   const auto found = daemon.image.sequences.find(SmallDaemon::sequence);
@@ -159,7 +159,7 @@ std::int64_t Stage::unaccounted(const SmallDaemon& daemon) const {
   const std::optional<ReturnOpened>& open = found->second.on_its_way;
   const std::int64_t on_its_way = open ? open->end - open->begin : 0;
   const std::int64_t booked =
-      totals.issued + totals.returned + totals.gaps + daemon.in_hand() + on_its_way;
+      totals.issued + totals.returned + totals.gaps + daemon.available() + on_its_way;
   const auto replied = static_cast<std::int64_t>(daemon.world.issued.size());
   return std::max<std::int64_t>(0, unbooked) + std::abs(totals.leased - booked) +
          std::max<std::int64_t>(0, totals.issued - replied - ends_);

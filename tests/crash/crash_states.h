@@ -1,6 +1,6 @@
 // CrashStates: tries what a power cut can leave. A script lives a life of the log on a Stage; at
 // every cut of it the states of the medium are enumerated, and on each that is new a daemon is
-// started with the real start(), once with each after_power_loss, and issues all it has in hand.
+// started with the real start(), once with each after_power_loss, and issues all it has available.
 // What had been replied at the cut is known, so an ID issued twice is noticed, and so is one that
 // nobody can account for. One thread.
 #pragma once

@@ -97,15 +97,15 @@ void clean_stop_and_start(Stage& stage) {
 }
 
 // Ranges go back to the store, and are leased again; the daemon dies around it.
-void ranges_given_back(Stage& stage) {
+void ranges_returned(Stage& stage) {
   begin(stage);
   for (int round = 0; round < 6; ++round) {
     stage.issue(7);
     if (round % 3 == 1) stage.fill(30'000);
-    stage.daemon().give_back();
+    stage.daemon().return_range();
     if (round % 2 == 0) stage.issue(3);
     if (round == 3) stage.recording().fail_next_sync = true;
-    if (round > 1) stage.daemon().give_back();
+    if (round > 1) stage.daemon().return_range();
     stage.recording().fail_next_sync = false;
     if (round == 2 || round == 3) stage.kill();
     if (round == 4) stage.cut_power(5);
@@ -221,7 +221,7 @@ constexpr void (*scripts[])(Stage&) = {first_start,
                                        rotation_during_a_flush,
                                        rotation_while_the_disk_hangs,
                                        clean_stop_and_start,
-                                       ranges_given_back,
+                                       ranges_returned,
                                        starts_after_kills,
                                        starts_after_power_cuts,
                                        starts_without_a_witness,
@@ -231,7 +231,7 @@ constexpr void (*scripts[])(Stage&) = {first_start,
                                        damaged_files};
 
 TEST_CASE("NoStateThatAPowerCutCanLeaveRepeatsOrLosesAnId") {
-  // Each start takes and gives back the same few hundred KiB: they need not go back to the kernel.
+  // Each start takes and returns the same few hundred KiB: they need not go back to the kernel.
   mallopt(M_TRIM_THRESHOLD, 1 << 28);
   mallopt(M_MMAP_THRESHOLD, 1 << 28);
   CrashStates states;

@@ -136,7 +136,7 @@ void other_verbs(World& world, seqd::DynamoStore& store, const seqd::LeaseReques
   back.end = 11;
   back.reuse = request.take_parked ? seqd::Reuse::parked : seqd::Reuse::tail;
   back.give_up = request.guard > 0;
-  store.give_back(back, [&](const seqd::ReturnOutcome& outcome) {
+  store.return_range(back, [&](const seqd::ReturnOutcome& outcome) {
     ++answers;
     check_error(outcome.kind != seqd::ReturnOutcome::Kind::returned, outcome.error);
   });

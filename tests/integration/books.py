@@ -1,4 +1,4 @@
-"""The books of one sequence, held against what clients received: by `audit`, `gaps` and `explain` every ID is issued, in hand,
+"""The books of one sequence, held against what clients received: by `audit`, `gaps` and `explain` every ID is issued, available,
 a gap, or in a lease that was given up and that the store knows of. Nothing is allowed for."""
 
 import json
@@ -89,14 +89,14 @@ class Books:
                 end = audit["store"]["next"]
                 answers = explained(client, self.name, (number for number in ledger.missing(1, end)
                                                         if number not in lost and number not in untraced))
-        in_hand = [number for number, answer in answers.items() if answer == "in_hand"]
+        available = [number for number, answer in answers.items() if answer == "available"]
         unread = [number for number, answer in answers.items() if answer == "issued"]
         assert len(unread) <= in_flight, f"{len(unread)} issued IDs reached nobody, {in_flight} replies were under way"
         assert audit["good"] and audit["unaccounted"] == 0, audit["problems"]
         leased = end - 1 - len(untraced)
-        assert (audit["leased"], audit["issued"], audit["in_hand"], audit["gaps"]) == \
-            (leased, leased - len(lost) - len(in_hand), len(in_hand), len(lost))
-        return len(answers) - len(in_hand) - len(unread)
+        assert (audit["leased"], audit["issued"], audit["available"], audit["gaps"]) == \
+            (leased, leased - len(lost) - len(available), len(available), len(lost))
+        return len(answers) - len(available) - len(unread)
 
     def gaps(self, daemon, client) -> Set[int]:
         """As `gaps` lists them, which is what the journal said."""

@@ -134,11 +134,11 @@ def take(socket_path: str, name: str, total: int, batch: int = 256, seconds: flo
 
 
 def drain(daemon: harness.Daemon, name: str) -> List[int]:
-    """What a freshly started daemon has in hand of a sequence, taken from it. The first request makes it claim what a
+    """What a freshly started daemon has available of a sequence, taken from it. The first request makes it claim what a
     clean stop left behind."""
     with daemon.connect(40) as client:
         ids: List[int] = [client.next(name, timeout_ms=30_000)]
-        left = client.call("peek", name)["in_hand"]
+        left = client.call("peek", name)["available"]
         while left > 0:
             part = min(left, 50_000)
             for first, count, step in client.call("range", name, part):

@@ -1,4 +1,4 @@
-"""A counter that is advanced for every host: what any daemon has in hand below it is never issued, and each gap is told."""
+"""A counter that is advanced for every host: what any daemon has available below it is never issued, and each gap is told."""
 
 import contextlib
 import os
@@ -36,7 +36,7 @@ def fixture_make_host(request, scratch, make_daemon, kind):
     return make
 
 
-def in_hand(daemon):
+def available(daemon):
     with daemon.connect(40) as client:
         return client.call("peek", "orders")
 
@@ -47,16 +47,16 @@ def take(daemon, count):
 
 
 def holds_nothing_below(daemon, floor):
-    peeked = in_hand(daemon)
-    return peeked["in_hand"] == 0 or peeked["next"] >= floor
+    peeked = available(daemon)
+    return peeked["available"] == 0 or peeked["next"] >= floor
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "slot", "ledger"])
-def test_WhatEveryHostHasInHandIsWithdrawnAlsoOfOneThatWasDead(make_host, kind):
+def test_WhatEveryHostHasAvailableIsWithdrawnAlsoOfOneThatWasDead(make_host, kind):
     hosts = [make_host(f"host-{number}") for number in range(3)]
     asked, other, dead = hosts
     issued = [number for host in hosts for number in take(host, 3)]
-    held = {host: in_hand(host)["in_hand"] for host in hosts}
+    held = {host: available(host)["available"] for host in hosts}
     assert all(held.values()), held
     dead.kill()
     assert asked.seqctl("advance", "orders", "--to", str(FAR), "--everywhere", "--yes").stdout.strip() == str(FAR)
@@ -134,5 +134,5 @@ def drain(host):
     with contextlib.suppress(RpcError):
         with host.connect(40) as client:
             answer = client.call("drain", "orders", {"timeout_ms": 10_000})[0]
-            return answer["error"] is None and answer["on_its_way"] == 0 and answer["in_hand"] == 0
+            return answer["error"] is None and answer["on_its_way"] == 0 and answer["available"] == 0
     return False

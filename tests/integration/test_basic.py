@@ -49,11 +49,11 @@ def test_RangeLargerThanALeaseIsPutTogether(make_daemon):
 
 def test_PeekIssuesNothingAndLeasesNothing(daemon):
     with daemon.connect() as client:
-        assert client.call("peek", "orders") == {"next": None, "in_hand": 0, "last": None}
+        assert client.call("peek", "orders") == {"next": None, "available": 0, "last": None}
         assert client.next() == 1
         for _ in range(3):
             seen = client.call("peek", "orders")
-            assert seen["next"] == 2 and seen["last"] == 1 and seen["in_hand"] > 0
+            assert seen["next"] == 2 and seen["last"] == 1 and seen["available"] > 0
         assert client.next() == 2
 
 
@@ -65,7 +65,7 @@ def test_ListNamesEverySequenceInUse(daemon):
         assert set(rows) == {"a", "b"}
         assert rows["a"]["next"] == 2 and rows["b"]["next"] == 6
         for row in rows.values():
-            assert set(row) >= {"name", "store", "in_hand", "next", "state", "error"}
+            assert set(row) >= {"name", "store", "available", "next", "state", "error"}
             assert row["store"] == "default" and row["error"] is None
             assert row["state"] in ("ready", "fetching", "waiting", "stopped")
 
@@ -235,7 +235,7 @@ def test_EveryEncodingOfARequestIsAccepted(daemon):
 @pytest.mark.parametrize("timeout", list(unsigned_forms(100)))
 def test_EveryEncodingOfAnOptionIsAccepted(daemon, timeout):
     with daemon.connect() as client:
-        assert client.next() == 1  # so that one is in hand: some of them wait for nothing
+        assert client.next() == 1  # so that one is available: some of them wait for nothing
         client.send(b"\x94\x00\x07\xa4next\x92\xa6orders" + b"\xdf\x00\x00\x00\x01\xc4\x0atimeout_ms" + timeout)
         assert client.read_reply() == (7, None, 2)
 

@@ -166,8 +166,8 @@ def settle(site: Site, takers: list, figures) -> None:
         daemon.restart()
     today = max(documents)
     end = int(documents[today]["count"])
-    in_hand = [number for daemon in site.daemons for number in drain(daemon, site.name)]
-    held[today] += [number for number in in_hand if number <= end]
+    available = [number for daemon in site.daemons for number in drain(daemon, site.name)]
+    held[today] += [number for number in available if number <= end]
     missing = gaps = untraced = 0
     for prefix, document in documents.items():
         numbers = held[prefix]

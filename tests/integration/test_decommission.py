@@ -150,7 +150,7 @@ def test_AStoreThatIsAwayRefusesAndTheDaemonGoesOn(make_daemon, mongo):
 
 
 @pytest.mark.limit(90)
-def test_WhatCannotBeGivenBackInTimeIsNamedAndTheDaemonGoesOn(make_daemon, mongo):
+def test_WhatCannotBeReturnedInTimeIsNamedAndTheDaemonGoesOn(make_daemon, mongo):
     mongo.client().drop_database("seqd")
     stores = {"mongo": {**mongodb(mongo, "slot")["mongo"], "timeout": "500ms"}}
     daemon = make_daemon(stores=stores, defaults=LEASES, sequences={"orders": {"reuse": "parked", "meaning": "last"}}).start()
@@ -218,7 +218,7 @@ def test_UnderLoadNothingOfTheInstanceStaysAndTheOtherDaemonGoesOn(make_daemon, 
     answer = decommission(leaving, "--yes")
     assert_gone(leaving, store, instance)
     part = answer["sequences"][0]
-    assert part["leased"] == part["issued"] + part["returned"] + part["gaps"] and part["in_hand"] == 0, part
+    assert part["leased"] == part["issued"] + part["returned"] + part["gaps"] and part["available"] == 0, part
     assert part["leased"] > 0 and (reuse == "parked" or part["returned"] == 0), part  # its load may have emptied it
     add_gaps(ledger, answer)
     ledger.add(take(staying, 500))
@@ -357,7 +357,7 @@ def test_NoCopyOfItsStateIssuesWhatItIssued(make_daemon, store):
     origin.terminate()
     copies = [copy_of(origin, make_daemon, store, "clean")]
     origin.start()
-    issued += take(origin, 60)  # what the copy found in hand, and more
+    issued += take(origin, 60)  # what the copy found available, and more
     copies.append(copy_of(origin, make_daemon, store, "live"))
     instance = instance_of(origin)
     decommission(origin, "--yes")

@@ -45,7 +45,7 @@ def assert_gapless(client: RepeatingClient) -> None:
 
 
 def assert_goes_on(daemon, client: RepeatingClient) -> None:
-    """Started again in the same boot: what was in hand is still there."""
+    """Started again in the same boot: what was available is still there."""
     daemon.start()
     assert client.take(daemon, 20, 20)
     assert_gapless(client)
@@ -117,7 +117,7 @@ def test_ARealDiskThatIsFullAtTheFirstStartIsRefused(make_daemon, disk):
 
 
 def test_ARealDiskThatFillsUpLaterStopsLeasesOnly(make_daemon, disk):
-    """The log has its room since the first start. The embedded store beside it may fail; IDs in hand are issued."""
+    """The log has its room since the first start. The embedded store beside it may fail; available IDs are issued."""
     daemon = make_daemon(state=disk.state, prefix=disk.prefix, daemon={"log_size": "256KiB"},
                          defaults={**DEFAULTS, "wait_timeout": "200ms"}).start()
     client = RepeatingClient()
@@ -126,12 +126,12 @@ def test_ARealDiskThatFillsUpLaterStopsLeasesOnly(make_daemon, disk):
         assert client.take(daemon, 17, 20)
         disk.fill()
         with daemon.connect() as connection:
-            in_hand = connection.call("peek", "orders")["in_hand"]
+            available = connection.call("peek", "orders")["available"]
         client.errors.clear()
-        if in_hand > 0:
-            assert client.take(daemon, 1, in_hand)
-            issued_without_room += in_hand
-            assert not client.errors, f"{in_hand} were in hand: {client.errors}"
+        if available > 0:
+            assert client.take(daemon, 1, available)
+            issued_without_room += available
+            assert not client.errors, f"{available} were available: {client.errors}"
         client.take(daemon, 32, 20)  # may be answered, or told that the store has no room
         assert daemon.running()
         disk.free()

@@ -82,7 +82,7 @@ def test_TwoDaemonsAndTheOldCodeShareTheItem(dynamo, account, make_daemon, figur
         old += len(ids)
         ledger.add(ids)
     for daemon in daemons:
-        daemon.restart()  # what is left in their hands comes first after the restart
+        daemon.restart()  # what they have left comes first after the restart
     end = next_id(caller, meaning)
     for daemon in daemons:
         ledger.add(drain(daemon, "orders"))

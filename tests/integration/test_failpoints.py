@@ -34,7 +34,7 @@ def daemon_with_two_stores(mongo_set, make_daemon, request):
 
 
 class Neighbours:
-    """Two sequences that must not notice: one in another store, one of the same store with IDs in hand."""
+    """Two sequences that must not notice: one in another store, one of the same store with available IDs."""
 
     def __init__(self, daemon, control):
         self.first = {}
@@ -96,7 +96,7 @@ def test_NothingTwiceNothingLostNobodyDisturbed(mongo_set, disturbed, make_daemo
 @pytest.mark.limit(120)
 @pytest.mark.store_timeout("30s")
 def test_AStoreThatBlocksForThirtySecondsDisturbsNobodyElse(mongo_set, disturbed, make_daemon):
-    """Past what is in hand a request fails at its own deadline, which is long over when the store's is."""
+    """Past what is available a request fails at its own deadline, which is long over when the store's is."""
     ledger = Ledger("orders")
     with disturbed.connect(60) as client:
         ledger.add([client.next("orders", **PATIENCE)])

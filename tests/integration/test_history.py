@@ -67,10 +67,10 @@ def test_AnIssueIsExplainedWithTimeUserProcessAndLease(make_daemon):
     assert f"uid {os.getuid()}, pid {os.getpid()} (shop)" in text and answer["lease"]["lease"] in text
 
 
-def test_WhatIsInHandAndWhatIsNotLeasedYet(make_daemon):
+def test_WhatIsAvailableAndWhatIsNotLeasedYet(make_daemon):
     daemon = make_daemon(defaults=SMALL).start()
     take(daemon, 5)
-    assert explain(daemon, 6)["answer"] == "in_hand"
+    assert explain(daemon, 6)["answer"] == "available"
     answer = explain(daemon, 10_000)
     assert answer["answer"] == "not_issued" and "next ID of the store" in answer["text"]
     assert "NO_SEQUENCE" in daemon.seqctl("explain", "nobody", "1", expect=1).stderr
@@ -171,7 +171,7 @@ def test_ACopyGivesUpItsRangesAndSaysSo(make_daemon, scratch):
     assert explain(copy, beyond)["answer"] == "elsewhere"
 
 
-def test_AfterAPowerLossWhatWasInHandIsAGap(make_daemon):
+def test_AfterAPowerLossWhatWasAvailableIsAGap(make_daemon):
     daemon = make_daemon(defaults=SMALL).start()
     take(daemon, 10)
     assert explain(daemon, 5)["answer"] == "issued"  # so the history has all ten
@@ -319,7 +319,7 @@ def test_AForeignWritersNumberIsExplainedAsAnothers(mongo, make_daemon):
     take(daemon, 200)
     assert explain(daemon, 5)["answer"] == "issued"
     assert explain(daemon, 120)["answer"] == "elsewhere"
-    assert explain(daemon, 160)["answer"] in ("issued", "in_hand")
+    assert explain(daemon, 160)["answer"] in ("issued", "available")
     assert explain(daemon, 1_000_000)["answer"] == "not_issued"
     answer = audit(daemon)
     assert answer["issued"] == 210 and answer["store"]["exists"]
@@ -390,8 +390,8 @@ def test_ExplainNeverSaysWhatIsNotSo(make_daemon, scratch):
     clients got in the end, and what was said before."""
     daemon = make_daemon(defaults={"lease_min": 20, "lease_max": 200, "gap_budget": 1000}).start()
     said = {}  # by ID, in the order in which it was said
-    allowed = {"not_issued": {"not_issued", "in_hand", "on_order", "issued"}, "on_order": {"on_order", "in_hand", "issued", "not_issued"},
-               "in_hand": {"in_hand", "issued"}, "issued": {"issued"}}
+    allowed = {"not_issued": {"not_issued", "available", "on_order", "issued"}, "on_order": {"on_order", "available", "issued", "not_issued"},
+               "available": {"available", "issued"}, "issued": {"issued"}}
     kills = max(KILLS // 20, 5)
     asked = 0
     clients = RepeatingClients(daemon, scratch / "clients" / "ids", clients=4)

@@ -76,7 +76,7 @@ def test_FourDaemonsAndFourForeignWritersShareTheDocuments(mongo, mongo_set, mak
         daemon.terminate()
     issued = sum(ledger.count for ledger in ledgers.values())
     assert issued >= IDS_FROM_DAEMONS + foreign
-    for daemon in daemons:  # what is left in their hands comes first after the restart
+    for daemon in daemons:  # what they have left comes first after the restart
         daemon.start()
     ends = counters(mongo)
     for daemon in daemons:
@@ -137,7 +137,7 @@ def test_ACounterThatWentBackStopsTheSequence(mongo, make_daemon, harm):
             documents.update_one({"_id": name}, {"$set": {"seq": Int64(5)}})
         else:
             documents.delete_one({"_id": name})
-        for number in range(10_000, 12_000):  # what is in hand goes on being issued, then the sequence stops
+        for number in range(10_000, 12_000):  # what is available goes on being issued, then the sequence stops
             client.send(msgpack.packb([0, number, "next", [name]]))
         codes = set()
         for _ in range(2000):

@@ -47,7 +47,7 @@ def kill_primary(servers) -> None:
 
 
 def disturb(servers, daemons, control, measure: Measure, how, round_name: str, ledger: Ledger) -> None:
-    for daemon in daemons:  # so that each has a range in hand
+    for daemon in daemons:  # so that each has an available range
         with daemon.connect() as client:
             ledger.add([client.next("orders", **PATIENCE)])
     watchers = Watchers(measure, {daemon.name: (daemon, "orders") for daemon in daemons}, control, batch=8)
@@ -58,9 +58,9 @@ def disturb(servers, daemons, control, measure: Measure, how, round_name: str, l
                 assert client.next(f"{round_name}-{number}", **PATIENCE) == 1
     for ids in watchers.finish().values():
         ledger.add(ids)
-    for daemon in daemons:  # past what is in hand: the sequence itself has to get a lease again
+    for daemon in daemons:  # past what is available: the sequence itself has to get a lease again
         with daemon.connect(40) as client:
-            left = client.call("peek", "orders")["in_hand"]
+            left = client.call("peek", "orders")["available"]
             while left >= 0:
                 part = min(left + 1, 100_000)
                 ledger.add(ids_of(client.call("range", "orders", part, PATIENCE)))
@@ -155,7 +155,7 @@ def test_AWriteThatIsRolledBackIsADuplicateForOthersAndNotForUs(servers, make_da
             cut.enter_context(node.fail_point("stopReplProducer"))
         theirs += [take_one(old, "theirs") for _ in range(10)]
         with daemon.connect(40) as client:
-            for _ in range(4):  # what is in hand, and then none: no majority confirms a lease
+            for _ in range(4):  # what is available, and then none: no majority confirms a lease
                 client.request("range", "orders", 50, {"timeout_ms": 1000})
                 asked.append(client.read_reply())
             state = client.call("status")["stores"][0]

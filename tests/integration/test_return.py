@@ -1,4 +1,4 @@
-"""What is drained is given back once, or a gap: on real stores, under load, with kill -9 in the middle of it, on two daemons."""
+"""What is drained is returned once, or a gap: on real stores, under load, with kill -9 in the middle of it, on two daemons."""
 
 import contextlib
 import os
@@ -42,20 +42,20 @@ def gaps(daemon, name="orders"):
 def test_WithReuseNeverADrainIsAGapAndTheNextIdsComeFromANewLease(daemon):
     with daemon.connect() as client:
         assert [client.next() for _ in range(3)] == [1, 2, 3]
-        in_hand = client.call("peek", "orders")["in_hand"]
+        available = client.call("peek", "orders")["available"]
     said = daemon.seqctl("drain", "orders", "--yes").stdout
     assert re.search(r"orders +never +- +4\.\.", said), said
     with daemon.connect() as client:
-        assert client.call("peek", "orders")["in_hand"] == 0
-        assert client.next() == 4 + in_hand
+        assert client.call("peek", "orders")["available"] == 0
+        assert client.next() == 4 + available
         explained = client.call("explain", "orders", 4)
         assert (explained["answer"], explained["gap"]["cause"]) == ("gap", "drained")
-    assert sum(end - begin for begin, end in gaps(daemon)) == in_hand
+    assert sum(end - begin for begin, end in gaps(daemon)) == available
     daemon.seqctl("audit", "orders")
 
 
 @pytest.mark.parametrize("reuse", ["tail", "parked"])
-def test_WhatIsGivenBackIsIssuedAgainAndNothingIsLost(make_daemon, reuse):
+def test_WhatIsReturnedIsIssuedAgainAndNothingIsLost(make_daemon, reuse):
     daemon = make_daemon(defaults={**LEASES, "reuse": reuse}).start()
     expected = 1
     for _ in range(5):
@@ -64,9 +64,9 @@ def test_WhatIsGivenBackIsIssuedAgainAndNothingIsLost(make_daemon, reuse):
             expected += 7
         daemon.seqctl("drain", "--all", "--yes")
         with daemon.connect() as client:
-            assert client.call("peek", "orders")["in_hand"] == 0
+            assert client.call("peek", "orders")["available"] == 0
             explained = client.call("explain", "orders", expected)
-            assert explained["answer"] == "given_back", explained
+            assert explained["answer"] == "returned", explained
             parked = client.call("audit", "orders")["store"]["parked"]
             assert (parked["ranges"] > 0) == (parked["ids"] > 0) == (reuse == "parked")
         assert ("parked" in daemon.seqctl("audit", "orders").stdout) == (reuse == "parked")
@@ -93,23 +93,23 @@ def test_AStoreThatKeepsNoTokensTakesNothingBackAndSaysSo(mongo, make_daemon):
     daemon.seqctl("audit", "orders")
 
 
-def test_WhatCouldNotBeGivenBackInTimeIsMadeVoidInTheStoreAndThenAGap(mongo, make_daemon):
+def test_WhatCouldNotBeReturnedInTimeIsMadeVoidInTheStoreAndThenAGap(mongo, make_daemon):
     mongo.client().drop_database("seqd")
     stores = {"mongo": {**mongodb(mongo, "slot")["mongo"], "timeout": "500ms"}}
     daemon = make_daemon(stores=stores, sequences={"orders": {"reuse": "parked", "meaning": "last"}}).start()
     with daemon.connect(40) as client:
         assert client.next() == 1
-        in_hand = client.call("peek", "orders")["in_hand"]
+        available = client.call("peek", "orders")["available"]
     with mongo.fail_point("failCommand", {"failCommands": ["findAndModify"], "closeConnection": True}):
         said = daemon.seqctl("--timeout", "0.1", "-o", "json", "drain", "orders", "--yes", expect=75).stdout
-        assert f'"on_its_way":{in_hand}' in said.replace(" ", ""), said
+        assert f'"on_its_way":{available}' in said.replace(" ", ""), said
         with daemon.connect(40) as client:
-            assert client.call("explain", "orders", 2)["answer"] == "given_back"
+            assert client.call("explain", "orders", 2)["answer"] == "returned"
         # The third try began behind the deadline, and so will the one that succeeds.
         wait_for("three tries", lambda: daemon.stderr().count("return_failed: ") >= 3)
     with daemon.connect(40) as client:
-        assert client.next(timeout_ms=30_000) == in_hand + 2
-    assert gaps(daemon) == [(2, in_hand + 2)]
+        assert client.next(timeout_ms=30_000) == available + 2
+    assert gaps(daemon) == [(2, available + 2)]
     assert "returned" not in mongo.client().seqd.counters.find_one({"_id": "orders"})["seqd"]
     daemon.seqctl("audit", "orders")
 
@@ -165,7 +165,7 @@ def settle(daemon):
     for _ in range(50):
         with contextlib.suppress(RpcError):
             answer = drained(daemon, timeout_ms=20_000)[0]
-            if answer["error"] is None and answer["on_its_way"] == 0 and answer["in_hand"] == 0:
+            if answer["error"] is None and answer["on_its_way"] == 0 and answer["available"] == 0:
                 return
     raise AssertionError(f"it cannot be drained:\n{daemon.stderr()}")
 
@@ -204,6 +204,6 @@ def test_DrainsUnderLoadThatAreKilledIssueNothingTwiceAndLoseNothing(mongo, mong
             ledger.add_range(begin, end)
     for begin, end in store.parked():
         ledger.add_range(begin, end)
-    assert returned > 0, "nothing was given back"
-    print(f"{ledger.count} IDs, {returned} were given back")
+    assert returned > 0, "nothing was returned"
+    print(f"{ledger.count} IDs, {returned} were returned")
     ledger.assert_complete(1, store.next_id())

@@ -1,4 +1,4 @@
-"""Programs that hand out IDs from documents of their own go on doing so while daemons take over: nothing twice, and every ID
+"""Programs that issue IDs from documents of their own go on doing so while daemons take over: nothing twice, and every ID
 accounted for. The configurations are those of daemon/doc/MIGRATION.md, word for word."""
 
 import contextlib
@@ -116,8 +116,8 @@ class Takeover:
                 for begin, after in life.blocks:
                     self.ledger.add_range(begin, after)
                 old, lost, open_asks = old + len(life.ids), lost + life.lost, open_asks + life.open_asks
-        in_hand = [number for daemon in self.daemons for number in drain(daemon, self.name)]
-        self.ledger.add(in_hand)
+        available = [number for daemon in self.daemons for number in drain(daemon, self.name)]
+        self.ledger.add(available)
         self.ledger.assert_no_duplicate()
         gaps = {number for daemon in self.daemons for part in journalled_gaps(daemon.stderr_file, self.name) for number in part}
         assert not any(self.ledger.seen[number] for number in gaps if number < len(self.ledger.seen))
@@ -126,9 +126,9 @@ class Takeover:
         untraced = sum(untraceable(daemon.stderr_file, self.name) for daemon in self.daemons)
         assert len(missing) <= open_asks * self.row.step + untraced, sorted(missing)[:10]
         assert untraced > 0 or len(missing) % self.row.step == 0
-        held = sum(number < end for number in in_hand)
+        held = sum(number < end for number in available)
         assert from_daemons + old + lost + held + len(gaps) + len(missing) == end - self.first
-        print(f"{self.name}: {from_daemons} from daemons, {old} from old code, which lost {lost}; {held} in hand, {len(gaps)} gaps, "
+        print(f"{self.name}: {from_daemons} from daemons, {old} from old code, which lost {lost}; {held} available, {len(gaps)} gaps, "
               f"{len(missing)} unread")
         after = self.next_id()
         self.programs[0].start("--ids", "50").finish()

@@ -33,7 +33,7 @@ def test_ValuesGoByTheIncrementAndEndAtTheLast(make_daemon):
         for name, last in (("few", "10"), ("down", "-3")):
             error = client.error("next", name)
             assert (error.code, error.fault) == ("EXHAUSTED", 0) and f"has issued {last}, its last value" in error.text
-        assert client.call("peek", "down") == {"next": None, "in_hand": 0, "last": -3}
+        assert client.call("peek", "down") == {"next": None, "available": 0, "last": -3}
 
 
 def test_CycleGoesOnThroughRestartsAndKills(make_daemon):
@@ -128,13 +128,13 @@ def test_TwoDaemonsOnOneCounterOfMongoShareTheValues(mongo, make_daemon):
         daemons[turn % 2].start()
     assert len(seen) == len(set(seen)) == 6 * 2 * 70
     assert all(-30_000 <= value <= 0 and value % 3 == 0 for value in seen)
-    # All that was leased was issued or is in hand: the store's number counts positions, kill or not.
-    in_hand = 0
+    # All that was leased was issued or is available: the store's number counts positions, kill or not.
+    available = 0
     for daemon in daemons:
         with daemon.connect() as client:
-            in_hand += client.call("peek", "down")["in_hand"]
+            available += client.call("peek", "down")["available"]
             assert client.call("audit", "down")["good"] is True
-    assert mongo.client().seqd.counters.find_one({"_id": "down"})["seq"] == len(seen) + in_hand
+    assert mongo.client().seqd.counters.find_one({"_id": "down"})["seq"] == len(seen) + available
 
 
 def test_EndIsForecastAndWarnedOfOnceALife(make_daemon):

@@ -69,7 +69,7 @@ class Life:
             return -signal.SIGKILL
 
     def go_on(self) -> None:
-        """A start without faults, which has to go on where it was; then it is killed, so that there is a rest in hand."""
+        """A start without faults, which has to go on where it was; then it is killed, so that there is a rest available."""
         self.daemon.start()
         assert self.client.take(self.daemon, 3, 10)
         self.daemon.kill()

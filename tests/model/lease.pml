@@ -73,7 +73,7 @@ byte under_way[TOKENS + 1];                         /* deliveries of a request t
 byte expects[TOKENS + 1], sender[TOKENS + 1];
 byte answer[TOKENS + 1];                            /* a reply: the first ID */
 
-/* --- log. Of a lease: 1 in hand, 2 reserved, 3 issued or a gap, 4 closed as untraceable */
+/* --- log. Of a lease: 1 available, 2 reserved, 3 issued or a gap, 4 closed as untraceable */
 typedef Log { byte intent; byte lease[TOKENS + 1]; byte instance; byte epoch; bit clean };
 Log pc_, dk_, copy_;
 bit dirty;
@@ -191,7 +191,7 @@ inline store_resolve(who, t) {
 }
 
 inline lease_granted(first) { own(first); first_of[pc_.intent] = first; pc_.lease[pc_.intent] = 1; pc_.intent = 0; dirty = 1; state = IDLE }
-/* Every range in hand is a gap. A lease in flight is closed, and nobody here looks it up. */
+/* Every available range is a gap. A lease in flight is closed, and nobody here looks it up. */
 inline forfeit() {
   harmed = 1; i = 1;
   do :: i <= TOKENS -> if :: pc_.lease[i] == 1 || pc_.lease[i] == 2 -> pc_.lease[i] = 3 :: else fi; i++ :: else -> break od; i = 0;

@@ -34,7 +34,7 @@
    and nothing is found that makes no sense. After a power cut with -DRESUME at most the reservation is lost. */
 
 #ifndef HI
-#define HI 4            /* IDs 1 .. HI are in hand */
+#define HI 4            /* IDs 1 .. HI are available */
 #endif
 #ifndef SLOTS
 #define SLOTS 2         /* turns that fit behind a snapshot */
@@ -64,7 +64,7 @@
 #define CLEAN 0
 #define CLAIMING 1
 #define OWNED 2
-#define NEW_INSTANCE 7   /* as epoch: a scope that was forfeited goes on as another instance, with nothing in hand */
+#define NEW_INSTANCE 7   /* as epoch: a scope that was forfeited goes on as another instance, with nothing available */
 #define NOWHERE 9
 #define COPY 2
 #define CLONES_NONCE 100

@@ -1,4 +1,4 @@
-/* Giving the rest of a range back to the store, so that any host may have it. Two daemons, one counter. Taking a range is one step
+/* Returning the rest of a range to the store, so that any host may have it. Two daemons, one counter. Taking a range is one step
    here; lease.pml has what can go wrong with that. A return has a token of its own in the code, one for each range that is given
    back; here it goes by the token of the lease, which comes to the same. The stores keep the token as that of the newest operation
    of its lane, and replace it only while it is the one that was seen before: lease.pml, chained.
@@ -7,7 +7,7 @@
    ----------------------------------------------------------------------------------------------------
    lease                              core/lease_operation.cc, core/sequence.cc: a range is granted, recorded and durable
    issue                              core/sequence.cc: reserve() and issue_one(), below a durable reservation
-   drop                               core/drain.cc: ReturnOpened takes the rest out of hand and opens a return
+   drop                               core/drain.cc: ReturnOpened releases the rest and opens a return
    send                               core/return_operation.cc: the request leaves when that record is durable
    deliver()                          the store applies it, at most once for a token
    confirmed                          ReturnClosed, returned
@@ -17,7 +17,7 @@
    otherwise                          a collection of returned ranges, keyed by the lease token; a range that was taken out of it leaves
                                       its entry behind as a tombstone
 
-   Holds: no ID is issued twice; every ID up to the counter is issued, in hand, free in the store, a gap or on its way back, and
+   Holds: no ID is issued twice; every ID up to the counter is issued, available, free in the store, a gap or on its way back, and
    exactly one of these; no daemon takes a counter that was lowered by a return for one that was set back (SEQ_REGRESSED). */
 
 #ifndef MAXID
@@ -50,7 +50,7 @@ byte entry_begin[TOKENS + 1], entry_end[TOKENS + 1];
 byte under_way[TOKENS + 1], sent_begin[TOKENS + 1], sent_end[TOKENS + 1];
 bit answer[TOKENS + 1], refused[TOKENS + 1];
 
-/* --- the logs: range in hand and its lease; end of the reservation; return in flight; guard: no lease may begin below */
+/* --- the logs: available range and its lease; end of the reservation; return in flight; guard: no lease may begin below */
 typedef Log { byte begin; byte end; byte reserved; byte token; byte returning; byte first; byte after; byte guard };
 Log pc_[2], dk_[2];
 bit dirty[2];
@@ -130,7 +130,7 @@ inline deliver(t) {
   :: pc_[d].returning != 0 && waiting[d] -> d_step { GIVE_UP(d) } \
   /* the medium */ \
   :: dirty[d] -> d_step { copy_log(pc_[d], dk_[d]); dirty[d] = 0 } \
-  /* kill: R1, goes on from the log. Power cut: R3, all in hand is a gap; a return that was opened is looked up */ \
+  /* kill: R1, goes on from the log. Power cut: R3, all available is a gap; a return that was opened is looked up */ \
   :: kills < KILLS -> d_step { kills++; waiting[d] = 0 } \
   :: cuts < CUTS -> d_step { cuts++; waiting[d] = 0; dirty[d] = 0; copy_log(dk_[d], pc_[d]); \
        if :: pc_[d].token != 0 -> AFTER_CUT(d) :: else fi }
@@ -145,7 +145,7 @@ inline deliver(t) {
 #else
 #define TAKEN DONE
 #endif
-/* What was given back this host may see the counter at again: with -DTAIL the guard is the end of what was issued or written off,
+/* What was returned this host may see the counter at again: with -DTAIL the guard is the end of what was issued or written off,
    and not of what was leased. Lowering the latter to where the return began is not enough: another host may return what is below. */
 #if defined(GUARD_OF_LEASES)
 #define LOWER(d) pc_[d].guard = (pc_[d].guard == pc_[d].end -> pc_[d].begin : pc_[d].guard)
@@ -188,12 +188,12 @@ inline network(t) {
 #define can_move(t) (under_way[t] > 0 || answer[t] || refused[t])
 
 /* every ID at every moment */
-#define in_hand(d, id) (pc_[d].token != 0 && pc_[d].begin <= id && id < pc_[d].end -> 1 : 0)
+#define available(d, id) (pc_[d].token != 0 && pc_[d].begin <= id && id < pc_[d].end -> 1 : 0)
 /* on its way back, unless the store has applied it already */
 #define on_its_way(d, id) (pc_[d].returning != 0 && pc_[d].first <= id && id < pc_[d].after && entry[pc_[d].returning] == OPEN -> 1 : 0)
 #define is_void(t, id) (entry[t] == VOID && sent_begin[t] <= id && id < sent_end[t] -> 1 : 0)
 #define is_free(t, id) (entry[t] == FREE && entry_begin[t] <= id && id < entry_end[t] -> 1 : 0)
-#define places(id) (issued[id] + gap[id] + in_hand(0, id) + in_hand(1, id) + on_its_way(0, id) + on_its_way(1, id) \
+#define places(id) (issued[id] + gap[id] + available(0, id) + available(1, id) + on_its_way(0, id) + on_its_way(1, id) \
   + is_void(1, id) + is_void(2, id) + is_void(3, id) + is_free(1, id) + is_free(2, id) + is_free(3, id))
 #define accounted(id) (places(id) == (id <= counter -> 1 : 0))
 

@@ -8,7 +8,7 @@
 //
 // Hands out IDs to --callers threads until it has --ids of them, or SIGTERM; FILE says what
 // happened (issue_log.h). At the end one line: "issued N lost M failed F", lost being what was in
-// hand and went with the process.
+// available and went with the process.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-// OldCode: a way to hand out IDs that programs had before seqd, imitated so that a test can run it
+// OldCode: a way to issue IDs that programs had before seqd, imitated so that a test can run it
 // beside daemons. Each class is one way, with its field names, its steps and its mistakes; none
 // knows of seqd. Owned by main; `next` is called by as many threads as the old program had callers.
 #pragma once

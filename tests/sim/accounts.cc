@@ -54,21 +54,21 @@ void Accounts::gap(const std::string& name, std::int64_t begin, std::int64_t end
 
 void Accounts::kept(const std::string& name, std::int64_t begin, std::int64_t end,
                     const Token& token) {
-  if (returned_.contains(token)) violation(name, begin, end, "is a gap, and was given back");
+  if (returned_.contains(token)) violation(name, begin, end, "is a gap, and was returned");
   kept_.insert(token);
 }
 
 void Accounts::returned(const std::string& name, std::int64_t begin, std::int64_t end,
                         const Token& token) {
   Account& account = accounts_[name];
-  if (kept_.contains(token)) violation(name, begin, end, "was given back, and was a gap before");
+  if (kept_.contains(token)) violation(name, begin, end, "was returned, and was a gap before");
   returned_.insert(token);
   if (account.issued.overlaps(begin, end)) {
-    violation(name, begin, end, "was given back, though it was issued");
+    violation(name, begin, end, "was returned, though it was issued");
   }
   auto grant = account.grants.upper_bound(begin);
   if (grant == account.grants.begin() || std::prev(grant)->second.end != end) {
-    violation(name, begin, end, "was given back, and is not the rest of what was granted");
+    violation(name, begin, end, "was returned, and is not the rest of what was granted");
   }
   --grant;
   grant->second.end = begin;
@@ -80,7 +80,7 @@ void Accounts::destroyed(const std::string& name, std::int64_t begin, std::int64
   accounts_[name].never.add(begin, end);
 }
 
-void Accounts::check(const std::map<std::string, IntervalSet>& in_hand) const {
+void Accounts::check(const std::map<std::string, IntervalSet>& available) const {
   for (const auto& [name, account] : accounts_) {
     IntervalSet open;
     for (const auto& [begin, grant] : account.grants) {
@@ -88,12 +88,12 @@ void Accounts::check(const std::map<std::string, IntervalSet>& in_hand) const {
     }
     open.remove(account.issued);
     open.remove(account.never);
-    const auto held = in_hand.find(name);
-    if (held != in_hand.end()) open.remove(held->second);
+    const auto held = available.find(name);
+    if (held != available.end()) open.remove(held->second);
     if (open.empty()) continue;
     const auto [begin, end] = *open.intervals().begin();
     violation(name, begin, end,
-              "is unaccounted for: granted, and neither issued, in hand, a gap nor given up");
+              "is unaccounted for: granted, and neither issued, available, a gap nor given up");
   }
 }
 

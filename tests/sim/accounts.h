@@ -33,15 +33,15 @@ class Accounts {
   void answered(const std::string& name, std::int64_t begin, std::int64_t end);
   // A daemon's log says that these will never be issued.
   void gap(const std::string& name, std::int64_t begin, std::int64_t end);
-  // The store has committed that these, the rest of a lease, were given back.
+  // The store has committed that these, the rest of a lease, were returned.
   void returned(const std::string& name, std::int64_t begin, std::int64_t end, const Token& token);
   // A daemon's log says that the return of this token was not applied and never will be.
   void kept(const std::string& name, std::int64_t begin, std::int64_t end, const Token& token);
-  // What said that these were in hand was destroyed, by the operator or by the disk.
+  // What said that these were available was destroyed, by the operator or by the disk.
   void destroyed(const std::string& name, std::int64_t begin, std::int64_t end);
 
-  // All that the store granted is issued, a gap, given up, destroyed, or in somebody's hand.
-  void check(const std::map<std::string, IntervalSet>& in_hand) const;
+  // All that the store granted is issued, a gap, given up, destroyed, or somebody's.
+  void check(const std::map<std::string, IntervalSet>& available) const;
   std::int64_t issued() const;
 
  private:

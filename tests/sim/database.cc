@@ -211,7 +211,8 @@ std::function<void()> Database::apply(const ReturnRequest& request) {
   return [this, key, before] { counters_[key] = before; };
 }
 
-void Database::give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> answer) {
+void Database::return_range(const ReturnRequest& request,
+                            std::function<void(ReturnOutcome)> answer) {
   ReturnOutcome outcome;
   if (!request.give_up && is_older(request.heartbeat, heartbeat(request.instance))) {
     outcome.error = {ErrorCode::SEQ_REGRESSED, "the database is an older copy"};
@@ -238,7 +239,7 @@ void Database::give_back(const ReturnRequest& request, std::function<void(Return
       },
       [this, request, outcome, fresh = made && applied, answer = std::move(answer)] {
         if (fresh) {
-          stage_.happened(Kind::given_back, 0, request.begin, request.end);
+          stage_.happened(Kind::returned, 0, request.begin, request.end);
           stage_.accounts.returned(request.binding.key, request.begin, request.end, request.token);
         }
         answer(outcome);

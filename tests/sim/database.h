@@ -35,7 +35,7 @@ class Database {
   // The same increment a second time, of which nobody hears; tokens are there to prevent it.
   void apply_again(const LeaseRequest& request);
   void resolve(const LeaseRequest& request, std::function<void(Resolution)> answer);
-  void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> answer);
+  void return_range(const ReturnRequest& request, std::function<void(ReturnOutcome)> answer);
   void beat(const BeatRequest& request, std::function<void(BeatOutcome)> answer);
   void claim(const ClaimRequest& request, std::function<void(ClaimOutcome)> answer);
   void forget(const ForgetRequest& request, std::function<void(InstanceRecords)> answer);

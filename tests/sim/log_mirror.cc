@@ -8,9 +8,9 @@
 namespace seqd::sim {
 namespace {
 
-IntervalSet in_hand_of(const SequenceImage& sequence) {
+IntervalSet available_of(const SequenceImage& sequence) {
   IntervalSet out;
-  for (const RangeInHand& range : sequence.ranges) out.add(range.begin, range.end);
+  for (const AvailableRange& range : sequence.ranges) out.add(range.begin, range.end);
   if (sequence.on_its_way) out.add(sequence.on_its_way->begin, sequence.on_its_way->end);
   return out;
 }
@@ -23,7 +23,7 @@ bool same_scope(const DefineScope& a, const DefineScope& b) {
 
 bool same_sequence(const SequenceImage& a, const SequenceImage& b) {
   // A reservation that was read is made again.
-  const auto same_range = [](const RangeInHand& one, const RangeInHand& other) {
+  const auto same_range = [](const AvailableRange& one, const AvailableRange& other) {
     return one.lease == other.lease && one.begin == other.begin && one.end == other.end;
   };
   return a.definition == b.definition && a.intent == b.intent && a.totals == b.totals &&
@@ -119,7 +119,7 @@ void LogMirror::apply(const LogEntry& entry) {
     // The counter may come back to what was reserved.
     std::int64_t& end = reserved_[opened->sequence];
     if (opened->reuse == Reuse::tail) end = std::min(end, opened->begin);
-    for (const RangeInHand& range : image_.sequences.at(opened->sequence).ranges) {
+    for (const AvailableRange& range : image_.sequences.at(opened->sequence).ranges) {
       if (range.begin == opened->begin) leases_of_returns_[opened->token] = range.lease;
     }
   }
@@ -195,7 +195,7 @@ void LogMirror::destroy() {
     if (const auto* issue = std::get_if<Issued>(&entry)) cut_off_.push_back(*issue);
   }
   for (const auto& [id, sequence] : image_.sequences) {
-    const IntervalSet held = in_hand_of(sequence);
+    const IntervalSet held = available_of(sequence);
     for (const auto& [begin, end] : held.intervals()) {
       stage_.accounts.destroyed(sequence.definition.name, begin, end);
     }
@@ -286,8 +286,8 @@ void LogMirror::started(const Started& started) {
   }
 }
 
-// The start found something else: every ID that was in hand and is not any more must be a gap that
-// it told, or one that an earlier start made that was cut off.
+// The start found something else: every ID that was available and is not any more must be a gap
+// that it told, or one that an earlier start made that was cut off.
 void LogMirror::explain(const Started& started) {
   for (const auto& [id, had] : image_.sequences) explain(had, started);
   if (!same_clients(image_, started.image)) ++memory_losses_;
@@ -298,9 +298,9 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
   const std::string& sequence = had.definition.name;
   const auto found = started.image.sequences.find(id);
   const bool known = found != started.image.sequences.end();
-  IntervalSet vanished = in_hand_of(had);
+  IntervalSet vanished = available_of(had);
   // Then a guard says nothing of what was read.
-  const bool given_back = stage_.profile.reuse != Reuse::never;
+  const bool returns = stage_.profile.reuse != Reuse::never;
   // A start that was cut off told nobody, nor did a turn, but what they gave up is in the totals.
   const bool untold = known && (start_cut_off_ || !turn_.empty());
   const bool gave_up = untold && found->second.totals.unknown > had.totals.unknown;
@@ -309,11 +309,11 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
   if (known) {
     if (found->second.intent) open.insert(found->second.intent->lease);
     if (const LeaseGranted* lease = granted_in_turn(id)) {
-      const bool read = given_back ? !open.contains(lease->lease) && !gave_up
-                                   : lease->end <= found->second.definition.guard;
+      const bool read = returns ? !open.contains(lease->lease) && !gave_up
+                                 : lease->end <= found->second.definition.guard;
       if (read) vanished.add(lease->begin, lease->end);
     }
-    vanished.remove(in_hand_of(found->second));
+    vanished.remove(available_of(found->second));
     // The end of its return was in a turn that was cut off.
     const bool returned = found->second.totals.returned > had.totals.returned;
     if (had.on_its_way && !found->second.on_its_way && returned)
@@ -323,13 +323,13 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
     if (gap.sequence == id) vanished.remove(gap.begin, gap.end);
   }
   // Their lease was granted and that was not on the medium: it is open again, or given up.
-  std::deque<RangeInHand> ranges = had.ranges;
+  std::deque<AvailableRange> ranges = had.ranges;
   if (had.on_its_way) {
     const ReturnOpened& back = *had.on_its_way;
     ranges.push_back({id, leases_of_returns_[back.token], back.begin, back.end, back.begin});
   }
-  for (const RangeInHand& range : ranges) {
-    const bool never_read = known && (given_back || range.end > found->second.definition.guard);
+  for (const AvailableRange& range : ranges) {
+    const bool never_read = known && (returns || range.end > found->second.definition.guard);
     if (!open.contains(range.lease) && !(gave_up && never_read)) continue;
     vanished.remove(range.begin, range.end);
     if (gave_up) stage_.accounts.given_up(range.lease);
@@ -352,7 +352,7 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
   } else if (!vanished.empty()) {
     const auto [begin, end] = *vanished.intervals().begin();
     violation("[" + std::to_string(begin) + ", " + std::to_string(end) + ") of \"" + sequence +
-              "\" was in hand, and is not after the start (" + started.how +
+              "\" was available, and is not after the start (" + started.how +
               "), which told of no gap there");
   }
 }
@@ -370,9 +370,9 @@ bool LogMirror::has_anything() const {
   });
 }
 
-void LogMirror::add_in_hand(std::map<std::string, IntervalSet>& to) const {
+void LogMirror::add_available(std::map<std::string, IntervalSet>& to) const {
   for (const auto& [id, sequence] : image_.sequences) {
-    to[sequence.definition.name].add(in_hand_of(sequence));
+    to[sequence.definition.name].add(available_of(sequence));
   }
 }
 

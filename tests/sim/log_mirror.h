@@ -55,9 +55,9 @@ class LogMirror {
   std::int64_t memory_losses() const { return memory_losses_; }
   // Clients that were forgotten in the ordinary way.
   std::set<Token>& forgotten() { return forgotten_; }
-  // In hand, on order or on its way back.
+  // Available, on order or on its way back.
   bool has_anything() const;
-  void add_in_hand(std::map<std::string, IntervalSet>& to) const;
+  void add_available(std::map<std::string, IntervalSet>& to) const;
 
  private:
   void enter(const LogEntry& entry);

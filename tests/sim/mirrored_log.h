@@ -2,6 +2,9 @@
 // LogMirror that hears everything. Owned by the process; one thread.
 #pragma once
 
+#include <functional>
+#include <utility>
+
 #include "daemon/core/log/remainder_log.h"
 #include "tests/sim/log_mirror.h"
 
@@ -9,7 +12,9 @@ namespace seqd::sim {
 
 class MirroredLog final : public RemainderLog {
  public:
-  MirroredLog(RemainderLog& log, LogMirror& mirror) : log_(log), mirror_(mirror) {}
+  // `before` is called before each record is made.
+  MirroredLog(RemainderLog& log, LogMirror& mirror, std::function<void()> before)
+      : log_(log), mirror_(mirror), before_(std::move(before)) {}
 
   void append(const LogEntry& entry) override {
     mirror_.append(entry);
@@ -19,6 +24,7 @@ class MirroredLog final : public RemainderLog {
   void make_durable() override { log_.make_durable(); }
   bool accepting() const override { return log_.accepting(); }
   Status commit() override {
+    before_();
     mirror_.committing();
     Status status = log_.commit();
     if (status.ok()) mirror_.committed(log_.next_position() - 1);
@@ -28,6 +34,7 @@ class MirroredLog final : public RemainderLog {
  private:
   RemainderLog& log_;
   LogMirror& mirror_;
+  const std::function<void()> before_;
 };
 
 }  // namespace seqd::sim

@@ -91,7 +91,7 @@ void Process::count_start(const std::string& how) {
 
 void Process::make_core(Started& started) {
   log_ = std::move(started.log);
-  mirrored_ = std::make_unique<MirroredLog>(*log_, place_.mirror);
+  mirrored_ = std::make_unique<MirroredLog>(*log_, place_.mirror, [this] { before_record(); });
   Control& control = *this;
   server_ = std::make_unique<Server>(control, place_.machine, *mirrored_, server_limits());
   SequenceTable::Stores stores;
@@ -105,6 +105,8 @@ void Process::make_core(Started& started) {
   const CoreContext context{place_.machine, timers, stage_.random, *mirrored_, events, *server_};
   table_ =
       std::make_unique<SequenceTable>(context, place_.settings, stores, table_limits(log_size_));
+  TurnOwner& turns = *this;
+  turn_ = std::make_unique<Turn>(*table_, *mirrored_, turns);
   server_->attach(*table_);
   log_->attach(this, table_.get());
   table_->restore(started.image);
@@ -174,7 +176,7 @@ void Process::raise(const Event& event) {
 }
 
 bool Process::accept(const std::shared_ptr<Connection>& connection) {
-  if (phase_ != Phase::serving) return false;
+  if (!turn_->serving()) return false;
   Session& session = server_->open({1'000, 1, {}}, *connection);
   connection->session = &session;
   connections_[connection->number] = connection;
@@ -213,23 +215,22 @@ void Process::hang_up(Connection& connection) {
 void Process::request_turn() {
   if (turn_due_) return;
   turn_due_ = true;
-  place_.later(stage_.random.between(0, 2), [this] { turn(); });
+  place_.later(stage_.random.between(0, 2), [this] { turn_->end(); });
 }
 
-void Process::turn() {
+void Process::decide() {
   turn_due_ = false;
   for (const auto& [number, connection] : connections_) {
     if (connection->session->paused) take_in(*connection);
   }
-  table_->end_turn();
-  if (phase_ == Phase::stopping && table_->settled()) leave();
+}
+
+void Process::before_record() {
   if (fills_log_ && place_.mirror.at_rest()) fill_log();
   if (ends_before_record_) end_here(Kind::kill_before_record);
-  const Status written = mirrored_->commit();
-  if (!written.ok()) {
-    stage_.happened(Kind::write_failed, number());
-    throw Ended{};
-  }
+}
+
+void Process::reply() {
   check();
   if (ends_before_replies_) end_here(Kind::kill_before_replies);
   for (auto at = connections_.begin(); at != connections_.end();) {
@@ -308,33 +309,37 @@ void Process::end(Connection& connection) {
 
 void Process::durable(LogPosition position) {
   place_.mirror.durable(position);
-  table_->durable(position);
-  if (phase_ == Phase::leaving && position >= clean_position_) phase_ = Phase::done;
+  turn_->durable(position);
 }
 
 void Process::flush_failed(const Status& status) {
-  if (status.code() == ErrorCode::FENCED) {
-    stage_.happened(Kind::fenced, number());
-    throw Ended{};
-  }
-  stage_.happened(Kind::flush_failed, number());
-  if (phase_ != Phase::serving) throw Ended{};
-  table_->flush_failed(status);
+  const bool fenced = status.code() == ErrorCode::FENCED;
+  stage_.happened(fenced ? Kind::fenced : Kind::flush_failed, number());
+  flush_told_ = true;
+  turn_->flush_failed(status);
+  flush_told_ = false;
+}
+
+void Process::log_failed(const Status& /*status*/) {
   place_.later(kTickMs, [] { throw Ended{}; });
 }
 
+void Process::die(const Status& /*status*/) {
+  if (!flush_told_) stage_.happened(Kind::write_failed, number());
+  throw Ended{};
+}
+
 void Process::begin_stop() {
-  if (phase_ != Phase::serving) return;
-  phase_ = Phase::stopping;
+  if (!turn_->serving()) return;
   floor_watch_->set_interval(0);
-  table_->begin_stop({ErrorCode::STOPPING, "the daemon is stopping"});
+  turn_->begin_stop({ErrorCode::STOPPING, "the daemon is stopping"});
   for (const auto& [number, connection] : connections_) {
     connection->session->closing = true;
     connection->attend();
   }
   place_.later(2'000, [this] {
-    if (phase_ != Phase::stopping) return;
-    leave();
+    if (turn_->phase() != Turn::Phase::stopping) return;
+    turn_->leave();
     request_turn();
   });
   request_turn();
@@ -342,7 +347,7 @@ void Process::begin_stop() {
 
 void Process::drain(const char* sequence) {
   const SequenceId id = table_->find(sequence);
-  if (phase_ != Phase::serving || id == 0) return;
+  if (!turn_->serving() || id == 0) return;
   // What becomes of a return that is given up is known to the former database only.
   if (place_.elsewhere && table_->at(id).draining().on_its_way() > 0) return;
   const std::int64_t timeout_ms = stage_.random.between(0, 6'000);
@@ -354,7 +359,7 @@ void Process::drain(const char* sequence) {
 
 void Process::advance(const char* sequence) {
   const SequenceId id = table_->find(sequence);
-  if (phase_ != Phase::serving || id == 0) return;
+  if (!turn_->serving() || id == 0) return;
   const std::int64_t guard = table_->at(id).guard();
   const std::int64_t next = stage_.random.below(2) == 0 ? 0 : guard + stage_.random.between(1, 500);
   table_->advance(id, next, true, [this](const Result<std::int64_t>& reached) {
@@ -373,7 +378,7 @@ StoreHeartbeat Process::heartbeat(const std::string& store) const {
 }
 
 void Process::resume_stores() {
-  if (phase_ != Phase::serving || place_.elsewhere) return;
+  if (!turn_->serving() || place_.elsewhere) return;
   for (const Database* database : place_.databases) {
     const StoreScope* scope = table_->scope_of_store(database->name());
     if (scope == nullptr || !scope->restored() || database->is_put_back()) continue;
@@ -389,7 +394,7 @@ void Process::resume_stores() {
 }
 
 void Process::purge() {
-  if (phase_ != Phase::serving) return;
+  if (!turn_->serving()) return;
   PurgeOrder order;
   order.name = Site::kSequenceNames[Site::kWithPeriods];
   order.remove = true;
@@ -406,7 +411,7 @@ Status Process::mark(const std::vector<RetiredInstance>& instances) {
 
 void Process::take_out_of_service() {
   using End = RetirementReport::End;
-  if (phase_ != Phase::serving) return;
+  if (!turn_->serving()) return;
   const Status begun = retirement_->begin(false, stage_.random.between(0, 6'000),
                                           [this](const RetirementReport& report) {
                                             if (report.end == End::kept)
@@ -422,7 +427,7 @@ void Process::take_out_of_service() {
 }
 
 void Process::load_settings() {
-  if (phase_ != Phase::serving) return;
+  if (!turn_->serving()) return;
   if (!table_->apply_settings(table_limits(log_size_)).empty())
     stage_.history.violation("a setting was not applied that may be changed");
   request_turn();
@@ -434,15 +439,6 @@ void Process::check_removed(const PurgeReport& report) const {
     if (counter.removed && counter.period.end_s + stage_.profile.retain_s > now_s)
       stage_.history.violation("the counter of " + counter.period.name + " was removed too early");
   }
-}
-
-void Process::leave() {
-  phase_ = Phase::leaving;
-  if (!table_->leave_clean()) {
-    phase_ = Phase::done;
-    return;
-  }
-  clean_position_ = log_->next_position();
 }
 
 // --- checks
@@ -457,20 +453,20 @@ void Process::check() {
                                "\": " + what);
     };
     const SequenceImage& logged = image.sequences.at(sequence->id());
-    if (totals.leased != totals.issued + sequence->in_hand() + sequence->draining().on_its_way() +
+    if (totals.leased != totals.issued + sequence->available() + sequence->draining().on_its_way() +
                              totals.returned + totals.gaps) {
-      wrong("leased is not issued + in hand + on its way back + returned + gaps");
+      wrong("leased is not issued + available + on its way back + returned + gaps");
     }
     if (!(totals == logged.totals)) wrong("the totals are not those of the log");
-    if (sequence->in_hand() != StateImage::in_hand(logged)) {
-      wrong("what is in hand is not what the log says");
+    if (sequence->available() != StateImage::available(logged)) {
+      wrong("what is available is not what the log says");
     }
     if (sequence->guard() != logged.definition.guard) wrong("the guard is not that of the log");
     // As the settings were when they came in, at most. A range that was parked is taken whole.
     const Profile& profile = stage_.profile;
     const std::int64_t more = profile.reuse == Reuse::parked ? profile.lease_max : 0;
     if (sequence->waiting() > Site::kMaxWaiters) wrong("more wait than may");
-    if (sequence->in_hand() > profile.gap_budget() + more) wrong("more is in hand than may be");
+    if (sequence->available() > profile.gap_budget() + more) wrong("more is available than may be");
   }
 }
 

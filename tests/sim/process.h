@@ -1,5 +1,5 @@
 // Process: one running seqd: the real state, core and methods, with everything around them
-// simulated. It does what daemon/main does: a turn decides, writes, and then sends. Owned by its
+// simulated. Its turns are those of daemon/main: core/turn.h. Owned by its
 // site, which destroys it when it ends in any way; one thread.
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "daemon/core/leasing/floor_watch.h"
 #include "daemon/core/periods/purge.h"
 #include "daemon/core/returns/retirement.h"
-#include "daemon/core/table/sequence_table.h"
+#include "daemon/core/turn.h"
 #include "daemon/rpc/server.h"
 #include "daemon/state/start.h"
 #include "tests/sim/connection.h"
@@ -44,6 +44,7 @@ struct ProcessPlace {
 
 class Process final : public LinkOwner,
                       private RemainderLogObserver,
+                      private TurnOwner,
                       private Control,
                       private EventSink,
                       private Retirement::Place,
@@ -88,7 +89,7 @@ class Process final : public LinkOwner,
     fills_log_ = true;
     ends_at_rotation_ = ends;
   }
-  bool finished() const { return phase_ == Phase::done; }
+  bool finished() const { return turn_->phase() == Turn::Phase::over; }
   bool flushing() const { return flushing_; }
   // All leases have an outcome.
   bool settled() const { return table_->settled(); }
@@ -107,10 +108,17 @@ class Process final : public LinkOwner,
   // What an operator does after a restore, when the counters were raised on every host.
   void resume_stores();
 
-  enum class Phase : std::uint8_t { serving, stopping, leaving, done };
-
+  // RemainderLogObserver: the mirror hears it before the core.
   void durable(LogPosition position) override;
   void flush_failed(const Status& status) override;
+  // TurnOwner
+  void decide() override;
+  bool others_settled() const override { return true; }
+  bool leaves_state() const override { return true; }
+  void reply() override;
+  void over() override {}
+  void log_failed(const Status& status) override;
+  void die(const Status& status) override;
   DaemonFacts facts() const override { return {}; }
   Status reload(UserId /*user*/, std::function<void(const Result<ReloadReport>&)> done) override {
     done(ReloadReport{});
@@ -133,11 +141,10 @@ class Process final : public LinkOwner,
   void tick();
   void take_in(Connection& connection);
   void request_turn();
-  void turn();
+  void before_record();
   void fill_log();
   void end_at_rotation();
   [[noreturn]] void end_here(Kind kind);
-  void leave();
   void send(Connection& connection);
   void end(Connection& connection);
   void check();
@@ -158,17 +165,17 @@ class Process final : public LinkOwner,
   std::vector<std::unique_ptr<StoreLink>> links_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<SequenceTable> table_;
+  std::unique_ptr<Turn> turn_;
   std::unique_ptr<FloorWatch> floor_watch_;
   std::unique_ptr<Purge> purge_;
   std::unique_ptr<Retirement> retirement_;
   std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // ends with the process
   std::deque<Job> jobs_;  // of the worker of the log, which has one at a time
-  Phase phase_ = Phase::serving;
-  LogPosition clean_position_ = 0;
   std::uint64_t rotations_ = 0;
   bool turn_due_ = false;
   bool flushing_ = false;
+  bool flush_told_ = false;  // a death now is the flush's
   bool ends_before_record_ = false;
   bool ends_before_replies_ = false;
   bool fills_log_ = false;

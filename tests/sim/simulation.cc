@@ -146,21 +146,21 @@ void Simulation::come_to_rest() {
     if (waited_ms > kRestMs) stage_.history.violation("it does not come to rest: " + unsettled());
     run_for(1'000);
   }
-  // Whoever has something in hand has looked where the floors are.
+  // Whoever has something available has looked where the floors are.
   run_for(5 * Process::kFloorCheckMs);
-  std::map<std::string, IntervalSet> in_hand;
+  std::map<std::string, IntervalSet> available;
   for (const auto& site : sites_) {
-    if (!site->retired()) site->mirror().add_in_hand(in_hand);
+    if (!site->retired()) site->mirror().add_available(available);
   }
-  stage_.accounts.check(in_hand);
-  check_floors(in_hand);
+  stage_.accounts.check(available);
+  check_floors(available);
 }
 
-void Simulation::check_floors(const std::map<std::string, IntervalSet>& in_hand) {
-  for (const auto& [name, held] : in_hand) {
+void Simulation::check_floors(const std::map<std::string, IntervalSet>& available) {
+  for (const auto& [name, held] : available) {
     const std::int64_t floor = database_of(name).floor(name);
     if (!held.empty() && held.intervals().begin()->first < floor)
-      stage_.history.violation("IDs of " + name + " below the floor are in hand");
+      stage_.history.violation("IDs of " + name + " below the floor are available");
   }
 }
 

@@ -32,7 +32,7 @@ class Simulation {
   void configure();
   // Where a sequence's counter is.
   Database& database_of(const std::string& name);
-  void check_floors(const std::map<std::string, IntervalSet>& in_hand);
+  void check_floors(const std::map<std::string, IntervalSet>& available);
   Site& add_site(Machine& machine, const std::string& state_path);
   void add_client(Site& site, bool identified);
   void run_for(std::int64_t ms);

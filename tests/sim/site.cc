@@ -148,7 +148,7 @@ void Site::decommission() {
 void Site::remove_state() {
   if (mirror_.has_anything())
     stage_.history.violation("daemon " + std::to_string(number_) +
-                             " is decommissioned, and its log has something in hand");
+                             " is decommissioned, and its log has something available");
   process_.reset();
   mirror_.destroy();
   machine_.disk.replace(state_path_, {});

@@ -114,15 +114,16 @@ void StoreLink::resolve(const LeaseRequest& request, std::function<void(Resoluti
   make(std::move(call));
 }
 
-void StoreLink::give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) {
+void StoreLink::return_range(const ReturnRequest& request,
+                             std::function<void(ReturnOutcome)> done) {
   of_the_former("a return");
   leaves(request.binding.key);
   if (!owner_.intent_is_durable(request.token)) {
-    stage_.history.violation("a range is given back before the record that drops it is durable");
+    stage_.history.violation("a range is returned before the record that drops it is durable");
   }
   Call<ReturnOutcome> call;
   call.apply = [&database = database_, request](const std::function<void(ReturnOutcome)>& answer) {
-    database.give_back(request, answer);
+    database.return_range(request, answer);
   };
   call.unknown.error = call.refused.error = kAway;
   call.denied.error = kDenied;

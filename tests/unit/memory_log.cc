@@ -38,7 +38,7 @@ void MemoryLog::commit_one(const LogEntry& entry) {
 }
 
 Token MemoryLog::lease_of(SequenceId sequence, std::int64_t id) const {
-  for (const RangeInHand& range : image.sequences.at(sequence).ranges) {
+  for (const AvailableRange& range : image.sequences.at(sequence).ranges) {
     if (range.begin <= id && id < range.end) return range.lease;
   }
   return {};
@@ -85,7 +85,7 @@ void MemoryLog::cut_power() {
 
 void MemoryLog::begin_process() {
   for (auto& [id, sequence] : image.sequences) {
-    for (RangeInHand& range : sequence.ranges) range.reserved_end = range.begin;
+    for (AvailableRange& range : sequence.ranges) range.reserved_end = range.begin;
   }
   committed_.reserved.clear();
   committed_.intents.clear();

@@ -52,12 +52,12 @@ class MemoryLog final : public RemainderLog {
   std::vector<LogEntry> history;  // every committed entry
   bool accepts = true;
   bool fail_commit = false;
-  bool any_order = false;                         // ranges that were given back come again
+  bool any_order = false;                         // ranges that were returned come again
   std::map<SequenceId, std::int64_t> issued_end;  // end of the highest issue, over all processes
 
  private:
   void commit_one(const LogEntry& entry);
-  // Of the range in hand that holds the ID.
+  // Of the available range that holds the ID.
   Token lease_of(SequenceId sequence, std::int64_t id) const;
   // No ID twice, over all processes.
   void note_issue(SequenceId sequence, std::int64_t begin, std::int64_t end);

@@ -23,7 +23,7 @@ struct Orders {
   }
   Sequence& sequence() { return world.sequence("orders"); }
   const std::vector<Answer>& sent() { return world.answers.sent; }
-  // So many IDs in hand and issuable.
+  // So many available IDs and issuable.
   void fill() {
     static_cast<void>(world.next("orders"));
     world.settle();

@@ -232,8 +232,8 @@ ReturnOutcome ScriptedStore::apply(const ReturnRequest& request) {
   return outcome;
 }
 
-void ScriptedStore::give_back(const ReturnRequest& request,
-                              std::function<void(ReturnOutcome)> done) {
+void ScriptedStore::return_range(const ReturnRequest& request,
+                                 std::function<void(ReturnOutcome)> done) {
   ASSERT(log_ == nullptr || log_->intent_is_durable(request.token));
   return_calls.push_back(request);
   const ReturnScript script = take(returns);

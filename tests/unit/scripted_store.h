@@ -54,7 +54,7 @@ class ScriptedStore final : public LeaseStore {
   void read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) override;
   void advance(const AdvanceRequest& request,
                std::function<void(Result<std::int64_t>)> done) override;
-  void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;
+  void return_range(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;
   void forget(const ForgetRequest& request,
               std::function<void(Result<InstanceRecords>)> done) override;
 
@@ -125,7 +125,7 @@ class ScriptedStore final : public LeaseStore {
   std::map<Token, std::pair<std::uint64_t, Token>> epochs;
   std::map<Token, std::int64_t> heartbeats;
   std::map<Token, bool> returned;  // by the return's token; false: made void
-  // By key: ranges that were given back for others, by their begin.
+  // By key: ranges that were returned for others, by their begin.
   std::map<std::string, std::map<std::int64_t, std::int64_t>> parked;
   std::set<Token> took_parked;  // leases
   // By key: whose lease of how many IDs, in order. `totals_since` has the first ID of the first.

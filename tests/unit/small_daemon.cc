@@ -34,7 +34,7 @@ LeaseOutcome World::lease(const Token& token, std::int64_t count) {
   return outcome;
 }
 
-bool World::give_back(const Token& token, std::int64_t begin, std::int64_t end) {
+bool World::return_range(const Token& token, std::int64_t begin, std::int64_t end) {
   const auto [found, fresh] = returns.try_emplace(token, next_id == end);
   if (fresh && found->second) next_id = begin;
   return found->second;
@@ -118,7 +118,7 @@ void SmallDaemon::claim() {
     return;
   }
   // Lost: what carry_out() does for R3 is what has to be done now.
-  for (const RangeInHand& range : std::deque<RangeInHand>(mine().ranges)) {
+  for (const AvailableRange& range : std::deque<AvailableRange>(mine().ranges)) {
     append(GapMade{sequence, range.begin, range.end, GapCause::epoch_lost, 0});
   }
   if (mine().on_its_way) {
@@ -146,19 +146,19 @@ bool SmallDaemon::settle_intent() {
 
 bool SmallDaemon::settle_return() {
   if (!mine().on_its_way) return true;
-  // What takes the range out of hand is durable before the request leaves.
+  // What releases the range is durable before the request leaves.
   if (durable_position < opening_) return false;
   const ReturnOpened open = *mine().on_its_way;
-  const bool returned = world.give_back(open.token, open.begin, open.end);
+  const bool returned = world.return_range(open.token, open.begin, open.end);
   append(ReturnClosed{sequence, open.token, returned ? ReturnEnd::returned : ReturnEnd::kept,
                       GapCause::drained, 0});
   return commit();
 }
 
-void SmallDaemon::give_back() {
+void SmallDaemon::return_range() {
   if (image.scopes.at(1).state != ScopeState::owned || !settle_intent() || !settle_return()) return;
   if (mine().ranges.empty()) return;
-  const RangeInHand last = mine().ranges.back();
+  const AvailableRange last = mine().ranges.back();
   opening_ = started.log->next_position();
   durably_reserved_ = std::min(durably_reserved_, last.begin);
   append(ReturnOpened{sequence, random_token(world.random), last.begin, last.end, Reuse::tail, 0});
@@ -177,7 +177,7 @@ bool SmallDaemon::lease() {
 }
 
 bool SmallDaemon::reserve() {
-  const RangeInHand& front = mine().ranges.front();
+  const AvailableRange& front = mine().ranges.front();
   if (front.begin < durably_reserved_) return true;
   const std::int64_t end = std::min(front.begin + reserve_ahead, front.end);
   append(Reserved{sequence, end});
@@ -225,9 +225,9 @@ void SmallDaemon::stop() {
   started.log.reset();
 }
 
-std::int64_t SmallDaemon::in_hand() const {
+std::int64_t SmallDaemon::available() const {
   const auto found = image.sequences.find(sequence);
-  return found == image.sequences.end() ? 0 : StateImage::in_hand(found->second);
+  return found == image.sequences.end() ? 0 : StateImage::available(found->second);
 }
 
 bool SmallDaemon::conserves() const {
@@ -236,7 +236,7 @@ bool SmallDaemon::conserves() const {
     const std::int64_t on_its_way =
         one.on_its_way ? one.on_its_way->end - one.on_its_way->begin : 0;
     if (totals.leased !=
-        totals.issued + totals.returned + totals.gaps + on_its_way + StateImage::in_hand(one)) {
+        totals.issued + totals.returned + totals.gaps + on_its_way + StateImage::available(one)) {
       return false;
     }
   }

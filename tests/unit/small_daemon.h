@@ -61,7 +61,7 @@ struct World {
   World();
   LeaseOutcome lease(const Token& token, std::int64_t count);
   // Lowers the counter, if the range is its end; once for a token.
-  bool give_back(const Token& token, std::int64_t begin, std::int64_t end);
+  bool return_range(const Token& token, std::int64_t begin, std::int64_t end);
   bool claim(const Token& instance, std::uint64_t epoch, const Token& nonce);
   // The process is gone, the machine is not.
   void kill();
@@ -88,15 +88,15 @@ class SmallDaemon final : public RemainderLogObserver, public SnapshotSource {
   void claim();
   // Issues `count` IDs one a turn, leasing and reserving as needed. Stops early when the log fails.
   void issue(std::int64_t count);
-  // Gives the last range in hand back to the store, if there is one.
-  void give_back();
+  // Gives the last available range back to the store, if there is one.
+  void return_range();
   // One turn of about `size` bytes that means nothing.
   void fill(std::size_t size);
   void stop();
-  // The rest of what is in hand, to the last ID.
-  void issue_all_in_hand() { issue(in_hand()); }
-  std::int64_t in_hand() const;
-  // leased = issued + in hand + gaps
+  // The rest of what is available, to the last ID.
+  void issue_all_available() { issue(available()); }
+  std::int64_t available() const;
+  // leased = issued + available + gaps
   bool conserves() const;
 
   void run_worker() {

@@ -34,10 +34,10 @@ inline void kill(World& world, Process& process) {
   world.kill();
 }
 
-// Everything that is still in hand is issued, and then some; nobody gets an ID twice.
+// Everything that is still available is issued, and then some; nobody gets an ID twice.
 inline void use_up(World& world, Process& process) {
   process->claim();
-  process->issue_all_in_hand();
+  process->issue_all_available();
   process->issue(5);
   CHECK(process->status.ok());
   CHECK(process->conserves());

@@ -121,10 +121,10 @@ void CoreWorld::check() const {
   ASSERT(made.clients == log.image.clients);
   for (const Sequence* sequence : table->list()) {
     const SequenceTotals& totals = sequence->totals();
-    ASSERT(totals.leased == totals.issued + sequence->in_hand() +
+    ASSERT(totals.leased == totals.issued + sequence->available() +
                                 sequence->draining().on_its_way() + totals.returned + totals.gaps);
     ASSERT(sequence->guard() == log.image.sequences.at(sequence->id()).definition.guard);
-    ASSERT(sequence->in_hand() == StateImage::in_hand(log.image.sequences.at(sequence->id())));
+    ASSERT(sequence->available() == StateImage::available(log.image.sequences.at(sequence->id())));
   }
 }
 

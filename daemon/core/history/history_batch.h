@@ -49,8 +49,8 @@ struct HistoryLease {
   bool whole = true;  // false: only what was left of it when the history began
 };
 
-// IDs that will never be issued; or, with this as the cause, that were given back to the store.
-inline constexpr std::string_view kGivenBack = "given_back";
+// IDs that will never be issued; or, with this as the cause, that were returned to the store.
+inline constexpr std::string_view kReturned = "returned";
 
 struct HistoryGap {
   SequenceId sequence = 0;
@@ -75,10 +75,10 @@ struct HeldSpan {
 struct HistorySequence {
   SequenceId id = 0;
   std::string name;
-  SequenceTotals added;           // by this batch; `unknown` counts leases
-  SequenceTotals unwritten;       // of that, what has no row: there was no room for it
-  SequenceTotals totals;          // of the core after the batch
-  std::vector<HeldSpan> in_hand;  // after the batch, in the order of issue
+  SequenceTotals added;             // by this batch; `unknown` counts leases
+  SequenceTotals unwritten;         // of that, what has no row: there was no room for it
+  SequenceTotals totals;            // of the core after the batch
+  std::vector<HeldSpan> available;  // after the batch, in the order of issue
   // By a start: what the sums of the log and of the history differ by is accepted as it is.
   bool balances = false;
   // The log knows it no more (ForgetSequence, or it was lost): what is kept of it stays until it is
@@ -102,7 +102,7 @@ struct HistoryBatch {
 struct HistoryMark {
   struct Known {
     SequenceTotals totals;  // of the log, as the history knows it
-    std::vector<HeldSpan> in_hand;
+    std::vector<HeldSpan> available;
   };
   bool exists = false;
   LogPosition position = 0;

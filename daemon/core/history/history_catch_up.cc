@@ -54,7 +54,7 @@ void HistoryCatchUp::entry(LogPosition position, const LogEntry& entry) {
   } else if (const auto* defined = std::get_if<DefineSequence>(&entry)) {
     read_[defined->sequence].scope = defined->scope;
     read_[defined->sequence].name = defined->name;
-  } else if (const auto* range = std::get_if<RangeInHand>(&entry)) {
+  } else if (const auto* range = std::get_if<AvailableRange>(&entry)) {
     read_[range->sequence].ranges.push_back({range->lease, range->begin, range->end});
   } else if (const auto* intended = std::get_if<LeaseIntended>(&entry)) {
     read_[intended->sequence].intended = intended->count;
@@ -193,12 +193,13 @@ void HistoryCatchUp::tell_rest(const SequenceImage& sequence, const Read& read) 
   const SequenceId id = sequence.definition.sequence;
   const HistoryMark::Known* before = known(sequence.definition.name);
   const HistoryMark::Known none;
-  const std::vector<HeldSpan>& was_in_hand = before != nullptr ? before->in_hand : none.in_hand;
+  const std::vector<HeldSpan>& was_available =
+      before != nullptr ? before->available : none.available;
   bool complete = before != nullptr;
-  for (const RangeInHand& range : sequence.ranges) {
+  for (const AvailableRange& range : sequence.ranges) {
     const bool told = std::any_of(read.leases.begin(), read.leases.end(),
                                   [&](const auto& lease) { return lease.lease == range.lease; });
-    if (told || holds(was_in_hand, range.lease)) continue;
+    if (told || holds(was_available, range.lease)) continue;
     recorder_.add_lease({id, range.lease, instance_of(id), range.begin, range.end, now_ms_, false});
     complete = false;
   }
@@ -207,13 +208,13 @@ void HistoryCatchUp::tell_rest(const SequenceImage& sequence, const Read& read) 
     missing = difference(missing, recorder_.added(id));
     if (missing != SequenceTotals{missing.sequence}) complete = false;
     std::vector<Span> gone;
-    for (const HeldSpan& span : was_in_hand) {
+    for (const HeldSpan& span : was_available) {
       // The log lost that this lease was granted, and will ask the store for it.
       const bool comes_back = sequence.intent && sequence.intent->lease == span.lease;
       if (!comes_back) gone.push_back({span.begin, span.end});
     }
     for (const HistoryLease& lease : read.leases) gone.push_back({lease.begin, lease.end});
-    for (const RangeInHand& range : sequence.ranges) subtract(gone, range.begin, range.end);
+    for (const AvailableRange& range : sequence.ranges) subtract(gone, range.begin, range.end);
     for (const Span& issue : read.issues) subtract(gone, issue.begin, issue.end);
     for (const GapMade& gap : read.gaps) subtract(gone, gap.begin, gap.end);
     for (const auto& [range, wall_ms] : read.returned) subtract(gone, range.begin, range.end);
@@ -223,7 +224,7 @@ void HistoryCatchUp::tell_rest(const SequenceImage& sequence, const Read& read) 
   if (!complete) recorder_.balance(id);
 }
 
-// IDs that were in hand and are not any more, in the order of issue.
+// IDs that were available and are not any more, in the order of issue.
 void HistoryCatchUp::give(SequenceId id, std::vector<Span> gone, SequenceTotals missing) {
   const bool log_went_back = missing.leased < 0 || missing.issued < 0 || missing.gaps < 0;
   for (Span& span : gone) {
@@ -253,7 +254,7 @@ void HistoryCatchUp::give(SequenceId id, std::vector<Span> gone, SequenceTotals 
   }
 }
 
-// Sequences that the log does not know any more: what was in hand of them is gone with it.
+// Sequences that the log does not know any more: what was available of them is gone with it.
 void HistoryCatchUp::tell_lost(const StateImage& image) {
   std::unordered_set<std::string_view> there;
   for (const auto& [number, sequence] : image.sequences) there.insert(sequence.definition.name);
@@ -268,7 +269,7 @@ void HistoryCatchUp::tell_lost(const StateImage& image) {
     definition.name = name;
     recorder_.logged(definition);
     std::vector<Span> gone;
-    for (const HeldSpan& span : before.in_hand) gone.push_back({span.begin, span.end});
+    for (const HeldSpan& span : before.available) gone.push_back({span.begin, span.end});
     give(id, std::move(gone), difference({}, before.totals));
     recorder_.logged(ForgetSequence{id});
     lost_names_[id++] = name;

@@ -2,8 +2,8 @@
 // because the daemon was killed before its last batch was written, or because the history is new.
 // What was issued then is dated between the last batch and this start, to a caller who was not
 // written down. Ranges that a start gave up before it was killed itself are found as well: whatever
-// was in hand and is not any more was issued as far as the sums say so, in order, and the rest is a
-// gap.
+// was available and is not any more was issued as far as the sums say so, in order, and the rest is
+// a gap.
 //
 //   reads the log while it is recovered (LogReader), then finish(). One thread.
 #pragma once
@@ -42,7 +42,7 @@ class HistoryCatchUp final : public LogReader {
   const std::vector<GapMade>& found() const { return found_; }
   // Of a sequence in `found()` that the log has lost; empty: it has not.
   std::string lost_name(SequenceId sequence) const;
-  // The lease that a range in hand came from; zeros when the log does not say.
+  // The lease that an available range came from; zeros when the log does not say.
   Token lease_of(SequenceId sequence, std::int64_t id) const;
   // The instance that held the sequence before this start.
   Token instance_of(SequenceId sequence) const;
@@ -62,7 +62,7 @@ class HistoryCatchUp final : public LogReader {
     std::vector<Span> issues;
     std::vector<std::pair<ReturnOpened, std::int64_t>> returned;  // and when
     std::optional<ReturnOpened> on_its_way;
-    std::vector<HeldSpan> ranges;  // all that were in hand at some time; of the whole segment
+    std::vector<HeldSpan> ranges;  // all that were available at some time; of the whole segment
     std::int64_t intended = 0;
     ScopeId scope = 0;
     std::string name;

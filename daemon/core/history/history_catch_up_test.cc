@@ -32,7 +32,7 @@ struct Restart {
     mark.wall_ms = 5'000;
     HistoryMark::Known known;
     known.totals = {0, 100, issued_below - 1, 0, 0, 0};
-    known.in_hand = {{kLease, issued_below, 101}};
+    known.available = {{kLease, issued_below, 101}};
     mark.sequences = {{"orders", known}};
   }
   // An entry of the log, which the start has applied.
@@ -161,7 +161,7 @@ TEST_CASE("GapsOfAStartThatWasKilledAreFound") {
   CHECK(here.catch_up.found().size() == 1);
 }
 
-TEST_CASE("ANewHistoryBeginsWithWhatIsInHand") {
+TEST_CASE("ANewHistoryBeginsWithWhatIsAvailable") {
   Restart here;
   here.forgotten(LeaseIntended{1, kLease, 100, 1});
   here.forgotten(LeaseGranted{1, kLease, 1, 101, 2});
@@ -206,11 +206,11 @@ TEST_CASE("ALeaseThatTheLogLostForGoodIsAGap") {
   CHECK((batch.gaps[1].cause == "corrupt" && batch.gaps[1].begin == 1));
 }
 
-TEST_CASE("WhatWasInHandOfALogThatIsGoneIsAGap") {
+TEST_CASE("WhatWasAvailableOfALogThatIsGoneIsAGap") {
   Restart here;
   HistoryMark::Known known;
   known.totals = {0, 100, 10, 0, 0, 0};
-  known.in_hand = {{kLease, 11, 101}};
+  known.available = {{kLease, 11, 101}};
   here.mark.exists = true;
   here.mark.position = 50;
   here.mark.sequences = {{"invoices", known}};
@@ -259,7 +259,7 @@ TEST_CASE("AReturnThatTheLogHasIsToldAndOneThatIsOpenIsNeitherIssuedNorLost") {
   CHECK(batch.spans.empty());
   REQUIRE(batch.gaps.size() == (ended ? 1 : 0));
   if (!ended) return;
-  CHECK(batch.gaps[0].cause == kGivenBack);
+  CHECK(batch.gaps[0].cause == kReturned);
   CHECK(batch.gaps[0].begin == 31);
   CHECK(batch.gaps[0].end == 101);
   CHECK(batch.sequences.at(0).added.returned == 70);
@@ -275,7 +275,7 @@ TEST_CASE("AReturnThatNobodyCanReadAnyMoreIsFoundByTheSums") {
   here.forgotten(ReturnClosed{1, kOther, ReturnEnd::returned, GapCause::drained, 7});
   const HistoryBatch batch = here.start();
   REQUIRE(batch.gaps.size() == 1);
-  CHECK(batch.gaps[0].cause == kGivenBack);
+  CHECK(batch.gaps[0].cause == kReturned);
   CHECK(batch.gaps[0].end - batch.gaps[0].begin == 70);
 }
 

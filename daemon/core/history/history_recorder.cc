@@ -256,7 +256,7 @@ void HistoryRecorder::add_returned(const ReturnOpened& range, std::int64_t wall_
   SequenceState& state = touch(range.sequence);
   state.added.returned += range.end - range.begin;
   if (pending_.gaps.size() >= limits_.events) return;
-  pending_.gaps.push_back({range.sequence, range.begin, range.end, true, std::string(kGivenBack),
+  pending_.gaps.push_back({range.sequence, range.begin, range.end, true, std::string(kReturned),
                            range.token, instance_of(range.sequence), wall_ms});
 }
 
@@ -305,12 +305,12 @@ HistoryBatch HistoryRecorder::take(LogPosition position,
     complete(sequence);
   }
   last_session_ = 0;
-  std::set<CallerNumber> given_back;
-  for (const HistoryCaller& caller : batch.callers) given_back.insert(caller.number);
+  std::set<CallerNumber> returned;
+  for (const HistoryCaller& caller : batch.callers) returned.insert(caller.number);
   for (const CallerNumber number : std::exchange(used_, {})) {
     CallerState& state = caller_states_.at(number);
     const auto& [uid, pid, name] = state.key->first;
-    if (!given_back.contains(number)) batch.callers.push_back({number, uid, pid, name});
+    if (!returned.contains(number)) batch.callers.push_back({number, uid, pid, name});
     state.used = false;
     if (state.sessions > 0) continue;
     callers_.erase(state.key);
@@ -329,7 +329,7 @@ void HistoryRecorder::keep_callers_of_spans() {
                 [&](const HistoryCaller& caller) { return wanted.erase(caller.number) == 0; });
 }
 
-void HistoryRecorder::give_back(HistoryBatch batch) {
+void HistoryRecorder::return_range(HistoryBatch batch) {
   put_in_front(batch.spans, pending_.spans);
   put_in_front(batch.leases, pending_.leases);
   put_in_front(batch.gaps, pending_.gaps);

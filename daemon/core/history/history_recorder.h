@@ -61,10 +61,10 @@ class HistoryRecorder final : public HistorySink {
   bool urgent() const { return pending_.urgent(); }
   // More of it would be merged coarser: time to take it.
   bool filling() const { return pending_.spans.size() > limits_.spans / 2; }
-  // Everything since the last time. `complete` fills in totals and ranges in hand.
+  // Everything since the last time. `complete` fills in totals and available ranges.
   HistoryBatch take(LogPosition position, const std::function<void(HistorySequence&)>& complete);
   // A batch that could not be written: it goes in front of what has come since.
-  void give_back(HistoryBatch batch);
+  void return_range(HistoryBatch batch);
 
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};

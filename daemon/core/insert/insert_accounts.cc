@@ -13,7 +13,7 @@ InsertAccounts::Place::Place(InsertAccounts& accounts, InsertQueue& queue, Sessi
 InsertAccounts::Place::~Place() {
   leave_session();
   --accounts_.waiting_;
-  accounts_.bytes_.give_back(user_, bytes_);
+  accounts_.bytes_.return_range(user_, bytes_);
 }
 
 void InsertAccounts::Place::leave_session() {

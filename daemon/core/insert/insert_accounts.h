@@ -24,7 +24,7 @@ class InsertAccounts {
   // What a document is counted with beside its own bytes.
   static constexpr std::int64_t kEntryBytes = 512;
 
-  // A document that is counted, until this is destroyed: so it is given back on every path.
+  // A document that is counted, until this is destroyed: so it is returned on every path.
   class Place {
    public:
     Place(InsertAccounts& accounts, InsertQueue& queue, SessionId session, UserId user,

@@ -1,4 +1,4 @@
-// InsertQueues: all sequences that insert documents. They lease nothing, have nothing in hand and
+// InsertQueues: all sequences that insert documents. They lease nothing, have nothing available and
 // write nothing into the log: the collection is the book, its highest _id the counter. A sequence
 // is made when it is first used and never removed. Owned by the daemon; loop thread.
 #pragma once

@@ -32,11 +32,11 @@ TEST_CASE("WhatAnotherHostAdvancedIsWithdrawnAtTheNextLook", "[floor_watch]") {
   REQUIRE(orders.world.store.read_calls.size() == 2);
 }
 
-TEST_CASE("ASequenceWithNothingInHandIsNotAskedAbout", "[floor_watch]") {
+TEST_CASE("ASequenceWithNothingAvailableIsNotAskedAbout", "[floor_watch]") {
   Watched orders;
   orders.sequence().drain(60'000, [](const DrainReport&) {});
   orders.pass(0);
-  REQUIRE(orders.sequence().in_hand() == 0);
+  REQUIRE(orders.sequence().available() == 0);
   orders.watch.set_interval(60'000);
   orders.pass(1'000);
   orders.pass(600'000);
@@ -76,7 +76,7 @@ TEST_CASE("AStoreThatDoesNotAnswerIsAskedAboutOneSequenceARound", "[floor_watch]
   REQUIRE(orders.world.store.read_calls.size() == 4);
 }
 
-TEST_CASE("WhatWasInHandAtTheStartIsLookedAtAsSoonAsItIsOurs", "[floor_watch]") {
+TEST_CASE("WhatWasAvailableAtTheStartIsLookedAtAsSoonAsItIsOurs", "[floor_watch]") {
   Watched orders;
   orders.watch.set_interval(0);
   orders.world.kill();

@@ -209,7 +209,7 @@ void LeaseOperation::granted(std::int64_t begin, std::int64_t end, bool parked, 
   conflicts_ = 0;
   move_to(State::idle);
   raise(how, "leased [" + std::to_string(begin) + ", " + std::to_string(end) + ") for \"" + name_ +
-                 (parked ? "\", which was given back before" : "\""));
+                 (parked ? "\", which was returned before" : "\""));
   owner_.lease_granted(IdRange(begin, end), request_.token);
 }
 

@@ -33,7 +33,7 @@ struct LeaseRequest {
   std::int64_t guard = 0;
   std::int64_t max_value = 0;  // the highest ID that may exist; a counter whose next ID is above it
                                // is EXHAUSTED, unmoved
-  // Whether a range that was given back for others (Reuse::parked) is taken first: the lowest, and
+  // Whether a range that was returned for others (Reuse::parked) is taken first: the lowest, and
   // whole, though it may be longer than `count` and lie below `guard`.
   bool take_parked = false;
   std::int64_t heartbeat = 0;  // the newest one that is known; 0: it is not compared
@@ -48,7 +48,7 @@ struct LeaseOutcome {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   Status error;
-  bool parked = false;     // granted: somebody had given it back
+  bool parked = false;     // granted: somebody had returned it
   bool contended = false;  // refused: other hosts changed the counter first, and the store works
   bool restored = false;   // not granted, because the database is an older copy: see heartbeat.h
 };
@@ -78,15 +78,14 @@ struct CounterReading {
     std::int64_t ids = 0;
   };
   // Sums over every lease the store granted of this counter since it began to count them, less what
-  // was given back: the IDs of [since, next_id) that are in no lease were taken by others, skipped
+  // was returned: the IDs of [since, next_id) that are in no lease were taken by others, skipped
   // by hand, or are parked.
   struct Totals {
     std::int64_t since = 0;  // the first ID of the first lease that was counted
     Granted ours;            // this instance's
     Granted all;             // every instance's
   };
-  // What was given back and waits for a lease that takes parked ranges.
-  struct Parked {
+  struct Parked {  // returned, and waits for a lease that takes parked ranges
     std::int64_t ranges = 0;
     std::int64_t ids = 0;
   };
@@ -135,9 +134,10 @@ class LeaseStore {
   // after an error it may have been applied, and asking again does no harm.
   virtual void advance(const AdvanceRequest& request,
                        std::function<void(Result<std::int64_t>)> done) = 0;
-  // Gives a range back, at most once for a token, however often and late the request arrives; asked
+  // Returns a range, at most once for a token, however often and late the request arrives; asked
   // for by the caller only while no later operation of its sequence was begun. See ReturnOutcome.
-  virtual void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) = 0;
+  virtual void return_range(const ReturnRequest& request,
+                            std::function<void(ReturnOutcome)> done) = 0;
   // Removes what is kept of an instance that will never ask again: its newest leases and returns,
   // and its epoch, so that any later claim of it is lost. Answers with what there was. Counters,
   // parked ranges and what is kept of others stay. May be repeated; after an error any part of it

@@ -15,9 +15,9 @@ class ScopeOwner {
   virtual void scope_owned(ScopeId scope) = 0;
   // Whether a range, a lease or a return of this scope is open.
   virtual bool scope_holds(ScopeId scope) const = 0;
-  // Another database while it does, or an older copy: nothing is issued, leased or given back.
+  // Another database while it does, or an older copy: nothing is issued, leased or returned.
   virtual void scope_refused(ScopeId scope, const Status& why) = 0;
-  // Another daemon has the remainder: everything in hand of this scope is a gap. False: the log
+  // Another daemon has the remainder: everything available of this scope is a gap. False: the log
   // does not take more in this turn; to be called again.
   virtual bool scope_lost(ScopeId scope) = 0;
 };

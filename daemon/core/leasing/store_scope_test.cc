@@ -35,7 +35,7 @@ struct Used {
     world.flush();
     world.kill();
   }
-  std::int64_t in_hand() { return world.sequence("orders").in_hand(); }
+  std::int64_t available() { return world.sequence("orders").available(); }
   CoreWorld world;
 };
 
@@ -74,10 +74,10 @@ TEST_CASE("WonClaimCountsOnlyWhenDurable", "[store_scope]") {
 
 TEST_CASE("CleanRemainderIsUsedAfterTheClaimIsWon", "[store_scope]") {
   Used used;
-  const std::int64_t in_hand = used.in_hand();
+  const std::int64_t available = used.available();
   used.leave_clean();
   used.world.start();
-  REQUIRE(used.in_hand() == in_hand);
+  REQUIRE(used.available() == available);
   REQUIRE_FALSE(used.world.next("orders"));
   used.world.settle();
   REQUIRE(used.world.answers.sent.back().runs == std::vector<Run>{{2, 1, 1}});
@@ -86,7 +86,7 @@ TEST_CASE("CleanRemainderIsUsedAfterTheClaimIsWon", "[store_scope]") {
 
 TEST_CASE("LostClaimMakesTheRemainderAGapAndTheScopeANewInstance", "[store_scope]") {
   Used used;
-  const std::int64_t in_hand = used.in_hand();
+  const std::int64_t available = used.available();
   used.leave_clean();
   const Token before = scope_of(used.world).instance;
   used.world.store.epochs[before].first = 7;  // a copy was faster
@@ -95,8 +95,8 @@ TEST_CASE("LostClaimMakesTheRemainderAGapAndTheScopeANewInstance", "[store_scope
   REQUIRE(owned(used.world));
   REQUIRE(scope_of(used.world).instance != before);
   REQUIRE(scope_of(used.world).epoch == 1);
-  REQUIRE(used.in_hand() == 0);
-  REQUIRE(used.world.sequence("orders").totals().gaps == in_hand);
+  REQUIRE(used.available() == 0);
+  REQUIRE(used.world.sequence("orders").totals().gaps == available);
   REQUIRE(used.world.events.count(EventKind::fenced) == 1);
   REQUIRE(used.world.events.count(EventKind::gap_epoch_lost) == 1);
   static_cast<void>(used.world.next("orders"));
@@ -117,7 +117,7 @@ TEST_CASE("TwoLostClaimsInARowAreSurvived", "[store_scope]") {
 // The store applied the claim and the process died before it heard of it.
 TEST_CASE("ClaimRepeatedAfterAKillIsRecognizedByItsNonce", "[store_scope]") {
   Used used;
-  const std::int64_t in_hand = used.in_hand();
+  const std::int64_t available = used.available();
   used.leave_clean();
   used.world.start();
   used.world.turn();
@@ -129,7 +129,7 @@ TEST_CASE("ClaimRepeatedAfterAKillIsRecognizedByItsNonce", "[store_scope]") {
   REQUIRE(used.world.store.claim_calls[2].nonce == used.world.store.claim_calls[1].nonce);
   REQUIRE(used.world.store.claim_calls[2].epoch == used.world.store.claim_calls[1].epoch);
   REQUIRE(owned(used.world));
-  REQUIRE(used.in_hand() == in_hand);
+  REQUIRE(used.available() == available);
   REQUIRE(used.world.events.count(EventKind::fenced) == 0);
 }
 
@@ -189,7 +189,7 @@ TEST_CASE("StoreThatIsDownIsAskedAgainWithBackOff", "[store_scope]") {
 
 TEST_CASE("ClaimThatFailedThoughAppliedIsWonByItsRepeat", "[store_scope]") {
   Used used;
-  const std::int64_t in_hand = used.in_hand();
+  const std::int64_t available = used.available();
   used.leave_clean();
   used.world.store.claims = {{ClaimKind::failed_applied, {ErrorCode::UNAVAILABLE, "no answer"}}};
   used.world.start();
@@ -198,7 +198,7 @@ TEST_CASE("ClaimThatFailedThoughAppliedIsWonByItsRepeat", "[store_scope]") {
   used.world.advance(Backoff::kMostMs);
   used.world.settle();
   REQUIRE(owned(used.world));
-  REQUIRE(used.in_hand() == in_hand);
+  REQUIRE(used.available() == available);
 }
 
 // However far a start has come when the daemon is told to stop: the remainder is not lost.
@@ -206,7 +206,7 @@ TEST_CASE("StopAtEveryStateKeepsTheRemainder", "[store_scope]") {
   for (int steps = 0; steps <= 6; ++steps) {
     CAPTURE(steps);
     Used used;
-    const std::int64_t in_hand = used.in_hand();
+    const std::int64_t available = used.available();
     used.leave_clean();
     CoreWorld& world = used.world;
     world.start();
@@ -219,7 +219,7 @@ TEST_CASE("StopAtEveryStateKeepsTheRemainder", "[store_scope]") {
     world.start();
     world.settle();
     REQUIRE(owned(world));
-    REQUIRE(used.in_hand() == in_hand);
+    REQUIRE(used.available() == available);
     REQUIRE(world.events.count(EventKind::gap_epoch_lost) == 0);
   }
 }
@@ -241,7 +241,7 @@ TEST_CASE("StopDuringAPauseLeavesNoTimer", "[store_scope]") {
 
 TEST_CASE("ScopeWithoutItsStoreKeepsWhatItHolds", "[store_scope]") {
   Used used;
-  const std::int64_t in_hand = used.in_hand();
+  const std::int64_t available = used.available();
   used.leave_clean();
   used.world.stores.clear();
   used.world.start();
@@ -251,7 +251,7 @@ TEST_CASE("ScopeWithoutItsStoreKeepsWhatItHolds", "[store_scope]") {
   used.world.stores = {{"default", &used.world.store}};
   used.world.start();
   used.world.settle();
-  REQUIRE(used.in_hand() == in_hand);
+  REQUIRE(used.available() == available);
   REQUIRE(used.world.events.count(EventKind::gap_epoch_lost) == 0);
 }
 

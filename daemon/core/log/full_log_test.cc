@@ -48,12 +48,12 @@ TEST_CASE("DrainGoesOnWhenTheLogAcceptsAgain", "[full_log]") {
               ->drain(orders.sequence().id(), 60'000, [&over](const DrainReport&) { over = true; })
               .ok());
   for (int turns = 0; turns < 3; ++turns) world.turn();
-  CHECK(orders.sequence().in_hand() > 0);
+  CHECK(orders.sequence().available() > 0);
   CHECK_FALSE(over);
   world.log.accepts = true;
   world.turn();
   CHECK(over);
-  CHECK(orders.sequence().in_hand() == 0);
+  CHECK(orders.sequence().available() == 0);
 }
 
 struct Lost {

@@ -24,7 +24,7 @@ struct DefineSequence {
   ScopeId scope = 0;
   std::string name;
   std::string binding;  // which counter its ranges came from; compared with the configuration's
-  // End of the highest range ever granted, but for what was given back by lowering the counter; see
+  // End of the highest range ever granted, but for what was returned by lowering the counter; see
   // LeaseRequest.
   std::int64_t guard = 0;
   bool operator==(const DefineSequence&) const = default;
@@ -39,7 +39,8 @@ struct LeaseIntended {
   bool operator==(const LeaseIntended&) const = default;
 };
 
-// The range [begin, end) is in hand, behind those already there. Ends the intent of the same token.
+// The range [begin, end) is available, behind those already there. Ends the intent of the same
+// token.
 struct LeaseGranted {
   SequenceId sequence = 0;
   Token lease{};
@@ -65,7 +66,7 @@ struct Reserved {
   bool operator==(const Reserved&) const = default;
 };
 
-// [begin, end) was taken from the front of the first range in hand.
+// [begin, end) was taken from the front of the first available range.
 struct Issued {
   SequenceId sequence = 0;
   std::int64_t begin = 0;
@@ -77,7 +78,7 @@ struct Issued {
   bool operator==(const Issued&) const = default;
 };
 
-// [begin, end), the front or the back of a range in hand, leaves it and will never be issued.
+// [begin, end), the front or the back of an available range, leaves it and will never be issued.
 struct GapMade {
   SequenceId sequence = 0;
   std::int64_t begin = 0;
@@ -103,7 +104,7 @@ struct ForgetSequence {
 // New kinds go at the end: the index is the kind on disk.
 using LogEntry =
     std::variant<DefineScope, DefineSequence, LeaseIntended, LeaseGranted, LeaseClosed, Reserved,
-                 Issued, DefineClient, Acknowledged, ForgetClient, GapMade, RangeInHand,
+                 Issued, DefineClient, Acknowledged, ForgetClient, GapMade, AvailableRange,
                  RetainedIssue, SequenceTotals, NextNumbers, ReturnOpened, ReturnClosed, UsedBelow,
                  ForgetSequence, StoreBound, DefineName, ClientUser, StoreHeartbeat>;
 

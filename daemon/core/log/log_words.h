@@ -55,7 +55,7 @@ enum class LeaseEnd : std::uint8_t {
 // What became of a range that was on its way back to the store.
 enum class ReturnEnd : std::uint8_t {
   returned,  // the store has it; it is not ours any more
-  kept,      // it was not given back and never will be: a gap
+  kept,      // it was not returned and never will be: a gap
 };
 
 enum class GapCause : std::uint8_t {
@@ -65,7 +65,7 @@ enum class GapCause : std::uint8_t {
   corrupt,        // the record on disk is damaged
   out_of_bounds,  // above the sequence's maximum, or otherwise never issuable
   unrecorded,     // made by a start that was killed before it could say why; in no log
-  drained,        // taken out of hand by an operator, and not given back
+  drained,        // drained by an operator, and not returned
   period_end,     // left over when the period was over
   superseded,     // below the floor to which an operator advanced the counter for every host
   restored,       // available when the database was put back from an older copy

@@ -1,4 +1,4 @@
-// RemainderLog: where the core records what it hands out, before it is handed out.
+// RemainderLog: where the core records what it issues, before it is issued.
 //
 // One loop turn: append() as often as needed, commit() once, and only then the replies of the turn
 // may leave. What must survive a power loss before it is acted on (a lease about to be requested, a

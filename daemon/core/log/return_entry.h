@@ -8,7 +8,7 @@
 
 namespace seqd {
 
-// The range [begin, end), the rest of one in hand, leaves it and is on its way back to the store.
+// The range [begin, end), the rest of one available, leaves it and is on its way back to the store.
 // Durable before the request leaves. In snapshots it follows the range.
 struct ReturnOpened {
   SequenceId sequence = 0;

@@ -9,17 +9,17 @@
 
 namespace seqd {
 
-// A range in hand: [begin, end), of which [begin, reserved_end) may be issued.
-struct RangeInHand {
+// An available range: [begin, end), of which [begin, reserved_end) may be issued.
+struct AvailableRange {
   SequenceId sequence = 0;
   Token lease{};
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t reserved_end = 0;
-  bool operator==(const RangeInHand&) const = default;
+  bool operator==(const AvailableRange&) const = default;
 };
 
-// The conservation sum: leased = issued + in hand + returned + gaps. `unknown` counts leases that
+// The conservation sum: leased = issued + available + returned + gaps. `unknown` counts leases that
 // were untraceable.
 struct SequenceTotals {
   SequenceId sequence = 0;
@@ -32,8 +32,8 @@ struct SequenceTotals {
 };
 
 // The end of the highest range of which IDs were issued here or written off: what the guard is
-// lowered to when the counter is (ReturnOpened). After the ranges in hand. Older snapshots
-// have none: then it is where the ranges in hand begin.
+// lowered to when the counter is (ReturnOpened). After the available ranges. Older snapshots
+// have none: then it is where the available ranges begin.
 struct UsedBelow {
   SequenceId sequence = 0;
   std::int64_t end = 0;

@@ -17,8 +17,8 @@ class StateBounds {
   static constexpr std::int64_t kClientBytes = 64;
   static constexpr std::int64_t kIssueBytes = 64;
   static constexpr std::int64_t kRangeBytes = 56;
-  // A sequence with this many ranges in hand, and a lease or a return under way; its texts come to
-  // that, and what is known of its name.
+  // A sequence with this many available ranges, and a lease or a return under way; its texts come
+  // to that, and what is known of its name.
   static constexpr std::int64_t kRangesIncluded = 2;
   static constexpr std::int64_t kSequenceBytes = 384;
   // A name (DefineName) without its texts: every form of its texts comes to that. No name is

@@ -37,7 +37,7 @@ Status too_many(std::uint64_t number) {
 // The counter was lowered, so leases may begin again where nothing was used.
 std::int64_t lowered_guard(const SequenceImage& sequence) {
   std::int64_t guard = sequence.used_below;
-  for (const RangeInHand& range : sequence.ranges) guard = std::max(guard, range.end);
+  for (const AvailableRange& range : sequence.ranges) guard = std::max(guard, range.end);
   return guard;
 }
 
@@ -45,13 +45,13 @@ std::int64_t lowered_guard(const SequenceImage& sequence) {
 
 void snapshot_return(const ReturnOpened& opened,
                      const std::function<void(const LogEntry&)>& entry) {
-  entry(RangeInHand{opened.sequence, opened.token, opened.begin, opened.end, opened.begin});
+  entry(AvailableRange{opened.sequence, opened.token, opened.begin, opened.end, opened.begin});
   entry(opened);
 }
 
-std::int64_t StateImage::in_hand(const SequenceImage& sequence) {
+std::int64_t StateImage::available(const SequenceImage& sequence) {
   std::int64_t sum = 0;
-  for (const RangeInHand& range : sequence.ranges) sum += range.end - range.begin;
+  for (const AvailableRange& range : sequence.ranges) sum += range.end - range.begin;
   return sum;
 }
 
@@ -129,18 +129,18 @@ Status StateImage::apply_one(const LeaseClosed& entry) {
 Status StateImage::apply_one(const Reserved& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();
-  for (RangeInHand& range : (*sequence)->ranges) {
+  for (AvailableRange& range : (*sequence)->ranges) {
     if (entry.end <= range.begin || entry.end > range.end) continue;
     range.reserved_end = std::max(range.reserved_end, entry.end);
     return {};
   }
-  return corrupt("a reservation outside of every range in hand", entry.sequence);
+  return corrupt("a reservation outside of every available range", entry.sequence);
 }
 
 Status StateImage::apply_one(const Issued& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();
-  std::deque<RangeInHand>& ranges = (*sequence)->ranges;
+  std::deque<AvailableRange>& ranges = (*sequence)->ranges;
   if (!is_range(entry.begin, entry.end) || ranges.empty() || entry.begin != ranges.front().begin ||
       entry.end > ranges.front().reserved_end) {
     return corrupt("an issue of IDs that were not next", entry.sequence);
@@ -190,7 +190,7 @@ Status StateImage::apply_one(const ForgetSequence& entry) {
   if (!sequence.ok()) return sequence.status();
   const SequenceImage& image = **sequence;
   if (!image.ranges.empty() || image.intent || image.on_its_way)
-    return corrupt("a sequence is forgotten that has something in hand", entry.sequence);
+    return corrupt("a sequence is forgotten that has something available", entry.sequence);
   for (const auto& [client, kept] : clients) {
     for (const Issued& issue : kept.retained) {
       if (issue.sequence == entry.sequence)
@@ -227,7 +227,7 @@ Status StateImage::apply_one(const DefineName& entry) {
 Status StateImage::apply_one(const GapMade& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();
-  std::deque<RangeInHand>& ranges = (*sequence)->ranges;
+  std::deque<AvailableRange>& ranges = (*sequence)->ranges;
   for (auto range = ranges.begin(); range != ranges.end(); ++range) {
     const bool front = entry.begin == range->begin && entry.end <= range->end;
     const bool back = entry.begin > range->begin && entry.end == range->end;
@@ -244,15 +244,15 @@ Status StateImage::apply_one(const GapMade& entry) {
     return count((*sequence)->totals.gaps, entry.end - entry.begin) ? Status()
                                                                     : too_many(entry.sequence);
   }
-  return corrupt("a gap that is not the front or the back of a range in hand", entry.sequence);
+  return corrupt("a gap that is not the front or the back of an available range", entry.sequence);
 }
 
-Status StateImage::apply_one(const RangeInHand& entry) {
+Status StateImage::apply_one(const AvailableRange& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();
   if (!is_range(entry.begin, entry.end) || entry.reserved_end < entry.begin ||
       entry.reserved_end > entry.end) {
-    return corrupt("a range in hand with impossible bounds", entry.sequence);
+    return corrupt("an available range with impossible bounds", entry.sequence);
   }
   (*sequence)->ranges.push_back(entry);
   (*sequence)->used_below = std::min((*sequence)->used_below, entry.begin);
@@ -299,7 +299,7 @@ Status StateImage::apply_one(const ReturnOpened& entry) {
     return range.begin == entry.begin && range.end == entry.end;
   });
   if (found == image.ranges.end()) {
-    return corrupt("a return of what is no range in hand", entry.sequence);
+    return corrupt("a return of what is no available range", entry.sequence);
   }
   image.ranges.erase(found);
   image.on_its_way = entry;
@@ -337,7 +337,7 @@ void StateImage::snapshot(const std::function<void(const LogEntry&)>& entry) con
   for (const auto& [id, sequence] : sequences) {
     entry(sequence.definition);
     entry(sequence.totals);
-    for (const RangeInHand& range : sequence.ranges) entry(range);
+    for (const AvailableRange& range : sequence.ranges) entry(range);
     if (sequence.on_its_way) snapshot_return(*sequence.on_its_way, entry);
     entry(UsedBelow{id, sequence.used_below});
     if (sequence.intent) entry(*sequence.intent);

@@ -19,7 +19,7 @@ namespace seqd {
 
 struct SequenceImage {
   DefineSequence definition;
-  std::deque<RangeInHand>
+  std::deque<AvailableRange>
       ranges;  // in the order of issue; each without what was issued; none empty
   std::optional<LeaseIntended> intent;
   std::optional<ReturnOpened> on_its_way;  // never beside an intent
@@ -46,8 +46,8 @@ class StateImage {
   // The entries that make an equal image when applied to an empty one.
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
 
-  // IDs in hand of a sequence, without those on their way back.
-  static std::int64_t in_hand(const SequenceImage& sequence);
+  // Available IDs of a sequence, without those on their way back.
+  static std::int64_t available(const SequenceImage& sequence);
 
   bool operator==(const StateImage&) const = default;
 
@@ -71,7 +71,7 @@ class StateImage {
   Status apply_one(const Acknowledged& entry);
   Status apply_one(const ForgetClient& entry);
   Status apply_one(const GapMade& entry);
-  Status apply_one(const RangeInHand& entry);
+  Status apply_one(const AvailableRange& entry);
   Status apply_one(const RetainedIssue& entry);
   Status apply_one(const SequenceTotals& entry);
   Status apply_one(const NextNumbers& entry);

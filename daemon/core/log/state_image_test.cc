@@ -46,7 +46,7 @@ TEST_CASE("AnImageMadeFromItsSnapshotIsEqual") {
   CHECK(again.clients.at(1).user == 2'000);
 }
 
-TEST_CASE("LeasedIsIssuedAndInHandAndGaps") {
+TEST_CASE("LeasedIsIssuedAndAvailableAndGaps") {
   StateImage image = with_a_range();
   REQUIRE(image.apply(Reserved{1, 110}).ok());
   REQUIRE(image.apply(Issued{1, 100, 103, 0, 0, IssueKind::batch}).ok());
@@ -55,18 +55,18 @@ TEST_CASE("LeasedIsIssuedAndInHandAndGaps") {
   CHECK(sequence.totals.leased == 10);
   CHECK(sequence.totals.issued == 3);
   CHECK(sequence.totals.gaps == 2);
-  CHECK(StateImage::in_hand(sequence) == 5);
+  CHECK(StateImage::available(sequence) == 5);
   CHECK(sequence.definition.guard == 110);
 }
 
-TEST_CASE("AGapAtTheEndOfARangeLeavesItsFrontInHand") {
+TEST_CASE("AGapAtTheEndOfARangeLeavesItsFrontAvailable") {
   StateImage image = with_a_range();
   REQUIRE(image.apply(Reserved{1, 108}).ok());
   refuses(image, GapMade{1, 104, 109, GapCause::out_of_bounds, 0});
   REQUIRE(image.apply(GapMade{1, 104, 110, GapCause::out_of_bounds, 0}).ok());
   const SequenceImage& sequence = image.sequences.at(1);
   CHECK(sequence.totals.gaps == 6);
-  CHECK(StateImage::in_hand(sequence) == 4);
+  CHECK(StateImage::available(sequence) == 4);
   CHECK(sequence.ranges.front().reserved_end == 104);
   CHECK(sequence.definition.guard == 110);
   CHECK(sequence.used_below == 110);
@@ -184,7 +184,7 @@ TEST_CASE("ARangeOnItsWayBackIsInNoHandUntilItsReturnEnds") {
   refuses(image, ReturnOpened{1, Token{7}, 103, 110, Reuse::never, 0});
   REQUIRE(image.apply(ReturnOpened{1, Token{7}, 103, 110, Reuse::tail, 0}).ok());
   const SequenceImage& sequence = image.sequences.at(1);
-  CHECK(StateImage::in_hand(sequence) == 0);
+  CHECK(StateImage::available(sequence) == 0);
   CHECK(sequence.definition.guard == 110);
   refuses(image, LeaseIntended{1, Token{8}, 10, 1});
   refuses(image, ReturnOpened{1, Token{8}, 103, 110, Reuse::tail, 0});
@@ -205,7 +205,7 @@ TEST_CASE("OnlyACounterThatWasLoweredLowersTheGuard") {
   CHECK(image.sequences.at(1).definition.guard == 110);
 }
 
-TEST_CASE("TheGuardIsNeverLoweredBelowWhatWasUsedOrIsInHand") {
+TEST_CASE("TheGuardIsNeverLoweredBelowWhatWasUsedOrIsAvailable") {
   StateImage image = with_a_range();
   REQUIRE(image.apply(Reserved{1, 110}).ok());
   REQUIRE(image.apply(Issued{1, 100, 110, 0, 0, IssueKind::batch}).ok());
@@ -214,13 +214,13 @@ TEST_CASE("TheGuardIsNeverLoweredBelowWhatWasUsedOrIsInHand") {
     REQUIRE(image.apply(LeaseIntended{1, lease, 10, 1}).ok());
     REQUIRE(image.apply(LeaseGranted{1, lease, begin, begin + 10, 2}).ok());
   }
-  const auto give_back = [&image](std::int64_t begin) {
+  const auto return_range = [&image](std::int64_t begin) {
     REQUIRE(image.apply(ReturnOpened{1, Token{7}, begin, begin + 10, Reuse::tail, 0}).ok());
     REQUIRE(image.apply(ReturnClosed{1, Token{7}, ReturnEnd::returned, GapCause::drained, 0}).ok());
     return image.sequences.at(1).definition.guard;
   };
-  CHECK(give_back(140) == 130);
-  CHECK(give_back(120) == 110);
+  CHECK(return_range(140) == 130);
+  CHECK(return_range(120) == 110);
 }
 
 TEST_CASE("AnImageWithAnOpenReturnIsEqualToItsSnapshot") {
@@ -234,12 +234,12 @@ TEST_CASE("AnImageWithAnOpenReturnIsEqualToItsSnapshot") {
   CHECK(again.sequences.at(1).used_below == 103);
 }
 
-TEST_CASE("ASnapshotOfBeforeSaysNothingOfWhatWasUsedAndTheRangesInHandDo") {
+TEST_CASE("ASnapshotOfBeforeSaysNothingOfWhatWasUsedAndTheAvailableRangesDo") {
   StateImage image;
   REQUIRE(image.apply(DefineScope{1, "default", Token{1}, 2, ScopeState::owned, {}}).ok());
   REQUIRE(image.apply(DefineSequence{1, 1, "orders", "b", 110}).ok());
   CHECK(image.sequences.at(1).used_below == 110);
-  REQUIRE(image.apply(RangeInHand{1, Token{5}, 103, 110, 103}).ok());
+  REQUIRE(image.apply(AvailableRange{1, Token{5}, 103, 110, 103}).ok());
   CHECK(image.sequences.at(1).used_below == 103);
 }
 

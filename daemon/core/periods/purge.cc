@@ -185,7 +185,8 @@ std::string Purge::use_here(const Period& period) const {
   if (id == 0) return {};
   const Sequence& sequence = table_.at(id);
   if (sequence.empty_handed() && !sequence.in_flight() && sequence.waiting() == 0) return {};
-  return "in use here: IDs are in hand, on order or on their way back (seqctl drain " + name + ")";
+  return "in use here: IDs are available, on order or on their way back (seqctl drain " + name +
+         ")";
 }
 
 void Purge::remove() {

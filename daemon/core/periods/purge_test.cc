@@ -141,11 +141,11 @@ TEST_CASE("CountersAreKeptByTheEarlierOfTheTwoClocks", "[purge]") {
   CHECK(here.store.counters.size() == 3);
 }
 
-TEST_CASE("CounterOfWhichIdsAreInHandStays", "[purge]") {
+TEST_CASE("CounterOfWhichIdsAreAvailableStays", "[purge]") {
   Housekeeping here;
   REQUIRE_FALSE(here.world.next("orders").has_value());
   here.world.settle();
-  REQUIRE(here.world.table->at(here.world.table->find("orders@2023-11-14")).in_hand() > 0);
+  REQUIRE(here.world.table->at(here.world.table->find("orders@2023-11-14")).available() > 0);
   here.world.time.wall_set_ms = 20 * kDayMs;
   CHECK(here.keys(true) == Keys{"231101", "231102", "231103", "231104", "231113", "231114!"});
   CHECK(here.report.counters[5].why.find("seqctl drain orders@2023-11-14") != std::string::npos);

@@ -86,7 +86,7 @@ void Drain::finish() {
   active_ = false;
   context_.timers.cancel(std::exchange(timer_, 0));
   report_.on_its_way = on_its_way();
-  report_.in_hand = held_.in_hand();
+  report_.available = held_.available();
   owner_.drain_changed();
   const DrainReport report = std::exchange(report_, {});
   for (const Done& done : std::exchange(done_, {})) done(report);
@@ -105,11 +105,11 @@ void Drain::durable(LogPosition position) {
 
 void Drain::return_over(const ReturnOpened& opened, const ReturnClosed& closed, const Status& why) {
   if (closed.how == ReturnEnd::returned) {
-    owner_.given_back(opened.begin, opened.end, opened.reuse);
+    owner_.returned(opened.begin, opened.end, opened.reuse);
     if (active_) report_.returned.push_back({opened.begin, opened.end});
     context_.events.raise({EventKind::range_returned,
                            "[" + std::to_string(opened.begin) + ", " + std::to_string(opened.end) +
-                               ") of \"" + name_ + "\" was given back to the store",
+                               ") of \"" + name_ + "\" was returned to the store",
                            {{"SEQUENCE", name_},
                             {"FIRST", std::to_string(opened.begin)},
                             {"COUNT", std::to_string(opened.end - opened.begin)},

@@ -1,9 +1,10 @@
-// Drain: takes everything that a sequence has in hand out of hand, and gives it back as the
+// Drain: releases everything that a sequence has available, and returns it as the
 // sequence's option `reuse` says: written off as a gap, or returned to the store, the last range
-// first. What time does not suffice for stays in hand. Owned by its Sequence, which calls step()
+// first. What time does not suffice for stays available. Owned by its Sequence, which calls step()
 // once a turn; loop thread.
 //
-// Invariant: a range is in hand, in the one return that is open, or recorded as a gap or returned.
+// Invariant: a range is available, in the one return that is open, or recorded as a gap or
+// returned.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct DrainReport {
   std::vector<Span> gaps;
   std::string why;              // the gaps are not returned; of the last one
   std::int64_t on_its_way = 0;  // IDs of a return whose outcome is not known yet
-  std::int64_t in_hand = 0;     // IDs for which there was no time
+  std::int64_t available = 0;   // IDs for which there was no time
 };
 
 class Drain final : private ReturnOperation::Owner {
@@ -41,9 +42,9 @@ class Drain final : private ReturnOperation::Owner {
     virtual bool may_drain() const = 0;
     // This turn's record must be durable: durable() is to be called when it is.
     virtual void drain_appended() = 0;
-    // These left the hand for good; the log has it.
+    // These are gone for good; the log has it.
     virtual void written_off(std::int64_t begin, std::int64_t end) = 0;
-    virtual void given_back(std::int64_t begin, std::int64_t end, Reuse reuse) = 0;
+    virtual void returned(std::int64_t begin, std::int64_t end, Reuse reuse) = 0;
     // Whether it is active has changed, or there is something to do.
     virtual void drain_changed() = 0;
   };
@@ -82,7 +83,7 @@ class Drain final : private ReturnOperation::Owner {
   void adopt();
   void abandon();
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
-  // The daemon ends: what is in hand stays in hand.
+  // The daemon ends: what is available stays available.
   void stop();
 
  private:

@@ -49,16 +49,16 @@ struct Drained : Orders {
 TEST_CASE("WithReuseNeverWhatIsDrainedIsAGapAndTheStoreIsNotAsked", "[core]") {
   Drained here(Reuse::never);
   REQUIRE(here.one() == 1);
-  const std::int64_t in_hand = here.sequence().in_hand();
+  const std::int64_t available = here.sequence().available();
   const DrainReport report = here.drain();
   REQUIRE(report.gaps.size() >= 1);
   CHECK(report.returned.empty());
-  CHECK(report.in_hand == 0);
-  CHECK(here.sequence().in_hand() == 0);
-  CHECK(here.sequence().totals().gaps == in_hand);
+  CHECK(report.available == 0);
+  CHECK(here.sequence().available() == 0);
+  CHECK(here.sequence().totals().gaps == available);
   CHECK(here.world.store.return_calls.empty());
   CHECK(here.world.events.count(EventKind::gap_drained) >= 1);
-  CHECK(here.one() == in_hand + 2);
+  CHECK(here.one() == available + 2);
 }
 
 TEST_CASE("WithReuseTailTheCounterGoesBackAndTheNextLeaseBeginsThere", "[core]") {
@@ -104,7 +104,7 @@ TEST_CASE("AParkedRangeIsTakenBeforeTheCounterMovesThoughItLiesBelowTheGuard", "
   Drained here(Reuse::parked);
   REQUIRE(here.one() == 1);
   here.drain();
-  REQUIRE(here.sequence().in_hand() == 0);
+  REQUIRE(here.sequence().available() == 0);
   const std::int64_t end = here.store_next();
   REQUIRE(here.world.store.parked["orders"].size() >= 1);
   const std::int64_t guard = here.sequence().guard();
@@ -186,7 +186,7 @@ TEST_CASE("WhenTimeIsUpTheTokenIsMadeVoidBeforeTheRangeIsAGap", "[core]") {
   here.begin(0);
   here.world.settle();
   // Nothing was begun without time; with a little, one return is.
-  CHECK(here.report->in_hand == leased - 1);
+  CHECK(here.report->available == leased - 1);
   here.world.store.returns.push_back({kind});
   here.world.store.returns.push_back({Script::failed_lost});  // behind the deadline
   here.begin(1);
@@ -194,7 +194,7 @@ TEST_CASE("WhenTimeIsUpTheTokenIsMadeVoidBeforeTheRangeIsAGap", "[core]") {
   here.world.advance(5);
   here.world.settle();
   REQUIRE(here.report.has_value());
-  CHECK(here.report->on_its_way + here.report->in_hand == leased - 1);
+  CHECK(here.report->on_its_way + here.report->available == leased - 1);
   CHECK(here.sequence().totals().gaps == 0);
   for (int i = 0; i < 20; ++i) {
     here.world.advance(1'000);
@@ -259,13 +259,13 @@ TEST_CASE("WhatIsIssuedInTheTurnInWhichAReturnEndsStaysBelowTheGuard", "[core]")
   Drained here(Reuse::tail);
   REQUIRE(here.one() == 1);
   here.world.store.next_id["orders"] = 100;  // another host leased behind ours
-  // Somebody wants more than is in hand, and goes away when the lease is under way.
-  const std::int64_t rest = here.sequence().in_hand();
+  // Somebody wants more than is available, and goes away when the lease is under way.
+  const std::int64_t rest = here.sequence().available();
   REQUIRE_FALSE(here.world.range("orders", rest + 1, caller(9)));
   here.world.turn();
   here.world.table->cancel(9);
   here.world.settle();
-  REQUIRE(here.sequence().in_hand() == rest + here.sequence().guard() - 100);
+  REQUIRE(here.sequence().available() == rest + here.sequence().guard() - 100);
   here.begin();
   here.world.turn();
   here.world.flush();
@@ -279,7 +279,7 @@ TEST_CASE("WhatIsIssuedInTheTurnInWhichAReturnEndsStaysBelowTheGuard", "[core]")
     REQUIRE(here.world.store.deliver());
   }
   REQUIRE(here.sequence().draining().on_its_way() > 0);
-  REQUIRE(here.sequence().in_hand() > 0);
+  REQUIRE(here.sequence().available() > 0);
   std::int64_t last = 0;
   while (const auto id = here.world.next("orders")) last = *id;
   REQUIRE(here.world.store.deliver());
@@ -305,7 +305,7 @@ TEST_CASE("ADrainOfASequenceWhoseStoreIsNotConfiguredIsAnErrorAndChangesNothing"
   world.start();
   static_cast<void>(world.next("orders"));
   world.settle();
-  const std::int64_t in_hand = world.sequence("orders").in_hand();
+  const std::int64_t available = world.sequence("orders").available();
   world.kill();
   world.stores.clear();
   world.start();
@@ -314,17 +314,17 @@ TEST_CASE("ADrainOfASequenceWhoseStoreIsNotConfiguredIsAnErrorAndChangesNothing"
       world.table->drain(world.sequence("orders").id(), 10, [](const DrainReport&) {});
   CHECK(refused.code() == ErrorCode::CONFIG);
   CHECK(refused.text().find("store \"default\" is not running") != std::string::npos);
-  CHECK(world.sequence("orders").in_hand() == in_hand);
+  CHECK(world.sequence("orders").available() == available);
 }
 
-TEST_CASE("ADrainThatTheStopOvertakesIsAnsweredAndLeavesTheRestInHand", "[core]") {
+TEST_CASE("ADrainThatTheStopOvertakesIsAnsweredAndLeavesTheRestAvailable", "[core]") {
   Drained here(Reuse::parked);
   REQUIRE(here.one() == 1);
   here.begin();
   here.world.table->begin_stop({ErrorCode::STOPPING, "stop"});
   REQUIRE(here.report.has_value());
-  CHECK(here.report->in_hand == here.sequence().in_hand());
-  CHECK(here.report->in_hand > 0);
+  CHECK(here.report->available == here.sequence().available());
+  CHECK(here.report->available > 0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the core asks of a store to give the rest of a range back. See LeaseStore::give_back().
+// What the core asks of a store to return the rest of a range. See LeaseStore::return_range().
 //
 // A return is an operation of its own, like a lease: it has a token, that is durable before the
 // request leaves, and its outcome can be asked for until it is known. A sequence has one operation
@@ -14,7 +14,7 @@
 
 namespace seqd {
 
-// What a sequence does with what it takes out of hand. The order is that of the choices in
+// What a sequence does with what it releases. The order is that of the choices in
 // options.def and of the log.
 enum class Reuse : std::uint8_t {
   never,   // it is a gap
@@ -25,7 +25,7 @@ enum class Reuse : std::uint8_t {
 struct ReturnRequest {
   CounterBinding binding;
   Token token{};         // names this return; from new_token() of the store that is asked
-  Token instance{};      // who gives back
+  Token instance{};      // who returns
   std::string sequence;  // which of its sequences
   // [begin, end): nobody has issued any of it, and nobody will but who is granted it anew.
   std::int64_t begin = 0;

@@ -78,7 +78,7 @@ void Retirement::list_sequences() {
     RetirementReport::OfSequence& part = report_.sequences[at++];
     part.name = sequence->name();
     part.totals = sequence->totals();
-    part.in_hand = sequence->in_hand();
+    part.available = sequence->available();
     part.on_its_way = sequence->draining().on_its_way();
     part.on_order = sequence->on_order();
     part.drained.reuse = sequence->settings().reuse;
@@ -190,7 +190,7 @@ void Retirement::drained() {
     const Status error = first_error();
     return finish(no_way_back_ ? End::unfinished : End::kept,
                   error.ok() ? Status(ErrorCode::UNAVAILABLE,
-                                      "not everything in hand could be given back in time")
+                                      "not everything available could be returned in time")
                              : error);
   }
   if (!no_way_back_) {

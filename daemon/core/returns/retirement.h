@@ -2,14 +2,14 @@
 //
 //   look     every store is asked what it holds of us, so that one that is away is known first
 //   refuse   requests for IDs hear STOPPING; repeats of what was issued are still answered
-//   drain    what is in hand is given back, as `reuse` says; leases on their way are settled first
+//   drain    what is available is returned, as `reuse` says; leases on their way are settled first
 //   mark     the directory says that we retire: from here on there is no way back
 //   forget   every store forgets us
 //
 // What fails before the mark ends the refusal, and the daemon goes on. Behind the mark it refuses,
 // also after a restart, until it is asked again and every store has forgotten. Loop thread.
 //
-// Invariant: a store is asked to forget only when nothing is in hand, on order or on its way, and
+// Invariant: a store is asked to forget only when nothing is available, on order or on its way, and
 // when no later life of this directory can lease as this instance.
 #pragma once
 
@@ -31,13 +31,13 @@ struct RetiredInstance {
 };
 
 struct RetirementReport {
-  // looked: nothing was to be done.   kept: the daemon goes on; ranges may have been given back.
+  // looked: nothing was to be done.   kept: the daemon goes on; ranges may have been returned.
   // unfinished: no way back, ask again.   over: nothing is left but the directory.
   enum class End : std::uint8_t { looked, kept, unfinished, over };
   struct OfSequence {
     std::string name;
     SequenceTotals totals;
-    std::int64_t in_hand = 0;
+    std::int64_t available = 0;
     std::int64_t on_its_way = 0;  // back to the store
     bool on_order = false;        // a lease whose outcome is not known
     DrainReport drained;

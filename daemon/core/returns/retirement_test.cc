@@ -22,7 +22,7 @@ struct Marked final : Retirement::Place {
   std::optional<std::vector<RetiredInstance>> instances;
 };
 
-// A daemon with IDs of "orders" in hand, of which the first was issued.
+// A daemon with IDs of "orders" available, of which the first was issued.
 struct Retiring {
   explicit Retiring(Reuse reuse = Reuse::parked) {
     world.settings.add("orders").reuse = reuse;
@@ -68,17 +68,17 @@ struct Retiring {
   std::optional<RetirementReport> report;
 };
 
-TEST_CASE("WhatIsInHandIsGivenBackBeforeTheStoreForgets", "[core]") {
+TEST_CASE("WhatIsAvailableIsReturnedBeforeTheStoreForgets", "[core]") {
   const Reuse reuse = GENERATE(Reuse::never, Reuse::tail, Reuse::parked);
   Retiring here(reuse);
-  const std::int64_t in_hand = here.world.sequence("orders").in_hand();
+  const std::int64_t available = here.world.sequence("orders").available();
   REQUIRE(here.begin());
   CHECK(here.report->end == End::over);
   REQUIRE(here.report->sequences.size() == 1);
   const RetirementReport::OfSequence& part = here.report->sequences[0];
-  CHECK(part.in_hand == 0);
+  CHECK(part.available == 0);
   CHECK(part.totals.issued == 1);
-  CHECK((reuse == Reuse::never ? part.totals.gaps : part.totals.returned) == in_hand);
+  CHECK((reuse == Reuse::never ? part.totals.gaps : part.totals.returned) == available);
   REQUIRE(here.report->stores.size() == 1);
   CHECK(here.report->stores[0].forgotten);
   CHECK(here.report->stores[0].records.entry);
@@ -91,33 +91,33 @@ TEST_CASE("WhatIsInHandIsGivenBackBeforeTheStoreForgets", "[core]") {
 
 TEST_CASE("ALookChangesNothingAndSaysWhatThereIs", "[core]") {
   Retiring here;
-  const std::int64_t in_hand = here.world.sequence("orders").in_hand();
+  const std::int64_t available = here.world.sequence("orders").available();
   REQUIRE(here.begin(true));
   CHECK(here.report->end == End::looked);
-  CHECK(here.report->sequences[0].in_hand == in_hand);
+  CHECK(here.report->sequences[0].available == available);
   CHECK(here.report->sequences[0].drained.reuse == Reuse::parked);
   CHECK(here.report->stores[0].records.entry);
   CHECK(here.report->stores[0].records.records > 0);
   CHECK_FALSE(here.report->stores[0].forgotten);
   CHECK(here.known());
-  CHECK(here.world.sequence("orders").in_hand() == in_hand);
+  CHECK(here.world.sequence("orders").available() == available);
   CHECK(here.issue());
 }
 
 TEST_CASE("AStoreThatIsAwayIsFoundOutBeforeAnythingIsDone", "[core]") {
   Retiring here;
-  const std::int64_t in_hand = here.world.sequence("orders").in_hand();
+  const std::int64_t available = here.world.sequence("orders").available();
   here.world.store.forgets.push_back({ScriptedStore::ForgetScript::Kind::failed_lost});
   REQUIRE(here.begin());
   CHECK(here.report->end == End::kept);
   CHECK(here.report->why.code() == ErrorCode::UNAVAILABLE);
-  CHECK(here.world.sequence("orders").in_hand() == in_hand);
+  CHECK(here.world.sequence("orders").available() == available);
   CHECK(here.issue());
   REQUIRE(here.begin());
   CHECK(here.report->end == End::over);
 }
 
-TEST_CASE("WhatCannotBeGivenBackInTimeEndsTheRefusalAndNothingIsForgotten", "[core]") {
+TEST_CASE("WhatCannotBeReturnedInTimeEndsTheRefusalAndNothingIsForgotten", "[core]") {
   Retiring here;
   here.world.store.returns.push_back({ScriptedStore::ReturnScript::Kind::failed_lost});
   here.world.store.returns.push_back({ScriptedStore::ReturnScript::Kind::failed_lost});
@@ -139,8 +139,8 @@ TEST_CASE("ALeaseOnItsWayIsSettledFirst", "[core]") {
   Retiring here;
   here.world.store.leases.push_back({ScriptedStore::LeaseScript::Kind::unknown_applied});
   here.world.store.resolutions.push_back({ScriptedStore::ResolveScript::Kind::failed});
-  const std::int64_t in_hand = here.world.sequence("orders").in_hand();
-  REQUIRE_FALSE(here.world.range("orders", in_hand + 1));
+  const std::int64_t available = here.world.sequence("orders").available();
+  REQUIRE_FALSE(here.world.range("orders", available + 1));
   here.world.settle();
   REQUIRE(here.world.sequence("orders").on_order());
   CHECK_FALSE(here.begin(false, 60'000));
@@ -211,7 +211,7 @@ TEST_CASE("OneDecommissionAtATime", "[core]") {
   CHECK(here.begin(true));
 }
 
-TEST_CASE("ASequenceThatIsStoppedKeepsTheInstanceWhileItHasSomethingInHand", "[core]") {
+TEST_CASE("ASequenceThatIsStoppedKeepsTheInstanceWhileItHasSomethingAvailable", "[core]") {
   Retiring here;
   here.world.sequence("orders").refuse({ErrorCode::SEQ_CHANGED, "bound to another counter"});
   REQUIRE(here.begin());
@@ -231,7 +231,7 @@ TEST_CASE("ARepeatIsAnsweredWhileRequestsAreRefused", "[core]") {
   CHECK(here.issue());
 }
 
-// It is over for long and has nothing in hand, and the drain waits for another sequence.
+// It is over for long and has nothing available, and the drain waits for another sequence.
 TEST_CASE("PeriodIsNotForgottenWhileADecommissionDrains", "[core][period]") {
   Retiring here;
   constexpr std::int64_t kDayMs = 86'400'000;

@@ -61,7 +61,7 @@ void ReturnOperation::ask() {
   request.end = opened_->end;
   request.reuse = opened_->reuse;
   request.give_up = give_up_ || context_.clock.monotonic_ms() >= deadline_ms_;
-  store_->give_back(request, [weak = std::weak_ptr(self_)](const ReturnOutcome& outcome) {
+  store_->return_range(request, [weak = std::weak_ptr(self_)](const ReturnOutcome& outcome) {
     if (const auto self = weak.lock()) (*self)->answered(outcome);
   });
 }
@@ -97,7 +97,7 @@ void ReturnOperation::pause(const ReturnOutcome& outcome) {
   context_.events.raise({EventKind::return_failed,
                          "[" + std::to_string(opened_->begin) + ", " +
                              std::to_string(opened_->end) + ") of \"" + name_ +
-                             "\" is not given back yet: " + why.to_string(),
+                             "\" is not returned yet: " + why.to_string(),
                          {{"SEQUENCE", name_}, {"LEASE", to_hex(opened_->token)}}});
   if (stopping_) return;
   const std::int64_t delay_ms = outcome.contended ? backoff_.next_after_conflict_ms(context_.random)

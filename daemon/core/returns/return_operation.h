@@ -1,10 +1,10 @@
 // ReturnOperation: gives the rest of one range after another back to the store, for one sequence;
 // one is open at a time, and no lease beside it.
 //
-//   idle -> recording -> asking -> idle        given back, or never will be: a gap
+//   idle -> recording -> asking -> idle        returned, or never will be: a gap
 //                          |-> pausing -> asking, with the same token
 //
-// The record that takes the range out of hand is durable before the request leaves. A return whose
+// The record that releases the range is durable before the request leaves. A return whose
 // outcome is unknown is asked for again until it is known, also by the next daemon; when time is
 // up, so that the store makes its token void, and only then it is a gap (tests/model/return.pml).
 // Owned by its Drain; loop thread.

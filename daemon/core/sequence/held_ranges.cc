@@ -22,7 +22,7 @@ std::int64_t HeldRanges::pieces(std::int64_t count) const {
 
 void HeldRanges::add(IdRange range, const Token& lease) {
   ASSERT(!range.empty());
-  in_hand_ += range.size();
+  available_ += range.size();
   const std::int64_t begin = range.begin();
   ranges_.push_back({std::move(range), lease, begin, begin});
 }
@@ -59,7 +59,7 @@ std::optional<HeldRanges::Held> HeldRanges::take_last() {
   if (ranges_.empty()) return std::nullopt;
   Held last = std::move(ranges_.back());
   ranges_.pop_back();
-  in_hand_ -= last.range.size();
+  available_ -= last.range.size();
   issuable_ -= last.issuable_end - last.range.begin();
   asked_ -= last.asked_end - last.range.begin();
   return last;
@@ -86,7 +86,7 @@ std::vector<HeldRanges::Held> HeldRanges::take_within(std::int64_t from, std::in
     if (!front) std::swap(part, held.range);
     taken.push_back({std::move(part), held.lease, std::clamp(held.issuable_end, begin, end),
                      std::clamp(held.asked_end, begin, end)});
-    in_hand_ -= end - begin;
+    available_ -= end - begin;
     issuable_ -= taken.back().issuable_end - begin;
     asked_ -= taken.back().asked_end - begin;
     held.issuable_end = std::clamp(held.issuable_end, held.range.begin(), held.range.end());
@@ -97,7 +97,7 @@ std::vector<HeldRanges::Held> HeldRanges::take_within(std::int64_t from, std::in
 }
 
 std::deque<HeldRanges::Held> HeldRanges::surrender() {
-  in_hand_ = issuable_ = asked_ = 0;
+  available_ = issuable_ = asked_ = 0;
   return std::exchange(ranges_, {});
 }
 

@@ -1,4 +1,4 @@
-// HeldRanges: the ranges a sequence has in hand, in the order of issue, and how far each may be
+// HeldRanges: the ranges a sequence has available, in the order of issue, and how far each may be
 // issued already.
 //
 // An ID may be issued only below a reservation that is durable. A reservation is asked for (the log
@@ -25,8 +25,8 @@ class HeldRanges {
     std::int64_t asked_end = 0;
   };
 
-  // IDs in hand, reserved or not.
-  std::int64_t in_hand() const { return in_hand_; }
+  // Available IDs, reserved or not.
+  std::int64_t available() const { return available_; }
   // IDs that may be issued now. All of them are in front of those that may not.
   std::int64_t issuable() const { return issuable_; }
   // IDs that may be issued now or as soon as the reservation in flight is durable.
@@ -36,7 +36,7 @@ class HeldRanges {
   std::int64_t pieces(std::int64_t count) const;
   const std::deque<Held>& ranges() const { return ranges_; }
 
-  // Puts a range behind those in hand; nothing of it may be issued yet.
+  // Puts a range behind those available; nothing of it may be issued yet.
   void add(IdRange range, const Token& lease);
 
   // End of the range that the last IDs were taken from: an entry of the log stays within one.
@@ -63,9 +63,9 @@ class HeldRanges {
   // The reservation in flight is on the medium.
   void reservation_durable();
 
-  // Takes the last range out of hand, as far as it was not issued. None when nothing is in hand.
+  // Removes the last range, as far as it was not issued. None when nothing is available.
   std::optional<Held> take_last();
-  // Takes what is below `floor` out of hand, in order.
+  // Removes what is below `floor`, in order.
   std::vector<Held> take_below(std::int64_t floor);
   // The same of what is above `last`.
   std::vector<Held> take_above(std::int64_t last);
@@ -76,14 +76,14 @@ class HeldRanges {
   // Of each range the part in [from, to), which is its front, its back or all of it.
   std::vector<Held> take_within(std::int64_t from, std::int64_t to);
   void taken(std::int64_t count) {
-    in_hand_ -= count;
+    available_ -= count;
     issuable_ -= count;
     asked_ -= count;
     if (ranges_.front().range.empty()) ranges_.pop_front();
   }
 
   std::deque<Held> ranges_;
-  std::int64_t in_hand_ = 0;
+  std::int64_t available_ = 0;
   std::int64_t issuable_ = 0;
   std::int64_t asked_ = 0;
   std::int64_t last_range_end_ = 0;

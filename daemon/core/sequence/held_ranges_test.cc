@@ -29,7 +29,7 @@ HeldRanges three_ranges() {
 TEST_CASE("NothingOfANewRangeMayBeIssued", "[held_ranges]") {
   HeldRanges held = two_ranges();
   std::int64_t id = 0;
-  REQUIRE(held.in_hand() == 20);
+  REQUIRE(held.available() == 20);
   REQUIRE(held.issuable() == 0);
   REQUIRE(held.next_id() == 10);
   REQUIRE_FALSE(held.take_one(&id));
@@ -48,7 +48,7 @@ TEST_CASE("AskedForIdsCountOnlyOnceDurable", "[held_ranges]") {
     REQUIRE(id == expected);
   }
   REQUIRE_FALSE(held.take_one(&id));
-  REQUIRE(held.in_hand() == 16);
+  REQUIRE(held.available() == 16);
 }
 
 TEST_CASE("IdsTakenWhileAReservationIsInFlightStayTaken", "[held_ranges]") {
@@ -75,7 +75,7 @@ TEST_CASE("WhatIsBelowAFloorLeavesTheHandWhereverItLies", "[held_ranges]") {
   CHECK(taken[1].range.begin() == 30);
   CHECK(taken[1].range.end() == 33);
   CHECK(taken[1].lease == Token{3});
-  CHECK(held.in_hand() == 17);
+  CHECK(held.available() == 17);
   CHECK(held.issuable() == 12);
   CHECK(held.asked() == 14);
   CHECK(held.next_id() == 50);
@@ -85,7 +85,7 @@ TEST_CASE("WhatIsBelowAFloorLeavesTheHandWhereverItLies", "[held_ranges]") {
   while (held.take_one(&last)) CHECK(last >= 33);
   CHECK(last == 36);
   CHECK(held.take_below(1'000).size() == 1);
-  CHECK(held.in_hand() == 0);
+  CHECK(held.available() == 0);
 }
 
 TEST_CASE("WhatIsAboveAMaximumLeavesTheHandWhereverItLies", "[held_ranges]") {
@@ -97,14 +97,14 @@ TEST_CASE("WhatIsAboveAMaximumLeavesTheHandWhereverItLies", "[held_ranges]") {
   CHECK(taken[1].range.begin() == 33);
   CHECK(taken[1].range.end() == 40);
   CHECK(taken[1].lease == Token{3});
-  CHECK(held.in_hand() == 13);
+  CHECK(held.available() == 13);
   CHECK(held.issuable() == 13);
   CHECK(held.asked() == 13);
   CHECK(held.take_above(32).empty());
   std::int64_t last = 0;
   while (held.take_one(&last)) CHECK(last <= 32);
   CHECK(last == 32);
-  CHECK(held.in_hand() == 0);
+  CHECK(held.available() == 0);
 }
 
 TEST_CASE("TakenRunEndsWithItsRange", "[held_ranges]") {
@@ -117,7 +117,7 @@ TEST_CASE("TakenRunEndsWithItsRange", "[held_ranges]") {
   const IdRange second = held.take(3);
   REQUIRE(second.begin() == 50);
   REQUIRE(second.end() == 53);
-  REQUIRE(held.in_hand() == 7);
+  REQUIRE(held.available() == 7);
   REQUIRE(held.ranges().size() == 1);
 }
 
@@ -147,17 +147,17 @@ TEST_CASE("RangeAddedDuringAReservationIsNotPartOfIt", "[held_ranges]") {
   held.add({3, 9}, Token{2});
   held.reservation_durable();
   REQUIRE(held.issuable() == 2);
-  REQUIRE(held.in_hand() == 8);
+  REQUIRE(held.available() == 8);
 }
 
-TEST_CASE("SurrenderedRangesLeaveNothingInHand", "[held_ranges]") {
+TEST_CASE("SurrenderedRangesLeaveNothingAvailable", "[held_ranges]") {
   HeldRanges held = two_ranges();
   static_cast<void>(held.ask(3));
   held.reservation_durable();
   const auto given = held.surrender();
   REQUIRE(given.size() == 2);
   REQUIRE(given.front().range.size() == 10);
-  REQUIRE(held.in_hand() == 0);
+  REQUIRE(held.available() == 0);
   REQUIRE(held.issuable() == 0);
   REQUIRE(held.asked() == 0);
   REQUIRE_FALSE(held.next_id());

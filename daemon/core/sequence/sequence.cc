@@ -143,9 +143,9 @@ void Sequence::resize_reservation() {
 
 void Sequence::reserve() {
   if (reserving_ != 0) return;
-  const std::int64_t demand = std::min(waiters_.demand(), held_.in_hand());
+  const std::int64_t demand = std::min(waiters_.demand(), held_.available());
   if (held_.asked() > reserve_size_ / 2 && held_.asked() >= demand) return;
-  if (held_.asked() == held_.in_hand()) return;
+  if (held_.asked() == held_.available()) return;
   resize_reservation();
   for (const std::int64_t end : held_.ask(std::max(reserve_size_, demand))) {
     context_.log.append(Reserved{id_, end});
@@ -156,17 +156,17 @@ void Sequence::reserve() {
 
 void Sequence::lease() {
   if (!lease_.idle() || drain_.blocks_leases() || (!wanted_ && waiters_.empty())) return;
-  const std::int64_t spare = held_.in_hand() - waiters_.demand();
+  const std::int64_t spare = held_.available() - waiters_.demand();
   if (spare > sizer_.size() / 2) return;
-  const std::int64_t room = settings_.gap_budget - held_.in_hand();
+  const std::int64_t room = settings_.gap_budget - held_.available();
   // With little room left a lease would be tiny: wait until more is used, unless somebody waits.
   if (room < (spare < 0 ? 1 : settings_.lease_min)) return;
-  // Many small ranges in hand (parked ones) would not fit a snapshot.
+  // Many small available ranges (parked ones) would not fit a snapshot.
   if (static_cast<std::int64_t>(held_.ranges().size()) >= StateBounds::kRangesIncluded &&
       !attention_.accounts().may_hold_another_range()) {
     return fail_waiters({ErrorCode::BUSY, "the log has no room for another range of \"" + name() +
                                               "\" (daemon.log_size)"},
-                        held_.in_hand());
+                        held_.available());
   }
   const std::int64_t size =
       sizer_.next_size(context_.clock.monotonic_ms(), totals_.issued, spare <= 0);
@@ -239,7 +239,7 @@ void Sequence::lease_failed(const Status& status) {
   // The store counts positions, of which callers know nothing.
   const bool shaped = settings_.shape.made != nullptr && status.code() == ErrorCode::EXHAUSTED;
   failing_ = shaped ? settings_.shape.made->exhausted(name()) : status;
-  fail_waiters(failing_, held_.in_hand());
+  fail_waiters(failing_, held_.available());
 }
 
 void Sequence::lease_contended() {

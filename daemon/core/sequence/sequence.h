@@ -1,6 +1,6 @@
-// Sequence: ranges in hand, who waits for them, and the lease of the next one. Requests are served
-// from issuable IDs, else they wait. What follows from a change is decided once a turn, in pump();
-// events only store what happened and ask for attention. Owned by the SequenceTable; loop thread.
+// Sequence: its available ranges, who waits for them, and the lease of the next one. Requests are
+// served from issuable IDs, else they wait. Events only store what happened and ask for attention;
+// what follows is decided once a turn, in pump(). Owned by the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   SequenceId id() const { return id_; }
   const StoreScope& scope() const { return scope_; }
   const SequenceTotals& totals() const { return totals_; }
-  std::int64_t in_hand() const { return held_.in_hand(); }
+  std::int64_t available() const { return held_.available(); }
   const HeldRanges& held() const { return held_; }
   std::int64_t guard() const { return definition_.guard; }
   std::optional<std::int64_t> next_id() const { return held_.next_id(); }
@@ -48,7 +48,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   bool in_flight() const { return lease_.in_flight() || drain_.in_flight() || advances_ > 0; }
   bool awaits_advance() const;  // before its scope may begin again
   bool on_order() const { return lease_.intent_open() || left_open_.has_value(); }
-  bool empty_handed() const { return in_hand() + drain_.on_its_way() == 0 && !on_order(); }
+  bool empty_handed() const { return available() + drain_.on_its_way() == 0 && !on_order(); }
   const Drain& draining() const { return drain_; }
 
   bool issue_one(const Caller& caller, std::int64_t* id, IssueAs as = {}) {
@@ -64,14 +64,14 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void restore(const SequenceImage& image);
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
   void apply_settings(const SequenceSettings& settings);
-  void begin_advance() { ++advances_; }  // of the counter: until its end nothing is given back
+  void begin_advance() { ++advances_; }  // of the counter: until its end nothing is returned
   void end_advance(const Result<std::int64_t>& next_id);   // what the counter had stopped goes on
   void drain(std::int64_t deadline_ms, Drain::Done done);  // see Drain::begin(); requests wait
   void counter_read(const CounterReading& reading);  // what it holds below the floor is withdrawn
-  void end_period();                                 // it is over: what is in hand is a gap
+  void end_period();                                 // it is over: what is available is a gap
   void refuse(const Status& why);  // not usable as configured: every request hears `why`
   void scope_owned();              // leases and reservations may go on
-  bool scope_lost();   // to another daemon: all in hand is a gap; false: the log waits, call again
+  bool scope_lost();  // to another daemon: all available is a gap; false: the log waits, call again
   bool begin_again();  // its database is an older copy: the same, and it goes on
   DrainReport give_up(const std::string& why);  // what is open is a gap, without the store
   void durable(LogPosition position);           // everything up to it is on the medium
@@ -96,7 +96,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   bool may_drain() const override { return !on_order() && advances_ == 0; }
   void drain_appended() override { attention_.wait_durable(id_); }
   void written_off(std::int64_t begin, std::int64_t end) override;
-  void given_back(std::int64_t begin, std::int64_t end, Reuse reuse) override;
+  void returned(std::int64_t begin, std::int64_t end, Reuse reuse) override;
   void drain_changed() override;
   void update_open();
   void note_issue(std::int64_t begin, std::int64_t end, const Caller& caller, IssueAs as);
@@ -105,7 +105,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
   void serve_waiters();
   void expire_waiters();
-  void fail_waiters(const Status& status, std::int64_t in_hand = 0);
+  void fail_waiters(const Status& status, std::int64_t available = 0);
   void reserve();
   void lease();
   void arm_deadline();
@@ -140,7 +140,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   std::optional<std::int64_t> last_issued_;
   std::int64_t used_below_ = 0;  // end of what was issued or written off; see UsedBelow
   Status stopped_;               // the sequence is stopped for good
-  Status failing_;  // what callers hear while nothing is in hand and trying again would not help
+  Status failing_;  // what callers hear while nothing is available and trying again would not help
   Status log_failure_, ending_, refusing_;
   TimerId deadline_timer_ = 0;  // fires at deadline_ms_
   std::int64_t deadline_ms_ = 0;

@@ -1,5 +1,5 @@
 // How a Sequence is drained, and what was withdrawn for every host leaves it: the part of
-// sequence.h that takes ranges out of hand.
+// sequence.h that releases ranges.
 #include <algorithm>
 #include <utility>
 
@@ -77,11 +77,11 @@ void Sequence::written_off(std::int64_t begin, std::int64_t end) {
   used_below_ = std::max(used_below_, end);
 }
 
-void Sequence::given_back(std::int64_t begin, std::int64_t end, Reuse reuse) {
+void Sequence::returned(std::int64_t begin, std::int64_t end, Reuse reuse) {
   totals_.returned += end - begin;
   if (reuse != Reuse::tail) return;
   // The counter was lowered: a lease may begin there, but never where IDs were used, in this turn
-  // too, or are in hand.
+  // too, or are available.
   flush_issues();
   definition_.guard = used_below_;
   for (const HeldRanges::Held& held : held_.ranges()) {

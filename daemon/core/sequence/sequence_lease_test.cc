@@ -66,12 +66,12 @@ TEST_CASE("LeasesGrowWithTheRate", "[sequence]") {
   REQUIRE(orders.world.store.lease_calls.size() < 40);
 }
 
-TEST_CASE("InHandNeverExceedsTheGapBudget", "[sequence]") {
+TEST_CASE("AvailableNeverExceedsTheGapBudget", "[sequence]") {
   Orders orders([](SequenceSettings& settings) { settings.gap_budget = 40; });
   for (int at = 0; at < 500; ++at) {
     static_cast<void>(orders.world.range("orders", 1 + orders.world.random.below(40), caller(1)));
     orders.world.settle();
-    REQUIRE(orders.sequence().in_hand() <= 40);
+    REQUIRE(orders.sequence().available() <= 40);
   }
   REQUIRE(orders.sent().size() + 500 >= 500);
   REQUIRE(orders.sequence().waiting() == 0);
@@ -113,12 +113,12 @@ TEST_CASE("ASequenceThatMeetsOthersAtItsCounterIsServedSoonAndItsStoreIsReady", 
   REQUIRE(orders.world.events.count(EventKind::store_down) == 0);
 }
 
-TEST_CASE("PermanentErrorDoesNotKeepBackWhatIsInHand", "[sequence]") {
+TEST_CASE("PermanentErrorDoesNotKeepBackWhatIsAvailable", "[sequence]") {
   Orders orders([](SequenceSettings& settings) {
     settings.lease_min = settings.lease_max = 100;
     settings.max_value = 100;
   });
-  orders.fill();  // 2..100 in hand, of which some are reserved
+  orders.fill();  // 2..100 available, of which some are reserved
   orders.world.restart();
   for (SessionId session = 1; session <= 99; ++session) {
     REQUIRE_FALSE(orders.world.next("orders", caller(session)));

@@ -1,4 +1,4 @@
-// What becomes of IDs in hand that lie above a maximum that was lowered: nobody gets them.
+// What becomes of available IDs that lie above a maximum that was lowered: nobody gets them.
 #include <string>
 #include <vector>
 
@@ -27,14 +27,14 @@ TEST_CASE("NoIdAboveALoweredMaximumIsIssuedFromThatMomentOn", "[maximum]") {
   Bounded orders;
   orders.fill();
   const std::int64_t end = orders.sequence().guard();
-  const std::int64_t in_hand = orders.sequence().in_hand();
+  const std::int64_t available = orders.sequence().available();
   const std::int64_t next = *orders.sequence().next_id();
-  REQUIRE(in_hand > 8);
+  REQUIRE(available > 8);
   REQUIRE(orders.world.next("orders") == next);  // of the same turn, and not in the log yet
   orders.lower_to(next + 3);
   CHECK(orders.take_all() == std::vector<std::int64_t>{next + 1, next + 2, next + 3});
   orders.world.settle();
-  CHECK(orders.sequence().in_hand() == 0);
+  CHECK(orders.sequence().available() == 0);
   CHECK(orders.gaps() == 1);
   CHECK(orders.sequence().totals().gaps == end - (next + 4));
   // What was given up stays it.
@@ -46,14 +46,14 @@ TEST_CASE("NoIdAboveALoweredMaximumIsIssuedFromThatMomentOn", "[maximum]") {
   CHECK(orders.sent().back().runs.front().first == end);
 }
 
-TEST_CASE("AMaximumBelowAllThatIsInHandLeavesNothing", "[maximum]") {
+TEST_CASE("AMaximumBelowAllThatIsAvailableLeavesNothing", "[maximum]") {
   Bounded orders;
   orders.fill();
-  const std::int64_t in_hand = orders.sequence().in_hand();
+  const std::int64_t available = orders.sequence().available();
   orders.lower_to(*orders.sequence().next_id() - 1);
   orders.world.settle();
-  CHECK(orders.sequence().in_hand() == 0);
-  CHECK(orders.sequence().totals().gaps == in_hand);
+  CHECK(orders.sequence().available() == 0);
+  CHECK(orders.sequence().totals().gaps == available);
   REQUIRE_FALSE(orders.world.next("orders"));
   orders.world.settle();
   const bool refused = !orders.world.status.ok();
@@ -77,8 +77,8 @@ TEST_CASE("ALeaseOnOrderWhileTheMaximumIsLoweredKeepsToIt", "[maximum]") {
   Bounded orders;
   orders.fill();
   const std::int64_t end = orders.sequence().guard();
-  REQUIRE_FALSE(orders.world.range("orders", orders.sequence().in_hand() + 1, caller(1), 0));
-  REQUIRE_FALSE(orders.world.range("orders", orders.sequence().in_hand() + 1, caller(1)));
+  REQUIRE_FALSE(orders.world.range("orders", orders.sequence().available() + 1, caller(1), 0));
+  REQUIRE_FALSE(orders.world.range("orders", orders.sequence().available() + 1, caller(1)));
   orders.world.turn();
   orders.world.flush();
   REQUIRE(orders.world.store.pending() == 1);

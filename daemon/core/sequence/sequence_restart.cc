@@ -13,7 +13,7 @@ void Sequence::restore(const SequenceImage& image) {
   definition_.guard = image.definition.guard;
   exhaustion_.restore(definition_.guard, settings_);
   used_below_ = image.used_below;
-  for (const RangeInHand& range : image.ranges)
+  for (const AvailableRange& range : image.ranges)
     held_.add(IdRange(range.begin, range.end), range.lease);
   left_open_ = image.intent;
   // A scope without a history is a new instance: whoever held this lease before may still be using
@@ -28,7 +28,7 @@ void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const
   entry(definition_);
   entry(totals_);
   for (const HeldRanges::Held& held : held_.ranges()) {
-    entry(RangeInHand{id_, held.lease, held.range.begin(), held.range.end(), held.asked_end});
+    entry(AvailableRange{id_, held.lease, held.range.begin(), held.range.end(), held.asked_end});
   }
   drain_.snapshot(entry);
   entry(UsedBelow{id_, used_below_});

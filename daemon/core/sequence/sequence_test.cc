@@ -24,7 +24,7 @@ TEST_CASE("FirstRequestWaitsForALeaseAndGetsTheFirstId", "[sequence]") {
   REQUIRE(orders.sequence().state_name() == "ready");
 }
 
-TEST_CASE("IdsInHandAreIssuedAtOnceInOrder", "[sequence]") {
+TEST_CASE("AvailableIdsAreIssuedAtOnceInOrder", "[sequence]") {
   Orders orders;
   orders.fill();
   for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(orders.world.next("orders") == id);
@@ -187,7 +187,7 @@ TEST_CASE("OneUserCannotTakeAllPlacesOfRequestsThatWait", "[sequence]") {
 
 // Requests leave in every way there is: served, cancelled, too late, refused by the store, with a
 // sequence that stops, and with the daemon's end.
-TEST_CASE("PlacesOfRequestsThatWaitAreGivenBackHoweverTheyLeave", "[sequence]") {
+TEST_CASE("PlacesOfRequestsThatWaitAreReturnedHoweverTheyLeave", "[sequence]") {
   std::map<ErrorCode, std::int64_t> left;
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     CAPTURE(seed);
@@ -303,7 +303,7 @@ TEST_CASE("FailedFlushIssuesWhatIsDurableAndThenNothing", "[sequence]") {
   REQUIRE(orders.world.status.code() == ErrorCode::STATE_IO);
   orders.world.settle();
   REQUIRE(orders.sequence().last_issued() == before + issued);
-  REQUIRE(orders.sequence().in_hand() > 0);
+  REQUIRE(orders.sequence().available() > 0);
 }
 
 TEST_CASE("FailedFlushFailsThoseWhoWait", "[sequence]") {
@@ -376,7 +376,7 @@ TEST_CASE("ReservationGrowsUnderLoadUpToItsBound", "[sequence]") {
     static_cast<void>(orders.world.next("orders", caller(1)));
     if (at % 40 == 0) {
       orders.world.settle();
-      const RangeInHand& range = orders.world.log.image.sequences.at(1).ranges.front();
+      const AvailableRange& range = orders.world.log.image.sequences.at(1).ranges.front();
       most = std::max(most, range.reserved_end - range.begin);
     }
   }

@@ -31,7 +31,7 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
                 "\", " + std::to_string(settings_.gap_budget) + " (sequence.gap_budget)"};
   }
   // Trying again soon would not help, and the next try is not due yet.
-  if (!failing_.ok() && !lease_.idle() && held_.in_hand() - waiters_.demand() < count)
+  if (!failing_.ok() && !lease_.idle() && held_.available() - waiters_.demand() < count)
     return failing_;
   if (waiters_.size() >= settings_.max_waiters) {
     return {ErrorCode::BUSY, std::to_string(waiters_.size()) + " requests wait for \"" + name() +
@@ -44,7 +44,7 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
   if (timeout_ms < 0) timeout_ms = settings_.wait_timeout_ms;
   if (timeout_ms == 0) {
     return {ErrorCode::UNAVAILABLE,
-            "no ID of \"" + name() + "\" is in hand and the request does not wait"};
+            "no ID of \"" + name() + "\" is available and the request does not wait"};
   }
   const std::int64_t deadline_ms = context_.clock.monotonic_ms() + timeout_ms;
   if (deadline_ms < deadline_ms_) context_.timers.cancel(std::exchange(deadline_timer_, 0));
@@ -99,11 +99,11 @@ void Sequence::serve_waiters() {
   }
 }
 
-// Those whom `in_hand` IDs will do stay.
-void Sequence::fail_waiters(const Status& status, std::int64_t in_hand) {
-  const auto in_vain = [&in_hand](const Waiter& waiter) {
-    if (waiter.count > in_hand) return true;
-    in_hand -= waiter.count;
+// Those whom `available` IDs will do stay.
+void Sequence::fail_waiters(const Status& status, std::int64_t available) {
+  const auto in_vain = [&available](const Waiter& waiter) {
+    if (waiter.count > available) return true;
+    available -= waiter.count;
     return false;
   };
   waiters_.remove_if(in_vain, [&](const Waiter& waiter) {

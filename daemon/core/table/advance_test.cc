@@ -41,60 +41,60 @@ struct Advancing : Orders {
   }
 };
 
-TEST_CASE("AnAdvanceTakesTheNextLeaseFromThereAndKeepsWhatIsInHand") {
+TEST_CASE("AnAdvanceTakesTheNextLeaseFromThereAndKeepsWhatIsAvailable") {
   Advancing orders;
-  const std::int64_t in_hand = orders.sequence().in_hand();
-  REQUIRE(in_hand > 0);
+  const std::int64_t available = orders.sequence().available();
+  REQUIRE(available > 0);
   REQUIRE(orders.advance(5'000)->ok());
   REQUIRE(orders.world.store.next_id["orders"] == 5'000);
   REQUIRE(orders.world.events.count(EventKind::sequence_advanced) == 1);
   REQUIRE(orders.world.next("orders") == 2);
-  REQUIRE(orders.sequence().in_hand() == in_hand - 1);
+  REQUIRE(orders.sequence().available() == available - 1);
   static_cast<void>(orders.world.range("orders", 100));
   orders.world.settle();
   const std::vector<Run>& runs = orders.world.answers.sent.back().runs;
   REQUIRE(runs.back().first >= 5'000);
 }
 
-TEST_CASE("AnAdvanceForEveryHostWithdrawsWhatIsInHandAndTheLogHasIt") {
+TEST_CASE("AnAdvanceForEveryHostWithdrawsWhatIsAvailableAndTheLogHasIt") {
   Advancing orders;
-  const std::int64_t in_hand = orders.sequence().in_hand();
+  const std::int64_t available = orders.sequence().available();
   const std::int64_t issued = orders.sequence().totals().issued;
-  REQUIRE(in_hand > 0);
+  REQUIRE(available > 0);
   REQUIRE(orders.advance(5'000, true)->ok());
   orders.world.turn();
-  REQUIRE(orders.sequence().totals().gaps == in_hand);
+  REQUIRE(orders.sequence().totals().gaps == available);
   REQUIRE(orders.world.events.count(EventKind::gap_superseded) == 1);
   orders.world.settle();
   REQUIRE(orders.world.next("orders") == 5'000);
   orders.world.turn();
   orders.world.restart();
   orders.world.settle();
-  REQUIRE(orders.sequence().totals().gaps == in_hand);
+  REQUIRE(orders.sequence().totals().gaps == available);
   REQUIRE(orders.sequence().totals().issued == issued + 1);
   REQUIRE(orders.world.next("orders") == 5'001);
 }
 
 TEST_CASE("IdsIssuedBeforeTheFloorBecomesKnownStayIssuedAndNoneComesBehind") {
   Advancing orders;
-  const std::int64_t in_hand = orders.sequence().in_hand();
+  const std::int64_t available = orders.sequence().available();
   REQUIRE(orders.world.next("orders") == 2);
   orders.look(5'000, 5'000);
   REQUIRE_FALSE(orders.world.next("orders", {}, 0));  // in the same turn
   orders.world.turn();
-  REQUIRE(orders.sequence().totals().gaps == in_hand - 1);
+  REQUIRE(orders.sequence().totals().gaps == available - 1);
   orders.world.restart();
   orders.world.settle();
   REQUIRE(orders.sequence().totals().issued == 2);
-  REQUIRE(orders.sequence().totals().gaps == in_hand - 1);
+  REQUIRE(orders.sequence().totals().gaps == available - 1);
 }
 
-TEST_CASE("WhatLiesAboveTheFloorStaysInHand") {
+TEST_CASE("WhatLiesAboveTheFloorStaysAvailable") {
   Advancing orders;
-  const std::int64_t in_hand = orders.sequence().in_hand();
+  const std::int64_t available = orders.sequence().available();
   orders.look(5'000, 5);
   orders.world.turn();
-  REQUIRE(orders.sequence().in_hand() == in_hand - 3);
+  REQUIRE(orders.sequence().available() == available - 3);
   REQUIRE(orders.world.next("orders") == 5);
   orders.world.turn();
   orders.world.restart();
@@ -134,7 +134,7 @@ TEST_CASE("ADrainAndAnAdvanceWaitForEachOther") {
   world.turn();
   world.flush();
   world.turn();
-  // Else the advance would raise the counter above what is given back meanwhile.
+  // Else the advance would raise the counter above what is returned meanwhile.
   REQUIRE(world.store.return_calls.empty());
   world.table->advance(id, 0, false, note);
   world.advance(0);
@@ -144,7 +144,7 @@ TEST_CASE("ADrainAndAnAdvanceWaitForEachOther") {
   REQUIRE(reached.size() == 2);
   REQUIRE(*reached.back() == guard);
   REQUIRE(world.store.next_id["orders"] == 2);
-  REQUIRE(orders.sequence().in_hand() == 0);
+  REQUIRE(orders.sequence().available() == 0);
 }
 
 TEST_CASE("AFloorThatCannotBeReadAfterTheAdvanceIsSaid") {

@@ -41,13 +41,13 @@ void SequenceAccounts::form_defined(std::string_view form) {
 SequenceAccounts::Sums SequenceAccounts::of(const Sequence& sequence) {
   const std::int64_t ranges =
       static_cast<std::int64_t>(sequence.held().ranges().size()) + (sequence.on_order() ? 1 : 0);
-  return {sequence.totals().issued, sequence.in_hand(),
+  return {sequence.totals().issued, sequence.available(),
           std::max<std::int64_t>(ranges - StateBounds::kRangesIncluded, 0)};
 }
 
 void SequenceAccounts::add(const Sums& now, Sums& counted) {
   sums_.issued += now.issued - counted.issued;
-  sums_.in_hand += now.in_hand - counted.in_hand;
+  sums_.available += now.available - counted.available;
   sums_.extra_ranges += now.extra_ranges - counted.extra_ranges;
   counted = now;
 }
@@ -84,7 +84,7 @@ void SequenceAccounts::waiting_began(SequenceId sequence, const Caller& caller) 
 }
 
 void SequenceAccounts::waiting_ended(SequenceId sequence, const Caller& caller) {
-  waiting_.give_back(caller.user, 1);
+  waiting_.return_range(caller.user, 1);
   const auto found = waits_.find({caller.session, sequence});
   if (--found->second == 0) waits_.erase(found);
   if (caller.client != 0) replays_.release(caller.client);

@@ -24,8 +24,8 @@ class SequenceAccounts {
  public:
   struct Sums {
     std::int64_t issued = 0;
-    std::int64_t in_hand = 0;
-    // Ranges in hand or on order, above those that every sequence is counted with.
+    std::int64_t available = 0;
+    // Available ranges or on order, above those that every sequence is counted with.
     std::int64_t extra_ranges = 0;
     bool operator==(const Sums&) const = default;
   };

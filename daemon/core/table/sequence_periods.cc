@@ -14,7 +14,7 @@ namespace seqd {
 namespace {
 
 // How often it is looked which periods are over, and how long ago that has to be: a clock that is
-// set back a little finds the remainder still in hand, and who waits is served.
+// set back a little finds the remainder still available, and who waits is served.
 constexpr std::int64_t kLookMs = 60'000;
 constexpr std::int64_t kGraceS = 60;
 
@@ -227,8 +227,8 @@ void SequenceTable::look_on() {
     looked_at_ = at->first;
     Sequence& sequence = this->at(at->second);
     ++at;
-    if (sequence.in_hand() > 0 && sequence.waiting() == 0 && is_over(sequence, wall_s(context_)) &&
-        check_drainable(sequence).ok()) {
+    if (sequence.available() > 0 && sequence.waiting() == 0 &&
+        is_over(sequence, wall_s(context_)) && check_drainable(sequence).ok()) {
       sequence.end_period();
     } else if (may_be_forgotten(sequence, over_s)) {
       forget(sequence);

@@ -66,24 +66,24 @@ TEST_CASE("NumbersBeginAnewInEachPeriod", "[core][period]") {
 TEST_CASE("WhatIsLeftWhenAPeriodIsOverIsAGapWithThatCause", "[core][period]") {
   Daily here;
   REQUIRE(here.one() == 1);
-  const std::int64_t in_hand = here.of(kFirst)->in_hand();
-  REQUIRE(in_hand > 0);
+  const std::int64_t available = here.of(kFirst)->available();
+  REQUIRE(available > 0);
   here.wait(2 * kHourMs);
-  CHECK(here.of(kFirst)->in_hand() == 0);
-  CHECK(here.of(kFirst)->totals().gaps == in_hand);
+  CHECK(here.of(kFirst)->available() == 0);
+  CHECK(here.of(kFirst)->totals().gaps == available);
   CHECK(here.world.events.count(EventKind::gap_period_end) == 1);
   CHECK(here.world.store.return_calls.empty());
 }
 
-TEST_CASE("RemainderStaysInHandUntilThePeriodIsOverForAMinute", "[core][period]") {
+TEST_CASE("RemainderStaysAvailableUntilThePeriodIsOverForAMinute", "[core][period]") {
   Daily here;
   REQUIRE(here.one() == 1);
   // It is looked every minute: at 00:00:21 it is too early, at 00:01:21 it is not.
   here.wait(kHourMs + 47 * 60'000 + 10'000);  // 00:00:31
   CHECK(here.of("orders") == nullptr);
-  CHECK(here.of(kFirst)->in_hand() > 0);
+  CHECK(here.of(kFirst)->available() > 0);
   here.wait(60'000);
-  CHECK(here.of(kFirst)->in_hand() == 0);
+  CHECK(here.of(kFirst)->available() == 0);
 }
 
 TEST_CASE("DayOfTwentyFiveHoursIsOverWhenItsLastHourIs", "[core][period]") {
@@ -95,16 +95,16 @@ TEST_CASE("DayOfTwentyFiveHoursIsOverWhenItsLastHourIs", "[core][period]") {
   const char* const day = "orders@2026-10-25";
   here.wait(22 * kHourMs);
   REQUIRE(here.of("orders") == here.of(day));
-  CHECK(here.of(day)->in_hand() > 0);
+  CHECK(here.of(day)->available() > 0);
   here.wait(2 * kHourMs);
-  CHECK(here.of(day)->in_hand() == 0);
+  CHECK(here.of(day)->available() == 0);
 }
 
-TEST_CASE("WithReuseTailTheRemainderOfAPeriodIsGivenBack", "[core][period]") {
+TEST_CASE("WithReuseTailTheRemainderOfAPeriodIsReturned", "[core][period]") {
   Daily here([](SequenceSettings& settings) { settings.reuse = Reuse::tail; });
   REQUIRE(here.one() == 1);
   here.wait(2 * kHourMs);
-  CHECK(here.of(kFirst)->in_hand() == 0);
+  CHECK(here.of(kFirst)->available() == 0);
   CHECK(here.of(kFirst)->totals().gaps == 0);
   CHECK(here.world.store.next_id[kFirst] == 2);
 }
@@ -123,14 +123,14 @@ TEST_CASE("ClockThatIsSetBackGoesOnInTheFormerPeriodWithNewNumbers", "[core][per
   REQUIRE(here.one() == 2);
   here.wait(2 * kHourMs);
   REQUIRE(here.one() == 1);
-  const std::int64_t later = here.of(kSecond)->in_hand();
+  const std::int64_t later = here.of(kSecond)->available();
   here.world.time.wall_set_ms = -3 * kHourMs;
   const std::int64_t former = here.one();
   CHECK(former > 2);
   CHECK(here.of("orders") == here.of(kFirst));
   // The later period comes again, with what it had.
   here.wait(60'000 * 5);
-  CHECK(here.of(kSecond)->in_hand() == later);
+  CHECK(here.of(kSecond)->available() == later);
   here.world.time.wall_set_ms = 0;
   CHECK(here.one() == 2);
   CHECK(here.of("orders") == here.of(kSecond));
@@ -178,7 +178,7 @@ TEST_CASE("NewestPeriodIsKnownHoweverLongItHasBeenOver", "[core][period]") {
   here.world.time.wall_set_ms += 400 * kDayMs;
   here.wait(120'000);
   REQUIRE(here.of(kFirst) != nullptr);
-  CHECK(here.of(kFirst)->in_hand() == 0);
+  CHECK(here.of(kFirst)->available() == 0);
   REQUIRE(here.one() == 1);
   here.wait(60'000);
   CHECK(here.of(kFirst) == nullptr);
@@ -296,9 +296,9 @@ TEST_CASE("RemaindersOfPeriodsSurviveAKillAndEndAfterIt", "[core][period]") {
   here.world.start();
   here.world.settle();
   REQUIRE(here.of(kFirst) != nullptr);
-  CHECK(here.of(kFirst)->in_hand() > 0);
+  CHECK(here.of(kFirst)->available() > 0);
   here.wait(60'000);
-  CHECK(here.of(kFirst)->in_hand() == 0);
+  CHECK(here.of(kFirst)->available() == 0);
   CHECK(here.of(kFirst)->totals().gaps > 0);
   CHECK(here.one() == 1);
 }
@@ -311,7 +311,7 @@ TEST_CASE("SequenceWhosePeriodsWereTakenOutOfTheConfigurationIsKept", "[core][pe
   here.world.start();
   here.world.settle();
   CHECK(here.of(kFirst)->stopped().code() == ErrorCode::NO_SEQUENCE);
-  CHECK(here.of(kFirst)->in_hand() > 0);
+  CHECK(here.of(kFirst)->available() > 0);
   CHECK(here.one() == 1);
   CHECK(here.of("orders")->name() == "orders");
 }

@@ -260,7 +260,7 @@ Status SequenceTable::check_drainable(const Sequence& sequence) const {
   }
   if (!scope.verified()) {
     return {ErrorCode::UNAVAILABLE, "the remainder of store \"" + scope.store_name() +
-                                        "\" is not claimed yet, so it is not ours to give back: " +
+                                        "\" is not claimed yet, so it is not ours to return: " +
                                         (scope.last_error().ok() ? "the store has not answered"
                                                                  : scope.last_error().to_string())};
   }

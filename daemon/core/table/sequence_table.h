@@ -80,7 +80,7 @@ class SequenceTable final : public RemainderLogObserver,
                std::function<void(Result<std::int64_t>)> done);
   // `done` is called when the medium has that counters of the (open) name are about to be removed.
   void record_purge(std::string_view base, std::function<void()> done);
-  // Asks the store for the counter's floor, and withdraws what is in hand below it.
+  // Asks the store for the counter's floor, and withdraws what is available below it.
   void look_at_floor(SequenceId id, std::function<void(const Status&)> done);
   void beat_stores();  // compares and raises their heartbeats; regularly
   // Uses a store again that was put back: what is available of it becomes gaps. SEQ_REGRESSED: a

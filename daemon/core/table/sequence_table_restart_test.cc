@@ -1,4 +1,4 @@
-// The core over stops, kills and starts: what is in hand, in flight and to be repeated.
+// The core over stops, kills and starts: what is available, in flight and to be repeated.
 #include <set>
 
 #include "daemon/core/table/sequence_table.h"
@@ -63,7 +63,7 @@ TEST_CASE("StopWaitsForTheLeaseInFlight", "[sequence_table]") {
   daemon.leave_clean();
   daemon.world.start();
   daemon.world.settle();
-  REQUIRE(daemon.world.sequence("orders").in_hand() == 10);
+  REQUIRE(daemon.world.sequence("orders").available() == 10);
   REQUIRE(daemon.one("orders") == 1);
 }
 

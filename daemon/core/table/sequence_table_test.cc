@@ -96,7 +96,7 @@ TEST_CASE("ChangedCounterIsRefusedAndTheRemainderKept", "[sequence_table]") {
   daemon.world.start();
   daemon.world.settle();
   REQUIRE(daemon.error_of("orders") == ErrorCode::SEQ_CHANGED);
-  REQUIRE(daemon.world.sequence("orders").in_hand() == 9);
+  REQUIRE(daemon.world.sequence("orders").available() == 9);
   daemon.world.kill();
   settings = before;
   daemon.world.start();

@@ -59,7 +59,7 @@ struct Lives : Orders {
 
   // More than there is, so that a lease is under way, applied and not answered.
   void order() {
-    static_cast<void>(world.range("orders", sequence().in_hand() + 1, caller(1)));
+    static_cast<void>(world.range("orders", sequence().available() + 1, caller(1)));
     world.turn();
     world.flush();
     REQUIRE(world.store.pending() == 1);
@@ -84,7 +84,7 @@ struct Lives : Orders {
       case End::parked_in_flight:
         drain();
         world.settle();
-        REQUIRE(sequence().in_hand() == 0);
+        REQUIRE(sequence().available() == 0);
         order();
         REQUIRE(world.store.took_parked.size() == 1);
         break;

@@ -113,7 +113,7 @@ TEST_CASE("RemainderOfOneDatabaseIsNotIssuedForAnother", "[store_identity]") {
   ended.world().settle();
   REQUIRE(ended.daemon.error_of("orders") == ErrorCode::SEQ_CHANGED);
   REQUIRE(scope_of(ended.world()).changed());
-  REQUIRE(ended.world().sequence("orders").in_hand() == 7);
+  REQUIRE(ended.world().sequence("orders").available() == 7);
   REQUIRE(ended.gaps() == 0);
   REQUIRE(ended.leases() == 1);
   REQUIRE(ended.world().store.claim_calls.size() == claims);

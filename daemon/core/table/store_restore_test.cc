@@ -190,7 +190,7 @@ TEST_CASE("RaisedCountersLetAHostGoOnWithoutWhatItHadAvailable", "[store_restore
   host.world().settle();
   REQUIRE(host.daemon.one("orders") == 11);
   const std::int64_t guard = host.orders().guard();
-  const std::int64_t available = host.orders().in_hand();
+  const std::int64_t available = host.orders().available();
   REQUIRE(available > 0);
   host.put_back();
   host.beat();

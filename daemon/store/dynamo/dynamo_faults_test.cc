@@ -224,17 +224,17 @@ TEST_CASE("DynamoFaults: a return whose answer was lost is applied once, and kno
   const std::int64_t after = back.reuse == Reuse::tail ? 3 : 10;
   SECTION("applied") {
     faults.proxy.plan(kUpdate, {fault(Fault::reply_late)});
-    REQUIRE(store->give_back(back).kind == ReturnOutcome::Kind::failed);
+    REQUIRE(store->return_range(back).kind == ReturnOutcome::Kind::failed);
     back.give_up = GENERATE(false, true);
-    REQUIRE(store->give_back(back).kind == ReturnOutcome::Kind::returned);
+    REQUIRE(store->return_range(back).kind == ReturnOutcome::Kind::returned);
     REQUIRE(faults.server.number("orders") == after);
   }
   SECTION("given up, and delivered late") {
     store = faults.open(300);
     faults.proxy.plan(kUpdate, {fault(Fault::hold_request)});
-    REQUIRE(store->give_back(back).kind == ReturnOutcome::Kind::failed);
+    REQUIRE(store->return_range(back).kind == ReturnOutcome::Kind::failed);
     back.give_up = true;
-    REQUIRE(store->give_back(back).kind == ReturnOutcome::Kind::kept);
+    REQUIRE(store->return_range(back).kind == ReturnOutcome::Kind::kept);
     const std::string item = faults.server.item("orders");
     faults.proxy.release();
     REQUIRE(faults.server.item("orders") == item);

@@ -1,4 +1,4 @@
-// Ranges that were given back for others, in the counter's item: seqd_returned:TOKEN, a map of
+// Ranges that were returned for others, in the counter's item: seqd_returned:TOKEN, a map of
 // begin, end and the attribute of the number, since an item may hold the numbers of several
 // counters. A range is there once, and is taken out by the lease that it is granted to, in one
 // step with that lease's record (dynamo_records.h). Functions; any thread.

@@ -1,4 +1,4 @@
-// DynamoReturn: gives one range back, or finds out what became of that, as a plan. Range and record
+// DynamoReturn: returns one range, or finds out what became of that, as a plan. Range and record
 // change in one update of the counter's item, on condition that the lane's record is the one that
 // was seen: a return that arrives late, after it was given up or followed by another operation of
 // its lane, changes nothing. Loop thread.

@@ -181,12 +181,13 @@ void DynamoStore::advance(const AdvanceRequest& request,
       client_, std::make_shared<DynamoAdvance>(request, where(request.binding)), std::move(done));
 }
 
-void DynamoStore::give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) {
+void DynamoStore::return_range(const ReturnRequest& request,
+                               std::function<void(ReturnOutcome)> done) {
   Status status = check(request.binding, check_return_request(request));
   if (status.ok() && trace_of(request.token) != LeaseTrace::slot)
     status = {ErrorCode::STORE_REFUSED,
               fmt::format("{}: in lease_mode \"plain\" there is nowhere to note that a range was "
-                          "given back, and it could be given back twice",
+                          "returned, and it could be returned twice",
                           where(request.binding))};
   if (!status.ok()) return answer(std::move(done), kept(std::move(status)));
   auto plan = std::make_shared<DynamoReturn>(request, lanes_, instances_, where(request.binding),

@@ -49,7 +49,7 @@ class DynamoStore final : public LeaseStore {
   void read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) override;
   void advance(const AdvanceRequest& request,
                std::function<void(Result<std::int64_t>)> done) override;
-  void give_back(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;
+  void return_range(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;
   void forget(const ForgetRequest& request,
               std::function<void(Result<InstanceRecords>)> done) override;
 

@@ -221,7 +221,7 @@ TEST_CASE("DynamoStore: two numbers of one item have their own floor and meaning
   REQUIRE(*store->advance({.binding = one.binding, .next_id = 1'000, .withdraw = true}) == 1'000);
   REQUIRE(store->read({.binding = one.binding, .instance = {}})->floor == 1'000);
   REQUIRE(store->read({.binding = two.binding, .instance = {}})->floor == 0);
-  require_returned(store->give_back(return_of(two, 55, 60, Reuse::parked, LeaseTrace::slot)));
+  require_returned(store->return_range(return_of(two, 55, 60, Reuse::parked, LeaseTrace::slot)));
 }
 
 }  // namespace

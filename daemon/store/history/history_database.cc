@@ -27,7 +27,7 @@ constexpr char kTables[] = R"(
     callers INTEGER NOT NULL DEFAULT 0);
   CREATE TABLE host(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
   CREATE TABLE sequence(
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, in_hand TEXT NOT NULL DEFAULT '',
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, available TEXT NOT NULL DEFAULT '',
     leased INTEGER NOT NULL DEFAULT 0, issued INTEGER NOT NULL DEFAULT 0,
     returned INTEGER NOT NULL DEFAULT 0, gaps INTEGER NOT NULL DEFAULT 0,
     unknown INTEGER NOT NULL DEFAULT 0,
@@ -68,6 +68,8 @@ static_assert(kApplicationId == 1936028008 && kVersion == 2);
 constexpr char kChanges[] = R"(
   BEGIN IMMEDIATE;
   ALTER TABLE about ADD COLUMN callers INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE sequence RENAME COLUMN in_hand TO available;
+  UPDATE gap SET cause = 'returned' WHERE cause = 'given_back';
   ALTER TABLE sequence ADD COLUMN ended INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE caller ADD COLUMN last_span INTEGER NOT NULL DEFAULT 0;
   UPDATE caller SET last_span = (SELECT coalesce(max(id), 0) FROM span);
@@ -137,7 +139,7 @@ Status HistoryDatabase::check_owner() {
 }
 
 Status HistoryDatabase::create_tables() {
-  // Before the first table: the file shall give pages back when less is kept.
+  // Before the first table: the file shall return pages when less is kept.
   if (Status status = run("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
       !status.ok()) {
     return status;

@@ -39,7 +39,7 @@ bool read_token(std::string_view& text, Token& token) {
 
 }  // namespace
 
-std::string in_hand_text(const std::vector<HeldSpan>& spans) {
+std::string spans_text(const std::vector<HeldSpan>& spans) {
   std::string text;
   for (const HeldSpan& span : spans) {
     text += fmt::format("{}{}:{}-{}", text.empty() ? "" : " ", to_hex(span.lease), span.begin,
@@ -48,7 +48,7 @@ std::string in_hand_text(const std::vector<HeldSpan>& spans) {
   return text;
 }
 
-std::vector<HeldSpan> read_in_hand(std::string_view text) {
+std::vector<HeldSpan> read_spans(std::string_view text) {
   std::vector<HeldSpan> spans;
   while (!text.empty()) {
     HeldSpan span;
@@ -101,14 +101,15 @@ Result<HistoryMark> HistoryFile::try_read_mark() {
     mark.wall_ms = query.integer(1);
   }
   Result<SqliteStatement> sequences = database_.prepare(
-      "SELECT name, in_hand, leased + more_leased, issued + more_issued, returned + more_returned, "
+      "SELECT name, available, leased + more_leased, issued + more_issued, returned + "
+      "more_returned, "
       "gaps + more_gaps, unknown + more_unknown FROM sequence WHERE ended = 0 ORDER BY name");
   if (!sequences.ok()) return sequences.status();
   SqliteQuery query(*sequences);
   int code = query.step();
   for (; code == SQLITE_ROW; code = query.step()) {
     HistoryMark::Known known;
-    known.in_hand = read_in_hand(query.text(1));
+    known.available = read_spans(query.text(1));
     known.totals = {0,
                     query.integer(2),
                     query.integer(3),
@@ -135,7 +136,7 @@ Status HistoryFile::write(const HistoryBatch& batch, const HistoryLimits& limits
     database_.roll_back();
     return status;
   }
-  // Beyond the bound though much of it is empty: the file gives pages back.
+  // Beyond the bound though much of it is empty: the file returns pages.
   const Result<std::int64_t> pages = database_.number("PRAGMA page_count");
   const Result<std::int64_t> page = database_.number("PRAGMA page_size");
   if (pages.ok() && page.ok() && *pages * *page > limits.size) {
@@ -311,7 +312,7 @@ Status HistoryFile::write_gaps(const HistoryBatch& batch) {
 
 Status HistoryFile::write_sums(const HistoryBatch& batch) {
   Result<SqliteStatement> add = database_.prepare(
-      "UPDATE sequence SET in_hand = ?2, leased = leased + ?3, issued = issued + ?4, "
+      "UPDATE sequence SET available = ?2, leased = leased + ?3, issued = issued + ?4, "
       "returned = returned + ?5, gaps = gaps + ?6, unknown = unknown + ?7, "
       "dropped_leased = dropped_leased + ?8, dropped_issued = dropped_issued + ?9, "
       "dropped_gaps = dropped_gaps + ?10, dropped_unknown = dropped_unknown + ?11, ended = ?12 "
@@ -323,9 +324,9 @@ Status HistoryFile::write_sums(const HistoryBatch& batch) {
     const Sequence& row = rows_[sequence.id];
     const SequenceTotals& added = sequence.added;
     const SequenceTotals& unwritten = sequence.unwritten;
-    const std::string in_hand = in_hand_text(sequence.in_hand);
+    const std::string available = spans_text(sequence.available);
     SqliteQuery query(*add);
-    query.bind(1, row.row).bind(2, in_hand).bind(3, added.leased).bind(4, added.issued);
+    query.bind(1, row.row).bind(2, available).bind(3, added.leased).bind(4, added.issued);
     query.bind(5, added.returned).bind(6, added.gaps).bind(7, added.unknown);
     query.bind(8, unwritten.leased).bind(9, unwritten.issued);
     query.bind(10, unwritten.gaps).bind(11, unwritten.unknown);

@@ -76,7 +76,7 @@ inline constexpr std::int64_t kCallersOff = -1;
 // Where the caller's number of a batch stands in the file.
 std::string callers_text(const IssueSpan& span, std::int64_t base);
 
-std::string in_hand_text(const std::vector<HeldSpan>& spans);
-std::vector<HeldSpan> read_in_hand(std::string_view text);
+std::string spans_text(const std::vector<HeldSpan>& spans);
+std::vector<HeldSpan> read_spans(std::string_view text);
 
 }  // namespace seqd

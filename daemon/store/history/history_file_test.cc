@@ -23,11 +23,10 @@ constexpr std::int64_t kNowMs = 1'700'000'000'000;
 
 // A process's view of one history file.
 struct Opened {
-  explicit Opened(const std::string& path)
-      : database(path), file(database, "here"), reader(database) {}
+  explicit Opened(const std::string& path) : database(path) {}
   HistoryDatabase database;
-  HistoryFile file;
-  HistoryReader reader;
+  HistoryFile file{database, "here"};
+  HistoryReader reader{database};
 };
 
 struct Kept {
@@ -106,7 +105,7 @@ TEST_CASE("WhatWasWrittenIsFoundByTheNextProcess") {
   Kept kept;
   Batch batch(42);
   batch.lease(1, 101).issue(1, 11, 1).issue(11, 21, 2).gap(91, 101);
-  batch.orders().in_hand = {{Token{1}, 21, 91}, {Token{3}, 200, 300}};
+  batch.orders().available = {{Token{1}, 21, 91}, {Token{3}, 200, 300}};
   REQUIRE(kept.write(batch).ok());
   kept.open();
   const HistoryMark mark = kept.opened->file.read_mark();
@@ -116,7 +115,7 @@ TEST_CASE("WhatWasWrittenIsFoundByTheNextProcess") {
   REQUIRE(mark.sequences.size() == 1);
   CHECK(mark.sequences[0].first == "orders");
   CHECK(mark.sequences[0].second.totals == SequenceTotals{0, 100, 20, 0, 10, 0});
-  CHECK(mark.sequences[0].second.in_hand == batch.orders().in_hand);
+  CHECK(mark.sequences[0].second.available == batch.orders().available);
   const IdAnswer issued = kept.id(15);
   REQUIRE(issued.issue);
   REQUIRE(issued.issue->callers.size() == 1);
@@ -131,8 +130,8 @@ TEST_CASE("WhatWasWrittenIsFoundByTheNextProcess") {
   REQUIRE(gap.gap);
   CHECK(gap.gap->gap.lease == Token{1});
   CHECK(gap.gap->gap.instance == Token{2});
-  const IdAnswer in_hand = kept.id(50);
-  CHECK((in_hand.lease && !in_hand.issue && !in_hand.gap));
+  const IdAnswer available = kept.id(50);
+  CHECK((available.lease && !available.issue && !available.gap));
   const IdAnswer nobodys = kept.id(150);
   CHECK((!nobodys.lease && !nobodys.issue && !nobodys.gap));
 }
@@ -360,26 +359,26 @@ TEST_CASE("AFileThatSomebodyHoldsLockedIsNotReadAsEmpty") {
   CHECK(kept.opened->file.read_mark().position == 10);
 }
 
-TEST_CASE("RangesInHandAreReadBackAndNonsenseIsNone") {
+TEST_CASE("AvailableRangesAreReadBackAndNonsenseIsNone") {
   const std::vector<HeldSpan> spans = {{Token{1, 0xfe}, 1, 10},
                                        {Token{}, 5, 9'223'372'036'854'775'806}};
-  CHECK(read_in_hand(in_hand_text(spans)) == spans);
-  CHECK(read_in_hand("").empty());
-  CHECK(read_in_hand("xyz").empty());
-  CHECK(read_in_hand(in_hand_text(spans) + " 00").empty());
-  CHECK(read_in_hand(to_hex(Token{1}) + ":10-5").empty());
+  CHECK(read_spans(spans_text(spans)) == spans);
+  CHECK(read_spans("").empty());
+  CHECK(read_spans("xyz").empty());
+  CHECK(read_spans(spans_text(spans) + " 00").empty());
+  CHECK(read_spans(to_hex(Token{1}) + ":10-5").empty());
 }
 
-TEST_CASE("WhatWasGivenBackIsFoundByItsIdsAndIsNoGap") {
+TEST_CASE("WhatWasReturnedIsFoundByItsIdsAndIsNoGap") {
   Kept kept;
   Batch batch(1);
   batch.leases.push_back({1, Token{1}, Token{7}, 1, 101, kNowMs, true});
-  batch.gaps.push_back({1, 31, 101, true, std::string(kGivenBack), Token{2}, Token{7}, kNowMs + 1});
+  batch.gaps.push_back({1, 31, 101, true, std::string(kReturned), Token{2}, Token{7}, kNowMs + 1});
   batch.orders().added = {1, 100, 0, 70, 0, 0};
   batch.orders().totals = {1, 100, 0, 70, 0, 0};
   REQUIRE(kept.write(batch).ok());
   REQUIRE(kept.id(50).gap.has_value());
-  CHECK(kept.id(50).gap->gap.cause == kGivenBack);
+  CHECK(kept.id(50).gap->gap.cause == kReturned);
   CHECK(kept.gaps().rows.empty());
   CHECK(kept.sums().rows.gaps == 0);
   CHECK(kept.sums().recorded.returned == 70);
@@ -630,20 +629,21 @@ TEST_CASE("AHistoryOfTheFormerVersionGoesOn") {
         id INTEGER PRIMARY KEY AUTOINCREMENT, sequence INTEGER NOT NULL, first INTEGER,
         count INTEGER NOT NULL, at_ms INTEGER NOT NULL, cause TEXT NOT NULL, token BLOB,
         instance BLOB NOT NULL, host INTEGER NOT NULL);
-      CREATE INDEX gap_by_sequence ON gap(sequence, id);
-      CREATE INDEX gap_by_first ON gap(sequence, first);
+      CREATE INDEX gap_by_sequence ON gap(sequence, id); CREATE INDEX gap_by_first ON gap(sequence, first);
       INSERT INTO about VALUES(7, 1700000000000, 1600000000000);
       INSERT INTO sequence(id, name, issued) VALUES(1, 'orders', 1);
       INSERT INTO span VALUES(5, 1, 4, 1, 1700000000000, 0, 9, NULL);
-      INSERT INTO caller VALUES(9, 1000, 77, 'former', 1700000000000);
-      PRAGMA application_id = 1936028008;
-      PRAGMA user_version = 1;
+      INSERT INTO host VALUES(1, 'here'); INSERT INTO caller VALUES(9, 1000, 77, 'former', 1700000000000);
+      INSERT INTO gap VALUES(
+        1, 1, 20, 5, 1700000000000, 'given_back', NULL, x'00000000000000000000000000000007', 1);
+      PRAGMA application_id = 1936028008; PRAGMA user_version = 1;
     )";
     REQUIRE(sqlite3_exec(handle, kFormer, nullptr, nullptr, nullptr) == SQLITE_OK);
     sqlite3_close(handle);
   }
   CHECK(kept.opened->file.read_mark().position == 7);
   CHECK(kept.opened->database.take_warnings().empty());
+  CHECK(kept.id(22).gap.value().gap.cause == kReturned);
   CHECK(kept.id(4).issue->callers.at(0).name == "former");
   REQUIRE(kept.write(Batch(8).issue(5, 6)).ok());
   CHECK(kept.id(5).issue->callers.at(0).name == "shop");

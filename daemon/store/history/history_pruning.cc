@@ -40,7 +40,7 @@ constexpr Aging kLeases = {
     "UPDATE sequence SET dropped_leased = dropped_leased + ?2 + 0 * ?3, "
     "leases_below = max(leases_below, ?4) WHERE id = ?1"};
 constexpr Aging kGaps = {
-    "SELECT id, sequence, iif(first IS NULL OR cause = 'given_back', 0, count), first IS NULL, "
+    "SELECT id, sequence, iif(first IS NULL OR cause = 'returned', 0, count), first IS NULL, "
     "coalesce(first, 0) + count, "
     "at_ms FROM gap ORDER BY id LIMIT ?1",
     "SELECT 0 * ?1", "DELETE FROM gap WHERE id <= ?1",

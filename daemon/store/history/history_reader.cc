@@ -13,12 +13,12 @@
 namespace seqd {
 namespace {
 
-// A gap, columns 0..8. Ranges that were given back stand among them, and were never lost.
+// A gap, columns 0..8. Ranges that were returned stand among them, and were never lost.
 constexpr char kGapsAfter[] =
     "SELECT gap.id, first, count, at_ms, cause, token, instance, host.name FROM gap LEFT JOIN host "
-    "ON host.id = gap.host WHERE sequence = ?1 AND gap.id > ?2 AND cause <> 'given_back' ORDER BY "
+    "ON host.id = gap.host WHERE sequence = ?1 AND gap.id > ?2 AND cause <> 'returned' ORDER BY "
     "gap.id LIMIT ?3";
-// Ranges of one kind do not overlap, but for what a fault left behind, or what was given back and
+// Ranges of one kind do not overlap, but for what a fault left behind, or what was returned and
 // leased again: those that hold an ID are among the nearest that begin before it, and the youngest
 // is the last word.
 constexpr char kGapAt[] =
@@ -261,7 +261,7 @@ Result<SumsAnswer> HistoryReader::sums(const std::string& name) {
     status = one_row(
         "SELECT (SELECT coalesce(sum(count), 0) FROM lease WHERE sequence = ?1), (SELECT "
         "coalesce(sum(count), 0) FROM span WHERE sequence = ?1), (SELECT coalesce(sum(count), 0) "
-        "FROM gap WHERE sequence = ?1 AND first IS NOT NULL AND cause <> 'given_back'), (SELECT "
+        "FROM gap WHERE sequence = ?1 AND first IS NOT NULL AND cause <> 'returned'), (SELECT "
         "count(*) FROM gap WHERE "
         "sequence = ?1 AND first IS NULL), (SELECT count(*) FROM span WHERE sequence = ?1) WHERE "
         "?2 "
@@ -286,7 +286,7 @@ Status HistoryReader::read_overlaps(std::int64_t row, SumsAnswer& answer) {
   if (!status.ok()) return status;
   Result<SqliteStatement> gaps = database_.prepare(
       "SELECT first, first + count FROM gap WHERE sequence = ?1 AND first IS NOT NULL AND cause <> "
-      "'given_back'");
+      "'returned'");
   if (!gaps.ok()) return gaps.status();
   Result<SqliteStatement> inside = database_.prepare(kInGap);
   if (!inside.ok()) return inside.status();

@@ -88,7 +88,7 @@ TEST_CASE("MongoAdvance: a return that is under way when the floor is set is not
       testing::return_of(lease, 15, 21, GENERATE(Reuse::tail, Reuse::parked), LeaseTrace::slot);
   ReturnOutcome outcome;
   delayed.with(
-      [&] { outcome = delayed.store->give_back(back); },
+      [&] { outcome = delayed.store->return_range(back); },
       [&] {
         auto other = open_mongo_store(delayed.server.options());
         REQUIRE(*other->advance({.binding = lease.binding, .next_id = 1, .withdraw = true}) == 21);
@@ -113,7 +113,7 @@ TEST_CASE("MongoAdvance: a range that is parked in a transaction does not appear
   ReturnOutcome outcome;
   Result<std::int64_t> reached = Status(ErrorCode::INTERNAL, "not asked");
   // Everything but the commit is done when the floor is set.
-  delayed.with([&] { outcome = delayed.store->give_back(back); },
+  delayed.with([&] { outcome = delayed.store->return_range(back); },
                [&] {
                  auto other = open_mongo_store(delayed.server.options());
                  reached =
@@ -163,7 +163,7 @@ TEST_CASE("MongoAdvance: two numbers of one document have their own floor and me
   REQUIRE(store->read({.binding = one.binding, .instance = {}})->floor == 1'000);
   REQUIRE(store->read({.binding = two.binding, .instance = {}})->floor == 0);
   const auto back = testing::return_of(two, first + 5, first + 10, Reuse::parked, trace);
-  testing::require_returned(store->give_back(back));
+  testing::require_returned(store->return_range(back));
   // The first number's mark still counts for the first number.
   one.binding.meaning = Meaning::unset;
   one.token = testing::random_token(trace);

@@ -82,7 +82,7 @@ TEST_CASE("MongoForget: a return that arrives when its instance is forgotten cha
                   fmt::format(R"({{"failCommands": ["findAndModify"], "appName": "{}",
                                    "blockConnection": true, "blockTimeMS": 1000}})",
                               name));
-  std::thread late([&] { outcome = returning->give_back(back); });
+  std::thread late([&] { outcome = returning->return_range(back); });
   world.server.admin(fmt::format(
       R"({{"waitForFailPoint": "failCommand", "timesEntered": {}, "maxTimeMS": 30000}})",
       point.entered_before() + 1));
@@ -99,13 +99,13 @@ TEST_CASE("MongoForget: a return whose record was swept is not applied once more
   Leased world;
   auto store = open_mongo_store(world.options);
   const ReturnRequest back = return_of(world.lease, Reuse::parked);
-  REQUIRE(store->give_back(back).kind == ReturnOutcome::Kind::returned);
+  REQUIRE(store->return_range(back).kind == ReturnOutcome::Kind::returned);
   CHECK(world.lease_elsewhere().begin == 4);
   // Its daemon is off for long, and another one sweeps.
   ForgetRequest sweep = forget_of(world.lease);
   sweep.entry = false;
   REQUIRE(store->forget(sweep).ok());
-  const ReturnOutcome again = open_mongo_store(world.options)->give_back(back);
+  const ReturnOutcome again = open_mongo_store(world.options)->return_range(back);
   CHECK(again.kind == ReturnOutcome::Kind::kept);
   CHECK(again.error.code() == ErrorCode::STORE_REFUSED);
   CHECK(world.lease_elsewhere().begin == 11);

@@ -35,7 +35,7 @@ using TransactionOptionsHandle =
     MongoHandle<mongoc_transaction_opt_t, mongoc_transaction_opts_destroy>;
 using WriteConcernHandle = MongoHandle<mongoc_write_concern_t, mongoc_write_concern_destroy>;
 
-// A connection taken from the pool and given back. None (get() is null) when all were busy for the
+// A connection taken from the pool and returned. None (get() is null) when all were busy for the
 // time-out.
 class MongoConnection {
  public:

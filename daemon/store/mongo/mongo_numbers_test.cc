@@ -171,7 +171,7 @@ TEST_CASE("MongoNumbers: a number that others made a double takes ranges back an
   back.begin = 4;
   back.end = 11;
   back.reuse = reuse;
-  const ReturnOutcome returned = store->give_back(back);
+  const ReturnOutcome returned = store->return_range(back);
   INFO(returned.error.to_string());
   REQUIRE(returned.kind == ReturnOutcome::Kind::returned);
   if (reuse == Reuse::parked) make_double();

@@ -1,4 +1,4 @@
-// Where MongoDB keeps ranges that were given back for others: `ledger`, documents of seqd_returned;
+// Where MongoDB keeps ranges that were returned for others: `ledger`, documents of seqd_returned;
 // `slot`, fields of the counter's document. A range is there once, and is taken out by the lease
 // that it is granted to, in one step with that lease's record (mongo_lease_records.h): so whether a
 // return or a lease was applied is asked of that record, and nothing depends on what is kept here.

@@ -193,7 +193,7 @@ struct Parked {
       back.begin = 4;
       back.end = 11;
       back.reuse = Reuse::parked;
-      REQUIRE(target.store->give_back(back).kind == ReturnOutcome::Kind::returned);
+      REQUIRE(target.store->return_range(back).kind == ReturnOutcome::Kind::returned);
     }
   }
   SeededRandom random{5};

@@ -34,7 +34,7 @@ ReturnOutcome MongoReturn::run() {
     return kept(
         {ErrorCode::STORE_REFUSED,
          fmt::format("{}: in lease_mode \"plain\" there is nowhere to note that a range was "
-                     "given back, and it could be given back twice",
+                     "returned, and it could be returned twice",
                      where_)});
   }
   if (request_.give_up) return give_up(given_up_reason(where_));

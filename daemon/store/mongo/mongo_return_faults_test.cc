@@ -1,4 +1,4 @@
-// Returns on servers that fail in the middle of them: whatever happens, a range that was given back
+// Returns on servers that fail in the middle of them: whatever happens, a range that was returned
 // is leased again once, and one that was kept never. Fail points of real servers.
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ using testing::lease_request;
 using testing::MongoPlace;
 using testing::MongoTarget;
 
-// It uses one ID of each range and gives the rest back.
+// It uses one ID of each range and returns the rest.
 struct Returning : MongoTarget {
   Returning(const MongoPlace& place, Reuse how) : MongoTarget(place, "returning"), reuse(how) {}
 
@@ -48,12 +48,12 @@ struct Returning : MongoTarget {
     back.reuse = reuse;
     back.give_up = false;
   }
-  ReturnOutcome::Kind give_back() { return store->give_back(back).kind; }
+  ReturnOutcome::Kind return_range() { return store->return_range(back).kind; }
   // Asks until it is known; what was kept is used up.
   bool find_out() {
     const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(300);
     while (true) {
-      const ReturnOutcome outcome = store->give_back(back);
+      const ReturnOutcome outcome = store->return_range(back);
       if (outcome.kind == ReturnOutcome::Kind::kept) use(begin, end);
       if (outcome.kind != ReturnOutcome::Kind::failed)
         return outcome.kind == ReturnOutcome::Kind::returned;
@@ -104,7 +104,7 @@ const char* const kFaults[] = {
     R"("errorCode": 112, "errorLabels": ["TransientTransactionError"])",
 };
 
-TEST_CASE("MongoReturnFaults: no fault of a command loses a range or gives it back twice",
+TEST_CASE("MongoReturnFaults: no fault of a command loses a range or returns it twice",
           "[mongo][return-faults]") {
   const std::size_t where = GENERATE(range(std::size_t{0}, std::size(kMongoPlaces)));
   const Reuse reuse = GENERATE(Reuse::tail, Reuse::parked);
@@ -118,7 +118,7 @@ TEST_CASE("MongoReturnFaults: no fault of a command loses a range or gives it ba
         {
           const FailPoint point(returning.server, "failCommand",
                                 fmt::format(R"({{"times": {}}})", times), returning.failure(fault));
-          if (returning.give_back() == ReturnOutcome::Kind::failed) {
+          if (returning.return_range() == ReturnOutcome::Kind::failed) {
             returning.back.give_up = give_up;
           }
         }
@@ -149,7 +149,7 @@ TEST_CASE("MongoReturnFaults: a return that arrives after it was given up change
     const FailPoint point(
         returning.server, "failCommand", fmt::format(R"({{"times": {}}})", times),
         returning.failure(fmt::format(R"("blockConnection": true, "blockTimeMS": {})", block_ms)));
-    REQUIRE(returning.give_back() == ReturnOutcome::Kind::failed);
+    REQUIRE(returning.return_range() == ReturnOutcome::Kind::failed);
     returning.back.give_up = true;
     if (returning.find_out()) returning.back.give_up = false;
   }

@@ -130,7 +130,7 @@ Result<std::int64_t> MongoStore::advance(const AdvanceRequest& request) {
   return advance_mongo_counter(*clients_, request);
 }
 
-ReturnOutcome MongoStore::give_back(const ReturnRequest& request) {
+ReturnOutcome MongoStore::return_range(const ReturnRequest& request) {
   if (Status status = check_return_request(request); !status.ok()) return kept(std::move(status));
   if (Status status = check_mongo_binding(request.binding); !status.ok())
     return kept(std::move(status));

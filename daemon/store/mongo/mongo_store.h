@@ -43,7 +43,7 @@ class MongoStore final : public BlockingStore {
   Result<CounterReading> read(const ReadRequest& request) override;
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
   void left_behind(const Token& instance) override { sessions_.inherit(instance); }
-  ReturnOutcome give_back(const ReturnRequest& request) override;
+  ReturnOutcome return_range(const ReturnRequest& request) override;
   bool has_chores() const override { return sweep_.is_due(); }
   void do_chores() override { sweep_.run(); }
   Result<InstanceRecords> forget(const ForgetRequest& request) override;

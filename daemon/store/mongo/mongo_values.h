@@ -1,4 +1,4 @@
-// BSON in the hands of C++: an owned document, and reading a counter out of one. Other drivers
+// BSON in C++: an owned document, and reading a counter out of one. Other drivers
 // write the same number as int32, int64 or double; every other type is refused by name. Values; one
 // thread.
 #pragma once

@@ -13,7 +13,7 @@ constexpr std::int64_t kSchemaVersion = 6;
 
 // `seq` has no declared type on purpose: what somebody wrote there by hand stays as it is, and is
 // found out instead of being converted. A file of version 1 has neither `total`, whose sums begin
-// when it is opened, nor `parked`, which came with version 3: ranges that were given back, with the
+// when it is opened, nor `parked`, which came with version 3: ranges that were returned, with the
 // token of the return, and of the lease that took it since. Version 4 has `floor`: counters that
 // were advanced for every host. Version 5 has `identity`: what tells this database from others,
 // wherever its file is moved to. Version 6 has `heartbeat`, whose rows stay when an instance is

@@ -89,8 +89,8 @@ TEST_CASE("SqliteStore: a file that is replaced while it is open leases nothing 
   REQUIRE_FALSE(store->read({lease.binding, lease.instance}).ok());
   REQUIRE_FALSE(store->claim({lease.instance, 0, random_token()}).ok());
   REQUIRE_FALSE(store->advance({lease.binding, 100, false}).ok());
-  const auto given_back = return_of(lease, 5, 11, Reuse::tail, LeaseTrace::plain);
-  REQUIRE(store->give_back(given_back).kind == ReturnOutcome::Kind::failed);
+  const auto returned = return_of(lease, 5, 11, Reuse::tail, LeaseTrace::plain);
+  REQUIRE(store->return_range(returned).kind == ReturnOutcome::Kind::failed);
   // Whoever opens the file that is there now goes on, until that one is replaced, too.
   auto next = fixture.open();
   const LeaseOutcome outcome = next->lease(lease_request("orders", 10));

@@ -1,4 +1,4 @@
-// Ranges that are given back to a SqliteStore, and taken again: a part of sqlite_store.h.
+// Ranges that are returned to a SqliteStore, and taken again: a part of sqlite_store.h.
 //
 // A return is recorded in the table of leases under its own token, in the transaction that applies
 // it: so it is applied once, and a request that comes after it was given up finds that out.
@@ -10,7 +10,7 @@
 
 namespace seqd {
 
-ReturnOutcome SqliteStore::give_back(const ReturnRequest& request) {
+ReturnOutcome SqliteStore::return_range(const ReturnRequest& request) {
   if (Status status = check_return_request(request); !status.ok()) return kept(std::move(status));
   const std::lock_guard lock(mutex_);
   if (Status status = begin(); !status.ok()) return not_known(std::move(status));
@@ -90,7 +90,7 @@ Result<std::optional<LeasedSpan>> SqliteStore::take_parked(const LeaseRequest& r
   }
   const std::string place = where(request.binding);
   if (last_issued + 1 < span.end) return above_the_counter(place, last_issued + 1, span.end);
-  // The counter's own check, which a range that was given back does not replace.
+  // The counter's own check, which a range that was returned does not replace.
   if (request.guard > last_issued + 1) {
     return above_the_counter(place, last_issued + 1, request.guard);
   }

@@ -39,7 +39,7 @@ class SqliteStore final : public BlockingStore {
   Result<BeatOutcome> beat(const BeatRequest& request) override;
   Result<CounterReading> read(const ReadRequest& request) override;
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
-  ReturnOutcome give_back(const ReturnRequest& request) override;
+  ReturnOutcome return_range(const ReturnRequest& request) override;
   Result<InstanceRecords> forget(const ForgetRequest& request) override;
   Result<CounterPage> find_counters(const CounterQuery& query) override;
   std::vector<RemovalOutcome> remove_counters(const CounterRemoval& removal) override;

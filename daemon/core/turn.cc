@@ -1,0 +1,46 @@
+#include "daemon/core/turn.h"
+
+#include "daemon/base/assertion.h"
+
+namespace seqd {
+
+void Turn::end() {
+  owner_.decide();
+  table_.end_turn();
+  if (phase_ == Phase::stopping && table_.settled() && owner_.others_settled()) leave();
+  // The record of the turn first, its replies second.
+  const Status written = log_.commit();
+  if (!written.ok()) return owner_.die(written);
+  owner_.reply();
+}
+
+void Turn::begin_stop(const Status& why) {
+  ASSERT(phase_ == Phase::serving);
+  phase_ = Phase::stopping;
+  table_.begin_stop(why);
+}
+
+void Turn::leave() {
+  if (phase_ != Phase::stopping) return;
+  phase_ = Phase::leaving;
+  if (!owner_.leaves_state() || !table_.leave_clean()) return finish();
+  clean_position_ = log_.next_position();
+}
+
+void Turn::durable(LogPosition position) {
+  table_.durable(position);
+  if (phase_ == Phase::leaving && position >= clean_position_) finish();
+}
+
+void Turn::flush_failed(const Status& status) {
+  if (status.code() == ErrorCode::FENCED || phase_ != Phase::serving) return owner_.die(status);
+  table_.flush_failed(status);
+  owner_.log_failed(status);
+}
+
+void Turn::finish() {
+  phase_ = Phase::over;
+  owner_.over();
+}
+
+}  // namespace seqd
