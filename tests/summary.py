@@ -28,6 +28,7 @@ IGNORED = {"warning", "warnings", "deselected"}
 # A part that takes longer hangs, and what still holds its output when it has ended would keep us waiting for ever.
 LONGEST_SECONDS = float(os.environ.get("TEST_PART_SECONDS", "7200"))
 AFTERWARDS_SECONDS = min(30.0, LONGEST_SECONDS)
+UNSTEADY = "unsteady"  # failed, and passed when it was repeated: tests/integration/second_tries.py
 UNSHOWN = "unshown"  # what this machine cannot do; tests/integration/conftest.py says why
 
 
@@ -38,6 +39,7 @@ class Count:
         self.passed = 0
         self.failed = 0
         self.unshown = 0
+        self.unsteady = 0
         self.unittest_ran = 0
         self.seconds = 0.0
 
@@ -68,6 +70,8 @@ class Count:
                 self.passed += int(number)
             elif word == UNSHOWN:
                 self.unshown += int(number)
+            elif word == UNSTEADY:
+                self.unsteady += int(number)
             elif word not in IGNORED:
                 self.failed += int(number)
 
@@ -137,7 +141,8 @@ def main(arguments):
     print()
     for title, count in counts:
         unshown = f", {count.unshown} NOT SHOWN on this machine" if count.unshown else ""
-        print(f"{title}: {count.passed} good, {count.failed} bad{unshown} ({count.seconds:.0f} s)")
+        unsteady = f", {count.unsteady} UNSTEADY" if count.unsteady else ""
+        print(f"{title}: {count.passed} good, {count.failed} bad{unshown}{unsteady} ({count.seconds:.0f} s)")
     passed, failed = (sum(getattr(count, name) for _, count in counts) for name in ("passed", "failed"))
     print(f"{passed} passed, {failed} failed", flush=True)
     return 1 if failed else 0

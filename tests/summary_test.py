@@ -5,8 +5,23 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
+SECOND_TRY = str(pathlib.Path(__file__).with_name("catch_second_try.py"))
+CATCH_FAILS_ONCE = """#!/bin/bash
+cd "$(dirname "$0")"
+if [ -e again ]; then
+  [ "$1" = '"Store: a name\\, of a case"' ] || { echo "No tests ran"; exit 0; }
+  echo 'All tests passed (3 assertions in 1 test case)'
+  exit 0
+fi
+touch again
+line=$(printf -- '-%.0s' {1..79})
+printf '%s\\n' "$line" 'Store: a name, of a case' '  and a section' "$line" file.cc:17 '....' '' 'file.cc:20: FAILED:' '  WORDS' ''
+printf '%s\\n' 'test cases:  3 |  2 passed | 1 failed' 'assertions: 9 | 8 passed | 1 failed'
+exit 1
+"""
 SUMMARY = str(pathlib.Path(__file__).with_name("summary.py"))
 
 
@@ -35,6 +50,18 @@ class Summary(unittest.TestCase):
 
     def test_a_skipped_test_fails_the_run_even_when_pytest_is_content(self):
         self.assertEqual(("2 passed, 1 failed", 1), closing_line("echo '2 passed, 1 skipped in 0.01s'"))
+
+    def test_what_passed_when_it_was_repeated_is_not_counted_again(self):
+        self.assertEqual(("2 passed, 0 failed", 0), closing_line("echo '2 passed, 1 unsteady in 0.01s'"))
+
+    def test_a_case_of_catch_that_passes_when_it_is_repeated_is_unsteady(self):
+        for words, wanted in (("1 == 2", ("3 passed, 0 failed", 0)), ("issued twice", ("2 passed, 1 failed", 1))):
+            with tempfile.TemporaryDirectory() as folder:
+                program = pathlib.Path(folder, "program")
+                program.write_text(CATCH_FAILS_ONCE.replace("WORDS", words))
+                program.chmod(0o755)
+                command = f"TEST_TRIES=2 {sys.executable} -B {SECOND_TRY} {program} '[tag]'"
+                self.assertEqual(wanted, closing_line(command))
 
     def test_what_cannot_be_shown_is_neither_passed_nor_failed(self):
         self.assertEqual(("2 passed, 0 failed", 0), closing_line("echo '2 passed, 3 unshown in 0.01s'"))

@@ -138,6 +138,7 @@ const SequenceSettings* Configuration::find(const std::string& name) const {
   const SequenceTableSettings* table = find_table(name);
   if (table == nullptr || table->needs_restart) return nullptr;
   SequenceSettings settings = table->settings;
+  settings.named = sequences.contains(name);
   if (settings.binding.key.empty() && settings.periods.rule == nullptr) settings.binding.key = name;
   return remember(name, std::move(settings));
 }
@@ -170,9 +171,10 @@ std::shared_ptr<const IdFormat> Configuration::find_format(std::string_view name
   return table == nullptr || table->needs_restart ? nullptr : table->settings.text.made;
 }
 
+// Also where the table waits for a restart: what is in use goes on being served meanwhile.
 const AccessSettings* Configuration::find_access(std::string_view name) const {
   const SequenceTableSettings* table = find_table(std::string(name));
-  return table == nullptr || table->needs_restart ? nullptr : &table->settings.access;
+  return table == nullptr ? nullptr : &table->settings.access;
 }
 
 std::vector<NamedSequence> Configuration::named_sequences() const {

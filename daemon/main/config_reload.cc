@@ -138,6 +138,7 @@ ConfigurationChanges prepare_reload(const Configuration& running, Configuration&
     if (found == nullptr || table == nullptr || !period_of(name).empty()) continue;
     const SequenceSettings settings = *found;
     SequenceSettings kept = table->settings;
+    kept.named = next.sequences.contains(name);
     if (kept.binding.key.empty() && settings.periods.rule == nullptr) kept.binding.key = name;
     ConfigurationChanges of_this;
     compare_table(sequence_table_name(name), settings, kept, of_this);

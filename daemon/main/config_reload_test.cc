@@ -60,6 +60,36 @@ TEST_CASE("ASequenceInUseStaysOnItsCounterAndTakesItsNewLimits") {
   CHECK(next.find("unused")->binding.collection == "other");
 }
 
+TEST_CASE("RightsAreAskedWhileASequenceWaitsForARestart") {
+  const Peer mallory{4'000'000'001, 1, {}};
+  const Configuration running = configuration_of("[sequence.people]\nallow = [\"root\"]\n");
+  REQUIRE(running.find("people") != nullptr);
+  Configuration next = configuration_of(
+      "[store.default]\n[store.new]\npath = \"/new\"\n"
+      "[sequence.people]\nallow = [\"root\"]\nstore = \"new\"\n"
+      "[sequence.idle]\nallow = [\"root\"]\nstore = \"new\"\n");
+  static_cast<void>(prepare_reload(running, next, {"people"}));
+  REQUIRE(next.find("people") != nullptr);  // it goes on being served, from its former store
+  for (const char* name : {"people", "idle"}) {
+    INFO(name);
+    const AccessSettings* access = next.find_access(name);
+    REQUIRE(access != nullptr);
+    CHECK_FALSE(access->allow.made.contains(mallory));
+  }
+}
+
+TEST_CASE("ANameOfItsOwnIsToldFromOneThatAPatternOrTheDefaultsMake") {
+  const Configuration running = configuration_of("[sequence.orders]\n[sequence.\"t-*\"]\n");
+  Configuration next = configuration_of("[sequence.orders]\n[sequence.\"t-*\"]\n");
+  REQUIRE(running.find("orders") != nullptr);
+  static_cast<void>(prepare_reload(running, next, {"orders", "t-1"}));
+  for (const Configuration* one : {&running, static_cast<const Configuration*>(&next)}) {
+    CHECK(one->find("orders")->named);
+    CHECK_FALSE(one->find("t-1")->named);
+    CHECK_FALSE(one->find("others")->named);
+  }
+}
+
 TEST_CASE("AChangedPatternKeepsTheCountersOfTheNamesInUse") {
   const Configuration running = configuration_of("[sequence.\"t-*\"]\ncounter_field = \"n\"\n");
   REQUIRE(running.find("t-1") != nullptr);

@@ -1,5 +1,7 @@
 #include "daemon/rpc/explanation.h"
 
+#include <limits>
+
 namespace seqd {
 namespace {
 
@@ -12,8 +14,17 @@ std::string untraceable_text(const IdAnswer& history) {
 // The ID was returned, and neither issued nor lost since, as far as is written down. A lease that
 // the clock puts behind that may be one, or one before it by a clock that was ahead.
 Explanation returned(const IdFacts& facts) {
-  const std::optional<LeaseRow>& lease = facts.history.lease;
-  if (lease && lease->lease.wall_ms > facts.history.gap->gap.wall_ms) {
+  const IdAnswer& history = facts.history;
+  const std::optional<LeaseRow>& lease = history.lease;
+  const std::int64_t kept_since_ms =
+      history.oldest_lease_ms.value_or(std::numeric_limits<std::int64_t>::max());
+  if (!lease && facts.id < history.leases_forgotten_below &&
+      history.gap->gap.wall_ms < kept_since_ms) {
+    return {IdFate::older,
+            "returned to the store; whether this host leased and issued it again is older than "
+            "what is kept"};
+  }
+  if (lease && lease->lease.wall_ms > history.gap->gap.wall_ms) {
     return {IdFate::older,
             "returned to the store, and perhaps leased by this host again; what became of it then "
             "is not kept"};

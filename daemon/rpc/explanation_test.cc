@@ -163,6 +163,22 @@ TEST_CASE("WhatWasReturnedIsNotThisHostsAnyMoreUntilItIsLeasedAgain") {
   CHECK(explain(facts).text == "issued");
 }
 
+TEST_CASE("WhatWasReturnedLongAgoMayHaveBeenIssuedSince") {
+  IdFacts facts = known(500);
+  facts.history.gap.emplace().gap.cause = kReturned;
+  facts.history.gap->gap.wall_ms = 20;
+  facts.history.leases_forgotten_below = 600;
+  facts.history.oldest_lease_ms = 30;
+  CHECK(explain(facts).fate == IdFate::older);
+  // A lease behind the return would still be kept.
+  facts.history.oldest_lease_ms = 10;
+  CHECK(explain(facts).fate == IdFate::returned);
+  facts.history.oldest_lease_ms.reset();
+  CHECK(explain(facts).fate == IdFate::older);
+  facts.history.leases_forgotten_below = 500;
+  CHECK(explain(facts).fate == IdFate::returned);
+}
+
 TEST_CASE("WhatIsOnItsWayBackIsSaidSo") {
   IdFacts facts = known(500);
   facts.on_its_way = true;

@@ -4,6 +4,8 @@
 TEST_PROGRAMS := $(BUILD)/unit-tests $(BUILD)/crash-tests $(BUILD)/sim $(BUILD)/adapter-tests
 # The parts are makes of their own, which share no jobs with this one and so get its settings word for word.
 PART = $(MAKE) --no-print-directory BUILD=$(BUILD) SAN=$(SAN)
+# Where nobody can look why a test on real servers failed: tests/integration/second_tries.py.
+export TEST_TRIES ?= $(if $(CI),2,1)
 # Targets one beside the other, each of which is shown whole when it has ended, to the last of them.
 BESIDE = MAKEFLAGS= $(PART) --output-sync=target --keep-going
 
@@ -30,7 +32,7 @@ test-adapters: $(BUILD)/adapter-tests | $(call packages,TEST) ## sockets, stores
 	@$(BESIDE) --jobs=3 $(ADAPTER_SHARDS:%=adapter-shard/%)
 
 adapter-shard/%:
-	$(PYTHON) -B tests/integration/servers/with_mongo.py $(if $(findstring ~,$*),,--mongo-only) -- $(BUILD)/adapter-tests '$*'
+	$(PYTHON) -B tests/integration/servers/with_mongo.py $(if $(findstring ~,$*),,--mongo-only) -- $(PYTHON) -B tests/catch_second_try.py $(BUILD)/adapter-tests '$*'
 
 # Memory and undefined behaviour everywhere; races where there are threads. Not a part of `make test`: each builds everything
 # once more. SAN_EVENTS= is how much the simulator plays.

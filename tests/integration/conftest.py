@@ -14,6 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 # pylint: disable=wrong-import-position
 import harness
+import second_tries
 from clients import Process
 from disks import NotShown
 from servers.mongod import ReplicaSet, standalone
@@ -38,23 +39,35 @@ def end_later(config, seconds):
     faulthandler.dump_traceback_later(seconds, exit=True, file=config.stash[STDERR])
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_protocol(item):
-    """Each test has a limit: first an exception at the place where it hangs, and if that does not help, the end."""
+def limit_of(item):
     marker = item.get_closest_marker("limit")
-    seconds = marker.args[0] if marker else DEFAULT_LIMIT_SECONDS
-    seconds *= PATIENCE
+    return (marker.args[0] if marker else DEFAULT_LIMIT_SECONDS) * PATIENCE
+
+
+def begin_limit(item):
+    signal.setitimer(signal.ITIMER_REAL, limit_of(item))
+    end_later(item.config, limit_of(item) + GRACE_SECONDS * PATIENCE)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Each test has a limit: first an exception at the place where it hangs, and if that does not help, the end."""
 
     def expired(*_):
-        raise TimeoutError(f"{item.name} did not end within {seconds:.0f} s")
+        raise TimeoutError(f"{item.name} did not end within {limit_of(item):.0f} s")
+
+    def again():
+        item._initrequest()  # pylint: disable=protected-access
+        item.failed = False
+        begin_limit(item)
 
     previous = signal.signal(signal.SIGALRM, expired)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    end_later(item.config, seconds + GRACE_SECONDS * PATIENCE)
-    yield
+    begin_limit(item)
+    done = second_tries.run(item, nextitem, again)
     faulthandler.cancel_dump_traceback_later()
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, previous)
+    return done
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -73,12 +86,16 @@ FIGURES = pytest.StashKey[dict]()
 
 def pytest_report_teststatus(report):
     """What this machine cannot show is neither good nor bad: it is counted apart, and said at the end."""
+    if hasattr(report, "unsteady"):
+        return ("unsteady", "S", "UNSTEADY")
     return ("unshown", "U", "NOT SHOWN") if hasattr(report, "not_shown") else None
 
 
 def pytest_terminal_summary(terminalreporter, config):
     for report in terminalreporter.stats.get("unshown", []):
         terminalreporter.write_line(f"NOT SHOWN HERE: {report.nodeid}: {report.not_shown}")
+    for report in terminalreporter.stats.get("unsteady", []):
+        terminalreporter.write_line(f"UNSTEADY, it passed when it was repeated: {report.nodeid}\n{report.longreprtext}")
     for title, sums in config.stash.get(FIGURES, {}).items():
         terminalreporter.write_line(f"{title} " + ", ".join(f"{what} {count}".strip() for what, count in sums.items()))
 

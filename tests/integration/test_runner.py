@@ -49,10 +49,26 @@ def test_passes():
 """
 
 
-def run(scratch: Path, text: str, factor: float) -> subprocess.CompletedProcess:
+UNSTEADY = """
+from pathlib import Path
+
+def test_second(scratch):
+    again = Path("again-%(words)s")
+    if not again.exists():
+        again.touch()
+        assert False, "%(words)s"
+    assert scratch.is_dir()
+
+def test_follows():
+    pass
+"""
+
+
+def run(scratch: Path, text: str, factor: float, tries: int = 1) -> subprocess.CompletedProcess:
     file = scratch / "test_inner.py"
     file.write_text(text)
-    environment = {**os.environ, "BUILD": str(harness.BUILD), "PYTHONPATH": str(HERE), "TEST_TIME_FACTOR": str(factor)}
+    environment = {**os.environ, "BUILD": str(harness.BUILD), "PYTHONPATH": str(HERE), "TEST_TIME_FACTOR": str(factor),
+                   "TEST_TRIES": str(tries)}
     return subprocess.run([sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-p", "conftest", "-q", str(file)], cwd=scratch,
                           env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PROGRAM_SECONDS, check=False)
 
@@ -75,3 +91,20 @@ def test_ATestThatNothingInterruptsEndsTheRunWithItsStack(scratch):
 def test_ARunThatHangsAtItsEndIsEnded(scratch):
     done = run(scratch, HANGS_AT_THE_END, 0.1)
     assert done.returncode == 1 and "1 passed" in done.stdout and "Timeout (0:00:06)" in done.stderr, done.stdout + done.stderr
+
+
+def test_ATestIsTriedAgainWhereThatIsAskedForAndSaidToBeUnsteady(scratch):
+    done = run(scratch, UNSTEADY % {"words": "too slow"}, 1, tries=2)
+    assert done.returncode == 0 and "2 passed, 1 unsteady" in done.stdout and "UNSTEADY, " in done.stdout, done.stdout
+    done = run(scratch, UNSTEADY % {"words": "slow again"}, 1)
+    assert done.returncode == 1 and "1 failed, 1 passed" in done.stdout, done.stdout
+
+
+def test_WhatTellsOfIdsIsNeverTriedAgain(scratch):
+    done = run(scratch, UNSTEADY % {"words": "3 IDs were issued twice"}, 1, tries=2)
+    assert done.returncode == 1 and "1 failed, 1 passed" in done.stdout, done.stdout
+
+
+def test_ATestThatFailsTwiceHasFailed(scratch):
+    done = run(scratch, "def test_bad():\n    assert False, 'as wanted'\n", 1, tries=2)
+    assert done.returncode == 1 and "1 failed, 1 unsteady" in done.stdout, done.stdout

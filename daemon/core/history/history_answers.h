@@ -64,6 +64,9 @@ struct IdAnswer {
   bool leased_before = false;        // ranges were leased before the history began
   // The lowest ID of a lease that is kept; none: no lease is.
   std::optional<std::int64_t> first_lease;
+  // When the oldest lease that is kept was granted, of any sequence; none: no lease is. All that
+  // were granted later are kept.
+  std::optional<std::int64_t> oldest_lease_ms;
 };
 
 // The sums of one sequence.

@@ -65,8 +65,9 @@ std::int64_t SequenceAccounts::state_bytes() const {
   return defined_bytes_ + sums_.extra_ranges * StateBounds::kRangeBytes;
 }
 
-bool SequenceAccounts::may_define(const DefineSequence& definition) const {
-  return state_bytes() + bytes_of(definition) <= most_bytes_;
+bool SequenceAccounts::may_define(const DefineSequence& definition, bool named) const {
+  return state_bytes() + bytes_of(definition) <=
+         (named ? most_bytes_ : share_of_unnamed(most_bytes_));
 }
 
 bool SequenceAccounts::may_define_form(std::string_view form) const {

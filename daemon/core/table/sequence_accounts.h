@@ -50,7 +50,7 @@ class SequenceAccounts {
   const Sums& sums() const { return sums_; }
   std::int64_t state_bytes() const;  // in a snapshot, at most
   // Whether the log has room for another sequence with these texts.
-  bool may_define(const DefineSequence& definition) const;
+  bool may_define(const DefineSequence& definition, bool named) const;
   // The same for a form of a name's texts.
   bool may_define_form(std::string_view form) const;
   // The same for a range more than a sequence is counted with.

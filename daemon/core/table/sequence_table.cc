@@ -7,6 +7,13 @@
 #include "daemon/core/periods/forgotten_periods.h"
 
 namespace seqd {
+namespace {
+
+std::string room_kept(bool named) {
+  return named ? "" : "; the last quarter is kept for sequences with a table of their own";
+}
+
+}  // namespace
 
 SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& settings,
                              Stores stores, const Limits& limits)
@@ -113,9 +120,13 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
   if (settings->mode == SequenceMode::insert) return inserts_only(name);
   if (settings->periods.rule != nullptr && !settings->periods.current)
     return open_period(text, *settings);
-  if (by_name_.size() >= limits_.sequences) {
+  // Whoever may connect can make the others, and nobody can take them back.
+  const std::size_t most =
+      settings->named ? limits_.sequences : share_of_unnamed(limits_.sequences);
+  if (by_name_.size() >= most) {
     return Status(ErrorCode::BUSY, "there are " + std::to_string(by_name_.size()) +
-                                       " sequences already (limits.max_sequences)");
+                                       " sequences already (limits.max_sequences)" +
+                                       room_kept(settings->named));
   }
   if (next_.sequence > kLastSequence) {
     return Status(ErrorCode::EXHAUSTED,
@@ -133,10 +144,10 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
   definition.scope = scope.id();
   definition.name = text;
   definition.binding = binding_text(settings->binding, settings->shape);
-  if (!accounts_.may_define(definition)) {
+  if (!accounts_.may_define(definition, settings->named)) {
     return Status(ErrorCode::BUSY, "the log has no room for more than these " +
                                        std::to_string(by_name_.size()) +
-                                       " sequences (daemon.log_size)");
+                                       " sequences (daemon.log_size)" + room_kept(settings->named));
   }
   DefineName& known = know_name(base_of(name), *settings);
   // A period that was forgotten was used here: its counter is there and stands behind its IDs.

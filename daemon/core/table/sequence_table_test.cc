@@ -40,6 +40,40 @@ TEST_CASE("SequencesAreLimited", "[sequence_table]") {
   world.turn();
 }
 
+// Whoever may connect can make names that a pattern or daemon.create allows, and no one can take
+// them back.
+TEST_CASE("NamesThatAnybodyCanMakeLeaveRoomForThoseOfTheConfiguration", "[sequence_table]") {
+  CoreWorld world;
+  world.limits.sequences = 8;
+  for (int i = 1; i <= 8; ++i) world.settings.add("x" + std::to_string(i)).named = false;
+  for (const char* name : {"orders", "bills", "users"}) world.settings.add(name);
+  world.start();
+  for (int i = 1; i <= 6; ++i) REQUIRE(world.table->open("x" + std::to_string(i)).ok());
+  const Status refused = world.table->open("x7").status();
+  CHECK(refused.code() == ErrorCode::BUSY);
+  CHECK(refused.text().find("a table of their own") != std::string::npos);
+  CHECK(world.table->open("x1").ok());
+  CHECK(world.table->open("orders").ok());
+  CHECK(world.table->open("bills").ok());
+  CHECK(world.table->open("users").status().code() == ErrorCode::BUSY);
+  world.turn();
+}
+
+TEST_CASE("NamesThatAnybodyCanMakeLeaveRoomInTheLog", "[sequence_table]") {
+  CoreWorld world;
+  world.limits.state_bytes = 8 * 640;
+  const std::string long_name(120, 'x');
+  for (int i = 1; i <= 30; ++i) world.settings.add(long_name + std::to_string(i)).named = false;
+  world.settings.add("orders");
+  world.start();
+  int made = 0;
+  while (made < 30 && world.table->open(long_name + std::to_string(made + 1)).ok()) ++made;
+  REQUIRE(made > 0);
+  REQUIRE(made < 30);
+  CHECK(world.table->open("orders").ok());
+  world.turn();
+}
+
 TEST_CASE("SequenceOfAStoreThatDoesNotRunIsAConfigurationError", "[sequence_table]") {
   CoreDaemon daemon;
   daemon.world.settings.add("far").store = "elsewhere";

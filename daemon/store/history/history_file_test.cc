@@ -5,96 +5,26 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 
-#include "daemon/store/history/history_pruning.h"
-#include "daemon/store/history/history_reader.h"
 #include "daemon/store/sqlite/sqlite_connection.h"
-#include "tests/adapters/store_fixtures.h"
+#include "tests/adapters/kept_history.h"
 
 #include <catch2/catch.hpp>
 
 namespace seqd {
 namespace {
 
+using testing::HistoryRows;
+using testing::KeptHistory;
+using testing::kHourMs;
+using testing::kNowMs;
+using testing::OpenedHistory;
+using testing::prune;
+using testing::rows;
 using testing::ScratchDirectory;
 
-constexpr std::int64_t kNowMs = 1'700'000'000'000;
-
-// A process's view of one history file.
-struct Opened {
-  explicit Opened(const std::string& path) : database(path) {}
-  HistoryDatabase database;
-  HistoryFile file{database, "here"};
-  HistoryReader reader{database};
-};
-
-struct Kept {
-  Kept() { open(); }
-  void open() {
-    opened.reset();
-    opened.emplace(path);
-  }
-  Status write(const HistoryBatch& batch) { return opened->file.write(batch, limits); }
-  IdAnswer id(std::int64_t id, const std::string& name = "orders") {
-    Result<IdAnswer> answer = opened->reader.id(name, id);
-    REQUIRE(answer.status().to_string() == "OK");
-    return *answer;
-  }
-  SumsAnswer sums(const std::string& name = "orders") {
-    Result<SumsAnswer> answer = opened->reader.sums(name);
-    REQUIRE(answer.status().to_string() == "OK");
-    return *answer;
-  }
-  GapsAnswer gaps(std::int64_t after = 0, std::int64_t limit = 100) {
-    Result<GapsAnswer> answer = opened->reader.gaps({"orders", after, limit});
-    REQUIRE(answer.status().to_string() == "OK");
-    return *answer;
-  }
-  ScratchDirectory directory;
-  const std::string path = directory.path("history.db");
-  HistoryLimits limits;
-  std::optional<Opened> opened;
-};
-
-// A batch of sequence 1, "orders", whose sums follow from its rows.
-struct Batch : HistoryBatch {
-  explicit Batch(LogPosition at, std::int64_t now_ms = kNowMs) {
-    position = at;
-    wall_ms = now_ms;
-    sequences.push_back({1, "orders", {}, {}, {}, {}, false, false});
-  }
-  HistorySequence& orders() { return sequences[0]; }
-  Batch& issue(std::int64_t begin, std::int64_t end, CallerNumber caller = 1) {
-    IssueSpan span;
-    span.sequence = 1;
-    span.begin = begin;
-    span.end = end;
-    span.first_ms = wall_ms - 10;
-    span.last_ms = wall_ms;
-    span.callers[0] = caller;
-    spans.push_back(span);
-    if (caller != 0) callers.push_back({caller, 1'000, 70 + static_cast<int>(caller), "shop"});
-    orders().added.issued += end - begin;
-    orders().totals.issued += end - begin;
-    return *this;
-  }
-  Batch& lease(std::int64_t begin, std::int64_t end) {
-    leases.push_back({1, Token{1}, Token{2}, begin, end, wall_ms, true});
-    orders().added.leased += end - begin;
-    orders().totals.leased += end - begin;
-    return *this;
-  }
-  Batch& gap(std::int64_t begin, std::int64_t end) {
-    gaps.push_back({1, begin, end, true, "no_witness", {}, Token{2}, wall_ms});
-    orders().added.gaps += end - begin;
-    orders().totals.gaps += end - begin;
-    return *this;
-  }
-};
-
 TEST_CASE("AHistoryThatIsNotThereKnowsNothingAndIsNotMade") {
-  Kept kept;
+  KeptHistory kept;
   CHECK_FALSE(kept.opened->file.read_mark().exists);
   CHECK_FALSE(kept.id(5).known);
   CHECK_FALSE(kept.sums().known);
@@ -102,8 +32,8 @@ TEST_CASE("AHistoryThatIsNotThereKnowsNothingAndIsNotMade") {
 }
 
 TEST_CASE("WhatWasWrittenIsFoundByTheNextProcess") {
-  Kept kept;
-  Batch batch(42);
+  KeptHistory kept;
+  HistoryRows batch(42);
   batch.lease(1, 101).issue(1, 11, 1).issue(11, 21, 2).gap(91, 101);
   batch.orders().available = {{Token{1}, 21, 91}, {Token{3}, 200, 300}};
   REQUIRE(kept.write(batch).ok());
@@ -137,10 +67,10 @@ TEST_CASE("WhatWasWrittenIsFoundByTheNextProcess") {
 }
 
 TEST_CASE("TheNumbersOfCallersOfTwoProcessesDoNotMix") {
-  Kept kept;
-  REQUIRE(kept.write(Batch(1).issue(1, 2, 1)).ok());
+  KeptHistory kept;
+  REQUIRE(kept.write(HistoryRows(1).issue(1, 2, 1)).ok());
   kept.open();
-  Batch second(2);
+  HistoryRows second(2);
   second.issue(2, 3, 1);
   second.callers[0].pid = 999;
   REQUIRE(kept.write(second).ok());
@@ -149,8 +79,8 @@ TEST_CASE("TheNumbersOfCallersOfTwoProcessesDoNotMix") {
 }
 
 TEST_CASE("ASpanOfSeveralCallersNamesThem") {
-  Kept kept;
-  Batch batch(1);
+  KeptHistory kept;
+  HistoryRows batch(1);
   batch.issue(1, 100, 1).issue(100, 101, 2).issue(101, 102, 3);
   batch.spans.resize(1);
   batch.spans[0].callers = {1, 0, 3, 2};
@@ -166,8 +96,8 @@ TEST_CASE("ASpanOfSeveralCallersNamesThem") {
 }
 
 TEST_CASE("GapsComeInPagesInTheOrderTheyWereMade") {
-  Kept kept;
-  Batch batch(1);
+  KeptHistory kept;
+  HistoryRows batch(1);
   for (std::int64_t at = 0; at < 5; ++at) batch.gap(at * 10 + 1, at * 10 + 3);
   batch.gaps.push_back({1, 0, 70, false, "untraceable", Token{9}, Token{2}, kNowMs});
   REQUIRE(kept.write(batch).ok());
@@ -183,8 +113,8 @@ TEST_CASE("GapsComeInPagesInTheOrderTheyWereMade") {
 }
 
 TEST_CASE("TheSumsAreAddedUpRowByRow") {
-  Kept kept;
-  Batch batch(1);
+  KeptHistory kept;
+  HistoryRows batch(1);
   batch.lease(1, 101).issue(1, 11).issue(11, 21).gap(21, 31);
   batch.orders().unwritten.issued = 5;
   batch.orders().added.issued += 5;
@@ -201,23 +131,24 @@ TEST_CASE("TheSumsAreAddedUpRowByRow") {
 }
 
 TEST_CASE("AnIdThatStandsInTwoIssuesIsSeen") {
-  Kept kept;
-  REQUIRE(kept.write(Batch(1).issue(1, 101).issue(201, 301)).ok());
-  REQUIRE(kept.write(Batch(2).issue(91, 106).issue(150, 160)).ok());
+  KeptHistory kept;
+  REQUIRE(kept.write(HistoryRows(1).issue(1, 101).issue(201, 301)).ok());
+  REQUIRE(kept.write(HistoryRows(2).issue(91, 106).issue(150, 160)).ok());
   CHECK(kept.sums().issued_twice == 10);
 }
 
 TEST_CASE("WhatWasIssuedAndGivenUpIsCounted") {
-  Kept kept;
-  REQUIRE(kept.write(Batch(1).issue(1, 51).issue(51, 61).gap(41, 101).gap(200, 300)).ok());
+  KeptHistory kept;
+  REQUIRE(kept.write(HistoryRows(1).issue(1, 51).issue(51, 61).gap(41, 101).gap(200, 300)).ok());
   CHECK(kept.sums().issued_and_gap == 20);
 }
 
 TEST_CASE("WhatIsOlderThanIsKeptIsDroppedAndCountedButGapsStay") {
-  Kept kept;
+  KeptHistory kept;
   kept.limits.keep_ms = 60'000;
-  REQUIRE(kept.write(Batch(1, kNowMs - 100'000).lease(1, 101).issue(1, 41).gap(90, 101)).ok());
-  REQUIRE(kept.write(Batch(2, kNowMs).lease(101, 201).issue(101, 111)).ok());
+  REQUIRE(
+      kept.write(HistoryRows(1, kNowMs - 100'000).lease(1, 101).issue(1, 41).gap(90, 101)).ok());
+  REQUIRE(kept.write(HistoryRows(2, kNowMs).lease(101, 201).issue(101, 111)).ok());
   const SumsAnswer sums = kept.sums();
   CHECK(sums.rows == SequenceTotals{0, 100, 10, 0, 11, 0});
   CHECK(sums.dropped == SequenceTotals{0, 100, 40, 0, 0, 0});
@@ -230,13 +161,13 @@ TEST_CASE("WhatIsOlderThanIsKeptIsDroppedAndCountedButGapsStay") {
 }
 
 TEST_CASE("AFileThatIsFullDropsTheOldestIssuesFirstAndGapsLast") {
-  Kept kept;
+  KeptHistory kept;
   kept.limits.size = std::int64_t{1} << 20;
-  REQUIRE(kept.write(Batch(1).lease(1, 1'000'001).gap(999'000, 1'000'001)).ok());
+  REQUIRE(kept.write(HistoryRows(1).lease(1, 1'000'001).gap(999'000, 1'000'001)).ok());
   std::int64_t id = 1;
   LogPosition position = 2;
   for (int round = 0; round < 30; ++round) {
-    Batch batch(position++);
+    HistoryRows batch(position++);
     for (int at = 0; at < 2'000; ++at, id += 3) batch.issue(id, id + 3, at % 2 == 0 ? 1 : 2);
     REQUIRE(kept.write(batch).ok());
     const Result<std::int64_t> size = history_size(kept.opened->database);
@@ -255,7 +186,7 @@ TEST_CASE("AFileThatIsFullDropsTheOldestIssuesFirstAndGapsLast") {
   CHECK(std::filesystem::file_size(kept.path) < std::uint64_t{3} << 20);
   // Even gaps go when there is nothing else, and are counted.
   for (int round = 0; round < 40; ++round) {
-    Batch batch(position++);
+    HistoryRows batch(position++);
     for (std::int64_t at = 0; at < 1'000; ++at) batch.gap(2'000'000 + at * 10, 2'000'005 + at * 10);
     REQUIRE(kept.write(batch).ok());
   }
@@ -266,7 +197,7 @@ TEST_CASE("AFileThatIsFullDropsTheOldestIssuesFirstAndGapsLast") {
 }
 
 TEST_CASE("AFileThatIsNoneIsSetAsideAndANewOneIsBegun") {
-  Kept kept;
+  KeptHistory kept;
   SECTION("text") {
     std::ofstream(kept.path) << std::string(5'000, 'x');
   }
@@ -291,8 +222,8 @@ TEST_CASE("AFileThatIsNoneIsSetAsideAndANewOneIsBegun") {
   }();
   kept.open();
   CHECK_FALSE(kept.opened->file.read_mark().exists);
-  Status written = kept.write(Batch(1).lease(1, 101).issue(1, 11));
-  if (!written.ok()) written = kept.write(Batch(1).lease(1, 101).issue(1, 11));
+  Status written = kept.write(HistoryRows(1).lease(1, 101).issue(1, 11));
+  if (!written.ok()) written = kept.write(HistoryRows(1).lease(1, 101).issue(1, 11));
   REQUIRE(written.to_string() == "OK");
   CHECK(kept.id(5).issue);
   CHECK(kept.opened->database.take_warnings().size() == 1);
@@ -300,8 +231,8 @@ TEST_CASE("AFileThatIsNoneIsSetAsideAndANewOneIsBegun") {
 }
 
 TEST_CASE("DamageInTheMiddleIsFoundWhenItIsMetAndANewHistoryBegins") {
-  Kept kept;
-  Batch batch(1);
+  KeptHistory kept;
+  HistoryRows batch(1);
   for (std::int64_t id = 1; id < 4'000; id += 2) batch.issue(id, id + 1);
   REQUIRE(kept.write(batch).ok());
   kept.opened.reset();
@@ -316,7 +247,7 @@ TEST_CASE("DamageInTheMiddleIsFoundWhenItIsMetAndANewHistoryBegins") {
   static_cast<void>(kept.opened->file.read_mark());
   Status written;
   for (LogPosition attempt = 2; attempt < 5; ++attempt) {
-    written = kept.write(Batch(attempt).issue(10'001, 10'011));
+    written = kept.write(HistoryRows(attempt).issue(10'001, 10'011));
     if (written.ok()) break;
   }
   REQUIRE(written.to_string() == "OK");
@@ -325,14 +256,14 @@ TEST_CASE("DamageInTheMiddleIsFoundWhenItIsMetAndANewHistoryBegins") {
 }
 
 TEST_CASE("AFullDiskRefusesABatchAndTheNextTryWritesIt") {
-  Kept kept;
-  REQUIRE(kept.write(Batch(1).lease(1, 101)).ok());
+  KeptHistory kept;
+  REQUIRE(kept.write(HistoryRows(1).lease(1, 101)).ok());
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
   rlimit small = before;
   small.rlim_cur = 100'000;
-  Batch batch(2);
+  HistoryRows batch(2);
   for (std::int64_t id = 1; id < 6'000; id += 2) batch.issue(id, id + 1);
   REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
   const Status refused = kept.write(batch);
@@ -345,17 +276,17 @@ TEST_CASE("AFullDiskRefusesABatchAndTheNextTryWritesIt") {
 }
 
 TEST_CASE("AFileThatSomebodyHoldsLockedIsNotReadAsEmpty") {
-  Kept kept;
-  REQUIRE(kept.write(Batch(9).lease(1, 101)).ok());
+  KeptHistory kept;
+  REQUIRE(kept.write(HistoryRows(9).lease(1, 101)).ok());
   kept.open();
   HistoryDatabase other(kept.path);
   REQUIRE(other.open().ok());
   REQUIRE(other.run("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE").ok());
-  const Status refused = kept.write(Batch(10).issue(1, 2));
+  const Status refused = kept.write(HistoryRows(10).issue(1, 2));
   CHECK(refused.code() == ErrorCode::STATE_IO);
   REQUIRE(other.run("COMMIT; PRAGMA locking_mode = NORMAL; SELECT count(*) FROM span").ok());
   other.close();
-  CHECK(kept.write(Batch(10).issue(1, 2)).to_string() == "OK");
+  CHECK(kept.write(HistoryRows(10).issue(1, 2)).to_string() == "OK");
   CHECK(kept.opened->file.read_mark().position == 10);
 }
 
@@ -370,8 +301,8 @@ TEST_CASE("AvailableRangesAreReadBackAndNonsenseIsNone") {
 }
 
 TEST_CASE("WhatWasReturnedIsFoundByItsIdsAndIsNoGap") {
-  Kept kept;
-  Batch batch(1);
+  KeptHistory kept;
+  HistoryRows batch(1);
   batch.leases.push_back({1, Token{1}, Token{7}, 1, 101, kNowMs, true});
   batch.gaps.push_back({1, 31, 101, true, std::string(kReturned), Token{2}, Token{7}, kNowMs + 1});
   batch.orders().added = {1, 100, 0, 70, 0, 0};
@@ -383,7 +314,7 @@ TEST_CASE("WhatWasReturnedIsFoundByItsIdsAndIsNoGap") {
   CHECK(kept.sums().rows.gaps == 0);
   CHECK(kept.sums().recorded.returned == 70);
   // Leased again, and lost then: the youngest row is the last word.
-  Batch later(2, kNowMs + 10);
+  HistoryRows later(2, kNowMs + 10);
   later.leases.push_back({1, Token{3}, Token{7}, 31, 101, kNowMs + 5, true});
   later.gaps.push_back({1, 31, 101, true, "drained", Token{3}, Token{7}, kNowMs + 9});
   later.orders().added = {1, 70, 0, 0, 70, 0};
@@ -395,205 +326,8 @@ TEST_CASE("WhatWasReturnedIsFoundByItsIdsAndIsNoGap") {
   CHECK(kept.sums().rows.gaps == 70);
 }
 
-// --- what is too old ---------------------------------------------------------------------------
-
-constexpr std::int64_t kHourMs = 3'600'000;
-
-// What the file and its write-ahead log have, as bytes.
-bool has_bytes(const Kept& kept, const std::string& what) {
-  for (const char* end : {"", "-wal"}) {
-    std::ifstream file(kept.path + end, std::ios::binary);
-    const std::string all((std::istreambuf_iterator<char>(file)), {});
-    if (all.find(what) != std::string::npos) return true;
-  }
-  return false;
-}
-
-std::int64_t rows(Kept& kept, const std::string& table) {
-  REQUIRE(kept.opened->database.open().ok());
-  return kept.opened->database.number(("SELECT count(*) FROM " + table).c_str()).value();
-}
-
-bool prune(Kept& kept, std::int64_t now_ms) {
-  const Result<bool> more = kept.opened->file.prune(kept.limits, now_ms, false);
-  REQUIRE(more.status().to_string() == "OK");
-  return *more;
-}
-
-Batch named(LogPosition at, std::int64_t now_ms, std::int64_t id, const std::string& name) {
-  Batch batch(at, now_ms);
-  batch.lease(id, id + 1).issue(id, id + 1);
-  batch.callers[0].name = name;
-  return batch;
-}
-
-TEST_CASE("WhatIsTooOldIsDroppedWithoutAWriteAndOverwritten") {
-  Kept kept;
-  kept.limits.keep_ms = kHourMs;
-  REQUIRE(kept.write(named(1, kNowMs, 1, "a-distinctive-caller")).ok());
-  REQUIRE(has_bytes(kept, "a-distinctive-caller"));
-  CHECK_FALSE(prune(kept, kNowMs + kHourMs));
-  CHECK(kept.id(1).issue);
-  CHECK_FALSE(prune(kept, kNowMs + kHourMs + 1));
-  CHECK_FALSE(kept.id(1).issue);
-  CHECK_FALSE(kept.id(1).lease);
-  CHECK(kept.id(1).issues_forgotten_below == 2);
-  CHECK(rows(kept, "caller") == 0);
-  CHECK_FALSE(has_bytes(kept, "a-distinctive-caller"));
-}
-
-TEST_CASE("AHistoryThatIsNotThereIsNotMadeToBePruned") {
-  Kept kept;
-  CHECK_FALSE(prune(kept, kNowMs));
-  CHECK_FALSE(std::filesystem::exists(kept.path));
-}
-
-TEST_CASE("WhatWasWrittenByAClockThatWasAheadGoesInItsTimeToo") {
-  Kept kept;
-  kept.limits.keep_ms = kHourMs;
-  // A year ahead for one batch.
-  REQUIRE(kept.write(named(1, kNowMs + 8'760 * kHourMs, 1, "ahead")).ok());
-  REQUIRE(kept.write(named(2, kNowMs, 2, "behind it")).ok());
-  CHECK_FALSE(prune(kept, kNowMs + kHourMs / 2));
-  CHECK((kept.id(1).issue && kept.id(2).issue));
-  CHECK_FALSE(prune(kept, kNowMs + kHourMs + kHourMs / 30 + 1));
-  CHECK_FALSE(kept.id(1).issue);
-  CHECK_FALSE(kept.id(2).issue);
-  CHECK(rows(kept, "caller") == 0);
-}
-
-TEST_CASE("OfAnIdleDaemonTooAndAClockThatWasBehindDropsNothingElse") {
-  Kept kept;
-  kept.limits.keep_ms = kHourMs;
-  REQUIRE(kept.write(named(1, kNowMs + 8'760 * kHourMs, 1, "ahead")).ok());
-  CHECK_FALSE(prune(kept, kNowMs));
-  CHECK(kept.id(1).issue);
-  // Without any other row.
-  CHECK_FALSE(prune(kept, kNowMs + kHourMs + 1));
-  CHECK_FALSE(kept.id(1).issue);
-  // 1970, as a machine without a battery says.
-  REQUIRE(kept.write(named(2, kNowMs, 2, "well dated")).ok());
-  CHECK_FALSE(prune(kept, 1'000));
-  REQUIRE(kept.write(named(3, 2'000, 3, "in 1970")).ok());
-  CHECK_FALSE(prune(kept, 100'000));
-  CHECK_FALSE(prune(kept, kNowMs + 1));
-  CHECK(kept.id(2).issue);
-  CHECK(kept.id(2).issue->callers.at(0).name == "well dated");
-}
-
-TEST_CASE("ACallerStaysAsLongAsASpanOfHisAndNoLonger") {
-  Kept kept;
-  kept.limits.keep_ms = kHourMs;
-  REQUIRE(kept.write(named(1, kNowMs, 1, "shop")).ok());
-  Batch second(2, kNowMs + kHourMs / 2);
-  second.issue(2, 3, 2);
-  second.callers[0].name = "desk";
-  REQUIRE(kept.write(second).ok());
-  CHECK_FALSE(prune(kept, kNowMs + kHourMs + 1));
-  CHECK(rows(kept, "caller") == 1);
-  CHECK(kept.id(2).issue->callers.at(0).name == "desk");
-  CHECK_FALSE(has_bytes(kept, "shop"));
-}
-
-TEST_CASE("CallersThatAreNotRecordedAreNotThereAndThoseThatWereAreRemoved") {
-  Kept kept;
-  REQUIRE(kept.write(named(1, kNowMs, 1, "a-distinctive-caller")).ok());
-  kept.limits.callers = false;
-  REQUIRE(kept.write(named(2, kNowMs, 2, "another-caller")).ok());
-  CHECK_FALSE(prune(kept, kNowMs));
-  CHECK(rows(kept, "caller") == 0);
-  CHECK((kept.id(1).issue->callers.empty() && kept.id(1).issue->unnamed == Unnamed::dropped));
-  CHECK((kept.id(2).issue->callers.empty() && kept.id(2).issue->unnamed == Unnamed::off));
-  CHECK_FALSE((has_bytes(kept, "a-distinctive-caller") || has_bytes(kept, "another-caller")));
-  // Their numbers are not given to others.
-  kept.limits.callers = true;
-  kept.open();
-  REQUIRE(kept.write(named(3, kNowMs, 3, "somebody else")).ok());
-  CHECK(kept.id(3).issue->callers.at(0).name == "somebody else");
-  CHECK(kept.id(1).issue->callers.empty());
-}
-
-TEST_CASE("WhyACallerIsMissingIsTold") {
-  Kept kept;
-  Batch batch(1);
-  batch.issue(1, 2, 0).issue(2, 3, 1);
-  batch.issue(3, 4, 1);
-  batch.spans[2].callers[1] = 0;
-  batch.spans[2].caller_count = 2;
-  REQUIRE(kept.write(batch).ok());
-  CHECK(kept.id(1).issue->unnamed == Unnamed::lost);
-  CHECK(kept.id(2).issue->unnamed == Unnamed::nobody);
-  // Named, and perhaps somebody else.
-  CHECK(kept.id(3).issue->callers.size() == 1);
-  CHECK(kept.id(3).issue->span.others);
-}
-
-TEST_CASE("AFileThatWasSetAsideGoesWithWhatItHas") {
-  Kept kept;
-  const std::string aside = kept.path + HistoryDatabase::kSetAside;
-  const auto written = [&](std::int64_t wall_ms) {
-    std::ofstream(aside) << "personal";
-    std::ofstream(aside + "-wal") << "data";
-    const auto at = std::chrono::time_point_cast<std::filesystem::file_time_type::duration>(
-        std::filesystem::file_time_type::clock::from_sys(
-            std::chrono::system_clock::time_point(std::chrono::milliseconds(wall_ms))));
-    std::filesystem::last_write_time(aside, at);
-    std::filesystem::last_write_time(aside + "-wal", at);
-  };
-  const auto is_there = [&] {
-    return std::filesystem::exists(aside) || std::filesystem::exists(aside + "-wal");
-  };
-  kept.limits.keep_ms = kHourMs;
-  written(kNowMs);
-  CHECK_FALSE(prune(kept, kNowMs + kHourMs));
-  CHECK(is_there());
-  CHECK_FALSE(prune(kept, kNowMs + kHourMs + 1'000));
-  CHECK_FALSE(is_there());
-  written(kNowMs + 8'760 * kHourMs);
-  CHECK_FALSE(prune(kept, kNowMs));
-  CHECK_FALSE(prune(kept, kNowMs + kHourMs + 1'000));
-  CHECK_FALSE(is_there());
-}
-
-TEST_CASE("ASequenceThatEndedGoesWithItsLastRow") {
-  Kept kept;
-  kept.limits.keep_ms = kHourMs;
-  REQUIRE(kept.write(Batch(1).lease(1, 11).issue(1, 11)).ok());
-  Batch end(2, kNowMs + 10);
-  end.orders().ended = true;
-  REQUIRE(kept.write(end).ok());
-  CHECK(kept.sums().ended);
-  CHECK(kept.sums().recorded.issued == 10);
-  // A start does not hear of it any more.
-  CHECK(kept.opened->file.read_mark().sequences.empty());
-  CHECK_FALSE(prune(kept, kNowMs + kHourMs + 1));
-  CHECK(rows(kept, "sequence") == 0);
-  // One that goes on stays without any row.
-  REQUIRE(kept.write(Batch(3).lease(1, 11)).ok());
-  CHECK_FALSE(prune(kept, kNowMs + kHourMs + 1));
-  CHECK(rows(kept, "sequence") == 1);
-  // And one that ends without a row goes at once.
-  Batch last(4);
-  last.orders().ended = true;
-  REQUIRE(kept.write(last).ok());
-  CHECK(rows(kept, "sequence") == 0);
-}
-
-TEST_CASE("ASequenceThatIsUsedAgainIsBalancedAnew") {
-  Kept kept;
-  REQUIRE(kept.write(Batch(1).lease(1, 11).issue(1, 11)).ok());
-  Batch end(2);
-  end.orders().ended = true;
-  REQUIRE(kept.write(end).ok());
-  REQUIRE(kept.write(Batch(3).lease(101, 111)).ok());
-  const SumsAnswer sums = kept.sums();
-  CHECK_FALSE(sums.ended);
-  CHECK(sums.recorded.leased + sums.adjust.leased == 10);
-  CHECK(sums.recorded.issued + sums.adjust.issued == 0);
-}
-
 TEST_CASE("AHistoryOfTheFormerVersionGoesOn") {
-  Kept kept;
+  KeptHistory kept;
   {
     sqlite3* handle = nullptr;
     REQUIRE(sqlite3_open(kept.path.c_str(), &handle) == SQLITE_OK);
@@ -645,7 +379,7 @@ TEST_CASE("AHistoryOfTheFormerVersionGoesOn") {
   CHECK(kept.opened->database.take_warnings().empty());
   CHECK(kept.id(22).gap.value().gap.cause == kReturned);
   CHECK(kept.id(4).issue->callers.at(0).name == "former");
-  REQUIRE(kept.write(Batch(8).issue(5, 6)).ok());
+  REQUIRE(kept.write(HistoryRows(8).issue(5, 6)).ok());
   CHECK(kept.id(5).issue->callers.at(0).name == "shop");
   CHECK(kept.id(4).issue->callers.at(0).name == "former");
   kept.limits.keep_ms = kHourMs;
@@ -654,12 +388,12 @@ TEST_CASE("AHistoryOfTheFormerVersionGoesOn") {
 }
 
 TEST_CASE("AnAuditSeesTheFileAsItWasAndNobodyWaitsForIt") {
-  Kept kept;
-  REQUIRE(kept.write(Batch(1).lease(1, 11).issue(1, 5)).ok());
+  KeptHistory kept;
+  REQUIRE(kept.write(HistoryRows(1).lease(1, 11).issue(1, 5)).ok());
   HistoryDatabase beside(kept.path, HistoryDatabase::Access::read);
   HistoryReader auditor(beside);
   REQUIRE(auditor.begin().ok());
-  REQUIRE(kept.write(Batch(2).lease(11, 21).issue(5, 10)).ok());
+  REQUIRE(kept.write(HistoryRows(2).lease(11, 21).issue(5, 10)).ok());
   CHECK(auditor.sums("orders")->recorded.issued == 4);
   CHECK(kept.sums().recorded.issued == 9);
   // What is pruned meanwhile is there for it.
@@ -673,7 +407,7 @@ TEST_CASE("AnAuditSeesTheFileAsItWasAndNobodyWaitsForIt") {
 }
 
 TEST_CASE("AnAuditOfAHistoryThatIsNotThereKnowsNothingAndOneThatIsNoneIsAnError") {
-  Kept kept;
+  KeptHistory kept;
   HistoryDatabase beside(kept.path, HistoryDatabase::Access::read);
   HistoryReader auditor(beside);
   REQUIRE(auditor.begin().ok());
@@ -687,8 +421,8 @@ TEST_CASE("AnAuditOfAHistoryThatIsNotThereKnowsNothingAndOneThatIsNoneIsAnError"
 }
 
 TEST_CASE("AHistoryThatIsSwitchedOffIsRemoved") {
-  Kept kept;
-  REQUIRE(kept.write(Batch(1).issue(1, 5)).ok());
+  KeptHistory kept;
+  REQUIRE(kept.write(HistoryRows(1).issue(1, 5)).ok());
   std::ofstream(kept.path + HistoryDatabase::kSetAside) << "personal";
   REQUIRE(kept.opened->file.remove().ok());
   CHECK(std::filesystem::is_empty(kept.directory.path("")));

@@ -157,7 +157,8 @@ Result<IdAnswer> HistoryReader::id(const std::string& name, std::int64_t id) {
         "first "
         "IS NULL) + dropped_unknown, (SELECT coalesce(sum(count), 0) FROM gap WHERE sequence = ?1 "
         "AND first IS NULL), more_leased > 0, (SELECT min(first) FROM lease WHERE "
-        "sequence = ?1) FROM sequence WHERE id = ?1 + 0 * ?2",
+        "sequence = ?1), (SELECT at_ms FROM lease ORDER BY id LIMIT 1) FROM sequence "
+        "WHERE id = ?1 + 0 * ?2",
         *row, 0, [&](const SqliteQuery& query) {
           answer.issues_forgotten_below = query.integer(0);
           answer.leases_forgotten_below = query.integer(1);
@@ -165,6 +166,7 @@ Result<IdAnswer> HistoryReader::id(const std::string& name, std::int64_t id) {
           answer.untraceable_ids = query.integer(3);
           answer.leased_before = query.integer(4) != 0;
           if (query.type(5) != SQLITE_NULL) answer.first_lease = query.integer(5);
+          if (query.type(6) != SQLITE_NULL) answer.oldest_lease_ms = query.integer(6);
         });
   }
   if (!status.ok()) return status;
