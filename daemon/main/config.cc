@@ -207,6 +207,8 @@ Result<Configuration> parse_configuration(const std::string& text, const std::st
   configuration.file = file;
   read_root(*document, request, configuration, problems);
   if (!problems.empty()) return problems.status();
+  configuration.warnings.insert(configuration.warnings.end(), problems.warnings().begin(),
+                                problems.warnings().end());
   return configuration;
 }
 

@@ -29,6 +29,10 @@ void Problems::add(int line, std::string_view key, std::string_view what) {
   problems_.push_back({line, text.append(": ").append(what)});
 }
 
+void Problems::warn(int line, std::string_view key, std::string_view what) {
+  warnings_.push_back(place(line).append(": ").append(key).append(": ").append(what));
+}
+
 Status Problems::status() const {
   if (problems_.empty()) return {};
   std::vector<Problem> sorted = problems_;

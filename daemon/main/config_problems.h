@@ -24,6 +24,9 @@ class Problems {
   // `key` is the full name of what is wrong, or empty.
   void add(int line, std::string_view key, std::string_view what);
   bool empty() const { return problems_.empty(); }
+  // What is not wrong, but should be changed; with its place.
+  void warn(int line, std::string_view key, std::string_view what);
+  const std::vector<std::string>& warnings() const { return warnings_; }
   // OK, or CONFIG with one line a problem, in the order of the file.
   Status status() const;
   // "FILE:LINE", or "command line".
@@ -36,6 +39,7 @@ class Problems {
   };
   std::string file_;
   std::vector<Problem> problems_;
+  std::vector<std::string> warnings_;
 };
 
 // Where a key stands; `otherwise` when it is not written in the table.

@@ -25,6 +25,15 @@ Result<OptionValue> read_value(const OptionInfo& option, const DocumentEntry& en
                 "found " + std::string(entry.what) + "; allowed: " + allowed_values(option));
 }
 
+// The present name of an option, if `key` is a former one; else empty.
+std::string_view present_name(OptionTable table, std::string_view key) {
+#define FORMER(of, former, present) \
+  if (table == OptionTable::of && key == #former) return #present;
+#include "daemon/main/former_options.def"
+#undef FORMER
+  return {};
+}
+
 // The table in which a key would be right, for a key that stands in a wrong one.
 std::string_view home_of(std::string_view key) {
   for (const OptionInfo* option : all_options())
@@ -61,14 +70,23 @@ void read_table(const DocumentTable& table, const std::string& name, Settings& s
   std::vector<std::string_view> known;
   for (const Option<Settings>& option : options<Settings>()) known.push_back(option.key);
   for (const DocumentEntry& entry : table.entries) {
+    const std::string_view renamed = present_name(options<Settings>().front().table, entry.key);
+    const std::string key(renamed.empty() ? std::string_view(entry.key) : renamed);
     const Option<Settings>* found = nullptr;
     for (const Option<Settings>& option : options<Settings>())
-      if (option.key == entry.key) found = &option;
+      if (option.key == key) found = &option;
     if (found == nullptr) {
       report_unknown(entry, name, known, problems);
       continue;
     }
-    written.emplace(entry.key, entry.line);
+    if (!written.emplace(key, entry.line).second) {
+      problems.add(entry.line, name + "." + entry.key,
+                   "it is called \"" + key + "\" now, which is in this table too; remove one");
+      continue;
+    }
+    if (!renamed.empty())
+      problems.warn(entry.line, name + "." + entry.key,
+                    "this option is called \"" + key + "\" now; the former name still works");
     const Result<OptionValue> value = read_value(*found, entry);
     if (value.ok()) {
       found->write(settings, *value);

@@ -14,7 +14,7 @@
    take_issue(), take_reservation()   core/sequence.cc: Sequence::issue_one(), reserve()
    take_claim(), take_ownership(),    core/store_scope.cc: begin_claim(), answered(), leave_clean()
    take_leave()
-   TURN_RECORD .. TURN_REPLY          state_log.cc: StateLog::commit(), write_turn(); main/daemon.cc: Daemon::end_turn()
+   TURN_RECORD .. TURN_REPLY          state_log.cc: StateLog::commit(), write_turn(); core/turn.cc: Turn::end()
    ROTATE_..                          state_log.cc: StateLog::rotate()
    flush == ..                        state_log.cc: StateLog::start_flush(), Flush::run(), seal_older(), flushed()
    may_rotate, room                   state_log.cc: StateLog::may_rotate(), accepting()
