@@ -46,10 +46,11 @@ void describe_housekeeping(CLI::App& app, Arguments& arguments) {
                                Command::decommission);
   decommission->add_flag("--yes", arguments.yes, "do it");
   decommission->add_flag("--keep-history", arguments.keep_history, "leave history.db in place");
-  CLI::App* purge = add(app, arguments, "purge",
-                        "remove the counters of periods that are over for longer than `retain`; "
-                        "says which that would be",
-                        Command::purge);
+  CLI::App* purge =
+      add(app, arguments, "purge",
+          "remove the counters of periods that are over for longer than `period_retention`; "
+          "says which that would be",
+          Command::purge);
   purge->add_option("NAME", arguments.name, "the sequence")->required();
   purge->add_flag("--yes", arguments.yes, "do it");
 }

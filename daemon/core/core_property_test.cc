@@ -44,8 +44,8 @@ class Population {
     for (const std::string& name : kNames) {
       SequenceSettings& settings = world_.settings.add(name);
       settings.lease_max = 200;
-      settings.gap_budget = 400;
-      settings.reserve_ahead = 100;
+      settings.max_available = 400;
+      settings.max_unsynced = 100;
       // In every other life ranges are returned, and may then be gaps.
       settings.reuse = seed % 2 == 0 ? Reuse::tail : Reuse::never;
     }

@@ -55,8 +55,9 @@ struct PeriodSettings {
   }
 };
 
-// The part of a limit that is for sequences that a pattern or `daemon.create` makes: anybody may
-// make those, and nobody can take them back. The rest is kept for those with a table of their own.
+// The part of a limit that is for sequences that a pattern or `daemon.allow_unlisted` makes:
+// anybody may make those, and nobody can take them back. The rest is kept for those with a table of
+// their own.
 template <typename Number>
 constexpr Number share_of_unnamed(Number limit) {
   return limit - limit / 4;
@@ -69,12 +70,12 @@ struct SequenceSettings {
   CounterBinding
       binding;  // `key` is filled in with the sequence's name where the configuration has none
 
-  std::int64_t lease_min = 10;            // IDs a lease, at least
-  std::int64_t lease_max = 1'000'000;     // IDs a lease, at most
-  std::int64_t lease_target_ms = 10'000;  // how long one lease should last at the present rate
-  std::int64_t gap_budget =
+  std::int64_t lease_min = 10;              // IDs a lease, at least
+  std::int64_t lease_max = 1'000'000;       // IDs a lease, at most
+  std::int64_t lease_duration_ms = 10'000;  // how long one lease should last at the present rate
+  std::int64_t max_available =
       2'000'000;  // IDs available and on order, at most: what the worst disaster can lose
-  std::int64_t reserve_ahead =
+  std::int64_t max_unsynced =
       100'000;  // IDs that may be issued between two flushes: what a power loss can cost
   std::int64_t max_value = (std::int64_t{1} << 53) - 1;  // the highest ID ever issued
 

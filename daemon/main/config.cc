@@ -186,7 +186,7 @@ std::vector<NamedSequence> Configuration::named_sequences() const {
 }
 
 const SequenceTableSettings* Configuration::find_table(const std::string& name) const {
-  const SequenceTableSettings* best = daemon.create_sequences ? &sequence_defaults : nullptr;
+  const SequenceTableSettings* best = daemon.allow_unlisted ? &sequence_defaults : nullptr;
   if (const auto exact = sequences.find(name); exact != sequences.end()) return &exact->second;
   std::size_t longest = 0;
   for (const auto& [pattern, table] : sequences) {

@@ -33,7 +33,8 @@ struct SequenceTableSettings {
   bool needs_restart = false;
 };
 
-// What a reload does: full names of options, "limits.max_frame", `sequence."orders".lease_max`.
+// What a reload does: full names of options, "limits.max_request_size",
+// `sequence."orders".lease_max`.
 struct ConfigurationChanges {
   std::vector<std::string> applied;
   std::vector<std::string> restart_needed;
@@ -52,7 +53,7 @@ class Configuration final : public SettingsSource {
   std::vector<std::string> warnings;                       // what is allowed and yet unwise
 
   // The settings of a sequence: what a reload kept for it, else its own table, else the longest
-  // pattern that matches, else the defaults if `daemon.create_sequences`. Null otherwise. A result
+  // pattern that matches, else the defaults if `daemon.allow_unlisted`. Null otherwise. A result
   // stays where it is until kRecent other names were looked up, or this object is assigned to.
   const SequenceSettings* find(const std::string& name) const override;
   std::shared_ptr<const IdFormat> find_format(std::string_view name) const override;

@@ -82,7 +82,7 @@ std::string summarize(const Configuration& configuration) {
   for (const auto& [name, sequence] : configuration.sequences) patterns += is_pattern(name) ? 1 : 0;
   out.append("sequences: " + std::to_string(configuration.sequences.size() - patterns) +
              " by name, " + std::to_string(patterns) + " by pattern, others are " +
-             (configuration.daemon.create_sequences ? "created when asked for\n" : "refused\n"));
+             (configuration.daemon.allow_unlisted ? "created when asked for\n" : "refused\n"));
   return out;
 }
 

@@ -12,7 +12,7 @@ TEST_CASE("ADumpReadAgainGivesTheSameConfiguration") {
       "[daemon]\nsocket_mode = \"0600\"\n[limits]\nidle_timeout = 0\n"
       "[store.a]\npath = \"/a \\\" b\"\n[store.b]\npath = \"/b\"\ntimeout = \"1500ms\"\n"
       "[sequence_defaults]\nstore = \"b\"\nmeaning = \"next\"\n"
-      "[sequence.\"t-*\"]\ngap_budget = 50\n[sequence.orders]\nstore = \"a\"\nkey = \"o\"\n"
+      "[sequence.\"t-*\"]\nmax_available = 50\n[sequence.orders]\nstore = \"a\"\nkey = \"o\"\n"
       "[store.default]\n",
       "f", {});
   REQUIRE(configuration.ok());

@@ -47,8 +47,8 @@ void check_credentials(const std::string& name, int line, const StoreSettings& s
                        const WrittenKeys& written, const ConfigurationRequest& request,
                        Configuration& configuration, Problems& problems) {
   std::string key = "aws_credentials_file";
-  if (!written.contains(key)) key = "aws_credentials_credential";
-  const bool from_systemd = !store.aws_credentials_credential.empty();
+  if (!written.contains(key)) key = "aws_credential";
+  const bool from_systemd = !store.aws_credential.empty();
   const bool from_environment = store.aws_credentials_file.empty() && !from_systemd;
   const bool here = !from_environment || !environment("AWS_ACCESS_KEY_ID").empty();
   if (!request.need_credentials && (from_systemd ? !have_credentials() : !here)) {
@@ -79,7 +79,7 @@ DynamoStoreOptions dynamo_options(const StoreSettings& store) {
 }
 
 Result<DynamoCredentials> read_dynamo_credentials(const StoreSettings& store) {
-  if (store.aws_credentials_file.empty() && store.aws_credentials_credential.empty()) {
+  if (store.aws_credentials_file.empty() && store.aws_credential.empty()) {
     const AwsCredentials found{environment("AWS_ACCESS_KEY_ID"),
                                environment("AWS_SECRET_ACCESS_KEY"),
                                environment("AWS_SESSION_TOKEN")};
@@ -87,11 +87,11 @@ Result<DynamoCredentials> read_dynamo_credentials(const StoreSettings& store) {
       return Status(status.code(),
                     "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment are missing or "
                     "malformed; set them, or give aws_credentials_file or "
-                    "aws_credentials_credential");
+                    "aws_credential");
     return DynamoCredentials{found, ""};
   }
   Result<Secret> secret = store.aws_credentials_file.empty()
-                              ? read_credential_text(store.aws_credentials_credential)
+                              ? read_credential_text(store.aws_credential)
                               : read_secret_text(store.aws_credentials_file);
   if (!secret.ok()) return secret.status();
   Result<AwsCredentials> found = parse_aws_credentials(secret->value, store.aws_profile);
@@ -120,13 +120,12 @@ void read_dynamo_store(const std::string& name, int line, const StoreSettings& s
     configuration.warnings.push_back(
         name +
         ".endpoint: http to another host: others on the way can read and change what is sent");
-  if (written.contains("aws_credentials_file") && written.contains("aws_credentials_credential")) {
+  if (written.contains("aws_credentials_file") && written.contains("aws_credential")) {
     problems.add(std::max(line_of(written, "aws_credentials_file", line),
-                          line_of(written, "aws_credentials_credential", line)),
+                          line_of(written, "aws_credential", line)),
                  name,
                  "found aws_credentials_file (" + where_written(written, "aws_credentials_file") +
-                     ") and aws_credentials_credential (" +
-                     where_written(written, "aws_credentials_credential") +
+                     ") and aws_credential (" + where_written(written, "aws_credential") +
                      "); allowed: one of them, or neither");
     return;
   }

@@ -70,8 +70,7 @@ TEST_CASE("ADynamoStoreTakesItsCredentialsFromSystemdOrTheEnvironment") {
   const Scratch scratch;
   scratch.file(kProfile);
   setenv("CREDENTIALS_DIRECTORY", scratch.path().c_str(), 1);
-  const auto by_systemd =
-      parse(table("aws_credentials_credential = \"credentials\"\naws_profile = \"ids\"\n"));
+  const auto by_systemd = parse(table("aws_credential = \"credentials\"\naws_profile = \"ids\"\n"));
   unsetenv("CREDENTIALS_DIRECTORY");
   INFO(by_systemd.status().to_string());
   CHECK(by_systemd.ok());
@@ -91,7 +90,7 @@ TEST_CASE("ADynamoStoreTakesItsCredentialsFromSystemdOrTheEnvironment") {
 
 TEST_CASE("ACheckInAShellDoesNotNeedTheCredentials") {
   const Scratch scratch;
-  for (const char* const more : {"", "aws_credentials_credential = \"credentials\"\n"}) {
+  for (const char* const more : {"", "aws_credential = \"credentials\"\n"}) {
     const auto found = parse(table(more), false);
     REQUIRE(found.ok());
     REQUIRE(found->warnings.size() == 1);
@@ -115,7 +114,7 @@ TEST_CASE("WhatADynamoStoreCannotUseIsToldByLineAndKey") {
        "f:6: store.aws.uri: is for stores of type \"mongodb\""},
       {table(file + "instances_key = \"seqd_x\"\n"), "f:6: store.aws.instances_key: "},
       {table(file + "instances_table = \"a b c\"\n"), "f:6: store.aws.instances_table: "},
-      {table(file + "aws_credentials_credential = \"x\"\n"), "allowed: one of them, or neither"},
+      {table(file + "aws_credential = \"x\"\n"), "allowed: one of them, or neither"},
       {table(file + "tls_ca_file = \"/dev/zero\"\n"),
        "f:6: store.aws.tls_ca_file: /dev/zero is no regular file"},
       {table(file + "tls_ca_file = \"/nonexistent/x\"\n"),

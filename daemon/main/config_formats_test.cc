@@ -84,7 +84,7 @@ TEST_CASE("LookingForTheFormatOfAnyNameFillsNoTable", "[config_formats]") {
   const Configuration configuration = configuration_of("[limits]\nmax_sequences = 1\n");
   for (int i = 0; i < 10; ++i) CHECK(configuration.find_format("n" + std::to_string(i)) != nullptr);
   CHECK(configuration.find("orders") != nullptr);
-  CHECK(configuration_of("[daemon]\ncreate = false\n").find_format("orders") == nullptr);
+  CHECK(configuration_of("[daemon]\nallow_unlisted = false\n").find_format("orders") == nullptr);
 }
 
 TEST_CASE("BadFormatOrZoneIsAProblemOfItsLine", "[config_formats]") {

@@ -37,8 +37,8 @@ class Periods {
     check_key();
     if (periods_.period.empty()) {
       // One that is inherited does not matter.
-      if (periods_.retain_ms > 0 && written_.contains("retain"))
-        report("retain", "found without period; allowed: for a sequence with periods");
+      if (periods_.retain_ms > 0 && written_.contains("period_retention"))
+        report("period_retention", "found without period; allowed: for a sequence with periods");
       return;
     }
     if (settings_.mode == SequenceMode::insert)
@@ -97,7 +97,7 @@ class Periods {
   void check_retain() {
     if (periods_.retain_ms == 0) return;
     if (periods_.retain_ms < kLeastRetainMs)
-      report("retain", "found less than 2d; allowed: 0 (for ever), or 2d and more");
+      report("period_retention", "found less than 2d; allowed: 0 (for ever), or 2d and more");
   }
 
   // A text without its period would be issued again in the next one.

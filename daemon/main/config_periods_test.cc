@@ -22,7 +22,8 @@ TEST_CASE("SettingsOfAPeriodHaveItsCounter", "[config][period]") {
   const Configuration configuration = configuration_of(mongo(
       "collection = \"ids\"\nkey_field = \"prefix\"\nkey = \"{period}\"\nkey_type = \"integer\"\n"
       "counter_field = \"count\"\nmeaning = \"last\"\nperiod = \"%y%m%d\"\n"
-      "time_zone = \"Europe/Berlin\"\nformat = \"{date:%y%m%d}{number:3}\"\nretain = \"400d\"\n"));
+      "time_zone = \"Europe/Berlin\"\nformat = \"{date:%y%m%d}{number:3}\"\nperiod_retention = "
+      "\"400d\"\n"));
   const SequenceSettings* ids = configuration.find("ids");
   REQUIRE(ids != nullptr);
   REQUIRE(ids->periods.rule != nullptr);
@@ -69,8 +70,10 @@ TEST_CASE("PeriodsThatMakeNoSenseAreRefusedWithTheirPlace", "[config][period]") 
   const std::map<std::string, std::string> cases = {
       {"period = \"daily\"\n", "f:5: sequence.\"ids\".period: found \"daily\"; allowed: year, "},
       {"period = \"%m%d\"\n", "f:5: sequence.\"ids\".period: found \"%m%d\"; allowed: year, "},
-      {"retain = \"400d\"\n", "f:5: sequence.\"ids\".retain: found without period"},
-      {"period = \"day\"\nretain = \"1d\"\n", "f:6: sequence.\"ids\".retain: found less than 2d"},
+      {"period_retention = \"400d\"\n",
+       "f:5: sequence.\"ids\".period_retention: found without period"},
+      {"period = \"day\"\nperiod_retention = \"1d\"\n",
+       "f:6: sequence.\"ids\".period_retention: found less than 2d"},
       {"period = \"day\"\nkey = \"ids\"\n", "f:6: sequence.\"ids\".key: found {period} 0 times"},
       {"period = \"day\"\nkey = \"{period}{period}\"\n",
        "f:6: sequence.\"ids\".key: found {period} 2 times"},
@@ -95,7 +98,7 @@ TEST_CASE("PeriodsThatMakeNoSenseAreRefusedWithTheirPlace", "[config][period]") 
 
 TEST_CASE("DefaultsMayGiveEverySequencePeriods", "[config][period]") {
   const Configuration configuration = configuration_of(
-      "[sequence_defaults]\nperiod = \"day\"\nretain = \"90d\"\n"
+      "[sequence_defaults]\nperiod = \"day\"\nperiod_retention = \"90d\"\n"
       "[sequence.plain]\nperiod = \"\"\n");
   CHECK(configuration.find("any@2026-11-22") != nullptr);
   CHECK(configuration.find("plain@2026-11-22") == nullptr);
@@ -107,10 +110,10 @@ TEST_CASE("ReloadKeepsThePeriodsAndTakesTheZone", "[config][period]") {
   const Configuration running = configuration_of("[sequence.orders]\nperiod = \"day\"\n");
   REQUIRE(running.find("orders@2026-11-21") != nullptr);
   Configuration next =
-      configuration_of("[sequence.orders]\nperiod = \"month\"\nretain = \"90d\"\n");
+      configuration_of("[sequence.orders]\nperiod = \"month\"\nperiod_retention = \"90d\"\n");
   const ConfigurationChanges changes = prepare_reload(running, next, {"orders"});
   CHECK(changes.restart_needed == std::vector<std::string>{"sequence.\"orders\".period"});
-  CHECK(changes.applied == std::vector<std::string>{"sequence.\"orders\".retain"});
+  CHECK(changes.applied == std::vector<std::string>{"sequence.\"orders\".period_retention"});
   REQUIRE(next.find("orders@2026-11-22") != nullptr);
   CHECK(next.find("orders@2026-11-22")->periods.retain_ms == 90LL * 86'400'000);
   CHECK(next.find("orders@2026-11") == nullptr);

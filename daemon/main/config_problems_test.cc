@@ -44,8 +44,8 @@ const std::vector<BadConfiguration>& bad_configurations() {
       {"UnknownTopLevelKey", "color = 1\n",
        "f:1: color: there is no such option; there are: daemon, limits, store, sequence_defaults, "
        "sequence"},
-      {"OptionOfATableAtTopLevel", "max_frame = \"1KiB\"\n",
-       "f:1: max_frame: there is no such option; it belongs in [limits]"},
+      {"OptionOfATableAtTopLevel", "max_request_size = \"1KiB\"\n",
+       "f:1: max_request_size: there is no such option; it belongs in [limits]"},
       {"TableIsANumber", "limits = 4\n",
        "f:1: limits: found an integer; allowed: a table [limits]"},
       {"StoreIsText", "store = \"sqlite\"\n", "f:1: store: found text; allowed: a table [store]"},
@@ -57,8 +57,10 @@ const std::vector<BadConfiguration>& bad_configurations() {
        "f:2: daemon.max_connections: there is no such option; it belongs in [limits]"},
       {"OptionOfNoTable", "[daemon]\nzzzzzzzzzzzz = 5\n",
        "f:2: daemon.zzzzzzzzzzzz: there is no such option; there are: socket, socket_mode, "
-       "admins, state_dir, witness_dir, after_power_loss, log_size, history, history_callers, "
-       "history_size, history_keep, stop_timeout, advance_check, create, default_store"},
+       "admins, state_dir, witness_dir, after_power_loss, state_log_size, history, "
+       "history_callers, "
+       "history_max_size, history_max_age, stop_timeout, store_poll_interval, create, "
+       "default_store"},
       {"ControlCharactersInAKeyAreEscaped", "[daemon]\n\"so\\u001bcket\\n\" = 5\n",
        "f:2: daemon.so\\x1bcket\\n: there is no such option; did you mean \"socket\"?"},
       {"IntegerBelow", "[limits]\nmax_depth = 3\n",
@@ -117,22 +119,26 @@ const std::vector<BadConfiguration>& bad_configurations() {
       {"DurationIsAFraction", "[limits]\nframe_timeout = \"1.5s\"\n",
        "f:2: limits.frame_timeout: found \"1.5s\"; allowed: a duration from \"100ms\" to \"1h\" "
        "(units ms, s, min, h, d)"},
-      {"SizeOfThousands", "[limits]\nmax_frame = \"64KB\"\n",
-       "f:2: limits.max_frame: found \"64KB\"; allowed: a size from \"1KiB\" to \"16MiB\" (units "
+      {"SizeOfThousands", "[limits]\nmax_request_size = \"64KB\"\n",
+       "f:2: limits.max_request_size: found \"64KB\"; allowed: a size from \"1KiB\" to \"16MiB\" "
+       "(units "
        "B, KiB, MiB, GiB)"},
-      {"SizeBelow", "[limits]\nmax_frame = \"1023B\"\n",
-       "f:2: limits.max_frame: found \"1023B\"; allowed: a size from \"1KiB\" to \"16MiB\" (units "
+      {"SizeBelow", "[limits]\nmax_request_size = \"1023B\"\n",
+       "f:2: limits.max_request_size: found \"1023B\"; allowed: a size from \"1KiB\" to \"16MiB\" "
+       "(units "
        "B, KiB, MiB, GiB)"},
-      {"SizeAbove", "[limits]\nmax_frame = 16777217\n",
-       "f:2: limits.max_frame: found 16777217; allowed: a size from \"1KiB\" to \"16MiB\" (units "
+      {"SizeAbove", "[limits]\nmax_request_size = 16777217\n",
+       "f:2: limits.max_request_size: found 16777217; allowed: a size from \"1KiB\" to \"16MiB\" "
+       "(units "
        "B, KiB, MiB, GiB)"},
-      {"SizeOverflows", "[limits]\nmax_output = \"9223372036854775807GiB\"\n",
-       "f:2: limits.max_output: found \"9223372036854775807GiB\"; allowed: a size from \"64KiB\" "
+      {"SizeOverflows", "[limits]\nmax_reply_backlog = \"9223372036854775807GiB\"\n",
+       "f:2: limits.max_reply_backlog: found \"9223372036854775807GiB\"; allowed: a size from "
+       "\"64KiB\" "
        "to \"64MiB\" (units B, KiB, MiB, GiB)"},
-      {"BooleanInQuotes", "[daemon]\ncreate = \"true\"\n",
-       "f:2: daemon.create: found \"true\" in quotes; allowed: true or false"},
-      {"BooleanIsNumber", "[daemon]\ncreate = 1\n",
-       "f:2: daemon.create: found 1; allowed: true or false"},
+      {"BooleanInQuotes", "[daemon]\nallow_unlisted = \"true\"\n",
+       "f:2: daemon.allow_unlisted: found \"true\" in quotes; allowed: true or false"},
+      {"BooleanIsNumber", "[daemon]\nallow_unlisted = 1\n",
+       "f:2: daemon.allow_unlisted: found 1; allowed: true or false"},
       {"ChoiceUnknown", "[daemon]\nafter_power_loss = \"keep\"\n",
        "f:2: daemon.after_power_loss: found \"keep\"; allowed: \"forfeit\" or \"resume\""},
       {"ChoiceInOtherCase", "[store.a]\ntype = \"SQLite\"\n",
@@ -192,19 +198,22 @@ const std::vector<BadConfiguration>& bad_configurations() {
       {"UserLimitIsTheLimit", "[limits]\nmax_connections = 100\nmax_connections_per_user = 100\n",
        "f:3: limits.max_connections_per_user: found 100; must be below max_connections = 100 "
        "(line 2), so that one user cannot have all of them"},
-      {"OutputAboveItsTotal", "[limits]\nmax_output = \"8MiB\"\nmax_output_total = \"4MiB\"\n",
-       "f:2: limits.max_output: found 8388608; must not be above max_output_total = 4194304 "
+      {"OutputAboveItsTotal",
+       "[limits]\nmax_reply_backlog = \"8MiB\"\nmax_reply_backlog_total = \"4MiB\"\n",
+       "f:2: limits.max_reply_backlog: found 8388608; must not be above max_reply_backlog_total = "
+       "4194304 "
        "(line 3)"},
       {"MoreSequencesThanTheLogHolds",
-       "[daemon]\nlog_size = \"1MiB\"\n[limits]\nmax_sequences = 1025\n",
-       "f:4: limits.max_sequences: found 1025, which needs a log_size of 1025KiB; daemon.log_size "
+       "[daemon]\nstate_log_size = \"1MiB\"\n[limits]\nmax_sequences = 1025\n",
+       "f:4: limits.max_sequences: found 1025, which needs a state_log_size of 1025KiB; "
+       "daemon.state_log_size "
        "is 1024KiB (line 2), enough for 1024"},
       {"MoreSequencesThanTheDefaultLogHolds", "[limits]\nmax_sequences = 100000\n",
-       "f:2: limits.max_sequences: found 100000, which needs a log_size of 100000KiB; "
-       "daemon.log_size is 16384KiB (the default), enough for 16384"},
-      {"MoreClientsThanTheLogHolds", "[limits]\nmax_clients_remembered = 30000\n",
-       "f:2: limits.max_clients_remembered: found 30000, which needs a log_size of 30000KiB; "
-       "daemon.log_size is 16384KiB (the default), enough for 16384"},
+       "f:2: limits.max_sequences: found 100000, which needs a state_log_size of 100000KiB; "
+       "daemon.state_log_size is 16384KiB (the default), enough for 16384"},
+      {"MoreClientsThanTheLogHolds", "[limits]\nmax_retry_clients = 30000\n",
+       "f:2: limits.max_retry_clients: found 30000, which needs a state_log_size of 30000KiB; "
+       "daemon.state_log_size is 16384KiB (the default), enough for 16384"},
       {"StoreNameWithDot", "[store.\"a.b\"]\n",
        "f:1: store.a.b: allowed in the name of a store: 1 to 64 of A-Z a-z 0-9 _ -"},
       {"StoreNameEmpty", "[store.\"\"]\n",
@@ -267,10 +276,10 @@ const std::vector<BadConfiguration>& bad_configurations() {
        "f:4: sequence.\"a\".lease_min: found 101; must not be above lease_max = 100 (not written "
        "in "
        "this table)"},
-      {"LeaseMaxAboveGapBudget", "[sequence.a]\nlease_max = 11\ngap_budget = 10\n",
-       "f:2: sequence.\"a\".lease_max: found 11; must not be above gap_budget = 10 (line 3)"},
-      {"ReserveAheadAboveGapBudget", "[sequence.a]\ngap_budget = 10\nreserve_ahead = 11\n",
-       "f:3: sequence.\"a\".reserve_ahead: found 11; must not be above gap_budget = 10 (line 2)"},
+      {"LeaseMaxAboveGapBudget", "[sequence.a]\nlease_max = 11\nmax_available = 10\n",
+       "f:2: sequence.\"a\".lease_max: found 11; must not be above max_available = 10 (line 3)"},
+      {"ReserveAheadAboveGapBudget", "[sequence.a]\nmax_available = 10\nmax_unsynced = 11\n",
+       "f:3: sequence.\"a\".max_unsynced: found 11; must not be above max_available = 10 (line 2)"},
       {"DefaultsContradictThemselves", "[sequence_defaults]\nlease_min = 11\nlease_max = 10\n",
        "f:2: sequence_defaults.lease_min: found 11; must not be above lease_max = 10 (line 3)"},
       {"FirstIdAboveMaxValue", "[sequence.a]\nfirst_id = 11\nmax_value = 10\n",
@@ -337,8 +346,8 @@ TEST_CASE("MoreProblemsThanAnybodyReadsAreCounted") {
 }
 
 TEST_CASE("ANearWordIsSuggestedAndAFarOneIsNot") {
-  const std::vector<std::string_view> words = {"max_frame", "max_name", "uri"};
-  CHECK(nearest_word("max_frmae", words) == "max_frame");
+  const std::vector<std::string_view> words = {"max_request_size", "max_name", "uri"};
+  CHECK(nearest_word("max_requset_size", words) == "max_request_size");
   CHECK(nearest_word("maxname", words) == "max_name");
   CHECK(nearest_word("url", words) == "uri");
   CHECK(nearest_word("x", words).empty());

@@ -64,8 +64,8 @@ void relate_daemon(const DaemonSettings& daemon, const WrittenKeys& written, Pro
 }
 
 void relate_limits(Limits& limits, const WrittenKeys& written, Problems& problems) {
-  keep_below("limits", {"max_output", limits.max_output},
-             {"max_output_total", limits.max_output_total}, written, problems);
+  keep_below("limits", {"max_reply_backlog", limits.max_reply_backlog},
+             {"max_reply_backlog_total", limits.max_reply_backlog_total}, written, problems);
   // One user may not have all of them.
   std::int64_t most = std::max<std::int64_t>(limits.max_connections - 1, 1);
   std::int64_t& of_user = limits.max_connections_per_user;
@@ -94,12 +94,12 @@ void keep_within_log(Bounded limit, std::int64_t needed, std::int64_t fitting,
     limit.value = fitting;
     return;
   }
-  const bool given = daemon_written.contains("log_size");
+  const bool given = daemon_written.contains("state_log_size");
   problems.add(line->second, "limits." + std::string(limit.key),
-               "found " + std::to_string(limit.value) + ", which needs a log_size of " +
-                   std::to_string((needed + 1'023) / 1'024) + "KiB; daemon.log_size is " +
-                   std::to_string(daemon.log_size / 1'024) + "KiB (" +
-                   (given ? where_written(daemon_written, "log_size") : "the default") +
+               "found " + std::to_string(limit.value) + ", which needs a state_log_size of " +
+                   std::to_string((needed + 1'023) / 1'024) + "KiB; daemon.state_log_size is " +
+                   std::to_string(daemon.state_log_size / 1'024) + "KiB (" +
+                   (given ? where_written(daemon_written, "state_log_size") : "the default") +
                    "), enough for " + std::to_string(fitting));
 }
 
@@ -107,24 +107,24 @@ void keep_within_log(Bounded limit, std::int64_t needed, std::int64_t fitting,
 
 void relate_log_size(Limits& limits, const DaemonSettings& daemon, const WrittenKeys& written,
                      const WrittenKeys& daemon_written, Problems& problems) {
-  const StateBounds bounds(static_cast<std::uint64_t>(daemon.log_size));
+  const StateBounds bounds(static_cast<std::uint64_t>(daemon.state_log_size));
   keep_within_log({"max_sequences", limits.max_sequences},
                   StateBounds::log_size_for_sequences(limits.max_sequences),
                   bounds.sequence_bytes() / StateBounds::kTypicalSequenceBytes, daemon, written,
                   daemon_written, problems);
-  keep_within_log({"max_clients_remembered", limits.max_clients_remembered},
-                  StateBounds::log_size_for_clients(limits.max_clients_remembered),
+  keep_within_log({"max_retry_clients", limits.max_retry_clients},
+                  StateBounds::log_size_for_clients(limits.max_retry_clients),
                   static_cast<std::int64_t>(bounds.clients()), daemon, written, daemon_written,
                   problems);
 }
 
 void relate_sequence(const std::string& table, SequenceSettings& sequence,
                      const WrittenKeys& written, Problems& problems) {
-  const Bounded gap_budget{"gap_budget", sequence.gap_budget};
+  const Bounded max_available{"max_available", sequence.max_available};
   const Bounded lease_max{"lease_max", sequence.lease_max};
   // From the widest bound inwards: each may lower the next.
-  keep_below(table, lease_max, gap_budget, written, problems);
-  keep_below(table, {"reserve_ahead", sequence.reserve_ahead}, gap_budget, written, problems);
+  keep_below(table, lease_max, max_available, written, problems);
+  keep_below(table, {"max_unsynced", sequence.max_unsynced}, max_available, written, problems);
   keep_below(table, {"lease_min", sequence.lease_min}, lease_max, written, problems);
   if (sequence.binding.first_id > sequence.max_value) {
     const bool first = written.contains("first_id") || !written.contains("max_value");

@@ -117,8 +117,8 @@ TEST_CASE("ANewDefaultStoreIsNotUsedBeforeARestart") {
 TEST_CASE("ANameNoLongerAllowedIsNotFound") {
   const Configuration running = configuration_of("");
   REQUIRE(running.find("gone") != nullptr);
-  Configuration next = configuration_of("[daemon]\ncreate = false\n");
-  CHECK(prepare_reload(running, next, {"gone"}).applied == Names{"daemon.create"});
+  Configuration next = configuration_of("[daemon]\nallow_unlisted = false\n");
+  CHECK(prepare_reload(running, next, {"gone"}).applied == Names{"daemon.allow_unlisted"});
   CHECK(next.find("gone") == nullptr);
 }
 

@@ -23,34 +23,34 @@ struct DaemonSettings {
   std::string state_dir;
   std::string witness_dir;
   AfterPowerLoss after_power_loss = AfterPowerLoss::forfeit;
-  std::int64_t log_size = 0;  // bytes
+  std::int64_t state_log_size = 0;  // bytes
   std::int64_t stop_timeout_ms = 0;
   bool history = true;
   bool history_callers = true;
-  std::int64_t history_size = 0;  // bytes
-  std::int64_t history_keep_ms = 0;
-  std::int64_t advance_check_ms = 0;
-  bool create_sequences = false;  // names without a table may be used
-  std::string default_store;      // never empty once loaded
+  std::int64_t history_max_size = 0;  // bytes
+  std::int64_t history_max_age_ms = 0;
+  std::int64_t store_poll_interval_ms = 0;
+  bool allow_unlisted = false;  // names without a table may be used
+  std::string default_store;    // never empty once loaded
   bool operator==(const DaemonSettings&) const = default;
 };
 
 // [limits]
 struct Limits {
-  std::int64_t max_frame = 0;  // bytes
+  std::int64_t max_request_size = 0;  // bytes
   std::int64_t max_depth = 0;
   std::int64_t max_name = 0;
   std::int64_t max_count = 0;
-  std::int64_t max_pipeline = 0;
+  std::int64_t max_requests_in_flight = 0;
   std::int64_t max_waiting = 0;
   std::int64_t max_connections = 0;
   std::int64_t max_connections_per_user = 0;
-  std::int64_t max_output = 0;        // bytes
-  std::int64_t max_output_total = 0;  // bytes
+  std::int64_t max_reply_backlog = 0;        // bytes
+  std::int64_t max_reply_backlog_total = 0;  // bytes
   std::int64_t max_unacknowledged = 0;
   std::int64_t max_sequences = 0;
-  std::int64_t max_clients_remembered = 0;
-  std::int64_t remember_clients_ms = 0;
+  std::int64_t max_retry_clients = 0;
+  std::int64_t retry_memory_ms = 0;
   std::int64_t frame_timeout_ms = 0;
   std::int64_t first_frame_timeout_ms = 0;  // 0: for ever
   std::int64_t idle_timeout_ms = 0;         // 0: for ever
@@ -78,7 +78,7 @@ struct StoreSettings {
   std::string instances_key;
   // Where the credentials are; both empty: in the environment. They are read when they are needed.
   std::string aws_credentials_file;
-  std::string aws_credentials_credential;
+  std::string aws_credential;
   std::string aws_profile;
   bool operator==(const StoreSettings&) const = default;
 };

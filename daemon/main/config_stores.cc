@@ -34,7 +34,7 @@ constexpr std::array<OptionTypes, 16> kOptionTypes = {{
     {"instances_table", {false, false, true}},
     {"instances_key", {false, false, true}},
     {"aws_credentials_file", {false, false, true}},
-    {"aws_credentials_credential", {false, false, true}},
+    {"aws_credential", {false, false, true}},
     {"aws_profile", {false, false, true}},
 }};
 

@@ -81,7 +81,7 @@ void read_table(const DocumentTable& table, const std::string& name, Settings& s
     }
     if (!written.emplace(key, entry.line).second) {
       problems.add(entry.line, name + "." + entry.key,
-                   "it is called \"" + key + "\" now, which is in this table too; remove one");
+                   "the same option stands in this table under its former name, too; remove one");
       continue;
     }
     if (!renamed.empty())

@@ -97,7 +97,7 @@ TEST_CASE("TheOnlyStoreIsTheDefaultWhateverItsName") {
 
 TEST_CASE("AnExactTableIsTakenBeforePatternsAndTheLongestPatternBeforeOthers") {
   const Configuration configuration = configuration_of(
-      "[sequence_defaults]\nlease_min = 1\nlease_target = \"1s\"\n"
+      "[sequence_defaults]\nlease_min = 1\nlease_duration = \"1s\"\n"
       "[sequence.\"*\"]\nlease_min = 2\n"
       "[sequence.\"tenant-*\"]\nlease_min = 3\n"
       "[sequence.\"tenant-4?\"]\nlease_min = 4\n"
@@ -108,12 +108,12 @@ TEST_CASE("AnExactTableIsTakenBeforePatternsAndTheLongestPatternBeforeOthers") {
   CHECK(configuration.find("tenant-42")->lease_min == 5);
   CHECK(configuration.find("tenant-42")->binding.key == "forty-two");
   CHECK(configuration.find("tenant-41")->binding.key == "tenant-41");
-  CHECK(configuration.find("tenant-42")->lease_target_ms == 1'000);
+  CHECK(configuration.find("tenant-42")->lease_duration_ms == 1'000);
 }
 
 TEST_CASE("WithoutCreateOnlyNamesOfATableAreFound") {
   const Configuration configuration =
-      configuration_of("[daemon]\ncreate = false\n[sequence.orders]\n[sequence.\"t-*\"]\n");
+      configuration_of("[daemon]\nallow_unlisted = false\n[sequence.orders]\n[sequence.\"t-*\"]\n");
   CHECK(configuration.find("orders") != nullptr);
   CHECK(configuration.find("t-1") != nullptr);
   CHECK(configuration.find("invoices") == nullptr);
@@ -153,25 +153,26 @@ TEST_CASE("NamesThatWereLookedUpAreForgottenAndNeverTooMany") {
 TEST_CASE("AWrittenBoundLowersWhatTheSameTableDoesNotSay") {
   const Configuration configuration = configuration_of(
       "[limits]\nmax_connections = 10\n"
-      "[sequence.small]\ngap_budget = 5\n"
+      "[sequence.small]\nmax_available = 5\n"
       "[sequence_defaults]\nlease_max = 5000\n");
   CHECK(configuration.limits.max_connections_per_user == 9);
   const SequenceSettings* small = configuration.find("small");
   CHECK(small->lease_max == 5);
   CHECK(small->lease_min == 5);
-  CHECK(small->reserve_ahead == 5);
+  CHECK(small->max_unsynced == 5);
   CHECK(configuration.find("other")->lease_max == 5'000);
 }
 
 TEST_CASE("ASmallLogLowersWhatItHasToHold") {
-  const Limits small = configuration_of("[daemon]\nlog_size = \"256KiB\"\n").limits;
+  const Limits small = configuration_of("[daemon]\nstate_log_size = \"256KiB\"\n").limits;
   CHECK(small.max_sequences == 256);
-  CHECK(small.max_clients_remembered == 256);
+  CHECK(small.max_retry_clients == 256);
   const Limits usual = configuration_of("").limits;
   CHECK(usual.max_sequences == 16'384);
-  CHECK(usual.max_clients_remembered == 10'240);
+  CHECK(usual.max_retry_clients == 10'240);
   const Limits large =
-      configuration_of("[daemon]\nlog_size = \"98MiB\"\n[limits]\nmax_sequences = 100000\n").limits;
+      configuration_of("[daemon]\nstate_log_size = \"98MiB\"\n[limits]\nmax_sequences = 100000\n")
+          .limits;
   CHECK(large.max_sequences == 100'000);
 }
 
@@ -208,6 +209,40 @@ TEST_CASE("ACheckWithoutCredentialsWarnsInsteadOfFailing") {
   REQUIRE(configuration.ok());
   CHECK(configuration->stores.at("m").uri.empty());
   CHECK(configuration->warnings.size() == 1);
+}
+
+TEST_CASE("AFormerNameOfAnOptionWorksAndIsWarnedAbout") {
+  const auto found = parse_configuration(
+      "[daemon]\ncreate = false\nhistory_keep = \"5d\"\n[sequence.a]\ngap_budget = 77000\n", "f",
+      {});
+  REQUIRE(found.status().to_string() == "OK");
+  CHECK_FALSE(found->daemon.allow_unlisted);
+  CHECK(found->daemon.history_max_age_ms == 5 * 86'400'000LL);
+  CHECK(found->find("a")->max_available == 77'000);
+  REQUIRE(found->warnings.size() == 3);
+  CHECK(found->warnings[1].find("f:3: daemon.history_keep: ") == 0);
+  CHECK(found->warnings[1].find("\"history_max_age\"") != std::string::npos);
+}
+
+TEST_CASE("AnOptionUnderBothItsNamesIsRefused") {
+  const auto found =
+      parse_configuration("[daemon]\nhistory_keep = \"5d\"\nhistory_max_age = \"6d\"\n", "f", {});
+  REQUIRE_FALSE(found.ok());
+  CHECK(found.status().text().find("f:3: daemon.history_max_age: ") == 0);
+  CHECK(found.status().text().find("remove one") != std::string::npos);
+}
+
+TEST_CASE("EveryFormerNameHasAPresentOneAndIsNone") {
+  const auto names = [](OptionTable table, std::string_view name) {
+    for (const OptionInfo* option : all_options())
+      if (option->table == table && option->key == name) return true;
+    return false;
+  };
+#define FORMER(table, former, present)        \
+  CHECK(names(OptionTable::table, #present)); \
+  CHECK_FALSE(names(OptionTable::table, #former));
+#include "daemon/main/former_options.def"
+#undef FORMER
 }
 
 TEST_CASE("APasswordInAFileThatEverybodyMayReadIsWarnedAbout") {

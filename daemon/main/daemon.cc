@@ -71,8 +71,8 @@ Status Daemon::start(const std::vector<int>& sockets) {
   }
   make_core(*state);
   // Before the first turn: nothing was asked of a store, and nothing is issued.
-  const Status room = check_state_room(table_->accounts(),
-                                       static_cast<std::uint64_t>(configuration_.daemon.log_size));
+  const Status room = check_state_room(
+      table_->accounts(), static_cast<std::uint64_t>(configuration_.daemon.state_log_size));
   if (!room.ok()) return room;
   if (Status resumed = resume_retirement(); !resumed.ok()) return resumed;
 
@@ -107,7 +107,7 @@ Result<Started> Daemon::open_state() {
   if (!boot_id.ok()) return boot_id.status();
 
   StartOptions options;
-  options.log_size = static_cast<std::uint64_t>(configuration_.daemon.log_size);
+  options.state_log_size = static_cast<std::uint64_t>(configuration_.daemon.state_log_size);
   options.after_power_loss = configuration_.daemon.after_power_loss;
   options.boot_id = *boot_id;
   options.reader = &history_->log_reader();
@@ -140,7 +140,7 @@ void Daemon::make_core(Started& state) {
   log_->attach(turn_.get(), table_.get());
   table_->restore(state.image);
   floor_watch_ = std::make_unique<FloorWatch>(loop_, *table_);
-  floor_watch_->set_interval(configuration_.daemon.advance_check_ms);
+  floor_watch_->set_interval(configuration_.daemon.store_poll_interval_ms);
 }
 
 void Daemon::report_start(const Started& started) {
@@ -278,7 +278,7 @@ Result<ReloadReport> Daemon::load_again() {
   server_->apply_settings(server_limits());
   listener_->set_limits(listener_limits());
   history_->set_limits(history_limits());
-  floor_watch_->set_interval(configuration_.daemon.advance_check_ms);
+  floor_watch_->set_interval(configuration_.daemon.store_poll_interval_ms);
   journal_.raise({EventKind::reloaded,
                   "the configuration was read again: " + std::to_string(report.applied.size()) +
                       " options applied, " + std::to_string(report.restart_needed.size()) +
@@ -326,13 +326,13 @@ void Daemon::over() {
 ServerLimits Daemon::server_limits() const {
   const Limits& from = configuration_.limits;
   ServerLimits limits;
-  limits.methods.frame = {static_cast<std::uint32_t>(from.max_frame),
+  limits.methods.frame = {static_cast<std::uint32_t>(from.max_request_size),
                           static_cast<std::uint32_t>(from.max_depth)};
   limits.methods.name = static_cast<std::size_t>(from.max_name);
   limits.methods.count = from.max_count;
-  limits.methods.pipeline = static_cast<std::uint32_t>(from.max_pipeline);
-  limits.output = static_cast<std::size_t>(from.max_output);
-  limits.output_total = static_cast<std::size_t>(from.max_output_total);
+  limits.methods.pipeline = static_cast<std::uint32_t>(from.max_requests_in_flight);
+  limits.output = static_cast<std::size_t>(from.max_reply_backlog);
+  limits.output_total = static_cast<std::size_t>(from.max_reply_backlog_total);
   return limits;
 }
 
@@ -347,7 +347,7 @@ ListenerLimits Daemon::listener_limits() const {
 
 HistoryLimits Daemon::history_limits() const {
   const DaemonSettings& from = configuration_.daemon;
-  return {from.history_size, from.history_keep_ms, from.history_callers};
+  return {from.history_max_size, from.history_max_age_ms, from.history_callers};
 }
 
 SequenceTable::Limits Daemon::table_limits() const {
@@ -355,10 +355,10 @@ SequenceTable::Limits Daemon::table_limits() const {
   SequenceTable::Limits limits;
   limits.sequences = static_cast<std::size_t>(from.max_sequences);
   limits.waiting = from.max_waiting;
-  limits.replays.clients = static_cast<std::size_t>(from.max_clients_remembered);
+  limits.replays.clients = static_cast<std::size_t>(from.max_retry_clients);
   limits.replays.unacknowledged = static_cast<std::uint32_t>(from.max_unacknowledged);
-  limits.replays.remember_ms = from.remember_clients_ms;
-  const StateBounds bounds(static_cast<std::uint64_t>(configuration_.daemon.log_size));
+  limits.replays.remember_ms = from.retry_memory_ms;
+  const StateBounds bounds(static_cast<std::uint64_t>(configuration_.daemon.state_log_size));
   limits.state_bytes = bounds.sequence_bytes();
   limits.replays.clients = std::min(limits.replays.clients, bounds.clients());
   limits.replays.issues = bounds.issues();

@@ -123,7 +123,7 @@ TEST_CASE("DurationsAndSizesAreReadInEveryUnit") {
   CHECK(ms("2min") == 120'000);
   CHECK(ms("3h") == 10'800'000);
   CHECK(ms("1d") == 86'400'000);
-  const OptionInfo& output = option_named("max_output");
+  const OptionInfo& output = option_named("max_reply_backlog");
   const auto bytes = [&](std::string_view text) {
     return std::get<std::int64_t>(*parse_option(output, text));
   };
@@ -137,7 +137,7 @@ TEST_CASE("AValueIsWrittenInItsLargestUnit") {
   CHECK(format_option(idle, std::int64_t{0}) == "\"0s\"");
   CHECK(format_option(idle, std::int64_t{1'001}) == "\"1001ms\"");
   CHECK(format_option(idle, std::int64_t{120'000}) == "\"2min\"");
-  CHECK(format_option(option_named("max_output"), std::int64_t{1 << 21}) == "\"2MiB\"");
+  CHECK(format_option(option_named("max_reply_backlog"), std::int64_t{1 << 21}) == "\"2MiB\"");
   CHECK(format_option(option_named("socket_mode"), std::int64_t{0600}) == "\"0600\"");
   CHECK(format_option(option_named("socket"), std::string("/a\"b\\c")) == "\"/a\\\"b\\\\c\"");
 }

@@ -30,8 +30,8 @@ Status nothing_known(const SequenceTable& table, const std::string& name) {
   if (table.has_forgotten(name)) {
     return {ErrorCode::NO_SEQUENCE,
             "the period of \"" + name +
-                "\" is over, and nothing of it is kept any more (daemon.history_keep, "
-                "daemon.history_size)"};
+                "\" is over, and nothing of it is kept any more (daemon.history_max_age, "
+                "daemon.history_max_size)"};
   }
   return {ErrorCode::NO_SEQUENCE, "this daemon has no record of a range of \"" + name + "\""};
 }

@@ -1,5 +1,5 @@
-// purge: removes the counters of periods that are over for longer than `retain`, a page at a time,
-// or says which they are. The answer comes when the store has answered.
+// purge: removes the counters of periods that are over for longer than `period_retention`, a page
+// at a time, or says which they are. The answer comes when the store has answered.
 #include <optional>
 #include <string>
 #include <utility>

@@ -249,7 +249,7 @@ void Server::call(Session& session, const Message& message) {
     return answer_error(session, message.msgid,
                         {ErrorCode::BUSY,
                          "replies wait that the connections of this user do not take "
-                         "(limits.max_output_total)"});
+                         "(limits.max_reply_backlog_total)"});
   }
   route->method(context(), session, message);
   // A long reply is counted before another connection asks for one in the same turn.

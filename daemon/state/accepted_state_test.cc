@@ -33,7 +33,7 @@ class Running final : public RemainderLogObserver {
 
   // Of the log, from the next start on.
   void resize(std::uint64_t size) {
-    log_size = size;
+    state_log_size = size;
     limits.sequences = 100'000;
     const StateBounds bounds(size);
     limits.state_bytes = bounds.sequence_bytes();
@@ -42,7 +42,7 @@ class Running final : public RemainderLogObserver {
   }
   void start() {
     StartOptions options;
-    options.log_size = log_size;
+    options.state_log_size = state_log_size;
     options.boot_id = world.boot_id;
     state = world.disk.open("state");
     witness = world.disk.open("run");
@@ -92,7 +92,7 @@ class Running final : public RemainderLogObserver {
   void flush_failed(const Status& status) override { FAIL(status.to_string()); }
 
   World world;
-  std::uint64_t log_size = 0;
+  std::uint64_t state_log_size = 0;
   SeededRandom random;
   VirtualTime time;
   RecordedEvents events;
@@ -260,7 +260,7 @@ TEST_CASE("ALogThatWasMadeSmallerIsRefusedWhereARotationCouldFail", "[accepted]"
   const Status refused = check_state_room(running.table->accounts(), kLogSize);
   REQUIRE(refused.code() == ErrorCode::CONFIG);
   CAPTURE(refused.text());
-  const std::size_t at = refused.text().find("set log_size to ");
+  const std::size_t at = refused.text().find("set state_log_size to ");
   REQUIRE(at != std::string::npos);
   const std::uint64_t enough = std::stoull(refused.text().substr(at + 16)) * 1'024;
   CHECK(enough > kLogSize);

@@ -14,7 +14,7 @@ namespace {
 using Process = std::unique_ptr<SmallDaemon>;
 // Its log is small, so that it rotates soon and the sweeps are quick.
 struct SmallWorld : World {
-  SmallWorld() { log_size = StateLog::smallest_size; }
+  SmallWorld() { state_log_size = StateLog::smallest_size; }
 };
 
 using Script = void (*)(World&, Process&, AfterPowerLoss);
@@ -132,7 +132,7 @@ TEST_CASE("APowerCutAtAnyOperationWithAnySectorsNeverRepeatsAnId") {
           // A claim that was won and not yet on the medium costs the remainder; nothing else does.
           if (how.find("resumed") == 0) {
             ++resumed;
-            REQUIRE(lost <= static_cast<std::size_t>(SmallDaemon::reserve_ahead));
+            REQUIRE(lost <= static_cast<std::size_t>(SmallDaemon::max_unsynced));
           }
         }
       }

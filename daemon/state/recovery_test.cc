@@ -13,7 +13,7 @@ namespace {
 // The life of a small log, and what its state was at every position.
 struct Recorded {
   Recorded() {
-    world.log_size = StateLog::smallest_size;
+    world.state_log_size = StateLog::smallest_size;
     world.disk.set_kind("run", FileSystemKind::local);  // every turn goes to the file at once
     process = std::make_unique<SmallDaemon>(world);
     REQUIRE(process->start());

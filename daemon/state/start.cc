@@ -62,7 +62,7 @@ class Start {
       if (!status.ok()) return status;
     }
     switch_witness();
-    const StateLog::Place place{target_, header_, written_, options_.log_size};
+    const StateLog::Place place{target_, header_, written_, options_.state_log_size};
     started_.log = std::make_unique<StateLog>(std::move(files_), std::move(witness_), place,
                                               places_.worker, places_.random, places_.clock);
     return std::move(started_);
@@ -97,7 +97,8 @@ class Start {
 };
 
 Status Start::check_places() {
-  ASSERT(options_.log_size >= StateLog::smallest_size && options_.log_size <= StateLog::max_size);
+  ASSERT(options_.state_log_size >= StateLog::smallest_size &&
+         options_.state_log_size <= StateLog::max_size);
   const std::string& path = places_.state.path();
   switch (places_.state.kind()) {
     case FileSystemKind::remote:
@@ -255,7 +256,7 @@ Status Start::settle_newest() {
 Status Start::write_segment() {
   target_ = recovered_.file == 0 ? 1 : 0;
   for (const std::unique_ptr<File>& segment : files_.segments) {
-    Status status = segment->allocate(options_.log_size);
+    Status status = segment->allocate(options_.state_log_size);
     if (!status.ok()) return status;
   }
   Status status = places_.state.sync();
@@ -276,10 +277,10 @@ Status Start::write_segment() {
   if (!resumes()) header_.nonce = random_token(places_.random);
   const std::vector<std::uint8_t> bytes = encode_segment(header_, ImageSource(recovered_.image));
   written_ = bytes.size();
-  if (!StateBounds(options_.log_size).fits(written_)) {
-    return {ErrorCode::STATE_IO, "the state of " + std::to_string(written_) +
-                                     " bytes does not fit into a log of " +
-                                     std::to_string(options_.log_size) + "; raise log_size"};
+  if (!StateBounds(options_.state_log_size).fits(written_)) {
+    return {ErrorCode::STATE_IO,
+            "the state of " + std::to_string(written_) + " bytes does not fit into a log of " +
+                std::to_string(options_.state_log_size) + "; raise state_log_size"};
   }
   File& target = *files_.segments[target_];
   status = target.write_at(0, bytes);

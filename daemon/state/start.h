@@ -23,7 +23,7 @@
 namespace seqd {
 
 struct StartOptions {
-  std::uint64_t log_size = StateLog::default_size;  // bytes of each of the two files
+  std::uint64_t state_log_size = StateLog::default_size;  // bytes of each of the two files
   AfterPowerLoss after_power_loss = AfterPowerLoss::forfeit;
   Token boot_id{};              // of the running system
   LogReader* reader = nullptr;  // is shown the log while it is read; null: nobody

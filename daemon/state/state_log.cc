@@ -146,7 +146,7 @@ Status StateLog::write_turn() {
     return {ErrorCode::STATE_IO,
             "the log in " + files_->directory->path() +
                 " is full and the medium has not confirmed what is in it; the disk hangs or is "
-                "too slow for log_size"};
+                "too slow for state_log_size"};
   }
   LogTail& tail = witness_->tail();
   if (!tail.append(turn_)) {
@@ -189,7 +189,7 @@ Status StateLog::rotate() {
   if (!StateBounds(size_).fits(bytes.size())) {
     return {ErrorCode::STATE_IO, "the state of " + std::to_string(bytes.size()) +
                                      " bytes does not fit into a log of " + std::to_string(size_) +
-                                     "; raise log_size"};
+                                     "; raise state_log_size"};
   }
   Status status = files_->segments[1 - file_]->write_at(0, bytes);
   if (!status.ok()) return status;

@@ -62,7 +62,7 @@ TEST_CASE("TheSmallestAndTheLargestLogSizeAreAllowed") {
   const StateLog log(StateFiles(), nullptr, place, worker, world.random, world.clock);
   CHECK(log.accepting());
   CHECK(log.statistics().used == records_offset);
-  world.log_size = size;
+  world.state_log_size = size;
   world.disk.faults.full = true;
   SmallDaemon process(world);
   CHECK_FALSE(process.start());
@@ -286,7 +286,7 @@ TEST_CASE("AStateThatDoesNotFitIsAnErrorThatNamesTheOption") {
     if (!f.process->commit()) break;
   }
   CHECK(f.process->status.code() == ErrorCode::STATE_IO);
-  CHECK(f.process->status.text().find("log_size") != std::string::npos);
+  CHECK(f.process->status.text().find("state_log_size") != std::string::npos);
 }
 
 TEST_CASE("AStateReplacedUnderTheDaemonIsNoticedBeforeTheNextReservation") {

@@ -83,10 +83,11 @@ Status missing_counter(const LeaseRequest& request, const std::string& where) {
 }
 
 Status creation_not_allowed(const std::string& where) {
-  return {ErrorCode::NO_SEQUENCE, fmt::format("{}: there is no such counter and create = false for "
-                                              "this sequence; create it in the store or "
-                                              "set create = true",
-                                              where)};
+  return {ErrorCode::NO_SEQUENCE,
+          fmt::format("{}: there is no such counter and create_counter = false for "
+                      "this sequence; create it in the store or "
+                      "set create_counter = true",
+                      where)};
 }
 
 Status check_counter_binding(const CounterBinding& binding) {

@@ -26,7 +26,7 @@ SECONDS = float(os.environ.get("BENCH_SECONDS", "1"))
 OUTPUT = harness.PROJECT / "build" / "bench"
 MEMORY_KIB = 24 * 1024
 # For the row of ranges: leases that a hundred million IDs a second do not use up in a millisecond.
-BULK = {"lease_max": 20_000_000, "gap_budget": 100_000_000, "reserve_ahead": 20_000_000}
+BULK = {"lease_max": 20_000_000, "max_available": 100_000_000, "max_unsynced": 20_000_000}
 
 
 class Row:

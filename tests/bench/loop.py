@@ -96,7 +96,7 @@ class Bench:
 socket = "{self.socket}"
 state_dir = "{directory}/state"
 witness_dir = "{directory}/witness"
-log_size = "{log_kib}KiB"
+state_log_size = "{log_kib}KiB"
 stop_timeout = "600s"
 [limits]
 max_sequences = {SEQUENCES}

@@ -28,7 +28,7 @@ std::int64_t sum(const std::vector<GapMade>& gaps) {
 
 Stage::Stage(CrashStates& states, AfterPowerLoss after, std::uint64_t variation)
     : states_(states), after_(after), varies_(variation > 0), chance_(variation) {
-  world_.log_size = StateLog::smallest_size;
+  world_.state_log_size = StateLog::smallest_size;
   recording_.cut = [this] { cut(); };
 }
 
@@ -103,7 +103,7 @@ void Stage::try_state(const Medium::State& state) {
 }
 
 void Stage::fill(World& world, const std::map<std::string, Medium::Bytes>& files) const {
-  world.log_size = world_.log_size;
+  world.state_log_size = world_.state_log_size;
   world.next_id = world_.next_id;
   world.leases = world_.leases;
   world.epochs = world_.epochs;
@@ -134,7 +134,7 @@ void Stage::try_start(const std::map<std::string, Medium::Bytes>& files, AfterPo
     if (!started) return;
   }
   // Resumed, only what was reserved is lost.
-  if (how.starts_with("resumed") && sum(daemon.started.gaps) > SmallDaemon::reserve_ahead) {
+  if (how.starts_with("resumed") && sum(daemon.started.gaps) > SmallDaemon::max_unsynced) {
     states_.refused.push_back("cut " + std::to_string(states_.cuts) + ": lost more than reserved");
   }
   daemon.claim();

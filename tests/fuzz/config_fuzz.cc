@@ -39,8 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto* settings = configuration->find("orders")) {
     ASSERT(configuration->stores.contains(settings->store));
     ASSERT(settings->lease_min <= settings->lease_max);
-    ASSERT(settings->lease_max <= settings->gap_budget);
-    ASSERT(settings->reserve_ahead <= settings->gap_budget);
+    ASSERT(settings->lease_max <= settings->max_available);
+    ASSERT(settings->max_unsynced <= settings->max_available);
   }
   if (has_secret(*configuration)) return 0;
   const std::string dump = seqd::dump_effective(*configuration);

@@ -15,7 +15,7 @@ from servers.mongod import wait_for
 
 SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
 ROUNDS = int(os.environ.get("ADVANCE_ROUNDS", "20"))
-LEASES = {"lease_min": 50, "lease_max": 400, "gap_budget": 2000}
+LEASES = {"lease_min": 50, "lease_max": 400, "max_available": 2000}
 FAR = 1_000_000
 
 
@@ -30,7 +30,7 @@ def fixture_make_host(request, scratch, make_daemon, kind):
         stores = {"shared": {"type": "mongodb", "uri": server.uri(), "database": "seqd", "lease_mode": kind}}
 
     def make(name, reuse="never"):
-        return make_daemon(name, stores=stores, defaults=LEASES, daemon={"advance_check": "200ms"},
+        return make_daemon(name, stores=stores, defaults=LEASES, daemon={"store_poll_interval": "200ms"},
                            sequences={"orders": {"reuse": reuse, "meaning": "last"}}).start()
 
     return make

@@ -42,7 +42,7 @@ def test_RangeGivesRunsThatAddUp(daemon):
 
 
 def test_RangeLargerThanALeaseIsPutTogether(make_daemon):
-    daemon = make_daemon(defaults={"lease_min": 10, "lease_max": 100, "gap_budget": 1000}).start()
+    daemon = make_daemon(defaults={"lease_min": 10, "lease_max": 100, "max_available": 1000}).start()
     with daemon.connect() as client:
         assert ids_of(client.call("range", "orders", 950)) == list(range(1, 951))
 
@@ -295,7 +295,7 @@ def test_AnUnknownMethodIsNamedAndTheKnownOnesAreListed(daemon):
 
 
 def test_WithoutCreationOnlyConfiguredSequencesExist(make_daemon):
-    daemon = make_daemon(daemon={"create": False}, sequences={"orders": {}, "user-*": {}}).start()
+    daemon = make_daemon(daemon={"allow_unlisted": False}, sequences={"orders": {}, "user-*": {}}).start()
     with daemon.connect() as client:
         assert client.next("orders") == 1
         assert client.next("user-7") == 1
@@ -383,7 +383,7 @@ def ping_of_size(size: int) -> bytes:
 
 
 def test_FrameAtTheLimitWorksAndAboveCloses(make_daemon):
-    daemon = make_daemon(limits={"max_frame": 1024}).start()
+    daemon = make_daemon(limits={"max_request_size": 1024}).start()
     with daemon.connect() as client:
         for size in (1023, 1024):
             client.send(ping_of_size(size))
@@ -429,7 +429,7 @@ def served_when_there_is_room(daemon) -> int:
 
 
 def test_MoreRequestsThanThePipelineLimitAreAllAnswered(make_daemon):
-    daemon = make_daemon(limits={"max_pipeline": 4}).start()
+    daemon = make_daemon(limits={"max_requests_in_flight": 4}).start()
     with daemon.connect() as client:
         assert sorted(client.many("orders", 2000)) == list(range(1, 2001))
 

@@ -12,7 +12,7 @@ from servers.patience import PROGRAM_SECONDS
 
 LIBRARY = next((path for path in Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
 DAY_MS = 86_400_000
-DEFAULTS = {"lease_min": 20, "lease_max": 60, "lease_target": "50ms", "gap_budget": 300, "reserve_ahead": 20}
+DEFAULTS = {"lease_min": 20, "lease_max": 60, "lease_duration": "50ms", "max_available": 300, "max_unsynced": 20}
 
 
 @pytest.mark.limit(60)

@@ -10,7 +10,7 @@ import harness
 from disks import NotShown
 from servers.mongod import wait_for
 
-DEFAULTS = {"lease_min": 1000, "lease_max": 1000, "gap_budget": 5000}
+DEFAULTS = {"lease_min": 1000, "lease_max": 1000, "max_available": 5000}
 
 # A mount namespace in which no candidate is a tmpfs, as in a container that was made to have none; the daemon's own sockets stay.
 NO_TMPFS = """set -e

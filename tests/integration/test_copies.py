@@ -11,7 +11,7 @@ from disks import LoopDisk
 
 COPIES = 20
 EXIT_LOCKED = 75
-DEFAULTS = {"lease_min": 1000, "lease_max": 1000, "gap_budget": 5000}
+DEFAULTS = {"lease_min": 1000, "lease_max": 1000, "max_available": 5000}
 
 
 @pytest.fixture(name="store", params=["sqlite", "mongodb"])

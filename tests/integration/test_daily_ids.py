@@ -26,7 +26,7 @@ ZONE = "Europe/Berlin"
 DAYS = 5
 IDS = 200_000  # in all
 COUNTS = 10_000_000  # an ID of the old code is prefix * COUNTS + count
-LEASES = {"lease_min": 100, "lease_max": 2000, "gap_budget": 8000}
+LEASES = {"lease_min": 100, "lease_max": 2000, "max_available": 8000}
 GONE = (Closed, ConnectionRefusedError, ConnectionResetError, BrokenPipeError, FileNotFoundError)
 
 

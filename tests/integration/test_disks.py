@@ -23,7 +23,7 @@ from rpc import Closed
 EXIT_STATE, EXIT_LOCKED = 74, 75
 MOST_TAKEN = 2000  # times a thousand IDs, until a daemon has noticed what is wrong with its disk
 # The log is flushed often, so that what is wrong is noticed soon.
-DEFAULTS = {"lease_min": 100, "lease_max": 400, "gap_budget": 2000, "reserve_ahead": 50}
+DEFAULTS = {"lease_min": 100, "lease_max": 400, "max_available": 2000, "max_unsynced": 50}
 
 
 @pytest.fixture(name="disk")
@@ -118,7 +118,7 @@ def test_ARealDiskThatIsFullAtTheFirstStartIsRefused(make_daemon, disk):
 
 def test_ARealDiskThatFillsUpLaterStopsLeasesOnly(make_daemon, disk):
     """The log has its room since the first start. The embedded store beside it may fail; available IDs are issued."""
-    daemon = make_daemon(state=disk.state, prefix=disk.prefix, daemon={"log_size": "256KiB"},
+    daemon = make_daemon(state=disk.state, prefix=disk.prefix, daemon={"state_log_size": "256KiB"},
                          defaults={**DEFAULTS, "wait_timeout": "200ms"}).start()
     client = RepeatingClient()
     issued_without_room = 0
@@ -240,7 +240,7 @@ def test_ASlowDiskDelaysNobodyWhoseIdsAreReserved(make_daemon, scratch):
     """Every flush takes 0.8 s: the loop goes on serving, and no ping waits for the disk."""
     daemon = make_daemon(prefix=["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
                                  "inject=fdatasync:delay_enter=800000"],
-                         daemon={"log_size": "256KiB"}, defaults={"lease_min": 2000, "reserve_ahead": 100, "wait_timeout": "40s"}).start()
+                         daemon={"state_log_size": "256KiB"}, defaults={"lease_min": 2000, "max_unsynced": 100, "wait_timeout": "40s"}).start()
     ledger = Ledger("orders")
     with daemon.connect(40) as client:
         ledger.add([client.next()])  # the first lease waits for several flushes, the store's among them
@@ -267,7 +267,7 @@ def test_AProcessStoppedForLongerThanItsTimeOutsLosesNothing(make_daemon, mongo,
     """Frames, waits and store calls are all beyond their deadlines when it wakes up."""
     store = {"central": {"type": "mongodb", "uri": mongo.uri(), "database": f"pause{os.getpid()}", "timeout": "500ms"}}
     daemon = make_daemon(stores=store, limits={"frame_timeout": "300ms"}, daemon={"default_store": "central"},
-                         defaults={"lease_min": 20, "lease_max": 100, "lease_target": "20ms", "gap_budget": 400}).start()
+                         defaults={"lease_min": 20, "lease_max": 100, "lease_duration": "20ms", "max_available": 400}).start()
     load = RepeatingClients(daemon, scratch / "load" / "ids", clients=3, depth=8)
     pid = os.pidfd_open(daemon.process.pid)
     for _ in range(3):

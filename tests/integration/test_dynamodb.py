@@ -15,7 +15,7 @@ from servers.tls_front import tls_front
 IDS = 200_000
 TABLE, KEY, NUMBER = "NextId", "NextKey", "NextId"
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "seqdtest", "AWS_SECRET_ACCESS_KEY": "any"}
-LEASES = {"lease_min": 50, "lease_max": 250, "gap_budget": 1000}
+LEASES = {"lease_min": 50, "lease_max": 250, "max_available": 1000}
 OLD_BYTES = 4_000  # of what each old program writes, at least: some hundred IDs
 
 

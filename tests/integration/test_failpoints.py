@@ -16,7 +16,7 @@ from disturbance import Measure, Watchers
 WRITES = ["findAndModify", "update", "insert", "commitTransaction"]
 PATIENCE = {"timeout_ms": 30_000}
 HANG_MS = 120_000
-LEASES = {"lease_min": 50, "lease_max": 500, "gap_budget": 2000}
+LEASES = {"lease_min": 50, "lease_max": 500, "max_available": 2000}
 
 
 @pytest.fixture(name="disturbed")
@@ -30,7 +30,7 @@ def daemon_with_two_stores(mongo_set, make_daemon, request):
                                          "lease_mode": mode, "timeout": marker.args[0] if marker else "1s"}},
                        sequences={"orders": {"store": "mongo", "meaning": "last", **LEASES},
                                   "held": {"store": "mongo", "meaning": "last", "lease_min": 40_000_000, "lease_max": 40_000_000,
-                                           "gap_budget": 100_000_000}}).start()
+                                           "max_available": 100_000_000}}).start()
 
 
 class Neighbours:

@@ -276,15 +276,15 @@ def test_AFullDiskAtTheFirstStartIsRefused(make_daemon, small_disk):
     assert died.value.code in NAMED_EXITS
     assert "No space left" in died.value.stderr or "full" in died.value.stderr
     small_disk.free()
-    daemon.configure(daemon={"log_size": "512KiB"})
+    daemon.configure(daemon={"state_log_size": "512KiB"})
     with daemon.start().connect() as client:
         assert client.next() == 1
 
 
 @pytest.mark.limit(60)
 def test_ADiskThatFillsUpLosesAndRepeatsNothing(make_daemon, small_disk):
-    daemon = make_daemon(state=small_disk.path, prefix=small_disk.prefix, daemon={"log_size": "256KiB"},
-                         defaults={"lease_min": 100, "lease_max": 1000, "gap_budget": 4000}).start()
+    daemon = make_daemon(state=small_disk.path, prefix=small_disk.prefix, daemon={"state_log_size": "256KiB"},
+                         defaults={"lease_min": 100, "lease_max": 1000, "max_available": 4000}).start()
     ledger = Ledger("orders")
     for _ in range(3):
         ledger.add(take_until_it_fails(daemon, 20))

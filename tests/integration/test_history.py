@@ -19,7 +19,7 @@ from servers.mongod import wait_for
 from test_purge import Clock
 
 KILLS = int(os.environ.get("HISTORY_KILLS", "200"))
-SMALL = {"lease_min": 100, "lease_max": 100, "gap_budget": 1000}
+SMALL = {"lease_min": 100, "lease_max": 100, "max_available": 1000}
 
 
 def explain(daemon, number, name="orders"):
@@ -113,7 +113,7 @@ def test_AfterAKillTheLogTellsWhatTheHistoryHadNotHeard(daemon):
 
 @pytest.mark.limit(240)
 def test_AfterManyKillsUnderLoadNothingIsUnaccountedFor(make_daemon, scratch):
-    daemon = make_daemon(daemon={"log_size": "256KiB"}, defaults={"lease_min": 100, "lease_max": 5000, "gap_budget": 20_000}).start()
+    daemon = make_daemon(daemon={"state_log_size": "256KiB"}, defaults={"lease_min": 100, "lease_max": 5000, "max_available": 20_000}).start()
     seed = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
     print(f"SEED={seed}")
     moments = random.Random(seed)
@@ -246,7 +246,7 @@ def test_AHistoryThatCannotBeUsedNeverStopsTheDaemon(make_daemon, harm):
 
 
 def test_AFullDiskForTheHistoryDisturbsNobodyAndIsMadeUpFor(make_daemon):
-    daemon = make_daemon(daemon={"log_size": "256KiB"}, defaults={"lease_min": 1_000_000})
+    daemon = make_daemon(daemon={"state_log_size": "256KiB"}, defaults={"lease_min": 1_000_000})
 
     def no_large_files() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
@@ -278,7 +278,7 @@ def test_AFullDiskForTheHistoryDisturbsNobodyAndIsMadeUpFor(make_daemon):
 
 
 def test_TheHistoryStaysWithinItsSizeAndSaysWhatItDropped(make_daemon):
-    daemon = make_daemon(daemon={"history_size": "1MiB"}, defaults={"lease_min": 10_000, "lease_max": 100_000}).start()
+    daemon = make_daemon(daemon={"history_max_size": "1MiB"}, defaults={"lease_min": 10_000, "lease_max": 100_000}).start()
     with daemon.connect() as first, daemon.connect() as second:
         first.call("hello", {"name": "first"})
         second.call("hello", {"name": "second"})
@@ -331,8 +331,8 @@ def test_AForeignWritersNumberIsExplainedAsAnothers(mongo, make_daemon):
 
 
 def test_WhoTookAnIdIsRemovedWhenItsTimeIsOverThoughNothingIsWritten(make_daemon):
-    """history_keep is a minute at least; the file is made older instead."""
-    daemon = make_daemon(daemon={"history_keep": "60s"}).start()
+    """history_max_age is a minute at least; the file is made older instead."""
+    daemon = make_daemon(daemon={"history_max_age": "60s"}).start()
     with daemon.connect() as client:
         client.call("hello", {"name": "a-distinctive-caller"})
         assert client.many("orders", 3) == [1, 2, 3]
@@ -388,7 +388,7 @@ def test_CallersCanBeSwitchedOffAndTheWholeHistoryToo(make_daemon):
 def test_ExplainNeverSaysWhatIsNotSo(make_daemon, scratch):
     """Under load, over kills: an ID is asked about before, while and after it is taken. What is said then has to fit what the
     clients got in the end, and what was said before."""
-    daemon = make_daemon(defaults={"lease_min": 20, "lease_max": 200, "gap_budget": 1000}).start()
+    daemon = make_daemon(defaults={"lease_min": 20, "lease_max": 200, "max_available": 1000}).start()
     said = {}  # by ID, in the order in which it was said
     allowed = {"not_issued": {"not_issued", "available", "on_order", "issued"}, "on_order": {"on_order", "available", "issued", "not_issued"},
                "available": {"available", "issued"}, "issued": {"issued"}}
@@ -440,7 +440,7 @@ def test_ExplainNeverSaysWhatIsNotSo(make_daemon, scratch):
 @pytest.mark.limit(60)
 def test_APeriodThatTheDaemonForgotIsToldOfByTheHistory(make_daemon, scratch):
     clock = Clock(scratch, all_clocks=True)
-    daemon = make_daemon(daemon={"history_keep": "400d"}, environment=clock.environment,
+    daemon = make_daemon(daemon={"history_max_age": "400d"}, environment=clock.environment,
                          sequences={"tickets": {"period": "day", "lease_min": 10, "lease_max": 10}}).start()
     texts = [daemon.seqctl("next", "--text", "tickets").stdout.strip() for _ in range(3)]
     day = texts[0].rsplit("-", 1)[0]
@@ -461,7 +461,7 @@ def test_APeriodThatTheDaemonForgotIsToldOfByTheHistory(make_daemon, scratch):
         daemon.kill()
         daemon.start()
     daemon.terminate()
-    daemon.configure(daemon={"history_keep": "1d"}, sequences={"tickets": {"period": "day", "lease_min": 10, "lease_max": 10}})
+    daemon.configure(daemon={"history_max_age": "1d"}, sequences={"tickets": {"period": "day", "lease_min": 10, "lease_max": 10}})
     daemon.start()
     wait_for("the issues to go", lambda: audit(daemon, f"tickets@{day}")["history"]["kept"]["issued"] == 0)
     answer = audit(daemon, f"tickets@{day}")

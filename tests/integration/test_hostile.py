@@ -199,7 +199,7 @@ def test_ConnectAndCloseStorm(attacked):
 
 
 def test_OneMillionNamesDoNotFillTheMemory(make_daemon):
-    daemon = make_daemon(daemon={"create": False}, sequences={"orders": {}}).start()
+    daemon = make_daemon(daemon={"allow_unlisted": False}, sequences={"orders": {}}).start()
     with daemon.connect() as client:
         client.next("orders")
         before = daemon.memory_kib()

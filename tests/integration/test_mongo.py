@@ -22,9 +22,9 @@ SEQUENCES = {
     # The cached block of the Go code: `sequence` is the last ID.
     "events": {"collection": "blocks", "counter_field": "sequence", "meaning": "last"},
     # The cached range of the Node code: `index` is the next ID, made with 1000.
-    "tickets": {"collection": "ids", "counter_field": "index", "meaning": "next", "create": False},
+    "tickets": {"collection": "ids", "counter_field": "index", "meaning": "next", "create_counter": False},
 }
-LEASES = {"lease_min": 100, "lease_max": 1000, "gap_budget": 4000}
+LEASES = {"lease_min": 100, "lease_max": 1000, "max_available": 4000}
 FIRST = {"orders": 1, "events": 1, "tickets": 1000}
 
 
@@ -127,7 +127,7 @@ def test_ANumberThatIsNoneIsRefusedAndStays(mongo, make_daemon, value):
 @pytest.mark.parametrize("harm", ["lowered", "deleted"])
 def test_ACounterThatWentBackStopsTheSequence(mongo, make_daemon, harm):
     name = f"back-{harm}"
-    daemon = make_daemon(stores=stores(mongo), defaults={**LEASES, "lease_max": 100, "gap_budget": 300},
+    daemon = make_daemon(stores=stores(mongo), defaults={**LEASES, "lease_max": 100, "max_available": 300},
                          sequences={name: {"meaning": "last"}}).start()
     ledger = Ledger(name)
     with daemon.connect() as client:
@@ -160,7 +160,7 @@ def test_ACounterThatWentBackStopsTheSequence(mongo, make_daemon, harm):
 def test_ACounterLoweredBetweenTwoStartsStopsTheSequence(mongo, make_daemon, stop):
     """The guard is in the log: it survives the restart."""
     name = f"lowered-before-{stop}"
-    daemon = make_daemon(stores=stores(mongo), defaults={**LEASES, "lease_max": 100, "gap_budget": 300},
+    daemon = make_daemon(stores=stores(mongo), defaults={**LEASES, "lease_max": 100, "max_available": 300},
                          sequences={name: {"meaning": "last"}}).start()
     ledger = Ledger(name)
     with daemon.connect() as client:

@@ -20,7 +20,7 @@ SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
 LAST_WORDS = ("STATE_IO", "STORE_REFUSED", "STORE_DOWN", "UNAVAILABLE")
 CLIENTS, DEPTH = 3, 8
 # Small numbers, so that leases, reservations and rotations of the log are all under way when the power goes.
-DEFAULTS = {"lease_min": 50, "lease_max": 2000, "lease_target": "50ms", "gap_budget": 10_000, "reserve_ahead": 100}
+DEFAULTS = {"lease_min": 50, "lease_max": 2000, "lease_duration": "50ms", "max_available": 10_000, "max_unsynced": 100}
 
 
 @pytest.fixture(name="disk")
@@ -36,7 +36,7 @@ def daemon_on_that_disk(make_daemon, disk, scratch):
 
     def make(after: str, store_beside: bool):
         where = disk.state if store_beside else scratch
-        return make_daemon(state=disk.state, prefix=disk.prefix, daemon={"after_power_loss": after, "log_size": "256KiB"},
+        return make_daemon(state=disk.state, prefix=disk.prefix, daemon={"after_power_loss": after, "state_log_size": "256KiB"},
                            stores={"default": {"type": "sqlite", "path": where / "sequences.db"}}, defaults=DEFAULTS)
 
     return make

@@ -1,4 +1,4 @@
-"""Housekeeping of periods: `seqctl purge` removes the counters of days that are over for longer than `retain`, exactly these, beside old
+"""Housekeeping of periods: `seqctl purge` removes the counters of days that are over for longer than `period_retention`, exactly these, beside old
 code that counts in the same collection; nothing of them is begun anew, and the present day goes on."""
 
 import json
@@ -87,7 +87,7 @@ class Old:
 
 
 def daily(make_daemon, server, mode: str, clock: Clock, name: str = "seqd", **options):
-    sequence = {**guide()[NAME], "retain": f"{RETAIN}d", **options}
+    sequence = {**guide()[NAME], "period_retention": f"{RETAIN}d", **options}
     return make_daemon(name, environment=clock.environment, stores=stores(server, mode), sequences={NAME: sequence})
 
 
@@ -182,7 +182,7 @@ def test_WhatIsInUseHereOrElsewhereStays(mongo, make_daemon, scratch):
     other = {"store": "mongo", "collection": "ids", "key_field": "prefix", "counter_field": "count", "meaning": "last",
              "key": str(min(old.old) + 1), "key_type": "integer"}
     daemon = make_daemon(environment=clock.environment, stores=stores(mongo, "slot"),
-                         sequences={NAME: {**guide()[NAME], "retain": f"{RETAIN}d"}, "other": other}).start()
+                         sequences={NAME: {**guide()[NAME], "period_retention": f"{RETAIN}d"}, "other": other}).start()
     with daemon.connect() as client:
         in_use = int(client.call("next_text", NAME)[:6])
     clock.set_days(0)
@@ -198,7 +198,7 @@ def test_WhatIsInUseHereOrElsewhereStays(mongo, make_daemon, scratch):
 @pytest.mark.limit(60)
 def test_CountersOfTheEmbeddedStoreAreRemovedToo(make_daemon, scratch):
     clock = Clock(scratch, all_clocks=True)
-    daemon = make_daemon(environment=clock.environment, sequences={"tickets": {"period": "day", "retain": "2d", "lease_min": 10}}).start()
+    daemon = make_daemon(environment=clock.environment, sequences={"tickets": {"period": "day", "period_retention": "2d", "lease_min": 10}}).start()
     numbers = {}
     for days in (0, 1, 2, 3, 10):
         clock.set_days(days)
@@ -223,7 +223,7 @@ def test_CountersOfTheEmbeddedStoreAreRemovedToo(make_daemon, scratch):
 def test_OnlyAdministratorsMayLookAndRemove(make_daemon):
     if os.getuid() != 0:
         raise NotShown("another user can be tried by root only")
-    daemon = make_daemon(daemon={"socket_mode": "0666"}, sequences={"tickets": {"period": "day", "retain": "2d"}}).start()
+    daemon = make_daemon(daemon={"socket_mode": "0666"}, sequences={"tickets": {"period": "day", "period_retention": "2d"}}).start()
     daemon.short.chmod(0o755)
     program = daemon.short / "seqctl"
     shutil.copy2(harness.SEQCTL, program)
@@ -239,9 +239,9 @@ def test_WhatCannotBePurgedIsSaidWithTheWayOut(make_daemon):
     dynamo = {"type": "dynamodb", "region": "eu-central-1", "endpoint": "http://127.0.0.1:1"}
     keys = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}
     daemon = make_daemon(environment=keys, stores={"default": {"type": "sqlite"}, "central": central, "aws": dynamo},
-                         sequences={"tickets": {"period": "day"}, "away": {"store": "central", "period": "day", "retain": "2d"},
-                                    "scanned": {"store": "aws", "period": "day", "retain": "2d"}}).start()
-    for arguments, code, words in ((["orders"], 1, "BAD_REQUEST: \"orders\" has no periods"), (["tickets"], 1, "sequence.retain"),
+                         sequences={"tickets": {"period": "day"}, "away": {"store": "central", "period": "day", "period_retention": "2d"},
+                                    "scanned": {"store": "aws", "period": "day", "period_retention": "2d"}}).start()
+    for arguments, code, words in ((["orders"], 1, "BAD_REQUEST: \"orders\" has no periods"), (["tickets"], 1, "sequence.period_retention"),
                                    (["tickets@2026-11-22"], 1, "takes the name of the whole sequence, \"tickets\""),
                                    (["scanned"], 1, "time to live (TTL)"), (["away", "--yes"], TRY_AGAIN, "UNAVAILABLE"), ([], 2, "NAME")):
         answer = daemon.seqctl("purge", *arguments, expect=code)

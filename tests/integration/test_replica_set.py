@@ -13,7 +13,7 @@ from rpc import ids_of
 from servers.mongod import replica_set, wait_for
 
 SEQUENCES = {"orders": {"meaning": "last"}}
-LEASES = {"lease_min": 500_000, "lease_max": 1_000_000, "gap_budget": 4_000_000}  # lasts longer than an election
+LEASES = {"lease_min": 500_000, "lease_max": 1_000_000, "max_available": 4_000_000}  # lasts longer than an election
 PATIENCE = {"timeout_ms": 30_000}
 
 
@@ -92,7 +92,7 @@ def test_LossOfThePrimaryUnderLoadIsNotNoticed(servers, make_daemon):
 @pytest.mark.parametrize("mode", ["session", "ledger", "slot"])
 def test_DaemonAndPrimaryKilledTogetherLoseNothing(servers, make_daemon, scratch, mode):
     """Small leases, so that one is nearly always under way when either is killed."""
-    daemon = make_daemon(**daemon_options(servers, {"lease_min": 100, "lease_max": 2000, "gap_budget": 8000,
+    daemon = make_daemon(**daemon_options(servers, {"lease_min": 100, "lease_max": 2000, "max_available": 8000,
                                                     "wait_timeout": "30s"}, lease_mode=mode)).start()
     ledger = Ledger("orders")
     for number in range(3):
@@ -140,7 +140,7 @@ def take_one(collection, name: str) -> int:
 @pytest.mark.parametrize("mode", ["session", "ledger", "slot"])
 def test_AWriteThatIsRolledBackIsADuplicateForOthersAndNotForUs(servers, make_daemon, mode):
     """w:1 on a primary that is cut off and replaced: the old code's IDs come twice, seqd waits and gives none twice."""
-    daemon = make_daemon(**daemon_options(servers, {"lease_min": 100, "lease_max": 100, "gap_budget": 200}, lease_mode=mode,
+    daemon = make_daemon(**daemon_options(servers, {"lease_min": 100, "lease_max": 100, "max_available": 200}, lease_mode=mode,
                                           )).start()
     ours = Ledger("orders")
     with daemon.connect(40) as client:

@@ -69,7 +69,7 @@ def test_SigtermRightAfterReadyIsAnOrderlyStop(daemon):
 @pytest.mark.parametrize("stop", ["kill", "terminate"])
 def test_RequestsAcrossTheBoundaryOfTwoLeasesAreRecorded(make_daemon, stop):
     """Requests of one turn whose IDs are consecutive and yet come from two leases: the log must be readable again."""
-    daemon = make_daemon(defaults={"lease_min": 100, "lease_max": 100, "gap_budget": 1000}).start()
+    daemon = make_daemon(defaults={"lease_min": 100, "lease_max": 100, "max_available": 1000}).start()
     expected = 1
     for _ in range(5):
         with daemon.connect() as client:

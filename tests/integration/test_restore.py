@@ -13,7 +13,7 @@ from rpc import RpcError
 from servers.dynamodb_local import dynamodb
 from servers.mongod import standalone, wait_for
 
-LEASES = {"lease_min": 50, "lease_max": 50, "gap_budget": 100}
+LEASES = {"lease_min": 50, "lease_max": 50, "max_available": 100}
 CHECK = "100ms"
 EXIT_LOOKED, EXIT_STOPPED = 4, 5
 STOPPED = "was put back from an older copy"
@@ -51,7 +51,7 @@ class Site:
 
     def host(self, name, **options):
         made = self.make_daemon(name, stores=self.database.stores, defaults=LEASES,
-                                daemon={"advance_check": CHECK, "default_store": "main"},
+                                daemon={"store_poll_interval": CHECK, "default_store": "main"},
                                 sequences={"orders": self.database.sequence},
                                 environment=self.database.environment, **options).start()
         self.hosts.append(made)

@@ -16,7 +16,7 @@ from servers.mongod import wait_for
 
 KILLS = int(os.environ.get("DRAIN_KILLS", "24"))
 SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
-LEASES = {"lease_min": 50, "lease_max": 400, "gap_budget": 2000}
+LEASES = {"lease_min": 50, "lease_max": 400, "max_available": 2000}
 
 
 def drained(daemon, name="orders", **options):

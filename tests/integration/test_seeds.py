@@ -23,7 +23,7 @@ from servers.patience import PROGRAM_SECONDS
 GUIDE = harness.PROJECT / "daemon" / "doc" / "MIGRATION.md"
 IDS = 200_000  # of each row and lease mode
 LEAST_WORK = 4000  # bytes in the log of a process of old code: a hundred IDs at least
-LEASES = {"lease_min": 100, "lease_max": 2000, "gap_budget": 8000}
+LEASES = {"lease_min": 100, "lease_max": 2000, "max_available": 8000}
 
 
 class Row(NamedTuple):

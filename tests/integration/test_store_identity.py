@@ -7,7 +7,7 @@ import pytest
 from rpc import RpcError
 from servers.mongod import standalone
 
-DEFAULTS = {"lease_min": 50, "lease_max": 50, "gap_budget": 100}
+DEFAULTS = {"lease_min": 50, "lease_max": 50, "max_available": 100}
 
 
 @pytest.fixture(name="places", params=["sqlite-path", "mongodb-uri", "mongodb-database"])

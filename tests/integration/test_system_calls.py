@@ -21,7 +21,7 @@ NAMED_EXITS = (0, 65, 69, 70, 74, 75, 78)
 CRASHED = (-signal.SIGABRT, 134, -signal.SIGKILL, -signal.SIGTERM)
 UNTOLD_SECONDS = 3
 STOP_SECONDS = 5
-DEFAULTS = {"lease_min": 100, "lease_max": 400, "gap_budget": 2000, "reserve_ahead": 150}
+DEFAULTS = {"lease_min": 100, "lease_max": 400, "max_available": 2000, "max_unsynced": 150}
 CALLS = [("pwrite64", "EIO"), ("fdatasync", "EIO"), ("fsync", "EIO"),
          ("pread64", "EIO"), ("fallocate", "ENOSPC"), ("ftruncate", "EIO"), ("openat", "EMFILE"), ("mmap", "ENOMEM"),
          ("flock", "ENOLCK"), ("newfstatat", "EIO"), ("fcntl", "EIO"), ("mkdir", "EROFS"), ("unlink", "EIO"),
@@ -93,7 +93,7 @@ def calls_of_a_life(life: Life, call: str, trace) -> range:
 
 
 def begin(make_daemon, name: str = "seqd") -> Life:
-    life = Life(make_daemon(name, daemon={"log_size": "256KiB"}, defaults=DEFAULTS))
+    life = Life(make_daemon(name, daemon={"state_log_size": "256KiB"}, defaults=DEFAULTS))
     life.go_on()
     life.check()
     return life

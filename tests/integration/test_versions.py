@@ -31,7 +31,7 @@ def crc32c(data: bytes) -> int:
 
 
 def test_AStateOfVersion1ThatWasStoppedGoesOn(make_daemon):
-    daemon = make_daemon(daemon={"log_size": "256KiB"})
+    daemon = make_daemon(daemon={"state_log_size": "256KiB"})
     unpack("state-version-1-clean.tar.xz", daemon.state)
     with daemon.start().connect() as client:
         assert client.call("status")["state_how"] == "clean"
@@ -40,7 +40,7 @@ def test_AStateOfVersion1ThatWasStoppedGoesOn(make_daemon):
 
 
 def test_AStateOfVersion1ThatWasKilledIsForfeitedOnAnotherMachine(make_daemon):
-    daemon = make_daemon(daemon={"log_size": "256KiB"})
+    daemon = make_daemon(daemon={"state_log_size": "256KiB"})
     unpack("state-version-1-running.tar.xz", daemon.state)
     with daemon.start().connect() as client:
         assert client.call("status")["state_how"].startswith("forfeited: ")
@@ -54,7 +54,7 @@ def test_AStateOfVersion1ThatWasKilledIsForfeitedOnAnotherMachine(make_daemon):
 @pytest.mark.parametrize("version,extra", [(0, 0), (2, 0), (7, 0), (0xFFFFFFFF, 0), (1, 1)])
 def test_AStateOfAnUnknownVersionIsRefusedAndKept(make_daemon, version, extra):
     """Never reset to empty: somebody has started an older seqd on the state of a newer one."""
-    daemon = make_daemon(daemon={"log_size": "256KiB"})
+    daemon = make_daemon(daemon={"state_log_size": "256KiB"})
     unpack("state-version-1-clean.tar.xz", daemon.state)
     files = sorted(daemon.state.glob("log.?"))
     assert len(files) == 2

@@ -58,7 +58,7 @@
 #define STOPS 0
 #endif
 #ifndef AHEAD
-#define AHEAD 2         /* reserve_ahead */
+#define AHEAD 2         /* max_unsynced */
 #endif
 #define END (HI + 1)
 #define CLEAN 0

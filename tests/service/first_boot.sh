@@ -239,7 +239,7 @@ counters() { python3 -c "import sqlite3, sys
 for (name,) in sqlite3.connect('/var/lib/seqd/sequences.db').execute(
     'SELECT name FROM sequence WHERE name LIKE ? ORDER BY name', (sys.argv[1] + '@%',)): print(name)" "$1"; }
 OldPeriodsAreRemovedByTheUnitOfTheTimer() {
-  printf '[sequence.tickets]\nperiod = "day"\nretain = "10d"\n' >"$config"
+  printf '[sequence.tickets]\nperiod = "day"\nperiod_retention = "10d"\n' >"$config"
   systemctl restart seqd
   seqctl next tickets
   python3 -c "import sqlite3

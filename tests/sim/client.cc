@@ -350,7 +350,7 @@ void Client::error_left(std::uint32_t number, const protocol::ReplyError& error)
   stage_.count(Kind::answered_error);
   if (code == ErrorCode::BUSY) stage_.count(Kind::answered_busy);
   if (code == ErrorCode::UNAVAILABLE) stage_.count(Kind::answered_late);
-  const bool old = error.text.find("sequence.retain") != std::string_view::npos;
+  const bool old = error.text.find("sequence.period_retention") != std::string_view::npos;
   if (code == ErrorCode::SEQ_REGRESSED && old) stage_.count(Kind::removed_refused);
   if (code == ErrorCode::BAD_REQUEST || code == ErrorCode::INTERNAL ||
       code == ErrorCode::NO_METHOD) {

@@ -22,14 +22,14 @@ ServerLimits server_limits() {
   return limits;
 }
 
-SequenceTable::Limits table_limits(std::uint64_t log_size) {
+SequenceTable::Limits table_limits(std::uint64_t state_log_size) {
   SequenceTable::Limits limits;
   limits.sequences = Site::kSequences + kMostPeriods;
   limits.replays.clients = 6;
   limits.replays.unacknowledged = Process::kUnacknowledged;
   limits.replays.remember_ms = 20'000;
-  limits.replays.issues = StateBounds(log_size).issues();
-  limits.state_bytes = StateBounds(log_size).sequence_bytes();
+  limits.replays.issues = StateBounds(state_log_size).issues();
+  limits.state_bytes = StateBounds(state_log_size).sequence_bytes();
   return limits;
 }
 
@@ -57,7 +57,7 @@ Process::~Process() {
 
 Status Process::start() {
   StartOptions options;
-  options.log_size = log_size_;
+  options.state_log_size = log_size_;
   options.after_power_loss = stage_.profile.after_power_loss;
   options.boot_id = place_.machine.boot_id;
   Worker& worker = *this;
@@ -466,7 +466,8 @@ void Process::check() {
     const Profile& profile = stage_.profile;
     const std::int64_t more = profile.reuse == Reuse::parked ? profile.lease_max : 0;
     if (sequence->waiting() > Site::kMaxWaiters) wrong("more wait than may");
-    if (sequence->available() > profile.gap_budget() + more) wrong("more is available than may be");
+    if (sequence->available() > profile.max_available() + more)
+      wrong("more is available than may be");
   }
 }
 

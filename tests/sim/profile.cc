@@ -43,7 +43,7 @@ Profile::Profile(std::uint64_t seed) {
   refusals = rate(100'000);
   denials = rate(30'000);
   lease_max = random.between(20, 2'000);
-  reserve_ahead = random.between(10, 500);
+  max_unsynced = random.between(10, 500);
   bounded_end = random.between(500, 20'000);
   // Of its own luck, so that worlds without a drain stay what they were.
   SeededRandom drains(seed * 0x9e3779b97f4a7c15 + 7);

@@ -70,8 +70,8 @@ struct Profile {
   std::int64_t denials = 0;
 
   std::int64_t lease_max = 400;  // this and what follows: at most, of every sequence
-  std::int64_t gap_budget() const { return 2 * lease_max; }
-  std::int64_t reserve_ahead = 100;
+  std::int64_t max_available() const { return 2 * lease_max; }
+  std::int64_t max_unsynced = 100;
   Reuse reuse = Reuse::never;    // of every sequence
   std::int64_t bounded_end = 0;  // highest ID of the sequence that has one
 
@@ -80,8 +80,8 @@ struct Profile {
   std::int64_t wall_speed = 1;  // seconds that the clocks on the wall show in a second
   std::int64_t retain_s = 0;
   std::int64_t clock_error_s = 86'400;  // of a machine's clock, at most
-  // Clocks err by more than `retain`. No directory may be lost then, the manual says so: what was
-  // in use already is written there.
+  // Clocks err by more than `period_retention`. No directory may be lost then, the manual says so:
+  // what was in use already is written there.
   bool clocks_lie() const { return retain_s > 0 && clock_error_s > retain_s; }
 
  private:

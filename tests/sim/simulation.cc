@@ -60,9 +60,9 @@ void Simulation::configure() {
     settings.store = database_of(Site::kSequenceNames[at]).name();
     settings.lease_min = 5;
     settings.lease_max = stage_.profile.lease_max;
-    settings.lease_target_ms = 2'000;
-    settings.gap_budget = profile.gap_budget();
-    settings.reserve_ahead = stage_.profile.reserve_ahead;
+    settings.lease_duration_ms = 2'000;
+    settings.max_available = profile.max_available();
+    settings.max_unsynced = stage_.profile.max_unsynced;
     settings.max_waiters = Site::kMaxWaiters;
     settings.reuse = stage_.profile.reuse;
     settings.wait_timeout_ms = Site::kWaitTimeoutMs;

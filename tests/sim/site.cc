@@ -160,8 +160,8 @@ void Site::reload() {
   stage_.happened(Kind::reloaded, number_);
   for (auto& [name, settings] : settings_.by_name) {
     settings.lease_max = random.between(5, profile.lease_max);
-    settings.gap_budget = random.between(settings.lease_max, profile.gap_budget());
-    settings.reserve_ahead = random.between(1, profile.reserve_ahead);
+    settings.max_available = random.between(settings.lease_max, profile.max_available());
+    settings.max_unsynced = random.between(1, profile.max_unsynced);
     settings.max_waiters = random.between(1, kMaxWaiters);
     settings.wait_timeout_ms = random.between(100, kWaitTimeoutMs);
     if (random.below(2) == 0) settings.reuse = random.below(2) == 0 ? profile.reuse : Reuse::never;
@@ -196,7 +196,7 @@ void Site::start_second() {
   const std::unique_ptr<Directory> witness = machine_.disk.open(Machine::witness_path);
   NoWorker worker;
   StartOptions options;
-  options.log_size = StateLog::smallest_size;
+  options.state_log_size = StateLog::smallest_size;
   options.boot_id = machine_.boot_id;
   const Result<Started> second =
       seqd::start({*state, *witness, worker, stage_.random, machine_}, options);

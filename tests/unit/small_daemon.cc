@@ -59,7 +59,7 @@ SmallDaemon::SmallDaemon(World& in, const std::string& state, const std::string&
 
 bool SmallDaemon::start(AfterPowerLoss after) {
   StartOptions options;
-  options.log_size = world.log_size;
+  options.state_log_size = world.state_log_size;
   options.after_power_loss = after;
   options.boot_id = world.boot_id;
   Result<Started> result = seqd::start(
@@ -179,7 +179,7 @@ bool SmallDaemon::lease() {
 bool SmallDaemon::reserve() {
   const AvailableRange& front = mine().ranges.front();
   if (front.begin < durably_reserved_) return true;
-  const std::int64_t end = std::min(front.begin + reserve_ahead, front.end);
+  const std::int64_t end = std::min(front.begin + max_unsynced, front.end);
   append(Reserved{sequence, end});
   if (!commit_durably()) return false;
   durably_reserved_ = end;
@@ -203,7 +203,7 @@ void SmallDaemon::issue(std::int64_t count) {
 
 void SmallDaemon::fill(std::size_t size) {
   while (size > 0) {
-    const std::size_t text = std::min<std::size_t>(size, world.log_size / 20);
+    const std::size_t text = std::min<std::size_t>(size, world.state_log_size / 20);
     DefineSequence definition = mine().definition;
     const std::string binding = definition.binding;
     definition.binding = std::string(text, 'x');

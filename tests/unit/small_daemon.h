@@ -49,7 +49,7 @@ struct World {
   CountingRandom random;
   FixedClock clock;
   Token boot_id{1};
-  std::uint64_t log_size = StateLog::min_size;
+  std::uint64_t state_log_size = StateLog::min_size;
 
   std::int64_t next_id = 1;
   std::map<Token, std::pair<std::int64_t, std::int64_t>> leases;
@@ -78,7 +78,7 @@ class SmallDaemon final : public RemainderLogObserver, public SnapshotSource {
  public:
   static constexpr SequenceId sequence = 1;
   static constexpr std::int64_t lease_size = 40;
-  static constexpr std::int64_t reserve_ahead = 8;
+  static constexpr std::int64_t max_unsynced = 8;
 
   SmallDaemon(World& world, const std::string& state = "state", const std::string& witness = "run");
 

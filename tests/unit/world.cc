@@ -37,9 +37,9 @@ SequenceSettings& ConfiguredSequences::add(const std::string& name) {
   // Said here, so that the tests do not move with the defaults.
   settings.lease_min = 10;
   settings.lease_max = 100'000;
-  settings.lease_target_ms = 10'000;
-  settings.gap_budget = 200'000;
-  settings.reserve_ahead = 10'000;
+  settings.lease_duration_ms = 10'000;
+  settings.max_available = 200'000;
+  settings.max_unsynced = 10'000;
   if (settings.text.made == nullptr) {
     settings.text.made =
         std::make_shared<IdFormat>(read_template("{number}").value(), nullptr, nullptr);

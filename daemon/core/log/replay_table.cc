@@ -121,7 +121,7 @@ Result<ReplayTable::Attached> ReplayTable::attach(const Token& identity, UserId 
                                        " connected clients with an identity; " +
                                        std::to_string(limits_.clients) +
                                        " are allowed, and one user may not have all of them "
-                                       "(limits.max_clients_remembered)");
+                                       "(limits.max_retry_clients)");
   }
   const ClientId id = next_++;
   add(id, identity, user).connected = true;

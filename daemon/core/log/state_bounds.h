@@ -28,7 +28,7 @@ class StateBounds {
   // What the configuration counts for a sequence, texts included.
   static constexpr std::int64_t kTypicalSequenceBytes = 640;
 
-  explicit constexpr StateBounds(std::uint64_t log_size) : size_(log_size) {}
+  explicit constexpr StateBounds(std::uint64_t state_log_size) : size_(state_log_size) {}
 
   // Whether a segment that begins with so many bytes, header and snapshot, leaves the last
   // sixteenth of the log for entries that are no issues.

@@ -11,7 +11,7 @@
 namespace seqd {
 
 // After SequenceTable::restore(), before the first turn. CONFIG: the sequences may come to more
-// than their part of a log of `log_size` bytes; says which size is enough.
-Status check_state_room(const SequenceAccounts& accounts, std::uint64_t log_size);
+// than their part of a log of `state_log_size` bytes; says which size is enough.
+Status check_state_room(const SequenceAccounts& accounts, std::uint64_t state_log_size);
 
 }  // namespace seqd

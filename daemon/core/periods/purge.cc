@@ -21,10 +21,10 @@ Status check_periods(const std::string& name, const SequenceSettings& settings) 
                 "sequence with the option period grow old"};
   }
   if (settings.periods.retain_ms == 0) {
-    return {ErrorCode::CONFIG,
-            "the counters of \"" + name +
-                "\" are kept for ever; say in sequence.retain how long they are to be kept, for "
-                "example \"400d\", on every host that uses them, and reload"};
+    return {ErrorCode::CONFIG, "the counters of \"" + name +
+                                   "\" are kept for ever; say in sequence.period_retention how "
+                                   "long they are to be kept, for "
+                                   "example \"400d\", on every host that uses them, and reload"};
   }
   return {};
 }
@@ -112,9 +112,10 @@ Status Purge::begin(const PurgeOrder& order, Done done) {
 
 Status Purge::prepare() {
   if (!period_of(order_.name).empty() || order_.name.ends_with('@')) {
-    return {ErrorCode::BAD_REQUEST,
-            "purge takes the name of the whole sequence, \"" + std::string(base_of(order_.name)) +
-                "\": which of its periods are over for long enough is told by sequence.retain"};
+    return {ErrorCode::BAD_REQUEST, "purge takes the name of the whole sequence, \"" +
+                                        std::string(base_of(order_.name)) +
+                                        "\": which of its periods are over for long enough is told "
+                                        "by sequence.period_retention"};
   }
   const SequenceSettings* const settings = settings_source_.find(order_.name);
   if (settings == nullptr) return no_such_sequence(order_.name);

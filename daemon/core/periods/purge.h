@@ -1,6 +1,6 @@
 // Purge: housekeeping of a sequence with periods: finds the counters of those that are over for
-// longer than `retain` and removes them, a page at a time; who wants more asks again. One page is
-// under way at a time. Owned by the daemon; loop thread.
+// longer than `period_retention` and removes them, a page at a time; who wants more asks again. One
+// page is under way at a time. Owned by the daemon; loop thread.
 //
 // Invariant: a counter is removed only if its period may be (purge_rule.h) by this host's clock and
 // by the store server's, nothing of it is available here, and no other sequence that this host

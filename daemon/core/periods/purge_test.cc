@@ -278,7 +278,7 @@ TEST_CASE("WhatCannotBePurgedIsRefusedWithTheReason", "[purge]") {
   SequenceSettings& settings = here.world.settings.by_name["orders"];
   settings.periods.retain_ms = 0;
   CHECK(here.error("orders") == ErrorCode::CONFIG);
-  CHECK(here.says("sequence.retain"));
+  CHECK(here.says("sequence.period_retention"));
   settings.periods.retain_ms = 10 * kDayMs;
   settings.store = "keyless";
   CHECK(here.error("orders") == ErrorCode::CONFIG);

@@ -28,11 +28,11 @@ Sequence::Sequence(const CoreContext& context, SequenceOwner& attention,
       id_(definition.sequence),
       settings_(settings),
       definition_(definition),
-      sizer_(settings.lease_min, settings.lease_max, settings.lease_target_ms),
+      sizer_(settings.lease_min, settings.lease_max, settings.lease_duration_ms),
       lease_(context, *this, definition.sequence, definition.name),
       drain_(context, *this, held_, definition.sequence, definition.name),
       pending_(context.history),
-      reserve_size_(std::min(kFirstReservation, settings.reserve_ahead)),
+      reserve_size_(std::min(kFirstReservation, settings.max_unsynced)),
       used_below_(definition.guard) {
   totals_.sequence = id_;
   lease_.set_store(scope.store());
@@ -133,10 +133,10 @@ void Sequence::resize_reservation() {
   const std::int64_t now_ms = context_.clock.monotonic_ms();
   const std::int64_t lasted_ms = now_ms - reserved_at_ms_;
   if (reserved_at_ms_ > 0 && lasted_ms < kReservationShortMs) {
-    reserve_size_ = std::min(reserve_size_ * 4, settings_.reserve_ahead);
+    reserve_size_ = std::min(reserve_size_ * 4, settings_.max_unsynced);
   } else if (lasted_ms > kReservationLongMs) {
     reserve_size_ =
-        std::max(reserve_size_ / 2, std::min(kFirstReservation, settings_.reserve_ahead));
+        std::max(reserve_size_ / 2, std::min(kFirstReservation, settings_.max_unsynced));
   }
   reserved_at_ms_ = now_ms;
 }
@@ -158,14 +158,14 @@ void Sequence::lease() {
   if (!lease_.idle() || drain_.blocks_leases() || (!wanted_ && waiters_.empty())) return;
   const std::int64_t spare = held_.available() - waiters_.demand();
   if (spare > sizer_.size() / 2) return;
-  const std::int64_t room = settings_.gap_budget - held_.available();
+  const std::int64_t room = settings_.max_available - held_.available();
   // With little room left a lease would be tiny: wait until more is used, unless somebody waits.
   if (room < (spare < 0 ? 1 : settings_.lease_min)) return;
   // Many small available ranges (parked ones) would not fit a snapshot.
   if (static_cast<std::int64_t>(held_.ranges().size()) >= StateBounds::kRangesIncluded &&
       !attention_.accounts().may_hold_another_range()) {
     return fail_waiters({ErrorCode::BUSY, "the log has no room for another range of \"" + name() +
-                                              "\" (daemon.log_size)"},
+                                              "\" (daemon.state_log_size)"},
                         held_.available());
   }
   const std::int64_t size =
@@ -286,8 +286,8 @@ void Sequence::apply_settings(const SequenceSettings& settings) {
     lease_.mended();  // it may have been refused for the former end
     failing_ = Status();
   }
-  sizer_.set_bounds(settings.lease_min, settings.lease_max, settings.lease_target_ms);
-  reserve_size_ = std::min(reserve_size_, settings.reserve_ahead);
+  sizer_.set_bounds(settings.lease_min, settings.lease_max, settings.lease_duration_ms);
+  reserve_size_ = std::min(reserve_size_, settings.max_unsynced);
   withdraw();
   touch();
 }

@@ -67,7 +67,7 @@ TEST_CASE("LeasesGrowWithTheRate", "[sequence]") {
 }
 
 TEST_CASE("AvailableNeverExceedsTheGapBudget", "[sequence]") {
-  Orders orders([](SequenceSettings& settings) { settings.gap_budget = 40; });
+  Orders orders([](SequenceSettings& settings) { settings.max_available = 40; });
   for (int at = 0; at < 500; ++at) {
     static_cast<void>(orders.world.range("orders", 1 + orders.world.random.below(40), caller(1)));
     orders.world.settle();

@@ -279,7 +279,7 @@ TEST_CASE("RequestThatWaitsKeepsTheRoomOfItsRepeat", "[sequence]") {
 }
 
 TEST_CASE("CountAboveTheGapBudgetIsTooLarge", "[sequence]") {
-  Orders orders([](SequenceSettings& settings) { settings.gap_budget = 100; });
+  Orders orders([](SequenceSettings& settings) { settings.max_available = 100; });
   static_cast<void>(orders.world.range("orders", 101, caller(1)));
   REQUIRE(orders.world.status.code() == ErrorCode::TOO_LARGE);
   static_cast<void>(orders.world.range("orders", 100, caller(1)));
@@ -290,7 +290,7 @@ TEST_CASE("CountAboveTheGapBudgetIsTooLarge", "[sequence]") {
 }
 
 TEST_CASE("FailedFlushIssuesWhatIsDurableAndThenNothing", "[sequence]") {
-  Orders orders([](SequenceSettings& settings) { settings.reserve_ahead = 5; });
+  Orders orders([](SequenceSettings& settings) { settings.max_unsynced = 5; });
   orders.fill();
   const std::int64_t before = *orders.sequence().last_issued();
   orders.world.turn();
@@ -368,7 +368,7 @@ TEST_CASE("TurnThatIsNotCommittedAnswersNobody", "[sequence]") {
 TEST_CASE("ReservationGrowsUnderLoadUpToItsBound", "[sequence]") {
   Orders orders([](SequenceSettings& settings) {
     settings.lease_min = settings.lease_max = 100'000;
-    settings.reserve_ahead = 5'000;
+    settings.max_unsynced = 5'000;
   });
   orders.fill();
   std::int64_t most = 0;

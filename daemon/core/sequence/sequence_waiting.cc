@@ -25,10 +25,10 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
   if (!refusing_.ok()) return refusing_;
   if (!stopped_.ok()) return stopped_;
   if (!log_failure_.ok()) return log_failure_;
-  if (count > settings_.gap_budget) {
+  if (count > settings_.max_available) {
     return {ErrorCode::TOO_LARGE,
             std::to_string(count) + " IDs at once are above the gap budget of \"" + name() +
-                "\", " + std::to_string(settings_.gap_budget) + " (sequence.gap_budget)"};
+                "\", " + std::to_string(settings_.max_available) + " (sequence.max_available)"};
   }
   // Trying again soon would not help, and the next try is not due yet.
   if (!failing_.ok() && !lease_.idle() && held_.available() - waiters_.demand() < count)

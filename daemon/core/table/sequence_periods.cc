@@ -75,7 +75,8 @@ Status check_not_removed(const Period& period, const DefineName& known,
           "the clock shows the period " + period.name + " of \"" + known.name + "\", but " +
               settings.rule->at(known.newest_s).name +
               " was in use here already, and counters that old may have been removed "
-              "(sequence.retain): set the clock; if it was ahead then and is right now, say so "
+              "(sequence.period_retention): set the clock; if it was ahead then and is right now, "
+              "say so "
               "with: seqctl advance " +
               known.name};
 }

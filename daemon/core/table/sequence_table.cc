@@ -114,7 +114,7 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
     return Status(ErrorCode::NO_SEQUENCE,
                   "\"" + text +
                       "\" is not configured, and the configuration does not allow creating it "
-                      "(daemon.create); add [sequence.\"" +
+                      "(daemon.allow_unlisted); add [sequence.\"" +
                       text + "\"]");
   }
   if (settings->mode == SequenceMode::insert) return inserts_only(name);
@@ -145,9 +145,9 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
   definition.name = text;
   definition.binding = binding_text(settings->binding, settings->shape);
   if (!accounts_.may_define(definition, settings->named)) {
-    return Status(ErrorCode::BUSY, "the log has no room for more than these " +
-                                       std::to_string(by_name_.size()) +
-                                       " sequences (daemon.log_size)" + room_kept(settings->named));
+    return Status(ErrorCode::BUSY,
+                  "the log has no room for more than these " + std::to_string(by_name_.size()) +
+                      " sequences (daemon.state_log_size)" + room_kept(settings->named));
   }
   DefineName& known = know_name(base_of(name), *settings);
   // A period that was forgotten was used here: its counter is there and stands behind its IDs.

@@ -40,8 +40,8 @@ TEST_CASE("SequencesAreLimited", "[sequence_table]") {
   world.turn();
 }
 
-// Whoever may connect can make names that a pattern or daemon.create allows, and no one can take
-// them back.
+// Whoever may connect can make names that a pattern or daemon.allow_unlisted allows, and no one can
+// take them back.
 TEST_CASE("NamesThatAnybodyCanMakeLeaveRoomForThoseOfTheConfiguration", "[sequence_table]") {
   CoreWorld world;
   world.limits.sequences = 8;

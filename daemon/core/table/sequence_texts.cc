@@ -42,8 +42,8 @@ Status SequenceTable::admit_text(SequenceId id) {
                 "the sequence another name"};
   }
   if (!accounts_.may_define_form(form)) {
-    return {ErrorCode::BUSY,
-            "the log has no room for another format of \"" + known.name + "\" (daemon.log_size)"};
+    return {ErrorCode::BUSY, "the log has no room for another format of \"" + known.name +
+                                 "\" (daemon.state_log_size)"};
   }
   add_form(known, form);
   context_.log.append(known);

@@ -39,7 +39,7 @@ std::vector<Change> changes() {
       {"max_value", [](auto& s) { s.max_value = 25; }},
       {"max_value of 1", [](auto& s) { s.max_value = 1; }},
       {"lease_max", [](auto& s) { s.lease_min = s.lease_max = 1; }},
-      {"gap_budget", [](auto& s) { s.gap_budget = s.lease_max = s.lease_min = 1; }},
+      {"max_available", [](auto& s) { s.max_available = s.lease_max = s.lease_min = 1; }},
   };
 }
 

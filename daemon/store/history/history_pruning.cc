@@ -176,7 +176,7 @@ Status drop_excess(HistoryDatabase& database, Pruning& pruning, std::int64_t mos
   const Aging* const order[] = {&kSpans, &kLeases, &kGaps};
   std::size_t at = 0;
   for (int round = 0; round < kRounds && at < std::size(order); ++round) {
-    const Result<std::int64_t> size = history_size(database);
+    const Result<std::int64_t> size = history_max_size(database);
     if (!size.ok()) return size.status();
     if (*size <= most) break;
     const Result<std::int64_t> rows = pruning.drop(*order[at], kAnyAge);
@@ -199,7 +199,7 @@ static_assert(kCallersAtOnce == 20'000);
 
 }  // namespace
 
-Result<std::int64_t> history_size(HistoryDatabase& database) {
+Result<std::int64_t> history_max_size(HistoryDatabase& database) {
   const Result<std::int64_t> pages = database.number("PRAGMA page_count");
   const Result<std::int64_t> free = database.number("PRAGMA freelist_count");
   const Result<std::int64_t> size = database.number("PRAGMA page_size");

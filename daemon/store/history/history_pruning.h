@@ -20,6 +20,6 @@ Result<Pruned> prune_history(HistoryDatabase& database, const HistoryLimits& lim
                              std::int64_t now_ms);
 
 // Bytes of the file that hold something.
-Result<std::int64_t> history_size(HistoryDatabase& database);
+Result<std::int64_t> history_max_size(HistoryDatabase& database);
 
 }  // namespace seqd

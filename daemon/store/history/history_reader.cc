@@ -275,7 +275,7 @@ Result<SumsAnswer> HistoryReader::sums(const std::string& name) {
         });
   }
   if (status.ok()) status = read_overlaps(*row, answer);
-  const Result<std::int64_t> size = history_size(database_);
+  const Result<std::int64_t> size = history_max_size(database_);
   if (status.ok()) status = size.status();
   if (!status.ok()) return status;
   answer.size = *size;
