@@ -262,7 +262,7 @@ TEST_CASE("ALogThatWasMadeSmallerIsRefusedWhereARotationCouldFail", "[accepted]"
   CAPTURE(refused.text());
   const std::size_t at = refused.text().find("set state_log_size to ");
   REQUIRE(at != std::string::npos);
-  const std::uint64_t enough = std::stoull(refused.text().substr(at + 16)) * 1'024;
+  const std::uint64_t enough = std::stoull(refused.text().substr(at + 22)) * 1'024;
   CHECK(enough > kLogSize);
   CHECK(enough <= large + 64 * 1'024);
   running.stop();
