@@ -84,6 +84,7 @@ void Sequence::note_issue(std::int64_t begin, std::int64_t end, const Caller& ca
   const Issued issue =
       as_recorded({id_, begin, end, caller.client, caller.request, as.kind, as.wall_s});
   if (pending_.merge(issue, held_.last_range_end(), caller.session)) return;
+  if (pending_.empty()) attention_.accounts().issuing(id_);
   flush_issues();
   pending_.begin(issue, held_.last_range_end(), caller.session);
 }
