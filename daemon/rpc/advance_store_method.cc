@@ -46,20 +46,21 @@ struct Batch : std::enable_shared_from_this<Batch> {
       ++under_way;
       // For every host: what is parked in an older copy, and what anyone leased from it meanwhile,
       // may be in use already.
-      reply.table.advance(id, 0, true,
-                          [self = shared_from_this(), id](const Result<std::int64_t>& reached) {
-                            self->raised(id, reached.status());
-                          });
+      reply.table.advance(
+          id, 0, true,
+          [self = shared_from_this(), name = reply.table.at(id).name()](
+              const Result<std::int64_t>& reached) { self->raised(name, reached.status()); });
     }
     if (under_way == 0 && left.empty()) finish();
   }
-  void raised(SequenceId id, const Status& status) {
+  // By then the sequence may have been forgotten.
+  void raised(const std::string& name, const Status& status) {
     --under_way;
     if (status.ok()) {
       ++done;
     } else {
       ++failed;
-      if (error.empty()) error = "\"" + reply.table.at(id).name() + "\": " + status.to_string();
+      if (error.empty()) error = "\"" + name + "\": " + status.to_string();
     }
     go_on();
   }

@@ -53,6 +53,39 @@ TEST_CASE("AdvanceStoreThatFailsLetsNothingGoOn", "[rpc]") {
   CHECK(service.core().table->scope_of_store("default")->restored());
 }
 
+// Over many sequences it takes long enough for a period to be forgotten meanwhile.
+TEST_CASE("AdvanceStoreNamesASequenceThatWasForgottenMeanwhile", "[rpc]") {
+  Service service;
+  CoreWorld& core = service.world.core;
+  SequenceSettings& settings = core.settings.add("daily");
+  settings.periods.period = "day";
+  settings.periods.rule = PeriodRule::make("day", nullptr).value();
+  CHECK(service.ask(request("next", "daily")).id() == 1);
+  core.time.advance(2 * 3'600'000);
+  CHECK(service.ask(request("next", "daily")).id() == 1);
+  core.time.advance(60'000);
+  core.settle();
+  REQUIRE(core.table->size() == 2);
+  service.world.send(*service.line, advance_store("default"));
+  service.world.turn();
+  REQUIRE(core.store.pending() == 2);
+  const bool first = core.store.advance_calls.front().binding.key == "daily@2023-11-14";
+  core.store.readings.resize(first ? 0 : 1);
+  core.store.readings.push_back({ScriptedStore::ReadScript::Kind::failed});
+  REQUIRE((core.store.deliver() && core.store.deliver()));
+  REQUIRE(core.store.read_calls.size() == 2);
+  core.time.advance(std::int64_t{33} * 86'400'000);
+  service.world.turn();
+  core.time.advance(60'000);
+  REQUIRE(core.table->size() == 1);
+  service.world.settle();
+  const std::vector<Reply> replies = service.line->replies();
+  REQUIRE(replies.size() == 1);
+  auto said = map_of(replies.front());
+  CHECK(said["failed"] == "1");
+  CHECK(said["error"].find("\"daily@2023-11-14\": ") == 0);
+}
+
 TEST_CASE("AdvanceStoreOfNoStoreIsABadRequest", "[rpc]") {
   Service service;
   CHECK(service.code(advance_store("nowhere")) == ErrorCode::BAD_REQUEST);

@@ -173,6 +173,27 @@ TEST_CASE("NumberZeroIsRefusedForClientsWithAnIdentity", "[repeats]") {
   REQUIRE(service.world.ask(service.world.connect(), next_request(0, "orders")).id() == 1);
 }
 
+// Otherwise one connection could have the loop walk past all that it touched, 8 bytes at a time.
+TEST_CASE("AckLooksOnlyAtWhatWasIssuedSince", "[repeats]") {
+  Service service;
+  SequenceTable& table = *service.world.core.table;
+  Line& line = service.world.connect();
+  for (const char* name : {"a", "b", "c"}) {
+    service.world.core.settings.add(name);
+    REQUIRE(service.world.ask(line, next_request(1, name)).id() == 1);
+  }
+  std::string bytes;
+  for (const char* name : {"a", "b", "a", "c"}) bytes += next_request(2, name);
+  service.world.send(line, bytes);
+  CHECK(table.flush_issues() == 3);
+  for (int times = 0; times < 10; ++times) CHECK(table.flush_issues() == 0);
+  service.world.send(line, next_request(3, "b"));
+  CHECK(table.flush_issues() == 1);
+  // Issued at the end of the turn, to those that waited.
+  service.world.settle();
+  CHECK(table.flush_issues() == 0);
+}
+
 TEST_CASE("UnacknowledgedNumbersAreLimited", "[repeats]") {
   Service service({.sequences = 10'000,
                    .replays = {.clients = 10, .unacknowledged = 2'000, .remember_ms = 1'000}});

@@ -1,5 +1,6 @@
 """The hostile corpus: whatever comes over the socket, a well-behaved client is served and memory stays bounded."""
 
+import contextlib
 import functools
 import os
 import random
@@ -186,6 +187,19 @@ def test_AHalfClosedConnectionGetsAllItsReplies(attacked):
     for requests in (1, 10, 1000):
         replies = throw(attacked, b"".join(msgpack.packb([0, number, "ping", []]) for number in range(requests)))
         assert sorted(number for number, error, _ in replies if error is None) == list(range(requests))
+
+
+@attack
+def test_AcknowledgingMuchOftenerThanAsking(attacked):
+    """Nothing comes back for these few bytes, so what each of them costs must not grow with what was asked for before."""
+    asked, acknowledged = 3_800, 250_000
+    asking = b"".join(msgpack.packb([0, number, "next", ["n%04d" % number, {"timeout_ms": 0}]]) for number in range(1, asked + 1))
+    with attacked.connect() as client, contextlib.suppress(Closed):  # a busy machine may need longer for a frame than the limit
+        client.call("hello", {"client": os.urandom(16)})
+        client.send(asking + msgpack.packb([2, "ack", [1]]) * acknowledged)
+        for _ in range(asked):
+            client.read_reply()
+        client.call("ping")
 
 
 @attack

@@ -37,7 +37,7 @@ void ScriptedStore::beat(const BeatRequest& request,
   const BeatScript script = take(beats);
   Result<BeatOutcome> result(script.error);
   if (script.kind == BeatScript::Kind::truth) result = apply(request);
-  answers_.emplace_back([done = std::move(done), result] { done(result); });
+  (script.late ? late_ : answers_).emplace_back([done = std::move(done), result] { done(result); });
 }
 
 LeaseOutcome ScriptedStore::apply(const LeaseRequest& request) {
@@ -263,12 +263,20 @@ void ScriptedStore::forget(const ForgetRequest& request,
   answers_.emplace_back([done = std::move(done), answer] { done(answer); });
 }
 
-bool ScriptedStore::deliver() {
-  if (answers_.empty()) return false;
-  const std::function<void()> answer = std::move(answers_.front());
-  answers_.pop_front();
+bool ScriptedStore::give_oldest(std::deque<std::function<void()>>& answers) {
+  if (answers.empty()) return false;
+  const std::function<void()> answer = std::move(answers.front());
+  answers.pop_front();
   answer();
   return true;
+}
+
+bool ScriptedStore::deliver() {
+  return give_oldest(answers_);
+}
+
+bool ScriptedStore::deliver_late() {
+  return give_oldest(late_);
 }
 
 }  // namespace seqd

@@ -61,8 +61,12 @@ class ScriptedStore final : public LeaseStore {
   std::size_t pending() const { return answers_.size(); }
   // Gives the oldest answer that waits. False when there is none.
   bool deliver();
+  bool deliver_late();  // the same of those that are late
   // The process that asked is gone.
-  void drop_pending() { answers_.clear(); }
+  void drop_pending() {
+    answers_.clear();
+    late_.clear();
+  }
 
   struct IdentityScript {
     enum class Kind { truth, failed };
@@ -89,6 +93,7 @@ class ScriptedStore final : public LeaseStore {
     enum class Kind { truth, failed };
     Kind kind = Kind::truth;
     Status error{ErrorCode::UNAVAILABLE, "the store is away"};
+    bool late = false;  // the answer waits for deliver_late()
   };
   struct ReadScript {
     enum class Kind { truth, failed };
@@ -140,7 +145,9 @@ class ScriptedStore final : public LeaseStore {
   ReturnOutcome apply(const ReturnRequest& request);
 
   const MemoryLog* log_;
-  std::deque<std::function<void()>> answers_;
+  static bool give_oldest(std::deque<std::function<void()>>& answers);
+
+  std::deque<std::function<void()>> answers_, late_;
 };
 
 }  // namespace seqd

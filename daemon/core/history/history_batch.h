@@ -15,7 +15,7 @@ namespace seqd {
 
 // Names a caller (user, process, name) in the batches of one process. 0: not written down, because
 // the daemon ended before the history had it.
-using CallerNumber = std::uint32_t;
+using CallerNumber = std::int64_t;
 
 struct HistoryCaller {
   CallerNumber number = 0;

@@ -34,7 +34,7 @@ void put_in_front(std::vector<T>& earlier, std::vector<T>& now) {
 }  // namespace
 
 HistoryRecorder::HistoryRecorder(Clock& clock, const Limits& limits)
-    : clock_(clock), limits_(limits) {
+    : clock_(clock), limits_(limits), next_caller_(limits.first_caller) {
   // Room for all, so that an issue never allocates it.
   pending_.spans.reserve(limits.spans);
 }
@@ -169,7 +169,7 @@ bool HistoryRecorder::make_room() {
 }
 
 void HistoryRecorder::merge_neighbours() {
-  for (SequenceState& state : sequences_) state.span = kNone;
+  for (const IssueSpan& span : pending_.spans) sequences_[span.sequence].span = kNone;
   std::size_t kept = 0;
   for (const IssueSpan& span : std::exchange(pending_.spans, {})) {
     if (kept == 0) pending_.spans.reserve(limits_.spans);
@@ -183,21 +183,10 @@ void HistoryRecorder::merge_neighbours() {
 // --- the log's entries
 // ---------------------------------------------------------------------------------------------
 
-HistoryRecorder::SequenceState& HistoryRecorder::state_of(SequenceId sequence) {
-  if (sequence >= sequences_.size()) sequences_.resize(std::size_t{sequence} + 1);
-  return sequences_[sequence];
-}
-
-HistoryRecorder::SequenceState& HistoryRecorder::touch_first(SequenceId sequence) {
-  SequenceState& state = state_of(sequence);
-  state.dirty = true;
-  dirty_.push_back(sequence);
-  return state;
-}
-
 Token HistoryRecorder::instance_of(SequenceId sequence) const {
-  if (sequence >= sequences_.size()) return {};
-  const auto found = instances_.find(sequences_[sequence].scope);
+  const auto known = sequences_.find(sequence);
+  if (known == sequences_.end()) return {};
+  const auto found = instances_.find(known->second.scope);
   return found == instances_.end() ? Token{} : found->second;
 }
 
@@ -211,13 +200,13 @@ void HistoryRecorder::logged(const LogEntry& entry) {
   } else if (const auto* gap = std::get_if<GapMade>(&entry)) {
     add_gap(*gap, {}, instance_of(gap->sequence));
   } else if (const auto* intended = std::get_if<LeaseIntended>(&entry)) {
-    state_of(intended->sequence).intended = intended->count;
+    sequences_[intended->sequence].intended = intended->count;
   } else if (const auto* opened = std::get_if<ReturnOpened>(&entry)) {
-    state_of(opened->sequence).on_its_way = *opened;
+    sequences_[opened->sequence].on_its_way = *opened;
   } else if (const auto* returned = std::get_if<ReturnClosed>(&entry)) {
     apply(*returned);
   } else if (const auto* sequence = std::get_if<DefineSequence>(&entry)) {
-    SequenceState& state = state_of(sequence->sequence);
+    SequenceState& state = sequences_[sequence->sequence];
     state.name = sequence->name;
     state.scope = sequence->scope;
   } else if (const auto* scope = std::get_if<DefineScope>(&entry)) {
@@ -245,7 +234,7 @@ void HistoryRecorder::apply(const LeaseClosed& entry) {
 }
 
 void HistoryRecorder::apply(const ReturnClosed& entry) {
-  const auto opened = std::exchange(state_of(entry.sequence).on_its_way, std::nullopt);
+  const auto opened = std::exchange(sequences_[entry.sequence].on_its_way, std::nullopt);
   if (!opened) return;
   if (entry.how == ReturnEnd::returned) return add_returned(*opened, entry.wall_ms);
   add_gap({entry.sequence, opened->begin, opened->end, entry.cause, entry.wall_ms}, {},
@@ -303,6 +292,8 @@ HistoryBatch HistoryRecorder::take(LogPosition position,
     state.span = kNone;
     state.dirty = false;
     complete(sequence);
+    // Numbers are not given again. If the batch comes back, it has what there is.
+    if (sequence.ended) sequences_.erase(id);
   }
   last_session_ = 0;
   std::set<CallerNumber> returned;
@@ -336,6 +327,7 @@ void HistoryRecorder::return_range(HistoryBatch batch) {
   put_in_front(batch.callers, pending_.callers);
   for (const HistorySequence& sequence : batch.sequences) {
     SequenceState& state = touch(sequence.id);
+    state.name = sequence.name;
     add(state.added, sequence.added);
     add(state.unwritten, sequence.unwritten);
     state.balances = state.balances || sequence.balances;

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "daemon/base/clock.h"
@@ -28,6 +29,7 @@ class HistoryRecorder final : public HistorySink {
   struct Limits {
     std::size_t spans = 4'096;    // not yet written
     std::size_t events = 65'536;  // leases and gaps not yet written; one more is only counted
+    CallerNumber first_caller = 1;
   };
 
   HistoryRecorder(Clock& clock, const Limits& limits);
@@ -50,7 +52,7 @@ class HistoryRecorder final : public HistorySink {
   void set_unknown_since(std::int64_t wall_ms) { unknown_since_ms_ = wall_ms; }
   Token instance_of(SequenceId sequence) const;
   // What the batch that is being gathered adds.
-  const SequenceTotals& added(SequenceId sequence) { return state_of(sequence).added; }
+  const SequenceTotals& added(SequenceId sequence) { return sequences_[sequence].added; }
 
   // The turn is in the log.
   void turn_over() {
@@ -58,6 +60,7 @@ class HistoryRecorder final : public HistorySink {
     if (!closing_.empty()) forget_closed();
   }
   bool empty() const { return dirty_.empty(); }
+  std::size_t sequences() const { return sequences_.size(); }  // that it knows
   bool urgent() const { return pending_.urgent(); }
   // More of it would be merged coarser: time to take it.
   bool filling() const { return pending_.spans.size() > limits_.spans / 2; }
@@ -91,12 +94,11 @@ class HistoryRecorder final : public HistorySink {
   void apply(const LeaseGranted& entry);
   void apply(const LeaseClosed& entry);
   void apply(const ReturnClosed& entry);
-  SequenceState& state_of(SequenceId sequence);
   SequenceState& touch(SequenceId sequence) {
-    const bool again = sequence < sequences_.size() && sequences_[sequence].dirty;
-    return again ? sequences_[sequence] : touch_first(sequence);
+    SequenceState& state = sequences_[sequence];
+    if (!std::exchange(state.dirty, true)) dirty_.push_back(sequence);
+    return state;
   }
-  SequenceState& touch_first(SequenceId sequence);
   CallerNumber join(CallerKey key);
   void leave(CallerNumber caller);
   CallerNumber caller_of(SessionId session);
@@ -109,7 +111,7 @@ class HistoryRecorder final : public HistorySink {
   Clock& clock_;
   const Limits limits_;
   HistoryBatch pending_;
-  std::vector<SequenceState> sequences_;  // by id
+  std::unordered_map<SequenceId, SequenceState> sequences_;  // until they have ended
   std::vector<SequenceId> dirty_;
   std::map<ScopeId, Token> instances_;
   std::map<CallerKey, CallerNumber> callers_;
@@ -117,7 +119,7 @@ class HistoryRecorder final : public HistorySink {
   std::unordered_map<SessionId, CallerNumber> sessions_;
   std::vector<CallerNumber> used_;  // those whose state says so
   std::vector<SessionId> closing_;  // their last issues may come at the end of the turn
-  CallerNumber next_caller_ = 1;
+  CallerNumber next_caller_;
   SessionId last_session_ = 0;  // a cache of caller_of(); 0: none
   CallerNumber last_caller_ = 0;
   std::int64_t turn_ms_ = 0;  // wall clock of the turn; 0: not looked at

@@ -1,6 +1,9 @@
 #include "daemon/core/history/history_recorder.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -195,6 +198,49 @@ TEST_CASE("BatchesThatComeBackForeverTakeBoundedRoom") {
   const HistoryBatch batch = here.take();
   CHECK(ids_of(batch) + batch.sequences[0].unwritten.issued == id - 1);
   CHECK(batch.sequences[0].added.issued == id - 1);
+}
+
+// The numbers of sequences rise as long as the state directory lives.
+TEST_CASE("WhatIsForgottenTakesNoRoom") {
+  Recording here;
+  SequenceId id = 4'000'000'000;
+  for (int period = 0; period < 1'000; ++period, ++id) {
+    here.define(id, "orders@" + std::to_string(period));
+    here.issue(id, 1, 11, 0);
+    here.recorder.logged(ForgetSequence{id});
+    HistoryBatch batch = here.take();
+    REQUIRE(batch.sequences.size() == 1);
+    CHECK(batch.sequences[0].ended);
+    if (period % 2 == 0) continue;
+    here.recorder.return_range(std::move(batch));
+    batch = here.take();
+    REQUIRE(batch.sequences.size() == 1);
+    CHECK(batch.sequences[0].ended);
+    CHECK(batch.sequences[0].name == "orders@" + std::to_string(period));
+    CHECK(batch.sequences[0].added.issued == 10);
+    CHECK(ids_of(batch) == 10);
+  }
+  here.issue(1, 1, 2, 0);
+  CHECK(here.take().sequences[0].name == "orders");
+  CHECK(here.recorder.sequences() == 1);
+}
+
+TEST_CASE("CallersAreNumberedOnBehindThirtyTwoBits") {
+  constexpr CallerNumber kFirst = 0xffff'ffff;
+  TurnedClock clock;
+  HistoryRecorder recorder(clock, {64, 16, kFirst});
+  recorder.logged(DefineSequence{1, 1, "orders", "", 0});
+  std::set<CallerNumber> numbers;
+  for (SessionId session = 1; session <= 3; ++session) {
+    recorder.opened(session, 1'000, static_cast<std::int32_t>(session));
+    recorder.issued(1, static_cast<std::int64_t>(session), static_cast<std::int64_t>(session) + 1,
+                    session);
+    const HistoryBatch batch = recorder.take(1, [](HistorySequence&) {});
+    REQUIRE(batch.spans.size() == 1);
+    CHECK(batch.spans[0].callers[0] >= kFirst);
+    numbers.insert(batch.spans[0].callers[0]);
+  }
+  CHECK(numbers.size() == 3);
 }
 
 TEST_CASE("ASequenceThatIsForgottenHasEnded") {

@@ -110,6 +110,15 @@ void LeaseOperation::abandon(const LeaseIntended& intent) {
   close(LeaseEnd::untraceable);
 }
 
+void LeaseOperation::abandon_open() {
+  if (!intent_open_ || in_flight()) return;
+  context_.timers.cancel(std::exchange(timer_, 0));
+  backoff_.reset();
+  last_error_ = Status();
+  if (!idle()) move_to(State::idle);
+  close(LeaseEnd::untraceable);
+}
+
 void LeaseOperation::stop() {
   stopping_ = true;
   if (state_ != State::pausing) return;

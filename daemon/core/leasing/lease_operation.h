@@ -76,6 +76,8 @@ class LeaseOperation {
   // An open intent of a scope that was lost: it may not be looked up. Only when idle; records its
   // end.
   void abandon(const LeaseIntended& intent);
+  // The same of one of this process that is between two look-ups; nothing where none is.
+  void abandon_open();
   // What the last try failed for was mended: the next need not wait for the pause to end.
   void mended();
   // The daemon ends: no new try; what is in flight may still answer.

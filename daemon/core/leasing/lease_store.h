@@ -97,7 +97,7 @@ struct CounterReading {
   Parked parked;                     // none where there is no counter
 };
 
-// Raises a counter, so that no ID below `next_id` (1 .. 2^63-2) is leased any more by whoever uses
+// Raises a counter, so that no ID below `next_id` (1 .. 2^63-1) is leased any more by whoever uses
 // it. An operator asks for it, when a counter was lost or put back from an older copy.
 struct AdvanceRequest {
   CounterBinding binding;

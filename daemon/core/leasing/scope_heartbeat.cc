@@ -29,6 +29,8 @@ void StoreScope::compare(const Token& instance, std::int64_t known, bool raise) 
 void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>& result) {
   comparing_ = false;
   if (stopping_ || refuses()) return;
+  // Of an instance that this was before: what followed from that is done.
+  if (request.instance != instance() && request.instance != heartbeat_.instance) return;
   if (!result.ok())
     return owned() ? note(as_seen_of_store(result.status())) : pause(result.status());
   store_answered();
@@ -36,7 +38,6 @@ void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>&
     return stop_restored(older_copy("store \"" + store_name() + "\" (" + place_.text + ")",
                                     request.known, result->beat));
   if (owned()) {
-    if (request.instance != instance() && request.instance != heartbeat_.instance) return;
     if (request.raise) return confirm(request.instance, result->beat);
     confirm(instance(), 0);
     return beat();

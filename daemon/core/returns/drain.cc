@@ -131,9 +131,10 @@ void Drain::adopt() {
   return_.adopt(opened, context_.clock.monotonic_ms() + kAdoptedMs);
 }
 
-void Drain::abandon() {
-  if (!left_open_) return;
-  return_.abandon(*std::exchange(left_open_, std::nullopt));
+void Drain::abandon(GapCause cause, const std::string& why) {
+  const Status kept(ErrorCode::FENCED, "it was on its way back, and " + why);
+  if (!left_open_) return return_.abandon_open(cause, kept);
+  return_.abandon(*std::exchange(left_open_, std::nullopt), cause, kept);
 }
 
 void Drain::snapshot(const std::function<void(const LogEntry&)>& entry) const {

@@ -78,10 +78,11 @@ class Drain final : private ReturnOperation::Owner {
   // Everything up to `position` is on the medium.
   void durable(LogPosition position);
 
-  // A return that was open when the daemon last ended: taken up, or not ours any more.
+  // A return that was open when the daemon last ended; later it is taken up, or abandoned.
   void restore(const ReturnOpened& opened) { left_open_ = opened; }
   void adopt();
-  void abandon();
+  // A return that is open and not in flight is given up: nobody may ask for it any more.
+  void abandon(GapCause cause, const std::string& why);
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
   // The daemon ends: what is available stays available.
   void stop();

@@ -128,6 +128,27 @@ TEST_CASE("ARequestThatComesDuringADrainWaitsAndIsServedFromANewLease", "[core]"
   CHECK(here.sent().back().runs.front().first == 2);
 }
 
+TEST_CASE("WhatWasWantedBeforeADrainIsNotLeasedBehindIt", "[core]") {
+  Drained here(Reuse::never);
+  REQUIRE(here.one() == 1);
+  const bool contended = GENERATE(false, true);
+  here.world.store.leases = {{ScriptedStore::LeaseScript::Kind::refuse}};
+  here.world.store.leases.front().contended = contended;
+  while (here.sequence().available() > 3) REQUIRE(here.one() > 0);
+  here.world.turn();
+  here.world.flush();
+  REQUIRE(here.sequence().in_flight());
+  here.begin();
+  here.world.settle();
+  REQUIRE(here.report.has_value());
+  const std::size_t leases = here.world.store.lease_calls.size();
+  here.world.advance(60'000);
+  here.world.settle();
+  CHECK(here.sequence().available() == 0);
+  CHECK(here.world.store.lease_calls.size() == leases);
+  CHECK(here.one() > 0);
+}
+
 TEST_CASE("TheReturnIsDurableBeforeItLeaves", "[core]") {
   Drained here(Reuse::parked);
   REQUIRE(here.one() == 1);

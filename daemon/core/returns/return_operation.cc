@@ -41,11 +41,16 @@ void ReturnOperation::adopt(const ReturnOpened& opened, std::int64_t deadline_ms
   ask();
 }
 
-void ReturnOperation::abandon(const ReturnOpened& opened) {
+void ReturnOperation::abandon(const ReturnOpened& opened, GapCause cause, const Status& why) {
   ASSERT(state_ == State::idle && !opened_);
   opened_ = opened;
-  close(ReturnEnd::kept, GapCause::epoch_lost,
-        {ErrorCode::FENCED, "it was on its way back, and another daemon has the remainder"});
+  close(ReturnEnd::kept, cause, why);
+}
+
+void ReturnOperation::abandon_open(GapCause cause, const Status& why) {
+  if (state_ != State::pausing) return;
+  context_.timers.cancel(std::exchange(timer_, 0));
+  close(ReturnEnd::kept, cause, why);
 }
 
 void ReturnOperation::stop() {

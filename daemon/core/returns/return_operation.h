@@ -55,8 +55,10 @@ class ReturnOperation {
   void durable();
   // Takes up a return that was open when the daemon last ended, once the scope is owned.
   void adopt(const ReturnOpened& opened, std::int64_t deadline_ms);
-  // A return of a scope that was lost: another daemon has it. It may not be asked for; a gap here.
-  void abandon(const ReturnOpened& opened);
+  // A return that may not be asked for any more: a gap.
+  void abandon(const ReturnOpened& opened, GapCause cause, const Status& why);
+  // The same of one of this process that is between two requests; nothing where none is.
+  void abandon_open(GapCause cause, const Status& why);
   // The daemon ends: no new try; what is in flight may still answer.
   void stop();
 

@@ -84,6 +84,7 @@ void Sequence::note_issue(std::int64_t begin, std::int64_t end, const Caller& ca
   const Issued issue =
       as_recorded({id_, begin, end, caller.client, caller.request, as.kind, as.wall_s});
   if (pending_.merge(issue, held_.last_range_end(), caller.session)) return;
+  if (pending_.empty()) attention_.accounts().issuing(id_);
   flush_issues();
   pending_.begin(issue, held_.last_range_end(), caller.session);
 }
@@ -170,7 +171,6 @@ void Sequence::lease() {
   }
   const std::int64_t size =
       sizer_.next_size(context_.clock.monotonic_ms(), totals_.issued, spare <= 0);
-  wanted_ = false;
   lease_.start(std::min(std::clamp(-spare, size, settings_.lease_max), room));
 }
 
@@ -214,6 +214,7 @@ void Sequence::intent_appended() {
 
 void Sequence::lease_granted(IdRange range, const Token& lease) {
   scope_.note({});
+  wanted_ = false;
   failing_ = Status();
   totals_.leased += range.size();
   definition_.guard = std::max(definition_.guard, range.end());
@@ -228,14 +229,12 @@ void Sequence::lease_failed(const Status& status) {
   touch();
   scope_.note(as_seen_of_store(status));
   if (status.code() == ErrorCode::SEQ_REGRESSED) {
-    stop_sequence(status);
+    refuse(status);
     scope_.beat();  // the whole database may be an older copy
     return;
   }
-  if (error_info(status.code()).retry == Retry::again) {
-    wanted_ = true;
-    return;
-  }
+  if (error_info(status.code()).retry == Retry::again) return;
+  wanted_ = false;
   // The store counts positions, of which callers know nothing.
   const bool shaped = settings_.shape.made != nullptr && status.code() == ErrorCode::EXHAUSTED;
   failing_ = shaped ? settings_.shape.made->exhausted(name()) : status;
@@ -245,7 +244,11 @@ void Sequence::lease_failed(const Status& status) {
 void Sequence::lease_contended() {
   touch();
   scope_.note({});
-  wanted_ = true;
+}
+
+void Sequence::lease_untraceable() {
+  ++totals_.unknown;
+  wanted_ = false;
 }
 
 void Sequence::end_advance(const Result<std::int64_t>& next_id) {
@@ -267,7 +270,7 @@ void Sequence::go_on() {
   update_open();
 }
 
-void Sequence::stop_sequence(const Status& why) {
+void Sequence::refuse(const Status& why) {
   stopped_ = why;
   update_open();
   fail_waiters(why);
@@ -290,10 +293,6 @@ void Sequence::apply_settings(const SequenceSettings& settings) {
   reserve_size_ = std::min(reserve_size_, settings.max_unsynced);
   withdraw();
   touch();
-}
-
-void Sequence::refuse(const Status& why) {
-  stop_sequence(why);
 }
 
 void Sequence::log_failed(const Status& status) {

@@ -48,6 +48,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   bool in_flight() const { return lease_.in_flight() || drain_.in_flight() || advances_ > 0; }
   bool awaits_advance() const;  // before its scope may begin again
   bool on_order() const { return lease_.intent_open() || left_open_.has_value(); }
+  bool wants() const { return wanted_; }
   bool empty_handed() const { return available() + drain_.on_its_way() == 0 && !on_order(); }
   const Drain& draining() const { return drain_; }
 
@@ -88,7 +89,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void lease_granted(IdRange range, const Token& lease) override;
   void lease_failed(const Status& status) override;
   void lease_contended() override;
-  void lease_untraceable() override { ++totals_.unknown; }
+  void lease_untraceable() override;
   void lease_met_older_copy() override;
   void lease_pause_over() override { touch(); }
   // Drain::Owner
@@ -109,7 +110,6 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void reserve();
   void lease();
   void arm_deadline();
-  void stop_sequence(const Status& why);
   void go_on();
   void surrender(GapCause cause, const std::string& why);  // everything that is open is a gap
   void resize_reservation();
@@ -130,7 +130,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   PendingIssue pending_;                    // issued in this turn, not in the log yet
   bool open_ = false;                       // may issue: the scope is ours and nothing stops us
   bool touched_ = false, withdrawing_ = false;  // the latter waits for a log that accepts
-  bool wanted_ = false;        // requests came since the last lease: the next one is worth having
+  bool wanted_ = false;        // requests came since the last grant: another lease is worth having
   LogPosition reserving_ = 0;  // the reservation in flight is durable with this position; 0: none
   LogPosition intent_ = 0, held_until_ = 0;  // the same for the next lease; for all issues
   std::int64_t reserve_size_ = 0, reserved_at_ms_ = 0;

@@ -27,10 +27,10 @@ void Sequence::end_period() {
 
 void Sequence::counter_read(const CounterReading& reading) {
   if (reading.floor > reading.next_id && stopped_.ok()) {
-    stop_sequence({ErrorCode::SEQ_REGRESSED,
-                   "the counter of \"" + name() + "\" holds " + std::to_string(reading.next_id) +
-                       " as its next ID, below its floor, " + std::to_string(reading.floor) +
-                       ": it was set back; move it forward (seqctl advance)"});
+    refuse({ErrorCode::SEQ_REGRESSED,
+            "the counter of \"" + name() + "\" holds " + std::to_string(reading.next_id) +
+                " as its next ID, below its floor, " + std::to_string(reading.floor) +
+                ": it was set back; move it forward (seqctl advance)"});
   }
   floor_ = std::max(floor_, reading.floor);
   withdraw();

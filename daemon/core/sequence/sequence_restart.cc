@@ -1,12 +1,18 @@
 // How a Sequence survives its process: what it takes over at a start and leaves in snapshots, and
 // what becomes of it when its scope is won or lost. The rest of sequence.h is in sequence.cc.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/sequence/sequence.h"
 
 namespace seqd {
+namespace {
+
+constexpr const char* kElsewhere = "another daemon has the remainder";
+
+}  // namespace
 
 void Sequence::restore(const SequenceImage& image) {
   totals_ = image.totals;
@@ -20,7 +26,7 @@ void Sequence::restore(const SequenceImage& image) {
   // it.
   if (left_open_ && !scope_.has_history()) lease_.abandon(*std::exchange(left_open_, std::nullopt));
   if (image.on_its_way) drain_.restore(*image.on_its_way);
-  if (!scope_.has_history()) drain_.abandon();
+  if (!scope_.has_history()) drain_.abandon(GapCause::epoch_lost, kElsewhere);
 }
 
 void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const {
@@ -51,13 +57,14 @@ void Sequence::scope_owned() {
 
 void Sequence::surrender(GapCause cause, const std::string& why) {
   if (left_open_) lease_.abandon(*std::exchange(left_open_, std::nullopt));
-  drain_.abandon();
+  lease_.abandon_open();
+  drain_.abandon(cause, why);
   for (const HeldRanges::Held& held : held_.surrender()) leave(held, cause, why);
 }
 
 bool Sequence::scope_lost() {
   if (!context_.log.accepting()) return false;
-  surrender(GapCause::epoch_lost, "another daemon has the remainder");
+  surrender(GapCause::epoch_lost, kElsewhere);
   return true;
 }
 
@@ -76,22 +83,20 @@ bool Sequence::begin_again() {
   surrender(GapCause::restored, "the database was put back from an older copy");
   raised_ = false;
   if (stopped_.code() == ErrorCode::SEQ_REGRESSED) go_on();
-  wanted_ =
-      false;  // nothing was asked for: it may be a period that is over, and its counter purged
+  // Nothing was asked for: it may be a period that is over, and its counter purged.
+  wanted_ = false;
   return true;
 }
 
 DrainReport Sequence::give_up(const std::string& why) {
   DrainReport report;
   report.why = why;
-  if (left_open_) lease_.abandon(*std::exchange(left_open_, std::nullopt));
-  if (const auto& opened = drain_.open_return())
-    report.gaps.push_back({opened->begin, opened->end});
-  drain_.abandon();
-  for (const HeldRanges::Held& held : held_.surrender()) {
+  const std::optional<ReturnOpened> opened = drain_.open_return();
+  for (const HeldRanges::Held& held : held_.ranges())
     report.gaps.push_back({held.range.begin(), held.range.end()});
-    leave(held, GapCause::drained, why);
-  }
+  surrender(GapCause::drained, why);
+  report.on_its_way = drain_.on_its_way();  // in flight: its end is not known
+  if (opened && report.on_its_way == 0) report.gaps.push_back({opened->begin, opened->end});
   return report;
 }
 

@@ -60,6 +60,11 @@ class SequenceAccounts {
     return client == 0 || replays_.may_keep(client, entries);
   }
 
+  // A sequence began to issue what is not in the log yet: which ones, until that is over.
+  void issuing(SequenceId sequence) { issuing_.push_back(sequence); }
+  const std::vector<SequenceId>& issuing() const { return issuing_; }
+  void issues_flushed() { issuing_.clear(); }
+
   // Whether another request of that user may wait: there is a bound for all sequences together, and
   // one user gets a share of it.
   bool may_wait(UserId user) const { return waiting_.allows(user, 1); }
@@ -83,6 +88,7 @@ class SequenceAccounts {
   Sums sums_;
   std::unordered_map<SequenceId, Sums> counted_;  // what of sums_ is the sequence's part
   std::set<SequenceId> ending_;
+  std::vector<SequenceId> issuing_;
   FairShare waiting_;                                               // requests, by user
   std::map<std::pair<SessionId, SequenceId>, std::int64_t> waits_;  // how many requests
 };

@@ -12,8 +12,11 @@ Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_
   // Refused for another reason than its counter: there is nothing that a counter could mend.
   const Status& stopped = sequence.stopped();
   if (!stopped.ok() && stopped.code() != ErrorCode::SEQ_REGRESSED) return stopped;
-  // The end of what this host was granted is about to be another.
-  if (sequence.draining().blocks_leases()) {
+  // The end of what this host was granted is about to be another. A return to an older copy moves
+  // nothing: nobody asks for one of the last process before the store goes on, and then it is
+  // given up.
+  const Drain& drain = sequence.draining();
+  if (sequence.scope().restored() ? drain.active() || drain.in_flight() : drain.blocks_leases()) {
     return Status(ErrorCode::UNAVAILABLE,
                   "\"" + sequence.name() + "\" is being drained; ask again when it is");
   }

@@ -228,7 +228,7 @@ void SequenceTable::look_on() {
     looked_at_ = at->first;
     Sequence& sequence = this->at(at->second);
     ++at;
-    if (sequence.available() > 0 && sequence.waiting() == 0 &&
+    if ((sequence.available() > 0 || sequence.wants()) && sequence.waiting() == 0 &&
         is_over(sequence, wall_s(context_)) && check_drainable(sequence).ok()) {
       sequence.end_period();
     } else if (may_be_forgotten(sequence, over_s)) {

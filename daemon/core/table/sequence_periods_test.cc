@@ -75,6 +75,44 @@ TEST_CASE("WhatIsLeftWhenAPeriodIsOverIsAGapWithThatCause", "[core][period]") {
   CHECK(here.world.store.return_calls.empty());
 }
 
+// What was wanted of a period is wanted no more when it is over.
+TEST_CASE("NothingIsLeasedOfAPeriodThatIsOver", "[core][period]") {
+  Daily here;
+  const ScriptedStore::LeaseScript away{ScriptedStore::LeaseScript::Kind::refuse};
+  SECTION("the store was away when it ended, and whoever waited has gone") {
+    here.world.store.leases.resize(10'000, away);
+    static_cast<void>(here.world.next("orders"));
+    here.wait(2 * kHourMs);
+    here.world.store.leases.clear();
+  }
+  SECTION("the store had not answered when it ended") {
+    REQUIRE(here.one() == 1);
+    here.world.store.leases = {away};
+    while (here.of(kFirst)->available() > 3) REQUIRE(here.one() > 0);
+    here.world.turn();
+    here.world.flush();
+    REQUIRE(here.of(kFirst)->in_flight());
+    here.world.advance(2 * kHourMs);
+    here.world.settle();
+  }
+  SECTION("the outcome of a lease was not known at the end, nor to the next daemon at first") {
+    here.world.store.leases = {{ScriptedStore::LeaseScript::Kind::unknown_lost}};
+    here.world.store.resolutions.resize(10'000, {ScriptedStore::ResolveScript::Kind::failed});
+    static_cast<void>(here.world.next("orders"));
+    here.wait(2 * kHourMs);
+    here.world.restart();
+    here.wait(2 * 60'000);
+    here.world.store.resolutions.clear();
+  }
+  const std::int64_t leased = here.of(kFirst)->totals().leased;
+  const auto next_id = here.world.store.next_id;
+  here.wait(600'000);
+  CHECK_FALSE(here.of(kFirst)->on_order());
+  CHECK(here.of(kFirst)->totals().leased == leased);
+  CHECK(here.of(kFirst)->available() == 0);
+  CHECK(here.world.store.next_id == next_id);
+}
+
 TEST_CASE("RemainderStaysAvailableUntilThePeriodIsOverForAMinute", "[core][period]") {
   Daily here;
   REQUIRE(here.one() == 1);

@@ -198,8 +198,12 @@ void SequenceTable::touched(SequenceId sequence) {
   touched_.push_back(sequence);
 }
 
-void SequenceTable::flush_issues() {
-  for (const SequenceId id : touched_) at(id).flush_issues();
+std::size_t SequenceTable::flush_issues() {
+  // Not all that were touched: anyone may ask for this as often as he likes.
+  const std::size_t count = accounts_.issuing().size();
+  for (const SequenceId id : accounts_.issuing()) at(id).flush_issues();
+  accounts_.issues_flushed();
+  return count;
 }
 
 void SequenceTable::end_turn() {
@@ -210,6 +214,7 @@ void SequenceTable::end_turn() {
     at(id).pump();
     accounts_.update(at(id));
   }
+  accounts_.issues_flushed();
 }
 
 void SequenceTable::wait_durable(SequenceId sequence) {
@@ -340,7 +345,7 @@ bool SequenceTable::settled() const {
 }
 
 bool SequenceTable::leave_clean() {
-  flush_issues();
+  static_cast<void>(flush_issues());
   bool recorded = false;
   for (const auto& [id, scope] : scopes_) recorded = scope->leave_clean() || recorded;
   if (recorded) context_.log.make_durable();

@@ -69,7 +69,7 @@ class SequenceTable final : public RemainderLogObserver,
   const std::map<ScopeId, std::unique_ptr<StoreScope>>& scopes() const { return scopes_; }
   const StoreScope* scope_of_store(std::string_view store) const;
   void cancel(SessionId session);  // it is gone: what it waits for is dropped
-  void flush_issues();             // of this turn, into the replay table, so that a repeat finds it
+  std::size_t flush_issues();      // of this turn, so that a repeat finds it: so many sequences
   void end_turn();  // decides what this turn left to decide; then the log may be committed
   // With those of the SettingsSource now. Returns the sequences whose change needs a restart.
   std::vector<std::string> apply_settings(const Limits& limits);

@@ -1,4 +1,6 @@
 // What a host does when the database of a store was put back from an older copy: heartbeat.h.
+#include <optional>
+
 #include "daemon/core/leasing/floor_watch.h"
 #include "daemon/core/leasing/store_scope.h"
 #include "tests/unit/core_daemon.h"
@@ -212,6 +214,127 @@ TEST_CASE("RaisedCountersLetAHostGoOnWithoutWhatItHadAvailable", "[store_restore
   host.beat();
   REQUIRE_FALSE(host.scope().restored());
   REQUIRE(host.world().log.image.heartbeats.at(1).beat == 1);
+}
+
+// What is open in a database that goes on as an older copy is given up: nothing ends it any more.
+TEST_CASE("ReturnThatWasOpenDoesNotKeepARestoredStoreStopped", "[store_restore]") {
+  const bool restarts = GENERATE(false, true);
+  IdleHost host;
+  host.world().settings.add("orders").reuse = Reuse::tail;
+  host.world().table->apply_settings(host.world().limits);
+  host.beat();
+  host.back_up();
+  host.beat();
+  host.store().returns.resize(20, {ScriptedStore::ReturnScript::Kind::failed_lost});
+  REQUIRE(host.world().table->drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
+  host.world().settle();
+  host.world().advance(10);
+  host.world().settle();
+  REQUIRE(host.orders().draining().on_its_way() == 9);
+  REQUIRE_FALSE(host.orders().in_flight());
+  if (restarts) host.end(true);
+  host.put_back();
+  if (restarts) host.world().start();
+  host.world().settle();
+  host.beat();
+  REQUIRE(host.scope().restored());
+  const std::int64_t guard = host.orders().guard();
+  REQUIRE(host.raise().ok());
+  REQUIRE(host.world().table->resume_store("default").ok());
+  host.world().settle();
+  REQUIRE(host.orders().draining().on_its_way() == 0);
+  REQUIRE(host.orders().totals().gaps == 9);
+  REQUIRE(host.world().events.count(EventKind::gap_restored) == 1);
+  const std::size_t asked = host.store().return_calls.size();
+  host.world().advance(60'000);
+  host.world().restart();
+  host.world().settle();
+  REQUIRE(host.store().return_calls.size() == asked);
+  REQUIRE(host.orders().totals().gaps == 9);
+  REQUIRE(host.daemon.one("orders") == guard);
+}
+
+TEST_CASE("LeaseThatIsLookedUpIsGivenUpWhenAStoreThatWasPutBackGoesOn", "[store_restore]") {
+  const bool restarts = GENERATE(false, true);
+  IdleHost host;
+  host.beat();
+  host.back_up();
+  host.beat();
+  host.store().leases = {{ScriptedStore::LeaseScript::Kind::unknown_applied}};
+  host.store().resolutions.resize(100, {ScriptedStore::ResolveScript::Kind::failed});
+  for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
+  host.world().settle();
+  REQUIRE(host.orders().on_order());
+  REQUIRE_FALSE(host.orders().in_flight());
+  host.put_back();
+  host.beat();
+  REQUIRE(host.scope().restored());
+  REQUIRE(host.raise().ok());
+  REQUIRE(host.world().table->resume_store("default").ok());
+  const std::size_t asked = host.store().resolve_calls.size();
+  host.world().settle();
+  if (restarts) host.world().restart();
+  host.world().settle();
+  host.world().advance(60'000);
+  host.world().settle();
+  REQUIRE_FALSE(host.orders().on_order());
+  REQUIRE(host.orders().totals().unknown == 1);
+  REQUIRE(host.store().resolve_calls.size() == asked);
+}
+
+// `seqctl drain` of a store that is stopped: what is under way may still end the other way.
+TEST_CASE("ReturnThatIsUnderWayIsNoGapInTheReportOfAStoreThatIsGivenUp", "[store_restore]") {
+  IdleHost host;
+  host.world().settings.add("orders").reuse = Reuse::parked;
+  host.world().table->apply_settings(host.world().limits);
+  host.beat();
+  host.back_up();
+  host.beat();
+  REQUIRE(host.world().table->drain(host.orders().id(), 1'000, [](const DrainReport&) {}).ok());
+  host.world().turn();
+  host.put_back();
+  host.world().table->beat_stores();
+  REQUIRE(host.store().deliver());
+  REQUIRE(host.scope().restored());
+  host.world().flush();
+  REQUIRE(host.orders().in_flight());
+  std::optional<DrainReport> report;
+  REQUIRE(
+      host.world()
+          .table->drain(host.orders().id(), 1'000, [&](const DrainReport& done) { report = done; })
+          .ok());
+  host.world().advance(1);
+  REQUIRE(report.has_value());
+  REQUIRE(report->gaps.empty());
+  REQUIRE(report->on_its_way == 9);
+}
+
+// An answer that comes when its store was begun again is of the instance before.
+TEST_CASE("HeartbeatThatHangsOverAResumeChangesNothing", "[store_restore]") {
+  const bool fails = GENERATE(false, true);
+  IdleHost host;
+  host.beat();
+  host.back_up();
+  host.beat();
+  for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
+  host.put_back();
+  host.store().beats = {
+      {fails ? ScriptedStore::BeatScript::Kind::failed : ScriptedStore::BeatScript::Kind::truth}};
+  host.store().beats.front().late = true;
+  host.world().table->beat_stores();
+  static_cast<void>(host.world().next("orders", {}, 60'000));
+  host.world().settle();
+  REQUIRE(host.scope().restored());
+  REQUIRE(host.raise().ok());
+  REQUIRE(host.world().table->resume_store("default").ok());
+  host.world().turn();
+  host.world().flush();  // the claim is sent
+  REQUIRE(host.store().deliver_late());
+  host.world().settle();
+  host.world().advance(60'000);
+  host.world().settle();
+  REQUIRE(host.scope().verified());
+  REQUIRE(host.world().events.count(EventKind::store_restored) == 1);
 }
 
 // Its own entry is new; that of the instance before it tells the age of the store.

@@ -146,6 +146,15 @@ Status MongoNumberedWrites::error_of(const Answer& answer, const std::string& co
   return clients_.status_of(answer.error, collection, answer.reply.get());
 }
 
+// An update that failed: the command's answer says that it went well.
+Status MongoNumberedWrites::refusal_in(const Answer& answer, const std::string& collection) const {
+  const std::int64_t code = number_in(answer.reply, "writeErrors.0.code");
+  if (code == 0) return {};
+  const bool again = is_transient_error(static_cast<std::uint32_t>(code));
+  return {again ? ErrorCode::UNAVAILABLE : ErrorCode::STORE_REFUSED,
+          fmt::format("{}: code {}", clients_.where(collection), code)};
+}
+
 Result<bool> MongoNumberedWrites::update(const MongoWrite& write, std::int32_t statement) {
   ASSERT(statement > 0);
   Status error;
@@ -153,18 +162,11 @@ Result<bool> MongoNumberedWrites::update(const MongoWrite& write, std::int32_t s
     const Answer answer =
         send(update_command(write.collection, write.filter, write.update, write.upsert, statement),
              write.collection);
-    const bool refused = number_in(answer.reply, "writeErrors.0.code") != 0;
+    const Status refused = refusal_in(answer, write.collection);
     const bool confirmed = !document_in(answer.reply.get(), "writeConcernError");
-    if (answer.ok && confirmed && !refused) return number_in(answer.reply, "n") == 1;
-    const std::int64_t code = number_in(answer.reply, "writeErrors.0.code");
-    if (code == kMongoDuplicateKey) return false;
-    if (refused) {
-      const bool again = is_transient_error(static_cast<std::uint32_t>(code));
-      error = {again ? ErrorCode::UNAVAILABLE : ErrorCode::STORE_REFUSED,
-               fmt::format("{}: code {}", clients_.where(write.collection), code)};
-    } else {
-      error = error_of(answer, write.collection);
-    }
+    if (answer.ok && confirmed && refused.ok()) return number_in(answer.reply, "n") == 1;
+    if (number_in(answer.reply, "writeErrors.0.code") == kMongoDuplicateKey) return false;
+    error = refused.ok() ? error_of(answer, write.collection) : refused;
     if (error.code() != ErrorCode::UNAVAILABLE) break;
   }
   return error;
@@ -178,6 +180,7 @@ Result<bool> MongoNumberedWrites::remembers(const std::string& collection, std::
                           std::move(Document().add("$set", Document().add("state", "sent"))), false,
                           statement),
            collection);
+  if (Status refused = refusal_in(answer, collection); !refused.ok()) return refused;
   if (answer.ok && !document_in(answer.reply.get(), "writeConcernError"))
     return number_in(answer.reply, "n") == 1;
   if (answer.error.domain == MONGOC_ERROR_SERVER && is_forgotten(answer.error.code)) return false;

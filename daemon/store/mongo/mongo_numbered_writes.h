@@ -46,6 +46,7 @@ class MongoNumberedWrites {
   };
   Answer send(Document command, const std::string& collection);
   Status error_of(const Answer& answer, const std::string& collection) const;
+  Status refusal_in(const Answer& answer, const std::string& collection) const;
 
   MongoClients& clients_;
   const Token session_;

@@ -87,6 +87,18 @@ TEST_CASE("MongoSessionLease: a lease whose answers were lost is found, by a lat
   require_granted(target.store->lease(next_request()), 21, 31);
 }
 
+TEST_CASE("MongoSessionLease: what the server refuses to look at is not forgotten",
+          "[mongo][session]") {
+  MongoTarget target(kSession, "session");
+  auto clients = MongoClients::open(testing::mongo_driver(),
+                                    std::move(*read_mongo_uri(target.server.options())));
+  REQUIRE(clients.ok());
+  // Its error is one of the single update; the command itself goes well.
+  target.server.command(R"({"create": "shown", "viewOn": "counters"})");
+  REQUIRE(MongoNumberedWrites(**clients, next_request()).remembers("shown", 1).status().code() ==
+          ErrorCode::STORE_REFUSED);
+}
+
 TEST_CASE("MongoSessionLease: a lease that never arrived is given up, and refused when it comes",
           "[mongo][session]") {
   MongoTarget target(kSession, "session");
