@@ -196,8 +196,7 @@ TEST_CASE("ReconnectInsideACallIsAnotherGeneration", "[client]") {
   const seqd_watch before = watch(handle);
   CHECK(watch(handle).generation == before.generation);
   CHECK(handle.next() == 2);
-  // The system gives the number again that was closed last; only the generation tells.
-  CHECK(watch(handle).descriptor == before.descriptor);
+  // The system mostly gives the number again that was closed last; only the generation tells.
   CHECK(watch(handle).generation != before.generation);
 }
 
@@ -254,7 +253,7 @@ TEST_CASE("LateAnswerToAnIdleHandleIsReadAndQuiet", "[client]") {
   };
   daemon.start();
   {
-    Handle handle(daemon, 500);
+    Handle handle(daemon, 1'000);
     std::int64_t id = 0;
     CHECK(seqd_next(handle.client, "orders", &id) == SEQD_E_TIMEOUT);
     timed_out.set_value();

@@ -17,7 +17,7 @@ using Fault = WireDaemon::Fault;
 
 TEST_CASE("AbsentDaemonIsAConnectErrorThatNamesTheSocket", "[client]") {
   SocketDaemon daemon;
-  Handle handle(daemon, 500);
+  Handle handle(daemon, 1'000);
   std::int64_t id = 0;
   CHECK(seqd_next(handle.client, "orders", &id) == SEQD_E_CONNECT);
   CHECK(contains(handle.error(), daemon.path()));
@@ -54,7 +54,7 @@ TEST_CASE("RequestThatIsNotAnsweredTimesOutAndTheHandleGoesOn", "[client]") {
     return number == 1 ? Fault::ignore : Fault::none;
   };
   daemon.start();
-  Handle handle(daemon, 100);
+  Handle handle(daemon, 1'000);
   std::int64_t id = 0;
   CHECK(seqd_next(handle.client, "orders", &id) == SEQD_E_TIMEOUT);
   CHECK(seqd_error_is_transient(SEQD_E_TIMEOUT) == 1);

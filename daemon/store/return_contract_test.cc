@@ -191,15 +191,17 @@ STORE_TEST("leases and returns of many hosts never grant one ID to two at a time
       lease.instance.fill(static_cast<std::uint8_t>(i + 1));
       lease.take_parked = reuse == Reuse::parked;
       LeaseOutcome granted;
-      for (int tries = 0; tries < 50 && granted.kind != LeaseOutcome::Kind::granted; ++tries) {
-        granted = store.lease(lease);
+      for (int tries = 0; tries < 1'000 && granted.kind == LeaseOutcome::Kind::refused; ++tries) {
+        if (tries > 0) std::this_thread::yield();
         lease.token = random_token(TestType::kTrace);
+        granted = store.lease(lease);
       }
       const std::int64_t middle = granted.begin + 1;
       Kind outcome = Kind::failed;
       if (middle < granted.end) {
         const auto back = return_of(lease, middle, granted.end, reuse, TestType::kTrace);
-        for (int tries = 0; tries < 50 && outcome == Kind::failed; ++tries) {
+        for (int tries = 0; tries < 1'000 && outcome == Kind::failed; ++tries) {
+          if (tries > 0) std::this_thread::yield();
           outcome = store.return_range(back).kind;
         }
       }

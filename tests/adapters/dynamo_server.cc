@@ -51,6 +51,7 @@ DynamoStoreOptions DynamoServer::options() const {
   DynamoStoreOptions options;
   options.region = "eu-central-1";
   options.endpoint = required_environment(kDynamoEndpoint);
+  options.timeout_ms = kPatientMs;
   return options;
 }
 
@@ -62,7 +63,7 @@ std::string DynamoServer::call(const std::string& operation, const std::string& 
                      "Authorization: AWS4-HMAC-SHA256 Credential=seqdtest/20260101/eu-central-1/"
                      "dynamodb/aws4_request, SignedHeaders=host;x-amz-date, Signature=0"};
   request.body = body;
-  request.timeout_ms = 20'000;
+  request.timeout_ms = kPatientMs;
   HttpReply reply;
   line_->http.post(std::move(request), [&](HttpReply answer) {
     reply = std::move(answer);

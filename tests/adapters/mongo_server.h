@@ -17,6 +17,9 @@ inline constexpr char kMongoAlone[] = "SEQD_TEST_MONGO_URI";
 inline constexpr char kMongoReplicaSet[] = "SEQD_TEST_MONGO_RS_URI";
 inline constexpr char kMongoSecure[] = "SEQD_TEST_MONGO_SECURE_URI";
 
+// Of a store whose time-out is not what is tested: what a busy machine keeps, and an election.
+inline constexpr int kPatientMs = 60'000;
+
 // The driver may be started once in a process: every test takes it from here.
 const MongoDriver& mongo_driver();
 
@@ -34,11 +37,12 @@ class MongoServer {
 
   const std::string& uri() const { return uri_; }
   const std::string& database() const { return database_; }
-  MongoStoreOptions options() const;
+  MongoStoreOptions options() const;  // patient
 
   // A command in extended JSON, in our database or in `admin`; a failure fails the test.
-  Document command(const std::string& json) { return run(database_, json); }
-  Document admin(const std::string& json) { return run("admin", json); }
+  // During an election it comes again, so it has to be one that may be applied twice.
+  Document command(const std::string& json) { return run(database_, json, true); }
+  Document admin(const std::string& json) { return run("admin", json, true); }
 
   // Replaces or inserts the document with this _id.
   void put(const std::string& collection, const std::string& id, const std::string& json);
@@ -57,7 +61,7 @@ class MongoServer {
                                  const std::string& field, int by);
 
  private:
-  Document run(const std::string& database, const std::string& json);
+  Document run(const std::string& database, const std::string& json, bool repeatable);
   std::string uri_;
   std::string database_;
   mongoc_client_t* client_;

@@ -16,7 +16,7 @@ MongoTarget::MongoTarget(const MongoPlace& place, const char* purpose)
       options_(server.options()) {
   options_.uri = with_uri_option(options_.uri, "appName=" + name);
   options_.lease_mode = place.mode;
-  reopen(5000);
+  reopen();
   const LeaseRequest request = lease_request("orders", 1);
   const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(300);
   while (true) {

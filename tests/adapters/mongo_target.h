@@ -29,7 +29,7 @@ class MongoTarget {
   MongoTarget(const MongoPlace& place, const char* purpose);
 
   // As a daemon that is started anew, which gives up after `timeout_ms` from now on.
-  void reopen(int timeout_ms);
+  void reopen(int timeout_ms = kPatientMs);
 
   // Of fail point "failCommand": `what` happens to the commands that lease and return.
   std::string failure(const std::string& what) const;

@@ -66,7 +66,7 @@ LeaseRequest last_request(const std::string& key, std::int64_t count) {
 }
 
 std::unique_ptr<BlockingStore> SqliteFixture::open() {
-  auto store = SqliteStore::open({.path = file()});
+  auto store = SqliteStore::open({.path = file(), .busy_timeout_ms = kPatientMs});
   INFO(store.status().to_string());
   REQUIRE(store.ok());
   return std::move(*store);
@@ -75,7 +75,7 @@ std::unique_ptr<BlockingStore> SqliteFixture::open() {
 void SqliteFixture::run(const std::string& sql) {
   sqlite3* handle = nullptr;
   REQUIRE(sqlite3_open(file().c_str(), &handle) == SQLITE_OK);
-  sqlite3_busy_timeout(handle, 5000);
+  sqlite3_busy_timeout(handle, kPatientMs);
   char* error = nullptr;
   const int code = sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, &error);
   INFO(sql << ": " << (error != nullptr ? error : ""));

@@ -61,6 +61,13 @@ def table(name: str, options: Dict[str, Any]) -> str:
     return f"[{name}]\n" + "".join(f"{key} = {toml(value)}\n" for key, value in options.items()) + "\n"
 
 
+def write_at_once(path: Path, text: str) -> None:
+    """Who reads the file meanwhile finds what was there before or all of this."""
+    aside = path.with_name(path.name + ".new")
+    aside.write_text(text)
+    aside.replace(path)
+
+
 def copy_state(state: Path, to: Path) -> None:
     """A copy of a state directory that may be in use: the temporary files of its history come and go meanwhile."""
     def copy_if_there(source: str, target: str) -> None:
@@ -112,6 +119,9 @@ class Daemon:
                   stores: Optional[Dict[str, dict]] = None, defaults: Optional[dict] = None,
                   sequences: Optional[Dict[str, dict]] = None) -> None:
         """Writes the configuration file; a running daemon knows it after a reload."""
+        if any(store["type"] != "sqlite" for store in (stores or {}).values()):
+            # As long as a server on a busy machine may take, which the daemon cannot know. What waits for a disk that fails does not.
+            defaults = {"wait_timeout": "30s", **(defaults or {})}
         own = {"socket": self.socket, "state_dir": self.state, "witness_dir": self.witness}
         text = table("daemon", {**own, **(daemon or {})})
         if limits:
@@ -207,7 +217,9 @@ class Daemon:
         raise AssertionError(f"/proc/{self.process.pid}/status has no {field}")
 
     def seqctl(self, *arguments: str, expect: Optional[int] = 0, seconds: float = 20.0) -> subprocess.CompletedProcess:
-        done = subprocess.run([str(SEQCTL), *arguments], env={**os.environ, "SEQD_SOCKET": str(self.socket)},
+        # Its own patience is that of an idle machine. The daemon is told that of drain and decommission, which may wait for its end.
+        patience = [] if {"-t", "--timeout", "drain", "decommission", "wait"} & set(arguments) else ["-t", "60"]
+        done = subprocess.run([str(SEQCTL), *patience, *arguments], env={**os.environ, "SEQD_SOCKET": str(self.socket)},
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds * PATIENCE,
                               check=False)
         assert expect is None or done.returncode == expect, \

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import write_at_once
 from repeating import RepeatingClient
 from servers.patience import PROGRAM_SECONDS
 
@@ -21,14 +22,14 @@ def test_AClockThatJumpsByDaysDisturbsNothing(make_daemon, scratch, monotonic):
     """With all clocks faked the monotonic one leaps forward, too, as after a suspend: deadlines are over, and nothing more."""
     assert LIBRARY is not None, "libfaketime is missing: apt-get install faketime"
     offset = scratch / "offset"
-    offset.write_text("+0d")
+    write_at_once(offset, "+0d")
     fake = {"LD_PRELOAD": str(LIBRARY), "FAKETIME_TIMESTAMP_FILE": str(offset), "FAKETIME_NO_CACHE": "1"}
     if not monotonic:
         fake["FAKETIME_DONT_FAKE_MONOTONIC"] = "1"
     daemon = make_daemon(environment=fake, defaults=DEFAULTS, limits={"idle_timeout": "0s"}).start()
     client = RepeatingClient()
     for jump in ["+0d", "+1d", "+400d"] + ([] if monotonic else ["-1d", "-3000d", "+1d"]):
-        offset.write_text(jump)
+        write_at_once(offset, jump)
         with daemon.connect() as connection:
             assert connection.next("other", timeout_ms=20_000) > 0
             uptime = connection.call("status")["uptime_ms"]
@@ -39,7 +40,7 @@ def test_AClockThatJumpsByDaysDisturbsNothing(make_daemon, scratch, monotonic):
         assert client.take(daemon, 30, 10)
         assert daemon.running()
     daemon.kill()
-    offset.write_text("-10d")
+    write_at_once(offset, "-10d")
     daemon.start()
     assert client.take(daemon, 5, 10)
     assert client.ids == list(range(1, len(client.ids) + 1))

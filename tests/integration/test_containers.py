@@ -125,7 +125,7 @@ def test_AWitnessThatIsRemovedWhileTheDaemonRunsIsMadeAgain(make_daemon):
     for removed in range(1, 4):
         (witness,) = daemon.witness.iterdir()
         witness.unlink()
-        wait_for("the witness", lambda number=removed: daemon.stderr().count("was made again") == number)
+        wait_for("the witness", lambda number=removed: daemon.stderr(1 << 20).count("was made again") >= number)
         first = 20 * removed - 9
         assert ids(daemon, 10) == list(range(first, first + 10))
         daemon.kill()
@@ -144,7 +144,7 @@ def test_AWitnessDirectoryThatIsRemovedIsReportedOnceAndARestartLosesNothing(mak
     daemon.witness.mkdir(0o700)
     daemon.restart()
     assert ids(daemon, 10) == list(range(21, 31))
-    assert daemon.stderr().count("cannot be made there again") == 1
+    assert daemon.stderr(1 << 20).count("cannot be made there again") == 1
 
 
 # Takes the keys of shared memory that the witness of a state directory could have, as another user.

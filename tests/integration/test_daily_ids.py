@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections import defaultdict
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -16,6 +16,7 @@ import pytest
 
 from accounting import journalled_gaps, untraceable
 from clients import drain
+from harness import write_at_once
 from old_code import OldCode
 from rpc import Closed
 from servers.mongod import wait_for
@@ -23,6 +24,7 @@ from test_seeds import guide, stores
 
 LIBRARY = next((path for path in Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
 ZONE = "Europe/Berlin"
+DAY = 86_400  # seconds
 DAYS = 5
 IDS = 200_000  # in all
 COUNTS = 10_000_000  # an ID of the old code is prefix * COUNTS + count
@@ -76,12 +78,14 @@ class TextTaker:
 
 
 class Site:
-    """Two daemons and two old programs on one clock, which the test sets."""
+    """Two daemons and two old programs on one clock, which the test sets. It begins at noon: no day ends but by the test."""
 
     def __init__(self, server, make_daemon, scratch, mode: str, all_clocks: bool = True):
         assert LIBRARY is not None, "libfaketime is missing: apt-get install faketime"
         self.server, self.name = server, "dailyids"
         self.offset = scratch / "offset"
+        now = datetime.now(ZoneInfo(ZONE))
+        self.until_noon = int((now.replace(hour=12, minute=0, second=0) - now).total_seconds()) % DAY  # a clock of all is not set back
         self.set_days(0)
         fake = {"LD_PRELOAD": str(LIBRARY), "FAKETIME_TIMESTAMP_FILE": str(self.offset), "FAKETIME_NO_CACHE": "1"}
         wall = {**fake, "FAKETIME_DONT_FAKE_MONOTONIC": "1", "TZ": ZONE}
@@ -92,11 +96,12 @@ class Site:
         self.counts = {}  # of the documents, as they were when a day was long over
 
     def set_days(self, days: int) -> None:
-        self.days = days
-        self.offset.write_text(f"+{days}d")
+        self.ahead = days * DAY + self.until_noon
+        write_at_once(self.offset, f"+{self.ahead}")
 
     def prefix(self) -> int:
-        return int((datetime.now(ZoneInfo(ZONE)) + timedelta(days=self.days)).strftime("%y%m%d"))
+        then = datetime.now(timezone.utc) + timedelta(seconds=self.ahead)
+        return int(then.astimezone(ZoneInfo(ZONE)).strftime("%y%m%d"))
 
     def documents(self) -> dict:
         return {document["prefix"]: document for document in self.server.client().seqd.ids.find()}

@@ -305,6 +305,6 @@ def test_MemoryThatIsRefusedLosesNothing(make_daemon):
         for other in crowd:
             other.close()
         assert daemon.wait_exit() == -signal.SIGABRT
-        assert daemon.stderr().count("no memory is left") == 1
+        assert daemon.stderr(1 << 20).count("no memory is left") == 1
         daemon.stderr_file.write_text("")
         assert_goes_on(daemon, client)

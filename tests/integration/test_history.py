@@ -113,7 +113,8 @@ def test_AfterAKillTheLogTellsWhatTheHistoryHadNotHeard(daemon):
 
 @pytest.mark.limit(240)
 def test_AfterManyKillsUnderLoadNothingIsUnaccountedFor(make_daemon, scratch):
-    daemon = make_daemon(daemon={"state_log_size": "256KiB"}, defaults={"lease_min": 100, "lease_max": 5000, "max_available": 20_000}).start()
+    daemon = make_daemon(daemon={"state_log_size": "256KiB"}, defaults={"lease_min": 100, "lease_max": 5000, "max_available": 20_000,
+                                                                      "wait_timeout": "30s"}).start()
     seed = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
     print(f"SEED={seed}")
     moments = random.Random(seed)

@@ -13,6 +13,8 @@ import pytest
 
 from disturbance import Measure, Watchers
 from rpc import Closed
+from servers.mongod import wait_for
+from servers.patience import PATIENCE
 
 SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
 MEMORY_KIB = 128 * 1024
@@ -20,7 +22,8 @@ CONNECTIONS = 10_000
 ROUNDS = 3
 STARVED_SECONDS = 2.0  # the work of an attack is done in turns with that of the others, and delays them
 MOST_UNREAD = 64 << 20  # bytes of requests of clients that read no reply
-LIMITS = {"frame_timeout": "500ms", "first_frame_timeout": "500ms", "idle_timeout": "10min"}
+# Who connects may stand still for a moment before its first frame: the machine is busy with the attack.
+LIMITS = {"frame_timeout": "500ms", "first_frame_timeout": "3s", "idle_timeout": "10min"}
 HUGE = [b"\xdd\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff", b"\xdf\x0a\x29\x5f\xdf", b"\xdb\xff\xff\xff\xff", b"\xc6\xff\xff\xff\xff",
         b"\xc9\xff\xff\xff\xff\x01", b"\xdc\xff\xff", b"\xde\xff\xff", b"\xda\xff\xff", b"\xc5\xff\xff", b"\xc8\xff\xff\x01"]
 VALID = [msgpack.packb([0, 7, "next", ["victim"]]), msgpack.packb([0, 7, "range", ["victim", 5]]),
@@ -29,12 +32,12 @@ VALID = [msgpack.packb([0, 7, "next", ["victim"]]), msgpack.packb([0, 7, "range"
 
 
 @pytest.fixture(name="attacked")
-def daemon_with_a_well_behaved_client(make_daemon):
+def daemon_with_a_well_behaved_client(make_daemon, request):
     """A daemon under attack; at the end it must have served its good client throughout, within its memory."""
     print(f"SEED={SEED}")
     files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files[1], files[1]))
-    daemon = make_daemon(limits=LIMITS).start()
+    daemon = make_daemon(limits={**LIMITS, **getattr(request, "param", {})}).start()
     measure = daemon.measure = Measure(STARVED_SECONDS)
     good = Watchers(measure, {"good": (daemon, "orders")}, make_daemon("control").start())
     yield daemon
@@ -149,6 +152,7 @@ def test_TricklingConnectionsAreClosedInTime(attacked):
 
 
 @pytest.mark.limit(150)
+@pytest.mark.parametrize("attacked", [{"first_frame_timeout": "500ms"}], ids=["500ms"], indirect=True)
 @attack
 def test_SilentConnectionsAreClosedInTime(attacked):
     silent = [attacked.connect(20) for _ in range(500)]
@@ -235,7 +239,7 @@ def test_TenThousandConnectionsAreServedWithinTheMemory(attacked):
     for _ in range(CONNECTIONS):
         client = socket.socket(socket.AF_UNIX)
         client.connect(str(attacked.socket))
-        client.settimeout(20)
+        client.settimeout(20 * PATIENCE)
         client.send(b"\x94\x00\x07\xa4ping\x90")
         clients.append(client)
     for client in clients:
@@ -244,3 +248,5 @@ def test_TenThousandConnectionsAreServedWithinTheMemory(attacked):
     print(f"{CONNECTIONS} connections: {attacked.memory_kib()} KiB resident")
     for client in clients:
         client.close()
+    with attacked.connect() as client:  # else those of the next round are too many
+        wait_for("their end", lambda: client.call("status")["connections"] < 100)

@@ -2,6 +2,7 @@
 the write and its answer, and over answers that a server alone loses."""
 
 import json
+import os
 import random
 
 import pytest
@@ -12,6 +13,7 @@ from inserting import insert_by_key
 from rpc import RpcError
 from servers.mongod import wait_for
 
+SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
 KILLS = 12
 DOCUMENTS = 12_000
 
@@ -33,11 +35,19 @@ def test_KillsBetweenTheWriteAndItsAnswerInsertNothingTwice(mongo, make_daemon):
     daemon = people(mongo, make_daemon)
     collection = mongo.client().seqd.people
     clients = [Process(insert_by_key, str(daemon.socket), "people", f"client-{i}", DOCUMENTS) for i in range(2)]
-    for _ in range(KILLS):
-        enough = collection.estimated_document_count() + random.randrange(1, DOCUMENTS // KILLS)
-        wait_for("documents", lambda enough=enough: collection.estimated_document_count() > enough, 60)
+    print(f"SEED={SEED}")
+    moments = random.Random(SEED)
+    kills = 0
+    while kills < KILLS:
+        enough = collection.estimated_document_count() + moments.randrange(1, DOCUMENTS // KILLS)
+        wait_for("documents", lambda enough=enough: collection.estimated_document_count() > enough
+                 or all(client.pipe.poll() for client in clients), 60)
+        if collection.estimated_document_count() == 2 * DOCUMENTS:
+            break
         daemon.kill()
         daemon.start()
+        kills += 1
+    assert kills >= 2, "the documents were there before the daemon could be killed"
     told = [client.result() for client in clients]
     there = {document["key"]: document["_id"] for document in collection.find({}, {"key": 1})}
     assert sorted(there.values()) == list(range(1, 2 * DOCUMENTS + 1))

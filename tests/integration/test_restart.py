@@ -14,6 +14,12 @@ KILLS = int(os.environ.get("KILLS", "2000"))
 SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
 
 
+@pytest.fixture(name="daemon")
+def daemon_of_a_busy_disk(make_daemon):
+    """Where a flush takes long, the load waits for it."""
+    return make_daemon(defaults={"wait_timeout": "30s"}).start()
+
+
 def test_SigtermWhileIdleLeavesNoHole(daemon):
     for cycle in range(10):
         with daemon.connect() as client:

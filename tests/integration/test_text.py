@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import SEQD, Died
+from harness import SEQD, Died, write_at_once
 from rpc import Closed, RpcError
 
 LIBRARY = next((path for path in Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
@@ -69,7 +69,7 @@ def test_SeqctlTakesAndParsesTexts(make_daemon):
 def test_RepeatGetsTheSameTextAfterAKillAndOnAnotherDay(make_daemon, scratch):
     assert LIBRARY is not None, "libfaketime is missing: apt-get install faketime"
     offset = scratch / "offset"
-    offset.write_text("+0d")
+    write_at_once(offset, "+0d")
     fake = {"LD_PRELOAD": str(LIBRARY), "FAKETIME_TIMESTAMP_FILE": str(offset), "FAKETIME_NO_CACHE": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
     daemon = make_daemon(environment=fake, sequences={"invoices": {"format": "{date:%Y%m%d%H%M%S}-{number}"}}).start()
@@ -79,7 +79,7 @@ def test_RepeatGetsTheSameTextAfterAKillAndOnAnotherDay(make_daemon, scratch):
             texts[request] = text_of(client, request)
     for request, (days, end) in enumerate([("+1d", daemon.kill), ("+40d", daemon.terminate), ("-3d", daemon.kill)], 4):
         end()
-        offset.write_text(days)
+        write_at_once(offset, days)
         daemon.start()
         with hello(daemon) as client:
             for before, text in texts.items():

@@ -10,6 +10,9 @@ wait_for() {
   until "$@"; do [ "$SECONDS" -lt "$deadline" ] || { echo "waited in vain for: $*"; return 1; }; sleep 0.02; done
 }
 
+# Its own patience is that of an idle machine. (runuser, timeout and the like call the program itself.)
+seqctl() { case " $* " in *" --timeout "* | *" decommission "*) command seqctl "$@" ;; *) command seqctl --timeout 60 "$@" ;; esac; }
+
 equal() { [ "$1" = "$2" ] || { echo "$3: expected '$2', found '$1'"; return 1; }; }
 holds() { grep -qE -- "$2" <<<"$1" || { echo "$3: no line matches '$2' in:"; tail -n 12 <<<"$1"; return 1; }; }
 property() { systemctl show -P "$1" "${2:-seqd.service}"; }

@@ -82,15 +82,18 @@ AKilledDaemonComesBackByItselfWithoutAHole() {
 }
 
 AFrozenDaemonIsKilledByTheWatchdogAndComesBack() {
-  local id before mark
+  local id before mark pid
   id=$(seqctl next orders)
   mkdir -p /etc/systemd/system/seqd.service.d
-  printf '[Service]\nWatchdogSec=1s\n' >/etc/systemd/system/seqd.service.d/watchdog.conf
+  printf '[Service]\nWatchdogSec=2s\n' >/etc/systemd/system/seqd.service.d/watchdog.conf
   systemctl daemon-reload
   systemctl restart seqd
   mark=$(cursor)
+  wait_for 20 active # a starved daemon may have met the watchdog already
   before=$(property NRestarts)
-  kill -STOP "$(property MainPID)"
+  pid=$(property MainPID)
+  [ "$pid" -gt 1 ] # 0 would be this script
+  kill -STOP "$pid"
   wait_for 20 restarted_from "$before"
   holds "$(journal_since "$mark" -o cat)" "Watchdog timeout" "the journal"
   equal "$(seqctl next orders)" $((id + 1)) "the ID after the watchdog"
@@ -166,7 +169,7 @@ AWrongConfigurationStopsTheStartAndIsNotTriedAgain() {
   ! timeout 20 seqctl ping || { echo "somebody answers"; return 1; }
 }
 
-# When starts began, in microseconds of the system's own clock.
+# When starts began, in microseconds of the system's own clock, as the journal received the lines: one of them may be late.
 starts_since() { journalctl --sync; journalctl --no-pager -o json --after-cursor="$1" -u seqd.service JOB_TYPE=start |
   python3 -c "import json, sys
 for line in sys.stdin:
@@ -175,7 +178,7 @@ for line in sys.stdin:
 tried() { [ "$(starts_since "$1" | wc -l)" -ge "$2" ]; }
 pauses_of_at_least() { python3 -c "import sys
 times = sorted(int(line) for line in sys.stdin)
-assert all(after - before >= 5_000_000 for before, after in zip(times, times[1:])), times"; }
+assert all(after - before >= 4_500_000 for before, after in zip(times, times[1:])), times"; }
 AClientThatWaitsIsServedOnceTheConfigurationIsRepairedAndTheSocketStays() {
   local mark client
   mark=$(cursor)
@@ -218,7 +221,10 @@ TheUriComesFromACredentialAndAWeakOneIsRefused() {
   printf 'mongodb://127.0.0.1:9/\n' >/etc/credstore/mongodb-uri
   systemctl restart seqd
   local said
-  ! said=$(seqctl --timeout 2 next parcels 2>&1) || { echo "an ID without a server: $said"; return 1; }
+  for _ in 1 2 3; do # on a busy machine the client's own time-out may come first
+    ! said=$(seqctl --timeout 2 next parcels 2>&1) || { echo "an ID without a server: $said"; return 1; }
+    grep -q "TIMEOUT" <<<"$said" || break
+  done
   holds "$said" "UNAVAILABLE" "the error"
   : >"$config"
   systemctl restart seqd
@@ -242,12 +248,15 @@ OldPeriodsAreRemovedByTheUnitOfTheTimer() {
   printf '[sequence.tickets]\nperiod = "day"\nperiod_retention = "10d"\n' >"$config"
   systemctl restart seqd
   seqctl next tickets
+  local today
+  today=$(counters tickets)
+  holds "$today" "^tickets@20[0-9]{2}-[0-9]{2}-[0-9]{2}$" "the counter of today"
   python3 -c "import sqlite3
 with sqlite3.connect('/var/lib/seqd/sequences.db') as store:
     for day in range(1, 8): store.execute('INSERT INTO sequence VALUES (?, 9, ?)', (f'tickets@2020-01-0{day}', 'last'))"
   equal "$(counters tickets | wc -l)" 8 "the counters before"
   systemctl start seqd-purge@tickets.service
-  equal "$(counters tickets)" "tickets@$(date -u +%F)" "the counters that stayed"
+  equal "$(counters tickets)" "$today" "the counters that stayed"
   systemctl start seqd-purge@tickets.timer
   equal "$(property ActiveState seqd-purge@tickets.timer)" active "the timer"
   [ -n "$(property NextElapseUSecRealtime seqd-purge@tickets.timer)" ] || { echo "the timer waits for nothing"; return 1; }

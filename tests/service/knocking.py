@@ -20,7 +20,7 @@ def main(path):
     connected, refused = 0, []
     while not stopped:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-            client.settimeout(20)  # a full backlog makes connect() wait, which is no refusal
+            client.settimeout(120)  # a full backlog makes connect() wait, which is no refusal
             try:
                 client.connect(path)
                 # A request and the wait for its answer keep this from being a flood; a connection may end unanswered.

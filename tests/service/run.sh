@@ -16,9 +16,9 @@ scratch=$(mktemp -d)
 exchange=$scratch/exchange # what the container and we share
 root=$scratch/root
 leave() {
-  umount "$root" 2>/dev/null || true
-  umount "$scratch" 2>/dev/null || true
-  rmdir "$scratch"
+  umount "$root" 2>/dev/null || umount -l "$root" 2>/dev/null || true
+  umount "$scratch" 2>/dev/null || umount -l "$scratch" 2>/dev/null || true
+  rmdir "$scratch" 2>/dev/null || true # still busy, it goes with the machine
 }
 mount -t tmpfs tmpfs "$scratch"
 trap leave EXIT

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <thread>
 
+#include "tests/adapters/held_command.h"
 #include "tests/adapters/mongo_server.h"
 #include "tests/adapters/mongo_stores.h"
 #include "tests/adapters/store_contract.h"
@@ -16,19 +16,19 @@
 namespace seqd {
 namespace {
 
-using testing::FailPoint;
 using testing::kMongoAlone;
 using testing::kMongoReplicaSet;
 using testing::lease_request;
 using testing::MongoServer;
 using testing::open_mongo_store;
 using testing::OpenMongoStore;
+using testing::until_in_time;
 using testing::with_uri_option;
 
 // A store whose writes, and nobody else's, wait in the server for a moment.
 struct Delayed {
-  explicit Delayed(const std::string& json, const char* variable = kMongoAlone)
-      : server(variable), name("advance-" + server.database()) {
+  Delayed(int block, const std::string& json, const char* variable = kMongoAlone)
+      : server(variable), name("advance-" + server.database()), block_ms(block) {
     MongoStoreOptions options = server.options();
     options.uri = with_uri_option(options.uri, "appName=" + name);
     store = open_mongo_store(options);
@@ -37,73 +37,75 @@ struct Delayed {
 
   // Raises the counter to 500; `meanwhile` runs between its reading and its write.
   template <typename Meanwhile>
-  Result<std::int64_t> advance(Meanwhile meanwhile) {
-    Result<std::int64_t> reached = Status(ErrorCode::INTERNAL, "not asked");
-    with(
+  bool advance(Meanwhile meanwhile) {
+    return with(
         [&] {
           reached = store->advance({.binding = lease_request("orders", 1).binding, .next_id = 500});
         },
         meanwhile);
-    return reached;
   }
 
-  // `meanwhile` runs before the first write of `call`.
+  // `meanwhile` runs before the first write of `call`. False: the machine was too slow to say
+  // anything.
   template <typename Call, typename Meanwhile>
-  void with(Call call, Meanwhile meanwhile, const char* command = "findAndModify") {
-    FailPoint point(server, "failCommand", R"({"times": 1})",
-                    fmt::format(R"({{"failCommands": ["{}"], "appName": "{}",
-                                     "blockConnection": true, "blockTimeMS": 1000}})",
-                                command, name));
-    std::thread calling(call);
-    server.admin(fmt::format(
-        R"({{"waitForFailPoint": "failCommand", "timesEntered": {}, "maxTimeMS": 30000}})",
-        point.entered_before() + 1));
-    meanwhile();
-    calling.join();
+  bool with(Call call, Meanwhile meanwhile, const char* command = "findAndModify") {
+    return testing::while_held(server, {name, block_ms, command}, call, meanwhile);
   }
 
   MongoServer server;
   const std::string name;
+  const int block_ms;
   OpenMongoStore store;
+  Result<std::int64_t> reached = Status(ErrorCode::INTERNAL, "not asked");
 };
 
 constexpr char kAtTen[] = R"({"seq": {"$numberLong": "10"}, "seqd": {"meaning": "last"}})";
 
 TEST_CASE("MongoAdvance: a counter that others moved past it meanwhile is not lowered", "[mongo]") {
-  Delayed delayed(kAtTen);
-  const auto reached =
-      delayed.advance([&] { delayed.server.foreign_increment("counters", "orders", "seq", 990); });
-  INFO(reached.status().to_string());
-  REQUIRE(reached.ok());
-  REQUIRE(*reached == 1001);
-  REQUIRE(delayed.server.number("counters", "orders", "seq") == 1000);
+  until_in_time([](int block_ms) {
+    Delayed delayed(block_ms, kAtTen);
+    const bool in_time = delayed.advance(
+        [&] { delayed.server.foreign_increment("counters", "orders", "seq", 990); });
+    if (!in_time) return false;
+    INFO(delayed.reached.status().to_string());
+    REQUIRE(delayed.reached.ok());
+    REQUIRE(*delayed.reached == 1001);
+    REQUIRE(delayed.server.number("counters", "orders", "seq") == 1000);
+    return true;
+  });
 }
 
-TEST_CASE("MongoAdvance: a return that is under way when the floor is set is not applied",
-          "[mongo]") {
-  Delayed delayed(kAtTen);
+bool is_not_applied_under_a_floor(Reuse reuse, int block_ms) {
+  Delayed delayed(block_ms, kAtTen);
   const auto lease = lease_request("orders", 10, LeaseTrace::slot);
   testing::require_granted(delayed.store->lease(lease), 11, 21);
-  const auto back =
-      testing::return_of(lease, 15, 21, GENERATE(Reuse::tail, Reuse::parked), LeaseTrace::slot);
+  const auto back = testing::return_of(lease, 15, 21, reuse, LeaseTrace::slot);
   ReturnOutcome outcome;
-  delayed.with(
+  const bool in_time = delayed.with(
       [&] { outcome = delayed.store->return_range(back); },
       [&] {
         auto other = open_mongo_store(delayed.server.options());
         REQUIRE(*other->advance({.binding = lease.binding, .next_id = 1, .withdraw = true}) == 21);
       });
+  if (!in_time) return false;
   testing::require_kept(outcome, ErrorCode::STORE_REFUSED);
   const auto reading = delayed.store->read({.binding = lease.binding, .instance = {}});
   REQUIRE(reading->next_id == 21);
   REQUIRE(reading->floor == 21);
   REQUIRE(reading->parked.ranges == 0);
+  return true;
+}
+
+TEST_CASE("MongoAdvance: a return that is under way when the floor is set is not applied",
+          "[mongo]") {
+  const Reuse reuse = GENERATE(Reuse::tail, Reuse::parked);
+  until_in_time([&](int block_ms) { return is_not_applied_under_a_floor(reuse, block_ms); });
 }
 
 TEST_CASE("MongoAdvance: a range that is parked in a transaction does not appear below a new floor",
           "[mongo]") {
   const int number = GENERATE(0, 1);  // of the document: an int64, a double
-  Delayed delayed(number == 0 ? kAtTen : R"({"seq": 10.0, "seqd": {"meaning": "last"}})",
+  Delayed delayed(500, number == 0 ? kAtTen : R"({"seq": 10.0, "seqd": {"meaning": "last"}})",
                   testing::kMongoReplicaSet);
   auto lease = lease_request("orders", 10, LeaseTrace::ledger);
   REQUIRE(*delayed.store->claim({.instance = lease.instance, .epoch = 0, .nonce = lease.token}) ==
@@ -112,7 +114,7 @@ TEST_CASE("MongoAdvance: a range that is parked in a transaction does not appear
   const auto back = testing::return_of(lease, 15, 21, Reuse::parked, LeaseTrace::ledger);
   ReturnOutcome outcome;
   Result<std::int64_t> reached = Status(ErrorCode::INTERNAL, "not asked");
-  // Everything but the commit is done when the floor is set.
+  // Everything but the commit is done when the floor is set, which waits for the commit.
   delayed.with([&] { outcome = delayed.store->return_range(back); },
                [&] {
                  auto other = open_mongo_store(delayed.server.options());
@@ -132,12 +134,15 @@ TEST_CASE("MongoAdvance: a range that is parked in a transaction does not appear
 }
 
 TEST_CASE("MongoAdvance: a counter that was deleted meanwhile is made", "[mongo]") {
-  Delayed delayed(kAtTen);
-  const auto reached = delayed.advance([&] { delayed.server.remove("counters", "orders"); });
-  INFO(reached.status().to_string());
-  REQUIRE(reached.ok());
-  REQUIRE(*reached == 500);
-  REQUIRE(delayed.server.number("counters", "orders", "seq") == 499);
+  until_in_time([](int block_ms) {
+    Delayed delayed(block_ms, kAtTen);
+    if (!delayed.advance([&] { delayed.server.remove("counters", "orders"); })) return false;
+    INFO(delayed.reached.status().to_string());
+    REQUIRE(delayed.reached.ok());
+    REQUIRE(*delayed.reached == 500);
+    REQUIRE(delayed.server.number("counters", "orders", "seq") == 499);
+    return true;
+  });
 }
 
 TEST_CASE("MongoAdvance: two numbers of one document have their own floor and meaning", "[mongo]") {

@@ -302,7 +302,7 @@ TEST_CASE("MongoInsert: an answer that the driver's repeat has lost too is asked
                             R"({"closeConnection": true})");
     FailPoint repeated(people.server, "failCommand", R"({"skip": 1})",
                        people.command_failure(R"("closeConnection": true)"));
-    std::thread inserting([&] { outcomes = people.insert({"Ada", "Bob"}); });
+    std::jthread inserting([&] { outcomes = people.insert({"Ada", "Bob"}); });
     people.server.admin(fmt::format(
         R"({{"waitForFailPoint": "failCommand", "timesEntered": {}, "maxTimeMS": 30000}})",
         repeated.entered_before() + 1));

@@ -107,7 +107,7 @@ TEST_CASE("MongoKeys: somebody else who made the counter of a number first is jo
   const auto lease_beside = [&](int key) {
     FailPoint point(target.server, "failCommand", R"({"skip": 1})", failure(key));
     LeaseOutcome outcome;
-    std::thread creator([&] { outcome = target.store->lease(by_prefix("5")); });
+    std::jthread creator([&] { outcome = target.store->lease(by_prefix("5")); });
     target.server.admin(fmt::format(
         R"({{"waitForFailPoint": "failCommand", "timesEntered": {}, "maxTimeMS": 30000}})",
         point.entered_before() + 1));

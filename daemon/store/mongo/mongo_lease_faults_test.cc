@@ -155,7 +155,7 @@ TEST_CASE("MongoLeaseFaults: a lost lease is found by a daemon that is started a
           traced.failure(R"("writeConcernError": {"code": 64, "errmsg": "not replicated"})"));
       if (traced.lease() == Kind::granted) continue;
     }
-    traced.reopen(5000);
+    traced.reopen();
     REQUIRE(traced.resolve() != Resolution::Kind::untraceable);
   }
   REQUIRE(traced.lease() == Kind::granted);
@@ -185,7 +185,7 @@ TEST_CASE("MongoLeaseFaults: a request that arrives after its token was given up
   REQUIRE(traced.server.number("counters", "orders", "seq") == counter);
   traced.wait_until_idle();
   REQUIRE(traced.server.number("counters", "orders", "seq") == counter);
-  traced.reopen(5000);
+  traced.reopen();
   REQUIRE(traced.lease() == Kind::granted);
   traced.require_complete();
 }
@@ -193,15 +193,21 @@ TEST_CASE("MongoLeaseFaults: a request that arrives after its token was given up
 TEST_CASE("MongoLeaseFaults: a commit that arrives late is found, not given up",
           "[mongo][lease-faults]") {
   Traced traced(kMongoPlaces[0], 300);
-  {
+  Kind leased = Kind::refused;
+  // Where the machine is so slow that the commit was not reached, once more.
+  for (int tries = 0; leased != Kind::unknown; ++tries) {
+    REQUIRE(tries < 20);
     const FailPoint point(traced.server, "failCommand", R"({"times": 6})",
                           fmt::format(R"({{"failCommands": ["commitTransaction"], "appName": "{}",
                          "blockConnection": true, "blockTimeMS": 1500}})",
                                       traced.name));
-    REQUIRE(traced.lease() == Kind::unknown);
+    leased = traced.lease();
+    INFO(traced.error.to_string());
+    REQUIRE(leased != Kind::granted);
   }
   const Resolution::Kind resolved = traced.resolve();
   REQUIRE((resolved == Resolution::Kind::granted || resolved == Resolution::Kind::absent));
+  traced.reopen();
   REQUIRE(traced.lease() == Kind::granted);
   traced.require_complete();
 }
@@ -239,14 +245,15 @@ TEST_CASE("MongoLeaseFaults: the loss of the primary loses no ID", "[mongo][leas
   const std::size_t where = GENERATE(std::size_t{0}, std::size_t{1}, std::size_t{3});
   const std::string how = GENERATE("step down", "kill", "stop");
   INFO(kMongoPlaces[where].name << ", " << how);
-  Traced traced(kMongoPlaces[where], 2000);
+  Traced traced(kMongoPlaces[where]);
   for (int i = 0; i < 10; ++i) REQUIRE(traced.lease() == Kind::granted);
+  traced.reopen(2000);
   const Document status = traced.server.admin(R"({"serverStatus": 1})");
   bson_iter_t found;
   REQUIRE(find_field(status.get(), "pid", &found));
   const auto pid = static_cast<pid_t>(bson_iter_as_int64(&found));
   Stopped stopped;
-  std::thread trouble([&] {
+  std::jthread trouble([&] {
     if (how == "step down") {
       MongoServer another(kMongoReplicaSet);
       another.admin(R"({"replSetStepDown": 2, "force": true})");
@@ -284,7 +291,7 @@ TEST_CASE("MongoLeaseFaults: losing the insert of our own key to another creator
                       "errorExtraInfo": {{"keyPattern": {{"_id": 1}},
                                           "keyValue": {{"_id": "invoices"}}}}}})",
                                 traced.name));
-    std::thread creator([&] { outcome = traced.store->lease(request); });
+    std::jthread creator([&] { outcome = traced.store->lease(request); });
     traced.server.admin(fmt::format(
         R"({{"waitForFailPoint": "failCommand", "timesEntered": {}, "maxTimeMS": 30000}})",
         point.entered_before() + 1));

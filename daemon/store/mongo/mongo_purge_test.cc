@@ -246,7 +246,7 @@ TEST_CASE("MongoPurge: a counter that a lease is moving in a transaction stays",
                   fmt::format(R"({{"failCommands": ["commitTransaction"], "appName": "{}",
                                    "blockConnection": true, "blockTimeMS": 1000}})",
                               leasing.name));
-  std::thread late([&] { outcome = leasing.store->lease(lease); });
+  std::jthread late([&] { outcome = leasing.store->lease(lease); });
   server.admin(fmt::format(
       R"({{"waitForFailPoint": "failCommand", "timesEntered": {}, "maxTimeMS": 30000}})",
       point.entered_before() + 1));

@@ -142,7 +142,7 @@ TEST_CASE("MongoReturnFaults: a return that arrives after it was given up change
   // Where the machine is so slow that the return is there first, once more with more time.
   for (int block_ms = 2000; returning.back.give_up == false; block_ms *= 2) {
     REQUIRE(block_ms < 60'000);
-    returning.reopen(5000);
+    returning.reopen();
     returning.lease();
     returning.reopen(300);
     counter = returning.server.number("counters", "orders", "seq");
@@ -154,7 +154,7 @@ TEST_CASE("MongoReturnFaults: a return that arrives after it was given up change
     if (returning.find_out()) returning.back.give_up = false;
   }
   returning.wait_until_idle();
-  returning.reopen(5000);
+  returning.reopen();
   REQUIRE(returning.server.number("counters", "orders", "seq") == counter);
   returning.require_complete();
 }

@@ -76,7 +76,7 @@ TEST_CASE("MongoSessionLease: a lease whose answers were lost is found, by a lat
     const FailPoint point(target.server, "failCommand", R"({"times": 2})", lost_answers(target));
     REQUIRE(target.store->lease(request).kind == Kind::unknown);
   }
-  if (again) target.reopen(5000);
+  if (again) target.reopen();
   const Resolution found = target.store->resolve(request);
   REQUIRE(found.kind == Resolution::Kind::granted);
   REQUIRE(found.begin == 11);
@@ -167,7 +167,7 @@ TEST_CASE("MongoSessionLease: a daemon that ended between announcement and lease
   }
   REQUIRE(target.server.find("seqd_leases", "{}").find("\"sent\"") != std::string::npos);
   if (GENERATE(true, false)) {
-    target.reopen(5000);
+    target.reopen();
     REQUIRE(target.store->resolve(request).kind == Resolution::Kind::absent);
   }
   REQUIRE(target.server.number("counters", "orders", "seq") == 10);
@@ -183,7 +183,7 @@ TEST_CASE("MongoSessionLease: the last range of a sequence, which is shorter, is
   request.token = testing::random_token(LeaseTrace::session);
   request.count = 20;
   require_granted(target.store->lease(request), 11, 26);
-  target.reopen(5000);
+  target.reopen();
   const Resolution found = target.store->resolve(request);
   REQUIRE(found.kind == Resolution::Kind::granted);
   REQUIRE(found.begin == 11);

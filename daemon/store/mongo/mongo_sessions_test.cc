@@ -2,12 +2,10 @@
 // replica set and its fail points.
 #include "daemon/store/mongo/mongo_sessions.h"
 
-#include <fmt/format.h>
-
 #include <string>
-#include <thread>
 
 #include "daemon/store/mongo/mongo_instances.h"
+#include "tests/adapters/held_command.h"
 #include "tests/adapters/mongo_server.h"
 #include "tests/adapters/store_fixtures.h"
 
@@ -16,13 +14,12 @@
 namespace seqd {
 namespace {
 
-using testing::FailPoint;
 using testing::kMongoReplicaSet;
 using testing::MongoServer;
 using testing::with_uri_option;
 
-TEST_CASE("MongoSessions: no announcement removes one that another thread made meanwhile",
-          "[mongo]") {
+// False: the machine was too slow to say anything.
+bool both_are_kept(int block_ms) {
   MongoServer server(kMongoReplicaSet);
   const std::string name = "sessions-" + server.database();
   MongoStoreOptions options = server.options();
@@ -41,25 +38,23 @@ TEST_CASE("MongoSessions: no announcement removes one that another thread made m
   REQUIRE(one.begin().ok());
   REQUIRE(two.begin().ok());
   Status announced;
-  {
-    // The first is on its way when the second arrives.
-    FailPoint point(server, "failCommand", R"({"times": 1})",
-                    fmt::format(R"({{"failCommands": ["findAndModify"], "appName": "{}",
-                                     "blockConnection": true, "blockTimeMS": 1000}})",
-                                name));
-    std::thread first([&] { announced = sessions.announce(instance, one); });
-    server.admin(fmt::format(
-        R"({{"waitForFailPoint": "failCommand", "timesEntered": {}, "maxTimeMS": 30000}})",
-        point.entered_before() + 1));
-    CHECK(sessions.announce(instance, two).ok());
-    first.join();
-  }
+  // The first is on its way when the second arrives.
+  const bool in_time = testing::while_held(
+      server, {name, block_ms}, [&] { announced = sessions.announce(instance, one); },
+      [&] { CHECK(sessions.announce(instance, two).ok()); });
   CHECK(announced.ok());
+  if (!in_time) return false;
   const auto known = MongoInstances(**clients).sessions(instance);
   REQUIRE(known.ok());
   REQUIRE(known->size() == 2);
   CHECK(bson_equal((*known)[0].get(), two.session_id().get()));
   CHECK(bson_equal((*known)[1].get(), one.session_id().get()));
+  return true;
+}
+
+TEST_CASE("MongoSessions: no announcement removes one that another thread made meanwhile",
+          "[mongo]") {
+  testing::until_in_time(both_are_kept);
 }
 
 }  // namespace
