@@ -1,34 +1,44 @@
 #include "client-lib/seqctl/awaiting.h"
 
-#include <cstdint>
+#include <algorithm>
 
 #include "client-lib/seqctl/interruption.h"
 
 namespace seqd::seqctl {
 namespace {
 
-// How often it looks whether it was interrupted, and how many times after that.
-constexpr std::int64_t kLookMs = 100;
-constexpr int kLooksForTheRest = 5;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kLook{100};  // how often it looks whether it was interrupted
+constexpr milliseconds kMoment{500};
 
 }  // namespace
 
-bool Awaiting::gives_up() {
-  if (!is_interrupted() || ++looks_ <= kLooksForTheRest) return false;
-  unanswered_ = seqd_pending(client_);
-  return true;
+// How long to wait for an answer that is not here. 0: not at all.
+std::int64_t Awaiting::patience_ms() {
+  if (!is_interrupted()) return kLook.count();
+  const auto now = steady_clock::now();
+  if (!ends_) ends_ = now + kMoment;
+  const auto left = std::chrono::ceil<milliseconds>(*ends_ - now);
+  return std::clamp(left, milliseconds{0}, kLook).count();
 }
 
 bool Awaiting::next(seqd_reply& reply, int& code, std::string& error) {
-  while (seqd_pending(client_) > 0 && !gives_up()) {
+  while (seqd_pending(client_) > 0) {
+    const std::int64_t wait_ms = patience_ms();
     std::size_t used = 0;
-    const int polled = seqd_poll(client_, kLookMs, &reply, sizeof(seqd_reply), 1, &used);
+    const int polled = seqd_poll(client_, wait_ms, &reply, sizeof(seqd_reply), 1, &used);
     if (polled != SEQD_OK) {
       code = polled;
       error = seqd_last_error(client_);
       return false;
     }
     if (used > 0) return true;
+    if (wait_ms == 0) {
+      unanswered_ = seqd_pending(client_);
+      return false;
+    }
   }
   return false;
 }

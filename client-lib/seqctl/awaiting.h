@@ -1,9 +1,13 @@
 // Awaiting: the answers to requests of one handle, until an interruption. After one, answers on
-// their way still have a moment; then the rest counts as unanswered. The daemon drops a request
-// that waits when its connection is closed. Owned by a command; one thread.
+// their way still have a moment, and then whatever is here is taken; the rest counts as unanswered.
+// The daemon drops a request that waits when its connection is closed. Owned by a command; one
+// thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "client-lib/seqd.h"
@@ -22,10 +26,10 @@ class Awaiting {
   std::size_t unanswered() const { return unanswered_; }
 
  private:
-  bool gives_up();
+  std::int64_t patience_ms();
 
   seqd_client* client_;
-  int looks_ = 0;  // since the interruption
+  std::optional<std::chrono::steady_clock::time_point> ends_;  // the moment after an interruption
   std::size_t unanswered_ = 0;
 };
 

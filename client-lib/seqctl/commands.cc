@@ -6,16 +6,14 @@
 #include <vector>
 
 #include "client-lib/seqctl/advance_report.h"
-#include "client-lib/seqctl/awaiting.h"
 #include "client-lib/seqctl/decommission_report.h"
 #include "client-lib/seqctl/drain_report.h"
 #include "client-lib/seqctl/exit_codes.h"
 #include "client-lib/seqctl/history_report.h"
-#include "client-lib/seqctl/id_stream.h"
 #include "client-lib/seqctl/insert_document.h"
-#include "client-lib/seqctl/interruption.h"
 #include "client-lib/seqctl/purge_report.h"
 #include "client-lib/seqctl/report.h"
+#include "client-lib/seqctl/taking.h"
 #include "client-lib/seqctl/timeouts.h"
 #include "client-lib/seqd.h"
 
@@ -36,13 +34,13 @@ class Execution {
   int run() {
     switch (arguments_.command) {
       case Command::next:
-        return arguments_.as_text ? next_text() : next();
+        return arguments_.as_text ? taking_.next_text() : taking_.next();
       case Command::parse:
         return call("parse", parsed_text, json::array({arguments_.name, arguments_.text}));
       case Command::insert:
         return insert();
       case Command::range:
-        return range();
+        return taking_.range();
       case Command::peek:
         return peek();
       case Command::gaps:
@@ -82,103 +80,12 @@ class Execution {
     errors_.write(error_text(arguments_.format, seqd_error_name(code), seqd_last_error(client_)));
     return exit_code(code);
   }
-  // The exit code of having written.
-  int written() {
-    if (out_.state() != Output::State::failed) return kExitOk;
-    errors_.write(error_text(arguments_.format, "OUTPUT", out_.failure()));
-    return kExitError;
-  }
   int print(const json& value, const std::string& text) {
     out_.write(arguments_.format == Format::json ? to_json_line(value) + "\n" : text);
-    return written();
+    return exit_code_of_writing(arguments_.format, out_, errors_);
   }
   int answered(int code, const json& value, const std::string& text) {
     return code == SEQD_OK ? print(value, text) : failed(code);
-  }
-
-  // Whether there is somebody to take IDs for.
-  bool goes_on() const { return out_.state() == Output::State::well && !is_interrupted(); }
-
-  // Takes the IDs of `next` in as many requests as the daemon's limit asks for.
-  template <typename Take>
-  int take_all(std::int64_t at_once, Take take) {
-    std::int64_t limit = 0;
-    int code = arguments_.count == 1 ? SEQD_OK : seqd_limit(client_, "count", &limit);
-    if (code != SEQD_OK) error_ = seqd_last_error(client_);
-    at_once = limit > 0 ? std::min(at_once, limit) : at_once;
-    std::int64_t left = arguments_.count;
-    while (code == SEQD_OK && left > 0 && goes_on()) {
-      const std::int64_t count = std::min(left, at_once);
-      const char* const name = arguments_.name.c_str();
-      code = arguments_.count == 1 ? seqd_submit_next(client_, name, nullptr)
-                                   : seqd_submit_range(client_, name, count, nullptr);
-      if (code != SEQD_OK) error_ = seqd_last_error(client_);
-      seqd_reply reply = {};
-      if (code != SEQD_OK || !awaiting_.next(reply, code, error_)) break;
-      if ((code = reply.code) != SEQD_OK) error_ = reply.text;
-      if (code == SEQD_OK) take(std::span<const seqd_run>(reply.runs, reply.run_count));
-      left -= count;
-    }
-    return code;
-  }
-
-  // The exit code of `next`: what was taken is printed, whatever ended it.
-  int finished(IdStream& stream, int code, const std::string& error) {
-    stream.finish(code != SEQD_OK);
-    if (code != SEQD_OK) {
-      errors_.write(error_text(arguments_.format, seqd_error_name(code), error));
-      return exit_code(code);
-    }
-    const int result = written();
-    if (const std::size_t requests = awaiting_.unanswered(); requests > 0)
-      errors_.write(error_text(arguments_.format, "INTERRUPTED", unanswered_text(requests)));
-    return result == kExitOk && is_interrupted() ? kExitInterrupted : result;
-  }
-
-  int next() {
-    IdStream stream(arguments_, out_);
-    const int code = take_all(kIdsAtOnce, [&](auto runs) { stream.add(runs); });
-    return finished(stream, code, error_);
-  }
-
-  // Takes `count` texts, pipelined. Those that came in spite of an error are there too, in order.
-  int take_texts(std::size_t count, std::vector<std::string>& texts, std::string& error) {
-    texts.assign(count, "");
-    int code = SEQD_OK;
-    const auto failed_with = [&](int result, const char* text) {
-      if (code != SEQD_OK) return;
-      code = result;
-      error = text;
-    };
-    for (std::string& text : texts) {
-      const int submitted = seqd_submit_next_text(client_, arguments_.name.c_str(), &text);
-      if (submitted != SEQD_OK) failed_with(submitted, seqd_last_error(client_));
-    }
-    // Ends: every request has a deadline.
-    seqd_reply reply = {};
-    while (awaiting_.next(reply, code, error)) {
-      if (reply.code == SEQD_OK)
-        *static_cast<std::string*>(reply.tag) = reply.text;
-      else
-        failed_with(reply.code, reply.text);
-    }
-    std::erase(texts, "");
-    return code;
-  }
-
-  int next_text() {
-    IdStream stream(arguments_, out_);
-    int code = SEQD_OK;
-    std::string error;
-    auto left = static_cast<std::size_t>(arguments_.count);
-    while (code == SEQD_OK && left > 0 && goes_on()) {
-      std::vector<std::string> texts;
-      const std::size_t count = std::min(left, kTextsAtOnce);
-      code = take_texts(count, texts, error);
-      left -= count;
-      stream.add(texts);
-    }
-    return finished(stream, code, error);
   }
 
   int insert() {
@@ -196,16 +103,6 @@ class Execution {
             : seqd_insert_unique(client_, arguments_.name.c_str(), document->data(),
                                  document->size(), unique.c_str(), &id);
     return answered(code, {{"name", arguments_.name}, {"id", id}}, std::to_string(id) + "\n");
-  }
-
-  int range() {
-    const seqd_run* runs = nullptr;
-    std::size_t run_count = 0;
-    const int code =
-        seqd_range(client_, arguments_.name.c_str(), arguments_.count, &runs, &run_count);
-    if (code != SEQD_OK) return failed(code);
-    const std::span<const seqd_run> all(runs, run_count);
-    return print({{"name", arguments_.name}, {"runs", runs_json(all)}}, runs_text(all));
   }
 
   int peek() {
@@ -367,8 +264,7 @@ class Execution {
   seqd_client* client_;
   Output& out_;
   Output& errors_;
-  Awaiting awaiting_{client_};
-  std::string error_;  // of the newest request
+  Taking taking_{arguments_, client_, out_, errors_};
 };
 
 }  // namespace

@@ -19,6 +19,8 @@ int main(int argc, char** argv) {
     return parsed.exit_code;
   }
   // Only what takes IDs has something to lose; the others end at once.
-  if (parsed.arguments.command == seqd::seqctl::Command::next) seqd::seqctl::watch_interruptions();
+  using seqd::seqctl::Command;
+  const Command command = parsed.arguments.command;
+  if (command == Command::next || command == Command::range) seqd::seqctl::watch_interruptions();
   return seqd::seqctl::run_command(parsed.arguments, out, errors);
 }

@@ -6,6 +6,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "client-lib/seqctl/exit_codes.h"
+#include "client-lib/seqctl/report.h"
+
 namespace seqd::seqctl {
 
 Output::State Output::write(std::string_view text) {
@@ -25,6 +28,12 @@ Output::State Output::write(std::string_view text) {
     }
   }
   return state_;
+}
+
+int exit_code_of_writing(Format format, const Output& out, Output& errors) {
+  if (out.state() != Output::State::failed) return kExitOk;
+  errors.write(error_text(format, "OUTPUT", out.failure()));
+  return kExitError;
 }
 
 }  // namespace seqd::seqctl

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "client-lib/seqctl/command_line.h"
+
 namespace seqd::seqctl {
 
 class Output {
@@ -25,5 +27,8 @@ class Output {
   State state_ = State::well;
   std::string failure_;
 };
+
+// The exit code of having written to `out`, told to `errors` where that failed.
+int exit_code_of_writing(Format format, const Output& out, Output& errors);
 
 }  // namespace seqd::seqctl

@@ -63,6 +63,36 @@ def test_InterruptedNextPrintsEveryIdThatItTookAsText(daemon):
     assert_all_are_told(daemon, process, errors, int((head + rest).splitlines()[-1]), time.monotonic() - asked)
 
 
+def test_InterruptedNextPrintsEveryTextThatItTook(daemon):
+    process = start(daemon, "next", "orders", "--text", "-n", "1000000000")
+    try:
+        head = read_some(process)
+        process.send_signal(signal.SIGTERM)
+        rest, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert (process.returncode, errors) == (130, b"")
+    taken = [int(line) for line in (head + rest).splitlines()]
+    assert taken == list(range(1, len(taken) + 1))
+    assert daemon.seqctl("next", "orders").stdout == f"{taken[-1] + 1}\n"
+
+
+def test_InterruptedRangePrintsWhatItTookOrTakesNothing(daemon):
+    daemon.seqctl("next", "orders")
+    process = start(daemon, "range", "orders", "100000")
+    try:
+        process.send_signal(signal.SIGTERM)  # wherever it is
+        out, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    taken = sum(int(line.split()[1]) for line in out.splitlines())
+    assert taken in (0, 100_000), errors
+    # Where it was asked for and not answered within a moment, it waited, and was dropped.
+    assert daemon.seqctl("next", "orders").stdout == f"{2 + taken}\n"
+
+
 def test_DrainWithMoreTimeThanTheDaemonTakesIsDone(daemon):
     daemon.seqctl("next", "orders")
     done = daemon.seqctl("-t", "600", "drain", "orders", "--yes")
