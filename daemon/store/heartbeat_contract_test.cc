@@ -83,6 +83,21 @@ STORE_TEST("an older copy grants nothing and takes nothing back") {
   REQUIRE(outcome.restored);
   REQUIRE(error_name(outcome.error.code()) == error_name(ErrorCode::SEQ_REGRESSED));
   if (!TestType::kTracesTokens) return;
+  // Nor does the look-up of a lease that the copy knows.
+  next.token = random_token(TestType::kTrace);
+  next.heartbeat = 1;
+  const LeaseOutcome applied = store->lease(next);
+  REQUIRE(applied.kind == LeaseOutcome::Kind::granted);
+  next.heartbeat = 2;
+  const Resolution found = store->resolve(next);
+  INFO(found.error.to_string());
+  REQUIRE(found.kind == Resolution::Kind::failed);
+  REQUIRE(found.restored);
+  REQUIRE(error_name(found.error.code()) == error_name(ErrorCode::SEQ_REGRESSED));
+  next.heartbeat = 1;
+  const Resolution same = store->resolve(next);
+  REQUIRE(same.kind == Resolution::Kind::granted);
+  REQUIRE(same.begin == applied.begin);
   const std::int64_t before = fixture.value("orders");
   ReturnRequest back = return_of(lease, 4, 11, Reuse::tail, TestType::kTrace);
   back.heartbeat = 2;

@@ -163,7 +163,12 @@ void Database::resolve(const LeaseRequest& request, std::function<void(Resolutio
   }
   const auto [found, made] = leases_.try_emplace(request.token);
   resolution.kind = Resolution::Kind::absent;
-  if (!made && found->second.begin < found->second.end) {
+  const bool granted = !made && found->second.begin < found->second.end;
+  if (granted && is_older(request.heartbeat, heartbeat(request.instance))) {
+    stage_.happened(Kind::older_refused, 0, request.heartbeat, heartbeat(request.instance));
+    resolution = {.error = {ErrorCode::SEQ_REGRESSED, "the database is an older copy"},
+                  .restored = true};
+  } else if (granted) {
     resolution = {Resolution::Kind::granted, found->second.begin, found->second.end, {}};
     resolution.parked = took_parked_.contains(request.token);
   }

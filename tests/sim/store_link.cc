@@ -71,15 +71,19 @@ void StoreLink::leaves(const std::string& key) {
   }
 }
 
+void StoreLink::knows_the_heartbeat(const LeaseRequest& request) {
+  const StoreHeartbeat known = owner_.heartbeat(name());
+  if (known.instance == request.instance && request.heartbeat < known.beat)
+    stage_.history.violation("a lease is asked for without the heartbeat that the log knows");
+}
+
 void StoreLink::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {
   of_the_former("IDs");
   leaves(request.binding.key);
   if (!owner_.intent_is_durable(request.token)) {
     stage_.history.violation("a lease is requested before its intent is durable");
   }
-  const StoreHeartbeat known = owner_.heartbeat(name());
-  if (known.instance == request.instance && request.heartbeat < known.beat)
-    stage_.history.violation("a lease is requested without the heartbeat that the log knows");
+  knows_the_heartbeat(request);
   Call<LeaseOutcome> call;
   const bool twice = !stage_.calm && stage_.random.chance(stage_.profile.applied_twice);
   call.apply = [&database = database_, request,
@@ -101,6 +105,7 @@ void StoreLink::lease(const LeaseRequest& request, std::function<void(LeaseOutco
 void StoreLink::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
   of_the_former("a lease");
   leaves(request.binding.key);
+  knows_the_heartbeat(request);
   Call<Resolution> call;
   call.apply = [&database = database_, request](const std::function<void(Resolution)>& answer) {
     database.resolve(request, answer);

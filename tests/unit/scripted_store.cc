@@ -91,7 +91,11 @@ void ScriptedStore::lease(const LeaseRequest& request, std::function<void(LeaseO
       break;
     case LeaseScript::Kind::unknown_applied:
     case LeaseScript::Kind::unknown_lost:
-      if (script.kind == LeaseScript::Kind::unknown_applied) static_cast<void>(apply(request));
+      if (script.kind == LeaseScript::Kind::unknown_applied) {
+        LeaseRequest applied = request;
+        applied.heartbeat = 0;  // it would have been compared behind the lease
+        static_cast<void>(apply(applied));
+      }
       outcome.kind = LeaseOutcome::Kind::unknown;
       outcome.error = script.error;
       break;
@@ -114,6 +118,10 @@ void ScriptedStore::resolve(const LeaseRequest& request, std::function<void(Reso
           found == granted.end() ? Resolution::Kind::absent : Resolution::Kind::granted;
       if (found != granted.end()) std::tie(resolution.begin, resolution.end) = found->second;
       resolution.parked = took_parked.contains(request.token);
+      if (found != granted.end() &&
+          apply(BeatRequest{request.instance, request.heartbeat, false}).older)
+        resolution = {.error = {ErrorCode::SEQ_REGRESSED, "the database is older"},
+                      .restored = true};
       break;
     }
     case ResolveScript::Kind::failed:

@@ -81,6 +81,9 @@ void LeaseOperation::request_lease() {
 }
 
 void LeaseOperation::resolve() {
+  // That of now; an instance that was replaced since has none.
+  const LeaseRequest now = owner_.lease_request();
+  request_.heartbeat = now.instance == request_.instance ? now.heartbeat : 0;
   store_->resolve(request_, [weak = std::weak_ptr(self_)](const Resolution& result) {
     if (const auto self = weak.lock()) (*self)->resolution(result);
   });
@@ -137,12 +140,10 @@ void LeaseOperation::mended() {
 
 void LeaseOperation::outcome(const LeaseOutcome& result) {
   ASSERT(state_ == State::requesting);
-  if (result.restored) {
-    close(result.kind == LeaseOutcome::Kind::refused ? LeaseEnd::refused : LeaseEnd::untraceable);
-    last_error_ = result.error;
-    move_to(State::idle);
-    return owner_.lease_met_older_copy();
-  }
+  if (result.restored)
+    return close_of_older_copy(
+        result.kind == LeaseOutcome::Kind::refused ? LeaseEnd::refused : LeaseEnd::untraceable,
+        result.error);
   switch (result.kind) {
     case LeaseOutcome::Kind::granted:
       granted(result.begin, result.end, result.parked, EventKind::lease_granted);
@@ -165,6 +166,7 @@ void LeaseOperation::outcome(const LeaseOutcome& result) {
 
 void LeaseOperation::resolution(const Resolution& result) {
   ASSERT(state_ == State::resolving);
+  if (result.restored) return close_of_older_copy(LeaseEnd::untraceable, result.error);
   switch (result.kind) {
     case Resolution::Kind::granted:
       granted(result.begin, result.end, result.parked, EventKind::lease_resolved);
@@ -172,12 +174,13 @@ void LeaseOperation::resolution(const Resolution& result) {
     case Resolution::Kind::absent:
       close(LeaseEnd::refused);
       move_to(State::idle);
-      owner_.lease_pause_over();
+      owner_.lease_moved_on();
       break;
     case Resolution::Kind::untraceable:
+      // The next range may be lost in the same way, and as fast as the store answers.
       close(LeaseEnd::untraceable);
-      move_to(State::idle);
-      owner_.lease_pause_over();
+      pause(backoff_.next_ms(context_.random));
+      owner_.lease_moved_on();
       break;
     case Resolution::Kind::failed:
       unknown(result.error);
@@ -233,6 +236,13 @@ void LeaseOperation::close(LeaseEnd how) {
   }
 }
 
+void LeaseOperation::close_of_older_copy(LeaseEnd how, const Status& status) {
+  close(how);
+  last_error_ = status;
+  move_to(State::idle);
+  owner_.lease_met_older_copy();
+}
+
 void LeaseOperation::fail(const Status& status) {
   last_error_ = status;
   raise(EventKind::lease_failed, "no range for \"" + name_ + "\": " + status.to_string());
@@ -276,7 +286,7 @@ void LeaseOperation::pause(std::int64_t delay_ms) {
       return;
     }
     move_to(State::idle);
-    owner_.lease_pause_over();
+    owner_.lease_moved_on();
   });
 }
 

@@ -3,8 +3,7 @@
 //
 //   idle -> recording -> requesting -> idle                 granted or refused
 //                             |-> resolving -> idle         the outcome was unknown: found, absent
-//                             or never known
-//   a failure that may pass: -> pausing -> idle (or back to resolving)
+//   a failure that may pass, or never known: -> pausing -> idle (or back to resolving)
 //
 // The intent is durable before the request leaves; a grant is recorded before its owner sees it.
 // Only move_to() writes state_. Owned by its Sequence; loop thread.
@@ -42,8 +41,9 @@ class LeaseOperation {
     virtual void lease_met_older_copy() = 0;
     // It will never be known what became of the lease; that is recorded.
     virtual void lease_untraceable() = 0;
-    // A pause ended; whether to try again is the owner's decision.
-    virtual void lease_pause_over() = 0;
+    // A pause ended, or an outcome that was unknown is settled without a range: then the operation
+    // is idle, or pausing now. Whether to try again is the owner's decision.
+    virtual void lease_moved_on() = 0;
   };
 
   // `store` may be set later, before the first start(). `name` is for the journal.
@@ -91,6 +91,7 @@ class LeaseOperation {
   void resolution(const Resolution& resolution);
   void granted(std::int64_t begin, std::int64_t end, bool parked, EventKind how);
   void close(LeaseEnd how);
+  void close_of_older_copy(LeaseEnd how, const Status& status);
   void fail(const Status& status);
   void contend(const Status& status);
   void unknown(const Status& status);

@@ -34,7 +34,7 @@ struct Leasing final : LeaseOperation::Owner {
   void lease_failed(const Status& status) override { failures.push_back(status.code()); }
   void lease_contended() override { ++contended; }
   void lease_untraceable() override { ++untraceable; }
-  void lease_pause_over() override { ++pauses_over; }
+  void lease_moved_on() override { ++moves; }
   void lease_met_older_copy() override { ++older_copies; }
 
   // Until the answer of the store is due.
@@ -70,7 +70,7 @@ struct Leasing final : LeaseOperation::Owner {
   CoreContext context{time, time, random, log, events, replies};
   LeaseRequest request;
   int intents = 0;
-  int pauses_over = 0;
+  int moves = 0;
   int contended = 0;
   int older_copies = 0;
   int untraceable = 0;
@@ -118,7 +118,7 @@ TEST_CASE("RefusalPausesAndThenTheOwnerDecides", "[lease_operation]") {
   REQUIRE(leasing.closed(LeaseEnd::refused) == 1);
   leasing.pause_over();
   REQUIRE(leasing.operation.idle());
-  REQUIRE(leasing.pauses_over == 1);
+  REQUIRE(leasing.moves == 1);
   leasing.send(10);
   leasing.store.deliver();
   REQUIRE(leasing.operation.last_error().ok());
@@ -134,7 +134,7 @@ TEST_CASE("AConflictIsFollowedByAShortPauseHoweverOftenItHappens", "[lease_opera
     leasing.time.advance(Backoff::kMostConflictMs);
     REQUIRE(leasing.operation.idle());
   }
-  REQUIRE(leasing.pauses_over == 40);
+  REQUIRE(leasing.moves == 40);
   REQUIRE(leasing.contended == 40);
   REQUIRE(leasing.failures.empty());
   REQUIRE(leasing.closed(LeaseEnd::refused) == 40);
@@ -173,7 +173,7 @@ TEST_CASE("UnknownOutcomeThatWasNotAppliedIsClosed", "[lease_operation]") {
   REQUIRE(leasing.operation.idle());
   REQUIRE(leasing.ranges.empty());
   REQUIRE(leasing.closed(LeaseEnd::refused) == 1);
-  REQUIRE(leasing.pauses_over == 1);
+  REQUIRE(leasing.moves == 1);
 }
 
 TEST_CASE("UntraceableOutcomeIsAGapOfUnknownPlace", "[lease_operation]") {
@@ -183,6 +183,10 @@ TEST_CASE("UntraceableOutcomeIsAGapOfUnknownPlace", "[lease_operation]") {
   leasing.send(10);
   leasing.store.deliver();
   leasing.store.deliver();
+  REQUIRE(leasing.operation.state() == State::pausing);
+  REQUIRE(leasing.operation.on_order() == 0);
+  REQUIRE(leasing.moves == 1);
+  leasing.pause_over();
   REQUIRE(leasing.operation.idle());
   REQUIRE(leasing.closed(LeaseEnd::untraceable) == 1);
   REQUIRE(leasing.untraceable == 1);
@@ -190,6 +194,29 @@ TEST_CASE("UntraceableOutcomeIsAGapOfUnknownPlace", "[lease_operation]") {
   leasing.send(10);
   leasing.store.deliver();
   REQUIRE(leasing.ranges.front().first == 11);
+}
+
+TEST_CASE("LookUpHasTheHeartbeatOfItsTimeAndGrantsNothingOfAnOlderCopy", "[lease_operation]") {
+  Leasing leasing;
+  const bool replaced = GENERATE(false, true);
+  leasing.request.heartbeat = 1;
+  leasing.store.heartbeats[leasing.request.instance] = 1;
+  leasing.store.leases = {{LeaseKind::unknown_applied, kAway, 0, 0}};
+  leasing.store.resolutions = {{ResolveKind::failed, kAway, 0, 0}};
+  leasing.send(10);
+  leasing.store.deliver();
+  leasing.store.deliver();
+  leasing.request.heartbeat = 2;
+  // An operator has raised the counters of the older copy; the instance there has no heartbeat yet.
+  if (replaced) leasing.request.instance = Token{9};
+  leasing.pause_over();
+  leasing.store.deliver();
+  REQUIRE(leasing.store.resolve_calls[0].heartbeat == 1);
+  REQUIRE(leasing.store.resolve_calls[1].heartbeat == (replaced ? 0 : 2));
+  REQUIRE(leasing.operation.idle());
+  REQUIRE(leasing.ranges.size() == (replaced ? 1 : 0));
+  REQUIRE(leasing.older_copies == (replaced ? 0 : 1));
+  REQUIRE(leasing.closed(LeaseEnd::untraceable) == (replaced ? 0 : 1));
 }
 
 TEST_CASE("FailedLookUpIsRepeatedAfterAPauseWithTheSameToken", "[lease_operation]") {

@@ -55,15 +55,15 @@ struct LeaseOutcome {
 
 // What became of a lease whose outcome was unknown.
 // granted: it was applied; [begin, end) is ours.   absent: it was not, and never will be.
-// untraceable: this store keeps no tokens; whatever was applied is a gap.   failed: ask again
-// later.
+// untraceable: it is not known, and never will be; what was applied is a gap.   failed: ask later.
 struct Resolution {
   enum class Kind : std::uint8_t { granted, absent, untraceable, failed };
   Kind kind = Kind::failed;
   std::int64_t begin = 0;
   std::int64_t end = 0;
   Status error;
-  bool parked = false;  // granted: as in LeaseOutcome
+  bool parked = false;    // granted: as in LeaseOutcome
+  bool restored = false;  // failed: as there
 };
 
 // What the store says of a counter. `instance`: whose leases to sum up.

@@ -91,7 +91,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void lease_contended() override;
   void lease_untraceable() override;
   void lease_met_older_copy() override;
-  void lease_pause_over() override { touch(); }
+  void lease_moved_on() override { touch(); }
   // Drain::Owner
   ReturnRequest return_request() const override;
   bool may_drain() const override { return !on_order() && advances_ == 0; }

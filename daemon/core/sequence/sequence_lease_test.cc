@@ -35,6 +35,28 @@ TEST_CASE("RangeOverLeasesThatDoNotFollowHasSeveralRuns", "[sequence]") {
   REQUIRE(orders.sequence().totals().issued == 16);
 }
 
+// A store that answers at once would otherwise lose one range after another, as fast as it can.
+TEST_CASE("UntraceableLeasesAreAskedForMoreAndMoreSeldom", "[sequence]") {
+  Orders orders;
+  for (int time = 0; time < 10; ++time) {
+    orders.world.store.leases.push_back({LeaseKind::unknown_applied, kAway});
+    orders.world.store.resolutions.push_back({ResolveKind::untraceable});
+  }
+  static_cast<void>(orders.world.next("orders", caller(1), 3'600'000));
+  orders.world.settle();
+  orders.world.advance(1);
+  orders.world.settle();
+  REQUIRE(orders.world.store.lease_calls.size() == 1);
+  for (int second = 0; second < 60 && orders.sent().empty(); ++second) {
+    orders.world.advance(1'000);
+    orders.world.settle();
+    if (second == 0) REQUIRE(orders.world.store.lease_calls.size() < 8);
+  }
+  REQUIRE(orders.world.store.lease_calls.size() == 11);
+  REQUIRE(orders.sent().size() == 1);
+  REQUIRE(orders.sequence().totals().unknown == 10);
+}
+
 TEST_CASE("NextLeaseIsFetchedBeforeTheLastOneEnds", "[sequence]") {
   Orders orders;
   orders.fill();

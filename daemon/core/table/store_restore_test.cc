@@ -93,6 +93,15 @@ TEST_CASE("IdleHostStopsWhenTheStoreIsPutBack", "[store_restore]") {
     host.world().settle();
     REQUIRE(host.orders().totals().leased == 10);
   }
+  SECTION("at its next lease whose answer was lost") {
+    for (std::int64_t id = 2; id <= 10; ++id) static_cast<void>(host.daemon.one("orders"));
+    host.store().leases = {{ScriptedStore::LeaseScript::Kind::unknown_applied}};
+    static_cast<void>(host.world().next("orders", {}, 60'000));
+    host.world().settle();
+    REQUIRE(host.store().resolve_calls.size() == 1);
+    REQUIRE(host.orders().totals().leased == 10);
+    REQUIRE(host.orders().totals().unknown == 1);
+  }
   REQUIRE(host.scope().restored());
   REQUIRE(std::string(host.scope().state_name()) == "restored");
   REQUIRE(host.daemon.error_of("orders") == ErrorCode::SEQ_REGRESSED);

@@ -212,6 +212,50 @@ TEST_CASE("DynamoFaults: without tokens an unknown outcome is a gap, and never a
   require_granted(store->lease(request), 21, 31);
 }
 
+TEST_CASE("DynamoFaults: a plain lease is not sent where the heartbeat cannot be compared",
+          "[dynamo]") {
+  Faults faults(true);
+  auto store = faults.open();
+  auto request = lease_request("orders", 10);
+  claim(*store, request);
+  const auto beat = store->beat({request.instance, 0, true});
+  REQUIRE((beat.ok() && beat->beat == 1));
+  request.heartbeat = 1;
+  require_granted(store->lease(request), 1, 11);
+  request.token = random_token();
+  const HttpFault trouble = says(500, dynamo_error("InternalServerError", "try again"));
+  faults.proxy.plan("GetItem", {trouble});
+  require_refused(store->lease(request), ErrorCode::UNAVAILABLE);
+  request.heartbeat = 2;
+  const LeaseOutcome older = store->lease(request);
+  REQUIRE(older.kind == Kind::refused);
+  REQUIRE(older.restored);
+  REQUIRE(faults.server.number("orders") == 10);
+}
+
+TEST_CASE("DynamoFaults: a comparison that failed behind a lease is made by its look-up",
+          "[dynamo]") {
+  Faults faults;
+  auto store = faults.open();
+  auto request = slot_request();
+  claim(*store, request);
+  const auto beat = store->beat({request.instance, 0, true});
+  REQUIRE((beat.ok() && beat->beat == 1));
+  request.heartbeat = 1;
+  require_granted(store->lease(request), 1, 11);
+  const HttpFault trouble = says(500, dynamo_error("InternalServerError", "try again"));
+  request.token = random_token(LeaseTrace::slot);
+  request.guard = 11;
+  faults.proxy.plan("GetItem", {trouble});  // the lane is known: only the heartbeat is read
+  REQUIRE(store->lease(request).kind == Kind::unknown);
+  // The counter is read, and the heartbeat is not.
+  faults.proxy.plan("GetItem", {fault(Fault::none), trouble});
+  REQUIRE(store->resolve(request).kind == Resolution::Kind::failed);
+  const Resolution found = store->resolve(request);
+  REQUIRE(found.kind == Resolution::Kind::granted);
+  REQUIRE((found.begin == 11 && found.end == 21));
+}
+
 TEST_CASE("DynamoFaults: a return whose answer was lost is applied once, and known", "[dynamo]") {
   Faults faults;
   auto store = faults.open();

@@ -116,7 +116,7 @@ void DynamoStore::lease(const LeaseRequest& request, std::function<void(LeaseOut
   if (!status.ok()) return answer(std::move(done), refused(std::move(status)));
   // Behind the lease: a table that was put back before it is noticed, whenever that was.
   auto granted_by_current = [client = client_, instances = instances_, request,
-                             done = std::move(done)](LeaseOutcome outcome) {
+                             done](LeaseOutcome outcome) {
     if (outcome.kind != LeaseOutcome::Kind::granted) return done(std::move(outcome));
     compare_heartbeat(client, instances, request.instance, request.heartbeat,
                       [done, outcome](const Status& error, bool restored) {
@@ -126,10 +126,20 @@ void DynamoStore::lease(const LeaseRequest& request, std::function<void(LeaseOut
                         done(std::move(unknown));
                       });
   };
-  run_plan<LeaseOutcome>(client_,
-                         std::make_shared<DynamoLease>(request, lanes_, instances_,
-                                                       where(request.binding), client_->wall_ms()),
-                         std::move(granted_by_current));
+  auto plan = std::make_shared<DynamoLease>(request, lanes_, instances_, where(request.binding),
+                                            client_->wall_ms());
+  // Before it, too, where what was granted could not be looked up when the comparison behind it
+  // fails.
+  const std::int64_t compared_first = marked == LeaseTrace::plain ? request.heartbeat : 0;
+  compare_heartbeat(client_, instances_, request.instance, compared_first,
+                    [client = client_, plan, granted_by_current = std::move(granted_by_current),
+                     done](const Status& error, bool restored) {
+                      if (error.ok())
+                        return run_plan<LeaseOutcome>(client, plan, granted_by_current);
+                      LeaseOutcome not_sent = refused(error);
+                      not_sent.restored = restored;
+                      done(std::move(not_sent));
+                    });
 }
 
 void DynamoStore::beat(const BeatRequest& request, std::function<void(Result<BeatOutcome>)> done) {
@@ -145,10 +155,20 @@ void DynamoStore::resolve(const LeaseRequest& request, std::function<void(Resolu
   if (Status status = check(request.binding, check_counter_binding(request.binding)); !status.ok())
     return answer(std::move(done),
                   Resolution{.kind = Resolution::Kind::failed, .error = std::move(status)});
+  auto granted_by_current = [client = client_, instances = instances_, request,
+                             done = std::move(done)](Resolution found) {
+    if (found.kind != Resolution::Kind::granted) return done(std::move(found));
+    compare_heartbeat(
+        client, instances, request.instance, request.heartbeat,
+        [done, found](const Status& error, bool restored) {
+          if (error.ok()) return done(found);
+          done({.kind = Resolution::Kind::failed, .error = error, .restored = restored});
+        });
+  };
   run_plan<Resolution>(client_,
                        std::make_shared<DynamoResolve>(request, lanes_, instances_,
                                                        where(request.binding), client_->wall_ms()),
-                       std::move(done));
+                       std::move(granted_by_current));
 }
 
 void DynamoStore::claim(const ClaimRequest& request,

@@ -11,6 +11,8 @@
 namespace seqd {
 namespace {
 
+constexpr std::uint32_t kNoMajorityReads = 148;  // enableMajorityReadConcern: false
+
 // Index keys with dots are literal names, so this is no path.
 bool is_only_key(const Document& key, const std::string& field) {
   bson_iter_t iterator;
@@ -243,24 +245,33 @@ Result<std::optional<Document>> MongoClients::aggregate(const std::string& colle
   if (connection.get() == nullptr) return no_connection();
   const CollectionHandle handle = connection.collection(target_.database, collection);
   const Document stages = std::move(Document().add_array("pipeline", pipeline));
-  const Document options =
-      std::move(Document()
-                    .add("maxTimeMS", static_cast<std::int64_t>(target_.timeout_ms))
-                    .add("readConcern", Document().add("level", "majority")));
   const ReadPreferenceHandle primary(mongoc_read_prefs_new(MONGOC_READ_PRIMARY));
-  const CursorHandle cursor(mongoc_collection_aggregate(
-      handle.get(), MONGOC_QUERY_NONE, stages.get(), options.get(), primary.get()));
-  return first_of(cursor, collection);
+  const auto cursor_of = [&](const char* level) {
+    const Document options =
+        std::move(Document()
+                      .add("maxTimeMS", static_cast<std::int64_t>(target_.timeout_ms))
+                      .add("readConcern", Document().add("level", level)));
+    return CursorHandle(mongoc_collection_aggregate(handle.get(), MONGOC_QUERY_NONE, stages.get(),
+                                                    options.get(), primary.get()));
+  };
+  std::uint32_t code = 0;
+  auto found = first_of(cursor_of("majority"), collection, &code);
+  // Servers up to 4.4 can be configured so; linearizable they read all the same.
+  if (code == kNoMajorityReads) return first_of(cursor_of("linearizable"), collection);
+  return found;
 }
 
 Result<std::optional<Document>> MongoClients::first_of(const CursorHandle& cursor,
-                                                       const std::string& collection) const {
+                                                       const std::string& collection,
+                                                       std::uint32_t* server_code) const {
   const bson_t* found = nullptr;
   if (mongoc_cursor_next(cursor.get(), &found)) return std::optional<Document>(Document(found));
   bson_error_t error = {};
   const bson_t* reply = nullptr;
-  if (mongoc_cursor_error_document(cursor.get(), &error, &reply))
+  if (mongoc_cursor_error_document(cursor.get(), &error, &reply)) {
+    if (server_code != nullptr && error.domain == MONGOC_ERROR_SERVER) *server_code = error.code;
     return status_of(error, collection, reply);
+  }
   return std::optional<Document>();
 }
 

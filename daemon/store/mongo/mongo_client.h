@@ -81,7 +81,8 @@ class MongoClients {
   // replaced without knowing it cannot answer.
   Result<std::optional<Document>> read(const std::string& collection, const Document& filter);
 
-  // The first document of what a pipeline answers, of what a majority has.
+  // The first document of what a pipeline answers, of what a majority has; linearizable where the
+  // server cannot read so.
   Result<std::optional<Document>> aggregate(const std::string& collection,
                                             const Document& pipeline);
 
@@ -114,8 +115,10 @@ class MongoClients {
  private:
   MongoClients(MongoTarget target, mongoc_client_pool_t* pool)
       : target_(std::move(target)), pool_(pool) {}
+  // `server_code` gets that of the server's error.
   Result<std::optional<Document>> first_of(const CursorHandle& cursor,
-                                           const std::string& collection) const;
+                                           const std::string& collection,
+                                           std::uint32_t* server_code = nullptr) const;
   enum class Mongos : std::uint8_t { unknown, yes, no };
 
   const MongoTarget target_;

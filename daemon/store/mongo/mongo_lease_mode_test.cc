@@ -220,6 +220,29 @@ TEST_CASE("MongoLeaseMode: what a standalone server's slot holds is found after 
   REQUIRE(store->lease_mode().word == "session");
 }
 
+// As when the last member of a set is started alone.
+TEST_CASE("MongoLeaseMode: a numbered lease on a server that became one alone is untraceable",
+          "[mongo]") {
+  SeededRandom random(1);
+  MongoServer server(kMongoAlone);
+  auto clients =
+      MongoClients::open(testing::mongo_driver(), std::move(*read_mongo_uri(server.options())));
+  REQUIRE(clients.ok());
+  const LeaseRequest lost = lease_request("orders", 10, LeaseTrace::session);
+  MongoLeaseRecords records(**clients);
+  const LeaseRecord::Sent sent{.count = 10, .meaning = Meaning::last, .statement = 1};
+  REQUIRE((*clients)->find_and_modify(records.announcement(lost, sent)).kind ==
+          MongoWriteAnswer::Kind::done);
+  auto store = open_mongo_store(server, LeaseModeOption::automatic);
+  claim(*store, lost);
+  for (int asked = 0; asked < 2; ++asked) {
+    const Resolution found = store->resolve(lost);
+    INFO(found.error.to_string());
+    REQUIRE(found.kind == Resolution::Kind::untraceable);
+  }
+  REQUIRE(store->lease(next_request(*store, random)).begin == 1);
+}
+
 TEST_CASE("MongoLeaseMode: a lost record of a lease makes it untraceable, never absent",
           "[mongo]") {
   SeededRandom random(1);

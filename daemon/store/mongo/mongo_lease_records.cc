@@ -313,31 +313,30 @@ Result<bool> MongoLeaseRecords::never_made(const LeaseRequest& request) {
 
 // The write that makes the token void has the number and the statement of the lease: the server
 // applies one of the two, and answers with what it has applied. That holds as long as it remembers
-// the number; whether it does is known by the statement that announced the lease.
+// the number, which the statement tells that announced the lease, and as long as it has the answer.
 std::optional<Resolution> MongoLeaseRecords::resolve_sent(const LeaseRequest& request,
                                                           const LeaseRecord& record) {
   MongoNumberedWrites writes(clients_, request);
   const Result<bool> remembered = writes.remembers(kMongoLedger, record.sent->statement);
   if (!remembered.ok()) return failed(remembered.status());
-  if (!*remembered) {
-    // Another answer may be asked for, and has to be the same.
-    const MongoWriteAnswer answer = clients_.find_and_modify(voiding(request, record, true));
-    if (answer.kind != MongoWriteAnswer::Kind::done) return failed(answer.error);
-    if (!answer.document) return std::nullopt;
-    learn(request, LeaseRecord{.token = request.token});
-    return resolved(Resolution::Kind::untraceable);
+  MongoWriteAnswer answer;
+  if (*remembered) {
+    MongoWrite write = voiding(request, record);
+    write.returned_field.clear();
+    answer = writes.find_and_modify(write);
   }
-  MongoWrite write = voiding(request, record);
-  write.returned_field.clear();
-  const MongoWriteAnswer answer = writes.find_and_modify(write);
+  const bool forgotten = !*remembered || MongoNumberedWrites::is_forgotten(answer.server_code);
+  // Another answer may be asked for, and has to be the same.
+  if (forgotten) answer = clients_.find_and_modify(voiding(request, record, true));
   if (answer.kind != MongoWriteAnswer::Kind::done) return failed(answer.error);
   if (!answer.document) return std::nullopt;
+  learn(request, LeaseRecord{.token = request.token});
+  if (forgotten) return resolved(Resolution::Kind::untraceable);
   bson_iter_t found;
   const bool made_void = find_field(answer.document->get(), "_id", &found) &&
                          BSON_ITER_HOLDS_UTF8(&found) &&
                          lane_of(request) == bson_iter_utf8(&found, nullptr) &&
                          find_field(answer.document->get(), "token", &found);
-  learn(request, LeaseRecord{.token = request.token});
   if (made_void) return resolved(Resolution::Kind::absent);
   const CounterNumber number =
       read_counter_number(answer.document->get(), request.binding.counter_field);

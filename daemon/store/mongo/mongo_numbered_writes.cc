@@ -13,8 +13,12 @@ namespace seqd {
 namespace {
 
 constexpr int kMostSends = 2;  // as the driver repeats a write: once, at the primary that is then
+constexpr std::uint32_t kIllegalOperation = 20;    // a server alone, which has no sessions
 constexpr std::uint32_t kIncompleteHistory = 217;  // the oplog does not reach back far enough
 constexpr std::uint32_t kTransactionTooOld = 225;  // the session has a higher number
+// The answer of a findAndModify is kept apart: it is gone, or that of another statement.
+constexpr std::uint32_t kNoImage = 5637601;
+constexpr std::uint32_t kOtherImage = 5637602;
 
 // Lanes write at the same time, and the numbers of a session have to rise; so each has its own.
 Token session_of(const LeaseRequest& request, const std::string& database) {
@@ -93,11 +97,12 @@ std::int64_t number_in(const Document& document, const std::string& path) {
              : 0;
 }
 
-bool is_forgotten(std::uint32_t code) {
-  return code == kIncompleteHistory || code == kTransactionTooOld;
-}
-
 }  // namespace
+
+bool MongoNumberedWrites::is_forgotten(std::uint32_t server_code) {
+  return server_code == kIncompleteHistory || server_code == kTransactionTooOld ||
+         server_code == kIllegalOperation || server_code == kNoImage || server_code == kOtherImage;
+}
 
 MongoNumberedWrites::MongoNumberedWrites(MongoClients& clients, const LeaseRequest& request)
     : clients_(clients),
@@ -172,14 +177,18 @@ Result<bool> MongoNumberedWrites::update(const MongoWrite& write, std::int32_t s
   return error;
 }
 
-Result<bool> MongoNumberedWrites::remembers(const std::string& collection, std::int32_t statement) {
-  // As a new statement it matches no document.
+// As a new statement it matches no document.
+MongoNumberedWrites::Answer MongoNumberedWrites::ask(const std::string& collection,
+                                                     std::int32_t statement) {
   const Document none = std::move(Document().add("_id", Document().add_array("$in", Document())));
-  const Answer answer =
-      send(update_command(collection, none,
-                          std::move(Document().add("$set", Document().add("state", "sent"))), false,
-                          statement),
-           collection);
+  return send(update_command(collection, none,
+                             std::move(Document().add("$set", Document().add("state", "sent"))),
+                             false, statement),
+              collection);
+}
+
+Result<bool> MongoNumberedWrites::remembers(const std::string& collection, std::int32_t statement) {
+  const Answer answer = ask(collection, statement);
   if (Status refused = refusal_in(answer, collection); !refused.ok()) return refused;
   if (answer.ok && !document_in(answer.reply.get(), "writeConcernError"))
     return number_in(answer.reply, "n") == 1;
@@ -212,7 +221,13 @@ MongoWriteAnswer MongoNumberedWrites::find_and_modify(const MongoWrite& write) {
 
 Status MongoNumberedWrites::probe(MongoClients& clients, const std::string& collection) {
   // All hosts ask with the same session and number, and nothing is ever applied by it.
-  return MongoNumberedWrites(clients, LeaseRequest()).remembers(collection, 1).status();
+  MongoNumberedWrites writes(clients, LeaseRequest());
+  const Answer answer = writes.ask(collection, 1);
+  const bool refused = answer.error.domain == MONGOC_ERROR_SERVER;
+  const bool taken = refused
+                         ? is_forgotten(answer.error.code) && answer.error.code != kIllegalOperation
+                         : answer.ok && !document_in(answer.reply.get(), "writeConcernError");
+  return taken ? Status() : writes.error_of(answer, collection);
 }
 
 }  // namespace seqd

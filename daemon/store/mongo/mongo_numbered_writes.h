@@ -30,6 +30,10 @@ class MongoNumberedWrites {
   // Whether the server knows that this statement was applied. Changes nothing.
   Result<bool> remembers(const std::string& collection, std::int32_t statement);
 
+  // Whether a server that answers so will never tell what became of a statement: it has forgotten
+  // the session or its answer, or keeps none.
+  static bool is_forgotten(std::uint32_t server_code);
+
   // Statement 0. The first that matches a document is applied; every later one is answered with the
   // document that the first one left, whatever collection it names.
   MongoWriteAnswer find_and_modify(const MongoWrite& write);
@@ -45,6 +49,7 @@ class MongoNumberedWrites {
     Status no_session;  // not OK: nothing was sent
   };
   Answer send(Document command, const std::string& collection);
+  Answer ask(const std::string& collection, std::int32_t statement);
   Status error_of(const Answer& answer, const std::string& collection) const;
   Status refusal_in(const Answer& answer, const std::string& collection) const;
 

@@ -41,11 +41,12 @@ std::string lost_requests(const MongoTarget& target) {
       target.name);
 }
 
-// As a server does for sessions that were not used for half an hour, and a restored backup.
-void forget_sessions(MongoTarget& target) {
+// What the server keeps of its sessions, in its database "config": removes it, or changes what is
+// like `these`, until nothing is.
+void change_kept(MongoTarget& target, const char* collection, const Document& these,
+                 const Document* change = nullptr) {
   mongoc_client_t* const client = mongoc_client_new(target.server.uri().c_str());
-  mongoc_collection_t* const sessions =
-      mongoc_client_get_collection(client, "config", "transactions");
+  mongoc_collection_t* const kept = mongoc_client_get_collection(client, "config", collection);
   bson_error_t error = {};
   // The server takes it outside of a session only, and that is how the driver sends what is not to
   // be confirmed.
@@ -53,17 +54,32 @@ void forget_sessions(MongoTarget& target) {
   mongoc_write_concern_set_w(unconfirmed.get(), MONGOC_WRITE_CONCERN_W_UNACKNOWLEDGED);
   Document options;
   REQUIRE(mongoc_write_concern_append(unconfirmed.get(), options.get()));
-  const Document all;
   std::int64_t left = 1;
   for (int tries = 0; tries < 10'000 && left != 0; ++tries) {
-    REQUIRE(mongoc_collection_delete_many(sessions, all.get(), options.get(), nullptr, &error));
-    left =
-        mongoc_collection_count_documents(sessions, all.get(), nullptr, nullptr, nullptr, &error);
+    REQUIRE((change == nullptr
+                 ? mongoc_collection_delete_many(kept, these.get(), options.get(), nullptr, &error)
+                 : mongoc_collection_update_many(kept, these.get(), change->get(), options.get(),
+                                                 nullptr, &error)));
+    left = mongoc_collection_count_documents(kept, these.get(), nullptr, nullptr, nullptr, &error);
   }
-  mongoc_collection_destroy(sessions);
+  mongoc_collection_destroy(kept);
   mongoc_client_destroy(client);
   INFO(error.message);
   REQUIRE(left == 0);
+}
+
+// As a server does for sessions that were not used for half an hour, and a restored backup.
+void forget_sessions(MongoTarget& target) {
+  change_kept(target, "transactions", Document());
+}
+
+// The answer of a findAndModify is kept apart from the session: a member that applied it during its
+// initial sync marks it as not to be trusted.
+void forget_answers(MongoTarget& target, bool removed) {
+  if (removed) return change_kept(target, "image_collection", Document());
+  const Document trusted = std::move(Document().add("invalidated", Document().add("$ne", true)));
+  const Document change = std::move(Document().add("$set", Document().add("invalidated", true)));
+  change_kept(target, "image_collection", trusted, &change);
 }
 
 TEST_CASE("MongoSessionLease: a lease whose answers were lost is found, by a later daemon, too",
@@ -150,6 +166,28 @@ TEST_CASE("MongoSessionLease: what the server has forgotten is untraceable, and 
   testing::require_refused(target.store->lease(request), ErrorCode::STORE_REFUSED);
   REQUIRE(target.server.number("counters", "orders", "seq") == counter);
   require_granted(target.store->lease(next_request()), counter + 1, counter + 11);
+}
+
+// The server knows that the lease was announced and applied, and not where it lies.
+TEST_CASE("MongoSessionLease: a lease whose answer the server has lost is untraceable",
+          "[mongo][session]") {
+  MongoTarget target(kSession, "session");
+  require_granted(target.store->lease(next_request()), 1, 11);
+  const bool removed = GENERATE(true, false);
+  const LeaseRequest request = next_request();
+  {
+    const FailPoint point(target.server, "failCommand", R"({"times": 2})", lost_answers(target));
+    REQUIRE(target.store->lease(request).kind == Kind::unknown);
+  }
+  forget_answers(target, removed);
+  for (int asked = 0; asked < 2; ++asked) {
+    const Resolution found = target.store->resolve(request);
+    INFO(found.error.to_string());
+    REQUIRE(found.kind == Resolution::Kind::untraceable);
+  }
+  testing::require_refused(target.store->lease(request), ErrorCode::STORE_REFUSED);
+  REQUIRE(target.server.number("counters", "orders", "seq") == 20);
+  require_granted(target.store->lease(next_request()), 21, 31);
 }
 
 TEST_CASE("MongoSessionLease: a daemon that ended between announcement and lease moved nothing",

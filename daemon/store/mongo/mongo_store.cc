@@ -11,6 +11,14 @@
 #include "daemon/store/mongo/mongo_return.h"
 
 namespace seqd {
+namespace {
+
+LeaseOutcome of_older_copy(LeaseOutcome outcome, bool restored) {
+  outcome.restored = restored;
+  return outcome;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<MongoStore>> MongoStore::open(const MongoDriver& driver,
                                                      const MongoStoreOptions& options) {
@@ -64,6 +72,13 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
     const std::lock_guard lock(mutex_);
     index_known = indexed_.contains(place);
   }
+  bool restored = false;
+  // Before it, too, where what was granted could not be looked up when the comparison behind it
+  // fails.
+  if (trace_of(request.token) == LeaseTrace::plain) {
+    Status age = check_age(request.instance, request.heartbeat, &restored);
+    if (!age.ok()) return of_older_copy(refused(std::move(age)), restored);
+  }
   if (is_in_ledger(trace_of(request.token))) sessions_.take_over(request.instance);
   MongoCounter counter(*clients_, records_, sessions_, sweep_, request);
   LeaseOutcome outcome = counter.lease(index_known);
@@ -77,19 +92,18 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
     const std::lock_guard lock(mutex_);
     indexed_.insert(place);
   }
-  return granted_by_current(request, std::move(outcome));
+  if (outcome.kind != LeaseOutcome::Kind::granted) return outcome;
+  // Behind the lease: a database that was put back before it is noticed, whenever that was.
+  Status age = check_age(request.instance, request.heartbeat, &restored);
+  return age.ok() ? outcome : of_older_copy(unknown_outcome(std::move(age)), restored);
 }
 
-// Behind the lease: a database that was put back before it is noticed, whenever that was.
-LeaseOutcome MongoStore::granted_by_current(const LeaseRequest& request, LeaseOutcome outcome) {
-  if (outcome.kind != LeaseOutcome::Kind::granted || request.heartbeat == 0) return outcome;
-  auto age = instances_.compare(request.instance, request.heartbeat);
-  if (!age.ok()) return unknown_outcome(age.status());
-  if (!age->older) return outcome;
-  outcome =
-      unknown_outcome(older_copy(clients_->where(kMongoInstances), request.heartbeat, age->beat));
-  outcome.restored = true;
-  return outcome;
+Status MongoStore::check_age(const Token& instance, std::int64_t heartbeat, bool* restored) {
+  if (heartbeat == 0) return {};
+  auto age = instances_.compare(instance, heartbeat);
+  if (!age.ok()) return age.status();
+  *restored = age->older;
+  return age->older ? older_copy(clients_->where(kMongoInstances), heartbeat, age->beat) : Status();
 }
 
 Resolution MongoStore::resolve(const LeaseRequest& request) {
@@ -100,7 +114,12 @@ Resolution MongoStore::resolve(const LeaseRequest& request) {
     sessions_.take_over(request.instance);
     sessions_.end_suspects();
   }
-  return records_.resolve(request);
+  Resolution found = records_.resolve(request);
+  if (found.kind != Resolution::Kind::granted) return found;
+  bool restored = false;
+  Status age = check_age(request.instance, request.heartbeat, &restored);
+  if (age.ok()) return found;
+  return {.kind = Resolution::Kind::failed, .error = std::move(age), .restored = restored};
 }
 
 Result<ClaimOutcome> MongoStore::claim(const ClaimRequest& request) {
@@ -138,11 +157,10 @@ ReturnOutcome MongoStore::return_range(const ReturnRequest& request) {
     sessions_.take_over(request.instance);
     if (request.give_up) sessions_.end_suspects();
   }
-  if (!request.give_up && request.heartbeat > 0) {
-    auto age = instances_.compare(request.instance, request.heartbeat);
-    if (!age.ok()) return not_known(age.status());
-    if (age->older)
-      return not_known(older_copy(clients_->where(kMongoInstances), request.heartbeat, age->beat));
+  if (!request.give_up) {
+    bool restored = false;
+    Status age = check_age(request.instance, request.heartbeat, &restored);
+    if (!age.ok()) return not_known(std::move(age));
   }
   return MongoReturn(*clients_, records_, sessions_, request).run();
 }

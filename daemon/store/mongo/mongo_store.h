@@ -62,7 +62,8 @@ class MongoStore final : public BlockingStore {
         mode_(*clients_, options.lease_mode),
         concurrency_(options.concurrency) {}
   Status check_trace(const LeaseRequest& request);
-  LeaseOutcome granted_by_current(const LeaseRequest& request, LeaseOutcome outcome);
+  // OK, unless the database was put back from an older copy.
+  Status check_age(const Token& instance, std::int64_t heartbeat, bool* restored);
 
   const std::unique_ptr<MongoClients> clients_;
   MongoInstances instances_;

@@ -347,7 +347,14 @@ Resolution SqliteStore::resolve(const LeaseRequest& request) {
     return failed(record.status());
   }
   if (record->known && record->granted) {
+    bool restored = false;
+    Status age = check_age(request.instance, request.heartbeat, &restored);
     abandon();
+    if (!age.ok()) {
+      Resolution older = failed(std::move(age));
+      older.restored = restored;
+      return older;
+    }
     return {.kind = Resolution::Kind::granted,
             .begin = record->span.begin,
             .end = record->span.end,
