@@ -41,7 +41,7 @@ struct IdFormatSettings {
 // and gives each the next _id (core/insert_queues.h).
 enum class SequenceMode : std::uint8_t { lease, insert };
 
-// In which periods the sequence begins anew, each with a counter of its own.
+// In which periods the sequence starts again, each with a counter of its own.
 struct PeriodSettings {
   std::string period;          // as PeriodRule::make() takes it; empty: none
   std::int64_t retain_ms = 0;  // how long the counter of a period that is over is kept; 0: for ever

@@ -33,7 +33,7 @@ class TurnOwner {
   // The daemon may end: what it leaves is on the medium. Once.
   virtual void over() = 0;
   // The medium failed while the daemon was serving. What is reserved may still be issued; then the
-  // process has to make room for one that writes everything anew.
+  // process has to make room for one that writes everything again.
   virtual void log_failed(const Status& status) = 0;
   // The process has to end now, and nothing of this turn may be replied to. If it returns, the
   // turn ends without replies.

@@ -38,7 +38,7 @@ void Daemon::keep_witness() {
                         "): a kill -9 would cost the available IDs. Restart seqd, which loses "
                         "nothing",
                     {}});
-  } else if (*kept == Witness::Kept::made_anew) {
+  } else if (*kept == Witness::Kept::made_again) {
     journal_.raise({EventKind::state_warning,
                     "the witness was removed from " + witness_directory_->path() +
                         " while seqd was running, and was made again. Find out what cleans up "

@@ -111,7 +111,7 @@ TEST_CASE("RepeatGetsTheSameIdsAfterAKill", "[repeats]") {
   REQUIRE(service.world.ask(again, next_request(3, "orders")).id() == 22);
 }
 
-TEST_CASE("RequestThatWasNotCommittedGetsItsIdAnew", "[repeats]") {
+TEST_CASE("RequestThatWasNotCommittedGetsItsIdAgain", "[repeats]") {
   Service service;
   Line& line = service.hello(1);
   REQUIRE(service.world.ask(line, next_request(1, "orders")).id() == 1);

@@ -13,7 +13,7 @@ std::string why_no_witness(const Evidence& evidence, const Recovered& recovered)
       recovered.header.boot_id != evidence.boot_id) {
     return recovered.header.boot_id == evidence.boot_id
                ? "there is no witness: the state directory is a copy, or the witness was removed"
-               : "the machine was started anew without an orderly stop of seqd, or the state "
+               : "the machine was started again without an orderly stop of seqd, or the state "
                  "directory is a copy";
   }
   if (witness->nonce != recovered.header.nonce || witness->directory != evidence.directory) {

@@ -81,7 +81,7 @@ class StateLog final : public RemainderLog {
   // After the last turn: OK when all of it is on the medium. Nothing may be appended any more.
   Status close();
 
-  // Makes the witness anew where somebody removed it; see Witness::keep_in_place(). To be called
+  // Makes the witness again where somebody removed it; see Witness::keep_in_place(). To be called
   // from time to time.
   Result<Witness::Kept> keep_witness();
 

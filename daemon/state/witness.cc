@@ -63,7 +63,7 @@ Result<Witness::Kept> Witness::keep_in_place() {
   memory_ = std::move(*memory);
   identity_ = *found;
   write(*testimony);
-  return Kept::made_anew;
+  return Kept::made_again;
 }
 
 std::optional<Witness::Testimony> Witness::read() const {

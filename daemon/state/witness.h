@@ -42,9 +42,9 @@ class Witness {
   explicit Witness(std::unique_ptr<SharedMemory> memory, Directory* directory = nullptr,
                    std::string name = {});
 
-  // Whether its name still leads to it; where not, it is made there anew. An error: that cannot be
+  // Whether its name still leads to it; where not, it is made there again. An error: that cannot be
   // done now, and the next start would not find it. Not while a flush is under way.
-  enum class Kept : std::uint8_t { in_place, made_anew };
+  enum class Kept : std::uint8_t { in_place, made_again };
   Result<Kept> keep_in_place();
 
   // Nothing when it is new or its last change was cut off.

@@ -50,7 +50,7 @@ std::vector<std::uint8_t> text(std::string_view of) {
   return {of.begin(), of.end()};
 }
 
-TEST_CASE("AWitnessThatWasRemovedIsMadeAnewWithWhatItSaid") {
+TEST_CASE("AWitnessThatWasRemovedIsMadeAgainWithWhatItSaid") {
   MemoryDisk disk;
   const std::unique_ptr<Directory> directory = disk.open("run");
   auto witness = std::make_unique<Witness>(std::move(*directory->map("w", Witness::size_with_tail)),
@@ -61,7 +61,7 @@ TEST_CASE("AWitnessThatWasRemovedIsMadeAnewWithWhatItSaid") {
   CHECK(*witness->keep_in_place() == Witness::Kept::in_place);
 
   disk.folder("run").names.erase("w");
-  CHECK(*witness->keep_in_place() == Witness::Kept::made_anew);
+  CHECK(*witness->keep_in_place() == Witness::Kept::made_again);
   CHECK(*witness->keep_in_place() == Witness::Kept::in_place);
   REQUIRE(witness->tail().append(text(", another")));
   witness->advance(6);

@@ -78,7 +78,7 @@ Status missing_counter(const LeaseRequest& request, const std::string& where) {
           fmt::format(
               "{}: the counter is gone, but this host was already given IDs up to {}. It is not "
               "created "
-              "again by itself; restore it, or write it anew so that the next ID is at least {}",
+              "again by itself; restore it, or write it again so that the next ID is at least {}",
               where, request.guard - 1, request.guard)};
 }
 
@@ -192,7 +192,7 @@ Status given_up_reason(const std::string& where) {
 Status record_is_gone(const std::string& where) {
   return {ErrorCode::STORE_REFUSED,
           fmt::format("{}: there is no record of this host's newest lease, so it is not known "
-                      "whether the range was taken back before; was the document written anew as "
+                      "whether the range was taken back before; was the document written again as "
                       "a whole, or was the range leased in lease_mode \"plain\"?",
                       where)};
 }

@@ -167,7 +167,7 @@ PURGE_TEST("what was parked of a counter goes with it") {
   REQUIRE(counters.size() == 2);
   counters.pop_back();
   CHECK(remove(store, counters) == std::vector<Kind>{Kind::removed});
-  // Made anew, it is as one that never was; the other one still has what is parked.
+  // Made again, it is as one that never was; the other one still has what is parked.
   for (const char* key : {"orders@251101", "orders@251102"}) {
     auto lease = lease_request(key, 20, TestType::kTrace);
     lease.sequence = key;

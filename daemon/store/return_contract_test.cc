@@ -141,7 +141,7 @@ STORE_TEST("a return whose record another program wiped is not applied a second 
   const Reuse reuse = GENERATE(Reuse::tail, Reuse::parked);
   const auto back = return_of(lease, 4, 11, reuse, TestType::kTrace);
   require_returned(store->return_range(back));
-  // The answer is lost. Others issue what was returned, and write the document anew as a whole.
+  // The answer is lost. Others issue what was returned, and write the document again as a whole.
   require_granted(store->lease(of_another_host(lease, reuse == Reuse::parked, TestType::kTrace)), 4,
                   reuse == Reuse::parked ? 11 : 14);
   fixture.put("orders", 10, Meaning::last);

@@ -26,7 +26,7 @@ STORE_TEST("a new counter begins at first_id in every meaning and goes on withou
   REQUIRE(fixture.value("orders") == (meaning == Meaning::next ? first + 15 : first + 14));
 }
 
-// As the core does it: a lease that conflicted with another one is asked for anew.
+// As the core does it: a lease that conflicted with another one is asked for again.
 LeaseOutcome lease_until_decided(BlockingStore& store, const LeaseRequest& request) {
   LeaseOutcome outcome = store.lease(request);
   for (int tries = 0; outcome.contended && tries < 1'000; ++tries) {

@@ -33,7 +33,7 @@ $(STAGE)/libseqd.pc: client-lib/libseqd.pc.in
 	@mkdir -p $(@D)
 	sed 's,@PREFIX@,$(PREFIX),g; s,@LIBDIR@,$(LIBDIR),g; s,@VERSION@,$(VERSION),g' $< >$@
 
-# The directories are an argument of the build of these: made anew each time, they are never those of another PREFIX.
+# The directories are an argument of the build of these: made again each time, they are never those of another PREFIX.
 .PHONY: $(UNITS) $(STAGE)/libseqd.pc
 
 # Every installed file but the configuration: mode, source, destination.
@@ -60,10 +60,10 @@ CONFIG_FILE := $(SYSCONFDIR)/seqd/seqd.toml
 
 # What is in the tree although a program could print it, so that it can be read there; `make lint` compares.
 .PHONY: catalog sample
-catalog: $(SEQD) ## write the message catalogue anew, from the list of events
+catalog: $(SEQD) ## write the message catalogue again, from the list of events
 	$(SEQD) --print-catalog >$(CATALOG)
 
-sample: $(SEQD) ## write the sample configuration anew, from the table of options
+sample: $(SEQD) ## write the sample configuration again, from the table of options
 	$(SEQD) --print-options sample >packaging/seqd.toml
 
 .PHONY: install uninstall

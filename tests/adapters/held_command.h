@@ -37,7 +37,7 @@ bool while_held(MongoServer& server, const HeldCommand& held, Call call, Meanwhi
   return std::chrono::steady_clock::now() - began < std::chrono::milliseconds(held.block_ms);
 }
 
-// `attempt(block_ms)` makes its world anew and says whether there was time enough.
+// `attempt(block_ms)` makes its world again and says whether there was time enough.
 template <typename Attempt>
 void until_in_time(Attempt attempt) {
   int block_ms = 500;

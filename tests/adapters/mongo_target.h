@@ -28,7 +28,7 @@ class MongoTarget {
   // Opens the store and claims its instance, that of lease_request().
   MongoTarget(const MongoPlace& place, const char* purpose);
 
-  // As a daemon that is started anew, which gives up after `timeout_ms` from now on.
+  // As a daemon that is started again, which gives up after `timeout_ms` from now on.
   void reopen(int timeout_ms = kPatientMs);
 
   // Of fail point "failCommand": `what` happens to the commands that lease and return.

@@ -201,7 +201,7 @@ void failed_starts(Stage& stage) {
   }
 }
 
-// Both files cannot be read: they are set aside, and the log begins anew. What they held is lost,
+// Both files cannot be read: they are set aside, and the log starts again. What they held is lost,
 // and is not issued again.
 void damaged_files(Stage& stage) {
   begin(stage);

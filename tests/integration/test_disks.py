@@ -216,7 +216,7 @@ def test_AStateThatIsReplacedUnderTheDaemonIsNoticedBeforeTheNextReservation(mak
 
 
 def test_AStateThatIsRemovedUnderTheDaemonEndsIt(make_daemon, scratch):
-    """rm -rf of the directory of a running daemon: it ends; the next one begins anew, above all that was leased."""
+    """rm -rf of the directory of a running daemon: it ends; the next one starts again, above all that was leased."""
     daemon = make_daemon(stores=shared_store(scratch), defaults=DEFAULTS).start()
     client = RepeatingClient()
     assert client.take(daemon, 20, 20)

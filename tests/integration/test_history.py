@@ -43,7 +43,7 @@ def take(daemon, count, name="orders"):
 
 
 def new_boot(daemon) -> list:
-    """The prefix that gives a daemon the boot id of a machine that was started anew."""
+    """The prefix that gives a daemon the boot id of a machine that was started again."""
     boot = daemon.directory / "boot_id"
     boot.write_text(f"{uuid.uuid4()}\n")
     script = f"mount --bind '{boot}' /proc/sys/kernel/random/boot_id && exec \"$@\""

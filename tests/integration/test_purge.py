@@ -1,5 +1,5 @@
 """Housekeeping of periods: `seqctl purge` removes the counters of days that are over for longer than `period_retention`, exactly these, beside old
-code that counts in the same collection; nothing of them is begun anew, and the present day goes on."""
+code that counts in the same collection; nothing of them is started again, and the present day goes on."""
 
 import json
 import os

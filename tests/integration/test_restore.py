@@ -282,7 +282,7 @@ def test_AHostThatMovesTakesItsStateDirectoryWithIt(site, scratch):
     new = site.host("new", state=moved)
     site.take(new, 20)
     assert sorted(site.issued) == list(range(1, 51)), "an ID is missing"
-    # Whatever is started on the old machine begins anew, and takes nothing from the new one.
+    # Whatever is started on the old machine starts again, and takes nothing from the new one.
     old.start()
     site.take(old, 60)
     site.take(new, 60)

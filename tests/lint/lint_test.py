@@ -96,6 +96,8 @@ class Checks(unittest.TestCase):
 
     def test_unfinished_words_are_found(self):
         self.assert_one(words.check, "README.md", "TO" "DO: write\n")
+        self.assert_one(words.check, "daemon/core/a.cc", "// what is in h" "and\n")
+        self.assert_one(words.check, "README.md", "is given b" "ack\n")
         self.assert_one(words.check, "daemon/core/a.cc", "// a st" "ub\n")
 
     def test_paths_of_one_machine_are_found(self):

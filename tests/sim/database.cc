@@ -69,7 +69,7 @@ LeaseOutcome Database::judge(const LeaseRequest& request) {
     return outcome;
   }
   if (!counter.exists && purged_.contains(request.binding.key))
-    stage_.history.violation("\"" + request.binding.key + "\" was purged, and is begun anew");
+    stage_.history.violation("\"" + request.binding.key + "\" was purged, and is started again");
   outcome.kind = LeaseOutcome::Kind::granted;
   outcome.begin = counter.next;
   outcome.end = counter.next + std::min(request.count, request.max_value - counter.next + 1);

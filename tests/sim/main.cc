@@ -111,7 +111,7 @@ void print_last_line(const Totals& totals) {
       "%lld restores, %lld store faults, %lld IDs issued, 0 duplicates, 0 unaccounted\n",
       static_cast<unsigned long long>(totals.events), group(Group::start), kills,
       kind(Kind::power_cut), kind(Kind::clone_of_running) + kind(Kind::clone_of_stopped),
-      kind(Kind::restored_in_place) + kind(Kind::restored_anew) +
+      kind(Kind::restored_in_place) + kind(Kind::restored_again) +
           kind(Kind::replaced_while_running),
       group(Group::store) - kind(Kind::lease_granted), static_cast<long long>(totals.issued));
 }

@@ -364,7 +364,7 @@ void TroubleMaker::restore(Site& site) {
   kill_now(site);
   site.forget();
   const bool in_place = stage_.random.below(2) == 0;
-  stage_.happened(in_place ? Kind::restored_in_place : Kind::restored_anew, site.number());
+  stage_.happened(in_place ? Kind::restored_in_place : Kind::restored_again, site.number());
   MemoryDisk& disk = site.machine().disk;
   if (in_place) {
     disk.overwrite(site.state_path(), copy->contents);

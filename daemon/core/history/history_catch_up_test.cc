@@ -310,7 +310,7 @@ TEST_CASE("ASequenceThatWasForgottenBehindTheLastBatchEndsWithItsGapAndIsNotLost
   CHECK(here.catch_up.found().empty());
 }
 
-TEST_CASE("AForgottenNameThatIsUsedAgainEndsFirstAndBeginsAnew") {
+TEST_CASE("AForgottenNameThatIsUsedAgainEndsFirstAndStartsAgain") {
   Restart here;
   here.knows(31, 4);
   here.lease(1);

@@ -10,7 +10,7 @@ namespace seqd {
 class LogReader {
  public:
   virtual ~LogReader() = default;
-  // Reading begins, or begins anew: what was seen before is not the log's last word.
+  // Reading begins, or starts again: what was seen before is not the log's last word.
   virtual void segment_begins() = 0;
   // Of a turn at `position`, or of the snapshot, which has the position of the last turn in it.
   virtual void entry(LogPosition position, const LogEntry& entry) = 0;

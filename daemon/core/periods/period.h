@@ -1,4 +1,4 @@
-// PeriodRule: how time is divided into the periods of a sequence that begins anew in each of them:
+// PeriodRule: how time is divided into the periods of a sequence that starts again in each of them:
 // in which period a moment is, by the calendar of a time zone, and what the period is called in the
 // store. A period is named by its date, so no timer and no change of the clock can mix two of them
 // up. Immutable; any thread.

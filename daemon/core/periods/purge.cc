@@ -134,7 +134,7 @@ Status Purge::prepare() {
   store_ = store->second;
   settings_ = *settings;
   if (!order_.remove) return {};
-  // From here on this host knows how late it is, and begins no period anew that is older.
+  // From here on this host knows how late it is, and begins no period again that is older.
   const Result<SequenceId> present = table_.open(order_.name);
   return present.ok() ? Status() : present.status();
 }

@@ -5,7 +5,7 @@
 // Invariant: a counter is removed only if its period may be (purge_rule.h) by this host's clock and
 // by the store server's, nothing of it is available here, and no other sequence that this host
 // knows has it. Before the store removes anything, the log has on its medium that this host purges
-// and which period it uses, so it never begins one anew that was removed, not after a power loss
+// and which period it uses, so it never begins one again that was removed, not after a power loss
 // either.
 #pragma once
 

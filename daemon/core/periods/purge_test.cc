@@ -1,5 +1,5 @@
-// Housekeeping of periods: what is found, what stays and why, and that nothing begins anew that was
-// removed.
+// Housekeeping of periods: what is found, what stays and why, and that nothing starts again that
+// was removed.
 #include "daemon/core/periods/purge.h"
 
 #include <algorithm>
@@ -308,7 +308,7 @@ TEST_CASE("OnePurgeIsUnderWayAtATime", "[purge]") {
   CHECK(answers == 0);
 }
 
-TEST_CASE("PeriodWhoseCounterThisHostRemovedIsNotBegunAnew", "[purge]") {
+TEST_CASE("PeriodWhoseCounterThisHostRemovedIsNotStartedAgain", "[purge]") {
   Housekeeping here;
   REQUIRE(here.keys(true).size() == 3);
   const auto counter_of = [&](std::int64_t days_back) {

@@ -27,7 +27,7 @@ struct ReturnRequest {
   Token token{};         // names this return; from new_token() of the store that is asked
   Token instance{};      // who returns
   std::string sequence;  // which of its sequences
-  // [begin, end): nobody has issued any of it, and nobody will but who is granted it anew.
+  // [begin, end): nobody has issued any of it, and nobody will but who is granted it again.
   std::int64_t begin = 0;
   std::int64_t end = 0;
   Reuse reuse = Reuse::parked;  // or tail

@@ -75,7 +75,7 @@ class IdShape {
   std::optional<std::int64_t> find_from(std::int64_t value, std::int64_t from) const;
 
   // The values of `count` positions, appended as runs: one more for each time the cycle begins
-  // anew, and where (count - 1) * increment would be no int64.
+  // again, and where (count - 1) * increment would be no int64.
   void append_runs(std::int64_t position, std::int64_t count, std::vector<Run>& runs) const;
 
   // What has to stay the same while any ID is out: part of what the log keeps of the counter.

@@ -169,7 +169,7 @@ TEST_CASE("ValueAndPositionAreInverse", "[shape]") {
   }));
 }
 
-TEST_CASE("EachValueIsTheIncrementFurtherOrACycleBeginsAnew", "[shape]") {
+TEST_CASE("EachValueIsTheIncrementFurtherOrACycleStartsAgain", "[shape]") {
   CHECK(rc::check([] {
     const IdShape shape = any_shape();
     const std::int64_t position = any_position(shape);

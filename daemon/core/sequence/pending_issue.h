@@ -24,7 +24,7 @@ class PendingIssue {
 
   bool empty() const { return issue_.begin == issue_.end; }
 
-  // Begins anew; only when empty. `range_end`: of the range that the IDs were taken from, because
+  // Starts again; only when empty. `range_end`: of the range that the IDs were taken from, because
   // an entry of the log stays within one.
   void begin(const Issued& issue, std::int64_t range_end, SessionId session) {
     issue_ = issue;

@@ -188,7 +188,7 @@ TEST_CASE("AnAdvanceBelowWhatWasGrantedOrAboveTheMaximumAsksNothingOfTheStore") 
 
 TEST_CASE("AnAdvanceDoesNotMendAnotherReasonToStop") {
   Advancing orders;
-  orders.sequence().refuse({ErrorCode::SEQ_CHANGED, "configured anew"});
+  orders.sequence().refuse({ErrorCode::SEQ_CHANGED, "configured again"});
   REQUIRE(orders.advance(0)->status().code() == ErrorCode::SEQ_CHANGED);
   REQUIRE(orders.sequence().error().code() == ErrorCode::SEQ_CHANGED);
 }

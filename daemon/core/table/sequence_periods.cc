@@ -66,7 +66,7 @@ std::optional<Place> place_of(const Sequence& sequence) {
 }
 
 // The counter of a period that was over for longer than counters are kept may have been removed:
-// whoever made it anew would issue its IDs again.
+// whoever made it again would issue its IDs again.
 Status check_not_removed(const Period& period, const DefineName& known,
                          const PeriodSettings& settings) {
   if (settings.retain_ms == 0 || period.end_s + settings.retain_ms / 1'000 > known.newest_s)

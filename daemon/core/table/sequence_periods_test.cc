@@ -1,5 +1,5 @@
-// Sequences that begin anew in each period: the present one goes by the clock at every request, and
-// what is over leaves a gap that is told, and never an ID twice.
+// Sequences that start again in each period: the present one goes by the clock at every request,
+// and what is over leaves a gap that is told, and never an ID twice.
 #include <algorithm>
 #include <optional>
 
@@ -48,7 +48,7 @@ struct Daily : Orders {
   }
 };
 
-TEST_CASE("NumbersBeginAnewInEachPeriod", "[core][period]") {
+TEST_CASE("NumbersBeginAgainInEachPeriod", "[core][period]") {
   Daily here;
   CHECK(here.one() == 1);
   CHECK(here.one() == 2);
@@ -255,7 +255,7 @@ TEST_CASE("PeriodIsNotForgottenWhileARequestForItCanBeRepeated", "[core][period]
   CHECK(here.of(kFirst) == nullptr);
 }
 
-TEST_CASE("CounterOfAPeriodThatWasForgottenIsNotMadeAnew", "[core][period]") {
+TEST_CASE("CounterOfAPeriodThatWasForgottenIsNotMadeAgain", "[core][period]") {
   Daily here;
   REQUIRE(here.one() == 1);
   here.world.time.wall_set_ms += 400 * kDayMs;

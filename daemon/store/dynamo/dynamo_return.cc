@@ -40,7 +40,7 @@ DynamoReturn::Step DynamoReturn::after_read(Result<std::optional<DynamoItem>> it
   if (!record.ok()) return not_known(record.status());
   if (*record && (*record)->token == request_.token)
     return (*record)->granted ? returned() : kept(given_up_reason(where_));
-  // It was swept, or another program wrote the item anew as a whole.
+  // It was swept, or another program wrote the item again as a whole.
   if (!*record) return give_up(record_is_gone(where_));
   auto state = state_of(**item, request_.binding, where_);
   if (!state.ok()) return not_known(state.status());

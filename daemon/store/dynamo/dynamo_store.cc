@@ -111,7 +111,7 @@ void DynamoStore::lease(const LeaseRequest& request, std::function<void(LeaseOut
     status = {
         ErrorCode::UNAVAILABLE,
         fmt::format("{}: leases are traced by {} from now on, and this one was to be traced "
-                    "by {}; it is asked for anew",
+                    "by {}; it is asked for again",
                     where(request.binding), lease_trace_word(trace()), lease_trace_word(marked))};
   if (!status.ok()) return answer(std::move(done), refused(std::move(status)));
   // Behind the lease: a table that was put back before it is noticed, whenever that was.

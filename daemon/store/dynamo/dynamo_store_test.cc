@@ -87,7 +87,7 @@ TEST_CASE("DynamoStore: a record that was edited is refused, and not guessed at"
   REQUIRE(fixture.server.number("orders") == 5);
 }
 
-TEST_CASE("DynamoStore: old code that writes the item anew loses the records, and no ID twice",
+TEST_CASE("DynamoStore: old code that writes the item again loses the records, and no ID twice",
           "[dynamo]") {
   DynamoFixture fixture;
   auto store = fixture.open();

@@ -65,7 +65,7 @@ class HistoryFile {
   HistoryDatabase& database_;
   const std::string host_;
   std::int64_t host_row_ = 0;
-  // Callers are numbered anew by every process; their rows are not.
+  // Callers are numbered again by every process; their rows are not.
   std::int64_t caller_base_ = -1;
   std::map<SequenceId, Sequence> rows_;  // of the batch being written
   bool log_holds_dropped_ = false;       // rows were dropped since truncate_log()

@@ -190,7 +190,7 @@ TEST_CASE("ASequenceThatEndedGoesWithItsLastRow") {
   CHECK(rows(kept, "sequence") == 0);
 }
 
-TEST_CASE("ASequenceThatIsUsedAgainIsBalancedAnew") {
+TEST_CASE("ASequenceThatIsUsedAgainIsBalancedAgain") {
   KeptHistory kept;
   REQUIRE(kept.write(HistoryRows(1).lease(1, 11).issue(1, 11)).ok());
   HistoryRows end(2);

@@ -94,7 +94,7 @@ Result<std::int64_t> HistoryReader::sequence_row(const std::string& name) {
 
 Status HistoryReader::begin() {
   if (!database_.file_exists()) return {};
-  // Opened anew: the file may be another one by now.
+  // Opened again: the file may be another one by now.
   database_.close();
   Status status = database_.open();
   if (status.ok()) status = database_.run("BEGIN");

@@ -142,7 +142,7 @@ TEST_CASE("MongoLeaseFaults: no fault of a command loses an ID of a traced lease
   }
 }
 
-TEST_CASE("MongoLeaseFaults: a lost lease is found by a daemon that is started anew",
+TEST_CASE("MongoLeaseFaults: a lost lease is found by a daemon that is started again",
           "[mongo][lease-faults]") {
   const std::size_t where = GENERATE(range(std::size_t{0}, std::size(kMongoPlaces)));
   const MongoPlace& place = kMongoPlaces[where];

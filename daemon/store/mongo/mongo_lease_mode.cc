@@ -10,7 +10,8 @@
 namespace seqd {
 namespace {
 
-// What the server most likely is. A wrong guess costs one lease that is refused and asked for anew.
+// What the server most likely is. A wrong guess costs one lease that is refused and asked for
+// again.
 LeaseTrace guess(const MongoTarget& target, LeaseModeOption configured) {
   switch (configured) {
     case LeaseModeOption::ledger:

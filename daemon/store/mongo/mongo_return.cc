@@ -84,7 +84,7 @@ MongoReturn::Step MongoReturn::attempt() {
 }
 
 // Without a record, the return may have been applied by an earlier life, and its record swept
-// since. A slot is also gone when another program wrote the document anew as a whole. And what is
+// since. A slot is also gone when another program wrote the document again as a whole. And what is
 // conditional on no record at all could be applied once more by a request that is late, when the
 // instance was forgotten.
 MongoReturn::Step MongoReturn::begin_lane() {

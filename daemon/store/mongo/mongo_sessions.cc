@@ -121,7 +121,7 @@ void MongoSessions::end_suspects() {
     for (std::size_t i = 0; i < suspects_.size(); ++i)
       ids.add(std::to_string(i), document_of(suspects_[i].session));
   }
-  // They stay suspects for a while: a statement that is still on its way would begin anew.
+  // They stay suspects for a while: a statement that is still on its way would start again.
   static_cast<void>(end(ids));
 }
 

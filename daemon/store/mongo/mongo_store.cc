@@ -55,7 +55,7 @@ Status MongoStore::check_trace(const LeaseRequest& request) {
   if (possible || marked == LeaseTrace::plain) return {};
   return {ErrorCode::UNAVAILABLE,
           fmt::format("{}: leases are traced by {} from now on, and this one was to be traced by "
-                      "{}; it is asked for anew",
+                      "{}; it is asked for again",
                       clients_->where(request.binding.collection), lease_trace_word(*mode),
                       lease_trace_word(marked))};
 }
@@ -86,7 +86,7 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
     // Nobody who waits has to hear of it: the next attempt leaves the field out.
     outcome = refused({ErrorCode::UNAVAILABLE,
                        outcome.error.text() + "; leases are plain from now on, and this one is "
-                                              "asked for anew"});
+                                              "asked for again"});
   }
   if (!index_known && outcome.kind == LeaseOutcome::Kind::granted) {
     const std::lock_guard lock(mutex_);
