@@ -68,9 +68,9 @@ class SequenceTable final : public RemainderLogObserver,
   ReplayTable& replays() { return replays_; }
   const std::map<ScopeId, std::unique_ptr<StoreScope>>& scopes() const { return scopes_; }
   const StoreScope* scope_of_store(std::string_view store) const;
-  void cancel(SessionId session);  // it is gone: what it waits for is dropped
-  void flush_issues();             // of this turn, into the replay table, so that a repeat finds it
-  void end_turn();  // decides what this turn left to decide; then the log may be committed
+  void cancel(SessionId session, const Refusal& why = {});  // what it waits for; null: it is gone
+  void flush_issues();  // of this turn, into the replay table, so that a repeat finds it
+  void end_turn();      // decides what this turn left to decide; then the log may be committed
   // With those of the SettingsSource now. Returns the sequences whose change needs a restart.
   std::vector<std::string> apply_settings(const Limits& limits);
   // Raises the sequence's counter in the store so that no ID below `next_id` is leased any more; 0:
