@@ -15,6 +15,7 @@
 
 #include "client-lib/reply_reader.h"
 #include "client-lib/request_table.h"
+#include "protocol/acknowledging.h"
 #include "protocol/buffer.h"
 #include "protocol/frame_scanner.h"
 #include "protocol/requests.h"
@@ -32,7 +33,7 @@ class Session {
   // Requests that are in flight or whose answers were not collected, at most.
   static constexpr std::size_t kCapacity = 65'536;
   // Answers after which the daemon is told that they have arrived.
-  static constexpr std::size_t kAcknowledgeEvery = 64;
+  static constexpr std::size_t kAcknowledgeEvery = protocol::kAcknowledgeEvery;
   // The hello's msgid: never a request number.
   static constexpr std::uint32_t kHelloNumber = 0xffff'ffff;
   // From here on a new identity is taken when nothing is in flight; from the last one on nothing is

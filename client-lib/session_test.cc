@@ -176,19 +176,44 @@ TEST_CASE("DaemonThatForgotTheIdentityHearsTheFloorBeforeTheRepeats", "[client]"
   CHECK(f.daemon.acknowledgements().back() == 3'001);
 }
 
-TEST_CASE("EverySixtyFourAnswersAreAcknowledgedBeforeTheNextRequest", "[client]") {
+TEST_CASE("EveryEightAnswersAreAcknowledgedBeforeTheNextRequest", "[client]") {
   SessionLine f;
   f.connect();
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 30; ++i) {
     (void)f.session.submit(request_for("orders"));
     REQUIRE(f.exchange() == Verdict::keep);
   }
   // The first one right after hello, because the daemon's memory is not known then.
-  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{2, 66, 130, 194});
+  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{2, 10, 18, 26});
   f.session.acknowledge_all();
   REQUIRE(f.exchange() == Verdict::keep);
-  CHECK(f.daemon.acknowledgements().back() == 201);
-  CHECK(f.ids().size() == 200);
+  CHECK(f.daemon.acknowledgements().back() == 31);
+  CHECK(f.ids().size() == 30);
+}
+
+TEST_CASE("PipelinedAnswersAreAcknowledgedTogether", "[client]") {
+  SessionLine f;
+  f.connect();
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 100; ++i) (void)f.session.submit(request_for("orders"));
+    REQUIRE(f.exchange() == Verdict::keep);
+  }
+  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{101, 201});
+  CHECK(f.ids().size() == 300);
+}
+
+// What all clients of a user have not acknowledged is what a BUSY may be about.
+TEST_CASE("ABusyAnswerIsFollowedByAnAcknowledgement", "[client]") {
+  SessionLine f;
+  f.daemon.fault = [](int number, const protocol::Message&) {
+    return number == 4 ? Fault::busy : Fault::none;
+  };
+  f.connect();
+  for (int i = 0; i < 5; ++i) {
+    (void)f.session.submit(request_for("orders"));
+    REQUIRE(f.exchange() == Verdict::keep);
+  }
+  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{2, 5});
 }
 
 TEST_CASE("SmallWindowOfTheDaemonIsAcknowledgedBeforeItCloses", "[client]") {

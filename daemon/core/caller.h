@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "daemon/base/status.h"
@@ -21,6 +23,9 @@ struct Caller {
   ClientId client = 0;        // 0: anonymous, cannot repeat
   UserId user = 0;            // of the connection, as the kernel reports it
 };
+
+// Why requests for a sequence are refused, by its name; OK: they are not.
+using Refusal = std::function<Status(std::string_view sequence)>;
 
 // IDs first, first + step, ...: `count` of them.
 struct Run {

@@ -12,7 +12,6 @@
 namespace seqd {
 namespace {
 
-constexpr std::size_t kQuestions = 64;
 // Of the time, writing takes at most one part of so many: a large batch is followed by a pause.
 constexpr std::int64_t kPauseParts = 20;
 constexpr std::int64_t kPruneEveryMs = 60'000;
@@ -166,10 +165,10 @@ void History::take_batch(LogPosition position) {
     due_ = false;
     return;
   }
-  for (const Question& question : questions_) {
+  for (const Question& question : questions_.waiting()) {
     if (question.now) question.now();
   }
-  if (!auditing_ && !audits_.empty()) audits_.front().now();
+  if (may_audit()) questions_.next_audit().now();
   submit(recorder_.take(position, [this](HistorySequence& sequence) { complete(sequence); }));
 }
 
@@ -182,7 +181,7 @@ void History::submit(HistoryBatch batch) {
                                        std::move(batch),
                                        writes,
                                        limits_,
-                                       std::exchange(questions_, {}),
+                                       questions_.take_questions(),
                                        std::nullopt,
                                        std::exchange(prune_, false),
                                        auditing_,
@@ -191,9 +190,8 @@ void History::submit(HistoryBatch batch) {
                                        false,
                                        {},
                                        0});
-  if (!auditing_ && !audits_.empty()) {
-    job->audit = std::move(audits_.front());
-    audits_.pop_front();
+  if (may_audit()) {
+    job->audit = questions_.take_audit();
     auditing_ = opening_ = true;
   }
   worker_.submit([job] { job->run(); }, [this, job] { written(*job); });
@@ -212,7 +210,7 @@ void History::written(Job& job) {
                                      "incomplete: " +
                                          job.status.text());
   if (!job.status.ok() && job.writes) recorder_.return_range(std::move(job.batch));
-  asked_ -= job.questions.size();
+  for (const Question& question : job.questions) questions_.answered(question);
   for (const Question& question : job.questions) question.done(failed);
   if (job.audit) begin_audit(job, failed.ok() ? job.opened : failed);
 }
@@ -232,7 +230,7 @@ void History::begin_audit(Job& job, const Status& failed) {
 
 void History::audited(const Question& question, const Status& failed) {
   auditing_ = false;
-  --asked_;
+  questions_.audited(question);
   question.done(failed);
 }
 
@@ -255,49 +253,37 @@ void History::note(const Status& status) {
 // --- questions
 // ------------------------------------------------------------------------------------------------------
 
-Status History::check_room() const {
-  if (asked_ < kQuestions) return {};
-  return {ErrorCode::BUSY,
-          std::to_string(kQuestions) + " questions wait for the history already; ask again"};
-}
-
 template <typename Answer>
-History::Question History::question(std::function<void()> now,
+History::Question History::question(UserId user, std::function<void()> now,
                                     std::function<Result<Answer>(HistoryReader&)> read,
                                     std::function<void(Result<Answer>)> done) {
-  ++asked_;
   auto answer = std::make_shared<std::optional<Result<Answer>>>();
   return {
-      std::move(now),
+      user, std::move(now),
       [answer, read = std::move(read)](HistoryReader& reader) { answer->emplace(read(reader)); },
       [answer, done = std::move(done)](const Status& failed) {
         done(failed.ok() ? std::move(**answer) : Result<Answer>(failed));
       }};
 }
 
-Status History::ask_gaps(const GapsQuestion& asked, std::function<void(Result<GapsAnswer>)> done) {
-  if (Status room = check_room(); !room.ok()) return room;
-  questions_.push_back(question<GapsAnswer>(
-      {}, [asked](HistoryReader& reader) { return reader.gaps(asked); }, std::move(done)));
-  return {};
+Status History::ask_gaps(UserId user, const GapsQuestion& asked,
+                         std::function<void(Result<GapsAnswer>)> done) {
+  return questions_.ask(question<GapsAnswer>(
+      user, {}, [asked](HistoryReader& reader) { return reader.gaps(asked); }, std::move(done)));
 }
 
-Status History::ask_id(const std::string& name, std::int64_t id, std::function<void()> now,
-                       std::function<void(Result<IdAnswer>)> done) {
-  if (Status room = check_room(); !room.ok()) return room;
-  questions_.push_back(question<IdAnswer>(
-      std::move(now), [name, id](HistoryReader& reader) { return reader.id(name, id); },
+Status History::ask_id(UserId user, const std::string& name, std::int64_t id,
+                       std::function<void()> now, std::function<void(Result<IdAnswer>)> done) {
+  return questions_.ask(question<IdAnswer>(
+      user, std::move(now), [name, id](HistoryReader& reader) { return reader.id(name, id); },
       std::move(done)));
-  return {};
 }
 
-Status History::ask_sums(const std::string& name, std::function<void()> now,
+Status History::ask_sums(UserId user, const std::string& name, std::function<void()> now,
                          std::function<void(Result<SumsAnswer>)> done) {
-  if (Status room = check_room(); !room.ok()) return room;
-  audits_.push_back(question<SumsAnswer>(
-      std::move(now), [name](HistoryReader& reader) { return reader.sums(name); },
+  return questions_.ask_audit(question<SumsAnswer>(
+      user, std::move(now), [name](HistoryReader& reader) { return reader.sums(name); },
       std::move(done)));
-  return {};
 }
 
 }  // namespace seqd

@@ -9,7 +9,6 @@
 // thrown away, and nobody tells or asks it anything.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,6 +17,7 @@
 #include "daemon/core/history/history_catch_up.h"
 #include "daemon/core/history/history_log.h"
 #include "daemon/core/table/sequence_table.h"
+#include "daemon/main/history_questions.h"
 #include "daemon/rpc/history_asker.h"
 #include "daemon/state/start.h"
 #include "daemon/store/history/history_file.h"
@@ -67,18 +67,15 @@ class History final : public HistoryAsker {
   bool quiet() const { return worker_.quiet() && auditor_.quiet(); }
 
   // HistoryAsker
-  Status ask_gaps(const GapsQuestion& asked, std::function<void(Result<GapsAnswer>)> done) override;
-  Status ask_id(const std::string& name, std::int64_t id, std::function<void()> now,
+  Status ask_gaps(UserId user, const GapsQuestion& asked,
+                  std::function<void(Result<GapsAnswer>)> done) override;
+  Status ask_id(UserId user, const std::string& name, std::int64_t id, std::function<void()> now,
                 std::function<void(Result<IdAnswer>)> done) override;
-  Status ask_sums(const std::string& name, std::function<void()> now,
+  Status ask_sums(UserId user, const std::string& name, std::function<void()> now,
                   std::function<void(Result<SumsAnswer>)> done) override;
 
  private:
-  struct Question {
-    std::function<void()> now;                 // on the loop, when the batch is taken
-    std::function<void(HistoryReader&)> read;  // on the worker
-    std::function<void(const Status&)> done;   // on the loop; not OK: it was not read
-  };
+  using Question = HistoryQuestions::Question;
   // What the worker uses.
   struct Place {
     Place(const std::string& path, const std::string& host)
@@ -96,11 +93,10 @@ class History final : public HistoryAsker {
   };
   struct Job;
 
-  // OK, or BUSY: too many wait already.
-  Status check_room() const;
   template <typename Answer>
-  Question question(std::function<void()> now, std::function<Result<Answer>(HistoryReader&)> read,
-                    std::function<void(Result<Answer>)> done);
+  static Question question(UserId user, std::function<void()> now,
+                           std::function<Result<Answer>(HistoryReader&)> read,
+                           std::function<void(Result<Answer>)> done);
   bool wants_batch() const {
     if (is_asked() || due_) return true;
     // A file that cannot be written is tried again with the ticks only.
@@ -109,7 +105,8 @@ class History final : public HistoryAsker {
   // A large batch was written just now, and nobody waits for another one. By the loop's time: this
   // is asked in every turn.
   bool pausing() const { return !is_asked() && !ending_ && loop_ms() < not_before_ms_; }
-  bool is_asked() const { return !questions_.empty() || (!audits_.empty() && !auditing_); }
+  bool is_asked() const { return questions_.questions_wait() || may_audit(); }
+  bool may_audit() const { return !auditing_ && questions_.audits_wait(); }
   std::int64_t loop_ms() const { return static_cast<std::int64_t>(uv_now(loop_)); }
   void take_batch(LogPosition position);
   void complete(HistorySequence& sequence) const;
@@ -130,9 +127,7 @@ class History final : public HistoryAsker {
   std::unique_ptr<HistoryLog> log_;
   HistoryCatchUp catch_up_;
   const SequenceTable* table_ = nullptr;
-  std::vector<Question> questions_;  // of this turn, or waiting for the worker
-  std::deque<Question> audits_;      // one at a time
-  std::size_t asked_ = 0;            // not answered yet
+  HistoryQuestions questions_;  // of this turn, or waiting for the worker
   bool auditing_ = false;
   bool opening_ = false;          // the worker opens the file for an audit
   std::int64_t prune_at_ms_ = 0;  // when old rows are looked for again; by the loop's time

@@ -143,14 +143,15 @@ void method_gaps(const MethodContext& context, Session& session, const Message& 
   if (!status.ok()) return answer_error(session, message.msgid, status);
   const Later reply = later(context, session, message, *name);
   asked(session, message,
-        context.history->ask_gaps(question, [reply](const Result<GapsAnswer>& answer) {
-          if (!answer.ok()) return reply.fail(answer.status());
-          if (!answer->known && reply.table.find(reply.name) == 0)
-            return reply.fail(nothing_known(reply.table, reply.name));
-          const Shape shape = shape_of(reply.table, reply.name);
-          reply.result(
-              [&](protocol::Buffer& out) { pack_gaps(out, reply.name, shape.get(), *answer); });
-        }));
+        context.history->ask_gaps(
+            session.peer.uid, question, [reply](const Result<GapsAnswer>& answer) {
+              if (!answer.ok()) return reply.fail(answer.status());
+              if (!answer->known && reply.table.find(reply.name) == 0)
+                return reply.fail(nothing_known(reply.table, reply.name));
+              const Shape shape = shape_of(reply.table, reply.name);
+              reply.result(
+                  [&](protocol::Buffer& out) { pack_gaps(out, reply.name, shape.get(), *answer); });
+            }));
 }
 
 namespace {
@@ -182,10 +183,13 @@ Status read_id(const MethodContext& context, const Message& message, ValueReader
   return {};
 }
 
-// Takes away the callers that are none of the asking user's business.
+// Takes away the callers that are none of the asking user's business. Who is not mapped may be
+// several people.
 void hide_callers(IdAnswer& answer, UserId user) {
   if (!answer.issue) return;
-  const auto others = [user](const HistoryCaller& caller) { return caller.uid != user; };
+  const auto others = [user](const HistoryCaller& caller) {
+    return caller.uid != user || user == kNoUserOrGroup;
+  };
   if (std::erase_if(answer.issue->callers, others) > 0) {
     answer.issue->unnamed = Unnamed::not_told;
     answer.issue->span.others = answer.issue->span.others || !answer.issue->callers.empty();
@@ -213,7 +217,7 @@ class Explaining : public std::enable_shared_from_this<Explaining> {
   Status ask() {
     const auto self = shared_from_this();
     return history_.ask_id(
-        reply_.name, facts_.id,
+        user_, reply_.name, facts_.id,
         [self] { core_facts(self->reply_.table, self->reply_.name, self->facts_); },
         [self](Result<IdAnswer> found) { self->answered(std::move(found)); });
   }
@@ -303,19 +307,20 @@ void method_audit(const MethodContext& context, Session& session, const Message&
   const auto answer = [reply, facts] {
     reply.result([&](protocol::Buffer& out) { pack_audit(out, reply.name, *facts); });
   };
-  asked(session, message, context.history->ask_sums(reply.name, now, [=](Result<SumsAnswer> sums) {
-    if (!sums.ok()) return reply.fail(sums.status());
-    facts->history = *sums;
-    if (!reply.table.is_there(sequence)) {
-      if (!sums->known) return reply.fail(nothing_known(reply.table, reply.name));
-      forgotten_facts(*facts);
-      return answer();
-    }
-    read_counter(reply.table, sequence, [facts, answer](Result<CounterReading> counter) {
-      take_counter(std::move(counter), facts->counter, facts->store);
-      answer();
-    });
-  }));
+  asked(session, message,
+        context.history->ask_sums(session.peer.uid, reply.name, now, [=](Result<SumsAnswer> sums) {
+          if (!sums.ok()) return reply.fail(sums.status());
+          facts->history = *sums;
+          if (!reply.table.is_there(sequence)) {
+            if (!sums->known) return reply.fail(nothing_known(reply.table, reply.name));
+            forgotten_facts(*facts);
+            return answer();
+          }
+          read_counter(reply.table, sequence, [facts, answer](Result<CounterReading> counter) {
+            take_counter(std::move(counter), facts->counter, facts->store);
+            answer();
+          });
+        }));
 }
 
 }  // namespace seqd

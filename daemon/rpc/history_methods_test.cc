@@ -251,6 +251,20 @@ TEST_CASE("CallersOfOtherUsersAreShownToAdministratorsOnly", "[history]") {
   CHECK(seen.at("issued.others") == "false");
 }
 
+// In a container without root these are several people of the host, whom nothing tells apart.
+TEST_CASE("CallersWhoAreNotMappedAreNotShownToAnotherWhoIsNotMapped", "[history]") {
+  Service service;
+  service.ask(next_request(7, "orders"));
+  IdAnswer answer;
+  answer.known = true;
+  answer.issue.emplace().callers = {{3, kNoUserOrGroup, 77, "payroll"}};
+  service.world.history.id = answer;
+  Line& line = service.world.connect(kNoUserOrGroup);
+  const auto seen = map_of(service.world.ask(line, request("explain", "orders", 2, "\x01")));
+  CHECK(seen.at("issued.callers") == "array of 0");
+  CHECK(seen.at("issued.unnamed") == "administrators");
+}
+
 TEST_CASE("ATextOfASequenceWithoutAFormatIsNone", "[history]") {
   Service service;
   service.ask(next_request(7, "orders"));

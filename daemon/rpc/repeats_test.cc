@@ -2,6 +2,7 @@
 #include <map>
 #include <string>
 
+#include "protocol/acknowledging.h"
 #include "tests/unit/rpc_world.h"
 
 #include <catch2/catch.hpp>
@@ -203,6 +204,38 @@ TEST_CASE("UnacknowledgedNumbersAreLimited", "[repeats]") {
   REQUIRE(service.world.ask(line, next_request(2'001, "orders")).code == ErrorCode::BUSY);
   service.world.call(line, ack_notification(2));
   REQUIRE(service.world.ask(line, next_request(2'001, "orders")).id() == 2);
+}
+
+// Found by a hostile reading: six hundred handles that acknowledged every 64 answers kept more than
+// a user may have.
+TEST_CASE("SixHundredClientsOfOneUserAreNeverBusy", "[repeats]") {
+  constexpr std::uint32_t kClients = 600;
+  Service service;
+  std::vector<Line*> lines;
+  for (std::uint32_t who = 0; who < kClients; ++who) {
+    std::string hello = hello_request(0, static_cast<std::uint8_t>(who % 250));
+    hello[hello.size() - 1] = static_cast<char>(who / 250);
+    Line& line = service.world.connect();
+    REQUIRE(service.world.ask(line, hello).code == ErrorCode::OK);
+    lines.push_back(&line);
+  }
+  // The IDs of one client are never consecutive, so each is kept by itself.
+  for (std::uint32_t number = 1; number <= 60; ++number) {
+    for (std::uint32_t who = 0; who < kClients; ++who) {
+      // All in step, so that what is kept of them is at its most together.
+      const bool acknowledges = number % protocol::kAcknowledgeEvery == 0;
+      service.world.send(*lines[who], (acknowledges ? ack_notification(number) : "") +
+                                          next_request(number, "orders"));
+    }
+    service.world.settle();
+    for (Line* const line : lines) {
+      const auto replies = line->replies();
+      INFO(number << ": " << replies.front().text);
+      REQUIRE(replies.front().code == ErrorCode::OK);
+    }
+  }
+  REQUIRE(service.world.core.table->replays().entries() <=
+          static_cast<std::int64_t>(kClients * protocol::kAcknowledgeEvery));
 }
 
 TEST_CASE("AnonymousClientsAreNotRemembered", "[repeats]") {

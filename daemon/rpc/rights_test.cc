@@ -122,6 +122,27 @@ TEST_CASE("AReloadChangesWhoMayTakeOnConnectionsThatAreOpen", "[rpc]") {
   CHECK(service.world.ask(line, take("next")).code == ErrorCode::OK);
 }
 
+// Found by a hostile reading: a request may wait for an hour, and was served in spite of "deny".
+TEST_CASE("AReloadRefusesRequestsThatWaitAndAreNotAllowedAnyMore", "[rpc]") {
+  Rights service;
+  Line& denied = service.world.connect(kStranger);
+  Line& allowed = service.world.connect(1'000);
+  service.world.send(denied, next_request(1, "orders", 60'000) + next_request(2, "orders", 60'000));
+  service.world.send(allowed, next_request(1, "orders", 60'000));
+  service.world.turn();
+  service.reload();
+  CHECK(denied.session->waiting == 2);
+  service.access().deny.made.users = {kStranger};
+  service.reload();
+  CHECK(denied.session->waiting == 0);
+  service.world.settle();
+  const auto replies = denied.replies();
+  REQUIRE(replies.size() == 2);
+  for (const Reply& reply : replies) CHECK(reply.code == ErrorCode::DENIED);
+  CHECK(allowed.replies().front().id() == 1);
+  CHECK(service.world.core.table->accounts().waiting() == 0);
+}
+
 TEST_CASE("ARepeatIsAnsweredThoughTheRightIsGone", "[rpc]") {
   Rights service;
   Line& line = service.world.connect(kStranger);

@@ -61,6 +61,18 @@ void Server::apply_settings(const ServerLimits& limits) {
   limits_ = limits;
   ++settings_;
   unsent_.set_total(static_cast<std::int64_t>(limits.output_total));
+  for (const auto& [id, session] : sessions_) {
+    if (session->waiting > 0) refuse_waiting(*session);
+  }
+}
+
+// What it waits for and may not take any more.
+void Server::refuse_waiting(const Session& session) {
+  const Refusal why = [this, &session](std::string_view name) {
+    return check_may_take(context(), session.peer, name);
+  };
+  table_->cancel(session.id, why);
+  if (inserts_ != nullptr) inserts_->cancel(session.id, why);
 }
 
 Server::~Server() = default;

@@ -70,6 +70,7 @@ class Server final : public ReplySink, private Sessions {
 
  private:
   void forget_waiting(const Session& session);
+  void refuse_waiting(const Session& session);
   void count_unsent(Session& session);
   bool has_output_left(const Session& session, std::int64_t more) const;
   void bind(Session& session, ClientId client) override;

@@ -54,6 +54,10 @@ bool WireDaemon::handle(Connection& connection, const Message& message, Buffer& 
     out.append(garbage);
     return true;
   }
+  if (wanted == Fault::busy) {
+    protocol::append_error_reply(out, message.msgid, ErrorCode::BUSY, "too much is kept");
+    return true;
+  }
   Buffer nowhere;
   answer_to(connection, message, wanted == Fault::close_after ? nowhere : out);
   return wanted != Fault::close_after;

@@ -30,6 +30,7 @@ class WireDaemon {
     ignore,        // not carried out, not answered
     stopping,      // answered with STOPPING
     garbage,       // answered with `garbage`
+    busy,          // answered with BUSY
   };
   // Asked before each request but hello; `number` counts them from 1 over all connections.
   std::function<Fault(int number, const protocol::Message&)> fault;

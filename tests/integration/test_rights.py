@@ -105,3 +105,40 @@ def test_OneUserLeavesConnectionsForOthersAndForRoot(make_daemon):
         crowd.wait()
         for client in held:
             client.close()
+
+
+# Another user who asks for audits without end, 64 at a time, and says when all of the first ones are on their way.
+AUDITS = """
+import os, sys
+sys.path[:0] = {path!r}
+import rpc
+os.setgroups([])
+os.setresgid(65534, 65534, 65534)
+os.setresuid(65534, 65534, 65534)
+client = rpc.Connection({socket!r})
+for _ in range(64):
+    client.request("audit", "orders")
+print("asked", flush=True)
+while True:
+    client.read_reply()
+    client.request("audit", "orders")
+"""
+
+
+def test_AuditsOfOneUserDoNotKeepOthersFromTheHistory(open_daemon):
+    if os.getuid() != 0:
+        raise NotShown("another user can be tried by root only")
+    with open_daemon.connect() as client:
+        client.next()
+    text = AUDITS.format(path=sys.path, socket=str(open_daemon.socket))
+    flood = subprocess.Popen(["/usr/bin/python3", "-B", "-c", text], stdout=subprocess.PIPE, text=True)
+    try:
+        assert flood.stdout.readline() == "asked\n"
+        with open_daemon.connect() as client:
+            for _ in range(20):  # BUSY would be an error
+                assert client.call("explain", "orders", 1)["answer"] == "issued"
+                assert client.call("gaps", "orders")["gaps"] == []
+                assert client.call("audit", "orders")["good"]
+    finally:
+        flood.kill()
+        flood.wait()

@@ -25,8 +25,7 @@
 namespace seqd::load {
 
 constexpr std::size_t kReadSize = 256 * 1024;
-constexpr int kSilenceMs = 10'000;          // no reply for so long is a failure of the run
-constexpr unsigned kAcknowledgeEvery = 64;  // replies between two ack notifications, as in libseqd
+constexpr int kSilenceMs = 10'000;  // no reply for so long is a failure of the run
 
 struct Options {
   std::string socket;

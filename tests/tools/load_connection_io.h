@@ -2,6 +2,7 @@
 // load_connection.h. A header, because every source file of this folder is a program of its own.
 #pragma once
 
+#include "protocol/acknowledging.h"
 #include "tests/tools/load_connection.h"
 
 namespace seqd::load {
@@ -41,7 +42,7 @@ inline void Connection::say_hello() {
 
 inline void Connection::acknowledge() {
   while (lowest_open_ != next_id_ && started(lowest_open_) == 0) ++lowest_open_;
-  if (lowest_open_ - acknowledged_ < kAcknowledgeEvery) return;
+  if (lowest_open_ - acknowledged_ < protocol::kAcknowledgeEvery) return;
   acknowledged_ = lowest_open_;
   output_ += "\x93\x02";
   put_text(output_, "ack");

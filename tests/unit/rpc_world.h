@@ -44,20 +44,20 @@ class ScriptedControl final : public Control {
 // Questions wait for the end of the turn, as they do for the worker; then all get these answers.
 class ScriptedHistory final : public HistoryAsker {
  public:
-  Status ask_gaps(const GapsQuestion& question,
+  Status ask_gaps(UserId /*user*/, const GapsQuestion& question,
                   std::function<void(Result<GapsAnswer>)> done) override {
     asked = question;
     return ask([this, done] { done(gaps); });
   }
-  Status ask_id(const std::string& name, std::int64_t position, std::function<void()> now,
-                std::function<void(Result<IdAnswer>)> done) override {
+  Status ask_id(UserId /*user*/, const std::string& name, std::int64_t position,
+                std::function<void()> now, std::function<void(Result<IdAnswer>)> done) override {
     asked_id = {name, position};
     return ask([this, now, done] {
       now();
       done(id);
     });
   }
-  Status ask_sums(const std::string& /*name*/, std::function<void()> now,
+  Status ask_sums(UserId /*user*/, const std::string& /*name*/, std::function<void()> now,
                   std::function<void(Result<SumsAnswer>)> done) override {
     return ask([this, now, done] {
       now();

@@ -2,9 +2,15 @@
 
 namespace seqd {
 
-InsertAccounts::Place::Place(InsertAccounts& accounts, InsertQueue& queue, SessionId session,
-                             UserId user, std::int64_t bytes)
-    : accounts_(accounts), queue_(&queue), session_(session), user_(user), bytes_(bytes) {
+InsertAccounts::Place::Place(InsertAccounts& accounts, InsertQueue& queue, FairShare& places,
+                             SessionId session, UserId user, std::int64_t bytes)
+    : accounts_(accounts),
+      queue_(&queue),
+      places_(places),
+      session_(session),
+      user_(user),
+      bytes_(bytes) {
+  places_.take(user_, 1);
   ++accounts_.waiting_;
   ++accounts_.waits_[{session_, queue_}];
   accounts_.bytes_.take(user_, bytes_);
@@ -12,6 +18,7 @@ InsertAccounts::Place::Place(InsertAccounts& accounts, InsertQueue& queue, Sessi
 
 InsertAccounts::Place::~Place() {
   leave_session();
+  places_.return_range(user_, 1);
   --accounts_.waiting_;
   accounts_.bytes_.return_range(user_, bytes_);
 }
@@ -22,11 +29,12 @@ void InsertAccounts::Place::leave_session() {
   if (--found->second == 0) accounts_.waits_.erase(found);
 }
 
-std::unique_ptr<InsertAccounts::Place> InsertAccounts::add(InsertQueue& queue, SessionId session,
-                                                           UserId user, std::size_t document) {
+std::unique_ptr<InsertAccounts::Place> InsertAccounts::add(InsertQueue& queue, FairShare& places,
+                                                           SessionId session, UserId user,
+                                                           std::size_t document) {
   const std::int64_t bytes = static_cast<std::int64_t>(document) + kEntryBytes;
   if (!bytes_.allows(user, bytes)) return nullptr;
-  return std::make_unique<Place>(*this, queue, session, user, bytes);
+  return std::make_unique<Place>(*this, queue, places, session, user, bytes);
 }
 
 std::vector<InsertQueue*> InsertAccounts::waited_for_by(SessionId session) const {

@@ -27,8 +27,8 @@ class InsertAccounts {
   // A document that is counted, until this is destroyed: so it is returned on every path.
   class Place {
    public:
-    Place(InsertAccounts& accounts, InsertQueue& queue, SessionId session, UserId user,
-          std::int64_t bytes);
+    Place(InsertAccounts& accounts, InsertQueue& queue, FairShare& places, SessionId session,
+          UserId user, std::int64_t bytes);
     ~Place();
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
@@ -38,14 +38,16 @@ class InsertAccounts {
    private:
     InsertAccounts& accounts_;
     InsertQueue* const queue_;
+    FairShare& places_;
     const SessionId session_;
     const UserId user_;
     const std::int64_t bytes_;
     bool of_session_ = true;
   };
 
-  // Null: the user has its share, or there is no room.
-  std::unique_ptr<Place> add(InsertQueue& queue, SessionId session, UserId user,
+  // Null: the user has its share, or there is no room. `places` are those of the queue, of which
+  // the document takes one; they outlive it.
+  std::unique_ptr<Place> add(InsertQueue& queue, FairShare& places, SessionId session, UserId user,
                              std::size_t document);
   void inserted() { ++inserted_; }
 

@@ -45,12 +45,17 @@ Status InsertQueue::add(Request request) {
   const Result<const SequenceSettings*> found = settings();
   if (!found.ok()) return found.status();
   const SequenceSettings& settings = **found;
-  if (waiting() >= settings.max_waiters) {
-    return {ErrorCode::BUSY, "\"" + name_ + "\" has " + std::to_string(waiting()) +
-                                 " documents waiting already (max_waiters)"};
+  places_.set_total(settings.max_waiters);
+  if (!places_.allows(request.user, 1)) {
+    return {ErrorCode::BUSY,
+            "\"" + name_ + "\" has " + std::to_string(places_.used_by(request.user)) +
+                " documents of this user and " + std::to_string(places_.used()) +
+                " in all waiting already, and one user may not have all of the places "
+                "(max_waiters)"};
   }
   Entry entry;
-  entry.place = accounts_.add(*this, request.session, request.user, request.document.size());
+  entry.place =
+      accounts_.add(*this, places_, request.session, request.user, request.document.size());
   if (entry.place == nullptr) {
     return {ErrorCode::BUSY, "the documents that wait, of all sequences, take " +
                                  std::to_string(accounts_.bytes()) + " bytes; " +
@@ -83,11 +88,18 @@ InsertQueue::Entry InsertQueue::take(Queue::iterator at) {
   return entry;
 }
 
-void InsertQueue::cancel(SessionId session) {
-  for (auto at = by_session_.find(session); at != by_session_.end(); at = by_session_.find(session))
-    take(at->second);
+void InsertQueue::cancel(SessionId session, const Status& why) {
+  for (auto at = by_session_.find(session); at != by_session_.end();
+       at = by_session_.find(session)) {
+    const Entry entry = take(at->second);
+    if (!why.ok()) entry.done(entry.perhaps.ok() ? why : entry.perhaps);
+  }
   for (Entry& entry : sent_) {
     if (entry.session != session) continue;
+    if (!why.ok()) {
+      entry.refused = why;
+      continue;
+    }
     entry.session = 0;
     entry.place->leave_session();
   }
@@ -144,7 +156,9 @@ void InsertQueue::answered(const std::vector<InsertOutcome>& outcomes) {
   for (std::size_t at = 0; at < sent.size(); ++at) {
     if (!settle(sent[at], outcomes[at])) continue;
     failed = failed || outcomes[at].kind == InsertOutcome::Kind::unknown;
-    if (sent[at].tries >= kMostTries) {
+    if (!sent[at].refused.ok()) {
+      sent[at].done(sent[at].perhaps.ok() ? sent[at].refused : sent[at].perhaps);
+    } else if (sent[at].tries >= kMostTries) {
       sent[at].done(too_late(sent[at]));
     } else {
       put(first, std::move(sent[at]));

@@ -20,6 +20,7 @@
 #include "daemon/core/insert/insert_accounts.h"
 #include "daemon/core/insert/insert_store.h"
 #include "daemon/core/leasing/backoff.h"
+#include "daemon/core/sequence/waiters.h"
 #include "daemon/core/settings.h"
 
 namespace seqd {
@@ -51,11 +52,13 @@ class InsertQueue {
 
   // An error: it is not queued, and `done` is not called.
   Status add(Request request);
-  // What a session waits for is forgotten, unless it is at the store already.
-  void cancel(SessionId session);
+  // What a session waits for is forgotten, unless it is at the store already. It hears `why`, if
+  // that is not OK; then what is at the store is not sent again.
+  void cancel(SessionId session, const Status& why = {});
   // Those who wait hear `why`; what is at the store is answered still.
   void begin_stop(const Status& why);
 
+  const std::string& name() const { return name_; }
   bool in_flight() const { return !sent_.empty(); }
   std::int64_t waiting() const { return static_cast<std::int64_t>(queue_.size() + sent_.size()); }
   std::int64_t inserted() const { return inserted_; }
@@ -72,6 +75,7 @@ class InsertQueue {
     std::int64_t deadline_ms = 0;
     int tries = 0;
     Status perhaps;  // not OK: an earlier try may have inserted it
+    Status refused;  // not OK: it is not sent again
     Done done;
     std::unique_ptr<InsertAccounts::Place> place;
     // While it waits in queue_.
@@ -99,6 +103,7 @@ class InsertQueue {
   const std::string name_;
   InsertStore& store_;
   InsertAccounts& accounts_;
+  FairShare places_{0, Waiters::kFactor};
   Queue queue_;
   std::multimap<std::int64_t, Queue::iterator> by_deadline_;
   std::multimap<SessionId, Queue::iterator> by_session_;

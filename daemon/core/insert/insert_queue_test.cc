@@ -201,9 +201,9 @@ TEST_CASE("ARequestThatMayNotWaitIsSentAtOnceOrNotAtAll", "[insert]") {
 TEST_CASE("AFullQueueIsBusy", "[insert]") {
   Desk desk;
   desk.settings.by_name["users"].max_waiters = 2;
-  REQUIRE(desk.send("a").ok());
-  REQUIRE(desk.send("b").ok());
-  CHECK(desk.send("c").code() == ErrorCode::BUSY);
+  REQUIRE(desk.send("a", 1, -1, "users", 1'000).ok());
+  REQUIRE(desk.send("b", 1, -1, "users", 2'000).ok());
+  CHECK(desk.send("c", 1, -1, "users", 3'000).code() == ErrorCode::BUSY);
   desk.settle();
   REQUIRE(desk.send("c").ok());
   desk.settings.by_name["users"].max_waiters = 1'000;
@@ -213,6 +213,37 @@ TEST_CASE("AFullQueueIsBusy", "[insert]") {
     status = desk.send(std::to_string(sent) + std::string(1 << 20, ' '));
   CHECK(status.code() == ErrorCode::BUSY);
   CHECK(sent == 64);
+}
+
+// Found by a hostile reading: nobody else's document could wait for that sequence.
+TEST_CASE("OneUserCannotTakeAllPlacesOfAQueue", "[insert]") {
+  Desk desk;
+  desk.settings.by_name["users"].max_waiters = 16;
+  int sent = 0;
+  while (desk.send("a" + std::to_string(sent), 1, -1, "users", 1'000).ok()) REQUIRE(++sent < 100);
+  CHECK(desk.send("other", 2, -1, "users", 2'000).ok());
+  CHECK(desk.send("third", 3, -1, "users", 3'000).ok());
+  CHECK(desk.send("more", 1, -1, "users", 1'000).code() == ErrorCode::BUSY);
+  desk.settle();
+  CHECK(desk.queue().waiting() == 0);
+  while (desk.send("b" + std::to_string(sent), 1, -1, "users", 1'000).ok()) --sent;
+  CHECK(sent == 0);  // as many as before
+}
+
+TEST_CASE("WhoIsRefusedHearsItUnlessItsDocumentIsAtTheStore", "[insert]") {
+  Desk desk;
+  REQUIRE(desk.send("at the store", 1).ok());
+  REQUIRE(desk.send("waits", 1).ok());
+  REQUIRE(desk.send("other", 2).ok());
+  desk.queues.cancel(1, [](std::string_view name) {
+    return name == "users" ? Status(ErrorCode::DENIED, "no") : Status();
+  });
+  CHECK(desk.code("waits") == ErrorCode::DENIED);
+  CHECK_FALSE(desk.answers.contains("at the store"));
+  desk.settle();
+  CHECK(desk.id("at the store") == 1);
+  CHECK(desk.id("other") == 2);
+  CHECK(desk.queue().waiting() == 0);
 }
 
 TEST_CASE("DocumentsThatLeftTheQueueMakeRoomForOthers", "[insert]") {

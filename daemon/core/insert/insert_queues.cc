@@ -66,8 +66,11 @@ std::vector<InsertQueues::View> InsertQueues::list(std::string_view after, std::
   return out;
 }
 
-void InsertQueues::cancel(SessionId session) {
-  for (InsertQueue* queue : accounts_.waited_for_by(session)) queue->cancel(session);
+void InsertQueues::cancel(SessionId session, const Refusal& why) {
+  for (InsertQueue* queue : accounts_.waited_for_by(session)) {
+    const Status refused = why ? why(queue->name()) : Status();
+    if (!why || !refused.ok()) queue->cancel(session, refused);
+  }
 }
 
 void InsertQueues::begin_stop(const Status& why) {

@@ -36,7 +36,8 @@ class InsertQueues {
   std::vector<View> list() const;
   std::vector<View> list(std::string_view after, std::size_t most) const;
 
-  void cancel(SessionId session);
+  // What it waits for. Null: it is gone.
+  void cancel(SessionId session, const Refusal& why = {});
   void begin_stop(const Status& why);
   bool settled() const;
   // Of all sequences; no walk past them, as the others here are.

@@ -61,7 +61,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   // Puts the request behind those that wait: answered through the ReplySink once, unless cancelled.
   // An error means it is not queued. `timeout_ms` < 0: the sequence's own.
   Status wait(const Caller& caller, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);
-  std::int64_t cancel(SessionId session);  // forgets its requests, unanswered: so many
+  std::int64_t cancel(SessionId session, const Status& why = {});  // so many; OK: unanswered
   void restore(const SequenceImage& image);
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
   void apply_settings(const SequenceSettings& settings);

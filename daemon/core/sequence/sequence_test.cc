@@ -150,14 +150,33 @@ TEST_CASE("LateAnswerOfTheStoreServesTheNextRequest", "[sequence]") {
 
 TEST_CASE("FullQueueIsBusy", "[sequence]") {
   Orders orders([](SequenceSettings& settings) { settings.max_waiters = 3; });
-  for (SessionId session = 1; session <= 3; ++session) {
-    static_cast<void>(orders.world.next("orders", caller(session)));
-    REQUIRE(orders.world.status.ok());
-  }
-  static_cast<void>(orders.world.next("orders", caller(4)));
-  REQUIRE(orders.world.status.code() == ErrorCode::BUSY);
+  const auto ask = [&](SessionId session, UserId user) {
+    static_cast<void>(orders.world.next("orders", {session, 1, 0, user}));
+    return orders.world.status.code();
+  };
+  for (UserId user = 1; user <= 3; ++user) REQUIRE(ask(user, user) == ErrorCode::OK);
+  REQUIRE(ask(4, 4) == ErrorCode::BUSY);
   orders.world.settle();
   REQUIRE(orders.sent().size() == 3);
+}
+
+// Found by a hostile reading: nobody else's request could wait for that sequence.
+TEST_CASE("OneUserCannotTakeAllPlacesOfASequence", "[sequence]") {
+  Orders orders([](SequenceSettings& settings) { settings.max_waiters = 16; });
+  const auto ask = [&](SessionId session, UserId user) {
+    static_cast<void>(orders.world.next("orders", {session, 1, 0, user}));
+    return orders.world.status.code();
+  };
+  SessionId session = 0;
+  while (ask(++session, 1'000) == ErrorCode::OK) REQUIRE(session < 100);
+  CHECK(orders.world.status.text().find("sequence.max_waiters") != std::string::npos);
+  CHECK(ask(200, 2'000) == ErrorCode::OK);
+  CHECK(ask(300, 3'000) == ErrorCode::OK);
+  CHECK(ask(201, 1'000) == ErrorCode::BUSY);
+  orders.world.settle();
+  // They have left: their places are there again.
+  CHECK(orders.sent().size() == session + 1);
+  CHECK(orders.world.table->accounts().waiting() == 0);
 }
 
 // Requests that wait, of all sequences together: one user gets a share of them.

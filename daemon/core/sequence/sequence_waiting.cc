@@ -33,9 +33,11 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
   // Trying again soon would not help, and the next try is not due yet.
   if (!failing_.ok() && !lease_.idle() && held_.available() - waiters_.demand() < count)
     return failing_;
-  if (waiters_.size() >= settings_.max_waiters) {
-    return {ErrorCode::BUSY, std::to_string(waiters_.size()) + " requests wait for \"" + name() +
-                                 "\" already (sequence.max_waiters)"};
+  if (!waiters_.may_push(caller.user, settings_.max_waiters)) {
+    return {ErrorCode::BUSY,
+            std::to_string(waiters_.size_of(caller.user)) + " requests of this user and " +
+                std::to_string(waiters_.size()) + " in all wait for \"" + name() +
+                "\" already, and one user may not have all of the places (sequence.max_waiters)"};
   }
   if (!attention_.accounts().may_wait(caller.user))
     return too_many_wait(attention_.accounts(), caller.user);
@@ -53,10 +55,11 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
   return {};
 }
 
-std::int64_t Sequence::cancel(SessionId session) {
+std::int64_t Sequence::cancel(SessionId session, const Status& why) {
   std::int64_t cancelled = 0;
   while (const std::optional<Waiter> waiter = waiters_.take_of(session)) {
     attention_.accounts().waiting_ended(id_, waiter->caller);
+    if (!why.ok()) context_.replies.failed(waiter->caller, why);
     ++cancelled;
   }
   if (cancelled > 0) touch();

@@ -11,6 +11,7 @@ void Waiters::push(const Waiter& waiter) {
   at->by_deadline = by_deadline_.emplace(waiter.deadline_ms, at);
   at->by_session = by_session_.emplace(waiter.caller.session, at);
   demand_ += waiter.count;
+  share_.take(waiter.caller.user, 1);
 }
 
 Waiter Waiters::take(Queue::iterator at) {
@@ -19,6 +20,7 @@ Waiter Waiters::take(Queue::iterator at) {
   by_session_.erase(at->by_session);
   queue_.erase(at);
   demand_ -= waiter.count;
+  share_.return_range(waiter.caller.user, 1);
   return waiter;
 }
 

@@ -1,6 +1,7 @@
 // Waiters: the requests of one sequence that wait for IDs, first in first out, each with a
-// deadline. Bounded by the sequence (SequenceSettings::max_waiters). Whoever leaves before its turn
-// is found by its session or its deadline, not by walking past the others. Loop thread.
+// deadline. Bounded by the sequence (SequenceSettings::max_waiters), and a user gets a share of
+// that. Whoever leaves before its turn is found by its session or its deadline, not by walking past
+// the others. Loop thread.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "daemon/base/fair_share.h"
 #include "daemon/core/caller.h"
 
 namespace seqd {
@@ -28,6 +30,15 @@ class Waiters {
   std::int64_t demand() const { return demand_; }
   const Waiter& front() const { return queue_.front().waiter; }
 
+  // A user alone may have three quarters of the places.
+  static constexpr std::int64_t kFactor = 3;
+
+  // Whether another request of that user may wait, where there are so many places.
+  bool may_push(UserId user, std::int64_t places) {
+    share_.set_total(places);
+    return share_.allows(user, 1);
+  }
+  std::int64_t size_of(UserId user) const { return share_.used_by(user); }
   void push(const Waiter& waiter);
   Waiter pop();
   // The oldest of that session; none when none of it waits.
@@ -56,6 +67,7 @@ class Waiters {
   std::multimap<std::int64_t, Queue::iterator> by_deadline_;
   std::multimap<SessionId, Queue::iterator> by_session_;
   std::int64_t demand_ = 0;
+  FairShare share_{0, kFactor};
 };
 
 }  // namespace seqd

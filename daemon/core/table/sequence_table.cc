@@ -187,8 +187,11 @@ std::vector<const Sequence*> SequenceTable::list(std::string_view after, std::si
   return out;
 }
 
-void SequenceTable::cancel(SessionId session) {
-  for (const SequenceId id : accounts_.waited_for_by(session)) at(id).cancel(session);
+void SequenceTable::cancel(SessionId session, const Refusal& why) {
+  for (const SequenceId id : accounts_.waited_for_by(session)) {
+    const Status refused = why ? why(at(id).name()) : Status();
+    if (!why || !refused.ok()) at(id).cancel(session, refused);
+  }
 }
 
 // --- the turn

@@ -68,8 +68,8 @@ class SequenceTable final : public RemainderLogObserver,
   ReplayTable& replays() { return replays_; }
   const std::map<ScopeId, std::unique_ptr<StoreScope>>& scopes() const { return scopes_; }
   const StoreScope* scope_of_store(std::string_view store) const;
-  void cancel(SessionId session);  // it is gone: what it waits for is dropped
-  std::size_t flush_issues();      // of this turn, so that a repeat finds it: so many sequences
+  void cancel(SessionId session, const Refusal& why = {});  // what it waits for; null: it is gone
+  std::size_t flush_issues();  // of this turn, so that a repeat finds it: so many sequences
   void end_turn();  // decides what this turn left to decide; then the log may be committed
   // With those of the SettingsSource now. Returns the sequences whose change needs a restart.
   std::vector<std::string> apply_settings(const Limits& limits);
