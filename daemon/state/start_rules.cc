@@ -30,6 +30,16 @@ std::string why_no_witness(const Evidence& evidence, const Recovered& recovered)
   return "";
 }
 
+// The log was written in this boot and directory, and so were newer turns, which it has not.
+bool is_older_than_witness(const Evidence& evidence, const Recovered& recovered) {
+  const std::optional<Witness::Testimony>& witness = evidence.witness;
+  if (!witness || witness->boot_id != evidence.boot_id || witness->directory != evidence.directory)
+    return false;
+  if (recovered.header.boot_id != evidence.boot_id) return false;
+  return recovered.sealed || witness->nonce != recovered.header.nonce ||
+         witness->position > recovered.position;
+}
+
 bool has_dirty_scope(const StateImage& image) {
   return std::any_of(image.scopes.begin(), image.scopes.end(),
                      [](const auto& scope) { return scope.second.state == ScopeState::owned; });
@@ -116,6 +126,8 @@ Judgement judge(const Evidence& evidence, const Recovered& recovered) {
     // Scopes that were left clean are claimed all the same, before anything is issued from them.
     return {Verdict::witness, {}, has_dirty_scope(recovered.image) ? "witness" : "clean"};
   }
+  if (is_older_than_witness(evidence, recovered))
+    return {Verdict::forfeit, GapCause::corrupt, "forfeited: " + why, true};
   if (!has_dirty_scope(recovered.image)) return {Verdict::clean, {}, "clean"};
   const bool other_boot = recovered.header.boot_id != evidence.boot_id;
   if (recovered.sealed || recovered.rotten) {
@@ -135,7 +147,7 @@ Result<Changes> carry_out(const Judgement& judgement, StateImage& image, Random&
   if (judgement.verdict != Verdict::witness) {
     bool dirty = false;
     for (auto& [id, scope] : image.scopes) {
-      if (scope.state == ScopeState::owned) {
+      if (scope.state == ScopeState::owned || judgement.is_older) {
         dirty = true;
         Status status = judgement.verdict == Verdict::resume ? transformation.resume(id)
                                                              : transformation.forfeit(id);

@@ -4,7 +4,9 @@
 // R1  The witness of this boot matches: this is where a killed daemon left off. Go on.
 // R2  The scope was left by an orderly stop: keep its ranges; the core claims the epoch in the
 //     store before it issues from them, and one copy of the directory at most wins that.
-// R3  Anything else (power loss, copy, restored copy): every available range is a gap.
+// R3  Anything else (power loss, copy, restored copy): every available range is a gap. So it is of
+//     a clean log where the witness of this boot knows newer turns of this directory: the store
+//     that would refuse the claim may have been restored, too.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +39,8 @@ struct Judgement {
   Verdict verdict = Verdict::forfeit;
   GapCause cause = GapCause::no_witness;
   std::string how;  // one line for people
+  bool is_older =
+      false;  // turns of this boot are missing: scopes that were left clean count as well
 };
 
 // What to do with the scopes that are not clean.

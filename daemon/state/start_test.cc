@@ -73,6 +73,32 @@ TEST_CASE("AnOrderlyStopAndARebootLoseNothing") {
   CHECK(world.twice == 0);
 }
 
+// The newest log file is damaged, so the older one is read, whose end is an orderly stop; and the
+// store that would refuse the claim was restored to that time.
+TEST_CASE("ACleanLogThatIsOlderThanItsWitnessIsForfeited") {
+  World world;
+  Process process = run(world, 11);
+  process->stop();
+  process.reset();
+  const auto copy = world.epochs;
+  process = begin(world);
+  REQUIRE(process->started.how == "clean");
+  process->claim();
+  process->issue(9);
+  process->stop();
+  process.reset();
+  std::uint64_t numbers[2] = {};
+  for (int file = 0; file < 2; ++file)
+    std::memcpy(&numbers[file], &world.disk.content("state", segment_names[file])[16], 8);
+  const int newest = numbers[1] > numbers[0] ? 1 : 0;
+  world.disk.content("state", segment_names[newest])[20] ^= 0x10;
+  world.epochs = copy;
+  process = begin(world);
+  CHECK(starts_with(process->started.how, "forfeited: "));
+  CHECK(process->available() == 0);
+  use_up(world, process);
+}
+
 TEST_CASE("APowerLossForfeitsWhatWasAvailableAndSaysSo") {
   World world;
   Process process = run(world, 11);

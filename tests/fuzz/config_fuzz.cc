@@ -1,11 +1,14 @@
 // Any bytes as seqd.toml: no crash, no hang, and what is accepted keeps the promises of config.h: a
 // dump of it is accepted again and says the same.
 //
-// link: protocol daemon/base daemon/core daemon/core/* daemon/main/config*.cc
-// daemon/main/options*.cc link: daemon/os/event_line.cc daemon/os/utf8.cc daemon/os/credentials.cc
-// daemon/os/aes.cc link: daemon/os/time_zones.cc daemon/store/dynamo/*.cc link:
-// daemon/store/counter_value.cc daemon/store/lease_trace.cc daemon/os/users.cc libs: -lfmt -lcrypto
-// -labsl_time -labsl_time_zone seeds: tests/fuzz/config_seeds.py
+// clang-format off
+// link: protocol daemon/base daemon/core daemon/core/* daemon/main/config*.cc daemon/main/options*.cc
+// link: daemon/os/event_line.cc daemon/os/utf8.cc daemon/os/credentials.cc daemon/os/aes.cc
+// link: daemon/os/time_zones.cc daemon/store/dynamo/*.cc
+// link: daemon/store/counter_value.cc daemon/store/lease_trace.cc daemon/os/users.cc
+// libs: -lfmt -lcrypto -labsl_time -labsl_time_zone
+// seeds: tests/fuzz/config_seeds.py
+// clang-format on
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -310,7 +310,7 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
     if (found->second.intent) open.insert(found->second.intent->lease);
     if (const LeaseGranted* lease = granted_in_turn(id)) {
       const bool read = returns ? !open.contains(lease->lease) && !gave_up
-                                 : lease->end <= found->second.definition.guard;
+                                : lease->end <= found->second.definition.guard;
       if (read) vanished.add(lease->begin, lease->end);
     }
     vanished.remove(available_of(found->second));

@@ -1,6 +1,6 @@
 // DynamoForget: removes the records of an instance that will never ask again, and its epoch, as a
-// plan. The instance's item stays with its heartbeat only: whoever claims the instance later loses, and
-// what becomes of its leases cannot be said any more. Loop thread.
+// plan. The instance's item stays with its heartbeat only: whoever claims the instance later loses,
+// and what becomes of its leases cannot be said any more. Loop thread.
 #pragma once
 
 #include <cstddef>

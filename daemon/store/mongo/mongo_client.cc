@@ -282,14 +282,16 @@ Result<bool> MongoClients::has_unique_index(const std::string& collection,
   const CollectionHandle handle = connection.collection(target_.database, collection);
   const CursorHandle cursor(mongoc_collection_find_indexes_with_opts(handle.get(), nullptr));
   const bson_t* index = nullptr;
-  bool found = false;
+  std::set<std::string> found;
   while (mongoc_cursor_next(cursor.get(), &index)) {
     const auto key = document_in(index, "key");
     bson_iter_t iterator;
     const bool unique =
         bson_iter_init_find(&iterator, index, "unique") && bson_iter_as_bool(&iterator);
     const bool partial = bson_iter_init_find(&iterator, index, "partialFilterExpression");
-    if (key && unique && !partial && is_only_key(*key, field)) found = true;
+    if (key && unique && !partial && is_only_key(*key, field) &&
+        bson_iter_init_find(&iterator, index, "name") && BSON_ITER_HOLDS_UTF8(&iterator))
+      found.insert(bson_iter_utf8(&iterator, nullptr));
   }
   bson_error_t error = {};
   if (mongoc_cursor_error(cursor.get(), &error)) {
@@ -297,7 +299,34 @@ Result<bool> MongoClients::has_unique_index(const std::string& collection,
       return false;  // no such collection
     return status_of(error, collection);
   }
-  return found;
+  // Duplicates are let in until its build ends.
+  for (const std::string& building : indexes_in_build(connection, collection)) {
+    if (found.erase(building) > 0 && found.empty())
+      return Status(ErrorCode::UNAVAILABLE,
+                    fmt::format("{}: the unique index {} is being built; it is asked for again",
+                                where(collection), building));
+  }
+  return !found.empty();
+}
+
+// None where it cannot be told: another right, or a server that says it in another way.
+std::set<std::string> MongoClients::indexes_in_build(const MongoConnection& connection,
+                                                     const std::string& collection) const {
+  const Document command = std::move(Document().add("collStats", collection));
+  MongoReply reply;
+  bson_error_t error = {};
+  std::set<std::string> names;
+  if (!mongoc_client_command_simple(connection.get(), target_.database.c_str(), command.get(),
+                                    nullptr, reply.uninitialised(), &error))
+    return names;
+  bson_iter_t builds;
+  bson_iter_t each;
+  if (!bson_iter_init_find(&builds, reply.get(), "indexBuilds") ||
+      !BSON_ITER_HOLDS_ARRAY(&builds) || !bson_iter_recurse(&builds, &each))
+    return names;
+  while (bson_iter_next(&each))
+    if (BSON_ITER_HOLDS_UTF8(&each)) names.emplace(bson_iter_utf8(&each, nullptr));
+  return names;
 }
 
 }  // namespace seqd

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "daemon/store/mongo/mongo_driver.h"
@@ -86,7 +87,7 @@ class MongoClients {
   Result<std::optional<Document>> aggregate(const std::string& collection,
                                             const Document& pipeline);
 
-  // Whether `field` alone has a unique index.
+  // Whether `field` alone has a unique index. UNAVAILABLE while it is being built.
   Result<bool> has_unique_index(const std::string& collection, const std::string& field);
 
   // As the driver knows it; asks the server only where it does not. `collection` is for the text of
@@ -115,6 +116,8 @@ class MongoClients {
  private:
   MongoClients(MongoTarget target, mongoc_client_pool_t* pool)
       : target_(std::move(target)), pool_(pool) {}
+  std::set<std::string> indexes_in_build(const MongoConnection& connection,
+                                         const std::string& collection) const;
   // `server_code` gets that of the server's error.
   Result<std::optional<Document>> first_of(const CursorHandle& cursor,
                                            const std::string& collection,

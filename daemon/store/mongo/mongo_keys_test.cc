@@ -127,6 +127,36 @@ TEST_CASE("MongoKeys: somebody else who made the counter of a number first is jo
   CHECK(target.server.count("ids") == 2);
 }
 
+// Until its build ends, duplicates are let in, though the server lists the index.
+TEST_CASE("MongoKeys: an index that is being built is not unique yet", "[mongo]") {
+  const char* place = GENERATE(kMongoAlone, kMongoReplicaSet);
+  INFO(place);
+  MongoServer server(place);
+  server.insert("ids", R"({"prefix": {"$numberInt": "1"}, "count": {"$numberInt": "7"}})");
+  auto builder = open_mongo_store(server);
+  auto store = open_mongo_store(server);
+  SeededRandom random{1};
+  LeaseRequest building = by_prefix("261121");
+  building.binding.create_index = true;
+  building.token = builder->new_token(random);
+  LeaseRequest request = by_prefix("261122");
+  {
+    std::jthread lease;  // ends when the fail point is lifted
+    const FailPoint point(server, "hangAfterStartingIndexBuild", "\"alwaysOn\"", "{}");
+    lease = std::jthread([&] { builder->lease(building); });
+    server.admin(fmt::format(R"({{"waitForFailPoint": "hangAfterStartingIndexBuild",
+                                  "timesEntered": {}, "maxTimeMS": 30000}})",
+                             point.entered_before() + 1));
+    request.token = store->new_token(random);
+    const LeaseOutcome outcome = store->lease(request);
+    CHECK(outcome.kind == Kind::refused);
+    CHECK(outcome.error.code() == ErrorCode::UNAVAILABLE);
+    CHECK(outcome.error.text().find("being built") != std::string::npos);
+  }
+  request.token = store->new_token(random);
+  CHECK(store->lease(request).kind == Kind::granted);
+}
+
 TEST_CASE("MongoKeys: a missing unique index is made where that is asked for", "[mongo]") {
   MongoServer server(kMongoReplicaSet);
   auto store = open_mongo_store(server);
