@@ -213,21 +213,20 @@ TEST_CASE("ACheckWithoutCredentialsWarnsInsteadOfFailing") {
 
 TEST_CASE("AFormerNameOfAnOptionWorksAndIsWarnedAbout") {
   const auto found = parse_configuration(
-      "[daemon]\nallow_unlisted = false\nhistory_max_age = \"5d\"\n[sequence.a]\nmax_available = "
-      "77000\n",
-      "f", {});
+      "[daemon]\ncreate = false\nhistory_keep = \"5d\"\n[sequence.a]\ngap_budget = 77000\n", "f",
+      {});
   REQUIRE(found.status().to_string() == "OK");
   CHECK_FALSE(found->daemon.allow_unlisted);
   CHECK(found->daemon.history_max_age_ms == 5 * 86'400'000LL);
   CHECK(found->find("a")->max_available == 77'000);
   REQUIRE(found->warnings.size() == 3);
-  CHECK(found->warnings[1].find("f:3: daemon.history_max_age: ") == 0);
+  CHECK(found->warnings[1].find("f:3: daemon.history_keep: ") == 0);
   CHECK(found->warnings[1].find("\"history_max_age\"") != std::string::npos);
 }
 
 TEST_CASE("AnOptionUnderBothItsNamesIsRefused") {
-  const auto found = parse_configuration(
-      "[daemon]\nhistory_max_age = \"5d\"\nhistory_max_age = \"6d\"\n", "f", {});
+  const auto found =
+      parse_configuration("[daemon]\nhistory_keep = \"5d\"\nhistory_max_age = \"6d\"\n", "f", {});
   REQUIRE_FALSE(found.ok());
   CHECK(found.status().text().find("f:3: daemon.history_max_age: ") == 0);
   CHECK(found.status().text().find("remove one") != std::string::npos);
