@@ -24,7 +24,9 @@ class HistoryQuestions {
     std::function<void(HistoryReader&)> read;  // on the worker
     std::function<void(const Status&)> done;   // on the loop; not OK: it was not read
   };
-  static constexpr std::int64_t kPlaces = 64;  // for each of the two
+  // One user alone may have half of them.
+  static constexpr std::int64_t kQuestions = 128;
+  static constexpr std::int64_t kAudits = 64;
 
   // OK, or BUSY: too many wait already, or the user has its share of them.
   Status ask(Question question);
@@ -48,8 +50,8 @@ class HistoryQuestions {
   std::vector<Question> questions_;
   std::deque<Question> audits_;
   UserId audited_last_ = kNoUserOrGroup;
-  FairShare of_questions_{kPlaces, 1};
-  FairShare of_audits_{kPlaces, 1};
+  FairShare of_questions_{kQuestions, 1};
+  FairShare of_audits_{kAudits, 1};
 };
 
 }  // namespace seqd

@@ -12,12 +12,12 @@ Question of(UserId user) {
   return {user, {}, {}, {}};
 }
 
-// Found by a hostile reading: 64 audits of one user kept everybody's questions BUSY, root's too.
+// 64 audits of one user kept the questions of all others BUSY, root's too.
 TEST_CASE("AuditsOfOneUserKeepNobodyFromAsking", "[history_questions]") {
   HistoryQuestions questions;
   int audits = 0;
   while (questions.ask_audit(of(1'000)).ok()) REQUIRE(++audits < 100);
-  CHECK(audits == 32);
+  CHECK(audits == HistoryQuestions::kAudits / 2);
   CHECK(questions.ask_audit(of(1'000)).code() == ErrorCode::BUSY);
   CHECK(questions.ask(of(1'000)).ok());
   CHECK(questions.ask(of(0)).ok());
@@ -28,14 +28,16 @@ TEST_CASE("QuestionsOfOneUserKeepNobodyFromAsking", "[history_questions]") {
   HistoryQuestions questions;
   int asked = 0;
   while (questions.ask(of(1'000)).ok()) REQUIRE(++asked < 100);
-  CHECK(asked == 32);
+  CHECK(asked == HistoryQuestions::kQuestions / 2);
   CHECK(questions.ask(of(2'000)).ok());
   CHECK(questions.ask(of(0)).ok());
 }
 
 TEST_CASE("PlacesAreFreeWhenAQuestionHasBeenAnswered", "[history_questions]") {
   HistoryQuestions questions;
-  while (questions.ask(of(1'000)).ok() && questions.ask_audit(of(1'000)).ok()) {
+  while (questions.ask(of(1'000)).ok()) {
+  }
+  while (questions.ask_audit(of(1'000)).ok()) {
   }
   const std::vector<Question> taken = questions.take_questions();
   CHECK_FALSE(questions.questions_wait());
