@@ -12,7 +12,7 @@ namespace seqd::seqctl {
 nlohmann::json drain_losses(const nlohmann::json& list, const std::string& name);
 std::string drain_losses_text(const nlohmann::json& losses);
 std::string drain_text(const nlohmann::json& drained);
-// Nothing is left available or on its way, and there was no error.
+// No ID is still available, no return is open, and there was no error.
 bool drain_is_complete(const nlohmann::json& drained);
 bool drain_has_errors(const nlohmann::json& drained);
 

@@ -37,7 +37,7 @@ class FairShare {
     used_ += amount;
     by_user_[user] += amount;
   }
-  void return_range(UserId user, std::int64_t amount) {
+  void release(UserId user, std::int64_t amount) {
     if (amount == 0) return;
     const auto found = by_user_.find(user);
     ASSERT(found != by_user_.end() && found->second >= amount);

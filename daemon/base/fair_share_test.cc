@@ -41,7 +41,7 @@ TEST_CASE("WhatIsReturnedIsForEverybody", "[fair_share]") {
   CHECK(take_all(share, 7) == 50);
   CHECK(take_all(share, 8) == 25);
   CHECK_FALSE(share.allows(8, 1));
-  share.return_range(7, 50);
+  share.release(7, 50);
   CHECK(share.used_by(7) == 0);
   CHECK(share.allows(8, 1));
   CHECK(take_all(share, 8) == 50);
@@ -64,7 +64,7 @@ TEST_CASE("ALowerTotalTakesNothingAway", "[fair_share]") {
   CHECK(share.used_by(7) == 80);
   CHECK_FALSE(share.allows(7, 1));
   CHECK_FALSE(share.allows(8, 1));
-  share.return_range(7, 60);
+  share.release(7, 60);
   CHECK(share.allows(8, 1));
 }
 

@@ -109,7 +109,7 @@ class Population {
   }
 
   // Every ID up to the highest that was leased was received once, is available, or is of a lease
-  // that nobody can trace.
+  // that cannot be traced.
   void require_no_gap() {
     for (const std::string& name : kNames) {
       std::vector<std::int64_t>& ids = received_[name];

@@ -110,7 +110,7 @@ void History::started(const Started& state) {
   const Status status = place_->file.write(batch, limits_);
   warn(place_->database.take_warnings());
   note(status);
-  if (!status.ok()) recorder_.return_range(std::move(batch));
+  if (!status.ok()) recorder_.take_back(std::move(batch));
 }
 
 void History::report_gaps(const Started& state) {
@@ -209,7 +209,7 @@ void History::written(Job& job) {
                                      "the history cannot be written, and what it says would be "
                                      "incomplete: " +
                                          job.status.text());
-  if (!job.status.ok() && job.writes) recorder_.return_range(std::move(job.batch));
+  if (!job.status.ok() && job.writes) recorder_.take_back(std::move(job.batch));
   for (const Question& question : job.questions) questions_.answered(question);
   for (const Question& question : job.questions) question.done(failed);
   if (job.audit) begin_audit(job, failed.ok() ? job.opened : failed);

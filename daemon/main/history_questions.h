@@ -41,8 +41,8 @@ class HistoryQuestions {
   // Their places are free when they have been answered.
   std::vector<Question> take_questions();
   Question take_audit();
-  void answered(const Question& question) { of_questions_.return_range(question.user, 1); }
-  void audited(const Question& audit) { of_audits_.return_range(audit.user, 1); }
+  void answered(const Question& question) { of_questions_.release(question.user, 1); }
+  void audited(const Question& audit) { of_audits_.release(audit.user, 1); }
 
  private:
   std::size_t next_audit_at() const;

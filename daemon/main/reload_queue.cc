@@ -36,7 +36,7 @@ void ReloadQueue::stop(const Status& why) {
 
 void ReloadQueue::run() {
   const auto waiting = std::exchange(waiting_, {});
-  for (const auto& [user, done] : waiting) share_.return_range(user, 1);
+  for (const auto& [user, done] : waiting) share_.release(user, 1);
   const Result<ReloadReport> report = reload_();
   next_ms_ = clock_.monotonic_ms() + kPauseMs;
   for (const auto& [user, done] : waiting) done(report);

@@ -127,7 +127,7 @@ TEST_CASE("AClientThatIsGoneDoesNotHearOfItsDrain", "[rpc]") {
   CHECK(service.world.core.sequence("orders").totals().returned > 0);
 }
 
-// Found by a hostile reading: each of them held a report of every sequence.
+// Each of them held a report of every sequence.
 TEST_CASE("OneDrainOfAllSequencesAtATime", "[rpc]") {
   Drain service(Reuse::parked);
   const std::string all = request("drain", 1, std::string(1, kNil));

@@ -206,7 +206,7 @@ TEST_CASE("UnacknowledgedNumbersAreLimited", "[repeats]") {
   REQUIRE(service.world.ask(line, next_request(2'001, "orders")).id() == 2);
 }
 
-// Found by a hostile reading: six hundred handles that acknowledged every 64 answers kept more than
+// Six hundred handles that acknowledged every 64 answers kept more than
 // a user may have.
 TEST_CASE("SixHundredClientsOfOneUserAreNeverBusy", "[repeats]") {
   constexpr std::uint32_t kClients = 600;

@@ -122,7 +122,7 @@ TEST_CASE("AReloadChangesWhoMayTakeOnConnectionsThatAreOpen", "[rpc]") {
   CHECK(service.world.ask(line, take("next")).code == ErrorCode::OK);
 }
 
-// Found by a hostile reading: a request may wait for an hour, and was served in spite of "deny".
+// A request may wait for an hour, and was served in spite of "deny".
 TEST_CASE("AReloadRefusesRequestsThatWaitAndAreNotAllowedAnyMore", "[rpc]") {
   Rights service;
   Line& denied = service.world.connect(kStranger);

@@ -153,7 +153,7 @@ bool Server::has_output_left(const Session& session, std::int64_t more) const {
 
 void Server::count_unsent(Session& session) {
   const std::size_t now = session.unsent();
-  unsent_.return_range(session.peer.uid, static_cast<std::int64_t>(session.counted));
+  unsent_.release(session.peer.uid, static_cast<std::int64_t>(session.counted));
   unsent_.take(session.peer.uid, static_cast<std::int64_t>(now));
   session.counted = now;
 }

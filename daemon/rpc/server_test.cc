@@ -176,7 +176,7 @@ TEST_CASE("ClientThatDoesNotReadIsHeldAtTheOutputLimit", "[server]") {
   REQUIRE(replies == 25'000);
 }
 
-// Found by a hostile reading: twice `output` for each connection, and 10,240 of those.
+// Twice `output` for each connection, and 10,240 of those.
 TEST_CASE("RepliesThatNobodyTakesAreBoundedInAll", "[server]") {
   ServerLimits limits;
   limits.output_total = 4 << 20;

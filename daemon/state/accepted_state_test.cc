@@ -277,7 +277,7 @@ TEST_CASE("ALogThatWasMadeSmallerIsRefusedWhereARotationCouldFail", "[accepted]"
         static_cast<std::int64_t>(running.table->size()));
 }
 
-// Found by a hostile reading: twelve clients that took turns at two names filled the start's image
+// Twelve clients that took turns at two names filled the start's image
 // with an entry for every request, because it did not merge as the running table does.
 TEST_CASE("TheImageKeepsNoMoreEntriesThanTheTable", "[accepted]") {
   Running running(1);

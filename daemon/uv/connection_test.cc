@@ -102,7 +102,7 @@ TEST_CASE("ClientThatLeavesTakesItsWaitingRequestsWithIt", "[connection]") {
   REQUIRE(running.daemon.table->accounts().waiting() == 0);
 }
 
-// Found by a hostile reading: nothing is read from such a client, so its end went unnoticed.
+// Nothing is read from such a client, so its end went unnoticed.
 TEST_CASE("HalfClosedClientThatLeavesDrawsNoId", "[connection]") {
   Running running;
   running.daemon.store_answers = false;

@@ -244,7 +244,7 @@ void Listener::watch_peer(Connection& connection, int socket, bool watch) {
 }
 
 void Listener::ended(Connection& connection) {
-  by_user_.return_range(connection.peer().uid, 1);
+  by_user_.release(connection.peer().uid, 1);
   // Thousands may end in one turn: most are in neither list.
   if (connection.attended()) std::erase(attended_, &connection);
   if (connection.listed_put_off) std::erase(put_off_, &connection);

@@ -37,7 +37,7 @@ struct LeaseRow {
 
 // Why a caller is not among those of an issue.
 enum class Unnamed : std::uint8_t {
-  nobody,    // all are there
+  nobody,    // no caller is missing
   lost,      // the daemon ended before the history had it
   off,       // the configuration says that callers are not recorded
   dropped,   // it is not kept any more
@@ -47,7 +47,7 @@ enum class Unnamed : std::uint8_t {
 struct IssueRow {
   IssueSpan span;
   std::vector<HistoryCaller> callers;  // those still known
-  Unnamed unnamed = Unnamed::nobody;   // of one who is missing
+  Unnamed unnamed = Unnamed::nobody;   // why a caller is missing
 };
 
 // What the history has about one ID.

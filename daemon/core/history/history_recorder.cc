@@ -320,7 +320,7 @@ void HistoryRecorder::keep_callers_of_spans() {
                 [&](const HistoryCaller& caller) { return wanted.erase(caller.number) == 0; });
 }
 
-void HistoryRecorder::return_range(HistoryBatch batch) {
+void HistoryRecorder::take_back(HistoryBatch batch) {
   put_in_front(batch.spans, pending_.spans);
   put_in_front(batch.leases, pending_.leases);
   put_in_front(batch.gaps, pending_.gaps);

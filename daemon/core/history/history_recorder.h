@@ -67,7 +67,7 @@ class HistoryRecorder final : public HistorySink {
   // Everything since the last time. `complete` fills in totals and available ranges.
   HistoryBatch take(LogPosition position, const std::function<void(HistorySequence&)>& complete);
   // A batch that could not be written: it goes in front of what has come since.
-  void return_range(HistoryBatch batch);
+  void take_back(HistoryBatch batch);
 
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};

@@ -173,7 +173,7 @@ TEST_CASE("ABatchThatComesBackGoesInFrontAndKeepsItsSums") {
   HistoryBatch failed = here.take();
   here.issue(1, 50, 60, 5);
   here.issue(1, 60, 70, 6);
-  here.recorder.return_range(std::move(failed));
+  here.recorder.take_back(std::move(failed));
   const HistoryBatch batch = here.take();
   REQUIRE(batch.spans.size() == 2);
   CHECK((batch.spans[0].begin == 1 && batch.spans[0].end == 60));
@@ -193,7 +193,7 @@ TEST_CASE("BatchesThatComeBackForeverTakeBoundedRoom") {
     HistoryBatch failed = here.take();
     CHECK(failed.spans.size() <= 16);
     CHECK(failed.callers.size() <= 16 * IssueSpan::kNamed);
-    here.recorder.return_range(std::move(failed));
+    here.recorder.take_back(std::move(failed));
   }
   const HistoryBatch batch = here.take();
   CHECK(ids_of(batch) + batch.sequences[0].unwritten.issued == id - 1);
@@ -212,7 +212,7 @@ TEST_CASE("WhatIsForgottenTakesNoRoom") {
     REQUIRE(batch.sequences.size() == 1);
     CHECK(batch.sequences[0].ended);
     if (period % 2 == 0) continue;
-    here.recorder.return_range(std::move(batch));
+    here.recorder.take_back(std::move(batch));
     batch = here.take();
     REQUIRE(batch.sequences.size() == 1);
     CHECK(batch.sequences[0].ended);
@@ -252,7 +252,7 @@ TEST_CASE("ASequenceThatIsForgottenHasEnded") {
   REQUIRE(batch.sequences.size() == 1);
   CHECK(batch.sequences[0].ended);
   // A batch that could not be written is not lost.
-  recorder.return_range(std::move(batch));
+  recorder.take_back(std::move(batch));
   CHECK(recorder.take(2, [](HistorySequence&) {}).sequences.at(0).ended);
   recorder.issued(1, 1, 2, 0);
   CHECK_FALSE(recorder.take(3, [](HistorySequence&) {}).sequences.at(0).ended);

@@ -18,9 +18,9 @@ InsertAccounts::Place::Place(InsertAccounts& accounts, InsertQueue& queue, FairS
 
 InsertAccounts::Place::~Place() {
   leave_session();
-  places_.return_range(user_, 1);
+  places_.release(user_, 1);
   --accounts_.waiting_;
-  accounts_.bytes_.return_range(user_, bytes_);
+  accounts_.bytes_.release(user_, bytes_);
 }
 
 void InsertAccounts::Place::leave_session() {

@@ -215,7 +215,7 @@ TEST_CASE("AFullQueueIsBusy", "[insert]") {
   CHECK(sent == 64);
 }
 
-// Found by a hostile reading: nobody else's document could wait for that sequence.
+// Nobody else's document could wait for that sequence.
 TEST_CASE("OneUserCannotTakeAllPlacesOfAQueue", "[insert]") {
   Desk desk;
   desk.settings.by_name["users"].max_waiters = 16;

@@ -1,4 +1,4 @@
-// ScopeOwner: what a StoreScope tells of its store, and asks. Loop thread.
+// ScopeOwner: what a StoreScope reports to its owner, and reads from it. Loop thread.
 #pragma once
 
 #include "daemon/base/status.h"

@@ -53,8 +53,8 @@ ReplayTable::Client& ReplayTable::add(ClientId id, const Token& identity, UserId
 }
 
 void ReplayTable::move_to(Client& client, UserId user) {
-  of_clients_.return_range(client.user, 1);
-  issues_.return_range(client.user, client.entries());
+  of_clients_.release(client.user, 1);
+  issues_.release(client.user, client.entries());
   client.user = user;
   of_clients_.take(user, 1);
   issues_.take(user, client.entries());
@@ -165,8 +165,8 @@ void ReplayTable::forget(ClientId id) {
   const auto found = clients_.find(id);
   Client& client = found->second;
   for (const Issued& issue : client.issues) dropped(issue, client.user);
-  issues_.return_range(client.user, client.set_aside);
-  of_clients_.return_range(client.user, 1);
+  issues_.release(client.user, client.set_aside);
+  of_clients_.release(client.user, 1);
   by_identity_.erase(client.identity);
   come_back(client);
   clients_.erase(found);
@@ -203,7 +203,7 @@ void ReplayTable::release(ClientId id) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
   --found->second.set_aside;
-  issues_.return_range(found->second.user, 1);
+  issues_.release(found->second.user, 1);
 }
 
 std::vector<Issued> ReplayTable::find(ClientId id, std::uint32_t request) const {
@@ -222,7 +222,7 @@ void ReplayTable::record(const Issued& issue) {
 }
 
 void ReplayTable::dropped(const Issued& issue, UserId user) {
-  issues_.return_range(user, 1);
+  issues_.release(user, 1);
   const auto kept = kept_.find(issue.sequence);
   if (--kept->second == 0) kept_.erase(kept);
 }

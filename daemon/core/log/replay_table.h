@@ -112,7 +112,7 @@ class ReplayTable {
   FairShare issues_;  // kept and set aside
   std::map<Token, ClientId> by_identity_;
   std::map<ClientId, Client> clients_;
-  // By user: those that are not connected, the longest gone first.
+  // By user: clients without a connection, the earliest disconnected first.
   std::map<UserId, std::list<ClientId>> gone_;
   std::unordered_map<SequenceId, std::size_t> kept_;  // entries of a sequence; none is 0
   ClientId next_ = 1;

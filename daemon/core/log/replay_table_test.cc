@@ -279,7 +279,7 @@ TEST_CASE("RestoredTableAnswersAsBefore", "[replay_table]") {
   REQUIRE(after.attach(2) == 2);
 }
 
-// Found by a hostile reading: 16 clients that did not acknowledge took all that is kept.
+// 16 clients that did not acknowledge took all that is kept.
 TEST_CASE("OneUserDoesNotTakeTheRoomOfAnother", "[replay_table]") {
   Replays replays({.clients = 100, .unacknowledged = 1'000, .issues = 1'600});
   const std::uint32_t window = replays.table.window();

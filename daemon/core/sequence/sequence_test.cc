@@ -160,7 +160,7 @@ TEST_CASE("FullQueueIsBusy", "[sequence]") {
   REQUIRE(orders.sent().size() == 3);
 }
 
-// Found by a hostile reading: nobody else's request could wait for that sequence.
+// Nobody else's request could wait for that sequence.
 TEST_CASE("OneUserCannotTakeAllPlacesOfASequence", "[sequence]") {
   Orders orders([](SequenceSettings& settings) { settings.max_waiters = 16; });
   const auto ask = [&](SessionId session, UserId user) {

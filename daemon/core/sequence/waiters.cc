@@ -20,7 +20,7 @@ Waiter Waiters::take(Queue::iterator at) {
   by_session_.erase(at->by_session);
   queue_.erase(at);
   demand_ -= waiter.count;
-  share_.return_range(waiter.caller.user, 1);
+  share_.release(waiter.caller.user, 1);
   return waiter;
 }
 

@@ -85,7 +85,7 @@ void SequenceAccounts::waiting_began(SequenceId sequence, const Caller& caller) 
 }
 
 void SequenceAccounts::waiting_ended(SequenceId sequence, const Caller& caller) {
-  waiting_.return_range(caller.user, 1);
+  waiting_.release(caller.user, 1);
   const auto found = waits_.find({caller.session, sequence});
   if (--found->second == 0) waits_.erase(found);
   if (caller.client != 0) replays_.release(caller.client);
