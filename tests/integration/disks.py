@@ -62,6 +62,12 @@ class Namespace:
     def free(self) -> None:
         self.inside("fill").unlink()
 
+    def free_only(self, size: int) -> None:
+        """What is full now has `size` bytes of room."""
+        with open(self.inside("fill"), "r+b") as file:
+            file.truncate(os.fstat(file.fileno()).st_size - size)
+            os.fsync(file.fileno())
+
     def close(self) -> None:
         self.holder.kill()
         self.holder.communicate()

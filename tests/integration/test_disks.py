@@ -20,7 +20,7 @@ from disturbance import Measure, timed
 from repeating import RepeatingClient
 from rpc import Closed
 
-EXIT_STATE, EXIT_LOCKED = 74, 75
+EXIT_STORE, EXIT_STATE, EXIT_LOCKED = 69, 74, 75
 MOST_TAKEN = 2000  # times a thousand IDs, until a daemon has noticed what is wrong with its disk
 # The log is flushed often, so that what is wrong is noticed soon.
 DEFAULTS = {"lease_min": 100, "lease_max": 400, "max_available": 2000, "max_unsynced": 50}
@@ -133,13 +133,47 @@ def test_ARealDiskThatFillsUpLaterStopsLeasesOnly(make_daemon, disk):
             issued_without_room += available
             assert not client.errors, f"{available} were available: {client.errors}"
         client.take(daemon, 32, 20)  # may be answered, or told that the store has no room
-        assert daemon.running()
+        assert daemon.running(), f"seqd ended with {daemon.process.returncode}"
         disk.free()
         daemon.kill()
         daemon.start()
     assert client.take(daemon, 5, 20)
     assert_gapless(client)
     assert issued_without_room > 0
+
+
+def forget_the_write_ahead_log(disk: LoopDisk, path: Path) -> None:
+    """What is in it goes to the database; its blocks stay, and say nothing any more, as after a crash while it began again."""
+    disk.run("python3", "-c", """if True:
+        import os, sqlite3, sys
+        connection = sqlite3.connect(sys.argv[1])
+        connection.execute("SELECT * FROM sequence").fetchall()
+        blocked, frames, moved = connection.execute("PRAGMA wal_checkpoint(FULL)").fetchone()
+        assert blocked == 0 and frames == moved > 0, (blocked, frames, moved)
+        with open(sys.argv[1] + "-wal", "r+b") as log:
+            log.write(bytes(32))
+        os._exit(0)  # a connection that is closed removes it""", str(path))
+
+
+def test_ADiskWithoutRoomForSQLitesSharedMemoryIsAnErrorAndNotADeath(make_daemon, disk):
+    """Its write-ahead log has room, the memory that it maps beside it is made of holes, and there are no blocks to fill them."""
+    path = disk.path / "sequences.db"
+    daemon = make_daemon(state=disk.state, prefix=disk.prefix, daemon={"history": False}, stores={"default": {"type": "sqlite", "path": path}},
+                         defaults=DEFAULTS).start()
+    client = RepeatingClient()
+    assert client.take(daemon, 17, 20)
+    daemon.kill()
+    forget_the_write_ahead_log(disk, path)
+    disk.inside("sequences.db-shm").unlink(missing_ok=True)
+    disk.fill()
+    disk.free_only(14 << 10)  # of 32 KiB: room for the ends of the eight pages that SQLite writes, and for the first page
+    with pytest.raises(harness.Died) as died:
+        daemon.start()
+    assert died.value.code == EXIT_STORE and "the disk is full; make room" in died.value.stderr
+    disk.free()
+    daemon.start()
+    assert client.take(daemon, 50, 20)
+    assert_gapless(client)
 
 
 def test_AFileSizeLimitIsAnErrorAndNotADeath(make_daemon):

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "daemon/store/sqlite/sqlite_locks.h"
+#include "daemon/store/sqlite/sqlite_shared_memory.h"
 
 namespace seqd {
 namespace {
@@ -111,6 +112,7 @@ Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::stri
   if (sqlite3_open_v2(path.c_str(), &connection->handle_, kFlags, nullptr) != SQLITE_OK) {
     return connection->error();
   }
+  give_room_to_shared_memory(connection->handle_);
   sqlite3_extended_result_codes(connection->handle_, 1);
   sqlite3_busy_timeout(connection->handle_, busy_timeout_ms);
   if (Status status = connection->check_owner(); !status.ok()) return status;
