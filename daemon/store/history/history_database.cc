@@ -105,11 +105,11 @@ Status HistoryDatabase::open() {
 Status HistoryDatabase::open_file() {
   close();
   bound_sqlite_waits();
+  give_room_to_sqlite_memory();
   const int flags =
       SQLITE_OPEN_FULLMUTEX |
       (access_ == Access::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   if (sqlite3_open_v2(path_.c_str(), &handle_, flags, nullptr) != SQLITE_OK) return error();
-  give_room_to_shared_memory(handle_);
   sqlite3_extended_result_codes(handle_, 1);
   sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
   if (Status status = check_owner(); !status.ok()) return status;

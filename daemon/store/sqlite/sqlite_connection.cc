@@ -107,12 +107,12 @@ Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::stri
                   fmt::format("SQLite file \"{}\": a path to a file is needed", path));
   }
   bound_sqlite_waits();
+  give_room_to_sqlite_memory();
   std::unique_ptr<SqliteConnection> connection(new SqliteConnection(path, busy_timeout_ms));
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
   if (sqlite3_open_v2(path.c_str(), &connection->handle_, kFlags, nullptr) != SQLITE_OK) {
     return connection->error();
   }
-  give_room_to_shared_memory(connection->handle_);
   sqlite3_extended_result_codes(connection->handle_, 1);
   sqlite3_busy_timeout(connection->handle_, busy_timeout_ms);
   if (Status status = connection->check_owner(); !status.ok()) return status;
@@ -267,6 +267,11 @@ Status SqliteConnection::error() const {
                     "the directory must exist and the daemon's user must be able to write the file "
                     "and the directory");
     case SQLITE_IOERR:
+      if (code == SQLITE_IOERR_SHMMAP || code == SQLITE_IOERR_SHMSIZE) {
+        return refuse(ErrorCode::UNAVAILABLE,
+                      "the shared memory of its write-ahead log (-shm) finds no room: the disk is "
+                      "full; make room");
+      }
       return refuse(ErrorCode::UNAVAILABLE,
                     "the disk failed to read or write; see the kernel's log");
     default:

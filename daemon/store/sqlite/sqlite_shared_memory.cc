@@ -1,56 +1,43 @@
+// The foreign API here is the table of system calls that SQLite lets its user replace.
 #include "daemon/store/sqlite/sqlite_shared_memory.h"
 
+#include <fcntl.h>
+#include <sqlite3.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <mutex>
+
+#include "daemon/base/assertion.h"
 
 namespace seqd {
 namespace {
 
-#ifndef MADV_POPULATE_WRITE
-constexpr int MADV_POPULATE_WRITE = 23;  // Linux 5.14; C libraries before 2.35 do not name it
-#endif
-
-// SQLite's own functions for its files, and a copy of them whose xShmMap is ours.
-const sqlite3_io_methods* g_own = nullptr;
-sqlite3_io_methods g_with_room;
-
-// Touches the pages as a write would, and fails where a write would raise SIGBUS.
-int give_room(volatile void* part, int size) {
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(part);
-  const std::uintptr_t first = begin / page * page;
-  const std::size_t length = begin + static_cast<std::uintptr_t>(size) - first;
-  if (madvise(reinterpret_cast<void*>(first), length, MADV_POPULATE_WRITE) == 0) return SQLITE_OK;
-  return errno == EFAULT ? SQLITE_FULL : SQLITE_OK;
-}
-
-int map_with_room(sqlite3_file* file, int index, int size, int extend, volatile void** part) {
-  const int code = g_own->xShmMap(file, index, size, extend, part);
-  if (code != SQLITE_OK || *part == nullptr) return code;
-  return give_room(*part, size);
+// What mmap does, but that the part has its blocks before. SQLite maps nothing else of a file: the
+// database itself is read and written. The descriptor is SQLite's; a second one would give up
+// SQLite's locks when it is closed.
+void* map_with_room(void* address, std::size_t size, int protection, int flags, int file,
+                    off_t offset) {
+  if (file >= 0 && (protection & PROT_WRITE) != 0) {
+    int failed = 0;
+    do {
+      failed = fallocate(file, 0, offset, static_cast<off_t>(size)) == 0 ? 0 : errno;
+    } while (failed == EINTR);
+    if (failed != 0 && failed != EOPNOTSUPP) return MAP_FAILED;
+  }
+  return mmap(address, size, protection, flags, file, offset);
 }
 
 }  // namespace
 
-void give_room_to_shared_memory(sqlite3* connection) {
-  sqlite3_file* file = nullptr;
-  if (sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER,
-                           static_cast<void*>(&file)) != SQLITE_OK) {
-    return;
-  }
-  if (file == nullptr || file->pMethods == nullptr) return;
+void give_room_to_sqlite_memory() {
   static std::once_flag once;
-  std::call_once(once, [file] {
-    g_own = file->pMethods;
-    g_with_room = *g_own;
-    g_with_room.xShmMap = map_with_room;
+  std::call_once(once, [] {
+    sqlite3_vfs* system = sqlite3_vfs_find("unix");
+    ASSERT(system != nullptr);
+    auto call = reinterpret_cast<sqlite3_syscall_ptr>(&map_with_room);
+    ASSERT(system->xSetSystemCall(system, "mmap", call) == SQLITE_OK);
   });
-  // All have the functions of SQLite's "unix", unless somebody named another kind in the path.
-  if (file->pMethods == g_own) file->pMethods = &g_with_room;
 }
 
 }  // namespace seqd

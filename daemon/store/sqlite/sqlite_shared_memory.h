@@ -3,13 +3,11 @@
 // no error on the way. Functions; any thread.
 #pragma once
 
-#include <sqlite3.h>
-
 namespace seqd {
 
-// From here on each part of the shared memory that this connection maps gets its room at once, and
-// an error, SQLITE_FULL, says that there is none. To be called after sqlite3_open_v2 and before the
-// first statement. A kernel before Linux 5.14 cannot do it: nothing changes there.
-void give_room_to_shared_memory(sqlite3* connection);
+// From here on each part of such a file gets its room before it is mapped, and SQLite's call fails
+// with SQLITE_IOERR_SHMMAP where there is none. Once a process, before a file is opened; more often
+// does no harm. File systems that cannot reserve room are left as they are.
+void give_room_to_sqlite_memory();
 
 }  // namespace seqd
