@@ -39,8 +39,7 @@ class NoRoom {
 
 }  // namespace
 
-TEST_CASE("SqliteStore: a commit whose shared memory finds no room is unknown, and found later",
-          "[sqlite]") {
+TEST_CASE("SqliteStore: a commit without room for shared memory is looked up", "[sqlite]") {
   SqliteFixture fixture;
   auto store = fixture.open();
   REQUIRE(store->lease(lease_request("orders", 1)).kind == LeaseOutcome::Kind::granted);
