@@ -12,6 +12,7 @@ from accounting import Ledger, journalled_gaps, untraceable
 from clients import drain
 from disks import forget
 from disturbance import Measure, Watchers
+from harness import readable
 
 WRITES = ["findAndModify", "update", "insert", "commitTransaction"]
 PATIENCE = {"timeout_ms": 30_000}
@@ -175,3 +176,41 @@ def test_ATransactionThatAKilledDaemonLeftOpenIsEndedByTheNextStart(mongo_set, m
     ledger.add(drain(daemon, "orders"))
     assert untraceable(daemon.stderr_file, "orders") == 0
     ledger.assert_complete(1, end, sum(len(gap) for gap in journalled_gaps(daemon.stderr_file, "orders")))
+
+
+@pytest.mark.limit(180)
+@pytest.mark.parametrize("mode", ["session", "ledger", "slot", "plain"])
+def test_NoLeaseWaitsForTheConflictsOfOtherSequences(mongo_set, make_daemon, mode):
+    """Eight sequences of a store lose against others all the time, which is more than it has workers; the ninth is leased as ever."""
+    mongo_set.client().drop_database("seqd")
+    crowded = [f"crowded{i}" for i in range(8)]
+    one_lease_each = {"meaning": "last", "lease_min": 20, "lease_max": 20, "max_available": 20}
+    daemon = make_daemon(stores={"mongo": {"type": "mongodb", "uri": mongo_set.uri(), "database": "seqd", "lease_mode": mode}},
+                         sequences={"free": {"collection": "free", **one_lease_each},
+                                    **{name: {"collection": "crowded", **one_lease_each} for name in crowded}}).start()
+    ledgers = {name: Ledger(name) for name in ["free", *crowded]}
+
+    def taken(name: str, runs: list) -> None:
+        for first, count, _ in runs:
+            ledgers[name].add_range(first, first + count)
+
+    conflict = {"failCommands": WRITES, "namespace": "seqd.crowded", "errorCode": 112}
+    with daemon.connect(120) as client, daemon.connect(120) as others:
+        for name in ledgers:
+            taken(name, client.call("range", name, 20, PATIENCE))
+        with mongo_set.primary().fail_point("failCommand", conflict):
+            # More than what may have been leased ahead of them.
+            asked = {name: [others.request("range", name, 20, {"timeout_ms": 120_000}) for _ in range(3)] for name in crowded}
+            for _ in range(50):
+                taken("free", client.call("range", "free", 20, PATIENCE))
+            status = mongo_set.primary().client().admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=conflict)
+            assert status["count"] >= 2 * len(crowded), f"{status['count']} conflicts"
+            while readable(0, others.socket.fileno()):
+                answer, error, result = others.read_reply()
+                others.early[answer] = (error, result)
+            assert all(numbers[-1] not in others.early for numbers in asked.values()), "a lease that lost was granted all the same"
+        for name, numbers in asked.items():
+            for number in numbers:
+                taken(name, others.result(number))
+    for name, ledger in ledgers.items():
+        ledger.assert_complete(1, 1021 if name == "free" else 81)
