@@ -89,6 +89,18 @@ def test_RepeatGetsTheSameTextAfterAKillAndOnAnotherDay(make_daemon, scratch):
     assert [text.partition("-")[2] for text in texts.values()] == [str(number) for number in range(1, 7)]
 
 
+@pytest.mark.limit(60)
+@pytest.mark.parametrize("moment, hour", [("@2040-01-15 12:30:00", "13"), ("@2040-07-15 12:30:00", "14"), ("@2071-07-15 12:30:00", "14")])
+def test_SummerTimeGoesOnAfter2037(make_daemon, scratch, moment, hour):
+    """The list of changes in a zone's file ends with 2037; behind it stands the rule."""
+    assert LIBRARY is not None, "libfaketime is missing: apt-get install faketime"
+    write_at_once(scratch / "moment", moment)
+    fake = {"LD_PRELOAD": str(LIBRARY), "FAKETIME_TIMESTAMP_FILE": str(scratch / "moment"), "FAKETIME_DONT_FAKE_MONOTONIC": "1", "TZ": "UTC"}
+    daemon = make_daemon(environment=fake, sequences={"tickets": {"format": "{date:%Y-%m-%dT%H}/{number}", "time_zone": "Europe/Berlin"}}).start()
+    with daemon.connect() as client:
+        assert client.call("next_text", "tickets") == f"{moment[1:11]}T{hour}/1"
+
+
 @pytest.mark.limit(90)
 def test_TextsUnderKillsComeOnceEach(make_daemon, figures):
     """A pipeline that is cut by kill -9 again and again, and repeated: every number once, and every repeat the same text."""
