@@ -182,8 +182,8 @@ void Session::fill_output(std::int64_t now_ms) {
   }
 }
 
-// No request follows now, perhaps for hours. As many as wait for the next request otherwise are left
-// to it, so that requests made one at a time cost no packet more.
+// No request follows now, perhaps for hours. As many as wait for the next request otherwise are
+// left to it, so that requests made one at a time cost no packet more.
 void Session::acknowledge_rest() {
   if (table_.floor() - acknowledged_ > kAcknowledgeEvery) acknowledge_all();
 }

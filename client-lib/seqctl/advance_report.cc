@@ -36,7 +36,8 @@ std::string advance_all_preview_text(const json& preview) {
   const std::string store = shown(preview, "store");
   // `list` does not say of which sequences this host never leased anything.
   std::string text = "the counters of up to " + shown(preview, "sequences") +
-                     " sequences of store " + store + " would be raised above every ID that this host has leased\n";
+                     " sequences of store " + store +
+                     " would be raised above every ID that this host has leased\n";
   if (member(preview, "resume") == json(true)) {
     text +=
         "if the store is stopped because it was put back from an older copy, its sequences "

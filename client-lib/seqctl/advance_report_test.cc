@@ -20,8 +20,7 @@ TEST_CASE("AdvanceAllPreviewCountsTheSequencesThatHaveACounterInUse", "[client]"
        listed("home", "tail", "waiting", "UNAVAILABLE: away"),
        listed("home", nullptr, "ready", nullptr)});  // it inserts
   const json preview = advance_all_preview(list, "home", true);
-  CHECK(preview ==
-        json{{"store", "home"}, {"sequences", 3}, {"available", 400}, {"resume", true}});
+  CHECK(preview == json{{"store", "home"}, {"sequences", 3}, {"available", 400}, {"resume", true}});
   CHECK(advance_all_preview(json("?"), "home", false).at("sequences") == 0);
   CHECK(advance_all_preview_text(preview).find("the counters of up to 3 sequences") == 0);
 }

@@ -187,7 +187,8 @@ TEST_CASE("SeqctlAdvanceAndDrainOnlyShowWhatTheyWouldDoWithoutYes", "[client]") 
   all.all = true;
   all.store = "main";
   all.resume = true;
-  CHECK_THAT(run(daemon, all).out, Catch::Contains("the counters of up to 0 sequences of store main"));
+  CHECK_THAT(run(daemon, all).out,
+             Catch::Contains("the counters of up to 0 sequences of store main"));
   daemon.wire().results["advance_store"] =
       "\x85\xa6raised\x02\xa6"
       "failed\x01\xa5"
@@ -336,7 +337,8 @@ TEST_CASE("SeqctlNextSaysBothThatItFailedAndThatAnswersAreMissingWhenItIsInterru
   CHECK(texts.exit_code == kExitTryAgain);
   CHECK_THAT(texts.out, Catch::EndsWith("\nT-899\n"));
   CHECK_THAT(texts.errors, Catch::StartsWith("seqctl: BUSY: "));
-  CHECK_THAT(texts.errors, Catch::Contains("\nseqctl: INTERRUPTED: 100 requests were not answered"));
+  CHECK_THAT(texts.errors,
+             Catch::Contains("\nseqctl: INTERRUPTED: 100 requests were not answered"));
 }
 
 TEST_CASE("SeqctlRangePrintsWhatItTookWhenItIsInterrupted", "[client]") {
