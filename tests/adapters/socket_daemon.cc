@@ -46,7 +46,8 @@ void SocketDaemon::stop() {
   ::unlink(path_.c_str());
 }
 
-// Whether `descriptor` can be read; false: the test wants an end. What was sent before that is read.
+// Whether `descriptor` can be read; false: the test wants an end. What was sent before that is
+// read.
 static bool wait_for(int descriptor, int wake) {
   pollfd watched[2] = {{descriptor, POLLIN, 0}, {wake, POLLIN, 0}};
   while (::poll(watched, 2, -1) < 0) {
