@@ -266,11 +266,11 @@ void Daemon::load_again(std::function<void(const Result<ReloadReport>&)> done) {
   reload_worker_->submit([this, next] { next->emplace(load_configuration(request_)); },
                          [this, next, done = std::move(done)] {
                            // A daemon that stops has answered already.
-                           if (turn_->serving()) done(use(std::move(**next)));
+                           if (turn_->serving()) done(apply_configuration(std::move(**next)));
                          });
 }
 
-Result<ReloadReport> Daemon::use(Result<Configuration> next) {
+Result<ReloadReport> Daemon::apply_configuration(Result<Configuration> next) {
   if (!next.ok()) {
     journal_.raise({EventKind::reload_failed,
                     "the new configuration is wrong, the old one stays: " + next.status().text(),

@@ -66,7 +66,7 @@ class Daemon final : private Control, private TurnOwner, private Retirement::Pla
   Result<Started> open_state();
   void make_core(Started& state);
   void load_again(std::function<void(const Result<ReloadReport>&)> done);
-  Result<ReloadReport> use(Result<Configuration> next);
+  Result<ReloadReport> apply_configuration(Result<Configuration> next);
   void report_start(const Started& started);
   Status resume_retirement();
   void end_for_good(const RetirementReport& report, bool keep_history);

@@ -15,7 +15,7 @@ ReloadQueue::~ReloadQueue() {
 Status ReloadQueue::ask(UserId user, Done done) {
   if (!ending_.ok()) return ending_;
   if (!share_.allows(user, 1))
-    return {ErrorCode::BUSY, std::to_string(heard_.size() + waiting_.size()) +
+    return {ErrorCode::BUSY, std::to_string(current_.size() + waiting_.size()) +
                                  " requests wait for a reload already"};
   share_.take(user, 1);
   waiting_.emplace_back(user, std::move(done));
@@ -34,13 +34,13 @@ void ReloadQueue::schedule() {
 void ReloadQueue::stop(const Status& why) {
   ending_ = why;
   timers_.cancel(std::exchange(timer_, 0));
-  for (Waiting* const all : {&heard_, &waiting_}) {
+  for (Waiting* const all : {&current_, &waiting_}) {
     for (const auto& [user, done] : std::exchange(*all, {})) done(why);
   }
 }
 
 void ReloadQueue::run() {
-  heard_ = std::exchange(waiting_, {});
+  current_ = std::exchange(waiting_, {});
   under_way_ = true;
   reload_([this](const Result<ReloadReport>& report) { ended(report); });
 }
@@ -48,7 +48,7 @@ void ReloadQueue::run() {
 void ReloadQueue::ended(const Result<ReloadReport>& report) {
   under_way_ = false;
   next_ms_ = clock_.monotonic_ms() + kPauseMs;
-  const Waiting heard = std::exchange(heard_, {});
+  const Waiting heard = std::exchange(current_, {});
   for (const auto& [user, done] : heard) share_.release(user, 1);
   for (const auto& [user, done] : heard) done(report);
   if (!waiting_.empty() && timer_ == 0) schedule();

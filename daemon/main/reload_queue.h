@@ -47,7 +47,7 @@ class ReloadQueue {
   Timers& timers_;
   const Reload reload_;
   Waiting waiting_;
-  Waiting heard_;  // with the reload that is under way
+  Waiting current_;  // with the reload that is under way
   bool under_way_ = false;
   FairShare share_{kMostWaiting, 1};
   Status ending_;
