@@ -128,6 +128,7 @@ Outcome Client::call(Request request, Answer& answer) {
 void Client::poll(std::int64_t timeout_ms, std::size_t capacity) {
   delivered_.clear();
   receive_idle();
+  send_idle();
   const std::int64_t until = monotonic_ms() + timeout_ms;
   // One turn in any case, so that polling without waiting sends and receives too.
   bool over = false;
@@ -187,6 +188,7 @@ void Client::turn(std::int64_t until_ms) {
   }
   connection_.wait(wants_to_write(), until - now);
   receive();
+  send_idle();
 }
 
 void Client::try_to_connect(std::int64_t now_ms) {
@@ -208,6 +210,12 @@ void Client::try_to_connect(std::int64_t now_ms) {
 void Client::receive_idle() {
   if (session_.in_flight() > 0 || !connection_.is_open()) return;
   for (int reads = 0; reads < kLastReads && receive();) ++reads;
+}
+
+// The acknowledgement that no request follows. What the socket does not take waits for a poll.
+void Client::send_idle() {
+  if (session_.in_flight() > 0 || !connection_.is_open() || !wants_to_write()) return;
+  if (const int error = connection_.send(session_.output()); error != 0) lose(error_text(error));
 }
 
 bool Client::receive() {

@@ -80,6 +80,7 @@ class Client {
   void lose(std::string why);
   // Reads what came while nothing was in flight: the end of the connection, or late answers.
   void receive_idle();
+  void send_idle();
   void close_connection();
   void close_socket();
   Outcome unreachable() const;

@@ -126,5 +126,41 @@ TEST_CASE("EventLoopIsToldWhatToWatch", "[client]") {
   CHECK((::fcntl(watched.descriptor, F_GETFD) & FD_CLOEXEC) != 0);
 }
 
+// An application that takes a stock of IDs and then has no request for hours.
+TEST_CASE("ABurstIsAcknowledgedByTheCallThatCollectsItsEnd", "[client]") {
+  SocketDaemon daemon;
+  daemon.start();
+  Handle handle(daemon);
+  for (int i = 0; i < 100; ++i) {
+    const char* const name = i % 2 == 0 ? "orders" : "invoices";
+    REQUIRE(seqd_submit_next(handle.client, name, nullptr) == SEQD_OK);
+  }
+  std::vector<seqd_reply> replies(100);
+  std::size_t all = 0;
+  while (seqd_pending(handle.client) > 0) {
+    std::size_t used = 0;
+    REQUIRE(seqd_poll(handle.client, 10'000, replies.data(), sizeof(seqd_reply), replies.size(),
+                      &used) == SEQD_OK);
+    REQUIRE(used > 0);
+    all += used;
+  }
+  CHECK(all == 100);
+  seqd_watch watched = SEQD_WATCH_INIT;
+  REQUIRE(seqd_descriptor(handle.client, &watched) == SEQD_OK);
+  CHECK(watched.events == POLLIN);  // it is sent: an event loop is not woken for it
+  daemon.stop();
+  REQUIRE_FALSE(daemon.wire().acknowledgements().empty());
+  CHECK(daemon.wire().acknowledgements().back() == 101);
+}
+
+TEST_CASE("RequestsOneByOneAreAcknowledgedWithTheNextOne", "[client]") {
+  SocketDaemon daemon;
+  daemon.start();
+  Handle handle(daemon);
+  for (int i = 1; i <= 30; ++i) CHECK(handle.next() == i);
+  daemon.stop();
+  CHECK(daemon.wire().acknowledgements() == std::vector<std::uint32_t>{2, 10, 18, 26});
+}
+
 }  // namespace
 }  // namespace seqd::engine

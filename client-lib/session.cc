@@ -175,24 +175,26 @@ void Session::fill_output(std::int64_t now_ms) {
   const std::int64_t window = this->window();
   while (output_.size() < kOutputBytes) {
     const std::uint32_t number = table_.first_unsent();
-    if (number == 0 || number - table_.floor() >= window) return;
+    if (number == 0 || number - table_.floor() >= window) return acknowledge_rest();
     acknowledge_if_due(number);
     write_request(number, *table_.find(number), now_ms);
     table_.mark_sent(number);
   }
 }
 
+// No request follows now, perhaps for hours. As many as wait for the next request otherwise are
+// left to it, so that requests made one at a time cost no packet more.
+void Session::acknowledge_rest() {
+  if (table_.floor() - acknowledged_ > kAcknowledgeEvery) acknowledge_all();
+}
+
 void Session::acknowledge_if_due(std::uint32_t number) {
-  if (!settings_.hello.client || table_.floor() == acknowledged_) return;
   // Often enough for the daemon's memory, and before its window closes: it counts from the last
   // acknowledgement that it has seen.
   const std::int64_t half = std::min(window(), protocol::kUnacknowledgedLimit.min) / 2;
   const bool many = answered_ >= kAcknowledgeEvery;
   const bool far = number - acknowledged_ >= half;
-  if (!many && !far) return;
-  protocol::append_ack(output_, table_.floor());
-  acknowledged_ = table_.floor();
-  answered_ = 0;
+  if (many || far) acknowledge_all();
 }
 
 void Session::write_request(std::uint32_t number, const Request& request, std::int64_t now_ms) {
@@ -229,6 +231,7 @@ void Session::acknowledge_all() {
   if (!ready_ || !settings_.hello.client || table_.floor() == acknowledged_) return;
   protocol::append_ack(output_, table_.floor());
   acknowledged_ = table_.floor();
+  answered_ = 0;
 }
 
 // --- the connection, inward ----------------------------------------------------------------------

@@ -66,9 +66,9 @@ class Session {
   // ready.
   void disconnected(std::int64_t reconnect_until_ms);
   bool ready() const { return ready_; }  // hello was answered
-  // Puts into output() what can be sent now.
+  // Puts into output() what can be sent now: requests, and what has arrived of a burst that ended.
   void fill_output(std::int64_t now_ms);
-  // Before closing: puts into output() what has arrived.
+  // Puts into output() what has arrived, as before closing.
   void acknowledge_all();
   protocol::Buffer& output() { return output_; }
   [[nodiscard]] Verdict receive(std::string_view bytes);
@@ -114,6 +114,7 @@ class Session {
   void finish(std::uint32_t number, Answer answer);
   std::int64_t window() const;
   void acknowledge_if_due(std::uint32_t number);
+  void acknowledge_rest();
   void write_request(std::uint32_t number, const Request& request, std::int64_t now_ms);
 
   SessionSettings settings_;

@@ -198,8 +198,34 @@ TEST_CASE("PipelinedAnswersAreAcknowledgedTogether", "[client]") {
     for (int i = 0; i < 100; ++i) (void)f.session.submit(request_for("orders"));
     REQUIRE(f.exchange() == Verdict::keep);
   }
-  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{101, 201});
+  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{101, 201, 301});
   CHECK(f.ids().size() == 300);
+}
+
+// Otherwise the daemon keeps them as long as the application has no further request.
+TEST_CASE("ABurstIsAcknowledgedWhenNothingFollowsIt", "[client]") {
+  SessionLine f;
+  for (int i = 0; i < 9; ++i) (void)f.session.submit(request_for("orders"));
+  f.connect();
+  REQUIRE(f.exchange() == Verdict::keep);
+  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{10});
+  f.session.fill_output(f.now_ms);
+  CHECK(f.session.output().empty());
+  // Eight wait for the next request, so that requests made one at a time cost no packet more.
+  for (int i = 0; i < 8; ++i) (void)f.session.submit(request_for("orders"));
+  REQUIRE(f.exchange() == Verdict::keep);
+  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{10});
+}
+
+TEST_CASE("AnswersAboveOneThatIsMissingAreNotAcknowledged", "[client]") {
+  SessionLine f;
+  f.daemon.fault = [](int number, const protocol::Message&) {
+    return number == 20 ? Fault::ignore : Fault::none;
+  };
+  for (int i = 0; i < 100; ++i) (void)f.session.submit(request_for("orders"));
+  f.connect();
+  REQUIRE(f.exchange() == Verdict::keep);
+  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{20});
 }
 
 // What all clients of a user have not acknowledged is what a BUSY may be about.

@@ -8,13 +8,23 @@ namespace seqd::seqctl {
 
 using nlohmann::json;
 
+namespace {
+
+// Of a counter that was exchanged, or is not configured any more, nothing is raised.
+bool is_raised(const json& row) {
+  const std::string error = shown(row, "error");
+  return !error.starts_with("SEQ_CHANGED") && !error.starts_with("NO_SEQUENCE");
+}
+
+}  // namespace
+
 json advance_all_preview(const json& list, const std::string& store, bool resume) {
   std::int64_t sequences = 0;
   std::int64_t available = 0;
   if (list.is_array()) {
     for (const json& each : list) {
-      if (member(each, "store") != json(store)) continue;
-      ++sequences;
+      if (member(each, "store") != json(store) || inserts(each)) continue;
+      if (is_raised(each)) ++sequences;
       const json here = member(each, "available");
       if (here.is_number_integer()) available += here.get<std::int64_t>();
     }
@@ -24,8 +34,10 @@ json advance_all_preview(const json& list, const std::string& store, bool resume
 
 std::string advance_all_preview_text(const json& preview) {
   const std::string store = shown(preview, "store");
-  std::string text = "the counters of " + shown(preview, "sequences") + " sequences of store " +
-                     store + " would be raised above every ID that this host has leased\n";
+  // `list` does not say of which sequences this host never leased anything.
+  std::string text = "the counters of up to " + shown(preview, "sequences") +
+                     " sequences of store " + store +
+                     " would be raised above every ID that this host has leased\n";
   if (member(preview, "resume") == json(true)) {
     text +=
         "if the store is stopped because it was put back from an older copy, its sequences "

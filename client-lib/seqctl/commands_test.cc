@@ -187,7 +187,8 @@ TEST_CASE("SeqctlAdvanceAndDrainOnlyShowWhatTheyWouldDoWithoutYes", "[client]") 
   all.all = true;
   all.store = "main";
   all.resume = true;
-  CHECK_THAT(run(daemon, all).out, Catch::Contains("the counters of 0 sequences of store main"));
+  CHECK_THAT(run(daemon, all).out,
+             Catch::Contains("the counters of up to 0 sequences of store main"));
   daemon.wire().results["advance_store"] =
       "\x85\xa6raised\x02\xa6"
       "failed\x01\xa5"
@@ -318,6 +319,26 @@ TEST_CASE("SeqctlNextDoesNotWaitForTextsThatTheDaemonKeepsBackWhenItIsInterrupte
   CHECK_THAT(texts.out, Catch::EndsWith("\nT-900\n"));
   CHECK_THAT(texts.errors,
              Catch::StartsWith("seqctl: INTERRUPTED: 100 requests were not answered"));
+}
+
+TEST_CASE("SeqctlNextSaysBothThatItFailedAndThatAnswersAreMissingWhenItIsInterrupted", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().fault = [](int number, const protocol::Message&) {
+    if (number == 500) set_interrupted(true);
+    return number > 900 ? Fault::ignore : number == 700 ? Fault::busy : Fault::none;
+  };
+  daemon.start();
+  Arguments arguments = command(Command::next, 1'000'000);
+  arguments.as_text = true;
+  arguments.timeout_ms = 600'000;
+  set_interrupted(false);
+  const Outcome texts = run(daemon, arguments);
+  set_interrupted(false);
+  CHECK(texts.exit_code == kExitTryAgain);
+  CHECK_THAT(texts.out, Catch::EndsWith("\nT-899\n"));
+  CHECK_THAT(texts.errors, Catch::StartsWith("seqctl: BUSY: "));
+  CHECK_THAT(texts.errors,
+             Catch::Contains("\nseqctl: INTERRUPTED: 100 requests were not answered"));
 }
 
 TEST_CASE("SeqctlRangePrintsWhatItTookWhenItIsInterrupted", "[client]") {

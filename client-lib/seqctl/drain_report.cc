@@ -46,7 +46,8 @@ json drain_losses(const json& list, const std::string& name) {
   json losses = json::array();
   if (!list.is_array()) return losses;
   for (const json& one : list) {
-    if (!is_meant(shown(one, "name"), name) || member(one, "reuse") == json("parked")) continue;
+    if (!is_meant(shown(one, "name"), name) || inserts(one)) continue;
+    if (member(one, "reuse") == json("parked")) continue;
     losses.push_back({{"name", member(one, "name")},
                       {"available", member(one, "available")},
                       {"reuse", member(one, "reuse")}});

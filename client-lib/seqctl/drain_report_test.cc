@@ -23,8 +23,10 @@ TEST_CASE("ADrainLosesIdsUnlessTheyAreParked", "[client]") {
     return json{{"name", name}, {"available", 970}, {"reuse", reuse}};
   };
   const json list = json::array({listed("orders", "never"), listed("parked", "parked"),
-                                 listed("daily@2026-11-22", "tail"), listed("old", nullptr)});
+                                 listed("daily@2026-11-22", "tail"), listed("people", nullptr),
+                                 json{{"name", "old"}, {"available", 970}}});
   CHECK(drain_losses(list, "").size() == 3);
+  CHECK(drain_losses(list, "people").empty());  // it inserts: there is nothing to drain
   CHECK(drain_losses(list, "parked").empty());
   CHECK(drain_losses(list, "missing").empty());
   CHECK(drain_losses(list, "order").empty());

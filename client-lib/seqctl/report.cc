@@ -54,6 +54,10 @@ json member(const json& object, const char* key) {
   return found == object.end() ? json() : *found;
 }
 
+bool inserts(const json& row) {
+  return row.is_object() && row.contains("reuse") && row.at("reuse").is_null();
+}
+
 std::string table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {

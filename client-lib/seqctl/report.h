@@ -45,6 +45,8 @@ std::string list_text(const nlohmann::json& list);
 std::string status_text(const nlohmann::json& status);
 // Of an answer of list: name, store and error of each sequence that is stopped.
 nlohmann::json stopped_sequences(const nlohmann::json& list);
+// Of a row of list: whether the sequence inserts documents, so that it has no IDs of its own here.
+bool inserts(const nlohmann::json& row);
 // Whether no sequence is stopped and no store has an error; one that was not needed yet is waiting
 // without one. `status` has `stopped`, too.
 bool status_is_good(const nlohmann::json& status);

@@ -116,11 +116,9 @@ int Taking::range() {
 
 // The exit code, when everything that was taken is printed, whatever ended it.
 int Taking::finished(int code) {
-  if (code != SEQD_OK) {
-    errors_.write(error_text(arguments_.format, seqd_error_name(code), error_));
-    return exit_code(code);
-  }
-  const int result = exit_code_of_writing(arguments_.format, out_, errors_);
+  if (code != SEQD_OK) errors_.write(error_text(arguments_.format, seqd_error_name(code), error_));
+  const int result =
+      code != SEQD_OK ? exit_code(code) : exit_code_of_writing(arguments_.format, out_, errors_);
   if (const std::size_t requests = awaiting_.unanswered(); requests > 0)
     errors_.write(error_text(arguments_.format, "INTERRUPTED", unanswered_text(requests)));
   return result == kExitOk && is_interrupted() ? kExitInterrupted : result;

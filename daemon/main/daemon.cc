@@ -42,6 +42,7 @@ Daemon::~Daemon() {
   stores_.reset();
   history_.reset();
   log_worker_.reset();
+  reload_worker_.reset();
   // The history is closed, the lock is held.
   remove_files();
 }
@@ -164,7 +165,8 @@ int Daemon::run() {
 }
 
 bool Daemon::quiet() const {
-  return stores_->quiet() && log_worker_->quiet() && history_->quiet();
+  const bool reads = reload_worker_ != nullptr && !reload_worker_->quiet();
+  return stores_->quiet() && log_worker_->quiet() && history_->quiet() && !reads;
 }
 
 // --- the turn
@@ -256,9 +258,19 @@ Status Daemon::reload(UserId user, std::function<void(const Result<ReloadReport>
   return reloads_.ask(user, std::move(done));
 }
 
-Result<ReloadReport> Daemon::load_again() {
+// On a worker: the database of users and groups may be a directory service in the network.
+void Daemon::load_again(std::function<void(const Result<ReloadReport>&)> done) {
   notifier_.reloading();
-  Result<Configuration> next = load_configuration(request_);
+  if (!reload_worker_) reload_worker_ = std::make_unique<ThreadWorker>(loop_.raw(), "reload", 1);
+  const auto next = std::make_shared<std::optional<Result<Configuration>>>();
+  reload_worker_->submit([this, next] { next->emplace(load_configuration(request_)); },
+                         [this, next, done = std::move(done)] {
+                           // A daemon that stops has answered already.
+                           if (turn_->serving()) done(apply_configuration(std::move(**next)));
+                         });
+}
+
+Result<ReloadReport> Daemon::apply_configuration(Result<Configuration> next) {
   if (!next.ok()) {
     journal_.raise({EventKind::reload_failed,
                     "the new configuration is wrong, the old one stays: " + next.status().text(),

@@ -65,7 +65,8 @@ class Daemon final : private Control, private TurnOwner, private Retirement::Pla
 
   Result<Started> open_state();
   void make_core(Started& state);
-  Result<ReloadReport> load_again();
+  void load_again(std::function<void(const Result<ReloadReport>&)> done);
+  Result<ReloadReport> apply_configuration(Result<Configuration> next);
   void report_start(const Started& started);
   Status resume_retirement();
   void end_for_good(const RetirementReport& report, bool keep_history);
@@ -101,7 +102,9 @@ class Daemon final : private Control, private TurnOwner, private Retirement::Pla
   std::unique_ptr<Purge> purge_;
   std::unique_ptr<Retirement> retirement_;
   std::unique_ptr<Listener> listener_;
-  ReloadQueue reloads_{clock_, loop_, [this] { return load_again(); }};
+  std::unique_ptr<ThreadWorker> reload_worker_;
+  ReloadQueue reloads_{clock_, loop_,
+                       [this](ReloadQueue::Done done) { load_again(std::move(done)); }};
   std::string state_how_;
   std::int64_t started_ms_ = 0;
 

@@ -5,7 +5,7 @@
 
 namespace seqd {
 
-ReloadQueue::ReloadQueue(Clock& clock, Timers& timers, std::function<Result<ReloadReport>()> reload)
+ReloadQueue::ReloadQueue(Clock& clock, Timers& timers, Reload reload)
     : clock_(clock), timers_(timers), reload_(std::move(reload)) {}
 
 ReloadQueue::~ReloadQueue() {
@@ -15,31 +15,43 @@ ReloadQueue::~ReloadQueue() {
 Status ReloadQueue::ask(UserId user, Done done) {
   if (!ending_.ok()) return ending_;
   if (!share_.allows(user, 1))
-    return {ErrorCode::BUSY,
-            std::to_string(waiting_.size()) + " requests wait for a reload already"};
+    return {ErrorCode::BUSY, std::to_string(current_.size() + waiting_.size()) +
+                                 " requests wait for a reload already"};
   share_.take(user, 1);
   waiting_.emplace_back(user, std::move(done));
-  if (timer_ != 0) return {};
+  if (timer_ == 0 && !under_way_) schedule();
+  return {};
+}
+
+void ReloadQueue::schedule() {
   const std::int64_t delay_ms = std::max<std::int64_t>(next_ms_ - clock_.monotonic_ms(), 0);
   timer_ = timers_.schedule(delay_ms, [this] {
     timer_ = 0;
     run();
   });
-  return {};
 }
 
 void ReloadQueue::stop(const Status& why) {
   ending_ = why;
   timers_.cancel(std::exchange(timer_, 0));
-  for (const auto& [user, done] : std::exchange(waiting_, {})) done(why);
+  for (Waiting* const all : {&current_, &waiting_}) {
+    for (const auto& [user, done] : std::exchange(*all, {})) done(why);
+  }
 }
 
 void ReloadQueue::run() {
-  const auto waiting = std::exchange(waiting_, {});
-  for (const auto& [user, done] : waiting) share_.release(user, 1);
-  const Result<ReloadReport> report = reload_();
+  current_ = std::exchange(waiting_, {});
+  under_way_ = true;
+  reload_([this](const Result<ReloadReport>& report) { ended(report); });
+}
+
+void ReloadQueue::ended(const Result<ReloadReport>& report) {
+  under_way_ = false;
   next_ms_ = clock_.monotonic_ms() + kPauseMs;
-  for (const auto& [user, done] : waiting) done(report);
+  const Waiting heard = std::exchange(current_, {});
+  for (const auto& [user, done] : heard) share_.release(user, 1);
+  for (const auto& [user, done] : heard) done(report);
+  if (!waiting_.empty() && timer_ == 0) schedule();
 }
 
 }  // namespace seqd

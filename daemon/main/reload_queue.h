@@ -1,6 +1,6 @@
-// ReloadQueue: reads the configuration again for whoever asks, at most once a second: who asks
-// meanwhile gets the outcome of the next time. Asking in a loop neither stalls the loop nor floods
-// the journal. Owned by the Daemon; loop thread.
+// ReloadQueue: reads the configuration again for whoever asks, one time after the other and at most
+// once a second: who asks meanwhile gets the outcome of the next time. Asking in a loop neither
+// stalls the loop nor floods the journal. Owned by the Daemon; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,10 @@ class ReloadQueue {
   static constexpr std::int64_t kPauseMs = 1'000;
   static constexpr std::int64_t kMostWaiting = 1'024;
 
-  ReloadQueue(Clock& clock, Timers& timers, std::function<Result<ReloadReport>()> reload);
+  // Begins a reload, and calls its argument once when that has ended, at once or in a later turn.
+  using Reload = std::function<void(Done)>;
+
+  ReloadQueue(Clock& clock, Timers& timers, Reload reload);
   ~ReloadQueue();
   ReloadQueue(const ReloadQueue&) = delete;
   ReloadQueue& operator=(const ReloadQueue&) = delete;
@@ -29,16 +32,23 @@ class ReloadQueue {
   // `done` is called once, in a later turn, with a reload that began after this call. BUSY: too
   // many wait already, or the user has its share of them.
   Status ask(UserId user, Done done);
-  // The daemon ends: nothing is read any more, and everybody hears `why`.
+  // The daemon ends: no reload begins any more, and everybody hears `why`, also of the one that is
+  // under way.
   void stop(const Status& why);
 
  private:
+  using Waiting = std::vector<std::pair<UserId, Done>>;
+
+  void schedule();
   void run();
+  void ended(const Result<ReloadReport>& report);
 
   Clock& clock_;
   Timers& timers_;
-  const std::function<Result<ReloadReport>()> reload_;
-  std::vector<std::pair<UserId, Done>> waiting_;
+  const Reload reload_;
+  Waiting waiting_;
+  Waiting current_;  // with the reload that is under way
+  bool under_way_ = false;
   FairShare share_{kMostWaiting, 1};
   Status ending_;
   TimerId timer_ = 0;

@@ -13,9 +13,14 @@ struct Queue {
   int reloads = 0;
   Result<ReloadReport> next = ReloadReport{};
   std::vector<ErrorCode> answers;
-  ReloadQueue queue{time, time, [this] {
+  bool hangs = false;
+  ReloadQueue::Done end;  // of the reload that is under way, where it hangs
+  ReloadQueue queue{time, time, [this](ReloadQueue::Done done) {
                       ++reloads;
-                      return next;
+                      if (hangs)
+                        end = std::move(done);
+                      else
+                        done(next);
                     }};
   Status ask(UserId user = 1'000) {
     return queue.ask(user, [this](const Result<ReloadReport>& report) {
@@ -83,6 +88,54 @@ TEST_CASE("NothingIsReloadedWhileTheDaemonStops", "[reload_queue]") {
   CHECK(queue.time.pending() == 0);
 }
 
+TEST_CASE("OneReloadAtATime", "[reload_queue]") {
+  Queue queue;
+  queue.hangs = true;
+  REQUIRE(queue.ask().ok());
+  queue.time.advance(0);
+  REQUIRE(queue.ask(2'000).ok());
+  queue.time.advance(100 * ReloadQueue::kPauseMs);
+  CHECK(queue.reloads == 1);
+  CHECK(queue.answers.empty());
+  queue.end(queue.next);
+  CHECK(queue.answers.size() == 1);
+  queue.time.advance(ReloadQueue::kPauseMs - 1);
+  CHECK(queue.reloads == 1);
+  queue.time.advance(1);
+  CHECK(queue.reloads == 2);
+  queue.end(queue.next);
+  CHECK(queue.answers.size() == 2);
+  queue.time.advance(10 * ReloadQueue::kPauseMs);
+  CHECK(queue.reloads == 2);
+}
+
+// Those whom a reload that hangs is for count among those who wait.
+TEST_CASE("WhileAReloadHangsTheQueueHasItsBound", "[reload_queue]") {
+  Queue queue;
+  queue.hangs = true;
+  REQUIRE(queue.ask(1).ok());
+  queue.time.advance(0);
+  for (UserId at = 2; at <= ReloadQueue::kMostWaiting; ++at) REQUIRE(queue.ask(at).ok());
+  CHECK(queue.ask(5'000).code() == ErrorCode::BUSY);
+  queue.end(queue.next);
+  CHECK(queue.ask(5'000).ok());
+}
+
+TEST_CASE("AReloadThatHangsWhileTheDaemonStopsIsAnsweredOnce", "[reload_queue]") {
+  Queue queue;
+  queue.hangs = true;
+  REQUIRE(queue.ask().ok());
+  queue.time.advance(0);
+  REQUIRE(queue.ask().ok());
+  queue.queue.stop({ErrorCode::STOPPING, "the daemon is stopping"});
+  CHECK(queue.answers == std::vector<ErrorCode>{ErrorCode::STOPPING, ErrorCode::STOPPING});
+  queue.end(queue.next);
+  queue.time.advance(10 * ReloadQueue::kPauseMs);
+  CHECK(queue.answers.size() == 2);
+  CHECK(queue.reloads == 1);
+  CHECK(queue.time.pending() == 0);
+}
+
 TEST_CASE("AllHearWhyTheReloadFailed", "[reload_queue]") {
   Queue queue;
   queue.next = Status(ErrorCode::CONFIG, "wrong");
@@ -105,7 +158,7 @@ TEST_CASE("AQueueThatEndsAnswersNobody", "[reload_queue]") {
   VirtualTime time;
   int answers = 0;
   {
-    ReloadQueue queue(time, time, [] { return ReloadReport{}; });
+    ReloadQueue queue(time, time, [](const ReloadQueue::Done& done) { done(ReloadReport{}); });
     REQUIRE(queue.ask(1'000, [&](const Result<ReloadReport>&) { ++answers; }).ok());
   }
   time.advance(10'000);

@@ -10,6 +10,7 @@
 #include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
+#include "daemon/rpc/rights.h"
 
 namespace seqd {
 namespace {
@@ -99,15 +100,11 @@ void method_advance_store(const MethodContext& context, Session& session,
     return answer_error(session, message.msgid,
                         {ErrorCode::BAD_REQUEST,
                          "no store of that name is running; `seqctl status` lists the stores"});
-  auto& by_user = context.drains_of_all.by_user;
-  std::erase_if(by_user, [](const auto& one) { return one.second.expired(); });
-  if (by_user.contains(session.peer.uid) || by_user.size() >= DrainsOfAll::kMost)
-    return answer_error(
-        session, message.msgid,
-        {ErrorCode::BUSY, "a request for every sequence is under way; ask when it has ended"});
+  if (const Status free = check_slot(context, session.peer); !free.ok())
+    return answer_error(session, message.msgid, free);
   const auto batch =
       std::make_shared<Batch>(later(context, session, message, wanted->store), wanted->resume);
-  by_user[session.peer.uid] = batch;
+  context.drains_of_all.by_user[session.peer.uid] = batch;
   for (const Sequence* sequence : context.table.list()) {
     // One that is stopped for another reason has no counter that is in use.
     const ErrorCode stopped = sequence->stopped().code();

@@ -86,6 +86,28 @@ TEST_CASE("AdvanceStoreNamesASequenceThatWasForgottenMeanwhile", "[rpc]") {
   CHECK(said["error"].find("\"daily@2023-11-14\": ") == 0);
 }
 
+// The places are those of a drain of all sequences, and one of them is kept for root.
+TEST_CASE("AdvanceStoreOfSeveralAdministratorsLeavesAPlaceForRoot", "[rpc]") {
+  PutBack service;
+  service.world.control.listed = UserList{true, {}, {}};
+  std::vector<Line*> lines;
+  for (const UserId user : {1U, 2U, 3U, 4U, 0U}) {
+    lines.push_back(&service.world.connect(user));
+    service.world.send(*lines.back(), advance_store("default"));
+  }
+  service.world.turn();
+  const std::vector<Reply> refused = lines[3]->replies();
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].code == ErrorCode::BUSY);
+  for (const std::size_t at : {0U, 1U, 2U, 4U}) CHECK(lines[at]->replies().empty());
+  service.world.settle();
+  for (const std::size_t at : {0U, 1U, 2U, 4U}) {
+    const std::vector<Reply> replies = lines[at]->replies();
+    REQUIRE(replies.size() == 1);
+    CHECK(replies[0].code == ErrorCode::OK);
+  }
+}
+
 TEST_CASE("AdvanceStoreOfNoStoreIsABadRequest", "[rpc]") {
   Service service;
   CHECK(service.code(advance_store("nowhere")) == ErrorCode::BAD_REQUEST);

@@ -10,6 +10,7 @@
 #include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
+#include "daemon/rpc/rights.h"
 #include "daemon/rpc/shown.h"
 #include "protocol/names.h"
 
@@ -101,25 +102,13 @@ void answer_if_over(const Batch& batch) {
   });
 }
 
-// A drain of all sequences holds a report of each, so there are few at a time: one of a user, and
-// one place is kept for those who can change the configuration.
-Status check_slot(const MethodContext& context, const Session& session) {
-  auto& by_user = context.drains_of_all.by_user;
-  std::erase_if(by_user, [](const auto& one) { return one.second.expired(); });
-  const UserId user = session.peer.uid;
-  const bool owner = user == 0 || user == context.control.user();
-  const std::size_t most = owner ? DrainsOfAll::kMost : DrainsOfAll::kMost - 1;
-  if (!by_user.contains(user) && by_user.size() < most) return {};
-  return {ErrorCode::BUSY, "a drain of all sequences is under way; ask when it has ended"};
-}
-
 }  // namespace
 
 void method_drain(const MethodContext& context, Session& session,
                   const protocol::Message& message) {
   const Result<Wanted> wanted = read_wanted(context, message);
   if (!wanted.ok()) return answer_error(session, message.msgid, wanted.status());
-  if (Status free = wanted->name ? Status() : check_slot(context, session); !free.ok())
+  if (Status free = wanted->name ? Status() : check_slot(context, session.peer); !free.ok())
     return answer_error(session, message.msgid, free);
   const auto batch = std::make_shared<Batch>(
       later(context, session, message, wanted->name.value_or(std::string_view())));

@@ -44,8 +44,8 @@ class Sessions {
   virtual Session* find(SessionId session) = 0;
 };
 
-// The drains of all sequences that are under way, by user; expired: it has ended. Each holds a
-// report of every sequence.
+// The drains of all sequences and advances of a store that are under way, by user; expired: it has
+// ended. See check_slot().
 struct DrainsOfAll {
   static constexpr std::size_t kMost = 4;  // of which the last is for root and the daemon's user
   std::map<UserId, std::weak_ptr<void>> by_user;

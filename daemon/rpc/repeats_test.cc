@@ -238,6 +238,33 @@ TEST_CASE("SixHundredClientsOfOneUserAreNeverBusy", "[repeats]") {
           static_cast<std::int64_t>(kClients * protocol::kAcknowledgeEvery));
 }
 
+// 330 processes that each took a stock of 100 IDs from two sequences in turn and then had nothing
+// to ask for: 33,000 replies, more than a user may have, unless each burst is acknowledged.
+TEST_CASE("IdleClientsThatAcknowledgedTheirBurstsKeepNobodyFromTheRoom", "[repeats]") {
+  Service service;
+  service.world.core.settings.add("invoices");
+  for (std::uint32_t who = 0; who < 331; ++who) {
+    std::string hello = hello_request(0, static_cast<std::uint8_t>(who % 250));
+    hello[hello.size() - 1] = static_cast<char>(who / 250);
+    Line& line = service.world.connect();
+    REQUIRE(service.world.ask(line, hello).code == ErrorCode::OK);
+    std::string burst;
+    for (std::uint32_t number = 1; number <= 100; ++number)
+      burst += next_request(number, number % 2 == 0 ? "orders" : "invoices");
+    service.world.send(line, burst);
+    service.world.settle();
+    const auto replies = line.replies();
+    REQUIRE(replies.size() == 100);
+    for (const Reply& reply : replies) {
+      INFO(who << ": " << reply.text);
+      REQUIRE(reply.code == ErrorCode::OK);
+    }
+    if (who == 0) REQUIRE(service.world.core.table->replays().entries() == 100);
+    service.world.call(line, ack_notification(101));
+    REQUIRE(service.world.core.table->replays().entries() == 0);
+  }
+}
+
 TEST_CASE("AnonymousClientsAreNotRemembered", "[repeats]") {
   Service service;
   Line& line = service.world.connect();

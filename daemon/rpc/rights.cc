@@ -37,4 +37,13 @@ Status check_may_take(const MethodContext& context, const Peer& peer, std::strin
                         "of it; an administrator can add it there")};
 }
 
+Status check_slot(const MethodContext& context, const Peer& peer) {
+  auto& by_user = context.drains_of_all.by_user;
+  std::erase_if(by_user, [](const auto& one) { return one.second.expired(); });
+  const bool owner = is_owner(context.control, peer);
+  const std::size_t most = owner ? DrainsOfAll::kMost : DrainsOfAll::kMost - 1;
+  if (!by_user.contains(peer.uid) && by_user.size() < most) return {};
+  return {ErrorCode::BUSY, "a request for every sequence is under way; ask when it has ended"};
+}
+
 }  // namespace seqd

@@ -13,6 +13,7 @@
 #include "daemon/os/system_clock.h"
 #include "daemon/uv/event_loop.h"
 #include "daemon/uv/http_client.h"
+#include "tests/adapters/in_time.h"
 #include "tests/adapters/mongo_server.h"
 
 #include <catch2/catch.hpp>
@@ -71,6 +72,7 @@ std::string DynamoServer::call(const std::string& operation, const std::string& 
   });
   line_->loop.run();
   INFO(operation << " " << body << ": " << reply.error << reply.body);
+  REQUIRE_IN_TIME(reply.status != 0);  // it did not answer
   REQUIRE(reply.status == 200);
   return reply.body;
 }

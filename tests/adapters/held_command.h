@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "tests/adapters/in_time.h"
 #include "tests/adapters/mongo_server.h"
 
 #include <catch2/catch.hpp>
@@ -43,7 +44,7 @@ void until_in_time(Attempt attempt) {
   int block_ms = 500;
   while (!attempt(block_ms)) {
     block_ms *= 4;
-    REQUIRE(block_ms < kPatientMs);
+    REQUIRE_IN_TIME(block_ms < kPatientMs);
   }
 }
 

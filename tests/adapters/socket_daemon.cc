@@ -46,12 +46,13 @@ void SocketDaemon::stop() {
   ::unlink(path_.c_str());
 }
 
-// Whether `descriptor` can be read; false: the test wants an end.
+// Whether `descriptor` can be read; false: the test wants an end. What was sent before that is
+// read.
 static bool wait_for(int descriptor, int wake) {
   pollfd watched[2] = {{descriptor, POLLIN, 0}, {wake, POLLIN, 0}};
   while (::poll(watched, 2, -1) < 0) {
   }
-  return watched[1].revents == 0;
+  return watched[1].revents == 0 || (watched[0].revents & POLLIN) != 0;
 }
 
 void SocketDaemon::run() {

@@ -12,8 +12,9 @@ from typing import List, Sequence
 import harness
 from accounting import read_ids
 from rpc import Connection
+from second_tries import is_from_outside
 from servers.mongod import die_with_parent, wait_for
-from servers.patience import PATIENCE
+from servers.patience import PATIENCE, WaitedInVain
 
 
 UNTIL_STOPPED = 3600
@@ -89,9 +90,9 @@ class Process:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             try:
-                far.send((function(*arguments), None))
+                far.send((function(*arguments), None, False))
             except BaseException as error:  # pylint: disable=broad-except
-                far.send((None, f"{type(error).__name__}: {error}"))
+                far.send((None, f"{type(error).__name__}: {error}", is_from_outside(error)))
             far.close()
             os._exit(0)
 
@@ -101,12 +102,15 @@ class Process:
         far.close()
 
     def result(self, seconds: float = 120):
-        assert self.pipe.poll(seconds * PATIENCE), "a process of the test did not end in time"
+        if not self.pipe.poll(seconds * PATIENCE):
+            raise WaitedInVain("a process of the test did not end in time")
         try:
-            value, error = self.pipe.recv()
+            value, error, from_outside = self.pipe.recv()
         except EOFError:
-            value, error = None, "a process of the test ended without a word"
+            value, error, from_outside = None, "a process of the test ended without a word", False
         self.close()
+        if from_outside:
+            raise WaitedInVain(error)
         assert error is None, error
         return value
 

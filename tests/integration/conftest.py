@@ -77,6 +77,7 @@ def pytest_runtest_makereport(item, call):
         report.outcome, report.longrepr, report.not_shown = "skipped", None, str(call.excinfo.value)
     if report.failed:
         item.failed = True
+        report.from_outside = call.excinfo is not None and second_tries.is_from_outside(call.excinfo.value)
         for daemon in getattr(item, "daemons", []):
             report.sections.append((f"stderr of {daemon.name}", daemon.stderr()))
 

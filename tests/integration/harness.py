@@ -5,6 +5,7 @@ readable, a process that ends. A daemon dies with the thread that started it, so
 """
 
 import os
+import re
 import select
 import shutil
 import signal
@@ -17,7 +18,7 @@ from typing import Any, Dict, List, Optional, Sequence
 from notifications import Notifications
 from rpc import Connection
 from servers.mongod import die_with_parent
-from servers.patience import PATIENCE
+from servers.patience import PATIENCE, WaitedInVain
 
 PROJECT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("BUILD", PROJECT / "build")).resolve()
@@ -28,6 +29,9 @@ SCRATCH = PROJECT / "build" / "test"
 
 READY_SECONDS = 20.0  # with a sanitizer or valgrind a start takes a while
 STOP_SECONDS = 20.0
+SENT = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)  # the signals by which tests end a daemon
+BAD_END = re.compile(r"CHECK failed|[Aa]ssertion|Sanitizer|runtime error: |terminate called")
+TRY_AGAIN = 75
 
 
 def tool(name: str) -> str:
@@ -111,6 +115,7 @@ class Daemon:
         self.environment = environment or {}
         self.preexec = None  # runs in the child before exec, for limits
         self.process: Optional[subprocess.Popen] = None
+        self.ends: List[Optional[int]] = []  # of its former lives
         self.notifications = Notifications(self.short / "notify")
         self.configure(daemon=daemon, limits=limits, stores=stores, defaults=defaults, sequences=sequences)
 
@@ -138,6 +143,8 @@ class Daemon:
     def spawn(self) -> "Daemon":
         """Starts the process and does not wait."""
         self.notifications.clear()
+        if self.process is not None:
+            self.ends.append(self.process.poll())
         environment = {**os.environ, "NOTIFY_SOCKET": str(self.notifications.path), **self.environment}
         for key in ("JOURNAL_STREAM", "LISTEN_FDS", "LISTEN_PID", "WATCHDOG_USEC"):
             environment.pop(key, None)
@@ -168,7 +175,7 @@ class Daemon:
                     return found
                 events = readable(end - time.monotonic(), self.notifications.event, pid)
                 if not events:
-                    raise AssertionError(f"no {wanted} within {seconds} s:\n{self.stderr()}")
+                    raise WaitedInVain(f"no {wanted} within {seconds} s:\n{self.stderr()}")
                 if self.notifications.event not in events:
                     raise Died(self.process.wait(), self.stderr())
         finally:
@@ -197,6 +204,13 @@ class Daemon:
     def running(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
+    def ended_badly(self) -> bool:
+        """Whether one of its lives ended by a signal that no test sends, by an assertion or by a sanitizer."""
+        ends = self.ends + ([self.process.poll()] if self.process is not None else [])
+        # What ran it for a test, as strace does, says the signal in its own way.
+        signals = [-end if end < 0 else end - 128 for end in ends if end is not None and (end < 0 or end > 128)]
+        return any(one not in SENT for one in signals) or BAD_END.search(self.stderr(-1)) is not None
+
     def close(self) -> None:
         if self.running():
             self.kill()
@@ -205,7 +219,9 @@ class Daemon:
 
     # --- looking at it --------------------------------------------------------------------------------------------
     def stderr(self, size: int = 4000) -> str:
-        return self.stderr_file.read_text(errors="replace")[-size:] if self.stderr_file.exists() else ""
+        """The last `size` characters of it; -1: all."""
+        text = self.stderr_file.read_text(errors="replace") if self.stderr_file.exists() else ""
+        return text if size < 0 else text[-size:]
 
     def connect(self, seconds: float = 10.0) -> Connection:
         return Connection(str(self.socket), seconds)
@@ -222,6 +238,8 @@ class Daemon:
         done = subprocess.run([str(SEQCTL), *patience, *arguments], env={**os.environ, "SEQD_SOCKET": str(self.socket)},
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds * PATIENCE,
                               check=False)
-        assert expect is None or done.returncode == expect, \
-            f"seqctl {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+        said = f"seqctl {' '.join(arguments)} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+        if expect == 0 and done.returncode == TRY_AGAIN and "UNAVAILABLE: " in done.stderr:
+            raise WaitedInVain(said)
+        assert expect is None or done.returncode == expect, said
         return done

@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 from typing import Optional
 
-from servers.patience import PATIENCE
+from servers.patience import PATIENCE, WaitedInVain
 
 MARK = b"X_MARK=1"  # our own: everything sent before it has been read
 
@@ -40,7 +40,8 @@ class Notifications:
         """Forgets all that was sent up to this moment, also what is still on its way."""
         self.marked.clear()
         self._send(MARK)
-        assert self.marked.wait(20 * PATIENCE), "the notification socket is not read any more"
+        if not self.marked.wait(20 * PATIENCE):
+            raise WaitedInVain("the notification socket is not read any more")
         self.lines.clear()
         try:
             os.eventfd_read(self.event)

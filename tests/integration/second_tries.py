@@ -1,21 +1,34 @@
 """Second tries of tests on real servers, where nobody can look why one failed: TEST_TRIES=2, which the Makefile sets where CI=true.
 
-A busy machine can starve a server for seconds. A test that failed then runs once more; if it passes, it is UNSTEADY: that is
-counted and named at the end of the run, so that somebody mends it. What tells of IDs never gets a second try: one duplicate in a
-thousand runs is a defect.
+A busy machine can starve a server for seconds. A test that failed for want of a server or of time then runs once more; if it
+passes, it is UNSTEADY: that is counted and named at the end of the run, so that somebody mends it. Whatever else a test found is
+final, above all what it found about IDs: one duplicate in a thousand runs is a defect. So is everything where a daemon ended by
+an assertion, by a sanitizer or by a signal that no test sends: all that the test sees of that may be a wait in vain.
 """
 
 import os
-import re
+import subprocess
 
+import pymongo.errors
 from _pytest.runner import runtestprotocol
 
+from servers.mongod_binary import ServerNotAvailable
+from servers.patience import WaitedInVain
+
 TRIES = int(os.environ.get("TEST_TRIES", "1"))
-FINAL = re.compile(r"twice|duplicate|unaccounted|\blost\b|\bhole|\bgap\b|conserv", re.IGNORECASE)
+# A server of the tests that does not start or answer, and what did not come in time. This list is closed: an assertion about what
+# came is not on it.
+FROM_OUTSIDE = (ServerNotAvailable, WaitedInVain, TimeoutError, subprocess.TimeoutExpired, pymongo.errors.AutoReconnect)
 
 
-def is_final(reports):
-    return any(FINAL.search(str(report.longrepr)) for report in reports if report.failed)
+def is_from_outside(error: BaseException) -> bool:
+    # By UNAVAILABLE a daemon says that its store does not answer.
+    return isinstance(error, FROM_OUTSIDE) or getattr(error, "code", None) == "UNAVAILABLE"
+
+
+def is_final(item, reports) -> bool:
+    return not all(getattr(report, "from_outside", False) for report in reports if report.failed) or \
+        any(daemon.ended_badly() for daemon in getattr(item, "daemons", []))
 
 
 def run(item, nextitem, again):
@@ -23,7 +36,7 @@ def run(item, nextitem, again):
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for left in reversed(range(TRIES)):
         reports = runtestprotocol(item, nextitem=nextitem, log=False)
-        if left == 0 or not any(report.failed for report in reports) or is_final(reports):
+        if left == 0 or not any(report.failed for report in reports) or is_final(item, reports):
             break
         for report in reports:
             if report.failed:

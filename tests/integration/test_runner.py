@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import harness
 from servers.patience import PROGRAM_SECONDS
 
@@ -49,19 +51,48 @@ def test_passes():
 """
 
 
-UNSTEADY = """
+FAILS_ONCE = """
+import signal
+import subprocess
+import time
 from pathlib import Path
 
-def test_second(scratch):
-    again = Path("again-%(words)s")
+import pymongo.errors
+
+from clients import Process
+from rpc import RpcError
+from servers.mongod_binary import ServerNotAvailable
+from servers.patience import WaitedInVain
+
+def wait():
+    subprocess.run(["sleep", "9"], timeout=0.01)
+
+def fail(make_daemon):
+    ids = [1, 2, 2]
+    STATEMENT
+
+def test_second(scratch, make_daemon):
+    again = Path("again")
     if not again.exists():
         again.touch()
-        assert False, "%(words)s"
+        fail(make_daemon)
     assert scratch.is_dir()
 
 def test_follows():
     pass
 """
+FROM_OUTSIDE = ("raise WaitedInVain('no READY=1')", "raise TimeoutError('test_second did not end')", "wait()",
+                "Process(time.sleep, 9).result(0.001)", "Process(wait).result()",
+                "raise ServerNotAvailable('mongod does not start')", "raise pymongo.errors.AutoReconnect('closed')",
+                "raise pymongo.errors.ServerSelectionTimeoutError('none')", "raise RpcError([0, 'UNAVAILABLE: the store does not answer'])")
+FINAL = ("assert len(set(ids)) == len(ids)", "assert ids == list(range(1, 4))", "assert ids.count(2) == 1", "assert False, 'too slow'",
+         "raise RpcError([0, 'SEQ_REGRESSED: lower'])", "raise ConnectionResetError", "raise KeyError(3)",
+         "Process(int, 'x').result()")
+ENDS_BADLY = {
+    "a signal": "daemon = make_daemon().start(); daemon.process.send_signal(signal.SIGABRT); daemon.wait_exit()",
+    "an earlier life": "daemon = make_daemon().start(); daemon.process.send_signal(signal.SIGSEGV); daemon.wait_exit(); daemon.start()",
+    "an assertion": "make_daemon().stderr_file.write_text('<2>seqd: CHECK failed at daemon/core/turn.cc:7: false' + 5000 * '.')",
+    "a sanitizer": "make_daemon().stderr_file.write_text('==1==ERROR: AddressSanitizer: heap-use-after-free')"}
 
 
 def run(scratch: Path, text: str, factor: float, tries: int = 1) -> subprocess.CompletedProcess:
@@ -93,18 +124,29 @@ def test_ARunThatHangsAtItsEndIsEnded(scratch):
     assert done.returncode == 1 and "1 passed" in done.stdout and "Timeout (0:00:06)" in done.stderr, done.stdout + done.stderr
 
 
-def test_ATestIsTriedAgainWhereThatIsAskedForAndSaidToBeUnsteady(scratch):
-    done = run(scratch, UNSTEADY % {"words": "too slow"}, 1, tries=2)
+@pytest.mark.parametrize("statement", FROM_OUTSIDE)
+def test_WhatFailedFromOutsideIsTriedAgainWhereThatIsAskedForAndSaidToBeUnsteady(scratch, statement):
+    done = run(scratch, FAILS_ONCE.replace("STATEMENT", statement), 1, tries=2)
     assert done.returncode == 0 and "2 passed, 1 unsteady" in done.stdout and "UNSTEADY, " in done.stdout, done.stdout
-    done = run(scratch, UNSTEADY % {"words": "slow again"}, 1)
+
+
+def test_NothingIsTriedAgainWhereThatIsNotAskedFor(scratch):
+    done = run(scratch, FAILS_ONCE.replace("STATEMENT", FROM_OUTSIDE[0]), 1)
     assert done.returncode == 1 and "1 failed, 1 passed" in done.stdout, done.stdout
 
 
-def test_WhatTellsOfIdsIsNeverTriedAgain(scratch):
-    done = run(scratch, UNSTEADY % {"words": "3 IDs were issued twice"}, 1, tries=2)
+@pytest.mark.parametrize("statement", FINAL)
+def test_WhatATestFoundWrongIsNeverTriedAgain(scratch, statement):
+    done = run(scratch, FAILS_ONCE.replace("STATEMENT", statement), 1, tries=2)
+    assert done.returncode == 1 and "1 failed, 1 passed" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("how", ENDS_BADLY)
+def test_ADaemonThatEndedBadlyIsFinalWhateverTheTestSaw(scratch, how):
+    done = run(scratch, FAILS_ONCE.replace("STATEMENT", f"{ENDS_BADLY[how]}; raise TimeoutError"), 1, tries=2)
     assert done.returncode == 1 and "1 failed, 1 passed" in done.stdout, done.stdout
 
 
 def test_ATestThatFailsTwiceHasFailed(scratch):
-    done = run(scratch, "def test_bad():\n    assert False, 'as wanted'\n", 1, tries=2)
+    done = run(scratch, "def test_bad():\n    raise TimeoutError('as wanted')\n", 1, tries=2)
     assert done.returncode == 1 and "1 failed, 1 unsteady" in done.stdout, done.stdout

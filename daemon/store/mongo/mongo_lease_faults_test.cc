@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/adapters/in_time.h"
 #include "tests/adapters/mongo_target.h"
 #include "tests/adapters/store_fixtures.h"
 #include "tests/unit/seeded_random.h"
@@ -56,7 +57,7 @@ struct Traced : MongoTarget {
       if (resolution.kind == Resolution::Kind::granted) keep(resolution.begin, resolution.end);
       if (resolution.kind != Resolution::Kind::failed) return resolution.kind;
       INFO(resolution.error.to_string());
-      REQUIRE(std::chrono::steady_clock::now() < end);
+      REQUIRE_IN_TIME(std::chrono::steady_clock::now() < end);
     }
   }
 
@@ -89,7 +90,7 @@ struct Traced : MongoTarget {
       const auto reading = store->read({.binding = request.binding, .instance = request.instance});
       if (reading.ok()) return reading->next_id;
       INFO(reading.status().to_string());
-      REQUIRE(std::chrono::steady_clock::now() < end);
+      REQUIRE_IN_TIME(std::chrono::steady_clock::now() < end);
     }
   }
 
@@ -225,7 +226,7 @@ TEST_CASE("MongoLeaseFaults: a statement that blocks costs time and no ID",
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(300);
   while (traced.lease() != Kind::granted) {
     INFO(traced.error.to_string());
-    REQUIRE(std::chrono::steady_clock::now() < end);
+    REQUIRE_IN_TIME(std::chrono::steady_clock::now() < end);
     if (traced.error.code() != ErrorCode::UNAVAILABLE)
       REQUIRE(traced.resolve() != Resolution::Kind::untraceable);
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/adapters/in_time.h"
 #include "tests/adapters/mongo_target.h"
 #include "tests/adapters/store_fixtures.h"
 #include "tests/unit/seeded_random.h"
@@ -58,7 +59,7 @@ struct Returning : MongoTarget {
       if (outcome.kind != ReturnOutcome::Kind::failed)
         return outcome.kind == ReturnOutcome::Kind::returned;
       INFO(outcome.error.to_string());
-      REQUIRE(std::chrono::steady_clock::now() < late);
+      REQUIRE_IN_TIME(std::chrono::steady_clock::now() < late);
     }
   }
 

@@ -13,6 +13,7 @@
 
 #include "daemon/store/history/history_database.h"
 #include "daemon/store/sqlite/sqlite_store.h"
+#include "tests/adapters/in_time.h"
 #include "tests/adapters/store_fixtures.h"
 
 #include <catch2/catch.hpp>
@@ -83,7 +84,7 @@ TEST_CASE("SqliteLocks: a start is refused in bounds by a lock of the log that i
     REQUIRE(status.code() == ErrorCode::UNAVAILABLE);
     REQUIRE(status.text().find(holder.name()) != std::string::npos);
     // Ten seconds are SQLite's own patience.
-    REQUIRE(std::chrono::steady_clock::now() - began < std::chrono::seconds(9));
+    REQUIRE_IN_TIME(std::chrono::steady_clock::now() - began < std::chrono::seconds(9));
   }
   REQUIRE((*store)->lease(testing::lease_request("orders", 10)).begin == 11);
 }

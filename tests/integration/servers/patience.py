@@ -5,3 +5,7 @@ import os
 
 PATIENCE = float(os.environ.get("TEST_TIME_FACTOR", "5"))
 PROGRAM_SECONDS = 20 * PATIENCE  # of a program that has nothing to wait for
+
+
+class WaitedInVain(AssertionError):
+    """What a test waits for did not come in time, perhaps because the machine is busy: see second_tries.py."""
