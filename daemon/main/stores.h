@@ -44,10 +44,10 @@ class Stores {
   // What blocks has a worker; what asks over HTTP has a client.
   struct Entry {
     std::unique_ptr<ThreadWorker> worker;
+    std::unique_ptr<ThreadWorker> inserter;  // null where nothing is inserted
     std::unique_ptr<WorkerStore> worker_store;
     std::unique_ptr<UvHttpClient> http;
     std::unique_ptr<DynamoStore> dynamo_store;
-    bool inserts = false;
   };
   Stores() = default;
   Status open_dynamo(const std::string& name, const StoreSettings& settings, EventLoop& loop,
