@@ -81,7 +81,7 @@ Result<std::shared_ptr<BlockingStore>> Stores::open_one(const StoreSettings& set
     // A file is not a server: nobody needs its lock for longer, and a start waits for it.
     options.busy_timeout_ms =
         std::min(options.busy_timeout_ms, static_cast<int>(settings.timeout_ms));
-    return shared(SqliteStore::open(options));
+    return shared(SqliteStore::open_when_available(options));
   }
   if (!driver_) driver_ = std::make_unique<MongoDriver>();
   MongoStoreOptions options;

@@ -24,7 +24,7 @@ namespace seqd {
 class Stores {
  public:
   // CONFIG or STORE_REFUSED when a store cannot be used as configured. A server that is away is no
-  // error.
+  // error, nor a file that is locked or has no room.
   static Result<std::unique_ptr<Stores>> open(const Configuration& configuration, EventLoop& loop,
                                               const Clock& clock, EventSink& events);
 
