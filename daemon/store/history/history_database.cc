@@ -170,9 +170,10 @@ void HistoryDatabase::interrupt() {
   if (handle_ != nullptr) sqlite3_interrupt(handle_);
 }
 
-void HistoryDatabase::truncate_log() {
-  if (handle_ == nullptr) return;
-  sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+bool HistoryDatabase::truncate_log() {
+  return handle_ != nullptr &&
+         sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
+                                   nullptr) == SQLITE_OK;
 }
 
 Status HistoryDatabase::remove() {

@@ -45,8 +45,9 @@ class HistoryDatabase {
   void remove_set_aside(std::int64_t before_ms, std::int64_t now_ms);
   // Ends what runs with an error, if the file is open. From any thread, also while it is closed.
   void interrupt();
-  // What was deleted is gone from the write-ahead log, too, unless somebody is reading.
-  void truncate_log();
+  // What was deleted is gone from the write-ahead log, too. False: not yet, as another connection
+  // is reading, or the file has no room.
+  [[nodiscard]] bool truncate_log();
 
   // Statements live as long as one batch or one question.
   Result<SqliteStatement> prepare(const char* sql);
