@@ -44,6 +44,10 @@ class SqliteStore final : public BlockingStore {
   Result<BeatOutcome> beat(const BeatRequest& request) override;
   Result<CounterReading> read(const ReadRequest& request) override;
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
+  // One lease or return of a sequence is under way at a time: of records that are old, the newest
+  // of each instance and sequence stays until the next start that forfeits; of `instance`, its sums
+  // go to those of nobody.
+  void left_behind(const Token& instance) override;
   ReturnOutcome return_range(const ReturnRequest& request) override;
   Result<InstanceRecords> forget(const ForgetRequest& request) override;
   Result<CounterPage> find_counters(const CounterQuery& query) override;
@@ -79,6 +83,8 @@ class SqliteStore final : public BlockingStore {
   Status prepare();
   Status read_identity();
   Status run(const SqliteStatement& statement);
+  // Runs a statement whose ?1 is an instance.
+  Status run_for(const char* sql, const Token& instance);
   // A transaction on the file that the path leads to.
   Status begin();
   std::string where(const CounterBinding& binding) const;
