@@ -44,6 +44,7 @@ struct History::Job {
   Status status;
   Status opened;
   bool prune_again = false;
+  bool log_due = false;  // the audit kept dropped rows in the write-ahead log
   std::vector<std::string> warnings;
   std::int64_t took_ms = 0;
 
@@ -53,6 +54,7 @@ struct History::Job {
     if (prunes) {
       const Result<bool> more = place->file.prune(limits, clock.wall_ms(), reading);
       prune_again = more.ok() && *more;
+      log_due = reading && place->file.log_holds_dropped();
       if (status.ok()) status = more.status();
     }
     took_ms = clock.monotonic_ms() - began_ms;
@@ -188,6 +190,7 @@ void History::submit(HistoryBatch batch) {
                                        {},
                                        {},
                                        false,
+                                       false,
                                        {},
                                        0});
   if (may_audit()) {
@@ -201,6 +204,8 @@ void History::written(Job& job) {
   writing_ = false;
   not_before_ms_ = loop_ms() + job.took_ms * kPauseParts;
   if (job.prune_again) prune_at_ms_ = 0;
+  if (job.prunes) log_due_ = job.log_due;
+  if (log_due_ && !auditing_) prune_now();
   warn(job.warnings);
   if (job.writes || job.prunes) note(job.status);
   const Status failed = job.status.ok()
@@ -230,6 +235,7 @@ void History::begin_audit(Job& job, const Status& failed) {
 
 void History::audited(const Question& question, const Status& failed) {
   auditing_ = false;
+  if (log_due_) prune_now();
   questions_.audited(question);
   question.done(failed);
 }

@@ -106,7 +106,7 @@ class History final : public HistoryAsker {
   // is asked in every turn.
   bool pausing() const { return !is_asked() && !ending_ && loop_ms() < not_before_ms_; }
   bool is_asked() const { return questions_.questions_wait() || may_audit(); }
-  bool may_audit() const { return !auditing_ && questions_.audits_wait(); }
+  bool may_audit() const { return !auditing_ && !log_due_ && questions_.audits_wait(); }
   std::int64_t loop_ms() const { return static_cast<std::int64_t>(uv_now(loop_)); }
   void take_batch(LogPosition position);
   void complete(HistorySequence& sequence) const;
@@ -114,6 +114,8 @@ class History final : public HistoryAsker {
   void written(Job& job);
   void begin_audit(Job& job, const Status& failed);
   void audited(const Question& question, const Status& failed);
+  // No audit is under way that would keep dropped rows.
+  void prune_now() { prune_ = due_ = true; }
   void warn(const std::vector<std::string>& warnings);
   void note(const Status& status);
 
@@ -132,6 +134,9 @@ class History final : public HistoryAsker {
   bool opening_ = false;          // the worker opens the file for an audit
   std::int64_t prune_at_ms_ = 0;  // when old rows are looked for again; by the loop's time
   bool prune_ = false;            // that time has come
+  // Rows were dropped during an audit, which keeps them in the write-ahead log: they leave it
+  // before the next audit.
+  bool log_due_ = false;
   bool due_ = false;
   bool ending_ = false;
   bool writing_ = false;

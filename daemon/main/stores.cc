@@ -39,11 +39,12 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
       return Status(store.status().code(), "store \"" + name + "\": " + store.status().text());
     }
     Entry& entry = stores->entries_[name];
-    entry.inserts = settings.type == StoreType::mongodb;
     entry.worker =
         std::make_unique<ThreadWorker>(loop.raw(), "store-" + name, (*store)->concurrency());
+    if (const int inserts = (*store)->insert_concurrency(); inserts > 0)
+      entry.inserter = std::make_unique<ThreadWorker>(loop.raw(), "insert-" + name, inserts);
     entry.worker_store = std::make_unique<WorkerStore>(
-        std::move(*store), *entry.worker,
+        std::move(*store), *entry.worker, entry.inserter ? *entry.inserter : *entry.worker,
         settings.type == StoreType::mongodb
             ? [&events, store_name = name](
                   const BlockingStore::LeaseMode& mode) { tell(events, store_name, mode); }
@@ -80,7 +81,7 @@ Result<std::shared_ptr<BlockingStore>> Stores::open_one(const StoreSettings& set
     // A file is not a server: nobody needs its lock for longer, and a start waits for it.
     options.busy_timeout_ms =
         std::min(options.busy_timeout_ms, static_cast<int>(settings.timeout_ms));
-    return shared(SqliteStore::open(options));
+    return shared(SqliteStore::open_when_available(options));
   }
   if (!driver_) driver_ = std::make_unique<MongoDriver>();
   MongoStoreOptions options;
@@ -106,7 +107,7 @@ SequenceTable::Stores Stores::by_name() const {
 InsertQueues::Stores Stores::that_insert() const {
   InsertQueues::Stores out;
   for (const auto& [name, entry] : entries_) {
-    if (entry.inserts) out[name] = entry.worker_store.get();
+    if (entry.inserter) out[name] = entry.worker_store.get();
   }
   return out;
 }
@@ -132,8 +133,10 @@ std::string Stores::lease_mode(const std::string& name) const {
 }
 
 bool Stores::quiet() const {
-  return std::all_of(entries_.begin(), entries_.end(), [](const auto& entry) {
-    return entry.second.worker ? entry.second.worker->quiet() : entry.second.http->quiet();
+  return std::all_of(entries_.begin(), entries_.end(), [](const auto& each) {
+    const Entry& entry = each.second;
+    if (entry.inserter && !entry.inserter->quiet()) return false;
+    return entry.worker ? entry.worker->quiet() : entry.http->quiet();
   });
 }
 

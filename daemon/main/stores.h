@@ -24,7 +24,7 @@ namespace seqd {
 class Stores {
  public:
   // CONFIG or STORE_REFUSED when a store cannot be used as configured. A server that is away is no
-  // error.
+  // error, nor a file that is locked or has no room.
   static Result<std::unique_ptr<Stores>> open(const Configuration& configuration, EventLoop& loop,
                                               const Clock& clock, EventSink& events);
 
@@ -44,10 +44,10 @@ class Stores {
   // What blocks has a worker; what asks over HTTP has a client.
   struct Entry {
     std::unique_ptr<ThreadWorker> worker;
+    std::unique_ptr<ThreadWorker> inserter;  // null where nothing is inserted
     std::unique_ptr<WorkerStore> worker_store;
     std::unique_ptr<UvHttpClient> http;
     std::unique_ptr<DynamoStore> dynamo_store;
-    bool inserts = false;
   };
   Stores() = default;
   Status open_dynamo(const std::string& name, const StoreSettings& settings, EventLoop& loop,

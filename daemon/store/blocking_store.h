@@ -1,7 +1,8 @@
 // BlockingStore: one central store, spoken to with calls that block. Each verb has its own
 // time-outs and returns within them. The calls of one store may come from several worker threads at
-// once, up to `concurrency()`. The words and the promises are those of core/lease_store.h; the same
-// contract test runs against every implementation.
+// once, up to `concurrency()`, and `insert_concurrency()` inserts beside them. The words and the
+// promises are those of core/lease_store.h; the same contract test runs against every
+// implementation.
 #pragma once
 
 #include <memory>
@@ -50,6 +51,9 @@ class BlockingStore {
   virtual std::vector<RemovalOutcome> remove_counters(const CounterRemoval& removal);
   // How many calls may run at the same time, >= 1. Constant.
   virtual int concurrency() const = 0;
+  // How many inserts may run beside them; they may ask for an outcome for long. 0: it inserts
+  // nothing. Constant.
+  virtual int insert_concurrency() const { return 0; }
 };
 
 }  // namespace seqd

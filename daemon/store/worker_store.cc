@@ -6,8 +6,8 @@
 namespace seqd {
 
 template <typename Request, typename Answer>
-void WorkerStore::call(Answer (BlockingStore::*verb)(const Request&), const Request& request,
-                       std::function<void(Answer)> done) {
+void WorkerStore::call_on(Worker& worker, Answer (BlockingStore::*verb)(const Request&),
+                          const Request& request, std::function<void(Answer)> done) {
   struct Call {
     std::shared_ptr<BlockingStore> store;
     Request request;
@@ -15,12 +15,12 @@ void WorkerStore::call(Answer (BlockingStore::*verb)(const Request&), const Requ
     std::function<void(Answer)> done;
   };
   auto call = std::make_shared<Call>(Call{store_, request, std::nullopt, std::move(done)});
-  worker_.submit([call, verb] { call->answer.emplace((*call->store.*verb)(call->request)); },
-                 [call, weak = std::weak_ptr(mode_)] {
-                   ASSERT(call->answer.has_value());
-                   if (const auto mode = weak.lock()) tell(*mode, *call->store);
-                   call->done(std::move(*call->answer));
-                 });
+  worker.submit([call, verb] { call->answer.emplace((*call->store.*verb)(call->request)); },
+                [call, weak = std::weak_ptr(mode_)] {
+                  ASSERT(call->answer.has_value());
+                  if (const auto mode = weak.lock()) tell(*mode, *call->store);
+                  call->done(std::move(*call->answer));
+                });
 }
 
 void WorkerStore::tell(Mode& mode, const BlockingStore& store) {
@@ -83,7 +83,7 @@ void WorkerStore::forget(const ForgetRequest& request,
 
 void WorkerStore::insert(const InsertBatch& batch,
                          std::function<void(std::vector<InsertOutcome>)> done) {
-  call(&BlockingStore::insert, batch, std::move(done));
+  call_on(inserter_, &BlockingStore::insert, batch, std::move(done));
 }
 
 void WorkerStore::find_counters(const CounterQuery& query,

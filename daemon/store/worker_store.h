@@ -1,9 +1,10 @@
-// WorkerStore: makes the core's LeaseStore, InsertStore and PurgeStore of a BlockingStore and a
-// Worker. The call runs on a worker thread; `done` runs on the loop thread. Loop thread only.
+// WorkerStore: makes the core's LeaseStore, InsertStore and PurgeStore of a BlockingStore and
+// Workers: one for inserts, which may take long, and one for everything else. The call runs on a
+// worker thread; `done` runs on the loop thread. Loop thread only.
 //
 // Each call under way holds the store, the request and the answer, so a WorkerStore may be
-// destroyed while calls are under way: they finish, and their `done` still runs once. The worker
-// outlives the WorkerStore.
+// destroyed while calls are under way: they finish, and their `done` still runs once. The workers
+// outlive the WorkerStore.
 #pragma once
 
 #include <memory>
@@ -21,8 +22,12 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
 
   // `told` hears on the loop thread how leases are traced, once it is known and whenever it
   // changes.
-  WorkerStore(std::shared_ptr<BlockingStore> store, Worker& worker, ModeTold told = {})
-      : store_(std::move(store)), worker_(worker), mode_(std::make_shared<Mode>()) {
+  WorkerStore(std::shared_ptr<BlockingStore> store, Worker& worker, Worker& inserter,
+              ModeTold told = {})
+      : store_(std::move(store)),
+        worker_(worker),
+        inserter_(inserter),
+        mode_(std::make_shared<Mode>()) {
     mode_->told = std::move(told);
   }
 
@@ -59,10 +64,16 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
   // Runs `verb` of the store on the worker and hands its answer to `done`.
   template <typename Request, typename Answer>
   void call(Answer (BlockingStore::*verb)(const Request&), const Request& request,
-            std::function<void(Answer)> done);
+            std::function<void(Answer)> done) {
+    call_on(worker_, verb, request, std::move(done));
+  }
+  template <typename Request, typename Answer>
+  void call_on(Worker& worker, Answer (BlockingStore::*verb)(const Request&),
+               const Request& request, std::function<void(Answer)> done);
 
   const std::shared_ptr<BlockingStore> store_;
   Worker& worker_;
+  Worker& inserter_;
   const std::shared_ptr<Mode> mode_;  // a call that ends after us finds it gone
 };
 

@@ -76,7 +76,7 @@ TEST_CASE("WorkerStore: every verb answers once, on the loop thread, after the c
           "[store]") {
   testing::SqliteFixture fixture;
   ThreadWorker worker;
-  WorkerStore store(fixture.open(), worker);
+  WorkerStore store(fixture.open(), worker, worker);
   const LeaseRequest request = testing::lease_request("orders", 10);
   const auto loop = std::this_thread::get_id();
   int answers = 0;
@@ -120,7 +120,7 @@ TEST_CASE("WorkerStore: a call under way outlives the store that was asked", "[s
   ThreadWorker worker;
   std::shared_ptr<BlockingStore> blocking = fixture.open();
   const std::weak_ptr<BlockingStore> watch = blocking;
-  auto store = std::make_unique<WorkerStore>(std::move(blocking), worker);
+  auto store = std::make_unique<WorkerStore>(std::move(blocking), worker, worker);
   std::int64_t end = 0;
   {
     // The request and the callback given here are gone before the worker is through with them.

@@ -87,7 +87,12 @@ bool HistoryDatabase::file_exists() const {
 }
 
 void HistoryDatabase::close() {
-  sqlite3_close_v2(std::exchange(handle_, nullptr));
+  sqlite3_close_v2(exchange_handle(nullptr));
+}
+
+sqlite3* HistoryDatabase::exchange_handle(sqlite3* handle) {
+  const std::lock_guard lock(handle_mutex_);
+  return std::exchange(handle_, handle);
 }
 
 Status HistoryDatabase::open() {
@@ -109,7 +114,10 @@ Status HistoryDatabase::open_file() {
   const int flags =
       SQLITE_OPEN_FULLMUTEX |
       (access_ == Access::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-  if (sqlite3_open_v2(path_.c_str(), &handle_, flags, nullptr) != SQLITE_OK) return error();
+  sqlite3* handle = nullptr;
+  const int opened = sqlite3_open_v2(path_.c_str(), &handle, flags, nullptr);
+  exchange_handle(handle);
+  if (opened != SQLITE_OK) return error();
   sqlite3_extended_result_codes(handle_, 1);
   sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
   if (Status status = check_owner(); !status.ok()) return status;
@@ -158,12 +166,14 @@ Status HistoryDatabase::change_tables() {
 }
 
 void HistoryDatabase::interrupt() {
+  const std::lock_guard lock(handle_mutex_);
   if (handle_ != nullptr) sqlite3_interrupt(handle_);
 }
 
-void HistoryDatabase::truncate_log() {
-  if (handle_ == nullptr) return;
-  sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+bool HistoryDatabase::truncate_log() {
+  return handle_ != nullptr &&
+         sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
+                                   nullptr) == SQLITE_OK;
 }
 
 Status HistoryDatabase::remove() {

@@ -1,6 +1,7 @@
 // HistoryDatabase: the SQLite file that holds the history, open, with its tables. A file that is
 // damaged, another program's or of another version is set aside (renamed, kept for people) and a
-// new one is begun: the history must never keep the daemon from serving. One thread at a time.
+// new one is begun: the history must never keep the daemon from serving. One thread at a time, but
+// for interrupt().
 //
 // What is deleted is overwritten in the file (secure_delete), and in its write-ahead log by
 // truncate_log().
@@ -9,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -41,10 +43,11 @@ class HistoryDatabase {
   // Removes a file that was set aside and was last written before `before_ms`. One that was written
   // later than `now_ms`, by a clock that was ahead, counts as written now.
   void remove_set_aside(std::int64_t before_ms, std::int64_t now_ms);
-  // Ends what runs with an error, from any thread; between open() and close().
+  // Ends what runs with an error, if the file is open. From any thread, also while it is closed.
   void interrupt();
-  // What was deleted is gone from the write-ahead log, too, unless somebody is reading.
-  void truncate_log();
+  // What was deleted is gone from the write-ahead log, too. False: not yet, as another connection
+  // is reading, or the file has no room.
+  [[nodiscard]] bool truncate_log();
 
   // Statements live as long as one batch or one question.
   Result<SqliteStatement> prepare(const char* sql);
@@ -65,6 +68,7 @@ class HistoryDatabase {
 
  private:
   Status open_file();
+  sqlite3* exchange_handle(sqlite3* handle);
   Status check_owner();
   Status create_tables();
   Status change_tables();
@@ -72,6 +76,7 @@ class HistoryDatabase {
 
   const std::string path_;
   const Access access_;
+  std::mutex handle_mutex_;  // of those who set handle_, and of interrupt()
   sqlite3* handle_ = nullptr;
   std::string unusable_;  // why the file cannot be used any more; empty: it can
   std::vector<std::string> warnings_;

@@ -174,10 +174,7 @@ Result<bool> HistoryFile::prune(const HistoryLimits& limits, std::int64_t now_ms
     return status;
   }
   log_holds_dropped_ = log_holds_dropped_ || pruned->dropped;
-  if (log_holds_dropped_ && !reading) {
-    database_.truncate_log();
-    log_holds_dropped_ = false;
-  }
+  if (log_holds_dropped_ && !reading) log_holds_dropped_ = !database_.truncate_log();
   return pruned->more;
 }
 

@@ -37,9 +37,12 @@ class HistoryFile {
   // STATE_IO: nothing of the batch was written.
   Status write(const HistoryBatch& batch, const HistoryLimits& limits);
   // Drops what is too old at `now_ms`, a file that was set aside included, and sees that it is gone
-  // from the write-ahead log, too, unless `reading`. A file that is not there is not made. True: it
-  // should be called again soon. STATE_IO: nothing was dropped.
+  // from the write-ahead log, too, unless `reading`: a connection of ours is. Where that fails the
+  // next call tries again. A file that is not there is not made. True: it should be called again
+  // soon. STATE_IO: nothing was dropped.
   Result<bool> prune(const HistoryLimits& limits, std::int64_t now_ms, bool reading);
+  // The write-ahead log may have rows that were dropped.
+  bool log_holds_dropped() const { return log_holds_dropped_; }
   // Nothing is kept any more; see HistoryDatabase::remove().
   Status remove() { return database_.remove(); }
 
@@ -68,7 +71,8 @@ class HistoryFile {
   // Callers are numbered again by every process; their rows are not.
   std::int64_t caller_base_ = -1;
   std::map<SequenceId, Sequence> rows_;  // of the batch being written
-  bool log_holds_dropped_ = false;       // rows were dropped since truncate_log()
+  // Rows were dropped since truncate_log(), perhaps by a process that was killed.
+  bool log_holds_dropped_ = true;
 };
 
 // In place of a caller's number: callers are not recorded.

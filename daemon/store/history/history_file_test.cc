@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "daemon/store/sqlite/sqlite_connection.h"
 #include "tests/adapters/kept_history.h"
@@ -29,6 +30,21 @@ TEST_CASE("AHistoryThatIsNotThereKnowsNothingAndIsNotMade") {
   CHECK_FALSE(kept.id(5).known);
   CHECK_FALSE(kept.sums().known);
   CHECK_FALSE(std::filesystem::exists(kept.path));
+}
+
+// Under the thread sanitizer this is what notices a handle that is used after it was closed.
+TEST_CASE("AConnectionIsInterruptedWhileAnotherThreadClosesIt") {
+  KeptHistory kept;
+  REQUIRE(kept.write(HistoryRows(1).lease(1, 11)).ok());
+  HistoryDatabase audited(kept.path, HistoryDatabase::Access::read);
+  for (int round = 0; round < 20; ++round) {
+    REQUIRE(audited.open().ok());
+    std::jthread auditor([&] {
+      static_cast<void>(audited.number("SELECT count(*) FROM lease").ok());
+      audited.close();
+    });
+    for (int times = 0; times < 200; ++times) audited.interrupt();
+  }
 }
 
 TEST_CASE("WhatWasWrittenIsFoundByTheNextProcess") {

@@ -2,6 +2,8 @@
 // byte.
 #include "daemon/store/history/history_pruning.h"
 
+#include <sqlite3.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -122,6 +124,52 @@ TEST_CASE("CallersThatAreNotRecordedAreNotThereAndThoseThatWereAreRemoved") {
   REQUIRE(kept.write(named(3, kNowMs, 3, "somebody else")).ok());
   CHECK(kept.id(3).issue->callers.at(0).name == "somebody else");
   CHECK(kept.id(1).issue->callers.empty());
+}
+
+// A connection of another program: a shell, a backup.
+class Outsider {
+ public:
+  explicit Outsider(const std::string& path) {
+    REQUIRE(sqlite3_open(path.c_str(), &handle_) == SQLITE_OK);
+  }
+  ~Outsider() { sqlite3_close(handle_); }
+  Outsider(const Outsider&) = delete;
+  Outsider& operator=(const Outsider&) = delete;
+  void run(const char* sql) {
+    REQUIRE(sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr) == SQLITE_OK);
+  }
+
+ private:
+  sqlite3* handle_ = nullptr;
+};
+
+TEST_CASE("WhatWasDroppedWhileAnotherProgramReadIsOverwrittenBehindIt") {
+  KeptHistory kept;
+  REQUIRE(kept.write(named(1, kNowMs, 1, "a-distinctive-caller")).ok());
+  kept.limits.callers = false;
+  {
+    Outsider reader(kept.path);
+    reader.run("BEGIN; SELECT count(*) FROM caller");
+    CHECK_FALSE(prune(kept, kNowMs));
+    CHECK(has_bytes(kept, "a-distinctive-caller"));
+    reader.run("COMMIT");
+  }
+  CHECK_FALSE(prune(kept, kNowMs));
+  CHECK_FALSE(has_bytes(kept, "a-distinctive-caller"));
+}
+
+TEST_CASE("WhatAKilledProcessDroppedIsOverwrittenByTheNextOne") {
+  KeptHistory kept;
+  REQUIRE(kept.write(named(1, kNowMs, 1, "a-distinctive-caller")).ok());
+  kept.limits.callers = false;
+  // As long as it is open nobody who closes the file moves its write-ahead log.
+  Outsider idle(kept.path);
+  idle.run("SELECT count(*) FROM caller");
+  CHECK_FALSE(kept.opened->file.prune(kept.limits, kNowMs, true).value());
+  REQUIRE(has_bytes(kept, "a-distinctive-caller"));
+  kept.open();
+  CHECK_FALSE(prune(kept, kNowMs));
+  CHECK_FALSE(has_bytes(kept, "a-distinctive-caller"));
 }
 
 TEST_CASE("WhyACallerIsMissingIsTold") {

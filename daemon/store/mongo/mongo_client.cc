@@ -12,12 +12,24 @@ namespace seqd {
 namespace {
 
 constexpr std::uint32_t kNoMajorityReads = 148;  // enableMajorityReadConcern: false
+constexpr std::uint32_t kNoSuchCommand = 59;
 
 // Index keys with dots are literal names, so this is no path.
 bool is_only_key(const Document& key, const std::string& field) {
   bson_iter_t iterator;
   return bson_iter_init(&iterator, key.get()) && bson_iter_next(&iterator) &&
          field == bson_iter_key(&iterator) && !bson_iter_next(&iterator);
+}
+
+// The indexes in build that a reply to collStats names.
+void add_builds(const bson_t* statistics, std::set<std::string>& names) {
+  bson_iter_t builds;
+  bson_iter_t each;
+  if (!bson_iter_init_find(&builds, statistics, "indexBuilds") || !BSON_ITER_HOLDS_ARRAY(&builds) ||
+      !bson_iter_recurse(&builds, &each))
+    return;
+  while (bson_iter_next(&each))
+    if (BSON_ITER_HOLDS_UTF8(&each)) names.emplace(bson_iter_utf8(&each, nullptr));
 }
 
 }  // namespace
@@ -72,8 +84,8 @@ Status MongoClients::status_of(const bson_error_t& error, const std::string& col
     if (error.code == 13) {
       return {ErrorCode::STORE_REFUSED, what +
                                             "; the user needs find, insert, update, remove, "
-                                            "createCollection and listIndexes there (role "
-                                            "readWrite)"};
+                                            "createCollection, listIndexes and collStats there "
+                                            "(role readWrite)"};
     }
     return {ErrorCode::STORE_REFUSED, fmt::format("{} (code {})", what, error.code)};
   }
@@ -299,34 +311,49 @@ Result<bool> MongoClients::has_unique_index(const std::string& collection,
       return false;  // no such collection
     return status_of(error, collection);
   }
-  // Duplicates are let in until its build ends.
-  for (const std::string& building : indexes_in_build(connection, collection)) {
-    if (found.erase(building) > 0 && found.empty())
-      return Status(ErrorCode::UNAVAILABLE,
-                    fmt::format("{}: the unique index {} is being built; it is asked for again",
-                                where(collection), building));
-  }
+  if (found.empty()) return false;
+  if (Status status = leave_built(connection, collection, found); !status.ok()) return status;
   return !found.empty();
 }
 
-// None where it cannot be told: another right, or a server that says it in another way.
-std::set<std::string> MongoClients::indexes_in_build(const MongoConnection& connection,
-                                                     const std::string& collection) const {
+// Duplicates are let in until the build of an index ends. Where it cannot be known whether it has,
+// the index is not taken for a unique one.
+Status MongoClients::leave_built(const MongoConnection& connection, const std::string& collection,
+                                 std::set<std::string>& indexes) const {
   const Document command = std::move(Document().add("collStats", collection));
   MongoReply reply;
   bson_error_t error = {};
-  std::set<std::string> names;
   if (!mongoc_client_command_simple(connection.get(), target_.database.c_str(), command.get(),
-                                    nullptr, reply.uninitialised(), &error))
-    return names;
-  bson_iter_t builds;
-  bson_iter_t each;
-  if (!bson_iter_init_find(&builds, reply.get(), "indexBuilds") ||
-      !BSON_ITER_HOLDS_ARRAY(&builds) || !bson_iter_recurse(&builds, &each))
-    return names;
-  while (bson_iter_next(&each))
-    if (BSON_ITER_HOLDS_UTF8(&each)) names.emplace(bson_iter_utf8(&each, nullptr));
-  return names;
+                                    nullptr, reply.uninitialised(), &error)) {
+    // A server that is another one, without builds that can be seen.
+    if (error.domain == MONGOC_ERROR_SERVER && error.code == kNoSuchCommand) return {};
+    return status_of(error, collection, reply.get());
+  }
+  std::set<std::string> building;
+  add_builds(reply.get(), building);
+  // A mongos has them with each shard.
+  bson_iter_t shard;
+  if (const auto shards = document_in(reply.get(), "shards");
+      shards && bson_iter_init(&shard, shards->get())) {
+    while (bson_iter_next(&shard)) {
+      if (const auto one = document_in(shards->get(), bson_iter_key(&shard)))
+        add_builds(one->get(), building);
+    }
+  }
+  const auto sizes = document_in(reply.get(), "indexSizes");
+  std::string first;
+  std::erase_if(indexes, [&](const std::string& index) {
+    // Its build has failed since it was listed.
+    bson_iter_t size;
+    if (sizes && !bson_iter_init_find(&size, sizes->get(), index.c_str())) return true;
+    if (!building.contains(index)) return false;
+    first = index;
+    return true;
+  });
+  if (first.empty() || !indexes.empty()) return {};
+  return {ErrorCode::UNAVAILABLE,
+          fmt::format("{}: the unique index {} is being built; it is asked for again",
+                      where(collection), first)};
 }
 
 }  // namespace seqd

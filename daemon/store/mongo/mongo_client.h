@@ -87,7 +87,8 @@ class MongoClients {
   Result<std::optional<Document>> aggregate(const std::string& collection,
                                             const Document& pipeline);
 
-  // Whether `field` alone has a unique index. UNAVAILABLE while it is being built.
+  // Whether `field` alone has a unique index. UNAVAILABLE while it is being built, or where that
+  // cannot be told at present.
   Result<bool> has_unique_index(const std::string& collection, const std::string& field);
 
   // As the driver knows it; asks the server only where it does not. `collection` is for the text of
@@ -116,8 +117,10 @@ class MongoClients {
  private:
   MongoClients(MongoTarget target, mongoc_client_pool_t* pool)
       : target_(std::move(target)), pool_(pool) {}
-  std::set<std::string> indexes_in_build(const MongoConnection& connection,
-                                         const std::string& collection) const;
+  // Leaves those `indexes` of which it is known that their build has ended. UNAVAILABLE: none is,
+  // and one is being built.
+  Status leave_built(const MongoConnection& connection, const std::string& collection,
+                     std::set<std::string>& indexes) const;
   // `server_code` gets that of the server's error.
   Result<std::optional<Document>> first_of(const CursorHandle& cursor,
                                            const std::string& collection,

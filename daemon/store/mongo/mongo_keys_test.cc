@@ -7,6 +7,7 @@
 #include "tests/adapters/mongo_server.h"
 #include "tests/adapters/mongo_stores.h"
 #include "tests/adapters/mongo_target.h"
+#include "tests/adapters/mongos_proxy.h"
 #include "tests/adapters/store_fixtures.h"
 #include "tests/unit/seeded_random.h"
 
@@ -21,6 +22,7 @@ using testing::kMongoPlaces;
 using testing::kMongoReplicaSet;
 using testing::lease_request;
 using testing::MongoServer;
+using testing::MongosProxy;
 using testing::MongoTarget;
 using testing::open_mongo_store;
 using Kind = LeaseOutcome::Kind;
@@ -38,7 +40,7 @@ LeaseRequest by_prefix(const std::string& key) {
 
 void make_index(MongoServer& server) {
   server.command(R"({"createIndexes": "ids", "indexes": [
-      {"key": {"prefix": 1}, "name": "prefix_1", "unique": true}]})");
+      {"key": {"prefix": 1}, "name": "by.prefix", "unique": true}]})");
 }
 
 TEST_CASE("MongoKeys: a counter is found and made by a number, in every lease mode", "[mongo]") {
@@ -155,6 +157,64 @@ TEST_CASE("MongoKeys: an index that is being built is not unique yet", "[mongo]"
   }
   request.token = store->new_token(random);
   CHECK(store->lease(request).kind == Kind::granted);
+}
+
+// The builds of a collection are in collStats. Where that fails, nothing is concluded from it.
+TEST_CASE("MongoKeys: whether an index is being built has to be known", "[mongo]") {
+  MongoTarget target({kMongoReplicaSet, LeaseModeOption::session, "a replica set"}, "builds");
+  target.server.insert("ids", R"({"prefix": {"$numberInt": "1"}, "count": {"$numberInt": "7"}})");
+  SeededRandom random{1};
+  auto builder = open_mongo_store(target.server);
+  LeaseRequest building = by_prefix("261121");
+  building.binding.create_index = true;
+  building.token = builder->new_token(random);
+  const auto lease_where = [&](int code) {
+    const FailPoint point(
+        target.server, "failCommand", R"("alwaysOn")",
+        fmt::format(R"({{"failCommands": ["collStats"], "appName": "{}", "errorCode": {}}})",
+                    target.name, code));
+    LeaseRequest request = by_prefix("261122");
+    request.token = target.store->new_token(random);
+    return target.store->lease(request);
+  };
+  {
+    std::jthread lease;  // ends when the fail point is lifted
+    const FailPoint point(target.server, "hangAfterStartingIndexBuild", "\"alwaysOn\"", "{}");
+    lease = std::jthread([&] { builder->lease(building); });
+    target.server.admin(fmt::format(R"({{"waitForFailPoint": "hangAfterStartingIndexBuild",
+                                         "timesEntered": {}, "maxTimeMS": 30000}})",
+                                    point.entered_before() + 1));
+    for (const int code : {10107, 50, 13}) {
+      CAPTURE(code);
+      const LeaseOutcome outcome = lease_where(code);
+      CHECK(outcome.kind == Kind::refused);
+      CHECK(outcome.error.code() ==
+            (code == 13 ? ErrorCode::STORE_REFUSED : ErrorCode::UNAVAILABLE));
+      CHECK((code == 13) == (outcome.error.text().find("collStats") != std::string::npos));
+    }
+    CHECK(target.server.count("ids") == 1);
+  }
+  // CommandNotFound: a server that has no such builds.
+  CHECK(lease_where(59).kind == Kind::granted);
+}
+
+TEST_CASE("MongoKeys: an index that one shard is building is not unique yet", "[mongo]") {
+  MongoServer server(kMongoReplicaSet);
+  make_index(server);
+  MongosProxy mongos(server);
+  MongoStoreOptions options = server.options();
+  options.uri = mongos.uri();
+  auto store = open_mongo_store(options);
+  mongos.answer("collStats", 1, R"({"ok": 1, "indexSizes": {"_id_": 1, "by.prefix": 2}, "shards": {
+      "a": {"ok": 1}, "b": {"ok": 1, "indexBuilds": ["by.prefix"]}}})");
+  CHECK(store->lease(by_prefix("261122")).error.code() == ErrorCode::UNAVAILABLE);
+  // Listed, and gone since: its build has failed.
+  mongos.answer("collStats", 1, R"({"ok": 1, "indexSizes": {"_id_": 1}})");
+  CHECK(store->lease(by_prefix("261122")).error.code() == ErrorCode::STORE_REFUSED);
+  CHECK(server.count("ids") == 0);
+  const LeaseOutcome outcome = store->lease(by_prefix("261122"));
+  INFO(outcome.error.to_string());
+  CHECK(outcome.kind == Kind::granted);
 }
 
 TEST_CASE("MongoKeys: a missing unique index is made where that is asked for", "[mongo]") {

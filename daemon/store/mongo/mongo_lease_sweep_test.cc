@@ -162,7 +162,7 @@ TEST_CASE("MongoLeaseSweep: the answer of a lease is not held back by the sweep"
   REQUIRE(blocking->claim({.instance = instance(1), .epoch = 0, .nonce = request.token}).ok());
   server.insert("seqd_leases", fmt::format(R"({{"_id": "{}", {}}})", lane(1), record(kOldDate)));
   SteppedWorker worker;
-  WorkerStore store(blocking, worker);
+  WorkerStore store(blocking, worker, worker);
   std::int64_t end = 0;
   store.lease(request, [&end](const LeaseOutcome& outcome) { end = outcome.end; });
   worker.turn();

@@ -51,6 +51,7 @@ class MongoStore final : public BlockingStore {
   Result<CounterPage> find_counters(const CounterQuery& query) override;
   std::vector<RemovalOutcome> remove_counters(const CounterRemoval& removal) override;
   int concurrency() const override { return concurrency_; }
+  int insert_concurrency() const override { return concurrency_; }
 
  private:
   MongoStore(std::unique_ptr<MongoClients> clients, const MongoStoreOptions& options)

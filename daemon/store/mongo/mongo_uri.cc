@@ -142,7 +142,7 @@ Result<MongoTarget> read_mongo_uri(const MongoStoreOptions& options) {
   const char* named = mongoc_uri_get_database(uri);
   target.database = !options.database.empty() ? options.database : named != nullptr ? named : "";
   if (Status status = check_database(target.database); !status.ok()) return status;
-  mongoc_uri_set_option_as_int32(uri, MONGOC_URI_MAXPOOLSIZE, options.concurrency);
+  mongoc_uri_set_option_as_int32(uri, MONGOC_URI_MAXPOOLSIZE, 2 * options.concurrency);
   if (!mongoc_uri_has_option(uri, MONGOC_URI_HEARTBEATFREQUENCYMS)) {
     mongoc_uri_set_option_as_int32(uri, MONGOC_URI_HEARTBEATFREQUENCYMS, kHeartbeatMs);
   }

@@ -19,7 +19,7 @@ struct MongoStoreOptions {
   std::string uri;
   std::string database;    // empty: the one in the URI
   int timeout_ms = 5'000;  // of each step (finding a server, connecting, one reply); 100 .. 60,000
-  int concurrency = 4;     // calls at a time, one connection each; 1 .. 64
+  int concurrency = 4;     // calls at a time, and as many inserts, one connection each; 1 .. 64
   bool unsafe_write_concern = false;  // take w=1 or journal=false from the URI: a failover may then
                                       // repeat IDs
   LeaseModeOption lease_mode = LeaseModeOption::automatic;

@@ -23,7 +23,7 @@ TEST_CASE("MongoUri: defaults set every time-out and a journalled majority", "[m
                            MONGOC_URI_SOCKETTIMEOUTMS, MONGOC_URI_WAITQUEUETIMEOUTMS}) {
     REQUIRE(mongoc_uri_get_option_as_int32(target->uri.get(), name, 0) == 5000);
   }
-  REQUIRE(mongoc_uri_get_option_as_int32(target->uri.get(), MONGOC_URI_MAXPOOLSIZE, 0) == 4);
+  REQUIRE(mongoc_uri_get_option_as_int32(target->uri.get(), MONGOC_URI_MAXPOOLSIZE, 0) == 8);
   REQUIRE(mongoc_uri_get_option_as_bool(target->uri.get(), MONGOC_URI_RETRYWRITES, false));
   REQUIRE(mongoc_write_concern_get_wmajority(target->write_concern.get()));
   REQUIRE(mongoc_write_concern_get_journal(target->write_concern.get()));

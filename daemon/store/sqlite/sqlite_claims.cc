@@ -26,11 +26,6 @@ Status SqliteStore::read_identity() {
   return {};
 }
 
-// It was made with the tables.
-Result<Token> SqliteStore::identify(const Token& /*candidate*/) {
-  return identity_;
-}
-
 Result<BeatOutcome> SqliteStore::beat(const BeatRequest& request) {
   const std::lock_guard lock(mutex_);
   if (Status status = begin(); !status.ok()) return status;

@@ -1,4 +1,5 @@
-// How a SqliteStore forgets an instance: a part of sqlite_store.h.
+// How a SqliteStore forgets an instance, and what stays of one that is left behind: a part of
+// sqlite_store.h.
 //
 // A call of this store ends before the next one begins, and with its process, so no request of the
 // instance can arrive later.
@@ -21,6 +22,21 @@ constexpr const char* kForget[] = {
     kKeepTotals,
     "DELETE FROM total WHERE instance = ?1",
     "DELETE FROM instance WHERE id = ?1",
+};
+
+// What a copy of the former state directory may still ask for, as it does not know that it is left
+// behind: the newest record of each sequence. It goes with the next such start, when the sums of
+// that instance are gone; a daemon that leases here has sums. The row of the instance and its
+// heartbeat stay.
+constexpr const char* kLeaveBehind[] = {
+    "DELETE FROM lease WHERE NOT EXISTS (SELECT 1 FROM total WHERE total.name = lease.name AND "
+    "total.instance = lease.instance) AND instance <> ?1",
+    "DELETE FROM lease WHERE ordinal NOT IN (SELECT max(ordinal) FROM lease GROUP BY instance, "
+    "name) AND ?1 IS NOT NULL",
+    "DELETE FROM parked WHERE taken IS NOT NULL AND NOT EXISTS (SELECT 1 FROM lease WHERE "
+    "lease.token = parked.taken) AND ?1 IS NOT NULL",
+    kKeepTotals,
+    "DELETE FROM total WHERE instance = ?1",
 };
 
 constexpr char kLook[] =
@@ -60,13 +76,30 @@ Result<InstanceRecords> SqliteStore::forget_in_transaction(const ForgetRequest& 
   }
   if (request.only_look) return records;
   for (const char* sql : kForget) {
-    auto statement = connection_->prepare(sql);
-    if (!statement.ok()) return statement.status();
-    SqliteQuery query(*statement);
-    query.bind_blob(1, request.instance.data(), request.instance.size());
-    if (query.step() != SQLITE_DONE) return connection_->error();
+    if (Status status = run_for(sql, request.instance); !status.ok()) return status;
   }
   return records;
+}
+
+// Nobody waits for it: what fails is done by the next such start.
+void SqliteStore::left_behind(const Token& instance) {
+  const std::lock_guard lock(mutex_);
+  Status status = begin();
+  if (!status.ok()) return;
+  for (const char* sql : kLeaveBehind) {
+    if (status.ok()) status = run_for(sql, instance);
+  }
+  bool maybe_applied = false;
+  if (status.ok()) status = commit(&maybe_applied);
+  if (!status.ok()) abandon();
+}
+
+Status SqliteStore::run_for(const char* sql, const Token& instance) {
+  auto statement = connection_->prepare(sql);
+  if (!statement.ok()) return statement.status();
+  SqliteQuery query(*statement);
+  query.bind_blob(1, instance.data(), instance.size());
+  return query.step() == SQLITE_DONE ? Status() : connection_->error();
 }
 
 }  // namespace seqd

@@ -131,6 +131,36 @@ TEST_CASE("SqliteStore: a file of schema 4 gets an identity once, which goes wit
   REQUIRE(fixture.open()->place().identity == identity);
 }
 
+TEST_CASE("SqliteStore: a file that cannot be opened now is opened by a later request", "[store]") {
+  SqliteFixture fixture;
+  const StorePlace before = fixture.open()->place();
+  sqlite3* other = nullptr;
+  REQUIRE(sqlite3_open(fixture.file().c_str(), &other) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(other, "PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT", nullptr,
+                       nullptr, nullptr) == SQLITE_OK);
+  const SqliteStoreOptions options{.path = fixture.file(), .busy_timeout_ms = 50};
+  REQUIRE(SqliteStore::open(options).status().code() == ErrorCode::UNAVAILABLE);
+  const auto opened = SqliteStore::open_when_available(options);
+  REQUIRE(opened.ok());
+  SqliteStore& store = **opened;
+  CHECK(store.place().text == before.text);
+  CHECK_FALSE(store.place().identity);
+  require_refused(store.lease(lease_request("orders", 10)), ErrorCode::UNAVAILABLE);
+  CHECK(store.identify({}).status().code() == ErrorCode::UNAVAILABLE);
+  REQUIRE(sqlite3_close(other) == SQLITE_OK);
+  require_granted(store.lease(lease_request("orders", 10)), 1, 11);
+  CHECK(store.identify({}).value() == before.identity);
+  CHECK(store.place().identity == before.identity);
+}
+
+TEST_CASE("SqliteStore: what does not pass by itself is no outage", "[store]") {
+  SqliteFixture fixture;
+  static_cast<void>(fixture.open());
+  fixture.run(GENERATE("PRAGMA user_version = 1000", "PRAGMA application_id = 7"));
+  const auto opened = SqliteStore::open_when_available({.path = fixture.file()});
+  REQUIRE(opened.status().code() == ErrorCode::STORE_REFUSED);
+}
+
 TEST_CASE("SqliteStore: a file whose identity was removed by hand is refused", "[store]") {
   SqliteFixture fixture;
   static_cast<void>(fixture.open());

@@ -25,15 +25,6 @@ const char* type_word(int type) {
 
 }  // namespace
 
-Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const SqliteStoreOptions& options) {
-  auto connection = SqliteConnection::open(options.path, options.busy_timeout_ms);
-  if (!connection.ok()) return connection.status();
-  std::unique_ptr<SqliteStore> store(new SqliteStore(options.path, std::move(*connection)));
-  if (Status status = store->prepare(); !status.ok()) return status;
-  if (Status status = store->read_identity(); !status.ok()) return status;
-  return store;
-}
-
 Status SqliteStore::prepare() {
   const std::pair<SqliteStatement*, const char*> wanted[] = {
       {&statements_.begin, "BEGIN IMMEDIATE"},
@@ -104,7 +95,8 @@ Status SqliteStore::run(const SqliteStatement& statement) {
 }
 
 Status SqliteStore::begin() {
-  Status status = connection_->check_in_place();
+  Status status = open_file();
+  if (status.ok()) status = connection_->check_in_place();
   return status.ok() ? run(statements_.begin) : status;
 }
 

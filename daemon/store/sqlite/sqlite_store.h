@@ -6,6 +6,7 @@
 // Invariant: a range is granted only after its transaction was committed with synchronous=FULL.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,9 +30,13 @@ class SqliteStore final : public BlockingStore {
   static constexpr std::int64_t kTokensKept = 64;
 
   static Result<std::unique_ptr<SqliteStore>> open(const SqliteStoreOptions& options);
+  // Never UNAVAILABLE: a file that cannot be opened now (a full disk, a lock) is opened by the
+  // first request that can, and those before it are UNAVAILABLE.
+  static Result<std::unique_ptr<SqliteStore>> open_when_available(
+      const SqliteStoreOptions& options);
 
   LeaseMode lease_mode() const override;
-  StorePlace place() const override { return {"sqlite " + path_, identity_}; }
+  StorePlace place() const override;
   Result<Token> identify(const Token& candidate) override;
   LeaseOutcome lease(const LeaseRequest& request) override;
   Resolution resolve(const LeaseRequest& request) override;
@@ -39,6 +44,10 @@ class SqliteStore final : public BlockingStore {
   Result<BeatOutcome> beat(const BeatRequest& request) override;
   Result<CounterReading> read(const ReadRequest& request) override;
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
+  // One lease or return of a sequence is under way at a time: of records that are old, the newest
+  // of each instance and sequence stays until the next start that forfeits; of `instance`, its sums
+  // go to those of nobody.
+  void left_behind(const Token& instance) override;
   ReturnOutcome return_range(const ReturnRequest& request) override;
   Result<InstanceRecords> forget(const ForgetRequest& request) override;
   Result<CounterPage> find_counters(const CounterQuery& query) override;
@@ -67,11 +76,15 @@ class SqliteStore final : public BlockingStore {
     bool parked = false;
   };
 
-  SqliteStore(std::string path, std::unique_ptr<SqliteConnection> connection)
-      : path_(std::move(path)), connection_(std::move(connection)) {}
+  explicit SqliteStore(const SqliteStoreOptions& options)
+      : path_(options.path), busy_timeout_ms_(options.busy_timeout_ms) {}
+  // Unless it is open.
+  Status open_file();
   Status prepare();
   Status read_identity();
   Status run(const SqliteStatement& statement);
+  // Runs a statement whose ?1 is an instance.
+  Status run_for(const char* sql, const Token& instance);
   // A transaction on the file that the path leads to.
   Status begin();
   std::string where(const CounterBinding& binding) const;
@@ -107,10 +120,12 @@ class SqliteStore final : public BlockingStore {
   Status commit(bool* maybe_applied);
 
   const std::string path_;
-  std::mutex mutex_;  // guards everything below
-  std::unique_ptr<SqliteConnection> connection_;
+  const int busy_timeout_ms_;
+  std::atomic<bool> identified_ = false;          // identity_ is constant from then on
+  std::mutex mutex_;                              // guards everything below
+  std::unique_ptr<SqliteConnection> connection_;  // null: not opened yet
   Statements statements_;
-  Token identity_{};  // constant once opened
+  Token identity_{};
 };
 
 }  // namespace seqd
