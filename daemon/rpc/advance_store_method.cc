@@ -109,6 +109,8 @@ void method_advance_store(const MethodContext& context, Session& session,
     // One that is stopped for another reason has no counter that is in use.
     const ErrorCode stopped = sequence->stopped().code();
     const bool usable = sequence->stopped().ok() || stopped == ErrorCode::SEQ_REGRESSED;
+    // Raised again, its floor would withdraw what other hosts that went on have leased since.
+    if (wanted->resume && scope->restored() && !sequence->awaits_advance()) continue;
     if (&sequence->scope() == scope && usable && sequence->guard() > 0)
       batch->left.push_back(sequence->id());
   }

@@ -46,6 +46,17 @@ TEST_CASE("AdvanceStoreRaisesEveryCounterAndOnResumeTheSequencesGoOn", "[rpc]") 
   CHECK(service.code(resume("default")) == ErrorCode::OK);
 }
 
+// Another host may have leased above it since, and a floor there would withdraw its IDs.
+TEST_CASE("AdvanceStoreThatResumesDoesNotRaiseAgainWhatIsRaised", "[rpc]") {
+  PutBack service;
+  CHECK(service.code(advance_store("default")) == ErrorCode::OK);
+  const std::int64_t floor = service.core().store.floors.at("orders");
+  service.core().store.next_id["orders"] += 100;
+  CHECK(service.code(resume("default")) == ErrorCode::OK);
+  CHECK_FALSE(service.core().table->scope_of_store("default")->restored());
+  CHECK(service.core().store.floors.at("orders") == floor);
+}
+
 TEST_CASE("AdvanceStoreThatFailsLetsNothingGoOn", "[rpc]") {
   PutBack service;
   service.core().store.advances = {{ScriptedStore::AdvanceScript::Kind::failed}};

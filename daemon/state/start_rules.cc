@@ -30,14 +30,15 @@ std::string why_no_witness(const Evidence& evidence, const Recovered& recovered)
   return "";
 }
 
-// The log was written in this boot and directory, and so were newer turns, which it has not.
+// The log was written in this boot and directory, and so were newer turns, which it has not. The
+// nonce says nothing of that: each start under R2 or R3 draws one, so a witness that was left by an
+// earlier start has another and is older. Positions go on over starts.
 bool is_older_than_witness(const Evidence& evidence, const Recovered& recovered) {
   const std::optional<Witness::Testimony>& witness = evidence.witness;
   if (!witness || witness->boot_id != evidence.boot_id || witness->directory != evidence.directory)
     return false;
   if (recovered.header.boot_id != evidence.boot_id) return false;
-  return recovered.sealed || witness->nonce != recovered.header.nonce ||
-         witness->position > recovered.position;
+  return recovered.sealed || witness->position > recovered.position;
 }
 
 bool has_dirty_scope(const StateImage& image) {

@@ -99,6 +99,27 @@ TEST_CASE("ACleanLogThatIsOlderThanItsWitnessIsForfeited") {
   use_up(world, process);
 }
 
+// The witness that is found is that of an earlier start, and the log has everything since.
+TEST_CASE("ACleanLogThatIsNewerThanAStaleWitnessKeepsItsRanges") {
+  World world;
+  world.disk.set_kind("run2", FileSystemKind::memory);
+  Process process = run(world, 11);
+  process->stop();
+  process.reset();
+  process = begin(world, "state", "run2");
+  REQUIRE(process->started.how == "clean");
+  process->claim();
+  process->issue(9);
+  process->stop();
+  process.reset();
+  process = begin(world);
+  CHECK(process->started.how == "clean");
+  CHECK(process->started.gaps.empty());
+  CHECK(process->available() == 20);
+  use_up(world, process);
+  CHECK(world.issued.count(40) == 1);
+}
+
 TEST_CASE("APowerLossForfeitsWhatWasAvailableAndSaysSo") {
   World world;
   Process process = run(world, 11);

@@ -94,6 +94,13 @@ STORE_TEST("an older copy grants nothing and takes nothing back") {
   REQUIRE(found.kind == Resolution::Kind::failed);
   REQUIRE(found.restored);
   REQUIRE(error_name(found.error.code()) == error_name(ErrorCode::SEQ_REGRESSED));
+  // Nor does it say of one that it does not know that it was not applied, or make it void.
+  LeaseRequest unknown = next;
+  unknown.token = random_token(TestType::kTrace);
+  const Resolution absent = store->resolve(unknown);
+  INFO(absent.error.to_string());
+  REQUIRE(absent.kind == Resolution::Kind::failed);
+  REQUIRE(absent.restored);
   next.heartbeat = 1;
   const Resolution same = store->resolve(next);
   REQUIRE(same.kind == Resolution::Kind::granted);
@@ -101,8 +108,15 @@ STORE_TEST("an older copy grants nothing and takes nothing back") {
   const std::int64_t before = fixture.value("orders");
   ReturnRequest back = return_of(lease, 4, 11, Reuse::tail, TestType::kTrace);
   back.heartbeat = 2;
-  REQUIRE(store->return_range(back).kind == ReturnOutcome::Kind::failed);
-  REQUIRE(fixture.value("orders") == before);
+  // Also where it would make the token void, and the return be a gap.
+  for (const bool give_up : {false, true}) {
+    back.give_up = give_up;
+    const ReturnOutcome older = store->return_range(back);
+    INFO(older.error.to_string());
+    REQUIRE(older.kind == ReturnOutcome::Kind::failed);
+    REQUIRE(older.restored);
+    REQUIRE(fixture.value("orders") == before);
+  }
 }
 
 STORE_TEST("the heartbeat of an instance that is forgotten stays") {

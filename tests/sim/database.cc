@@ -6,6 +6,7 @@
 namespace seqd::sim {
 
 void Database::write(std::function<void()> undo, std::function<void()> committed) {
+  written_to_ = true;
   uncommitted_.push_back({++writes_, std::move(undo), std::move(committed)});
   const bool lags = stage_.time.monotonic_ms() < lags_until_ms_;
   const std::int64_t delay_ms =
@@ -87,8 +88,7 @@ void Database::lease(const LeaseRequest& request, std::function<void(LeaseOutcom
       return;
     }
   }
-  if (is_older(request.heartbeat, heartbeat(request.instance))) {
-    stage_.happened(Kind::older_refused, 0, request.heartbeat, heartbeat(request.instance));
+  if (meets_older_copy(request.instance, request.heartbeat)) {
     LeaseOutcome older;
     if (stage_.random.below(2) == 0) older.kind = LeaseOutcome::Kind::unknown;
     older.error = {ErrorCode::SEQ_REGRESSED, "the database is an older copy"};
@@ -103,7 +103,7 @@ void Database::lease(const LeaseRequest& request, std::function<void(LeaseOutcom
   const std::string key = request.binding.key;
   if (keeps_tokens_ && request.take_parked) {
     if (auto put_back = take_parked(request, outcome)) {
-      leases_[request.token] = {outcome.begin, outcome.end};
+      leases_[request.token] = {outcome.begin, outcome.end, request.instance};
       write(std::move(put_back),
             [this, key, outcome, token = request.token, answer = std::move(answer)] {
               stage_.accounts.granted(key, outcome.begin, outcome.end, token);
@@ -114,7 +114,7 @@ void Database::lease(const LeaseRequest& request, std::function<void(LeaseOutcom
   }
   const bool regressed = outcome.begin < counters_[key].high;
   if (regressed) stage_.happened(Kind::regression_granted, 0, outcome.begin, request.guard);
-  if (keeps_tokens_) leases_[request.token] = {outcome.begin, outcome.end};
+  if (keeps_tokens_) leases_[request.token] = {outcome.begin, outcome.end, request.instance};
   write(
       [this, token = request.token, move_back = move_counter(key, outcome)] {
         move_back();
@@ -161,14 +161,13 @@ void Database::resolve(const LeaseRequest& request, std::function<void(Resolutio
     answer(resolution);
     return;
   }
-  const auto [found, made] = leases_.try_emplace(request.token);
+  if (meets_older_copy(request.instance, request.heartbeat))
+    return answer(
+        {.error = {ErrorCode::SEQ_REGRESSED, "the database is an older copy"}, .restored = true});
+  const auto [found, made] = leases_.try_emplace(request.token, Lease{0, 0, request.instance});
   resolution.kind = Resolution::Kind::absent;
   const bool granted = !made && found->second.begin < found->second.end;
-  if (granted && is_older(request.heartbeat, heartbeat(request.instance))) {
-    stage_.happened(Kind::older_refused, 0, request.heartbeat, heartbeat(request.instance));
-    resolution = {.error = {ErrorCode::SEQ_REGRESSED, "the database is an older copy"},
-                  .restored = true};
-  } else if (granted) {
+  if (granted) {
     resolution = {Resolution::Kind::granted, found->second.begin, found->second.end, {}};
     resolution.parked = took_parked_.contains(request.token);
   }
@@ -219,14 +218,15 @@ std::function<void()> Database::apply(const ReturnRequest& request) {
 void Database::return_range(const ReturnRequest& request,
                             std::function<void(ReturnOutcome)> answer) {
   ReturnOutcome outcome;
-  if (!request.give_up && is_older(request.heartbeat, heartbeat(request.instance))) {
+  if (meets_older_copy(request.instance, request.heartbeat)) {
     outcome.error = {ErrorCode::SEQ_REGRESSED, "the database is an older copy"};
+    outcome.restored = true;
     return answer(outcome);
   }
   outcome.kind = ReturnOutcome::Kind::kept;
   outcome.error = {ErrorCode::STORE_REFUSED, "it is not taken back"};
   if (!keeps_tokens_) return answer(outcome);
-  const auto [found, made] = returns_.try_emplace(request.token);
+  const auto [found, made] = returns_.try_emplace(request.token, Return{false, request.instance});
   std::function<void()> undo = [] {};
   if (made) {
     if (auto applied = apply(request)) {
@@ -267,7 +267,7 @@ void Database::claim(const ClaimRequest& request, std::function<void(ClaimOutcom
 
 void Database::beat(const BeatRequest& request, std::function<void(BeatOutcome)> answer) {
   std::int64_t& beat = heartbeats_[request.instance];
-  if (is_older(request.known, beat)) return answer({true, beat});
+  if (meets_older_copy(request.instance, request.known)) return answer({true, beat});
   if (!request.raise || epochs_[request.instance].number == 0) return answer({false, beat});
   const std::int64_t before = beat;
   beat = std::max(beat, request.known + 1);
@@ -339,13 +339,35 @@ std::int64_t Database::heartbeat(const Token& instance) const {
 void Database::back_up() {
   commit_all();
   backed_up_ = true;
-  copy_ = {counters_, epochs_, heartbeats_};
+  copy_ = {counters_, epochs_, heartbeats_, leases_, returns_};
+}
+
+bool Database::meets_older_copy(const Token& instance, std::int64_t heartbeat_known) {
+  std::int64_t& known = known_[instance];
+  known = std::max(known, heartbeat_known);
+  if (!is_older(heartbeat_known, heartbeat(instance))) return false;
+  stage_.happened(Kind::older_refused, 0, heartbeat_known, heartbeat(instance));
+  return true;
+}
+
+bool Database::will_notice(const Token& instance) const {
+  const auto known = known_.find(instance);
+  const auto copied = copy_.heartbeats.find(instance);
+  return known != known_.end() &&
+         known->second > (copied == copy_.heartbeats.end() ? 0 : copied->second);
 }
 
 void Database::put_back() {
   if (!std::exchange(backed_up_, false)) return;
   commit_all();
   stage_.happened(Kind::database_put_back, 0);
+  newest_ = {counters_, epochs_, heartbeats_, leases_, returns_};
+  std::erase_if(leases_, [this](const auto& one) {
+    return will_notice(one.second.instance) && !copy_.leases.contains(one.first);
+  });
+  std::erase_if(returns_, [this](const auto& one) {
+    return will_notice(one.second.instance) && !copy_.returns.contains(one.first);
+  });
   for (auto& [key, counter] : counters_) {
     if (!counter.exists) continue;
     const auto found = copy_.counters.find(key);
@@ -356,6 +378,19 @@ void Database::put_back() {
   epochs_ = copy_.epochs;
   heartbeats_ = copy_.heartbeats;
   put_back_ = true;
+  written_to_ = false;
+}
+
+bool Database::put_right() {
+  if (!put_back_ || written_to_) return false;
+  stage_.happened(Kind::database_put_right, 0);
+  counters_ = newest_.counters;
+  epochs_ = newest_.epochs;
+  heartbeats_ = newest_.heartbeats;
+  leases_ = newest_.leases;
+  returns_ = newest_.returns;
+  put_back_ = false;
+  return true;
 }
 
 void Database::raise_all() {

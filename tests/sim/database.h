@@ -58,10 +58,13 @@ class Database {
   void repair(const std::string& key);
   void repair_all();
 
-  // A copy is made, and put in place of the database later, whose heartbeats, epochs and counters
-  // are then as old as the copy. Tokens stay: what became of a lease is a matter of the accounts.
+  // A copy is made, and put in place of the database later: its heartbeats, epochs, counters and
+  // tokens are then as old as the copy. Tokens of an instance that cannot notice stay: what becomes
+  // of those the daemon does not promise.
   void back_up();
   void put_back();
+  // The right database is in place again. False: something was written to the copy meanwhile.
+  bool put_right();
   // Every host has raised the counters.
   void raise_all();
   bool is_put_back() const { return put_back_; }
@@ -77,9 +80,11 @@ class Database {
   struct Lease {
     std::int64_t begin = 0;  // begin == end: the token is void
     std::int64_t end = 0;
+    Token instance{};
   };
   struct Return {
     bool applied = false;  // otherwise the token is void
+    Token instance{};
   };
   struct Epoch {
     std::uint64_t number = 0;
@@ -103,6 +108,9 @@ class Database {
   std::function<void()> take_parked(const LeaseRequest& request, LeaseOutcome& grant);
   std::function<void()> apply(const ReturnRequest& request);
   bool purge(const FoundCounter& found);
+  // Whether the request is one of a host that knows a newer heartbeat.
+  bool meets_older_copy(const Token& instance, std::int64_t heartbeat);
+  bool will_notice(const Token& instance) const;
 
   Stage& stage_;
   const std::string name_;
@@ -120,10 +128,14 @@ class Database {
     std::map<std::string, Counter> counters;
     std::map<Token, Epoch> epochs;
     std::map<Token, std::int64_t> heartbeats;
+    std::map<Token, Lease> leases;
+    std::map<Token, Return> returns;
   };
-  Copy copy_;
+  Copy copy_, newest_;
+  std::map<Token, std::int64_t> known_;  // the newest heartbeat that each instance has shown
   bool backed_up_ = false;
-  bool put_back_ = false;  // and the counters are not raised yet
+  bool put_back_ = false;    // and the counters are not raised yet
+  bool written_to_ = false;  // since then
   std::deque<Write> uncommitted_;
   std::uint64_t writes_ = 0;
   std::int64_t down_until_ms_ = 0;

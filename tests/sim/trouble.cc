@@ -399,21 +399,23 @@ void TroubleMaker::lose_directory(Site& site) {
 
 // The configuration names other databases for one life or some, and then the former ones again.
 void TroubleMaker::change_database(Site& site) {
-  const auto end = [this](Site& ended) {
-    if (stage_.random.below(2) == 0) return ended.stop();
-    kill_now(ended);
-  };
   site.name_databases(true);
-  end(site);
-  stage_.after(stage_.random.between(500, 6'000), [this, &site, end] {
+  end_somehow(site);
+  stage_.after(stage_.random.between(500, 6'000), [this, &site] {
     if (stage_.calm) return;
     site.name_databases(false);
-    end(site);
+    end_somehow(site);
   });
 }
 
+void TroubleMaker::end_somehow(Site& site) {
+  if (stage_.random.below(2) == 0) return site.stop();
+  kill_now(site);
+}
+
 // Hosts that were there notice; one that cannot know leases only when the counters were raised,
-// which is what the manual asks for.
+// which is what the manual asks for. Or an operator sees that it was the wrong database, puts the
+// right one in place, and restarts the daemons: then nothing is lost.
 void TroubleMaker::put_back_database() {
   Database& database = any_database();
   if (database.is_put_back()) return;
@@ -421,7 +423,11 @@ void TroubleMaker::put_back_database() {
   stage_.after(stage_.random.between(500, 15'000), [this, &database] {
     if (stage_.calm) return;
     database.put_back();
-    stage_.after(stage_.random.between(500, 20'000), [&database] { database.raise_all(); });
+    stage_.after(stage_.random.between(500, 20'000), [this, &database] {
+      if (stage_.calm || stage_.random.below(2) == 0 || !database.put_right())
+        return database.raise_all();
+      for (const auto& site : sites_) end_somehow(*site);
+    });
   });
 }
 

@@ -73,6 +73,7 @@ class TroubleMaker {
   void lose_directory(Site& site);
   void change_database(Site& site);
   void put_back_database();
+  void end_somehow(Site& site);
   void write_elsewhere();
   void spoil_counter();
   // A sequence's name, of one with periods that of one of them.

@@ -118,8 +118,7 @@ void ScriptedStore::resolve(const LeaseRequest& request, std::function<void(Reso
           found == granted.end() ? Resolution::Kind::absent : Resolution::Kind::granted;
       if (found != granted.end()) std::tie(resolution.begin, resolution.end) = found->second;
       resolution.parked = took_parked.contains(request.token);
-      if (found != granted.end() &&
-          apply(BeatRequest{request.instance, request.heartbeat, false}).older)
+      if (apply(BeatRequest{request.instance, request.heartbeat, false}).older)
         resolution = {.error = {ErrorCode::SEQ_REGRESSED, "the database is older"},
                       .restored = true};
       break;
@@ -222,6 +221,11 @@ void ScriptedStore::advance(const AdvanceRequest& request,
 
 ReturnOutcome ScriptedStore::apply(const ReturnRequest& request) {
   ReturnOutcome outcome;
+  if (apply(BeatRequest{request.instance, request.heartbeat, false}).older) {
+    outcome.error = {ErrorCode::SEQ_REGRESSED, "the database is older"};
+    outcome.restored = true;
+    return outcome;
+  }
   outcome.kind = ReturnOutcome::Kind::kept;
   outcome.error = {ErrorCode::STORE_REFUSED, "it is not taken back"};
   std::int64_t& next = next_id.try_emplace(request.binding.key, 1).first->second;
@@ -247,7 +251,7 @@ void ScriptedStore::return_range(const ReturnRequest& request,
   const ReturnScript script = take(returns);
   ReturnOutcome outcome;
   if (script.kind != ReturnScript::Kind::failed_lost) outcome = apply(request);
-  if (script.kind != ReturnScript::Kind::truth) {
+  if (script.kind != ReturnScript::Kind::truth && !outcome.restored) {
     outcome = {ReturnOutcome::Kind::failed, script.error, script.contended};
   }
   answers_.emplace_back([done = std::move(done), outcome] { done(outcome); });

@@ -17,7 +17,23 @@
 
 namespace seqd {
 
-class ScriptedStore final : public LeaseStore {
+// What the database of a ScriptedStore holds: a backup is a copy of it.
+struct ScriptedContents {
+  std::map<std::string, std::int64_t> next_id;  // by key; 1 when it is not there
+  std::map<std::string, std::int64_t> floors;
+  std::map<Token, std::pair<std::int64_t, std::int64_t>> granted;
+  std::map<Token, std::pair<std::uint64_t, Token>> epochs;
+  std::map<Token, std::int64_t> heartbeats;
+  std::map<Token, bool> returned;  // by the return's token; false: made void
+  // By key: ranges that were returned for others, by their begin.
+  std::map<std::string, std::map<std::int64_t, std::int64_t>> parked;
+  std::set<Token> took_parked;  // leases
+  // By key: whose lease of how many IDs, in order. `totals_since` has the first ID of the first.
+  std::map<std::string, std::vector<std::pair<Token, std::int64_t>>> counted;
+  std::map<std::string, std::int64_t> totals_since;
+};
+
+class ScriptedStore final : public LeaseStore, public ScriptedContents {
  public:
   struct LeaseScript {
     enum class Kind { grant, refuse, unknown_applied, unknown_lost, wrong };
@@ -124,18 +140,6 @@ class ScriptedStore final : public LeaseStore {
   Token identity{1};
   bool tells_identity = true;  // without a call
   int identity_calls = 0;
-  std::map<std::string, std::int64_t> next_id;  // by key; 1 when it is not there
-  std::map<std::string, std::int64_t> floors;
-  std::map<Token, std::pair<std::int64_t, std::int64_t>> granted;
-  std::map<Token, std::pair<std::uint64_t, Token>> epochs;
-  std::map<Token, std::int64_t> heartbeats;
-  std::map<Token, bool> returned;  // by the return's token; false: made void
-  // By key: ranges that were returned for others, by their begin.
-  std::map<std::string, std::map<std::int64_t, std::int64_t>> parked;
-  std::set<Token> took_parked;  // leases
-  // By key: whose lease of how many IDs, in order. `totals_since` has the first ID of the first.
-  std::map<std::string, std::vector<std::pair<Token, std::int64_t>>> counted;
-  std::map<std::string, std::int64_t> totals_since;
 
  private:
   LeaseOutcome apply(const LeaseRequest& request);

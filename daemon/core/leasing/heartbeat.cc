@@ -3,9 +3,11 @@
 namespace seqd {
 
 Status older_copy(const std::string& where, std::int64_t known, std::int64_t found) {
+  const std::string was =
+      known == 0 ? "the entry of this host was there and is "
+                 : "the heartbeat of this host was " + std::to_string(known) + " there and is ";
   return {ErrorCode::SEQ_REGRESSED,
-          where + " was put back from an older copy: the heartbeat of this host was " +
-              std::to_string(known) + " there and is " +
+          where + " was put back from an older copy: " + was +
               (found == 0 ? std::string("gone") : std::to_string(found)) +
               ", so IDs that were leased since the copy was made could be leased again"};
 }

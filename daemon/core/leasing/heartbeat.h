@@ -34,7 +34,8 @@ inline bool is_older(std::int64_t known, const std::optional<std::int64_t>& foun
   return known > 0 && found.value_or(0) < known;
 }
 
-// Why nothing may be leased from a database that is older. SEQ_REGRESSED.
+// Why nothing may be leased from a database that is older. `known` 0: the store had an entry, of
+// which no heartbeat was confirmed yet. SEQ_REGRESSED.
 Status older_copy(const std::string& where, std::int64_t known, std::int64_t found);
 
 }  // namespace seqd

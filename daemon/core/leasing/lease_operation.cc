@@ -18,11 +18,11 @@ constexpr int kManyConflicts = 50;
 // kMoves[from][to]: the diagram of the header, checked at every move.
 constexpr std::array<std::array<bool, kStates>, kStates> kMoves = {{
     // idle, recording, requesting, resolving, pausing
-    {false, true, false, true, false},   // idle
-    {false, false, true, false, false},  // recording
-    {true, false, false, true, true},    // requesting
-    {true, false, false, false, true},   // resolving
-    {true, false, false, true, false},   // pausing
+    {false, true, false, true, false},  // idle
+    {true, false, true, false, false},  // recording
+    {true, false, false, true, true},   // requesting
+    {true, false, false, false, true},  // resolving
+    {true, false, false, true, false},  // pausing
 }};
 
 }  // namespace
@@ -69,6 +69,11 @@ void LeaseOperation::start(std::int64_t count) {
 
 void LeaseOperation::intent_durable() {
   if (state_ != State::recording) return;
+  if (!owner_.may_ask()) {  // an older copy was found meanwhile, and nothing was sent
+    close(LeaseEnd::refused);
+    move_to(State::idle);
+    return owner_.lease_moved_on();
+  }
   move_to(State::requesting);
   request_lease();
 }
@@ -87,6 +92,13 @@ void LeaseOperation::resolve() {
   store_->resolve(request_, [weak = std::weak_ptr(self_)](const Resolution& result) {
     if (const auto self = weak.lock()) (*self)->resolution(result);
   });
+}
+
+void LeaseOperation::look_up() {
+  const bool asks = owner_.may_ask();
+  if (!asks && state_ == State::pausing) return;  // until go_on()
+  move_to(asks ? State::resolving : State::pausing);
+  if (asks) resolve();
 }
 
 void LeaseOperation::adopt(const LeaseIntended& intent) {
@@ -129,6 +141,10 @@ void LeaseOperation::stop() {
   move_to(State::idle);
 }
 
+void LeaseOperation::go_on() {
+  if (state_ == State::pausing && intent_open_ && timer_ == 0 && !stopping_) look_up();
+}
+
 void LeaseOperation::mended() {
   if (state_ != State::pausing || intent_open_) return;
   context_.timers.cancel(std::exchange(timer_, 0));
@@ -141,9 +157,7 @@ void LeaseOperation::mended() {
 void LeaseOperation::outcome(const LeaseOutcome& result) {
   ASSERT(state_ == State::requesting);
   if (result.restored)
-    return close_of_older_copy(
-        result.kind == LeaseOutcome::Kind::refused ? LeaseEnd::refused : LeaseEnd::untraceable,
-        result.error);
+    return meet_older_copy(result.kind == LeaseOutcome::Kind::refused, result.error);
   switch (result.kind) {
     case LeaseOutcome::Kind::granted:
       granted(result.begin, result.end, result.parked, EventKind::lease_granted);
@@ -166,7 +180,7 @@ void LeaseOperation::outcome(const LeaseOutcome& result) {
 
 void LeaseOperation::resolution(const Resolution& result) {
   ASSERT(state_ == State::resolving);
-  if (result.restored) return close_of_older_copy(LeaseEnd::untraceable, result.error);
+  if (result.restored) return meet_older_copy(false, result.error);
   switch (result.kind) {
     case Resolution::Kind::granted:
       granted(result.begin, result.end, result.parked, EventKind::lease_resolved);
@@ -236,11 +250,13 @@ void LeaseOperation::close(LeaseEnd how) {
   }
 }
 
-void LeaseOperation::close_of_older_copy(LeaseEnd how, const Status& status) {
-  close(how);
+// What an older copy knows of a lease, or does not, says nothing of it: it stays open until the
+// right database can be asked, or the store goes on without it.
+void LeaseOperation::meet_older_copy(bool refused, const Status& status) {
+  if (refused) close(LeaseEnd::refused);
   last_error_ = status;
-  move_to(State::idle);
-  owner_.lease_met_older_copy();
+  move_to(refused || stopping_ ? State::idle : State::pausing);
+  owner_.met_older_copy();
 }
 
 void LeaseOperation::fail(const Status& status) {
@@ -263,11 +279,7 @@ void LeaseOperation::contend(const Status& status) {
 void LeaseOperation::unknown(const Status& status) {
   last_error_ = status;
   // The first look-up follows at once; only one that fails is put off.
-  if (state_ == State::requesting && !stopping_) {
-    move_to(State::resolving);
-    resolve();
-    return;
-  }
+  if (state_ == State::requesting && !stopping_) return look_up();
   pause(backoff_.next_ms(context_.random));
   owner_.lease_failed(status);
 }
@@ -280,11 +292,7 @@ void LeaseOperation::pause(std::int64_t delay_ms) {
   move_to(State::pausing);
   timer_ = context_.timers.schedule(delay_ms, [this] {
     timer_ = 0;
-    if (intent_open_) {
-      move_to(State::resolving);
-      resolve();
-      return;
-    }
+    if (intent_open_) return look_up();
     move_to(State::idle);
     owner_.lease_moved_on();
   });

@@ -37,8 +37,10 @@ class LeaseOperation {
     virtual void lease_failed(const Status& status) = 0;
     // Other hosts were faster: the store works, and the operation is pausing for a moment.
     virtual void lease_contended() = 0;
-    // The store is an older copy of the database; the operation is idle now.
-    virtual void lease_met_older_copy() = 0;
+    // The store may be asked: it is not an older copy. When it may again, go_on() follows.
+    virtual bool may_ask() const = 0;
+    // The store is an older copy of the database; a lease whose outcome is not known stays open.
+    virtual void met_older_copy() = 0;
     // It will never be known what became of the lease; that is recorded.
     virtual void lease_untraceable() = 0;
     // A pause ended, or an outcome that was unknown is settled without a range: then the operation
@@ -78,6 +80,8 @@ class LeaseOperation {
   void abandon(const LeaseIntended& intent);
   // The same of one of this process that is between two look-ups; nothing where none is.
   void abandon_open();
+  // The store may be asked again: a look-up that waits for that follows.
+  void go_on();
   // What the last try failed for was mended: the next need not wait for the pause to end.
   void mended();
   // The daemon ends: no new try; what is in flight may still answer.
@@ -91,7 +95,8 @@ class LeaseOperation {
   void resolution(const Resolution& resolution);
   void granted(std::int64_t begin, std::int64_t end, bool parked, EventKind how);
   void close(LeaseEnd how);
-  void close_of_older_copy(LeaseEnd how, const Status& status);
+  void look_up();
+  void meet_older_copy(bool refused, const Status& status);
   void fail(const Status& status);
   void contend(const Status& status);
   void unknown(const Status& status);

@@ -35,7 +35,8 @@ struct Leasing final : LeaseOperation::Owner {
   void lease_contended() override { ++contended; }
   void lease_untraceable() override { ++untraceable; }
   void lease_moved_on() override { ++moves; }
-  void lease_met_older_copy() override { ++older_copies; }
+  bool may_ask() const override { return may_ask_now; }
+  void met_older_copy() override { ++older_copies; }
 
   // Until the answer of the store is due.
   void send(std::int64_t count) {
@@ -73,6 +74,7 @@ struct Leasing final : LeaseOperation::Owner {
   int moves = 0;
   int contended = 0;
   int older_copies = 0;
+  bool may_ask_now = true;
   int untraceable = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
   std::vector<ErrorCode> failures;
@@ -213,10 +215,44 @@ TEST_CASE("LookUpHasTheHeartbeatOfItsTimeAndGrantsNothingOfAnOlderCopy", "[lease
   leasing.store.deliver();
   REQUIRE(leasing.store.resolve_calls[0].heartbeat == 1);
   REQUIRE(leasing.store.resolve_calls[1].heartbeat == (replaced ? 0 : 2));
-  REQUIRE(leasing.operation.idle());
+  REQUIRE(leasing.operation.idle() == replaced);
   REQUIRE(leasing.ranges.size() == (replaced ? 1 : 0));
   REQUIRE(leasing.older_copies == (replaced ? 0 : 1));
-  REQUIRE(leasing.closed(LeaseEnd::untraceable) == (replaced ? 0 : 1));
+  REQUIRE(leasing.operation.intent_open() == !replaced);
+  REQUIRE(leasing.closed(LeaseEnd::untraceable) == 0);
+  leasing.pause_over();
+  REQUIRE(leasing.store.resolve_calls.size() == 2);
+}
+
+TEST_CASE("StoreThatMayNotBeAskedIsAskedForNothing", "[lease_operation]") {
+  Leasing leasing;
+  SECTION("a lease that was not sent yet is refused") {
+    leasing.operation.start(10);
+    leasing.may_ask_now = false;
+    leasing.operation.intent_durable();
+    REQUIRE(leasing.operation.idle());
+    REQUIRE(leasing.closed(LeaseEnd::refused) == 1);
+    REQUIRE(leasing.store.lease_calls.empty());
+  }
+  SECTION("a lease whose outcome is unknown waits, and is looked up when it may be") {
+    const bool fails_once = GENERATE(false, true);
+    leasing.store.leases = {{LeaseKind::unknown_applied, kAway, 0, 0}};
+    if (fails_once) leasing.store.resolutions = {{ScriptedStore::ResolveScript::Kind::failed}};
+    leasing.send(10);
+    if (fails_once) leasing.store.deliver();
+    leasing.may_ask_now = false;
+    leasing.store.deliver();
+    leasing.pause_over();
+    REQUIRE_FALSE(leasing.operation.in_flight());
+    REQUIRE(leasing.operation.intent_open());
+    REQUIRE(leasing.store.resolve_calls.size() == (fails_once ? 1 : 0));
+    leasing.may_ask_now = true;
+    leasing.operation.go_on();
+    leasing.operation.go_on();
+    leasing.store.deliver();
+    REQUIRE(leasing.store.resolve_calls.size() == (fails_once ? 2 : 1));
+    REQUIRE(leasing.ranges.size() == 1);
+  }
 }
 
 TEST_CASE("FailedLookUpIsRepeatedAfterAPauseWithTheSameToken", "[lease_operation]") {

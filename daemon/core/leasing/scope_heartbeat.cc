@@ -11,7 +11,7 @@ std::int64_t StoreScope::known_beat() const {
 }
 
 void StoreScope::beat() {
-  if (!verified() || comparing_ || stopping_) return;
+  if (!owned() || !verified_ || comparing_ || stopping_) return;
   // An instance that is new here: the one before it is compared once more, and then replaced.
   const bool former = heartbeat_.beat > 0 && heartbeat_.instance != instance();
   compare(former ? heartbeat_.instance : instance(), former ? heartbeat_.beat : known_beat(),
@@ -30,26 +30,40 @@ void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>&
   comparing_ = false;
   if (stopping_ || refuses()) return;
   // Of an instance that this was before: what followed from that is done.
-  if (request.instance != instance() && request.instance != heartbeat_.instance) return;
-  if (!result.ok())
-    return owned() ? note(as_seen_of_store(result.status())) : pause(result.status());
+  if (request.instance != instance() && request.instance != heartbeat_.instance) return beat();
+  if (!result.ok()) return owned() ? compare_again(result.status()) : pause(result.status());
   store_answered();
-  if (result->older)
+  // It made our entry when it granted the claim.
+  const bool gone = request.raise && result->beat == 0 && has_history();
+  if (result->older || gone)
     return stop_restored(older_copy("store \"" + store_name() + "\" (" + place_.text + ")",
                                     request.known, result->beat));
   if (owned()) {
-    if (request.raise) return confirm(request.instance, result->beat);
-    confirm(instance(), 0);
-    return beat();
+    confirm(instance(), request.raise ? result->beat : 0);
+    if (!request.raise) return beat();
+    if (!std::exchange(confirmed_, true)) owner_.scope_owned(id());
+    return;
   }
   // An operator has put the right database in place again.
   if (heartbeat_.age == StoreAge::restored) confirm(heartbeat_.instance, heartbeat_.beat);
   bind(identity_);
 }
 
+// Nothing is leased before it succeeds once; later ones come regularly.
+void StoreScope::compare_again(const Status& failure) {
+  if (confirmed_) return note(as_seen_of_store(failure));
+  fail(failure);
+  context_.timers.cancel(std::exchange(timer_, 0));
+  timer_ = context_.timers.schedule(backoff_.next_ms(context_.random), [this] {
+    timer_ = 0;
+    beat();
+  });
+}
+
 void StoreScope::confirm(const Token& instance, std::int64_t beat) {
   const StoreHeartbeat found{id(), beat == 0 ? Token{} : instance, beat, StoreAge::current};
-  if (found == heartbeat_ || (beat == 0 && heartbeat_.beat == 0)) return;
+  const bool none = beat == 0 && heartbeat_.beat == 0 && heartbeat_.age == StoreAge::current;
+  if (found == heartbeat_ || none) return;
   heartbeat_ = found;
   context_.log.append(heartbeat_);
   context_.log.make_durable();
@@ -66,6 +80,7 @@ void StoreScope::stop_restored(const Status& why) {
   state_ = State::restored;
   // The next start issues nothing before it has compared again.
   if (heartbeat_.age != StoreAge::restored) {
+    heartbeat_.scope = id();
     heartbeat_.age = StoreAge::restored;
     context_.log.append(heartbeat_);
     context_.log.make_durable();
@@ -89,6 +104,7 @@ void StoreScope::begin_again() {
   definition_.nonce = {};
   state_ = State::waiting;
   verified_ = false;
+  confirmed_ = false;
   looked_twice_ = false;
   last_error_ = Status();
   record(ScopeState::clean);

@@ -53,9 +53,8 @@ void StoreScope::start() {
 }
 
 void StoreScope::open() {
-  state_ = State::owned;
-  owner_.scope_owned(id());
-  if (heartbeat_.beat > 0) beat();
+  if (std::exchange(state_, State::owned) != State::owned) owner_.scope_owned(id());
+  beat();
 }
 
 void StoreScope::ask_identity() {
@@ -87,9 +86,10 @@ void StoreScope::identified(const Token& identity) {
   }
   identity_ = identity;
   // An older copy knows of an older epoch: it must not decide who has the remainder.
-  const bool looks_first = heartbeat_.beat > 0 && (definition_.state != ScopeState::owned ||
-                                                   heartbeat_.age == StoreAge::restored);
-  if (looks_first) return compare(heartbeat_.instance, heartbeat_.beat, false);
+  const bool was_restored = heartbeat_.age == StoreAge::restored;
+  if (heartbeat_.beat > 0 && (definition_.state != ScopeState::owned || was_restored))
+    return compare(heartbeat_.instance, heartbeat_.beat, false);
+  if (was_restored) return compare(instance(), 0, true);  // its entry was gone
   bind(identity);
 }
 

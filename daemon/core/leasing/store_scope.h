@@ -13,6 +13,9 @@
 //   waiting, owned -> changed (another database, and ranges of the former one are left)
 //   waiting, owned -> restored (an older copy: see heartbeat.h) -> begin_again(): recording
 //
+// Once it is owned and its database known, the heartbeat is compared and raised before anything
+// else is asked of the store.
+//
 // Owned by the SequenceTable; loop thread.
 #pragma once
 
@@ -60,8 +63,8 @@ class StoreScope {
   LeaseStore* store() const { return store_; }
   // The ranges may be issued.
   bool owned() const { return state_ == State::owned; }
-  // The store may be asked for more: it is the database that the ranges came from.
-  bool verified() const { return owned() && verified_; }
+  // The store may be asked: it is the database that the ranges came from, and no older copy of it.
+  bool verified() const { return owned() && verified_ && confirmed_; }
   bool changed() const { return state_ == State::changed; }
   bool restored() const { return state_ == State::restored; }
   bool refuses() const { return changed() || restored(); }
@@ -76,7 +79,7 @@ class StoreScope {
   void start();  // begins to ask the store, if there is one; once
   // What scope_appended() announced is on the medium.
   void durable();
-  // Compares and raises the heartbeat, if the store is verified; to be called regularly.
+  // Compares and raises the heartbeat, if the store is known; to be called regularly.
   void beat();
   // A lease was refused by a database that is an older copy.
   void found_restored();
@@ -95,6 +98,7 @@ class StoreScope {
   void open();
   void compare(const Token& instance, std::int64_t known, bool raise);
   void compared(const BeatRequest& request, const Result<BeatOutcome>& result);
+  void compare_again(const Status& failure);
   void confirm(const Token& instance, std::int64_t beat);
   void stop_restored(const Status& why);
   void ask_identity();
@@ -122,7 +126,8 @@ class StoreScope {
   LeaseStore* const store_;  // null: the store is not configured any more; its remainder waits
   StorePlace place_;
   State state_ = State::waiting;
-  bool verified_ = false;  // the store's identity is that of bound_, which is recorded
+  bool verified_ = false;   // the store's identity is that of bound_, which is recorded
+  bool confirmed_ = false;  // and its heartbeat, in this process, for this instance
   Status last_error_;
   Backoff backoff_;
   TimerId timer_ = 0;

@@ -67,7 +67,8 @@ struct Lost {
     world.settle();
     REQUIRE(world.table->size() == static_cast<std::size_t>(count));
     daemon.leave_clean();
-    world.store.claims = {{ScriptedStore::ClaimScript::Kind::lost, {}}};
+    // Twice, because the heartbeat is looked at again between them.
+    world.store.claims.resize(2, {ScriptedStore::ClaimScript::Kind::lost, {}});
     former = world.log.image.scopes.at(1).instance;
     world.start();
   }
@@ -109,7 +110,7 @@ TEST_CASE("RemainderThatWasLostWaitsForTheLogAlsoOverAKill", "[full_log]") {
   CHECK(lost.is_former());
   CHECK(world.events.count(EventKind::fenced) == 1);
   CHECK_FALSE(world.next("n0"));
-  world.store.claims = {{ScriptedStore::ClaimScript::Kind::lost, {}}};
+  world.store.claims.resize(2, {ScriptedStore::ClaimScript::Kind::lost, {}});
   world.restart();
   world.settle();
   CHECK(lost.gaps() == 3);

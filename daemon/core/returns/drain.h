@@ -40,6 +40,9 @@ class Drain final : private ReturnOperation::Owner {
     virtual ReturnRequest return_request() const = 0;
     // No lease is under way or has to be looked up.
     virtual bool may_drain() const = 0;
+    // See ReturnOperation.
+    virtual bool may_ask() const = 0;
+    virtual void met_older_copy() = 0;
     // This turn's record must be durable: durable() is to be called when it is.
     virtual void drain_appended() = 0;
     // These are gone for good; the log has it.
@@ -81,6 +84,7 @@ class Drain final : private ReturnOperation::Owner {
   // A return that was open when the daemon last ended; later it is taken up, or abandoned.
   void restore(const ReturnOpened& opened) { left_open_ = opened; }
   void adopt();
+  void go_on() { return_.go_on(); }
   // A return that is open and not in flight is given up: nobody may ask for it any more.
   void abandon(GapCause cause, const std::string& why);
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
@@ -90,6 +94,8 @@ class Drain final : private ReturnOperation::Owner {
  private:
   // ReturnOperation::Owner
   ReturnRequest return_request() const override { return owner_.return_request(); }
+  bool may_ask() const override { return owner_.may_ask(); }
+  void met_older_copy() override { owner_.met_older_copy(); }
   void return_appended() override;
   void return_over(const ReturnOpened& opened, const ReturnClosed& closed,
                    const Status& why) override;

@@ -34,7 +34,8 @@ struct ReturnRequest {
   // Do not apply it any more: say what became of it, and if it was not applied, see to it that it
   // never will be.
   bool give_up = false;
-  std::int64_t heartbeat = 0;  // see LeaseRequest; an older database takes nothing back
+  // See LeaseRequest. An older database takes nothing back, and makes no token void.
+  std::int64_t heartbeat = 0;
 };
 
 // returned: it was applied, by this request or an earlier one with its token.   kept: it was not,
@@ -45,6 +46,7 @@ struct ReturnOutcome {
   Kind kind = Kind::failed;
   Status error;
   bool contended = false;  // failed: other hosts changed the counter first, and the store works
+  bool restored = false;   // failed: the database is an older copy; see LeaseOutcome
 };
 
 }  // namespace seqd

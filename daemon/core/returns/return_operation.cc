@@ -58,8 +58,13 @@ void ReturnOperation::stop() {
   context_.timers.cancel(std::exchange(timer_, 0));
 }
 
+void ReturnOperation::go_on() {
+  if (state_ == State::pausing && timer_ == 0 && !stopping_) ask();
+}
+
 void ReturnOperation::ask() {
-  state_ = State::asking;
+  state_ = owner_.may_ask() ? State::asking : State::pausing;
+  if (state_ == State::pausing) return;  // until go_on()
   ReturnRequest request = owner_.return_request();
   request.token = opened_->token;
   request.begin = opened_->begin;
@@ -81,7 +86,9 @@ void ReturnOperation::answered(const ReturnOutcome& outcome) {
       close(ReturnEnd::kept, GapCause::drained, outcome.error);
       break;
     case ReturnOutcome::Kind::failed:
-      pause(outcome);
+      if (!outcome.restored) return pause(outcome);
+      state_ = State::pausing;  // what an older copy says of it says nothing
+      owner_.met_older_copy();
       break;
   }
 }

@@ -31,6 +31,10 @@ class ReturnOperation {
     virtual ReturnRequest return_request() const = 0;
     // The return was appended to the log: have it made durable, then call durable().
     virtual void return_appended() = 0;
+    // The store may be asked: it is not an older copy. When it may again, go_on() follows.
+    virtual bool may_ask() const = 0;
+    // The store is an older copy of the database; the return stays open.
+    virtual void met_older_copy() = 0;
     // The end is recorded; `why` it was kept.
     virtual void return_over(const ReturnOpened& opened, const ReturnClosed& closed,
                              const Status& why) = 0;
@@ -55,6 +59,8 @@ class ReturnOperation {
   void durable();
   // Takes up a return that was open when the daemon last ended, once the scope is owned.
   void adopt(const ReturnOpened& opened, std::int64_t deadline_ms);
+  // The store may be asked again: a request that waits for that follows.
+  void go_on();
   // A return that may not be asked for any more: a gap.
   void abandon(const ReturnOpened& opened, GapCause cause, const Status& why);
   // The same of one of this process that is between two requests; nothing where none is.

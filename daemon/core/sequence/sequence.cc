@@ -266,7 +266,6 @@ void Sequence::end_advance(const Result<std::int64_t>& next_id) {
 void Sequence::go_on() {
   stopped_ = Status();
   lease_.mended();
-  wanted_ = true;
   update_open();
 }
 

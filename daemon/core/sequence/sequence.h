@@ -90,9 +90,9 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void lease_failed(const Status& status) override;
   void lease_contended() override;
   void lease_untraceable() override;
-  void lease_met_older_copy() override;
   void lease_moved_on() override { touch(); }
-  // Drain::Owner
+  bool may_ask() const override;  // this and the next of both
+  void met_older_copy() override;
   ReturnRequest return_request() const override;
   bool may_drain() const override { return !on_order() && advances_ == 0; }
   void drain_appended() override { attention_.wait_durable(id_); }

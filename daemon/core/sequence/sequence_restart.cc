@@ -51,6 +51,8 @@ void Sequence::scope_owned() {
   const bool goes_on = stopped_.ok() && ending_.ok() && scope_.verified();
   if (left_open_ && goes_on) lease_.adopt(*std::exchange(left_open_, std::nullopt));
   if (goes_on) drain_.adopt();
+  lease_.go_on();
+  drain_.go_on();
   withdraw();
   touch();
 }
@@ -68,7 +70,11 @@ bool Sequence::scope_lost() {
   return true;
 }
 
-void Sequence::lease_met_older_copy() {
+bool Sequence::may_ask() const {
+  return scope_.verified();
+}
+
+void Sequence::met_older_copy() {
   touch();
   scope_.found_restored();
 }

@@ -486,6 +486,27 @@ TEST_CASE("AdvanceOfAForgottenPeriodWithoutItsCounterAnswersAboveItsIds", "[core
   CHECK(here.one() == guard);
 }
 
+// It lets requests of that period go on, and there may be none any more.
+TEST_CASE("AdvanceOfAStoppedPeriodThatHasEndedLeasesNothing", "[core][period]") {
+  Daily here;
+  REQUIRE(here.one() == 1);
+  here.world.settle();
+  here.world.store.next_id[kFirst] = 1;
+  for (int tries = 0; tries < 500 && here.of(kFirst)->stopped().ok(); ++tries) here.one();
+  REQUIRE(here.of(kFirst)->stopped().code() == ErrorCode::SEQ_REGRESSED);
+  here.wait(2 * kHourMs);
+  const std::size_t leases = here.world.store.lease_calls.size();
+  const std::int64_t gaps = here.of(kFirst)->totals().gaps;
+  const Result<SequenceId> opened = here.world.table->open_to_advance(kFirst);
+  REQUIRE(opened.ok());
+  here.world.table->advance(*opened, 0, false, [](const Result<std::int64_t>& /*next*/) {});
+  here.world.settle();
+  CHECK(here.of(kFirst)->stopped().ok());
+  here.wait(180'000);
+  CHECK(here.world.store.lease_calls.size() == leases);
+  CHECK(here.of(kFirst)->totals().gaps == gaps);
+}
+
 // Of the days that were forgotten last each keeps its own guard.
 TEST_CASE("ForgottenPeriodGoesOnWhereItsCounterIs", "[core][period]") {
   Daily here;

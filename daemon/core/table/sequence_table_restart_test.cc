@@ -124,7 +124,7 @@ TEST_CASE("LeaseLeftOpenInALostScopeIsAbandoned", "[sequence_table]") {
   daemon.world.turn();
   daemon.world.flush();
   daemon.world.kill();
-  daemon.world.store.claims = {{ScriptedStore::ClaimScript::Kind::lost, kAway}};
+  daemon.world.store.claims.resize(2, {ScriptedStore::ClaimScript::Kind::lost, kAway});
   daemon.world.start();
   daemon.world.settle();
   REQUIRE(daemon.world.store.resolve_calls.empty());

@@ -155,20 +155,34 @@ void DynamoStore::resolve(const LeaseRequest& request, std::function<void(Resolu
   if (Status status = check(request.binding, check_counter_binding(request.binding)); !status.ok())
     return answer(std::move(done),
                   Resolution{.kind = Resolution::Kind::failed, .error = std::move(status)});
-  auto granted_by_current = [client = client_, instances = instances_, request,
-                             done = std::move(done)](Resolution found) {
-    if (found.kind != Resolution::Kind::granted) return done(std::move(found));
-    compare_heartbeat(
-        client, instances, request.instance, request.heartbeat,
-        [done, found](const Status& error, bool restored) {
-          if (error.ok()) return done(found);
-          done({.kind = Resolution::Kind::failed, .error = error, .restored = restored});
-        });
+  auto plan = std::make_shared<DynamoResolve>(request, lanes_, instances_, where(request.binding),
+                                              client_->wall_ms());
+  run_compared<Resolution>(request, std::move(plan), std::move(done));
+}
+
+// Compares before it and behind: nothing is made void in an older copy, nor is anything believed
+// that it says.
+template <typename Answer, typename Request, typename Plan>
+void DynamoStore::run_compared(const Request& request, std::shared_ptr<Plan> plan,
+                               std::function<void(Answer)> done) {
+  const auto compare = [client = client_, instances = instances_, instance = request.instance,
+                        heartbeat = request.heartbeat, done](const std::function<void()>& then) {
+    compare_heartbeat(client, instances, instance, heartbeat,
+                      [done, then](const Status& error, bool restored) {
+                        if (error.ok()) return then();
+                        Answer older;
+                        older.kind = Answer::Kind::failed;
+                        older.error = error;
+                        older.restored = restored;
+                        done(std::move(older));
+                      });
   };
-  run_plan<Resolution>(client_,
-                       std::make_shared<DynamoResolve>(request, lanes_, instances_,
-                                                       where(request.binding), client_->wall_ms()),
-                       std::move(granted_by_current));
+  compare([client = client_, plan = std::move(plan), compare, done] {
+    run_plan<Answer>(client, plan, [compare, done](Answer answer) {
+      if (answer.kind == Answer::Kind::failed) return done(std::move(answer));
+      compare([done, answer] { done(answer); });
+    });
+  });
 }
 
 void DynamoStore::claim(const ClaimRequest& request,
@@ -212,12 +226,7 @@ void DynamoStore::return_range(const ReturnRequest& request,
   if (!status.ok()) return answer(std::move(done), kept(std::move(status)));
   auto plan = std::make_shared<DynamoReturn>(request, lanes_, instances_, where(request.binding),
                                              client_->wall_ms());
-  const std::int64_t heartbeat = request.give_up ? 0 : request.heartbeat;
-  compare_heartbeat(client_, instances_, request.instance, heartbeat,
-                    [client = client_, plan, done = std::move(done)](const Status& error, bool) {
-                      if (!error.ok()) return done(not_known(error));
-                      run_plan<ReturnOutcome>(client, plan, done);
-                    });
+  run_compared<ReturnOutcome>(request, std::move(plan), std::move(done));
 }
 
 void DynamoStore::forget(const ForgetRequest& request,

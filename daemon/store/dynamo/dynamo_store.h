@@ -57,6 +57,9 @@ class DynamoStore final : public LeaseStore {
   // Answers without asking the service, and yet not before the call has returned.
   template <typename Answer>
   void answer(std::function<void(Answer)> done, Answer what);
+  template <typename Answer, typename Request, typename Plan>
+  void run_compared(const Request& request, std::shared_ptr<Plan> plan,
+                    std::function<void(Answer)> done);
   Status check(const CounterBinding& binding, const Status& checked) const;
   std::string where(const CounterBinding& binding) const;
 

@@ -110,15 +110,19 @@ Resolution MongoStore::resolve(const LeaseRequest& request) {
   // By the token alone, whatever the mode has become: the lease is where it was sent.
   if (trace_of(request.token) == LeaseTrace::plain)
     return {.kind = Resolution::Kind::untraceable, .begin = 0, .end = 0, .error = {}};
-  if (is_in_ledger(trace_of(request.token))) {
-    sessions_.take_over(request.instance);
-    sessions_.end_suspects();
-  }
-  Resolution found = records_.resolve(request);
-  if (found.kind != Resolution::Kind::granted) return found;
+  // Before it, too: nothing is made void in an older copy, nor is anything believed that it says.
   bool restored = false;
   Status age = check_age(request.instance, request.heartbeat, &restored);
-  if (age.ok()) return found;
+  if (age.ok()) {
+    if (is_in_ledger(trace_of(request.token))) {
+      sessions_.take_over(request.instance);
+      sessions_.end_suspects();
+    }
+    Resolution found = records_.resolve(request);
+    if (found.kind == Resolution::Kind::failed) return found;
+    age = check_age(request.instance, request.heartbeat, &restored);
+    if (age.ok()) return found;
+  }
   return {.kind = Resolution::Kind::failed, .error = std::move(age), .restored = restored};
 }
 
@@ -153,16 +157,22 @@ ReturnOutcome MongoStore::return_range(const ReturnRequest& request) {
   if (Status status = check_return_request(request); !status.ok()) return kept(std::move(status));
   if (Status status = check_mongo_binding(request.binding); !status.ok())
     return kept(std::move(status));
-  if (is_in_ledger(trace_of(request.token))) {
-    sessions_.take_over(request.instance);
-    if (request.give_up) sessions_.end_suspects();
+  // As resolve() does.
+  bool restored = false;
+  Status age = check_age(request.instance, request.heartbeat, &restored);
+  if (age.ok()) {
+    if (is_in_ledger(trace_of(request.token))) {
+      sessions_.take_over(request.instance);
+      if (request.give_up) sessions_.end_suspects();
+    }
+    ReturnOutcome outcome = MongoReturn(*clients_, records_, sessions_, request).run();
+    if (outcome.kind == ReturnOutcome::Kind::failed) return outcome;
+    age = check_age(request.instance, request.heartbeat, &restored);
+    if (age.ok()) return outcome;
   }
-  if (!request.give_up) {
-    bool restored = false;
-    Status age = check_age(request.instance, request.heartbeat, &restored);
-    if (!age.ok()) return not_known(std::move(age));
-  }
-  return MongoReturn(*clients_, records_, sessions_, request).run();
+  ReturnOutcome older = not_known(std::move(age));
+  older.restored = restored;
+  return older;
 }
 
 std::vector<InsertOutcome> MongoStore::insert(const InsertBatch& batch) {

@@ -14,6 +14,13 @@ ReturnOutcome SqliteStore::return_range(const ReturnRequest& request) {
   if (Status status = check_return_request(request); !status.ok()) return kept(std::move(status));
   const std::lock_guard lock(mutex_);
   if (Status status = begin(); !status.ok()) return not_known(std::move(status));
+  bool restored = false;
+  if (Status age = check_age(request.instance, request.heartbeat, &restored); !age.ok()) {
+    abandon();
+    ReturnOutcome older = not_known(std::move(age));
+    older.restored = restored;
+    return older;
+  }
   auto record = find_token(as_lease(request));
   if (!record.ok() || record->known) {
     abandon();
@@ -21,10 +28,7 @@ ReturnOutcome SqliteStore::return_range(const ReturnRequest& request) {
     return record->granted ? returned() : kept(given_up_reason(where(request.binding)));
   }
   Status why;
-  bool restored = false;
-  Status status =
-      request.give_up ? Status() : check_age(request.instance, request.heartbeat, &restored);
-  if (status.ok()) status = return_in_transaction(request, &why);
+  Status status = return_in_transaction(request, &why);
   const LeaseRequest lease = as_lease(request);
   if (status.ok()) {
     status = why.ok() ? insert_token(lease, "granted", {request.begin, request.end})

@@ -333,20 +333,21 @@ Resolution SqliteStore::resolve(const LeaseRequest& request) {
   };
   const std::lock_guard lock(mutex_);
   if (Status status = begin(); !status.ok()) return failed(std::move(status));
+  // First: nothing is made void in an older copy, nor is anything believed that it says.
+  bool restored = false;
+  if (Status age = check_age(request.instance, request.heartbeat, &restored); !age.ok()) {
+    abandon();
+    Resolution older = failed(std::move(age));
+    older.restored = restored;
+    return older;
+  }
   auto record = find_token(request);
   if (!record.ok()) {
     abandon();
     return failed(record.status());
   }
   if (record->known && record->granted) {
-    bool restored = false;
-    Status age = check_age(request.instance, request.heartbeat, &restored);
     abandon();
-    if (!age.ok()) {
-      Resolution older = failed(std::move(age));
-      older.restored = restored;
-      return older;
-    }
     return {.kind = Resolution::Kind::granted,
             .begin = record->span.begin,
             .end = record->span.end,
