@@ -71,8 +71,8 @@ objects = $(patsubst %.cc,$(BUILD)/obj/%.o,$(1))
 
 # A folder and its rooms: daemon/core with daemon/core/leasing, daemon/core/text, ...
 rooms = $(1) $(patsubst %/,%,$(wildcard $(1)/*/))
-PURE_FOLDERS := protocol daemon/base $(call rooms,daemon/core) daemon/rpc daemon/state
-ADAPTER_FOLDERS := daemon/uv $(call rooms,daemon/store) daemon/os daemon/main
+PURE_FOLDERS := protocol daemon/base $(call rooms,daemon/core) $(call rooms,daemon/rpc) daemon/state
+ADAPTER_FOLDERS := daemon/uv $(call rooms,daemon/store) daemon/os $(call rooms,daemon/main)
 PURE := $(call objects,$(call sources,$(PURE_FOLDERS)))
 ADAPTERS := $(call objects,$(filter-out daemon/main/main.cc,$(call sources,$(ADAPTER_FOLDERS))))
 CLIENT := $(call objects,$(call sources,client-lib protocol))

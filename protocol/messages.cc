@@ -100,7 +100,7 @@ std::optional<ReplyError> read_reply_error(ValueReader error) {
   }
   const auto text = error.read_text();
   if (!text) {
-    result.text = "the daemon's error has an unknown shape; update this client";
+    result.text = "the daemon's error has an unknown form; update this client";
     return result;
   }
   const auto code = find_error_code(*text);

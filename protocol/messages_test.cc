@@ -63,7 +63,8 @@ TEST_CASE("AMsgidOfEverySizeIsRead", "[protocol][messages]") {
   }
 }
 
-TEST_CASE("AFrameOfAnotherShapeIsRefusedWithTheMsgidWhereItCanBeRead", "[protocol][messages]") {
+TEST_CASE("AFrameOfAnotherProgressionIsRefusedWithTheMsgidWhereItCanBeRead",
+          "[protocol][messages]") {
   const std::vector<std::pair<std::string, std::uint32_t>> cases = {
       {"00", 0},                                         // not an array
       {"c0", 0},                                         //
@@ -166,7 +167,7 @@ TEST_CASE("ACodeAtTheEndOfAnotherWordIsNotTheCode", "[protocol][messages]") {
   CHECK(error->text == "a queue is full");
 }
 
-TEST_CASE("AnErrorOfAnotherShapeIsStillAnError", "[protocol][messages]") {
+TEST_CASE("AnErrorOfAnotherFormIsStillAnError", "[protocol][messages]") {
   const auto read = [](const Bytes& bytes) { return read_reply_error(ValueReader{bytes}); };
   const Bytes unknown_of_caller = hex_bytes("92 01 a6 4e 45 57 3a 20 78");
   REQUIRE(read(unknown_of_caller).has_value());
@@ -199,7 +200,7 @@ TEST_CASE("OnlyRunsOfLegalIdsAreRead", "[protocol][messages]") {
   CHECK_FALSE(read("93 cf 7f ff ff ff ff ff ff ff 02 01"));
   CHECK_FALSE(read("93 01 cf 7f ff ff ff ff ff ff ff 02"));
   CHECK(read("93 01 cf 7f ff ff ff ff ff ff ff 01").has_value());
-  // A shape may go down, and below 1.
+  // A progression may go down, and below 1.
   CHECK(read("93 00 05 01") == Run{0, 5, 1});
   CHECK(read("93 05 64 fd") == Run{5, 100, -3});
   CHECK(read("93 d3 80 00 00 00 00 00 00 00 01 ff").has_value());

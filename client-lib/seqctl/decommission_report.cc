@@ -19,7 +19,7 @@ std::string note_of(const json& sequence) {
   for (const char* key : {"error", "why"}) {
     if (const std::string text = shown(sequence, key); text != "-") return text;
   }
-  return is_true(sequence, "on_order") ? "a lease is on its way" : "-";
+  return is_true(sequence, "leasing") ? "a lease is on its way" : "-";
 }
 
 std::string sequences_text(const json& sequences) {
@@ -29,7 +29,7 @@ std::string sequences_text(const json& sequences) {
   for (const json& one : sequences) {
     rows.push_back({shown(one, "name"), shown(one, "reuse"), shown(one, "leased"),
                     shown(one, "issued"), shown(one, "returned"), shown(one, "gaps"),
-                    shown(one, "unknown"), shown(one, "available"), shown(one, "on_its_way"),
+                    shown(one, "unknown"), shown(one, "available"), shown(one, "returning"),
                     note_of(one)});
   }
   return table(rows);
@@ -58,9 +58,9 @@ std::string files_text(const char* title, const json& paths) {
 }
 
 std::string last_line(const std::string& end, const std::string& why) {
-  if (end == "over") return "this instance is decommissioned; the daemon ends\n";
-  if (end == "looked") return "nothing was done: this is what --yes would do\n";
-  if (end == "kept") return "not decommissioned, the daemon goes on: " + why + "\n";
+  if (end == "done") return "this instance is decommissioned; the daemon ends\n";
+  if (end == "preview") return "nothing was done: this is what --yes would do\n";
+  if (end == "refused") return "not decommissioned, the daemon goes on: " + why + "\n";
   if (end == "unfinished")
     return "not finished, and there is no way back; the daemon refuses requests: " + why +
            "\nrepeat this command\n";
@@ -72,7 +72,7 @@ std::string last_line(const std::string& end, const std::string& why) {
 std::string decommission_text(const json& report) {
   const std::string end = shown(report, "end");
   return sequences_text(member(report, "sequences")) + stores_text(member(report, "stores")) +
-         files_text(end == "over" ? "files that go with it:" : "files that would go:",
+         files_text(end == "done" ? "files that go with it:" : "files that would go:",
                     member(report, "removed")) +
          files_text("files that stay (stores, and what is not seqd's):", member(report, "left")) +
          last_line(end, shown(report, "why"));
@@ -80,8 +80,8 @@ std::string decommission_text(const json& report) {
 
 int decommission_exit_code(const json& report) {
   const std::string end = shown(report, "end");
-  if (end == "over") return kExitOk;
-  if (end == "looked") return kExitLooked;
+  if (end == "done") return kExitOk;
+  if (end == "preview") return kExitLooked;
   const std::string why = shown(report, "why");
   for (const char* passing : {"UNAVAILABLE: ", "BUSY: ", "STOPPING: "}) {
     if (why.starts_with(passing)) return kExitTryAgain;

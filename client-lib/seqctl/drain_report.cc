@@ -75,7 +75,7 @@ std::string drain_text(const json& drained) {
     const std::int64_t step = told.is_number_integer() ? told.get<std::int64_t>() : 1;
     rows.push_back({shown(one, "name"), shown(one, "reuse"),
                     spans_text(member(one, "returned"), step),
-                    spans_text(member(one, "gaps"), step), shown(one, "on_its_way"),
+                    spans_text(member(one, "gaps"), step), shown(one, "returning"),
                     shown(one, "available"), error == "-" ? shown(one, "why") : error});
   }
   return table(rows);
@@ -90,7 +90,7 @@ bool drain_has_errors(const json& drained) {
 bool drain_is_complete(const json& drained) {
   return !drain_has_errors(drained) &&
          std::all_of(drained.begin(), drained.end(), [](const json& one) {
-           return is_zero(one, "on_its_way") && is_zero(one, "available");
+           return is_zero(one, "returning") && is_zero(one, "available");
          });
 }
 

@@ -7,13 +7,13 @@ namespace {
 
 using nlohmann::json;
 
-json drained(std::int64_t on_its_way, std::int64_t available, const json& error) {
+json drained(std::int64_t returning, std::int64_t available, const json& error) {
   return json::array({{{"name", "orders"},
                        {"reuse", "parked"},
                        {"returned", {{40, 60}, {101, 1}}},
                        {"gaps", json::array()},
                        {"why", nullptr},
-                       {"on_its_way", on_its_way},
+                       {"returning", returning},
                        {"available", available},
                        {"error", error}}});
 }

@@ -209,7 +209,7 @@ std::string audit_text(const json& audit) {
                {"leased", shown(audit, "leased")},
                {"= issued", shown(audit, "issued")},
                {"+ available", shown(audit, "available")},
-               {"+ on its way back", shown(audit, "on_its_way")},
+               {"+ on its way back", shown(audit, "returning")},
                {"+ returned", shown(audit, "returned")},
                {"+ gaps", shown(audit, "gaps")},
                {"unaccounted", shown(audit, "unaccounted")},

@@ -1,6 +1,6 @@
 // What the configuration says of one sequence, as the core reads it. Values are checked where the
-// configuration is read (daemon/main/options.h holds their bounds); here they are taken as they
-// are.
+// configuration is read (daemon/main/config/options.h holds their bounds); here they are taken as
+// they are.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include "daemon/core/leasing/lease_store.h"
 #include "daemon/core/periods/period.h"
-#include "daemon/core/sequence/id_shape.h"
+#include "daemon/core/sequence/id_progression.h"
 #include "daemon/core/user_list.h"
 
 namespace seqd {
@@ -85,13 +85,13 @@ struct SequenceSettings {
   std::int64_t max_waiters = 10'000;     // requests waiting at a time; a user has a share
 
   IdFormatSettings text;
-  ShapeSettings shape;
+  ProgressionSettings progression;
   PeriodSettings periods;
   AccessSettings access;
 
-  // The highest position that may be leased: of a sequence without a shape, the highest ID.
+  // The highest position that may be leased: of a sequence without a progression, the highest ID.
   std::int64_t last_position() const {
-    return shape.made == nullptr ? max_value : shape.made->positions();
+    return progression.made == nullptr ? max_value : progression.made->ordinals();
   }
 
   bool operator==(const SequenceSettings&) const = default;

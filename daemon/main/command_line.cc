@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "daemon/main/options_text.h"
+#include "daemon/main/config/options_text.h"
 #include "daemon/os/catalog.h"
 
 namespace seqd {

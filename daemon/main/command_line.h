@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "daemon/main/config.h"
+#include "daemon/main/config/config.h"
 
 namespace seqd {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "daemon/core/log/state_room.h"
-#include "daemon/main/config_stores.h"
+#include "daemon/main/config/config_stores.h"
 #include "daemon/main/exit_codes.h"
 #include "daemon/main/witness_place.h"
 #include "daemon/os/posix_files.h"
@@ -75,7 +75,7 @@ Status Daemon::start(const std::vector<int>& sockets) {
   const Status room = check_state_room(
       table_->accounts(), static_cast<std::uint64_t>(configuration_.daemon.state_log_size));
   if (!room.ok()) return room;
-  if (Status resumed = resume_retirement(); !resumed.ok()) return resumed;
+  if (Status resumed = resume_decommission(); !resumed.ok()) return resumed;
 
   listener_ = std::make_unique<Listener>(loop_, *server_, journal_, listener_limits());
   for (const int socket : sockets) {
@@ -125,8 +125,8 @@ void Daemon::make_core(Started& state) {
       clock_, loop_, random_, history_->follow(*log_), journal_, *server_, history_->recorder()};
   table_ =
       std::make_unique<SequenceTable>(context, configuration_, stores_->by_name(), table_limits());
-  Retirement::Place& place = *this;
-  retirement_ = std::make_unique<Retirement>(context, *table_, place);
+  Decommission::Place& place = *this;
+  decommission_ = std::make_unique<Decommission>(context, *table_, place);
   inserts_ = std::make_unique<InsertQueues>(context, configuration_, stores_->that_insert(),
                                             table_limits().sequences);
   purge_ = std::make_unique<Purge>(context, *table_, configuration_, stores_->that_purge(),

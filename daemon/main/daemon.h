@@ -10,7 +10,7 @@
 #include "daemon/core/leasing/floor_watch.h"
 #include "daemon/core/table/sequence_table.h"
 #include "daemon/core/turn.h"
-#include "daemon/main/config.h"
+#include "daemon/main/config/config.h"
 #include "daemon/main/history.h"
 #include "daemon/main/reload_queue.h"
 #include "daemon/main/stores.h"
@@ -24,7 +24,7 @@
 
 namespace seqd {
 
-class Daemon final : private Control, private TurnOwner, private Retirement::Place {
+class Daemon final : private Control, private TurnOwner, private Decommission::Place {
  public:
   Daemon(ConfigurationRequest request, Configuration configuration);
   ~Daemon() override;
@@ -51,8 +51,8 @@ class Daemon final : private Control, private TurnOwner, private Retirement::Pla
   UserId user() const override;
   const UserList& admins() const override { return configuration_.daemon.admins.made; }
   Status decommission(const DecommissionRequest& request,
-                      std::function<void(const DecommissionReport&)> done) override;
-  // Retirement::Place
+                      std::function<void(const DecommissionAnswer&)> done) override;
+  // Decommission::Place
   Status mark(const std::vector<RetiredInstance>& instances) override;
   // TurnOwner
   void decide() override { listener_->resume_put_off(); }
@@ -68,8 +68,8 @@ class Daemon final : private Control, private TurnOwner, private Retirement::Pla
   void load_again(std::function<void(const Result<ReloadReport>&)> done);
   Result<ReloadReport> apply_configuration(Result<Configuration> next);
   void report_start(const Started& started);
-  Status resume_retirement();
-  void end_for_good(const RetirementReport& report, bool keep_history);
+  Status resume_decommission();
+  void end_for_good(const DecommissionReport& report, bool keep_history);
   void begin_stop(const Status& why, int exit_code);
   void watch_signal(uv_signal_t& handle, int number);
   void signalled(int number);
@@ -100,7 +100,7 @@ class Daemon final : private Control, private TurnOwner, private Retirement::Pla
   std::unique_ptr<InsertQueues> inserts_;
   std::unique_ptr<FloorWatch> floor_watch_;
   std::unique_ptr<Purge> purge_;
-  std::unique_ptr<Retirement> retirement_;
+  std::unique_ptr<Decommission> decommission_;
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<ThreadWorker> reload_worker_;
   ReloadQueue reloads_{clock_, loop_,

@@ -6,18 +6,18 @@
 #include "daemon/main/daemon.h"
 #include "daemon/main/exit_codes.h"
 #include "daemon/main/state_removal.h"
-#include "daemon/state/retirement_mark.h"
+#include "daemon/state/decommission_mark.h"
 
 namespace seqd {
 
 Status Daemon::mark(const std::vector<RetiredInstance>& instances) {
-  return write_retirement_mark(*state_directory_, instances);
+  return write_decommission_mark(*state_directory_, instances);
 }
 
-Status Daemon::resume_retirement() {
-  auto marked = read_retirement_mark(*state_directory_);
+Status Daemon::resume_decommission() {
+  auto marked = read_decommission_mark(*state_directory_);
   if (!marked.ok()) return marked.status();
-  if (marked->has_value()) retirement_->resume(std::move(**marked));
+  if (marked->has_value()) decommission_->resume(std::move(**marked));
   return {};
 }
 
@@ -26,29 +26,29 @@ std::uint32_t Daemon::user() const {
 }
 
 Status Daemon::decommission(const DecommissionRequest& request,
-                            std::function<void(const DecommissionReport&)> done) {
-  using End = RetirementReport::End;
-  return retirement_->begin(request.only_look, request.timeout_ms,
-                            [this, keep_history = request.keep_history,
-                             done = std::move(done)](const RetirementReport& instance) {
-                              DecommissionReport report{instance, {}, {}};
-                              if (instance.end == End::looked || instance.end == End::over) {
-                                StateContents contents = state_contents(
-                                    *state_directory_, *witness_directory_, keep_history);
-                                report.removed = std::move(contents.ours);
-                                report.left = std::move(contents.others);
-                              }
-                              done(report);
-                              if (instance.end == End::over) end_for_good(instance, keep_history);
-                            });
+                            std::function<void(const DecommissionAnswer&)> done) {
+  using End = DecommissionReport::End;
+  return decommission_->begin(request.only_look, request.timeout_ms,
+                              [this, keep_history = request.keep_history,
+                               done = std::move(done)](const DecommissionReport& instance) {
+                                DecommissionAnswer report{instance, {}, {}};
+                                if (instance.end == End::preview || instance.end == End::done) {
+                                  StateContents contents = state_contents(
+                                      *state_directory_, *witness_directory_, keep_history);
+                                  report.removed = std::move(contents.ours);
+                                  report.left = std::move(contents.others);
+                                }
+                                done(report);
+                                if (instance.end == End::done) end_for_good(instance, keep_history);
+                              });
 }
 
-void Daemon::end_for_good(const RetirementReport& report, bool keep_history) {
+void Daemon::end_for_good(const DecommissionReport& report, bool keep_history) {
   removal_ = keep_history ? Removal::all_but_history : Removal::all;
   std::int64_t issued = 0;
-  for (const RetirementReport::OfSequence& part : report.sequences) issued += part.totals.issued;
+  for (const DecommissionReport::OfSequence& part : report.sequences) issued += part.totals.issued;
   std::string instances;
-  for (const RetirementReport::OfStore& part : report.stores)
+  for (const DecommissionReport::OfStore& part : report.stores)
     instances += (instances.empty() ? "" : " ") + to_hex(part.instance);
   journal_.raise({EventKind::decommissioned,
                   "this instance is decommissioned; it issued " + std::to_string(issued) +

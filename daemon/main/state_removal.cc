@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "daemon/os/shared_segments.h"
-#include "daemon/state/retirement_mark.h"
+#include "daemon/state/decommission_mark.h"
 #include "daemon/state/state_log.h"
 #include "daemon/state/witness.h"
 #include "daemon/store/history/history_database.h"
@@ -29,7 +29,7 @@ std::vector<std::string> log_names() {
     names.push_back(name + ".damaged");
     names.push_back(name);
   }
-  names.emplace_back(retirement_draft_name);
+  names.emplace_back(decommission_draft_name);
   return names;
 }
 
@@ -74,7 +74,7 @@ std::vector<std::string> first_paths(const Directory& state, const Directory& wi
 StateContents state_contents(const Directory& state, const Directory& witness, bool keep_history) {
   StateContents contents;
   contents.ours = first_paths(state, witness, keep_history);
-  for (const char* name : {retirement_mark_name, lock_name}) {
+  for (const char* name : {decommission_mark_name, lock_name}) {
     const std::string path = state.path() + "/" + name;
     if (is_there(path)) contents.ours.push_back(path);
   }
@@ -100,7 +100,7 @@ Status remove_state(Directory& state, Directory& witness, bool keep_history) {
   // Without the mark a log that is still there would be taken up again.
   note(state.sync());
   if (!first.ok()) return first;
-  for (const char* name : {retirement_mark_name, lock_name})
+  for (const char* name : {decommission_mark_name, lock_name})
     note(remove_file(state.path() + "/" + name));
   note(state.sync());
   return first;

@@ -2,7 +2,7 @@
 // are seqd's by name, and their removal. Stores and files of others are left, and named. Blocking;
 // the owner of the state's lock calls.
 //
-// Invariant: the mark of the retirement goes when all but the lock has gone and that is on the
+// Invariant: the mark of the decommission goes when all but the lock has gone and that is on the
 // medium; the lock goes last.
 #pragma once
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/main/config_dynamo.h"
+#include "daemon/main/config/config_dynamo.h"
 #include "daemon/store/mongo/mongo_store.h"
 #include "daemon/store/sqlite/sqlite_store.h"
 

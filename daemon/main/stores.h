@@ -11,7 +11,7 @@
 #include "daemon/core/insert/insert_queues.h"
 #include "daemon/core/periods/purge.h"
 #include "daemon/core/table/sequence_table.h"
-#include "daemon/main/config.h"
+#include "daemon/main/config/config.h"
 #include "daemon/store/dynamo/dynamo_store.h"
 #include "daemon/store/mongo/mongo_driver.h"
 #include "daemon/store/worker_store.h"

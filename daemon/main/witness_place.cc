@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "daemon/main/config_relations.h"
+#include "daemon/main/config/config_relations.h"
 #include "daemon/os/posix_files.h"
 #include "daemon/os/shared_segments.h"
 

@@ -50,7 +50,7 @@ void check_history(const AuditFacts& facts, Audit& audit) {
 Audit audit(const AuditFacts& facts) {
   Audit audit;
   const SequenceTotals& totals = facts.totals;
-  audit.unaccounted = totals.leased - totals.issued - facts.available - facts.on_its_way -
+  audit.unaccounted = totals.leased - totals.issued - facts.available - facts.returning -
                       totals.returned - totals.gaps;
   if (audit.unaccounted != 0) {
     audit.problems.push_back(std::to_string(audit.unaccounted) +
@@ -59,17 +59,18 @@ Audit audit(const AuditFacts& facts) {
   // A history without the sequence has not begun; then there is nothing to compare.
   if (facts.history.known) check_history(facts, audit);
   const auto id = [&facts](std::int64_t position) {
-    return std::to_string(shown_near(facts.shape.get(), position));
+    return std::to_string(shown_near(facts.progression.get(), position));
   };
   const bool removed = facts.counter && !facts.counter->exists && facts.may_be_removed;
-  if (facts.counter && !removed && facts.guard > 0 && facts.counter->next_id < facts.guard) {
+  if (facts.counter && !removed && facts.high_water > 0 &&
+      facts.counter->next_id < facts.high_water) {
     audit.problems.push_back(
         facts.counter->exists
             ? "the store's next ID is " + id(facts.counter->next_id) +
-                  ", but this host was granted IDs up to " + id(facts.guard - 1) +
+                  ", but this host was granted IDs up to " + id(facts.high_water - 1) +
                   ": the counter was set back"
             : "the counter is gone from the store, but this host was granted IDs up to " +
-                  id(facts.guard - 1));
+                  id(facts.high_water - 1));
   }
   if (facts.counter && facts.counter->totals) {
     const CounterReading::Totals& counted = *facts.counter->totals;

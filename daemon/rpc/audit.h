@@ -17,9 +17,9 @@ namespace seqd {
 struct AuditFacts {
   SequenceTotals totals;  // of the core, which are the log's
   std::int64_t available = 0;
-  std::int64_t on_its_way = 0;
-  std::int64_t guard = 0;
-  Shape shape;
+  std::int64_t returning = 0;
+  std::int64_t high_water = 0;
+  Progression progression;
   SumsAnswer history;
   std::optional<CounterReading> counter;
   Status store;                 // why there is none

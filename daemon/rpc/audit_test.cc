@@ -10,7 +10,7 @@ AuditFacts balanced() {
   AuditFacts facts;
   facts.totals = {1, 1'000, 600, 0, 100, 0};
   facts.available = 300;
-  facts.guard = 1'001;
+  facts.high_water = 1'001;
   facts.history.known = true;
   facts.history.recorded = {0, 1'000, 600, 0, 100, 0};
   facts.history.rows = {0, 1'000, 400, 0, 100, 0};
@@ -96,10 +96,10 @@ TEST_CASE("AStoreThatLeasedMoreThanItsCounterMovedIsAProblem") {
 TEST_CASE("WhatIsOnItsWayBackOrReturnedIsAccountedFor") {
   AuditFacts facts = balanced();
   facts.available = 100;
-  facts.on_its_way = 50;
+  facts.returning = 50;
   facts.totals.returned = facts.history.recorded.returned = 150;
   CHECK(audit(facts).problems.empty());
-  facts.on_its_way = 0;
+  facts.returning = 0;
   CHECK(audit(facts).unaccounted == 50);
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "daemon/base/status.h"
-#include "daemon/core/returns/retirement.h"
+#include "daemon/core/returns/decommission.h"
 #include "daemon/core/user_list.h"
 
 namespace seqd {
@@ -45,8 +45,8 @@ struct DecommissionRequest {
   std::int64_t timeout_ms = 0;
 };
 
-struct DecommissionReport {
-  RetirementReport instance;
+struct DecommissionAnswer {
+  DecommissionReport instance;
   // Paths: what goes with the daemon (over) or would (looked), and what is not seqd's, or a store.
   std::vector<std::string> removed;
   std::vector<std::string> left;
@@ -67,7 +67,7 @@ class Control {
   // `done` is called once, in this or a later turn; when it says `over`, the daemon ends once its
   // replies are sent. An error: nothing was done.
   virtual Status decommission(const DecommissionRequest& request,
-                              std::function<void(const DecommissionReport&)> done) = 0;
+                              std::function<void(const DecommissionAnswer&)> done) = 0;
 };
 
 }  // namespace seqd

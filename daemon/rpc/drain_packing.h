@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "daemon/core/returns/drain.h"
-#include "daemon/core/sequence/id_shape.h"
+#include "daemon/core/sequence/id_progression.h"
 #include "daemon/rpc/packing.h"
 
 namespace seqd {
@@ -24,16 +24,16 @@ inline std::string_view reuse_word(Reuse reuse) {
   return "never";
 }
 
-// Values of a shape are pieces of one step each.
-inline void pack_spans(Packer& packer, std::string_view key, const IdShape* shape,
+// Values of a progression are pieces of one step each.
+inline void pack_spans(Packer& packer, std::string_view key, const IdProgression* progression,
                        const std::vector<DrainReport::Span>& spans) {
   std::vector<Run> runs;
   for (const DrainReport::Span& span : spans) {
     const std::int64_t count = span.end - span.begin;
-    if (shape == nullptr) {
+    if (progression == nullptr) {
       runs.push_back({span.begin, count, 1});
     } else {
-      shape->append_runs(span.begin, count, runs);
+      progression->append_runs(span.begin, count, runs);
     }
   }
   packer.pack(key);

@@ -84,8 +84,8 @@ std::string_view fate_name(IdFate fate) {
       return "returned";
     case IdFate::not_issued:
       return "not_issued";
-    case IdFate::on_order:
-      return "on_order";
+    case IdFate::leasing:
+      return "leasing";
     case IdFate::elsewhere:
       return "elsewhere";
     case IdFate::older:
@@ -96,7 +96,7 @@ std::string_view fate_name(IdFate fate) {
 
 bool needs_store(const IdFacts& facts) {
   const IdAnswer& history = facts.history;
-  if (facts.available || facts.on_its_way || facts.forgotten) return false;
+  if (facts.available || facts.returning || facts.forgotten) return false;
   if (history.issue || history.gap || history.lease) return false;
   return facts.id >= history.leases_forgotten_below;
 }
@@ -106,7 +106,7 @@ namespace {
 Explanation explain_position(const IdFacts& facts) {
   const IdAnswer& history = facts.history;
   if (facts.available) return {IdFate::available, "available here, not issued yet"};
-  if (facts.on_its_way) {
+  if (facts.returning) {
     return {IdFate::returned,
             "on its way back to the store, which has not confirmed it yet; not issued here any "
             "more"};
@@ -124,22 +124,22 @@ Explanation explain_position(const IdFacts& facts) {
   if (facts.counter && facts.counter->exists && facts.id >= facts.counter->next_id) {
     return {IdFate::not_issued,
             "not issued by anybody yet: the next ID of the store is " +
-                std::to_string(shown_near(facts.shape.get(), facts.counter->next_id))};
+                std::to_string(shown_near(facts.progression.get(), facts.counter->next_id))};
   }
   if (facts.counter && !facts.counter->exists) {
     return {IdFate::not_issued, "not issued by anybody: the store has no such counter"};
   }
-  if (!facts.counter && facts.id >= facts.guard) {
+  if (!facts.counter && facts.id >= facts.high_water) {
     return {IdFate::not_issued,
             "not issued here, and above everything this host has leased; whether another host has "
             "it the store could not be asked: " +
                 facts.store.to_string()};
   }
-  if (history.leased_before && facts.id < history.first_lease.value_or(facts.guard)) {
+  if (history.leased_before && facts.id < history.first_lease.value_or(facts.high_water)) {
     return {IdFate::older, "from before the history began: issued here, or another host's"};
   }
-  if (facts.on_order) {
-    return {IdFate::on_order,
+  if (facts.leasing) {
+    return {IdFate::leasing,
             "not issued here; a lease of this host is under way, and may have it; ask again"};
   }
   return {IdFate::elsewhere,

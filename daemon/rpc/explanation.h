@@ -17,14 +17,14 @@ struct IdFacts {
   std::int64_t id = 0;     // its position, as the core and the history count
   std::int64_t value = 0;  // as it was asked for
   std::int64_t times = 0;  // how often the value came here, this position included; of cycles
-  Shape shape;
+  Progression progression;
   bool served = false;  // the core has the sequence
   bool available = false;
-  Token lease{};            // of the available range
-  bool on_its_way = false;  // back to the store
-  bool on_order = false;    // a lease is under way, and its range is not known yet
-  bool forgotten = false;   // of a period that was over long ago: the core has it no more
-  std::int64_t guard = 0;   // end of the highest range this host was granted and did not return
+  Token lease{};                // of the available range
+  bool returning = false;       // back to the store
+  bool leasing = false;         // a lease is under way, and its range is not known yet
+  bool forgotten = false;       // of a period that was over long ago: the core has it no more
+  std::int64_t high_water = 0;  // end of the highest range this host was granted and did not return
   IdAnswer history;
   std::optional<CounterReading> counter;  // of the store
   Status store;                           // why there is none
@@ -36,7 +36,7 @@ enum class IdFate : std::uint8_t {
   available,   // leased by this host, to be issued
   returned,    // leased by this host, and returned to the store, or on its way there
   not_issued,  // by nobody yet: the counter is below
-  on_order,    // in the lease that this host has under way, or never leased by it
+  leasing,     // in the lease that this host has under way, or never leased by it
   elsewhere,   // below the counter, and never leased by this host
   older,       // older than what is kept: issued here, or another host's
 };

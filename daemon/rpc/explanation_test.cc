@@ -9,7 +9,7 @@ IdFacts known(std::int64_t id) {
   IdFacts facts;
   facts.id = id;
   facts.served = true;
-  facts.guard = 1'000;
+  facts.high_water = 1'000;
   facts.history.known = true;
   return facts;
 }
@@ -50,9 +50,9 @@ TEST_CASE("AnIssueIsToldWithOrWithoutItsCaller") {
 
 TEST_CASE("ALeaseUnderWayMayHaveTheId") {
   IdFacts facts = known(500);
-  facts.on_order = true;
+  facts.leasing = true;
   facts.counter = counter_at(501);
-  CHECK(explain(facts).fate == IdFate::on_order);
+  CHECK(explain(facts).fate == IdFate::leasing);
   facts.counter = counter_at(500);
   CHECK(explain(facts).fate == IdFate::not_issued);
   facts.history.lease.emplace();
@@ -181,7 +181,7 @@ TEST_CASE("WhatWasReturnedLongAgoMayHaveBeenIssuedSince") {
 
 TEST_CASE("WhatIsOnItsWayBackIsSaidSo") {
   IdFacts facts = known(500);
-  facts.on_its_way = true;
+  facts.returning = true;
   facts.history.lease.emplace();
   CHECK_FALSE(needs_store(facts));
   CHECK(explain(facts).fate == IdFate::returned);

@@ -11,22 +11,23 @@ void pack_token(Packer& packer, std::string_view key, const Token& token) {
 }
 
 // One pair more where the values are not consecutive numbers.
-std::uint32_t span_pairs(const IdShape* shape) {
-  return shape == nullptr ? 2 : 3;
+std::uint32_t span_pairs(const IdProgression* progression) {
+  return progression == nullptr ? 2 : 3;
 }
 
-void pack_span(Packer& packer, const IdShape* shape, std::int64_t begin, std::int64_t end) {
-  pack_pair(packer, "first", shown(shape, begin));
+void pack_span(Packer& packer, const IdProgression* progression, std::int64_t begin,
+               std::int64_t end) {
+  pack_pair(packer, "first", shown(progression, begin));
   pack_pair(packer, "count", end - begin);
-  if (shape != nullptr) pack_pair(packer, "last", shown(shape, end - 1));
+  if (progression != nullptr) pack_pair(packer, "last", shown(progression, end - 1));
 }
 
-void pack_gap(Packer& packer, const IdShape* shape, const GapRow& row) {
+void pack_gap(Packer& packer, const IdProgression* progression, const GapRow& row) {
   const bool placed = row.gap.place_known;
-  packer.pack_map((placed ? span_pairs(shape) : 2) + 6);
+  packer.pack_map((placed ? span_pairs(progression) : 2) + 6);
   pack_pair(packer, "number", row.number);
   if (placed) {
-    pack_span(packer, shape, row.gap.begin, row.gap.end);
+    pack_span(packer, progression, row.gap.begin, row.gap.end);
   } else {
     pack_nil(packer, "first");
     pack_pair(packer, "count", row.gap.end - row.gap.begin);
@@ -54,9 +55,9 @@ void pack_unnamed(Packer& packer, Unnamed unnamed) {
   }
 }
 
-void pack_issue(Packer& packer, const IdShape* shape, const IssueRow& row) {
-  packer.pack_map(span_pairs(shape) + 5);
-  pack_span(packer, shape, row.span.begin, row.span.end);
+void pack_issue(Packer& packer, const IdProgression* progression, const IssueRow& row) {
+  packer.pack_map(span_pairs(progression) + 5);
+  pack_span(packer, progression, row.span.begin, row.span.end);
   pack_pair(packer, "from_ms", row.span.first_ms);
   pack_pair(packer, "to_ms", row.span.last_ms);
   packer.pack("callers");
@@ -83,9 +84,9 @@ void pack_lease(Packer& packer, const IdFacts& facts) {
     return;
   }
   const LeaseRow& row = *facts.history.lease;
-  packer.pack_map(span_pairs(facts.shape.get()) + 5);
+  packer.pack_map(span_pairs(facts.progression.get()) + 5);
   pack_token(packer, "lease", row.lease.lease);
-  pack_span(packer, facts.shape.get(), row.lease.begin, row.lease.end);
+  pack_span(packer, facts.progression.get(), row.lease.begin, row.lease.end);
   pack_pair(packer, "at_ms", row.lease.wall_ms);
   pack_token(packer, "instance", row.lease.instance);
   pack_pair(packer, "host", row.host);
@@ -147,24 +148,24 @@ void pack_store(Packer& packer, const AuditFacts& facts) {
   packer.pack_map(counter.totals ? 7 : 4);
   pack_nil(packer, "error");
   pack_pair(packer, "exists", counter.exists);
-  pack_pair(packer, "next", shown_near(facts.shape.get(), counter.next_id));
+  pack_pair(packer, "next", shown_near(facts.progression.get(), counter.next_id));
   pack_parked(packer, counter.parked);
   if (!counter.totals) return;
-  pack_pair(packer, "since", shown_near(facts.shape.get(), counter.totals->since));
+  pack_pair(packer, "since", shown_near(facts.progression.get(), counter.totals->since));
   pack_granted(packer, "ours", counter.totals->ours);
   pack_granted(packer, "all", counter.totals->all);
 }
 
 }  // namespace
 
-void pack_gaps(protocol::Buffer& out, const std::string& name, const IdShape* shape,
+void pack_gaps(protocol::Buffer& out, const std::string& name, const IdProgression* progression,
                const GapsAnswer& answer) {
   Packer packer(out);
   packer.pack_map(5);
   pack_pair(packer, "name", name);
   packer.pack("gaps");
   packer.pack_array(static_cast<std::uint32_t>(answer.rows.size()));
-  for (const GapRow& row : answer.rows) pack_gap(packer, shape, row);
+  for (const GapRow& row : answer.rows) pack_gap(packer, progression, row);
   pack_pair(packer, "more", answer.more);
   pack_pair(packer, "dropped_ids", answer.dropped.gaps);
   pack_pair(packer, "dropped_leases", answer.dropped.unknown);
@@ -173,8 +174,8 @@ void pack_gaps(protocol::Buffer& out, const std::string& name, const IdShape* sh
 void pack_explanation(protocol::Buffer& out, const std::string& name, const IdFacts& facts) {
   const Explanation explanation = explain(facts);
   Packer packer(out);
-  const IdShape* const shape = facts.shape.get();
-  const bool cycles = shape != nullptr && shape->form().cycle;
+  const IdProgression* const progression = facts.progression.get();
+  const bool cycles = progression != nullptr && progression->form().cycle;
   packer.pack_map(cycles ? 8 : 7);
   pack_pair(packer, "name", name);
   pack_pair(packer, "id", facts.value);
@@ -183,13 +184,13 @@ void pack_explanation(protocol::Buffer& out, const std::string& name, const IdFa
   pack_pair(packer, "text", explanation.text);
   packer.pack("issued");
   if (facts.history.issue && !facts.available) {
-    pack_issue(packer, shape, *facts.history.issue);
+    pack_issue(packer, progression, *facts.history.issue);
   } else {
     packer.pack_nil();
   }
   packer.pack("gap");
   if (facts.history.gap) {
-    pack_gap(packer, shape, *facts.history.gap);
+    pack_gap(packer, progression, *facts.history.gap);
   } else {
     packer.pack_nil();
   }
@@ -208,7 +209,7 @@ void pack_audit(protocol::Buffer& out, const std::string& name, const AuditFacts
   pack_pair(packer, "leased", facts.totals.leased);
   pack_pair(packer, "issued", facts.totals.issued);
   pack_pair(packer, "available", facts.available);
-  pack_pair(packer, "on_its_way", facts.on_its_way);
+  pack_pair(packer, "returning", facts.returning);
   pack_pair(packer, "returned", facts.totals.returned);
   pack_pair(packer, "gaps", facts.totals.gaps);
   pack_pair(packer, "unknown", facts.totals.unknown);

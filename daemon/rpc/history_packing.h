@@ -9,8 +9,8 @@
 
 namespace seqd {
 
-// `shape` null: the IDs are the positions.
-void pack_gaps(protocol::Buffer& out, const std::string& name, const IdShape* shape,
+// `progression` null: the IDs are the positions.
+void pack_gaps(protocol::Buffer& out, const std::string& name, const IdProgression* progression,
                const GapsAnswer& answer);
 void pack_explanation(protocol::Buffer& out, const std::string& name, const IdFacts& facts);
 void pack_audit(protocol::Buffer& out, const std::string& name, const AuditFacts& facts);

@@ -40,8 +40,8 @@ void answer_error(Session& session, std::uint32_t msgid, const Status& status) {
 void answer_runs(const Sequence& sequence, Session& session, std::uint32_t msgid,
                  std::span<const Run> runs) {
   std::vector<Run> values;
-  if (const IdShape* const shape = sequence.settings().shape.made.get()) {
-    values = shown(*shape, runs);
+  if (const IdProgression* const progression = sequence.settings().progression.made.get()) {
+    values = shown(*progression, runs);
     runs = values;
   }
   std::vector<protocol::Run> wire;

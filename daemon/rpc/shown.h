@@ -1,5 +1,5 @@
 // What callers see of the positions that the core counts: the same numbers, unless the sequence has
-// a shape (daemon/core/sequence/id_shape.h). Functions without state; loop thread.
+// a progression (daemon/core/sequence/id_progression.h). Functions without state; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +13,33 @@
 namespace seqd {
 
 // Null: the values are the positions.
-using Shape = std::shared_ptr<const IdShape>;
+using Progression = std::shared_ptr<const IdProgression>;
 
-inline std::int64_t shown(const IdShape* shape, std::int64_t position) {
-  return shape == nullptr ? position : shape->value(position);
+inline std::int64_t shown(const IdProgression* progression, std::int64_t position) {
+  return progression == nullptr ? position : progression->value(position);
 }
 
 inline std::int64_t shown(const Sequence& sequence, std::int64_t position) {
-  return shown(sequence.settings().shape.made.get(), position);
+  return shown(sequence.settings().progression.made.get(), position);
 }
 
 // For numbers that may be no positions: the next of a counter that has come to its end.
-inline std::int64_t shown_near(const IdShape* shape, std::int64_t position) {
-  return shape == nullptr ? position : shape->value_near(position);
+inline std::int64_t shown_near(const IdProgression* progression, std::int64_t position) {
+  return progression == nullptr ? position : progression->value_near(position);
 }
 
-inline std::vector<Run> shown(const IdShape& shape, std::span<const Run> runs) {
+inline std::vector<Run> shown(const IdProgression& progression, std::span<const Run> runs) {
   std::vector<Run> values;
-  for (const Run& run : runs) shape.append_runs(run.first, run.count, values);
+  for (const Run& run : runs) progression.append_runs(run.first, run.count, values);
   return values;
 }
 
 // Of a period that was forgotten, that of the others. Null also where this daemon holds no sequence
 // of that name.
-inline Shape shape_of(const SequenceTable& table, std::string_view name) {
+inline Progression progression_of(const SequenceTable& table, std::string_view name) {
   SequenceId sequence = table.find(name);
   if (sequence == 0) sequence = table.any_period_of(name);
-  return sequence == 0 ? nullptr : table.at(sequence).settings().shape.made;
+  return sequence == 0 ? nullptr : table.at(sequence).settings().progression.made;
 }
 
 }  // namespace seqd

@@ -32,7 +32,7 @@ void fields(V& v, auto& e, std::in_place_type_t<DefineSequence>) {
   v.number(e.scope);
   v.text(e.name);
   v.text(e.binding);
-  v.number(e.guard);
+  v.number(e.high_water);
 }
 template <typename V>
 void fields(V& v, auto& e, std::in_place_type_t<LeaseIntended>) {
@@ -169,7 +169,7 @@ void fields(V& v, auto& e, std::in_place_type_t<DefineName>) {
   v.list(e.forgotten, DefineName::kMostForgotten, [](V& each, auto& span) {
     each.number(span.begin_s);
     each.end(span.begin_s, span.end_s);
-    each.number(span.guard);
+    each.number(span.high_water);
   });
   v.list(e.forms, DefineName::kMostForms, [](V& each, auto& form) { each.text(form); });
 }

@@ -62,8 +62,8 @@ class Transformation {
         if (!status.ok()) return status;
       }
       // Whoever has the same log may return the same range, and is told that it was done.
-      if (sequence.on_its_way) {
-        const ReturnOpened open = *sequence.on_its_way;
+      if (sequence.returning) {
+        const ReturnOpened open = *sequence.returning;
         changes_.gaps.push_back({id, open.begin, open.end, judgement_.cause, wall_ms_});
         Status status =
             image_.apply(ReturnClosed{id, open.token, ReturnEnd::kept, judgement_.cause, wall_ms_});

@@ -143,11 +143,11 @@ STORE_TEST("an advance makes a counter that is missing, with the mark others agr
   auto request = lease_request("orders", 10);
   request.binding.create = false;
   REQUIRE(*store->advance({.binding = request.binding, .next_id = 77}) == 77);
-  request.guard = 77;
+  request.high_water = 77;
   require_granted(store->lease(request), 77, 87);
   fixture.remove("orders");
   request.token = random_token();
-  request.guard = 87;
+  request.high_water = 87;
   require_refused(store->lease(request), ErrorCode::SEQ_REGRESSED);
   REQUIRE(*store->advance({.binding = request.binding, .next_id = 87}) == 87);
   request.token = random_token();
@@ -183,7 +183,7 @@ STORE_TEST("a counter is advanced behind the highest ID of all") {
   fixture.put("orders", 5, meaning);
   auto request = lease_request("orders", 10);
   request.max_value = kHighestId;
-  request.guard = kHighestId + 1;
+  request.high_water = kHighestId + 1;
   require_refused(store->lease(request), ErrorCode::SEQ_REGRESSED);
   const bool withdraw = GENERATE(false, true);
   for (int times = 0; times < 2; ++times) {

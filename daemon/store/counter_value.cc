@@ -54,13 +54,13 @@ Meaning meaning_of_new(const CounterBinding& binding) {
 
 Result<LeasedSpan> span_after(std::int64_t last_issued, const LeaseRequest& request,
                               const std::string& where) {
-  if (request.guard > 0 && last_issued < request.guard - 1) {
+  if (request.high_water > 0 && last_issued < request.high_water - 1) {
     return Status(
         ErrorCode::SEQ_REGRESSED,
         fmt::format(
             "{}: the counter says {} is the next ID, but this host was already given IDs up to {}; "
             "the store was set back or restored. Move it forward (seqctl advance) to at least {}",
-            where, last_issued + 1, request.guard - 1, request.guard));
+            where, last_issued + 1, request.high_water - 1, request.high_water));
   }
   const std::int64_t highest = highest_id(request);
   if (last_issued >= highest) {
@@ -79,7 +79,7 @@ Status missing_counter(const LeaseRequest& request, const std::string& where) {
               "{}: the counter is gone, but this host was already given IDs up to {}. It is not "
               "created "
               "again by itself; restore it, or write it again so that the next ID is at least {}",
-              where, request.guard - 1, request.guard)};
+              where, request.high_water - 1, request.high_water)};
 }
 
 Status creation_not_allowed(const std::string& where) {
@@ -116,8 +116,8 @@ Status check_advance_request(const AdvanceRequest& request) {
 Status check_lease_request(const LeaseRequest& request) {
   if (Status status = check_counter_binding(request.binding); !status.ok()) return status;
   if (request.count < 1) return {ErrorCode::INTERNAL, "a lease of less than one ID was asked for"};
-  if (request.guard < 0)
-    return {ErrorCode::INTERNAL, "a lease with a negative guard was asked for"};
+  if (request.high_water < 0)
+    return {ErrorCode::INTERNAL, "a lease with a negative high-water mark was asked for"};
   if (request.max_value < 1) return {ErrorCode::CONFIG, "max_value must be at least 1"};
   return {};
 }
@@ -180,7 +180,7 @@ LeaseRequest as_lease(const ReturnRequest& request) {
   lease.instance = request.instance;
   lease.sequence = request.sequence;
   lease.count = request.end - request.begin;
-  lease.guard = request.end;
+  lease.high_water = request.end;
   return lease;
 }
 

@@ -47,11 +47,11 @@ Result<Meaning> agreed_meaning(Meaning configured, Meaning marked, const std::st
 Meaning meaning_of_new(const CounterBinding& binding);
 
 // The range a lease takes when `last_issued` was issued last: shortened at the end of the sequence,
-// EXHAUSTED when nothing is left, SEQ_REGRESSED when the counter is below the guard.
+// EXHAUSTED when nothing is left, SEQ_REGRESSED when the counter is below the high-water mark.
 Result<LeasedSpan> span_after(std::int64_t last_issued, const LeaseRequest& request,
                               const std::string& where);
 
-// The error of a counter that a guard above 0 says must exist.
+// The error of a counter that a high-water mark above 0 says must exist.
 Status missing_counter(const LeaseRequest& request, const std::string& where);
 
 // The error of a counter that does not exist and may not be created.

@@ -9,11 +9,11 @@ namespace {
 
 constexpr std::int64_t kTop = std::numeric_limits<std::int64_t>::max();
 
-LeaseRequest request_of(std::int64_t count, std::int64_t guard, std::int64_t max_value) {
+LeaseRequest request_of(std::int64_t count, std::int64_t high_water, std::int64_t max_value) {
   LeaseRequest request;
   request.binding.key = "orders";
   request.count = count;
-  request.guard = guard;
+  request.high_water = high_water;
   request.max_value = max_value;
   return request;
 }
@@ -46,8 +46,10 @@ TEST_CASE("CounterValue: a span is what was asked, shortened at the end, and not
   REQUIRE(span(kTop, request_of(1, 0, kTop)).status().code() == ErrorCode::EXHAUSTED);
 }
 
-TEST_CASE("CounterValue: a next ID below the guard is a regression, at the guard it is not",
-          "[store]") {
+TEST_CASE(
+    "CounterValue: a next ID below the high-water mark is a regression, at the high-water mark it "
+    "is not",
+    "[store]") {
   REQUIRE(span_after(9, request_of(10, 11, 100), "here").status().code() ==
           ErrorCode::SEQ_REGRESSED);
   REQUIRE(span_after(10, request_of(10, 11, 100), "here")->begin == 11);

@@ -114,7 +114,7 @@ STORE_TEST("others' records, the counter and what is parked stay") {
   REQUIRE(claimed.ok());
   REQUIRE(*claimed == ClaimOutcome::won);
   other.token = random_token(TestType::kTrace);
-  other.guard = 21;
+  other.high_water = 21;
   other.take_parked = true;
   if (TestType::kTracesTokens) {
     require_granted(store->lease(other), 4, 11);

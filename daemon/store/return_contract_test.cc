@@ -30,7 +30,7 @@ STORE_TEST("the end of the counter is returned by lowering it, and leased again"
   require_returned(store->return_range(back));  // delivered twice
   REQUIRE(fixture.value("orders") == before - 7);
   lease.token = random_token(TestType::kTrace);
-  lease.guard = 4;
+  lease.high_water = 4;
   require_granted(store->lease(lease), 4, 14);
 }
 
@@ -71,7 +71,7 @@ STORE_TEST("a parked range is leased by any host that wants it, before the count
   require_granted(store->lease(of_another_host(lease, false, TestType::kTrace)), 21, 31);
   auto other = of_another_host(lease, true, TestType::kTrace);
   other.count = 2;
-  other.guard = 31;
+  other.high_water = 31;
   const LeaseOutcome outcome = store->lease(other);
   require_granted(outcome, 4, 11);  // whole, and the lowest
   REQUIRE(outcome.parked);

@@ -20,7 +20,7 @@ STORE_TEST("a new counter begins at first_id in every meaning and goes on withou
   request.binding.first_id = first;
   require_granted(store->lease(request), first, first + 10);
   request.token = random_token(TestType::kTrace);
-  request.guard = first + 10;
+  request.high_water = first + 10;
   request.count = 5;
   require_granted(store->lease(request), first + 10, first + 15);
   REQUIRE(fixture.value("orders") == (meaning == Meaning::next ? first + 15 : first + 14));
@@ -80,30 +80,31 @@ STORE_TEST("fifty racing first leases of an empty store create one counter") {
   require_exactly(spans, 1, 501);
 }
 
-STORE_TEST("a missing counter is not created when a guard says it existed") {
+STORE_TEST("a missing counter is not created when a high-water mark says it existed") {
   TestType fixture;
   auto store = fixture.open();
   auto request = lease_request("orders", 10, TestType::kTrace);
   require_granted(store->lease(request), 1, 11);
   fixture.remove("orders");
   request.token = random_token(TestType::kTrace);
-  request.guard = 11;
+  request.high_water = 11;
   require_refused(store->lease(request), ErrorCode::SEQ_REGRESSED);
   REQUIRE(fixture.value("orders") == -1);
 }
 
-STORE_TEST("a counter below the guard is refused unmoved, one at the guard is not") {
+STORE_TEST(
+    "a counter below the high-water mark is refused unmoved, one at the high-water mark is not") {
   TestType fixture;
   auto store = fixture.open();
   const Meaning meaning = GENERATE(Meaning::last, Meaning::next);
   const std::int64_t next = meaning == Meaning::next ? 0 : 1;
   fixture.put("orders", 500 - next, meaning);  // the next ID is 500
   auto request = lease_request("orders", 10, TestType::kTrace);
-  request.guard = 501;
+  request.high_water = 501;
   require_refused(store->lease(request), ErrorCode::SEQ_REGRESSED);
   REQUIRE(fixture.value("orders") == 500 - next);
   request.token = random_token(TestType::kTrace);
-  request.guard = 500;
+  request.high_water = 500;
   require_granted(store->lease(request), 500, 510);
 }
 

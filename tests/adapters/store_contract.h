@@ -69,7 +69,7 @@ inline LeaseRequest of_another_host(const LeaseRequest& lease, bool take_parked,
   request.token = random_token(trace);
   request.instance.fill(9);
   request.take_parked = take_parked;
-  request.guard = 0;
+  request.high_water = 0;
   return request;
 }
 

@@ -156,10 +156,10 @@ std::int64_t Stage::unaccounted(const SmallDaemon& daemon) const {
   const std::int64_t unknown = totals.unknown * SmallDaemon::lease_size;
   const std::int64_t unbooked =
       daemon.world.next_id - 1 - (totals.leased - totals.returned) - unknown;
-  const std::optional<ReturnOpened>& open = found->second.on_its_way;
-  const std::int64_t on_its_way = open ? open->end - open->begin : 0;
+  const std::optional<ReturnOpened>& open = found->second.returning;
+  const std::int64_t returning = open ? open->end - open->begin : 0;
   const std::int64_t booked =
-      totals.issued + totals.returned + totals.gaps + daemon.available() + on_its_way;
+      totals.issued + totals.returned + totals.gaps + daemon.available() + returning;
   const auto replied = static_cast<std::int64_t>(daemon.world.issued.size());
   return std::max<std::int64_t>(0, unbooked) + std::abs(totals.leased - booked) +
          std::max<std::int64_t>(0, totals.issued - replied - ends_);

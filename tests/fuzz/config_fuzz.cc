@@ -2,7 +2,7 @@
 // dump of it is accepted again and says the same.
 //
 // clang-format off
-// link: protocol daemon/base daemon/core daemon/core/* daemon/main/config*.cc daemon/main/options*.cc
+// link: protocol daemon/base daemon/core daemon/core/* daemon/main/config
 // link: daemon/os/event_line.cc daemon/os/utf8.cc daemon/os/credentials.cc daemon/os/aes.cc
 // link: daemon/os/time_zones.cc daemon/store/dynamo/*.cc
 // link: daemon/store/counter_value.cc daemon/store/lease_trace.cc daemon/os/users.cc
@@ -14,7 +14,7 @@
 #include <string>
 
 #include "daemon/base/assertion.h"
-#include "daemon/main/config.h"
+#include "daemon/main/config/config.h"
 
 namespace {
 

@@ -79,7 +79,7 @@ seqd::LeaseRequest request_of(std::uint8_t choice) {
   request.instance.fill(7);
   request.sequence = "orders";
   request.count = 10;
-  request.guard = (choice & 8) != 0 ? 50 : 0;
+  request.high_water = (choice & 8) != 0 ? 50 : 0;
   request.max_value = 1'000;
   request.take_parked = (choice & 16) != 0;
   return request;
@@ -135,7 +135,7 @@ void other_verbs(World& world, seqd::DynamoStore& store, const seqd::LeaseReques
   back.begin = 5;
   back.end = 11;
   back.reuse = request.take_parked ? seqd::Reuse::parked : seqd::Reuse::tail;
-  back.give_up = request.guard > 0;
+  back.give_up = request.high_water > 0;
   store.return_range(back, [&](const seqd::ReturnOutcome& outcome) {
     ++answers;
     check_error(outcome.kind != seqd::ReturnOutcome::Kind::returned, outcome.error);

@@ -138,5 +138,5 @@ def drain(host):
     with contextlib.suppress(RpcError):
         with host.connect(40) as client:
             answer = client.call("drain", "orders", {"timeout_ms": 10_000})[0]
-            return answer["error"] is None and answer["on_its_way"] == 0 and answer["available"] == 0
+            return answer["error"] is None and answer["returning"] == 0 and answer["available"] == 0
     return False

@@ -129,7 +129,7 @@ def test_RequestsThatWaitHearThatTheDaemonGoes(make_daemon, mongo):
             wait_for("the first return", lambda: "return_failed: " in daemon.stderr())
             assert client.error("next", "orders").code == "STOPPING"
             assert client.error("next", "never-seen").code == "STOPPING"
-        assert operator.result(decommissioned)["end"] == "over"
+        assert operator.result(decommissioned)["end"] == "done"
     assert daemon.wait_exit() == EXIT_DECOMMISSIONED
 
 
@@ -142,7 +142,7 @@ def test_AStoreThatIsAwayRefusesAndTheDaemonGoesOn(make_daemon, mongo):
     assert take(daemon, 3) == [1, 2, 3]
     with mongo.fail_point("failCommand", {"failCommands": ["find", "findAndModify"], "closeConnection": True}):
         answer = decommission(daemon, "--yes", expect=EXIT_TRY_AGAIN)
-        assert answer["end"] == "kept" and answer["stores"][0]["error"], answer
+        assert answer["end"] == "refused" and answer["stores"][0]["error"], answer
         assert take(daemon, 3) == [4, 5, 6]
     assert gaps(daemon) == []
     decommission(daemon, "--yes")
@@ -158,7 +158,7 @@ def test_WhatCannotBeReturnedInTimeIsNamedAndTheDaemonGoesOn(make_daemon, mongo)
     instance = instance_of(daemon)
     with mongo.fail_point("failCommand", {"failCommands": ["findAndModify"], "closeConnection": True}):
         answer = decommission(daemon, "--yes", "--timeout", "0.2", expect=EXIT_TRY_AGAIN)
-        assert answer["end"] == "kept" and answer["sequences"][0]["on_its_way"] > 0, answer
+        assert answer["end"] == "refused" and answer["sequences"][0]["returning"] > 0, answer
     assert not (daemon.state / "retiring").exists()
     assert mongo.client().seqd.seqd_instances.count_documents({"_id": instance}) == 1
     ids = take(daemon, 3)
@@ -184,7 +184,7 @@ def test_BehindTheMarkTheDaemonRefusesUntilTheStoreHasForgotten(make_daemon, mon
     assert "retiring: " in daemon.stderr()
     wait_for_claim(daemon)
     answer = decommission(daemon, "--yes")
-    assert answer["end"] == "over"
+    assert answer["end"] == "done"
     assert daemon.wait_exit() == EXIT_DECOMMISSIONED
     assert list(daemon.state.iterdir()) == []
     assert mongo.client().seqd.seqd_instances.count_documents({"epoch": {"$exists": True}}) == 0

@@ -391,7 +391,7 @@ def test_ExplainNeverSaysWhatIsNotSo(make_daemon, scratch):
     clients got in the end, and what was said before."""
     daemon = make_daemon(defaults={"lease_min": 20, "lease_max": 200, "max_available": 1000}).start()
     said = {}  # by ID, in the order in which it was said
-    allowed = {"not_issued": {"not_issued", "available", "on_order", "issued"}, "on_order": {"on_order", "available", "issued", "not_issued"},
+    allowed = {"not_issued": {"not_issued", "available", "leasing", "issued"}, "leasing": {"leasing", "available", "issued", "not_issued"},
                "available": {"available", "issued"}, "issued": {"issued"}}
     kills = max(KILLS // 20, 5)
     asked = 0

@@ -158,7 +158,7 @@ def test_ACounterThatWentBackStopsTheSequence(mongo, make_daemon, harm):
 
 @pytest.mark.parametrize("stop", ["terminate", "kill"])
 def test_ACounterLoweredBetweenTwoStartsStopsTheSequence(mongo, make_daemon, stop):
-    """The guard is in the log: it survives the restart."""
+    """The high-water mark is in the log: it survives the restart."""
     name = f"lowered-before-{stop}"
     daemon = make_daemon(stores=stores(mongo), defaults={**LEASES, "lease_max": 100, "max_available": 300},
                          sequences={name: {"meaning": "last"}}).start()

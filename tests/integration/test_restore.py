@@ -62,7 +62,7 @@ class Site:
             self.issued += [client.call("next", "orders", {"timeout_ms": 40_000}) for _ in range(count)]
 
     def take_all(self, host):
-        """All that the host issues, 300 at most; nothing twice. The error that ended it; empty: none did. Where the guard of the
+        """All that the host issues, 300 at most; nothing twice. The error that ended it; empty: none did. Where the high-water mark of the
         counter came first, what is said when the store has been compared, too."""
         error = ""
         with host.connect(60) as client:

@@ -102,7 +102,7 @@ def test_WhatCouldNotBeReturnedInTimeIsMadeVoidInTheStoreAndThenAGap(mongo, make
         available = client.call("peek", "orders")["available"]
     with mongo.fail_point("failCommand", {"failCommands": ["findAndModify"], "closeConnection": True}):
         said = daemon.seqctl("--timeout", "0.1", "-o", "json", "drain", "orders", "--yes", expect=75).stdout
-        assert f'"on_its_way":{available}' in said.replace(" ", ""), said
+        assert f'"returning":{available}' in said.replace(" ", ""), said
         with daemon.connect(40) as client:
             assert client.call("explain", "orders", 2)["answer"] == "returned"
         # The third try began behind the deadline, and so will the one that succeeds.
@@ -165,7 +165,7 @@ def settle(daemon):
     for _ in range(50):
         with contextlib.suppress(RpcError):
             answer = drained(daemon, timeout_ms=20_000)[0]
-            if answer["error"] is None and answer["on_its_way"] == 0 and answer["available"] == 0:
+            if answer["error"] is None and answer["returning"] == 0 and answer["available"] == 0:
                 return
     raise AssertionError(f"it cannot be drained:\n{daemon.stderr()}")
 

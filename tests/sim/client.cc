@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint32_t kHello = 0xfffffff0;
 constexpr std::uint32_t kOther = 0x80000000;
+constexpr std::uint32_t kForbidden = 0xc0000000;
 constexpr std::size_t kPipeline = 40;
 // A request is answered this long after its deadline, at the latest.
 constexpr std::int64_t kPatienceMs = 2'000;
@@ -61,6 +62,7 @@ void Client::do_something() {
     return connect();
   }
   if (what < 8 && identity_ && requests_.empty()) return new_identity();
+  if (what < 10) return ask_for_what_is_forbidden();
   if (what < 80 && identity_) acknowledge();
   if (what < 60) {
     static constexpr const char* methods[] = {"ping", "list", "status"};
@@ -187,6 +189,18 @@ void Client::be_malformed() {
   send(out);
 }
 
+// It is the user 1000, and neither the daemon's nor an administrator.
+void Client::ask_for_what_is_forbidden() {
+  static constexpr const char* methods[] = {"advance", "advance_store", "drain",
+                                            "reload",  "purge",         "decommission"};
+  protocol::Buffer out;
+  const auto number = kForbidden + static_cast<std::uint32_t>(stage_.random.below(1'000));
+  protocol::append_call(out, number, methods[stage_.random.below(6)]);
+  ++connection_->others;
+  stage_.happened(Kind::forbidden, number_);
+  send(out);
+}
+
 void Client::go_on_without_reading() {
   stage_.happened(Kind::slow_reader, number_);
   connection_->reads = false;
@@ -227,7 +241,9 @@ void Client::reply_left(Connection& connection, const protocol::Message& reply) 
   if (number == kHello) {
     if (!connection.orphaned && !error) hello_left(reply);
   } else if (number >= kOther) {
-    if (error) violation("ping, list or status fails");
+    const bool denied = error && error->code == ErrorCode::DENIED;
+    if (number >= kForbidden && !denied) violation("a method for administrators is not denied");
+    if (number < kForbidden && error) violation("ping, list or status fails");
     if (--connection.others < 0) violation("an answer to nothing");
     return;
   } else {

@@ -59,6 +59,7 @@ class Client final : public ConnectionUser {
   void leave();
   void go_on_without_reading();
   void be_malformed();
+  void ask_for_what_is_forbidden();
   void new_identity();
   void hello_left(const protocol::Message& reply);
   // Which sequence that was, of one with periods by the second that its text tells.

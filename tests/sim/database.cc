@@ -56,9 +56,9 @@ LeaseOutcome Database::judge(const LeaseRequest& request) {
   LeaseOutcome outcome;
   const std::int64_t next = counter.exists ? counter.next : 1;
   if (next < counter.high || !counter.exists) {
-    const bool may_know = request.guard > next || (!counter.exists && request.guard > 0);
+    const bool may_know = request.high_water > next || (!counter.exists && request.high_water > 0);
     if (may_know && (!counter.exists || stage_.random.below(2) == 0)) {
-      stage_.happened(Kind::regression_refused, 0, next, request.guard);
+      stage_.happened(Kind::regression_refused, 0, next, request.high_water);
       outcome.error = {ErrorCode::SEQ_REGRESSED, "the counter was set back"};
       return outcome;
     }
@@ -113,7 +113,7 @@ void Database::lease(const LeaseRequest& request, std::function<void(LeaseOutcom
     }
   }
   const bool regressed = outcome.begin < counters_[key].high;
-  if (regressed) stage_.happened(Kind::regression_granted, 0, outcome.begin, request.guard);
+  if (regressed) stage_.happened(Kind::regression_granted, 0, outcome.begin, request.high_water);
   if (keeps_tokens_) leases_[request.token] = {outcome.begin, outcome.end, request.instance};
   write(
       [this, token = request.token, move_back = move_counter(key, outcome)] {

@@ -11,7 +11,7 @@ namespace {
 IntervalSet available_of(const SequenceImage& sequence) {
   IntervalSet out;
   for (const AvailableRange& range : sequence.ranges) out.add(range.begin, range.end);
-  if (sequence.on_its_way) out.add(sequence.on_its_way->begin, sequence.on_its_way->end);
+  if (sequence.returning) out.add(sequence.returning->begin, sequence.returning->end);
   return out;
 }
 
@@ -27,7 +27,7 @@ bool same_sequence(const SequenceImage& a, const SequenceImage& b) {
     return one.lease == other.lease && one.begin == other.begin && one.end == other.end;
   };
   return a.definition == b.definition && a.intent == b.intent && a.totals == b.totals &&
-         a.on_its_way == b.on_its_way && a.used_below == b.used_below &&
+         a.returning == b.returning && a.used_below == b.used_below &&
          std::equal(a.ranges.begin(), a.ranges.end(), b.ranges.begin(), b.ranges.end(), same_range);
 }
 
@@ -280,9 +280,9 @@ void LogMirror::started(const Started& started) {
   disturbed_ = damaged_ = start_cut_off_ = false;
   for (const auto& [id, sequence] : image_.sequences) {
     if (sequence.intent) intents_.insert(sequence.intent->lease);
-    if (!sequence.on_its_way) continue;
-    intents_.insert(sequence.on_its_way->token);
-    opened_[sequence.on_its_way->token] = *sequence.on_its_way;
+    if (!sequence.returning) continue;
+    intents_.insert(sequence.returning->token);
+    opened_[sequence.returning->token] = *sequence.returning;
   }
 }
 
@@ -299,7 +299,7 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
   const auto found = started.image.sequences.find(id);
   const bool known = found != started.image.sequences.end();
   IntervalSet vanished = available_of(had);
-  // Then a guard says nothing of what was read.
+  // Then a high-water mark says nothing of what was read.
   const bool returns = stage_.profile.reuse != Reuse::never;
   // A start that was cut off told nobody, nor did a turn, but what they gave up is in the totals.
   const bool untold = known && (start_cut_off_ || !turn_.empty());
@@ -310,26 +310,26 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
     if (found->second.intent) open.insert(found->second.intent->lease);
     if (const LeaseGranted* lease = granted_in_turn(id)) {
       const bool read = returns ? !open.contains(lease->lease) && !gave_up
-                                : lease->end <= found->second.definition.guard;
+                                : lease->end <= found->second.definition.high_water;
       if (read) vanished.add(lease->begin, lease->end);
     }
     vanished.remove(available_of(found->second));
     // The end of its return was in a turn that was cut off.
     const bool returned = found->second.totals.returned > had.totals.returned;
-    if (had.on_its_way && !found->second.on_its_way && returned)
-      vanished.remove(had.on_its_way->begin, had.on_its_way->end);
+    if (had.returning && !found->second.returning && returned)
+      vanished.remove(had.returning->begin, had.returning->end);
   }
   for (const GapMade& gap : started.gaps) {
     if (gap.sequence == id) vanished.remove(gap.begin, gap.end);
   }
   // Their lease was granted and that was not on the medium: it is open again, or given up.
   std::deque<AvailableRange> ranges = had.ranges;
-  if (had.on_its_way) {
-    const ReturnOpened& back = *had.on_its_way;
+  if (had.returning) {
+    const ReturnOpened& back = *had.returning;
     ranges.push_back({id, leases_of_returns_[back.token], back.begin, back.end, back.begin});
   }
   for (const AvailableRange& range : ranges) {
-    const bool never_read = known && (returns || range.end > found->second.definition.guard);
+    const bool never_read = known && (returns || range.end > found->second.definition.high_water);
     if (!open.contains(range.lease) && !(gave_up && never_read)) continue;
     vanished.remove(range.begin, range.end);
     if (gave_up) stage_.accounts.given_up(range.lease);
@@ -366,7 +366,7 @@ bool LogMirror::is_quiet() const {
 bool LogMirror::has_anything() const {
   return std::any_of(image_.sequences.begin(), image_.sequences.end(), [](const auto& one) {
     const SequenceImage& sequence = one.second;
-    return !sequence.ranges.empty() || sequence.intent || sequence.on_its_way;
+    return !sequence.ranges.empty() || sequence.intent || sequence.returning;
   });
 }
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/state/decommission_mark.h"
 #include "daemon/state/log_format.h"
-#include "daemon/state/retirement_mark.h"
 #include "protocol/frame_scanner.h"
 #include "tests/sim/site.h"
 
@@ -74,9 +74,9 @@ Status Process::start() {
   place_.mirror.started(*started);
   place_.mirror.set_elsewhere(place_.elsewhere);
   make_core(*started);
-  auto marked = read_retirement_mark(*state_directory_);
+  auto marked = read_decommission_mark(*state_directory_);
   if (!marked.ok()) return marked.status();
-  if (marked->has_value()) retirement_->resume(std::move(**marked));
+  if (marked->has_value()) decommission_->resume(std::move(**marked));
   tick();
   request_turn();
   return {};
@@ -116,8 +116,8 @@ void Process::make_core(Started& started) {
   for (const auto& link : links_) purged[link->name()] = link.get();
   purge_ = std::make_unique<Purge>(context, *table_, place_.settings, purged,
                                    [] { return std::vector<NamedSequence>(); });
-  Retirement::Place& place = *this;
-  retirement_ = std::make_unique<Retirement>(context, *table_, place);
+  Decommission::Place& place = *this;
+  decommission_ = std::make_unique<Decommission>(context, *table_, place);
 }
 
 void Process::tick() {
@@ -349,7 +349,7 @@ void Process::drain(const char* sequence) {
   const SequenceId id = table_->find(sequence);
   if (!turn_->serving() || id == 0) return;
   // What becomes of a return that is given up is known to the former database only.
-  if (place_.elsewhere && table_->at(id).draining().on_its_way() > 0) return;
+  if (place_.elsewhere && table_->at(id).draining().returning() > 0) return;
   const std::int64_t timeout_ms = stage_.random.between(0, 6'000);
   const Status begun = table_->drain(id, timeout_ms, [this](const DrainReport& report) {
     stage_.happened(Kind::drained, number(), std::ssize(report.returned), std::ssize(report.gaps));
@@ -360,8 +360,9 @@ void Process::drain(const char* sequence) {
 void Process::advance(const char* sequence) {
   const SequenceId id = table_->find(sequence);
   if (!turn_->serving() || id == 0) return;
-  const std::int64_t guard = table_->at(id).guard();
-  const std::int64_t next = stage_.random.below(2) == 0 ? 0 : guard + stage_.random.between(1, 500);
+  const std::int64_t high_water = table_->at(id).high_water();
+  const std::int64_t next =
+      stage_.random.below(2) == 0 ? 0 : high_water + stage_.random.between(1, 500);
   table_->advance(id, next, true, [this](const Result<std::int64_t>& reached) {
     if (reached.ok()) stage_.happened(Kind::advanced, number(), *reached);
   });
@@ -406,23 +407,21 @@ void Process::purge() {
 }
 
 Status Process::mark(const std::vector<RetiredInstance>& instances) {
-  return write_retirement_mark(*state_directory_, instances);
+  return write_decommission_mark(*state_directory_, instances);
 }
 
 void Process::take_out_of_service() {
-  using End = RetirementReport::End;
+  using End = DecommissionReport::End;
   if (!turn_->serving()) return;
-  const Status begun = retirement_->begin(false, stage_.random.between(0, 6'000),
-                                          [this](const RetirementReport& report) {
-                                            if (report.end == End::kept)
-                                              stage_.happened(Kind::not_decommissioned, number());
-                                            if (report.end == End::unfinished)
-                                              stage_.happened(Kind::half_decommissioned, number());
-                                            if (report.end != End::over) return;
-                                            stage_.happened(Kind::decommissioned, number());
-                                            decommissioned_ = true;
-                                            begin_stop();
-                                          });
+  const Status begun = decommission_->begin(
+      false, stage_.random.between(0, 6'000), [this](const DecommissionReport& report) {
+        if (report.end == End::refused) stage_.happened(Kind::not_decommissioned, number());
+        if (report.end == End::unfinished) stage_.happened(Kind::half_decommissioned, number());
+        if (report.end != End::done) return;
+        stage_.happened(Kind::decommissioned, number());
+        decommissioned_ = true;
+        begin_stop();
+      });
   if (begun.ok()) request_turn();
 }
 
@@ -453,7 +452,7 @@ void Process::check() {
                                "\": " + what);
     };
     const SequenceImage& logged = image.sequences.at(sequence->id());
-    if (totals.leased != totals.issued + sequence->available() + sequence->draining().on_its_way() +
+    if (totals.leased != totals.issued + sequence->available() + sequence->draining().returning() +
                              totals.returned + totals.gaps) {
       wrong("leased is not issued + available + on its way back + returned + gaps");
     }
@@ -461,7 +460,8 @@ void Process::check() {
     if (sequence->available() != StateImage::available(logged)) {
       wrong("what is available is not what the log says");
     }
-    if (sequence->guard() != logged.definition.guard) wrong("the guard is not that of the log");
+    if (sequence->high_water() != logged.definition.high_water)
+      wrong("the high-water mark is not that of the log");
     // As the settings were when they came in, at most. A range that was parked is taken whole.
     const Profile& profile = stage_.profile;
     const std::int64_t more = profile.reuse == Reuse::parked ? profile.lease_max : 0;

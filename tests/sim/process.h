@@ -12,7 +12,7 @@
 
 #include "daemon/core/leasing/floor_watch.h"
 #include "daemon/core/periods/purge.h"
-#include "daemon/core/returns/retirement.h"
+#include "daemon/core/returns/decommission.h"
 #include "daemon/core/turn.h"
 #include "daemon/rpc/server.h"
 #include "daemon/state/start.h"
@@ -47,7 +47,7 @@ class Process final : public LinkOwner,
                       private TurnOwner,
                       private Control,
                       private EventSink,
-                      private Retirement::Place,
+                      private Decommission::Place,
                       private Timers,
                       private Worker {
  public:
@@ -127,7 +127,7 @@ class Process final : public LinkOwner,
   UserId user() const override { return 0; }
   const UserList& admins() const override { return admins_; }
   Status decommission(const DecommissionRequest& /*request*/,
-                      std::function<void(const DecommissionReport&)> /*done*/) override {
+                      std::function<void(const DecommissionAnswer&)> /*done*/) override {
     return {ErrorCode::DENIED, "nobody leaves this world for good"};
   }
   Status mark(const std::vector<RetiredInstance>& instances) override;
@@ -168,7 +168,7 @@ class Process final : public LinkOwner,
   std::unique_ptr<Turn> turn_;
   std::unique_ptr<FloorWatch> floor_watch_;
   std::unique_ptr<Purge> purge_;
-  std::unique_ptr<Retirement> retirement_;
+  std::unique_ptr<Decommission> decommission_;
   std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // ends with the process
   std::deque<Job> jobs_;  // of the worker of the log, which has one at a time

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/main/config.h"
+#include "daemon/main/config/config.h"
 
 #include <catch2/catch.hpp>
 

@@ -92,7 +92,7 @@ void MemoryLog::begin_process() {
   committed_.nonces.clear();
   for (const auto& [id, sequence] : image.sequences) {
     if (sequence.intent) committed_.intents.insert(sequence.intent->lease);
-    if (sequence.on_its_way) committed_.intents.insert(sequence.on_its_way->token);
+    if (sequence.returning) committed_.intents.insert(sequence.returning->token);
   }
   flushed_ = flushing_ = committed_;
   durable_image = flushing_image_ = image;

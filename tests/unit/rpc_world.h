@@ -30,14 +30,14 @@ class ScriptedControl final : public Control {
   const UserList& admins() const override { return listed; }
   UserList listed{false, {1'000}, {}};  // as administrators
   Status decommission(const DecommissionRequest& request,
-                      std::function<void(const DecommissionReport&)> done) override {
+                      std::function<void(const DecommissionAnswer&)> done) override {
     asked = request;
     answer_decommission = std::move(done);
     return next_refusal;
   }
   static constexpr std::uint32_t kUser = 500;
   std::optional<DecommissionRequest> asked;  // for a decommission, last
-  std::function<void(const DecommissionReport&)> answer_decommission;
+  std::function<void(const DecommissionAnswer&)> answer_decommission;
   Status next_refusal;
 };
 

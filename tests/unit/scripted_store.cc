@@ -48,7 +48,7 @@ LeaseOutcome ScriptedStore::apply(const LeaseRequest& request) {
     return outcome;
   }
   std::int64_t& next = next_id.try_emplace(request.binding.key, 1).first->second;
-  if (next < request.guard) {
+  if (next < request.high_water) {
     outcome.error = {ErrorCode::SEQ_REGRESSED, "the counter was set back"};
     return outcome;
   }

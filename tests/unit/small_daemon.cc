@@ -121,9 +121,9 @@ void SmallDaemon::claim() {
   for (const AvailableRange& range : std::deque<AvailableRange>(mine().ranges)) {
     append(GapMade{sequence, range.begin, range.end, GapCause::epoch_lost, 0});
   }
-  if (mine().on_its_way) {
+  if (mine().returning) {
     append(
-        ReturnClosed{sequence, mine().on_its_way->token, ReturnEnd::kept, GapCause::epoch_lost, 0});
+        ReturnClosed{sequence, mine().returning->token, ReturnEnd::kept, GapCause::epoch_lost, 0});
   }
   if (mine().intent) {
     append(LeaseClosed{sequence, mine().intent->lease, LeaseEnd::untraceable, 0});
@@ -145,10 +145,10 @@ bool SmallDaemon::settle_intent() {
 }
 
 bool SmallDaemon::settle_return() {
-  if (!mine().on_its_way) return true;
+  if (!mine().returning) return true;
   // What releases the range is durable before the request leaves.
   if (durable_position < opening_) return false;
-  const ReturnOpened open = *mine().on_its_way;
+  const ReturnOpened open = *mine().returning;
   const bool returned = world.return_range(open.token, open.begin, open.end);
   append(ReturnClosed{sequence, open.token, returned ? ReturnEnd::returned : ReturnEnd::kept,
                       GapCause::drained, 0});
@@ -233,10 +233,9 @@ std::int64_t SmallDaemon::available() const {
 bool SmallDaemon::conserves() const {
   for (const auto& [id, one] : image.sequences) {
     const SequenceTotals& totals = one.totals;
-    const std::int64_t on_its_way =
-        one.on_its_way ? one.on_its_way->end - one.on_its_way->begin : 0;
+    const std::int64_t returning = one.returning ? one.returning->end - one.returning->begin : 0;
     if (totals.leased !=
-        totals.issued + totals.returned + totals.gaps + on_its_way + StateImage::available(one)) {
+        totals.issued + totals.returned + totals.gaps + returning + StateImage::available(one)) {
       return false;
     }
   }

@@ -122,8 +122,8 @@ void CoreWorld::check() const {
   for (const Sequence* sequence : table->list()) {
     const SequenceTotals& totals = sequence->totals();
     ASSERT(totals.leased == totals.issued + sequence->available() +
-                                sequence->draining().on_its_way() + totals.returned + totals.gaps);
-    ASSERT(sequence->guard() == log.image.sequences.at(sequence->id()).definition.guard);
+                                sequence->draining().returning() + totals.returned + totals.gaps);
+    ASSERT(sequence->high_water() == log.image.sequences.at(sequence->id()).definition.high_water);
     ASSERT(sequence->available() == StateImage::available(log.image.sequences.at(sequence->id())));
   }
 }

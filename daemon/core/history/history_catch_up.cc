@@ -66,7 +66,7 @@ void HistoryCatchUp::entry(LogPosition position, const LogEntry& entry) {
                              granted->begin, granted->end, granted->wall_ms, true});
     }
   } else if (const auto* opened = std::get_if<ReturnOpened>(&entry)) {
-    read_[opened->sequence].on_its_way = *opened;
+    read_[opened->sequence].returning = *opened;
   } else if (const auto* ended = std::get_if<ReturnClosed>(&entry)) {
     closed(*ended, fresh);
   } else if (!fresh) {
@@ -92,7 +92,7 @@ void HistoryCatchUp::entry(LogPosition position, const LogEntry& entry) {
 
 void HistoryCatchUp::closed(const ReturnClosed& entry, bool fresh) {
   Read& read = read_[entry.sequence];
-  const auto opened = std::exchange(read.on_its_way, std::nullopt);
+  const auto opened = std::exchange(read.returning, std::nullopt);
   if (!opened || !fresh) return;
   if (entry.how == ReturnEnd::returned) {
     read.returned.emplace_back(*opened, entry.wall_ms);
@@ -145,7 +145,7 @@ void HistoryCatchUp::finish(const StateImage& image, const std::vector<GapMade>&
   tell_ended(image);
   for (const auto& [id, sequence] : image.sequences) {
     recorder_.logged(sequence.definition);
-    if (sequence.on_its_way) recorder_.logged(*sequence.on_its_way);
+    if (sequence.returning) recorder_.logged(*sequence.returning);
   }
   for (const auto& [id, read] : read_) {
     if (image.sequences.contains(id)) tell(id, read);
@@ -218,7 +218,7 @@ void HistoryCatchUp::tell_rest(const SequenceImage& sequence, const Read& read) 
     for (const Span& issue : read.issues) subtract(gone, issue.begin, issue.end);
     for (const GapMade& gap : read.gaps) subtract(gone, gap.begin, gap.end);
     for (const auto& [range, wall_ms] : read.returned) subtract(gone, range.begin, range.end);
-    if (sequence.on_its_way) subtract(gone, sequence.on_its_way->begin, sequence.on_its_way->end);
+    if (sequence.returning) subtract(gone, sequence.returning->begin, sequence.returning->end);
     give(id, std::move(gone), missing);
   }
   if (!complete) recorder_.balance(id);

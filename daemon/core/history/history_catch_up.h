@@ -61,7 +61,7 @@ class HistoryCatchUp final : public LogReader {
     std::vector<GapMade> gaps;
     std::vector<Span> issues;
     std::vector<std::pair<ReturnOpened, std::int64_t>> returned;  // and when
-    std::optional<ReturnOpened> on_its_way;
+    std::optional<ReturnOpened> returning;
     std::vector<HeldSpan> ranges;  // all that were available at some time; of the whole segment
     std::int64_t intended = 0;
     ScopeId scope = 0;

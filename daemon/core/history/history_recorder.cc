@@ -202,7 +202,7 @@ void HistoryRecorder::logged(const LogEntry& entry) {
   } else if (const auto* intended = std::get_if<LeaseIntended>(&entry)) {
     sequences_[intended->sequence].intended = intended->count;
   } else if (const auto* opened = std::get_if<ReturnOpened>(&entry)) {
-    sequences_[opened->sequence].on_its_way = *opened;
+    sequences_[opened->sequence].returning = *opened;
   } else if (const auto* returned = std::get_if<ReturnClosed>(&entry)) {
     apply(*returned);
   } else if (const auto* sequence = std::get_if<DefineSequence>(&entry)) {
@@ -234,7 +234,7 @@ void HistoryRecorder::apply(const LeaseClosed& entry) {
 }
 
 void HistoryRecorder::apply(const ReturnClosed& entry) {
-  const auto opened = std::exchange(sequences_[entry.sequence].on_its_way, std::nullopt);
+  const auto opened = std::exchange(sequences_[entry.sequence].returning, std::nullopt);
   if (!opened) return;
   if (entry.how == ReturnEnd::returned) return add_returned(*opened, entry.wall_ms);
   add_gap({entry.sequence, opened->begin, opened->end, entry.cause, entry.wall_ms}, {},

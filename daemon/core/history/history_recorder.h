@@ -81,7 +81,7 @@ class HistoryRecorder final : public HistorySink {
     std::string name;
     ScopeId scope = 0;
     std::int64_t intended = 0;  // IDs of the lease in flight
-    std::optional<ReturnOpened> on_its_way;
+    std::optional<ReturnOpened> returning;
     std::size_t span = kNone;  // the youngest of it that is pending
     SequenceTotals added;
     SequenceTotals unwritten;

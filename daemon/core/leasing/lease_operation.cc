@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "daemon/core/history/gap_event.h"
-#include "daemon/core/sequence/id_shape.h"
+#include "daemon/core/sequence/id_progression.h"
 
 namespace seqd {
 namespace {
@@ -109,7 +109,7 @@ void LeaseOperation::adopt(const LeaseIntended& intent) {
   // It was requested under the settings of its time, which may have been others: what the store
   // granted then is ours. What lies above the maximum of today is given up by the owner.
   request_.take_parked = true;
-  request_.max_value = IdShape::kLastPosition;
+  request_.max_value = IdProgression::kLastOrdinal;
   intent_open_ = true;
   intent_wall_ms_ = intent.wall_ms;
   move_to(State::resolving);
@@ -204,14 +204,14 @@ void LeaseOperation::resolution(const Resolution& result) {
 
 Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end, bool parked) const {
   parked = parked && request_.take_parked;
-  if (!parked && begin < request_.guard) {
+  if (!parked && begin < request_.high_water) {
     return {ErrorCode::SEQ_REGRESSED,
             "the store granted [" + std::to_string(begin) + ", " + std::to_string(end) +
-                ") although IDs below " + std::to_string(request_.guard) +
+                ") although IDs below " + std::to_string(request_.high_water) +
                 " were leased before: the counter was set back; move it forward before going on"};
   }
   // A parked range may have been leased before the maximum was lowered.
-  const std::int64_t last = parked ? IdShape::kLastPosition : request_.max_value;
+  const std::int64_t last = parked ? IdProgression::kLastOrdinal : request_.max_value;
   const bool too_many = !parked && begin < end && end - begin > request_.count;
   if (begin >= end || too_many || begin < 1 || end - 1 > last) {
     return {ErrorCode::STORE_REFUSED, "the store granted [" + std::to_string(begin) + ", " +

@@ -63,7 +63,7 @@ class LeaseOperation {
     return state_ == State::recording || state_ == State::requesting || state_ == State::resolving;
   }
   // IDs on order; 0 when nothing is.
-  std::int64_t on_order() const { return intent_open_ ? request_.count : 0; }
+  std::int64_t leasing() const { return intent_open_ ? request_.count : 0; }
   bool intent_open() const { return intent_open_; }
   // The open intent, for snapshots; only when intent_open().
   LeaseIntended intent() const;

@@ -29,7 +29,7 @@ struct Leasing final : LeaseOperation::Owner {
   void intent_appended() override { ++intents; }
   void lease_granted(IdRange range, const Token&) override {
     ranges.emplace_back(range.begin(), range.end());
-    request.guard = range.end();
+    request.high_water = range.end();
   }
   void lease_failed(const Status& status) override { failures.push_back(status.code()); }
   void lease_contended() override { ++contended; }
@@ -86,7 +86,7 @@ TEST_CASE("GrantIsRecordedBeforeTheOwnerSeesIt", "[lease_operation]") {
   leasing.operation.start(10);
   REQUIRE(leasing.operation.state() == State::recording);
   REQUIRE(leasing.intents == 1);
-  REQUIRE(leasing.operation.on_order() == 10);
+  REQUIRE(leasing.operation.leasing() == 10);
   REQUIRE(leasing.store.lease_calls.empty());
   leasing.operation.intent_durable();
   REQUIRE(leasing.operation.state() == State::requesting);
@@ -96,7 +96,7 @@ TEST_CASE("GrantIsRecordedBeforeTheOwnerSeesIt", "[lease_operation]") {
   REQUIRE(leasing.log.entries.size() == 2);
   REQUIRE(std::get<LeaseGranted>(leasing.log.entries[1]).lease ==
           std::get<LeaseIntended>(leasing.log.entries[0]).lease);
-  REQUIRE(leasing.operation.on_order() == 0);
+  REQUIRE(leasing.operation.leasing() == 0);
 }
 
 TEST_CASE("DurableOfAnotherEntryIsIgnored", "[lease_operation]") {
@@ -186,7 +186,7 @@ TEST_CASE("UntraceableOutcomeIsAGapOfUnknownPlace", "[lease_operation]") {
   leasing.store.deliver();
   leasing.store.deliver();
   REQUIRE(leasing.operation.state() == State::pausing);
-  REQUIRE(leasing.operation.on_order() == 0);
+  REQUIRE(leasing.operation.leasing() == 0);
   REQUIRE(leasing.moves == 1);
   leasing.pause_over();
   REQUIRE(leasing.operation.idle());
@@ -266,7 +266,7 @@ TEST_CASE("FailedLookUpIsRepeatedAfterAPauseWithTheSameToken", "[lease_operation
     leasing.store.deliver();
     REQUIRE(leasing.operation.state() == State::pausing);
     REQUIRE(leasing.operation.intent_open());
-    REQUIRE(leasing.operation.on_order() == 10);
+    REQUIRE(leasing.operation.leasing() == 10);
     leasing.pause_over();
     REQUIRE(leasing.operation.state() == State::resolving);
   }
@@ -291,7 +291,7 @@ TEST_CASE("WrongGrantIsNeverUsed", "[lease_operation]") {
   CAPTURE(wrong.begin, wrong.end);
   const bool resolved = GENERATE(false, true);
   Leasing leasing;
-  leasing.request.guard = 100;
+  leasing.request.high_water = 100;
   if (resolved) {
     leasing.store.leases = {{LeaseKind::unknown_lost, kAway, 0, 0}};
     leasing.store.resolutions = {{ResolveKind::wrong, {}, wrong.begin, wrong.end}};
@@ -317,7 +317,7 @@ TEST_CASE("GrantOfIdZeroIsRefused", "[lease_operation]") {
 
 TEST_CASE("GrantsAtTheEdgesAreAccepted", "[lease_operation]") {
   Leasing leasing;
-  leasing.request.guard = 100;
+  leasing.request.high_water = 100;
   leasing.store.leases = {{LeaseKind::wrong, {}, 100, 101},
                           {LeaseKind::wrong, {}, 999'991, 1'000'001}};
   leasing.send(10);

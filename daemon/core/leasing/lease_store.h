@@ -30,11 +30,11 @@ struct LeaseRequest {
   std::int64_t count = 0;  // IDs wanted, >= 1
   // End (exclusive) of the highest range this host was ever granted, 0 for none. Above 0 the
   // counter is known to exist: it is not created again (missing is SEQ_REGRESSED).
-  std::int64_t guard = 0;
+  std::int64_t high_water = 0;
   std::int64_t max_value = 0;  // the highest ID that may exist; a counter whose next ID is above it
                                // is EXHAUSTED, unmoved
   // Whether a range that was returned for others (Reuse::parked) is taken first: the lowest, and
-  // whole, though it may be longer than `count` and lie below `guard`.
+  // whole, though it may be longer than `count` and lie below `high-water mark`.
   bool take_parked = false;
   std::int64_t heartbeat = 0;  // the newest one that is known; 0: it is not compared
 };

@@ -26,18 +26,18 @@ std::string counter_text(const CounterBinding& binding) {
 
 }  // namespace
 
-std::string binding_text(const CounterBinding& binding, const ShapeSettings& shape) {
-  return counter_text(binding) + meaning_word(binding.meaning) + shape_text(shape);
+std::string binding_text(const CounterBinding& binding, const ProgressionSettings& progression) {
+  return counter_text(binding) + meaning_word(binding.meaning) + progression_text(progression);
 }
 
 bool same_counter(const std::string& held, const CounterBinding& configured,
-                  const ShapeSettings& shape) {
+                  const ProgressionSettings& progression) {
   const std::string counter = counter_text(configured);
   if (held.compare(0, counter.size(), counter) != 0) return false;
-  // Another shape would give the IDs that are out to somebody else.
+  // Another progression would give the IDs that are out to somebody else.
   std::string meaning = held.substr(counter.size());
   const std::size_t end = std::min(meaning.find(' '), meaning.size());
-  if (meaning.substr(end) != shape_text(shape)) return false;
+  if (meaning.substr(end) != progression_text(progression)) return false;
   meaning.resize(end);
   // A meaning that was not said is the store's own, which has not changed.
   return meaning == "unset" || configured.meaning == Meaning::unset ||

@@ -5,18 +5,19 @@
 #include <string>
 
 #include "daemon/core/log/counter_binding.h"
-#include "daemon/core/sequence/id_shape.h"
+#include "daemon/core/sequence/id_progression.h"
 
 namespace seqd {
 
 // "last", "next" or "unset": the word in a store, in the configuration and in the log.
 const char* meaning_word(Meaning meaning);
 
-// Which counter a sequence takes its ranges from, and what its positions mean (shape_text()), as
-// text, for DefineSequence::binding.
-std::string binding_text(const CounterBinding& binding, const ShapeSettings& shape = {});
+// Which counter a sequence takes its ranges from, and what its positions mean (progression_text()),
+// as text, for DefineSequence::binding.
+std::string binding_text(const CounterBinding& binding,
+                         const ProgressionSettings& progression = {});
 // Whether ranges of the counter `held` may be used for a sequence configured so.
 bool same_counter(const std::string& held, const CounterBinding& configured,
-                  const ShapeSettings& shape = {});
+                  const ProgressionSettings& progression = {});
 
 }  // namespace seqd

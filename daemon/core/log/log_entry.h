@@ -26,7 +26,7 @@ struct DefineSequence {
   std::string binding;  // which counter its ranges came from; compared with the configuration's
   // End of the highest range ever granted, but for what was returned by lowering the counter; see
   // LeaseRequest.
-  std::int64_t guard = 0;
+  std::int64_t high_water = 0;
   bool operator==(const DefineSequence&) const = default;
 };
 

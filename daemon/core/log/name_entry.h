@@ -13,8 +13,9 @@ namespace seqd {
 struct PeriodSpan {
   std::int64_t begin_s = 0;
   std::int64_t end_s = 0;
-  // The highest guard of them (DefineSequence::guard): no ID at or above it was leased here.
-  std::int64_t guard = 0;
+  // The highest high-water mark of them (DefineSequence::high_water): no ID at or above it was
+  // leased here.
+  std::int64_t high_water = 0;
   bool operator==(const PeriodSpan&) const = default;
 };
 

@@ -35,10 +35,10 @@ Status too_many(std::uint64_t number) {
 }
 
 // The counter was lowered, so leases may begin again where nothing was used.
-std::int64_t lowered_guard(const SequenceImage& sequence) {
-  std::int64_t guard = sequence.used_below;
-  for (const AvailableRange& range : sequence.ranges) guard = std::max(guard, range.end);
-  return guard;
+std::int64_t lowered_high_water(const SequenceImage& sequence) {
+  std::int64_t high_water = sequence.used_below;
+  for (const AvailableRange& range : sequence.ranges) high_water = std::max(high_water, range.end);
+  return high_water;
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ Status StateImage::apply_one(const DefineSequence& entry) {
   const auto [found, fresh] = sequences.try_emplace(entry.sequence);
   SequenceImage& sequence = found->second;
   sequence.definition = entry;
-  if (fresh) sequence.used_below = entry.guard;
+  if (fresh) sequence.used_below = entry.high_water;
   sequence.totals.sequence = entry.sequence;
   next_numbers.sequence = std::max(next_numbers.sequence, entry.sequence + 1);
   return {};
@@ -93,7 +93,7 @@ Status StateImage::apply_one(const DefineSequence& entry) {
 Status StateImage::apply_one(const LeaseIntended& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();
-  if ((*sequence)->intent || (*sequence)->on_its_way)
+  if ((*sequence)->intent || (*sequence)->returning)
     return corrupt("a second operation in flight", entry.sequence);
   (*sequence)->intent = entry;
   return {};
@@ -109,7 +109,7 @@ Status StateImage::apply_one(const LeaseGranted& entry) {
   image.intent.reset();
   image.ranges.push_back({entry.sequence, entry.lease, entry.begin, entry.end, entry.begin});
   if (!count(image.totals.leased, entry.end - entry.begin)) return too_many(entry.sequence);
-  image.definition.guard = std::max(image.definition.guard, entry.end);
+  image.definition.high_water = std::max(image.definition.high_water, entry.end);
   return {};
 }
 
@@ -189,7 +189,7 @@ Status StateImage::apply_one(const ForgetSequence& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();
   const SequenceImage& image = **sequence;
-  if (!image.ranges.empty() || image.intent || image.on_its_way)
+  if (!image.ranges.empty() || image.intent || image.returning)
     return corrupt("a sequence is forgotten that has something available", entry.sequence);
   for (const auto& [client, kept] : clients) {
     for (const Issued& issue : kept.retained) {
@@ -292,7 +292,7 @@ Status StateImage::apply_one(const ReturnOpened& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();
   SequenceImage& image = **sequence;
-  if (image.intent || image.on_its_way)
+  if (image.intent || image.returning)
     return corrupt("a second operation in flight", entry.sequence);
   if (entry.reuse == Reuse::never) return corrupt("a return of what is not reused", entry.sequence);
   const auto found = std::find_if(image.ranges.begin(), image.ranges.end(), [&](const auto& range) {
@@ -302,7 +302,7 @@ Status StateImage::apply_one(const ReturnOpened& entry) {
     return corrupt("a return of what is no available range", entry.sequence);
   }
   image.ranges.erase(found);
-  image.on_its_way = entry;
+  image.returning = entry;
   return {};
 }
 
@@ -310,13 +310,14 @@ Status StateImage::apply_one(const ReturnClosed& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();
   SequenceImage& image = **sequence;
-  if (!image.on_its_way || image.on_its_way->token != entry.token)
+  if (!image.returning || image.returning->token != entry.token)
     return corrupt("the end of a return that was not opened", entry.sequence);
-  const ReturnOpened opened = *image.on_its_way;
-  image.on_its_way.reset();
+  const ReturnOpened opened = *image.returning;
+  image.returning.reset();
   const bool returned = entry.how == ReturnEnd::returned;
   if (!returned) use(image, opened.end);
-  if (returned && opened.reuse == Reuse::tail) image.definition.guard = lowered_guard(image);
+  if (returned && opened.reuse == Reuse::tail)
+    image.definition.high_water = lowered_high_water(image);
   std::int64_t& total = returned ? image.totals.returned : image.totals.gaps;
   return count(total, opened.end - opened.begin) ? Status() : too_many(entry.sequence);
 }
@@ -338,7 +339,7 @@ void StateImage::snapshot(const std::function<void(const LogEntry&)>& entry) con
     entry(sequence.definition);
     entry(sequence.totals);
     for (const AvailableRange& range : sequence.ranges) entry(range);
-    if (sequence.on_its_way) snapshot_return(*sequence.on_its_way, entry);
+    if (sequence.returning) snapshot_return(*sequence.returning, entry);
     entry(UsedBelow{id, sequence.used_below});
     if (sequence.intent) entry(*sequence.intent);
   }

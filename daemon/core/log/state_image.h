@@ -22,8 +22,8 @@ struct SequenceImage {
   std::deque<AvailableRange>
       ranges;  // in the order of issue; each without what was issued; none empty
   std::optional<LeaseIntended> intent;
-  std::optional<ReturnOpened> on_its_way;  // never beside an intent
-  std::int64_t used_below = 0;             // see UsedBelow
+  std::optional<ReturnOpened> returning;  // never beside an intent
+  std::int64_t used_below = 0;            // see UsedBelow
   SequenceTotals totals;
   bool operator==(const SequenceImage&) const = default;
 };

@@ -56,7 +56,7 @@ TEST_CASE("LeasedIsIssuedAndAvailableAndGaps") {
   CHECK(sequence.totals.issued == 3);
   CHECK(sequence.totals.gaps == 2);
   CHECK(StateImage::available(sequence) == 5);
-  CHECK(sequence.definition.guard == 110);
+  CHECK(sequence.definition.high_water == 110);
 }
 
 TEST_CASE("AGapAtTheEndOfARangeLeavesItsFrontAvailable") {
@@ -68,7 +68,7 @@ TEST_CASE("AGapAtTheEndOfARangeLeavesItsFrontAvailable") {
   CHECK(sequence.totals.gaps == 6);
   CHECK(StateImage::available(sequence) == 4);
   CHECK(sequence.ranges.front().reserved_end == 104);
-  CHECK(sequence.definition.guard == 110);
+  CHECK(sequence.definition.high_water == 110);
   CHECK(sequence.used_below == 110);
   REQUIRE(image.apply(Issued{1, 100, 104, 0, 0, IssueKind::batch}).ok());
   CHECK(image.sequences.at(1).ranges.empty());
@@ -185,27 +185,27 @@ TEST_CASE("ARangeOnItsWayBackIsInNoHandUntilItsReturnEnds") {
   REQUIRE(image.apply(ReturnOpened{1, Token{7}, 103, 110, Reuse::tail, 0}).ok());
   const SequenceImage& sequence = image.sequences.at(1);
   CHECK(StateImage::available(sequence) == 0);
-  CHECK(sequence.definition.guard == 110);
+  CHECK(sequence.definition.high_water == 110);
   refuses(image, LeaseIntended{1, Token{8}, 10, 1});
   refuses(image, ReturnOpened{1, Token{8}, 103, 110, Reuse::tail, 0});
   refuses(image, ReturnClosed{1, Token{8}, ReturnEnd::returned, GapCause::drained, 0});
   StateImage kept = image;
   REQUIRE(kept.apply(ReturnClosed{1, Token{7}, ReturnEnd::kept, GapCause::drained, 0}).ok());
   CHECK(kept.sequences.at(1).totals.gaps == 7);
-  CHECK(kept.sequences.at(1).definition.guard == 110);
+  CHECK(kept.sequences.at(1).definition.high_water == 110);
   REQUIRE(image.apply(ReturnClosed{1, Token{7}, ReturnEnd::returned, GapCause::drained, 0}).ok());
   CHECK(sequence.totals.returned == 7);
-  CHECK(sequence.definition.guard == 103);
+  CHECK(sequence.definition.high_water == 103);
 }
 
-TEST_CASE("OnlyACounterThatWasLoweredLowersTheGuard") {
+TEST_CASE("OnlyACounterThatWasLoweredLowersTheHighWaterMark") {
   StateImage image = with_a_range();
   REQUIRE(image.apply(ReturnOpened{1, Token{7}, 100, 110, Reuse::parked, 0}).ok());
   REQUIRE(image.apply(ReturnClosed{1, Token{7}, ReturnEnd::returned, GapCause::drained, 0}).ok());
-  CHECK(image.sequences.at(1).definition.guard == 110);
+  CHECK(image.sequences.at(1).definition.high_water == 110);
 }
 
-TEST_CASE("TheGuardIsNeverLoweredBelowWhatWasUsedOrIsAvailable") {
+TEST_CASE("TheHighWaterMarkIsNeverLoweredBelowWhatWasUsedOrIsAvailable") {
   StateImage image = with_a_range();
   REQUIRE(image.apply(Reserved{1, 110}).ok());
   REQUIRE(image.apply(Issued{1, 100, 110, 0, 0, IssueKind::batch}).ok());
@@ -217,7 +217,7 @@ TEST_CASE("TheGuardIsNeverLoweredBelowWhatWasUsedOrIsAvailable") {
   const auto return_range = [&image](std::int64_t begin) {
     REQUIRE(image.apply(ReturnOpened{1, Token{7}, begin, begin + 10, Reuse::tail, 0}).ok());
     REQUIRE(image.apply(ReturnClosed{1, Token{7}, ReturnEnd::returned, GapCause::drained, 0}).ok());
-    return image.sequences.at(1).definition.guard;
+    return image.sequences.at(1).definition.high_water;
   };
   CHECK(return_range(140) == 130);
   CHECK(return_range(120) == 110);

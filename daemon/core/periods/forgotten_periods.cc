@@ -8,13 +8,13 @@ namespace {
 
 void merge_with_next(std::vector<PeriodSpan>& spans, std::size_t at) {
   spans[at].end_s = std::max(spans[at].end_s, spans[at + 1].end_s);
-  spans[at].guard = std::max(spans[at].guard, spans[at + 1].guard);
+  spans[at].high_water = std::max(spans[at].high_water, spans[at + 1].high_water);
   spans.erase(spans.begin() + static_cast<std::ptrdiff_t>(at) + 1);
 }
 
 // They overlap, or nothing is lost when they become one.
 bool belong_together(const PeriodSpan& one, const PeriodSpan& next) {
-  if (one.end_s == next.begin_s) return one.guard == next.guard;
+  if (one.end_s == next.begin_s) return one.high_water == next.high_water;
   return one.end_s > next.begin_s;
 }
 
@@ -43,19 +43,20 @@ void add_forgotten(std::vector<PeriodSpan>& forgotten, PeriodSpan span) {
   }
 }
 
-std::int64_t guard_of_forgotten(const std::vector<PeriodSpan>& forgotten, const Period& period) {
-  std::int64_t guard = 0;
+std::int64_t high_water_of_forgotten(const std::vector<PeriodSpan>& forgotten,
+                                     const Period& period) {
+  std::int64_t high_water = 0;
   for (const PeriodSpan& span : forgotten) {
     // At least 1: the counter was used here.
     if (period.begin_s < span.end_s && span.begin_s < period.end_s)
-      guard = std::max<std::int64_t>({guard, span.guard, 1});
+      high_water = std::max<std::int64_t>({high_water, span.high_water, 1});
   }
-  return guard;
+  return high_water;
 }
 
 bool are_spans(const std::vector<PeriodSpan>& forgotten) {
   for (std::size_t at = 0; at < forgotten.size(); ++at) {
-    if (forgotten[at].begin_s >= forgotten[at].end_s || forgotten[at].guard < 0) return false;
+    if (forgotten[at].begin_s >= forgotten[at].end_s || forgotten[at].high_water < 0) return false;
     if (at > 0 && forgotten[at - 1].end_s > forgotten[at].begin_s) return false;
   }
   return forgotten.size() <= DefineName::kMostForgotten;

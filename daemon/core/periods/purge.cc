@@ -99,7 +99,7 @@ Status Purge::begin(const PurgeOrder& order, Done done) {
   busy_ = true;
   done_ = std::move(done);
   report_ = PurgeReport();
-  report_.shape = settings_.shape.made;
+  report_.progression = settings_.progression.made;
   removal_ = {settings_.binding, {}};
   chosen_.clear();
   store_->find_counters(
@@ -185,7 +185,7 @@ std::string Purge::use_here(const Period& period) const {
   const SequenceId id = table_.find(name);
   if (id == 0) return {};
   const Sequence& sequence = table_.at(id);
-  if (sequence.empty_handed() && !sequence.in_flight() && sequence.waiting() == 0) return {};
+  if (sequence.holds_nothing() && !sequence.in_flight() && sequence.waiting() == 0) return {};
   return "in use here: IDs are available, on order or on their way back (seqctl drain " + name +
          ")";
 }

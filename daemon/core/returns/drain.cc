@@ -30,7 +30,7 @@ Drain::~Drain() {
   context_.timers.cancel(timer_);
 }
 
-std::int64_t Drain::on_its_way() const {
+std::int64_t Drain::returning() const {
   const std::optional<ReturnOpened>& open = open_return();
   return open ? open->end - open->begin : 0;
 }
@@ -54,7 +54,7 @@ void Drain::begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cau
 void Drain::step() {
   if (!active_) return;
   const bool late = context_.clock.monotonic_ms() >= deadline_ms_;
-  const bool busy = on_its_way() > 0 || !owner_.may_drain();
+  const bool busy = returning() > 0 || !owner_.may_drain();
   if (busy && !late) return;
   for (int left = kMostATurn; !busy && !late; --left) {
     // The rest in a later turn.
@@ -85,7 +85,7 @@ void Drain::write_off(const HeldRanges::Held& held) {
 void Drain::finish() {
   active_ = false;
   context_.timers.cancel(std::exchange(timer_, 0));
-  report_.on_its_way = on_its_way();
+  report_.returning = returning();
   report_.available = held_.available();
   owner_.drain_changed();
   const DrainReport report = std::exchange(report_, {});

@@ -26,9 +26,9 @@ struct DrainReport {
   Reuse reuse = Reuse::never;
   std::vector<Span> returned;
   std::vector<Span> gaps;
-  std::string why;              // the gaps are not returned; of the last one
-  std::int64_t on_its_way = 0;  // IDs of a return whose outcome is not known yet
-  std::int64_t available = 0;   // IDs for which there was no time
+  std::string why;             // the gaps are not returned; of the last one
+  std::int64_t returning = 0;  // IDs of a return whose outcome is not known yet
+  std::int64_t available = 0;  // IDs for which there was no time
 };
 
 class Drain final : private ReturnOperation::Owner {
@@ -63,12 +63,12 @@ class Drain final : private ReturnOperation::Owner {
   // Nothing may be issued or leased meanwhile.
   bool active() const { return active_; }
   // Nothing may be leased: a return is open, or was when the daemon last ended.
-  bool blocks_leases() const { return active_ || on_its_way() > 0; }
+  bool blocks_leases() const { return active_ || returning() > 0; }
   bool in_flight() const { return return_.in_flight(); }
   // How many wait for its end.
   std::size_t askers() const { return done_.size(); }
   // IDs of the return that is open, or was when the daemon last ended.
-  std::int64_t on_its_way() const;
+  std::int64_t returning() const;
   const std::optional<ReturnOpened>& open_return() const {
     return return_.opened() ? return_.opened() : left_open_;
   }

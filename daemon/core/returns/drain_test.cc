@@ -67,21 +67,21 @@ TEST_CASE("WithReuseTailTheCounterGoesBackAndTheNextLeaseBeginsThere", "[core]")
   const DrainReport report = here.drain();
   CHECK(report.gaps.empty());
   CHECK(here.store_next() == 2);
-  CHECK(here.sequence().guard() == 2);
+  CHECK(here.sequence().high_water() == 2);
   CHECK(here.one() == 2);
 }
 
-TEST_CASE("WithReuseTailWhatIsNotTheEndIsAGapAndTheGuardStays", "[core]") {
+TEST_CASE("WithReuseTailWhatIsNotTheEndIsAGapAndTheHighWaterMarkStays", "[core]") {
   Drained here(Reuse::tail);
   REQUIRE(here.one() == 1);
-  const std::int64_t guard = here.sequence().guard();
+  const std::int64_t high_water = here.sequence().high_water();
   here.world.store.next_id["orders"] += 5;  // another host leased behind ours
   const DrainReport report = here.drain();
   CHECK(report.returned.empty());
   CHECK_FALSE(report.gaps.empty());
   CHECK_FALSE(report.why.empty());
-  CHECK(here.sequence().guard() == guard);
-  CHECK(here.one() == guard + 5);
+  CHECK(here.sequence().high_water() == high_water);
+  CHECK(here.one() == high_water + 5);
 }
 
 TEST_CASE("WhatAnotherHostGaveBackBelowOursIsNoRegression", "[core]") {
@@ -93,25 +93,25 @@ TEST_CASE("WhatAnotherHostGaveBackBelowOursIsNoRegression", "[core]") {
   const DrainReport report = here.drain();
   REQUIRE_FALSE(report.returned.empty());
   REQUIRE(here.store_next() == 101);
-  REQUIRE(here.sequence().guard() == 101);
+  REQUIRE(here.sequence().high_water() == 101);
   // Nothing above 100 was used here, but 100 was.
   here.world.store.next_id["orders"] = 100;
   CHECK(here.one() == -1);
   CHECK(here.sequence().stopped().code() == ErrorCode::SEQ_REGRESSED);
 }
 
-TEST_CASE("AParkedRangeIsTakenBeforeTheCounterMovesThoughItLiesBelowTheGuard", "[core]") {
+TEST_CASE("AParkedRangeIsTakenBeforeTheCounterMovesThoughItLiesBelowTheHighWaterMark", "[core]") {
   Drained here(Reuse::parked);
   REQUIRE(here.one() == 1);
   here.drain();
   REQUIRE(here.sequence().available() == 0);
   const std::int64_t end = here.store_next();
   REQUIRE(here.world.store.parked["orders"].size() >= 1);
-  const std::int64_t guard = here.sequence().guard();
-  CHECK(guard == end);
+  const std::int64_t high_water = here.sequence().high_water();
+  CHECK(high_water == end);
   CHECK(here.one() == 2);
   CHECK(here.world.store.took_parked.size() == 1);
-  CHECK(here.sequence().guard() >= guard);
+  CHECK(here.sequence().high_water() >= high_water);
   // Then the counter goes on, where nobody was before.
   for (std::int64_t id = 3; id < end; ++id) CHECK(here.one() == id);
   CHECK(here.one() == end);
@@ -155,7 +155,7 @@ TEST_CASE("TheReturnIsDurableBeforeItLeaves", "[core]") {
   here.begin();
   here.world.turn();
   CHECK(here.world.store.return_calls.empty());
-  CHECK(here.sequence().draining().on_its_way() > 0);
+  CHECK(here.sequence().draining().returning() > 0);
   here.world.settle();  // the store checks, too
   CHECK(here.world.store.return_calls.size() >= 1);
 }
@@ -215,7 +215,7 @@ TEST_CASE("WhenTimeIsUpTheTokenIsMadeVoidBeforeTheRangeIsAGap", "[core]") {
   here.world.advance(5);
   here.world.settle();
   REQUIRE(here.report.has_value());
-  CHECK(here.report->on_its_way + here.report->available == leased - 1);
+  CHECK(here.report->returning + here.report->available == leased - 1);
   CHECK(here.sequence().totals().gaps == 0);
   for (int i = 0; i < 20; ++i) {
     here.world.advance(1'000);
@@ -224,7 +224,7 @@ TEST_CASE("WhenTimeIsUpTheTokenIsMadeVoidBeforeTheRangeIsAGap", "[core]") {
   REQUIRE(here.world.store.return_calls.size() == 3);
   CHECK(here.world.store.return_calls.back().give_up);
   CHECK(here.world.store.returned.contains(here.world.store.return_calls[0].token));
-  CHECK(here.sequence().draining().on_its_way() == 0);
+  CHECK(here.sequence().draining().returning() == 0);
   const bool applied = kind == Script::failed_applied;
   CHECK((here.sequence().totals().returned > 0) == applied);
   CHECK((here.sequence().totals().gaps > 0) == !applied);
@@ -271,12 +271,12 @@ TEST_CASE("AReturnThatWasOpenWhenTheDaemonDiedIsAskedForByTheNextOne", "[core]")
   here.world.settle();
   REQUIRE(here.world.store.return_calls.size() >= 2);
   CHECK(here.world.store.return_calls[1].token == token);
-  CHECK(here.sequence().draining().on_its_way() == 0);
+  CHECK(here.sequence().draining().returning() == 0);
   CHECK(here.sequence().totals().returned > 0);
   CHECK(here.one() == 2);
 }
 
-TEST_CASE("WhatIsIssuedInTheTurnInWhichAReturnEndsStaysBelowTheGuard", "[core]") {
+TEST_CASE("WhatIsIssuedInTheTurnInWhichAReturnEndsStaysBelowTheHighWaterMark", "[core]") {
   Drained here(Reuse::tail);
   REQUIRE(here.one() == 1);
   here.world.store.next_id["orders"] = 100;  // another host leased behind ours
@@ -286,7 +286,7 @@ TEST_CASE("WhatIsIssuedInTheTurnInWhichAReturnEndsStaysBelowTheGuard", "[core]")
   here.world.turn();
   here.world.table->cancel(9);
   here.world.settle();
-  REQUIRE(here.sequence().available() == rest + here.sequence().guard() - 100);
+  REQUIRE(here.sequence().available() == rest + here.sequence().high_water() - 100);
   here.begin();
   here.world.turn();
   here.world.flush();
@@ -299,13 +299,13 @@ TEST_CASE("WhatIsIssuedInTheTurnInWhichAReturnEndsStaysBelowTheGuard", "[core]")
     if (here.world.store.return_calls.size() == 2) break;
     REQUIRE(here.world.store.deliver());
   }
-  REQUIRE(here.sequence().draining().on_its_way() > 0);
+  REQUIRE(here.sequence().draining().returning() > 0);
   REQUIRE(here.sequence().available() > 0);
   std::int64_t last = 0;
   while (const auto id = here.world.next("orders")) last = *id;
   REQUIRE(here.world.store.deliver());
-  here.world.turn();  // and the guard is held against the log
-  CHECK(here.sequence().guard() == last + 1);
+  here.world.turn();  // and the high-water mark is held against the log
+  CHECK(here.sequence().high_water() == last + 1);
 }
 
 TEST_CASE("ADrainWithoutAStoreOrBeforeTheClaimIsAnErrorAndChangesNothing", "[core]") {

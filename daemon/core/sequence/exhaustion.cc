@@ -26,11 +26,11 @@ constexpr unsigned kNinety = 16;
 constexpr unsigned kNinetyNine = 32;
 
 bool has_end(const SequenceSettings& settings) {
-  return settings.shape.made == nullptr || !settings.shape.made->form().cycle;
+  return settings.progression.made == nullptr || !settings.progression.made->form().cycle;
 }
 
 std::int64_t first_position(const SequenceSettings& settings) {
-  return settings.shape.made == nullptr ? settings.binding.first_id : 1;
+  return settings.progression.made == nullptr ? settings.binding.first_id : 1;
 }
 
 std::int64_t left_of(std::int64_t end, const SequenceSettings& settings) {
@@ -38,7 +38,7 @@ std::int64_t left_of(std::int64_t end, const SequenceSettings& settings) {
 }
 
 // Which part of all IDs there are to be is left. Two int64 may be further apart than int64 goes,
-// but positions are not below 1.
+// but ordinals are not below 1.
 double part_left(std::int64_t left, const SequenceSettings& settings) {
   const auto last = static_cast<double>(settings.last_position());
   const auto first = static_cast<double>(first_position(settings));
@@ -48,9 +48,10 @@ double part_left(std::int64_t left, const SequenceSettings& settings) {
 // How far from 0 the IDs up to `end` go.
 std::uint64_t reach_of(std::int64_t end, const SequenceSettings& settings) {
   if (end <= 1) return 0;
-  const IdShape* const shape = settings.shape.made.get();
-  const std::int64_t id =
-      shape == nullptr ? end - 1 : shape->value(std::min(end - 1, shape->positions()));
+  const IdProgression* const progression = settings.progression.made.get();
+  const std::int64_t id = progression == nullptr
+                              ? end - 1
+                              : progression->value(std::min(end - 1, progression->ordinals()));
   // -2^31 fits where 2^31-1 does.
   return id < 0 ? static_cast<std::uint64_t>(-(id + 1)) : static_cast<std::uint64_t>(id);
 }
@@ -65,9 +66,9 @@ bool is_passed(std::uint64_t reach, const Bound& bound) {
 
 }  // namespace
 
-void Exhaustion::restore(std::int64_t guard, const SequenceSettings& settings) {
-  end_ = guard;
-  const std::uint64_t reach = reach_of(guard, settings);
+void Exhaustion::restore(std::int64_t high_water, const SequenceSettings& settings) {
+  end_ = high_water;
+  const std::uint64_t reach = reach_of(high_water, settings);
   for (const Bound& bound : kBounds) {
     if (is_passed(reach, bound)) told_ |= bound.near | bound.passed;
   }
@@ -101,8 +102,9 @@ void Exhaustion::leased(std::int64_t end, std::int64_t now_ms, const std::string
 void Exhaustion::warn_of_bound(std::int64_t bound, const char* holder, bool passed,
                                const std::string& name, const SequenceSettings& settings,
                                EventSink& events) const {
-  const IdShape* const shape = settings.shape.made.get();
-  const std::string id = std::to_string(shape == nullptr ? end_ - 1 : shape->value_near(end_ - 1));
+  const IdProgression* const progression = settings.progression.made.get();
+  const std::string id =
+      std::to_string(progression == nullptr ? end_ - 1 : progression->value_near(end_ - 1));
   events.raise({EventKind::id_bound,
                 "\"" + name + "\" was leased up to " + id + ", " +
                     (passed ? "beyond " : "nine tenths of the way to ") + std::to_string(bound) +

@@ -17,7 +17,7 @@ class Exhaustion {
  public:
   // Taken over at a start: the end of the highest range ever granted, 0 for none. Bounds that were
   // passed in an earlier life are not told of again; how little is left is, once.
-  void restore(std::int64_t guard, const SequenceSettings& settings);
+  void restore(std::int64_t high_water, const SequenceSettings& settings);
 
   // A lease up to `end` (exclusive) came at `now_ms`, of a monotonic clock. Raises what there is to
   // be said.

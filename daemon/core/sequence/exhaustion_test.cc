@@ -23,9 +23,9 @@ struct Watched final : EventSink {
     exhaustion.leased(end, at_ms, "orders", settings, *this);
     return texts;
   }
-  void restart(std::int64_t guard) {
+  void restart(std::int64_t high_water) {
     exhaustion = Exhaustion();
-    exhaustion.restore(guard, settings);
+    exhaustion.restore(high_water, settings);
   }
   Exhaustion exhaustion;
   SequenceSettings settings;
@@ -78,19 +78,19 @@ TEST_CASE("LittleLeftIsToldAtNineTenthsAndAtNinetyNineOnceALife", "[exhaustion]"
   CHECK(watched.leased(1'790).empty());
 }
 
-TEST_CASE("ShapeIsToldByItsValues", "[exhaustion]") {
+TEST_CASE("ProgressionIsToldByItsValues", "[exhaustion]") {
   Watched watched;
-  const auto shape = [&watched](const IdShape::Form& form) {
+  const auto progression = [&watched](const IdProgression::Form& form) {
     watched.exhaustion = Exhaustion();
-    watched.settings.shape.made = std::make_shared<IdShape>(form);
+    watched.settings.progression.made = std::make_shared<IdProgression>(form);
   };
-  shape({0, -1'000'000, -9'000'000'000, 0, false});
+  progression({0, -1'000'000, -9'000'000'000, 0, false});
   CHECK(has(watched.leased(2'149), "leased up to -2147000000, nine tenths"));
   CHECK(has(watched.leased(2'150), "leased up to -2148000000, beyond"));
-  shape({-5, -1, -2'147'483'648, -1, false});
+  progression({-5, -1, -2'147'483'648, -1, false});
   CHECK(watched.leased(100).empty());
   CHECK(watched.leased(2'147'483'645).size() == 2);  // the bound fits, only the end is near
-  shape({1, 1, 1, 10, true});
+  progression({1, 1, 1, 10, true});
   CHECK(watched.leased(1'000'000).empty());
   CHECK_FALSE(watched.exhaustion.forecast(0, watched.settings).left);
 }

@@ -33,7 +33,7 @@ Sequence::Sequence(const CoreContext& context, SequenceOwner& attention,
       drain_(context, *this, held_, definition.sequence, definition.name),
       pending_(context.history),
       reserve_size_(std::min(kFirstReservation, settings.max_unsynced)),
-      used_below_(definition.guard) {
+      used_below_(definition.high_water) {
   totals_.sequence = id_;
   lease_.set_store(scope.store());
   drain_.set_store(scope.store());
@@ -200,7 +200,7 @@ LeaseRequest Sequence::lease_request() const {
   request.binding = settings_.binding;
   request.instance = scope_.instance();
   request.sequence = definition_.name;
-  request.guard = definition_.guard;
+  request.high_water = definition_.high_water;
   request.max_value = settings_.last_position();
   request.take_parked = settings_.reuse == Reuse::parked;
   request.heartbeat = scope_.known_beat();
@@ -217,7 +217,7 @@ void Sequence::lease_granted(IdRange range, const Token& lease) {
   wanted_ = false;
   failing_ = Status();
   totals_.leased += range.size();
-  definition_.guard = std::max(definition_.guard, range.end());
+  definition_.high_water = std::max(definition_.high_water, range.end());
   exhaustion_.leased(range.end(), context_.clock.monotonic_ms(), name(), settings_,
                      context_.events);
   held_.add(std::move(range), lease);
@@ -235,9 +235,10 @@ void Sequence::lease_failed(const Status& status) {
   }
   if (error_info(status.code()).retry == Retry::again) return;
   wanted_ = false;
-  // The store counts positions, of which callers know nothing.
-  const bool shaped = settings_.shape.made != nullptr && status.code() == ErrorCode::EXHAUSTED;
-  failing_ = shaped ? settings_.shape.made->exhausted(name()) : status;
+  // The store counts ordinals, of which callers know nothing.
+  const bool has_progression =
+      settings_.progression.made != nullptr && status.code() == ErrorCode::EXHAUSTED;
+  failing_ = has_progression ? settings_.progression.made->exhausted(name()) : status;
   fail_waiters(failing_, held_.available());
 }
 

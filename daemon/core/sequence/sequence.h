@@ -36,7 +36,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   const SequenceTotals& totals() const { return totals_; }
   std::int64_t available() const { return held_.available(); }
   const HeldRanges& held() const { return held_; }
-  std::int64_t guard() const { return definition_.guard; }
+  std::int64_t high_water() const { return definition_.high_water; }
   std::optional<std::int64_t> next_id() const { return held_.next_id(); }
   std::optional<std::int64_t> last_issued() const { return last_issued_; }
   std::int64_t waiting() const { return waiters_.size(); }
@@ -47,9 +47,9 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   const Status& stopped() const { return stopped_; }
   bool in_flight() const { return lease_.in_flight() || drain_.in_flight() || advances_ > 0; }
   bool awaits_advance() const;  // before its scope may begin again
-  bool on_order() const { return lease_.intent_open() || left_open_.has_value(); }
+  bool leasing() const { return lease_.intent_open() || left_open_.has_value(); }
   bool wants() const { return wanted_; }
-  bool empty_handed() const { return available() + drain_.on_its_way() == 0 && !on_order(); }
+  bool holds_nothing() const { return available() + drain_.returning() == 0 && !leasing(); }
   const Drain& draining() const { return drain_; }
 
   bool issue_one(const Caller& caller, std::int64_t* id, IssueAs as = {}) {
@@ -94,7 +94,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   bool may_ask() const override;  // this and the next of both
   void met_older_copy() override;
   ReturnRequest return_request() const override;
-  bool may_drain() const override { return !on_order() && advances_ == 0; }
+  bool may_drain() const override { return !leasing() && advances_ == 0; }
   void drain_appended() override { attention_.wait_durable(id_); }
   void written_off(std::int64_t begin, std::int64_t end) override;
   void returned(std::int64_t begin, std::int64_t end, Reuse reuse) override;

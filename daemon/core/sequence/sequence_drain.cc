@@ -50,7 +50,7 @@ void Sequence::withdraw() {
   const std::int64_t last = settings_.last_position();
   for (const HeldRanges::Held& held : held_.take_above(last))
     leave(held, GapCause::out_of_bounds,
-          settings_.shape.made != nullptr
+          settings_.progression.made != nullptr
               ? "the sequence ends before it now (sequence.max)"
               : "the highest ID is " + std::to_string(last) + " now (sequence.max_value)");
 }
@@ -83,9 +83,9 @@ void Sequence::returned(std::int64_t begin, std::int64_t end, Reuse reuse) {
   // The counter was lowered: a lease may begin there, but never where IDs were used, in this turn
   // too, or are available.
   flush_issues();
-  definition_.guard = used_below_;
+  definition_.high_water = used_below_;
   for (const HeldRanges::Held& held : held_.ranges()) {
-    definition_.guard = std::max(definition_.guard, held.range.end());
+    definition_.high_water = std::max(definition_.high_water, held.range.end());
   }
 }
 

@@ -16,8 +16,8 @@ constexpr const char* kElsewhere = "another daemon has the remainder";
 
 void Sequence::restore(const SequenceImage& image) {
   totals_ = image.totals;
-  definition_.guard = image.definition.guard;
-  exhaustion_.restore(definition_.guard, settings_);
+  definition_.high_water = image.definition.high_water;
+  exhaustion_.restore(definition_.high_water, settings_);
   used_below_ = image.used_below;
   for (const AvailableRange& range : image.ranges)
     held_.add(IdRange(range.begin, range.end), range.lease);
@@ -25,7 +25,7 @@ void Sequence::restore(const SequenceImage& image) {
   // A scope without a history is a new instance: whoever held this lease before may still be using
   // it.
   if (left_open_ && !scope_.has_history()) lease_.abandon(*std::exchange(left_open_, std::nullopt));
-  if (image.on_its_way) drain_.restore(*image.on_its_way);
+  if (image.returning) drain_.restore(*image.returning);
   if (!scope_.has_history()) drain_.abandon(GapCause::epoch_lost, kElsewhere);
 }
 
@@ -81,7 +81,7 @@ void Sequence::met_older_copy() {
 
 bool Sequence::awaits_advance() const {
   return stopped_.code() == ErrorCode::SEQ_REGRESSED && !raised_ &&
-         std::max(definition_.guard, used_below_) > 0;
+         std::max(definition_.high_water, used_below_) > 0;
 }
 
 bool Sequence::begin_again() {
@@ -101,8 +101,8 @@ DrainReport Sequence::give_up(const std::string& why) {
   for (const HeldRanges::Held& held : held_.ranges())
     report.gaps.push_back({held.range.begin(), held.range.end()});
   surrender(GapCause::drained, why);
-  report.on_its_way = drain_.on_its_way();  // in flight: its end is not known
-  if (opened && report.on_its_way == 0) report.gaps.push_back({opened->begin, opened->end});
+  report.returning = drain_.returning();  // in flight: its end is not known
+  if (opened && report.returning == 0) report.gaps.push_back({opened->begin, opened->end});
   return report;
 }
 

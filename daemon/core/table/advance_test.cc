@@ -126,7 +126,7 @@ TEST_CASE("ADrainAndAnAdvanceWaitForEachOther") {
   orders.fill();
   CoreWorld& world = orders.world;
   const SequenceId id = world.table->find("orders");
-  const std::int64_t guard = orders.sequence().guard();
+  const std::int64_t high_water = orders.sequence().high_water();
   std::vector<Result<std::int64_t>> reached;
   const auto note = [&reached](Result<std::int64_t> next) { reached.push_back(std::move(next)); };
   world.table->advance(id, 0, false, note);
@@ -142,7 +142,7 @@ TEST_CASE("ADrainAndAnAdvanceWaitForEachOther") {
   REQUIRE(reached.back().status().code() == ErrorCode::UNAVAILABLE);
   world.settle();
   REQUIRE(reached.size() == 2);
-  REQUIRE(*reached.back() == guard);
+  REQUIRE(*reached.back() == high_water);
   REQUIRE(world.store.next_id["orders"] == 2);
   REQUIRE(orders.sequence().available() == 0);
 }

@@ -40,7 +40,7 @@ void SequenceAccounts::form_defined(std::string_view form) {
 
 SequenceAccounts::Sums SequenceAccounts::of(const Sequence& sequence) {
   const std::int64_t ranges =
-      static_cast<std::int64_t>(sequence.held().ranges().size()) + (sequence.on_order() ? 1 : 0);
+      static_cast<std::int64_t>(sequence.held().ranges().size()) + (sequence.leasing() ? 1 : 0);
   return {sequence.totals().issued, sequence.available(),
           std::max<std::int64_t>(ranges - StateBounds::kRangesIncluded, 0)};
 }

@@ -20,7 +20,7 @@ Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_
     return Status(ErrorCode::UNAVAILABLE,
                   "\"" + sequence.name() + "\" is being drained; ask again when it is");
   }
-  const std::int64_t lowest = std::max<std::int64_t>(sequence.guard(), 1);
+  const std::int64_t lowest = std::max<std::int64_t>(sequence.high_water(), 1);
   const std::int64_t highest = sequence.settings().last_position();
   if (next_id == 0) next_id = lowest;
   if (next_id < lowest) {

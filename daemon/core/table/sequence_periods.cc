@@ -24,7 +24,7 @@ constexpr std::int64_t kLookOnMs = 5;
 
 // How long after its end a sequence is forgotten, if no request for it can be repeated: it can be
 // audited by its name so long. Where half of limits.max_sequences are in use room comes first, and
-// a clock that is set back a little still finds the sequence with its guard.
+// a clock that is set back a little still finds the sequence with its high-water mark.
 constexpr std::int64_t kForgetAfterS = 32 * 86'400;
 constexpr std::int64_t kForgetForRoomAfterS = 3'600;
 
@@ -96,8 +96,8 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
   const Period now = rule.at(wall_s(context_));
   const std::string name = period_sequence(base, now.name);
   SequenceId id = find(name);
-  // Where this host has leased, the guard knows a counter that was removed.
-  if ((id == 0 || at(id).guard() == 0) && is_known(base)) {
+  // Where this host has leased, the high-water mark knows a counter that was removed.
+  if ((id == 0 || at(id).high_water() == 0) && is_known(base)) {
     Status removed = check_not_removed(now, know_name(base, settings), settings.periods);
     if (!removed.ok()) return removed;
   }
@@ -193,7 +193,7 @@ bool SequenceTable::has_forgotten(std::string_view name) const {
   const PeriodRule* const rule = periods_.rule_of(base_of(name));
   if (known == names_.end() || rule == nullptr || by_name_.contains(name)) return false;
   const std::optional<Period> period = rule->named(period_of(name));
-  return period && guard_of_forgotten(known->second.forgotten, *period) > 0;
+  return period && high_water_of_forgotten(known->second.forgotten, *period) > 0;
 }
 
 void SequenceTable::record_purge(std::string_view base, std::function<void()> done) {
@@ -240,7 +240,7 @@ void SequenceTable::look_on() {
 bool SequenceTable::is_settled(const Sequence& sequence) const {
   const SequenceId id = sequence.id();
   const auto waits = [id](const AwaitingFlush& one) { return one.sequence == id; };
-  return sequence.empty_handed() && sequence.waiting() == 0 && !sequence.in_flight() &&
+  return sequence.holds_nothing() && sequence.waiting() == 0 && !sequence.in_flight() &&
          !sequence.draining().active() && !replays_.keeps(id) &&
          std::find(touched_.begin(), touched_.end(), id) == touched_.end() &&
          std::none_of(awaiting_.begin(), awaiting_.end(), waits);
@@ -259,8 +259,8 @@ void SequenceTable::forget(const Sequence& sequence) {
   const SequenceId id = sequence.id();
   const Place place = *place_of(sequence);
   DefineName& known = names_.find(base_of(sequence.name()))->second;
-  add_forgotten(known.forgotten,
-                {place.begin_s - place.unsure_s, place.end_s + place.unsure_s, sequence.guard()});
+  add_forgotten(known.forgotten, {place.begin_s - place.unsure_s, place.end_s + place.unsure_s,
+                                  sequence.high_water()});
   context_.log.append(known);
   context_.log.append(ForgetSequence{id});
   accounts_.forgotten(sequence);

@@ -107,7 +107,7 @@ TEST_CASE("NothingIsLeasedOfAPeriodThatIsOver", "[core][period]") {
   const std::int64_t leased = here.of(kFirst)->totals().leased;
   const auto next_id = here.world.store.next_id;
   here.wait(600'000);
-  CHECK_FALSE(here.of(kFirst)->on_order());
+  CHECK_FALSE(here.of(kFirst)->leasing());
   CHECK(here.of(kFirst)->totals().leased == leased);
   CHECK(here.of(kFirst)->available() == 0);
   CHECK(here.world.store.next_id == next_id);
@@ -231,7 +231,7 @@ TEST_CASE("PeriodWithIdsOnTheirWayBackIsNotForgotten", "[core][period]") {
   REQUIRE(here.one() == 1);
   here.wait(180'000);
   REQUIRE(here.of(kFirst) != nullptr);
-  CHECK(here.of(kFirst)->draining().on_its_way() > 0);
+  CHECK(here.of(kFirst)->draining().returning() > 0);
   here.world.store.returns.clear();
   here.wait(300'000);
   CHECK(here.of(kFirst) == nullptr);
@@ -267,12 +267,12 @@ TEST_CASE("CounterOfAPeriodThatWasForgottenIsNotMadeAgain", "[core][period]") {
   // It is there, and goes on above what was leased of it.
   here.world.time.wall_set_ms = 0;
   CHECK(here.one() > 1);
-  CHECK(here.world.store.lease_calls.back().guard >= 1);
+  CHECK(here.world.store.lease_calls.back().high_water >= 1);
   // One that was never used here may be made, before what was used and behind it.
   for (const std::int64_t day : {-100, 100, 401}) {
     here.world.time.wall_set_ms = day * kDayMs;
     static_cast<void>(here.one());
-    CHECK(here.world.store.lease_calls.back().guard == 0);
+    CHECK(here.world.store.lease_calls.back().high_water == 0);
   }
 }
 
@@ -291,10 +291,10 @@ TEST_CASE("LogOfTheFormerVersionTellsWhatMayHaveBeenForgotten", "[core][period]"
   // What is still known is as before, and what was forgotten passes for used.
   here.world.time.wall_set_ms = 300 * kDayMs;
   static_cast<void>(here.one());
-  CHECK(here.world.store.lease_calls.back().guard == 1);
+  CHECK(here.world.store.lease_calls.back().high_water == 1);
   here.world.time.wall_set_ms = 370 * kDayMs;
   static_cast<void>(here.one());
-  CHECK(here.world.store.lease_calls.back().guard == 0);
+  CHECK(here.world.store.lease_calls.back().high_water == 0);
 }
 
 TEST_CASE("PeriodOfWhichNothingWasEverLeasedHereIsRefusedAsOneThatIsNotKnown", "[core][period]") {
@@ -363,7 +363,7 @@ TEST_CASE("PeriodsThatAreNotConfiguredAnyMoreAreForgottenWithTheirGuards", "[cor
     here.world.time.wall_set_ms += kDayMs;
     here.wait(120'000);
   }
-  const std::int64_t guard = here.of(kFirst)->guard();
+  const std::int64_t high_water = here.of(kFirst)->high_water();
   here.world.kill();
   PeriodSettings& periods = here.world.settings.by_name["orders"].periods;
   periods = PeriodSettings();
@@ -382,7 +382,8 @@ TEST_CASE("PeriodsThatAreNotConfiguredAnyMoreAreForgottenWithTheirGuards", "[cor
   CHECK(here.of(kFirst) == nullptr);
   CHECK(here.of(kSecond) == nullptr);
   const Period first = PeriodRule::make("day", nullptr).value()->named("2023-11-14").value();
-  CHECK(guard_of_forgotten(here.world.log.image.names.at("orders").forgotten, first) >= guard);
+  CHECK(high_water_of_forgotten(here.world.log.image.names.at("orders").forgotten, first) >=
+        high_water);
 }
 
 // A clock that was ahead once, for a request or for days, and is right again.
@@ -464,8 +465,8 @@ TEST_CASE("AdvanceOfAForgottenPeriodWithoutItsCounterAnswersAboveItsIds", "[core
   Daily here([](SequenceSettings& settings) { settings.periods.retain_ms = 2 * kDayMs; });
   for (std::int64_t id = 1; id <= 5; ++id) REQUIRE(here.one() == id);
   here.world.settle();
-  const std::int64_t guard = here.of(kFirst)->guard();
-  REQUIRE(guard > 5);
+  const std::int64_t high_water = here.of(kFirst)->high_water();
+  REQUIRE(high_water > 5);
   here.world.time.wall_set_ms = 41 * kDayMs;
   REQUIRE(here.one() == 1);
   here.wait(180'000);
@@ -482,8 +483,8 @@ TEST_CASE("AdvanceOfAForgottenPeriodWithoutItsCounterAnswersAboveItsIds", "[core
   here.world.table->advance(*opened, 0, false,
                             [&](const Result<std::int64_t>& reached) { next = *reached; });
   here.world.settle();
-  CHECK(next == guard);
-  CHECK(here.one() == guard);
+  CHECK(next == high_water);
+  CHECK(here.one() == high_water);
 }
 
 // It lets requests of that period go on, and there may be none any more.
@@ -507,7 +508,7 @@ TEST_CASE("AdvanceOfAStoppedPeriodThatHasEndedLeasesNothing", "[core][period]") 
   CHECK(here.of(kFirst)->totals().gaps == gaps);
 }
 
-// Of the days that were forgotten last each keeps its own guard.
+// Of the days that were forgotten last each keeps its own high-water mark.
 TEST_CASE("ForgottenPeriodGoesOnWhereItsCounterIs", "[core][period]") {
   Daily here;
   REQUIRE(here.world.range("orders", 500).value_or(std::vector<Run>()).empty());

@@ -52,7 +52,7 @@ void SequenceTable::scope_owned(ScopeId scope) {
 bool SequenceTable::scope_lost(ScopeId scope) {
   int left = kLostATurn;
   for (const auto& [name, id] : by_name_) {
-    if (at(id).scope().id() != scope || at(id).empty_handed()) continue;
+    if (at(id).scope().id() != scope || at(id).holds_nothing()) continue;
     if (left-- == 0 || !at(id).scope_lost()) return false;
   }
   return true;
@@ -61,7 +61,7 @@ bool SequenceTable::scope_lost(ScopeId scope) {
 bool SequenceTable::scope_holds(ScopeId scope) const {
   return std::any_of(by_name_.begin(), by_name_.end(), [&](const auto& one) {
     const Sequence& sequence = at(one.second);
-    return sequence.scope().id() == scope && !sequence.empty_handed();
+    return sequence.scope().id() == scope && !sequence.holds_nothing();
   });
 }
 
@@ -97,7 +97,7 @@ Status SequenceTable::resume_store(std::string_view store) {
   for (const auto& [name, id] : by_name_) {
     Sequence& sequence = at(id);
     if (&sequence.scope() != stopped) continue;
-    if (!sequence.empty_handed() && left-- == 0)
+    if (!sequence.holds_nothing() && left-- == 0)
       return {ErrorCode::UNAVAILABLE, "there are more sequences; ask again"};
     if (!sequence.begin_again())
       return {ErrorCode::UNAVAILABLE, "the log waits for the medium; ask again"};

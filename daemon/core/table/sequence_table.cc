@@ -60,9 +60,10 @@ void SequenceTable::restore_sequence(const SequenceImage& image) {
   StoreScope& scope = *scopes_.at(image.definition.scope);
   const SequenceSettings* configured = settings_.find(image.definition.name);
   SequenceSettings settings = configured != nullptr ? *configured : SequenceSettings();
-  const bool moved = configured != nullptr && settings.mode == SequenceMode::lease &&
-                     (settings.store != scope.store_name() ||
-                      !same_counter(image.definition.binding, settings.binding, settings.shape));
+  const bool moved =
+      configured != nullptr && settings.mode == SequenceMode::lease &&
+      (settings.store != scope.store_name() ||
+       !same_counter(image.definition.binding, settings.binding, settings.progression));
   Sequence& sequence = add_sequence(image.definition, settings);
   sequence.restore(image);
   accounts_.update(sequence);
@@ -81,7 +82,7 @@ void SequenceTable::restore_sequence(const SequenceImage& image) {
                      "the remainder of \"" + image.definition.name + "\" came from store \"" +
                          scope.store_name() + "\", counter " + image.definition.binding +
                          "; the configuration says store \"" + settings.store + "\", counter " +
-                         binding_text(settings.binding, settings.shape) +
+                         binding_text(settings.binding, settings.progression) +
                          ": configure the former counter, or give the sequence another name"});
   }
 }
@@ -143,7 +144,7 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
   definition.sequence = next_.sequence;
   definition.scope = scope.id();
   definition.name = text;
-  definition.binding = binding_text(settings->binding, settings->shape);
+  definition.binding = binding_text(settings->binding, settings->progression);
   if (!accounts_.may_define(definition, settings->named)) {
     return Status(ErrorCode::BUSY,
                   "the log has no room for more than these " + std::to_string(by_name_.size()) +
@@ -152,7 +153,7 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
   DefineName& known = know_name(base_of(name), *settings);
   // A period that was forgotten was used here: its counter is there and stands behind its IDs.
   if (const std::optional<Period>& period = settings->periods.current)
-    definition.guard = guard_of_forgotten(known.forgotten, *period);
+    definition.high_water = high_water_of_forgotten(known.forgotten, *period);
   context_.log.append(definition);
   note_begun(known, settings->periods);
   return add_sequence(definition, *settings).id();
@@ -316,7 +317,7 @@ std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
     Sequence& sequence = at(id);
     if (settings == nullptr || settings->store != sequence.scope().store_name() ||
         !(settings->binding == sequence.settings().binding) ||
-        !(settings->shape == sequence.settings().shape)) {
+        !(settings->progression == sequence.settings().progression)) {
       if (sequence.error().code() != ErrorCode::NO_SEQUENCE) not_applied.push_back(name);
       continue;
     }

@@ -19,9 +19,10 @@ struct Change {
 };
 
 std::vector<Change> changes() {
-  const auto shaped = [](SequenceSettings& settings) {
-    settings.shape.increment = 2;
-    settings.shape.made = std::make_shared<IdShape>(IdShape::Form{1, 2, 1, 1'000'000, false});
+  const auto progressiond = [](SequenceSettings& settings) {
+    settings.progression.increment = 2;
+    settings.progression.made =
+        std::make_shared<IdProgression>(IdProgression::Form{1, 2, 1, 1'000'000, false});
   };
   return {
       {"collection", [](auto& s) { s.binding.collection = "other"; }, true},
@@ -33,7 +34,7 @@ std::vector<Change> changes() {
       {"seed_collection", [](auto& s) { s.binding.seed_collection = "documents"; }},
       {"first_id", [](auto& s) { s.binding.first_id = 1'000; }},
       {"create", [](auto& s) { s.binding.create = false; }},
-      {"increment", shaped, true},
+      {"increment", progressiond, true},
       {"reuse", [](auto& s) { s.reuse = Reuse::never; }},
       {"reuse tail", [](auto& s) { s.reuse = Reuse::tail; }},
       {"max_value", [](auto& s) { s.max_value = 25; }},

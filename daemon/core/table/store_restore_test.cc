@@ -107,7 +107,7 @@ TEST_CASE("IdleHostStopsWhenTheStoreIsPutBack", "[store_restore]") {
     host.world().settle();
     REQUIRE(host.store().resolve_calls.size() == 1);
     REQUIRE(host.orders().totals().leased == 10);
-    REQUIRE(host.orders().on_order());
+    REQUIRE(host.orders().leasing());
   }
   REQUIRE(host.scope().restored());
   REQUIRE(std::string(host.scope().state_name()) == "restored");
@@ -119,7 +119,7 @@ TEST_CASE("IdleHostStopsWhenTheStoreIsPutBack", "[store_restore]") {
   REQUIRE(text.find("seqctl advance --all --store default") != std::string::npos);
 }
 
-// The guard of one counter is enough to look at the whole store.
+// The high-water mark of one counter is enough to look at the whole store.
 TEST_CASE("CounterThatWentBackHasTheStoreCompared", "[store_restore]") {
   IdleHost host;
   host.back_up();
@@ -207,7 +207,7 @@ TEST_CASE("OpenLeaseIsNotClosedByAnOlderCopy", "[store_restore]") {
   host.store().resolutions = {{ScriptedStore::ResolveScript::Kind::failed}};
   for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
   host.world().settle();
-  REQUIRE(host.orders().on_order());
+  REQUIRE(host.orders().leasing());
   REQUIRE_FALSE(host.orders().in_flight());
   const ScriptedContents newest = host.contents();
   const std::size_t looks = host.store().resolve_calls.size();
@@ -233,7 +233,7 @@ TEST_CASE("OpenLeaseIsNotClosedByAnOlderCopy", "[store_restore]") {
   }
   REQUIRE(host.scope().restored());
   REQUIRE(host.store().resolve_calls.size() == looks + looks_at_copy);
-  REQUIRE(host.orders().on_order());
+  REQUIRE(host.orders().leasing());
   host.put(newest);
   host.world().restart();
   host.wait(60'000);
@@ -254,7 +254,7 @@ TEST_CASE("OpenReturnIsNotClosedByAnOlderCopy", "[store_restore]") {
   host.store().returns = {{ScriptedStore::ReturnScript::Kind::failed_applied}};
   REQUIRE(host.world().table->drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
   host.world().settle();
-  REQUIRE(host.orders().draining().on_its_way() == 9);
+  REQUIRE(host.orders().draining().returning() == 9);
   const ScriptedContents newest = host.contents();
   host.put_back();
   SECTION("that is noticed by its next request, which gives up") {
@@ -277,7 +277,7 @@ TEST_CASE("OpenReturnIsNotClosedByAnOlderCopy", "[store_restore]") {
     host.wait(60'000);
   }
   REQUIRE(host.scope().restored());
-  REQUIRE(host.orders().draining().on_its_way() == 9);
+  REQUIRE(host.orders().draining().returning() == 9);
   host.put(newest);
   host.world().restart();
   host.wait(60'000);
@@ -324,7 +324,7 @@ TEST_CASE("RaisedCountersLetAHostGoOnWithoutWhatItHadAvailable", "[store_restore
   for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
   host.world().settle();
   REQUIRE(host.daemon.one("orders") == 11);
-  const std::int64_t guard = host.orders().guard();
+  const std::int64_t high_water = host.orders().high_water();
   const std::int64_t available = host.orders().available();
   REQUIRE(available > 0);
   host.put_back();
@@ -332,7 +332,7 @@ TEST_CASE("RaisedCountersLetAHostGoOnWithoutWhatItHadAvailable", "[store_restore
   REQUIRE(host.world().table->resume_store("default").code() == ErrorCode::SEQ_REGRESSED);
   REQUIRE(host.raise().ok());
   REQUIRE(host.daemon.error_of("orders") == ErrorCode::SEQ_REGRESSED);
-  REQUIRE(host.store().next_id.at("orders") == guard);
+  REQUIRE(host.store().next_id.at("orders") == high_water);
   const Token before = host.scope().instance();
   REQUIRE(host.world().table->resume_store("default").ok());
   REQUIRE(host.world().table->resume_store("default").ok());
@@ -342,9 +342,10 @@ TEST_CASE("RaisedCountersLetAHostGoOnWithoutWhatItHadAvailable", "[store_restore
   REQUIRE(host.world().events.count(EventKind::gap_restored) == 1);
   if (restarts) host.world().restart();
   host.world().settle();
-  REQUIRE(host.store().next_id.at("orders") == guard);  // nothing is leased before it is asked for
+  REQUIRE(host.store().next_id.at("orders") ==
+          high_water);  // nothing is leased before it is asked for
   REQUIRE(host.store().heartbeats.contains(host.scope().instance()));
-  REQUIRE(host.daemon.one("orders") == guard);
+  REQUIRE(host.daemon.one("orders") == high_water);
   host.beat();
   REQUIRE_FALSE(host.scope().restored());
   REQUIRE(host.world().log.image.heartbeats.at(1).instance == host.scope().instance());
@@ -435,7 +436,7 @@ TEST_CASE("ReturnThatWasOpenDoesNotKeepARestoredStoreStopped", "[store_restore]"
   host.world().settle();
   host.world().advance(10);
   host.world().settle();
-  REQUIRE(host.orders().draining().on_its_way() == 9);
+  REQUIRE(host.orders().draining().returning() == 9);
   REQUIRE_FALSE(host.orders().in_flight());
   if (restarts) host.end(true);
   host.put_back();
@@ -443,11 +444,11 @@ TEST_CASE("ReturnThatWasOpenDoesNotKeepARestoredStoreStopped", "[store_restore]"
   host.world().settle();
   host.beat();
   REQUIRE(host.scope().restored());
-  const std::int64_t guard = host.orders().guard();
+  const std::int64_t high_water = host.orders().high_water();
   REQUIRE(host.raise().ok());
   REQUIRE(host.world().table->resume_store("default").ok());
   host.world().settle();
-  REQUIRE(host.orders().draining().on_its_way() == 0);
+  REQUIRE(host.orders().draining().returning() == 0);
   REQUIRE(host.orders().totals().gaps == 9);
   REQUIRE(host.world().events.count(EventKind::gap_restored) == 1);
   const std::size_t asked = host.store().return_calls.size();
@@ -456,7 +457,7 @@ TEST_CASE("ReturnThatWasOpenDoesNotKeepARestoredStoreStopped", "[store_restore]"
   host.world().settle();
   REQUIRE(host.store().return_calls.size() == asked);
   REQUIRE(host.orders().totals().gaps == 9);
-  REQUIRE(host.daemon.one("orders") == guard);
+  REQUIRE(host.daemon.one("orders") == high_water);
 }
 
 TEST_CASE("LeaseThatIsLookedUpIsGivenUpWhenAStoreThatWasPutBackGoesOn", "[store_restore]") {
@@ -469,7 +470,7 @@ TEST_CASE("LeaseThatIsLookedUpIsGivenUpWhenAStoreThatWasPutBackGoesOn", "[store_
   host.store().resolutions.resize(100, {ScriptedStore::ResolveScript::Kind::failed});
   for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
   host.world().settle();
-  REQUIRE(host.orders().on_order());
+  REQUIRE(host.orders().leasing());
   REQUIRE_FALSE(host.orders().in_flight());
   host.put_back();
   host.beat();
@@ -482,7 +483,7 @@ TEST_CASE("LeaseThatIsLookedUpIsGivenUpWhenAStoreThatWasPutBackGoesOn", "[store_
   host.world().settle();
   host.world().advance(60'000);
   host.world().settle();
-  REQUIRE_FALSE(host.orders().on_order());
+  REQUIRE_FALSE(host.orders().leasing());
   REQUIRE(host.orders().totals().unknown == 1);
   REQUIRE(host.store().resolve_calls.size() == asked);
 }
@@ -511,7 +512,7 @@ TEST_CASE("ReturnThatIsUnderWayIsNoGapInTheReportOfAStoreThatIsGivenUp", "[store
   host.world().advance(1);
   REQUIRE(report.has_value());
   REQUIRE(report->gaps.empty());
-  REQUIRE(report->on_its_way == 9);
+  REQUIRE(report->returning == 9);
 }
 
 // An answer that comes when its store was begun again is of the instance before.

@@ -86,7 +86,7 @@ TEST_CASE("DynamoFaults: an applied lease whose answer was lost is found again",
   faults.proxy.plan(kUpdate, {trouble});
   auto next = request;
   next.token = random_token(LeaseTrace::slot);
-  next.guard = 11;
+  next.high_water = 11;
   const bool waits = trouble.kind == Fault::reply_late;
   const LeaseOutcome outcome = waits ? faults.open(1'000)->lease(next) : store->lease(next);
   INFO(trouble.status << " " << trouble.body << ": " << outcome.error.to_string());
@@ -112,7 +112,7 @@ TEST_CASE("DynamoFaults: a lost answer or request costs no ID, whoever sends it 
     faults.proxy.plan(kUpdate, {fault(i % 2 == 0 ? kind : Fault::none)});
     if (const auto span = take(*store, request)) {
       spans.push_back(*span);
-      request.guard = span->end;
+      request.high_water = span->end;
     }
   }
   REQUIRE(spans.size() >= 6);
@@ -208,7 +208,7 @@ TEST_CASE("DynamoFaults: without tokens an unknown outcome is a gap, and never a
   REQUIRE(store->resolve(request).kind == Resolution::Kind::untraceable);
   REQUIRE(faults.server.number("orders") == 20);
   request.token = random_token();
-  request.guard = 11;
+  request.high_water = 11;
   require_granted(store->lease(request), 21, 31);
 }
 
@@ -245,7 +245,7 @@ TEST_CASE("DynamoFaults: a comparison that failed behind a lease is made by its 
   require_granted(store->lease(request), 1, 11);
   const HttpFault trouble = says(500, dynamo_error("InternalServerError", "try again"));
   request.token = random_token(LeaseTrace::slot);
-  request.guard = 11;
+  request.high_water = 11;
   faults.proxy.plan("GetItem", {trouble});  // the lane is known: only the heartbeat is read
   REQUIRE(store->lease(request).kind == Kind::unknown);
   // The counter is read, and the heartbeat is not.
@@ -359,7 +359,7 @@ TEST_CASE("DynamoFaults: hosts under every fault at once lose no ID", "[dynamo]"
       request.count = 1 + n % 7;
       const auto span = take(*hosts[static_cast<std::size_t>(host)], request);
       if (!span) continue;
-      request.guard = span->end;
+      request.high_water = span->end;
       const std::lock_guard lock(mutex);
       spans.push_back(*span);
     }

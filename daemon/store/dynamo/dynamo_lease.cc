@@ -92,7 +92,7 @@ DynamoLease::Step DynamoLease::sweep_or(const DynamoItem& item) {
 }
 
 DynamoLease::Step DynamoLease::create() {
-  if (request_.guard > 0) return refused(missing_counter(request_, where_));
+  if (request_.high_water > 0) return refused(missing_counter(request_, where_));
   if (!request_.binding.create) return refused(creation_not_allowed(where_));
   lanes_->erase(lane_);
   phase_ = Phase::creating;
@@ -102,8 +102,9 @@ DynamoLease::Step DynamoLease::create() {
 // The lease itself: number and record change in one step, or neither.
 DynamoLease::Step DynamoLease::increment() {
   const CounterBinding& binding = request_.binding;
-  const std::int64_t lowest = std::max(
-      lowest_value(meaning_), request_.guard > 0 ? value_of(request_.guard - 1, meaning_) : 0);
+  const std::int64_t lowest =
+      std::max(lowest_value(meaning_),
+               request_.high_water > 0 ? value_of(request_.high_water - 1, meaning_) : 0);
   const std::int64_t highest = value_of(highest_id(request_) - count_, meaning_);
   DynamoUpdate update(dynamo_key_of(binding));
   update.require_between(binding.counter_field, lowest, highest)
@@ -125,7 +126,7 @@ DynamoLease::Step DynamoLease::take_parked(const DynamoItem& item, std::int64_t 
   const DynamoParked parked = *lowest_parked(item, request_.binding);
   if (next < parked.span.end) return refused(above_the_counter(where_, next, parked.span.end));
   DynamoUpdate update(dynamo_key_of(request_.binding));
-  const std::int64_t above = std::max(parked.span.end, request_.guard);
+  const std::int64_t above = std::max(parked.span.end, request_.high_water);
   require_above(update, request_.binding, meaning_, above);
   update.require_there(parked.name).remove(parked.name);
   put_record(update, lane_,
@@ -163,7 +164,8 @@ LeaseOutcome DynamoLease::grant(const DynamoItem& changed) {
                      found == changed.end() ? "nothing" : found->second.text.substr(0, 60))});
   const std::int64_t end = last_issued_of(*value, meaning_) + 1;
   const LeasedSpan span{end - count_, end};
-  if (span.begin < std::max<std::int64_t>(1, request_.guard) || span.end - 1 > highest_id(request_))
+  if (span.begin < std::max<std::int64_t>(1, request_.high_water) ||
+      span.end - 1 > highest_id(request_))
     return unknown_outcome(
         {ErrorCode::SEQ_REGRESSED,
          fmt::format(

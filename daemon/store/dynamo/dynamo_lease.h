@@ -1,7 +1,7 @@
-// DynamoLease: one lease as a plan. Every condition it depends on (type, meaning, guard, maximum,
-// the token before it) stands in the one update that moves the number and leaves the record, so a
-// counter that may not be used is left exactly as it was; only then is the item read, to say why,
-// or to create it. Refers to nothing but the lanes, which outlive it. Loop thread.
+// DynamoLease: one lease as a plan. Every condition it depends on (type, meaning, high-water mark,
+// maximum, the token before it) stands in the one update that moves the number and leaves the
+// record, so a counter that may not be used is left exactly as it was; only then is the item read,
+// to say why, or to create it. Refers to nothing but the lanes, which outlive it. Loop thread.
 #pragma once
 
 #include <memory>

@@ -39,7 +39,7 @@ DynamoResolve::Step DynamoResolve::after_counter(const std::optional<DynamoItem>
                                where_, lane_)});
   counter_exists_ = counter.has_value();
   // The counter is gone, and with it whatever its records said.
-  if (!counter && (request_.guard > 0 || !request_.binding.create))
+  if (!counter && (request_.high_water > 0 || !request_.binding.create))
     return resolved(Resolution::Kind::untraceable);
   std::optional<LeaseRecord> record;
   if (counter) {

@@ -96,7 +96,7 @@ TEST_CASE("DynamoStore: old code that writes the item again loses the records, a
   require_granted(store->lease(request), 1, 11);
   fixture.server.put("orders", R"({"seq": {"N": "11"}})");
   request.token = random_token(LeaseTrace::slot);
-  request.guard = 11;
+  request.high_water = 11;
   require_granted(store->lease(request), 12, 22);
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("DynamoStore: records of daemons that are gone are removed, and their 
   REQUIRE(store->resolve(old).kind == Resolution::Kind::untraceable);
   // It leases on all the same.
   old.token = random_token(LeaseTrace::slot);
-  old.guard = 16;
+  old.high_water = 16;
   require_granted(store->lease(old), 26, 36);
 }
 

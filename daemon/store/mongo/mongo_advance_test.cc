@@ -172,7 +172,7 @@ TEST_CASE("MongoAdvance: two numbers of one document have their own floor and me
   // The first number's mark still counts for the first number.
   one.binding.meaning = Meaning::unset;
   one.token = testing::random_token(trace);
-  one.guard = 11;
+  one.high_water = 11;
   testing::require_granted(store->lease(one), 1'000, 1'010);
 }
 

@@ -63,8 +63,9 @@ LeaseOutcome MongoCounter::lease(bool index_known) {
 }
 
 MongoWrite MongoCounter::counter_write() const {
-  const std::int64_t lowest = std::max(
-      lowest_value(meaning_), request_.guard > 0 ? value_of(request_.guard - 1, meaning_) : 0);
+  const std::int64_t lowest =
+      std::max(lowest_value(meaning_),
+               request_.high_water > 0 ? value_of(request_.high_water - 1, meaning_) : 0);
   const std::int64_t highest = value_of(highest_id(request_) - count_, meaning_);
   MongoWrite write;
   write.collection = binding_.collection;
@@ -135,7 +136,7 @@ MongoCounter::Step MongoCounter::increment_with_slot(MongoWrite write) {
 }
 
 void MongoCounter::require_above(Document& filter, LeasedSpan parked) const {
-  const std::int64_t above = std::max(parked.end, request_.guard);
+  const std::int64_t above = std::max(parked.end, request_.high_water);
   filter.add(binding_.counter_field, number_at_least(value_of(above - 1, meaning_)));
   require_meaning(filter, binding_, meaning_, binding_.meaning != Meaning::unset);
 }
@@ -288,7 +289,7 @@ LeaseOutcome MongoCounter::grant(const Document& document) const {
   }
   const std::int64_t end = last_issued_of(number.value, meaning_) + 1;
   const LeasedSpan span{end - count_, end};
-  if (span.begin < std::max<std::int64_t>(1, request_.guard) ||
+  if (span.begin < std::max<std::int64_t>(1, request_.high_water) ||
       span.end - 1 > highest_id(request_)) {
     return unknown_outcome(
         {ErrorCode::SEQ_REGRESSED,

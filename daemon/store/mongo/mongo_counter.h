@@ -1,9 +1,9 @@
 // MongoCounter: one counter document, for the time of one lease. Every condition a lease depends on
-// (type, meaning, guard, maximum) stands in the filter of the one findAndModify that moves the
-// counter, so a counter that may not be used is left exactly as it was; only then is the document
-// read, to say why, or to create or convert it. The lease leaves a record as its token is marked:
-// in one transaction with the counter, in the counter's own document, in the server's record of
-// numbered writes, or none.
+// (type, meaning, high-water mark, maximum) stands in the filter of the one findAndModify that
+// moves the counter, so a counter that may not be used is left exactly as it was; only then is the
+// document read, to say why, or to create or convert it. The lease leaves a record as its token is
+// marked: in one transaction with the counter, in the counter's own document, in the server's
+// record of numbered writes, or none.
 //
 // Thread-safe as far as MongoClients is; refers to it, to the records and to the request.
 #pragma once
@@ -38,8 +38,8 @@ class MongoCounter {
   Step increment_with_slot(MongoWrite write);
   // What is parked; nothing: nothing is, or it is gone.
   Step take_parked_slot();
-  // What a range that is parked is granted on condition of: the guard's, and that the counter is
-  // above it.
+  // What a range that is parked is granted on condition of: the high-water mark's, and that the
+  // counter is above it.
   void require_above(Document& filter, LeasedSpan parked) const;
   MongoWrite counter_check(LeasedSpan parked) const;
   Step increment_in_transaction(const MongoWrite& write);

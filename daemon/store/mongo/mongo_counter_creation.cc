@@ -14,7 +14,7 @@ constexpr int kMostDuplicates = 5;
 }  // namespace
 
 MongoCounter::Step MongoCounter::create() {
-  if (request_.guard > 0) return refused(missing_counter(request_, where_));
+  if (request_.high_water > 0) return refused(missing_counter(request_, where_));
   if (!binding_.create) return refused(creation_not_allowed(where_));
   auto first = first_of_new(clients_, binding_);
   if (!first.ok()) return refused(first.status());

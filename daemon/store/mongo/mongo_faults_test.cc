@@ -60,11 +60,11 @@ struct Faulty {
   // One lease of 10 IDs; returns its error's code.
   ErrorCode lease(Kind expected) {
     LeaseRequest request = lease_request("orders", 10);
-    request.guard = guard;
+    request.high_water = high_water;
     outcome = store->lease(request);
     INFO(outcome.error.to_string());
     REQUIRE(static_cast<int>(outcome.kind) == static_cast<int>(expected));
-    if (outcome.kind == Kind::granted) guard = outcome.end;
+    if (outcome.kind == Kind::granted) high_water = outcome.end;
     return outcome.error.code();
   }
 
@@ -78,7 +78,7 @@ struct Faulty {
   std::string name;
   MongoStoreOptions options;
   OpenMongoStore store;
-  std::int64_t guard = 0;
+  std::int64_t high_water = 0;
   LeaseOutcome outcome;
 };
 
@@ -173,7 +173,7 @@ TEST_CASE("MongoFaults: a write that no majority confirms is unknown", "[mongo]"
   faulty.connect();
   for (const pid_t pid : stopped) kill(pid, SIGSTOP);
   LeaseRequest request = lease_request("orders", 10);
-  request.guard = faulty.guard;
+  request.high_water = faulty.high_water;
   const LeaseOutcome outcome = faulty.store->lease(request);
   for (const pid_t pid : stopped) kill(pid, SIGCONT);
   INFO(outcome.error.to_string());
@@ -432,11 +432,11 @@ TEST_CASE("MongoFaults: leases go on after the primary is gone, without a duplic
     if (how == "stop") stopped.pid = pid;
     kill(pid, how == "stop" ? SIGSTOP : SIGKILL);  // with_mongo.py starts a killed one again
   }
-  std::int64_t highest = faulty.guard;
+  std::int64_t highest = faulty.high_water;
   int granted = 0;
   for (int attempt = 0; attempt < 100 && granted < 5; ++attempt) {
     LeaseRequest request = lease_request("orders", 10);
-    request.guard = highest;
+    request.high_water = highest;
     const LeaseOutcome outcome = faulty.store->lease(request);
     if (outcome.kind != Kind::granted) {
       INFO(outcome.error.to_string());

@@ -42,7 +42,7 @@ struct Traced : MongoTarget {
   Kind lease() {
     request = lease_request("orders", 10);
     request.token = store->new_token(random);
-    request.guard = guard;
+    request.high_water = high_water;
     const LeaseOutcome outcome = store->lease(request);
     error = outcome.error;
     if (outcome.kind == Kind::granted) keep(outcome.begin, outcome.end);
@@ -68,7 +68,7 @@ struct Traced : MongoTarget {
 
   void keep(std::int64_t begin, std::int64_t end) {
     spans.emplace_back(begin, end);
-    guard = std::max(guard, end);
+    high_water = std::max(high_water, end);
   }
 
   // Nothing twice, and nothing missing.
@@ -97,7 +97,7 @@ struct Traced : MongoTarget {
   SeededRandom random{1};
   LeaseRequest request;
   Status error;
-  std::int64_t guard = 0;
+  std::int64_t high_water = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> spans;
 };
 

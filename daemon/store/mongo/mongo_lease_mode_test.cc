@@ -262,7 +262,7 @@ TEST_CASE("MongoLeaseMode: a lost record of a lease makes it untraceable, never 
   }
   if (how == "counter deleted" && mode == LeaseModeOption::slot) {
     server.remove("counters", "orders");
-    open.guard = 11;
+    open.high_water = 11;
     REQUIRE(store->resolve(open).kind == Resolution::Kind::untraceable);
     return;
   }

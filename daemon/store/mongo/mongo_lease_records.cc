@@ -356,7 +356,7 @@ Resolution MongoLeaseRecords::resolve(const LeaseRequest& request) {
       auto found = record_in(**document, request);
       if (!found.ok()) return failed(found.status());
       record = *found;
-    } else if (!in_ledger(request) && (request.guard > 0 || !may_create(request))) {
+    } else if (!in_ledger(request) && (request.high_water > 0 || !may_create(request))) {
       // The counter is gone, and with it whatever its slots said.
       return resolved(Resolution::Kind::untraceable);
     }

@@ -132,7 +132,7 @@ TEST_CASE("MongoNumbers: a double that regressed or is unmarked is refused befor
   LeaseRequest request = lease_request("orders", 10);
   REQUIRE(store->lease(request).error.code() == ErrorCode::SEQ_MEANING);
   request.binding.meaning = Meaning::last;
-  request.guard = 100;
+  request.high_water = 100;
   REQUIRE(store->lease(request).error.code() == ErrorCode::SEQ_REGRESSED);
   REQUIRE(server.number("counters", "orders", "seq") == -1);  // still no integer
 }

@@ -32,7 +32,7 @@ struct Returning : MongoTarget {
   void lease() {
     LeaseRequest request = lease_request("orders", 10);
     request.token = store->new_token(random);
-    request.guard = guard;
+    request.high_water = high_water;
     request.take_parked = reuse == Reuse::parked;
     const LeaseOutcome outcome = store->lease(request);
     INFO(outcome.error.to_string());
@@ -65,7 +65,7 @@ struct Returning : MongoTarget {
 
   void use(std::int64_t from, std::int64_t to) {
     if (from < to) used.emplace_back(from, to);
-    guard = std::max(guard, to);
+    high_water = std::max(high_water, to);
   }
 
   // Nothing twice, and nothing missing, up to what the next lease begins with.
@@ -91,7 +91,7 @@ struct Returning : MongoTarget {
   ReturnRequest back;
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  std::int64_t guard = 0;
+  std::int64_t high_water = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> used;
 };
 

@@ -102,14 +102,14 @@ TEST_CASE("MongoStore: foreign writers on the same document get no ID that seqd 
   }
   for (int i = 0; i < 3; ++i) {
     threads.emplace_back([&, i] {
-      std::int64_t guard = 0;
+      std::int64_t high_water = 0;
       for (int n = 1; n <= 40; ++n) {
         LeaseRequest request = lease_request("orders", n, trace);
         request.instance.fill(static_cast<std::uint8_t>(i));
         request.binding.collection = "ids";
         request.binding.counter_field = row.field;
         request.binding.meaning = row.meaning;
-        request.guard = guard;
+        request.high_water = high_water;
         LeaseOutcome outcome = store->lease(request);
         // As the core does it where a lease conflicted.
         for (int tries = 0; tries < 1'000 && outcome.contended; ++tries) {
@@ -118,7 +118,7 @@ TEST_CASE("MongoStore: foreign writers on the same document get no ID that seqd 
         }
         if (outcome.kind == Kind::granted) {
           keep(outcome.begin, outcome.end);
-          guard = outcome.end;
+          high_water = outcome.end;
         } else {
           const std::lock_guard lock(mutex);
           failure = outcome.error.to_string();

@@ -206,7 +206,7 @@ TEST_CASE("Mongos: a lease whose shard did not answer is unknown, whatever mongo
       "findAndModify", 2,
       fmt::format(R"({{"ok": 0, "code": {}, "codeName": "x", "errmsg": "shard"}})", code));
   LeaseRequest request = lease_request("orders", 10);
-  request.guard = 11;
+  request.high_water = 11;
   const LeaseOutcome outcome = sharded.store->lease(request);
   INFO(outcome.error.to_string());
   CHECK(outcome.kind == LeaseOutcome::Kind::unknown);

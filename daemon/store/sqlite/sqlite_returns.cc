@@ -95,8 +95,8 @@ Result<std::optional<LeasedSpan>> SqliteStore::take_parked(const LeaseRequest& r
   const std::string place = where(request.binding);
   if (last_issued + 1 < span.end) return above_the_counter(place, last_issued + 1, span.end);
   // The counter's own check, which a range that was returned does not replace.
-  if (request.guard > last_issued + 1) {
-    return above_the_counter(place, last_issued + 1, request.guard);
+  if (request.high_water > last_issued + 1) {
+    return above_the_counter(place, last_issued + 1, request.high_water);
   }
   {
     SqliteQuery query(statements_.take_parked);

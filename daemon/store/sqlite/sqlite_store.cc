@@ -221,7 +221,7 @@ Result<std::int64_t> SqliteStore::last_issued(const LeaseRequest& request, Meani
     *meaning = (*counter)->meaning;
     return last_issued_of((*counter)->value, *meaning);
   }
-  if (request.guard > 0) return missing_counter(request, where(request.binding));
+  if (request.high_water > 0) return missing_counter(request, where(request.binding));
   if (!binding.create) return creation_not_allowed(where(request.binding));
   *meaning = meaning_of_new(binding);
   if (Status status = create_counter(binding, binding.first_id - 1, *meaning); !status.ok()) {

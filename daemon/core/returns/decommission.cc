@@ -1,0 +1,239 @@
+#include "daemon/core/returns/decommission.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace seqd {
+namespace {
+
+// Of one call, so that it ends within a few of the store's time-outs.
+constexpr std::size_t kLanesAtOnce = 100;
+
+Status refusal() {
+  return {ErrorCode::STOPPING,
+          "this daemon is being decommissioned and issues nothing any more; ask another one"};
+}
+
+}  // namespace
+
+Decommission::Decommission(const CoreContext& context, SequenceTable& table, Place& place)
+    : context_(context),
+      table_(table),
+      place_(place),
+      self_(std::make_shared<Decommission*>(this)) {}
+
+void Decommission::resume(std::vector<RetiredInstance> marked) {
+  marked_ = std::move(marked);
+  no_way_back_ = true;
+  table_.refuse_requests(refusal());
+  context_.events.raise(
+      {EventKind::retiring,
+       "this daemon was being decommissioned when it ended, and refuses requests; repeat `seqctl "
+       "decommission --yes`",
+       {}});
+}
+
+Status Decommission::begin(bool only_look, std::int64_t timeout_ms, Done done) {
+  if (done_) return {ErrorCode::BUSY, "a decommission is under way already"};
+  done_ = std::move(done);
+  only_look_ = only_look;
+  timeout_ms_ = timeout_ms;
+  report_ = DecommissionReport{};
+  list_stores();
+  list_sequences();
+  ask_stores(true);
+  return {};
+}
+
+// --- what there is
+// -------------------------------------------------------------------------------------------------
+
+void Decommission::list_stores() {
+  for (const auto& [id, scope] : table_.scopes()) {
+    const bool never_used = scope->store() == nullptr && !scope->has_history();
+    if (!never_used) add_store(scope->store_name(), scope->instance());
+  }
+  for (const RetiredInstance& one : marked_) add_store(one.store, one.instance);
+}
+
+void Decommission::add_store(const std::string& name, const Token& instance) {
+  for (const DecommissionReport::OfStore& listed : report_.stores) {
+    if (listed.name == name && listed.instance == instance) return;
+  }
+  DecommissionReport::OfStore part{name, instance, {}, false, {}};
+  const StoreScope* scope = table_.scope_of_store(name);
+  if (scope == nullptr || scope->store() == nullptr) {
+    part.error = {ErrorCode::CONFIG,
+                  "store \"" + name + "\" is not running; configure it and restart"};
+  } else if (!scope->verified()) {
+    part.error = {
+        ErrorCode::UNAVAILABLE,
+        "store \"" + name + "\" has not confirmed yet that this instance is ours: " +
+            (scope->last_error().ok() ? "it has not answered" : scope->last_error().to_string())};
+  }
+  report_.stores.push_back(std::move(part));
+}
+
+void Decommission::list_sequences() {
+  report_.sequences.assign(table_.list().size(), {});
+  std::size_t at = 0;
+  for (const Sequence* sequence : table_.list()) {
+    DecommissionReport::OfSequence& part = report_.sequences[at++];
+    part.name = sequence->name();
+    part.totals = sequence->totals();
+    part.available = sequence->available();
+    part.returning = sequence->draining().returning();
+    part.leasing = sequence->leasing();
+    part.drained.reuse = sequence->settings().reuse;
+  }
+}
+
+// --- the stores
+// ----------------------------------------------------------------------------------------------------
+
+void Decommission::ask_stores(bool only_look) {
+  calls_.clear();
+  next_ = 0;
+  for (std::size_t part = 0; part < report_.stores.size(); ++part) {
+    const DecommissionReport::OfStore& of = report_.stores[part];
+    if (!of.error.ok()) continue;
+    Call call{part, table_.scope_of_store(of.name)->store(), {}};
+    call.request.instance = of.instance;
+    call.request.only_look = only_look;
+    call.request.entry = false;
+    for (const Sequence* sequence : table_.list()) {
+      if (sequence->scope().store_name() != of.name) continue;
+      call.request.lanes.push_back({sequence->settings().binding, sequence->name()});
+      if (call.request.lanes.size() < kLanesAtOnce) continue;
+      calls_.push_back(call);
+      call.request.lanes.clear();
+    }
+    call.request.entry = true;
+    calls_.push_back(std::move(call));
+  }
+  ask_next();
+}
+
+void Decommission::ask_next() {
+  while (next_ < calls_.size() && !report_.stores[calls_[next_].part].error.ok()) ++next_;
+  if (next_ == calls_.size()) {
+    if (no_way_back_ && !calls_.empty() && !calls_.front().request.only_look) return forgotten();
+    return looked();
+  }
+  calls_[next_].store->forget(calls_[next_].request,
+                              [weak = std::weak_ptr(self_)](const Result<InstanceRecords>& found) {
+                                if (const auto self = weak.lock()) (*self)->answered(found);
+                              });
+}
+
+void Decommission::answered(const Result<InstanceRecords>& found) {
+  const Call& call = calls_[next_];
+  DecommissionReport::OfStore& part = report_.stores[call.part];
+  if (found.ok()) {
+    part.records.records += found->records;
+    part.records.entry = part.records.entry || found->entry;
+    part.forgotten = call.request.entry && !call.request.only_look;
+    ++next_;
+  } else {
+    part.error = found.status();
+  }
+  ask_next();
+}
+
+void Decommission::looked() {
+  using End = DecommissionReport::End;
+  if (only_look_) return finish(End::preview, {});
+  if (Status error = first_error(); !error.ok())
+    return finish(no_way_back_ ? End::unfinished : End::refused, error);
+  drain();
+}
+
+// --- the sequences
+// -------------------------------------------------------------------------------------------------
+
+void Decommission::drain() {
+  table_.refuse_requests(refusal());
+  list_sequences();  // some may have come while the stores were asked; from here on none does
+  draining_ = 1;
+  for (std::size_t at = 0; at < report_.sequences.size(); ++at) {
+    const SequenceId id = table_.find(report_.sequences[at].name);
+    if (table_.at(id).holds_nothing()) continue;
+    ++draining_;
+    Status refused =
+        table_.drain(id, timeout_ms_, [at, weak = std::weak_ptr(self_)](const DrainReport& report) {
+          const auto self = weak.lock();
+          if (!self) return;
+          (*self)->report_.sequences[at].drained = report;
+          (*self)->drained_one();
+        });
+    if (refused.ok()) continue;
+    report_.sequences[at].error = std::move(refused);
+    --draining_;
+  }
+  drained_one();
+}
+
+void Decommission::drained_one() {
+  if (--draining_ == 0) drained();
+}
+
+void Decommission::drained() {
+  using End = DecommissionReport::End;
+  const auto given = std::move(report_.sequences);
+  list_sequences();
+  ASSERT(report_.sequences.size() == given.size());
+  bool empty = true;
+  for (std::size_t at = 0; at < given.size(); ++at) {
+    DecommissionReport::OfSequence& part = report_.sequences[at];
+    part.drained = given[at].drained;
+    part.error = given[at].error;
+    empty = empty && table_.at(table_.find(part.name)).holds_nothing();
+  }
+  if (!empty) {
+    const Status error = first_error();
+    return finish(no_way_back_ ? End::unfinished : End::refused,
+                  error.ok() ? Status(ErrorCode::UNAVAILABLE,
+                                      "not everything available could be returned in time")
+                             : error);
+  }
+  if (!no_way_back_) {
+    for (const DecommissionReport::OfStore& part : report_.stores)
+      marked_.push_back({part.name, part.instance});
+    if (Status status = place_.mark(marked_); !status.ok()) {
+      marked_.clear();
+      return finish(End::refused, status);
+    }
+    no_way_back_ = true;
+  }
+  for (DecommissionReport::OfStore& part : report_.stores) part.records = {};
+  ask_stores(false);
+}
+
+// --- the end
+// -------------------------------------------------------------------------------------------------------
+
+void Decommission::forgotten() {
+  using End = DecommissionReport::End;
+  const Status error = first_error();
+  finish(error.ok() ? End::done : End::unfinished, error);
+}
+
+Status Decommission::first_error() const {
+  for (const DecommissionReport::OfStore& part : report_.stores) {
+    if (!part.error.ok()) return part.error;
+  }
+  for (const DecommissionReport::OfSequence& part : report_.sequences) {
+    if (!part.error.ok()) return part.error;
+  }
+  return {};
+}
+
+void Decommission::finish(DecommissionReport::End end, const Status& why) {
+  if (end == DecommissionReport::End::refused) table_.refuse_requests({});
+  report_.end = end;
+  report_.why = why;
+  const DecommissionReport report = std::exchange(report_, {});
+  std::exchange(done_, nullptr)(report);
+}
+
+}  // namespace seqd

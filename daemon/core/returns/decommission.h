@@ -1,0 +1,118 @@
+// Decommission: takes this instance out of service for good, one step after the other:
+//
+//   look     every store is asked what it holds of us, so that one that is away is known first
+//   refuse   requests for IDs hear STOPPING; repeats of what was issued are still answered
+//   drain    what is available is returned, as `reuse` says; leases on their way are settled first
+//   mark     the directory says that we retire: from here on there is no way back
+//   forget   every store forgets us
+//
+// What fails before the mark ends the refusal, and the daemon goes on. Behind the mark it refuses,
+// also after a restart, until it is asked again and every store has forgotten. Loop thread.
+//
+// Invariant: a store is asked to forget only when nothing is available, on order or on its way, and
+// when no later life of this directory can lease as this instance.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/core/table/sequence_table.h"
+
+namespace seqd {
+
+// Who a state directory was to a store.
+struct RetiredInstance {
+  std::string store;
+  Token instance{};
+  bool operator==(const RetiredInstance&) const = default;
+};
+
+struct DecommissionReport {
+  // preview: nothing was changed.   refused: the daemon continues; ranges may have been returned.
+  // unfinished: it cannot be undone, repeat it.   done: nothing is left but the directory.
+  enum class End : std::uint8_t { preview, refused, unfinished, done };
+  struct OfSequence {
+    std::string name;
+    SequenceTotals totals;
+    std::int64_t available = 0;
+    std::int64_t returning = 0;  // back to the store
+    bool leasing = false;        // a lease whose outcome is not known
+    DrainReport drained;
+    Status error;
+  };
+  struct OfStore {
+    std::string name;
+    Token instance{};
+    InstanceRecords records;
+    bool forgotten = false;
+    Status error;
+  };
+  End end = End::preview;
+  Status why;  // refused, unfinished
+  std::vector<OfSequence> sequences;
+  std::vector<OfStore> stores;
+};
+
+class Decommission {
+ public:
+  // The state directory.
+  class Place {
+   public:
+    virtual ~Place() = default;
+    // Returns OK when later lives will know, by resume(), that these instances retire.
+    virtual Status mark(const std::vector<RetiredInstance>& instances) = 0;
+  };
+  using Done = std::function<void(const DecommissionReport&)>;
+
+  // Table and place outlive it.
+  Decommission(const CoreContext& context, SequenceTable& table, Place& place);
+  Decommission(const Decommission&) = delete;
+  Decommission& operator=(const Decommission&) = delete;
+
+  // An earlier life went beyond the mark: requests are refused. Before anything is served.
+  void resume(std::vector<RetiredInstance> marked);
+  // `done` is called once, in this or a later turn. BUSY: another one is under way.
+  Status begin(bool only_look, std::int64_t timeout_ms, Done done);
+
+ private:
+  struct Call {
+    std::size_t part = 0;  // of report_.stores
+    LeaseStore* store = nullptr;
+    ForgetRequest request;
+  };
+
+  void list_stores();
+  void add_store(const std::string& name, const Token& instance);
+  void list_sequences();
+  void ask_stores(bool only_look);
+  void ask_next();
+  void answered(const Result<InstanceRecords>& found);
+  void looked();
+  void drain();
+  void drained_one();
+  void drained();
+  void forgotten();
+  void finish(DecommissionReport::End end, const Status& why);
+  Status first_error() const;
+
+  const CoreContext context_;
+  SequenceTable& table_;
+  Place& place_;
+  std::vector<RetiredInstance> marked_;
+  bool no_way_back_ = false;
+
+  // Of the one under way.
+  Done done_;
+  bool only_look_ = false;
+  std::int64_t timeout_ms_ = 0;
+  DecommissionReport report_;
+  std::vector<Call> calls_;
+  std::size_t next_ = 0;                 // of calls_
+  std::size_t draining_ = 0;             // sequences, and one while they are asked
+  std::shared_ptr<Decommission*> self_;  // answers that arrive after our end find it gone
+};
+
+}  // namespace seqd

@@ -1,0 +1,135 @@
+#include "daemon/main/config/config_dynamo.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+#include "daemon/os/credentials.h"
+#include "daemon/store/dynamo/aws_credentials.h"
+
+namespace seqd {
+namespace {
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+// Whether what is sent there leaves the host in the clear.
+bool is_in_the_clear(const std::string& endpoint) {
+  if (!endpoint.starts_with("http://")) return false;
+  const std::string host = endpoint.substr(7);
+  return !host.starts_with("127.") && !host.starts_with("localhost") && !host.starts_with("[::1]");
+}
+
+// What libcurl would say of it only when the first request leaves.
+Status check_authorities(const std::string& path) {
+  std::error_code fault;
+  const std::filesystem::file_status facts = std::filesystem::status(path, fault);
+  if (std::filesystem::exists(facts) && !std::filesystem::is_regular_file(facts))
+    return {ErrorCode::CONFIG, path + " is no regular file"};
+  std::ifstream file(path);
+  if (!file) return {ErrorCode::CONFIG, path + " cannot be opened: " + std::strerror(errno)};
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("-----BEGIN CERTIFICATE-----") ||
+        line.starts_with("-----BEGIN TRUSTED CERTIFICATE-----"))
+      return {};
+  }
+  return {ErrorCode::CONFIG, path + " has no certificate; allowed: a file in the form PEM"};
+}
+
+void check_credentials(const std::string& name, int line, const StoreSettings& store,
+                       const WrittenKeys& written, const ConfigurationRequest& request,
+                       Configuration& configuration, Problems& problems) {
+  std::string key = "aws_credentials_file";
+  if (!written.contains(key)) key = "aws_credential";
+  const bool from_systemd = !store.aws_credential.empty();
+  const bool from_environment = store.aws_credentials_file.empty() && !from_systemd;
+  const bool here = !from_environment || !environment("AWS_ACCESS_KEY_ID").empty();
+  if (!request.need_credentials && (from_systemd ? !have_credentials() : !here)) {
+    configuration.warnings.push_back(
+        name + ": the credentials were not looked at, they are not " +
+        (from_systemd ? "in $CREDENTIALS_DIRECTORY here" : "in this environment"));
+    return;
+  }
+  const Result<DynamoCredentials> found = read_dynamo_credentials(store);
+  if (!found.ok()) {
+    problems.add(line_of(written, key, line), name + "." + key, found.status().text());
+  } else if (!found->warning.empty()) {
+    configuration.warnings.push_back(name + "." + key + ": " + found->warning);
+  }
+}
+
+}  // namespace
+
+DynamoStoreOptions dynamo_options(const StoreSettings& store) {
+  DynamoStoreOptions options;
+  options.region = store.region;
+  options.endpoint = store.endpoint;
+  options.instances_table = store.instances_table;
+  options.instances_key = store.instances_key;
+  options.timeout_ms = store.timeout_ms;
+  options.plain = store.lease_mode == LeaseModeOption::plain;
+  return options;
+}
+
+Result<DynamoCredentials> read_dynamo_credentials(const StoreSettings& store) {
+  if (store.aws_credentials_file.empty() && store.aws_credential.empty()) {
+    const AwsCredentials found{environment("AWS_ACCESS_KEY_ID"),
+                               environment("AWS_SECRET_ACCESS_KEY"),
+                               environment("AWS_SESSION_TOKEN")};
+    if (Status status = check_aws_credentials(found); !status.ok())
+      return Status(status.code(),
+                    "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment are missing or "
+                    "malformed; set them, or give aws_credentials_file or "
+                    "aws_credential");
+    return DynamoCredentials{found, ""};
+  }
+  Result<Secret> secret = store.aws_credentials_file.empty()
+                              ? read_credential_text(store.aws_credential)
+                              : read_secret_text(store.aws_credentials_file);
+  if (!secret.ok()) return secret.status();
+  Result<AwsCredentials> found = parse_aws_credentials(secret->value, store.aws_profile);
+  if (!found.ok()) return found.status();
+  return DynamoCredentials{std::move(*found), secret->warning};
+}
+
+void read_dynamo_store(const std::string& name, int line, const StoreSettings& store,
+                       const WrittenKeys& written, const ConfigurationRequest& request,
+                       Configuration& configuration, Problems& problems) {
+  if (Status status = check_dynamo_options(dynamo_options(store)); !status.ok()) {
+    // The text begins with the option.
+    const std::size_t end = status.text().find(": ");
+    const std::string key = status.text().substr(0, end);
+    problems.add(line_of(written, key, line), name + "." + key, status.text().substr(end + 2));
+  }
+  const bool session = store.lease_mode == LeaseModeOption::session;
+  if (session || store.lease_mode == LeaseModeOption::ledger)
+    problems.add(line_of(written, "lease_mode", line), name + ".lease_mode",
+                 std::string("found \"") + (session ? "session" : "ledger") +
+                     "\", which is for MongoDB; allowed: \"auto\", \"slot\" or \"plain\"");
+  if (Status status = store.tls_ca_file.empty() ? Status() : check_authorities(store.tls_ca_file);
+      !status.ok())
+    problems.add(line_of(written, "tls_ca_file", line), name + ".tls_ca_file", status.text());
+  if (is_in_the_clear(store.endpoint))
+    configuration.warnings.push_back(
+        name +
+        ".endpoint: http to another host: others on the way can read and change what is sent");
+  if (written.contains("aws_credentials_file") && written.contains("aws_credential")) {
+    problems.add(std::max(line_of(written, "aws_credentials_file", line),
+                          line_of(written, "aws_credential", line)),
+                 name,
+                 "found aws_credentials_file (" + where_written(written, "aws_credentials_file") +
+                     ") and aws_credential (" + where_written(written, "aws_credential") +
+                     "); allowed: one of them, or neither");
+    return;
+  }
+  check_credentials(name, line, store, written, request, configuration, problems);
+}
+
+}  // namespace seqd

@@ -1,0 +1,28 @@
+// What values of different options have to do with each other. A bound that is written lowers what
+// is not written in the same table; two written values that contradict each other are an error that
+// names both. Used while one configuration is read; one thread.
+#pragma once
+
+#include <string>
+
+#include "daemon/core/settings.h"
+#include "daemon/main/config/config_problems.h"
+#include "daemon/main/config/config_settings.h"
+
+namespace seqd {
+
+void relate_daemon(const DaemonSettings& daemon, const WrittenKeys& written, Problems& problems);
+// Whether one of the paths lies within the other. Textual: the directories may not exist yet.
+bool are_nested(const std::string& one, const std::string& other);
+void relate_limits(Limits& limits, const WrittenKeys& written, Problems& problems);
+// What is kept has to fit the log.
+void relate_log_size(Limits& limits, const DaemonSettings& daemon, const WrittenKeys& written,
+                     const WrittenKeys& daemon_written, Problems& problems);
+void relate_sequence(const std::string& table, SequenceSettings& sequence,
+                     const WrittenKeys& written, Problems& problems);
+
+// What mode = "insert" asks of the table of a sequence, whose store is of that type.
+void relate_mode(const std::string& table, const SequenceSettings& sequence, StoreType store,
+                 const WrittenKeys& written, Problems& problems);
+
+}  // namespace seqd

@@ -1,0 +1,163 @@
+// What a reload may change: the last third of config.h.
+#include <algorithm>
+
+#include "daemon/core/text/id_format.h"
+#include "daemon/main/config/config.h"
+#include "daemon/main/config/config_tables.h"
+#include "daemon/main/config/options.h"
+
+namespace seqd {
+namespace {
+
+// A list of names for people: past this, only the number counts.
+constexpr std::size_t kMaxListed = 200;
+
+// Lists the differences of one table; what needs a restart gets the old value back.
+template <typename Settings>
+void compare_table(const std::string& table, const Settings& running, Settings& next,
+                   ConfigurationChanges& changes) {
+  for (const Option<Settings>& option : options<Settings>()) {
+    const OptionValue before = option.read(running);
+    if (before == option.read(next)) continue;
+    const std::string name = table + "." + std::string(option.key);
+    if (option.reload == OptionReload::live) {
+      changes.applied.push_back(name);
+    } else {
+      changes.restart_needed.push_back(name);
+      option.write(next, before);
+    }
+  }
+}
+
+// Stores are opened once: all of them stay as they are.
+void compare_stores(const Configuration& running, Configuration& next,
+                    ConfigurationChanges& changes) {
+  for (const auto& [name, store] : running.stores) {
+    const auto other = next.stores.find(name);
+    if (other == next.stores.end()) {
+      changes.restart_needed.push_back("store." + name);
+    } else {
+      compare_table("store." + name, store, other->second, changes);
+    }
+  }
+  for (const auto& [name, store] : next.stores)
+    if (!running.stores.contains(name)) changes.restart_needed.push_back("store." + name);
+  next.stores = running.stores;
+}
+
+bool wrote(const SequenceTableSettings& table, std::string_view key) {
+  return std::find(table.written.begin(), table.written.end(), key) != table.written.end();
+}
+
+// A table that leaves the store to the default means the default of the running daemon.
+void settle_store(const Configuration& running, const Configuration& next, bool inherits,
+                  SequenceTableSettings& table) {
+  const bool named = wrote(table, "store") || (inherits && wrote(next.sequence_defaults, "store"));
+  if (!named) table.settings.store = running.daemon.default_store;
+  table.needs_restart = !running.stores.contains(table.settings.store);
+}
+
+// Which options of a sequence table a person changed. That what needs a restart is kept for the
+// sequences in use is seen to name by name.
+void list_differences(const std::string& table, const SequenceTableSettings& running,
+                      const SequenceTableSettings& next, ConfigurationChanges& changes) {
+  for (const Option<SequenceSettings>& option : options<SequenceSettings>()) {
+    const bool written = wrote(running, option.key) || wrote(next, option.key);
+    if (!written || option.read(running.settings) == option.read(next.settings)) continue;
+    changes.applied.push_back(table + "." + std::string(option.key));
+  }
+}
+
+// The place of the key is the same, and another key is there.
+void list_new_key(const std::string& table, const SequenceSettings& running,
+                  const SequenceSettings& next, ConfigurationChanges& changes) {
+  if (running.text.made == nullptr || next.text.made == nullptr) return;
+  if (!(running.text == next.text) || next.text.made->has_key_of(*running.text.made)) return;
+  const bool file = !next.text.scramble_key_file.empty();
+  changes.applied.push_back(table + (file ? ".scramble_key_file" : ".scramble_key_credential"));
+}
+
+void compare_sequence_tables(const Configuration& running, Configuration& next,
+                             ConfigurationChanges& changes) {
+  settle_store(running, next, false, next.sequence_defaults);
+  list_differences("sequence_defaults", running.sequence_defaults, next.sequence_defaults, changes);
+  list_new_key("sequence_defaults", running.sequence_defaults.settings,
+               next.sequence_defaults.settings, changes);
+  if (next.sequence_defaults.needs_restart)
+    changes.restart_needed.emplace_back("sequence_defaults.store");
+  for (auto& [name, table] : next.sequences) {
+    settle_store(running, next, true, table);
+    const std::string full = sequence_table_name(name);
+    const auto before = running.sequences.find(name);
+    if (table.needs_restart) {
+      changes.restart_needed.push_back(full + ".store");
+    } else if (before == running.sequences.end()) {
+      changes.applied.push_back(full);
+    } else {
+      list_differences(full, before->second, table, changes);
+      if (table.settings.text.made != next.sequence_defaults.settings.text.made)
+        list_new_key(full, before->second.settings, table.settings, changes);
+    }
+  }
+  for (const auto& [name, table] : running.sequences)
+    if (!next.sequences.contains(name)) changes.applied.push_back(sequence_table_name(name));
+}
+
+// Each name once, in the order of the alphabet, and not too many; what needs a restart is not also
+// called applied.
+void tidy(ConfigurationChanges& changes) {
+  for (auto* list : {&changes.restart_needed, &changes.applied}) {
+    std::sort(list->begin(), list->end());
+    list->erase(std::unique(list->begin(), list->end()), list->end());
+  }
+  std::erase_if(changes.applied, [&](const std::string& name) {
+    return std::binary_search(changes.restart_needed.begin(), changes.restart_needed.end(), name);
+  });
+  for (auto* list : {&changes.restart_needed, &changes.applied}) {
+    if (list->size() <= kMaxListed) continue;
+    const std::size_t more = list->size() - kMaxListed;
+    list->resize(kMaxListed);
+    list->push_back("and " + std::to_string(more) + " more");
+  }
+}
+
+}  // namespace
+
+ConfigurationChanges prepare_reload(const Configuration& running, Configuration& next,
+                                    const std::set<std::string>& in_use) {
+  ConfigurationChanges changes;
+  compare_table("daemon", running.daemon, next.daemon, changes);
+  compare_table("limits", running.limits, next.limits, changes);
+  compare_stores(running, next, changes);
+  compare_sequence_tables(running, next, changes);
+  // A sequence in use stays on its counter: its remainder came from there.
+  for (const std::string& name : in_use) {
+    const SequenceSettings* const found = running.find(name);
+    const SequenceTableSettings* table = next.find_table(name);
+    // Those of periods follow from their base, when they are looked up.
+    if (found == nullptr || table == nullptr || !period_of(name).empty()) continue;
+    const SequenceSettings settings = *found;
+    SequenceSettings kept = table->settings;
+    kept.named = next.sequences.contains(name);
+    if (kept.binding.key.empty() && settings.periods.rule == nullptr) kept.binding.key = name;
+    ConfigurationChanges of_this;
+    compare_table(sequence_table_name(name), settings, kept, of_this);
+    // What was made of a progression that needs a restart to change.
+    if (!(table->settings.progression == settings.progression)) kept.max_value = settings.max_value;
+    kept.progression.made = settings.progression.made;
+    if (kept.progression.made != nullptr && kept.progression.made->lowest() < 1)
+      kept.text.made = nullptr;
+    for (std::string& option : of_this.restart_needed)
+      changes.restart_needed.push_back(std::move(option));
+    // With the former periods goes the former format, which tells them.
+    if (kept.periods.period != table->settings.periods.period) {
+      kept.periods.rule = settings.periods.rule;
+      kept.text = settings.text;
+    }
+    next.kept_.emplace(name, std::move(kept));
+  }
+  tidy(changes);
+  return changes;
+}
+
+}  // namespace seqd

@@ -1,0 +1,245 @@
+#include "daemon/main/config/config_stores.h"
+
+#include <algorithm>
+#include <array>
+
+#include "daemon/main/config/config_dynamo.h"
+#include "daemon/main/config/config_tables.h"
+#include "daemon/os/credentials.h"
+#include "daemon/os/event_line.h"
+
+namespace seqd {
+namespace {
+
+constexpr std::array<const char*, 3> kStoreTypes = {"sqlite", "mongodb", "dynamodb"};
+
+// Which types of stores an option is for; all, where it does not stand here.
+struct OptionTypes {
+  std::string_view key;
+  std::array<bool, 3> types;  // sqlite, mongodb, dynamodb
+};
+
+constexpr std::array<OptionTypes, 16> kOptionTypes = {{
+    {"path", {true, false, false}},
+    {"uri", {false, true, false}},
+    {"uri_file", {false, true, false}},
+    {"uri_credential", {false, true, false}},
+    {"database", {false, true, false}},
+    {"unsafe_write_concern", {false, true, false}},
+    {"concurrency", {false, true, true}},
+    {"lease_mode", {false, true, true}},
+    {"region", {false, false, true}},
+    {"endpoint", {false, false, true}},
+    {"tls_ca_file", {false, false, true}},
+    {"instances_table", {false, false, true}},
+    {"instances_key", {false, false, true}},
+    {"aws_credentials_file", {false, false, true}},
+    {"aws_credential", {false, false, true}},
+    {"aws_profile", {false, false, true}},
+}};
+
+// What is written and means nothing to a store of this type.
+void check_fits(const std::string& name, StoreType type, const WrittenKeys& written,
+                Problems& problems) {
+  for (const OptionTypes& option : kOptionTypes) {
+    const auto found = written.find(option.key);
+    if (found == written.end() || fits_store_type(option.key, type)) continue;
+    std::string types;
+    for (std::size_t at = 0; at < kStoreTypes.size(); ++at)
+      if (option.types[at])
+        types.append(types.empty() ? "\"" : " or \"").append(kStoreTypes[at]).append("\"");
+    problems.add(found->second, name + "." + std::string(option.key),
+                 "is for stores of type " + types);
+  }
+}
+
+bool good_store_name(std::string_view name) {
+  const auto good = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+  };
+  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), good);
+}
+
+// Empty when it is good.
+std::string_view fault_of_uri(const std::string& uri) {
+  if (!uri.starts_with("mongodb://") && !uri.starts_with("mongodb+srv://"))
+    return "the URI does not begin with mongodb:// or mongodb+srv://";
+  if (uri.find_first_of(" \t") != std::string::npos) return "the URI holds a space";
+  return {};
+}
+
+// Everything about one mongodb store.
+class MongoStore {
+ public:
+  MongoStore(const std::string& name, const DocumentEntry& entry, StoreSettings& store,
+             const WrittenKeys& written, Problems& problems)
+      : name_(name), entry_(entry), store_(store), written_(written), problems_(problems) {}
+
+  void read(const ConfigurationRequest& request, Configuration& configuration) {
+    if (!one_source()) return;
+    if (written_.contains("uri")) {
+      check_uri("uri");
+      if (store_.uri.find('@') != std::string::npos)
+        configuration.warnings.push_back(
+            name_ + ".uri: a password in the configuration; better a credential or a file");
+      return;
+    }
+    if (!written_.contains("uri_file") && store_.uri_credential.empty())
+      store_.uri_credential = kDefaultCredential;
+    const bool from_file = written_.contains("uri_file");
+    if (!from_file && !request.need_credentials && !have_credentials()) {
+      configuration.warnings.push_back(name_ +
+                                       ".uri_credential: not looked at, there is no "
+                                       "$CREDENTIALS_DIRECTORY here");
+      return;
+    }
+    const std::string_view key = from_file ? "uri_file" : "uri_credential";
+    Result<Secret> secret =
+        from_file ? read_secret_file(store_.uri_file) : read_credential(store_.uri_credential);
+    if (!secret.ok()) {
+      problems_.add(line(key), name_ + "." + std::string(key), secret.status().text());
+      return;
+    }
+    store_.uri = secret->value;
+    if (!secret->warning.empty())
+      configuration.warnings.push_back(name_ + "." + std::string(key) + ": " + secret->warning);
+    check_uri(key);
+  }
+
+ private:
+  int line(std::string_view key) const { return line_of(written_, key, entry_.line); }
+
+  bool one_source() {
+    std::vector<std::string> sources;
+    int last = 0;
+    for (const std::string_view key : {"uri", "uri_file", "uri_credential"}) {
+      if (!written_.contains(key)) continue;
+      sources.push_back(std::string(key) + " (" + where_written(written_, key) + ")");
+      last = std::max(last, line(key));
+    }
+    if (sources.size() <= 1) return true;
+    std::string text = "found " + sources[0];
+    for (std::size_t i = 1; i < sources.size(); ++i) text.append(" and ").append(sources[i]);
+    problems_.add(last, name_, text.append("; allowed: one of uri, uri_file and uri_credential"));
+    return false;
+  }
+
+  void check_uri(std::string_view key) {
+    const std::string_view fault = fault_of_uri(store_.uri);
+    // An empty one was reported already.
+    if (fault.empty() || store_.uri.empty()) return;
+    problems_.add(line(key), name_ + "." + std::string(key),
+                  std::string(fault) + "; allowed: mongodb://HOST[:PORT][,...][/?OPTIONS]");
+  }
+
+  const std::string& name_;
+  const DocumentEntry& entry_;
+  StoreSettings& store_;
+  const WrittenKeys& written_;
+  Problems& problems_;
+};
+
+// Two connections to one file would break the store's own rule of having one.
+void check_paths(const Configuration& configuration, const std::map<std::string, int>& lines,
+                 Problems& problems) {
+  std::map<std::string, std::string> owners;
+  for (const auto& [name, store] : configuration.stores) {
+    if (store.type != StoreType::sqlite) continue;
+    const auto [owner, fresh] = owners.emplace(store.path, name);
+    if (!fresh)
+      problems.add(lines.at(name), "store." + name + ".path",
+                   "\"" + store.path + "\" is the file of store." + owner->second +
+                       " too; allowed: a file of its own for every store");
+  }
+}
+
+void choose_default(const WrittenKeys& written, Configuration& configuration, Problems& problems) {
+  std::string& chosen = configuration.daemon.default_store;
+  const auto& stores = configuration.stores;
+  if (chosen.empty() && stores.contains("default")) chosen = "default";
+  if (chosen.empty() && stores.size() == 1) chosen = stores.begin()->first;
+  if (stores.contains(chosen)) return;
+  std::string names;
+  for (const auto& [name, store] : stores) names.append(names.empty() ? "" : ", ").append(name);
+  const auto line = written.find("default_store");
+  problems.add(line == written.end() ? 1 : line->second, "daemon.default_store",
+               (chosen.empty() ? "not given, and no store is called \"default\""
+                               : "there is no [store." + chosen + "]") +
+                   "; allowed: one of " + names);
+}
+
+}  // namespace
+
+void read_stores(const DocumentEntry* table, const WrittenKeys& daemon_written,
+                 const ConfigurationRequest& request, Configuration& configuration,
+                 Problems& problems) {
+  std::map<std::string, int> lines;
+  if (table != nullptr) {
+    for (const DocumentEntry& entry : table->table.entries) {
+      const std::string name = "store." + escape_line(entry.key, 80);
+      if (entry.kind != DocumentEntry::Kind::table) {
+        problems.add(entry.line, name,
+                     "found " + std::string(entry.what) + "; allowed: a table [store.NAME]");
+        continue;
+      }
+      if (!good_store_name(entry.key)) {
+        problems.add(entry.line, name,
+                     "allowed in the name of a store: 1 to 64 of A-Z a-z 0-9 _ -");
+        continue;
+      }
+      StoreSettings store = default_settings<StoreSettings>();
+      WrittenKeys written;
+      read_table(entry.table, name, store, written, problems);
+      check_fits(name, store.type, written, problems);
+      if (store.type == StoreType::mongodb) {
+        MongoStore(name, entry, store, written, problems).read(request, configuration);
+      } else if (store.type == StoreType::dynamodb) {
+        read_dynamo_store(name, entry.line, store, written, request, configuration, problems);
+      } else if (store.path.empty()) {
+        store.path = configuration.daemon.state_dir + "/sequences.db";
+      }
+      lines.emplace(entry.key, entry.line);
+      configuration.stores.emplace(entry.key, std::move(store));
+    }
+    if (configuration.stores.size() > kMaxStores)
+      problems.add(table->line, "store",
+                   "found " + std::to_string(configuration.stores.size()) +
+                       " stores; allowed: " + std::to_string(kMaxStores));
+  }
+  if (configuration.stores.empty()) {
+    StoreSettings store = default_settings<StoreSettings>();
+    store.path = configuration.daemon.state_dir + "/sequences.db";
+    configuration.stores.emplace("default", std::move(store));
+  }
+  check_paths(configuration, lines, problems);
+  choose_default(daemon_written, configuration, problems);
+}
+
+const char* store_type_name(StoreType type) {
+  return kStoreTypes[static_cast<std::size_t>(type)];
+}
+
+bool fits_store_type(std::string_view key, StoreType type) {
+  const auto found = std::find_if(kOptionTypes.begin(), kOptionTypes.end(),
+                                  [&](const OptionTypes& option) { return option.key == key; });
+  return found == kOptionTypes.end() || found->types[static_cast<std::size_t>(type)];
+}
+
+std::string mask_uri(const std::string& uri) {
+  const std::size_t scheme = uri.find("://");
+  if (scheme == std::string::npos) return "***";
+  std::string out = uri.substr(0, scheme + 3);
+  std::string rest = uri.substr(scheme + 3);
+  // The last @: a password that was not percent-encoded may hold some, and so may the options.
+  if (const std::size_t at = rest.rfind('@'); at != std::string::npos) {
+    out.append("***@");
+    rest.erase(0, at + 1);
+  }
+  const std::size_t question = rest.find('?');
+  out.append(rest.substr(0, question));
+  if (question != std::string::npos) out.append("?***");
+  return out;
+}
+
+}  // namespace seqd

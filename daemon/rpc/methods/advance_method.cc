@@ -1,0 +1,102 @@
+// advance: raises a sequence's counter in its store, and on demand withdraws what any host has in
+// hand below it; the answer comes when the store has answered.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "daemon/rpc/later.h"
+#include "daemon/rpc/method_list.h"
+#include "daemon/rpc/shown.h"
+#include "protocol/names.h"
+#include "protocol/value_writer.h"
+
+namespace seqd {
+namespace {
+
+struct Wanted {
+  std::string_view name;
+  std::optional<std::int64_t> next_id;  // none: above all that this host was granted
+  bool everywhere = false;
+};
+
+Status read_options(protocol::ValueReader& params, Wanted& wanted) {
+  const Status usage(ErrorCode::BAD_REQUEST, "the only option is \"everywhere\", true or false");
+  const std::optional<std::uint32_t> pairs = params.read_map();
+  for (std::uint32_t at = 0; pairs && at < *pairs; ++at) {
+    const std::optional<std::string_view> key = params.read_text();
+    const std::optional<bool> value = key ? params.read_bool() : std::nullopt;
+    if (!value || *key != "everywhere") return usage;
+    wanted.everywhere = *value;
+  }
+  return pairs ? Status() : usage;
+}
+
+Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message& message) {
+  const Status usage(ErrorCode::BAD_REQUEST,
+                     "advance takes a name and, if need be, the ID that is to come next, or nil, "
+                     "and a map of options");
+  protocol::ValueReader params = message.params;
+  if (message.param_count < 1 || message.param_count > 3) return usage;
+  const std::optional<std::string_view> name = params.read_text();
+  if (!name) return usage;
+  if (const auto problem = protocol::check_name_with_period(*name, context.limits.name)) {
+    return Status(problem->code, std::string(problem->text));
+  }
+  Wanted wanted;
+  wanted.name = *name;
+  if (message.param_count == 1) return wanted;
+  protocol::ValueReader nil = params;
+  if (nil.read_nil()) {
+    params = nil;
+  } else {
+    wanted.next_id = params.read_integer();
+    if (!wanted.next_id) return usage;
+  }
+  if (message.param_count == 2) return wanted;
+  if (Status status = read_options(params, wanted); !status.ok()) return status;
+  return wanted;
+}
+
+// The ordinal to advance to, as the core takes it; 0 for none.
+Result<std::int64_t> ordinal_of(const Sequence& sequence, std::optional<std::int64_t> next_id) {
+  const IdProgression* const progression = sequence.settings().progression.made.get();
+  if (progression == nullptr) {
+    if (!next_id || *next_id >= 1) return next_id.value_or(0);
+    return Status(ErrorCode::BAD_REQUEST, "the ID that is to come next is at least 1");
+  }
+  const std::int64_t lowest = std::max<std::int64_t>(sequence.high_water(), 1);
+  if (lowest > progression->ordinals()) return progression->exhausted(sequence.name());
+  if (!next_id) return lowest;
+  if (const auto ordinal = progression->find_from(*next_id, lowest)) return *ordinal;
+  if (!progression->find(*next_id, lowest)) return progression->no_id(sequence.name(), *next_id);
+  return Status(ErrorCode::BAD_REQUEST,
+                std::to_string(*next_id) + " of \"" + sequence.name() +
+                    "\" was leased by this host already; the first that was not is " +
+                    std::to_string(progression->value(lowest)));
+}
+
+}  // namespace
+
+void method_advance(const MethodContext& context, Session& session,
+                    const protocol::Message& message) {
+  const Result<Wanted> wanted = read_wanted(context, message);
+  if (!wanted.ok()) return answer_error(session, message.msgid, wanted.status());
+  const Result<SequenceId> sequence = context.table.open_to_advance(wanted->name);
+  if (!sequence.ok()) return answer_error(session, message.msgid, sequence.status());
+  const Sequence& advanced = context.table.at(*sequence);
+  const Result<std::int64_t> ordinal = ordinal_of(advanced, wanted->next_id);
+  if (!ordinal.ok()) return answer_error(session, message.msgid, ordinal.status());
+  const Progression progression = advanced.settings().progression.made;
+  context.table.advance(
+      *sequence, *ordinal, wanted->everywhere,
+      [progression,
+       reply = later(context, session, message, wanted->name)](Result<std::int64_t> reached) {
+        if (!reached.ok()) return reply.fail(reached.status());
+        const std::int64_t next = shown_near(progression.get(), *reached);
+        reply.result([&](protocol::Buffer& out) { protocol::append_integer(out, next); });
+      });
+  asked(session, message, Status());
+}
+
+}  // namespace seqd

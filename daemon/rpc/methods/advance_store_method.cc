@@ -1,0 +1,121 @@
+// advance_store: raises the counter of every sequence of a store above all that this host leased
+// from it, and on demand uses a store again that was put back from an older copy. The answer comes
+// when the store has answered for all of them.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/rpc/later.h"
+#include "daemon/rpc/method_list.h"
+#include "daemon/rpc/packing.h"
+#include "daemon/rpc/rights.h"
+
+namespace seqd {
+namespace {
+
+constexpr std::size_t kAtATime = 4;
+
+struct Wanted {
+  std::string_view store;
+  bool resume = false;
+};
+
+Result<Wanted> read_wanted(const protocol::Message& message) {
+  const Status usage(ErrorCode::BAD_REQUEST,
+                     "advance_store takes the name of a store and, if need be, whether its "
+                     "sequences are to go on: true or false");
+  protocol::ValueReader params = message.params;
+  if (message.param_count < 1 || message.param_count > 2) return usage;
+  const std::optional<std::string_view> store = params.read_text();
+  if (!store) return usage;
+  if (message.param_count == 1) return Wanted{*store, false};
+  const std::optional<bool> resume = params.read_bool();
+  return resume ? Result<Wanted>(Wanted{*store, *resume}) : Result<Wanted>(usage);
+}
+
+// What one request raises. The callbacks of the store share it.
+struct Batch : std::enable_shared_from_this<Batch> {
+  Batch(Later asker, bool resumes) : reply(std::move(asker)), resume(resumes) {}
+
+  void go_on() {
+    while (under_way < kAtATime && !left.empty()) {
+      const SequenceId id = left.back();
+      left.pop_back();
+      if (!reply.table.is_there(id)) continue;
+      ++under_way;
+      // For every host: what is parked in an older copy, and what anyone leased from it meanwhile,
+      // may be in use already.
+      reply.table.advance(
+          id, 0, true,
+          [self = shared_from_this(), name = reply.table.at(id).name()](
+              const Result<std::int64_t>& reached) { self->raised(name, reached.status()); });
+    }
+    if (under_way == 0 && left.empty()) finish();
+  }
+  // By then the sequence may have been forgotten.
+  void raised(const std::string& name, const Status& status) {
+    --under_way;
+    if (status.ok()) {
+      ++done;
+    } else {
+      ++failed;
+      if (error.empty()) error = "\"" + name + "\": " + status.to_string();
+    }
+    go_on();
+  }
+  void finish() {
+    const StoreScope* scope = reply.table.scope_of_store(reply.name);
+    const bool stopped = scope->restored();
+    const Status resumed = resume && failed == 0 ? reply.table.resume_store(reply.name) : Status();
+    if (!resumed.ok()) return reply.fail(resumed);
+    reply.result([&](protocol::Buffer& out) {
+      Packer packer(out);
+      packer.pack_map(5);
+      pack_pair(packer, "raised", done);
+      pack_pair(packer, "failed", failed);
+      pack_text(packer, "error", error);
+      pack_pair(packer, "resumed", stopped && !scope->restored());
+      pack_pair(packer, "stopped", scope->restored());
+    });
+  }
+
+  const Later reply;
+  const bool resume;
+  std::vector<SequenceId> left;
+  std::size_t under_way = 0;
+  std::int64_t done = 0, failed = 0;
+  std::string error;  // the first one
+};
+
+}  // namespace
+
+void method_advance_store(const MethodContext& context, Session& session,
+                          const protocol::Message& message) {
+  const Result<Wanted> wanted = read_wanted(message);
+  if (!wanted.ok()) return answer_error(session, message.msgid, wanted.status());
+  const StoreScope* const scope = context.table.scope_of_store(wanted->store);
+  if (scope == nullptr || scope->store() == nullptr)
+    return answer_error(session, message.msgid,
+                        {ErrorCode::BAD_REQUEST,
+                         "no store of that name is running; `seqctl status` lists the stores"});
+  if (const Status free = check_slot(context, session.peer); !free.ok())
+    return answer_error(session, message.msgid, free);
+  const auto batch =
+      std::make_shared<Batch>(later(context, session, message, wanted->store), wanted->resume);
+  context.drains_of_all.by_user[session.peer.uid] = batch;
+  for (const Sequence* sequence : context.table.list()) {
+    // One that is stopped for another reason has no counter that is in use.
+    const ErrorCode stopped = sequence->stopped().code();
+    const bool usable = sequence->stopped().ok() || stopped == ErrorCode::SEQ_REGRESSED;
+    // Raised again, its floor would withdraw what other hosts that went on have leased since.
+    if (wanted->resume && scope->restored() && !sequence->awaits_advance()) continue;
+    if (&sequence->scope() == scope && usable && sequence->high_water() > 0)
+      batch->left.push_back(sequence->id());
+  }
+  asked(session, message, Status());
+  batch->go_on();
+}
+
+}  // namespace seqd

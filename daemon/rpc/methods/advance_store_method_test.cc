@@ -1,0 +1,130 @@
+#include <string>
+
+#include "protocol/value_writer.h"
+#include "tests/unit/service.h"
+
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+std::string advance_store(std::string_view store) {
+  return request("advance_store", store);
+}
+
+std::string resume(std::string_view store) {
+  return request("advance_store", store, 2, "\xc3");
+}
+
+// A service whose store was put back from an older copy.
+struct PutBack : Service {
+  PutBack() {
+    CHECK(ask(request("next", "orders")).id() == 1);
+    core().settle();
+    core().table->beat_stores();
+    core().settle();
+    core().store.next_id["orders"] = 1;
+    core().store.heartbeats.clear();
+    core().table->beat_stores();
+    core().settle();
+    CHECK(code(request("next", "orders")) == ErrorCode::SEQ_REGRESSED);
+  }
+  CoreWorld& core() { return world.core; }
+};
+
+TEST_CASE("AdvanceStoreRaisesEveryCounterAndOnResumeTheSequencesGoOn", "[rpc]") {
+  PutBack service;
+  const std::int64_t high_water = service.core().sequence("orders").high_water();
+  CHECK(service.code(advance_store("default")) == ErrorCode::OK);
+  CHECK(service.core().store.next_id.at("orders") == high_water);
+  CHECK(service.core().store.floors.at("orders") == high_water);
+  CHECK(service.code(request("next", "orders")) == ErrorCode::SEQ_REGRESSED);
+  CHECK(service.code(resume("default")) == ErrorCode::OK);
+  service.core().settle();
+  CHECK(service.ask(request("next", "orders")).id() == high_water);
+  // Nothing is stopped any more: it may be repeated.
+  CHECK(service.code(resume("default")) == ErrorCode::OK);
+}
+
+// Another host may have leased above it since, and a floor there would withdraw its IDs.
+TEST_CASE("AdvanceStoreThatResumesDoesNotRaiseAgainWhatIsRaised", "[rpc]") {
+  PutBack service;
+  CHECK(service.code(advance_store("default")) == ErrorCode::OK);
+  const std::int64_t floor = service.core().store.floors.at("orders");
+  service.core().store.next_id["orders"] += 100;
+  CHECK(service.code(resume("default")) == ErrorCode::OK);
+  CHECK_FALSE(service.core().table->scope_of_store("default")->restored());
+  CHECK(service.core().store.floors.at("orders") == floor);
+}
+
+TEST_CASE("AdvanceStoreThatFailsLetsNothingGoOn", "[rpc]") {
+  PutBack service;
+  service.core().store.advances = {{ScriptedStore::AdvanceScript::Kind::failed}};
+  CHECK(service.code(resume("default")) == ErrorCode::OK);
+  CHECK(service.core().table->scope_of_store("default")->restored());
+}
+
+// Over many sequences it takes long enough for a period to be forgotten meanwhile.
+TEST_CASE("AdvanceStoreNamesASequenceThatWasForgottenMeanwhile", "[rpc]") {
+  Service service;
+  CoreWorld& core = service.world.core;
+  SequenceSettings& settings = core.settings.add("daily");
+  settings.periods.period = "day";
+  settings.periods.rule = PeriodRule::make("day", nullptr).value();
+  CHECK(service.ask(request("next", "daily")).id() == 1);
+  core.time.advance(2 * 3'600'000);
+  CHECK(service.ask(request("next", "daily")).id() == 1);
+  core.time.advance(60'000);
+  core.settle();
+  REQUIRE(core.table->size() == 2);
+  service.world.send(*service.line, advance_store("default"));
+  service.world.turn();
+  REQUIRE(core.store.pending() == 2);
+  const bool first = core.store.advance_calls.front().binding.key == "daily@2023-11-14";
+  core.store.readings.resize(first ? 0 : 1);
+  core.store.readings.push_back({ScriptedStore::ReadScript::Kind::failed});
+  REQUIRE((core.store.deliver() && core.store.deliver()));
+  REQUIRE(core.store.read_calls.size() == 2);
+  core.time.advance(std::int64_t{33} * 86'400'000);
+  service.world.turn();
+  core.time.advance(60'000);
+  REQUIRE(core.table->size() == 1);
+  service.world.settle();
+  const std::vector<Reply> replies = service.line->replies();
+  REQUIRE(replies.size() == 1);
+  auto said = map_of(replies.front());
+  CHECK(said["failed"] == "1");
+  CHECK(said["error"].find("\"daily@2023-11-14\": ") == 0);
+}
+
+// The places are those of a drain of all sequences, and one of them is kept for root.
+TEST_CASE("AdvanceStoreOfSeveralAdministratorsLeavesAPlaceForRoot", "[rpc]") {
+  PutBack service;
+  service.world.control.listed = UserList{true, {}, {}};
+  std::vector<Line*> lines;
+  for (const UserId user : {1U, 2U, 3U, 4U, 0U}) {
+    lines.push_back(&service.world.connect(user));
+    service.world.send(*lines.back(), advance_store("default"));
+  }
+  service.world.turn();
+  const std::vector<Reply> refused = lines[3]->replies();
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].code == ErrorCode::BUSY);
+  for (const std::size_t at : {0U, 1U, 2U, 4U}) CHECK(lines[at]->replies().empty());
+  service.world.settle();
+  for (const std::size_t at : {0U, 1U, 2U, 4U}) {
+    const std::vector<Reply> replies = lines[at]->replies();
+    REQUIRE(replies.size() == 1);
+    CHECK(replies[0].code == ErrorCode::OK);
+  }
+}
+
+TEST_CASE("AdvanceStoreOfNoStoreIsABadRequest", "[rpc]") {
+  Service service;
+  CHECK(service.code(advance_store("nowhere")) == ErrorCode::BAD_REQUEST);
+  CHECK(service.code(request("advance_store", "default", 2, "\x05")) == ErrorCode::BAD_REQUEST);
+  CHECK(service.code(request("advance_store", 0, "")) == ErrorCode::BAD_REQUEST);
+}
+
+}  // namespace
+}  // namespace seqd

@@ -1,0 +1,159 @@
+// drain: takes back what sequences have available and returns it; the answer comes when
+// that is done for all of them, or when time is up.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/rpc/drain_packing.h"
+#include "daemon/rpc/later.h"
+#include "daemon/rpc/method_list.h"
+#include "daemon/rpc/packing.h"
+#include "daemon/rpc/rights.h"
+#include "daemon/rpc/shown.h"
+#include "protocol/names.h"
+
+namespace seqd {
+namespace {
+
+constexpr std::int64_t kTimeoutMs = 10'000;
+constexpr std::int64_t kLongestTimeoutMs = 300'000;
+constexpr std::size_t kMostAskers = 64;  // of one sequence
+
+struct Wanted {
+  std::optional<std::string_view> name;  // none: every sequence
+  std::int64_t timeout_ms = kTimeoutMs;
+};
+
+Status read_options(protocol::ValueReader& params, Wanted& wanted) {
+  const std::optional<std::uint32_t> pairs = params.read_map();
+  for (std::uint32_t at = 0; pairs && at < *pairs; ++at) {
+    const std::optional<std::string_view> key = params.read_text();
+    const std::optional<std::int64_t> value = key ? params.read_integer() : std::nullopt;
+    if (!value || *key != "timeout_ms" || *value < 0 || *value > kLongestTimeoutMs) {
+      return {ErrorCode::BAD_REQUEST, "the only option is \"timeout_ms\", an integer within 0.." +
+                                          std::to_string(kLongestTimeoutMs)};
+    }
+    wanted.timeout_ms = *value;
+  }
+  return pairs ? Status() : Status(ErrorCode::BAD_REQUEST, "options must be a map");
+}
+
+Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message& message) {
+  const Status usage(ErrorCode::BAD_REQUEST,
+                     "drain takes a name, or nil for every sequence, and, if need be, a map of "
+                     "options");
+  protocol::ValueReader params = message.params;
+  if (message.param_count < 1 || message.param_count > 2) return usage;
+  Wanted wanted;
+  protocol::ValueReader nil = params;
+  if (nil.read_nil()) {
+    params = nil;
+  } else {
+    wanted.name = params.read_text();
+    if (!wanted.name) return usage;
+    if (const auto problem = protocol::check_name_with_period(*wanted.name, context.limits.name)) {
+      return Status(problem->code, std::string(problem->text));
+    }
+  }
+  if (message.param_count == 1) return wanted;
+  if (Status status = read_options(params, wanted); !status.ok()) return status;
+  return wanted;
+}
+
+struct Drained {
+  std::string name;
+  Progression progression;
+  Status error;
+  DrainReport report;
+};
+
+// What one request drains.
+struct Batch {
+  explicit Batch(Later asker) : reply(std::move(asker)) {}
+  const Later reply;
+  std::vector<Drained> sequences;
+  std::size_t left = 0;  // of them that have not ended
+  bool begun = false;    // all of them are asked
+};
+
+void pack_drained(Packer& packer, const Drained& drained) {
+  const DrainReport& report = drained.report;
+  const IdProgression* const progression = drained.progression.get();
+  packer.pack_map(progression == nullptr ? 8 : 9);
+  pack_pair(packer, "name", drained.name);
+  if (progression != nullptr) pack_pair(packer, "step", progression->form().increment);
+  pack_pair(packer, "reuse", reuse_word(report.reuse));
+  pack_spans(packer, "returned", progression, report.returned);
+  pack_spans(packer, "gaps", progression, report.gaps);
+  pack_text(packer, "why", report.why);
+  pack_pair(packer, "returning", report.returning);
+  pack_pair(packer, "available", report.available);
+  pack_text(packer, "error", drained.error.ok() ? "" : drained.error.to_string());
+}
+
+void answer_if_over(const Batch& batch) {
+  if (!batch.begun || batch.left > 0) return;
+  batch.reply.result([&](protocol::Buffer& out) {
+    Packer packer(out);
+    packer.pack_array(static_cast<std::uint32_t>(batch.sequences.size()));
+    for (const Drained& drained : batch.sequences) pack_drained(packer, drained);
+  });
+}
+
+}  // namespace
+
+void method_drain(const MethodContext& context, Session& session,
+                  const protocol::Message& message) {
+  const Result<Wanted> wanted = read_wanted(context, message);
+  if (!wanted.ok()) return answer_error(session, message.msgid, wanted.status());
+  if (Status free = wanted->name ? Status() : check_slot(context, session.peer); !free.ok())
+    return answer_error(session, message.msgid, free);
+  const auto batch = std::make_shared<Batch>(
+      later(context, session, message, wanted->name.value_or(std::string_view())));
+  std::vector<SequenceId> ids;
+  if (wanted->name) {
+    if (find_inserting(context, *wanted->name) != nullptr)
+      return answer_error(session, message.msgid, inserts_only(*wanted->name));
+    const SequenceId id = context.table.find(*wanted->name);
+    if (id == 0) {
+      return answer_error(session, message.msgid,
+                          {ErrorCode::NO_SEQUENCE, "this daemon has never had a range of \"" +
+                                                       std::string(*wanted->name) + "\""});
+    }
+    if (context.table.at(id).draining().askers() >= kMostAskers) {
+      return answer_error(session, message.msgid,
+                          {ErrorCode::BUSY,
+                           "\"" + std::string(*wanted->name) + "\" is being drained already, and " +
+                               std::to_string(kMostAskers) + " requests wait for it"});
+    }
+    ids.push_back(id);
+  } else {
+    context.drains_of_all.by_user[session.peer.uid] = batch;
+    for (const Sequence* sequence : context.table.list()) ids.push_back(sequence->id());
+  }
+  asked(session, message, Status());
+  batch->sequences.resize(ids.size());
+  batch->left = ids.size();
+  for (std::size_t at = 0; at < ids.size(); ++at) {
+    const Sequence& sequence = context.table.at(ids[at]);
+    Drained& drained = batch->sequences[at];
+    drained.name = sequence.name();
+    drained.progression = sequence.settings().progression.made;
+    drained.report.reuse = sequence.settings().reuse;
+    drained.error =
+        context.table.drain(ids[at], wanted->timeout_ms, [batch, at](const DrainReport& report) {
+          batch->sequences[at].report = report;
+          --batch->left;
+          answer_if_over(*batch);
+        });
+    if (drained.error.ok()) continue;
+    drained.report.available = sequence.available();
+    --batch->left;
+  }
+  batch->begun = true;
+  answer_if_over(*batch);
+}
+
+}  // namespace seqd

@@ -1,0 +1,327 @@
+// gaps, explain and audit: the methods that ask the history, and answer later.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "daemon/core/periods/purge_rule.h"
+#include "daemon/core/text/id_format.h"
+#include "daemon/core/text/period_name.h"
+#include "daemon/rpc/history_packing.h"
+#include "daemon/rpc/later.h"
+#include "daemon/rpc/method_list.h"
+#include "daemon/rpc/rights.h"
+#include "daemon/rpc/shown.h"
+#include "protocol/names.h"
+
+namespace seqd {
+namespace {
+
+using protocol::Message;
+using protocol::ValueReader;
+
+constexpr std::int64_t kMostGaps = 1'000;
+
+Status bad(std::string text) {
+  return {ErrorCode::BAD_REQUEST, std::move(text)};
+}
+
+Status nothing_known(const SequenceTable& table, const std::string& name) {
+  if (table.has_forgotten(name)) {
+    return {ErrorCode::NO_SEQUENCE,
+            "the period of \"" + name +
+                "\" is over, and nothing of it is kept any more (daemon.history_max_age, "
+                "daemon.history_max_size)"};
+  }
+  return {ErrorCode::NO_SEQUENCE, "this daemon has no record of a range of \"" + name + "\""};
+}
+
+// The name that every one of these methods takes first; of a sequence with periods, that of the
+// present one, under which the history knows it.
+Result<std::string_view> read_name(const MethodContext& context, const Message& message,
+                                   ValueReader& params, const char* usage) {
+  const std::optional<std::string_view> name =
+      message.param_count >= 1 ? params.read_text() : std::nullopt;
+  if (!name) return bad(usage);
+  if (context.history == nullptr)
+    return Status(ErrorCode::UNAVAILABLE, "this daemon keeps no history");
+  if (const auto problem = protocol::check_name_with_period(*name, context.limits.name)) {
+    return Status(problem->code, std::string(problem->text));
+  }
+  if (find_inserting(context, *name) != nullptr) return inserts_only(*name);
+  const SequenceId sequence = context.table.find(*name);
+  if (sequence != 0) return std::string_view(context.table.at(sequence).name());
+  return *name;
+}
+
+Status read_gap_options(ValueReader& params, GapsQuestion& question) {
+  const std::optional<std::uint32_t> pairs = params.read_map();
+  if (!pairs) return bad("options must be a map");
+  for (std::uint32_t at = 0; at < *pairs; ++at) {
+    const std::optional<std::string_view> key = params.read_text();
+    const std::optional<std::int64_t> value = key ? params.read_integer() : std::nullopt;
+    if (value && *value >= 0 && *key == "after") {
+      question.after = *value;
+    } else if (value && *value >= 1 && *value <= kMostGaps && *key == "limit") {
+      question.limit = *value;
+    } else {
+      return bad(
+          "the options are \"after\", the number of a gap, and \"limit\", an integer within "
+          "1.." +
+          std::to_string(kMostGaps));
+    }
+  }
+  return {};
+}
+
+// Asks the store what the counter is, if it can be asked; else says why not.
+template <typename Done>
+void read_counter(SequenceTable& table, SequenceId sequence, Done done) {
+  const Sequence& asked = table.at(sequence);
+  const StoreScope& scope = asked.scope();
+  if (scope.store() == nullptr) {
+    return done(Status(ErrorCode::CONFIG,
+                       "the store \"" + scope.store_name() + "\" is not configured any more"));
+  }
+  if (!scope.last_error().ok()) return done(scope.last_error());
+  scope.store()->read({asked.settings().binding, scope.instance()}, std::move(done));
+}
+
+void take_counter(Result<CounterReading> counter, std::optional<CounterReading>& reading,
+                  Status& why) {
+  why = counter.status();
+  if (counter.ok()) reading = *counter;
+}
+
+// Which position was meant: of a value that comes again the newest that has been issued here. Not
+// all numbers are IDs of the sequence.
+Status find_position(const SequenceTable& table, const std::string& name, IdFacts& facts) {
+  facts.id = facts.value;
+  facts.progression = progression_of(table, name);
+  if (facts.progression == nullptr)
+    return facts.value >= 1 ? Status() : bad("explain takes a name and an ID, which is at least 1");
+  const SequenceId sequence = table.find(name);
+  const auto below =
+      sequence == 0 ? 0 : table.at(sequence).next_id().value_or(table.at(sequence).high_water());
+  const auto place = facts.progression->find(facts.value, below);
+  if (!place) return facts.progression->no_id(name, facts.value);
+  facts.id = place->ordinal;
+  facts.times = place->times;
+  return {};
+}
+
+void core_facts(const SequenceTable& table, const std::string& name, IdFacts& facts) {
+  const SequenceId sequence = table.find(name);
+  facts.served = sequence != 0;
+  facts.available = facts.returning = facts.leasing = false;
+  facts.lease = Token{};
+  facts.forgotten = !facts.served && table.has_forgotten(name);
+  if (!facts.served) return;
+  facts.high_water = table.at(sequence).high_water();
+  facts.leasing = table.at(sequence).leasing();
+  for (const HeldRanges::Held& held : table.at(sequence).held().ranges()) {
+    if (facts.id < held.range.begin() || facts.id >= held.range.end()) continue;
+    facts.available = true;
+    facts.lease = held.lease;
+  }
+  const std::optional<ReturnOpened>& open = table.at(sequence).draining().open_return();
+  facts.returning = open && open->begin <= facts.id && facts.id < open->end;
+}
+
+}  // namespace
+
+void method_gaps(const MethodContext& context, Session& session, const Message& message) {
+  ValueReader params = message.params;
+  const auto name =
+      read_name(context, message, params, "gaps takes a name and, if need be, a map of options");
+  if (!name.ok()) return answer_error(session, message.msgid, name.status());
+  GapsQuestion question;
+  question.name = std::string(*name);
+  Status status = message.param_count > 2    ? bad("gaps takes a name and a map of options")
+                  : message.param_count == 2 ? read_gap_options(params, question)
+                                             : Status();
+  if (!status.ok()) return answer_error(session, message.msgid, status);
+  const Later reply = later(context, session, message, *name);
+  asked(session, message,
+        context.history->ask_gaps(
+            session.peer.uid, question, [reply](const Result<GapsAnswer>& answer) {
+              if (!answer.ok()) return reply.fail(answer.status());
+              if (!answer->known && reply.table.find(reply.name) == 0)
+                return reply.fail(nothing_known(reply.table, reply.name));
+              const Progression progression = progression_of(reply.table, reply.name);
+              reply.result([&](protocol::Buffer& out) {
+                pack_gaps(out, reply.name, progression.get(), *answer);
+              });
+            }));
+}
+
+namespace {
+
+// An ID, or a text of one: [name, id or text].
+Status read_id(const MethodContext& context, const Message& message, ValueReader params,
+               std::string& name, std::int64_t& id) {
+  const char* usage = "explain takes a name, and an ID or a text of one";
+  if (message.param_count != 2) return bad(usage);
+  ValueReader as_text = params;
+  if (const std::optional<std::int64_t> number = params.read_integer()) {
+    id = *number;
+    return {};
+  }
+  const std::optional<std::string_view> text = as_text.read_text();
+  if (!text) return bad(usage);
+  const std::string base(base_of(name));
+  const std::shared_ptr<const IdFormat> format = context.table.format_of(name);
+  if (format == nullptr)
+    return {ErrorCode::CONFIG,
+            "\"" + base + "\" has no format, so it has no texts; say the number"};
+  const Result<ParsedId> parsed = format->read(base, *text);
+  if (!parsed.ok()) return parsed.status();
+  id = parsed->number;
+  const SequenceId any = context.table.any_period_of(base);
+  const PeriodRule* const rule =
+      any == 0 ? nullptr : context.table.at(any).settings().periods.rule.get();
+  if (rule != nullptr) name = period_sequence(base, period_told(rule->unit(), parsed->date));
+  return {};
+}
+
+// Takes away the callers that are none of the asking user's business. Who is not mapped may be
+// several people.
+void hide_callers(IdAnswer& answer, UserId user) {
+  if (!answer.issue) return;
+  const auto others = [user](const HistoryCaller& caller) {
+    return caller.uid != user || user == kNoUserOrGroup;
+  };
+  if (std::erase_if(answer.issue->callers, others) > 0) {
+    answer.issue->unnamed = Unnamed::not_told;
+    answer.issue->span.others = answer.issue->span.others || !answer.issue->callers.empty();
+  }
+}
+
+// One explanation on its way. The history and the core are looked at in the same moment; where the
+// store's counter is needed, they are looked at again behind it, so that what was leased meanwhile
+// is seen.
+class Explaining : public std::enable_shared_from_this<Explaining> {
+ public:
+  Explaining(const MethodContext& context, const Session& session, Later reply)
+      : history_(*context.history),
+        reply_(std::move(reply)),
+        user_(session.peer.uid),
+        administers_(check_administers(context.control, session.peer, "explain").ok()) {}
+
+  Status begin(std::int64_t value) {
+    facts_.value = value;
+    if (Status found = find_position(reply_.table, reply_.name, facts_); !found.ok()) return found;
+    return ask();
+  }
+
+ private:
+  Status ask() {
+    const auto self = shared_from_this();
+    return history_.ask_id(
+        user_, reply_.name, facts_.id,
+        [self] { core_facts(self->reply_.table, self->reply_.name, self->facts_); },
+        [self](Result<IdAnswer> found) { self->answered(std::move(found)); });
+  }
+
+  void answered(Result<IdAnswer> found) {
+    if (!found.ok()) return reply_.fail(found.status());
+    if (!found->known && !facts_.served)
+      return reply_.fail(nothing_known(reply_.table, reply_.name));
+    facts_.history = std::move(*found);
+    const SequenceId sequence = reply_.table.find(reply_.name);
+    if (sequence == 0 || counter_read_ || !needs_store(facts_)) return finish();
+    read_counter(reply_.table, sequence,
+                 [self = shared_from_this()](Result<CounterReading> counter) {
+                   take_counter(std::move(counter), self->facts_.counter, self->facts_.store);
+                   self->counter_read_ = true;
+                   if (Status asked = self->ask(); !asked.ok()) self->reply_.fail(asked);
+                 });
+  }
+
+  void finish() {
+    if (!administers_) hide_callers(facts_.history, user_);
+    reply_.result([&](protocol::Buffer& out) { pack_explanation(out, reply_.name, facts_); });
+  }
+
+  HistoryAsker& history_;
+  const Later reply_;
+  const UserId user_;
+  const bool administers_;
+  IdFacts facts_;
+  bool counter_read_ = false;
+};
+
+// The period is over and the core has it no more: its sums as the history knows them. Its counter
+// is not asked for.
+void forgotten_facts(AuditFacts& facts) {
+  const SequenceTotals& recorded = facts.history.recorded;
+  const SequenceTotals& adjust = facts.history.adjust;
+  facts.forgotten = true;
+  facts.totals = {0,
+                  recorded.leased + adjust.leased,
+                  recorded.issued + adjust.issued,
+                  recorded.returned + adjust.returned,
+                  recorded.gaps + adjust.gaps,
+                  recorded.unknown + adjust.unknown};
+  facts.store = Status(ErrorCode::NO_SEQUENCE,
+                       "not asked, because this daemon does not hold the sequence any more");
+}
+
+}  // namespace
+
+void method_explain(const MethodContext& context, Session& session, const Message& message) {
+  ValueReader params = message.params;
+  const auto given =
+      read_name(context, message, params, "explain takes a name, and an ID or a text of one");
+  if (!given.ok()) return answer_error(session, message.msgid, given.status());
+  std::string name(*given);
+  std::int64_t id = 0;
+  if (Status read = read_id(context, message, params, name, id); !read.ok())
+    return answer_error(session, message.msgid, read);
+  const auto explaining =
+      std::make_shared<Explaining>(context, session, later(context, session, message, name));
+  asked(session, message, explaining->begin(id));
+}
+
+void method_audit(const MethodContext& context, Session& session, const Message& message) {
+  ValueReader params = message.params;
+  const auto name = read_name(context, message, params, "audit takes a name");
+  if (!name.ok()) return answer_error(session, message.msgid, name.status());
+  if (message.param_count != 1)
+    return answer_error(session, message.msgid, bad("audit takes a name"));
+  const Later reply = later(context, session, message, *name);
+  const SequenceId sequence = context.table.find(reply.name);
+  auto facts = std::make_shared<AuditFacts>();
+  facts->progression = progression_of(context.table, reply.name);
+  const std::int64_t now_s = context.clock.wall_ms() / 1'000;
+  const auto now = [reply, facts, sequence, now_s] {
+    if (!reply.table.is_there(sequence)) return;
+    const Sequence& audited = reply.table.at(sequence);
+    const PeriodSettings& periods = audited.settings().periods;
+    facts->may_be_removed = periods.current && may_be_removed(periods, *periods.current, now_s);
+    facts->totals = audited.totals();
+    facts->available = audited.available();
+    facts->returning = audited.draining().returning();
+    facts->high_water = audited.high_water();
+    facts->progression = audited.settings().progression.made;
+  };
+  const auto answer = [reply, facts] {
+    reply.result([&](protocol::Buffer& out) { pack_audit(out, reply.name, *facts); });
+  };
+  asked(session, message,
+        context.history->ask_sums(session.peer.uid, reply.name, now, [=](Result<SumsAnswer> sums) {
+          if (!sums.ok()) return reply.fail(sums.status());
+          facts->history = *sums;
+          if (!reply.table.is_there(sequence)) {
+            if (!sums->known) return reply.fail(nothing_known(reply.table, reply.name));
+            forgotten_facts(*facts);
+            return answer();
+          }
+          read_counter(reply.table, sequence, [facts, answer](Result<CounterReading> counter) {
+            take_counter(std::move(counter), facts->counter, facts->store);
+            answer();
+          });
+        }));
+}
+
+}  // namespace seqd

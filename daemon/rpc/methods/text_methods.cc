@@ -1,0 +1,122 @@
+// next_text and parse: IDs as text, and back.
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "daemon/core/text/id_format.h"
+#include "daemon/rpc/issuing.h"
+#include "daemon/rpc/method_list.h"
+#include "daemon/rpc/packing.h"
+#include "daemon/rpc/shown.h"
+#include "protocol/names.h"
+#include "protocol/replies.h"
+
+namespace seqd {
+namespace {
+
+using protocol::Message;
+
+// Why there is no text of the sequence's IDs.
+Status no_format(const Sequence& sequence) {
+  const IdProgression* const progression = sequence.settings().progression.made.get();
+  const bool low = progression != nullptr && progression->lowest() < 1;
+  return {ErrorCode::CONFIG,
+          "\"" + sequence.name() + "\" has no format: " +
+              (low ? "its IDs may come below 1, which no format writes; ask for numbers"
+                   : "it is not configured any more")};
+}
+
+void pack_date(Packer& packer, const IdDate& date) {
+  constexpr std::pair<DatePart, const char*> kNames[] = {
+      {DatePart::year, "year"},
+      {DatePart::month, "month"},
+      {DatePart::day, "day"},
+      {DatePart::day_of_year, "day_of_year"},
+      {DatePart::week_year, "week_year"},
+      {DatePart::week, "week"},
+      {DatePart::weekday, "weekday"},
+      {DatePart::hour, "hour"},
+      {DatePart::minute, "minute"},
+      {DatePart::second, "second"},
+  };
+  std::uint32_t known = 0;
+  for (const auto& [part, name] : kNames) known += date.get(part) ? 1 : 0;
+  packer.pack("date");
+  packer.pack_map(known);
+  for (const auto& [part, name] : kNames) {
+    if (date.get(part)) pack_pair(packer, name, *date.get(part));
+  }
+}
+
+}  // namespace
+
+void answer_text(SequenceTable& table, SequenceId issued_from, Session& session,
+                 std::uint32_t msgid, std::int64_t id, std::int64_t wall_s) {
+  const Sequence& sequence = table.at(issued_from);
+  // The format may have changed since the request came.
+  if (Status status = table.admit_reply(issued_from); !status.ok())
+    return answer_error(session, msgid, status);
+  const std::shared_ptr<const IdFormat>& format = sequence.settings().text.made;
+  if (format == nullptr) return answer_error(session, msgid, no_format(sequence));
+  // A number belongs to the period that it was counted in, whatever the clock shows by now.
+  if (const std::optional<Period>& period = sequence.settings().periods.current)
+    wall_s = std::clamp(wall_s, period->begin_s, period->end_s - 1);
+  protocol::append_text_reply(session.out, msgid,
+                              format->write(sequence.name(), shown(sequence, id), wall_s));
+}
+
+void method_next_text(const MethodContext& context, Session& session, const Message& message) {
+  const std::uint32_t msgid = message.msgid;
+  const Result<NextParameters> parameters = read_next(message, "next_text");
+  if (!parameters.ok()) return answer_error(session, msgid, parameters.status());
+  const Result<SequenceId> found = look_up(context, session, msgid, parameters->name);
+  if (!found.ok()) return answer_error(session, msgid, found.status());
+  if (session.client != 0 && !is_fresh(context, session, msgid, *found, IssueKind::text, 1)) return;
+  Sequence& sequence = context.table.at(*found);
+  std::int64_t id = 0;
+  const std::int64_t wall_s = context.clock.wall_ms() / 1'000;
+  if (sequence.settings().text.made == nullptr && sequence.stopped().ok()) {
+    return answer_error(session, msgid, no_format(sequence));
+  }
+  if (Status status = context.table.admit_text(*found); !status.ok())
+    return answer_error(session, msgid, status);
+  if (sequence.issue_one(session.caller(msgid), &id, {IssueKind::text, wall_s})) {
+    return answer_text(context.table, *found, session, msgid, id, wall_s);
+  }
+  wait_for(context, session, msgid, *found, IssueKind::text, 1, parameters->timeout_ms);
+}
+
+void method_parse(const MethodContext& context, Session& session, const Message& message) {
+  protocol::ValueReader params = message.params;
+  const std::optional<std::string_view> name =
+      message.param_count == 2 ? params.read_text() : std::nullopt;
+  const std::optional<std::string_view> text = name ? params.read_text() : std::nullopt;
+  if (!text) {
+    return answer_error(session, message.msgid,
+                        {ErrorCode::BAD_REQUEST, "parse takes a name and a text"});
+  }
+  if (const auto problem = protocol::check_sequence_name(*name, context.limits.name)) {
+    return answer_error(session, message.msgid, {problem->code, std::string(problem->text)});
+  }
+  const std::shared_ptr<const IdFormat> format = context.table.format_of(*name);
+  const SequenceId id = context.table.find(*name);
+  if (format == nullptr && id != 0 && context.table.at(id).settings().progression.made != nullptr)
+    return answer_error(session, message.msgid, no_format(context.table.at(id)));
+  if (format == nullptr) {
+    return answer_error(session, message.msgid,
+                        {ErrorCode::NO_SEQUENCE, "\"" + std::string(*name) +
+                                                     "\" is not configured; add [sequence.\"" +
+                                                     std::string(*name) + "\"]"});
+  }
+  const Result<ParsedId> parsed = format->read(std::string(*name), *text);
+  if (!parsed.ok()) return answer_error(session, message.msgid, parsed.status());
+  protocol::begin_result(session.out, message.msgid);
+  Packer packer(session.out);
+  packer.pack_map(4);
+  pack_pair(packer, "number", parsed->number);
+  pack_text(packer, "period", parsed->date.period());
+  pack_date(packer, parsed->date);
+  pack_text(packer, "check", check_name(format->check()));
+}
+
+}  // namespace seqd

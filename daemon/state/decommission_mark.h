@@ -1,0 +1,24 @@
+// DecommissionMark: the file by which a state directory says that its daemon is being
+// decommissioned, and who that daemon was to its stores. It is there whole or not at all; it is
+// written before a store is asked to forget, and removed when everything else is. Blocking; the
+// log's owner calls.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "daemon/base/files.h"
+#include "daemon/core/returns/decommission.h"
+
+namespace seqd {
+
+constexpr const char* decommission_mark_name = "retiring";
+constexpr const char* decommission_draft_name = "retiring.new";  // what a kill may leave
+
+// Returns OK when the mark is on the medium.
+Status write_decommission_mark(Directory& directory, const std::vector<RetiredInstance>& instances);
+
+// None where there is no mark. STATE_CORRUPT when it is none that seqd wrote.
+Result<std::optional<std::vector<RetiredInstance>>> read_decommission_mark(Directory& directory);
+
+}  // namespace seqd
