@@ -19,12 +19,12 @@ std::string note_of(const json& sequence) {
   for (const char* key : {"error", "why"}) {
     if (const std::string text = shown(sequence, key); text != "-") return text;
   }
-  return is_true(sequence, "leasing") ? "a lease is on its way" : "-";
+  return is_true(sequence, "leasing") ? "a lease is under way" : "-";
 }
 
 std::string sequences_text(const json& sequences) {
-  Rows rows = {{"SEQUENCE", "REUSE", "LEASED", "ISSUED", "RETURNED", "GAPS", "UNKNOWN", "IN HAND",
-                "ON THE WAY", "NOTE"}};
+  Rows rows = {{"SEQUENCE", "REUSE", "LEASED", "ISSUED", "RETURNED", "GAPS", "UNKNOWN", "AVAILABLE",
+                "RETURNING", "NOTE"}};
   if (!sequences.is_array() || sequences.empty()) return "no sequence was ever used here\n";
   for (const json& one : sequences) {
     rows.push_back({shown(one, "name"), shown(one, "reuse"), shown(one, "leased"),

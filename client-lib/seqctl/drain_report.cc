@@ -56,7 +56,7 @@ json drain_losses(const json& list, const std::string& name) {
 }
 
 std::string drain_losses_text(const json& losses) {
-  std::vector<std::vector<std::string>> rows = {{"SEQUENCE", "REUSE", "IN HAND", "WOULD BECOME"}};
+  std::vector<std::vector<std::string>> rows = {{"SEQUENCE", "REUSE", "AVAILABLE", "WOULD BECOME"}};
   for (const json& one : losses) {
     const bool lowers = member(one, "reuse") == json("tail");
     rows.push_back({shown(one, "name"), shown(one, "reuse"), shown(one, "available"),
@@ -67,7 +67,7 @@ std::string drain_losses_text(const json& losses) {
 
 std::string drain_text(const json& drained) {
   std::vector<std::vector<std::string>> rows = {
-      {"SEQUENCE", "REUSE", "RETURNED", "GAPS", "ON THE WAY", "IN HAND", "WHY"}};
+      {"SEQUENCE", "REUSE", "RETURNED", "GAPS", "RETURNING", "AVAILABLE", "WHY"}};
   if (!drained.is_array() || drained.empty()) return "nothing to drain\n";
   for (const json& one : drained) {
     const std::string error = shown(one, "error");

@@ -35,8 +35,8 @@ TEST_CASE("ADrainLosesIdsUnlessTheyAreParked", "[client]") {
   CHECK(drain_losses(list, "old").size() == 1);
   CHECK(drain_losses(json("?"), "").empty());
   CHECK(drain_losses_text(drain_losses(list, "orders")) ==
-        "SEQUENCE  REUSE  IN HAND  WOULD BECOME\n"
-        "orders    never  970      a gap: never issued\n"
+        "SEQUENCE  REUSE  AVAILABLE  WOULD BECOME\n"
+        "orders    never  970        a gap: never issued\n"
         "nothing was done: this is what --yes would do\n");
 }
 

@@ -149,7 +149,7 @@ std::string peek_text(const json& peek) {
 
 std::string list_text(const json& list) {
   std::vector<std::vector<std::string>> rows = {
-      {"NAME", "STORE", "STATE", "NEXT", "IN HAND", "ERROR"}};
+      {"NAME", "STORE", "STATE", "NEXT", "AVAILABLE", "ERROR"}};
   if (list.is_array()) {
     for (const json& each : list) {
       rows.push_back({shown(each, "name"), shown(each, "store"), shown(each, "state"),

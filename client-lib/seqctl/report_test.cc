@@ -34,9 +34,9 @@ TEST_CASE("ListIsATableWhoseColumnsLineUp", "[client]") {
                                   {"available", 0},
                                   {"error", "SEQ_TYPE: not an integer"}}});
   CHECK(list_text(list) ==
-        "NAME    STORE    STATE    NEXT  IN HAND  ERROR\n"
-        "orders  default  ready    42    100      -\n"
-        "a       main     stopped  -     0        SEQ_TYPE: not an integer\n");
+        "NAME    STORE    STATE    NEXT  AVAILABLE  ERROR\n"
+        "orders  default  ready    42    100        -\n"
+        "a       main     stopped  -     0          SEQ_TYPE: not an integer\n");
 }
 
 TEST_CASE("StatusFitsOneScreenAndNamesEveryStore", "[client]") {

@@ -190,10 +190,10 @@ inline network(t) {
 /* every ID at every moment */
 #define available(d, id) (pc_[d].token != 0 && pc_[d].begin <= id && id < pc_[d].end -> 1 : 0)
 /* on its way back, unless the store has applied it already */
-#define on_its_way(d, id) (pc_[d].returning != 0 && pc_[d].first <= id && id < pc_[d].after && entry[pc_[d].returning] == OPEN -> 1 : 0)
+#define being_returned(d, id) (pc_[d].returning != 0 && pc_[d].first <= id && id < pc_[d].after && entry[pc_[d].returning] == OPEN -> 1 : 0)
 #define is_void(t, id) (entry[t] == VOID && sent_begin[t] <= id && id < sent_end[t] -> 1 : 0)
 #define is_free(t, id) (entry[t] == FREE && entry_begin[t] <= id && id < entry_end[t] -> 1 : 0)
-#define places(id) (issued[id] + gap[id] + available(0, id) + available(1, id) + on_its_way(0, id) + on_its_way(1, id) \
+#define places(id) (issued[id] + gap[id] + available(0, id) + available(1, id) + being_returned(0, id) + being_returned(1, id) \
   + is_void(1, id) + is_void(2, id) + is_void(3, id) + is_free(1, id) + is_free(2, id) + is_free(3, id))
 #define accounted(id) (places(id) == (id <= counter -> 1 : 0))
 

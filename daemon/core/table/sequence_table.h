@@ -49,8 +49,7 @@ class SequenceTable final : public RemainderLogObserver,
   Result<SequenceId> open_to_advance(std::string_view name);
   SequenceId find(std::string_view name) const;  // without making it; 0: it is not there
   bool is_there(SequenceId id) const { return sequences_.contains(id); }
-  // Any sequence of the same base name: its periods have the progression and the rule in common. 0:
-  // none.
+  // Any sequence of the same base name: its periods share progression and rule. 0: none.
   SequenceId any_period_of(std::string_view name) const;
   bool has_forgotten(std::string_view name) const;  // it is a period that was used here
   Sequence& at(SequenceId id) { return *sequences_.at(id); }
