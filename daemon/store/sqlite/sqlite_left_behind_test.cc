@@ -171,8 +171,9 @@ TEST_CASE("SqliteStore: an original that was copied returns a range from its own
   returned(5, 11);
   CHECK(sums() == std::pair<std::int64_t, std::int64_t>(14, 24));
   // What an earlier seqd moved to nobody is taken from there.
-  fixture.run("UPDATE total SET instance = zeroblob(16) WHERE instance = (SELECT instance FROM "
-              "lease WHERE ordinal = 1)");
+  fixture.run(
+      "UPDATE total SET instance = zeroblob(16) WHERE instance = (SELECT instance FROM "
+      "lease WHERE ordinal = 1)");
   returned(15, 21);
   CHECK(sums() == std::pair<std::int64_t, std::int64_t>(0, 18));
 }
