@@ -168,6 +168,7 @@ void Client::turn(std::int64_t until_ms) {
   if (until <= now && session_.in_flight() == 0) {
     // Everything ended at its deadline. What was not sent yet must not be carried out later.
     if (connection_.is_open() && !session_.output().empty()) close_connection();
+    send_idle();
     return;
   }
   if (!connection_.is_open()) {

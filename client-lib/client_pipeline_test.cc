@@ -153,6 +153,32 @@ TEST_CASE("ABurstIsAcknowledgedByTheCallThatCollectsItsEnd", "[client]") {
   CHECK(daemon.wire().acknowledgements().back() == 101);
 }
 
+// The answers behind one that does not come cannot be acknowledged before it is given up.
+TEST_CASE("ABurstOfWhichOneRequestExpiresIsAcknowledged", "[client]") {
+  const int withheld = GENERATE(1, 50, 100);
+  SocketDaemon daemon;
+  daemon.wire().fault = [withheld](int number, const protocol::Message&) {
+    return number == withheld ? Fault::ignore : Fault::none;
+  };
+  daemon.start();
+  Handle handle(daemon, 300);
+  for (int i = 0; i < 100; ++i)
+    REQUIRE(seqd_submit_next(handle.client, "orders", nullptr) == SEQD_OK);
+  std::vector<seqd_reply> replies(100);
+  std::size_t expired = 0;
+  while (seqd_pending(handle.client) > 0) {
+    std::size_t used = 0;
+    REQUIRE(seqd_poll(handle.client, 10'000, replies.data(), sizeof(seqd_reply), replies.size(),
+                      &used) == SEQD_OK);
+    for (std::size_t i = 0; i < used; ++i) expired += replies[i].code == SEQD_E_TIMEOUT ? 1 : 0;
+  }
+  CHECK(expired == 1);
+  daemon.stop();
+  REQUIRE_FALSE(daemon.wire().acknowledgements().empty());
+  // The last ones are left to the next request where they are few.
+  CHECK(daemon.wire().acknowledgements().back() >= 93);
+}
+
 TEST_CASE("RequestsOneByOneAreAcknowledgedWithTheNextOne", "[client]") {
   SocketDaemon daemon;
   daemon.start();

@@ -76,8 +76,9 @@ class Namespace:
 class SmallDisk(Namespace):
     """A tmpfs of a few megabytes, which needs no privilege."""
 
-    def __init__(self, path: Path, size: str):
-        super().__init__(path, f'mount -t tmpfs -o size={size},mode=0700 tmpfs "$0"')
+    def __init__(self, path: Path, size: str, files: int = 0):
+        """`files`: how many it can have; 0 is no limit."""
+        super().__init__(path, f'mount -t tmpfs -o size={size},nr_inodes={files},mode=0700 tmpfs "$0"')
         assert self.is_mounted(), "no mount namespace could be made"
 
 

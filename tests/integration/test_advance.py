@@ -11,7 +11,7 @@ from accounting import Ledger
 from books import ids_of_gaps
 from clients import RepeatingClients
 from rpc import Closed, RpcError
-from servers.mongod import wait_for
+from servers.mongod import expect_soon
 
 SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
 ROUNDS = int(os.environ.get("ADVANCE_ROUNDS", "20"))
@@ -62,9 +62,9 @@ def test_WhatEveryHostHasAvailableIsWithdrawnAlsoOfOneThatWasDead(make_host, kin
     assert asked.seqctl("advance", "orders", "--to", str(FAR), "--everywhere", "--yes").stdout.strip() == str(FAR)
     issued += take(asked, 3)
     assert min(issued[-3:]) >= FAR
-    wait_for("the other host looks", lambda: holds_nothing_below(other, FAR))
+    expect_soon("the other host looks", lambda: holds_nothing_below(other, FAR))
     dead.start()
-    wait_for("the host that was dead looks", lambda: holds_nothing_below(dead, FAR))
+    expect_soon("the host that was dead looks", lambda: holds_nothing_below(dead, FAR))
     for host in (other, dead):
         issued += take(host, 3)
         assert min(issued[-3:]) >= FAR
@@ -121,8 +121,8 @@ def test_AdvancesUnderLoadAndKillsIssueNothingTwiceAndLoseNothing(make_host, scr
             floor, before = client.call("advance", "orders", None, {"everywhere": True}), floor
     superseded = 0
     for host in hosts:
-        wait_for("the host looks", lambda host=host: holds_nothing_below(host, floor))
-        wait_for("it is drained", lambda host=host: drain(host))
+        expect_soon("the host looks", lambda host=host: holds_nothing_below(host, floor))
+        expect_soon("it is drained", lambda host=host: drain(host))
         host.seqctl("audit", "orders")
         with host.connect(40) as client:
             ledger.add(ids_of_gaps(client, "orders"))

@@ -8,7 +8,7 @@ import pytest
 
 import harness
 from disks import NotShown
-from servers.mongod import wait_for
+from servers.mongod import expect_soon
 
 DEFAULTS = {"lease_min": 1000, "lease_max": 1000, "max_available": 5000}
 
@@ -125,7 +125,7 @@ def test_AWitnessThatIsRemovedWhileTheDaemonRunsIsMadeAgain(make_daemon):
     for removed in range(1, 4):
         (witness,) = daemon.witness.iterdir()
         witness.unlink()
-        wait_for("the witness", lambda number=removed: daemon.stderr(1 << 20).count("was made again") >= number)
+        expect_soon("the witness", lambda number=removed: daemon.stderr(1 << 20).count("was made again") >= number)
         first = 20 * removed - 9
         assert ids(daemon, 10) == list(range(first, first + 10))
         daemon.kill()
@@ -139,7 +139,7 @@ def test_AWitnessDirectoryThatIsRemovedIsReportedOnceAndARestartLosesNothing(mak
     daemon = make_daemon(defaults=DEFAULTS).start()
     assert ids(daemon, 10) == list(range(1, 11))
     shutil.rmtree(daemon.witness)
-    wait_for("the report", lambda: "cannot be made there again" in daemon.stderr())
+    expect_soon("the report", lambda: "cannot be made there again" in daemon.stderr())
     assert ids(daemon, 10) == list(range(11, 21))
     daemon.witness.mkdir(0o700)
     daemon.restart()

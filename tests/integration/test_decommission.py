@@ -13,7 +13,7 @@ import harness
 from accounting import Ledger
 from clients import RepeatingClients
 from rpc import Closed, RpcError
-from servers.mongod import wait_for
+from servers.mongod import expect_soon
 from test_return import LEASES, Store, gaps, mongodb
 
 KILLS = int(os.environ.get("DECOMMISSION_KILLS", "12"))
@@ -42,7 +42,7 @@ def instance_of(daemon):
 
 def wait_for_claim(daemon):
     """A daemon that was started again has to be told by its store that the instance is still its own."""
-    wait_for("the claim", lambda: not decommission(daemon, expect=EXIT_LOOKED)["stores"][0]["error"])
+    expect_soon("the claim", lambda: not decommission(daemon, expect=EXIT_LOOKED)["stores"][0]["error"])
 
 
 def remains(store, instance):
@@ -126,7 +126,7 @@ def test_RequestsThatWaitHearThatTheDaemonGoes(make_daemon, mongo):
     with daemon.connect(40) as client, daemon.connect(60) as operator:
         with mongo.fail_point("failCommand", {"failCommands": ["findAndModify"], "closeConnection": True}):
             decommissioned = operator.request("decommission", {"confirm": True, "timeout_ms": 30_000})
-            wait_for("the first return", lambda: "return_failed: " in daemon.stderr())
+            expect_soon("the first return", lambda: "return_failed: " in daemon.stderr())
             assert client.error("next", "orders").code == "STOPPING"
             assert client.error("next", "never-seen").code == "STOPPING"
         assert operator.result(decommissioned)["end"] == "done"
@@ -316,7 +316,7 @@ def test_KilledAtEveryStepOfTheFilesItIsRepeatedAndLeavesNothing(make_daemon, mo
         with contextlib.suppress(harness.Died, Closed, OSError):
             daemon.wait_ready()
             with daemon.connect() as client:
-                wait_for("the claim", lambda: not client.call("decommission")["stores"][0]["error"])  # pylint: disable=cell-var-from-loop
+                expect_soon("the claim", lambda: not client.call("decommission")["stores"][0]["error"])  # pylint: disable=cell-var-from-loop
         begin_decommission(daemon, harness.STOP_SECONDS)
         code = daemon.wait_exit()
         daemon.prefix = []
@@ -406,7 +406,7 @@ def test_CopiesOfAnImageThatNeverReachedItsStoreAreInstancesOfTheirOwn(make_daem
     image = make_daemon("image", stores=stores, defaults=LEASES, sequences=sequences)
     with mongo.fail_point("failCommand", {"failCommands": ["find", "findAndModify"], "closeConnection": True}):
         image.start()
-        wait_for("a claim that fails", lambda: "store_down: " in image.stderr())
+        expect_soon("a claim that fails", lambda: "store_down: " in image.stderr())
         image.terminate()
     copies = []
     for name in ("first", "second"):

@@ -4,6 +4,7 @@ What the daemon cannot record it does not issue: it answers errors or ends with 
 is well again the next start in the same boot goes on where it was.
 """
 
+import contextlib
 import os
 import resource
 import shutil
@@ -185,6 +186,51 @@ def test_ADiskWithoutRoomForSQLitesSharedMemoryIsAnErrorAndNotADeath(make_daemon
     client.errors.clear()
     assert client.take(daemon, 50, 20) and not client.errors
     assert_gapless(client)
+
+
+@pytest.mark.parametrize("used, room", [(False, 0), (True, 0), (True, 1)], ids=["file", "log", "memory"])
+def test_ADiskWithoutAnInodeForSQLiteEndsNoStart(make_daemon, scratch, used, room):
+    """The file, its write-ahead log or the memory beside it cannot be created: the daemon starts, and leases when it can."""
+    disk = SmallDisk(scratch / "disk", "4m", files=16)
+    try:
+        path = disk.path / "sequences.db"
+        daemon = make_daemon(prefix=disk.prefix, daemon={"history": False}, stores={"default": {"type": "sqlite", "path": path}},
+                             defaults={**DEFAULTS, "wait_timeout": "500ms"})
+        client = RepeatingClient()
+        if used:
+            daemon.start()
+            assert client.take(daemon, 17, 20)
+            daemon.kill()
+            # Whoever closes it last leaves the file alone.
+            disk.run("python3", "-c", "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT * FROM sequence').fetchall())", str(path))
+            assert [file.name for file in disk.inside().iterdir()] == ["sequences.db"]
+        others = []
+        with contextlib.suppress(OSError):
+            for number in range(32):
+                disk.inside(f"other-{number}").touch()
+                others.append(disk.inside(f"other-{number}"))
+        for _ in range(room):
+            others.pop().unlink()
+        assert 0 < len(others) < 16
+        daemon.start()
+        with daemon.connect() as connection:
+            available = connection.call("peek", "orders")["available"]
+        if used:
+            assert available > 0 and client.take(daemon, 1, available)
+        assert not client.errors
+        assert client.take(daemon, 1, 20)
+        assert [error.code for error in client.errors] == ["UNAVAILABLE"] and "no inode" in str(client.errors[0])
+        for other in others:
+            other.unlink()
+        waiting = RepeatingClient()
+        while not waiting.ids:
+            assert waiting.take(daemon, 1, 1)
+        client.ids += waiting.ids
+        client.errors.clear()
+        assert client.take(daemon, 50, 20) and not client.errors
+        assert_gapless(client)
+    finally:
+        disk.close()
 
 
 def test_AFileSizeLimitIsAnErrorAndNotADeath(make_daemon):

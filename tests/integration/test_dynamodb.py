@@ -10,7 +10,7 @@ from clients import Process, RepeatingClients, drain, take
 from old_code import OldCode
 from servers.certificates import make_certificates
 from servers.dynamodb_local import dynamodb
-from servers.mongod import wait_for
+from servers.mongod import expect_soon
 from servers.tls_front import tls_front
 
 IDS = 200_000
@@ -168,7 +168,7 @@ def test_TheServiceHasToShowACertificateOfItsName(dynamo, account, make_daemon, 
             daemon = make_daemon(f"seqd-{number}", **options(dynamo, key, "last", **more)).start()
             with daemon.connect() as client:
                 assert client.error("next", "orders", {"timeout_ms": 1500}).code == "UNAVAILABLE", what
-                wait_for("the reason", lambda client=client: "tls_ca_file" in str(client.call("status")))
+                expect_soon("the reason", lambda client=client: "tls_ca_file" in str(client.call("status")))
             daemon.terminate()
         assert caller.item(TABLE, {KEY: {"S": "orders"}}) is None
         daemon = make_daemon("seqd-good", **options(dynamo, key, "last", endpoint=here, tls_ca_file=str(trust.authority)))

@@ -14,7 +14,7 @@ import harness
 from accounting import Ledger
 from disks import NotShown, SmallDisk
 from rpc import Closed, Connection, RpcError
-from servers.mongod import die_with_parent, wait_for
+from servers.mongod import die_with_parent, expect_soon
 from servers.patience import PROGRAM_SECONDS
 
 EXIT_LOCKED = 75
@@ -351,7 +351,7 @@ def test_AStartThatSystemdCouldNotBeToldIsToldLater(make_daemon):
     missing = daemon.short / "later"
     daemon.environment = {"NOTIFY_SOCKET": str(missing)}
     daemon.spawn()
-    wait_for("the event", lambda: "notify_failed: systemd could not be told READY=1" in daemon.stderr())
+    expect_soon("the event", lambda: "notify_failed: systemd could not be told READY=1" in daemon.stderr())
     with daemon.connect() as client:
         assert client.next() == 1
     missing.symlink_to(daemon.notifications.path)

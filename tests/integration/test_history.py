@@ -15,7 +15,7 @@ from bson import Int64
 
 import harness
 from clients import RepeatingClients
-from servers.mongod import wait_for
+from servers.mongod import expect_soon
 from test_purge import Clock
 
 KILLS = int(os.environ.get("HISTORY_KILLS", "200"))
@@ -272,7 +272,7 @@ def test_AFullDiskForTheHistoryDisturbsNobodyAndIsMadeUpFor(make_daemon):
             expected += 1
         # There is room again.
         resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        wait_for("the history to recover", lambda: daemon.seqctl("audit", "orders", expect=None).returncode == 0)
+        expect_soon("the history to recover", lambda: daemon.seqctl("audit", "orders", expect=None).returncode == 0)
         assert first.call("explain", "orders", expected - 1)["answer"] == "issued"
     answer = audit(daemon)
     assert answer["issued"] == expected - 1 == answer["history"]["recorded"]["issued"]
@@ -349,8 +349,8 @@ def test_WhoTookAnIdIsRemovedWhenItsTimeIsOverThoughNothingIsWritten(make_daemon
     files = [daemon.state / name for name in ("history.db", "history.db-wal", "history.db.set-aside")]
     assert any(b"a-distinctive-caller" in path.read_bytes() for path in files if path.exists())
     daemon.start()  # nothing is asked of it, and nothing is taken
-    wait_for("what is too old to go", lambda: not aside.exists() and
-             not any(b"a-distinctive-caller" in path.read_bytes() for path in files if path.exists()))
+    expect_soon("what is too old to go", lambda: not aside.exists() and
+                not any(b"a-distinctive-caller" in path.read_bytes() for path in files if path.exists()))
     answer = explain(daemon, 2)
     assert answer["answer"] == "issued" and answer["issued"] is None, answer
     assert "older than what is kept" in answer["text"]
@@ -366,7 +366,7 @@ def test_CallersCanBeSwitchedOffAndTheWholeHistoryToo(make_daemon):
     answer = explain(daemon, 5)
     assert answer["issued"]["callers"] == [] and answer["issued"]["unnamed"] == "off"
     assert "killed" not in answer["text"]
-    wait_for("the former callers to go", lambda: explain(daemon, 2)["issued"]["unnamed"] == "dropped")
+    expect_soon("the former callers to go", lambda: explain(daemon, 2)["issued"]["unnamed"] == "dropped")
     assert audit(daemon)["issued"] == 6
     daemon.terminate()
     assert (daemon.state / "history.db").exists()
@@ -448,7 +448,7 @@ def test_APeriodThatTheDaemonForgotIsToldOfByTheHistory(make_daemon, scratch):
     for days in (1, 34, 35, 36):
         clock.set_days(days)
         daemon.seqctl("next", "tickets")
-    wait_for("the first day to be forgotten", lambda: f"tickets@{day}" not in daemon.seqctl("list").stdout)
+    expect_soon("the first day to be forgotten", lambda: f"tickets@{day}" not in daemon.seqctl("list").stdout)
     for _ in range(2):
         answer = audit(daemon, f"tickets@{day}")
         assert answer["forgotten"] and (answer["leased"], answer["issued"], answer["gaps"]) == (10, 3, 7), answer
@@ -464,7 +464,7 @@ def test_APeriodThatTheDaemonForgotIsToldOfByTheHistory(make_daemon, scratch):
     daemon.terminate()
     daemon.configure(daemon={"history_max_age": "1d"}, sequences={"tickets": {"period": "day", "lease_min": 10, "lease_max": 10}})
     daemon.start()
-    wait_for("the issues to go", lambda: audit(daemon, f"tickets@{day}")["history"]["kept"]["issued"] == 0)
+    expect_soon("the issues to go", lambda: audit(daemon, f"tickets@{day}")["history"]["kept"]["issued"] == 0)
     answer = audit(daemon, f"tickets@{day}")
     assert answer["history"]["dropped"]["issued"] == 3 and answer["gaps"] == 7
     assert "older than what is kept" in explain(daemon, 2, f"tickets@{day}")["text"]

@@ -13,7 +13,7 @@ import pytest
 
 from disturbance import Measure, Watchers
 from rpc import Closed
-from servers.mongod import wait_for
+from servers.mongod import expect_soon
 from servers.patience import PATIENCE
 
 SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
@@ -249,4 +249,4 @@ def test_TenThousandConnectionsAreServedWithinTheMemory(attacked):
     for client in clients:
         client.close()
     with attacked.connect() as client:  # else those of the next round are too many
-        wait_for("their end", lambda: client.call("status")["connections"] < 100)
+        expect_soon("their end", lambda: client.call("status")["connections"] < 100)

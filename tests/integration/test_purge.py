@@ -16,7 +16,7 @@ from bson.int64 import Int64
 
 import harness
 from disks import NotShown
-from servers.mongod import wait_for
+from servers.mongod import expect_soon
 from servers.patience import PROGRAM_SECONDS
 from test_daily_ids import LIBRARY, ZONE
 from test_seeds import guide, stores
@@ -216,7 +216,7 @@ def test_CountersOfTheEmbeddedStoreAreRemovedToo(make_daemon, scratch):
             day, number = client.call("next_text", "tickets").rsplit("-", 1)
         numbers[day] = int(number)
     days = sorted(numbers)
-    wait_for("the remainders of the days to be written off", lambda: daemon.stderr(1 << 20).count("gap_period_end: [") >= 4)
+    expect_soon("the remainders of the days to be written off", lambda: daemon.stderr(1 << 20).count("gap_period_end: [") >= 4)
     assert [counter["key"] for counter in told(daemon, "tickets", expect=LOOKED)] == [f"tickets@{day}" for day in days[:4]]
     removed = told(daemon, "tickets", "--yes", expect=0)
     assert [(counter["period"], counter["last"], counter["removed"]) for counter in removed] == [(day, 10, True) for day in days[:4]]

@@ -11,7 +11,7 @@ import pytest
 from databases import DynamoTables, MongoCollections, MongoDirectory, SqliteFile
 from rpc import RpcError
 from servers.dynamodb_local import dynamodb
-from servers.mongod import standalone, wait_for
+from servers.mongod import expect_soon, standalone, wait_for
 
 LEASES = {"lease_min": 50, "lease_max": 50, "max_available": 100}
 CHECK = "100ms"
@@ -72,7 +72,7 @@ class Site:
             except RpcError as refused:
                 error = str(refused)
             if error.startswith("SEQ_REGRESSED"):
-                wait_for("the store is compared", lambda: STOPPED in str(client.error("next", "orders")))
+                expect_soon("the store is compared", lambda: STOPPED in str(client.error("next", "orders")))
                 error = str(client.error("next", "orders"))
         self.assert_nothing_twice()
         return error
@@ -152,7 +152,7 @@ def test_TheProcedureAfterARestoreGetsEveryHostGoing(site):
     site.put_back()
     site.take_all(idle)
     site.take_all(busy)
-    wait_for("the third host's heartbeat", lambda: "store_restored: " in resting.stderr(1 << 20))
+    expect_soon("the third host's heartbeat", lambda: "store_restored: " in resting.stderr(1 << 20))
 
     looked = site.advance(idle, expect=EXIT_LOOKED).stdout
     assert "nothing was done" in looked and "every host" in looked

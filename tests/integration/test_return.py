@@ -12,7 +12,7 @@ import harness
 from accounting import Ledger
 from clients import RepeatingClients
 from rpc import Closed, RpcError
-from servers.mongod import wait_for
+from servers.mongod import expect_soon
 
 KILLS = int(os.environ.get("DRAIN_KILLS", "24"))
 SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
@@ -106,7 +106,7 @@ def test_WhatCouldNotBeReturnedInTimeIsMadeVoidInTheStoreAndThenAGap(mongo, make
         with daemon.connect(40) as client:
             assert client.call("explain", "orders", 2)["answer"] == "returned"
         # The third try began behind the deadline, and so will the one that succeeds.
-        wait_for("three tries", lambda: daemon.stderr(1 << 20).count("return_failed: ") >= 3)
+        expect_soon("three tries", lambda: daemon.stderr(1 << 20).count("return_failed: ") >= 3)
     with daemon.connect(40) as client:
         assert client.next(timeout_ms=30_000) == available + 2
     assert gaps(daemon) == [(2, available + 2)]

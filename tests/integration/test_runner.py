@@ -61,6 +61,7 @@ import pymongo.errors
 
 from clients import Process
 from rpc import RpcError
+from servers.mongod import expect_soon, wait_for
 from servers.mongod_binary import ServerNotAvailable
 from servers.patience import WaitedInVain
 
@@ -83,10 +84,12 @@ def test_follows():
 """
 FROM_OUTSIDE = ("raise WaitedInVain('no READY=1')", "raise TimeoutError('test_second did not end')", "wait()",
                 "Process(time.sleep, 9).result(0.001)", "Process(wait).result()",
-                "raise ServerNotAvailable('mongod does not start')", "raise pymongo.errors.AutoReconnect('closed')",
+                "raise ServerNotAvailable('mongod does not start')", "wait_for('a primary', lambda: False, 0.01)",
+                "raise pymongo.errors.AutoReconnect('closed')",
                 "raise pymongo.errors.ServerSelectionTimeoutError('none')", "raise RpcError([0, 'UNAVAILABLE: the store does not answer'])")
 FINAL = ("assert len(set(ids)) == len(ids)", "assert ids == list(range(1, 4))", "assert ids.count(2) == 1", "assert False, 'too slow'",
-         "raise RpcError([0, 'SEQ_REGRESSED: lower'])", "raise ConnectionResetError", "raise KeyError(3)",
+         "expect_soon('the line', lambda: False, 0.01)", "raise RpcError([0, 'SEQ_REGRESSED: lower'])",
+         "raise ConnectionResetError", "raise KeyError(3)",
          "Process(int, 'x').result()")
 ENDS_BADLY = {
     "a signal": "daemon = make_daemon().start(); daemon.process.send_signal(signal.SIGABRT); daemon.wait_exit()",

@@ -5,8 +5,10 @@
 namespace seqd {
 namespace {
 
-// More than there are connections; the newest are kept.
-constexpr std::size_t kMostSessions = 128;
+// The newest are kept. The server may have an open transaction for each connection, of which there
+// are at most 128 (`concurrency` twice). A session that ages takes no room of one in use as long as
+// there are more.
+constexpr std::size_t kMostSessions = 256;
 // The server drops an open transaction after a minute.
 constexpr std::chrono::seconds kSuspected{90};
 

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+
 #include "daemon/store/sqlite/sqlite_locks.h"
+#include "daemon/store/sqlite/sqlite_open_error.h"
 #include "daemon/store/sqlite/sqlite_shared_memory.h"
 
 namespace seqd {
@@ -68,6 +71,22 @@ constexpr char kSchema[] = R"(
 )";
 static_assert(kApplicationId == 1936028004 && kSchemaVersion == 6);
 
+// Of a file that could not be opened or created. Null: it does not pass by itself.
+const char* passing_reason(int error) {
+  switch (error) {
+    case ENOSPC:
+      return "the disk is full, or has no inode for one more file; make room";
+    case EDQUOT:
+      return "the disk quota of the daemon's user is used up; make room";
+    case EMFILE:
+      return "the daemon has as many files open as it may; raise LimitNOFILE= of its unit";
+    case ENFILE:
+      return "the system has as many files open as it may; raise fs.file-max";
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
 SqliteQuery& SqliteQuery::bind(int index, std::int64_t value) {
@@ -108,6 +127,7 @@ Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::stri
   }
   bound_sqlite_waits();
   give_room_to_sqlite_memory();
+  keep_sqlite_open_errors();
   std::unique_ptr<SqliteConnection> connection(new SqliteConnection(path, busy_timeout_ms));
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
   if (sqlite3_open_v2(path.c_str(), &connection->handle_, kFlags, nullptr) != SQLITE_OK) {
@@ -263,6 +283,8 @@ Status SqliteConnection::error() const {
       return refuse(ErrorCode::STORE_REFUSED,
                     "the daemon's user must be able to write the file and its directory");
     case SQLITE_CANTOPEN:
+      if (const char* reason = passing_reason(take_sqlite_open_error()); reason != nullptr)
+        return refuse(ErrorCode::UNAVAILABLE, reason);
       return refuse(ErrorCode::STORE_REFUSED,
                     "the directory must exist and the daemon's user must be able to write the file "
                     "and the directory");

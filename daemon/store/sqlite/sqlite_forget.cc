@@ -24,19 +24,28 @@ constexpr const char* kForget[] = {
     "DELETE FROM instance WHERE id = ?1",
 };
 
-// What a copy of the former state directory may still ask for, as it does not know that it is left
-// behind: the newest record of each sequence. It goes with the next such start, when the sums of
-// that instance are gone; a daemon that leases here has sums. The row of the instance and its
-// heartbeat stay.
+// Who takes an instance for its past may be a copy, and the original at work: that one still asks
+// for what is open, of each of its sequences, and several of them may use one key. So the newest 4
+// records of each key stay. What limits the file: of a key that this instance leased, the records
+// of the 256 instances stay that leased there last; the sums of the others go to those of nobody.
+// The row of the instance and its heartbeat stay.
 constexpr const char* kLeaveBehind[] = {
-    "DELETE FROM lease WHERE NOT EXISTS (SELECT 1 FROM total WHERE total.name = lease.name AND "
-    "total.instance = lease.instance) AND instance <> ?1",
-    "DELETE FROM lease WHERE ordinal NOT IN (SELECT max(ordinal) FROM lease GROUP BY instance, "
-    "name) AND ?1 IS NOT NULL",
+    "DELETE FROM lease WHERE ordinal IN (SELECT ordinal FROM (SELECT ordinal, row_number() OVER "
+    "(PARTITION BY name ORDER BY ordinal DESC) AS place FROM lease WHERE instance = ?1) WHERE "
+    "place > 4)",
+    "DELETE FROM lease WHERE (instance, name) IN (SELECT instance, name FROM (SELECT instance, "
+    "name, row_number() OVER (PARTITION BY name ORDER BY max(ordinal) DESC) AS place FROM lease "
+    "WHERE name IN (SELECT name FROM lease WHERE instance = ?1) GROUP BY instance, name) WHERE "
+    "place > 256)",
     "DELETE FROM parked WHERE taken IS NOT NULL AND NOT EXISTS (SELECT 1 FROM lease WHERE "
     "lease.token = parked.taken) AND ?1 IS NOT NULL",
-    kKeepTotals,
-    "DELETE FROM total WHERE instance = ?1",
+    "INSERT INTO total(name, instance, since, leases, ids) SELECT name, zeroblob(16), since, "
+    "leases, ids FROM total WHERE instance <> zeroblob(16) AND NOT EXISTS (SELECT 1 FROM lease "
+    "WHERE lease.instance = total.instance AND lease.name = total.name) AND ?1 IS NOT NULL ON "
+    "CONFLICT(name, instance) DO UPDATE SET since = min(since, excluded.since), leases = leases + "
+    "excluded.leases, ids = ids + excluded.ids",
+    "DELETE FROM total WHERE instance <> zeroblob(16) AND NOT EXISTS (SELECT 1 FROM lease WHERE "
+    "lease.instance = total.instance AND lease.name = total.name) AND ?1 IS NOT NULL",
 };
 
 constexpr char kLook[] =

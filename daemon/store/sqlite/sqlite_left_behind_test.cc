@@ -63,9 +63,9 @@ TEST_CASE("SqliteStore: the file does not grow with each start that forfeits", "
     instance.lease(*store, "tickets", 3);
     store->left_behind(instance.token);
   }
-  // The newest of each sequence.
-  CHECK(number(fixture, "SELECT count(*) FROM lease") == 2);
-  CHECK(number(fixture, "SELECT count(*) FROM total") == 2);
+  // The newest of each start.
+  CHECK(number(fixture, "SELECT count(*) FROM lease WHERE name = 'orders'") == 20 * 4);
+  CHECK(number(fixture, "SELECT count(*) FROM lease WHERE name = 'tickets'") == 20 * 3);
   // An older copy of the file would be noticed by them.
   CHECK(number(fixture, "SELECT count(*) FROM heartbeat") == 20);
   const auto reading =
@@ -76,26 +76,106 @@ TEST_CASE("SqliteStore: the file does not grow with each start that forfeits", "
   CHECK(reading->totals->all.leases == 1'400);
 }
 
-TEST_CASE("SqliteStore: what a daemon that goes on may ask for stays", "[store]") {
+TEST_CASE("SqliteStore: of a key the records of 256 instances stay", "[store]") {
+  SqliteFixture fixture;
+  auto store = fixture.open();
+  const Instance first(1);
+  first.lease(*store, "orders", 3);
+  const LeaseRequest last = first.lease(*store, "tickets", 1);
+  // Instances that leased since.
+  const auto others = [&](int count) {
+    fixture.run(fmt::format(
+        "CREATE TEMP TABLE other AS WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM "
+        "n WHERE i < {}) SELECT randomblob(16) AS id FROM n;"
+        "INSERT INTO lease(token, instance, name, state, first, after) SELECT randomblob(16), id, "
+        "'orders', 'granted', 1, 11 FROM other;"
+        "INSERT INTO total(name, instance, since, leases, ids) SELECT 'orders', id, 1, 1, 10 FROM "
+        "other",
+        count));
+  };
+  others(254);
+  const Instance former(2);
+  const LeaseRequest newest = former.lease(*store, "orders", 6);
+  store->left_behind(former.token);
+  CHECK(records_of(fixture, first) == 4);
+  CHECK(records_of(fixture, former) == 4);
+  others(500);
+  store->left_behind(former.token);
+  CHECK(number(fixture, "SELECT count(DISTINCT instance) FROM lease WHERE name = 'orders'") == 256);
+  CHECK(number(fixture, "SELECT count(*) FROM lease WHERE name = 'orders'") == 256);
+  CHECK(records_of(fixture, former) == 0);
+  CHECK(store->resolve(last).kind == Resolution::Kind::granted);
+  CHECK(store->resolve(newest).kind == Resolution::Kind::absent);
+  // Theirs and those of nobody.
+  CHECK(number(fixture, "SELECT count(*) FROM total WHERE name = 'orders'") == 257);
+  const auto reading =
+      store->read({.binding = lease_request("orders", 1).binding, .instance = first.token});
+  REQUIRE(reading.ok());
+  CHECK(reading->totals->ours.ids == 0);
+  CHECK(reading->totals->all.ids == 9 * 10 + 754 * 10);
+  CHECK(reading->totals->all.leases == 9 + 754);
+}
+
+TEST_CASE("SqliteStore: what another daemon may ask for stays", "[store]") {
   SqliteFixture fixture;
   auto store = fixture.open();
   const Instance former(1);
   const Instance other(2);
-  const LeaseRequest last = former.lease(*store, "orders", 5);
-  const LeaseRequest others = other.lease(*store, "orders", 5);
+  const Instance third(3);
+  // Two sequences of one daemon may use one counter: the first one's outcome may be open when the
+  // second one leases.
+  const LeaseRequest first = former.lease(*store, "orders", 1);
+  former.lease(*store, "orders", 1);
+  other.lease(*store, "orders", 1);
+  store->left_behind(other.token);
+  CHECK(store->resolve(first).begin == 1);
+  CHECK(store->resolve(first).kind == Resolution::Kind::granted);
+  // A copy of the state directory takes `former` for its own past; the original asks later.
   store->left_behind(former.token);
-  CHECK(records_of(fixture, former) == 1);
-  CHECK(records_of(fixture, other) == 1);
-  CHECK(store->resolve(last).begin == 41);
-  CHECK(store->resolve(others).begin == 91);
-  // The next start that forfeits.
-  const Instance later(3);
-  later.lease(*store, "orders", 5);
-  store->left_behind(later.token);
-  CHECK(records_of(fixture, former) == 0);
-  CHECK(records_of(fixture, other) == 1);
-  CHECK(records_of(fixture, later) == 1);
-  CHECK(store->resolve(others).begin == 91);
+  const LeaseRequest last = former.lease(*store, "orders", 1);
+  third.lease(*store, "orders", 1);
+  store->left_behind(former.token);
+  store->left_behind(third.token);
+  CHECK(store->resolve(first).begin == 1);
+  CHECK(store->resolve(last).begin == 31);
+}
+
+TEST_CASE("SqliteStore: an original that was copied returns a range from its own sums", "[store]") {
+  SqliteFixture fixture;
+  auto store = fixture.open();
+  const Instance former(1);
+  const Instance third(3);
+  former.lease(*store, "orders", 2);
+  const auto sums = [&] {
+    const auto reading =
+        store->read({.binding = lease_request("orders", 1).binding, .instance = former.token});
+    REQUIRE(reading.ok());
+    return std::pair(reading->totals->ours.ids, reading->totals->all.ids);
+  };
+  const auto returned = [&](std::int64_t begin, std::int64_t end) {
+    ReturnRequest request;
+    request.binding = lease_request("orders", 1).binding;
+    request.token = random_token();
+    request.instance = former.token;
+    request.begin = begin;
+    request.end = end;
+    request.reuse = Reuse::parked;
+    const ReturnOutcome outcome = store->return_range(request);
+    INFO(outcome.error.to_string());
+    REQUIRE(outcome.kind == ReturnOutcome::Kind::returned);
+  };
+  store->left_behind(former.token);
+  CHECK(sums() == std::pair<std::int64_t, std::int64_t>(20, 20));
+  third.lease(*store, "orders", 1);
+  store->left_behind(third.token);
+  returned(5, 11);
+  CHECK(sums() == std::pair<std::int64_t, std::int64_t>(14, 24));
+  // What an earlier seqd moved to nobody is taken from there.
+  fixture.run(
+      "UPDATE total SET instance = zeroblob(16) WHERE instance = (SELECT instance FROM "
+      "lease WHERE ordinal = 1)");
+  returned(15, 21);
+  CHECK(sums() == std::pair<std::int64_t, std::int64_t>(0, 18));
 }
 
 }  // namespace

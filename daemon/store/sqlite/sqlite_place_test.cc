@@ -1,6 +1,8 @@
 // The SQLite file as a thing that can be moved, replaced and told from others.
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -151,6 +153,49 @@ TEST_CASE("SqliteStore: a file that cannot be opened now is opened by a later re
   require_granted(store.lease(lease_request("orders", 10)), 1, 11);
   CHECK(store.identify({}).value() == before.identity);
   CHECK(store.place().identity == before.identity);
+}
+
+// While it lives, no file can be opened.
+class NoDescriptor {
+ public:
+  NoDescriptor() {
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    const int lowest_free = dup(0);
+    REQUIRE(lowest_free >= 0);
+    close(lowest_free);
+    rlimit none = before_;
+    none.rlim_cur = static_cast<rlim_t>(lowest_free);
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  }
+  ~NoDescriptor() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoDescriptor(const NoDescriptor&) = delete;
+  NoDescriptor& operator=(const NoDescriptor&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_CASE("SqliteStore: a process that may open no more files is an outage", "[store]") {
+  SqliteFixture fixture;
+  if (GENERATE(false, true)) static_cast<void>(fixture.open());
+  auto opened = [&] {
+    const NoDescriptor none;
+    return SqliteStore::open_when_available({.path = fixture.file()});
+  }();
+  INFO(opened.status().to_string());
+  REQUIRE(opened.ok());
+  SqliteStore& store = **opened;
+  LeaseOutcome outcome;
+  {
+    const NoDescriptor none;
+    outcome = store.lease(lease_request("orders", 10));
+  }
+  require_refused(outcome, ErrorCode::UNAVAILABLE);
+  CHECK(outcome.error.text().find("as many files open as it may") != std::string::npos);
+  require_granted(store.lease(lease_request("orders", 10)), 1, 11);
+  // A directory that is not there does not pass.
+  const auto nowhere = SqliteStore::open_when_available({.path = fixture.file() + "/none"});
+  CHECK(nowhere.status().code() == ErrorCode::STORE_REFUSED);
 }
 
 TEST_CASE("SqliteStore: what does not pass by itself is no outage", "[store]") {

@@ -13,6 +13,11 @@
 namespace seqd {
 namespace {
 
+// A file system or a filter of system calls that knows no fallocate() leaves the part as it is.
+bool has_no_room(int error) {
+  return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
+}
+
 // What mmap does, but that the part has its blocks before. SQLite maps nothing else of a file: the
 // database itself is read and written. The descriptor is SQLite's; a second one would give up
 // SQLite's locks when it is closed.
@@ -23,7 +28,7 @@ void* map_with_room(void* address, std::size_t size, int protection, int flags, 
     do {
       failed = fallocate(file, 0, offset, static_cast<off_t>(size)) == 0 ? 0 : errno;
     } while (failed == EINTR);
-    if (failed != 0 && failed != EOPNOTSUPP) return MAP_FAILED;
+    if (has_no_room(failed)) return MAP_FAILED;
   }
   return mmap(address, size, protection, flags, file, offset);
 }

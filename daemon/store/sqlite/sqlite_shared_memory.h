@@ -7,7 +7,8 @@ namespace seqd {
 
 // From here on each part of such a file gets its room before it is mapped, and SQLite's call fails
 // with SQLITE_IOERR_SHMMAP where there is none. Once a process, before a file is opened; more often
-// does no harm. File systems that cannot reserve room are left as they are.
+// does no harm. Where room cannot be reserved, by the file system or because a filter of system
+// calls forbids it, SQLite's call does what it did before.
 void give_room_to_sqlite_memory();
 
 }  // namespace seqd

@@ -2,11 +2,20 @@
 // finds no room. That a full disk is no SIGBUS: tests/integration/test_disks.py.
 #include "daemon/store/sqlite/sqlite_shared_memory.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sqlite3.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <iterator>
+#include <string>
+#include <thread>
 
+#include "daemon/store/sqlite/sqlite_store.h"
 #include "tests/adapters/store_fixtures.h"
 
 #include <catch2/catch.hpp>
@@ -37,7 +46,42 @@ class NoRoom {
   sqlite3_syscall_ptr own_ = system_->xGetSystemCall(system_, "mmap");
 };
 
+// Opens the file in a thread in which fallocate() fails, as by the filter of a container.
+Status open_without_fallocate(const std::string& file, int error) {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fallocate, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  bool filtered = false;
+  Status status;
+  std::thread([&] {
+    const sock_fprog program = {.len = std::size(filter), .filter = filter};
+    filtered = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+               prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+    if (filtered) status = SqliteStore::open({.path = file}).status();
+  }).join();
+  REQUIRE(filtered);
+  return status;
+}
+
 }  // namespace
+
+TEST_CASE("SqliteStore: a filter of system calls that forbids fallocate is no full disk",
+          "[sqlite]") {
+  SqliteFixture fixture;
+  const Status status = open_without_fallocate(fixture.file(), GENERATE(EPERM, ENOSYS, EOPNOTSUPP));
+  INFO(status.to_string());
+  REQUIRE(status.ok());
+}
+
+TEST_CASE("SqliteStore: without room no shared memory is mapped", "[sqlite]") {
+  SqliteFixture fixture;
+  const Status status =
+      open_without_fallocate(fixture.file(), GENERATE(ENOSPC, EDQUOT, EFBIG, EIO));
+  REQUIRE(status.code() == ErrorCode::UNAVAILABLE);
+}
 
 TEST_CASE("SqliteStore: a commit without room for shared memory is looked up", "[sqlite]") {
   SqliteFixture fixture;

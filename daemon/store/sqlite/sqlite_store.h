@@ -25,8 +25,9 @@ struct SqliteStoreOptions {
 
 class SqliteStore final : public BlockingStore {
  public:
-  // Leases remembered for each (instance, sequence): the newest this many. One lease of a sequence
-  // is under way at a time, so a token that may still be asked for is always the newest.
+  // Leases and returns remembered for each instance and key: the newest this many. One of each
+  // sequence is under way at a time, so where fewer sequences use a key a token that may still be
+  // asked for is among them.
   static constexpr std::int64_t kTokensKept = 64;
 
   static Result<std::unique_ptr<SqliteStore>> open(const SqliteStoreOptions& options);
@@ -44,9 +45,8 @@ class SqliteStore final : public BlockingStore {
   Result<BeatOutcome> beat(const BeatRequest& request) override;
   Result<CounterReading> read(const ReadRequest& request) override;
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
-  // One lease or return of a sequence is under way at a time: of records that are old, the newest
-  // of each instance and sequence stays until the next start that forfeits; of `instance`, its sums
-  // go to those of nobody.
+  // A few of its records stay, with its sums, and so do all records of other instances until very
+  // many have leased since: see sqlite_forget.cc.
   void left_behind(const Token& instance) override;
   ReturnOutcome return_range(const ReturnRequest& request) override;
   Result<InstanceRecords> forget(const ForgetRequest& request) override;

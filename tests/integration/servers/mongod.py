@@ -64,7 +64,8 @@ def free_port() -> int:
 
 
 def wait_for(what: str, condition, seconds: float = START_SECONDS) -> Any:
-    """Polls until the condition is true and returns its value; fails with the last error."""
+    """Polls until the condition is true and returns its value; fails with the last error. The condition asks for servers of the tests or
+    for work that takes time; what seqd must say or write is for expect_soon() to ask."""
     end = time.monotonic() + seconds * PATIENCE
     error: Optional[Exception] = None
     while time.monotonic() < end:
@@ -76,6 +77,15 @@ def wait_for(what: str, condition, seconds: float = START_SECONDS) -> Any:
             error = failed
         time.sleep(0.02)
     raise ServerNotAvailable(f"{what}: not within {seconds * PATIENCE:.0f} s" + (f" ({error})" if error else ""))
+
+
+def expect_soon(what: str, condition, seconds: float = START_SECONDS) -> Any:
+    """As wait_for(), of what seqd itself says or writes: that it does not come is a finding, which is never tried again."""
+    end = time.monotonic() + seconds * PATIENCE
+    while not (value := condition()):
+        assert time.monotonic() < end, f"{what}: not within {seconds * PATIENCE:.0f} s"
+        time.sleep(0.02)
+    return value
 
 
 def scratch_directory(prefix: str) -> Path:
