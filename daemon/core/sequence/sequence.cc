@@ -156,7 +156,8 @@ void Sequence::reserve() {
 }
 
 void Sequence::lease() {
-  if (!lease_.idle() || drain_.blocks_leases() || (!wanted_ && waiters_.empty())) return;
+  if (!lease_.idle() || left_open_ || drain_.blocks_leases()) return;
+  if (!wanted_ && waiters_.empty()) return;
   const std::int64_t spare = held_.available() - waiters_.demand();
   if (spare > sizer_.size() / 2) return;
   const std::int64_t room = settings_.max_available - held_.available();
@@ -268,6 +269,7 @@ void Sequence::go_on() {
   stopped_ = Status();
   lease_.mended();
   update_open();
+  adopt();
 }
 
 void Sequence::refuse(const Status& why) {

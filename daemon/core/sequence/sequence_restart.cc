@@ -47,14 +47,19 @@ void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const
 
 void Sequence::scope_owned() {
   update_open();
-  // What is under way is settled also where requests are refused.
-  const bool goes_on = stopped_.ok() && ending_.ok() && scope_.verified();
-  if (left_open_ && goes_on) lease_.adopt(*std::exchange(left_open_, std::nullopt));
-  if (goes_on) drain_.adopt();
+  adopt();
   lease_.go_on();
   drain_.go_on();
   withdraw();
   touch();
+}
+
+// When the store may be asked and nothing stops the sequence, whichever comes last. Settled also
+// where requests are refused.
+void Sequence::adopt() {
+  if (!stopped_.ok() || !ending_.ok() || !scope_.verified()) return;
+  if (left_open_) lease_.adopt(*std::exchange(left_open_, std::nullopt));
+  drain_.adopt();
 }
 
 void Sequence::surrender(GapCause cause, const std::string& why) {

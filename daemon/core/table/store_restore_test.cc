@@ -441,6 +441,56 @@ TEST_CASE("FirstHeartbeatThatFailsIsRepeated", "[store_restore]") {
   REQUIRE(host.daemon.one("orders") == 11);
 }
 
+// Before the heartbeat is confirmed nothing is looked up, and a sequence may be stopped meanwhile.
+TEST_CASE("LeaseLeftOpenIsLookedUpWhenItsSequenceGoesOnAfterTheHeartbeat", "[store_restore]") {
+  IdleHost host;
+  host.store().leases = {{ScriptedStore::LeaseScript::Kind::unknown_applied}};
+  host.store().resolutions = {{ScriptedStore::ResolveScript::Kind::failed}};
+  for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
+  host.world().settle();
+  REQUIRE(host.orders().leasing());
+  const std::int64_t counter = host.store().next_id.at("orders");
+  host.world().kill();
+  host.store().beats.resize(3, {ScriptedStore::BeatScript::Kind::failed});
+  host.world().start();
+  host.world().settle();
+  REQUIRE_FALSE(host.scope().verified());
+  host.world().table->advance(host.orders().id(), 0, true, [](const Result<std::int64_t>&) {});
+  host.store().next_id["orders"] = counter - 1;
+  host.world().settle();
+  REQUIRE(host.orders().stopped().code() == ErrorCode::SEQ_REGRESSED);
+  host.wait(60'000);
+  REQUIRE(host.scope().verified());
+  REQUIRE(host.raise(1'000).ok());
+  REQUIRE(host.daemon.one("orders") == 1'000);
+  host.world().restart();
+  host.world().settle();
+  REQUIRE_FALSE(host.orders().leasing());
+  REQUIRE(host.orders().totals().unknown == 0);
+  REQUIRE(host.orders().totals().gaps == counter - 11);
+  REQUIRE(host.daemon.one("orders") == 1'001);
+}
+
+// An open return moves the counter, so it is not raised meanwhile, and nothing stops the sequence.
+TEST_CASE("ReturnLeftOpenIsEndedBeforeACounterIsRaised", "[store_restore]") {
+  IdleHost host;
+  host.world().settings.add("orders").reuse = Reuse::tail;
+  host.world().table->apply_settings(host.world().limits);
+  host.store().returns = {{ScriptedStore::ReturnScript::Kind::failed_applied}};
+  REQUIRE(host.world().table->drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
+  host.world().settle();
+  host.world().kill();
+  host.store().beats.resize(3, {ScriptedStore::BeatScript::Kind::failed});
+  host.world().start();
+  host.world().settle();
+  REQUIRE_FALSE(host.scope().verified());
+  REQUIRE(host.raise(1'000).code() == ErrorCode::UNAVAILABLE);
+  host.wait(60'000);
+  REQUIRE(host.orders().draining().returning() == 0);
+  REQUIRE(host.raise(1'000).ok());
+  REQUIRE(host.daemon.one("orders") == 1'000);
+}
+
 // What is open in a database that goes on as an older copy is given up: nothing ends it any more.
 TEST_CASE("ReturnThatWasOpenDoesNotKeepARestoredStoreStopped", "[store_restore]") {
   const bool restarts = GENERATE(false, true);
