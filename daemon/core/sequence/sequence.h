@@ -135,9 +135,9 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   LogPosition reserving_ = 0;  // the reservation in flight is durable with this position; 0: none
   LogPosition intent_ = 0, held_until_ = 0;  // the same for the next lease; for all issues
   std::int64_t reserve_size_ = 0, reserved_at_ms_ = 0, deadline_ms_ = 0;
-  int advances_ = 0;        // under way
-  bool raised_ = false;     // since its database was found to be an older copy
-  std::int64_t floor_ = 0;  // nothing below it is issued; see AdvanceRequest::withdraw
+  int advances_ = 0;            // under way
+  std::int64_t raised_to_ = 0;  // since its database was found to be an older copy; 0: it was not
+  std::int64_t floor_ = 0;      // nothing below it is issued; see AdvanceRequest::withdraw
   std::optional<std::int64_t> last_issued_;
   std::int64_t used_below_ = 0;  // end of what was issued or written off; see UsedBelow
   Status stopped_;               // the sequence is stopped for good

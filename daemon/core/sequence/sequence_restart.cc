@@ -85,14 +85,14 @@ void Sequence::met_older_copy() {
 }
 
 bool Sequence::awaits_advance() const {
-  return stopped_.code() == ErrorCode::SEQ_REGRESSED && !raised_ &&
+  return stopped_.code() == ErrorCode::SEQ_REGRESSED && raised_to_ == 0 &&
          std::max(definition_.high_water, used_below_) > 0;
 }
 
 bool Sequence::begin_again() {
   if (!context_.log.accepting()) return false;
   surrender(GapCause::restored, "the database was put back from an older copy");
-  raised_ = false;
+  raised_to_ = 0;
   if (stopped_.code() == ErrorCode::SEQ_REGRESSED) go_on();
   // Nothing was asked for: it may be a period that is over, and its counter purged.
   wanted_ = false;
