@@ -121,7 +121,12 @@ void Database::lease(const LeaseRequest& request, std::function<void(LeaseOutcom
         leases_.erase(token);
       },
       [this, key, outcome, regressed, token = request.token, answer = std::move(answer)] {
-        if (!regressed) stage_.accounts.granted(key, outcome.begin, outcome.end, token);
+        // Late, and its void was lost with the former database: nobody waits for it.
+        if (voided_.contains(token)) {
+          stage_.accounts.granted_elsewhere(key, outcome.begin, outcome.end);
+        } else if (!regressed) {
+          stage_.accounts.granted(key, outcome.begin, outcome.end, token);
+        }
         answer(outcome);
       });
 }
@@ -175,7 +180,10 @@ void Database::resolve(const LeaseRequest& request, std::function<void(Resolutio
       [this, made = made, token = request.token] {
         if (made) leases_.erase(token);
       },
-      [resolution, answer = std::move(answer)] { answer(resolution); });
+      [this, resolution, granted, token = request.token, answer = std::move(answer)] {
+        if (!granted) voided_.insert(token);
+        answer(resolution);
+      });
 }
 
 // Null when nothing is parked, or the counter is not where it should be.

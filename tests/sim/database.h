@@ -120,6 +120,7 @@ class Database {
   std::map<Token, Return> returns_;
   std::map<std::string, std::map<std::int64_t, std::int64_t>> parked_;  // by key: begin and end
   std::set<Token> took_parked_;                                         // leases
+  std::set<Token> voided_;  // also where the copy that was put back does not know it
   std::map<Token, Epoch> epochs_;
   std::map<Token, std::int64_t> heartbeats_;
   // Counters that were removed and may never be made again: where they ended.

@@ -33,8 +33,9 @@ void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>&
   if (request.instance != instance() && request.instance != heartbeat_.instance) return beat();
   if (!result.ok()) return owned() ? compare_again(result.status()) : pause(result.status());
   store_answered();
-  // It made our entry when it granted the claim.
-  const bool gone = request.raise && result->beat == 0 && has_history();
+  // It made our entry when it granted the claim; an entry that was gone has to be there again.
+  const bool was_restored = heartbeat_.age == StoreAge::restored;
+  const bool gone = request.raise && result->beat == 0 && (has_history() || was_restored);
   if (result->older || gone)
     return stop_restored(older_copy("store \"" + store_name() + "\" (" + place_.text + ")",
                                     request.known, result->beat));
@@ -45,7 +46,7 @@ void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>&
     return;
   }
   // An operator has put the right database in place again.
-  if (heartbeat_.age == StoreAge::restored) confirm(heartbeat_.instance, heartbeat_.beat);
+  if (was_restored) confirm(heartbeat_.instance, request.raise ? result->beat : heartbeat_.beat);
   bind(identity_);
 }
 
@@ -81,6 +82,8 @@ void StoreScope::stop_restored(const Status& why) {
   // The next start issues nothing before it has compared again.
   if (heartbeat_.age != StoreAge::restored) {
     heartbeat_.scope = id();
+    // Its entry was gone. A start that forfeits has another instance, and asks for this one.
+    if (heartbeat_.beat == 0) heartbeat_.instance = instance();
     heartbeat_.age = StoreAge::restored;
     context_.log.append(heartbeat_);
     context_.log.make_durable();

@@ -87,9 +87,10 @@ void StoreScope::identified(const Token& identity) {
   identity_ = identity;
   // An older copy knows of an older epoch: it must not decide who has the remainder.
   const bool was_restored = heartbeat_.age == StoreAge::restored;
-  if (heartbeat_.beat > 0 && (definition_.state != ScopeState::owned || was_restored))
-    return compare(heartbeat_.instance, heartbeat_.beat, false);
-  if (was_restored) return compare(instance(), 0, true);  // its entry was gone
+  const bool has_beat = heartbeat_.beat > 0;
+  // Without a heartbeat its entry was gone; only a raise tells whether that is there again.
+  if (was_restored || (has_beat && definition_.state != ScopeState::owned))
+    return compare(heartbeat_.instance, heartbeat_.beat, !has_beat);
   bind(identity);
 }
 

@@ -156,7 +156,8 @@ void Sequence::reserve() {
 }
 
 void Sequence::lease() {
-  if (!lease_.idle() || drain_.blocks_leases() || (!wanted_ && waiters_.empty())) return;
+  if (!lease_.idle() || left_open_ || drain_.blocks_leases()) return;
+  if (!wanted_ && waiters_.empty()) return;
   const std::int64_t spare = held_.available() - waiters_.demand();
   if (spare > sizer_.size() / 2) return;
   const std::int64_t room = settings_.max_available - held_.available();
@@ -260,14 +261,15 @@ void Sequence::end_advance(const Result<std::int64_t>& next_id) {
                          "\"" + name() + "\" is leased from " + std::to_string(*next_id) + " on",
                          {{"SEQUENCE", name()}, {"NEXT", std::to_string(*next_id)}}});
   if (stopped_.code() != ErrorCode::SEQ_REGRESSED) return;
-  raised_ = scope_.restored();
-  if (!raised_) go_on();
+  raised_to_ = scope_.restored() ? *next_id : 0;
+  if (raised_to_ == 0) go_on();
 }
 
 void Sequence::go_on() {
   stopped_ = Status();
   lease_.mended();
   update_open();
+  adopt();
 }
 
 void Sequence::refuse(const Status& why) {

@@ -111,6 +111,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void lease();
   void arm_deadline();
   void go_on();
+  void adopt();                                            // what the last process left open
   void surrender(GapCause cause, const std::string& why);  // everything that is open is a gap
   void resize_reservation();
   const CoreContext& context_;
@@ -133,17 +134,16 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   bool wanted_ = false;        // requests came since the last grant: another lease is worth having
   LogPosition reserving_ = 0;  // the reservation in flight is durable with this position; 0: none
   LogPosition intent_ = 0, held_until_ = 0;  // the same for the next lease; for all issues
-  std::int64_t reserve_size_ = 0, reserved_at_ms_ = 0;
-  int advances_ = 0;        // under way
-  bool raised_ = false;     // since its database was found to be an older copy
-  std::int64_t floor_ = 0;  // nothing below it is issued; see AdvanceRequest::withdraw
+  std::int64_t reserve_size_ = 0, reserved_at_ms_ = 0, deadline_ms_ = 0;
+  int advances_ = 0;            // under way
+  std::int64_t raised_to_ = 0;  // since its database was found to be an older copy; 0: it was not
+  std::int64_t floor_ = 0;      // nothing below it is issued; see AdvanceRequest::withdraw
   std::optional<std::int64_t> last_issued_;
   std::int64_t used_below_ = 0;  // end of what was issued or written off; see UsedBelow
   Status stopped_;               // the sequence is stopped for good
   Status failing_;  // what callers hear while nothing is available and trying again would not help
   Status log_failure_, ending_, refusing_;
   TimerId deadline_timer_ = 0;  // fires at deadline_ms_
-  std::int64_t deadline_ms_ = 0;
 };
 
 }  // namespace seqd

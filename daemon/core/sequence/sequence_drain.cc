@@ -32,6 +32,7 @@ void Sequence::counter_read(const CounterReading& reading) {
                 " as its next ID, below its floor, " + std::to_string(reading.floor) +
                 ": it was set back; move it forward (seqctl advance)"});
   }
+  if (reading.next_id < raised_to_) raised_to_ = 0;  // another copy was put in place since
   floor_ = std::max(floor_, reading.floor);
   withdraw();
   touch();

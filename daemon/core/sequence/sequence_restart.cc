@@ -47,14 +47,19 @@ void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const
 
 void Sequence::scope_owned() {
   update_open();
-  // What is under way is settled also where requests are refused.
-  const bool goes_on = stopped_.ok() && ending_.ok() && scope_.verified();
-  if (left_open_ && goes_on) lease_.adopt(*std::exchange(left_open_, std::nullopt));
-  if (goes_on) drain_.adopt();
+  adopt();
   lease_.go_on();
   drain_.go_on();
   withdraw();
   touch();
+}
+
+// When the store may be asked and nothing stops the sequence, whichever comes last. Settled also
+// where requests are refused.
+void Sequence::adopt() {
+  if (!stopped_.ok() || !ending_.ok() || !scope_.verified()) return;
+  if (left_open_) lease_.adopt(*std::exchange(left_open_, std::nullopt));
+  drain_.adopt();
 }
 
 void Sequence::surrender(GapCause cause, const std::string& why) {
@@ -80,14 +85,14 @@ void Sequence::met_older_copy() {
 }
 
 bool Sequence::awaits_advance() const {
-  return stopped_.code() == ErrorCode::SEQ_REGRESSED && !raised_ &&
+  return stopped_.code() == ErrorCode::SEQ_REGRESSED && raised_to_ == 0 &&
          std::max(definition_.high_water, used_below_) > 0;
 }
 
 bool Sequence::begin_again() {
   if (!context_.log.accepting()) return false;
   surrender(GapCause::restored, "the database was put back from an older copy");
-  raised_ = false;
+  raised_to_ = 0;
   if (stopped_.code() == ErrorCode::SEQ_REGRESSED) go_on();
   // Nothing was asked for: it may be a period that is over, and its counter purged.
   wanted_ = false;

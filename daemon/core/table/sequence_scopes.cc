@@ -90,7 +90,10 @@ Status SequenceTable::resume_store(std::string_view store) {
     if (sequence.in_flight())
       return {ErrorCode::UNAVAILABLE, "an operation of \"" + name + "\" is under way; ask again"};
     if (sequence.awaits_advance())
-      return {ErrorCode::SEQ_REGRESSED, "the counter of \"" + name + "\" is not raised yet"};
+      return {ErrorCode::SEQ_REGRESSED,
+              "the counter of \"" + name +
+                  "\" is not raised, or another copy of the database was put in place since: "
+                  "raise the counters on every host that uses this store, then resume"};
   }
   // In parts, where they are many: what was begun again is begun again without effect.
   int left = kLostATurn;

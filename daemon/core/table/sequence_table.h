@@ -84,7 +84,7 @@ class SequenceTable final : public RemainderLogObserver,
   void look_at_floor(SequenceId id, std::function<void(const Status&)> done);
   void beat_stores();  // compares and raises their heartbeats; regularly
   // Uses a store again that was put back: what is available of it becomes gaps. SEQ_REGRESSED: a
-  // counter was not raised yet; UNAVAILABLE: ask again.
+  // counter is not raised; UNAVAILABLE: ask again.
   Status resume_store(std::string_view store);
   // See Drain::begin(). An error: nothing is changed.
   Status drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done);

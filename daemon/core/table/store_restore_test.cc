@@ -12,6 +12,15 @@ namespace {
 
 constexpr std::int64_t kCheckMs = 60'000;
 
+// What a start after a power loss makes of the scopes.
+void forfeit(CoreWorld& world) {
+  for (auto& [id, scope] : world.log.image.scopes) {
+    scope.instance = Token{77};
+    scope.epoch = 0;
+    scope.state = ScopeState::clean;
+  }
+}
+
 // An idle host with IDs 1 to 10 of "orders", of which 1 was issued.
 struct IdleHost {
   IdleHost() {
@@ -389,6 +398,7 @@ TEST_CASE("StoreThatIsPutBackTwiceIsNoticedTwice", "[store_restore]") {
 }
 
 TEST_CASE("NewHostWhoseEntryIsGoneBeforeItsFirstHeartbeatStops", "[store_restore]") {
+  const bool forfeits = GENERATE(false, true);
   CoreWorld world;
   world.settings.add("orders");
   world.start();
@@ -397,15 +407,24 @@ TEST_CASE("NewHostWhoseEntryIsGoneBeforeItsFirstHeartbeatStops", "[store_restore
   world.flush();
   REQUIRE(world.store.deliver());  // the claim
   REQUIRE(world.store.epochs.size() == 1);
+  const ScriptedContents newest = world.store;
   world.store.epochs.clear();
   world.settle();
   REQUIRE(world.table->scope_of_store("default")->restored());
   REQUIRE(world.store.lease_calls.empty());
-  world.restart();
+  world.kill();
+  if (forfeits) forfeit(world);
+  world.start();
   world.settle();
   static_cast<void>(world.next("orders", {}, 60'000));
   world.settle();
   REQUIRE(world.table->scope_of_store("default")->restored());
+  REQUIRE(world.store.lease_calls.empty());
+  // The right database has the entry.
+  static_cast<ScriptedContents&>(world.store) = newest;
+  world.restart();
+  world.settle();
+  REQUIRE(world.table->scope_of_store("default")->verified());
 }
 
 // The heartbeat decides whether anything is leased, so it does not wait for the next round.
@@ -420,6 +439,56 @@ TEST_CASE("FirstHeartbeatThatFailsIsRepeated", "[store_restore]") {
   host.wait(60'000);
   REQUIRE(host.scope().verified());
   REQUIRE(host.daemon.one("orders") == 11);
+}
+
+// Before the heartbeat is confirmed nothing is looked up, and a sequence may be stopped meanwhile.
+TEST_CASE("LeaseLeftOpenIsLookedUpWhenItsSequenceGoesOnAfterTheHeartbeat", "[store_restore]") {
+  IdleHost host;
+  host.store().leases = {{ScriptedStore::LeaseScript::Kind::unknown_applied}};
+  host.store().resolutions = {{ScriptedStore::ResolveScript::Kind::failed}};
+  for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
+  host.world().settle();
+  REQUIRE(host.orders().leasing());
+  const std::int64_t counter = host.store().next_id.at("orders");
+  host.world().kill();
+  host.store().beats.resize(3, {ScriptedStore::BeatScript::Kind::failed});
+  host.world().start();
+  host.world().settle();
+  REQUIRE_FALSE(host.scope().verified());
+  host.world().table->advance(host.orders().id(), 0, true, [](const Result<std::int64_t>&) {});
+  host.store().next_id["orders"] = counter - 1;
+  host.world().settle();
+  REQUIRE(host.orders().stopped().code() == ErrorCode::SEQ_REGRESSED);
+  host.wait(60'000);
+  REQUIRE(host.scope().verified());
+  REQUIRE(host.raise(1'000).ok());
+  REQUIRE(host.daemon.one("orders") == 1'000);
+  host.world().restart();
+  host.world().settle();
+  REQUIRE_FALSE(host.orders().leasing());
+  REQUIRE(host.orders().totals().unknown == 0);
+  REQUIRE(host.orders().totals().gaps == counter - 11);
+  REQUIRE(host.daemon.one("orders") == 1'001);
+}
+
+// An open return moves the counter, so it is not raised meanwhile, and nothing stops the sequence.
+TEST_CASE("ReturnLeftOpenIsEndedBeforeACounterIsRaised", "[store_restore]") {
+  IdleHost host;
+  host.world().settings.add("orders").reuse = Reuse::tail;
+  host.world().table->apply_settings(host.world().limits);
+  host.store().returns = {{ScriptedStore::ReturnScript::Kind::failed_applied}};
+  REQUIRE(host.world().table->drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
+  host.world().settle();
+  host.world().kill();
+  host.store().beats.resize(3, {ScriptedStore::BeatScript::Kind::failed});
+  host.world().start();
+  host.world().settle();
+  REQUIRE_FALSE(host.scope().verified());
+  REQUIRE(host.raise(1'000).code() == ErrorCode::UNAVAILABLE);
+  host.wait(60'000);
+  REQUIRE(host.orders().draining().returning() == 0);
+  REQUIRE(host.raise(1'000).ok());
+  REQUIRE(host.daemon.one("orders") == 1'000);
 }
 
 // What is open in a database that goes on as an older copy is given up: nothing ends it any more.
@@ -550,11 +619,7 @@ TEST_CASE("ForfeitedHostComparesTheHeartbeatOfTheInstanceBefore", "[store_restor
   host.back_up();
   host.beat();
   host.world().kill();
-  for (auto& [id, scope] : host.world().log.image.scopes) {
-    scope.instance = Token{77};
-    scope.epoch = 0;
-    scope.state = ScopeState::clean;
-  }
+  forfeit(host.world());
   SECTION("of an older copy") {
     host.put_back();
     host.world().start();

@@ -1,6 +1,7 @@
 // advance_store: raises the counter of every sequence of a store above all that this host leased
-// from it, and on demand uses a store again that was put back from an older copy. The answer comes
-// when the store has answered for all of them.
+// from it, and on demand uses a store again that was put back from an older copy. What was raised
+// by then is only compared: the copy may have been replaced by another. The answer comes when the
+// store has answered for all of them.
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,20 +46,29 @@ struct Batch : std::enable_shared_from_this<Batch> {
       left.pop_back();
       if (!reply.table.is_there(id)) continue;
       ++under_way;
+      // Only compared: raised again, its floor would withdraw what other hosts that went on have
+      // leased since.
+      const Sequence& sequence = reply.table.at(id);
+      if (resume && sequence.scope().restored() && !sequence.awaits_advance()) {
+        reply.table.look_at_floor(id, [self = shared_from_this(), name = sequence.name()](
+                                          const Status& seen) { self->ended(name, seen, 0); });
+        continue;
+      }
       // For every host: what is parked in an older copy, and what anyone leased from it meanwhile,
       // may be in use already.
       reply.table.advance(
           id, 0, true,
-          [self = shared_from_this(), name = reply.table.at(id).name()](
-              const Result<std::int64_t>& reached) { self->raised(name, reached.status()); });
+          [self = shared_from_this(), name = sequence.name()](const Result<std::int64_t>& reached) {
+            self->ended(name, reached.status(), 1);
+          });
     }
     if (under_way == 0 && left.empty()) finish();
   }
   // By then the sequence may have been forgotten.
-  void raised(const std::string& name, const Status& status) {
+  void ended(const std::string& name, const Status& status, int raised) {
     --under_way;
     if (status.ok()) {
-      ++done;
+      done += raised;
     } else {
       ++failed;
       if (error.empty()) error = "\"" + name + "\": " + status.to_string();
@@ -109,8 +119,6 @@ void method_advance_store(const MethodContext& context, Session& session,
     // One that is stopped for another reason has no counter that is in use.
     const ErrorCode stopped = sequence->stopped().code();
     const bool usable = sequence->stopped().ok() || stopped == ErrorCode::SEQ_REGRESSED;
-    // Raised again, its floor would withdraw what other hosts that went on have leased since.
-    if (wanted->resume && scope->restored() && !sequence->awaits_advance()) continue;
     if (&sequence->scope() == scope && usable && sequence->high_water() > 0)
       batch->left.push_back(sequence->id());
   }

@@ -57,6 +57,35 @@ TEST_CASE("AdvanceStoreThatResumesDoesNotRaiseAgainWhatIsRaised", "[rpc]") {
   CHECK(service.core().store.floors.at("orders") == floor);
 }
 
+// Its counters are those of a time before the raise, on this host and perhaps on others.
+TEST_CASE("AdvanceStoreDoesNotResumeWhereAnotherCopyWasPutInPlaceAfterTheRaise", "[rpc]") {
+  PutBack service;
+  CHECK(service.code(advance_store("default")) == ErrorCode::OK);
+  const std::int64_t high_water = service.core().store.next_id.at("orders");
+  service.core().store.next_id["orders"] = 1;
+  service.core().store.floors.clear();
+  CHECK(service.code(resume("default")) == ErrorCode::SEQ_REGRESSED);
+  CHECK(service.core().table->scope_of_store("default")->restored());
+  SECTION("and is raised, and then resumed") {
+    CHECK(service.code(advance_store("default")) == ErrorCode::OK);
+  }
+  SECTION("and is raised when it is asked for again") {}
+  CHECK(service.code(resume("default")) == ErrorCode::OK);
+  service.core().settle();
+  CHECK(service.core().store.floors.at("orders") == high_water);
+  CHECK(service.ask(request("next", "orders")).id() == high_water);
+}
+
+TEST_CASE("AdvanceStoreDoesNotResumeWithoutTheCountersThatWereRaised", "[rpc]") {
+  PutBack service;
+  CHECK(service.code(advance_store("default")) == ErrorCode::OK);
+  service.core().store.readings = {{ScriptedStore::ReadScript::Kind::failed}};
+  CHECK(service.code(resume("default")) == ErrorCode::OK);
+  CHECK(service.core().table->scope_of_store("default")->restored());
+  CHECK(service.code(resume("default")) == ErrorCode::OK);
+  CHECK_FALSE(service.core().table->scope_of_store("default")->restored());
+}
+
 TEST_CASE("AdvanceStoreThatFailsLetsNothingGoOn", "[rpc]") {
   PutBack service;
   service.core().store.advances = {{ScriptedStore::AdvanceScript::Kind::failed}};
