@@ -24,7 +24,7 @@
 #else
 #define SEQD_API
 #endif
-/* A call that gives IDs: what it returns must be looked at. */
+/* A call that takes IDs: its result must be checked. */
 #if defined(__GNUC__)
 #define SEQD_CHECKED SEQD_API __attribute__((warn_unused_result))
 #else

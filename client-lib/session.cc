@@ -12,6 +12,8 @@ namespace {
 
 // Enough for one write; more requests follow when this much is gone.
 constexpr std::size_t kOutputBytes = 64 * 1024;
+// Request numbers that a daemon remembers at least, where its hello does not say.
+constexpr std::int64_t kAssumedWindow = 1'024;
 
 // The daemon gives up a little before the client does, so that the caller gets the daemon's reason
 // instead of a time-out, and no ID is issued that arrives too late.
@@ -166,8 +168,7 @@ void Session::reset_connection() {
 // How many request numbers the daemon remembers behind the last acknowledgement.
 std::int64_t Session::window() const {
   const auto limit = daemon_.limits.find("unacknowledged");
-  return limit == daemon_.limits.end() ? protocol::kUnacknowledgedLimit.min
-                                       : std::max<std::int64_t>(limit->second, 1);
+  return limit == daemon_.limits.end() ? kAssumedWindow : std::max<std::int64_t>(limit->second, 1);
 }
 
 void Session::fill_output(std::int64_t now_ms) {
@@ -191,7 +192,7 @@ void Session::acknowledge_rest() {
 void Session::acknowledge_if_due(std::uint32_t number) {
   // Often enough for the daemon's memory, and before its window closes: it counts from the last
   // acknowledgement that it has seen.
-  const std::int64_t half = std::min(window(), protocol::kUnacknowledgedLimit.min) / 2;
+  const std::int64_t half = std::min(window(), kAssumedWindow) / 2;
   const bool many = answered_ >= kAcknowledgeEvery;
   const bool far = number - acknowledged_ >= half;
   if (many || far) acknowledge_all();

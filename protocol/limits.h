@@ -1,5 +1,5 @@
 // The limits of the wire: each has a name, a default and hard bounds that no configuration may
-// leave. The names are those of `hello`'s answer and of the configuration. Pure data: any thread.
+// leave. The names are those of `hello`'s reply. Pure data: any thread.
 //
 // Invariant: whatever values within the bounds are chosen, every well-formed next and range request
 // fits a frame; the static_asserts at the end say so.
@@ -26,7 +26,7 @@ inline constexpr Limit kDepthLimit{"depth", 8, 4, 32};                   // arra
 inline constexpr Limit kNameLimit{"name", 128, 1, 128};                  // bytes of a sequence name
 inline constexpr Limit kCountLimit{"count", 100'000, 1, 10'000'000};     // IDs of one range
 inline constexpr Limit kPipelineLimit{"pipeline", 4'096, 1, 1'048'576};  // waiting, a connection
-inline constexpr Limit kUnacknowledgedLimit{"unacknowledged", 65'536, 1'024, 1'048'576};
+inline constexpr Limit kUnacknowledgedLimit{"unacknowledged", 65'536, 1, 1'048'576};
 inline constexpr Limit kConnectionsLimit{"connections", 10'240, 1, 100'000};
 inline constexpr Limit kOutputLimit{"output", 1'048'576, 65'536, 67'108'864};  // bytes a connection
 

@@ -3,27 +3,18 @@
 #include <cstdint>
 #include <cstring>
 
+#include "protocol/utf8.h"
+
 namespace seqd::protocol {
 namespace {
-
-bool continues(std::string_view text, std::size_t at) {
-  return at < text.size() && (static_cast<std::uint8_t>(text[at]) & 0xc0) == 0x80;
-}
 
 // Bytes of the printable character at the front, or 0: there is none.
 std::size_t character_size(std::string_view text) {
   const auto first = static_cast<std::uint8_t>(text[0]);
-  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
-  if (first < 0xc2 || first > 0xf4 || !continues(text, 1)) return 0;
-  const auto second = static_cast<std::uint8_t>(text[1]);
-  if (first < 0xe0) return first == 0xc2 && second < 0xa0 ? 0 : 2;  // C1 controls
-  if (first == 0xe0 && second < 0xa0) return 0;                     // longer than needed
-  if (first == 0xed && second > 0x9f) return 0;                     // a surrogate
-  if (first == 0xf0 && second < 0x90) return 0;                     // longer than needed
-  if (first == 0xf4 && second > 0x8f) return 0;                     // above U+10FFFF
-  if (!continues(text, 2)) return 0;
-  if (first < 0xf0) return 3;
-  return continues(text, 3) ? 4 : 0;
+  if (first < 0x20 || first == 0x7f) return 0;
+  const std::size_t length = utf8_length(text);
+  const bool c1_control = length == 2 && first == 0xc2 && static_cast<std::uint8_t>(text[1]) < 0xa0;
+  return c1_control ? 0 : length;
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   next->add_option("-n,--count", arguments.count, "how many (default 1)")->check(count_range);
   next->add_flag("--text", arguments.as_text, "as text, written as the sequence's format says");
   CLI::App* parse = add(app, arguments, "parse",
-                        "tell what the text of an ID means; fails when it is none", Command::parse);
+                        "decode the text of an ID; fails if the text is not valid", Command::parse);
   parse->add_option("NAME", arguments.name, "the sequence")->required();
   parse->add_option("TEXT", arguments.text, "the text")->required();
   CLI::App* insert =
@@ -115,7 +115,7 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   add(app, arguments, "ping", "ask whether the daemon answers", Command::ping);
   add(app, arguments, "reload", "read the configuration again; fails when it is wrong",
       Command::reload);
-  CLI::App* explain = add(app, arguments, "explain", "tell where an ID went, or why nobody gets it",
+  CLI::App* explain = add(app, arguments, "explain", "show who received an ID, or why it is a gap",
                           Command::explain);
   explain->add_option("NAME", arguments.name, "the sequence")->required();
   explain->add_option("ID", arguments.text, "the ID; what is no integer is a text of one")
@@ -164,7 +164,7 @@ std::string unknown_command(const CLI::App& app, const std::string& otherwise) {
 Parsed parse_command_line(int argc, const char* const* argv, const char* version) {
   Parsed parsed;
   Arguments& arguments = parsed.arguments;
-  CLI::App app{"Takes IDs from the seqd daemon of this host, and asks it how it is.", "seqctl"};
+  CLI::App app{"Takes IDs from the seqd daemon of this host and queries its status.", "seqctl"};
   app.require_subcommand(1);
   app.fallthrough();
   app.footer(kFooter);

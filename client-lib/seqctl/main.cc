@@ -1,4 +1,4 @@
-// seqctl: takes IDs from the daemon and asks it how it is; see packaging/man/seqctl.1.scd.
+// seqctl: takes IDs from the daemon and queries its status; see packaging/man/seqctl.1.scd.
 #include <unistd.h>
 
 #include <csignal>

@@ -233,9 +233,9 @@ std::string advance_text(const json& next) {
 }
 
 std::string advance_preview_text(const json& preview) {
-  std::string text = "the counter of " + shown(preview, "name") + " would be raised to " +
+  std::string text = "the counter of " + shown(preview, "name") + " would be raised " +
                      (member(preview, "to").is_null() ? "above every ID that this host has leased"
-                                                      : shown(preview, "to")) +
+                                                      : "to " + shown(preview, "to")) +
                      " (next ID here: " + shown(preview, "next") + ")\n";
   if (member(preview, "everywhere") == json(true))
     text += "every host would discard the IDs it holds below that\n";

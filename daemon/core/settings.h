@@ -74,7 +74,7 @@ struct SequenceSettings {
   std::int64_t lease_max = 1'000'000;       // IDs a lease, at most
   std::int64_t lease_duration_ms = 10'000;  // how long one lease should last at the present rate
   std::int64_t max_available =
-      2'000'000;  // IDs available and on order, at most: what the worst disaster can lose
+      2'000'000;  // IDs available and being leased, at most: what the worst disaster can lose
   std::int64_t max_unsynced =
       100'000;  // IDs that may be issued between two flushes: what a power loss can cost
   std::int64_t max_value = (std::int64_t{1} << 53) - 1;  // the highest ID ever issued

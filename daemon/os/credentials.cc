@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "daemon/os/event_line.h"
-#include "daemon/os/utf8.h"
+#include "protocol/utf8.h"
 
 namespace seqd {
 namespace {
@@ -46,8 +46,7 @@ Status check_content(const std::string& path, std::string& value) {
     return {ErrorCode::CONFIG, path + " is longer than " + std::to_string(kMaxSecret) + " bytes"};
   if (value.empty()) return {ErrorCode::CONFIG, path + " is empty; allowed: one line"};
   const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  const bool clean = std::none_of(value.begin(), value.end(), control) &&
-                     first_invalid_utf8(value) == value.size();
+  const bool clean = std::none_of(value.begin(), value.end(), control) && protocol::is_utf8(value);
   if (!clean) return {ErrorCode::CONFIG, path + " holds more than one line of text"};
   return {};
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/os/utf8.h"
+#include "protocol/utf8.h"
 
 namespace seqd {
 namespace {
@@ -61,7 +61,7 @@ void append_value(std::string& out, std::string_view value) {
 std::string escape_line(std::string_view text, std::size_t limit) {
   std::string out;
   while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
+    const std::size_t length = protocol::utf8_length(text);
     const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
     const std::size_t before = out.size();
     if (length > 0 && harmless(character)) {

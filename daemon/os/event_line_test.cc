@@ -1,6 +1,6 @@
 #include "daemon/os/event_line.h"
 #include "daemon/os/journal.h"
-#include "daemon/os/utf8.h"
+#include "protocol/utf8.h"
 
 // Last, so that CHECK is the one of the tests.
 #include <catch2/catch.hpp>
@@ -36,7 +36,7 @@ TEST_CASE("EveryByteComesOutAsOneHarmlessLine") {
   std::string all;
   for (int c = 0; c < 256; ++c) all.push_back(static_cast<char>(c));
   const std::string line = escape_line(all);
-  CHECK(first_invalid_utf8(line) == line.size());
+  CHECK(protocol::first_invalid_utf8(line) == line.size());
   CHECK(std::none_of(line.begin(), line.end(),
                      [](char c) { return static_cast<unsigned char>(c) < 0x20; }));
 }

@@ -1,4 +1,4 @@
-// The conservation sum of one sequence: leased = issued + available + on its way back + returned +
+// The conservation sum of one sequence: leased = issued + available + being returned + returned +
 // gaps, from the log's totals, against the history's own sums, and against the store. Pure; any
 // thread.
 #pragma once

@@ -108,7 +108,7 @@ Explanation explain_position(const IdFacts& facts) {
   if (facts.available) return {IdFate::available, "available here, not issued yet"};
   if (facts.returning) {
     return {IdFate::returned,
-            "on its way back to the store, which has not confirmed it yet; not issued here any "
+            "being returned to the store, which has not confirmed it yet; not issued here any "
             "more"};
   }
   if (history.issue || history.gap || history.lease) return leased(facts);

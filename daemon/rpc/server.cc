@@ -211,7 +211,7 @@ bool Server::dispatch(Session& session, std::span<const std::uint8_t> frame) {
     breach(session, parsed.msgid, parsed.error, parsed.text);
   } else if (message.kind == Message::Kind::reply) {
     breach(session, message.msgid, ErrorCode::BAD_REQUEST,
-           "a reply to nothing: the daemon makes no requests");
+           "unexpected reply: the daemon sends no requests");
   } else if (message.kind == Message::Kind::notification) {
     // Nobody could be told the IDs: a notification never issues any.
     if (message.method == "ack") {

@@ -55,7 +55,7 @@ class LogMirror {
   std::int64_t memory_losses() const { return memory_losses_; }
   // Clients that were forgotten in the ordinary way.
   std::set<Token>& forgotten() { return forgotten_; }
-  // Available, on order or on its way back.
+  // Available, being leased or being returned.
   bool has_anything() const;
   void add_available(std::map<std::string, IntervalSet>& to) const;
 

@@ -52,7 +52,7 @@ enum class LeaseEnd : std::uint8_t {
   untraceable,  // never known: a gap of unknown place, at most `count` IDs
 };
 
-// What became of a range that was on its way back to the store.
+// What became of a range that was being returned to the store.
 enum class ReturnEnd : std::uint8_t {
   returned,  // the store has it; it is not ours any more
   kept,      // it was not returned and never will be: a gap

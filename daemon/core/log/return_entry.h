@@ -1,4 +1,4 @@
-// Entries of the log about ranges on their way back to the store. See log_entry.h.
+// Entries of the log about ranges that are being returned to the store. See log_entry.h.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace seqd {
 
-// The range [begin, end), the rest of one available, leaves it and is on its way back to the store.
+// The range [begin, end), the rest of one available, leaves it and is being returned to the store.
 // Durable before the request leaves. In snapshots it follows the range.
 struct ReturnOpened {
   SequenceId sequence = 0;

@@ -46,7 +46,7 @@ class StateImage {
   // The entries that make an equal image when applied to an empty one.
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
 
-  // Available IDs of a sequence, without those on their way back.
+  // Available IDs of a sequence, without those being returned.
   static std::int64_t available(const SequenceImage& sequence);
 
   bool operator==(const StateImage&) const = default;

@@ -186,7 +186,7 @@ std::string Purge::use_here(const Period& period) const {
   if (id == 0) return {};
   const Sequence& sequence = table_.at(id);
   if (sequence.holds_nothing() && !sequence.in_flight() && sequence.waiting() == 0) return {};
-  return "in use here: IDs are available, on order or on their way back (seqctl drain " + name +
+  return "in use here: IDs are available, being leased or being returned (seqctl drain " + name +
          ")";
 }
 

@@ -132,7 +132,7 @@ void Drain::adopt() {
 }
 
 void Drain::abandon(GapCause cause, const std::string& why) {
-  const Status kept(ErrorCode::FENCED, "it was on its way back, and " + why);
+  const Status kept(ErrorCode::FENCED, "it was being returned, and " + why);
   if (!left_open_) return return_.abandon_open(cause, kept);
   return_.abandon(*std::exchange(left_open_, std::nullopt), cause, kept);
 }

@@ -25,7 +25,7 @@ class SequenceAccounts {
   struct Sums {
     std::int64_t issued = 0;
     std::int64_t available = 0;
-    // Available ranges or on order, above those that every sequence is counted with.
+    // Ranges available or being leased, above those that every sequence is counted with.
     std::int64_t extra_ranges = 0;
     bool operator==(const Sums&) const = default;
   };

@@ -233,7 +233,7 @@ TEST_CASE("LastNumberOfASequenceIsFollowedByAnError", "[sequence_table]") {
   REQUIRE(world.next("a") == 2);
 }
 
-// Ranges above two of a sequence are counted one by one, those on order too.
+// Ranges above two of a sequence are counted one by one, those being leased too.
 TEST_CASE("RangeThatTheLogHasNoRoomForIsNotLeased", "[sequence_table]") {
   const std::int64_t room = GENERATE(0, 1, 2);
   CAPTURE(room);

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "daemon/os/event_line.h"
-#include "daemon/os/utf8.h"
+#include "protocol/utf8.h"
 
 // toml++ 3.3 asserts things that a file can make false ("[@x]"): that must not end the daemon. For
 // that one the code after the assertion reports an ordinary error; any other ends the parsing.
@@ -181,7 +181,7 @@ DocumentTable convert(const toml::table& table) {
 Result<DocumentTable> parse_document(std::string_view text, const std::string& file) {
   if (text.size() > kMaxConfigurationSize)
     return refuse(file, 1, "the file is longer than 1 MiB; a configuration is not that long");
-  if (const auto bad = first_invalid_utf8(text); bad < text.size()) {
+  if (const auto bad = protocol::first_invalid_utf8(text); bad < text.size()) {
     const auto line =
         1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
     return refuse(file, line, "the text is not UTF-8");

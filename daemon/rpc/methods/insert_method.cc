@@ -7,13 +7,13 @@
 #include <string>
 #include <utility>
 
-#include "daemon/base/utf8.h"
 #include "daemon/rpc/issuing.h"
 #include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/rights.h"
 #include "protocol/limits.h"
 #include "protocol/names.h"
+#include "protocol/utf8.h"
 
 namespace seqd {
 namespace {
@@ -38,7 +38,7 @@ constexpr std::size_t kMostFieldName = 128;
 // Of a field at the top of a document: one that a filter can name.
 bool is_field_name(std::string_view name) {
   return !name.empty() && name.size() <= kMostFieldName && name != "_id" && name.front() != '$' &&
-         name.find('.') == name.npos && name.find('\0') == name.npos && is_utf8(name);
+         name.find('.') == name.npos && name.find('\0') == name.npos && protocol::is_utf8(name);
 }
 
 Status read_options(ValueReader& params, Wanted& wanted) {

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "daemon/base/utf8.h"
+#include "protocol/utf8.h"
 #include "protocol/value_header.h"
 #include "protocol/value_reader.h"
 
@@ -71,7 +71,7 @@ class Conversion {
       if (!path_.empty()) path_ += '.';
       path_ += shown(*key);
       if (key->find('\0') != std::string_view::npos) return refused("has a zero byte in its name");
-      if (!is_utf8(*key)) return refused("has a name that is not UTF-8");
+      if (!protocol::is_utf8(*key)) return refused("has a name that is not UTF-8");
       if (!seen.insert(*key).second) return refused("comes twice");
       if (top && *key == "_id")
         return refused(
@@ -157,7 +157,7 @@ class Conversion {
     const bool binary = reader.kind() == ValueKind::binary;
     const std::optional<std::string_view> bytes = reader.read_text();
     if (!bytes) return cut_short();
-    if (!binary && !is_utf8(*bytes))
+    if (!binary && !protocol::is_utf8(*bytes))
       return refused("is a text that is not UTF-8; send bytes as bin");
     if (Status status = take(key, 5 + bytes->size()); !status.ok()) return status;
     const auto length = static_cast<int>(key.size());

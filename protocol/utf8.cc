@@ -1,6 +1,6 @@
-#include "daemon/os/utf8.h"
+#include "protocol/utf8.h"
 
-namespace seqd {
+namespace seqd::protocol {
 
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -26,4 +26,8 @@ std::size_t first_invalid_utf8(std::string_view text) {
   return at;
 }
 
-}  // namespace seqd
+bool is_utf8(std::string_view text) {
+  return first_invalid_utf8(text) == text.size();
+}
+
+}  // namespace seqd::protocol
