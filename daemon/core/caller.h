@@ -49,7 +49,7 @@ inline void add_run(std::vector<Run>& runs, const Run& next) {
 class ReplySink {
  public:
   virtual ~ReplySink() = default;
-  // One answer a caller, with positions of `sequence`. `kind` is that of its request, single or
+  // One answer a caller, with ordinals of `sequence`. `kind` is that of its request, single or
   // batch: for `single` there is one run of one ID.
   virtual void issued(const Caller& caller, SequenceId sequence, IssueKind kind,
                       std::span<const Run> runs) = 0;

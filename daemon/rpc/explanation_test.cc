@@ -179,13 +179,13 @@ TEST_CASE("WhatWasReturnedLongAgoMayHaveBeenIssuedSince") {
   CHECK(explain(facts).fate == IdFate::returned);
 }
 
-TEST_CASE("WhatIsOnItsWayBackIsSaidSo") {
+TEST_CASE("WhatIsBeingReturnedIsSaidSo") {
   IdFacts facts = known(500);
   facts.returning = true;
   facts.history.lease.emplace();
   CHECK_FALSE(needs_store(facts));
   CHECK(explain(facts).fate == IdFate::returned);
-  CHECK(explain(facts).text.find("on its way") != std::string::npos);
+  CHECK(explain(facts).text.find("being returned") != std::string::npos);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace seqd {
 
-// `progression` null: the IDs are the positions.
+// `progression` null: the IDs are the ordinals.
 void pack_gaps(protocol::Buffer& out, const std::string& name, const IdProgression* progression,
                const GapsAnswer& answer);
 void pack_explanation(protocol::Buffer& out, const std::string& name, const IdFacts& facts);

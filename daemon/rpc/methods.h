@@ -19,7 +19,7 @@
 
 namespace seqd {
 
-// Limits that the methods check; the names are those of `hello` and of the configuration.
+// Limits that the methods check, by the names of the reply to `hello`.
 struct MethodLimits {
   protocol::FrameLimits frame;
   std::size_t name = 128;
@@ -100,7 +100,7 @@ void notified_ack(const MethodContext& context, Session& session, const protocol
 const InsertQueue* find_inserting(const MethodContext& context, std::string_view name);
 
 void answer_error(Session& session, std::uint32_t msgid, const Status& status);
-// `runs` are positions of `sequence`.
+// `runs` are ordinals of `sequence`.
 void answer_runs(const Sequence& sequence, Session& session, std::uint32_t msgid,
                  std::span<const Run> runs);
 

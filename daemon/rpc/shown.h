@@ -1,4 +1,4 @@
-// What callers see of the positions that the core counts: the same numbers, unless the sequence has
+// What callers see of the ordinals that the core counts: the same numbers, unless the sequence has
 // a progression (daemon/core/sequence/id_progression.h). Functions without state; loop thread.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace seqd {
 
-// Null: the values are the positions.
+// Null: the values are the ordinals.
 using Progression = std::shared_ptr<const IdProgression>;
 
 inline std::int64_t shown(const IdProgression* progression, std::int64_t position) {
@@ -23,7 +23,7 @@ inline std::int64_t shown(const Sequence& sequence, std::int64_t position) {
   return shown(sequence.settings().progression.made.get(), position);
 }
 
-// For numbers that may be no positions: the next of a counter that has come to its end.
+// For numbers that may be no ordinals: the next of a counter that has come to its end.
 inline std::int64_t shown_near(const IdProgression* progression, std::int64_t position) {
   return progression == nullptr ? position : progression->value_near(position);
 }

@@ -80,8 +80,8 @@ ReturnOutcome kept(Status why);
 ReturnOutcome not_known(Status error);
 ReturnOutcome contended_return(Status error);  // not known: other hosts were faster
 
-// A return as the lane sees it in which its token stands: an operation like a lease, of a counter
-// that is known to exist and so is not made.
+// A return as the lease slot sees it in which its token stands: an operation like a lease, of a
+// counter that is known to exist and so is not made.
 LeaseRequest as_lease(const ReturnRequest& request);
 
 // Why a range is kept: given up; not the counter's end; above a counter that was set back; or below

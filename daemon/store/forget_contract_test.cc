@@ -15,7 +15,7 @@ ClaimRequest claim_of(const LeaseRequest& lease, std::uint64_t epoch) {
 ForgetRequest forget_of(const LeaseRequest& lease) {
   ForgetRequest request;
   request.instance = lease.instance;
-  request.lanes.push_back({lease.binding, lease.sequence});
+  request.slots.push_back({lease.binding, lease.sequence});
   return request;
 }
 

@@ -80,11 +80,11 @@ LeaseTrace trace_of(const Token& token) {
   }
 }
 
-std::string lane_of(const LeaseRequest& request) {
-  std::string lane = to_hex(request.instance) + ":" + request.sequence;
+std::string slot_of(const LeaseRequest& request) {
+  std::string slot = to_hex(request.instance) + ":" + request.sequence;
   // No name of a sequence holds a tilde.
-  std::replace(lane.begin(), lane.end(), '.', '~');
-  return lane;
+  std::replace(slot.begin(), slot.end(), '.', '~');
+  return slot;
 }
 
 }  // namespace seqd

@@ -22,7 +22,7 @@ namespace seqd {
 // of a numbered write, announced in a document of seqd_leases.
 enum class LeaseTrace : std::uint8_t { plain, ledger, slot, session };
 
-// Whether the record of a lane is a document of seqd_leases.
+// Whether the record of a lease slot is a document of seqd_leases.
 constexpr bool is_in_ledger(LeaseTrace trace) {
   return trace == LeaseTrace::ledger || trace == LeaseTrace::session;
 }
@@ -35,14 +35,14 @@ const char* lease_trace_word(LeaseTrace trace);
 Token new_lease_token(Random& random, LeaseTrace trace);
 LeaseTrace trace_of(const Token& token);
 
-// What a token of `session` says: of which session of its lane, and which number in it.
+// What a token of `session` says: of which session of its lease slot, and which number in it.
 struct SessionNumber {
   std::array<std::uint8_t, 8> salt{};
   std::int64_t number = 0;  // 0 .. 2^32-1
 };
 SessionNumber session_number_of(const Token& token);
 
-// The tokens of `session` of one process: of one session a lane, with numbers that rise. One
+// The tokens of `session` of one process: of one session a lease slot, with numbers that rise. One
 // thread.
 class SessionTokens {
  public:
@@ -55,9 +55,9 @@ class SessionTokens {
 
 // Who leases: one sequence of one instance, with one lease under way at a time. Names the lease's
 // record in the store. Holds no dot: it is the name of a field, too.
-std::string lane_of(const LeaseRequest& request);
+std::string slot_of(const LeaseRequest& request);
 
-// What a lane's record in the store says of its newest operation, a lease or a return.
+// What a lease slot's record in the store says of its newest operation, a lease or a return.
 // `granted`: it was applied.
 struct LeaseRecord {
   Token token{};

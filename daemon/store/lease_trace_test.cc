@@ -59,18 +59,18 @@ TEST_CASE("LeaseTrace: a token of a plain lease never carries a mark by chance",
   REQUIRE(trace_of(plain) == LeaseTrace::plain);
 }
 
-TEST_CASE("LeaseTrace: a lane's name is a legal field and differs by instance and sequence",
+TEST_CASE("LeaseTrace: a lease slot's name is a legal field and differs by instance and sequence",
           "[store]") {
   LeaseRequest request;
   request.instance.fill(0xab);
   request.sequence = "tenant.5:a-b_c";
-  const std::string lane = lane_of(request);
-  REQUIRE(lane == "abababababababababababababababab:tenant~5:a-b_c");
+  const std::string slot = slot_of(request);
+  REQUIRE(slot == "abababababababababababababababab:tenant~5:a-b_c");
   request.sequence = "tenant:5:a-b_c";
-  REQUIRE(lane_of(request) != lane);
+  REQUIRE(slot_of(request) != slot);
   request.sequence = "tenant.5:a-b_c";
   request.instance.fill(0xac);
-  REQUIRE(lane_of(request) != lane);
+  REQUIRE(slot_of(request) != slot);
 }
 
 }  // namespace

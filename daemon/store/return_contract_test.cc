@@ -161,7 +161,7 @@ STORE_TEST("nothing is returned to a counter that was set back, nor taken from i
   fixture.put("orders", 5, Meaning::last);
   const Reuse reuse = GENERATE(Reuse::tail, Reuse::parked);
   const auto back = return_of(lease, 4, 8, reuse, TestType::kTrace);
-  // Slots went with the document that was replaced, and with them what was known of the lane.
+  // Slots went with the document that was replaced, and with them what was known of the lease slot.
   const bool slots_lost = TestType::kTrace == LeaseTrace::slot;
   require_kept(store->return_range(back),
                slots_lost ? ErrorCode::STORE_REFUSED : ErrorCode::SEQ_REGRESSED);

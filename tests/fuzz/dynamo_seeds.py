@@ -7,7 +7,7 @@ import json
 import pathlib
 import sys
 
-LANE = "07" * 16 + ":orders"
+SLOT = "07" * 16 + ":orders"
 TOKEN = "5e9d1ea2" + "01" * 12
 
 
@@ -16,8 +16,8 @@ def item(**attributes) -> dict:
 
 
 def record(state: str, token: str = TOKEN, end: int = 21) -> dict:
-    return {"seqd_lease:" + LANE: {"M": {"token": {"S": token}, "state": {"S": state}, "count": {"N": "10"}, "at": {"N": "1800000000"}}},
-            "seqd_end:" + LANE: {"N": str(end)}}
+    return {"seqd_lease:" + SLOT: {"M": {"token": {"S": token}, "state": {"S": state}, "count": {"N": "10"}, "at": {"N": "1800000000"}}},
+            "seqd_end:" + SLOT: {"N": str(end)}}
 
 
 def main() -> None:

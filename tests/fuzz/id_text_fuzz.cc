@@ -42,9 +42,10 @@ seqd::CivilTime time_of(const seqd::IdDate& date) {
 
 void write_and_read(const IdTemplate& form, std::int64_t number, const seqd::Scramble* scramble) {
   const seqd::CivilTime time = seqd::civil_time(number % seqd::kLastSecond);
-  const std::string text = seqd::write_id(form, number, time, scramble);
+  const int key = form.tells_key ? static_cast<int>(number % 9) + 1 : 0;
+  const std::string text = seqd::write_id(form, number, time, scramble, key);
   const auto parsed = seqd::read_id(form, text, scramble);
-  ASSERT(parsed.ok());
+  ASSERT(parsed.ok() && parsed->key == key);
   ASSERT(parsed->number == number);
 }
 
@@ -55,7 +56,8 @@ void read_and_write(const IdTemplate& form, std::string_view text, const seqd::S
     ASSERT(!parsed.status().text().empty() && parsed.status().text().size() < 400);
     return;
   }
-  const std::string again = seqd::write_id(form, parsed->number, time_of(parsed->date), scramble);
+  const std::string again =
+      seqd::write_id(form, parsed->number, time_of(parsed->date), scramble, parsed->key);
   ASSERT(again.size() == text.size());
   for (std::size_t at = 0; at < text.size(); ++at) {
     const bool same = text[at] == again[at];

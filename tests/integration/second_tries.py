@@ -1,4 +1,4 @@
-"""Second tries of tests on real servers, where nobody can look why one failed: TEST_TRIES=2, which the Makefile sets where CI=true.
+"""Second tries of tests on real servers, where nobody can look why one failed: TEST_TRIES=2, which the Makefile sets where CI is set.
 
 A busy machine can starve a server for seconds. A test that failed for want of a server or of time then runs once more; if it
 passes, it is UNSTEADY: that is counted and named at the end of the run, so that somebody mends it. Whatever else a test found is

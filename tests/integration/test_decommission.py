@@ -53,10 +53,10 @@ def remains(store, instance):
                 f"SELECT count(*) FROM {table} WHERE {column} = ?", [bytes.fromhex(instance)]).fetchone()[0]
             return count("instance", "id") + count("lease", "instance") + count("total", "instance")
     database = store.server.client().seqd
-    slots = [lane for document in database.counters.find({}) for lane in document.get("seqd", {}).get("slots", {})]
+    slots = [slot for document in database.counters.find({}) for slot in document.get("seqd", {}).get("slots", {})]
     return (database.seqd_instances.count_documents({"_id": instance, "epoch": {"$exists": True}})
             + database.seqd_leases.count_documents({"_id": {"$regex": f"^{instance}:"}})
-            + sum(lane.startswith(instance) for lane in slots))
+            + sum(slot.startswith(instance) for slot in slots))
 
 
 def assert_gone(daemon, store, instance):

@@ -23,14 +23,15 @@ struct ClaimRequest {
 enum class ClaimOutcome : std::uint8_t { won, lost };
 
 struct ForgetRequest {
-  struct Lane {
+  struct LeaseSlot {
     CounterBinding binding;
     std::string sequence;
   };
   Token instance{};
   // Sequences of the instance whose records may lie beside their counters.
-  std::vector<Lane> lanes;
-  // Also everything that is found without a lane, and the instance itself: in the last request.
+  std::vector<LeaseSlot> slots;
+  // Also everything that is found without a lease slot, and the instance itself: in the last
+  // request.
   bool entry = true;
   // Nothing is changed; the answer says what there is.
   bool only_look = false;

@@ -12,7 +12,7 @@ namespace seqd {
 // "last", "next" or "unset": the word in a store, in the configuration and in the log.
 const char* meaning_word(Meaning meaning);
 
-// Which counter a sequence takes its ranges from, and what its positions mean (progression_text()),
+// Which counter a sequence takes its ranges from, and what its ordinals mean (progression_text()),
 // as text, for DefineSequence::binding.
 std::string binding_text(const CounterBinding& binding,
                          const ProgressionSettings& progression = {});

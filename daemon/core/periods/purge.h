@@ -42,7 +42,7 @@ struct PurgeReport {
   std::vector<Counter> counters;  // those whose time is over, by one of the clocks at least
   std::string after;              // where to go on, if there is more
   bool more = false;
-  std::shared_ptr<const IdProgression> progression;  // of the IDs; null: they are the positions
+  std::shared_ptr<const IdProgression> progression;  // of the IDs; null: they are the ordinals
 };
 
 class Purge {

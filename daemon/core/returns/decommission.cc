@@ -7,7 +7,7 @@ namespace seqd {
 namespace {
 
 // Of one call, so that it ends within a few of the store's time-outs.
-constexpr std::size_t kLanesAtOnce = 100;
+constexpr std::size_t kSlotsAtOnce = 100;
 
 Status refusal() {
   return {ErrorCode::STOPPING,
@@ -103,10 +103,10 @@ void Decommission::ask_stores(bool only_look) {
     call.request.entry = false;
     for (const Sequence* sequence : table_.list()) {
       if (sequence->scope().store_name() != of.name) continue;
-      call.request.lanes.push_back({sequence->settings().binding, sequence->name()});
-      if (call.request.lanes.size() < kLanesAtOnce) continue;
+      call.request.slots.push_back({sequence->settings().binding, sequence->name()});
+      if (call.request.slots.size() < kSlotsAtOnce) continue;
       calls_.push_back(call);
-      call.request.lanes.clear();
+      call.request.slots.clear();
     }
     call.request.entry = true;
     calls_.push_back(std::move(call));

@@ -9,8 +9,8 @@
 // What fails before the mark ends the refusal, and the daemon goes on. Behind the mark it refuses,
 // also after a restart, until it is asked again and every store has forgotten. Loop thread.
 //
-// Invariant: a store is asked to forget only when nothing is available, being leased or being returned, and
-// when no later life of this directory can lease as this instance.
+// Invariant: a store is asked to forget only when nothing is available, being leased or being
+// returned, and when no later life of this directory can lease as this instance.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Sequences with a progression as their callers see them: values everywhere, of positions that the
+// Sequences with a progression as their callers see them: values everywhere, of ordinals that the
 // core, the log and the store count.
 #include <string>
 

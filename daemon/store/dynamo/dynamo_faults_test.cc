@@ -246,7 +246,7 @@ TEST_CASE("DynamoFaults: a comparison that failed behind a lease is made by its 
   const HttpFault trouble = says(500, dynamo_error("InternalServerError", "try again"));
   request.token = random_token(LeaseTrace::slot);
   request.high_water = 11;
-  faults.proxy.plan("GetItem", {trouble});  // the lane is known: only the heartbeat is read
+  faults.proxy.plan("GetItem", {trouble});  // the lease slot is known: only the heartbeat is read
   REQUIRE(store->lease(request).kind == Kind::unknown);
   // The counter is read, and the heartbeat is not.
   faults.proxy.plan("GetItem", {fault(Fault::none), trouble});

@@ -6,11 +6,11 @@
 
 namespace seqd {
 
-std::string DynamoForget::lane() const {
+std::string DynamoForget::slot() const {
   LeaseRequest lease;
   lease.instance = request_.instance;
-  lease.sequence = request_.lanes[at_].sequence;
-  return lane_of(lease);
+  lease.sequence = request_.slots[at_].sequence;
+  return slot_of(lease);
 }
 
 DynamoForget::Step DynamoForget::after_read(Result<std::optional<DynamoItem>> item) {
@@ -22,8 +22,8 @@ DynamoForget::Step DynamoForget::after_read(Result<std::optional<DynamoItem>> it
     phase_ = Phase::marking;
     return note_swept(instances_, to_hex(request_.instance), wall_ms_);
   }
-  const std::string name = lane();
-  const CounterBinding& binding = request_.lanes[at_].binding;
+  const std::string name = slot();
+  const CounterBinding& binding = request_.slots[at_].binding;
   const bool there = item->has_value() && has_record(**item, name);
   if (!there || request_.only_look) {
     found_.records += there ? 1 : 0;
@@ -40,20 +40,20 @@ DynamoForget::Step DynamoForget::after_update(DynamoAnswer answer) {
   if (answer.kind == DynamoAnswer::Kind::refused || answer.kind == DynamoAnswer::Kind::unknown)
     return Result<InstanceRecords>(std::move(answer.error));
   if (phase_ == Phase::ending) return Result<InstanceRecords>(found_);
-  if (phase_ == Phase::lanes) {
+  if (phase_ == Phase::slots) {
     found_.records += answer.kind == DynamoAnswer::Kind::done ? 1 : 0;
-    lanes_->erase(lane());
+    slots_->erase(slot());
     ++at_;
   }
   return next();
 }
 
 DynamoForget::Step DynamoForget::next() {
-  phase_ = Phase::lanes;
+  phase_ = Phase::slots;
   // Nothing was ever leased where no item can be.
-  while (at_ < request_.lanes.size() && !check_dynamo_binding(request_.lanes[at_].binding).ok())
+  while (at_ < request_.slots.size() && !check_dynamo_binding(request_.slots[at_].binding).ok())
     ++at_;
-  if (at_ < request_.lanes.size()) return dynamo_key_of(request_.lanes[at_].binding);
+  if (at_ < request_.slots.size()) return dynamo_key_of(request_.slots[at_].binding);
   return end();
 }
 

@@ -14,10 +14,10 @@ namespace seqd {
 
 class DynamoForget final : public DynamoPlan<Result<InstanceRecords>> {
  public:
-  DynamoForget(ForgetRequest request, std::shared_ptr<DynamoLanes> lanes, DynamoInstances instances,
-               std::int64_t wall_ms)
+  DynamoForget(ForgetRequest request, std::shared_ptr<DynamoLeaseSlots> slots,
+               DynamoInstances instances, std::int64_t wall_ms)
       : request_(std::move(request)),
-        lanes_(std::move(lanes)),
+        slots_(std::move(slots)),
         instances_(std::move(instances)),
         wall_ms_(wall_ms) {}
 
@@ -26,19 +26,19 @@ class DynamoForget final : public DynamoPlan<Result<InstanceRecords>> {
   Step after_update(DynamoAnswer answer) override;
 
  private:
-  enum class Phase : std::uint8_t { looking, marking, lanes, ending };
+  enum class Phase : std::uint8_t { looking, marking, slots, ending };
 
-  // The next lane, or the end.
+  // The next lease slot, or the end.
   Step next();
   Step end();
-  std::string lane() const;
+  std::string slot() const;
 
   const ForgetRequest request_;
-  const std::shared_ptr<DynamoLanes> lanes_;
+  const std::shared_ptr<DynamoLeaseSlots> slots_;
   const DynamoInstances instances_;
   const std::int64_t wall_ms_;
   Phase phase_ = Phase::looking;
-  std::size_t at_ = 0;  // of the lanes
+  std::size_t at_ = 0;  // of the lease slots
   InstanceRecords found_;
 };
 

@@ -14,28 +14,28 @@ constexpr int kMostAttempts = 8;  // 1 or 2 are the rule; others may change the 
 
 }  // namespace
 
-DynamoLease::DynamoLease(const LeaseRequest& request, std::shared_ptr<DynamoLanes> lanes,
+DynamoLease::DynamoLease(const LeaseRequest& request, std::shared_ptr<DynamoLeaseSlots> slots,
                          DynamoInstances instances, std::string where, std::int64_t wall_ms)
     : request_(request),
-      lanes_(std::move(lanes)),
+      slots_(std::move(slots)),
       instances_(std::move(instances)),
       where_(std::move(where)),
       wall_ms_(wall_ms),
-      lane_(lane_of(request)),
+      slot_(slot_of(request)),
       traced_(trace_of(request.token) == LeaseTrace::slot),
       meaning_(meaning_of_new(request.binding)),
       count_(std::min(request.count, highest_id(request))) {}
 
 std::optional<Token> DynamoLease::newest() const {
-  const auto found = lanes_->find(lane_);
-  return found == lanes_->end() ? std::nullopt : std::optional(found->second.newest);
+  const auto found = slots_->find(slot_);
+  return found == slots_->end() ? std::nullopt : std::optional(found->second.newest);
 }
 
-// Without a look, where the lane is known and nothing else can be wanted of the item.
+// Without a look, where the lease slot is known and nothing else can be wanted of the item.
 DynamoLease::Step DynamoLease::begin() {
-  const auto known = lanes_->find(lane_);
+  const auto known = slots_->find(slot_);
   const Meaning configured = request_.binding.meaning;
-  const bool blind = traced_ && !request_.take_parked && known != lanes_->end() &&
+  const bool blind = traced_ && !request_.take_parked && known != slots_->end() &&
                      known->second.newest != request_.token &&
                      known->second.meaning != Meaning::unset &&
                      (configured == Meaning::unset || configured == known->second.meaning);
@@ -52,7 +52,7 @@ DynamoLease::Step DynamoLease::after_read(Result<std::optional<DynamoItem>> item
   if (!item->has_value()) return create();
   const DynamoItem& found = **item;
   if (traced_) {
-    auto record = record_in(found, lane_, where_);
+    auto record = record_in(found, slot_, where_);
     if (!record.ok()) return refused(record.status());
     if (*record && (*record)->token == request_.token) {
       learn(request_.token);
@@ -62,13 +62,13 @@ DynamoLease::Step DynamoLease::after_read(Result<std::optional<DynamoItem>> item
           {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was given up before it arrived",
                                                  where_, to_hex(request_.token))});
     }
-    lanes_->erase(lane_);
+    slots_->erase(slot_);
     if (*record) learn((*record)->token);
   }
   auto state = state_of(found, request_.binding, where_);
   if (!state.ok()) return refused(state.status());
   meaning_ = state->meaning;
-  if (const auto known = lanes_->find(lane_); known != lanes_->end())
+  if (const auto known = slots_->find(slot_); known != slots_->end())
     known->second.meaning = meaning_;
   const std::int64_t last = last_issued_of(state->value, meaning_);
   if (traced_ && request_.take_parked && lowest_parked(found, request_.binding))
@@ -82,11 +82,11 @@ DynamoLease::Step DynamoLease::after_read(Result<std::optional<DynamoItem>> item
 // A record more is made: then those go that nobody will ask for, once their instances know.
 DynamoLease::Step DynamoLease::sweep_or(const DynamoItem& item) {
   outdated_.clear();
-  if (traced_ && !newest()) outdated_ = outdated_lanes(item, lane_, wall_ms_);
-  for (const std::string& lane : outdated_) {
-    if (!swept_.insert(lane).second) continue;
+  if (traced_ && !newest()) outdated_ = outdated_slots(item, slot_, wall_ms_);
+  for (const std::string& slot : outdated_) {
+    if (!swept_.insert(slot).second) continue;
     phase_ = Phase::sweeping;
-    return note_swept(instances_, instance_of_lane(lane), wall_ms_);
+    return note_swept(instances_, instance_of_slot(slot), wall_ms_);
   }
   return increment();
 }
@@ -94,7 +94,7 @@ DynamoLease::Step DynamoLease::sweep_or(const DynamoItem& item) {
 DynamoLease::Step DynamoLease::create() {
   if (request_.high_water > 0) return refused(missing_counter(request_, where_));
   if (!request_.binding.create) return refused(creation_not_allowed(where_));
-  lanes_->erase(lane_);
+  slots_->erase(slot_);
   phase_ = Phase::creating;
   return dynamo_creation(request_.binding, request_.binding.first_id);
 }
@@ -113,9 +113,9 @@ DynamoLease::Step DynamoLease::increment() {
   if (traced_) {
     // From the number before the update to the first ID that is not in the lease.
     const std::int64_t more = count_ + (meaning_ == Meaning::next ? 0 : 1);
-    put_lease(update, lane_, request_.token, count_, binding.counter_field, more, newest(),
+    put_lease(update, slot_, request_.token, count_, binding.counter_field, more, newest(),
               wall_ms_);
-    for (const std::string& lane : outdated_) remove_record(update, lane);
+    for (const std::string& slot : outdated_) remove_record(update, slot);
   }
   phase_ = Phase::leasing;
   return update;
@@ -129,7 +129,7 @@ DynamoLease::Step DynamoLease::take_parked(const DynamoItem& item, std::int64_t 
   const std::int64_t above = std::max(parked.span.end, request_.high_water);
   require_above(update, request_.binding, meaning_, above);
   update.require_there(parked.name).remove(parked.name);
-  put_record(update, lane_,
+  put_record(update, slot_,
              {.token = request_.token, .granted = true, .span = parked.span, .parked = true},
              newest(), wall_ms_);
   parked_ = parked.span;
@@ -141,7 +141,7 @@ DynamoLease::Step DynamoLease::after_update(DynamoAnswer answer) {
   using Kind = DynamoAnswer::Kind;
   const bool is_lease = phase_ == Phase::leasing || phase_ == Phase::taking_parked;
   if (answer.kind == Kind::unknown && is_lease) {
-    lanes_->erase(lane_);
+    slots_->erase(slot_);
     return unknown_outcome(std::move(answer.error));
   }
   // Unknown of the others is as good as refused: nothing was leased.

@@ -1,7 +1,8 @@
 // DynamoLease: one lease as a plan. Every condition it depends on (type, meaning, high-water mark,
 // maximum, the token before it) stands in the one update that moves the number and leaves the
 // record, so a counter that may not be used is left exactly as it was; only then is the item read,
-// to say why, or to create it. Refers to nothing but the lanes, which outlive it. Loop thread.
+// to say why, or to create it. Refers to nothing but the lease slots, which outlive it. Loop
+// thread.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,7 @@ namespace seqd {
 
 class DynamoLease final : public DynamoPlan<LeaseOutcome> {
  public:
-  DynamoLease(const LeaseRequest& request, std::shared_ptr<DynamoLanes> lanes,
+  DynamoLease(const LeaseRequest& request, std::shared_ptr<DynamoLeaseSlots> slots,
               DynamoInstances instances, std::string where, std::int64_t wall_ms);
 
   Step begin() override;
@@ -33,25 +34,25 @@ class DynamoLease final : public DynamoPlan<LeaseOutcome> {
   Step sweep_or(const DynamoItem& item);
   LeaseOutcome grant(const DynamoItem& changed);
   void learn(const Token& token) {
-    if (lanes_->size() >= kMostDynamoLanes && !lanes_->contains(lane_))
-      lanes_->erase(lanes_->begin());
-    (*lanes_)[lane_] = {token, meaning_};
+    if (slots_->size() >= kMostDynamoLeaseSlots && !slots_->contains(slot_))
+      slots_->erase(slots_->begin());
+    (*slots_)[slot_] = {token, meaning_};
   }
   std::optional<Token> newest() const;
 
   const LeaseRequest request_;
-  const std::shared_ptr<DynamoLanes> lanes_;
+  const std::shared_ptr<DynamoLeaseSlots> slots_;
   const DynamoInstances instances_;
   const std::string where_;
   const std::int64_t wall_ms_;
-  const std::string lane_;
+  const std::string slot_;
   const bool traced_;
   Phase phase_ = Phase::leasing;
   Meaning meaning_;
   std::int64_t count_;
   int attempts_ = 0;
   LeasedSpan parked_;                  // being taken
-  std::vector<std::string> outdated_;  // lanes whose records go with the update
+  std::vector<std::string> outdated_;  // lease slots whose records go with the update
   std::set<std::string> swept_;        // of these, the ones whose instance knows
 };
 

@@ -49,10 +49,10 @@ const char* state_word(const LeaseRecord& record) {
   return record.parked ? "parked" : "granted";
 }
 
-void set_record(DynamoUpdate& update, const std::string& lane, const Token& token,
+void set_record(DynamoUpdate& update, const std::string& slot, const Token& token,
                 const char* state, std::int64_t count, const std::optional<Token>& newest,
                 std::int64_t wall_ms) {
-  const std::string name = kLease + lane;
+  const std::string name = kLease + slot;
   if (newest) {
     update.require_member(name, "token", dynamo_text(to_hex(*newest)));
   } else {
@@ -66,11 +66,11 @@ void set_record(DynamoUpdate& update, const std::string& lane, const Token& toke
 
 }  // namespace
 
-Result<std::optional<LeaseRecord>> record_in(const DynamoItem& item, const std::string& lane,
+Result<std::optional<LeaseRecord>> record_in(const DynamoItem& item, const std::string& slot,
                                              const std::string& where) {
-  const auto found = item.find(kLease + lane);
+  const auto found = item.find(kLease + slot);
   if (found == item.end()) return std::optional<LeaseRecord>();
-  const auto end = item.find(kEnd + lane);
+  const auto end = item.find(kEnd + slot);
   const std::optional<Token> token = token_of(text_member(found->second, "token"));
   LeaseRecord record;
   record.token = token.value_or(Token{});
@@ -84,31 +84,32 @@ Result<std::optional<LeaseRecord>> record_in(const DynamoItem& item, const std::
     return Status(ErrorCode::STORE_REFUSED,
                   fmt::format("{}: the attributes {}{} and {}{} are not as seqd wrote them; remove "
                               "both if they were edited by hand",
-                              where, kLease, lane, kEnd, lane));
+                              where, kLease, slot, kEnd, slot));
   record.span =
       record.granted ? LeasedSpan{record.span.end - count, record.span.end} : LeasedSpan{};
   return std::optional(record);
 }
 
-void put_record(DynamoUpdate& update, const std::string& lane, const LeaseRecord& record,
+void put_record(DynamoUpdate& update, const std::string& slot, const LeaseRecord& record,
                 const std::optional<Token>& newest, std::int64_t wall_ms) {
-  set_record(update, lane, record.token, state_word(record), record.span.end - record.span.begin,
+  set_record(update, slot, record.token, state_word(record), record.span.end - record.span.begin,
              newest, wall_ms);
-  update.set(kEnd + lane, dynamo_number(record.span.end));
+  update.set(kEnd + slot, dynamo_number(record.span.end));
 }
 
-void put_lease(DynamoUpdate& update, const std::string& lane, const Token& token,
+void put_lease(DynamoUpdate& update, const std::string& slot, const Token& token,
                std::int64_t count, const std::string& counter_field, std::int64_t more,
                const std::optional<Token>& newest, std::int64_t wall_ms) {
-  set_record(update, lane, token, "granted", count, newest, wall_ms);
-  update.set_sum(kEnd + lane, counter_field, more);
+  set_record(update, slot, token, "granted", count, newest, wall_ms);
+  update.set_sum(kEnd + slot, counter_field, more);
 }
 
-std::vector<std::string> outdated_lanes(const DynamoItem& item, const std::string& lane,
+std::vector<std::string> outdated_slots(const DynamoItem& item, const std::string& slot,
                                         std::int64_t wall_ms) {
-  std::vector<std::pair<std::int64_t, std::string>> found;  // when it was written, and the lane
+  std::vector<std::pair<std::int64_t, std::string>>
+      found;  // when it was written, and the lease slot
   for (const auto& [name, value] : item) {
-    if (!name.starts_with(kLease) || name == kLease + lane) continue;
+    if (!name.starts_with(kLease) || name == kLease + slot) continue;
     std::string other = name.substr(sizeof kLease - 1);
     if (other.size() > kInstanceDigits)
       found.emplace_back(integer_member(value, "at"), std::move(other));
@@ -126,16 +127,16 @@ std::vector<std::string> outdated_lanes(const DynamoItem& item, const std::strin
   return out;
 }
 
-bool has_record(const DynamoItem& item, const std::string& lane) {
-  return item.contains(kLease + lane);
+bool has_record(const DynamoItem& item, const std::string& slot) {
+  return item.contains(kLease + slot);
 }
 
-void remove_record(DynamoUpdate& update, const std::string& lane) {
-  update.remove(kLease + lane).remove(kEnd + lane);
+void remove_record(DynamoUpdate& update, const std::string& slot) {
+  update.remove(kLease + slot).remove(kEnd + slot);
 }
 
-std::string instance_of_lane(const std::string& lane) {
-  return lane.substr(0, kInstanceDigits);
+std::string instance_of_slot(const std::string& slot) {
+  return slot.substr(0, kInstanceDigits);
 }
 
 }  // namespace seqd

@@ -36,18 +36,18 @@ DynamoResolve::Step DynamoResolve::after_counter(const std::optional<DynamoItem>
     return failed({ErrorCode::UNAVAILABLE,
                    fmt::format("{}: the record of lease \"{}\" changes at every look; is the state "
                                "directory in use twice?",
-                               where_, lane_)});
+                               where_, slot_)});
   counter_exists_ = counter.has_value();
   // The counter is gone, and with it whatever its records said.
   if (!counter && (request_.high_water > 0 || !request_.binding.create))
     return resolved(Resolution::Kind::untraceable);
   std::optional<LeaseRecord> record;
   if (counter) {
-    auto found = record_in(*counter, lane_, where_);
+    auto found = record_in(*counter, slot_, where_);
     if (!found.ok()) return failed(found.status());
     record = *found;
   }
-  lanes_->erase(lane_);
+  slots_->erase(slot_);
   if (record && record->token == request_.token)
     return record->granted ? resolved(Resolution::Kind::granted, record->span, record->parked)
                            : resolved(Resolution::Kind::absent);
@@ -63,7 +63,7 @@ DynamoResolve::Step DynamoResolve::make_void(const std::optional<Token>& newest)
                             ? DynamoUpdate(dynamo_key_of(request_.binding))
                             : dynamo_creation(request_.binding, request_.binding.first_id);
   if (counter_exists_) update.require_there(request_.binding.key_field);
-  put_record(update, lane_, {.token = request_.token, .granted = false, .span = {}}, newest,
+  put_record(update, slot_, {.token = request_.token, .granted = false, .span = {}}, newest,
              wall_ms_);
   return update;
 }

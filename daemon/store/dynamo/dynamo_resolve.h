@@ -16,14 +16,14 @@ namespace seqd {
 class DynamoResolve final : public DynamoPlan<Resolution> {
  public:
   // The request's token is one of trace `slot`.
-  DynamoResolve(const LeaseRequest& request, std::shared_ptr<DynamoLanes> lanes,
+  DynamoResolve(const LeaseRequest& request, std::shared_ptr<DynamoLeaseSlots> slots,
                 DynamoInstances instances, std::string where, std::int64_t wall_ms)
       : request_(request),
-        lanes_(std::move(lanes)),
+        slots_(std::move(slots)),
         instances_(std::move(instances)),
         where_(std::move(where)),
         wall_ms_(wall_ms),
-        lane_(lane_of(request)) {}
+        slot_(slot_of(request)) {}
 
   Step begin() override;
   Step after_read(Result<std::optional<DynamoItem>> item) override;
@@ -34,11 +34,11 @@ class DynamoResolve final : public DynamoPlan<Resolution> {
   Step make_void(const std::optional<Token>& newest) const;
 
   const LeaseRequest request_;
-  const std::shared_ptr<DynamoLanes> lanes_;
+  const std::shared_ptr<DynamoLeaseSlots> slots_;
   const DynamoInstances instances_;
   const std::string where_;
   const std::int64_t wall_ms_;
-  const std::string lane_;
+  const std::string slot_;
   int attempts_ = 0;
   bool asks_instance_ = false;   // the item under way is the instance's
   bool counter_exists_ = false;  // when it was looked at last

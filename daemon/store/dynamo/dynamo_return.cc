@@ -13,18 +13,19 @@ constexpr int kMostAttempts = 10;  // 1 is the rule; others may change the item 
 
 }  // namespace
 
-DynamoReturn::DynamoReturn(const ReturnRequest& request, const std::shared_ptr<DynamoLanes>& lanes,
+DynamoReturn::DynamoReturn(const ReturnRequest& request,
+                           const std::shared_ptr<DynamoLeaseSlots>& slots,
                            const DynamoInstances& instances, const std::string& where,
                            std::int64_t wall_ms)
     : request_(request),
-      lanes_(lanes),
+      slots_(slots),
       where_(where),
       wall_ms_(wall_ms),
-      lane_(lane_of(as_lease(request))),
-      resolve_(as_lease(request), lanes, instances, where, wall_ms) {}
+      slot_(slot_of(as_lease(request))),
+      resolve_(as_lease(request), slots, instances, where, wall_ms) {}
 
 DynamoReturn::Step DynamoReturn::begin() {
-  lanes_->erase(lane_);  // another token is about to stand there
+  slots_->erase(slot_);  // another token is about to stand there
   if (request_.give_up) return give_up(given_up_reason(where_));
   return dynamo_key_of(request_.binding);
 }
@@ -36,7 +37,7 @@ DynamoReturn::Step DynamoReturn::after_read(Result<std::optional<DynamoItem>> it
     return contended_return(
         {ErrorCode::UNAVAILABLE, where_ + ": others changed the counter at every attempt"});
   if (!item->has_value()) return give_up(above_the_counter(where_, 0, request_.end));
-  auto record = record_in(**item, lane_, where_);
+  auto record = record_in(**item, slot_, where_);
   if (!record.ok()) return not_known(record.status());
   if (*record && (*record)->token == request_.token)
     return (*record)->granted ? returned() : kept(given_up_reason(where_));
@@ -73,7 +74,7 @@ DynamoReturn::Step DynamoReturn::apply(const DynamoCounterState& state,
     put_parked(update, request_);
   }
   update.require_at_most_or_missing(dynamo_floor_of(binding), request_.begin);
-  put_record(update, lane_,
+  put_record(update, slot_,
              {.token = request_.token, .granted = true, .span = {request_.begin, request_.end}},
              record ? std::optional(record->token) : std::nullopt, wall_ms_);
   return update;

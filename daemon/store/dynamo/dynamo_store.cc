@@ -126,7 +126,7 @@ void DynamoStore::lease(const LeaseRequest& request, std::function<void(LeaseOut
                         done(std::move(unknown));
                       });
   };
-  auto plan = std::make_shared<DynamoLease>(request, lanes_, instances_, where(request.binding),
+  auto plan = std::make_shared<DynamoLease>(request, slots_, instances_, where(request.binding),
                                             client_->wall_ms());
   // Before it, too, where what was granted could not be looked up when the comparison behind it
   // fails.
@@ -155,7 +155,7 @@ void DynamoStore::resolve(const LeaseRequest& request, std::function<void(Resolu
   if (Status status = check(request.binding, check_counter_binding(request.binding)); !status.ok())
     return answer(std::move(done),
                   Resolution{.kind = Resolution::Kind::failed, .error = std::move(status)});
-  auto plan = std::make_shared<DynamoResolve>(request, lanes_, instances_, where(request.binding),
+  auto plan = std::make_shared<DynamoResolve>(request, slots_, instances_, where(request.binding),
                                               client_->wall_ms());
   run_compared<Resolution>(request, std::move(plan), std::move(done));
 }
@@ -224,7 +224,7 @@ void DynamoStore::return_range(const ReturnRequest& request,
                           "returned, and it could be returned twice",
                           where(request.binding))};
   if (!status.ok()) return answer(std::move(done), kept(std::move(status)));
-  auto plan = std::make_shared<DynamoReturn>(request, lanes_, instances_, where(request.binding),
+  auto plan = std::make_shared<DynamoReturn>(request, slots_, instances_, where(request.binding),
                                              client_->wall_ms());
   run_compared<ReturnOutcome>(request, std::move(plan), std::move(done));
 }
@@ -232,7 +232,7 @@ void DynamoStore::return_range(const ReturnRequest& request,
 void DynamoStore::forget(const ForgetRequest& request,
                          std::function<void(Result<InstanceRecords>)> done) {
   run_plan<Result<InstanceRecords>>(
-      client_, std::make_shared<DynamoForget>(request, lanes_, instances_, client_->wall_ms()),
+      client_, std::make_shared<DynamoForget>(request, slots_, instances_, client_->wall_ms()),
       std::move(done));
 }
 

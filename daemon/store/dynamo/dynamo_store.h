@@ -69,13 +69,13 @@ class DynamoStore final : public LeaseStore {
         place_("dynamodb " + endpoint_of(options) + " " + options.region + " " +
                options.instances_table),
         plain_(options.plain),
-        lanes_(std::make_shared<DynamoLanes>()) {}
+        slots_(std::make_shared<DynamoLeaseSlots>()) {}
 
   const std::shared_ptr<DynamoClient> client_;
   const DynamoInstances instances_;
   const std::string place_;
   const bool plain_;
-  const std::shared_ptr<DynamoLanes> lanes_;
+  const std::shared_ptr<DynamoLeaseSlots> slots_;
 };
 
 }  // namespace seqd

@@ -20,11 +20,11 @@ TEST_CASE("DynamoStore: a lease leaves number, meaning and its record in one ite
   const auto request = slot_request();
   require_granted(store->lease(request), 1, 11);
   const std::string item = fixture.server.item("orders");
-  const std::string lane = to_hex(request.instance) + ":orders";
+  const std::string slot = to_hex(request.instance) + ":orders";
   REQUIRE(item.find(R"("seq":{"N":"10"})") != std::string::npos);
   REQUIRE(item.find(R"("seqd_meaning:seq":{"S":"last"})") != std::string::npos);
-  REQUIRE(item.find("\"seqd_end:" + lane + R"(":{"N":"11"})") != std::string::npos);
-  REQUIRE(item.find("\"seqd_lease:" + lane + R"(":{"M":{)") != std::string::npos);
+  REQUIRE(item.find("\"seqd_end:" + slot + R"(":{"N":"11"})") != std::string::npos);
+  REQUIRE(item.find("\"seqd_lease:" + slot + R"(":{"M":{)") != std::string::npos);
   REQUIRE(item.find(to_hex(request.token)) != std::string::npos);
 }
 
@@ -75,13 +75,13 @@ TEST_CASE("DynamoStore: a record that was edited is refused, and not guessed at"
   auto store = fixture.open();
   auto request = slot_request();
   request.binding.meaning = Meaning::last;
-  const std::string lane = to_hex(request.instance) + ":orders";
+  const std::string slot = to_hex(request.instance) + ":orders";
   const std::string record = GENERATE(
       R"({"S": "granted"})", R"({"M": {"token": {"S": "00"}, "state": {"S": "granted"}}})",
       R"({"M": {"token": {"S": "00000000000000000000000000000000"}, "state": {"S": "granted"}}})",
       R"({"M": {"token": {"S": "00000000000000000000000000000000"}, "state": {"S": "odd"}}})");
   fixture.server.put("orders",
-                     fmt::format(R"({{"seq": {{"N": "5"}}, "seqd_lease:{}": {}}})", lane, record));
+                     fmt::format(R"({{"seq": {{"N": "5"}}, "seqd_lease:{}": {}}})", slot, record));
   require_refused(store->lease(request), ErrorCode::STORE_REFUSED);
   REQUIRE(store->resolve(request).kind == Resolution::Kind::failed);
   REQUIRE(fixture.server.number("orders") == 5);
@@ -124,16 +124,16 @@ TEST_CASE("DynamoStore: records of daemons that are gone are removed, and their 
   REQUIRE(*store->claim({.instance = old.instance, .epoch = 0, .nonce = random_token()}) ==
           ClaimOutcome::won);
   require_granted(store->lease(old), 6, 16);
-  const std::string lane = to_hex(old.instance) + ":orders";
+  const std::string slot = to_hex(old.instance) + ":orders";
   fixture.server.call("UpdateItem",
                       fmt::format(
                           R"({{"TableName": "counters", "Key": {{"_id": {{"S": "orders"}}}},
               "UpdateExpression": "SET #l.#a = :a",
               "ExpressionAttributeNames": {{"#l": "seqd_lease:{}", "#a": "at"}},
               "ExpressionAttributeValues": {{":a": {{"N": "1000"}}}}}})",
-                          lane));
+                          slot));
   require_granted(store->lease(slot_request()), 16, 26);
-  REQUIRE(fixture.server.item("orders").find(lane) == std::string::npos);
+  REQUIRE(fixture.server.item("orders").find(slot) == std::string::npos);
   REQUIRE(store->resolve(old).kind == Resolution::Kind::untraceable);
   // It leases on all the same.
   old.token = random_token(LeaseTrace::slot);

@@ -210,7 +210,7 @@ MongoCounter::Step MongoCounter::increment_in_transaction(const MongoWrite& writ
       sessions_.run(transaction, records_.ledger_entry(request_, record.span, record.parked));
   if (recorded.server_code == kMongoDuplicateKey ||
       (recorded.kind == MongoWriteAnswer::Kind::done && !recorded.document)) {
-    return std::nullopt;  // the lane's record holds another token
+    return std::nullopt;  // the lease slot's record holds another token
   }
   if (recorded.kind != MongoWriteAnswer::Kind::done) return conclude(std::move(recorded));
   MongoWriteAnswer committed = sessions_.commit(transaction, binding_.collection, deadline_);
@@ -247,7 +247,7 @@ MongoCounter::Step MongoCounter::increment_as_numbered(const MongoWrite& write) 
         writes.update(records_.announcement(request_, sent), sent.statement);
     // The lease itself was not sent.
     if (!announced.ok()) return refused(announced.status());
-    if (!*announced) return std::nullopt;  // the lane's record holds another token
+    if (!*announced) return std::nullopt;  // the lease slot's record holds another token
     sent_ = sent;
     records_.learn(request_, LeaseRecord{.token = request_.token});
     if (is_first) sweep_.ledger_became_more();

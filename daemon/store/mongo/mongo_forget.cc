@@ -12,12 +12,13 @@ namespace {
 // Records in the ledger of sequences that the state directory does not know any more.
 constexpr int kMostLeftOver = 1'000;
 
-// How many records a lane has is known by looking; a lane has one in each place at most.
-LeaseRequest as_lease(const ForgetRequest& request, const ForgetRequest::Lane& lane) {
+// How many records a lease slot has is known by looking; a lease slot has one in each place at
+// most.
+LeaseRequest as_lease(const ForgetRequest& request, const ForgetRequest::LeaseSlot& slot) {
   LeaseRequest lease;
-  lease.binding = lane.binding;
+  lease.binding = slot.binding;
   lease.instance = request.instance;
-  lease.sequence = lane.sequence;
+  lease.sequence = slot.sequence;
   return lease;
 }
 
@@ -39,8 +40,8 @@ Result<InstanceRecords> MongoForget::run() {
   if (found_.entry && !request_.only_look) {
     if (Status status = instances_.note_swept(name_); !status.ok()) return status;
   }
-  for (const ForgetRequest::Lane& lane : request_.lanes) {
-    if (Status status = forget_lane(lane); !status.ok()) return status;
+  for (const ForgetRequest::LeaseSlot& slot : request_.slots) {
+    if (Status status = forget_slot(slot); !status.ok()) return status;
   }
   if (!request_.entry || request_.only_look) return found_;
   if (Status status = forget_rest(); !status.ok()) return status;
@@ -48,15 +49,15 @@ Result<InstanceRecords> MongoForget::run() {
   return found_;
 }
 
-Status MongoForget::forget_lane(const ForgetRequest::Lane& lane) {
-  if (!check_mongo_binding(lane.binding).ok()) return {};  // nothing was ever leased there
-  const LeaseRequest lease = as_lease(request_, lane);
-  Status status = forget_one(kMongoLedger, std::move(Document().add("_id", lane_of(lease))), "");
+Status MongoForget::forget_slot(const ForgetRequest::LeaseSlot& slot) {
+  if (!check_mongo_binding(slot.binding).ok()) return {};  // nothing was ever leased there
+  const LeaseRequest lease = as_lease(request_, slot);
+  Status status = forget_one(kMongoLedger, std::move(Document().add("_id", slot_of(lease))), "");
   if (!status.ok()) return status;
-  const std::string slot = "seqd.slots." + lane_of(lease);
-  Document filter = key_filter(lane.binding);
-  filter.add(slot, Document().add("$exists", true));
-  status = forget_one(lane.binding.collection, std::move(filter), slot);
+  const std::string field = "seqd.slots." + slot_of(lease);
+  Document filter = key_filter(slot.binding);
+  filter.add(field, Document().add("$exists", true));
+  status = forget_one(slot.binding.collection, std::move(filter), field);
   if (status.ok() && !request_.only_look) records_.forget(lease);
   return status;
 }

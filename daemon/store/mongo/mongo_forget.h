@@ -1,5 +1,5 @@
-// MongoForget: takes away what a MongoDB store keeps of one instance: the records of its lanes, in
-// the ledger and in the counters' documents, and at last its document of seqd_instances.
+// MongoForget: takes away what a MongoDB store keeps of one instance: the records of its lease
+// slots, in the ledger and in the counters' documents, and at last its document of seqd_instances.
 // Thread-safe as far as MongoClients is; refers to it, to the records and to the request.
 //
 // Invariant: the instance is marked before a record of it is removed, and its document goes last.
@@ -21,7 +21,7 @@ class MongoForget {
   Result<InstanceRecords> run();
 
  private:
-  Status forget_lane(const ForgetRequest::Lane& lane);
+  Status forget_slot(const ForgetRequest::LeaseSlot& slot);
   Status forget_one(const std::string& collection, Document filter, const std::string& field);
   Status forget_rest();
   Status forget_instance();

@@ -44,7 +44,7 @@ ReturnRequest return_of(const LeaseRequest& lease, Reuse reuse) {
 ForgetRequest forget_of(const LeaseRequest& lease) {
   ForgetRequest request;
   request.instance = lease.instance;
-  request.lanes.push_back({lease.binding, lease.sequence});
+  request.slots.push_back({lease.binding, lease.sequence});
   return request;
 }
 

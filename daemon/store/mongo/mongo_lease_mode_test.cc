@@ -50,12 +50,12 @@ TEST_CASE("MongoLeaseMode: a replica set gets the session, a server alone the sl
   REQUIRE(store->lease_mode().reason.find(set ? "replica set" : "alone") != std::string::npos);
   const LeaseRequest request = next_request(*store, random);
   REQUIRE(store->lease(request).begin == 1);
-  const std::string lane = lane_of(request);
-  const std::string record = set ? server.find("seqd_leases", R"({"_id": ")" + lane + R"("})")
+  const std::string slot = slot_of(request);
+  const std::string record = set ? server.find("seqd_leases", R"({"_id": ")" + slot + R"("})")
                                  : server.find("counters", R"({"_id": "orders"})");
   INFO(record);
   for (const std::string& part :
-       {lane, std::string(set ? R"("state" : "sent")" : R"("state" : "granted")"),
+       {slot, std::string(set ? R"("state" : "sent")" : R"("state" : "granted")"),
         std::string(set ? R"("count" : 10)" : R"("begin" : 1)"),
         std::string(set ? R"("statement" : 1)" : R"("end" : 11)"), std::string(R"("at" : )")}) {
     REQUIRE(record.find(part) != std::string::npos);

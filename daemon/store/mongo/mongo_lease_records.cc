@@ -22,11 +22,11 @@ bool in_ledger(const LeaseRequest& request) {
 
 // What stands before the name of a record's field.
 std::string prefix_of(const LeaseRequest& request) {
-  return in_ledger(request) ? "" : "seqd.slots." + lane_of(request) + ".";
+  return in_ledger(request) ? "" : "seqd.slots." + slot_of(request) + ".";
 }
 
 Document record_filter(const LeaseRequest& request) {
-  return in_ledger(request) ? std::move(Document().add("_id", lane_of(request)))
+  return in_ledger(request) ? std::move(Document().add("_id", slot_of(request)))
                             : key_filter(request.binding);
 }
 
@@ -108,29 +108,29 @@ Resolution resolved(Resolution::Kind kind, LeasedSpan span = {}, bool parked = f
 
 std::optional<Token> MongoLeaseRecords::newest(const LeaseRequest& request) const {
   const std::lock_guard lock(mutex_);
-  const auto found = newest_.find(lane(request));
+  const auto found = newest_.find(slot(request));
   return found == newest_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void MongoLeaseRecords::learn(const LeaseRequest& request,
                               const std::optional<LeaseRecord>& record) {
   const std::lock_guard lock(mutex_);
-  const Lane known = lane(request);
+  const LeaseSlot known = slot(request);
   if (!record) {
     newest_.erase(known);
     return;
   }
-  if (newest_.size() >= kMostLanes && !newest_.contains(known)) newest_.erase(newest_.begin());
+  if (newest_.size() >= kMostLeaseSlots && !newest_.contains(known)) newest_.erase(newest_.begin());
   newest_[known] = record->token;
 }
 
 void MongoLeaseRecords::forget(const LeaseRequest& request) {
   const std::lock_guard lock(mutex_);
   for (const LeaseTrace trace : {LeaseTrace::plain, LeaseTrace::ledger, LeaseTrace::slot})
-    newest_.erase({trace, lane_of(request)});
+    newest_.erase({trace, slot_of(request)});
 }
 
-Status MongoLeaseRecords::begin_lane(const LeaseRequest& request) {
+Status MongoLeaseRecords::begin_slot(const LeaseRequest& request) {
   LeaseRequest nobody = request;
   for (std::size_t at = nobody.token.size() / 2; at < nobody.token.size(); ++at)
     nobody.token[at] = static_cast<std::uint8_t>(~nobody.token[at]);
@@ -178,7 +178,7 @@ Result<std::optional<LeaseRecord>> MongoLeaseRecords::record_in(const Document& 
                             "if it was edited by hand",
                             in_ledger(request) ? clients_.where(kMongoLedger)
                                                : place_of(clients_, request.binding),
-                            lane_of(request)));
+                            slot_of(request)));
 }
 
 Result<std::optional<LeaseRecord>> MongoLeaseRecords::read_ledger(const LeaseRequest& request) {
@@ -252,7 +252,7 @@ void MongoLeaseRecords::add_slot(const LeaseRequest& request, Meaning meaning, s
       .add("end", plus(first + count))
       .add("at", "$$NOW");
   Document set;
-  set.add(number, plus(count)).add("seqd.slots." + lane_of(request), slot);
+  set.add(number, plus(count)).add("seqd.slots." + slot_of(request), slot);
   write.update = std::move(Document().add("0", Document().add("$set", set)));
 }
 
@@ -335,7 +335,7 @@ std::optional<Resolution> MongoLeaseRecords::resolve_sent(const LeaseRequest& re
   bson_iter_t found;
   const bool made_void = find_field(answer.document->get(), "_id", &found) &&
                          BSON_ITER_HOLDS_UTF8(&found) &&
-                         lane_of(request) == bson_iter_utf8(&found, nullptr) &&
+                         slot_of(request) == bson_iter_utf8(&found, nullptr) &&
                          find_field(answer.document->get(), "token", &found);
   if (made_void) return resolved(Resolution::Kind::absent);
   const CounterNumber number =
@@ -390,7 +390,7 @@ Resolution MongoLeaseRecords::resolve(const LeaseRequest& request) {
   return failed({ErrorCode::UNAVAILABLE,
                  fmt::format("the record of lease \"{}\" changes at every look; is the state "
                              "directory in use twice?",
-                             lane_of(request))});
+                             slot_of(request))});
 }
 
 }  // namespace seqd

@@ -1,16 +1,16 @@
-// MongoLeaseRecords: where MongoDB keeps the newest lease of each lane (one sequence of one
+// MongoLeaseRecords: where MongoDB keeps the newest lease of each lease slot (one sequence of one
 // instance), and the rule by which it is replaced. Thread-safe.
 //
-//   ledger, session: the document {_id: LANE} of the collection seqd_leases
-//   slot:            the field seqd.slots.LANE of the counter's document
+//   ledger, session: the document {_id: SLOT} of the collection seqd_leases
+//   slot:            the field seqd.slots.SLOT of the counter's document
 //
 // In mode "session" the record is written before the lease, and says that it was sent. What became
 // of it is in the server's record of the numbered write (mongo_numbered_writes.h).
 //
 // Invariant: a record is only ever changed on condition that it still holds the token that was seen
-// before. A lane has one lease under way at a time, so this orders its leases: once a token was
-// followed by another, or given up, a request with it that arrives late changes nothing, however
-// late. There is one record a lane, so what is kept is bounded by the lanes.
+// before. A lease slot has one lease under way at a time, so this orders its leases: once a token
+// was followed by another, or given up, a request with it that arrives late changes nothing,
+// however late. There is one record a lease slot, so what is kept is bounded by the lease slots.
 #pragma once
 
 #include <cstdint>
@@ -29,20 +29,20 @@ inline constexpr char kMongoLedger[] = "seqd_leases";
 
 class MongoLeaseRecords {
  public:
-  // Lanes whose newest token is kept; that of any other is looked at again.
-  static constexpr std::size_t kMostLanes = 65'536;
+  // Lease slots whose newest token is kept; that of any other is looked at again.
+  static constexpr std::size_t kMostLeaseSlots = 65'536;
 
   explicit MongoLeaseRecords(MongoClients& clients) : clients_(clients) {}
 
-  // The token that the lane's record is taken to hold; none: no record.
+  // The token that the lease slot's record is taken to hold; none: no record.
   std::optional<Token> newest(const LeaseRequest& request) const;
   void learn(const LeaseRequest& request, const std::optional<LeaseRecord>& record);
 
-  // The lane is not used any more, and its records are removed.
+  // The lease slot is not used any more, and its records are removed.
   void forget(const LeaseRequest& request);
-  // Gives a lane that has no record one that says nothing. What is made conditional on it can never
-  // be applied when the record is gone, however late it arrives.
-  Status begin_lane(const LeaseRequest& request);
+  // Gives a lease slot that has no record one that says nothing. What is made conditional on it can
+  // never be applied when the record is gone, however late it arrives.
+  Status begin_slot(const LeaseRequest& request);
   // Whether a record that is not there was never made.
   Result<bool> never_made(const LeaseRequest& request);
 
@@ -70,10 +70,10 @@ class MongoLeaseRecords {
  private:
   // Of a lease whose record says that it was sent. Nothing: the record has changed meanwhile.
   std::optional<Resolution> resolve_sent(const LeaseRequest& request, const LeaseRecord& record);
-  using Lane = std::pair<LeaseTrace, std::string>;
-  static Lane lane(const LeaseRequest& request) {
+  using LeaseSlot = std::pair<LeaseTrace, std::string>;
+  static LeaseSlot slot(const LeaseRequest& request) {
     const LeaseTrace trace = trace_of(request.token);
-    return {is_in_ledger(trace) ? LeaseTrace::ledger : trace, lane_of(request)};
+    return {is_in_ledger(trace) ? LeaseTrace::ledger : trace, slot_of(request)};
   }
   MongoWrite voiding(const LeaseRequest& request, const std::optional<LeaseRecord>& seen,
                      bool forgotten = false) const;
@@ -82,8 +82,8 @@ class MongoLeaseRecords {
                                bool counter_exists);
 
   MongoClients& clients_;
-  mutable std::mutex mutex_;      // guards newest_
-  std::map<Lane, Token> newest_;  // kMostLanes at most
+  mutable std::mutex mutex_;           // guards newest_
+  std::map<LeaseSlot, Token> newest_;  // kMostLeaseSlots at most
 };
 
 }  // namespace seqd

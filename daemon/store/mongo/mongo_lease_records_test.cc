@@ -81,14 +81,15 @@ TEST_CASE("MongoLeaseRecords: a look-up makes no counter in a field whose index 
   REQUIRE(server.count("counters") == 0);
 }
 
-TEST_CASE("MongoLeaseRecords: the newest tokens of a bounded number of lanes are kept", "[mongo]") {
+TEST_CASE("MongoLeaseRecords: the newest tokens of a bounded number of lease slots are kept",
+          "[mongo]") {
   MongoServer server(kMongoAlone);
   auto clients =
       MongoClients::open(testing::mongo_driver(), std::move(*read_mongo_uri(server.options())));
   REQUIRE(clients.ok());
   MongoLeaseRecords records(**clients);
   LeaseRequest request = lease_request("orders", 10, LeaseTrace::slot);
-  const std::size_t more = MongoLeaseRecords::kMostLanes + 10;
+  const std::size_t more = MongoLeaseRecords::kMostLeaseSlots + 10;
   for (std::size_t at = 0; at < more; ++at) {
     request.sequence = fmt::format("orders-{}", at);
     records.learn(request, LeaseRecord{.token = request.token});
@@ -99,7 +100,7 @@ TEST_CASE("MongoLeaseRecords: the newest tokens of a bounded number of lanes are
     request.sequence = fmt::format("orders-{}", at);
     kept += records.newest(request).has_value() ? 1 : 0;
   }
-  REQUIRE(kept == MongoLeaseRecords::kMostLanes);
+  REQUIRE(kept == MongoLeaseRecords::kMostLeaseSlots);
 }
 
 }  // namespace

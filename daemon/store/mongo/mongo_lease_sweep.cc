@@ -16,7 +16,7 @@ constexpr int kMostEntries = 100;  // of one sweep
 constexpr std::size_t kMostRemovals = 20;
 constexpr std::chrono::seconds kPatience{2};  // a thread is kept from the store's leases
 constexpr std::int64_t kDayMs = 86'400'000;
-constexpr std::size_t kInstanceDigits = 32;  // a lane begins with its instance
+constexpr std::size_t kInstanceDigits = 32;  // a lease slot begins with its instance
 
 // Whether the date in `field` is longer ago than a record is kept.
 Document is_old(const std::string& field) {
@@ -36,7 +36,7 @@ std::int64_t oldest_ms() {
 }
 
 struct Slot {
-  std::string lane;
+  std::string slot;
   std::int64_t at_ms = 0;
 };
 
@@ -48,13 +48,13 @@ std::vector<Slot> slots_of(const Document& document) {
       !bson_iter_recurse(&found, &slot))
     return slots;
   while (bson_iter_next(&slot)) {
-    Slot one{.lane = bson_iter_key(&slot)};
+    Slot one{.slot = bson_iter_key(&slot)};
     bson_iter_t field;
     if (BSON_ITER_HOLDS_DOCUMENT(&slot) && bson_iter_recurse(&slot, &field) &&
         bson_iter_find(&field, "at") && BSON_ITER_HOLDS_DATE_TIME(&field))
       one.at_ms = bson_iter_date_time(&field);
     // Others' names with dots cannot be addressed, and are not ours.
-    if (one.lane.find('.') == std::string::npos && one.lane.size() > kInstanceDigits)
+    if (one.slot.find('.') == std::string::npos && one.slot.size() > kInstanceDigits)
       slots.push_back(std::move(one));
   }
   std::sort(slots.begin(), slots.end(),
@@ -93,7 +93,7 @@ void MongoLeaseSweep::run() {
   for (const LeaseRequest& request : slots) sweep_slots(request, now + kPatience);
 }
 
-// By an index, where the server lets us make one: the ledger has a record for each lane.
+// By an index, where the server lets us make one: the ledger has a record for each lease slot.
 void MongoLeaseSweep::sweep_ledger(Time end) {
   bool indexed = true;
   {
@@ -117,11 +117,11 @@ void MongoLeaseSweep::sweep_ledger(Time end) {
     if (!read.ok() || !read->has_value()) return;
     bson_iter_t found;
     if (!find_field((*read)->get(), "_id", &found) || !BSON_ITER_HOLDS_UTF8(&found)) return;
-    const std::string lane = bson_iter_utf8(&found, nullptr);
-    if (!MongoInstances(clients_).note_swept(lane.substr(0, kInstanceDigits)).ok()) return;
+    const std::string slot = bson_iter_utf8(&found, nullptr);
+    if (!MongoInstances(clients_).note_swept(slot.substr(0, kInstanceDigits)).ok()) return;
     MongoWrite write;
     write.collection = kMongoLedger;
-    write.filter.add("_id", lane).add("$expr", is_old("at"));
+    write.filter.add("_id", slot).add("$expr", is_old("at"));
     write.remove = true;
     if (clients_.find_and_modify(write).kind != MongoWriteAnswer::Kind::done) return;
   }
@@ -132,7 +132,7 @@ void MongoLeaseSweep::sweep_slots(const LeaseRequest& request, Time end) {
   auto read = clients_.read(binding.collection, key_filter(binding));
   if (!read.ok() || !read->has_value()) return;
   std::vector<Slot> slots = slots_of(**read);
-  std::erase_if(slots, [own = lane_of(request)](const Slot& slot) { return slot.lane == own; });
+  std::erase_if(slots, [own = slot_of(request)](const Slot& slot) { return slot.slot == own; });
   // Our own clock only says where it may be worth asking; a wrong one costs a vain question.
   const std::int64_t old_ms = oldest_ms();
   const std::size_t excess = slots.size() < kMostSlots ? 0 : slots.size() + 1 - kMostSlots;
@@ -140,8 +140,8 @@ void MongoLeaseSweep::sweep_slots(const LeaseRequest& request, Time end) {
     if (std::chrono::steady_clock::now() >= end) return;
     const bool too_many = i < excess;
     if (!too_many && slots[i].at_ms >= old_ms) return;
-    const std::string field = "seqd.slots." + slots[i].lane;
-    if (!MongoInstances(clients_).note_swept(slots[i].lane.substr(0, kInstanceDigits)).ok()) return;
+    const std::string field = "seqd.slots." + slots[i].slot;
+    if (!MongoInstances(clients_).note_swept(slots[i].slot.substr(0, kInstanceDigits)).ok()) return;
     MongoWrite write;
     write.collection = binding.collection;
     write.filter = key_filter(binding);

@@ -1,6 +1,6 @@
 // MongoLeaseSweep: takes away the records of leases that nobody will ask for: of instances that are
-// gone. Due when a lane has made its first record, which is when records become more; a job of its
-// own, so that no lease waits for it. Thread-safe.
+// gone. Due when a lease slot has made its first record, which is when records become more; a job
+// of its own, so that no lease waits for it. Thread-safe.
 //
 // Invariant: before a record is removed, its instance is marked in seqd_instances. A lease that is
 // looked up after all is then untraceable, and never taken for one that was not applied. Age is by
@@ -28,7 +28,7 @@ class MongoLeaseSweep {
 
   explicit MongoLeaseSweep(MongoClients& clients) : clients_(clients) {}
 
-  // A lane has made its first record. Cheap.
+  // A lease slot has made its first record. Cheap.
   void ledger_became_more();
   void slots_became_more(const LeaseRequest& request);
 

@@ -45,7 +45,7 @@ std::string record(const char* date) {
       date);
 }
 
-std::string lane(int number) {
+std::string slot(int number) {
   return to_hex(instance(number)) + ":orders";
 }
 
@@ -71,7 +71,7 @@ TEST_CASE("MongoLeaseSweep: a first lease takes old records out of the ledger, a
       lease_request("orders", 10, GENERATE(LeaseTrace::ledger, LeaseTrace::session));
   auto store = open_store(server, request);
   for (int i = 1; i <= 3; ++i) {
-    server.insert("seqd_leases", fmt::format(R"({{"_id": "{}", {}}})", lane(i),
+    server.insert("seqd_leases", fmt::format(R"({{"_id": "{}", {}}})", slot(i),
                                              record(i < 3 ? kOldDate : kNewDate)));
   }
   REQUIRE_FALSE(store->has_chores());
@@ -85,7 +85,7 @@ TEST_CASE("MongoLeaseSweep: a first lease takes old records out of the ledger, a
   const Document indexes = server.command(R"({"listIndexes": "seqd_leases"})");
   bson_iter_t found;
   REQUIRE(find_field(indexes.get(), "cursor.firstBatch.1.key.at", &found));
-  REQUIRE(server.find("seqd_leases", R"({"_id": ")" + lane(1) + R"("})").empty());
+  REQUIRE(server.find("seqd_leases", R"({"_id": ")" + slot(1) + R"("})").empty());
   // Whoever comes back after that long learns that nothing is known, not that nothing was applied.
   REQUIRE(store->resolve(swept_lease(LeaseTrace::ledger)).kind == Resolution::Kind::untraceable);
 }
@@ -99,14 +99,14 @@ TEST_CASE("MongoLeaseSweep: a first lease takes old slots out of the counter, an
       "counters", "orders",
       fmt::format(R"({{"seq": {{"$numberLong": "0"}}, "seqd": {{"meaning": "last", "slots": {{
                               "{}": {{{}}}, "{}": {{{}}}, "theirs": 7}}}}}})",
-                  lane(1), record(kOldDate), lane(2), record(kNewDate)));
+                  slot(1), record(kOldDate), slot(2), record(kNewDate)));
   REQUIRE(store->lease(request).begin == 1);
-  REQUIRE(server.find("counters", "{}").find(lane(1)) != std::string::npos);
+  REQUIRE(server.find("counters", "{}").find(slot(1)) != std::string::npos);
   store->do_chores();
   const std::string document = server.find("counters", "{}");
   INFO(document);
-  REQUIRE(document.find(lane(1)) == std::string::npos);
-  REQUIRE(document.find(lane(2)) != std::string::npos);
+  REQUIRE(document.find(slot(1)) == std::string::npos);
+  REQUIRE(document.find(slot(2)) != std::string::npos);
   REQUIRE(document.find("theirs") != std::string::npos);
   REQUIRE(store->resolve(swept_lease(LeaseTrace::slot)).kind == Resolution::Kind::untraceable);
 }
@@ -118,7 +118,7 @@ TEST_CASE("MongoLeaseSweep: a counter's slots do not become more than the limit"
   std::string slots;
   const int most = static_cast<int>(MongoLeaseSweep::kMostSlots);
   for (int i = 1; i <= most; ++i) {
-    slots += fmt::format(R"({}"{}": {{{}}})", i == 1 ? "" : ", ", lane(i), record(kNewDate));
+    slots += fmt::format(R"({}"{}": {{{}}})", i == 1 ? "" : ", ", slot(i), record(kNewDate));
   }
   server.put("counters", "orders",
              fmt::format(R"({{"seq": {{"$numberLong": "0"}},
@@ -160,7 +160,7 @@ TEST_CASE("MongoLeaseSweep: the answer of a lease is not held back by the sweep"
     blocking = std::move(*opened);
   }
   REQUIRE(blocking->claim({.instance = instance(1), .epoch = 0, .nonce = request.token}).ok());
-  server.insert("seqd_leases", fmt::format(R"({{"_id": "{}", {}}})", lane(1), record(kOldDate)));
+  server.insert("seqd_leases", fmt::format(R"({{"_id": "{}", {}}})", slot(1), record(kOldDate)));
   SteppedWorker worker;
   WorkerStore store(blocking, worker, worker);
   std::int64_t end = 0;

@@ -20,7 +20,8 @@ constexpr std::uint32_t kTransactionTooOld = 225;  // the session has a higher n
 constexpr std::uint32_t kNoImage = 5637601;
 constexpr std::uint32_t kOtherImage = 5637602;
 
-// Lanes write at the same time, and the numbers of a session have to rise; so each has its own.
+// Lease slots write at the same time, and the numbers of a session have to rise; so each has its
+// own.
 Token session_of(const LeaseRequest& request, const std::string& database) {
   const SessionNumber number = session_number_of(request.token);
   std::string named(request.instance.begin(), request.instance.end());

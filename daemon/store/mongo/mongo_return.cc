@@ -11,8 +11,8 @@
 namespace seqd {
 namespace {
 
-// 1 is the rule, 2 where the lane begins; others may change the counter meanwhile. More attempts
-// would keep a thread from the other sequences of the store.
+// 1 is the rule, 2 where the lease slot begins; others may change the counter meanwhile. More
+// attempts would keep a thread from the other sequences of the store.
 constexpr int kMostAttempts = 4;
 
 }  // namespace
@@ -23,7 +23,7 @@ MongoReturn::MongoReturn(MongoClients& clients, MongoLeaseRecords& records, Mong
       records_(records),
       sessions_(sessions),
       request_(request),
-      lane_(as_lease(request)),
+      slot_(as_lease(request)),
       trace_(is_in_ledger(trace_of(request.token)) ? LeaseTrace::ledger : trace_of(request.token)),
       where_(place_of(clients, request.binding)),
       deadline_(std::chrono::steady_clock::now() +
@@ -51,20 +51,20 @@ Result<std::optional<LeaseRecord>> MongoReturn::read_record(std::optional<Docume
   auto read = clients_.read(request_.binding.collection, key_filter(request_.binding));
   if (!read.ok()) return read.status();
   *counter = std::move(*read);
-  if (trace_ == LeaseTrace::ledger) return records_.read_ledger(lane_);
+  if (trace_ == LeaseTrace::ledger) return records_.read_ledger(slot_);
   if (!counter->has_value()) return std::optional<LeaseRecord>();
-  return records_.record_in(**counter, lane_);
+  return records_.record_in(**counter, slot_);
 }
 
 MongoReturn::Step MongoReturn::attempt() {
   std::optional<Document> counter;
   auto found = read_record(&counter);
   if (!found.ok()) return not_known(found.status());
-  records_.learn(lane_, *found);
+  records_.learn(slot_, *found);
   if (found->has_value() && (*found)->token == request_.token)
     return (*found)->granted ? returned() : kept(given_up_reason(where_));
   if (!counter) return give_up(above_the_counter(where_, 0, request_.end));
-  if (!found->has_value()) return begin_lane();
+  if (!found->has_value()) return begin_slot();
   auto state = state_of(*counter, request_.binding, where_);
   if (!state.ok()) return not_known(state.status());
   const std::int64_t next = next_id_of(state->number.value, state->meaning);
@@ -87,12 +87,12 @@ MongoReturn::Step MongoReturn::attempt() {
 // since. A slot is also gone when another program wrote the document again as a whole. And what is
 // conditional on no record at all could be applied once more by a request that is late, when the
 // instance was forgotten.
-MongoReturn::Step MongoReturn::begin_lane() {
+MongoReturn::Step MongoReturn::begin_slot() {
   if (trace_ == LeaseTrace::slot) return give_up(record_is_gone(where_));
-  const Result<bool> certain = records_.never_made(lane_);
+  const Result<bool> certain = records_.never_made(slot_);
   if (!certain.ok()) return not_known(certain.status());
   if (!*certain) return give_up(given_up_reason(where_));
-  const Status begun = records_.begin_lane(lane_);
+  const Status begun = records_.begin_slot(slot_);
   return begun.ok() ? Step() : Step(not_known(begun));
 }
 
@@ -106,7 +106,7 @@ MongoReturn::Step MongoReturn::apply(const Document& counter, Meaning meaning) {
     set.add(parked_field_name(request_.token), parked_field_value(request_));
   MongoWrite write;
   if (trace_ == LeaseTrace::slot) {
-    write = records_.slot_change(lane_, record(), std::move(set));
+    write = records_.slot_change(slot_, record(), std::move(set));
   } else if (tail) {
     write.collection = binding.collection;
     write.filter = key_filter(binding);
@@ -123,7 +123,7 @@ MongoReturn::Step MongoReturn::apply(const Document& counter, Meaning meaning) {
   const MongoWriteAnswer answer = clients_.find_and_modify(write);
   if (Step ended = conclude(answer); ended.has_value()) return ended;
   if (answer.kind != MongoWriteAnswer::Kind::done || !answer.document) return std::nullopt;
-  records_.learn(lane_, record());
+  records_.learn(slot_, record());
   return returned();
 }
 
@@ -142,12 +142,12 @@ MongoReturn::Step MongoReturn::apply_in_transaction(const MongoWrite& counted) {
   std::vector<const MongoWrite*> writes = {&counted};
   const MongoWrite restored = counter_restored(request_.binding);
   const MongoWrite parked = parking(request_);
-  const MongoWrite entry = records_.ledger_entry(lane_, {request_.begin, request_.end});
+  const MongoWrite entry = records_.ledger_entry(slot_, {request_.begin, request_.end});
   if (!tail) writes.insert(writes.end(), {&restored, &parked});
   writes.push_back(&entry);
   for (const MongoWrite* write : writes) {
     const MongoWriteAnswer answer = sessions_.run(transaction, *write);
-    // The lane's record holds another token.
+    // The lease slot's record holds another token.
     if (write == &entry && answer.server_code == kMongoDuplicateKey) return std::nullopt;
     if (Step ended = conclude(answer); ended.has_value()) return ended;
     if (answer.kind != MongoWriteAnswer::Kind::done || !answer.document) return std::nullopt;
@@ -156,7 +156,7 @@ MongoReturn::Step MongoReturn::apply_in_transaction(const MongoWrite& counted) {
       sessions_.commit(transaction, request_.binding.collection, deadline_);
   if (Step ended = conclude(committed); ended.has_value()) return ended;
   if (committed.kind != MongoWriteAnswer::Kind::done) return std::nullopt;
-  records_.learn(lane_, record());
+  records_.learn(slot_, record());
   return returned();
 }
 
@@ -172,7 +172,7 @@ MongoReturn::Step MongoReturn::conclude(const MongoWriteAnswer& answer) {
 
 // The token is made void, unless the return was applied: then that is what became of it.
 ReturnOutcome MongoReturn::give_up(Status why) {
-  const Resolution found = records_.resolve(lane_);
+  const Resolution found = records_.resolve(slot_);
   switch (found.kind) {
     case Resolution::Kind::granted:
       return returned();

@@ -2,10 +2,10 @@
 // one step: in a transaction where the token says `ledger`, in the counter's document where it says
 // `slot`. In `plain` mode there is nowhere to keep the token, and nothing is returned.
 //
-// Invariant: the lane's record is replaced only while it holds the token that was seen before, like
-// that of a lease. So a return that arrives late, after it was given up or followed by another
-// operation of its lane, changes nothing. Thread-safe as far as MongoClients is; refers to it, to
-// the records and to the request.
+// Invariant: the lease slot's record is replaced only while it holds the token that was seen
+// before, like that of a lease. So a return that arrives late, after it was given up or followed by
+// another operation of its lease slot, changes nothing. Thread-safe as far as MongoClients is;
+// refers to it, to the records and to the request.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,7 @@ class MongoReturn {
 
   Step attempt();
   Result<std::optional<LeaseRecord>> read_record(std::optional<Document>* counter);
-  Step begin_lane();
+  Step begin_slot();
   Step apply(const Document& counter, Meaning meaning);
   Step apply_in_transaction(const MongoWrite& counted);
   Step conclude(const MongoWriteAnswer& answer);
@@ -45,7 +45,7 @@ class MongoReturn {
   MongoLeaseRecords& records_;
   MongoSessions& sessions_;
   const ReturnRequest& request_;
-  const LeaseRequest lane_;  // the return as the records see it
+  const LeaseRequest slot_;  // the return as the records see it
   const LeaseTrace trace_;
   const std::string where_;  // host, collection and document
   const std::chrono::steady_clock::time_point deadline_;

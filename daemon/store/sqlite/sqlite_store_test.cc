@@ -230,7 +230,7 @@ TEST_CASE("SqliteStore: a lock held by somebody else is waited for in bounds, th
   REQUIRE(outcome.error.code() == ErrorCode::UNAVAILABLE);
   REQUIRE(outcome.error.text().find("lock") != std::string::npos);
   REQUIRE((*store)->resolve(request).kind == Resolution::Kind::failed);
-  const auto forgotten = (*store)->forget({.instance = request.instance, .lanes = {}});
+  const auto forgotten = (*store)->forget({.instance = request.instance, .slots = {}});
   REQUIRE(forgotten.status().code() == ErrorCode::UNAVAILABLE);
   sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr);
   sqlite3_close(other);
