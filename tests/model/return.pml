@@ -1,7 +1,7 @@
 /* Returning the rest of a range to the store, so that any host may have it. Two daemons, one counter. Taking a range is one step
    here; lease.pml has what can go wrong with that. A return has a token of its own in the code, one for each range that is given
    back; here it goes by the token of the lease, which comes to the same. The stores keep the token as that of the newest operation
-   of its lane, and replace it only while it is the one that was seen before: lease.pml, chained.
+   of its lease slot, and replace it only while it is the one that was seen before: lease.pml, chained.
 
    this line of the model             = what it stands for
    ----------------------------------------------------------------------------------------------------
