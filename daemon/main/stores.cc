@@ -78,7 +78,7 @@ Result<std::shared_ptr<BlockingStore>> Stores::open_one(const StoreSettings& set
   if (settings.type == StoreType::sqlite) {
     SqliteStoreOptions options;
     options.path = settings.path;
-    // A file is not a server: nobody needs its lock for longer, and a start waits for it.
+    // A file is not a server: nobody needs its lock for longer, and a start waits so long for it.
     options.busy_timeout_ms =
         std::min(options.busy_timeout_ms, static_cast<int>(settings.timeout_ms));
     return shared(SqliteStore::open_when_available(options));

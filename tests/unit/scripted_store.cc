@@ -137,11 +137,12 @@ void ScriptedStore::resolve(const LeaseRequest& request, std::function<void(Reso
 }
 
 ClaimOutcome ScriptedStore::apply(const ClaimRequest& request) {
-  auto& [epoch, nonce] = epochs[request.instance];
+  const auto found = epochs.find(request.instance);
+  const auto [epoch, nonce] = found == epochs.end() ? std::pair(std::uint64_t{0}, Token{})
+                                                    : std::pair(found->second);
   if (epoch == request.epoch + 1 && nonce == request.nonce) return ClaimOutcome::won;
   if (epoch != request.epoch) return ClaimOutcome::lost;
-  epoch = request.epoch + 1;
-  nonce = request.nonce;
+  epochs[request.instance] = {request.epoch + 1, request.nonce};
   return ClaimOutcome::won;
 }
 

@@ -34,14 +34,15 @@ void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>&
   if (!result.ok()) return owned() ? compare_again(result.status()) : pause(result.status());
   store_answered();
   // It made our entry when it granted the claim; an entry that was gone has to be there again.
-  const bool was_restored = heartbeat_.age == StoreAge::restored;
+  const bool was_restored = heartbeat_.age != StoreAge::current;
   const bool gone = request.raise && result->beat == 0 && (has_history() || was_restored);
   if (result->older || gone)
     return stop_restored(older_copy("store \"" + store_name() + "\" (" + place_.text + ")",
                                     request.known, result->beat));
   if (owned()) {
-    confirm(instance(), request.raise ? result->beat : 0);
-    if (!request.raise) return beat();
+    // The former one is kept until there is one of this instance.
+    if (!request.raise) return compare(instance(), known_beat(), true);
+    confirm(instance(), result->beat);
     if (!std::exchange(confirmed_, true)) owner_.scope_owned(id());
     return;
   }
@@ -80,7 +81,7 @@ void StoreScope::stop_restored(const Status& why) {
   context_.timers.cancel(std::exchange(timer_, 0));
   state_ = State::restored;
   // The next start issues nothing before it has compared again.
-  if (heartbeat_.age != StoreAge::restored) {
+  if (heartbeat_.age == StoreAge::current) {
     heartbeat_.scope = id();
     // Its entry was gone. A start that forfeits has another instance, and asks for this one.
     if (heartbeat_.beat == 0) heartbeat_.instance = instance();
@@ -98,6 +99,14 @@ void StoreScope::stop_restored(const Status& why) {
                          last_error_.text(),
                          {{"STORE", store_name()}, {"INSTANCE", to_hex(heartbeat_.instance)}}});
   owner_.scope_refused(id(), last_error_);
+}
+
+void StoreScope::note_raise(bool is_there) {
+  const StoreAge age = is_there ? StoreAge::raised : StoreAge::restored;
+  if (!restored() || heartbeat_.age == age) return;
+  heartbeat_.age = age;
+  context_.log.append(heartbeat_);
+  context_.log.make_durable();
 }
 
 void StoreScope::begin_again() {

@@ -86,7 +86,7 @@ void StoreScope::identified(const Token& identity) {
   }
   identity_ = identity;
   // An older copy knows of an older epoch: it must not decide who has the remainder.
-  const bool was_restored = heartbeat_.age == StoreAge::restored;
+  const bool was_restored = heartbeat_.age != StoreAge::current;
   const bool has_beat = heartbeat_.beat > 0;
   // Without a heartbeat its entry was gone; only a raise tells whether that is there again.
   if (was_restored || (has_beat && definition_.state != ScopeState::owned))
@@ -162,12 +162,13 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
     return;
   }
   store_answered();
-  if (*result == ClaimOutcome::lost && heartbeat_.beat > 0 && !looked_twice_) {
-    // It was put back after the first look, perhaps.
+  const bool has_beat = heartbeat_.beat > 0;
+  if (*result == ClaimOutcome::lost && (has_beat || has_history()) && !looked_twice_) {
+    // It was put back after the first look, perhaps. Without a heartbeat its entry tells.
     looked_twice_ = true;
     state_ = State::waiting;
     verified_ = false;
-    return compare(heartbeat_.instance, heartbeat_.beat, false);
+    return compare(has_beat ? heartbeat_.instance : instance(), heartbeat_.beat, !has_beat);
   }
   if (*result == ClaimOutcome::won) {
     ++definition_.epoch;

@@ -68,6 +68,8 @@ class StoreScope {
   bool changed() const { return state_ == State::changed; }
   bool restored() const { return state_ == State::restored; }
   bool refuses() const { return changed() || restored(); }
+  // restored(), and this host has raised its counters there; also what an earlier process did.
+  bool raised() const { return restored() && heartbeat_.age == StoreAge::raised; }
   // Why the newest call failed: the store is away, or refuses; OK when it answered, or has not yet.
   const Status& last_error() const { return last_error_; }
   // "ready", "waiting" (nothing may be issued yet), "down" (what is available is issued, and no new
@@ -83,6 +85,7 @@ class StoreScope {
   void beat();
   // A lease was refused by a database that is an older copy.
   void found_restored();
+  void note_raise(bool is_there);  // see raised(); where another copy is put in place, it is gone
   void begin_again();  // restored(): as another instance; what was held is recorded as gaps before
   // How a call of one of the sequences ended; OK: the store answered.
   void note(const Status& outcome);

@@ -28,6 +28,7 @@ enum class ScopeState : std::uint8_t {
 enum class StoreAge : std::uint8_t {
   current,
   restored,  // it was put back from an older copy; an operator has to raise its counters
+  raised,    // the same, and this host has raised all of its own
 };
 
 enum class IssueKind : std::uint8_t {

@@ -35,7 +35,7 @@ struct StoreBound {
 struct StoreHeartbeat {
   ScopeId scope = 0;
   Token instance{};
-  std::int64_t beat = 0;  // 0: none; with `restored`, the entry of this instance was gone
+  std::int64_t beat = 0;  // 0: none; where it was put back, the entry of this instance was gone
   StoreAge age = StoreAge::current;
   bool operator==(const StoreHeartbeat&) const = default;
 };

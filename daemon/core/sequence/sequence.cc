@@ -261,8 +261,8 @@ void Sequence::end_advance(const Result<std::int64_t>& next_id) {
                          "\"" + name() + "\" is leased from " + std::to_string(*next_id) + " on",
                          {{"SEQUENCE", name()}, {"NEXT", std::to_string(*next_id)}}});
   if (stopped_.code() != ErrorCode::SEQ_REGRESSED) return;
-  raised_to_ = scope_.restored() ? *next_id : 0;
-  if (raised_to_ == 0) go_on();
+  raised_to_ = 0;
+  if (!scope_.restored()) go_on();
 }
 
 void Sequence::go_on() {

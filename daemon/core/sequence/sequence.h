@@ -46,7 +46,7 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   Status error() const;  // why it is stopped, else why the last lease failed; OK when neither
   const Status& stopped() const { return stopped_; }
   bool in_flight() const { return lease_.in_flight() || drain_.in_flight() || advances_ > 0; }
-  bool awaits_advance() const;  // before its scope may begin again
+  bool awaits_advance() const;  // for every host, before its scope may begin again
   bool leasing() const { return lease_.intent_open() || left_open_.has_value(); }
   bool wants() const { return wanted_; }
   bool holds_nothing() const { return available() + drain_.returning() == 0 && !leasing(); }
@@ -68,12 +68,13 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   void begin_advance() { ++advances_; }  // of the counter: until its end nothing is returned
   void end_advance(const Result<std::int64_t>& next_id);   // what the counter had stopped goes on
   void drain(std::int64_t deadline_ms, Drain::Done done);  // see Drain::begin(); requests wait
-  void counter_read(const CounterReading& reading);  // what it holds below the floor is withdrawn
-  void end_period();                                 // it is over: what is available is a gap
+  bool counter_read(const CounterReading& reading);        // withdraws; false: it awaits an advance
+  void end_period();                                       // it is over: what is available is a gap
   void refuse(const Status& why);  // not usable as configured: every request hears `why`
   void scope_owned();              // leases and reservations may go on
   bool scope_lost();  // to another daemon: all available is a gap; false: the log waits, call again
-  bool begin_again();  // its database is an older copy: the same, and it goes on
+  bool give_up_restored();  // its database is an older copy: the same; then begin_again()
+  void begin_again();
   DrainReport give_up(const std::string& why);  // what is open is a gap, without the store
   void durable(LogPosition position);           // everything up to it is on the medium
   void pump();  // decides what to do next, at the end of a turn in which touched() was called
@@ -135,9 +136,8 @@ class Sequence final : private LeaseOperation::Owner, private Drain::Owner {
   LogPosition reserving_ = 0;  // the reservation in flight is durable with this position; 0: none
   LogPosition intent_ = 0, held_until_ = 0;  // the same for the next lease; for all issues
   std::int64_t reserve_size_ = 0, reserved_at_ms_ = 0, deadline_ms_ = 0;
-  int advances_ = 0;            // under way
-  std::int64_t raised_to_ = 0;  // since its database was found to be an older copy; 0: it was not
-  std::int64_t floor_ = 0;      // nothing below it is issued; see AdvanceRequest::withdraw
+  int advances_ = 0;                        // under way
+  std::int64_t floor_ = 0, raised_to_ = 0;  // see AdvanceRequest::withdraw; that in an older copy
   std::optional<std::int64_t> last_issued_;
   std::int64_t used_below_ = 0;  // end of what was issued or written off; see UsedBelow
   Status stopped_;               // the sequence is stopped for good

@@ -25,17 +25,21 @@ void Sequence::end_period() {
       GapCause::period_end);
 }
 
-void Sequence::counter_read(const CounterReading& reading) {
+bool Sequence::counter_read(const CounterReading& reading) {
   if (reading.floor > reading.next_id && stopped_.ok()) {
     refuse({ErrorCode::SEQ_REGRESSED,
             "the counter of \"" + name() + "\" holds " + std::to_string(reading.next_id) +
                 " as its next ID, below its floor, " + std::to_string(reading.floor) +
                 ": it was set back; move it forward (seqctl advance)"});
   }
-  if (reading.next_id < raised_to_) raised_to_ = 0;  // another copy was put in place since
+  // An advance for every host leaves a floor. Another copy has another one; its counter may be
+  // higher, too, where other hosts leased from it.
+  const std::int64_t raised = std::max(raised_to_, definition_.high_water);
+  raised_to_ = scope_.restored() && reading.floor >= raised ? reading.floor : 0;
   floor_ = std::max(floor_, reading.floor);
   withdraw();
   touch();
+  return !awaits_advance();
 }
 
 void Sequence::withdraw() {

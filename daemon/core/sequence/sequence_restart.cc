@@ -89,14 +89,17 @@ bool Sequence::awaits_advance() const {
          std::max(definition_.high_water, used_below_) > 0;
 }
 
-bool Sequence::begin_again() {
+bool Sequence::give_up_restored() {
   if (!context_.log.accepting()) return false;
   surrender(GapCause::restored, "the database was put back from an older copy");
+  return true;
+}
+
+void Sequence::begin_again() {
   raised_to_ = 0;
   if (stopped_.code() == ErrorCode::SEQ_REGRESSED) go_on();
   // Nothing was asked for: it may be a period that is over, and its counter purged.
   wanted_ = false;
-  return true;
 }
 
 DrainReport Sequence::give_up(const std::string& why) {

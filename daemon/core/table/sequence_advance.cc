@@ -40,13 +40,15 @@ Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_
 
 void SequenceTable::look_at_floor(SequenceId id, std::function<void(const Status&)> done) {
   const Sequence& sequence = at(id);
-  sequence.scope().store()->read({sequence.settings().binding, sequence.scope().instance()},
-                                 [this, id, scope = sequence.scope().id(),
-                                  done = std::move(done)](const Result<CounterReading>& reading) {
-                                   scopes_.at(scope)->note(as_seen_of_store(reading.status()));
-                                   if (reading.ok() && is_there(id)) at(id).counter_read(*reading);
-                                   done(reading.status());
-                                 });
+  sequence.scope().store()->read(
+      {sequence.settings().binding, sequence.scope().instance()},
+      [this, id, scope = sequence.scope().id(),
+       done = std::move(done)](const Result<CounterReading>& reading) {
+        scopes_.at(scope)->note(as_seen_of_store(reading.status()));
+        if (reading.ok() && is_there(id) && !at(id).counter_read(*reading))
+          scopes_.at(scope)->note_raise(false);
+        done(reading.status());
+      });
 }
 
 void SequenceTable::advance(SequenceId id, std::int64_t next_id, bool withdraw,

@@ -78,11 +78,23 @@ void SequenceTable::beat_stores() {
   for (const auto& [id, scope] : scopes_) scope->beat();
 }
 
-Status SequenceTable::resume_store(std::string_view store) {
-  StoreScope* stopped = nullptr;
+StoreScope* SequenceTable::restored_scope(std::string_view store) {
   for (const auto& [id, scope] : scopes_) {
-    if (scope->store_name() == store && scope->restored()) stopped = scope.get();
+    if (scope->store_name() == store && scope->restored()) return scope.get();
   }
+  return nullptr;
+}
+
+void SequenceTable::note_raised(std::string_view store) {
+  StoreScope* const stopped = restored_scope(store);
+  if (stopped == nullptr) return;
+  stopped->note_raise(std::none_of(by_name_.begin(), by_name_.end(), [&](const auto& one) {
+    return &at(one.second).scope() == stopped && at(one.second).awaits_advance();
+  }));
+}
+
+Status SequenceTable::resume_store(std::string_view store) {
+  StoreScope* const stopped = restored_scope(store);
   if (stopped == nullptr) return {};
   for (const auto& [name, id] : by_name_) {
     const Sequence& sequence = at(id);
@@ -95,15 +107,18 @@ Status SequenceTable::resume_store(std::string_view store) {
                   "\" is not raised, or another copy of the database was put in place since: "
                   "raise the counters on every host that uses this store, then resume"};
   }
-  // In parts, where they are many: what was begun again is begun again without effect.
+  // In parts, where they are many: what was given up is given up again without effect.
   int left = kLostATurn;
   for (const auto& [name, id] : by_name_) {
     Sequence& sequence = at(id);
     if (&sequence.scope() != stopped) continue;
     if (!sequence.holds_nothing() && left-- == 0)
       return {ErrorCode::UNAVAILABLE, "there are more sequences; ask again"};
-    if (!sequence.begin_again())
+    if (!sequence.give_up_restored())
       return {ErrorCode::UNAVAILABLE, "the log waits for the medium; ask again"};
+  }
+  for (const auto& [name, id] : by_name_) {
+    if (&at(id).scope() == stopped) at(id).begin_again();
   }
   stopped->begin_again();
   return {};

@@ -1,6 +1,6 @@
-// SequenceTable: all sequences of the daemon, the stores' scopes and the replay table: the core as
-// the layers above see it. It fills itself from a StateImage, gives the log its snapshots, and
-// spreads what the log reports.
+// SequenceTable: all sequences, the stores' scopes and the replay table: the core as the layers
+// above see it. It fills itself from a StateImage, gives the log its snapshots and spreads its
+// reports.
 //
 // One loop turn: any number of calls, then end_turn(), then RemainderLog::commit(), then the
 // replies may leave. Sequences of a period that was over long ago are removed: who keeps a
@@ -80,18 +80,18 @@ class SequenceTable final : public RemainderLogObserver,
                std::function<void(Result<std::int64_t>)> done);
   // `done` is called when the medium has that counters of the (open) name are about to be removed.
   void record_purge(std::string_view base, std::function<void()> done);
-  // Asks the store for the counter's floor, and withdraws what is available below it.
+  // Reads the counter's floor, and withdraws what is below it; after a restore: see note_raised().
   void look_at_floor(SequenceId id, std::function<void(const Status&)> done);
-  void beat_stores();  // compares and raises their heartbeats; regularly
-  // Uses a store again that was put back: what is available of it becomes gaps. SEQ_REGRESSED: a
-  // counter is not raised; UNAVAILABLE: ask again.
+  void note_raised(std::string_view store);  // that it was put back, and all counters are raised
+  void beat_stores();                        // compares and raises their heartbeats; regularly
+  // Uses a store again that was put back, with gaps. SEQ_REGRESSED: not raised; UNAVAILABLE: later.
   Status resume_store(std::string_view store);
   // See Drain::begin(). An error: nothing is changed.
   Status drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done);
   // Requests for IDs hear `why`, but for repeats; no lease is begun. OK: they are served again.
   void refuse_requests(const Status& why);
-  // The daemon ends: begin_stop(), then leave_clean() when settled() (no lease in flight) or no
-  // time is left. After the next commit and flush it may exit.
+  // The end: begin_stop(), then leave_clean() when settled() (no lease in flight) or no time is
+  // left. After the next commit and flush the daemon may exit.
   void begin_stop(const Status& why);
   bool settled() const;
   bool leave_clean();  // whether anything was recorded that has to become durable first
@@ -108,6 +108,7 @@ class SequenceTable final : public RemainderLogObserver,
   void scope_owned(ScopeId scope) override;
   bool scope_lost(ScopeId scope) override;
   bool scope_holds(ScopeId scope) const override;
+  StoreScope* restored_scope(std::string_view store);
   void scope_refused(ScopeId scope, const Status& why) override;
   StoreScope& scope_for(const std::string& store);
   StoreScope& add_scope(DefineScope definition, StoreScope::Known known);
@@ -141,7 +142,7 @@ class SequenceTable final : public RemainderLogObserver,
   TimerId period_timer_ = 0;
   std::string looked_at_;  // the last one, for the end of its period
   NextNumbers next_;
-  Status ending_, refusing_;  // the daemon ends, requests are refused: why; no sequence is made
+  Status ending_, refusing_;  // why the daemon ends, or refuses requests; no sequence is made
   std::vector<SequenceId> touched_, pumped_;  // pumped_: those of the turn that ends
   std::deque<AwaitingFlush> awaiting_;
 };

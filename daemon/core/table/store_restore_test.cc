@@ -53,7 +53,7 @@ struct IdleHost {
   }
   Status raise(std::int64_t to = 0) {
     Status result(ErrorCode::INTERNAL, "not answered");
-    world().table->advance(*world().table->open("orders"), to, false,
+    world().table->advance(*world().table->open("orders"), to, true,
                            [&](const Result<std::int64_t>& reached) { result = reached.status(); });
     world().settle();
     world().advance(1);
@@ -382,11 +382,11 @@ TEST_CASE("StoreThatIsPutBackTwiceIsNoticedTwice", "[store_restore]") {
     host.world().turn();
     host.world().flush();
     REQUIRE(host.store().deliver());  // the claim
-    const bool restarts = GENERATE(false, true);
+    const std::string ends = GENERATE("not", "killed", "stopped");
     host.world().turn();
-    if (restarts) host.world().kill();
+    if (ends != "not") host.end(ends == "stopped");
     host.put_back();
-    if (restarts) host.world().start();
+    if (ends != "not") host.world().start();
     static_cast<void>(host.world().next("orders", {}, 60'000));
     host.world().settle();
     REQUIRE(host.store().lease_calls.size() == leased);
@@ -395,6 +395,35 @@ TEST_CASE("StoreThatIsPutBackTwiceIsNoticedTwice", "[store_restore]") {
   host.world().restart();
   host.world().settle();
   REQUIRE(host.scope().restored());
+}
+
+// The order to go on may come to the next process, which has not raised anything itself.
+TEST_CASE("RaiseIsFoundByTheNextProcessOrMissedInAnotherCopy", "[store_restore]") {
+  const bool clean = GENERATE(false, true);
+  const bool another = GENERATE(false, true);
+  IdleHost host;
+  host.back_up();
+  host.beat();
+  host.put_back();
+  host.beat();
+  host.world().table->note_raised("default");
+  REQUIRE_FALSE(host.scope().raised());  // nothing is yet
+  REQUIRE(host.raise().ok());
+  host.world().table->note_raised("default");
+  host.world().settle();
+  REQUIRE(host.scope().raised());
+  host.end(clean);
+  if (another) host.put_back();
+  host.lease_elsewhere(100);
+  host.world().start();
+  host.world().settle();
+  REQUIRE(host.scope().raised());
+  REQUIRE(host.world().table->resume_store("default").code() == ErrorCode::SEQ_REGRESSED);
+  host.world().table->look_at_floor(host.orders().id(),
+                                    [](const Status& seen) { REQUIRE(seen.ok()); });
+  host.world().settle();
+  REQUIRE(host.scope().raised() != another);
+  REQUIRE(host.world().table->resume_store("default").ok() != another);
 }
 
 TEST_CASE("NewHostWhoseEntryIsGoneBeforeItsFirstHeartbeatStops", "[store_restore]") {
@@ -621,6 +650,23 @@ TEST_CASE("ForfeitedHostComparesTheHeartbeatOfTheInstanceBefore", "[store_restor
   host.world().kill();
   forfeit(host.world());
   SECTION("of an older copy") {
+    host.put_back();
+    host.world().start();
+    host.world().settle();
+    REQUIRE(host.scope().restored());
+  }
+  SECTION("of an older copy, although its own did not get through before another end") {
+    const bool clean = GENERATE(false, true);
+    using Kind = ScriptedStore::BeatScript::Kind;
+    host.store().beats.resize(2);
+    for (int i = 0; i < 9; ++i) host.store().beats.push_back({Kind::failed});
+    host.world().start();
+    host.world().settle();
+    REQUIRE_FALSE(host.scope().verified());
+    REQUIRE(host.store().claim_calls.size() == 2);
+    host.end(clean);
+    host.store().beats.clear();
+    if (!clean) forfeit(host.world());
     host.put_back();
     host.world().start();
     host.world().settle();

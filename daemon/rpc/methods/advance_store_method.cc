@@ -49,7 +49,8 @@ struct Batch : std::enable_shared_from_this<Batch> {
       // Only compared: raised again, its floor would withdraw what other hosts that went on have
       // leased since.
       const Sequence& sequence = reply.table.at(id);
-      if (resume && sequence.scope().restored() && !sequence.awaits_advance()) {
+      const StoreScope& scope = sequence.scope();
+      if (resume && scope.restored() && (scope.raised() || !sequence.awaits_advance())) {
         reply.table.look_at_floor(id, [self = shared_from_this(), name = sequence.name()](
                                           const Status& seen) { self->ended(name, seen, 0); });
         continue;
@@ -78,6 +79,7 @@ struct Batch : std::enable_shared_from_this<Batch> {
   void finish() {
     const StoreScope* scope = reply.table.scope_of_store(reply.name);
     const bool stopped = scope->restored();
+    if (!resume && failed == 0) reply.table.note_raised(reply.name);
     const Status resumed = resume && failed == 0 ? reply.table.resume_store(reply.name) : Status();
     if (!resumed.ok()) return reply.fail(resumed);
     reply.result([&](protocol::Buffer& out) {

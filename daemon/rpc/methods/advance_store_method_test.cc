@@ -18,7 +18,12 @@ std::string resume(std::string_view store) {
 
 // A service whose store was put back from an older copy.
 struct PutBack : Service {
-  PutBack() {
+  explicit PutBack(int more = 0) {
+    for (int i = 0; i < more; ++i) {
+      const std::string name = "s" + std::to_string(i);
+      core().settings.add(name);
+      CHECK(ask(request("next", name)).id() == 1);
+    }
     CHECK(ask(request("next", "orders")).id() == 1);
     core().settle();
     core().table->beat_stores();
@@ -76,6 +81,30 @@ TEST_CASE("AdvanceStoreDoesNotResumeWhereAnotherCopyWasPutInPlaceAfterTheRaise",
   CHECK(service.ask(request("next", "orders")).id() == high_water);
 }
 
+// It has the counters of the raise or higher ones: other hosts leased from it, and raised it less.
+TEST_CASE("AdvanceStoreDoesNotResumeOnAYoungerCopyThatWasPutInPlaceAfterTheRaise", "[rpc]") {
+  PutBack service;
+  CHECK(service.code(advance_store("default")) == ErrorCode::OK);
+  service.core().store.next_id["orders"] += 20;
+  service.core().store.floors.clear();
+  CHECK(service.code(resume("default")) == ErrorCode::SEQ_REGRESSED);
+  CHECK(service.core().table->scope_of_store("default")->restored());
+}
+
+// It moves the counter only: what is parked in the older copy may have been issued since.
+TEST_CASE("AdvanceStoreRaisesForEveryHostWhatWasAdvancedForOne", "[rpc]") {
+  PutBack service;
+  SequenceSettings settings = service.core().sequence("orders").settings();
+  settings.reuse = Reuse::parked;
+  service.core().sequence("orders").apply_settings(settings);
+  service.core().store.parked["orders"] = {{1, 2}};
+  CHECK(service.code(request("advance", "orders")) == ErrorCode::OK);
+  CHECK(service.code(resume("default")) == ErrorCode::OK);
+  service.core().settle();
+  CHECK(service.ask(request("next", "orders")).id() >= service.core().store.floors.at("orders"));
+  CHECK(service.core().store.floors.at("orders") > 1);
+}
+
 TEST_CASE("AdvanceStoreDoesNotResumeWithoutTheCountersThatWereRaised", "[rpc]") {
   PutBack service;
   CHECK(service.code(advance_store("default")) == ErrorCode::OK);
@@ -84,6 +113,17 @@ TEST_CASE("AdvanceStoreDoesNotResumeWithoutTheCountersThatWereRaised", "[rpc]") 
   CHECK(service.core().table->scope_of_store("default")->restored());
   CHECK(service.code(resume("default")) == ErrorCode::OK);
   CHECK_FALSE(service.core().table->scope_of_store("default")->restored());
+}
+
+// More sequences than begin again in one turn: until all of them may, none does.
+TEST_CASE("AdvanceStoreThatResumesInPartsComparesAllAgain", "[rpc]") {
+  PutBack service(1'001);
+  CHECK(service.code(advance_store("default")) == ErrorCode::OK);
+  CHECK(service.code(resume("default")) == ErrorCode::UNAVAILABLE);
+  CHECK(service.code(request("next", "orders")) == ErrorCode::SEQ_REGRESSED);
+  service.core().store.floors.clear();
+  CHECK(service.code(resume("default")) == ErrorCode::SEQ_REGRESSED);
+  CHECK(service.core().table->scope_of_store("default")->restored());
 }
 
 TEST_CASE("AdvanceStoreThatFailsLetsNothingGoOn", "[rpc]") {

@@ -51,7 +51,8 @@ class SqliteQuery {
 
 class SqliteConnection {
  public:
-  // Opens or creates the file. STORE_REFUSED when it is not ours, newer, damaged or locked.
+  // Opens or creates the file. STORE_REFUSED when it is not ours, newer or damaged;
+  // UNAVAILABLE when it is locked or has no room.
   static Result<std::unique_ptr<SqliteConnection>> open(const std::string& path,
                                                         int busy_timeout_ms);
 
