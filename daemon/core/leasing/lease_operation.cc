@@ -35,11 +35,7 @@ std::string_view lease_state_name(LeaseOperation::State state) {
 
 LeaseOperation::LeaseOperation(const CoreContext& context, Owner& owner, SequenceId sequence,
                                std::string name)
-    : context_(context),
-      owner_(owner),
-      sequence_(sequence),
-      name_(std::move(name)),
-      self_(std::make_shared<LeaseOperation*>(this)) {}
+    : context_(context), owner_(owner), sequence_(sequence), name_(std::move(name)) {}
 
 LeaseOperation::~LeaseOperation() {
   context_.timers.cancel(timer_);
@@ -80,18 +76,14 @@ void LeaseOperation::intent_durable() {
 
 void LeaseOperation::request_lease() {
   request_.heartbeat = owner_.lease_request().heartbeat;  // that of now, not of the intent
-  store_->lease(request_, [weak = std::weak_ptr(self_)](const LeaseOutcome& result) {
-    if (const auto self = weak.lock()) (*self)->outcome(result);
-  });
+  store_->lease(request_, alive_.guard([this](const LeaseOutcome& result) { outcome(result); }));
 }
 
 void LeaseOperation::resolve() {
   // That of now; an instance that was replaced since has none.
   const LeaseRequest now = owner_.lease_request();
   request_.heartbeat = now.instance == request_.instance ? now.heartbeat : 0;
-  store_->resolve(request_, [weak = std::weak_ptr(self_)](const Resolution& result) {
-    if (const auto self = weak.lock()) (*self)->resolution(result);
-  });
+  store_->resolve(request_, alive_.guard([this](const Resolution& result) { resolution(result); }));
 }
 
 void LeaseOperation::look_up() {

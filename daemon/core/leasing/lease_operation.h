@@ -10,9 +10,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <string>
+#include <string_view>
 
 #include "daemon/base/id_range.h"
+#include "daemon/base/lifetime.h"
 #include "daemon/core/context.h"
 #include "daemon/core/leasing/backoff.h"
 #include "daemon/core/leasing/lease_store.h"
@@ -120,7 +122,7 @@ class LeaseOperation {
   Backoff backoff_;
   int conflicts_ = 0;  // since the last grant
   TimerId timer_ = 0;
-  std::shared_ptr<LeaseOperation*> self_;  // answers that arrive after our end find it gone
+  Lifetime alive_;
 };
 
 std::string_view lease_state_name(LeaseOperation::State state);

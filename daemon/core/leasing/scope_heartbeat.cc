@@ -21,9 +21,9 @@ void StoreScope::beat() {
 void StoreScope::compare(const Token& instance, std::int64_t known, bool raise) {
   comparing_ = true;
   const BeatRequest request{instance, known, raise};
-  store_->beat(request, [weak = std::weak_ptr(self_), request](const Result<BeatOutcome>& result) {
-    if (const auto self = weak.lock()) (*self)->compared(request, result);
-  });
+  store_->beat(request, alive_.guard([this, request](const Result<BeatOutcome>& result) {
+    compared(request, result);
+  }));
 }
 
 void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>& result) {

@@ -23,8 +23,7 @@ StoreScope::StoreScope(const CoreContext& context, Owner& owner, DefineScope def
       definition_(std::move(definition)),
       bound_(std::move(known.bound)),
       heartbeat_(known.heartbeat),
-      store_(store),
-      self_(std::make_shared<StoreScope*>(this)) {}
+      store_(store) {}
 
 StoreScope::~StoreScope() {
   context_.timers.cancel(timer_);
@@ -58,14 +57,12 @@ void StoreScope::open() {
 }
 
 void StoreScope::ask_identity() {
-  store_->identify(random_token(context_.random),
-                   [weak = std::weak_ptr(self_)](const Result<Token>& result) {
-                     const auto self = weak.lock();
-                     if (!self || (*self)->stopping_) return;
-                     if (!result.ok()) return (*self)->pause(result.status());
-                     (*self)->store_answered();
-                     (*self)->identified(*result);
-                   });
+  store_->identify(random_token(context_.random), alive_.guard([this](const Result<Token>& result) {
+    if (stopping_) return;
+    if (!result.ok()) return pause(result.status());
+    store_answered();
+    identified(*result);
+  }));
 }
 
 bool StoreScope::is_another(const Token& identity) const {
@@ -149,9 +146,8 @@ void StoreScope::durable() {
 void StoreScope::send_claim() {
   state_ = State::claiming;
   const ClaimRequest request{definition_.instance, definition_.epoch, definition_.nonce};
-  store_->claim(request, [weak = std::weak_ptr(self_)](const Result<ClaimOutcome>& result) {
-    if (const auto self = weak.lock()) (*self)->answered(result);
-  });
+  store_->claim(request,
+                alive_.guard([this](const Result<ClaimOutcome>& result) { answered(result); }));
 }
 
 void StoreScope::answered(const Result<ClaimOutcome>& result) {
@@ -252,15 +248,11 @@ void StoreScope::probe() {
     timer_ = 0;
     probing_ = false;
   });
-  store_->identify(random_token(context_.random),
-                   [weak = std::weak_ptr(self_)](const Result<Token>& result) {
-                     const auto self = weak.lock();
-                     if (!self) return;
-                     StoreScope& scope = **self;
-                     scope.context_.timers.cancel(std::exchange(scope.timer_, 0));
-                     scope.probing_ = false;
-                     scope.reached_ = result.ok();
-                   });
+  store_->identify(random_token(context_.random), alive_.guard([this](const Result<Token>& result) {
+    context_.timers.cancel(std::exchange(timer_, 0));
+    probing_ = false;
+    reached_ = result.ok();
+  }));
 }
 
 const char* StoreScope::state_name() const {

@@ -20,10 +20,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
+#include "daemon/base/lifetime.h"
 #include "daemon/core/context.h"
 #include "daemon/core/leasing/backoff.h"
 #include "daemon/core/leasing/heartbeat.h"
@@ -140,7 +140,7 @@ class StoreScope {
   bool reached_ = true;        // as far as stop() found out
   bool binding_ = false;       // bound_ waits for its record to be durable
   bool owning_ = false;        // the claim is won and waits for the same
-  std::shared_ptr<StoreScope*> self_;
+  Lifetime alive_;
 };
 
 }  // namespace seqd

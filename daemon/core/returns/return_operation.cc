@@ -6,11 +6,7 @@ namespace seqd {
 
 ReturnOperation::ReturnOperation(const CoreContext& context, Owner& owner, SequenceId sequence,
                                  std::string name)
-    : context_(context),
-      owner_(owner),
-      sequence_(sequence),
-      name_(std::move(name)),
-      self_(std::make_shared<ReturnOperation*>(this)) {}
+    : context_(context), owner_(owner), sequence_(sequence), name_(std::move(name)) {}
 
 ReturnOperation::~ReturnOperation() {
   context_.timers.cancel(timer_);
@@ -71,9 +67,8 @@ void ReturnOperation::ask() {
   request.end = opened_->end;
   request.reuse = opened_->reuse;
   request.give_up = give_up_ || context_.clock.monotonic_ms() >= deadline_ms_;
-  store_->return_range(request, [weak = std::weak_ptr(self_)](const ReturnOutcome& outcome) {
-    if (const auto self = weak.lock()) (*self)->answered(outcome);
-  });
+  store_->return_range(request,
+                       alive_.guard([this](const ReturnOutcome& outcome) { answered(outcome); }));
 }
 
 void ReturnOperation::answered(const ReturnOutcome& outcome) {

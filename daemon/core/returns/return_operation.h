@@ -11,11 +11,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "daemon/base/id_range.h"
+#include "daemon/base/lifetime.h"
 #include "daemon/core/context.h"
 #include "daemon/core/leasing/backoff.h"
 #include "daemon/core/leasing/lease_store.h"
@@ -89,7 +89,7 @@ class ReturnOperation {
   bool stopping_ = false;
   Backoff backoff_;
   TimerId timer_ = 0;
-  std::shared_ptr<ReturnOperation*> self_;  // answers that arrive after our end find it gone
+  Lifetime alive_;
 };
 
 }  // namespace seqd
