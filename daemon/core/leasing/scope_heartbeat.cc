@@ -78,7 +78,7 @@ void StoreScope::found_restored() {
 
 void StoreScope::stop_restored(const Status& why) {
   context_.timers.cancel(std::exchange(timer_, 0));
-  state_ = State::restored;
+  state_.move_to(State::restored);
   // The next start issues nothing before it has compared again.
   if (heartbeat_.age != StoreAge::restored) {
     heartbeat_.scope = id();
@@ -105,7 +105,6 @@ void StoreScope::begin_again() {
   definition_.instance = random_token(context_.random);
   definition_.epoch = 0;
   definition_.nonce = {};
-  state_ = State::waiting;
   verified_ = false;
   confirmed_ = false;
   looked_twice_ = false;

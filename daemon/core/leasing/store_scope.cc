@@ -16,6 +16,17 @@ Status as_seen_of_store(const Status& outcome) {
   return outcome;
 }
 
+constexpr StateTable<StoreScope::State> StoreScope::kMoves = {
+    {State::waiting,
+     "waiting",
+     {State::recording, State::claiming, State::owned, State::changed, State::restored}},
+    {State::recording, "recording", {State::claiming}},
+    {State::claiming, "claiming", {State::owned, State::waiting, State::recording}},
+    {State::owned, "owned", {State::recording, State::changed, State::restored}},
+    {State::changed, "changed", {}},
+    {State::restored, "restored", {State::recording}},
+};
+
 StoreScope::StoreScope(const CoreContext& context, Owner& owner, DefineScope definition,
                        Known known, LeaseStore* store)
     : context_(context),
@@ -52,7 +63,10 @@ void StoreScope::start() {
 }
 
 void StoreScope::open() {
-  if (std::exchange(state_, State::owned) != State::owned) owner_.scope_owned(id());
+  if (!owned()) {
+    state_.move_to(State::owned);
+    owner_.scope_owned(id());
+  }
   beat();
 }
 
@@ -77,7 +91,6 @@ void StoreScope::identified(const Token& identity) {
     definition_.instance = random_token(context_.random);
     definition_.epoch = 0;
     definition_.state = ScopeState::clean;
-    state_ = State::waiting;
     record(ScopeState::clean);
     confirm({}, 0);
   }
@@ -110,7 +123,7 @@ void StoreScope::bind(const Token& identity) {
 }
 
 void StoreScope::stop_changed() {
-  state_ = State::changed;
+  state_.move_to(State::changed);
   last_error_ = {ErrorCode::SEQ_CHANGED,
                  "store \"" + store_name() + "\" (" + place_.text +
                      ") is not the database that the unissued IDs of its sequences came from (" +
@@ -125,7 +138,7 @@ void StoreScope::begin_claim() {
   // A claim that an earlier start has sent is repeated with its own nonce, so that its success is
   // recognized.
   if (definition_.state != ScopeState::claiming) definition_.nonce = random_token(context_.random);
-  state_ = State::recording;
+  state_.move_to(State::recording);
   record(ScopeState::claiming);
   owner_.scope_appended(id());
 }
@@ -144,7 +157,7 @@ void StoreScope::durable() {
 }
 
 void StoreScope::send_claim() {
-  state_ = State::claiming;
+  state_.move_to(State::claiming);
   const ClaimRequest request{definition_.instance, definition_.epoch, definition_.nonce};
   store_->claim(request,
                 alive_.guard([this](const Result<ClaimOutcome>& result) { answered(result); }));
@@ -161,7 +174,7 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
   if (*result == ClaimOutcome::lost && heartbeat_.beat > 0 && !looked_twice_) {
     // It was put back after the first look, perhaps.
     looked_twice_ = true;
-    state_ = State::waiting;
+    state_.move_to(State::waiting);
     verified_ = false;
     return compare(heartbeat_.instance, heartbeat_.beat, false);
   }
@@ -217,7 +230,7 @@ void StoreScope::fail(const Status& status) {
 
 void StoreScope::pause(const Status& status) {
   fail(status);
-  if (state_ == State::claiming) state_ = State::waiting;
+  if (state_ == State::claiming) state_.move_to(State::waiting);
   timer_ = context_.timers.schedule(backoff_.next_ms(context_.random), [this] {
     timer_ = 0;
     if (verified_) return send_claim();

@@ -7,16 +7,15 @@
 // our claim has moved the instance's epoch in the store (rule R2); copies of one state directory
 // race for the same epoch: one wins, the others hear scope_lost().
 //
-//   waiting -> recording -> claiming -> owned      waiting: for the identity, or to try again
-//                  ^            |-> lost: a new instance
-//   waiting -> owned (R1: a killed daemon goes on where the store was found before)
-//   waiting, owned -> changed (another database, and ranges of the former one are left)
-//   waiting, owned -> restored (an older copy: see heartbeat.h) -> begin_again(): recording
+//   waiting -> recording -> claiming -> owned    waiting: for the identity, or to try again
+//   waiting -> owned                             R1: a killed daemon goes on at the same store
+//   claiming -> waiting -> claiming              no answer, or lost: the heartbeat once more
+//   claiming, owned -> recording                 lost, or another database: a new instance
+//   waiting, owned -> changed                    and ranges of the former database are left
+//   waiting, owned -> restored -> recording      an older copy (heartbeat.h); begin_again()
 //
 // Once it is owned and its database known, the heartbeat is compared and raised before anything
-// else is asked of the store.
-//
-// Owned by the SequenceTable; loop thread.
+// else is asked of the store. Owned by the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +23,7 @@
 #include <string>
 
 #include "daemon/base/lifetime.h"
+#include "daemon/base/state_machine.h"
 #include "daemon/core/context.h"
 #include "daemon/core/leasing/backoff.h"
 #include "daemon/core/leasing/heartbeat.h"
@@ -95,6 +95,8 @@ class StoreScope {
   bool leave_clean();
 
  private:
+  static const StateTable<State> kMoves;
+
   void open();
   void compare(const Token& instance, std::int64_t known, bool raise);
   void compared(const BeatRequest& request, const Result<BeatOutcome>& result);
@@ -125,7 +127,7 @@ class StoreScope {
   Token identity_{};         // as the store has told it
   LeaseStore* const store_;  // null: the store is not configured any more; its remainder waits
   StorePlace place_;
-  State state_ = State::waiting;
+  StateMachine<State> state_{kMoves, State::waiting};
   bool verified_ = false;   // the store's identity is that of bound_, which is recorded
   bool confirmed_ = false;  // and its heartbeat, in this process, for this instance
   Status last_error_;
