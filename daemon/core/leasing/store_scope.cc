@@ -21,7 +21,8 @@ constexpr StateTable<StoreScope::State> StoreScope::kMoves = {
      "waiting",
      {State::recording, State::claiming, State::owned, State::changed, State::restored}},
     {State::recording, "recording", {State::claiming}},
-    {State::claiming, "claiming", {State::owned, State::waiting, State::recording}},
+    {State::claiming, "claiming", {State::won, State::waiting, State::recording}},
+    {State::won, "won", {State::owned}},
     {State::owned, "owned", {State::recording, State::changed, State::restored}},
     {State::changed, "changed", {}},
     {State::restored, "restored", {State::recording}},
@@ -149,10 +150,7 @@ void StoreScope::durable() {
     verified_ = true;
     return open();
   }
-  if (owning_) {
-    owning_ = false;
-    return open();
-  }
+  if (state_ == State::won) return open();
   if (state_ == State::recording) send_claim();
 }
 
@@ -181,7 +179,7 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
   if (*result == ClaimOutcome::won) {
     ++definition_.epoch;
     record(ScopeState::owned);
-    owning_ = true;
+    state_.move_to(State::won);
     owner_.scope_appended(id());
     return;
   }

@@ -7,12 +7,12 @@
 // our claim has moved the instance's epoch in the store (rule R2); copies of one state directory
 // race for the same epoch: one wins, the others hear scope_lost().
 //
-//   waiting -> recording -> claiming -> owned    waiting: for the identity, or to try again
-//   waiting -> owned                             R1: a killed daemon goes on at the same store
-//   claiming -> waiting -> claiming              no answer, or lost: the heartbeat once more
-//   claiming, owned -> recording                 lost, or another database: a new instance
-//   waiting, owned -> changed                    and ranges of the former database are left
-//   waiting, owned -> restored -> recording      an older copy (heartbeat.h); begin_again()
+//   waiting -> recording -> claiming -> won -> owned    recording, won: until that is durable
+//   waiting -> owned                           R1: a killed daemon goes on at the same store
+//   claiming -> waiting -> claiming            no answer, or lost: the heartbeat once more
+//   claiming, owned -> recording               lost, or another database: a new instance
+//   waiting, owned -> changed                  and ranges of the former database are left
+//   waiting, owned -> restored -> recording    an older copy (heartbeat.h); begin_again()
 //
 // Once it is owned and its database known, the heartbeat is compared and raised before anything
 // else is asked of the store. Owned by the SequenceTable; loop thread.
@@ -39,7 +39,7 @@ Status as_seen_of_store(const Status& outcome);
 
 class StoreScope {
  public:
-  enum class State : std::uint8_t { waiting, recording, claiming, owned, changed, restored };
+  enum class State : std::uint8_t { waiting, recording, claiming, won, owned, changed, restored };
 
   using Owner = ScopeOwner;
   struct Known {
@@ -128,20 +128,20 @@ class StoreScope {
   LeaseStore* const store_;  // null: the store is not configured any more; its remainder waits
   StorePlace place_;
   StateMachine<State> state_{kMoves, State::waiting};
-  bool verified_ = false;   // the store's identity is that of bound_, which is recorded
+  // What is known of the store; the state says what may be done with the ranges.
+  bool verified_ = false;   // its identity is that of bound_, which is recorded
   bool confirmed_ = false;  // and its heartbeat, in this process, for this instance
   Status last_error_;
   Backoff backoff_;
   TimerId timer_ = 0;
   bool stopping_ = false;
   std::int64_t failing_since_ms_ = 0;
-  bool told_down_ = false;  // the journal says that the store is down
-  bool probing_ = false;
-  bool comparing_ = false;
+  bool told_down_ = false;     // the journal says that the store is down
+  bool probing_ = false;       // asks for stop(), which leaves the state as it is
+  bool comparing_ = false;     // a heartbeat is in flight: before a claim, and while owned
   bool looked_twice_ = false;  // at the heartbeat, around a claim that was lost
   bool reached_ = true;        // as far as stop() found out
-  bool binding_ = false;       // bound_ waits for its record to be durable
-  bool owning_ = false;        // the claim is won and waits for the same
+  bool binding_ = false;       // bound_ is not durable yet; a killed daemon issues meanwhile
   Lifetime alive_;
 };
 
