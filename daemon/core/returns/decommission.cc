@@ -151,8 +151,10 @@ void Decommission::drain() {
   table_.refuse_requests(refusal());
   list_sequences();  // some may have come while the stores were asked; from here on none does
   draining_ = 1;
-  for (std::size_t at = 0; at < report_.sequences.size(); ++at) {
-    const SequenceId id = table_.find(report_.sequences[at].name);
+  std::size_t next = 0;
+  for (DecommissionReport::OfSequence& part : report_.sequences) {
+    const std::size_t at = next++;
+    const SequenceId id = table_.find(part.name);
     if (table_.at(id).holds_nothing()) continue;
     ++draining_;
     Status refused =
@@ -161,7 +163,7 @@ void Decommission::drain() {
           drained_one();
         }));
     if (refused.ok()) continue;
-    report_.sequences[at].error = std::move(refused);
+    part.error = std::move(refused);
     --draining_;
   }
   drained_one();
