@@ -622,9 +622,11 @@ TEST_CASE("ForfeitedHostComparesTheHeartbeatOfTheInstanceBefore", "[store_restor
   forfeit(host.world());
   SECTION("of an older copy") {
     host.put_back();
+    const std::size_t claims = host.store().claim_calls.size();
     host.world().start();
     host.world().settle();
     REQUIRE(host.scope().restored());
+    REQUIRE(host.store().claim_calls.size() == claims);  // an older copy decides nothing
   }
   SECTION("of the store as it was, and then its own") {
     host.world().start();
