@@ -1,8 +1,13 @@
 #include "daemon/core/turn.h"
 
-#include "daemon/base/assertion.h"
-
 namespace seqd {
+
+constexpr StateTable<Turn::Phase> Turn::kMoves = {
+    {Phase::serving, "serving", {Phase::stopping}},
+    {Phase::stopping, "stopping", {Phase::leaving}},
+    {Phase::leaving, "leaving", {Phase::over}},
+    {Phase::over, "over", {}},
+};
 
 void Turn::end() {
   owner_.decide();
@@ -15,14 +20,13 @@ void Turn::end() {
 }
 
 void Turn::begin_stop(const Status& why) {
-  ASSERT(phase_ == Phase::serving);
-  phase_ = Phase::stopping;
+  phase_.move_to(Phase::stopping);
   table_.begin_stop(why);
 }
 
 void Turn::leave() {
   if (phase_ != Phase::stopping) return;
-  phase_ = Phase::leaving;
+  phase_.move_to(Phase::leaving);
   if (!owner_.leaves_state() || !table_.leave_clean()) return finish();
   clean_position_ = log_.next_position();
 }
@@ -39,7 +43,7 @@ void Turn::flush_failed(const Status& status) {
 }
 
 void Turn::finish() {
-  phase_ = Phase::over;
+  phase_.move_to(Phase::over);
   owner_.over();
 }
 

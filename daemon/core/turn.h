@@ -3,16 +3,16 @@
 // too: a daemon ends when its clean record is on the medium. The daemon and the simulator run this
 // class, each with its own TurnOwner around it.
 //
-//   serving   -> stopping   begin_stop(): no new request; leases in flight are awaited
-//   stopping  -> leaving    all is settled, or leave(): the clean record waits for the medium
-//   leaving   -> over       it is there
-//   stopping  -> over       there is nothing that has to become durable first
+//   serving -> stopping    begin_stop(): no new request; leases in flight are awaited
+//   stopping -> leaving    all is settled, or leave(): the clean record waits for the medium
+//   leaving -> over        it is there, or there is nothing that has to become durable first
 //
 // Loop thread; the referenced objects outlive it.
 #pragma once
 
 #include <cstdint>
 
+#include "daemon/base/state_machine.h"
 #include "daemon/core/log/remainder_log.h"
 #include "daemon/core/table/sequence_table.h"
 
@@ -47,7 +47,7 @@ class Turn final : public RemainderLogObserver {
   Turn(SequenceTable& table, RemainderLog& log, TurnOwner& owner)
       : table_(table), log_(log), owner_(owner) {}
 
-  Phase phase() const { return phase_; }
+  Phase phase() const { return phase_.state(); }
   bool serving() const { return phase_ == Phase::serving; }
 
   // Ends the turn: decides what is left to decide, writes its record, and has its replies sent.
@@ -62,12 +62,14 @@ class Turn final : public RemainderLogObserver {
   void flush_failed(const Status& status) override;
 
  private:
+  static const StateTable<Phase> kMoves;
+
   void finish();
 
   SequenceTable& table_;
   RemainderLog& log_;
   TurnOwner& owner_;
-  Phase phase_ = Phase::serving;
+  StateMachine<Phase> phase_{kMoves, Phase::serving};
   LogPosition clean_position_ = 0;  // the clean record is durable with this one
 };
 

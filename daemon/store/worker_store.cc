@@ -16,19 +16,19 @@ void WorkerStore::call_on(Worker& worker, Answer (BlockingStore::*verb)(const Re
   };
   auto call = std::make_shared<Call>(Call{store_, request, std::nullopt, std::move(done)});
   worker.submit([call, verb] { call->answer.emplace((*call->store.*verb)(call->request)); },
-                [call, weak = std::weak_ptr(mode_)] {
+                [call, tell = alive_.guard([this] { tell_mode(); })] {
                   ASSERT(call->answer.has_value());
-                  if (const auto mode = weak.lock()) tell(*mode, *call->store);
+                  tell();
                   call->done(std::move(*call->answer));
                 });
 }
 
-void WorkerStore::tell(Mode& mode, const BlockingStore& store) {
-  if (!mode.told) return;
-  const BlockingStore::LeaseMode now = store.lease_mode();
-  if (now.word == mode.word) return;
-  mode.word = now.word;
-  mode.told(now);
+void WorkerStore::tell_mode() {
+  if (!told_) return;
+  const BlockingStore::LeaseMode now = lease_mode();
+  if (now.word == mode_) return;
+  mode_ = now.word;
+  told_(now);
 }
 
 void WorkerStore::identify(const Token& candidate, std::function<void(Result<Token>)> done) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/lifetime.h"
 #include "daemon/base/worker.h"
 #include "daemon/store/blocking_store.h"
 
@@ -24,12 +25,7 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
   // changes.
   WorkerStore(std::shared_ptr<BlockingStore> store, Worker& worker, Worker& inserter,
               ModeTold told = {})
-      : store_(std::move(store)),
-        worker_(worker),
-        inserter_(inserter),
-        mode_(std::make_shared<Mode>()) {
-    mode_->told = std::move(told);
-  }
+      : store_(std::move(store)), worker_(worker), inserter_(inserter), told_(std::move(told)) {}
 
   Token new_token(Random& random) override { return store_->new_token(random); }
   BlockingStore::LeaseMode lease_mode() const { return store_->lease_mode(); }
@@ -55,11 +51,7 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
               std::function<void(Result<InstanceRecords>)> done) override;
 
  private:
-  struct Mode {
-    ModeTold told;
-    std::string word;  // told last
-  };
-  static void tell(Mode& mode, const BlockingStore& store);
+  void tell_mode();
 
   // Runs `verb` of the store on the worker and hands its answer to `done`.
   template <typename Request, typename Answer>
@@ -74,7 +66,9 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
   const std::shared_ptr<BlockingStore> store_;
   Worker& worker_;
   Worker& inserter_;
-  const std::shared_ptr<Mode> mode_;  // a call that ends after us finds it gone
+  const ModeTold told_;
+  std::string mode_;  // told last
+  Lifetime alive_;
 };
 
 }  // namespace seqd

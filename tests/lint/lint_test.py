@@ -11,6 +11,7 @@ import fault  # noqa: E402
 import includes  # noqa: E402
 import links  # noqa: E402
 import sizes  # noqa: E402
+import state_machines  # noqa: E402
 import tree  # noqa: E402
 import words  # noqa: E402
 
@@ -124,6 +125,44 @@ class Checks(unittest.TestCase):
         self.assertEqual([], self.complaints(links.check, {
             "README.md": "[a](daemon/doc/A.md#one-heading-in-c) [b](https://example.com/b) in daemon/core/a.h\n",
             "daemon/doc/A.md": "## One heading, in C\n[up](../../README.md)\n", "daemon/core/a.h": ""}))
+
+    def complaints_about_machine(self, change):
+        """About one whose diagram and table agree, but for what the change replaces in one of them."""
+        header = ("// Door: a door.\n//\n//   open -> shut -> open     it closes and opens\n//   shut, open -> locked\n//\n// One thread.\n"
+                  "enum class State : std::uint8_t { open, shut, locked };\nStateMachine<State> state_{kMoves, State::shut};\n")
+        source = ('constexpr StateTable<Door::State> Door::kMoves = {\n    {State::open, "open", {State::shut, State::locked}},\n'
+                  '    {State::shut,\n     "shut",\n     {State::open, State::locked}},\n    {State::locked, "locked", {}},\n};\n')
+        whole = header + "@" + source
+        self.assertEqual(1, whole.count(change[0]), change)
+        header, source = whole.replace(*change).split("@")
+        return self.complaints(state_machines.check, {"daemon/core/door.h": header, "daemon/core/door.cc": source})
+
+    def test_a_state_machine_whose_diagram_is_its_table_is_good(self):
+        self.assertEqual([], self.complaints_about_machine(("One thread", "Two threads")))
+        self.assertEqual([], self.complaints_about_machine(("//   shut, open -> locked", "//   shut -> locked\n//   open -> locked")))
+
+    def test_a_move_that_only_the_diagram_or_only_the_table_has_is_found_and_named(self):
+        for change, words_of_it in (
+                (("shut, open -> locked", "shut -> locked"), "daemon/core/door.h: the table has open -> locked"),
+                (("-> open     it", "-> open -> locked, lost     it"), "daemon/core/door.h:3: the diagram has open -> lost"),
+                (("{State::open, State::locked}", "{State::open}"), "daemon/core/door.h:4: the diagram has shut -> locked"),
+                (('"locked", {}', '"locked", {State::open}'), "daemon/core/door.h: the table has locked -> open")):
+            found = self.complaints_about_machine(change)
+            self.assertEqual(len(found), 1, found)
+            self.assertTrue(found[0].startswith(words_of_it), found)
+
+    def test_a_diagram_that_cannot_be_read_is_found(self):
+        for line in ("shut,open -> locked", "shut / open -> locked", "shut, open -> |-> locked"):
+            found = self.complaints_about_machine(("shut, open -> locked", line))
+            self.assertTrue(any("a line of a diagram is" in complaint for complaint in found), found)
+
+    def test_a_table_that_is_not_of_its_states_is_found(self):
+        for change in (('"shut"', '"closed"'), ("shut, locked }", "shut, locked, lost }"), ("enum class State", "enum class Other")):
+            self.assertEqual(1, len(self.complaints_about_machine(change)), change)
+
+    def test_a_machine_without_its_table_or_a_diagram_without_a_machine_is_found(self):
+        self.assert_one(state_machines.check, "daemon/core/a.h", "StateMachine<State> state_{kMoves, State::idle};\n")
+        self.assert_one(state_machines.check, "daemon/core/a.h", "// A\n//\n//   idle -> busy   begin()\n")
 
     def complaints_about_faults(self, change):
         """About a table that is whole, but for the change."""

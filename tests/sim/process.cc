@@ -134,12 +134,10 @@ void Process::tick() {
 
 TimerId Process::schedule(std::int64_t delay_ms, std::function<void()> call) {
   // The core cancels its timers when it ends, but for answers that are due at once.
-  return stage_.after(delay_ms,
-                      [this, alive = std::weak_ptr<bool>(alive_), call = std::move(call)] {
-                        if (alive.expired()) return;
-                        call();
-                        request_turn();
-                      });
+  return stage_.after(delay_ms, alive_.guard([this, call = std::move(call)] {
+    call();
+    request_turn();
+  }));
 }
 
 void Process::submit(std::function<void()> job, std::function<void()> done) {

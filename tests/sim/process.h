@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/lifetime.h"
 #include "daemon/core/leasing/floor_watch.h"
 #include "daemon/core/periods/purge.h"
 #include "daemon/core/returns/decommission.h"
@@ -170,7 +171,6 @@ class Process final : public LinkOwner,
   std::unique_ptr<Purge> purge_;
   std::unique_ptr<Decommission> decommission_;
   std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
-  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // ends with the process
   std::deque<Job> jobs_;  // of the worker of the log, which has one at a time
   std::uint64_t rotations_ = 0;
   bool turn_due_ = false;
@@ -182,6 +182,7 @@ class Process final : public LinkOwner,
   bool ends_at_rotation_ = false;
   bool decommissioned_ = false;
   const UserList admins_;
+  Lifetime alive_;
 };
 
 }  // namespace seqd::sim

@@ -1,6 +1,5 @@
 #include "daemon/core/leasing/lease_operation.h"
 
-#include <array>
 #include <utility>
 
 #include "daemon/core/history/gap_event.h"
@@ -9,45 +8,25 @@
 namespace seqd {
 namespace {
 
-using State = LeaseOperation::State;
-
-constexpr std::size_t kStates = 5;
 // Conflicts in a row that are worth a line in the journal: several seconds of them.
 constexpr int kManyConflicts = 50;
 
-// kMoves[from][to]: the diagram of the header, checked at every move.
-constexpr std::array<std::array<bool, kStates>, kStates> kMoves = {{
-    // idle, recording, requesting, resolving, pausing
-    {false, true, false, true, false},  // idle
-    {true, false, true, false, false},  // recording
-    {true, false, false, true, true},   // requesting
-    {true, false, false, false, true},  // resolving
-    {true, false, false, true, false},  // pausing
-}};
-
 }  // namespace
 
-std::string_view lease_state_name(LeaseOperation::State state) {
-  static constexpr std::array<std::string_view, kStates> kNames = {
-      "idle", "recording", "requesting", "resolving", "pausing"};
-  return kNames[static_cast<std::size_t>(state)];
-}
+constexpr StateTable<LeaseOperation::State> LeaseOperation::kMoves = {
+    {State::idle, "idle", {State::recording, State::resolving}},
+    {State::recording, "recording", {State::requesting, State::idle}},
+    {State::requesting, "requesting", {State::idle, State::resolving, State::pausing}},
+    {State::resolving, "resolving", {State::idle, State::pausing}},
+    {State::pausing, "pausing", {State::idle, State::resolving}},
+};
 
 LeaseOperation::LeaseOperation(const CoreContext& context, Owner& owner, SequenceId sequence,
                                std::string name)
-    : context_(context),
-      owner_(owner),
-      sequence_(sequence),
-      name_(std::move(name)),
-      self_(std::make_shared<LeaseOperation*>(this)) {}
+    : context_(context), owner_(owner), sequence_(sequence), name_(std::move(name)) {}
 
 LeaseOperation::~LeaseOperation() {
   context_.timers.cancel(timer_);
-}
-
-void LeaseOperation::move_to(State next) {
-  ASSERT(kMoves[static_cast<std::size_t>(state_)][static_cast<std::size_t>(next)]);
-  state_ = next;
 }
 
 LeaseIntended LeaseOperation::intent() const {
@@ -62,7 +41,7 @@ void LeaseOperation::start(std::int64_t count) {
   request_.count = count;
   intent_open_ = true;
   intent_wall_ms_ = context_.clock.wall_ms();
-  move_to(State::recording);
+  state_.move_to(State::recording);
   context_.log.append(intent());
   owner_.intent_appended();
 }
@@ -71,33 +50,29 @@ void LeaseOperation::intent_durable() {
   if (state_ != State::recording) return;
   if (!owner_.may_ask()) {  // an older copy was found meanwhile, and nothing was sent
     close(LeaseEnd::refused);
-    move_to(State::idle);
+    state_.move_to(State::idle);
     return owner_.lease_moved_on();
   }
-  move_to(State::requesting);
+  state_.move_to(State::requesting);
   request_lease();
 }
 
 void LeaseOperation::request_lease() {
   request_.heartbeat = owner_.lease_request().heartbeat;  // that of now, not of the intent
-  store_->lease(request_, [weak = std::weak_ptr(self_)](const LeaseOutcome& result) {
-    if (const auto self = weak.lock()) (*self)->outcome(result);
-  });
+  store_->lease(request_, alive_.guard([this](const LeaseOutcome& result) { outcome(result); }));
 }
 
 void LeaseOperation::resolve() {
   // That of now; an instance that was replaced since has none.
   const LeaseRequest now = owner_.lease_request();
   request_.heartbeat = now.instance == request_.instance ? now.heartbeat : 0;
-  store_->resolve(request_, [weak = std::weak_ptr(self_)](const Resolution& result) {
-    if (const auto self = weak.lock()) (*self)->resolution(result);
-  });
+  store_->resolve(request_, alive_.guard([this](const Resolution& result) { resolution(result); }));
 }
 
 void LeaseOperation::look_up() {
   const bool asks = owner_.may_ask();
   if (!asks && state_ == State::pausing) return;  // until go_on()
-  move_to(asks ? State::resolving : State::pausing);
+  state_.move_to(asks ? State::resolving : State::pausing);
   if (asks) resolve();
 }
 
@@ -112,7 +87,7 @@ void LeaseOperation::adopt(const LeaseIntended& intent) {
   request_.max_value = IdProgression::kLastOrdinal;
   intent_open_ = true;
   intent_wall_ms_ = intent.wall_ms;
-  move_to(State::resolving);
+  state_.move_to(State::resolving);
   resolve();
 }
 
@@ -130,7 +105,7 @@ void LeaseOperation::abandon_open() {
   context_.timers.cancel(std::exchange(timer_, 0));
   backoff_.reset();
   last_error_ = Status();
-  if (!idle()) move_to(State::idle);
+  if (!idle()) state_.move_to(State::idle);
   close(LeaseEnd::untraceable);
 }
 
@@ -138,7 +113,7 @@ void LeaseOperation::stop() {
   stopping_ = true;
   if (state_ != State::pausing) return;
   context_.timers.cancel(std::exchange(timer_, 0));
-  move_to(State::idle);
+  state_.move_to(State::idle);
 }
 
 void LeaseOperation::go_on() {
@@ -151,7 +126,7 @@ void LeaseOperation::mended() {
   backoff_.reset();
   conflicts_ = 0;
   last_error_ = Status();
-  move_to(State::idle);
+  state_.move_to(State::idle);
 }
 
 void LeaseOperation::outcome(const LeaseOutcome& result) {
@@ -187,7 +162,7 @@ void LeaseOperation::resolution(const Resolution& result) {
       break;
     case Resolution::Kind::absent:
       close(LeaseEnd::refused);
-      move_to(State::idle);
+      state_.move_to(State::idle);
       owner_.lease_moved_on();
       break;
     case Resolution::Kind::untraceable:
@@ -233,7 +208,7 @@ void LeaseOperation::granted(std::int64_t begin, std::int64_t end, bool parked, 
   last_error_ = Status();
   backoff_.reset();
   conflicts_ = 0;
-  move_to(State::idle);
+  state_.move_to(State::idle);
   raise(how, "leased [" + std::to_string(begin) + ", " + std::to_string(end) + ") for \"" + name_ +
                  (parked ? "\", which was returned before" : "\""));
   owner_.lease_granted(IdRange(begin, end), request_.token);
@@ -255,7 +230,7 @@ void LeaseOperation::close(LeaseEnd how) {
 void LeaseOperation::meet_older_copy(bool refused, const Status& status) {
   if (refused) close(LeaseEnd::refused);
   last_error_ = status;
-  move_to(refused || stopping_ ? State::idle : State::pausing);
+  state_.move_to(refused || stopping_ ? State::idle : State::pausing);
   owner_.met_older_copy();
 }
 
@@ -286,14 +261,14 @@ void LeaseOperation::unknown(const Status& status) {
 
 void LeaseOperation::pause(std::int64_t delay_ms) {
   if (stopping_) {
-    move_to(State::idle);
+    state_.move_to(State::idle);
     return;
   }
-  move_to(State::pausing);
+  state_.move_to(State::pausing);
   timer_ = context_.timers.schedule(delay_ms, [this] {
     timer_ = 0;
     if (intent_open_) return look_up();
-    move_to(State::idle);
+    state_.move_to(State::idle);
     owner_.lease_moved_on();
   });
 }

@@ -1,18 +1,23 @@
 // LeaseOperation: takes one range after another from the store for one sequence; at most one
 // request is in flight.
 //
-//   idle -> recording -> requesting -> idle                 granted or refused
-//                             |-> resolving -> idle         the outcome was unknown: found, absent
-//   a failure that may pass, or never known: -> pausing -> idle (or back to resolving)
+//   idle -> recording -> requesting -> idle    granted or refused
+//   requesting -> resolving -> idle            the outcome was unknown: found, absent
+//   requesting, resolving -> pausing           a failure that may pass, or never known
+//   pausing -> idle, resolving                 the owner decides; what is open is looked up again
+//   recording -> idle                          the store may not be asked any more
+//   idle -> resolving                          a lease of the last process: adopt()
 //
 // The intent is durable before the request leaves; a grant is recorded before its owner sees it.
-// Only move_to() writes state_. Owned by its Sequence; loop thread.
+// Owned by its Sequence; loop thread.
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <string>
 
 #include "daemon/base/id_range.h"
+#include "daemon/base/lifetime.h"
+#include "daemon/base/state_machine.h"
 #include "daemon/core/context.h"
 #include "daemon/core/leasing/backoff.h"
 #include "daemon/core/leasing/lease_store.h"
@@ -56,7 +61,7 @@ class LeaseOperation {
 
   void set_store(LeaseStore* store) { store_ = store; }
 
-  State state() const { return state_; }
+  State state() const { return state_.state(); }
   bool idle() const { return state_ == State::idle; }
   // A request is with the log or the store.
   bool in_flight() const {
@@ -88,7 +93,8 @@ class LeaseOperation {
   void stop();
 
  private:
-  void move_to(State next);
+  static const StateTable<State> kMoves;
+
   void request_lease();
   void resolve();
   void outcome(const LeaseOutcome& outcome);
@@ -111,7 +117,7 @@ class LeaseOperation {
   const std::string name_;
   LeaseStore* store_ = nullptr;
 
-  State state_ = State::idle;
+  StateMachine<State> state_{kMoves, State::idle};
   bool intent_open_ = false;
   std::int64_t intent_wall_ms_ = 0;
   bool stopping_ = false;
@@ -120,9 +126,7 @@ class LeaseOperation {
   Backoff backoff_;
   int conflicts_ = 0;  // since the last grant
   TimerId timer_ = 0;
-  std::shared_ptr<LeaseOperation*> self_;  // answers that arrive after our end find it gone
+  Lifetime alive_;
 };
-
-std::string_view lease_state_name(LeaseOperation::State state);
 
 }  // namespace seqd

@@ -406,13 +406,5 @@ TEST_CASE("AnswerAfterTheEndFindsNobody", "[lease_operation]") {
   REQUIRE(store.deliver());
 }
 
-TEST_CASE("EveryStateHasAName", "[lease_operation]") {
-  REQUIRE(lease_state_name(State::idle) == "idle");
-  REQUIRE(lease_state_name(State::recording) == "recording");
-  REQUIRE(lease_state_name(State::requesting) == "requesting");
-  REQUIRE(lease_state_name(State::resolving) == "resolving");
-  REQUIRE(lease_state_name(State::pausing) == "pausing");
-}
-
 }  // namespace
 }  // namespace seqd

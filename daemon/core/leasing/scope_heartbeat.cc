@@ -21,9 +21,9 @@ void StoreScope::beat() {
 void StoreScope::compare(const Token& instance, std::int64_t known, bool raise) {
   comparing_ = true;
   const BeatRequest request{instance, known, raise};
-  store_->beat(request, [weak = std::weak_ptr(self_), request](const Result<BeatOutcome>& result) {
-    if (const auto self = weak.lock()) (*self)->compared(request, result);
-  });
+  store_->beat(request, alive_.guard([this, request](const Result<BeatOutcome>& result) {
+    compared(request, result);
+  }));
 }
 
 void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>& result) {
@@ -79,7 +79,7 @@ void StoreScope::found_restored() {
 
 void StoreScope::stop_restored(const Status& why) {
   context_.timers.cancel(std::exchange(timer_, 0));
-  state_ = State::restored;
+  state_.move_to(State::restored);
   // The next start issues nothing before it has compared again.
   if (heartbeat_.age == StoreAge::current) {
     heartbeat_.scope = id();
@@ -114,7 +114,6 @@ void StoreScope::begin_again() {
   definition_.instance = random_token(context_.random);
   definition_.epoch = 0;
   definition_.nonce = {};
-  state_ = State::waiting;
   verified_ = false;
   confirmed_ = false;
   looked_twice_ = false;

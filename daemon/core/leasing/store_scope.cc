@@ -16,6 +16,18 @@ Status as_seen_of_store(const Status& outcome) {
   return outcome;
 }
 
+constexpr StateTable<StoreScope::State> StoreScope::kMoves = {
+    {State::waiting,
+     "waiting",
+     {State::recording, State::claiming, State::owned, State::changed, State::restored}},
+    {State::recording, "recording", {State::claiming}},
+    {State::claiming, "claiming", {State::won, State::waiting, State::recording}},
+    {State::won, "won", {State::owned}},
+    {State::owned, "owned", {State::recording, State::changed, State::restored}},
+    {State::changed, "changed", {}},
+    {State::restored, "restored", {State::recording}},
+};
+
 StoreScope::StoreScope(const CoreContext& context, Owner& owner, DefineScope definition,
                        Known known, LeaseStore* store)
     : context_(context),
@@ -23,8 +35,7 @@ StoreScope::StoreScope(const CoreContext& context, Owner& owner, DefineScope def
       definition_(std::move(definition)),
       bound_(std::move(known.bound)),
       heartbeat_(known.heartbeat),
-      store_(store),
-      self_(std::make_shared<StoreScope*>(this)) {}
+      store_(store) {}
 
 StoreScope::~StoreScope() {
   context_.timers.cancel(timer_);
@@ -53,19 +64,20 @@ void StoreScope::start() {
 }
 
 void StoreScope::open() {
-  if (std::exchange(state_, State::owned) != State::owned) owner_.scope_owned(id());
+  if (!owned()) {
+    state_.move_to(State::owned);
+    owner_.scope_owned(id());
+  }
   beat();
 }
 
 void StoreScope::ask_identity() {
-  store_->identify(random_token(context_.random),
-                   [weak = std::weak_ptr(self_)](const Result<Token>& result) {
-                     const auto self = weak.lock();
-                     if (!self || (*self)->stopping_) return;
-                     if (!result.ok()) return (*self)->pause(result.status());
-                     (*self)->store_answered();
-                     (*self)->identified(*result);
-                   });
+  store_->identify(random_token(context_.random), alive_.guard([this](const Result<Token>& result) {
+    if (stopping_) return;
+    if (!result.ok()) return pause(result.status());
+    store_answered();
+    identified(*result);
+  }));
 }
 
 bool StoreScope::is_another(const Token& identity) const {
@@ -80,7 +92,6 @@ void StoreScope::identified(const Token& identity) {
     definition_.instance = random_token(context_.random);
     definition_.epoch = 0;
     definition_.state = ScopeState::clean;
-    state_ = State::waiting;
     record(ScopeState::clean);
     confirm({}, 0);
   }
@@ -113,7 +124,7 @@ void StoreScope::bind(const Token& identity) {
 }
 
 void StoreScope::stop_changed() {
-  state_ = State::changed;
+  state_.move_to(State::changed);
   last_error_ = {ErrorCode::SEQ_CHANGED,
                  "store \"" + store_name() + "\" (" + place_.text +
                      ") is not the database that the unissued IDs of its sequences came from (" +
@@ -128,7 +139,7 @@ void StoreScope::begin_claim() {
   // A claim that an earlier start has sent is repeated with its own nonce, so that its success is
   // recognized.
   if (definition_.state != ScopeState::claiming) definition_.nonce = random_token(context_.random);
-  state_ = State::recording;
+  state_.move_to(State::recording);
   record(ScopeState::claiming);
   owner_.scope_appended(id());
 }
@@ -139,19 +150,15 @@ void StoreScope::durable() {
     verified_ = true;
     return open();
   }
-  if (owning_) {
-    owning_ = false;
-    return open();
-  }
+  if (state_ == State::won) return open();
   if (state_ == State::recording) send_claim();
 }
 
 void StoreScope::send_claim() {
-  state_ = State::claiming;
+  state_.move_to(State::claiming);
   const ClaimRequest request{definition_.instance, definition_.epoch, definition_.nonce};
-  store_->claim(request, [weak = std::weak_ptr(self_)](const Result<ClaimOutcome>& result) {
-    if (const auto self = weak.lock()) (*self)->answered(result);
-  });
+  store_->claim(request,
+                alive_.guard([this](const Result<ClaimOutcome>& result) { answered(result); }));
 }
 
 void StoreScope::answered(const Result<ClaimOutcome>& result) {
@@ -166,14 +173,14 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
   if (*result == ClaimOutcome::lost && (has_beat || has_history()) && !looked_twice_) {
     // It was put back after the first look, perhaps. Without a heartbeat its entry tells.
     looked_twice_ = true;
-    state_ = State::waiting;
+    state_.move_to(State::waiting);
     verified_ = false;
     return compare(has_beat ? heartbeat_.instance : instance(), heartbeat_.beat, !has_beat);
   }
   if (*result == ClaimOutcome::won) {
     ++definition_.epoch;
     record(ScopeState::owned);
-    owning_ = true;
+    state_.move_to(State::won);
     owner_.scope_appended(id());
     return;
   }
@@ -222,7 +229,7 @@ void StoreScope::fail(const Status& status) {
 
 void StoreScope::pause(const Status& status) {
   fail(status);
-  if (state_ == State::claiming) state_ = State::waiting;
+  if (state_ == State::claiming) state_.move_to(State::waiting);
   timer_ = context_.timers.schedule(backoff_.next_ms(context_.random), [this] {
     timer_ = 0;
     if (verified_) return send_claim();
@@ -253,15 +260,11 @@ void StoreScope::probe() {
     timer_ = 0;
     probing_ = false;
   });
-  store_->identify(random_token(context_.random),
-                   [weak = std::weak_ptr(self_)](const Result<Token>& result) {
-                     const auto self = weak.lock();
-                     if (!self) return;
-                     StoreScope& scope = **self;
-                     scope.context_.timers.cancel(std::exchange(scope.timer_, 0));
-                     scope.probing_ = false;
-                     scope.reached_ = result.ok();
-                   });
+  store_->identify(random_token(context_.random), alive_.guard([this](const Result<Token>& result) {
+    context_.timers.cancel(std::exchange(timer_, 0));
+    probing_ = false;
+    reached_ = result.ok();
+  }));
 }
 
 const char* StoreScope::state_name() const {

@@ -7,23 +7,23 @@
 // our claim has moved the instance's epoch in the store (rule R2); copies of one state directory
 // race for the same epoch: one wins, the others hear scope_lost().
 //
-//   waiting -> recording -> claiming -> owned      waiting: for the identity, or to try again
-//                  ^            |-> lost: a new instance
-//   waiting -> owned (R1: a killed daemon goes on where the store was found before)
-//   waiting, owned -> changed (another database, and ranges of the former one are left)
-//   waiting, owned -> restored (an older copy: see heartbeat.h) -> begin_again(): recording
+//   waiting -> recording -> claiming -> won -> owned    recording, won: until that is durable
+//   waiting -> owned                           R1: a killed daemon goes on at the same store
+//   claiming -> waiting -> claiming            no answer, or lost: the heartbeat once more
+//   claiming, owned -> recording               lost, or another database: a new instance
+//   waiting, owned -> changed                  and ranges of the former database are left
+//   waiting, owned -> restored -> recording    an older copy (heartbeat.h); begin_again()
 //
 // Once it is owned and its database known, the heartbeat is compared and raised before anything
-// else is asked of the store.
-//
-// Owned by the SequenceTable; loop thread.
+// else is asked of the store. Owned by the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
+#include "daemon/base/lifetime.h"
+#include "daemon/base/state_machine.h"
 #include "daemon/core/context.h"
 #include "daemon/core/leasing/backoff.h"
 #include "daemon/core/leasing/heartbeat.h"
@@ -39,7 +39,7 @@ Status as_seen_of_store(const Status& outcome);
 
 class StoreScope {
  public:
-  enum class State : std::uint8_t { waiting, recording, claiming, owned, changed, restored };
+  enum class State : std::uint8_t { waiting, recording, claiming, won, owned, changed, restored };
 
   using Owner = ScopeOwner;
   struct Known {
@@ -68,12 +68,10 @@ class StoreScope {
   bool changed() const { return state_ == State::changed; }
   bool restored() const { return state_ == State::restored; }
   bool refuses() const { return changed() || restored(); }
-  // restored(), and this host has raised its counters there; also what an earlier process did.
   bool raised() const { return restored() && heartbeat_.age == StoreAge::raised; }
   // Why the newest call failed: the store is away, or refuses; OK when it answered, or has not yet.
   const Status& last_error() const { return last_error_; }
-  // "ready", "waiting" (nothing may be issued yet), "down" (what is available is issued, and no new
-  // IDs come), "changed" or "restored".
+  // "ready", "waiting" (nothing is issued yet), "down" (no new IDs come), "changed" or "restored".
   const char* state_name() const;
   // Whether any claim of this scope could have been ours at an earlier start (its open leases may
   // be looked up).
@@ -98,6 +96,8 @@ class StoreScope {
   bool leave_clean();
 
  private:
+  static const StateTable<State> kMoves;
+
   void open();
   void compare(const Token& instance, std::int64_t known, bool raise);
   void compared(const BeatRequest& request, const Result<BeatOutcome>& result);
@@ -128,22 +128,22 @@ class StoreScope {
   Token identity_{};         // as the store has told it
   LeaseStore* const store_;  // null: the store is not configured any more; its remainder waits
   StorePlace place_;
-  State state_ = State::waiting;
-  bool verified_ = false;   // the store's identity is that of bound_, which is recorded
+  StateMachine<State> state_{kMoves, State::waiting};
+  // What is known of the store; the state says what may be done with the ranges.
+  bool verified_ = false;   // its identity is that of bound_, which is recorded
   bool confirmed_ = false;  // and its heartbeat, in this process, for this instance
   Status last_error_;
   Backoff backoff_;
   TimerId timer_ = 0;
   bool stopping_ = false;
   std::int64_t failing_since_ms_ = 0;
-  bool told_down_ = false;  // the journal says that the store is down
-  bool probing_ = false;
-  bool comparing_ = false;
+  bool told_down_ = false;     // the journal says that the store is down
+  bool probing_ = false;       // asks for stop(), which leaves the state as it is
+  bool comparing_ = false;     // a heartbeat is in flight: before a claim, and while owned
   bool looked_twice_ = false;  // at the heartbeat, around a claim that was lost
   bool reached_ = true;        // as far as stop() found out
-  bool binding_ = false;       // bound_ waits for its record to be durable
-  bool owning_ = false;        // the claim is won and waits for the same
-  std::shared_ptr<StoreScope*> self_;
+  bool binding_ = false;       // bound_ is not durable yet; a killed daemon issues meanwhile
+  Lifetime alive_;
 };
 
 }  // namespace seqd

@@ -88,8 +88,7 @@ Purge::Purge(const CoreContext& context, SequenceTable& table, const SettingsSou
       table_(table),
       settings_source_(settings),
       stores_(std::move(stores)),
-      named_(std::move(named)),
-      self_(std::make_shared<Purge*>(this)) {}
+      named_(std::move(named)) {}
 
 Status Purge::begin(const PurgeOrder& order, Done done) {
   if (busy_)
@@ -104,9 +103,7 @@ Status Purge::begin(const PurgeOrder& order, Done done) {
   chosen_.clear();
   store_->find_counters(
       {settings_.binding, key_form(settings_, order_.name), order_.after, kMostFound},
-      [weak = std::weak_ptr(self_)](const Result<CounterPage>& page) {
-        if (const auto self = weak.lock()) (*self)->found(page);
-      });
+      alive_.guard([this](const Result<CounterPage>& page) { found(page); }));
   return {};
 }
 
@@ -167,9 +164,7 @@ void Purge::found(const Result<CounterPage>& page) {
     break;
   }
   if (!order_.remove || chosen_.empty()) return finish(report_);
-  table_.record_purge(order_.name, [weak = std::weak_ptr(self_)] {
-    if (const auto self = weak.lock()) (*self)->remove();
-  });
+  table_.record_purge(order_.name, alive_.guard([this] { remove(); }));
 }
 
 std::string Purge::clock_reason(const Period& period, std::optional<std::int64_t> there_s,
@@ -192,9 +187,8 @@ std::string Purge::use_here(const Period& period) const {
 
 void Purge::remove() {
   store_->remove_counters(
-      removal_, [weak = std::weak_ptr(self_)](const std::vector<RemovalOutcome>& outcomes) {
-        if (const auto self = weak.lock()) (*self)->removed(outcomes);
-      });
+      removal_,
+      alive_.guard([this](const std::vector<RemovalOutcome>& outcomes) { removed(outcomes); }));
 }
 
 void Purge::removed(const std::vector<RemovalOutcome>& outcomes) {

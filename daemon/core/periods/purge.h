@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/lifetime.h"
 #include "daemon/core/named_sequence.h"
 #include "daemon/core/periods/purge_store.h"
 #include "daemon/core/table/sequence_table.h"
@@ -91,7 +92,7 @@ class Purge {
   PurgeReport report_;
   CounterRemoval removal_;
   std::vector<std::size_t> chosen_;  // of report_.counters, those of removal_
-  std::shared_ptr<Purge*> self_;     // answers that arrive after our end find it gone
+  Lifetime alive_;
 };
 
 }  // namespace seqd

@@ -17,10 +17,7 @@ Status refusal() {
 }  // namespace
 
 Decommission::Decommission(const CoreContext& context, SequenceTable& table, Place& place)
-    : context_(context),
-      table_(table),
-      place_(place),
-      self_(std::make_shared<Decommission*>(this)) {}
+    : context_(context), table_(table), place_(place) {}
 
 void Decommission::resume(std::vector<RetiredInstance> marked) {
   marked_ = std::move(marked);
@@ -120,10 +117,9 @@ void Decommission::ask_next() {
     if (no_way_back_ && !calls_.empty() && !calls_.front().request.only_look) return forgotten();
     return looked();
   }
-  calls_[next_].store->forget(calls_[next_].request,
-                              [weak = std::weak_ptr(self_)](const Result<InstanceRecords>& found) {
-                                if (const auto self = weak.lock()) (*self)->answered(found);
-                              });
+  calls_[next_].store->forget(
+      calls_[next_].request,
+      alive_.guard([this](const Result<InstanceRecords>& found) { answered(found); }));
 }
 
 void Decommission::answered(const Result<InstanceRecords>& found) {
@@ -155,19 +151,19 @@ void Decommission::drain() {
   table_.refuse_requests(refusal());
   list_sequences();  // some may have come while the stores were asked; from here on none does
   draining_ = 1;
-  for (std::size_t at = 0; at < report_.sequences.size(); ++at) {
-    const SequenceId id = table_.find(report_.sequences[at].name);
+  std::size_t next = 0;
+  for (DecommissionReport::OfSequence& part : report_.sequences) {
+    const std::size_t at = next++;
+    const SequenceId id = table_.find(part.name);
     if (table_.at(id).holds_nothing()) continue;
     ++draining_;
     Status refused =
-        table_.drain(id, timeout_ms_, [at, weak = std::weak_ptr(self_)](const DrainReport& report) {
-          const auto self = weak.lock();
-          if (!self) return;
-          (*self)->report_.sequences[at].drained = report;
-          (*self)->drained_one();
-        });
+        table_.drain(id, timeout_ms_, alive_.guard([this, at](const DrainReport& report) {
+          report_.sequences[at].drained = report;
+          drained_one();
+        }));
     if (refused.ok()) continue;
-    report_.sequences[at].error = std::move(refused);
+    part.error = std::move(refused);
     --draining_;
   }
   drained_one();

@@ -15,10 +15,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "daemon/base/lifetime.h"
 #include "daemon/core/table/sequence_table.h"
 
 namespace seqd {
@@ -110,9 +110,9 @@ class Decommission {
   std::int64_t timeout_ms_ = 0;
   DecommissionReport report_;
   std::vector<Call> calls_;
-  std::size_t next_ = 0;                 // of calls_
-  std::size_t draining_ = 0;             // sequences, and one while they are asked
-  std::shared_ptr<Decommission*> self_;  // answers that arrive after our end find it gone
+  std::size_t next_ = 0;      // of calls_
+  std::size_t draining_ = 0;  // sequences, and one while they are asked
+  Lifetime alive_;
 };
 
 }  // namespace seqd

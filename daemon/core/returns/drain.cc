@@ -17,6 +17,11 @@ constexpr int kMostATurn = 256;
 
 }  // namespace
 
+constexpr StateTable<Drain::State> Drain::kMoves = {
+    {State::idle, "idle", {State::draining}},
+    {State::draining, "draining", {State::idle}},
+};
+
 Drain::Drain(const CoreContext& context, Owner& owner, HeldRanges& held, SequenceId sequence,
              const std::string& name)
     : context_(context),
@@ -37,8 +42,8 @@ std::int64_t Drain::returning() const {
 
 void Drain::begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cause) {
   done_.push_back(std::move(done));
-  if (active_) return;
-  active_ = true;
+  if (active()) return;
+  state_.move_to(State::draining);
   cause_ = cause;
   deadline_ms_ = deadline_ms;
   report_ = DrainReport{};
@@ -52,7 +57,7 @@ void Drain::begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cau
 }
 
 void Drain::step() {
-  if (!active_) return;
+  if (!active()) return;
   const bool late = context_.clock.monotonic_ms() >= deadline_ms_;
   const bool busy = returning() > 0 || !owner_.may_drain();
   if (busy && !late) return;
@@ -83,7 +88,7 @@ void Drain::write_off(const HeldRanges::Held& held) {
 }
 
 void Drain::finish() {
-  active_ = false;
+  state_.move_to(State::idle);
   context_.timers.cancel(std::exchange(timer_, 0));
   report_.returning = returning();
   report_.available = held_.available();
@@ -106,7 +111,7 @@ void Drain::durable(LogPosition position) {
 void Drain::return_over(const ReturnOpened& opened, const ReturnClosed& closed, const Status& why) {
   if (closed.how == ReturnEnd::returned) {
     owner_.returned(opened.begin, opened.end, opened.reuse);
-    if (active_) report_.returned.push_back({opened.begin, opened.end});
+    if (active()) report_.returned.push_back({opened.begin, opened.end});
     context_.events.raise({EventKind::range_returned,
                            "[" + std::to_string(opened.begin) + ", " + std::to_string(opened.end) +
                                ") of \"" + name_ + "\" was returned to the store",
@@ -116,8 +121,8 @@ void Drain::return_over(const ReturnOpened& opened, const ReturnClosed& closed, 
                             {"LEASE", to_hex(opened.token)}}});
   } else {
     owner_.written_off(opened.begin, opened.end);
-    if (active_) report_.gaps.push_back({opened.begin, opened.end});
-    if (active_) report_.why = why.text();
+    if (active()) report_.gaps.push_back({opened.begin, opened.end});
+    if (active()) report_.why = why.text();
     const GapMade gap{sequence_, opened.begin, opened.end, closed.cause, closed.wall_ms};
     context_.events.raise(
         gap_event(gap, name_, opened.token, owner_.return_request().instance, why.text()));
@@ -143,7 +148,7 @@ void Drain::snapshot(const std::function<void(const LogEntry&)>& entry) const {
 
 void Drain::stop() {
   return_.stop();
-  if (active_) finish();
+  if (active()) finish();
 }
 
 }  // namespace seqd

@@ -1,7 +1,10 @@
 // Drain: releases everything that a sequence has available, and returns it as the
 // sequence's option `reuse` says: written off as a gap, or returned to the store, the last range
-// first. What time does not suffice for stays available. Owned by its Sequence, which calls step()
-// once a turn; loop thread.
+// first. What time does not suffice for stays available.
+//
+//   idle -> draining -> idle    until nothing is left, or the deadline
+//
+// Owned by its Sequence, which calls step() once a turn; loop thread.
 //
 // Invariant: a range is available, in the one return that is open, or recorded as a gap or
 // returned.
@@ -13,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/state_machine.h"
 #include "daemon/core/returns/return_operation.h"
 #include "daemon/core/sequence/held_ranges.h"
 
@@ -61,9 +65,9 @@ class Drain final : private ReturnOperation::Owner {
   void set_store(LeaseStore* store) { return_.set_store(store); }
 
   // Nothing may be issued or leased meanwhile.
-  bool active() const { return active_; }
+  bool active() const { return state_ == State::draining; }
   // Nothing may be leased: a return is open, or was when the daemon last ended.
-  bool blocks_leases() const { return active_ || returning() > 0; }
+  bool blocks_leases() const { return active() || returning() > 0; }
   bool in_flight() const { return return_.in_flight(); }
   // How many wait for its end.
   std::size_t askers() const { return done_.size(); }
@@ -92,6 +96,9 @@ class Drain final : private ReturnOperation::Owner {
   void stop();
 
  private:
+  enum class State : std::uint8_t { idle, draining };
+  static const StateTable<State> kMoves;
+
   // ReturnOperation::Owner
   ReturnRequest return_request() const override { return owner_.return_request(); }
   bool may_ask() const override { return owner_.may_ask(); }
@@ -111,7 +118,7 @@ class Drain final : private ReturnOperation::Owner {
   ReturnOperation return_;
   std::optional<ReturnOpened> left_open_;
   LogPosition opening_ = 0;  // the return is durable with this position; 0: none waits for that
-  bool active_ = false;
+  StateMachine<State> state_{kMoves, State::idle};
   GapCause cause_ = GapCause::drained;
   std::int64_t deadline_ms_ = 0;
   TimerId timer_ = 0;

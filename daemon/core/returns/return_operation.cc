@@ -4,27 +4,30 @@
 
 namespace seqd {
 
+constexpr StateTable<ReturnOperation::State> ReturnOperation::kMoves = {
+    {State::idle, "idle", {State::recording, State::asking, State::pausing}},
+    {State::recording, "recording", {State::asking, State::pausing}},
+    {State::asking, "asking", {State::idle, State::pausing}},
+    {State::pausing, "pausing", {State::asking, State::idle}},
+};
+
 ReturnOperation::ReturnOperation(const CoreContext& context, Owner& owner, SequenceId sequence,
                                  std::string name)
-    : context_(context),
-      owner_(owner),
-      sequence_(sequence),
-      name_(std::move(name)),
-      self_(std::make_shared<ReturnOperation*>(this)) {}
+    : context_(context), owner_(owner), sequence_(sequence), name_(std::move(name)) {}
 
 ReturnOperation::~ReturnOperation() {
   context_.timers.cancel(timer_);
 }
 
 void ReturnOperation::start(const IdRange& range, Reuse reuse, std::int64_t deadline_ms) {
-  ASSERT(state_ == State::idle && !opened_ && !stopping_ && store_ != nullptr);
+  ASSERT(!opened_ && !stopping_ && store_ != nullptr);
   ASSERT(reuse != Reuse::never);
   opened_ = ReturnOpened{sequence_,     store_->new_token(context_.random),
                          range.begin(), range.end(),
                          reuse,         context_.clock.wall_ms()};
   deadline_ms_ = deadline_ms;
   give_up_ = false;
-  state_ = State::recording;
+  state_.move_to(State::recording);
   context_.log.append(*opened_);
   owner_.return_appended();
 }
@@ -63,17 +66,18 @@ void ReturnOperation::go_on() {
 }
 
 void ReturnOperation::ask() {
-  state_ = owner_.may_ask() ? State::asking : State::pausing;
-  if (state_ == State::pausing) return;  // until go_on()
+  const bool asks = owner_.may_ask();
+  if (!asks && state_ == State::pausing) return;  // until go_on()
+  state_.move_to(asks ? State::asking : State::pausing);
+  if (!asks) return;
   ReturnRequest request = owner_.return_request();
   request.token = opened_->token;
   request.begin = opened_->begin;
   request.end = opened_->end;
   request.reuse = opened_->reuse;
   request.give_up = give_up_ || context_.clock.monotonic_ms() >= deadline_ms_;
-  store_->return_range(request, [weak = std::weak_ptr(self_)](const ReturnOutcome& outcome) {
-    if (const auto self = weak.lock()) (*self)->answered(outcome);
-  });
+  store_->return_range(request,
+                       alive_.guard([this](const ReturnOutcome& outcome) { answered(outcome); }));
 }
 
 void ReturnOperation::answered(const ReturnOutcome& outcome) {
@@ -87,7 +91,7 @@ void ReturnOperation::answered(const ReturnOutcome& outcome) {
       break;
     case ReturnOutcome::Kind::failed:
       if (!outcome.restored) return pause(outcome);
-      state_ = State::pausing;  // what an older copy says of it says nothing
+      state_.move_to(State::pausing);  // what an older copy says of it says nothing
       owner_.met_older_copy();
       break;
   }
@@ -98,14 +102,14 @@ void ReturnOperation::close(ReturnEnd how, GapCause cause, const Status& why) {
   const ReturnClosed closed{sequence_, opened.token, how, cause, context_.clock.wall_ms()};
   context_.log.append(closed);
   backoff_.reset();
-  state_ = State::idle;
+  if (state_ != State::idle) state_.move_to(State::idle);
   owner_.return_over(opened, closed, why);
 }
 
 void ReturnOperation::pause(const ReturnOutcome& outcome) {
   const Status& why = outcome.error;
   if (error_info(why.code()).retry != Retry::again) give_up_ = true;
-  state_ = State::pausing;
+  state_.move_to(State::pausing);
   context_.events.raise({EventKind::return_failed,
                          "[" + std::to_string(opened_->begin) + ", " +
                              std::to_string(opened_->end) + ") of \"" + name_ +

@@ -1,8 +1,11 @@
 // ReturnOperation: gives the rest of one range after another back to the store, for one sequence;
 // one is open at a time, and no lease beside it.
 //
-//   idle -> recording -> asking -> idle        returned, or never will be: a gap
-//                          |-> pausing -> asking, with the same token
+//   idle -> recording -> asking -> idle    returned, or never will be: a gap
+//   asking -> pausing -> asking            a failure: again, with the same token
+//   recording, idle -> pausing             the store may not be asked yet
+//   idle -> asking                         a return of the last process: adopt()
+//   pausing -> idle                        abandon_open(): a gap
 //
 // The record that releases the range is durable before the request leaves. A return whose
 // outcome is unknown is asked for again until it is known, also by the next daemon; when time is
@@ -11,11 +14,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "daemon/base/id_range.h"
+#include "daemon/base/lifetime.h"
+#include "daemon/base/state_machine.h"
 #include "daemon/core/context.h"
 #include "daemon/core/leasing/backoff.h"
 #include "daemon/core/leasing/lease_store.h"
@@ -70,6 +74,7 @@ class ReturnOperation {
 
  private:
   enum class State : std::uint8_t { idle, recording, asking, pausing };
+  static const StateTable<State> kMoves;
 
   void ask();
   void answered(const ReturnOutcome& outcome);
@@ -82,14 +87,14 @@ class ReturnOperation {
   const std::string name_;
   LeaseStore* store_ = nullptr;
 
-  State state_ = State::idle;
+  StateMachine<State> state_{kMoves, State::idle};
   std::optional<ReturnOpened> opened_;
   std::int64_t deadline_ms_ = 0;
   bool give_up_ = false;  // asking again would not help
   bool stopping_ = false;
   Backoff backoff_;
   TimerId timer_ = 0;
-  std::shared_ptr<ReturnOperation*> self_;  // answers that arrive after our end find it gone
+  Lifetime alive_;
 };
 
 }  // namespace seqd

@@ -90,8 +90,7 @@ class SequenceTable final : public RemainderLogObserver,
   Status drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done);
   // Requests for IDs hear `why`, but for repeats; no lease is begun. OK: they are served again.
   void refuse_requests(const Status& why);
-  // The end: begin_stop(), then leave_clean() when settled() (no lease in flight) or no time is
-  // left. After the next commit and flush the daemon may exit.
+  // The end: then leave_clean() when settled() or no time is left; exit behind the next flush.
   void begin_stop(const Status& why);
   bool settled() const;
   bool leave_clean();  // whether anything was recorded that has to become durable first

@@ -192,6 +192,7 @@ TEST_CASE("ReturnLeftOpenIsNotGivenToAnotherDatabase", "[store_identity]") {
 
 TEST_CASE("DatabaseMayChangeWhereNothingIsLeft", "[store_identity]") {
   const bool clean = GENERATE(false, true);
+  const bool same_place = GENERATE(false, true);
   Ended ended(clean);
   ended.world().start();
   ended.world().settle();
@@ -201,7 +202,9 @@ TEST_CASE("DatabaseMayChangeWhereNothingIsLeft", "[store_identity]") {
   const Token before = ended.world().log.image.scopes.at(1).instance;
 
   ended.other_store();
+  if (same_place) ended.world().store.where = "memory";
   ended.world().start();
+  REQUIRE(scope_of(ended.world()).owned() == (same_place && !clean));
   ended.world().settle();
   REQUIRE(scope_of(ended.world()).verified());
   REQUIRE(scope_of(ended.world()).instance() != before);
