@@ -138,8 +138,8 @@ void ScriptedStore::resolve(const LeaseRequest& request, std::function<void(Reso
 
 ClaimOutcome ScriptedStore::apply(const ClaimRequest& request) {
   const auto found = epochs.find(request.instance);
-  const auto [epoch, nonce] = found == epochs.end() ? std::pair(std::uint64_t{0}, Token{})
-                                                    : std::pair(found->second);
+  const auto [epoch, nonce] =
+      found == epochs.end() ? std::pair(std::uint64_t{0}, Token{}) : std::pair(found->second);
   if (epoch == request.epoch + 1 && nonce == request.nonce) return ClaimOutcome::won;
   if (epoch != request.epoch) return ClaimOutcome::lost;
   epochs[request.instance] = {request.epoch + 1, request.nonce};
