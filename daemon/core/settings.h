@@ -27,7 +27,7 @@ struct IdFormatSettings {
   // The name of the first period that has a scramble of its own; empty: every period has.
   std::string scramble_periods_from;
   // What was made of these; null: a text can be neither written nor read.
-  std::shared_ptr<const IdFormat> made;
+  std::shared_ptr<const IdFormat> compiled;
 
   bool operator==(const IdFormatSettings& other) const {
     return format == other.format && time_zone == other.time_zone &&
@@ -91,7 +91,7 @@ struct SequenceSettings {
 
   // The highest position that may be leased: of a sequence without a progression, the highest ID.
   std::int64_t last_position() const {
-    return progression.made == nullptr ? max_value : progression.made->ordinals();
+    return progression.compiled == nullptr ? max_value : progression.compiled->ordinals();
   }
 
   bool operator==(const SequenceSettings&) const = default;

@@ -20,7 +20,7 @@ struct UserList {
 // A list as the configuration has it, and what its names meant when it was read.
 struct UserListSettings {
   std::string names;  // "alice @operators 1000", or "*"
-  UserList made;
+  UserList compiled;
 
   bool operator==(const UserListSettings& other) const { return names == other.names; }
 };

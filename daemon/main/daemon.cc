@@ -68,7 +68,7 @@ Status Daemon::start(const std::vector<int>& sockets) {
   for (const auto& [id, former] : history_->former_instances()) {
     const auto scope = state->image.scopes.find(id);
     if (scope != state->image.scopes.end() && scope->second.instance != former)
-      stores_->left_behind(scope->second.store, former);
+      stores_->abandoned(scope->second.store, former);
   }
   make_core(*state);
   // Before the first turn: nothing was asked of a store, and nothing is issued.

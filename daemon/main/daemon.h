@@ -49,13 +49,13 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   DaemonFacts facts() const override;
   Status reload(UserId user, std::function<void(const Result<ReloadReport>&)> done) override;
   UserId user() const override;
-  const UserList& admins() const override { return configuration_.daemon.admins.made; }
+  const UserList& admins() const override { return configuration_.daemon.admins.compiled; }
   Status decommission(const DecommissionRequest& request,
                       std::function<void(const DecommissionAnswer&)> done) override;
   // Decommission::Place
   Status mark(const std::vector<RetiredInstance>& instances) override;
   // TurnOwner
-  void decide() override { listener_->resume_put_off(); }
+  void decide() override { listener_->resume_deferred(); }
   bool others_settled() const override { return inserts_->settled(); }
   bool leaves_state() const override { return removal_ == Removal::none; }
   void reply() override;

@@ -118,10 +118,10 @@ Purge::Stores Stores::that_purge() const {
   return out;
 }
 
-void Stores::left_behind(const std::string& name, const Token& instance) {
+void Stores::abandoned(const std::string& name, const Token& instance) {
   const auto found = entries_.find(name);
   if (found != entries_.end() && found->second.worker_store)
-    found->second.worker_store->left_behind(instance);
+    found->second.worker_store->abandoned(instance);
 }
 
 std::string Stores::lease_mode(const std::string& name) const {

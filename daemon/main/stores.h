@@ -34,7 +34,7 @@ class Stores {
   // Null for those whose counters cannot be looked for.
   Purge::Stores that_purge() const;
   // This state directory was `instance` to the store before its remainder was forfeited.
-  void left_behind(const std::string& name, const Token& instance);
+  void abandoned(const std::string& name, const Token& instance);
   // How leases are traced; empty: not known yet.
   std::string lease_mode(const std::string& name) const;
   // No call is under way.

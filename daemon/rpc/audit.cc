@@ -59,7 +59,7 @@ Audit audit(const AuditFacts& facts) {
   // A history without the sequence has not begun; then there is nothing to compare.
   if (facts.history.known) check_history(facts, audit);
   const auto id = [&facts](std::int64_t position) {
-    return std::to_string(shown_near(facts.progression.get(), position));
+    return std::to_string(to_external_near(facts.progression.get(), position));
   };
   const bool removed = facts.counter && !facts.counter->exists && facts.may_be_removed;
   if (facts.counter && !removed && facts.high_water > 0 &&

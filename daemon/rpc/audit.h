@@ -10,7 +10,7 @@
 
 #include "daemon/core/history/history_answers.h"
 #include "daemon/core/leasing/lease_store.h"
-#include "daemon/rpc/shown.h"
+#include "daemon/rpc/external.h"
 
 namespace seqd {
 

@@ -124,7 +124,7 @@ Explanation explain_position(const IdFacts& facts) {
   if (facts.counter && facts.counter->exists && facts.id >= facts.counter->next_id) {
     return {IdFate::not_issued,
             "not issued by anybody yet: the next ID of the store is " +
-                std::to_string(shown_near(facts.progression.get(), facts.counter->next_id))};
+                std::to_string(to_external_near(facts.progression.get(), facts.counter->next_id))};
   }
   if (facts.counter && !facts.counter->exists) {
     return {IdFate::not_issued, "not issued by anybody: the store has no such counter"};

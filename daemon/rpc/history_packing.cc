@@ -17,9 +17,9 @@ std::uint32_t span_pairs(const IdProgression* progression) {
 
 void pack_span(Packer& packer, const IdProgression* progression, std::int64_t begin,
                std::int64_t end) {
-  pack_pair(packer, "first", shown(progression, begin));
+  pack_pair(packer, "first", to_external(progression, begin));
   pack_pair(packer, "count", end - begin);
-  if (progression != nullptr) pack_pair(packer, "last", shown(progression, end - 1));
+  if (progression != nullptr) pack_pair(packer, "last", to_external(progression, end - 1));
 }
 
 void pack_gap(Packer& packer, const IdProgression* progression, const GapRow& row) {
@@ -148,10 +148,10 @@ void pack_store(Packer& packer, const AuditFacts& facts) {
   packer.pack_map(counter.totals ? 7 : 4);
   pack_nil(packer, "error");
   pack_pair(packer, "exists", counter.exists);
-  pack_pair(packer, "next", shown_near(facts.progression.get(), counter.next_id));
+  pack_pair(packer, "next", to_external_near(facts.progression.get(), counter.next_id));
   pack_parked(packer, counter.parked);
   if (!counter.totals) return;
-  pack_pair(packer, "since", shown_near(facts.progression.get(), counter.totals->since));
+  pack_pair(packer, "since", to_external_near(facts.progression.get(), counter.totals->since));
   pack_granted(packer, "ours", counter.totals->ours);
   pack_granted(packer, "all", counter.totals->all);
 }

@@ -28,8 +28,9 @@ Status check_may_take(const MethodContext& context, const Peer& peer, std::strin
   const AccessSettings* const access = context.table.access_of(name);
   // Of a name that is not configured nothing is issued.
   if (access == nullptr) return {};
-  const bool denied = access->deny.made.contains(peer);
-  if (!denied && (access->allow.made.contains(peer) || is_owner(context.control, peer))) return {};
+  const bool denied = access->deny.compiled.contains(peer);
+  if (!denied && (access->allow.compiled.contains(peer) || is_owner(context.control, peer)))
+    return {};
   return {ErrorCode::DENIED,
           user_text(peer) + " may not take IDs of \"" + std::string(name) + "\": the option " +
               (denied ? "\"deny\" of the sequence in seqd.toml lists the user or a group of it"

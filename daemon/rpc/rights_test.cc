@@ -75,7 +75,7 @@ TEST_CASE("OnlyThoseWhomASequenceAllowsTakeItsIds", "[rpc]") {
   for (const char* const method : {"next", "range"}) {
     Rights service;
     INFO(method);
-    service.access().allow.made = {false, {1'000}, {kGroup}};
+    service.access().allow.compiled = {false, {1'000}, {kGroup}};
     CHECK(service.by(1'000, take(method)) == ErrorCode::OK);
     CHECK(service.by(kStranger, take(method), {kGroup}) == ErrorCode::OK);
     CHECK(service.by(0, take(method)) == ErrorCode::OK);
@@ -91,8 +91,8 @@ TEST_CASE("OnlyThoseWhomASequenceAllowsTakeItsIds", "[rpc]") {
 
 TEST_CASE("DenyComesBeforeAllowAndBindsRootToo", "[rpc]") {
   Rights service;
-  service.access().allow.made = {false, {kStranger, 0}, {}};
-  service.access().deny.made = {false, {0}, {kGroup}};
+  service.access().allow.compiled = {false, {kStranger, 0}, {}};
+  service.access().deny.compiled = {false, {0}, {kGroup}};
   CHECK(service.by(kStranger, take("next_text"), {kGroup}) == ErrorCode::DENIED);
   CHECK(service.by(kStranger, take("next"), {kGroup}) == ErrorCode::DENIED);
   CHECK(service.by(0, take("next")) == ErrorCode::DENIED);
@@ -101,7 +101,7 @@ TEST_CASE("DenyComesBeforeAllowAndBindsRootToo", "[rpc]") {
 
 TEST_CASE("AUserWhoIsDeniedMakesNoSequence", "[rpc]") {
   Rights service;
-  service.access().deny.made.everyone = true;
+  service.access().deny.compiled.everyone = true;
   for (const char* const method : {"next", "range", "next_text"})
     CHECK(service.by(kStranger, take(method)) == ErrorCode::DENIED);
   CHECK(service.by(kStranger, request("insert", "orders", 2, "\x80")) == ErrorCode::DENIED);
@@ -113,11 +113,11 @@ TEST_CASE("AReloadChangesWhoMayTakeOnConnectionsThatAreOpen", "[rpc]") {
   Rights service;
   Line& line = service.world.connect(kStranger);
   CHECK(service.world.ask(line, take("next")).code == ErrorCode::OK);
-  service.access().deny.made.users = {kStranger};
+  service.access().deny.compiled.users = {kStranger};
   service.reload();
   CHECK(service.world.ask(line, take("next")).code == ErrorCode::DENIED);
   CHECK(service.world.ask(line, take("range")).code == ErrorCode::DENIED);
-  service.access().deny.made.users = {};
+  service.access().deny.compiled.users = {};
   service.reload();
   CHECK(service.world.ask(line, take("next")).code == ErrorCode::OK);
 }
@@ -132,7 +132,7 @@ TEST_CASE("AReloadRefusesRequestsThatWaitAndAreNotAllowedAnyMore", "[rpc]") {
   service.world.turn();
   service.reload();
   CHECK(denied.session->waiting == 2);
-  service.access().deny.made.users = {kStranger};
+  service.access().deny.compiled.users = {kStranger};
   service.reload();
   CHECK(denied.session->waiting == 0);
   service.world.settle();
@@ -149,7 +149,7 @@ TEST_CASE("ARepeatIsAnsweredThoughTheRightIsGone", "[rpc]") {
   REQUIRE(service.world.ask(line, hello_request(0, 7)).code == ErrorCode::OK);
   const Reply first = service.world.ask(line, next_request(1, "orders", 60'000));
   REQUIRE(first.code == ErrorCode::OK);
-  service.access().deny.made.users = {kStranger};
+  service.access().deny.compiled.users = {kStranger};
   service.reload();
   Line& again = service.world.connect(kStranger);
   REQUIRE(service.world.ask(again, hello_request(0, 7)).code == ErrorCode::OK);

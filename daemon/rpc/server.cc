@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/rpc/external.h"
 #include "daemon/rpc/issuing.h"
 #include "daemon/rpc/rights.h"
-#include "daemon/rpc/shown.h"
 #include "protocol/fast_request.h"
 #include "protocol/replies.h"
 
@@ -40,8 +40,8 @@ void answer_error(Session& session, std::uint32_t msgid, const Status& status) {
 void answer_runs(const Sequence& sequence, Session& session, std::uint32_t msgid,
                  std::span<const Run> runs) {
   std::vector<Run> values;
-  if (const IdProgression* const progression = sequence.settings().progression.made.get()) {
-    values = shown(*progression, runs);
+  if (const IdProgression* const progression = sequence.settings().progression.compiled.get()) {
+    values = to_external(*progression, runs);
     runs = values;
   }
   std::vector<protocol::Run> wire;
@@ -280,7 +280,7 @@ void Server::issued(const Caller& caller, SequenceId sequence, IssueKind kind,
   if (session->waiting > 0) --session->waiting;
   if (kind == IssueKind::single) {
     protocol::append_id_reply(session->out, caller.request,
-                              shown(table_->at(sequence), runs.front().first));
+                              to_external(table_->at(sequence), runs.front().first));
   } else {
     answer_runs(table_->at(sequence), *session, caller.request, runs);
   }

@@ -49,7 +49,7 @@ struct FormService : Service {
       settings.periods.rule = PeriodRule::make(period, nullptr).value();
       made->set_periods(settings.periods.rule, from);
     }
-    settings.text.made = std::move(made);
+    settings.text.compiled = std::move(made);
   }
   void reload() { world.core.table->apply_settings(world.core.limits); }
   void restart() {

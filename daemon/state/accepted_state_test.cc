@@ -326,7 +326,8 @@ TEST_CASE("FormsOfTextsAreCountedInTheState", "[accepted]") {
       IdFormatSettings& text = running.settings.by_name[name].text;
       text.format =
           std::string(1, static_cast<char>('a' + form)) + std::string(190, 'x') + "{number}";
-      text.made = std::make_shared<IdFormat>(read_template(text.format).value(), nullptr, IdKeys());
+      text.compiled =
+          std::make_shared<IdFormat>(read_template(text.format).value(), nullptr, IdKeys());
       running.table->apply_settings(running.limits);
       const Status status = running.table->admit_text(*id);
       CAPTURE(status.to_string());
@@ -358,7 +359,7 @@ TEST_CASE("PeriodsThatEndTogetherFitTheLogThatWaitsForTheMedium", "[accepted][pe
     settings.periods.period = "hour";
     settings.periods.rule = PeriodRule::make("hour", nullptr).value();
     settings.text.format = std::string(200, 'x') + "{number}";
-    settings.text.made =
+    settings.text.compiled =
         std::make_shared<IdFormat>(read_template(settings.text.format).value(), nullptr, IdKeys());
   }
   for (int hour = 0; hour < kHours; ++hour) {

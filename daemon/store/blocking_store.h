@@ -38,7 +38,7 @@ class BlockingStore {
   virtual Result<std::int64_t> advance(const AdvanceRequest& request) = 0;
   // Once at a start: what this state directory was before its remainder was forfeited. What that
   // one left open in the store may be ended; nothing is concluded from it.
-  virtual void left_behind(const Token& /*instance*/) {}
+  virtual void abandoned(const Token& /*instance*/) {}
   virtual ReturnOutcome return_range(const ReturnRequest& request) = 0;
   // What earlier calls made due, and nobody waits for: the removal of records of hosts that are
   // gone. A call takes some seconds at most. has_chores() does not block, as above.

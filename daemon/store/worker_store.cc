@@ -67,8 +67,8 @@ void WorkerStore::advance(const AdvanceRequest& request,
   call(&BlockingStore::advance, request, std::move(done));
 }
 
-void WorkerStore::left_behind(const Token& instance) {
-  worker_.submit([store = store_, instance] { store->left_behind(instance); }, [] {});
+void WorkerStore::abandoned(const Token& instance) {
+  worker_.submit([store = store_, instance] { store->abandoned(instance); }, [] {});
 }
 
 void WorkerStore::return_range(const ReturnRequest& request,

@@ -45,7 +45,7 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
   void remove_counters(const CounterRemoval& removal,
                        std::function<void(std::vector<RemovalOutcome>)> done) override;
   // See BlockingStore; nobody waits for it.
-  void left_behind(const Token& instance);
+  void abandoned(const Token& instance);
   void return_range(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;
   void forget(const ForgetRequest& request,
               std::function<void(Result<InstanceRecords>)> done) override;

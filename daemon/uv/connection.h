@@ -55,9 +55,9 @@ class Connection final : public Transport {
   };
   const char* overdue(std::int64_t now_ms, const TimeLimits& limits) const;
   bool attended() const { return attended_; }
-  bool put_off() const { return session_ != nullptr && session_->paused; }
-  bool listed_put_off = false;  // by the owner
-  bool may_resume() const { return put_off() && server_.may_read(*session_); }
+  bool deferred() const { return session_ != nullptr && session_->paused; }
+  bool listed_deferred = false;  // by the owner
+  bool may_resume() const { return deferred() && server_.may_read(*session_); }
 
   // Transport
   void attend() override;

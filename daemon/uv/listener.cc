@@ -247,24 +247,24 @@ void Listener::ended(Connection& connection) {
   by_user_.release(connection.peer().uid, 1);
   // Thousands may end in one turn: most are in neither list.
   if (connection.attended()) std::erase(attended_, &connection);
-  if (connection.listed_put_off) std::erase(put_off_, &connection);
+  if (connection.listed_deferred) std::erase(deferred_, &connection);
   connections_.erase(&connection);
 }
 
-void Listener::resume_put_off() {
+void Listener::resume_deferred() {
   // Before anything is issued to them in this turn.
   peer_watch_.look();
-  if (put_off_.empty()) return;
+  if (deferred_.empty()) return;
   std::size_t served = 0;  // so many of attended_ had their turn
   bool refused = false;
-  for (Connection* connection : std::exchange(put_off_, {})) {
-    connection->listed_put_off = false;
+  for (Connection* connection : std::exchange(deferred_, {})) {
+    connection->listed_deferred = false;
     if (!refused && !connection->may_resume()) {
       refused = true;
       served = attended_.size();
     }
     connection->resume();
-    if (connection->put_off()) connection->attend();
+    if (connection->deferred()) connection->attend();
   }
   // The others are first in the next turn.
   if (refused)
@@ -277,9 +277,9 @@ void Listener::settle() {
   settled_.swap(attended_);
   for (Connection* connection : settled_) {
     connection->settle();
-    if (!connection->put_off()) continue;
-    put_off_.push_back(connection);
-    connection->listed_put_off = true;
+    if (!connection->deferred()) continue;
+    deferred_.push_back(connection);
+    connection->listed_deferred = true;
     if (connection->may_resume()) loop_.turn_again();
   }
 }

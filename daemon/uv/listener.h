@@ -48,7 +48,7 @@ class Listener final : private Connection::Owner {
 
   // The end of a turn in two parts: what was put off is taken in, then (after the log) replies are
   // sent.
-  void resume_put_off();
+  void resume_deferred();
   void settle();
 
   // No new connections; a socket made by listen_at() is removed.
@@ -91,7 +91,7 @@ class Listener final : private Connection::Owner {
   FairShare by_user_;  // connections
   std::vector<Connection*> attended_;
   std::vector<Connection*> settled_;  // those of the turn that ends; kept for its memory
-  std::vector<Connection*> put_off_;
+  std::vector<Connection*> deferred_;
   TimerId sweep_timer_ = 0;
   TimerId rest_timer_ = 0;
   bool starved_ = false;  // the last accept was refused by the system, not by us

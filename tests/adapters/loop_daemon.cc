@@ -97,7 +97,7 @@ LoopDaemon::~LoopDaemon() {
 }
 
 void LoopDaemon::end_turn() {
-  listener->resume_put_off();
+  listener->resume_deferred();
   table->end_turn();
   ASSERT(log.commit().ok());
   listener->settle();

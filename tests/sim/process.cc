@@ -195,7 +195,7 @@ void Process::take_in(Connection& connection) {
   if (taken > bytes.size()) stage_.history.violation("more bytes were taken than there are");
   connection.arrived.erase(0, taken);
   if (connection.session->paused) {
-    if (!was_paused) stage_.count(Kind::put_off);
+    if (!was_paused) stage_.count(Kind::deferred);
     connection.blocked_ms = stage_.time.monotonic_ms();
   }
 }

@@ -66,7 +66,7 @@ void Simulation::configure() {
     settings.max_waiters = Site::kMaxWaiters;
     settings.reuse = stage_.profile.reuse;
     settings.wait_timeout_ms = Site::kWaitTimeoutMs;
-    settings.text.made =
+    settings.text.compiled =
         std::make_shared<IdFormat>(read_template(Site::kTextForm).value(), nullptr, nullptr);
   }
   settings_.by_name["gamma"].max_value = profile.bounded_end;

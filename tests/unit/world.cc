@@ -23,7 +23,7 @@ const SequenceSettings* ConfiguredSequences::find(const std::string& name) const
 
 std::shared_ptr<const IdFormat> ConfiguredSequences::find_format(std::string_view name) const {
   const SequenceSettings* settings = find(std::string(name));
-  return settings == nullptr ? nullptr : settings->text.made;
+  return settings == nullptr ? nullptr : settings->text.compiled;
 }
 
 const AccessSettings* ConfiguredSequences::find_access(std::string_view name) const {
@@ -40,8 +40,8 @@ SequenceSettings& ConfiguredSequences::add(const std::string& name) {
   settings.lease_duration_ms = 10'000;
   settings.max_available = 200'000;
   settings.max_unsynced = 10'000;
-  if (settings.text.made == nullptr) {
-    settings.text.made =
+  if (settings.text.compiled == nullptr) {
+    settings.text.compiled =
         std::make_shared<IdFormat>(read_template("{number}").value(), nullptr, nullptr);
   }
   return settings;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "daemon/base/status.h"
-#include "daemon/core/log/log_words.h"
+#include "daemon/core/log/log_types.h"
 
 namespace seqd {
 

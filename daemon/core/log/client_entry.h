@@ -5,7 +5,7 @@
 
 #include "daemon/base/user_id.h"
 #include "daemon/core/leasing/token.h"
-#include "daemon/core/log/log_words.h"
+#include "daemon/core/log/log_types.h"
 
 namespace seqd {
 

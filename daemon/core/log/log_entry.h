@@ -10,7 +10,7 @@
 
 #include "daemon/core/leasing/lease_store.h"
 #include "daemon/core/log/client_entry.h"
-#include "daemon/core/log/log_words.h"
+#include "daemon/core/log/log_types.h"
 #include "daemon/core/log/name_entry.h"
 #include "daemon/core/log/return_entry.h"
 #include "daemon/core/log/scope_entry.h"

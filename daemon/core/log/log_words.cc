@@ -1,4 +1,4 @@
-#include "daemon/core/log/log_words.h"
+#include "daemon/core/log/log_types.h"
 
 namespace seqd {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "daemon/core/log/log_words.h"
+#include "daemon/core/log/log_types.h"
 #include "daemon/core/returns/range_return.h"
 
 namespace seqd {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "daemon/core/leasing/token.h"
-#include "daemon/core/log/log_words.h"
+#include "daemon/core/log/log_types.h"
 
 namespace seqd {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "daemon/core/leasing/lease_store.h"
-#include "daemon/core/log/log_words.h"
+#include "daemon/core/log/log_types.h"
 
 namespace seqd {
 

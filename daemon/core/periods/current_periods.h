@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/core/log/log_words.h"
+#include "daemon/core/log/log_types.h"
 #include "daemon/core/periods/period.h"
 
 namespace seqd {

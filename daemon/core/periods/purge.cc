@@ -98,7 +98,7 @@ Status Purge::begin(const PurgeOrder& order, Done done) {
   busy_ = true;
   done_ = std::move(done);
   report_ = PurgeReport();
-  report_.progression = settings_.progression.made;
+  report_.progression = settings_.progression.compiled;
   removal_ = {settings_.binding, {}};
   chosen_.clear();
   store_->find_counters(

@@ -26,11 +26,11 @@ constexpr unsigned kNinety = 16;
 constexpr unsigned kNinetyNine = 32;
 
 bool has_end(const SequenceSettings& settings) {
-  return settings.progression.made == nullptr || !settings.progression.made->form().cycle;
+  return settings.progression.compiled == nullptr || !settings.progression.compiled->form().cycle;
 }
 
 std::int64_t first_position(const SequenceSettings& settings) {
-  return settings.progression.made == nullptr ? settings.binding.first_id : 1;
+  return settings.progression.compiled == nullptr ? settings.binding.first_id : 1;
 }
 
 std::int64_t left_of(std::int64_t end, const SequenceSettings& settings) {
@@ -48,7 +48,7 @@ double part_left(std::int64_t left, const SequenceSettings& settings) {
 // How far from 0 the IDs up to `end` go.
 std::uint64_t reach_of(std::int64_t end, const SequenceSettings& settings) {
   if (end <= 1) return 0;
-  const IdProgression* const progression = settings.progression.made.get();
+  const IdProgression* const progression = settings.progression.compiled.get();
   const std::int64_t id = progression == nullptr
                               ? end - 1
                               : progression->value(std::min(end - 1, progression->ordinals()));
@@ -102,7 +102,7 @@ void Exhaustion::leased(std::int64_t end, std::int64_t now_ms, const std::string
 void Exhaustion::warn_of_bound(std::int64_t bound, const char* holder, bool passed,
                                const std::string& name, const SequenceSettings& settings,
                                EventSink& events) const {
-  const IdProgression* const progression = settings.progression.made.get();
+  const IdProgression* const progression = settings.progression.compiled.get();
   const std::string id =
       std::to_string(progression == nullptr ? end_ - 1 : progression->value_near(end_ - 1));
   events.raise({EventKind::id_bound,

@@ -82,7 +82,7 @@ TEST_CASE("ProgressionIsToldByItsValues", "[exhaustion]") {
   Watched watched;
   const auto progression = [&watched](const IdProgression::Form& form) {
     watched.exhaustion = Exhaustion();
-    watched.settings.progression.made = std::make_shared<IdProgression>(form);
+    watched.settings.progression.compiled = std::make_shared<IdProgression>(form);
   };
   progression({0, -1'000'000, -9'000'000'000, 0, false});
   CHECK(has(watched.leased(2'149), "leased up to -2147000000, nine tenths"));

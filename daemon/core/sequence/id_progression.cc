@@ -154,7 +154,7 @@ Status IdProgression::no_id(std::string_view name, std::int64_t value) const {
 }
 
 std::string progression_text(const ProgressionSettings& progression) {
-  return progression.made == nullptr ? std::string() : " " + progression.made->text();
+  return progression.compiled == nullptr ? std::string() : " " + progression.compiled->text();
 }
 
 }  // namespace seqd

@@ -1,7 +1,7 @@
 // IdProgression: which values the ordinals 1, 2, 3, ... of a sequence stand for, as START,
 // INCREMENT, MINVALUE, MAXVALUE and CYCLE say it in a database. Core, log, store and history count
-// ordinals; values are what is shown at the edge (daemon/rpc/shown.h). Made by the configuration;
-// immutable, any thread.
+// ordinals; values are what is shown at the edge (daemon/rpc/external.h). Made by the
+// configuration; immutable, any thread.
 //
 // Invariant: an ordinal has one value, for ever; without a cycle a value has one ordinal at most.
 #pragma once
@@ -29,7 +29,7 @@ struct ProgressionSettings {
   std::optional<std::int64_t> max;
   bool cycle = false;
   // What was made of these; null: the IDs are the ordinals.
-  std::shared_ptr<const IdProgression> made;
+  std::shared_ptr<const IdProgression> compiled;
 
   bool given() const { return start || increment || min || max || cycle; }
   bool operator==(const ProgressionSettings& other) const {

@@ -238,8 +238,8 @@ void Sequence::lease_failed(const Status& status) {
   wanted_ = false;
   // The store counts ordinals, of which callers know nothing.
   const bool has_progression =
-      settings_.progression.made != nullptr && status.code() == ErrorCode::EXHAUSTED;
-  failing_ = has_progression ? settings_.progression.made->exhausted(name()) : status;
+      settings_.progression.compiled != nullptr && status.code() == ErrorCode::EXHAUSTED;
+  failing_ = has_progression ? settings_.progression.compiled->exhausted(name()) : status;
   fail_waiters(failing_, held_.available());
 }
 

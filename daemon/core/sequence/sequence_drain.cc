@@ -55,7 +55,7 @@ void Sequence::withdraw() {
   const std::int64_t last = settings_.last_position();
   for (const HeldRanges::Held& held : held_.take_above(last))
     leave(held, GapCause::out_of_bounds,
-          settings_.progression.made != nullptr
+          settings_.progression.compiled != nullptr
               ? "the sequence ends before it now (sequence.max)"
               : "the highest ID is " + std::to_string(last) + " now (sequence.max_value)");
 }

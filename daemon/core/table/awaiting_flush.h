@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "daemon/core/log/log_words.h"
+#include "daemon/core/log/log_types.h"
 #include "daemon/core/log/remainder_log.h"
 
 namespace seqd {

@@ -158,7 +158,7 @@ DefineName& SequenceTable::know_name(std::string_view base, const SequenceSettin
   }
   const std::int64_t forgot_s = std::min(known.newest_s - kForgotAfterS, wall_s(context_));
   if (forgot_s > 0) add_forgotten(known.forgotten, {0, forgot_s, 1});
-  if (issued && settings.text.made != nullptr) {
+  if (issued && settings.text.compiled != nullptr) {
     const std::string& from = settings.text.scramble_periods_from;
     const bool old = rule != nullptr && known.newest_s > 0 && from.empty();
     add_form(known, form_of(settings, old ? rule->at(rule->at(known.newest_s).end_s).name

@@ -166,7 +166,7 @@ SequenceId SequenceTable::find(std::string_view name) const {
 
 std::shared_ptr<const IdFormat> SequenceTable::format_of(std::string_view name) const {
   const SequenceId id = find(name);
-  return id == 0 ? settings_.find_format(base_of(name)) : at(id).settings().text.made;
+  return id == 0 ? settings_.find_format(base_of(name)) : at(id).settings().text.compiled;
 }
 
 const AccessSettings* SequenceTable::access_of(std::string_view name) const {

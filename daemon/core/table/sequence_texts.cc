@@ -23,7 +23,7 @@ Status may_come_again(const std::string& name, const std::string& former, const 
 Status SequenceTable::admit_text(SequenceId id) {
   const Sequence& sequence = at(id);
   const SequenceSettings& settings = sequence.settings();
-  if (settings.text.made == nullptr) return {};
+  if (settings.text.compiled == nullptr) return {};
   DefineName& known = know_name(base_of(sequence.name()), settings);
   const std::string form = form_of(settings);
   const std::string_view period = period_of(sequence.name());

@@ -21,7 +21,7 @@ struct Change {
 std::vector<Change> changes() {
   const auto progressiond = [](SequenceSettings& settings) {
     settings.progression.increment = 2;
-    settings.progression.made =
+    settings.progression.compiled =
         std::make_shared<IdProgression>(IdProgression::Form{1, 2, 1, 1'000'000, false});
   };
   return {

@@ -23,7 +23,7 @@ struct Form {
   std::string key;
   std::string from;
   std::string format;
-  IdTemplate made;
+  IdTemplate compiled;
 };
 
 std::optional<Form> read_form(std::string_view line) {
@@ -37,7 +37,7 @@ std::optional<Form> read_form(std::string_view line) {
   form.format = line;
   Result<IdTemplate> made = read_template(line);
   if (!made.ok()) return std::nullopt;
-  form.made = std::move(*made);
+  form.compiled = std::move(*made);
   return form;
 }
 
@@ -61,7 +61,7 @@ Characters only(char c) {
 
 // What may stand at the places from one end up to those that the number always has.
 std::vector<Characters> places_from(const Form& form, bool front) {
-  std::vector<Piece> pieces = form.made.pieces;
+  std::vector<Piece> pieces = form.compiled.pieces;
   if (!front) std::reverse(pieces.begin(), pieces.end());
   std::vector<Characters> out;
   for (const Piece& piece : pieces) {
@@ -72,7 +72,7 @@ std::vector<Characters> places_from(const Form& form, bool front) {
       continue;
     }
     const bool number = piece.kind == Kind::number;
-    const Characters any = number                    ? characters_of(*form.made.radix)
+    const Characters any = number                    ? characters_of(*form.compiled.radix)
                            : piece.kind == Kind::key ? only(form.key.front())
                                                      : digits();
     out.insert(out.end(), piece.length, any);
@@ -124,13 +124,14 @@ bool has_own_scramble(const Form& form, std::string_view period) {
 
 // Whether equal texts are of the same number and, where there are periods, of the same period.
 bool read_alike(const Form& a, const Form& b, std::string_view period) {
-  if (a.unit != b.unit || a.made.radix != b.made.radix || a.made.scramble != b.made.scramble ||
-      around_number(a.made) != around_number(b.made))
+  if (a.unit != b.unit || a.compiled.radix != b.compiled.radix ||
+      a.compiled.scramble != b.compiled.scramble ||
+      around_number(a.compiled) != around_number(b.compiled))
     return false;
-  if (a.made.scramble &&
+  if (a.compiled.scramble &&
       (a.key != b.key || has_own_scramble(a, period) != has_own_scramble(b, period)))
     return false;
-  return a.unit == "-" || date_places(a.made) == date_places(b.made);
+  return a.unit == "-" || date_places(a.compiled) == date_places(b.compiled);
 }
 
 }  // namespace
@@ -141,7 +142,7 @@ std::string form_of(const SequenceSettings& settings) {
 
 std::string form_of(const SequenceSettings& settings, std::string_view from) {
   const PeriodRule* const rule = settings.periods.rule.get();
-  const std::string key = settings.text.made->key_mark();
+  const std::string key = settings.text.compiled->key_mark();
   std::string out = rule == nullptr ? "-" : std::string(unit_name(rule->unit()));
   out.append(" ").append(key).append(" ");
   out.append(rule == nullptr || key == "-" || from.empty() ? "-" : from);

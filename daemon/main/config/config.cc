@@ -108,7 +108,7 @@ void read_root(const DocumentTable& root, const ConfigurationRequest& request,
   override_path(request.witness_dir, "witness_dir", configuration.daemon, daemon_written, problems);
   relate_daemon(configuration.daemon, daemon_written, problems);
   UserLists(problems).make("daemon", "admins", daemon_written, configuration.daemon.admins);
-  if (configuration.daemon.admins.made.everyone)
+  if (configuration.daemon.admins.compiled.everyone)
     configuration.warnings.emplace_back("daemon.admins: everybody who may connect may administer");
 
   WrittenKeys limits_written;
@@ -168,7 +168,7 @@ void Configuration::make_room() const {
 
 std::shared_ptr<const IdFormat> Configuration::find_format(std::string_view name) const {
   const SequenceTableSettings* table = find_table(std::string(name));
-  return table == nullptr || table->needs_restart ? nullptr : table->settings.text.made;
+  return table == nullptr || table->needs_restart ? nullptr : table->settings.text.compiled;
 }
 
 // Also where the table waits for a restart: what is in use goes on being served meanwhile.

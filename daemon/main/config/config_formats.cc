@@ -59,7 +59,7 @@ class Format {
         problems_(problems) {}
 
   void make(const ConfigurationRequest& request, std::vector<std::string>& warnings) {
-    text_.made = nullptr;
+    text_.compiled = nullptr;
     Result<IdTemplate> form = read_template(text_.format);
     if (!form.ok()) report("format", form.status().text());
     const Result<std::shared_ptr<const TimeZone>> zone = find_time_zone(text_.time_zone);
@@ -74,7 +74,7 @@ class Format {
     }
     auto made = std::make_shared<IdFormat>(std::move(*form), *zone, std::move(keys));
     if (periods_.rule != nullptr) made->set_periods(periods_.rule, text_.scramble_periods_from);
-    text_.made = std::move(made);
+    text_.compiled = std::move(made);
   }
 
  private:

@@ -16,8 +16,8 @@ inline constexpr const char* kScrambleCredential = "scramble-key";
 // Whether a table says anything about it; else the format is that of the defaults.
 bool writes_format(const WrittenKeys& written);
 
-// Fills settings.text.made of the table `table`, which begins in `line`. It stays null where there
-// was a problem, or the key is a credential that is not looked at (need_credentials).
+// Fills settings.text.compiled of the table `table`, which begins in `line`. It stays null where
+// there was a problem, or the key is a credential that is not looked at (need_credentials).
 void make_format(const std::string& table, int line, const WrittenKeys& written,
                  const ConfigurationRequest& request, SequenceSettings& settings,
                  std::vector<std::string>& warnings, Problems& problems);

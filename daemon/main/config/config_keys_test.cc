@@ -87,7 +87,7 @@ TEST_CASE("EachPeriodHasAScrambleOfItsOwnFromTheOneThatIsConfigured", "[config_k
       configuration_of(keyed(key, format, day + "scramble_periods_from = \"2026-11-22\"\n"));
   const auto written = [](const Configuration& configuration, const std::string& period,
                           std::int64_t wall_s) {
-    const auto made = configuration.find("a@" + period)->text.made;
+    const auto made = configuration.find("a@" + period)->text.compiled;
     const std::string text = made->write("a@" + period, 7, wall_s);
     CHECK(made->read("a", text)->number == 7);
     return text.substr(6);
@@ -110,7 +110,7 @@ TEST_CASE("ReloadThatCannotChangeThePeriodsKeepsTheFormatThatTellsThem", "[confi
   Configuration next = configuration_of("[sequence.a]\nperiod = \"day\"\n");
   CHECK(prepare_reload(running, next, {"a"}).restart_needed ==
         std::vector<std::string>{"sequence.\"a\".period"});
-  CHECK(next.find("a")->text.made->write("a", 7, kLateSaturday) == "2026-11-21T23-7");
+  CHECK(next.find("a")->text.compiled->write("a", 7, kLateSaturday) == "2026-11-21T23-7");
 }
 
 }  // namespace

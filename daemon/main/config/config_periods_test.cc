@@ -50,7 +50,7 @@ TEST_CASE("WithoutAKeyEachPeriodHasTheNameWithItsDate", "[config][period]") {
 
 TEST_CASE("FormatOfASequenceWithPeriodsTellsThem", "[config][period]") {
   const Configuration chosen = configuration_of("[sequence.orders]\nperiod = \"month\"\n");
-  CHECK(chosen.find("orders")->text.made->write("orders", 7, kLateSaturday) == "2026-11-7");
+  CHECK(chosen.find("orders")->text.compiled->write("orders", 7, kLateSaturday) == "2026-11-7");
   for (const char* format :
        {"{date:%y%m}{number:4}", "{date:%Y-%m-%d %H:%M}/{number}", "{date:%Y%j}{number:2}"}) {
     configuration_of("[sequence.orders]\nperiod = \"month\"\nformat = \"" + std::string(format) +

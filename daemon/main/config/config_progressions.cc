@@ -19,7 +19,7 @@ class Progression {
 
   void make() {
     ProgressionSettings& progression = settings_.progression;
-    progression.made = nullptr;
+    progression.compiled = nullptr;
     IdProgression::Form form;
     form.increment = progression.increment.value_or(1);
     const bool up = form.increment > 0;
@@ -66,7 +66,7 @@ class Progression {
              "increment = 1 with a start of at least 1 and no cycle");
       return;
     }
-    settings_.progression.made = std::make_shared<IdProgression>(form);
+    settings_.progression.compiled = std::make_shared<IdProgression>(form);
   }
 
   static std::string found(std::int64_t value) { return "found " + std::to_string(value) + "; "; }
@@ -103,9 +103,9 @@ void make_progression(const std::string& table, int line, const WrittenKeys& wri
 
 void relate_progression_to_format(const std::string& table, int line, const WrittenKeys& written,
                                   SequenceSettings& settings, Problems& problems) {
-  const IdProgression* const progression = settings.progression.made.get();
+  const IdProgression* const progression = settings.progression.compiled.get();
   if (progression == nullptr || progression->lowest() >= 1) return;
-  settings.text.made = nullptr;
+  settings.text.compiled = nullptr;
   if (settings.text.format == IdFormatSettings().format) return;
   problems.add(
       line_of(written, "format", line), table + ".format",

@@ -14,7 +14,7 @@ bool has(const std::string& text, const std::string& part) {
 
 TEST_CASE("SequenceWithoutAProgressionHasNone", "[progression]") {
   const Configuration plain = configuration_of("[sequence.a]\nfirst_id = 7\n");
-  CHECK(plain.find("a")->progression.made == nullptr);
+  CHECK(plain.find("a")->progression.compiled == nullptr);
   CHECK_FALSE(plain.find("a")->progression.given());
   CHECK(plain.find("a")->last_position() == 9'007'199'254'740'991);
 }
@@ -22,7 +22,7 @@ TEST_CASE("SequenceWithoutAProgressionHasNone", "[progression]") {
 TEST_CASE("WhatIsNotGivenIsAsInADatabase", "[progression]") {
   const Configuration up = configuration_of("[sequence.a]\nincrement = 10\n");
   const ProgressionSettings& ten = up.find("a")->progression;
-  REQUIRE(ten.made != nullptr);
+  REQUIRE(ten.compiled != nullptr);
   CHECK(ten.start == 1);
   CHECK(ten.min == 1);
   CHECK(ten.max == 9'007'199'254'740'991);
@@ -39,7 +39,7 @@ TEST_CASE("CountingUpByOneNeedsNoProgressionAndIsStoredAsItIs", "[progression]")
   const Configuration plain =
       configuration_of("[sequence.a]\nstart = 1000\nmin = 500\nmax = 4999\nmeaning = \"last\"\n");
   const SequenceSettings& settings = *plain.find("a");
-  CHECK(settings.progression.made == nullptr);
+  CHECK(settings.progression.compiled == nullptr);
   CHECK(settings.binding.first_id == 1'000);
   CHECK(settings.max_value == 4'999);
 }
@@ -71,10 +71,10 @@ TEST_CASE("TableChangesSingleOptionsOfTheDefaultsProgression", "[progression]") 
   CHECK(read_so.find("other")->progression.start == 100);
   CHECK(read_so.find("a")->progression.start == 50);
   CHECK(read_so.find("c")->progression.start == 100);
-  CHECK(read_so.find("b")->progression.made == nullptr);
+  CHECK(read_so.find("b")->progression.compiled == nullptr);
   CHECK(read_so.find("b")->max_value == 100);
-  CHECK(read_so.find("b")->text.made != nullptr);
-  CHECK(read_so.find("a")->text.made == nullptr);
+  CHECK(read_so.find("b")->text.compiled != nullptr);
+  CHECK(read_so.find("a")->text.compiled == nullptr);
 }
 
 TEST_CASE("FormatIsRefusedWhereIdsMayComeBelowOne", "[progression]") {
@@ -83,10 +83,10 @@ TEST_CASE("FormatIsRefusedWhereIdsMayComeBelowOne", "[progression]") {
             "f:4: sequence.\"a\".format: the IDs may come"));
   CHECK(has(problems_of("[sequence_defaults]\nformat = \"A{number}\"\n" + low),
             "f:3: sequence.\"a\".format"));
-  CHECK(configuration_of(low).find("a")->text.made == nullptr);
+  CHECK(configuration_of(low).find("a")->text.compiled == nullptr);
   CHECK(configuration_of("[sequence.a]\nincrement = 3\nformat = \"A{number}\"\n")
             .find("a")
-            ->text.made != nullptr);
+            ->text.compiled != nullptr);
 }
 
 TEST_CASE("DumpOfAProgressionReadAgainIsTheSame", "[progression]") {
@@ -114,10 +114,10 @@ TEST_CASE("ProgressionOfASequenceInUseIsNotChangedByAReload", "[progression]") {
   CHECK(needs("sequence.\"a\".max"));
   CHECK(needs("sequence.\"p\".max"));
   CHECK(next.find("a")->progression == running.find("a")->progression);
-  CHECK(next.find("a")->progression.made == running.find("a")->progression.made);
+  CHECK(next.find("a")->progression.compiled == running.find("a")->progression.compiled);
   CHECK(next.find("a")->wait_timeout_ms == 1'000);
   CHECK(next.find("p")->max_value == running.find("p")->max_value);
-  CHECK(next.find("p")->progression.made == nullptr);
+  CHECK(next.find("p")->progression.compiled == nullptr);
 }
 
 }  // namespace

@@ -71,8 +71,9 @@ void list_differences(const std::string& table, const SequenceTableSettings& run
 // The place of the key is the same, and another key is there.
 void list_new_key(const std::string& table, const SequenceSettings& running,
                   const SequenceSettings& next, ConfigurationChanges& changes) {
-  if (running.text.made == nullptr || next.text.made == nullptr) return;
-  if (!(running.text == next.text) || next.text.made->has_key_of(*running.text.made)) return;
+  if (running.text.compiled == nullptr || next.text.compiled == nullptr) return;
+  if (!(running.text == next.text) || next.text.compiled->has_key_of(*running.text.compiled))
+    return;
   const bool file = !next.text.scramble_key_file.empty();
   changes.applied.push_back(table + (file ? ".scramble_key_file" : ".scramble_key_credential"));
 }
@@ -95,7 +96,7 @@ void compare_sequence_tables(const Configuration& running, Configuration& next,
       changes.applied.push_back(full);
     } else {
       list_differences(full, before->second, table, changes);
-      if (table.settings.text.made != next.sequence_defaults.settings.text.made)
+      if (table.settings.text.compiled != next.sequence_defaults.settings.text.compiled)
         list_new_key(full, before->second.settings, table.settings, changes);
     }
   }
@@ -144,9 +145,9 @@ ConfigurationChanges prepare_reload(const Configuration& running, Configuration&
     compare_table(sequence_table_name(name), settings, kept, of_this);
     // What was made of a progression that needs a restart to change.
     if (!(table->settings.progression == settings.progression)) kept.max_value = settings.max_value;
-    kept.progression.made = settings.progression.made;
-    if (kept.progression.made != nullptr && kept.progression.made->lowest() < 1)
-      kept.text.made = nullptr;
+    kept.progression.compiled = settings.progression.compiled;
+    if (kept.progression.compiled != nullptr && kept.progression.compiled->lowest() < 1)
+      kept.text.compiled = nullptr;
     for (std::string& option : of_this.restart_needed)
       changes.restart_needed.push_back(std::move(option));
     // With the former periods goes the former format, which tells them.

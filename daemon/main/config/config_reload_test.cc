@@ -74,7 +74,7 @@ TEST_CASE("RightsAreAskedWhileASequenceWaitsForARestart") {
     INFO(name);
     const AccessSettings* access = next.find_access(name);
     REQUIRE(access != nullptr);
-    CHECK_FALSE(access->allow.made.contains(mallory));
+    CHECK_FALSE(access->allow.compiled.contains(mallory));
   }
 }
 

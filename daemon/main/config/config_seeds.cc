@@ -44,7 +44,7 @@ void relate_seed(const std::string& table, int line, const WrittenKeys& written,
                             " cannot look for the highest number of a collection; allowed: in "
                             "sequences of a store of type mongodb (set first_id instead)");
   }
-  if (settings.progression.made != nullptr) {
+  if (settings.progression.compiled != nullptr) {
     report(kCollection,
            "with this progression the number in the store counts how many IDs there were; allowed: "
            "without a progression, or set start instead");

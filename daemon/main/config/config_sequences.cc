@@ -69,7 +69,7 @@ class SequenceTables {
     const WrittenKeys written = read_one(entry, table, sequence);
     const IdFormatSettings& text = sequence.settings.text;
     // The defaults may have none because of their progression.
-    const bool plain = text.made == nullptr && text.format == IdFormatSettings().format;
+    const bool plain = text.compiled == nullptr && text.format == IdFormatSettings().format;
     const bool periods = sequence.settings.periods.rule != nullptr;
     if (periods || writes_format(written) || (plain && sequence.settings.progression.given())) {
       read_format(entry.line, table, written, sequence);

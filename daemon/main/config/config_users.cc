@@ -11,14 +11,14 @@ void UserLists::make(const std::string& table, std::string_view key, const Writt
                      UserListSettings& list) {
   const auto line = written.find(key);
   if (line == written.end()) return;
-  list.made = {};
-  list.made.everyone = list.names == "*";
-  if (list.made.everyone) return;
+  list.compiled = {};
+  list.compiled.everyone = list.names == "*";
+  if (list.compiled.everyone) return;
   std::istringstream names(list.names);
   for (std::string name; names >> name;) {
     const auto number = number_of(name, line->second, table + "." + std::string(key));
     if (!number) continue;
-    (name.starts_with('@') ? list.made.groups : list.made.users).push_back(*number);
+    (name.starts_with('@') ? list.compiled.groups : list.compiled.users).push_back(*number);
   }
 }
 

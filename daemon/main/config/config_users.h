@@ -15,7 +15,7 @@ class UserLists {
  public:
   explicit UserLists(Problems& problems) : problems_(problems) {}
 
-  // Fills in `list.made` where `key` is written in the table; a name that does not exist is a
+  // Fills in `list.compiled` where `key` is written in the table; a name that does not exist is a
   // problem of its line.
   void make(const std::string& table, std::string_view key, const WrittenKeys& written,
             UserListSettings& list);

@@ -18,17 +18,17 @@ std::string problem_of(const std::string& text) {
 
 TEST_CASE("WithoutListsOnlyRootAndTheDaemonAdministerAndEverybodyTakes", "[config]") {
   const Configuration configuration = read("").value();
-  CHECK_FALSE(configuration.daemon.admins.made.contains({1'000, 1, {0, 1'000}}));
+  CHECK_FALSE(configuration.daemon.admins.compiled.contains({1'000, 1, {0, 1'000}}));
   const AccessSettings* access = configuration.find_access("orders");
   REQUIRE(access != nullptr);
-  CHECK(access->allow.made.contains({1'000, 1, {}}));
-  CHECK_FALSE(access->deny.made.contains({1'000, 1, {}}));
+  CHECK(access->allow.compiled.contains({1'000, 1, {}}));
+  CHECK_FALSE(access->deny.compiled.contains({1'000, 1, {}}));
 }
 
 TEST_CASE("ListsNameUsersAndGroupsByNameAndNumber", "[config]") {
   const Configuration configuration =
       read("[daemon]\nadmins = [\"root\", \"4711\", \"@root\", \"@77\"]\n").value();
-  const UserList& admins = configuration.daemon.admins.made;
+  const UserList& admins = configuration.daemon.admins.compiled;
   CHECK(admins.users == std::vector<std::uint32_t>{0, 4'711});
   CHECK(admins.groups == std::vector<std::uint32_t>{0, 77});
   CHECK(admins.contains({1'000, 1, {5, 77}}));
@@ -43,11 +43,11 @@ TEST_CASE("TheTableOfASequenceReplacesTheListOfTheDefaults", "[config]") {
           "[sequence.\"open\"]\nallow = [\"*\"]\n[sequence.\"shut-*\"]\nallow = []\n")
           .value();
   const Peer other{1'001, 1, {}};
-  CHECK_FALSE(configuration.find_access("orders")->allow.made.contains(other));
-  CHECK(configuration.find_access("open")->allow.made.contains(other));
-  CHECK(configuration.find_access("open")->deny.made.contains({13, 1, {}}));
-  CHECK_FALSE(configuration.find_access("shut-1")->allow.made.contains({1'000, 1, {}}));
-  CHECK(configuration.find("orders")->access.allow.made.contains({1'000, 1, {}}));
+  CHECK_FALSE(configuration.find_access("orders")->allow.compiled.contains(other));
+  CHECK(configuration.find_access("open")->allow.compiled.contains(other));
+  CHECK(configuration.find_access("open")->deny.compiled.contains({13, 1, {}}));
+  CHECK_FALSE(configuration.find_access("shut-1")->allow.compiled.contains({1'000, 1, {}}));
+  CHECK(configuration.find("orders")->access.allow.compiled.contains({1'000, 1, {}}));
 }
 
 TEST_CASE("AnEmptyListIsDumpedAndReadAgainAsOne", "[config]") {
@@ -57,8 +57,8 @@ TEST_CASE("AnEmptyListIsDumpedAndReadAgainAsOne", "[config]") {
   CHECK(dumped.find("admins = [\"@root\", \"5\"]\n") != std::string::npos);
   CHECK(dumped.find("allow = []\n") != std::string::npos);
   const Configuration second = read(dumped).value();
-  CHECK(second.daemon.admins.made.groups == std::vector<std::uint32_t>{0});
-  CHECK_FALSE(second.find_access("orders")->allow.made.everyone);
+  CHECK(second.daemon.admins.compiled.groups == std::vector<std::uint32_t>{0});
+  CHECK_FALSE(second.find_access("orders")->allow.compiled.everyone);
 }
 
 TEST_CASE("ANameThatDoesNotExistIsAnErrorWithItsLine", "[config]") {
@@ -91,8 +91,8 @@ TEST_CASE("AReloadAppliesWhoMayTakeAndWhoAdministers", "[config]") {
   const ConfigurationChanges changes = prepare_reload(running, next, {"orders"});
   CHECK(changes.applied == std::vector<std::string>{"daemon.admins", "sequence.\"orders\".allow"});
   CHECK(changes.restart_needed.empty());
-  CHECK(next.find("orders")->access.allow.made.users == std::vector<std::uint32_t>{1'001});
-  CHECK(next.daemon.admins.made.users == std::vector<std::uint32_t>{5});
+  CHECK(next.find("orders")->access.allow.compiled.users == std::vector<std::uint32_t>{1'001});
+  CHECK(next.daemon.admins.compiled.users == std::vector<std::uint32_t>{5});
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ void assign(Field& field, const OptionValue& value) {
   } else if constexpr (std::is_same_v<Field, UserListSettings>) {
     // What the names mean is looked up later (config_users.h); until then they mean no one.
     field = {std::get<std::string>(value), {}};
-    field.made.everyone = field.names == "*";
+    field.compiled.everyone = field.names == "*";
   } else if constexpr (std::is_same_v<Field, std::optional<std::int64_t>>) {
     const auto* const number = std::get_if<std::int64_t>(&value);
     field = number == nullptr ? std::nullopt : std::optional(*number);

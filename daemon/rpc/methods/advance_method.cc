@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "daemon/rpc/later.h"
+#include "daemon/rpc/deferred_reply.h"
+#include "daemon/rpc/external.h"
 #include "daemon/rpc/method_list.h"
-#include "daemon/rpc/shown.h"
 #include "protocol/names.h"
 #include "protocol/value_writer.h"
 
@@ -60,7 +60,7 @@ Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message
 
 // The ordinal to advance to, as the core takes it; 0 for none.
 Result<std::int64_t> ordinal_of(const Sequence& sequence, std::optional<std::int64_t> next_id) {
-  const IdProgression* const progression = sequence.settings().progression.made.get();
+  const IdProgression* const progression = sequence.settings().progression.compiled.get();
   if (progression == nullptr) {
     if (!next_id || *next_id >= 1) return next_id.value_or(0);
     return Status(ErrorCode::BAD_REQUEST, "the ID that is to come next is at least 1");
@@ -87,13 +87,13 @@ void method_advance(const MethodContext& context, Session& session,
   const Sequence& advanced = context.table.at(*sequence);
   const Result<std::int64_t> ordinal = ordinal_of(advanced, wanted->next_id);
   if (!ordinal.ok()) return answer_error(session, message.msgid, ordinal.status());
-  const Progression progression = advanced.settings().progression.made;
+  const Progression progression = advanced.settings().progression.compiled;
   context.table.advance(
       *sequence, *ordinal, wanted->everywhere,
       [progression,
-       reply = later(context, session, message, wanted->name)](Result<std::int64_t> reached) {
+       reply = defer(context, session, message, wanted->name)](Result<std::int64_t> reached) {
         if (!reached.ok()) return reply.fail(reached.status());
-        const std::int64_t next = shown_near(progression.get(), *reached);
+        const std::int64_t next = to_external_near(progression.get(), *reached);
         reply.result([&](protocol::Buffer& out) { protocol::append_integer(out, next); });
       });
   asked(session, message, Status());

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/rpc/later.h"
+#include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
 #include "daemon/rpc/rights.h"
@@ -38,7 +38,7 @@ Result<Wanted> read_wanted(const protocol::Message& message) {
 
 // What one request raises. The callbacks of the store share it.
 struct Batch : std::enable_shared_from_this<Batch> {
-  Batch(Later asker, bool resumes) : reply(std::move(asker)), resume(resumes) {}
+  Batch(DeferredReply asker, bool resumes) : reply(std::move(asker)), resume(resumes) {}
 
   void go_on() {
     while (under_way < kAtATime && !left.empty()) {
@@ -93,7 +93,7 @@ struct Batch : std::enable_shared_from_this<Batch> {
     });
   }
 
-  const Later reply;
+  const DeferredReply reply;
   const bool resume;
   std::vector<SequenceId> left;
   std::size_t under_way = 0;
@@ -115,7 +115,7 @@ void method_advance_store(const MethodContext& context, Session& session,
   if (const Status free = check_slot(context, session.peer); !free.ok())
     return answer_error(session, message.msgid, free);
   const auto batch =
-      std::make_shared<Batch>(later(context, session, message, wanted->store), wanted->resume);
+      std::make_shared<Batch>(defer(context, session, message, wanted->store), wanted->resume);
   context.drains_of_all.by_user[session.peer.uid] = batch;
   for (const Sequence* sequence : context.table.list()) {
     // One that is stopped for another reason has no counter that is in use.

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/issuing.h"
-#include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
 #include "protocol/plain_text.h"
@@ -155,7 +155,7 @@ void notified_ack(const MethodContext& context, Session& session, const Message&
 
 void method_reload(const MethodContext& context, Session& session, const Message& message) {
   asked(session, message, Status());
-  const Later reply = later(context, session, message, "");
+  const DeferredReply reply = defer(context, session, message, "");
   const Status queued =
       context.control.reload(session.peer.uid, [reply](const Result<ReloadReport>& report) {
         if (!report.ok()) return reply.fail(report.status());

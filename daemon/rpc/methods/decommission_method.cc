@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/drain_packing.h"
-#include "daemon/rpc/later.h"
+#include "daemon/rpc/external.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
-#include "daemon/rpc/shown.h"
 
 namespace seqd {
 namespace {
@@ -121,7 +121,7 @@ void method_decommission(const MethodContext& context, Session& session,
   const Result<DecommissionRequest> request = read_request(message);
   if (!request.ok()) return answer_error(session, message.msgid, request.status());
   asked(session, message, Status());
-  const Later reply = later(context, session, message, "");
+  const DeferredReply reply = defer(context, session, message, "");
   const Status status =
       context.control.decommission(*request, [reply](const DecommissionAnswer& report) {
         reply.result([&](protocol::Buffer& out) {

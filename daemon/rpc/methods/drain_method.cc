@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/drain_packing.h"
-#include "daemon/rpc/later.h"
+#include "daemon/rpc/external.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
 #include "daemon/rpc/rights.h"
-#include "daemon/rpc/shown.h"
 #include "protocol/names.h"
 
 namespace seqd {
@@ -71,8 +71,8 @@ struct Drained {
 
 // What one request drains.
 struct Batch {
-  explicit Batch(Later asker) : reply(std::move(asker)) {}
-  const Later reply;
+  explicit Batch(DeferredReply asker) : reply(std::move(asker)) {}
+  const DeferredReply reply;
   std::vector<Drained> sequences;
   std::size_t left = 0;  // of them that have not ended
   bool begun = false;    // all of them are asked
@@ -111,7 +111,7 @@ void method_drain(const MethodContext& context, Session& session,
   if (Status free = wanted->name ? Status() : check_slot(context, session.peer); !free.ok())
     return answer_error(session, message.msgid, free);
   const auto batch = std::make_shared<Batch>(
-      later(context, session, message, wanted->name.value_or(std::string_view())));
+      defer(context, session, message, wanted->name.value_or(std::string_view())));
   std::vector<SequenceId> ids;
   if (wanted->name) {
     if (find_inserting(context, *wanted->name) != nullptr)
@@ -140,7 +140,7 @@ void method_drain(const MethodContext& context, Session& session,
     const Sequence& sequence = context.table.at(ids[at]);
     Drained& drained = batch->sequences[at];
     drained.name = sequence.name();
-    drained.progression = sequence.settings().progression.made;
+    drained.progression = sequence.settings().progression.compiled;
     drained.report.reuse = sequence.settings().reuse;
     drained.error =
         context.table.drain(ids[at], wanted->timeout_ms, [batch, at](const DrainReport& report) {

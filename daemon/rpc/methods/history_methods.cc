@@ -7,11 +7,11 @@
 #include "daemon/core/periods/purge_rule.h"
 #include "daemon/core/text/id_format.h"
 #include "daemon/core/text/period_name.h"
+#include "daemon/rpc/deferred_reply.h"
+#include "daemon/rpc/external.h"
 #include "daemon/rpc/history_packing.h"
-#include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/rights.h"
-#include "daemon/rpc/shown.h"
 #include "protocol/names.h"
 
 namespace seqd {
@@ -141,7 +141,7 @@ void method_gaps(const MethodContext& context, Session& session, const Message& 
                   : message.param_count == 2 ? read_gap_options(params, question)
                                              : Status();
   if (!status.ok()) return answer_error(session, message.msgid, status);
-  const Later reply = later(context, session, message, *name);
+  const DeferredReply reply = defer(context, session, message, *name);
   asked(session, message,
         context.history->ask_gaps(
             session.peer.uid, question, [reply](const Result<GapsAnswer>& answer) {
@@ -202,7 +202,7 @@ void hide_callers(IdAnswer& answer, UserId user) {
 // is seen.
 class Explaining : public std::enable_shared_from_this<Explaining> {
  public:
-  Explaining(const MethodContext& context, const Session& session, Later reply)
+  Explaining(const MethodContext& context, const Session& session, DeferredReply reply)
       : history_(*context.history),
         reply_(std::move(reply)),
         user_(session.peer.uid),
@@ -244,7 +244,7 @@ class Explaining : public std::enable_shared_from_this<Explaining> {
   }
 
   HistoryAsker& history_;
-  const Later reply_;
+  const DeferredReply reply_;
   const UserId user_;
   const bool administers_;
   IdFacts facts_;
@@ -279,7 +279,7 @@ void method_explain(const MethodContext& context, Session& session, const Messag
   if (Status read = read_id(context, message, params, name, id); !read.ok())
     return answer_error(session, message.msgid, read);
   const auto explaining =
-      std::make_shared<Explaining>(context, session, later(context, session, message, name));
+      std::make_shared<Explaining>(context, session, defer(context, session, message, name));
   asked(session, message, explaining->begin(id));
 }
 
@@ -289,7 +289,7 @@ void method_audit(const MethodContext& context, Session& session, const Message&
   if (!name.ok()) return answer_error(session, message.msgid, name.status());
   if (message.param_count != 1)
     return answer_error(session, message.msgid, bad("audit takes a name"));
-  const Later reply = later(context, session, message, *name);
+  const DeferredReply reply = defer(context, session, message, *name);
   const SequenceId sequence = context.table.find(reply.name);
   auto facts = std::make_shared<AuditFacts>();
   facts->progression = progression_of(context.table, reply.name);
@@ -303,7 +303,7 @@ void method_audit(const MethodContext& context, Session& session, const Message&
     facts->available = audited.available();
     facts->returning = audited.draining().returning();
     facts->high_water = audited.high_water();
-    facts->progression = audited.settings().progression.made;
+    facts->progression = audited.settings().progression.compiled;
   };
   const auto answer = [reply, facts] {
     reply.result([&](protocol::Buffer& out) { pack_audit(out, reply.name, *facts); });

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "daemon/rpc/external.h"
 #include "daemon/rpc/issuing.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/rights.h"
-#include "daemon/rpc/shown.h"
 #include "protocol/names.h"
 #include "protocol/replies.h"
 
@@ -122,7 +122,7 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
                  bad("request " + std::to_string(msgid) + " of this client had another count"));
   } else if (kind == IssueKind::single) {
     protocol::append_id_reply(session.out, msgid,
-                              shown(context.table.at(sequence), runs.front().first));
+                              to_external(context.table.at(sequence), runs.front().first));
   } else if (kind == IssueKind::text) {
     answer_text(context.table, issued_from, session, msgid, runs.front().first, wall_s);
   } else {
@@ -185,7 +185,7 @@ void call_next(const MethodContext& context, Session& session, std::uint32_t msg
   std::int64_t id = 0;
   Sequence& issuing = context.table.at(*sequence);
   if (issuing.issue_one(session.caller(msgid), &id)) {
-    protocol::append_id_reply(session.out, msgid, shown(issuing, id));
+    protocol::append_id_reply(session.out, msgid, to_external(issuing, id));
     return;
   }
   wait_for(context, session, msgid, *sequence, IssueKind::single, 1, timeout_ms);

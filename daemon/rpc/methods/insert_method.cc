@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/issuing.h"
-#include "daemon/rpc/later.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/rights.h"
 #include "protocol/limits.h"
@@ -155,7 +155,7 @@ void method_insert(const MethodContext& context, Session& session,
   request.document = std::string(wanted->document);
   request.timeout_ms = wanted->timeout_ms;
   request.unique = std::string(wanted->unique);
-  request.done = [reply = later(context, session, message, wanted->name)](
+  request.done = [reply = defer(context, session, message, wanted->name)](
                      const Result<std::int64_t>& id) {
     if (!id.ok()) return reply.fail(id.status());
     reply.answer([&](Session& found) { protocol::append_id_reply(found.out, reply.msgid, *id); });

@@ -19,7 +19,7 @@ struct PeriodService : Service {
     SequenceSettings& settings = world.core.settings.add("daily");
     settings.periods.period = "day";
     settings.periods.rule = PeriodRule::make("day", zone).value();
-    settings.text.made = std::make_shared<IdFormat>(
+    settings.text.compiled = std::make_shared<IdFormat>(
         read_template("{date:%y%m%d-%H%M%S}-{number}").value(), zone, nullptr);
   }
   Line& hello(std::uint8_t who) {
@@ -181,7 +181,7 @@ struct ForgottenPeriod : PeriodService {
     if (increment > 1) {
       IdProgression::Form form;
       form.increment = increment;
-      world.core.settings.by_name.at("daily").progression.made =
+      world.core.settings.by_name.at("daily").progression.compiled =
           std::make_shared<IdProgression>(form);
     }
     REQUIRE(ask(next_request(1, "daily")).id() == 1);

@@ -20,7 +20,7 @@ struct ProgressionService : Service {
     progression("round", {3, 1, 1, 4, true});
   }
   void progression(const std::string& name, const IdProgression::Form& form) {
-    world.core.settings.add(name).progression.made = std::make_shared<IdProgression>(form);
+    world.core.settings.add(name).progression.compiled = std::make_shared<IdProgression>(form);
   }
   std::map<std::string, std::string> explain(std::string_view name, std::int64_t value) {
     protocol::Buffer params;

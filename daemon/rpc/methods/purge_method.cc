@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
-#include "daemon/rpc/later.h"
+#include "daemon/rpc/deferred_reply.h"
+#include "daemon/rpc/external.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
-#include "daemon/rpc/shown.h"
 #include "protocol/names.h"
 
 namespace seqd {
@@ -46,7 +46,7 @@ void pack_counter(Packer& packer, const IdProgression* progression,
   pack_pair(packer, "period", counter.period.name);
   pack_pair(packer, "key", counter.key);
   if (counter.last > 0) {
-    pack_pair(packer, "last", shown_near(progression, counter.last));
+    pack_pair(packer, "last", to_external_near(progression, counter.last));
   } else {
     pack_nil(packer, "last");
   }
@@ -76,7 +76,7 @@ void method_purge(const MethodContext& context, Session& session,
                         {ErrorCode::UNAVAILABLE, "this daemon removes no counters"});
   }
   asked(session, message,
-        context.purge->begin(*order, [reply = later(context, session, message, order->name)](
+        context.purge->begin(*order, [reply = defer(context, session, message, order->name)](
                                          const Result<PurgeReport>& report) {
           if (!report.ok()) return reply.fail(report.status());
           reply.result([&](protocol::Buffer& out) {

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "daemon/core/text/id_format.h"
+#include "daemon/rpc/external.h"
 #include "daemon/rpc/issuing.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
-#include "daemon/rpc/shown.h"
 #include "protocol/names.h"
 #include "protocol/replies.h"
 
@@ -18,7 +18,7 @@ using protocol::Message;
 
 // Why there is no text of the sequence's IDs.
 Status no_format(const Sequence& sequence) {
-  const IdProgression* const progression = sequence.settings().progression.made.get();
+  const IdProgression* const progression = sequence.settings().progression.compiled.get();
   const bool low = progression != nullptr && progression->lowest() < 1;
   return {ErrorCode::CONFIG,
           "\"" + sequence.name() + "\" has no format: " +
@@ -56,13 +56,13 @@ void answer_text(SequenceTable& table, SequenceId issued_from, Session& session,
   // The format may have changed since the request came.
   if (Status status = table.admit_reply(issued_from); !status.ok())
     return answer_error(session, msgid, status);
-  const std::shared_ptr<const IdFormat>& format = sequence.settings().text.made;
+  const std::shared_ptr<const IdFormat>& format = sequence.settings().text.compiled;
   if (format == nullptr) return answer_error(session, msgid, no_format(sequence));
   // A number belongs to the period that it was counted in, whatever the clock shows by now.
   if (const std::optional<Period>& period = sequence.settings().periods.current)
     wall_s = std::clamp(wall_s, period->begin_s, period->end_s - 1);
   protocol::append_text_reply(session.out, msgid,
-                              format->write(sequence.name(), shown(sequence, id), wall_s));
+                              format->write(sequence.name(), to_external(sequence, id), wall_s));
 }
 
 void method_next_text(const MethodContext& context, Session& session, const Message& message) {
@@ -75,7 +75,7 @@ void method_next_text(const MethodContext& context, Session& session, const Mess
   Sequence& sequence = context.table.at(*found);
   std::int64_t id = 0;
   const std::int64_t wall_s = context.clock.wall_ms() / 1'000;
-  if (sequence.settings().text.made == nullptr && sequence.stopped().ok()) {
+  if (sequence.settings().text.compiled == nullptr && sequence.stopped().ok()) {
     return answer_error(session, msgid, no_format(sequence));
   }
   if (Status status = context.table.admit_text(*found); !status.ok())
@@ -100,7 +100,8 @@ void method_parse(const MethodContext& context, Session& session, const Message&
   }
   const std::shared_ptr<const IdFormat> format = context.table.format_of(*name);
   const SequenceId id = context.table.find(*name);
-  if (format == nullptr && id != 0 && context.table.at(id).settings().progression.made != nullptr)
+  if (format == nullptr && id != 0 &&
+      context.table.at(id).settings().progression.compiled != nullptr)
     return answer_error(session, message.msgid, no_format(context.table.at(id)));
   if (format == nullptr) {
     return answer_error(session, message.msgid,

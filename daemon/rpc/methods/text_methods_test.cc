@@ -22,7 +22,8 @@ struct TextService : Service {
   }
   void set(const std::string& name, const std::string& form) {
     SequenceSettings& settings = world.core.settings.add(name);
-    settings.text.made = std::make_shared<IdFormat>(read_template(form).value(), nullptr, nullptr);
+    settings.text.compiled =
+        std::make_shared<IdFormat>(read_template(form).value(), nullptr, nullptr);
   }
   Line& hello(std::uint8_t who) {
     Line& connected = world.connect();
@@ -175,7 +176,7 @@ TEST_CASE("FormatThatAReloadBroughtIsUsedAtOnceAndForRepeatsToo", "[text_methods
 
 TEST_CASE("SequenceWithoutAFormatIssuesNoText", "[text_methods]") {
   TextService service;
-  service.world.core.settings.add("bare").text.made = nullptr;
+  service.world.core.settings.add("bare").text.compiled = nullptr;
   CHECK(service.code(next_text(1, "bare")) == ErrorCode::CONFIG);
   CHECK(service.code(parse("bare", "1")) == ErrorCode::NO_SEQUENCE);
   CHECK(service.ask(next_request(1, "bare")).id() == 1);

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "daemon/rpc/drain_packing.h"
+#include "daemon/rpc/external.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
-#include "daemon/rpc/shown.h"
 #include "protocol/names.h"
 #include "protocol/replies.h"
 
@@ -20,7 +20,7 @@ constexpr std::size_t kMostRows = 1'000;  // of one reply
 std::optional<std::int64_t> next_of(const Sequence& sequence) {
   const std::optional<std::int64_t> next = sequence.next_id();
   if (!next || !sequence.scope().owned()) return std::nullopt;
-  return shown(sequence, *next);
+  return to_external(sequence, *next);
 }
 
 Exhaustion::Forecast forecast_of(const MethodContext& context, const Sequence& sequence) {
@@ -149,7 +149,7 @@ void method_peek(const MethodContext& context, Session& session, const Message& 
     const Sequence& sequence = context.table.at(id);
     next = next_of(sequence);
     last = sequence.last_issued();
-    if (last) last = shown(sequence, *last);
+    if (last) last = to_external(sequence, *last);
     available = sequence.available();
   } else if (const InsertQueue* queue = find_inserting(context, *name)) {
     last = queue->last();

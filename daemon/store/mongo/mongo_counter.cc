@@ -45,9 +45,9 @@ LeaseOutcome MongoCounter::lease(bool index_known) {
   }
   int attempts = 0;
   while (attempts < kMostAttempts && (attempts == 0 || !late())) {
-    put_off_ = false;
+    retrying_ = false;
     if (Step ended = increment(); ended.has_value()) return std::move(*ended);
-    if (put_off_) {
+    if (retrying_) {
       if (++conflicts_ < kMostConflicts && !late()) continue;
       // A transaction of our own that was left open would conflict until the server drops it.
       sessions_.end_suspects();
@@ -108,7 +108,7 @@ MongoCounter::Step MongoCounter::conclude(MongoWriteAnswer answer) {
     case MongoWriteAnswer::Kind::refused:
       // An array of integers passes the filter and is refused by $inc: the document says it better.
       if (answer.server_code == kMongoTypeMismatch) return std::nullopt;
-      if (answer.again) return put_off(std::move(answer));
+      if (answer.again) return retry(std::move(answer));
       if (trace_ == LeaseTrace::slot && answer.server_code == kMongoValidationFailure)
         return refuse_field(answer.error);
       return refused(std::move(answer.error));
@@ -272,10 +272,10 @@ MongoCounter::Step MongoCounter::send_again(const LeaseRecord::Sent& sent) {
 }
 
 // The transaction was not applied and may be tried again.
-MongoCounter::Step MongoCounter::put_off(MongoWriteAnswer answer) {
+MongoCounter::Step MongoCounter::retry(MongoWriteAnswer answer) {
   if (answer.server_code != kMongoWriteConflict && ++failures_ > kMostFailures)
     return refused(std::move(answer.error));
-  put_off_ = true;
+  retrying_ = true;
   conflict_ = std::move(answer.error);
   return std::nullopt;
 }
@@ -319,14 +319,14 @@ MongoCounter::Step MongoCounter::diagnose() {
   auto span = span_after(last_issued_of(number.value, meaning_), request_, where_);
   if (!span.ok()) return refused(span.status());
   count_ = span->end - span->begin;
-  if (number.kind == CounterNumber::Kind::integral_double) return bear_doubles(number);
+  if (number.kind == CounterNumber::Kind::integral_double) return accept_double(number);
   return std::nullopt;
 }
 
 // Whoever wrote a double may write the next one before we come, so the lease itself has to bear
 // them. A server that cannot do that, which only a plain lease may meet, has it converted first;
 // mostly that is enough.
-MongoCounter::Step MongoCounter::bear_doubles(const CounterNumber& number) {
+MongoCounter::Step MongoCounter::accept_double(const CounterNumber& number) {
   if (trace_ == LeaseTrace::plain) {
     bool pipelines = false;
     if (std::exchange(converted_, true)) {

@@ -46,13 +46,13 @@ class MongoCounter {
   Step increment_as_numbered(const MongoWrite& write);
   Step send_again(const LeaseRecord::Sent& sent);
   Step conclude(MongoWriteAnswer answer);
-  Step put_off(MongoWriteAnswer answer);
+  Step retry(MongoWriteAnswer answer);
   LeaseOutcome refuse_field(const Status& error);
   Step diagnose();
   Step compare(const std::optional<LeaseRecord>& record);
   Step create();
   Status refused_mark(const Status& error, std::int64_t first) const;
-  Step bear_doubles(const CounterNumber& number);
+  Step accept_double(const CounterNumber& number);
   Step convert(double from, std::int64_t to);
   MongoWrite counter_write() const;
   LeaseOutcome grant(const Document& document) const;
@@ -77,9 +77,9 @@ class MongoCounter {
   std::int64_t parked_end_ = 0;                 // of the range that was last found parked
   bool field_refused_ = false;
   bool converted_ = false;
-  bool doubles_ = false;  // others write them, and the lease has to take them as they are
-  Status conflict_;       // why the last transaction was put off
-  bool put_off_ = false;  // the last step proved nothing about the document: just try again
+  bool doubles_ = false;   // others write them, and the lease has to take them as they are
+  Status conflict_;        // why the last transaction was put off
+  bool retrying_ = false;  // the last step proved nothing about the document: just try again
 };
 
 }  // namespace seqd

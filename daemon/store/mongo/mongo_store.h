@@ -42,7 +42,7 @@ class MongoStore final : public BlockingStore {
   Result<BeatOutcome> beat(const BeatRequest& request) override { return instances_.beat(request); }
   Result<CounterReading> read(const ReadRequest& request) override;
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
-  void left_behind(const Token& instance) override { sessions_.inherit(instance); }
+  void abandoned(const Token& instance) override { sessions_.inherit(instance); }
   ReturnOutcome return_range(const ReturnRequest& request) override;
   bool has_chores() const override { return sweep_.is_due(); }
   void do_chores() override { sweep_.run(); }

@@ -91,7 +91,7 @@ Result<InstanceRecords> SqliteStore::forget_in_transaction(const ForgetRequest& 
 }
 
 // Nobody waits for it: what fails is done by the next such start.
-void SqliteStore::left_behind(const Token& instance) {
+void SqliteStore::abandoned(const Token& instance) {
   const std::lock_guard lock(mutex_);
   Status status = begin();
   if (!status.ok()) return;

@@ -47,7 +47,7 @@ class SqliteStore final : public BlockingStore {
   Result<std::int64_t> advance(const AdvanceRequest& request) override;
   // A few of its records stay, with its sums, and so do all records of other instances until very
   // many have leased since: see sqlite_forget.cc.
-  void left_behind(const Token& instance) override;
+  void abandoned(const Token& instance) override;
   ReturnOutcome return_range(const ReturnRequest& request) override;
   Result<InstanceRecords> forget(const ForgetRequest& request) override;
   Result<CounterPage> find_counters(const CounterQuery& query) override;

@@ -1,4 +1,4 @@
-// Later: a request that is answered in a later turn, from the callback of a store or of the
+// DeferredReply: a request that is answered in a later turn, from the callback of a store or of the
 // history. Holds no session: one that is gone is no error, its answer is dropped. Loop thread;
 // `sessions` and `table` outlive it.
 #pragma once
@@ -13,7 +13,7 @@
 namespace seqd {
 
 // A request that is answered in a later turn, if its session is still there.
-struct Later {
+struct DeferredReply {
   Sessions& sessions;
   SequenceTable& table;
   SessionId session = 0;
@@ -42,8 +42,8 @@ struct Later {
   }
 };
 
-inline Later later(const MethodContext& context, const Session& session,
-                   const protocol::Message& message, std::string_view name) {
+inline DeferredReply defer(const MethodContext& context, const Session& session,
+                           const protocol::Message& message, std::string_view name) {
   return {context.sessions, context.table, session.id, message.msgid, std::string(name)};
 }
 

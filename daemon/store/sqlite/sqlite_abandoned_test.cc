@@ -61,7 +61,7 @@ TEST_CASE("SqliteStore: the file does not grow with each start that forfeits", "
     REQUIRE(store->beat({instance.token, 0, true}).ok());
     instance.lease(*store, "orders", 70);
     instance.lease(*store, "tickets", 3);
-    store->left_behind(instance.token);
+    store->abandoned(instance.token);
   }
   // The newest of each start.
   CHECK(number(fixture, "SELECT count(*) FROM lease WHERE name = 'orders'") == 20 * 4);
@@ -96,11 +96,11 @@ TEST_CASE("SqliteStore: of a key the records of 256 instances stay", "[store]") 
   others(254);
   const Instance former(2);
   const LeaseRequest newest = former.lease(*store, "orders", 6);
-  store->left_behind(former.token);
+  store->abandoned(former.token);
   CHECK(records_of(fixture, first) == 4);
   CHECK(records_of(fixture, former) == 4);
   others(500);
-  store->left_behind(former.token);
+  store->abandoned(former.token);
   CHECK(number(fixture, "SELECT count(DISTINCT instance) FROM lease WHERE name = 'orders'") == 256);
   CHECK(number(fixture, "SELECT count(*) FROM lease WHERE name = 'orders'") == 256);
   CHECK(records_of(fixture, former) == 0);
@@ -127,15 +127,15 @@ TEST_CASE("SqliteStore: what another daemon may ask for stays", "[store]") {
   const LeaseRequest first = former.lease(*store, "orders", 1);
   former.lease(*store, "orders", 1);
   other.lease(*store, "orders", 1);
-  store->left_behind(other.token);
+  store->abandoned(other.token);
   CHECK(store->resolve(first).begin == 1);
   CHECK(store->resolve(first).kind == Resolution::Kind::granted);
   // A copy of the state directory takes `former` for its own past; the original asks later.
-  store->left_behind(former.token);
+  store->abandoned(former.token);
   const LeaseRequest last = former.lease(*store, "orders", 1);
   third.lease(*store, "orders", 1);
-  store->left_behind(former.token);
-  store->left_behind(third.token);
+  store->abandoned(former.token);
+  store->abandoned(third.token);
   CHECK(store->resolve(first).begin == 1);
   CHECK(store->resolve(last).begin == 31);
 }
@@ -164,10 +164,10 @@ TEST_CASE("SqliteStore: an original that was copied returns a range from its own
     INFO(outcome.error.to_string());
     REQUIRE(outcome.kind == ReturnOutcome::Kind::returned);
   };
-  store->left_behind(former.token);
+  store->abandoned(former.token);
   CHECK(sums() == std::pair<std::int64_t, std::int64_t>(20, 20));
   third.lease(*store, "orders", 1);
-  store->left_behind(third.token);
+  store->abandoned(third.token);
   returned(5, 11);
   CHECK(sums() == std::pair<std::int64_t, std::int64_t>(14, 24));
   // What an earlier seqd moved to nobody is taken from there.

@@ -15,20 +15,20 @@ namespace seqd {
 // Null: the values are the ordinals.
 using Progression = std::shared_ptr<const IdProgression>;
 
-inline std::int64_t shown(const IdProgression* progression, std::int64_t position) {
-  return progression == nullptr ? position : progression->value(position);
+inline std::int64_t to_external(const IdProgression* progression, std::int64_t ordinal) {
+  return progression == nullptr ? ordinal : progression->value(ordinal);
 }
 
-inline std::int64_t shown(const Sequence& sequence, std::int64_t position) {
-  return shown(sequence.settings().progression.made.get(), position);
+inline std::int64_t to_external(const Sequence& sequence, std::int64_t ordinal) {
+  return to_external(sequence.settings().progression.compiled.get(), ordinal);
 }
 
 // For numbers that may be no ordinals: the next of a counter that has come to its end.
-inline std::int64_t shown_near(const IdProgression* progression, std::int64_t position) {
-  return progression == nullptr ? position : progression->value_near(position);
+inline std::int64_t to_external_near(const IdProgression* progression, std::int64_t ordinal) {
+  return progression == nullptr ? ordinal : progression->value_near(ordinal);
 }
 
-inline std::vector<Run> shown(const IdProgression& progression, std::span<const Run> runs) {
+inline std::vector<Run> to_external(const IdProgression& progression, std::span<const Run> runs) {
   std::vector<Run> values;
   for (const Run& run : runs) progression.append_runs(run.first, run.count, values);
   return values;
@@ -39,7 +39,7 @@ inline std::vector<Run> shown(const IdProgression& progression, std::span<const 
 inline Progression progression_of(const SequenceTable& table, std::string_view name) {
   SequenceId sequence = table.find(name);
   if (sequence == 0) sequence = table.any_period_of(name);
-  return sequence == 0 ? nullptr : table.at(sequence).settings().progression.made;
+  return sequence == 0 ? nullptr : table.at(sequence).settings().progression.compiled;
 }
 
 }  // namespace seqd
