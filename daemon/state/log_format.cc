@@ -159,7 +159,7 @@ void fields(V& v, auto& e, std::in_place_type_t<StoreHeartbeat>) {
   v.number(e.scope);
   v.token(e.instance);
   v.number(e.beat);
-  v.choice(e.age, StoreAge::raised);
+  v.choice(e.age, StoreAge::replaced);
 }
 
 template <typename V>

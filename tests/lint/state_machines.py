@@ -15,7 +15,7 @@ STATE = re.compile(r"^\w+$")
 TABLE = re.compile(r"^constexpr StateTable<(?:\w+::)+(\w+)> (?:(\w+)::)?\w+ = \{\n(.*?)^\};", re.DOTALL | re.MULTILINE)
 ROW = re.compile(r"\{\w+::(\w+),\s*\"(\w*)\",\s*\{([^{}]*)\}\}")
 
-MACHINE = re.compile(r"\bStateMachine<\w+> \w+[{;]")
+MACHINE = re.compile(r"\bStateMachine<[\w:]+> \w+[{;]")
 
 Table = collections.namedtuple("Table", "owner moves states complaints")
 
@@ -47,7 +47,8 @@ def diagram_of(tree, name):
 
 
 def tables_of(tree, source, header_text):
-    for enum, owner, body in TABLE.findall(tree.text(source)):
+    code = re.sub(r"//[^\n]*|/\*.*?\*/", "", tree.text(source), flags=re.DOTALL)
+    for enum, owner, body in TABLE.findall(code):
         rows = ROW.findall(body)
         states = [state for state, _, _ in rows]
         complaints = [f"{source}: {owner}: the state {state} is called \"{name}\"" for state, name, _ in rows if state != name]
@@ -64,8 +65,8 @@ def check_header(tree, header, source):
     text = tree.text(header)
     drawn, complaints = diagram_of(tree, header)
     tables = list(tables_of(tree, source, text)) if source else []
-    if MACHINE.search(text) and not tables:
-        complaints.append(f"{header}: a state machine has its table in the source beside it")
+    if len(MACHINE.findall(text)) != len(tables):
+        complaints.append(f"{header}: each state machine has its table in the source beside it")
     in_code = set()
     for table in tables:
         complaints += table.complaints

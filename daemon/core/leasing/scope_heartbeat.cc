@@ -31,14 +31,18 @@ void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>&
   if (stopping_ || refuses()) return;
   // Of an instance that this was before: what followed from that is done.
   if (request.instance != instance() && request.instance != heartbeat_.instance) return beat();
-  if (!result.ok()) return owned() ? compare_again(result.status()) : pause(result.status());
+  if (!result.ok()) {
+    looked_twice_ = false;
+    return owned() ? compare_again(result.status()) : pause(result.status());
+  }
   store_answered();
   // It made our entry when it granted the claim; an entry that was gone has to be there again.
   const bool was_restored = heartbeat_.age != StoreAge::current;
   const bool gone = request.raise && result->beat == 0 && (has_history() || was_restored);
   if (result->older || gone)
     return stop_restored(older_copy("store \"" + store_name() + "\" (" + place_.text + ")",
-                                    request.known, result->beat));
+                                    request.known, result->beat),
+                         gone);
   if (owned()) {
     // The former one is kept until there is one of this instance.
     if (!request.raise) return compare(instance(), known_beat(), true);
@@ -73,18 +77,18 @@ void StoreScope::confirm(const Token& instance, std::int64_t beat) {
 
 void StoreScope::found_restored() {
   if (refuses() || stopping_) return;
-  stop_restored(
-      older_copy("store \"" + store_name() + "\" (" + place_.text + ")", known_beat(), 0));
+  stop_restored(older_copy("store \"" + store_name() + "\" (" + place_.text + ")", known_beat(), 0),
+                false);
 }
 
-void StoreScope::stop_restored(const Status& why) {
+void StoreScope::stop_restored(const Status& why, bool entry_is_gone) {
   context_.timers.cancel(std::exchange(timer_, 0));
   state_.move_to(State::restored);
   // The next start issues nothing before it has compared again.
   if (heartbeat_.age == StoreAge::current) {
     heartbeat_.scope = id();
-    // Its entry was gone. A start that forfeits has another instance, and asks for this one.
-    if (heartbeat_.beat == 0) heartbeat_.instance = instance();
+    // The next start asks for the entry that was gone, whichever instance it has.
+    if (entry_is_gone || heartbeat_.beat == 0) heartbeat_ = {id(), instance(), 0};
     heartbeat_.age = StoreAge::restored;
     context_.log.append(heartbeat_);
     context_.log.make_durable();
@@ -102,8 +106,8 @@ void StoreScope::stop_restored(const Status& why) {
 }
 
 void StoreScope::note_raise(bool is_there) {
-  const StoreAge age = is_there ? StoreAge::raised : StoreAge::restored;
-  if (!restored() || heartbeat_.age == age) return;
+  const StoreAge age = is_there ? StoreAge::raised : StoreAge::replaced;
+  if (!restored() || heartbeat_.age == age || (!is_there && !raised())) return;
   heartbeat_.age = age;
   context_.log.append(heartbeat_);
   context_.log.make_durable();

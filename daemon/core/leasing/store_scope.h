@@ -103,7 +103,7 @@ class StoreScope {
   void compared(const BeatRequest& request, const Result<BeatOutcome>& result);
   void compare_again(const Status& failure);
   void confirm(const Token& instance, std::int64_t beat);
-  void stop_restored(const Status& why);
+  void stop_restored(const Status& why, bool entry_is_gone);
   void ask_identity();
   void identified(const Token& identity);
   bool is_another(const Token& identity) const;

@@ -29,6 +29,7 @@ enum class StoreAge : std::uint8_t {
   current,
   restored,  // it was put back from an older copy; an operator has to raise its counters
   raised,    // the same, and this host has raised all of its own
+  replaced,  // the same, and another copy was put in place since: they have to be raised again
 };
 
 enum class IssueKind : std::uint8_t {

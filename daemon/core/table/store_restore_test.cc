@@ -1,9 +1,10 @@
 // What a host does when the database of a store was put back from an older copy: heartbeat.h.
 #include <optional>
+#include <string>
 
 #include "daemon/core/leasing/floor_watch.h"
 #include "daemon/core/leasing/store_scope.h"
-#include "tests/unit/core_daemon.h"
+#include "tests/unit/idle_host.h"
 
 #include <catch2/catch.hpp>
 
@@ -11,63 +12,6 @@ namespace seqd {
 namespace {
 
 constexpr std::int64_t kCheckMs = 60'000;
-
-// What a start after a power loss makes of the scopes.
-void forfeit(CoreWorld& world) {
-  for (auto& [id, scope] : world.log.image.scopes) {
-    scope.instance = Token{77};
-    scope.epoch = 0;
-    scope.state = ScopeState::clean;
-  }
-}
-
-// An idle host with IDs 1 to 10 of "orders", of which 1 was issued.
-struct IdleHost {
-  IdleHost() {
-    REQUIRE(daemon.one("orders") == 1);
-    world().settle();
-  }
-  void beat() {
-    world().table->beat_stores();
-    world().settle();
-  }
-  // What a person would do with a file or a directory of the server.
-  void back_up() { copy = store(); }
-  void put_back() { put(copy); }
-  void put(const ScriptedContents& contents) { static_cast<ScriptedContents&>(store()) = contents; }
-  ScriptedContents contents() { return store(); }
-  void wait(std::int64_t ms) {
-    for (constexpr std::int64_t kStepMs = 10'000; ms > 0; ms -= kStepMs) {
-      world().advance(kStepMs);
-      world().settle();
-    }
-  }
-  // Another host leases, of which this one knows nothing.
-  void lease_elsewhere(std::int64_t count) { store().next_id["orders"] += count; }
-  void end(bool clean) {
-    if (clean) {
-      daemon.leave_clean();
-    } else {
-      world().kill();
-    }
-  }
-  Status raise(std::int64_t to = 0) {
-    Status result(ErrorCode::INTERNAL, "not answered");
-    world().table->advance(*world().table->open("orders"), to, true,
-                           [&](const Result<std::int64_t>& reached) { result = reached.status(); });
-    world().settle();
-    world().advance(1);
-    world().settle();
-    return result;
-  }
-  CoreWorld& world() { return daemon.world; }
-  ScriptedStore& store() { return daemon.world.store; }
-  const StoreScope& scope() { return *daemon.world.table->scope_of_store("default"); }
-  Sequence& orders() { return world().table->at(world().table->find("orders")); }
-
-  CoreDaemon daemon;
-  ScriptedContents copy;
-};
 
 TEST_CASE("HeartbeatIsRaisedRegularlyAndKeptInTheLog", "[store_restore]") {
   IdleHost host;
@@ -324,108 +268,6 @@ TEST_CASE("NothingIsSentToAnOlderCopyThatWasFound", "[store_restore]") {
   REQUIRE_FALSE(host.orders().in_flight());
 }
 
-// What it had available may have been leased by a host that could not know of the restore.
-TEST_CASE("RaisedCountersLetAHostGoOnWithoutWhatItHadAvailable", "[store_restore]") {
-  const bool restarts = GENERATE(false, true);
-  IdleHost host;
-  host.back_up();
-  host.beat();
-  for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
-  host.world().settle();
-  REQUIRE(host.daemon.one("orders") == 11);
-  const std::int64_t high_water = host.orders().high_water();
-  const std::int64_t available = host.orders().available();
-  REQUIRE(available > 0);
-  host.put_back();
-  host.beat();
-  REQUIRE(host.world().table->resume_store("default").code() == ErrorCode::SEQ_REGRESSED);
-  REQUIRE(host.raise().ok());
-  REQUIRE(host.daemon.error_of("orders") == ErrorCode::SEQ_REGRESSED);
-  REQUIRE(host.store().next_id.at("orders") == high_water);
-  const Token before = host.scope().instance();
-  REQUIRE(host.world().table->resume_store("default").ok());
-  REQUIRE(host.world().table->resume_store("default").ok());
-  host.world().settle();
-  REQUIRE(host.scope().instance() != before);
-  REQUIRE(host.orders().totals().gaps == available);
-  REQUIRE(host.world().events.count(EventKind::gap_restored) == 1);
-  if (restarts) host.world().restart();
-  host.world().settle();
-  REQUIRE(host.store().next_id.at("orders") ==
-          high_water);  // nothing is leased before it is asked for
-  REQUIRE(host.store().heartbeats.contains(host.scope().instance()));
-  REQUIRE(host.daemon.one("orders") == high_water);
-  host.beat();
-  REQUIRE_FALSE(host.scope().restored());
-  REQUIRE(host.world().log.image.heartbeats.at(1).instance == host.scope().instance());
-}
-
-// A second restore is noticed before anything is leased, however soon after the first it comes.
-TEST_CASE("StoreThatIsPutBackTwiceIsNoticedTwice", "[store_restore]") {
-  IdleHost host;
-  host.back_up();
-  host.beat();
-  host.put_back();
-  host.beat();
-  REQUIRE(host.raise().ok());
-  REQUIRE(host.world().table->resume_store("default").ok());
-  const std::size_t leased = host.store().lease_calls.size();
-  SECTION("when it went on") {
-    host.world().settle();
-    REQUIRE(host.scope().verified());
-    host.put_back();
-    static_cast<void>(host.world().next("orders", {}, 60'000));
-    host.world().settle();
-    REQUIRE(host.orders().available() == 0);
-  }
-  SECTION("when it has claimed, and has no heartbeat") {
-    host.world().turn();
-    host.world().flush();
-    REQUIRE(host.store().deliver());  // the claim
-    const std::string ends = GENERATE("not", "killed", "stopped");
-    host.world().turn();
-    if (ends != "not") host.end(ends == "stopped");
-    host.put_back();
-    if (ends != "not") host.world().start();
-    static_cast<void>(host.world().next("orders", {}, 60'000));
-    host.world().settle();
-    REQUIRE(host.store().lease_calls.size() == leased);
-  }
-  REQUIRE(host.scope().restored());
-  host.world().restart();
-  host.world().settle();
-  REQUIRE(host.scope().restored());
-}
-
-// The order to go on may come to the next process, which has not raised anything itself.
-TEST_CASE("RaiseIsFoundByTheNextProcessOrMissedInAnotherCopy", "[store_restore]") {
-  const bool clean = GENERATE(false, true);
-  const bool another = GENERATE(false, true);
-  IdleHost host;
-  host.back_up();
-  host.beat();
-  host.put_back();
-  host.beat();
-  host.world().table->note_raised("default");
-  REQUIRE_FALSE(host.scope().raised());  // nothing is yet
-  REQUIRE(host.raise().ok());
-  host.world().table->note_raised("default");
-  host.world().settle();
-  REQUIRE(host.scope().raised());
-  host.end(clean);
-  if (another) host.put_back();
-  host.lease_elsewhere(100);
-  host.world().start();
-  host.world().settle();
-  REQUIRE(host.scope().raised());
-  REQUIRE(host.world().table->resume_store("default").code() == ErrorCode::SEQ_REGRESSED);
-  host.world().table->look_at_floor(host.orders().id(),
-                                    [](const Status& seen) { REQUIRE(seen.ok()); });
-  host.world().settle();
-  REQUIRE(host.scope().raised() != another);
-  REQUIRE(host.world().table->resume_store("default").ok() != another);
-}
-
 TEST_CASE("NewHostWhoseEntryIsGoneBeforeItsFirstHeartbeatStops", "[store_restore]") {
   const bool forfeits = GENERATE(false, true);
   CoreWorld world;
@@ -520,72 +362,6 @@ TEST_CASE("ReturnLeftOpenIsEndedBeforeACounterIsRaised", "[store_restore]") {
   REQUIRE(host.daemon.one("orders") == 1'000);
 }
 
-// What is open in a database that goes on as an older copy is given up: nothing ends it any more.
-TEST_CASE("ReturnThatWasOpenDoesNotKeepARestoredStoreStopped", "[store_restore]") {
-  const bool restarts = GENERATE(false, true);
-  IdleHost host;
-  host.world().settings.add("orders").reuse = Reuse::tail;
-  host.world().table->apply_settings(host.world().limits);
-  host.beat();
-  host.back_up();
-  host.beat();
-  host.store().returns.resize(20, {ScriptedStore::ReturnScript::Kind::failed_lost});
-  REQUIRE(host.world().table->drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
-  host.world().settle();
-  host.world().advance(10);
-  host.world().settle();
-  REQUIRE(host.orders().draining().returning() == 9);
-  REQUIRE_FALSE(host.orders().in_flight());
-  if (restarts) host.end(true);
-  host.put_back();
-  if (restarts) host.world().start();
-  host.world().settle();
-  host.beat();
-  REQUIRE(host.scope().restored());
-  const std::int64_t high_water = host.orders().high_water();
-  REQUIRE(host.raise().ok());
-  REQUIRE(host.world().table->resume_store("default").ok());
-  host.world().settle();
-  REQUIRE(host.orders().draining().returning() == 0);
-  REQUIRE(host.orders().totals().gaps == 9);
-  REQUIRE(host.world().events.count(EventKind::gap_restored) == 1);
-  const std::size_t asked = host.store().return_calls.size();
-  host.world().advance(60'000);
-  host.world().restart();
-  host.world().settle();
-  REQUIRE(host.store().return_calls.size() == asked);
-  REQUIRE(host.orders().totals().gaps == 9);
-  REQUIRE(host.daemon.one("orders") == high_water);
-}
-
-TEST_CASE("LeaseThatIsLookedUpIsGivenUpWhenAStoreThatWasPutBackGoesOn", "[store_restore]") {
-  const bool restarts = GENERATE(false, true);
-  IdleHost host;
-  host.beat();
-  host.back_up();
-  host.beat();
-  host.store().leases = {{ScriptedStore::LeaseScript::Kind::unknown_applied}};
-  host.store().resolutions.resize(100, {ScriptedStore::ResolveScript::Kind::failed});
-  for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
-  host.world().settle();
-  REQUIRE(host.orders().leasing());
-  REQUIRE_FALSE(host.orders().in_flight());
-  host.put_back();
-  host.beat();
-  REQUIRE(host.scope().restored());
-  REQUIRE(host.raise().ok());
-  REQUIRE(host.world().table->resume_store("default").ok());
-  const std::size_t asked = host.store().resolve_calls.size();
-  host.world().settle();
-  if (restarts) host.world().restart();
-  host.world().settle();
-  host.world().advance(60'000);
-  host.world().settle();
-  REQUIRE_FALSE(host.orders().leasing());
-  REQUIRE(host.orders().totals().unknown == 1);
-  REQUIRE(host.store().resolve_calls.size() == asked);
-}
-
 // `seqctl drain` of a store that is stopped: what is under way may still end the other way.
 TEST_CASE("ReturnThatIsUnderWayIsNoGapInTheReportOfAStoreThatIsGivenUp", "[store_restore]") {
   IdleHost host;
@@ -611,34 +387,6 @@ TEST_CASE("ReturnThatIsUnderWayIsNoGapInTheReportOfAStoreThatIsGivenUp", "[store
   REQUIRE(report.has_value());
   REQUIRE(report->gaps.empty());
   REQUIRE(report->returning == 9);
-}
-
-// An answer that comes when its store was begun again is of the instance before.
-TEST_CASE("HeartbeatThatHangsOverAResumeChangesNothing", "[store_restore]") {
-  const bool fails = GENERATE(false, true);
-  IdleHost host;
-  host.beat();
-  host.back_up();
-  host.beat();
-  for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
-  host.put_back();
-  host.store().beats = {
-      {fails ? ScriptedStore::BeatScript::Kind::failed : ScriptedStore::BeatScript::Kind::truth}};
-  host.store().beats.front().late = true;
-  host.world().table->beat_stores();
-  static_cast<void>(host.world().next("orders", {}, 60'000));
-  host.world().settle();
-  REQUIRE(host.scope().restored());
-  REQUIRE(host.raise().ok());
-  REQUIRE(host.world().table->resume_store("default").ok());
-  host.world().turn();
-  host.world().flush();  // the claim is sent
-  REQUIRE(host.store().deliver_late());
-  host.world().settle();
-  host.world().advance(60'000);
-  host.world().settle();
-  REQUIRE(host.scope().verified());
-  REQUIRE(host.world().events.count(EventKind::store_restored) == 1);
 }
 
 // Its own entry is new; that of the instance before it tells the age of the store.
@@ -695,6 +443,29 @@ TEST_CASE("ForgottenInstanceIsNoOlderCopy", "[store_restore]") {
   host.world().settle();
   REQUIRE_FALSE(host.scope().refuses());
   REQUIRE(host.orders().totals().gaps == 9);
+}
+
+// What tells of its age is the entry that is gone, not that of the instance before it.
+TEST_CASE("EntryOfANewInstanceThatIsGoneIsMissedByTheNextProcessToo", "[store_restore]") {
+  IdleHost host;
+  host.beat();
+  host.world().kill();
+  forfeit(host.world());
+  host.store().beats.resize(2);
+  for (int i = 0; i < 3; ++i)
+    host.store().beats.push_back({ScriptedStore::BeatScript::Kind::failed});
+  host.world().start();
+  host.world().settle();
+  REQUIRE(host.store().epochs.contains(Token{77}));
+  host.store().epochs.erase(Token{77});
+  host.store().beats.clear();
+  host.wait(60'000);
+  REQUIRE(host.scope().restored());
+  host.end(GENERATE(false, true));
+  host.world().start();
+  host.world().settle();
+  REQUIRE(host.scope().restored());
+  REQUIRE(host.world().events.count(EventKind::fenced) == 0);
 }
 
 }  // namespace

@@ -112,6 +112,16 @@ void method_advance_store(const MethodContext& context, Session& session,
     return answer_error(session, message.msgid,
                         {ErrorCode::BAD_REQUEST,
                          "no store of that name is running; `seqctl status` lists the stores"});
+  if (wanted->resume && !scope->refuses() && !scope->verified())
+    return answer_error(
+        session, message.msgid,
+        {ErrorCode::UNAVAILABLE, "the store was not compared with the log yet; ask again"});
+  if (wanted->resume && scope->restored() && scope->heartbeat().age == StoreAge::replaced)
+    return answer_error(session, message.msgid,
+                        {ErrorCode::SEQ_REGRESSED,
+                         "another copy of the database was put in place after its counters were "
+                         "raised: raise the counters on every host that uses this store, then "
+                         "resume"});
   if (const Status free = check_slot(context, session.peer); !free.ok())
     return answer_error(session, message.msgid, free);
   const auto batch =
