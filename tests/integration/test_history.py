@@ -15,6 +15,7 @@ from bson import Int64
 
 import harness
 from clients import RepeatingClients
+from disks import BOOT_ID
 from servers.mongod import expect_soon
 from test_purge import Clock
 
@@ -46,7 +47,8 @@ def new_boot(daemon) -> list:
     """The prefix that gives a daemon the boot id of a machine that was started again."""
     boot = daemon.directory / "boot_id"
     boot.write_text(f"{uuid.uuid4()}\n")
-    script = f"mount --bind '{boot}' /proc/sys/kernel/random/boot_id && exec \"$@\""
+    # In a container something else may lie over the boot id already, of which the file is gone.
+    script = f"umount {BOOT_ID} 2>/dev/null; mount --bind '{boot}' {BOOT_ID} && exec \"$@\""
     return ["unshare", "--mount", "sh", "-c", script, "sh"]
 
 

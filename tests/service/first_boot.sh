@@ -20,7 +20,7 @@ InstallationIsMadeReadyByTheToolsOfTheSystem() {
 TheFirstClientStartsTheDaemon() {
   equal "$(seqctl next orders)" 1 "the first ID"
   active
-  equal "$(ps -o user= -p "$(property MainPID)")" seqd "the user"
+  equal "$(stat -c %U "/proc/$(property MainPID)")" seqd "the user"
 }
 
 AUserOutsideOfTheGroupIsRefused() {

@@ -221,7 +221,7 @@ TEST_CASE("MongoFaults: an error that may follow the write is unknown", "[mongo]
 TEST_CASE("MongoFaults: an error that passes by itself is UNAVAILABLE, and any other is not",
           "[mongo]") {
   // The last is one that says it by a label only.
-  const int listed = GENERATE(107, 117, 133, 134, 175, 211, 246, 290, 365, 11601, 8000, -8000);
+  const int listed = GENERATE(107, 117, 133, 134, 175, 211, 246, 264, 290, 365, 11601, 8000, -8000);
   const int code = std::abs(listed);
   const bool labelled = listed < 0;
   CAPTURE(listed);

@@ -150,6 +150,7 @@ bool is_transient_error(std::uint32_t code) {
     case 246:    // SnapshotUnavailable
     case 251:    // NoSuchTransaction
     case 262:    // ExceededTimeLimit
+    case 264:    // TooManyFilesOpen
     case 290:    // TransactionExceededLifetimeLimitSeconds
     case 365:    // TemporarilyUnavailable
     case 9001:   // SocketException

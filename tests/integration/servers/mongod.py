@@ -9,6 +9,7 @@ import ctypes
 import fcntl
 import os
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -39,6 +40,13 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def die_with_parent() -> None:
     """Runs in the child before exec: the kernel kills it when the thread that started it ends."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def be_a_server() -> None:
+    """The same, with as many files as the machine allows: a login shell's 1,024 are few for a mongod with many clients."""
+    die_with_parent()
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 _claimed_ports = []  # locks, held until the process ends
@@ -143,7 +151,7 @@ class Mongod:
         self._forget_client()
         with open(self.directory / "log", "ab") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            preexec_fn=die_with_parent)
+                                            preexec_fn=be_a_server)
 
     def _answers(self) -> bool:
         if self.process is not None and self.process.poll() is not None:
