@@ -1,37 +1,15 @@
 #include "tests/adapters/http_proxy.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include <catch2/catch.hpp>
-
 namespace seqd::testing {
 namespace {
-
-sockaddr_in loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  return address;
-}
-
-bool write_all(int socket, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
-  }
-  return true;
-}
 
 // The value of a header; the name in lower case.
 std::string header(const std::string& head, const std::string& name) {
@@ -76,33 +54,11 @@ std::string dynamo_error(const std::string& type, const std::string& message) {
 }
 
 HttpProxy::HttpProxy(const std::string& upstream)
-    : upstream_port_(std::stoi(upstream.substr(upstream.rfind(':') + 1))) {
-  listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = loopback(0);
-  socklen_t size = sizeof address;
-  REQUIRE(bind(listener_, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  REQUIRE(listen(listener_, 64) == 0);
-  REQUIRE(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  port_ = ntohs(address.sin_port);
-  acceptor_ = std::thread([this] { accept(); });
-}
-
-HttpProxy::~HttpProxy() {
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-    for (const int client : clients_) shutdown(client, SHUT_RDWR);
-  }
-  changed_.notify_all();
-  shutdown(listener_, SHUT_RDWR);
-  acceptor_.join();
-  for (std::thread& server : servers_) server.join();
-  close(listener_);
-  for (const int client : clients_) close(client);
-}
+    : upstream_port_(std::stoi(upstream.substr(upstream.rfind(':') + 1))),
+      server_([this](int client) { serve(client); }) {}
 
 std::string HttpProxy::endpoint() const {
-  return "http://127.0.0.1:" + std::to_string(port_);
+  return "http://127.0.0.1:" + std::to_string(server_.port());
 }
 
 void HttpProxy::plan(const std::string& operation, std::vector<HttpFault> faults) {
@@ -129,26 +85,11 @@ void HttpProxy::release() {
   for (const std::string& request : held) pass_on(request);
 }
 
-void HttpProxy::accept() {
-  while (true) {
-    const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    const std::lock_guard lock(mutex_);
-    if (client < 0 || ending_) {
-      if (client >= 0) close(client);
-      return;
-    }
-    clients_.push_back(client);
-    servers_.emplace_back([this, client] { serve(client); });
-  }
-}
-
-// The descriptor is closed at the end: its number is nobody else's before.
 void HttpProxy::serve(int client) {
   while (true) {
     const std::optional<std::string> request = read_message(client);
-    if (!request || !answer(client, *request)) break;
+    if (!request || !answer(client, *request)) return;
   }
-  shutdown(client, SHUT_RDWR);
 }
 
 bool HttpProxy::answer(int client, const std::string& request) {
@@ -207,14 +148,11 @@ HttpFault HttpProxy::fault_of(const std::string& operation) {
   return fault;
 }
 
-std::string HttpProxy::pass_on(const std::string& request) const {
-  const int service = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const sockaddr_in address = loopback(upstream_port_);
+std::string HttpProxy::pass_on(const std::string& request) {
+  const int service = server_.connect_to(upstream_port_);
   std::optional<std::string> reply;
-  if (connect(service, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-      write_all(service, request))
-    reply = read_message(service);
-  close(service);
+  if (service >= 0 && write_all(service, request)) reply = read_message(service);
+  server_.disconnect(service);
   return reply.value_or("HTTP/1.1 502 No Service\r\nContent-Length: 0\r\n\r\n");
 }
 

@@ -3,14 +3,14 @@
 // for every connection; the words may be called from any thread.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <list>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
+
+#include "tests/adapters/loopback_server.h"
 
 namespace seqd::testing {
 
@@ -38,7 +38,6 @@ class HttpProxy {
  public:
   // `upstream`: "http://127.0.0.1:PORT".
   explicit HttpProxy(const std::string& upstream);
-  ~HttpProxy();
   HttpProxy(const HttpProxy&) = delete;
   HttpProxy& operator=(const HttpProxy&) = delete;
 
@@ -57,26 +56,20 @@ class HttpProxy {
     HttpFault fault;
   };
 
-  void accept();
   void serve(int client);
   // False: the connection is to be closed.
   bool answer(int client, const std::string& request);
   HttpFault fault_of(const std::string& operation);
-  std::string pass_on(const std::string& request) const;
+  std::string pass_on(const std::string& request);
   void hold(int client, const std::string& request);
 
-  int upstream_port_ = 0;
-  int listener_ = -1;
-  int port_ = 0;
+  const int upstream_port_;
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::deque<Planned> planned_;
   std::vector<std::string> seen_;
   std::list<std::string> held_;
-  std::vector<int> clients_;
-  std::vector<std::thread> servers_;
-  bool ending_ = false;
-  std::thread acceptor_;
+  LoopbackServer server_;
 };
 
 }  // namespace seqd::testing

@@ -1,16 +1,10 @@
 #include "tests/adapters/mongos_proxy.h"
 
-#include <arpa/inet.h>
-#include <fmt/format.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <optional>
 #include <string_view>
-
-#include <catch2/catch.hpp>
 
 namespace seqd::testing {
 namespace {
@@ -23,27 +17,10 @@ constexpr std::int32_t kMessage = 2013;
 constexpr std::size_t kReplyHead = kHeader + 20;   // flags, cursor, first, count
 constexpr std::size_t kMessageHead = kHeader + 5;  // flags, kind of the section
 
-sockaddr_in loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  return address;
-}
-
 std::int32_t number_at(const std::string& bytes, std::size_t at) {
   std::int32_t number = 0;
   std::memcpy(&number, bytes.data() + at, sizeof number);
   return number;
-}
-
-bool write_all(int socket, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t sent = send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent <= 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
-  }
-  return true;
 }
 
 bool read_exactly(int socket, std::string& bytes, std::size_t size) {
@@ -103,38 +80,20 @@ Document as_mongos(const Document& hello) {
 
 }  // namespace
 
-MongosProxy::MongosProxy(MongoServer& server) {
+MongosProxy::MongosProxy(MongoServer& server)
+    : upstream_(upstream_of(server)), server_([this](int client) { serve(client); }) {}
+
+MongosProxy::Upstream MongosProxy::upstream_of(MongoServer& server) {
   const Document hello = server.admin(R"({"hello": 1})");
   bson_iter_t found;
-  alone_ = !find_field(hello.get(), "primary", &found);
+  const bool alone = !find_field(hello.get(), "primary", &found);
   const std::string primary =
-      alone_ ? server.uri().substr(0, server.uri().rfind('/')) : bson_iter_utf8(&found, nullptr);
-  upstream_port_ = std::stoi(primary.substr(primary.rfind(':') + 1));
-  listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = loopback(0);
-  socklen_t size = sizeof address;
-  REQUIRE(bind(listener_, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  REQUIRE(listen(listener_, 64) == 0);
-  REQUIRE(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  port_ = ntohs(address.sin_port);
-  acceptor_ = std::thread([this] { accept(); });
-}
-
-MongosProxy::~MongosProxy() {
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-    for (const int each : sockets_) shutdown(each, SHUT_RDWR);
-  }
-  shutdown(listener_, SHUT_RDWR);
-  acceptor_.join();
-  for (std::thread& server : servers_) server.join();
-  close(listener_);
-  for (const int each : sockets_) close(each);
+      alone ? server.uri().substr(0, server.uri().rfind('/')) : bson_iter_utf8(&found, nullptr);
+  return {std::stoi(primary.substr(primary.rfind(':') + 1)), alone};
 }
 
 std::string MongosProxy::uri() const {
-  return "mongodb://127.0.0.1:" + std::to_string(port_) + "/";
+  return "mongodb://127.0.0.1:" + std::to_string(server_.port()) + "/";
 }
 
 void MongosProxy::answer(const std::string& command, int times, const std::string& reply) {
@@ -147,29 +106,9 @@ int MongosProxy::seen(const std::string& command) {
   return seen_[command];
 }
 
-void MongosProxy::accept() {
-  while (true) {
-    const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    const std::lock_guard lock(mutex_);
-    if (client < 0 || ending_) {
-      if (client >= 0) close(client);
-      return;
-    }
-    sockets_.push_back(client);
-    servers_.emplace_back([this, client] { serve(client); });
-  }
-}
-
-// The descriptors are closed at the end: their numbers are nobody else's before.
 void MongosProxy::serve(int client) {
-  const int set = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const sockaddr_in address = loopback(upstream_port_);
-  {
-    const std::lock_guard lock(mutex_);
-    sockets_.push_back(set);
-    if (ending_) return;
-  }
-  bool open = connect(set, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  const int set = server_.connect_to(upstream_.port);
+  bool open = set >= 0;
   while (open) {
     const auto request = read_message(client);
     if (!request || !write_all(set, *request)) break;
@@ -181,13 +120,12 @@ void MongosProxy::serve(int client) {
     open = write_all(client,
                      with_document(*reply, judged(command, document_in_message(*reply, false))));
   }
-  shutdown(client, SHUT_RDWR);
-  shutdown(set, SHUT_RDWR);
+  server_.disconnect(set);
 }
 
 Document MongosProxy::judged(const std::string& command, const Document& reply) {
   if (bson_has_field(reply.get(), "maxWireVersion"))
-    return alone_ ? Document(reply.get()) : as_mongos(reply);
+    return upstream_.alone ? Document(reply.get()) : as_mongos(reply);
   const std::lock_guard lock(mutex_);
   ++seen_[command];
   const auto found = answers_.find(command);

@@ -7,10 +7,9 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "daemon/store/mongo/mongo_values.h"
+#include "tests/adapters/loopback_server.h"
 #include "tests/adapters/mongo_server.h"
 
 namespace seqd::testing {
@@ -20,7 +19,6 @@ class MongosProxy {
   // In front of the primary of the replica set `server` is on; or of a server alone, which it says
   // it is then.
   explicit MongosProxy(MongoServer& server);
-  ~MongosProxy();
   MongosProxy(const MongosProxy&) = delete;
   MongosProxy& operator=(const MongosProxy&) = delete;
 
@@ -37,22 +35,21 @@ class MongosProxy {
     std::string reply;
   };
 
-  void accept();
+  struct Upstream {
+    int port = 0;
+    bool alone = false;
+  };
+
+  static Upstream upstream_of(MongoServer& server);
   void serve(int client);
   // What the driver hears instead of `reply`, the document the set answered `command` with.
   Document judged(const std::string& command, const Document& reply);
 
-  int upstream_port_ = 0;
-  bool alone_ = false;
-  int listener_ = -1;
-  int port_ = 0;
+  const Upstream upstream_;
   std::mutex mutex_;  // guards what follows
   std::map<std::string, Answer> answers_;
   std::map<std::string, int> seen_;
-  std::vector<int> sockets_;
-  std::vector<std::thread> servers_;
-  bool ending_ = false;
-  std::thread acceptor_;
+  LoopbackServer server_;
 };
 
 }  // namespace seqd::testing
