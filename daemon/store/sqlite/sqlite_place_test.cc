@@ -6,11 +6,12 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <string>
+#include <utility>
 
 #include "daemon/store/sqlite/sqlite_store.h"
 #include "tests/adapters/store_contract.h"
+#include "tests/adapters/wal_layer.h"
 
 namespace seqd {
 namespace {
@@ -23,52 +24,6 @@ void copy_over(const SqliteFixture& fixture) {
   std::filesystem::copy_file(fixture.file(), copy);
   std::filesystem::rename(copy, fixture.file());
 }
-
-// SQLite's own file layer; something happens while a commit waits for its flush.
-class SlowFlush {
- public:
-  explicit SlowFlush(std::function<void()> meanwhile) : meanwhile_(std::move(meanwhile)) {
-    current_ = this;
-    real_ = sqlite3_vfs_find(nullptr);
-    layer_ = *real_;
-    layer_.zName = "seqd-slow-flush";
-    layer_.pNext = nullptr;
-    layer_.xOpen = open;
-    REQUIRE(sqlite3_vfs_register(&layer_, 1) == SQLITE_OK);
-  }
-  ~SlowFlush() {
-    sqlite3_vfs_register(real_, 1);
-    sqlite3_vfs_unregister(&layer_);
-    current_ = nullptr;
-  }
-  SlowFlush(const SlowFlush&) = delete;
-  SlowFlush& operator=(const SlowFlush&) = delete;
-  void arm() { armed_ = true; }
-
- private:
-  static int open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out_flags) {
-    const int code = current_->real_->xOpen(current_->real_, name, file, flags, out_flags);
-    if (code == SQLITE_OK && (flags & SQLITE_OPEN_WAL) != 0) {
-      current_->real_methods_ = file->pMethods;
-      current_->methods_ = *file->pMethods;
-      current_->methods_.xSync = sync;
-      file->pMethods = &current_->methods_;
-    }
-    return code;
-  }
-  static int sync(sqlite3_file* file, int flags) {
-    if (std::exchange(current_->armed_, false)) current_->meanwhile_();
-    return current_->real_methods_->xSync(file, flags);
-  }
-
-  static inline SlowFlush* current_ = nullptr;
-  const std::function<void()> meanwhile_;
-  sqlite3_vfs* real_ = nullptr;
-  sqlite3_vfs layer_{};
-  const sqlite3_io_methods* real_methods_ = nullptr;
-  sqlite3_io_methods methods_{};
-  bool armed_ = false;
-};
 
 TEST_CASE("SqliteStore: a file that is replaced while it is open leases nothing any more",
           "[store]") {
@@ -101,10 +56,15 @@ TEST_CASE("SqliteStore: a file that is replaced while it is open leases nothing 
 
 TEST_CASE("SqliteStore: a lease whose file is replaced during its commit is not used", "[store]") {
   SqliteFixture fixture;
-  SlowFlush disk([&] { copy_over(fixture); });
+  bool armed = false;
+  const testing::WalLayer disk([] { return SQLITE_OK; },
+                               [&] {
+                                 if (std::exchange(armed, false)) copy_over(fixture);
+                                 return SQLITE_OK;
+                               });
   auto store = fixture.open();
   require_granted(store->lease(lease_request("orders", 10)), 1, 11);
-  disk.arm();
+  armed = true;
   const LeaseOutcome outcome = store->lease(lease_request("orders", 10));
   INFO(outcome.error.to_string());
   REQUIRE(outcome.kind == Kind::unknown);

@@ -4,15 +4,13 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <atomic>
-#include <cstring>
 #include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "daemon/store/sqlite/sqlite_locks.h"
 #include "tests/adapters/store_fixtures.h"
+#include "tests/adapters/wal_layer.h"
 
 #include <catch2/catch.hpp>
 
@@ -23,61 +21,11 @@ using testing::lease_request;
 using testing::SqliteFixture;
 using Kind = LeaseOutcome::Kind;
 
-// SQLite's own file layer with errors of a disk put in: a write or a flush of the write-ahead log
-// fails while armed. Registered as the default layer for the time of one test.
-class FailingDisk {
- public:
-  enum class Fault { none, full, write_error, flush_error };
-
-  FailingDisk() {
-    CHECK(current_ == nullptr);
-    bound_sqlite_waits();  // it is below this layer, and stays
-    current_ = this;
-    real_ = sqlite3_vfs_find(nullptr);
-    layer_ = *real_;
-    layer_.zName = "seqd-failing-disk";
-    layer_.pNext = nullptr;
-    layer_.xOpen = open;
-    CHECK(sqlite3_vfs_register(&layer_, 1) == SQLITE_OK);
-  }
-  ~FailingDisk() {
-    sqlite3_vfs_register(real_, 1);
-    sqlite3_vfs_unregister(&layer_);
-    current_ = nullptr;
-  }
-  FailingDisk(const FailingDisk&) = delete;
-  FailingDisk& operator=(const FailingDisk&) = delete;
-  void arm(Fault fault) { fault_ = fault; }
-
- private:
-  static int open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out_flags) {
-    const int code = current_->real_->xOpen(current_->real_, name, file, flags, out_flags);
-    if (code == SQLITE_OK && (flags & SQLITE_OPEN_WAL) != 0) {
-      // The same file with two of its calls replaced.
-      current_->real_methods_ = file->pMethods;
-      current_->methods_ = *file->pMethods;
-      current_->methods_.xWrite = write;
-      current_->methods_.xSync = sync;
-      file->pMethods = &current_->methods_;
-    }
-    return code;
-  }
-  static int write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
-    if (current_->fault_ == Fault::full) return SQLITE_FULL;
-    if (current_->fault_ == Fault::write_error) return SQLITE_IOERR_WRITE;
-    return current_->real_methods_->xWrite(file, data, size, offset);
-  }
-  static int sync(sqlite3_file* file, int flags) {
-    if (current_->fault_ == Fault::flush_error) return SQLITE_IOERR_FSYNC;
-    return current_->real_methods_->xSync(file, flags);
-  }
-
-  static inline FailingDisk* current_ = nullptr;
-  sqlite3_vfs* real_ = nullptr;
-  sqlite3_vfs layer_{};
-  const sqlite3_io_methods* real_methods_ = nullptr;
-  sqlite3_io_methods methods_{};
-  Fault fault_ = Fault::none;
+// A disk on which writes or flushes of the write-ahead log fail with `fault`.
+struct FailingDisk {
+  int fault = SQLITE_OK;
+  testing::WalLayer layer{[this] { return fault == SQLITE_IOERR_FSYNC ? SQLITE_OK : fault; },
+                          [this] { return fault == SQLITE_IOERR_FSYNC ? fault : SQLITE_OK; }};
 };
 
 Status open_error(const std::string& path, int busy_timeout_ms = 50) {
@@ -243,11 +191,11 @@ TEST_CASE("SqliteStore: a full disk refuses, and the same counter goes on when t
   SqliteFixture fixture;
   auto store = fixture.open();
   REQUIRE(store->lease(lease_request("orders", 10)).kind == Kind::granted);
-  disk.arm(FailingDisk::Fault::full);
+  disk.fault = SQLITE_FULL;
   const LeaseOutcome outcome = store->lease(lease_request("orders", 10));
   REQUIRE(outcome.kind == Kind::refused);
   REQUIRE(outcome.error.text().find("disk is full") != std::string::npos);
-  disk.arm(FailingDisk::Fault::none);
+  disk.fault = SQLITE_OK;
   REQUIRE(store->lease(lease_request("orders", 10)).begin == 11);
 }
 
@@ -257,14 +205,13 @@ TEST_CASE("SqliteStore: a commit that fails at the disk is unknown and resolves 
   SqliteFixture fixture;
   auto store = fixture.open();
   REQUIRE(store->lease(lease_request("orders", 10)).kind == Kind::granted);
-  const auto fault = GENERATE(FailingDisk::Fault::flush_error, FailingDisk::Fault::write_error);
-  disk.arm(fault);
+  disk.fault = GENERATE(SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE);
   const LeaseRequest request = lease_request("orders", 10);
   const LeaseOutcome outcome = store->lease(request);
   INFO(outcome.error.to_string());
   REQUIRE(outcome.kind == Kind::unknown);
   REQUIRE(store->resolve(request).kind == Resolution::Kind::failed);
-  disk.arm(FailingDisk::Fault::none);
+  disk.fault = SQLITE_OK;
   const Resolution resolution = store->resolve(request);
   const LeaseOutcome next = store->lease(lease_request("orders", 10));
   REQUIRE(next.kind == Kind::granted);
