@@ -1,9 +1,9 @@
 /* libseqd: take IDs from the seqd daemon of this host over its Unix socket.
  *
  * A handle (seqd_client) connects by itself, connects again when the daemon restarts, and repeats
- * what was in flight: the daemon answers a repeat with the same IDs, so a restart neither loses nor
- * doubles an ID (seqd_insert apart, which is never repeated). Every call has a time-out. Nothing
- * throws, raises a signal, starts a thread or keeps global state.
+ * what was in flight: the daemon replies to a retry with the same IDs, so a restart neither loses
+ * nor repeats an ID (seqd_insert apart, which is never repeated). Every call has a time-out.
+ * Nothing throws, raises a signal, starts a thread or keeps global state.
  *
  * Threads: a handle is used by one thread at a time; different handles are independent. After
  * fork() or clone() the child may only close the parent's handle (other calls give SEQD_E_FORKED)
@@ -104,7 +104,7 @@ typedef struct seqd_watch {
 #define SEQD_WATCH_INIT \
   { sizeof(seqd_watch), 0, -1, 0, -1 }
 
-/* One answer to a submitted request; its pointers: until the next call with the same handle. */
+/* The reply to a submitted request; its pointers: until the next call with the same handle. */
 typedef struct seqd_reply {
   void* tag;            /* as given to seqd_submit_... */
   int code;             /* SEQD_OK or the error */
@@ -139,7 +139,7 @@ SEQD_API int seqd_parse(seqd_client* client, const char* name, const char* text,
                         seqd_parsed* parsed);
 /* Puts a document, one MessagePack map without _id, into the collection of a sequence that inserts;
  * *id is its _id: the highest before it plus one. Never repeated: SEQD_E_OUTCOME_UNKNOWN when the
- * connection or the time ends before the answer; after any other error it is not there. */
+ * connection or the time ends before the reply; after any other error it is not there. */
 SEQD_CHECKED int seqd_insert(seqd_client* client, const char* name, const void* document,
                              size_t document_length, int64_t* id);
 /* The same where `field` of the document (a text, bytes, an integer or a date) has a unique index
@@ -160,7 +160,7 @@ SEQD_API int seqd_call(seqd_client* client, const char* method, const void* para
  * "unacknowledged". Connects if need be. SEQD_E_ARGUMENT: the daemon names no such limit. */
 SEQD_API int seqd_limit(seqd_client* client, const char* name, int64_t* value);
 
-/* Pipelining: submit any number of requests, then collect the answers in any order. Submitting only
+/* Pipelining: submit any number of requests, then collect the replies in any order. Submitting only
  * queues (it never blocks); seqd_poll sends and receives. Each request has the handle's time-out.
  * SEQD_E_FULL: collect some first. */
 SEQD_API int seqd_submit_next(seqd_client* client, const char* name, void* tag);
@@ -170,7 +170,7 @@ SEQD_API int seqd_submit_insert(seqd_client* client, const char* name, const voi
                                 size_t document_length, void* tag);
 SEQD_API int seqd_submit_insert_unique(seqd_client* client, const char* name, const void* document,
                                        size_t document_length, const char* field, void* tag);
-/* Waits at most timeout_ms for the first answer and gives up to `capacity` of those that are there,
+/* Waits at most timeout_ms for the first reply and gives up to `capacity` of those that are there,
  * each in reply_size bytes, which is sizeof(seqd_reply) as the caller knows it. *used may be 0: the
  * time is over or nothing is in flight. Errors of single requests are in their replies. */
 SEQD_API int seqd_poll(seqd_client* client, int64_t timeout_ms, seqd_reply* replies,
