@@ -30,15 +30,16 @@ std::string why_no_witness(const Evidence& evidence, const Recovered& recovered)
   return "";
 }
 
-// The log was written in this boot and directory, and so were newer turns, which it has not. The
-// nonce says nothing of that: each start under R2 or R3 draws one, so a witness that was left by an
-// earlier start has another and is older. Positions go on over starts.
-bool is_older_than_witness(const Evidence& evidence, const Recovered& recovered) {
+// There were newer turns, which the log has not: in a segment that took its place, or in this boot
+// and directory. The nonce says nothing of that: each start under R2 or R3 draws one, so a witness
+// that was left by an earlier start has another and is older. Positions go on over starts.
+bool misses_turns(const Evidence& evidence, const Recovered& recovered) {
+  if (recovered.sealed) return true;
   const std::optional<Witness::Testimony>& witness = evidence.witness;
   if (!witness || witness->boot_id != evidence.boot_id || witness->directory != evidence.directory)
     return false;
   if (recovered.header.boot_id != evidence.boot_id) return false;
-  return recovered.sealed || witness->position > recovered.position;
+  return witness->position > recovered.position;
 }
 
 bool has_dirty_scope(const StateImage& image) {
@@ -127,11 +128,13 @@ Judgement judge(const Evidence& evidence, const Recovered& recovered) {
     // Scopes that were left clean are claimed all the same, before anything is issued from them.
     return {Verdict::witness, {}, has_dirty_scope(recovered.image) ? "witness" : "clean"};
   }
-  if (is_older_than_witness(evidence, recovered))
-    return {Verdict::forfeit, GapCause::corrupt, "forfeited: " + why, true};
+  if (misses_turns(evidence, recovered)) {
+    const std::string cause = recovered.sealed ? "the newest part of the log is damaged" : why;
+    return {Verdict::forfeit, GapCause::corrupt, "forfeited: " + cause, true};
+  }
   if (!has_dirty_scope(recovered.image)) return {Verdict::clean, {}, "clean"};
   const bool other_boot = recovered.header.boot_id != evidence.boot_id;
-  if (recovered.sealed || recovered.rotten) {
+  if (recovered.rotten) {
     return {Verdict::forfeit, GapCause::corrupt,
             "forfeited: the newest part of the log is damaged"};
   }
