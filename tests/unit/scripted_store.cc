@@ -103,7 +103,9 @@ void ScriptedStore::lease(const LeaseRequest& request, std::function<void(LeaseO
       outcome = {LeaseOutcome::Kind::granted, script.begin, script.end, {}};
       break;
   }
-  answers_.emplace_back([done = std::move(done), outcome] { done(outcome); });
+  (script.late ? late_ : answers_).emplace_back([done = std::move(done), outcome] {
+    done(outcome);
+  });
 }
 
 void ScriptedStore::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {

@@ -42,6 +42,7 @@ class ScriptedStore final : public LeaseStore, public ScriptedContents {
     std::int64_t begin = 0;  // of a wrong grant
     std::int64_t end = 0;
     bool contended = false;  // refuse: others were faster
+    bool late = false;       // the answer waits for deliver_late()
   };
   struct ResolveScript {
     enum class Kind { truth, failed, untraceable, wrong };
@@ -109,7 +110,7 @@ class ScriptedStore final : public LeaseStore, public ScriptedContents {
     enum class Kind { truth, failed };
     Kind kind = Kind::truth;
     Status error{ErrorCode::UNAVAILABLE, "the store is away"};
-    bool late = false;  // the answer waits for deliver_late()
+    bool late = false;  // as of a lease
   };
   struct ReadScript {
     enum class Kind { truth, failed };

@@ -230,6 +230,7 @@ void Sequence::lease_failed(const Status& status) {
   touch();
   scope_.note(as_seen_of_store(status));
   if (status.code() == ErrorCode::SEQ_REGRESSED) {
+    if (scope_.refuses()) return;  // why it does says more than this counter, and what to do
     refuse(status);
     scope_.beat();  // the whole database may be an older copy
     return;

@@ -88,6 +88,29 @@ TEST_CASE("CounterThatWentBackHasTheStoreCompared", "[store_restore]") {
   REQUIRE(host.orders().stopped().text().find("older copy") != std::string::npos);
 }
 
+// The lease was on its way when the heartbeat told it.
+TEST_CASE("CounterThatWentBackDoesNotHideWhyTheStoreIsStopped", "[store_restore]") {
+  IdleHost host;
+  host.back_up();
+  host.beat();
+  for (std::int64_t id = 2; id <= 10; ++id) static_cast<void>(host.daemon.one("orders"));
+  host.put_back();
+  host.store().leases = {{ScriptedStore::LeaseScript::Kind::refuse,
+                          Status(ErrorCode::SEQ_REGRESSED, "the counter was set back")}};
+  host.store().leases.front().late = true;
+  static_cast<void>(host.world().next("orders", {}, 60'000));
+  host.world().settle();
+  host.beat();
+  REQUIRE(host.scope().restored());
+  REQUIRE(host.store().deliver_late());
+  host.world().settle();
+  REQUIRE(host.orders().stopped().text().find("older copy") != std::string::npos);
+  REQUIRE(host.world().events.count(EventKind::sequence_stopped) == 1);
+  REQUIRE(host.raise().ok());
+  REQUIRE(host.world().table->resume_store("default").ok());
+  REQUIRE(host.daemon.one("orders") > 10);
+}
+
 TEST_CASE("EntryThatIsGoneIsAnOlderCopy", "[store_restore]") {
   IdleHost host;
   host.beat();
