@@ -1,257 +1,194 @@
 #include "daemon/core/sequence/sequence.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
+#include "daemon/core/history/gap_event.h"
 #include "daemon/core/leasing/store_scope.h"
-#include "daemon/core/log/state_bounds.h"
 #include "daemon/core/table/sequence_accounts.h"
 
 namespace seqd {
-namespace {
 
-constexpr std::int64_t kFirstReservation = 64;
-// A reservation used up faster than this was too small; one that lasted longer than the other was
-// too large.
-constexpr std::int64_t kReservationShortMs = 50;
-constexpr std::int64_t kReservationLongMs = 5'000;
-
-}  // namespace
-
-Sequence::Sequence(const CoreContext& context, SequenceOwner& attention,
+Sequence::Sequence(const CoreContext& context, SequenceOwner& table,
                    const SequenceSettings& settings, StoreScope& scope,
                    const DefineSequence& definition)
     : context_(context),
-      attention_(attention),
+      table_(table),
       scope_(scope),
-      id_(definition.sequence),
       settings_(settings),
       definition_(definition),
-      sizer_(settings.lease_min, settings.lease_max, settings.lease_duration_ms),
-      lease_(context, *this, definition.sequence, definition.name),
-      drain_(context, *this, held_, definition.sequence, definition.name),
-      pending_(context.history),
-      reserve_size_(std::min(kFirstReservation, settings.max_unsynced)),
-      used_below_(definition.high_water) {
-  totals_.sequence = id_;
-  lease_.set_store(scope.store());
+      gate_(scope),
+      issuer_(context, table, definition, settings.max_unsynced),
+      waiters_(context, table, definition, [this] { expire_waiters(); }),
+      replenisher_(context, *this, table, scope, settings_, definition_),
+      drain_(context, *this, issuer_.held(), definition.sequence, definition.name) {
+  totals_.sequence = id();
   drain_.set_store(scope.store());
-  update_open();
 }
 
-Sequence::~Sequence() {
-  context_.timers.cancel(deadline_timer_);
+// --- what it is doing
+
+SequenceTotals Sequence::totals() const {
+  SequenceTotals totals = totals_;
+  totals.issued = issuer_.issued();
+  return totals;
+}
+
+bool Sequence::in_flight() const {
+  return replenisher_.in_flight() || drain_.in_flight() || advances_ > 0;
+}
+
+bool Sequence::holds_nothing() const {
+  return available() + drain_.returning() == 0 && !leasing();
+}
+
+bool Sequence::awaits_advance() const {
+  return stopped().code() == ErrorCode::SEQ_REGRESSED && raised_to_ == 0 &&
+         std::max(definition_.high_water, issuer_.used_below()) > 0;
 }
 
 std::string_view Sequence::state_name() const {
-  if (!stopped_.ok() || !failing_.ok()) return "stopped";
+  if (!stopped().ok() || !replenisher_.failing().ok()) return "stopped";
   if (!waiters_.empty()) return "waiting";
-  return lease_.idle() ? "ready" : "fetching";
+  return replenisher_.idle() ? "ready" : "fetching";
 }
 
 Status Sequence::error() const {
-  if (!stopped_.ok()) return stopped_;
-  if (!failing_.ok()) return failing_;
-  return lease_.last_error().ok() ? scope_.last_error() : lease_.last_error();
+  if (!stopped().ok()) return stopped();
+  if (!replenisher_.failing().ok()) return replenisher_.failing();
+  return replenisher_.last_error().ok() ? scope_.last_error() : replenisher_.last_error();
 }
 
-void Sequence::update_open() {
-  open_ = scope_.owned() && stopped_.ok() && ending_.ok() && refusing_.ok() && !drain_.active() &&
-          held_until_ == 0 && !withdrawing_;
-}
-
-void Sequence::hold() {
-  if (held_until_ == context_.log.next_position()) return;
-  held_until_ = context_.log.next_position();
-  attention_.wait_durable(id_);
-  update_open();
-}
-
-void Sequence::touch() {
-  if (touched_) return;
-  touched_ = true;
-  attention_.touched(id_);
-}
-
-// --- issuing
-// -------------------------------------------------------------------------------------------------------
-
-void Sequence::note_issue(std::int64_t begin, std::int64_t end, const Caller& caller, IssueAs as) {
-  wanted_ = true;
-  last_issued_ = end - 1;
-  touch();
-  const Issued issue =
-      as_recorded({id_, begin, end, caller.client, caller.request, as.kind, as.wall_s});
-  if (pending_.merge(issue, held_.last_range_end(), caller.session)) return;
-  if (pending_.empty()) attention_.accounts().issuing(id_);
-  flush_issues();
-  pending_.begin(issue, held_.last_range_end(), caller.session);
-}
-
-void Sequence::flush_issues() {
-  if (pending_.empty()) return;
-  const Issued issued = pending_.take();
-  totals_.issued += issued.end - issued.begin;
-  used_below_ = std::max(used_below_, issued.end);
-  context_.log.append(issued);
-  if (issued.client != 0) attention_.recorded(issued);
-}
+// --- requests
 
 bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs) {
-  if (!waiters_.empty() || !open_ || held_.issuable() < count) return false;
-  if (!attention_.accounts().may_keep(caller.client, held_.pieces(count))) return false;
-  while (count > 0) {
-    const IdRange range = held_.take(count);
-    count -= range.size();
-    note_issue(range.begin(), range.end(), caller, {IssueKind::batch});
-    add_run(*runs, {range.begin(), range.size(), 1});
-  }
+  if (!waiters_.empty() || !gate_.open() || held().issuable() < count) return false;
+  if (!table_.accounts().may_keep(caller.client, held().pieces(count))) return false;
+  issuer_.issue(caller, count, {IssueKind::batch}, runs);
+  note_issued();
   return true;
 }
 
-// --- deciding, once a turn
-// -----------------------------------------------------------------------------------------
+Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
+                      std::int64_t timeout_ms) {
+  if (Status refused = gate_.refusal(); !refused.ok()) return refused;
+  if (!log_failure_.ok()) return log_failure_;
+  if (count > settings_.max_available) {
+    return {ErrorCode::TOO_LARGE,
+            std::to_string(count) + " IDs at once are above the gap budget of \"" + name() +
+                "\", " + std::to_string(settings_.max_available) + " (sequence.max_available)"};
+  }
+  // Trying again soon would not help, and the next try is not due yet.
+  const Status& failing = replenisher_.failing();
+  if (!failing.ok() && !replenisher_.idle() && available() - waiters_.demand() < count)
+    return failing;
+  if (Status full = waiters_.may_push(caller.user, settings_.max_waiters); !full.ok()) return full;
+  note_issued();
+  if (timeout_ms < 0) timeout_ms = settings_.wait_timeout_ms;
+  if (timeout_ms == 0) {
+    return {ErrorCode::UNAVAILABLE,
+            "no ID of \"" + name() + "\" is available and the request does not wait"};
+  }
+  waiters_.push(caller, kind, count, timeout_ms);
+  return {};
+}
 
+std::int64_t Sequence::cancel(SessionId session, const Status& why) {
+  const std::int64_t cancelled = waiters_.cancel(session, why);
+  if (cancelled > 0) touch();
+  return cancelled;
+}
+
+void Sequence::expire_waiters() {
+  const Status cause = error();
+  waiters_.expire({ErrorCode::UNAVAILABLE,
+                   "no ID of \"" + name() + "\" within the time allowed: " +
+                       (cause.ok() ? "the store has not answered yet" : cause.to_string())});
+  touch();
+}
+
+void Sequence::serve_waiters() {
+  if (!waiters_.empty() && !context_.log.accepting()) {
+    touch();  // again in the next turn
+    return;
+  }
+  while (!waiters_.empty() && gate_.open() && held().issuable() >= waiters_.front().count) {
+    // One entry is set aside for it, which nobody else could take.
+    const std::int64_t more = held().pieces(waiters_.front().count) - 1;
+    const bool kept = more == 0 || table_.accounts().may_keep(waiters_.front().caller.client, more);
+    const Waiter waiter = waiters_.pop();
+    if (!kept) {
+      context_.replies.failed(
+          waiter.caller, {ErrorCode::BUSY,
+                          "the IDs of this request are of more ranges than may be kept for the "
+                          "repeats of this client: acknowledge (ack), or ask for fewer"});
+      continue;
+    }
+    IssueAs as{waiter.kind, 0};
+    if (waiter.kind == IssueKind::text) as.wall_s = context_.clock.wall_ms() / 1'000;
+    std::vector<Run> runs;
+    issuer_.issue(waiter.caller, waiter.count, as, &runs);
+    note_issued();
+    if (waiter.kind == IssueKind::text) {
+      context_.replies.issued_text(waiter.caller, id(), runs.front().first, as.wall_s);
+    } else {
+      context_.replies.issued(waiter.caller, id(), waiter.kind, runs);
+    }
+  }
+}
+
+// --- the turn
+
+// The order matters. What was issued goes into the log first: whatever follows may lower the
+// high-water mark or record gaps, and has to find it there. Then what may not be issued any more
+// leaves, before anybody is served. A drain takes what those who wait have left. Reservations come
+// before the lease: they are for IDs that are here.
 void Sequence::pump() {
   touched_ = false;
   flush_issues();
-  if (withdrawing_) withdraw();
+  if (gate_.withdrawing()) withdraw();
   serve_waiters();
   flush_issues();
   if (!log_failure_.ok()) {
-    fail_waiters(log_failure_);
+    waiters_.fail(log_failure_);
   } else {
     drain_.step();
-    if (open_ && !context_.log.accepting()) touch();  // again in the next turn
-    if (open_ && context_.log.accepting()) reserve();
-    if (open_ && scope_.verified() && context_.log.accepting()) lease();
+    if (gate_.open() && !context_.log.accepting()) touch();  // again in the next turn
+    if (gate_.open() && context_.log.accepting()) issuer_.reserve(waiters_.demand());
+    if (gate_.open() && scope_.verified() && context_.log.accepting() && !drain_.blocks_leases())
+      replenisher_.replenish(held(), waiters_.demand(), issuer_.issued());
   }
-  arm_deadline();
-}
-
-void Sequence::resize_reservation() {
-  const std::int64_t now_ms = context_.clock.monotonic_ms();
-  const std::int64_t lasted_ms = now_ms - reserved_at_ms_;
-  if (reserved_at_ms_ > 0 && lasted_ms < kReservationShortMs) {
-    reserve_size_ = std::min(reserve_size_ * 4, settings_.max_unsynced);
-  } else if (lasted_ms > kReservationLongMs) {
-    reserve_size_ =
-        std::max(reserve_size_ / 2, std::min(kFirstReservation, settings_.max_unsynced));
-  }
-  reserved_at_ms_ = now_ms;
-}
-
-void Sequence::reserve() {
-  if (reserving_ != 0) return;
-  const std::int64_t demand = std::min(waiters_.demand(), held_.available());
-  if (held_.asked() > reserve_size_ / 2 && held_.asked() >= demand) return;
-  if (held_.asked() == held_.available()) return;
-  resize_reservation();
-  for (const std::int64_t end : held_.ask(std::max(reserve_size_, demand))) {
-    context_.log.append(Reserved{id_, end});
-  }
-  reserving_ = context_.log.next_position();
-  attention_.wait_durable(id_);
-}
-
-void Sequence::lease() {
-  if (!lease_.idle() || left_open_ || drain_.blocks_leases()) return;
-  if (!wanted_ && waiters_.empty()) return;
-  const std::int64_t spare = held_.available() - waiters_.demand();
-  if (spare > sizer_.size() / 2) return;
-  const std::int64_t room = settings_.max_available - held_.available();
-  // With little room left a lease would be tiny: wait until more is used, unless somebody waits.
-  if (room < (spare < 0 ? 1 : settings_.lease_min)) return;
-  // Many small available ranges (parked ones) would not fit a snapshot.
-  if (static_cast<std::int64_t>(held_.ranges().size()) >= StateBounds::kRangesIncluded &&
-      !attention_.accounts().may_hold_another_range()) {
-    return fail_waiters({ErrorCode::BUSY, "the log has no room for another range of \"" + name() +
-                                              "\" (daemon.state_log_size)"},
-                        held_.available());
-  }
-  const std::int64_t size =
-      sizer_.next_size(context_.clock.monotonic_ms(), totals_.issued, spare <= 0);
-  lease_.start(std::min(std::clamp(-spare, size, settings_.lease_max), room));
+  waiters_.arm_timer();
 }
 
 void Sequence::durable(LogPosition position) {
-  if (reserving_ != 0 && reserving_ <= position) {
-    reserving_ = 0;
-    held_.reservation_durable();
-    touch();
-  }
-  if (intent_ != 0 && intent_ <= position) {
-    intent_ = 0;
-    lease_.intent_durable();
-  }
-  if (held_until_ != 0 && held_until_ <= position) {
-    held_until_ = 0;
-    update_open();
-    touch();
-  }
+  if (issuer_.durable(position)) touch();
+  replenisher_.durable(position);
+  if (gate_.durable(position)) touch();
   drain_.durable(position);
 }
 
-// --- leasing
-// -------------------------------------------------------------------------------------------------------
-
-LeaseRequest Sequence::lease_request() const {
-  LeaseRequest request;
-  request.binding = settings_.binding;
-  request.instance = scope_.instance();
-  request.sequence = definition_.name;
-  request.high_water = definition_.high_water;
-  request.max_value = settings_.last_position();
-  request.take_parked = settings_.reuse == Reuse::parked;
-  request.heartbeat = scope_.known_beat();
-  return request;
+void Sequence::hold() {
+  if (gate_.hold_until(context_.log.next_position())) table_.wait_durable(id());
 }
 
-void Sequence::intent_appended() {
-  intent_ = context_.log.next_position();
-  attention_.wait_durable(id_);
+void Sequence::log_failed(const Status& status) {
+  log_failure_ = status;
+  replenisher_.stop();
+  drain_.stop();
+  touch();
 }
 
-void Sequence::lease_granted(IdRange range, const Token& lease) {
-  scope_.note({});
-  wanted_ = false;
-  failing_ = Status();
+// --- leases and the counter
+
+void Sequence::leased(IdRange range, const Token& lease) {
   totals_.leased += range.size();
   definition_.high_water = std::max(definition_.high_water, range.end());
   exhaustion_.leased(range.end(), context_.clock.monotonic_ms(), name(), settings_,
                      context_.events);
-  held_.add(std::move(range), lease);
+  issuer_.held().add(std::move(range), lease);
   withdraw();
   touch();
-}
-
-void Sequence::lease_failed(const Status& status) {
-  touch();
-  scope_.note(as_seen_of_store(status));
-  if (status.code() == ErrorCode::SEQ_REGRESSED) {
-    if (scope_.refuses()) return;  // why it does says more than this counter, and what to do
-    refuse(status);
-    scope_.beat();  // the whole database may be an older copy
-    return;
-  }
-  if (error_info(status.code()).retry == Retry::again) return;
-  wanted_ = false;
-  // The store counts ordinals, of which callers know nothing.
-  const bool has_progression =
-      settings_.progression.compiled != nullptr && status.code() == ErrorCode::EXHAUSTED;
-  failing_ = has_progression ? settings_.progression.compiled->exhausted(name()) : status;
-  fail_waiters(failing_, held_.available());
-}
-
-void Sequence::lease_contended() {
-  touch();
-  scope_.note({});
-}
-
-void Sequence::lease_untraceable() {
-  ++totals_.unknown;
-  wanted_ = false;
 }
 
 void Sequence::end_advance(const Result<std::int64_t>& next_id) {
@@ -261,63 +198,147 @@ void Sequence::end_advance(const Result<std::int64_t>& next_id) {
   context_.events.raise({EventKind::sequence_advanced,
                          "\"" + name() + "\" is leased from " + std::to_string(*next_id) + " on",
                          {{"SEQUENCE", name()}, {"NEXT", std::to_string(*next_id)}}});
-  if (stopped_.code() != ErrorCode::SEQ_REGRESSED) return;
+  if (stopped().code() != ErrorCode::SEQ_REGRESSED) return;
   raised_to_ = 0;
   if (!scope_.restored()) go_on();
 }
 
-void Sequence::go_on() {
-  stopped_ = Status();
-  lease_.mended();
-  update_open();
-  adopt();
+bool Sequence::counter_read(const CounterReading& reading) {
+  if (reading.floor > reading.next_id && stopped().ok()) {
+    refuse({ErrorCode::SEQ_REGRESSED,
+            "the counter of \"" + name() + "\" holds " + std::to_string(reading.next_id) +
+                " as its next ID, below its floor, " + std::to_string(reading.floor) +
+                ": it was set back; move it forward (seqctl advance)"});
+  }
+  // An advance for every host leaves a floor. Another copy has another one; its counter may be
+  // higher, too, where other hosts leased from it.
+  const std::int64_t raised = std::max(raised_to_, definition_.high_water);
+  raised_to_ = scope_.restored() && reading.floor >= raised ? reading.floor : 0;
+  floor_ = std::max(floor_, reading.floor);
+  withdraw();
+  touch();
+  return !awaits_advance();
 }
 
+void Sequence::withdraw() {
+  if (!scope_.owned() || !log_failure_.ok() || gate_.ending()) return;
+  // Nothing is issued until what has to leave has left.
+  gate_.set_withdrawing(!context_.log.accepting());
+  if (gate_.withdrawing()) return touch();
+  flush_issues();
+  for (const HeldRanges::Held& held : issuer_.held().take_below(floor_))
+    leave(held, GapCause::superseded,
+          "the counter was advanced to " + std::to_string(floor_) + " for every host");
+  const std::int64_t last = settings_.last_position();
+  for (const HeldRanges::Held& held : issuer_.held().take_above(last))
+    leave(held, GapCause::out_of_bounds,
+          settings_.progression.compiled != nullptr
+              ? "the sequence ends before it now (sequence.max)"
+              : "the highest ID is " + std::to_string(last) + " now (sequence.max_value)");
+}
+
+// What was issued of it is in the log already.
+void Sequence::leave(const HeldRanges::Held& held, GapCause cause, const std::string& why) {
+  const GapMade gap{id(), held.range.begin(), held.range.end(), cause, context_.clock.wall_ms()};
+  written_off(gap.begin, gap.end);
+  context_.log.append(gap);
+  context_.events.raise(gap_event(gap, name(), held.lease, scope_.instance(), why));
+}
+
+// --- drains
+
+void Sequence::drain(std::int64_t deadline_ms, Drain::Done done) {
+  // What was wanted so far is drained with the rest; who waits asks for himself.
+  replenisher_.want_nothing();
+  drain_.begin(settings_.reuse, deadline_ms, std::move(done));
+}
+
+void Sequence::end_period() {
+  constexpr std::int64_t kLongestMs = 30'000;  // for a lease or return that is under way
+  replenisher_.want_nothing();
+  // Nobody will ask for parked IDs of this period.
+  const Reuse reuse = settings_.reuse == Reuse::tail ? Reuse::tail : Reuse::never;
+  drain_.begin(
+      reuse, context_.clock.monotonic_ms() + kLongestMs, [](const DrainReport&) {},
+      GapCause::period_end);
+}
+
+ReturnRequest Sequence::return_request() const {
+  ReturnRequest request;
+  request.binding = settings_.binding;
+  request.instance = scope_.instance();
+  request.sequence = name();
+  request.heartbeat = scope_.known_beat();
+  return request;
+}
+
+bool Sequence::may_ask() const {
+  return scope_.verified();
+}
+
+void Sequence::met_older_copy() {
+  touch();
+  scope_.found_restored();
+}
+
+void Sequence::written_off(std::int64_t begin, std::int64_t end) {
+  totals_.gaps += end - begin;
+  issuer_.note_written_off(end);
+}
+
+void Sequence::returned(std::int64_t begin, std::int64_t end, Reuse reuse) {
+  totals_.returned += end - begin;
+  if (reuse != Reuse::tail) return;
+  // The counter was lowered: a lease may begin there, but never where IDs were used, in this turn
+  // too, or are available.
+  flush_issues();
+  definition_.high_water = issuer_.used_below();
+  for (const HeldRanges::Held& one : held().ranges()) {
+    definition_.high_water = std::max(definition_.high_water, one.range.end());
+  }
+}
+
+void Sequence::drain_changed() {
+  gate_.set_draining(drain_.active());
+  touch();
+}
+
+// --- refusing, settings, the end
+
 void Sequence::refuse(const Status& why) {
-  stopped_ = why;
-  update_open();
-  fail_waiters(why);
+  gate_.stop(why);
+  waiters_.fail(why);
   context_.events.raise({EventKind::sequence_stopped,
                          "\"" + name() + "\" is stopped: " + why.to_string(),
                          {{"SEQUENCE", name()}, {"CAUSE", std::string(error_name(why.code()))}}});
 }
 
-// --- scope, log, start and end
-// -------------------------------------------------------------------------------------
+void Sequence::go_on() {
+  gate_.stop({});
+  replenisher_.mended();
+  adopt();
+}
+
+void Sequence::refuse_requests(const Status& why) {
+  gate_.refuse(why);
+  if (!why.ok()) waiters_.fail(why);
+  touch();
+}
 
 void Sequence::apply_settings(const SequenceSettings& settings) {
   const bool ends_elsewhere = settings.last_position() != settings_.last_position();
   settings_ = settings;
-  if (ends_elsewhere) {
-    lease_.mended();  // it may have been refused for the former end
-    failing_ = Status();
-  }
-  sizer_.set_bounds(settings.lease_min, settings.lease_max, settings.lease_duration_ms);
-  reserve_size_ = std::min(reserve_size_, settings.max_unsynced);
+  replenisher_.apply_settings(ends_elsewhere);
+  issuer_.set_most_unsynced(settings.max_unsynced);
   withdraw();
   touch();
 }
 
-void Sequence::log_failed(const Status& status) {
-  log_failure_ = status;
-  lease_.stop();
-  drain_.stop();
-  touch();
-}
-
 void Sequence::begin_stop(const Status& why) {
-  ending_ = why;
-  update_open();
-  lease_.stop();
+  gate_.end(why);
+  replenisher_.stop();
   drain_.stop();
-  fail_waiters(why);
-}
-
-void Sequence::refuse_requests(const Status& why) {
-  refusing_ = why;
-  update_open();
-  if (!why.ok()) fail_waiters(why);
-  touch();
+  waiters_.fail(why);
 }
 
 }  // namespace seqd

@@ -91,8 +91,8 @@ Sequence& SequenceTable::add_sequence(const DefineSequence& definition,
                                       const SequenceSettings& settings) {
   const SequenceId id = definition.sequence;
   next_.sequence = std::max(next_.sequence, id + 1);
-  SequenceOwner& attention = *this;
-  sequences_[id] = std::make_unique<Sequence>(context_, attention, settings,
+  SequenceOwner& table = *this;
+  sequences_[id] = std::make_unique<Sequence>(context_, table, settings,
                                               *scopes_.at(definition.scope), definition);
   by_name_[definition.name] = id;
   Sequence& sequence = at(id);

@@ -1,0 +1,99 @@
+#include "daemon/core/sequence/issuer.h"
+
+#include <algorithm>
+
+#include "daemon/core/table/sequence_accounts.h"
+
+namespace seqd {
+namespace {
+
+constexpr std::int64_t kFirstReservation = 64;
+// A reservation used up faster than this was too small; one that lasted longer than the other was
+// too large.
+constexpr std::int64_t kReservationShortMs = 50;
+constexpr std::int64_t kReservationLongMs = 5'000;
+
+}  // namespace
+
+Issuer::Issuer(const CoreContext& context, SequenceOwner& table, const DefineSequence& definition,
+               std::int64_t most_unsynced)
+    : context_(context),
+      table_(table),
+      sequence_(definition.sequence),
+      pending_(context.history),
+      used_below_(definition.high_water),
+      most_unsynced_(most_unsynced),
+      reserve_size_(std::min(kFirstReservation, most_unsynced)) {}
+
+void Issuer::restore(const SequenceImage& image) {
+  issued_ = image.totals.issued;
+  used_below_ = image.used_below;
+  for (const AvailableRange& range : image.ranges)
+    held_.add(IdRange(range.begin, range.end), range.lease);
+}
+
+void Issuer::note(std::int64_t begin, std::int64_t end, const Caller& caller, IssueAs as) {
+  last_issued_ = end - 1;
+  const Issued issue =
+      as_recorded({sequence_, begin, end, caller.client, caller.request, as.kind, as.wall_s});
+  if (pending_.merge(issue, held_.last_range_end(), caller.session)) return;
+  if (pending_.empty()) table_.accounts().issuing(sequence_);
+  flush();
+  pending_.begin(issue, held_.last_range_end(), caller.session);
+}
+
+void Issuer::issue(const Caller& caller, std::int64_t count, IssueAs as, std::vector<Run>* runs) {
+  while (count > 0) {
+    const IdRange range = held_.take(count);
+    count -= range.size();
+    note(range.begin(), range.end(), caller, as);
+    add_run(*runs, {range.begin(), range.size(), 1});
+  }
+}
+
+void Issuer::flush() {
+  if (pending_.empty()) return;
+  const Issued issued = pending_.take();
+  issued_ += issued.end - issued.begin;
+  used_below_ = std::max(used_below_, issued.end);
+  context_.log.append(issued);
+  if (issued.client != 0) table_.recorded(issued);
+}
+
+void Issuer::set_most_unsynced(std::int64_t most_unsynced) {
+  most_unsynced_ = most_unsynced;
+  reserve_size_ = std::min(reserve_size_, most_unsynced);
+}
+
+void Issuer::resize_reservation() {
+  const std::int64_t now_ms = context_.clock.monotonic_ms();
+  const std::int64_t lasted_ms = now_ms - reserved_at_ms_;
+  if (reserved_at_ms_ > 0 && lasted_ms < kReservationShortMs) {
+    reserve_size_ = std::min(reserve_size_ * 4, most_unsynced_);
+  } else if (lasted_ms > kReservationLongMs) {
+    reserve_size_ = std::max(reserve_size_ / 2, std::min(kFirstReservation, most_unsynced_));
+  }
+  reserved_at_ms_ = now_ms;
+}
+
+void Issuer::reserve(std::int64_t demand) {
+  if (reserving_ != 0) return;
+  demand = std::min(demand, held_.available());
+  if (held_.asked() > reserve_size_ / 2 && held_.asked() >= demand) return;
+  if (held_.asked() == held_.available()) return;
+  resize_reservation();
+  for (const std::int64_t end : held_.ask(std::max(reserve_size_, demand))) {
+    context_.log.append(Reserved{sequence_, end});
+  }
+  reserving_ = context_.log.next_position();
+  table_.wait_durable(sequence_);
+}
+
+bool Issuer::durable(LogPosition position) {
+  if (reserving_ == 0 || reserving_ > position) return false;
+  reserving_ = 0;
+  held_.reservation_durable();
+  return true;
+}
+
+}  // namespace seqd

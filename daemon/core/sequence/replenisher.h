@@ -1,0 +1,96 @@
+// Replenisher: decides when a sequence leases its next range and how many IDs, and what a lease
+// that failed means for those who wait. One lease at a time. Owned by its Sequence; loop thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "daemon/core/context.h"
+#include "daemon/core/leasing/lease_operation.h"
+#include "daemon/core/leasing/lease_sizer.h"
+#include "daemon/core/sequence/held_ranges.h"
+#include "daemon/core/sequence/sequence_owner.h"
+#include "daemon/core/settings.h"
+
+namespace seqd {
+
+class StoreScope;
+
+class Replenisher final : private LeaseOperation::Owner {
+ public:
+  // The sequence.
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    // Whether to lease is to be decided again: replenish().
+    virtual void lease_changed() = 0;
+    // A range that the log has.
+    virtual void leased(IdRange range, const Token& lease) = 0;
+    // What became of a lease will never be known; the log has that.
+    virtual void leased_in_vain() = 0;
+    // The counter was set back.
+    virtual void counter_regressed(const Status& why) = 0;
+    // Nothing can be leased: who waits for more than what is available hears `why`.
+    virtual void cannot_lease(const Status& why) = 0;
+  };
+
+  // `settings` and `definition` are the sequence's, as they are at any time. All outlive this.
+  Replenisher(const CoreContext& context, Owner& owner, SequenceOwner& table, StoreScope& scope,
+              const SequenceSettings& settings, const DefineSequence& definition);
+
+  // Requests came since the last grant: another lease is worth having.
+  void want() { wanted_ = true; }
+  void want_nothing() { wanted_ = false; }
+  bool wants() const { return wanted_; }
+
+  bool idle() const { return operation_.idle(); }
+  bool in_flight() const { return operation_.in_flight(); }
+  // A lease is open: under way, or to be looked up.
+  bool leasing() const { return operation_.intent_open() || left_open_.has_value(); }
+  // What callers hear while nothing is available and trying again would not help.
+  const Status& failing() const { return failing_; }
+  const Status& last_error() const { return operation_.last_error(); }
+
+  // Leases, where it is time to: little is left of what is held, beside the `demand` of those who
+  // wait. `issued`: by the sequence so far. Only while the store may be asked.
+  void replenish(const HeldRanges& held, std::int64_t demand, std::int64_t issued);
+  void durable(LogPosition position);  // everything up to it is on the medium
+  void apply_settings(bool ends_elsewhere);
+  void mended() { operation_.mended(); }  // what the last lease failed for
+
+  // A lease that was in flight when the last process ended waits for adopt() or abandon().
+  void restore(const std::optional<LeaseIntended>& intent) { left_open_ = intent; }
+  void adopt();
+  void abandon();  // and one of this process that is between two look-ups
+  void go_on() { operation_.go_on(); }
+  void stop() { operation_.stop(); }
+  void snapshot(const std::function<void(const LogEntry&)>& entry) const;
+
+ private:
+  LeaseRequest lease_request() const override;
+  void intent_appended() override;
+  void lease_granted(IdRange range, const Token& lease) override;
+  void lease_failed(const Status& status) override;
+  void lease_contended() override;
+  bool may_ask() const override;
+  void met_older_copy() override;
+  void lease_untraceable() override;
+  void lease_moved_on() override { owner_.lease_changed(); }
+
+  const CoreContext& context_;
+  Owner& owner_;
+  SequenceOwner& table_;
+  StoreScope& scope_;
+  const SequenceSettings& settings_;
+  const DefineSequence& definition_;
+  LeaseSizer sizer_;
+  LeaseOperation operation_;
+  std::optional<LeaseIntended> left_open_;
+  bool wanted_ = false;
+  LogPosition intent_ = 0;  // the next lease's is durable with this position; 0: none waits
+  Status failing_;
+};
+
+}  // namespace seqd

@@ -1,0 +1,46 @@
+#include "daemon/core/sequence/sequence_gate.h"
+
+#include "daemon/core/leasing/store_scope.h"
+
+namespace seqd {
+
+SequenceGate::SequenceGate(const StoreScope& scope) : scope_(scope), state_(find_state()) {}
+
+SequenceGate::State SequenceGate::find_state() const {
+  if (!ending_.ok()) return State::ending;
+  if (!refusing_.ok()) return State::refusing;
+  if (!stopped_.ok()) return State::stopped;
+  if (!scope_.owned()) return State::unowned;
+  if (draining_) return State::draining;
+  if (withdrawing_) return State::withdrawing;
+  return held_until_ != 0 ? State::holding : State::open;
+}
+
+Status SequenceGate::refusal() const {
+  switch (state_) {
+    case State::ending:
+      return ending_;
+    case State::refusing:
+      return refusing_;
+    case State::stopped:
+      return stopped_;
+    default:
+      return {};
+  }
+}
+
+bool SequenceGate::hold_until(LogPosition position) {
+  if (held_until_ == position) return false;
+  held_until_ = position;
+  update();
+  return true;
+}
+
+bool SequenceGate::durable(LogPosition position) {
+  if (held_until_ == 0 || held_until_ > position) return false;
+  held_until_ = 0;
+  update();
+  return true;
+}
+
+}  // namespace seqd

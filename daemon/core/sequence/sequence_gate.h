@@ -1,0 +1,60 @@
+// SequenceGate: whether a sequence may issue, and what a request hears where it may not. One state,
+// found from everything that can keep it from issuing. Owned by its Sequence; loop thread.
+#pragma once
+
+#include <cstdint>
+
+#include "daemon/base/status.h"
+#include "daemon/core/log/remainder_log.h"
+
+namespace seqd {
+
+class StoreScope;
+
+class SequenceGate {
+ public:
+  // The first of these that holds.
+  enum class State : std::uint8_t {
+    ending,       // the daemon ends
+    refusing,     // all requests are refused; see SequenceTable
+    stopped,      // those of this sequence are, until what stopped it is mended
+    unowned,      // the remainder is not ours (yet)
+    draining,     // it leaves
+    withdrawing,  // a part has to leave that may not be issued any more: the log does not accept
+    holding,      // a record has to be on the medium first
+    open,
+  };
+
+  explicit SequenceGate(const StoreScope& scope);
+
+  State state() const { return state_; }
+  bool open() const { return state_ == State::open; }
+  // What every request hears; OK: it may wait.
+  Status refusal() const;
+  bool ending() const { return !ending_.ok(); }
+  const Status& stopped() const { return stopped_; }
+  bool withdrawing() const { return withdrawing_; }
+
+  void end(const Status& why) { ending_ = why, update(); }
+  void refuse(const Status& why) { refusing_ = why, update(); }  // OK: not any more
+  void stop(const Status& why) { stopped_ = why, update(); }     // the same
+  void scope_changed() { update(); }
+  void set_draining(bool draining) { draining_ = draining, update(); }
+  void set_withdrawing(bool withdrawing) { withdrawing_ = withdrawing, update(); }
+  // False: it holds for that already.
+  bool hold_until(LogPosition position);
+  // Everything up to `position` is on the medium. True: it does not hold any more.
+  bool durable(LogPosition position);
+
+ private:
+  State find_state() const;
+  void update() { state_ = find_state(); }
+
+  const StoreScope& scope_;
+  Status ending_, refusing_, stopped_;
+  bool draining_ = false, withdrawing_ = false;
+  LogPosition held_until_ = 0;  // 0: not
+  State state_;
+};
+
+}  // namespace seqd
