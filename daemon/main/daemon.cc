@@ -25,18 +25,18 @@ constexpr std::int64_t kFlushGraceMs = 500;  // for the last replies
 }  // namespace
 
 Daemon::Daemon(ConfigurationRequest request, Configuration configuration)
-    : request_(std::move(request)), configuration_(std::move(configuration)), journal_(clock_) {}
+    : request_(std::move(request)),
+      configuration_(std::move(configuration)),
+      journal_(clock_),
+      sessions_(server_limits().output_total) {}
 
 Daemon::~Daemon() {
   loop_.on_turn_end(nullptr);
   loop_.cancel(tick_timer_);
   loop_.cancel(stop_timer_);
-  for (uv_signal_t* signal : {&terminate_, &interrupt_, &hang_up_}) {
-    if (signal->loop != nullptr) uv_close(reinterpret_cast<uv_handle_t*>(signal), nullptr);
-  }
-  if (server_) server_->attach_history(nullptr, nullptr);
+  signals_.clear();
   if (listener_) listener_->close_all();
-  while (listener_ && listener_->connections() > 0) uv_run(loop_.raw(), UV_RUN_NOWAIT);
+  while (listener_ && listener_->connections() > 0) loop_.run_once();
   if (log_) log_->attach(nullptr, nullptr);
   // Before the loop, which their threads wake.
   stores_.reset();
@@ -53,10 +53,9 @@ Daemon::~Daemon() {
 Status Daemon::start(const std::vector<int>& sockets) {
   notifier_.extend_timeout(kStartTimeUs);
   started_ms_ = clock_.monotonic_ms();
-  log_worker_ = std::make_unique<ThreadWorker>(loop_.raw(), "log", 1);
-  history_ =
-      std::make_unique<History>(loop_.raw(), clock_, journal_, configuration_.daemon.state_dir,
-                                history_limits(), configuration_.daemon.history);
+  log_worker_ = std::make_unique<ThreadWorker>(loop_, "log", 1);
+  history_ = std::make_unique<History>(loop_, clock_, journal_, configuration_.daemon.state_dir,
+                                       history_limits(), configuration_.daemon.history);
   // The state first: it is locked, and its directory is where the embedded store lies.
   Result<Started> state = open_state();
   if (!state.ok()) return state.status();
@@ -88,9 +87,10 @@ Status Daemon::start(const std::vector<int>& sockets) {
         listener_->listen_at(settings.socket, static_cast<int>(settings.socket_mode));
     if (!listening.ok()) return listening;
   }
-  watch_signal(terminate_, SIGTERM);
-  watch_signal(interrupt_, SIGINT);
-  watch_signal(hang_up_, SIGHUP);
+  for (const int number : {SIGTERM, SIGINT}) {
+    signals_.push_back(std::make_unique<SignalWatch>(loop_, number, [this] { stop_on_signal(); }));
+  }
+  signals_.push_back(std::make_unique<SignalWatch>(loop_, SIGHUP, [this] { reload_on_signal(); }));
   loop_.on_turn_end([this] { turn_->end(); });
   tick();
   return {};
@@ -120,9 +120,8 @@ Result<Started> Daemon::open_state() {
 void Daemon::make_core(Started& state) {
   log_ = std::move(state.log);
   state_how_ = state.how;
-  server_ = std::make_unique<Server>(static_cast<Control&>(*this), clock_, *log_, server_limits());
   const CoreContext context{
-      clock_, loop_, random_, history_->follow(*log_), journal_, *server_, history_->recorder()};
+      clock_, loop_, random_, history_->follow(*log_), journal_, replies_, history_->recorder()};
   table_ =
       std::make_unique<SequenceTable>(context, configuration_, stores_->by_name(), table_limits());
   Decommission::Place& place = *this;
@@ -131,10 +130,12 @@ void Daemon::make_core(Started& state) {
                                             table_limits().sequences);
   purge_ = std::make_unique<Purge>(context, *table_, configuration_, stores_->that_purge(),
                                    [this] { return configuration_.named_sequences(); });
-  server_->attach(*table_);
-  server_->attach_inserts(*inserts_);
-  server_->attach_purge(*purge_);
-  server_->attach_history(history_->recorder(), history_->asker());
+  replies_.attach(*table_);
+  Control& control = *this;
+  const Services services{
+      control,           clock_,         *log_,       *table_, history_->recorder(),
+      history_->asker(), inserts_.get(), purge_.get()};
+  server_ = std::make_unique<Server>(services, sessions_, server_limits());
   history_->attach(*table_);
   TurnOwner& owner = *this;
   turn_ = std::make_unique<Turn>(*table_, *log_, owner);
@@ -198,18 +199,11 @@ void Daemon::die(const Status& status) {
 // --- signals and ticks
 // ---------------------------------------------------------------------------------------------
 
-void Daemon::watch_signal(uv_signal_t& handle, int number) {
-  ASSERT(uv_signal_init(loop_.raw(), &handle) == 0);
-  handle.data = this;
-  const auto call = [](uv_signal_t* signal, int caught) {
-    static_cast<Daemon*>(signal->data)->signalled(caught);
-  };
-  ASSERT(uv_signal_start(&handle, call, number) == 0);
+void Daemon::stop_on_signal() {
+  begin_stop({ErrorCode::STOPPING, "the daemon is stopping; connect again"}, 0);
 }
 
-void Daemon::signalled(int number) {
-  if (number != SIGHUP)
-    return begin_stop({ErrorCode::STOPPING, "the daemon is stopping; connect again"}, 0);
+void Daemon::reload_on_signal() {
   // The outcome is in the journal; nobody waits for it.
   static_cast<void>(reload(user(), [](const Result<ReloadReport>&) {}).ok());
 }
@@ -261,7 +255,7 @@ Status Daemon::reload(UserId user, std::function<void(const Result<ReloadReport>
 // On a worker: the database of users and groups may be a directory service in the network.
 void Daemon::load_again(std::function<void(const Result<ReloadReport>&)> done) {
   notifier_.reloading();
-  if (!reload_worker_) reload_worker_ = std::make_unique<ThreadWorker>(loop_.raw(), "reload", 1);
+  if (!reload_worker_) reload_worker_ = std::make_unique<ThreadWorker>(loop_, "reload", 1);
   const auto next = std::make_shared<std::optional<Result<Configuration>>>();
   reload_worker_->submit([this, next] { next->emplace(load_configuration(request_)); },
                          [this, next, done = std::move(done)] {

@@ -21,6 +21,7 @@
 #include "daemon/rpc/server.h"
 #include "daemon/state/start.h"
 #include "daemon/uv/listener.h"
+#include "daemon/uv/signal_watch.h"
 
 namespace seqd {
 
@@ -71,8 +72,8 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   Status resume_decommission();
   void end_for_good(const DecommissionReport& report, bool keep_history);
   void begin_stop(const Status& why, int exit_code);
-  void watch_signal(uv_signal_t& handle, int number);
-  void signalled(int number);
+  void stop_on_signal();
+  void reload_on_signal();
   void tick();
   void keep_witness();
   std::string status_line() const;
@@ -94,13 +95,15 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   std::unique_ptr<Stores> stores_;
   std::unique_ptr<History> history_;
   std::unique_ptr<StateLog> log_;
-  std::unique_ptr<Server> server_;
+  Sessions sessions_;
+  ReplyWriter replies_{sessions_};
   std::unique_ptr<SequenceTable> table_;
   std::unique_ptr<Turn> turn_;
   std::unique_ptr<InsertQueues> inserts_;
   std::unique_ptr<FloorWatch> floor_watch_;
   std::unique_ptr<Purge> purge_;
   std::unique_ptr<Decommission> decommission_;
+  std::unique_ptr<Server> server_;
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<ThreadWorker> reload_worker_;
   ReloadQueue reloads_{clock_, loop_,
@@ -108,9 +111,7 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   std::string state_how_;
   std::int64_t started_ms_ = 0;
 
-  uv_signal_t terminate_{};
-  uv_signal_t interrupt_{};
-  uv_signal_t hang_up_{};
+  std::vector<std::unique_ptr<SignalWatch>> signals_;
   TimerId tick_timer_ = 0;
   TimerId stop_timer_ = 0;
   std::string last_status_;

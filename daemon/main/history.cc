@@ -67,7 +67,7 @@ struct History::Job {
   }
 };
 
-History::History(uv_loop_t* loop, Clock& clock, EventSink& events, const std::string& state_dir,
+History::History(EventLoop& loop, Clock& clock, EventSink& events, const std::string& state_dir,
                  const HistoryLimits& limits, bool kept)
     : loop_(loop),
       clock_(clock),
@@ -152,9 +152,9 @@ void History::complete(HistorySequence& sequence) const {
 
 void History::tick() {
   due_ = true;
-  if (!kept_ || loop_ms() < prune_at_ms_) return;
+  if (!kept_ || loop_.now_ms() < prune_at_ms_) return;
   prune_ = true;
-  prune_at_ms_ = loop_ms() + kPruneEveryMs;
+  prune_at_ms_ = loop_.now_ms() + kPruneEveryMs;
 }
 
 void History::finish() {
@@ -202,7 +202,7 @@ void History::submit(HistoryBatch batch) {
 
 void History::written(Job& job) {
   writing_ = false;
-  not_before_ms_ = loop_ms() + job.took_ms * kPauseParts;
+  not_before_ms_ = loop_.now_ms() + job.took_ms * kPauseParts;
   if (job.prune_again) prune_at_ms_ = 0;
   if (job.prunes) log_due_ = job.log_due;
   if (log_due_ && !auditing_) prune_now();

@@ -28,7 +28,7 @@ namespace seqd {
 
 class History final : public HistoryAsker {
  public:
-  History(uv_loop_t* loop, Clock& clock, EventSink& events, const std::string& state_dir,
+  History(EventLoop& loop, Clock& clock, EventSink& events, const std::string& state_dir,
           const HistoryLimits& limits, bool kept = true);
 
   // The log to append to, so that the history sees every entry. `log` outlives the appending.
@@ -104,10 +104,9 @@ class History final : public HistoryAsker {
   }
   // A large batch was written just now, and nobody waits for another one. By the loop's time: this
   // is asked in every turn.
-  bool pausing() const { return !is_asked() && !ending_ && loop_ms() < not_before_ms_; }
+  bool pausing() const { return !is_asked() && !ending_ && loop_.now_ms() < not_before_ms_; }
   bool is_asked() const { return questions_.questions_wait() || may_audit(); }
   bool may_audit() const { return !auditing_ && !log_due_ && questions_.audits_wait(); }
-  std::int64_t loop_ms() const { return static_cast<std::int64_t>(uv_now(loop_)); }
   void take_batch(LogPosition position);
   void complete(HistorySequence& sequence) const;
   void submit(HistoryBatch batch);
@@ -119,7 +118,7 @@ class History final : public HistoryAsker {
   void warn(const std::vector<std::string>& warnings);
   void note(const Status& status);
 
-  uv_loop_t* const loop_;
+  EventLoop& loop_;
   Clock& clock_;
   EventSink& events_;
   HistoryLimits limits_;

@@ -47,7 +47,7 @@ TEST_CASE("CallersThatAreDroppedDuringAnAuditAreOverwrittenBeforeTheNextOne") {
   {
     HistoryLimits limits;
     limits.callers = false;
-    History history(loop.raw(), clock, events, kept.directory.path(""), limits);
+    History history(loop, clock, events, kept.directory.path(""), limits);
     bool dropping = false;
     int audits = 0;
     // One user, who always has another audit waiting.

@@ -39,10 +39,9 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
       return Status(store.status().code(), "store \"" + name + "\": " + store.status().text());
     }
     Entry& entry = stores->entries_[name];
-    entry.worker =
-        std::make_unique<ThreadWorker>(loop.raw(), "store-" + name, (*store)->concurrency());
+    entry.worker = std::make_unique<ThreadWorker>(loop, "store-" + name, (*store)->concurrency());
     if (const int inserts = (*store)->insert_concurrency(); inserts > 0)
-      entry.inserter = std::make_unique<ThreadWorker>(loop.raw(), "insert-" + name, inserts);
+      entry.inserter = std::make_unique<ThreadWorker>(loop, "insert-" + name, inserts);
     entry.worker_store = std::make_unique<WorkerStore>(
         std::move(*store), *entry.worker, entry.inserter ? *entry.inserter : *entry.worker,
         settings.type == StoreType::mongodb
@@ -56,7 +55,7 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
 Status Stores::open_dynamo(const std::string& name, const StoreSettings& settings, EventLoop& loop,
                            const Clock& clock, EventSink& events) {
   Entry& entry = entries_[name];
-  entry.http = std::make_unique<UvHttpClient>(loop.raw(), static_cast<int>(settings.concurrency),
+  entry.http = std::make_unique<UvHttpClient>(loop, static_cast<int>(settings.concurrency),
                                               settings.tls_ca_file);
   Result<std::unique_ptr<DynamoStore>> store =
       DynamoStore::open(*entry.http, loop, clock, dynamo_options(settings), [settings] {

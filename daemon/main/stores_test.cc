@@ -27,8 +27,8 @@ struct Workers {
     options.uri = testing::with_uri_option(options.uri, "appName=" + name);
     options.concurrency = 2;
     mongo = testing::open_mongo_store(options);
-    worker.emplace(loop.raw(), "store", mongo->concurrency());
-    inserter.emplace(loop.raw(), "insert", mongo->insert_concurrency());
+    worker.emplace(loop, "store", mongo->concurrency());
+    inserter.emplace(loop, "insert", mongo->insert_concurrency());
     store.emplace(mongo, *worker, *inserter);
   }
   LeaseOutcome lease() {

@@ -14,7 +14,8 @@
 #include "daemon/core/table/sequence_table.h"
 #include "daemon/rpc/control.h"
 #include "daemon/rpc/history_asker.h"
-#include "daemon/rpc/session.h"
+#include "daemon/rpc/reply_writer.h"
+#include "daemon/rpc/sessions.h"
 #include "protocol/messages.h"
 
 namespace seqd {
@@ -32,16 +33,6 @@ struct ServerCounts {
   std::uint64_t connections = 0;
   std::uint64_t requests = 0;
   std::uint64_t notifications_ignored = 0;
-};
-
-// The sessions, as `hello` needs them.
-class Sessions {
- public:
-  virtual ~Sessions() = default;
-  // `session` is now the one connection of `client`; an older one is closed.
-  virtual void bind(Session& session, ClientId client) = 0;
-  // Null when it is gone.
-  virtual Session* find(SessionId session) = 0;
 };
 
 // The drains of all sequences and advances of a store that are under way, by user; expired: it has
@@ -93,15 +84,13 @@ void call_next(const MethodContext& context, Session& session, std::uint32_t msg
 void call_range(const MethodContext& context, Session& session, std::uint32_t msgid,
                 std::string_view name, std::int64_t count, std::int64_t timeout_ms);
 
+// What the session waits for is of no use to anybody any more.
+void forget_waiting(const MethodContext& context, const Session& session);
+
 // An acknowledgement that came as a notification.
 void notified_ack(const MethodContext& context, Session& session, const protocol::Message& message);
 
 // The queue of that name, when it is one that inserts and was used already; else null.
 const InsertQueue* find_inserting(const MethodContext& context, std::string_view name);
-
-void answer_error(Session& session, std::uint32_t msgid, const Status& status);
-// `runs` are ordinals of `sequence`.
-void answer_runs(const Sequence& sequence, Session& session, std::uint32_t msgid,
-                 std::span<const Run> runs);
 
 }  // namespace seqd

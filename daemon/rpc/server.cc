@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/rpc/external.h"
 #include "daemon/rpc/issuing.h"
 #include "daemon/rpc/rights.h"
 #include "protocol/fast_request.h"
@@ -20,8 +19,6 @@ using protocol::ScanResult;
 
 namespace {
 
-// Bytes of a session that are not counted at once: most replies leave at the end of their turn.
-constexpr std::size_t kUncounted = 16'384;
 // What a reply that grows with the number of sequences is counted with before it is made.
 constexpr std::int64_t kLongReply = 1 << 20;
 
@@ -33,37 +30,29 @@ bool answers_at_length(std::string_view method) {
 
 }  // namespace
 
-void answer_error(Session& session, std::uint32_t msgid, const Status& status) {
-  protocol::append_error_reply(session.out, msgid, status.code(), status.text());
+void forget_waiting(const MethodContext& context, const Session& session) {
+  if (session.waiting == 0) return;
+  context.table.cancel(session.id);
+  if (context.inserts != nullptr) context.inserts->cancel(session.id);
 }
 
-void answer_runs(const Sequence& sequence, Session& session, std::uint32_t msgid,
-                 std::span<const Run> runs) {
-  std::vector<Run> values;
-  if (const IdProgression* const progression = sequence.settings().progression.compiled.get()) {
-    values = to_external(*progression, runs);
-    runs = values;
-  }
-  std::vector<protocol::Run> wire;
-  wire.reserve(runs.size());
-  for (const Run& run : runs) wire.push_back({run.first, run.count, run.step});
-  protocol::append_runs_reply(session.out, msgid, wire);
-}
+Server::Server(const Services& services, Sessions& sessions, const ServerLimits& limits)
+    : services_(services), sessions_(sessions), limits_(limits) {}
 
-Server::Server(Control& control, Clock& clock, const RemainderLog& log, const ServerLimits& limits)
-    : control_(control),
-      clock_(clock),
-      log_(log),
-      limits_(limits),
-      unsent_(static_cast<std::int64_t>(limits.output_total), 1) {}
+MethodContext Server::context() {
+  return {services_.table,   services_.control, services_.clock,
+          sessions_,         services_.history, services_.recorder,
+          services_.inserts, services_.purge,   limits_.methods,
+          counts_,           drains_of_all_,    settings_};
+}
 
 void Server::apply_settings(const ServerLimits& limits) {
   limits_ = limits;
   ++settings_;
-  unsent_.set_total(static_cast<std::int64_t>(limits.output_total));
-  for (const auto& [id, session] : sessions_) {
-    if (session->waiting > 0) refuse_waiting(*session);
-  }
+  sessions_.set_most_output(limits.output_total);
+  sessions_.for_each([this](const Session& session) {
+    if (session.waiting > 0) refuse_waiting(session);
+  });
 }
 
 // What it waits for and may not take any more.
@@ -71,91 +60,35 @@ void Server::refuse_waiting(const Session& session) {
   const Refusal why = [this, &session](std::string_view name) {
     return check_may_take(context(), session.peer, name);
   };
-  table_->cancel(session.id, why);
-  if (inserts_ != nullptr) inserts_->cancel(session.id, why);
-}
-
-Server::~Server() = default;
-
-void Server::attach_history(HistoryRecorder* recorder, HistoryAsker* asker) {
-  recorder_ = recorder;
-  asker_ = asker;
-}
-
-MethodContext Server::context() {
-  return {*table_,  control_, clock_,          *this,   asker_,         recorder_,
-          inserts_, purge_,   limits_.methods, counts_, drains_of_all_, settings_};
+  services_.table.cancel(session.id, why);
+  if (services_.inserts != nullptr) services_.inserts->cancel(session.id, why);
 }
 
 Session& Server::open(const Peer& peer, Transport& transport) {
-  const SessionId id = next_++;
+  Session& session = sessions_.add(peer, transport, limits_.methods.frame);
   ++counts_.connections;
-  if (recorder_ != nullptr) recorder_->opened(id, peer.uid, peer.pid);
-  return *sessions_
-              .emplace(id, std::make_unique<Session>(id, peer, transport, limits_.methods.frame))
-              .first->second;
-}
-
-// What the session waits for is of no use to anybody any more.
-void Server::forget_waiting(const Session& session) {
-  if (session.waiting == 0) return;
-  table_->cancel(session.id);
-  if (inserts_ != nullptr) inserts_->cancel(session.id);
+  if (services_.recorder != nullptr) services_.recorder->opened(session.id, peer.uid, peer.pid);
+  return session;
 }
 
 void Server::close(Session& session) {
-  forget_waiting(session);
-  if (session.client != 0) {
-    const auto bound = by_client_.find(session.client);
-    if (bound != by_client_.end() && bound->second == session.id) {
-      by_client_.erase(bound);
-      // A client that is gone may be forgotten: nothing issued to it may be left to record.
-      table_->flush_issues();
-      table_->replays().detach(session.client, clock_.monotonic_ms());
-    }
+  forget_waiting(context(), session);
+  const SessionId id = session.id;
+  const ClientId client = session.client;
+  if (sessions_.remove(session)) {
+    // A client that is gone may be forgotten: nothing issued to it may be left to record.
+    services_.table.flush_issues();
+    services_.table.replays().detach(client, services_.clock.monotonic_ms());
   }
-  session.out.clear();
-  session.sending = 0;
-  count_unsent(session);
   --counts_.connections;
-  if (recorder_ != nullptr) recorder_->closed(session.id);
-  sessions_.erase(session.id);
-}
-
-void Server::bind(Session& session, ClientId client) {
-  session.client = client;
-  const auto [bound, first] = by_client_.try_emplace(client, session.id);
-  if (first || bound->second == session.id) return;
-  // The newer connection is the client's; what the older one waits for will be asked for again.
-  if (Session* older = find(bound->second)) {
-    forget_waiting(*older);
-    older->waiting = 0;
-    older->closing = true;
-    older->transport.attend();
-  }
-  bound->second = session.id;
-}
-
-Session* Server::find(SessionId id) {
-  const auto found = sessions_.find(id);
-  return found == sessions_.end() ? nullptr : found->second.get();
+  if (services_.recorder != nullptr) services_.recorder->closed(id);
 }
 
 bool Server::may_read(const Session& session) const {
   if (session.list_waits && (session.page_turn == turn_ || pages_left_ == 0)) return false;
   return session.waiting < limits_.methods.pipeline && session.unsent() < limits_.output &&
-         (session.unsent() <= kUncounted || has_output_left(session, 0)) && log_.accepting();
-}
-
-bool Server::has_output_left(const Session& session, std::int64_t more) const {
-  return unsent_.allows(session.peer.uid, more);
-}
-
-void Server::count_unsent(Session& session) {
-  const std::size_t now = session.unsent();
-  unsent_.release(session.peer.uid, static_cast<std::int64_t>(session.counted));
-  unsent_.take(session.peer.uid, static_cast<std::int64_t>(now));
-  session.counted = now;
+         (session.unsent() <= Sessions::kUncounted || sessions_.has_output_left(session, 0)) &&
+         services_.log.accepting();
 }
 
 std::size_t Server::receive(Session& session, std::span<const std::uint8_t> bytes) {
@@ -167,7 +100,7 @@ std::size_t Server::receive(Session& session, std::span<const std::uint8_t> byte
       session.paused = true;
       break;
     }
-    if (session.unsent() > session.counted + kUncounted) count_unsent(session);
+    if (session.unsent() > session.counted + Sessions::kUncounted) sessions_.count_unsent(session);
     const std::span<const std::uint8_t> rest = bytes.subspan(consumed);
     FastRequest fast;
     if (const std::size_t size = protocol::parse_fast(rest, fast)) {
@@ -254,10 +187,10 @@ void Server::call(Session& session, const Message& message) {
         {ErrorCode::NO_METHOD, "there is no such method; there are " + method_names()});
   }
   if (route->right == Right::administer) {
-    const Status allowed = check_administers(control_, session.peer, route->name);
+    const Status allowed = check_administers(services_.control, session.peer, route->name);
     if (!allowed.ok()) return answer_error(session, message.msgid, allowed);
   }
-  if (answers_at_length(message.method) && !has_output_left(session, kLongReply)) {
+  if (answers_at_length(message.method) && !sessions_.has_output_left(session, kLongReply)) {
     return answer_error(session, message.msgid,
                         {ErrorCode::BUSY,
                          "replies wait that the connections of this user do not take "
@@ -265,43 +198,12 @@ void Server::call(Session& session, const Message& message) {
   }
   route->method(context(), session, message);
   // A long reply is counted before another connection asks for one in the same turn.
-  if (session.unsent() > session.counted + kUncounted) count_unsent(session);
+  if (session.unsent() > session.counted + Sessions::kUncounted) sessions_.count_unsent(session);
 }
 
 void Server::breach(Session& session, std::uint32_t msgid, ErrorCode code, std::string_view text) {
   protocol::append_error_reply(session.out, msgid, code, text);
   session.closing = true;
-}
-
-void Server::issued(const Caller& caller, SequenceId sequence, IssueKind kind,
-                    std::span<const Run> runs) {
-  Session* session = find(caller.session);
-  if (session == nullptr) return;
-  if (session->waiting > 0) --session->waiting;
-  if (kind == IssueKind::single) {
-    protocol::append_id_reply(session->out, caller.request,
-                              to_external(table_->at(sequence), runs.front().first));
-  } else {
-    answer_runs(table_->at(sequence), *session, caller.request, runs);
-  }
-  session->transport.attend();
-}
-
-void Server::issued_text(const Caller& caller, SequenceId sequence, std::int64_t id,
-                         std::int64_t wall_s) {
-  Session* session = find(caller.session);
-  if (session == nullptr) return;
-  if (session->waiting > 0) --session->waiting;
-  answer_text(*table_, sequence, *session, caller.request, id, wall_s);
-  session->transport.attend();
-}
-
-void Server::failed(const Caller& caller, const Status& status) {
-  Session* session = find(caller.session);
-  if (session == nullptr) return;
-  if (session->waiting > 0) --session->waiting;
-  answer_error(*session, caller.request, status);
-  session->transport.attend();
 }
 
 }  // namespace seqd

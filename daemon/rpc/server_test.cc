@@ -307,9 +307,9 @@ TEST_CASE("ReplyToASessionThatIsGoneIsDropped", "[server]") {
   REQUIRE(service.world.core.table->accounts().waiting() == 0);
   Line& other = service.line();
   REQUIRE(service.world.ask(other, next_request(1, "orders")).id() == 1);
-  service.world.server->issued({line.session != nullptr ? 1U : 99U, 1, 0}, 1, IssueKind::single,
-                               Runs{{5, 1, 1}});
-  service.world.server->failed({99, 1, 0}, {ErrorCode::BUSY, "x"});
+  service.world.replies->issued({line.session != nullptr ? 1U : 99U, 1, 0}, 1, IssueKind::single,
+                                Runs{{5, 1, 1}});
+  service.world.replies->failed({99, 1, 0}, {ErrorCode::BUSY, "x"});
   REQUIRE(other.replies().empty());
 }
 

@@ -23,11 +23,15 @@ class EventLoop final : public Timers {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  uv_loop_t* raw() { return &loop_; }
+  uv_loop_t* raw() { return &loop_; }  // for this folder
   void on_turn_end(std::function<void()> call) { turn_end_ = std::move(call); }
   // Runs until stop().
   void run();
   void stop() { uv_stop(&loop_); }
+  // What can be done now, without sleeping.
+  void run_once() { uv_run(&loop_, UV_RUN_NOWAIT); }
+  // Monotonic, of this turn.
+  std::int64_t now_ms() const { return static_cast<std::int64_t>(uv_now(&loop_)); }
   // The next turn follows at once, without sleeping.
   void turn_again();
 

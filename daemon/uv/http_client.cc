@@ -73,8 +73,8 @@ struct UvHttpClient::Watch {
   curl_socket_t socket = CURL_SOCKET_BAD;
 };
 
-UvHttpClient::UvHttpClient(uv_loop_t* loop, int connections, std::string authorities)
-    : loop_(loop),
+UvHttpClient::UvHttpClient(EventLoop& loop, int connections, std::string authorities)
+    : loop_(loop.raw()),
       authorities_(std::move(authorities)),
       multi_((start_curl(), curl_multi_init())),
       timer_(new uv_timer_t) {

@@ -15,6 +15,7 @@
 #include <unordered_map>
 
 #include "daemon/base/http.h"
+#include "daemon/uv/event_loop.h"
 
 namespace seqd {
 
@@ -25,7 +26,7 @@ class UvHttpClient final : public HttpClient {
   // `connections`: at most so many at a time; more requests wait for one, within their time.
   // `authorities`: the file (PEM) with those that may have signed a server's certificate; empty:
   // the system's.
-  UvHttpClient(uv_loop_t* loop, int connections, std::string authorities = {});
+  UvHttpClient(EventLoop& loop, int connections, std::string authorities = {});
   // Requests under way are dropped, and so is every `done`.
   ~UvHttpClient() override;
   UvHttpClient(const UvHttpClient&) = delete;

@@ -41,7 +41,7 @@ std::string reply(const std::string& status, const std::string& body) {
 
 TEST_CASE("HttpClient: a request is sent whole, and its answer comes whole", "[http]") {
   EventLoop loop;
-  UvHttpClient client(loop.raw(), 2);
+  UvHttpClient client(loop, 2);
   CannedServer server({reply("200 OK", "first"), reply("400 Bad", "second")});
   const HttpReply first = post(loop, client, server.url());
   REQUIRE(first.status == 200);
@@ -58,7 +58,7 @@ TEST_CASE("HttpClient: a request is sent whole, and its answer comes whole", "[h
 
 TEST_CASE("HttpClient: where nobody listens nothing was sent", "[http]") {
   EventLoop loop;
-  UvHttpClient client(loop.raw(), 2);
+  UvHttpClient client(loop, 2);
   std::string url;
   {
     const CannedServer gone({});
@@ -72,7 +72,7 @@ TEST_CASE("HttpClient: where nobody listens nothing was sent", "[http]") {
 
 TEST_CASE("HttpClient: what cannot be asked for is not sent", "[http]") {
   EventLoop loop;
-  UvHttpClient client(loop.raw(), 2);
+  UvHttpClient client(loop, 2);
   for (const char* const url : {"", "file:///etc/passwd", "gopher://127.0.0.1/", "http://[bad"}) {
     INFO(url);
     const HttpReply answer = post(loop, client, url);
@@ -83,7 +83,7 @@ TEST_CASE("HttpClient: what cannot be asked for is not sent", "[http]") {
 
 TEST_CASE("HttpClient: a connection that ends before the answer leaves it open", "[http]") {
   EventLoop loop;
-  UvHttpClient client(loop.raw(), 2);
+  UvHttpClient client(loop, 2);
   const char* const partial =
       GENERATE("", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nha", "this is not HTTP\r\n\r\n");
   CannedServer server({partial}, CannedServer::Then::close);
@@ -94,7 +94,7 @@ TEST_CASE("HttpClient: a connection that ends before the answer leaves it open",
 
 TEST_CASE("HttpClient: an answer that does not come ends with the time allowed", "[http]") {
   EventLoop loop;
-  UvHttpClient client(loop.raw(), 2);
+  UvHttpClient client(loop, 2);
   CannedServer server({""}, CannedServer::Then::wait);
   const HttpReply answer = post(loop, client, server.url(), 1'000);
   REQUIRE(answer.status == 0);
@@ -103,7 +103,7 @@ TEST_CASE("HttpClient: an answer that does not come ends with the time allowed",
 
 TEST_CASE("HttpClient: an answer without end is cut off", "[http]") {
   EventLoop loop;
-  UvHttpClient client(loop.raw(), 2);
+  UvHttpClient client(loop, 2);
   const std::string much(UvHttpClient::kMostReply + 1, 'x');
   const std::string endless = GENERATE_COPY(
       reply("200 OK", much), std::string("HTTP/1.1 200 OK\r\nX: ") + much + "\r\n\r\n");
@@ -116,7 +116,7 @@ TEST_CASE("HttpClient: an answer without end is cut off", "[http]") {
 
 TEST_CASE("HttpClient: a redirection is an answer, and is not followed", "[http]") {
   EventLoop loop;
-  UvHttpClient client(loop.raw(), 2);
+  UvHttpClient client(loop, 2);
   CannedServer other({reply("200 OK", "followed")});
   CannedServer server(
       {"HTTP/1.1 307 Elsewhere\r\nLocation: " + other.url() + "\r\nContent-Length: 0\r\n\r\n"});
@@ -126,7 +126,7 @@ TEST_CASE("HttpClient: a redirection is an answer, and is not followed", "[http]
 
 TEST_CASE("HttpClient: a proxy of the environment is not used", "[http]") {
   EventLoop loop;
-  UvHttpClient client(loop.raw(), 2);
+  UvHttpClient client(loop, 2);
   CannedServer proxy({reply("200 OK", "by way of it")});
   setenv("http_proxy", proxy.url().c_str(), 1);
   CannedServer server({reply("200 OK", "direct")});
@@ -138,7 +138,7 @@ TEST_CASE("HttpClient: a proxy of the environment is not used", "[http]") {
 
 TEST_CASE("HttpClient: a request whose connection is closed is not sent again", "[http]") {
   EventLoop loop;
-  UvHttpClient client(loop.raw(), 4);
+  UvHttpClient client(loop, 4);
   CannedServer server({reply("200 OK", "1"), "", reply("200 OK", "again")});
   REQUIRE(post(loop, client, server.url()).status == 200);
   const HttpReply answer = post(loop, client, server.url());
@@ -150,7 +150,7 @@ TEST_CASE("HttpClient: a request whose connection is closed is not sent again", 
 
 TEST_CASE("HttpClient: requests above the number of connections wait their turn", "[http]") {
   EventLoop loop;
-  UvHttpClient client(loop.raw(), 2);
+  UvHttpClient client(loop, 2);
   std::vector<std::string> replies(20, reply("200 OK", "x"));
   CannedServer server(replies);
   int answered = 0;
@@ -173,7 +173,7 @@ TEST_CASE("HttpClient: a client that goes drops what is under way", "[http]") {
   bool answered = false;
   CannedServer server({""}, CannedServer::Then::wait);
   {
-    UvHttpClient client(loop.raw(), 2);
+    UvHttpClient client(loop, 2);
     HttpRequest request;
     request.url = server.url();
     request.timeout_ms = 10'000;

@@ -9,9 +9,9 @@
 
 namespace seqd {
 
-ThreadWorker::ThreadWorker(uv_loop_t* loop, const std::string& name, int threads)
+ThreadWorker::ThreadWorker(EventLoop& loop, const std::string& name, int threads)
     : wake_(new uv_async_t) {
-  ASSERT(uv_async_init(loop, wake_, [](uv_async_t* handle) {
+  ASSERT(uv_async_init(loop.raw(), wake_, [](uv_async_t* handle) {
            static_cast<ThreadWorker*>(handle->data)->report();
          }) == 0);
   wake_->data = this;

@@ -18,13 +18,14 @@
 #include <vector>
 
 #include "daemon/base/worker.h"
+#include "daemon/uv/event_loop.h"
 
 namespace seqd {
 
 class ThreadWorker final : public Worker {
  public:
   // `name` is the threads' (at most 15 bytes), for people who look at the process.
-  ThreadWorker(uv_loop_t* loop, const std::string& name, int threads);
+  ThreadWorker(EventLoop& loop, const std::string& name, int threads);
   // Waits for the jobs that run; those that have not begun are dropped, and so is every `done`.
   ~ThreadWorker() override;
   ThreadWorker(const ThreadWorker&) = delete;

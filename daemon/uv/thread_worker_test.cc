@@ -26,7 +26,7 @@ TEST_CASE("JobsOfOneThreadRunAndReportInOrder", "[thread_worker]") {
   Work work;
   std::vector<int> jobs;
   std::vector<int> reports;
-  ThreadWorker worker(work.loop.raw(), "test", 1);
+  ThreadWorker worker(work.loop, "test", 1);
   for (int at = 0; at < 1'000; ++at) {
     worker.submit([&jobs, at] { jobs.push_back(at); },
                   [&, at] {
@@ -43,7 +43,7 @@ TEST_CASE("JobsOfOneThreadRunAndReportInOrder", "[thread_worker]") {
 
 TEST_CASE("DoneRunsOnTheLoopAndTheJobElsewhere", "[thread_worker]") {
   Work work;
-  ThreadWorker worker(work.loop.raw(), "a-name-that-is-longer-than-15", 1);
+  ThreadWorker worker(work.loop, "a-name-that-is-longer-than-15", 1);
   std::thread::id job;
   std::thread::id done;
   worker.submit([&] { job = std::this_thread::get_id(); },
@@ -58,7 +58,7 @@ TEST_CASE("DoneRunsOnTheLoopAndTheJobElsewhere", "[thread_worker]") {
 
 TEST_CASE("ThreadsRunJobsAtTheSameTime", "[thread_worker]") {
   Work work;
-  ThreadWorker worker(work.loop.raw(), "test", 3);
+  ThreadWorker worker(work.loop, "test", 3);
   std::latch all(3);
   int done = 0;
   for (int at = 0; at < 3; ++at) {
@@ -77,7 +77,7 @@ TEST_CASE("EndWaitsForTheRunningJobAndDropsTheRest", "[thread_worker]") {
   bool reported = false;
   std::latch running(1);
   {
-    ThreadWorker worker(work.loop.raw(), "test", 1);
+    ThreadWorker worker(work.loop, "test", 1);
     std::latch more(1);
     worker.submit(
         [&] {
@@ -102,7 +102,7 @@ TEST_CASE("EndWaitsForTheRunningJobAndDropsTheRest", "[thread_worker]") {
 
 TEST_CASE("JobMayBeSubmittedFromAReport", "[thread_worker]") {
   Work work;
-  ThreadWorker worker(work.loop.raw(), "test", 1);
+  ThreadWorker worker(work.loop, "test", 1);
   int rounds = 0;
   std::function<void()> again = [&] {
     if (++rounds == 100) return work.loop.stop();
@@ -114,15 +114,14 @@ TEST_CASE("JobMayBeSubmittedFromAReport", "[thread_worker]") {
 }
 
 TEST_CASE("WorkerAloneDoesNotKeepTheLoopRunning", "[thread_worker]") {
-  uv_loop_t loop;
-  REQUIRE(uv_loop_init(&loop) == 0);
-  {
-    const ThreadWorker worker(&loop, "test", 2);
-    REQUIRE(uv_run(&loop, UV_RUN_DEFAULT) == 0);
-    REQUIRE(worker.quiet());
-  }
-  uv_run(&loop, UV_RUN_DEFAULT);
-  REQUIRE(uv_loop_close(&loop) == 0);
+  EventLoop loop;
+  const ThreadWorker worker(loop, "test", 2);
+  int keep_it_running = 0;
+  const auto count = [](uv_handle_t* handle, void* counted) {
+    if (handle->type == UV_ASYNC && uv_has_ref(handle) != 0) ++*static_cast<int*>(counted);
+  };
+  uv_walk(loop.raw(), count, &keep_it_running);
+  REQUIRE(keep_it_running == 0);
 }
 
 }  // namespace

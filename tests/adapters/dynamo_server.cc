@@ -24,7 +24,7 @@ using Json = nlohmann::json;
 
 struct DynamoServer::Line {
   EventLoop loop;
-  UvHttpClient http{loop.raw(), 1};
+  UvHttpClient http{loop, 1};
 };
 
 DynamoServer::DynamoServer() : line_(std::make_unique<Line>()) {
@@ -138,7 +138,7 @@ struct DynamoHandle::Loop {
 DynamoHandle::DynamoHandle(const DynamoStoreOptions& options,
                            DynamoClient::CredentialsSource credentials)
     : loop_(std::make_unique<Loop>()) {
-  loop_->http.emplace(loop_->loop.raw(), concurrency());
+  loop_->http.emplace(loop_->loop, concurrency());
   auto store =
       DynamoStore::open(*loop_->http, loop_->loop, loop_->clock, options, std::move(credentials));
   INFO(store.status().to_string());

@@ -72,11 +72,14 @@ LoopDaemon::LoopDaemon(const ListenerLimits& limits, const ServerLimits& server_
   std::signal(SIGPIPE, SIG_IGN);  // as in main()
   settings.add("orders");
   log.begin_process();
-  server = std::make_unique<Server>(control, clock, log, server_limits);
-  table = std::make_unique<SequenceTable>(CoreContext{clock, loop, random, log, events, *server},
+  sessions = std::make_unique<Sessions>(server_limits.output_total);
+  replies = std::make_unique<ReplyWriter>(*sessions);
+  table = std::make_unique<SequenceTable>(CoreContext{clock, loop, random, log, events, *replies},
                                           settings, SequenceTable::Stores{{"default", &store}},
                                           SequenceTable::Limits());
-  server->attach(*table);
+  replies->attach(*table);
+  server =
+      std::make_unique<Server>(Services{control, clock, log, *table}, *sessions, server_limits);
   table->restore(log.image);
   listener = std::make_unique<Listener>(loop, *server, events, limits);
   loop.on_turn_end([this] { end_turn(); });

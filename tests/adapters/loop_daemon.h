@@ -75,6 +75,8 @@ class LoopDaemon {
   ScriptedStore store{&log};
   ConfiguredSequences settings;
   ScriptedControl control;
+  std::unique_ptr<Sessions> sessions;
+  std::unique_ptr<ReplyWriter> replies;
   std::unique_ptr<Server> server;
   std::unique_ptr<SequenceTable> table;
   std::unique_ptr<Listener> listener;

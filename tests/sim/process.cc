@@ -42,7 +42,8 @@ Process::Process(ProcessPlace place)
       log_size_(stage_.profile.period.empty() ? StateLog::smallest_size
                                               : 4 * StateLog::smallest_size),
       state_directory_(place_.machine.disk.open(place_.state_path)),
-      witness_directory_(place_.machine.disk.open(Machine::witness_path)) {}
+      witness_directory_(place_.machine.disk.open(Machine::witness_path)),
+      sessions_(server_limits().output_total) {}
 
 Process::~Process() {
   for (const auto& [number, connection] : connections_) {
@@ -92,8 +93,6 @@ void Process::count_start(const std::string& how) {
 void Process::make_core(Started& started) {
   log_ = std::move(started.log);
   mirrored_ = std::make_unique<MirroredLog>(*log_, place_.mirror, [this] { before_record(); });
-  Control& control = *this;
-  server_ = std::make_unique<Server>(control, place_.machine, *mirrored_, server_limits());
   SequenceTable::Stores stores;
   for (Database* database : place_.databases) {
     LinkOwner& owner = *this;
@@ -102,12 +101,12 @@ void Process::make_core(Started& started) {
   }
   Timers& timers = *this;
   EventSink& events = *this;
-  const CoreContext context{place_.machine, timers, stage_.random, *mirrored_, events, *server_};
+  const CoreContext context{place_.machine, timers, stage_.random, *mirrored_, events, replies_};
   table_ =
       std::make_unique<SequenceTable>(context, place_.settings, stores, table_limits(log_size_));
   TurnOwner& turns = *this;
   turn_ = std::make_unique<Turn>(*table_, *mirrored_, turns);
-  server_->attach(*table_);
+  replies_.attach(*table_);
   log_->attach(this, table_.get());
   table_->restore(started.image);
   floor_watch_ = std::make_unique<FloorWatch>(timers, *table_);
@@ -118,6 +117,9 @@ void Process::make_core(Started& started) {
                                    [] { return std::vector<NamedSequence>(); });
   Decommission::Place& place = *this;
   decommission_ = std::make_unique<Decommission>(context, *table_, place);
+  Control& control = *this;
+  server_ = std::make_unique<Server>(Services{control, place_.machine, *mirrored_, *table_},
+                                     sessions_, server_limits());
 }
 
 void Process::tick() {

@@ -164,12 +164,14 @@ class Process final : public LinkOwner,
   std::unique_ptr<StateLog> log_;
   std::unique_ptr<MirroredLog> mirrored_;
   std::vector<std::unique_ptr<StoreLink>> links_;
-  std::unique_ptr<Server> server_;
+  Sessions sessions_;
+  ReplyWriter replies_{sessions_};
   std::unique_ptr<SequenceTable> table_;
   std::unique_ptr<Turn> turn_;
   std::unique_ptr<FloorWatch> floor_watch_;
   std::unique_ptr<Purge> purge_;
   std::unique_ptr<Decommission> decommission_;
+  std::unique_ptr<Server> server_;
   std::map<std::uint64_t, std::shared_ptr<Connection>> connections_;
   std::deque<Job> jobs_;  // of the worker of the log, which has one at a time
   std::uint64_t rotations_ = 0;

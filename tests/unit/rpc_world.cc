@@ -68,22 +68,24 @@ std::vector<Reply> Line::replies() {
 
 void RpcWorld::start() {
   if (core.settings.find("orders") == nullptr) core.settings.add("orders");
-  server = std::make_unique<Server>(control, core.time, core.log, limits);
+  sessions = std::make_unique<Sessions>(limits.output_total);
+  replies = std::make_unique<ReplyWriter>(*sessions);
   recorder = std::make_unique<HistoryRecorder>(core.time, HistoryRecorder::Limits{256, 256});
-  server->attach_history(recorder.get(), &history);
-  core.replies = server.get();
+  core.replies = replies.get();
   core.history = recorder.get();
   core.start();
-  server->attach(*core.table);
+  replies->attach(*core.table);
   const InsertQueues::Stores stores{{"default", &inserts}};
   const CoreContext context{core.time,   core.time, run_random_, core.log,
-                            core.events, *server,   nullptr};
+                            core.events, *replies,  nullptr};
   queues = std::make_unique<InsertQueues>(context, core.settings, stores, 100);
-  server->attach_inserts(*queues);
   purge = std::make_unique<Purge>(context, *core.table, core.settings,
                                   Purge::Stores{{"default", &purges}},
                                   [] { return std::vector<NamedSequence>(); });
-  server->attach_purge(*purge);
+  Services services{control,        core.time, core.log,     *core.table,
+                    recorder.get(), &history,  queues.get(), purge.get()};
+  if (!keeps_history) services.recorder = nullptr, services.history = nullptr;
+  server = std::make_unique<Server>(services, *sessions, limits);
 }
 
 bool ScriptedHistory::deliver() {
@@ -169,9 +171,9 @@ std::vector<Reply> RpcWorld::call(Line& line, std::string_view bytes) {
 }
 
 Reply RpcWorld::ask(Line& line, std::string_view bytes) {
-  std::vector<Reply> replies = call(line, bytes);
-  ASSERT(replies.size() == 1);
-  return replies.front();
+  std::vector<Reply> heard = call(line, bytes);
+  ASSERT(heard.size() == 1);
+  return heard.front();
 }
 
 std::string next_request(std::uint32_t msgid, std::string_view name,

@@ -140,6 +140,9 @@ class RpcWorld {
   ScriptedPurges purges;
   std::unique_ptr<Purge> purge;  // of the process
   ServerLimits limits;
+  bool keeps_history = true;
+  std::unique_ptr<Sessions> sessions;  // of the process, and what follows
+  std::unique_ptr<ReplyWriter> replies;
   std::unique_ptr<Server> server;
   std::vector<std::unique_ptr<Line>> lines;
 

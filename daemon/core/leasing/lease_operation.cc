@@ -43,11 +43,11 @@ void LeaseOperation::start(std::int64_t count) {
   intent_wall_ms_ = context_.clock.wall_ms();
   state_.move_to(State::recording);
   context_.log.append(intent());
-  owner_.intent_appended();
+  owner_.when_durable([this] { intent_durable(); });
 }
 
 void LeaseOperation::intent_durable() {
-  if (state_ != State::recording) return;
+  ASSERT(state_ == State::recording);
   if (!owner_.may_ask()) {  // an older copy was found meanwhile, and nothing was sent
     close(LeaseEnd::refused);
     state_.move_to(State::idle);

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "daemon/base/id_range.h"
@@ -34,8 +35,8 @@ class LeaseOperation {
     virtual ~Owner() = default;
     // Fills in everything but token and count.
     virtual LeaseRequest lease_request() const = 0;
-    // The intent was appended to the log: have it made durable, then call intent_durable().
-    virtual void intent_appended() = 0;
+    // Has this turn's record made durable, and calls `then` when it is; not after the owner's end.
+    virtual void when_durable(std::function<void()> then) = 0;
     // A range that is already recorded.
     virtual void lease_granted(IdRange range, const Token& lease) = 0;
     // The try failed; the operation is idle or pausing now.
@@ -76,7 +77,6 @@ class LeaseOperation {
 
   // Begins a lease of `count` >= 1 IDs. Only when idle.
   void start(std::int64_t count);
-  void intent_durable();
   // Takes up a lease that was in flight when the daemon last ended. Only when idle, once the scope
   // is owned.
   void adopt(const LeaseIntended& intent);
@@ -95,6 +95,7 @@ class LeaseOperation {
  private:
   static const StateTable<State> kMoves;
 
+  void intent_durable();
   void request_lease();
   void resolve();
   void outcome(const LeaseOutcome& outcome);

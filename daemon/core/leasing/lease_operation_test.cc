@@ -1,7 +1,9 @@
 #include "daemon/core/leasing/lease_operation.h"
 
 #include <deque>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/world.h"
@@ -26,7 +28,7 @@ struct Leasing final : LeaseOperation::Owner {
     request.max_value = 1'000'000;
   }
   LeaseRequest lease_request() const override { return request; }
-  void intent_appended() override { ++intents; }
+  void when_durable(std::function<void()> then) override { awaiting.push_back(std::move(then)); }
   void lease_granted(IdRange range, const Token&) override {
     ranges.emplace_back(range.begin(), range.end());
     request.high_water = range.end();
@@ -41,7 +43,10 @@ struct Leasing final : LeaseOperation::Owner {
   // Until the answer of the store is due.
   void send(std::int64_t count) {
     operation.start(count);
-    operation.intent_durable();
+    flush();
+  }
+  void flush() {
+    for (const auto& then : std::exchange(awaiting, {})) then();
   }
   void pause_over() { time.advance(Backoff::kMostMs); }
   std::size_t closed(LeaseEnd how) {
@@ -70,7 +75,7 @@ struct Leasing final : LeaseOperation::Owner {
   ScriptedStore store;
   CoreContext context{time, time, random, log, events, replies};
   LeaseRequest request;
-  int intents = 0;
+  std::vector<std::function<void()>> awaiting;
   int moves = 0;
   int contended = 0;
   int older_copies = 0;
@@ -85,10 +90,10 @@ TEST_CASE("GrantIsRecordedBeforeTheOwnerSeesIt", "[lease_operation]") {
   Leasing leasing;
   leasing.operation.start(10);
   REQUIRE(leasing.operation.state() == State::recording);
-  REQUIRE(leasing.intents == 1);
+  REQUIRE(leasing.awaiting.size() == 1);
   REQUIRE(leasing.operation.leasing() == 10);
   REQUIRE(leasing.store.lease_calls.empty());
-  leasing.operation.intent_durable();
+  leasing.flush();
   REQUIRE(leasing.operation.state() == State::requesting);
   REQUIRE(leasing.store.deliver());
   REQUIRE(leasing.operation.idle());
@@ -97,15 +102,6 @@ TEST_CASE("GrantIsRecordedBeforeTheOwnerSeesIt", "[lease_operation]") {
   REQUIRE(std::get<LeaseGranted>(leasing.log.entries[1]).lease ==
           std::get<LeaseIntended>(leasing.log.entries[0]).lease);
   REQUIRE(leasing.operation.leasing() == 0);
-}
-
-TEST_CASE("DurableOfAnotherEntryIsIgnored", "[lease_operation]") {
-  Leasing leasing;
-  leasing.operation.intent_durable();
-  REQUIRE(leasing.operation.idle());
-  leasing.send(10);
-  leasing.operation.intent_durable();
-  REQUIRE(leasing.store.lease_calls.size() == 1);
 }
 
 TEST_CASE("RefusalPausesAndThenTheOwnerDecides", "[lease_operation]") {
@@ -229,7 +225,7 @@ TEST_CASE("StoreThatMayNotBeAskedIsAskedForNothing", "[lease_operation]") {
   SECTION("a lease that was not sent yet is refused") {
     leasing.operation.start(10);
     leasing.may_ask_now = false;
-    leasing.operation.intent_durable();
+    leasing.flush();
     REQUIRE(leasing.operation.idle());
     REQUIRE(leasing.closed(LeaseEnd::refused) == 1);
     REQUIRE(leasing.store.lease_calls.empty());
@@ -353,7 +349,7 @@ TEST_CASE("StopWhileRecordingStillTakesTheGrant", "[lease_operation]") {
   leasing.operation.start(10);
   leasing.operation.stop();
   REQUIRE(leasing.operation.in_flight());
-  leasing.operation.intent_durable();
+  leasing.flush();
   leasing.store.deliver();
   REQUIRE(leasing.ranges.size() == 1);
   REQUIRE(leasing.operation.idle());

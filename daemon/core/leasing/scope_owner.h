@@ -1,6 +1,8 @@
 // ScopeOwner: what a StoreScope reports to its owner, and reads from it. Loop thread.
 #pragma once
 
+#include <functional>
+
 #include "daemon/base/status.h"
 #include "daemon/core/log/log_types.h"
 
@@ -9,8 +11,9 @@ namespace seqd {
 class ScopeOwner {
  public:
   virtual ~ScopeOwner() = default;
-  // Something was appended that must be durable: have it made so and call durable().
-  virtual void scope_appended(ScopeId scope) = 0;
+  // Has this turn's record made durable, and calls `then` when it is; not when the daemon ends
+  // before.
+  virtual void when_durable(std::function<void()> then) = 0;
   // The ranges of this scope may be issued; and again when its store may be asked, too.
   virtual void scope_owned(ScopeId scope) = 0;
   // Whether a range, a lease or a return of this scope is open.

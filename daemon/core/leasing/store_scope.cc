@@ -119,8 +119,11 @@ void StoreScope::bind(const Token& identity) {
     verified_ = true;
     return open();
   }
-  binding_ = true;
-  owner_.scope_appended(id());
+  // A killed daemon issues meanwhile.
+  owner_.when_durable([this] {
+    verified_ = true;
+    open();
+  });
 }
 
 void StoreScope::stop_changed() {
@@ -141,17 +144,7 @@ void StoreScope::begin_claim() {
   if (definition_.state != ScopeState::claiming) definition_.nonce = random_token(context_.random);
   state_.move_to(State::recording);
   record(ScopeState::claiming);
-  owner_.scope_appended(id());
-}
-
-void StoreScope::durable() {
-  if (binding_) {
-    binding_ = false;
-    verified_ = true;
-    return open();
-  }
-  if (state_ == State::won) return open();
-  if (state_ == State::recording) send_claim();
+  owner_.when_durable([this] { send_claim(); });
 }
 
 void StoreScope::send_claim() {
@@ -181,7 +174,7 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
     ++definition_.epoch;
     record(ScopeState::owned);
     state_.move_to(State::won);
-    owner_.scope_appended(id());
+    owner_.when_durable([this] { open(); });
     return;
   }
   context_.events.raise(

@@ -77,8 +77,6 @@ class StoreScope {
   // be looked up).
   bool has_history() const { return definition_.epoch > 0; }
   void start();  // begins to ask the store, if there is one; once
-  // What scope_appended() announced is on the medium.
-  void durable();
   // Compares and raises the heartbeat, if the store is known; to be called regularly.
   void beat();
   // A lease was refused by a database that is an older copy.
@@ -142,7 +140,6 @@ class StoreScope {
   bool comparing_ = false;     // a heartbeat is in flight: before a claim, and while owned
   bool looked_twice_ = false;  // at the heartbeat, around a claim that was lost
   bool reached_ = true;        // as far as stop() found out
-  bool binding_ = false;       // bound_ is not durable yet; a killed daemon issues meanwhile
   Lifetime alive_;
 };
 

@@ -97,17 +97,6 @@ void Drain::finish() {
   for (const Done& done : std::exchange(done_, {})) done(report);
 }
 
-void Drain::return_appended() {
-  opening_ = context_.log.next_position();
-  owner_.drain_appended();
-}
-
-void Drain::durable(LogPosition position) {
-  if (opening_ == 0 || opening_ > position) return;
-  opening_ = 0;
-  return_.durable();
-}
-
 void Drain::return_over(const ReturnOpened& opened, const ReturnClosed& closed, const Status& why) {
   if (closed.how == ReturnEnd::returned) {
     owner_.returned(opened.begin, opened.end, opened.reuse);

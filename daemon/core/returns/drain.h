@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/base/state_machine.h"
@@ -45,10 +46,9 @@ class Drain final : private ReturnOperation::Owner {
     // No lease is under way or has to be looked up.
     virtual bool may_drain() const = 0;
     // See ReturnOperation.
+    virtual void when_durable(std::function<void()> then) = 0;
     virtual bool may_ask() const = 0;
     virtual void met_older_copy() = 0;
-    // This turn's record must be durable: durable() is to be called when it is.
-    virtual void drain_appended() = 0;
     // These are gone for good; the log has it.
     virtual void written_off(std::int64_t begin, std::int64_t end) = 0;
     virtual void returned(std::int64_t begin, std::int64_t end, Reuse reuse) = 0;
@@ -82,8 +82,6 @@ class Drain final : private ReturnOperation::Owner {
   void begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cause = GapCause::drained);
   // Does what can be done now. Once a turn, after everything that was issued is in the log.
   void step();
-  // Everything up to `position` is on the medium.
-  void durable(LogPosition position);
 
   // A return that was open when the daemon last ended; later it is taken up, or abandoned.
   void restore(const ReturnOpened& opened) { left_open_ = opened; }
@@ -103,7 +101,7 @@ class Drain final : private ReturnOperation::Owner {
   ReturnRequest return_request() const override { return owner_.return_request(); }
   bool may_ask() const override { return owner_.may_ask(); }
   void met_older_copy() override { owner_.met_older_copy(); }
-  void return_appended() override;
+  void when_durable(std::function<void()> then) override { owner_.when_durable(std::move(then)); }
   void return_over(const ReturnOpened& opened, const ReturnClosed& closed,
                    const Status& why) override;
 
@@ -117,7 +115,6 @@ class Drain final : private ReturnOperation::Owner {
   const std::string name_;
   ReturnOperation return_;
   std::optional<ReturnOpened> left_open_;
-  LogPosition opening_ = 0;  // the return is durable with this position; 0: none waits for that
   StateMachine<State> state_{kMoves, State::idle};
   GapCause cause_ = GapCause::drained;
   std::int64_t deadline_ms_ = 0;

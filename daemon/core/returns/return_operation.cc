@@ -29,11 +29,12 @@ void ReturnOperation::start(const IdRange& range, Reuse reuse, std::int64_t dead
   give_up_ = false;
   state_.move_to(State::recording);
   context_.log.append(*opened_);
-  owner_.return_appended();
+  owner_.when_durable([this] { durable(); });
 }
 
 void ReturnOperation::durable() {
-  if (state_ == State::recording) ask();
+  ASSERT(state_ == State::recording);
+  ask();
 }
 
 void ReturnOperation::adopt(const ReturnOpened& opened, std::int64_t deadline_ms) {

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -33,8 +34,8 @@ class ReturnOperation {
     virtual ~Owner() = default;
     // Fills in everything but token, range and what to do.
     virtual ReturnRequest return_request() const = 0;
-    // The return was appended to the log: have it made durable, then call durable().
-    virtual void return_appended() = 0;
+    // As that of a LeaseOperation.
+    virtual void when_durable(std::function<void()> then) = 0;
     // The store may be asked: it is not an older copy. When it may again, go_on() follows.
     virtual bool may_ask() const = 0;
     // The store is an older copy of the database; the return stays open.
@@ -59,8 +60,6 @@ class ReturnOperation {
 
   // Begins to give `range` back. Only when nothing is open. From `deadline_ms` on it gives up.
   void start(const IdRange& range, Reuse reuse, std::int64_t deadline_ms);
-  // What return_appended() announced is on the medium.
-  void durable();
   // Takes up a return that was open when the daemon last ended, once the scope is owned.
   void adopt(const ReturnOpened& opened, std::int64_t deadline_ms);
   // The store may be asked again: a request that waits for that follows.
@@ -76,6 +75,7 @@ class ReturnOperation {
   enum class State : std::uint8_t { idle, recording, asking, pausing };
   static const StateTable<State> kMoves;
 
+  void durable();  // the record that releases the range is on the medium
   void ask();
   void answered(const ReturnOutcome& outcome);
   void close(ReturnEnd how, GapCause cause, const Status& why);

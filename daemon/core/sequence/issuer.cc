@@ -1,6 +1,7 @@
 #include "daemon/core/sequence/issuer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "daemon/core/table/sequence_accounts.h"
 
@@ -16,10 +17,11 @@ constexpr std::int64_t kReservationLongMs = 5'000;
 }  // namespace
 
 Issuer::Issuer(const CoreContext& context, SequenceOwner& table, const DefineSequence& definition,
-               std::int64_t most_unsynced)
+               std::int64_t most_unsynced, std::function<void()> reserved)
     : context_(context),
       table_(table),
       sequence_(definition.sequence),
+      reserved_(std::move(reserved)),
       pending_(context.history),
       used_below_(definition.high_water),
       most_unsynced_(most_unsynced),
@@ -77,7 +79,7 @@ void Issuer::resize_reservation() {
 }
 
 void Issuer::reserve(std::int64_t demand) {
-  if (reserving_ != 0) return;
+  if (reserving_) return;
   demand = std::min(demand, held_.available());
   if (held_.asked() > reserve_size_ / 2 && held_.asked() >= demand) return;
   if (held_.asked() == held_.available()) return;
@@ -85,15 +87,12 @@ void Issuer::reserve(std::int64_t demand) {
   for (const std::int64_t end : held_.ask(std::max(reserve_size_, demand))) {
     context_.log.append(Reserved{sequence_, end});
   }
-  reserving_ = context_.log.next_position();
-  table_.wait_durable(sequence_);
-}
-
-bool Issuer::durable(LogPosition position) {
-  if (reserving_ == 0 || reserving_ > position) return false;
-  reserving_ = 0;
-  held_.reservation_durable();
-  return true;
+  reserving_ = true;
+  table_.when_durable(sequence_, [this] {
+    reserving_ = false;
+    held_.reservation_durable();
+    reserved_();
+  });
 }
 
 }  // namespace seqd

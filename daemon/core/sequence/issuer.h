@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -18,9 +19,10 @@ namespace seqd {
 
 class Issuer {
  public:
-  // `most_unsynced`: SequenceSettings::max_unsynced. The referenced objects outlive this.
+  // `most_unsynced`: SequenceSettings::max_unsynced. `reserved` is called when more IDs are
+  // issuable. The referenced objects outlive this.
   Issuer(const CoreContext& context, SequenceOwner& table, const DefineSequence& definition,
-         std::int64_t most_unsynced);
+         std::int64_t most_unsynced, std::function<void()> reserved);
 
   const HeldRanges& held() const { return held_; }
   HeldRanges& held() { return held_; }  // whoever removes ranges records what becomes of them
@@ -44,8 +46,6 @@ class Issuer {
   // Has more IDs made issuable where less than half a reservation is, or than `demand`.
   void reserve(std::int64_t demand);
   void set_most_unsynced(std::int64_t most_unsynced);
-  // Everything up to `position` is on the medium. True: more IDs are issuable.
-  bool durable(LogPosition position);
 
   void restore(const SequenceImage& image);
 
@@ -56,12 +56,13 @@ class Issuer {
   const CoreContext& context_;
   SequenceOwner& table_;
   const SequenceId sequence_;
+  const std::function<void()> reserved_;
   HeldRanges held_;
   PendingIssue pending_;  // issued in this turn, not in the log yet
   std::int64_t issued_ = 0;
   std::int64_t used_below_;
   std::optional<std::int64_t> last_issued_;
-  LogPosition reserving_ = 0;  // the reservation in flight is durable with this position; 0: none
+  bool reserving_ = false;  // a reservation waits for the medium
   std::int64_t most_unsynced_;
   std::int64_t reserve_size_;
   std::int64_t reserved_at_ms_ = 0;

@@ -66,15 +66,8 @@ LeaseRequest Replenisher::lease_request() const {
   return request;
 }
 
-void Replenisher::intent_appended() {
-  intent_ = context_.log.next_position();
-  table_.wait_durable(definition_.sequence);
-}
-
-void Replenisher::durable(LogPosition position) {
-  if (intent_ == 0 || intent_ > position) return;
-  intent_ = 0;
-  operation_.intent_durable();
+void Replenisher::when_durable(std::function<void()> then) {
+  table_.when_durable(definition_.sequence, std::move(then));
 }
 
 void Replenisher::lease_granted(IdRange range, const Token& lease) {

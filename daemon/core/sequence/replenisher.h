@@ -56,7 +56,6 @@ class Replenisher final : private LeaseOperation::Owner {
   // Leases, where it is time to: little is left of what is held, beside the `demand` of those who
   // wait. `issued`: by the sequence so far. Only while the store may be asked.
   void replenish(const HeldRanges& held, std::int64_t demand, std::int64_t issued);
-  void durable(LogPosition position);  // everything up to it is on the medium
   void apply_settings(bool ends_elsewhere);
   void mended() { operation_.mended(); }  // what the last lease failed for
 
@@ -70,7 +69,7 @@ class Replenisher final : private LeaseOperation::Owner {
 
  private:
   LeaseRequest lease_request() const override;
-  void intent_appended() override;
+  void when_durable(std::function<void()> then) override;
   void lease_granted(IdRange range, const Token& lease) override;
   void lease_failed(const Status& status) override;
   void lease_contended() override;
@@ -89,7 +88,6 @@ class Replenisher final : private LeaseOperation::Owner {
   LeaseOperation operation_;
   std::optional<LeaseIntended> left_open_;
   bool wanted_ = false;
-  LogPosition intent_ = 0;  // the next lease's is durable with this position; 0: none waits
   Status failing_;
 };
 

@@ -18,7 +18,7 @@ Sequence::Sequence(const CoreContext& context, SequenceOwner& table,
       settings_(settings),
       definition_(definition),
       gate_(scope),
-      issuer_(context, table, definition, settings.max_unsynced),
+      issuer_(context, table, definition, settings.max_unsynced, [this] { touch(); }),
       waiters_(context, table, definition, [this] { expire_waiters(); }),
       replenisher_(context, *this, table, scope, settings_, definition_),
       drain_(context, *this, issuer_.held(), definition.sequence, definition.name) {
@@ -161,15 +161,12 @@ void Sequence::pump() {
   waiters_.arm_timer();
 }
 
-void Sequence::durable(LogPosition position) {
-  if (issuer_.durable(position)) touch();
-  replenisher_.durable(position);
-  if (gate_.durable(position)) touch();
-  drain_.durable(position);
-}
-
 void Sequence::hold() {
-  if (gate_.hold_until(context_.log.next_position())) table_.wait_durable(id());
+  const LogPosition position = context_.log.next_position();
+  if (!gate_.hold_until(position)) return;
+  when_durable([this, position] {
+    if (gate_.durable(position)) touch();
+  });
 }
 
 void Sequence::log_failed(const Status& status) {

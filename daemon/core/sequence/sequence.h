@@ -68,7 +68,6 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
 
   void pump();  // decides what to do next, at the end of a turn in which touched() was called
   void flush_issues() { issuer_.flush(); }
-  void durable(LogPosition position);     // everything up to it is on the medium
   void hold();                            // issues nothing until this turn's record is
   void log_failed(const Status& status);  // nothing more becomes durable: lease nothing
 
@@ -103,7 +102,9 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   bool may_drain() const override { return !leasing() && advances_ == 0; }
   bool may_ask() const override;
   void met_older_copy() override;
-  void drain_appended() override { table_.wait_durable(id()); }
+  void when_durable(std::function<void()> then) override {
+    table_.when_durable(id(), std::move(then));
+  }
   void written_off(std::int64_t begin, std::int64_t end) override;
   void returned(std::int64_t begin, std::int64_t end, Reuse reuse) override;
   void drain_changed() override;

@@ -1,6 +1,8 @@
 // SequenceOwner: the SequenceTable, as a Sequence sees it. Loop thread.
 #pragma once
 
+#include <functional>
+
 #include "daemon/core/log/log_entry.h"
 
 namespace seqd {
@@ -12,8 +14,9 @@ class SequenceOwner {
   virtual ~SequenceOwner() = default;
   // Sequence::pump() is to be called at the end of this turn.
   virtual void touched(SequenceId sequence) = 0;
-  // This turn's record must be durable: Sequence::durable() is to be called when it is.
-  virtual void wait_durable(SequenceId sequence) = 0;
+  // Has this turn's record made durable, and calls `then` when it is: in this order, and only while
+  // the sequence is there. Not when the daemon ends before.
+  virtual void when_durable(SequenceId sequence, std::function<void()> then) = 0;
   // IDs were issued; a client's are to be kept for repeats. The log has them.
   virtual void recorded(const Issued& issue) = 0;
   virtual SequenceAccounts& accounts() = 0;

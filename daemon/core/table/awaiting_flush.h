@@ -1,4 +1,4 @@
-// AwaitingFlush: who is told when a position of the log is on the medium. Of the SequenceTable.
+// AwaitingFlush: what follows when a position of the log is on the medium. Of the SequenceTable.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,8 @@ namespace seqd {
 
 struct AwaitingFlush {
   LogPosition position = 0;
-  SequenceId sequence = 0;  // 0: what is below
-  ScopeId scope = 0;
-  std::function<void()> purge = {};  // not null: of a purge
+  SequenceId sequence = 0;  // whose; it is not forgotten meanwhile. 0: nobody's
+  std::function<void()> then;
 };
 
 }  // namespace seqd

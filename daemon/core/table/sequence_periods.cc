@@ -200,8 +200,7 @@ void SequenceTable::record_purge(std::string_view base, std::function<void()> do
   const auto known = names_.find(base);
   ASSERT(known != names_.end());
   context_.log.append(known->second);
-  awaiting_.push_back({context_.log.next_position(), 0, 0, std::move(done)});
-  context_.log.make_durable();
+  when_durable(std::move(done));
 }
 
 void SequenceTable::look_for_ends() {

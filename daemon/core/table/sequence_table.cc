@@ -221,13 +221,8 @@ void SequenceTable::end_turn() {
   accounts_.issues_flushed();
 }
 
-void SequenceTable::wait_durable(SequenceId sequence) {
-  awaiting_.push_back({context_.log.next_position(), sequence, 0});
-  context_.log.make_durable();
-}
-
-void SequenceTable::scope_appended(ScopeId scope) {
-  awaiting_.push_back({context_.log.next_position(), 0, scope});
+void SequenceTable::when_durable(SequenceId sequence, std::function<void()> then) {
+  awaiting_.push_back({context_.log.next_position(), sequence, std::move(then)});
   context_.log.make_durable();
 }
 
@@ -240,13 +235,7 @@ void SequenceTable::durable(LogPosition position) {
   while (!awaiting_.empty() && awaiting_.front().position <= position) {
     const AwaitingFlush next = std::move(awaiting_.front());
     awaiting_.pop_front();
-    if (next.purge) {
-      next.purge();
-    } else if (next.sequence != 0) {
-      at(next.sequence).durable(position);
-    } else {
-      scopes_.at(next.scope)->durable();
-    }
+    next.then();
   }
 }
 

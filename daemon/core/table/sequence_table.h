@@ -101,9 +101,9 @@ class SequenceTable final : public RemainderLogObserver,
 
  private:
   void touched(SequenceId sequence) override;
-  void wait_durable(SequenceId sequence) override;
+  void when_durable(SequenceId sequence, std::function<void()> then) override;
+  void when_durable(std::function<void()> then) override { when_durable(0, std::move(then)); }
   void recorded(const Issued& issue) override;
-  void scope_appended(ScopeId scope) override;
   void scope_owned(ScopeId scope) override;
   bool scope_lost(ScopeId scope) override;
   bool scope_holds(ScopeId scope) const override;

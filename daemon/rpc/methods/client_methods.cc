@@ -120,7 +120,13 @@ void method_hello(const MethodContext& context, Session& session, const Message&
         context.table.replays().attach(*hello->client, session.peer.uid);
     if (!attached.ok()) return answer_error(session, message.msgid, attached.status());
     known = attached->known;
-    context.sessions.bind(session, attached->client);
+    // The newer connection is the client's; what the older one waits for will be asked for again.
+    if (Session* const older = context.sessions.bind(session, attached->client)) {
+      forget_waiting(context, *older);
+      older->waiting = 0;
+      older->closing = true;
+      older->transport.attend();
+    }
   }
   session.client_name = hello->name;
   if (context.recorder != nullptr) context.recorder->named(session.id, hello->name);

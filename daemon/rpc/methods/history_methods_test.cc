@@ -67,8 +67,14 @@ TEST_CASE("AHistoryThatCannotAnswerSaysWhy", "[history]") {
   service.world.history.refusal = Status();
   service.world.history.sums = Status(ErrorCode::UNAVAILABLE, "the disk is full");
   CHECK(service.ask(request("audit", "orders")).text == "the disk is full");
-  service.world.server->attach_history(nullptr, nullptr);
-  CHECK(service.code(request("gaps", "orders")) == ErrorCode::UNAVAILABLE);
+}
+
+TEST_CASE("WithoutAHistoryItsMethodsSaySo", "[history]") {
+  RpcWorld world;
+  world.keeps_history = false;
+  world.start();
+  world.settle();
+  CHECK(world.ask(world.connect(), request("gaps", "orders")).code == ErrorCode::UNAVAILABLE);
 }
 
 TEST_CASE("AnAvailableIdIsExplainedFromTheCore", "[history]") {
