@@ -70,7 +70,7 @@ tests = $(wildcard $(addsuffix /*_test.cc,$(1)))
 objects = $(patsubst %.cc,$(BUILD)/obj/%.o,$(1))
 
 # A folder and its rooms: daemon/core with daemon/core/leasing, daemon/core/text, ...
-rooms = $(1) $(patsubst %/,%,$(wildcard $(1)/*/))
+rooms = $(1) $(patsubst %/,%,$(wildcard $(1)/*/ $(1)/*/*/))
 PURE_FOLDERS := protocol daemon/base $(call rooms,daemon/core) $(call rooms,daemon/rpc) daemon/state
 ADAPTER_FOLDERS := daemon/uv $(call rooms,daemon/store) daemon/os $(call rooms,daemon/main)
 PURE := $(call objects,$(call sources,$(PURE_FOLDERS)))

@@ -32,8 +32,8 @@ Daemon::Daemon(ConfigurationRequest request, Configuration configuration)
 
 Daemon::~Daemon() {
   loop_.on_turn_end(nullptr);
-  loop_.cancel(tick_timer_);
-  loop_.cancel(stop_timer_);
+  tick_timer_.cancel();
+  stop_timer_.cancel();
   signals_.clear();
   if (listener_) listener_->close_all();
   while (listener_ && listener_->connections() > 0) loop_.run_once();
@@ -184,8 +184,7 @@ void Daemon::reply() {
 void Daemon::log_failed(const Status& status) {
   journal_.raise(
       {EventKind::state_failed, "the state directory failed: " + status.to_string(), {}});
-  loop_.cancel(stop_timer_);
-  stop_timer_ = loop_.schedule(kGraceMs, [this, status] { die(status); });
+  stop_timer_.start(kGraceMs, [this, status] { die(status); });
 }
 
 // Its clients connect again and repeat.
@@ -310,21 +309,15 @@ void Daemon::begin_stop(const Status& why, int exit_code) {
   inserts_->begin_stop(why);
   listener_->drain();
   // A lease in flight is waited for, so that its range is not left open; not for ever.
-  stop_timer_ = loop_.schedule(timeout_ms / kSettlePart, [this] {
-    stop_timer_ = 0;
-    turn_->leave();
-  });
+  stop_timer_.start(timeout_ms / kSettlePart, [this] { turn_->leave(); });
 }
 
 void Daemon::over() {
-  loop_.cancel(std::exchange(stop_timer_, 0));
+  stop_timer_.cancel();
   history_->finish();
   if (removal_ == Removal::none)
     journal_.raise({EventKind::stopped, "seqd has stopped; the remainder is on disk", {}});
-  stop_timer_ = loop_.schedule(kFlushGraceMs, [this] {
-    stop_timer_ = 0;
-    loop_.stop();
-  });
+  stop_timer_.start(kFlushGraceMs, [this] { loop_.stop(); });
 }
 
 // --- limits

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/base/files.h"
+#include "daemon/base/one_shot.h"
 #include "daemon/core/leasing/floor_watch.h"
 #include "daemon/core/table/sequence_table.h"
 #include "daemon/core/turn.h"
@@ -112,8 +113,8 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   std::int64_t started_ms_ = 0;
 
   std::vector<std::unique_ptr<SignalWatch>> signals_;
-  TimerId tick_timer_ = 0;
-  TimerId stop_timer_ = 0;
+  OneShot tick_timer_{loop_};
+  OneShot stop_timer_{loop_};
   std::string last_status_;
   bool witness_lost_ = false;  // said already
 

@@ -23,8 +23,7 @@ void Daemon::tick() {
     keep_witness();
   }
   const std::int64_t watchdog_ms = ServiceNotifier::watchdog_interval_ms();
-  tick_timer_ = loop_.schedule(watchdog_ms > 0 ? std::min(kTickMs, watchdog_ms) : kTickMs,
-                               [this] { tick(); });
+  tick_timer_.start(watchdog_ms > 0 ? std::min(kTickMs, watchdog_ms) : kTickMs, [this] { tick(); });
 }
 
 void Daemon::keep_witness() {

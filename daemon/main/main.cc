@@ -15,7 +15,7 @@
 #include "daemon/main/exit_codes.h"
 #include "daemon/os/activation.h"
 #include "daemon/os/journal.h"
-#include "daemon/store/mongo/mongo_driver.h"
+#include "daemon/store/mongo/driver/mongo_driver.h"
 
 namespace {
 

@@ -6,11 +6,7 @@
 namespace seqd {
 
 ReloadQueue::ReloadQueue(Clock& clock, Timers& timers, Reload reload)
-    : clock_(clock), timers_(timers), reload_(std::move(reload)) {}
-
-ReloadQueue::~ReloadQueue() {
-  timers_.cancel(timer_);
-}
+    : clock_(clock), reload_(std::move(reload)), timer_(timers) {}
 
 Status ReloadQueue::ask(UserId user, Done done) {
   if (!ending_.ok()) return ending_;
@@ -19,21 +15,18 @@ Status ReloadQueue::ask(UserId user, Done done) {
                                  " requests wait for a reload already"};
   share_.take(user, 1);
   waiting_.emplace_back(user, std::move(done));
-  if (timer_ == 0 && !under_way_) schedule();
+  if (!timer_.running() && !under_way_) schedule();
   return {};
 }
 
 void ReloadQueue::schedule() {
   const std::int64_t delay_ms = std::max<std::int64_t>(next_ms_ - clock_.monotonic_ms(), 0);
-  timer_ = timers_.schedule(delay_ms, [this] {
-    timer_ = 0;
-    run();
-  });
+  timer_.start(delay_ms, [this] { run(); });
 }
 
 void ReloadQueue::stop(const Status& why) {
   ending_ = why;
-  timers_.cancel(std::exchange(timer_, 0));
+  timer_.cancel();
   for (Waiting* const all : {&current_, &waiting_}) {
     for (const auto& [user, done] : std::exchange(*all, {})) done(why);
   }
@@ -51,7 +44,7 @@ void ReloadQueue::ended(const Result<ReloadReport>& report) {
   const Waiting heard = std::exchange(current_, {});
   for (const auto& [user, done] : heard) share_.release(user, 1);
   for (const auto& [user, done] : heard) done(report);
-  if (!waiting_.empty() && timer_ == 0) schedule();
+  if (!waiting_.empty() && !timer_.running()) schedule();
 }
 
 }  // namespace seqd

@@ -10,7 +10,7 @@
 
 #include "daemon/base/clock.h"
 #include "daemon/base/fair_share.h"
-#include "daemon/base/timers.h"
+#include "daemon/base/one_shot.h"
 #include "daemon/rpc/control.h"
 
 namespace seqd {
@@ -25,9 +25,6 @@ class ReloadQueue {
   using Reload = std::function<void(Done)>;
 
   ReloadQueue(Clock& clock, Timers& timers, Reload reload);
-  ~ReloadQueue();
-  ReloadQueue(const ReloadQueue&) = delete;
-  ReloadQueue& operator=(const ReloadQueue&) = delete;
 
   // `done` is called once, in a later turn, with a reload that began after this call. BUSY: too
   // many wait already, or the user has its share of them.
@@ -44,14 +41,13 @@ class ReloadQueue {
   void ended(const Result<ReloadReport>& report);
 
   Clock& clock_;
-  Timers& timers_;
   const Reload reload_;
   Waiting waiting_;
   Waiting current_;  // with the reload that is under way
   bool under_way_ = false;
   FairShare share_{kMostWaiting, 1};
   Status ending_;
-  TimerId timer_ = 0;
+  OneShot timer_;
   std::int64_t next_ms_ = 0;  // not before
 };
 

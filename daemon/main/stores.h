@@ -13,7 +13,7 @@
 #include "daemon/core/table/sequence_table.h"
 #include "daemon/main/config/config.h"
 #include "daemon/store/dynamo/dynamo_store.h"
-#include "daemon/store/mongo/mongo_driver.h"
+#include "daemon/store/mongo/driver/mongo_driver.h"
 #include "daemon/store/worker_store.h"
 #include "daemon/uv/event_loop.h"
 #include "daemon/uv/http_client.h"

@@ -78,11 +78,11 @@ Listener::Listener(EventLoop& loop, Server& server, EventSink& events, const Lis
       limits_(limits),
       peer_watch_(loop.raw()),
       by_user_(shared(limits), kUserFactor) {
-  sweep_timer_ = loop_.schedule(kSweepMs, [this] { sweep(); });
+  sweep_timer_.start(kSweepMs, [this] { sweep(); });
 }
 
 Listener::~Listener() {
-  loop_.cancel(sweep_timer_);
+  sweep_timer_.cancel();
   ASSERT(connections_.empty());
 }
 
@@ -168,8 +168,7 @@ void Listener::rest(int error) {
   }
   starved_ = true;
   for (const auto& socket : sockets_) uv_poll_stop(&socket->handle);
-  loop_.cancel(rest_timer_);
-  rest_timer_ = loop_.schedule(kRestMs, [this] {
+  rest_timer_.start(kRestMs, [this] {
     for (const auto& socket : sockets_) watch(*socket);
   });
 }
@@ -295,11 +294,11 @@ void Listener::sweep() {
                     {"CLIENT_PID", std::to_string(connection->peer().pid)}}});
     connection->abort();
   }
-  sweep_timer_ = loop_.schedule(kSweepMs, [this] { sweep(); });
+  sweep_timer_.start(kSweepMs, [this] { sweep(); });
 }
 
 void Listener::stop_accepting() {
-  loop_.cancel(rest_timer_);
+  rest_timer_.cancel();
   for (std::unique_ptr<Socket>& listening : std::exchange(sockets_, {})) {
     Socket* closing = listening.release();
     const int fd = closing->fd;

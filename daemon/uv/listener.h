@@ -14,6 +14,7 @@
 
 #include "daemon/base/events.h"
 #include "daemon/base/fair_share.h"
+#include "daemon/base/one_shot.h"
 #include "daemon/base/status.h"
 #include "daemon/uv/connection.h"
 #include "daemon/uv/event_loop.h"
@@ -92,8 +93,8 @@ class Listener final : private Connection::Owner {
   std::vector<Connection*> attended_;
   std::vector<Connection*> settled_;  // those of the turn that ends; kept for its memory
   std::vector<Connection*> deferred_;
-  TimerId sweep_timer_ = 0;
-  TimerId rest_timer_ = 0;
+  OneShot sweep_timer_{loop_};
+  OneShot rest_timer_{loop_};
   bool starved_ = false;  // the last accept was refused by the system, not by us
   std::array<char, 65'536> read_memory_{};
 };

@@ -7,9 +7,9 @@
 
 #include <string>
 
-#include "daemon/store/mongo/mongo_driver.h"
-#include "daemon/store/mongo/mongo_uri.h"
-#include "daemon/store/mongo/mongo_values.h"
+#include "daemon/store/mongo/driver/mongo_driver.h"
+#include "daemon/store/mongo/driver/mongo_uri.h"
+#include "daemon/store/mongo/driver/mongo_values.h"
 
 namespace seqd::testing {
 

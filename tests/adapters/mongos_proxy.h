@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include "daemon/store/mongo/mongo_values.h"
+#include "daemon/store/mongo/driver/mongo_values.h"
 #include "tests/adapters/loopback_server.h"
 #include "tests/adapters/mongo_server.h"
 

@@ -2,8 +2,8 @@
 // document that libbson takes and that is within the server's limit, or an error that says
 // something.
 //
-// link: protocol daemon/base daemon/core daemon/core/* daemon/store/mongo/bson_conversion.cc
-// link: daemon/store/mongo/mongo_values.cc
+// link: protocol daemon/base daemon/core daemon/core/* daemon/store/mongo/driver/bson_conversion.cc
+// link: daemon/store/mongo/driver/mongo_values.cc
 // libs: -lfmt -lbson-1.0
 // seeds: tests/fuzz/bson_seeds.py
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "daemon/store/mongo/bson_conversion.h"
+#include "daemon/store/mongo/driver/bson_conversion.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -21,11 +21,6 @@ InsertQueue::InsertQueue(const CoreContext& context, const SettingsSource& setti
       store_(store),
       accounts_(accounts) {}
 
-InsertQueue::~InsertQueue() {
-  context_.timers.cancel(pause_timer_);
-  context_.timers.cancel(deadline_timer_);
-}
-
 std::string_view InsertQueue::state_name() const {
   if (in_flight()) return "fetching";
   return error_.ok() ? "ready" : "waiting";
@@ -120,7 +115,7 @@ void InsertQueue::fail_all(const Status& why) {
 // --- one round ---------------------------------------------------------------------------------
 
 void InsertQueue::start() {
-  if (in_flight() || pause_timer_ != 0 || queue_.empty()) return;
+  if (in_flight() || pause_timer_.running() || queue_.empty()) return;
   const Result<const SequenceSettings*> found = settings();
   if (!found.ok()) return fail_all(found.status());
   const SequenceSettings& settings = **found;
@@ -229,10 +224,7 @@ void InsertQueue::unknown(const Entry& entry, const InsertOutcome& outcome) {
 }
 
 void InsertQueue::pause(std::int64_t delay_ms) {
-  pause_timer_ = context_.timers.schedule(delay_ms, [this] {
-    pause_timer_ = 0;
-    start();
-  });
+  pause_timer_.start(delay_ms, [this] { start(); });
 }
 
 // --- deadlines ---------------------------------------------------------------------------------
@@ -260,15 +252,12 @@ void InsertQueue::expire() {
 void InsertQueue::arm_deadline() {
   if (by_deadline_.empty()) return;
   const std::int64_t deadline_ms = by_deadline_.begin()->first;
-  if (deadline_timer_ != 0 && deadline_ms_ <= deadline_ms) return;
-  context_.timers.cancel(deadline_timer_);
+  if (deadline_timer_.running() && deadline_ms_ <= deadline_ms) return;
+  deadline_timer_.cancel();
   deadline_ms_ = deadline_ms;
   const std::int64_t delay_ms =
       std::max<std::int64_t>(deadline_ms_ - context_.clock.monotonic_ms(), 0);
-  deadline_timer_ = context_.timers.schedule(delay_ms, [this] {
-    deadline_timer_ = 0;
-    expire();
-  });
+  deadline_timer_.start(delay_ms, [this] { expire(); });
 }
 
 }  // namespace seqd

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/one_shot.h"
 #include "daemon/core/context.h"
 #include "daemon/core/insert/insert_accounts.h"
 #include "daemon/core/insert/insert_store.h"
@@ -46,9 +47,6 @@ class InsertQueue {
   // `store` is that of the settings; all outlive this.
   InsertQueue(const CoreContext& context, const SettingsSource& settings, InsertAccounts& accounts,
               std::string name, InsertStore& store);
-  ~InsertQueue();
-  InsertQueue(const InsertQueue&) = delete;
-  InsertQueue& operator=(const InsertQueue&) = delete;
 
   // An error: it is not queued, and `done` is not called.
   Status add(Request request);
@@ -110,8 +108,8 @@ class InsertQueue {
   std::vector<Entry> sent_;  // at the store
   Backoff backoff_;
   std::int64_t pause_limit_ms_ = 1;  // after a round that others won
-  TimerId pause_timer_ = 0;
-  TimerId deadline_timer_ = 0;
+  OneShot pause_timer_{context_.timers};
+  OneShot deadline_timer_{context_.timers};
   std::int64_t deadline_ms_ = 0;  // when it fires
   std::int64_t inserted_ = 0;
   std::optional<std::int64_t> last_;

@@ -15,16 +15,13 @@ void FloorWatch::set_interval(std::int64_t interval_ms) {
   if (interval_ms == interval_ms_) return;
   interval_ms_ = interval_ms;
   retry_ms_ = kSoonMs;
-  timers_.cancel(std::exchange(timer_, 0));
+  timer_.cancel();
   // The end of a round under way brings the next.
   if (interval_ms_ > 0 && looks_ == 0) schedule(kSoonMs);
 }
 
 void FloorWatch::schedule(std::int64_t delay_ms) {
-  timer_ = timers_.schedule(delay_ms, [this] {
-    timer_ = 0;
-    begin_round();
-  });
+  timer_.start(delay_ms, [this] { begin_round(); });
 }
 
 void FloorWatch::begin_round() {

@@ -10,14 +10,14 @@
 #include <set>
 #include <string>
 
+#include "daemon/base/one_shot.h"
 #include "daemon/core/table/sequence_table.h"
 
 namespace seqd {
 
 class FloorWatch {
  public:
-  FloorWatch(Timers& timers, SequenceTable& table) : timers_(timers), table_(table) {}
-  ~FloorWatch() { timers_.cancel(timer_); }
+  FloorWatch(Timers& timers, SequenceTable& table) : timer_(timers), table_(table) {}
   FloorWatch(const FloorWatch&) = delete;
   FloorWatch& operator=(const FloorWatch&) = delete;
 
@@ -30,11 +30,10 @@ class FloorWatch {
   void look_at(SequenceId id);
   void schedule(std::int64_t delay_ms);
 
-  Timers& timers_;
+  OneShot timer_;
   SequenceTable& table_;
   std::int64_t interval_ms_ = 0;
   std::int64_t retry_ms_ = 0;
-  TimerId timer_ = 0;
   // Of the round that is under way:
   std::deque<SequenceId> left_;
   std::set<std::string> away_;  // stores that did not answer

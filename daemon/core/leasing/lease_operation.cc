@@ -25,10 +25,6 @@ LeaseOperation::LeaseOperation(const CoreContext& context, Owner& owner, Sequenc
                                std::string name)
     : context_(context), owner_(owner), sequence_(sequence), name_(std::move(name)) {}
 
-LeaseOperation::~LeaseOperation() {
-  context_.timers.cancel(timer_);
-}
-
 LeaseIntended LeaseOperation::intent() const {
   ASSERT(intent_open_);
   return {sequence_, request_.token, request_.count, intent_wall_ms_};
@@ -102,7 +98,7 @@ void LeaseOperation::abandon(const LeaseIntended& intent) {
 
 void LeaseOperation::abandon_open() {
   if (!intent_open_ || in_flight()) return;
-  context_.timers.cancel(std::exchange(timer_, 0));
+  timer_.cancel();
   backoff_.reset();
   last_error_ = Status();
   if (!idle()) state_.move_to(State::idle);
@@ -112,17 +108,17 @@ void LeaseOperation::abandon_open() {
 void LeaseOperation::stop() {
   stopping_ = true;
   if (state_ != State::pausing) return;
-  context_.timers.cancel(std::exchange(timer_, 0));
+  timer_.cancel();
   state_.move_to(State::idle);
 }
 
 void LeaseOperation::go_on() {
-  if (state_ == State::pausing && intent_open_ && timer_ == 0 && !stopping_) look_up();
+  if (state_ == State::pausing && intent_open_ && !timer_.running() && !stopping_) look_up();
 }
 
 void LeaseOperation::mended() {
   if (state_ != State::pausing || intent_open_) return;
-  context_.timers.cancel(std::exchange(timer_, 0));
+  timer_.cancel();
   backoff_.reset();
   conflicts_ = 0;
   last_error_ = Status();
@@ -265,8 +261,7 @@ void LeaseOperation::pause(std::int64_t delay_ms) {
     return;
   }
   state_.move_to(State::pausing);
-  timer_ = context_.timers.schedule(delay_ms, [this] {
-    timer_ = 0;
+  timer_.start(delay_ms, [this] {
     if (intent_open_) return look_up();
     state_.move_to(State::idle);
     owner_.lease_moved_on();

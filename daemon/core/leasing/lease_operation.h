@@ -18,6 +18,7 @@
 
 #include "daemon/base/id_range.h"
 #include "daemon/base/lifetime.h"
+#include "daemon/base/one_shot.h"
 #include "daemon/base/state_machine.h"
 #include "daemon/core/context.h"
 #include "daemon/core/leasing/backoff.h"
@@ -56,9 +57,6 @@ class LeaseOperation {
 
   // `store` may be set later, before the first start(). `name` is for the journal.
   LeaseOperation(const CoreContext& context, Owner& owner, SequenceId sequence, std::string name);
-  ~LeaseOperation();
-  LeaseOperation(const LeaseOperation&) = delete;
-  LeaseOperation& operator=(const LeaseOperation&) = delete;
 
   void set_store(LeaseStore* store) { store_ = store; }
 
@@ -126,7 +124,7 @@ class LeaseOperation {
   Status last_error_;
   Backoff backoff_;
   int conflicts_ = 0;  // since the last grant
-  TimerId timer_ = 0;
+  OneShot timer_{context_.timers};
   Lifetime alive_;
 };
 

@@ -59,11 +59,8 @@ void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>&
 void StoreScope::compare_again(const Status& failure) {
   if (confirmed_) return note(as_seen_of_store(failure));
   fail(failure);
-  context_.timers.cancel(std::exchange(timer_, 0));
-  timer_ = context_.timers.schedule(backoff_.next_ms(context_.random), [this] {
-    timer_ = 0;
-    beat();
-  });
+  timer_.cancel();
+  timer_.start(backoff_.next_ms(context_.random), [this] { beat(); });
 }
 
 void StoreScope::confirm(const Token& instance, std::int64_t beat) {
@@ -82,7 +79,7 @@ void StoreScope::found_restored() {
 }
 
 void StoreScope::stop_restored(const Status& why, bool entry_is_gone) {
-  context_.timers.cancel(std::exchange(timer_, 0));
+  timer_.cancel();
   state_.move_to(State::restored);
   // The next start issues nothing before it has compared again.
   if (heartbeat_.age == StoreAge::current) {

@@ -37,10 +37,6 @@ StoreScope::StoreScope(const CoreContext& context, Owner& owner, DefineScope def
       heartbeat_(known.heartbeat),
       store_(store) {}
 
-StoreScope::~StoreScope() {
-  context_.timers.cancel(timer_);
-}
-
 void StoreScope::record(ScopeState state) {
   definition_.state = state;
   context_.log.append(definition_);
@@ -188,10 +184,7 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
 // instance, loses it once more, and goes on here.
 void StoreScope::lose() {
   if (!owner_.scope_lost(id())) {
-    timer_ = context_.timers.schedule(kLoseOnMs, [this] {
-      timer_ = 0;
-      lose();
-    });
+    timer_.start(kLoseOnMs, [this] { lose(); });
     return;
   }
   definition_.instance = random_token(context_.random);
@@ -223,8 +216,7 @@ void StoreScope::fail(const Status& status) {
 void StoreScope::pause(const Status& status) {
   fail(status);
   if (state_ == State::claiming) state_.move_to(State::waiting);
-  timer_ = context_.timers.schedule(backoff_.next_ms(context_.random), [this] {
-    timer_ = 0;
+  timer_.start(backoff_.next_ms(context_.random), [this] {
     if (verified_) return send_claim();
     if (place_.identity) return identified(*place_.identity);
     ask_identity();
@@ -240,7 +232,7 @@ bool StoreScope::leave_clean() {
 
 void StoreScope::stop() {
   stopping_ = true;
-  context_.timers.cancel(std::exchange(timer_, 0));
+  timer_.cancel();
   if (store_ == nullptr || place_.identity) return;
   if (owned() && owner_.scope_holds(id())) return probe();
   reached_ = verified_ || refuses();
@@ -249,12 +241,9 @@ void StoreScope::stop() {
 void StoreScope::probe() {
   probing_ = true;
   reached_ = false;
-  timer_ = context_.timers.schedule(kProbeMs, [this] {
-    timer_ = 0;
-    probing_ = false;
-  });
+  timer_.start(kProbeMs, [this] { probing_ = false; });
   store_->identify(random_token(context_.random), alive_.guard([this](const Result<Token>& result) {
-    context_.timers.cancel(std::exchange(timer_, 0));
+    timer_.cancel();
     probing_ = false;
     reached_ = result.ok();
   }));

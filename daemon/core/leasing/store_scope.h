@@ -23,6 +23,7 @@
 #include <string>
 
 #include "daemon/base/lifetime.h"
+#include "daemon/base/one_shot.h"
 #include "daemon/base/state_machine.h"
 #include "daemon/core/context.h"
 #include "daemon/core/leasing/backoff.h"
@@ -48,9 +49,6 @@ class StoreScope {
   };
   StoreScope(const CoreContext& context, Owner& owner, DefineScope definition, Known known,
              LeaseStore* store);
-  ~StoreScope();
-  StoreScope(const StoreScope&) = delete;
-  StoreScope& operator=(const StoreScope&) = delete;
 
   ScopeId id() const { return definition_.scope; }
   const std::string& store_name() const { return definition_.store; }
@@ -132,7 +130,7 @@ class StoreScope {
   bool confirmed_ = false;  // and its heartbeat, in this process, for this instance
   Status last_error_;
   Backoff backoff_;
-  TimerId timer_ = 0;
+  OneShot timer_{context_.timers};
   bool stopping_ = false;
   std::int64_t failing_since_ms_ = 0;
   bool told_down_ = false;     // the journal says that the store is down

@@ -31,10 +31,6 @@ Drain::Drain(const CoreContext& context, Owner& owner, HeldRanges& held, Sequenc
       name_(name),
       return_(context, *this, sequence, name) {}
 
-Drain::~Drain() {
-  context_.timers.cancel(timer_);
-}
-
 std::int64_t Drain::returning() const {
   const std::optional<ReturnOpened>& open = open_return();
   return open ? open->end - open->begin : 0;
@@ -49,10 +45,7 @@ void Drain::begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cau
   report_ = DrainReport{};
   report_.reuse = reuse;
   const std::int64_t left_ms = deadline_ms - context_.clock.monotonic_ms();
-  timer_ = context_.timers.schedule(std::max<std::int64_t>(left_ms, 0), [this] {
-    timer_ = 0;
-    owner_.drain_changed();
-  });
+  timer_.start(left_ms, [this] { owner_.drain_changed(); });
   owner_.drain_changed();
 }
 
@@ -89,7 +82,7 @@ void Drain::write_off(const HeldRanges::Held& held) {
 
 void Drain::finish() {
   state_.move_to(State::idle);
-  context_.timers.cancel(std::exchange(timer_, 0));
+  timer_.cancel();
   report_.returning = returning();
   report_.available = held_.available();
   owner_.drain_changed();

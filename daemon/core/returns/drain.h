@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/base/one_shot.h"
 #include "daemon/base/state_machine.h"
 #include "daemon/core/returns/return_operation.h"
 #include "daemon/core/sequence/held_ranges.h"
@@ -60,7 +61,6 @@ class Drain final : private ReturnOperation::Owner {
   // `held` is the sequence's.
   Drain(const CoreContext& context, Owner& owner, HeldRanges& held, SequenceId sequence,
         const std::string& name);
-  ~Drain() override;
 
   void set_store(LeaseStore* store) { return_.set_store(store); }
 
@@ -118,7 +118,7 @@ class Drain final : private ReturnOperation::Owner {
   StateMachine<State> state_{kMoves, State::idle};
   GapCause cause_ = GapCause::drained;
   std::int64_t deadline_ms_ = 0;
-  TimerId timer_ = 0;
+  OneShot timer_{context_.timers};
   DrainReport report_;
   std::vector<Done> done_;
 };

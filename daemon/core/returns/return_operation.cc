@@ -15,10 +15,6 @@ ReturnOperation::ReturnOperation(const CoreContext& context, Owner& owner, Seque
                                  std::string name)
     : context_(context), owner_(owner), sequence_(sequence), name_(std::move(name)) {}
 
-ReturnOperation::~ReturnOperation() {
-  context_.timers.cancel(timer_);
-}
-
 void ReturnOperation::start(const IdRange& range, Reuse reuse, std::int64_t deadline_ms) {
   ASSERT(!opened_ && !stopping_ && store_ != nullptr);
   ASSERT(reuse != Reuse::never);
@@ -53,17 +49,17 @@ void ReturnOperation::abandon(const ReturnOpened& opened, GapCause cause, const 
 
 void ReturnOperation::abandon_open(GapCause cause, const Status& why) {
   if (state_ != State::pausing) return;
-  context_.timers.cancel(std::exchange(timer_, 0));
+  timer_.cancel();
   close(ReturnEnd::kept, cause, why);
 }
 
 void ReturnOperation::stop() {
   stopping_ = true;
-  context_.timers.cancel(std::exchange(timer_, 0));
+  timer_.cancel();
 }
 
 void ReturnOperation::go_on() {
-  if (state_ == State::pausing && timer_ == 0 && !stopping_) ask();
+  if (state_ == State::pausing && !timer_.running() && !stopping_) ask();
 }
 
 void ReturnOperation::ask() {
@@ -119,10 +115,7 @@ void ReturnOperation::pause(const ReturnOutcome& outcome) {
   if (stopping_) return;
   const std::int64_t delay_ms = outcome.contended ? backoff_.next_after_conflict_ms(context_.random)
                                                   : backoff_.next_ms(context_.random);
-  timer_ = context_.timers.schedule(delay_ms, [this] {
-    timer_ = 0;
-    ask();
-  });
+  timer_.start(delay_ms, [this] { ask(); });
 }
 
 }  // namespace seqd

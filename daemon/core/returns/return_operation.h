@@ -20,6 +20,7 @@
 
 #include "daemon/base/id_range.h"
 #include "daemon/base/lifetime.h"
+#include "daemon/base/one_shot.h"
 #include "daemon/base/state_machine.h"
 #include "daemon/core/context.h"
 #include "daemon/core/leasing/backoff.h"
@@ -47,9 +48,6 @@ class ReturnOperation {
 
   // `store` may be set later, before the first start().
   ReturnOperation(const CoreContext& context, Owner& owner, SequenceId sequence, std::string name);
-  ~ReturnOperation();
-  ReturnOperation(const ReturnOperation&) = delete;
-  ReturnOperation& operator=(const ReturnOperation&) = delete;
 
   void set_store(LeaseStore* store) { store_ = store; }
 
@@ -93,7 +91,7 @@ class ReturnOperation {
   bool give_up_ = false;  // asking again would not help
   bool stopping_ = false;
   Backoff backoff_;
-  TimerId timer_ = 0;
+  OneShot timer_{context_.timers};
   Lifetime alive_;
 };
 

@@ -14,11 +14,8 @@ WaiterQueue::WaiterQueue(const CoreContext& context, SequenceOwner& table,
       table_(table),
       sequence_(definition.sequence),
       name_(definition.name),
-      overdue_(std::move(overdue)) {}
-
-WaiterQueue::~WaiterQueue() {
-  context_.timers.cancel(timer_);
-}
+      overdue_(std::move(overdue)),
+      timer_(context.timers) {}
 
 Status WaiterQueue::may_push(UserId user, std::int64_t places) {
   if (!waiters_.may_push(user, places)) {
@@ -41,7 +38,7 @@ Status WaiterQueue::may_push(UserId user, std::int64_t places) {
 void WaiterQueue::push(const Caller& caller, IssueKind kind, std::int64_t count,
                        std::int64_t timeout_ms) {
   const std::int64_t deadline_ms = context_.clock.monotonic_ms() + timeout_ms;
-  if (deadline_ms < timer_ms_) context_.timers.cancel(std::exchange(timer_, 0));
+  if (deadline_ms < timer_ms_) timer_.cancel();
   waiters_.push({caller, kind, count, deadline_ms});
   table_.accounts().waiting_began(sequence_, caller);
 }
@@ -87,13 +84,10 @@ void WaiterQueue::expire(const Status& why) {
 }
 
 void WaiterQueue::arm_timer() {
-  if (waiters_.empty() || timer_ != 0) return;
+  if (waiters_.empty() || timer_.running()) return;
   timer_ms_ = waiters_.earliest_deadline_ms();
   const std::int64_t delay_ms = timer_ms_ - context_.clock.monotonic_ms();
-  timer_ = context_.timers.schedule(std::max<std::int64_t>(delay_ms, 0), [this] {
-    timer_ = 0;
-    overdue_();
-  });
+  timer_.start(delay_ms, overdue_);
 }
 
 }  // namespace seqd

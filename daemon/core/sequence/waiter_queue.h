@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "daemon/base/one_shot.h"
 #include "daemon/core/context.h"
 #include "daemon/core/sequence/sequence_owner.h"
 #include "daemon/core/sequence/waiters.h"
@@ -17,9 +18,6 @@ class WaiterQueue {
   // outlive this.
   WaiterQueue(const CoreContext& context, SequenceOwner& table, const DefineSequence& definition,
               std::function<void()> overdue);
-  ~WaiterQueue();
-  WaiterQueue(const WaiterQueue&) = delete;
-  WaiterQueue& operator=(const WaiterQueue&) = delete;
 
   bool empty() const { return waiters_.empty(); }
   std::int64_t size() const { return waiters_.size(); }
@@ -48,7 +46,7 @@ class WaiterQueue {
   const std::string name_;
   const std::function<void()> overdue_;
   Waiters waiters_;
-  TimerId timer_ = 0;  // fires at timer_ms_
+  OneShot timer_;  // fires at timer_ms_
   std::int64_t timer_ms_ = 0;
 };
 

@@ -87,7 +87,7 @@ void SequenceTable::know_periods(std::string_view name, const SequenceSettings& 
   const bool has_rule = settings.periods.rule != nullptr;
   if (has_rule) periods_.set_rule(base_of(name), settings.periods.rule);
   // A period may be left of which the configuration knows nothing any more.
-  if (period_timer_ == 0 && (has_rule || !period_of(name).empty())) look_for_ends();
+  if (!period_timer_.running() && (has_rule || !period_of(name).empty())) look_for_ends();
 }
 
 Result<SequenceId> SequenceTable::open_period(const std::string& base,
@@ -204,7 +204,7 @@ void SequenceTable::record_purge(std::string_view base, std::function<void()> do
 }
 
 void SequenceTable::look_for_ends() {
-  period_timer_ = context_.timers.schedule(kLookMs, [this] {
+  period_timer_.start(kLookMs, [this] {
     looked_at_.clear();
     look_on();
   });
@@ -220,8 +220,7 @@ void SequenceTable::look_on() {
   auto at = by_name_.upper_bound(looked_at_);
   for (int looks = 0; at != by_name_.end(); ++looks) {
     if (looks == kLooksATurn || !context_.log.accepting()) {
-      context_.timers.cancel(period_timer_);
-      period_timer_ = context_.timers.schedule(kLookOnMs, [this] { look_on(); });
+      period_timer_.start(kLookOnMs, [this] { look_on(); });
       return;
     }
     looked_at_ = at->first;

@@ -24,10 +24,6 @@ SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& s
       replays_(context.log, limits.replays),
       accounts_(replays_, limits.state_bytes, limits.waiting) {}
 
-SequenceTable::~SequenceTable() {
-  context_.timers.cancel(period_timer_);
-}
-
 // --- start
 // ---------------------------------------------------------------------------------------------------------
 

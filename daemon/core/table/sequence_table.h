@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/base/one_shot.h"
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/periods/current_periods.h"
 #include "daemon/core/sequence/sequence.h"
@@ -38,7 +39,6 @@ class SequenceTable final : public RemainderLogObserver,
 
   SequenceTable(const CoreContext& context, const SettingsSource& settings, Stores stores,
                 const Limits& limits);
-  ~SequenceTable() override;
 
   void restore(const StateImage& image);  // what recovery found; once, before anything else
   // The sequence of that name, of one with periods that of the present one; made if it is not there
@@ -138,7 +138,7 @@ class SequenceTable final : public RemainderLogObserver,
   std::map<std::string, SequenceId, std::less<>> by_name_;
   std::map<std::string, LogPosition, std::less<>> forms_open_;  // durable with these positions
   CurrentPeriods periods_;
-  TimerId period_timer_ = 0;
+  OneShot period_timer_{context_.timers};
   std::string looked_at_;  // the last one, for the end of its period
   NextNumbers next_;
   Status ending_, refusing_;  // why the daemon ends, or refuses requests; no sequence is made

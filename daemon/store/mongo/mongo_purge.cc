@@ -7,9 +7,9 @@
 #include <thread>
 #include <utility>
 
-#include "daemon/store/mongo/mongo_binding.h"
-#include "daemon/store/mongo/mongo_parked.h"
-#include "daemon/store/mongo/mongo_transaction.h"
+#include "daemon/store/mongo/driver/mongo_transaction.h"
+#include "daemon/store/mongo/lease/mongo_binding.h"
+#include "daemon/store/mongo/lease/mongo_parked.h"
 
 namespace seqd {
 namespace {

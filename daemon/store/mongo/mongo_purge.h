@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/core/periods/purge_store.h"
-#include "daemon/store/mongo/mongo_client.h"
+#include "daemon/store/mongo/driver/mongo_client.h"
 
 namespace seqd {
 

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "daemon/store/mongo/mongo_advance.h"
-#include "daemon/store/mongo/mongo_counter.h"
-#include "daemon/store/mongo/mongo_forget.h"
-#include "daemon/store/mongo/mongo_insert.h"
-#include "daemon/store/mongo/mongo_parked.h"
+#include "daemon/store/mongo/insert/mongo_insert.h"
+#include "daemon/store/mongo/lease/mongo_advance.h"
+#include "daemon/store/mongo/lease/mongo_counter.h"
+#include "daemon/store/mongo/lease/mongo_forget.h"
+#include "daemon/store/mongo/lease/mongo_parked.h"
+#include "daemon/store/mongo/lease/mongo_return.h"
 #include "daemon/store/mongo/mongo_purge.h"
-#include "daemon/store/mongo/mongo_return.h"
 
 namespace seqd {
 namespace {

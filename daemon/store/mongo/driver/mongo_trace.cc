@@ -1,0 +1,169 @@
+#include "daemon/store/mongo/driver/mongo_trace.h"
+
+#include <strings.h>
+
+#include "daemon/base/assertion.h"
+
+namespace seqd {
+namespace {
+
+// The driver calls its observers on the thread of the command.
+thread_local CommandTrace* current_trace = nullptr;
+
+bool is_traced(const char* command) {
+  return strcasecmp(command, "findAndModify") == 0 ||
+         strcasecmp(command, "commitTransaction") == 0 || strcasecmp(command, "insert") == 0;
+}
+
+// Errors the server raises before it writes. Short on purpose: an error that is missing here costs
+// a look-up, or a gap in plain mode; one too many could cost a duplicate.
+bool raised_before_writing(std::uint32_t code) {
+  switch (code) {
+    case 2:      // BadValue
+    case 9:      // FailedToParse
+    case 13:     // Unauthorized
+    case 14:     // TypeMismatch
+    case 18:     // AuthenticationFailed
+    case 20:     // IllegalOperation
+    case 28:     // PathNotViable
+    case 40:     // ConflictingUpdateOperators
+    case 52:     // DollarPrefixedFieldName
+    case 59:     // CommandNotFound
+    case 66:     // ImmutableField
+    case 72:     // InvalidOptions
+    case 73:     // InvalidNamespace
+    case 121:    // DocumentValidationFailure
+    case 166:    // CommandNotSupportedOnView
+    case 251:    // NoSuchTransaction: not on that server
+    case 10107:  // NotWritablePrimary
+    case 11000:  // DuplicateKey
+    case 13435:  // NotPrimaryNoSecondaryOk
+      return true;
+    default:
+      return false;
+  }
+}
+
+// A mongos repeats a write by itself and reports the last attempt alone: an error that an attempt
+// after the first can meet proves nothing of the first.
+bool raised_before_writing_by_shard(std::uint32_t code) {
+  return raised_before_writing(code) && !is_transient_error(code);
+}
+
+// What is wrong with one document, as the shard finds it.
+bool is_of_the_document(std::uint32_t code) {
+  switch (code) {
+    case 53:     // InvalidIdField
+    case 56:     // EmptyFieldName
+    case 57:     // DottedFieldName
+    case 61:     // ShardKeyNotFound
+    case 171:    // CannotIndexParallelArrays
+    case 10334:  // BSONObjectTooLarge
+    case 16755:  // no geometry that can be indexed
+    case 17280:  // KeyTooLong
+      return true;
+    default:
+      return false;
+  }
+}
+
+void on_started(const mongoc_apm_command_started_t* event) {
+  if (current_trace == nullptr || !is_traced(mongoc_apm_command_started_get_command_name(event)))
+    return;
+  ++current_trace->started;
+  bson_iter_t number;
+  if (bson_iter_init_find(&number, mongoc_apm_command_started_get_command(event), "txnNumber") &&
+      BSON_ITER_HOLDS_INT64(&number)) {
+    current_trace->transaction_number = bson_iter_int64(&number);
+  }
+}
+
+void on_succeeded(const mongoc_apm_command_succeeded_t* event) {
+  const char* const name = mongoc_apm_command_succeeded_get_command_name(event);
+  if (current_trace == nullptr || !is_traced(name)) return;
+  ++current_trace->succeeded;
+  if (strcasecmp(name, "insert") == 0)
+    current_trace->inserted.emplace(mongoc_apm_command_succeeded_get_reply(event));
+}
+
+void on_failed(const mongoc_apm_command_failed_t* event) {
+  if (current_trace == nullptr || !is_traced(mongoc_apm_command_failed_get_command_name(event)))
+    return;
+  bson_error_t error;
+  mongoc_apm_command_failed_get_error(event, &error);
+  if (error.domain != MONGOC_ERROR_SERVER || !raised_before_writing(error.code)) return;
+  ++current_trace->disproved;
+  if (raised_before_writing_by_shard(error.code)) ++current_trace->disproved_by_shard;
+}
+
+}  // namespace
+
+TraceScope::TraceScope() {
+  ASSERT(current_trace == nullptr);
+  current_trace = &trace_;
+}
+
+TraceScope::~TraceScope() {
+  current_trace = nullptr;
+}
+
+void trace_commands(mongoc_client_pool_t* pool) {
+  mongoc_apm_callbacks_t* observers = mongoc_apm_callbacks_new();
+  mongoc_apm_set_command_started_cb(observers, on_started);
+  mongoc_apm_set_command_succeeded_cb(observers, on_succeeded);
+  mongoc_apm_set_command_failed_cb(observers, on_failed);
+  ASSERT(mongoc_client_pool_set_apm_callbacks(pool, observers, nullptr));
+  mongoc_apm_callbacks_destroy(observers);
+}
+
+bool proves_not_inserted(std::uint32_t code, bool through_mongos) {
+  // A server that answers for itself has not inserted what it reports, whatever the reason.
+  if (!through_mongos) return true;
+  if (is_transient_error(code)) return false;
+  return raised_before_writing_by_shard(code) || is_of_the_document(code);
+}
+
+bool is_labelled_transient(const bson_t* reply) {
+  return mongoc_error_has_label(reply, "TransientTransactionError") ||
+         mongoc_error_has_label(reply, "RetryableWriteError") ||
+         mongoc_error_has_label(reply, "UnknownTransactionCommitResult");
+}
+
+bool is_transient_error(std::uint32_t code) {
+  switch (code) {
+    case 6:      // HostUnreachable
+    case 7:      // HostNotFound
+    case 24:     // LockTimeout
+    case 50:     // MaxTimeMSExpired
+    case 64:     // WriteConcernFailed
+    case 89:     // NetworkTimeout
+    case 91:     // ShutdownInProgress
+    case 107:    // LockFailed
+    case 112:    // WriteConflict
+    case 117:    // ConflictingOperationInProgress
+    case 133:    // FailedToSatisfyReadPreference: no primary that a mongos could reach
+    case 134:    // ReadConcernMajorityNotAvailableYet
+    case 175:    // QueryPlanKilled
+    case 189:    // PrimarySteppedDown
+    case 202:    // NetworkInterfaceExceededTimeLimit
+    case 211:    // KeyNotFound: of the cluster's time, after a start or a new key
+    case 246:    // SnapshotUnavailable
+    case 251:    // NoSuchTransaction
+    case 262:    // ExceededTimeLimit
+    case 264:    // TooManyFilesOpen
+    case 290:    // TransactionExceededLifetimeLimitSeconds
+    case 365:    // TemporarilyUnavailable
+    case 9001:   // SocketException
+    case 10107:  // NotWritablePrimary
+    case 11600:  // InterruptedAtShutdown
+    case 11601:  // Interrupted
+    case 11602:  // InterruptedDueToReplStateChange
+    case 13435:  // NotPrimaryNoSecondaryOk
+    case 13436:  // NotPrimaryOrSecondary
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace seqd

@@ -1,0 +1,54 @@
+// CommandTrace: what happened to every attempt of one command that decides over a lease. The driver
+// repeats such a command and reports only the last attempt, which proves nothing of the ones
+// before. The trace belongs to the thread that runs the command.
+#pragma once
+
+#include <mongoc/mongoc.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "daemon/store/mongo/driver/mongo_values.h"
+
+namespace seqd {
+
+struct CommandTrace {
+  int started = 0;                      // handed to a connection: may have been sent
+  int succeeded = 0;                    // answered with ok: 1, applied as far as that server goes
+  std::int64_t transaction_number = 0;  // by which the server knows a repeat; 0: there is none
+  std::optional<Document> inserted;     // what the server said to the last insert
+  int disproved = 0;           // answered with an error that is raised before anything is written
+  int disproved_by_shard = 0;  // of these, the ones that prove it through a mongos, too
+
+  bool nothing_applied(bool through_mongos) const {
+    return succeeded == 0 && (through_mongos ? disproved_by_shard : disproved) == started;
+  }
+};
+
+// While it lives, the findAndModify, commitTransaction and insert commands of this thread are
+// traced.
+class TraceScope {
+ public:
+  TraceScope();
+  ~TraceScope();
+  TraceScope(const TraceScope&) = delete;
+  TraceScope& operator=(const TraceScope&) = delete;
+  const CommandTrace& trace() const { return trace_; }
+
+ private:
+  CommandTrace trace_;
+};
+
+// Once for a new pool: lets the scopes see its commands.
+void trace_commands(mongoc_client_pool_t* pool);
+
+// Whether an entry of writeErrors with this code proves that its document was not inserted. A
+// mongos also puts there that it lost the connection to a shard, which may have inserted it.
+bool proves_not_inserted(std::uint32_t code, bool through_mongos);
+
+// Failures that pass by themselves; the others have to be mended by somebody.
+bool is_transient_error(std::uint32_t code);
+// Whether the server's reply says so itself, of whatever code it has.
+bool is_labelled_transient(const bson_t* reply);
+
+}  // namespace seqd

@@ -1,0 +1,126 @@
+#include "daemon/store/mongo/driver/mongo_uri.h"
+
+#include "tests/adapters/mongo_server.h"
+
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+MongoStoreOptions options_of(const std::string& uri) {
+  testing::mongo_driver();
+  MongoStoreOptions options;
+  options.uri = uri;
+  return options;
+}
+
+TEST_CASE("MongoUri: defaults set every time-out and a journalled majority", "[mongo]") {
+  auto target = read_mongo_uri(options_of("mongodb://one:27017,two:27018/shop"));
+  REQUIRE(target.ok());
+  REQUIRE(target->database == "shop");
+  REQUIRE(target->hosts == "one:27017,two:27018");
+  for (const char* name : {MONGOC_URI_SERVERSELECTIONTIMEOUTMS, MONGOC_URI_CONNECTTIMEOUTMS,
+                           MONGOC_URI_SOCKETTIMEOUTMS, MONGOC_URI_WAITQUEUETIMEOUTMS}) {
+    REQUIRE(mongoc_uri_get_option_as_int32(target->uri.get(), name, 0) == 5000);
+  }
+  REQUIRE(mongoc_uri_get_option_as_int32(target->uri.get(), MONGOC_URI_MAXPOOLSIZE, 0) == 8);
+  REQUIRE(mongoc_uri_get_option_as_bool(target->uri.get(), MONGOC_URI_RETRYWRITES, false));
+  REQUIRE(mongoc_write_concern_get_wmajority(target->write_concern.get()));
+  REQUIRE(mongoc_write_concern_get_journal(target->write_concern.get()));
+  REQUIRE(mongoc_write_concern_get_wtimeout_int64(target->write_concern.get()) == 3750);
+}
+
+TEST_CASE("MongoUri: a weaker write concern is refused unless it is asked for as unsafe",
+          "[mongo]") {
+  const std::string weak = GENERATE("w=1", "journal=false", "w=majority&journal=false");
+  auto options = options_of("mongodb://one/shop?" + weak);
+  auto refused = read_mongo_uri(options);
+  REQUIRE(refused.status().code() == ErrorCode::CONFIG);
+  REQUIRE(refused.status().text().find("unsafe_write_concern") != std::string::npos);
+  options.unsafe_write_concern = true;
+  REQUIRE(read_mongo_uri(options).ok());
+}
+
+TEST_CASE("MongoUri: w=0 is refused always, for it answers nothing", "[mongo]") {
+  auto options = options_of("mongodb://one/shop?w=0");
+  options.unsafe_write_concern = GENERATE(false, true);
+  REQUIRE(read_mongo_uri(options).status().code() == ErrorCode::CONFIG);
+}
+
+TEST_CASE("MongoUri: a stronger write concern of the URI becomes majority with journal",
+          "[mongo]") {
+  auto target = read_mongo_uri(options_of("mongodb://one/shop?w=3&journal=true"));
+  REQUIRE(target.ok());
+  REQUIRE(mongoc_write_concern_get_wmajority(target->write_concern.get()));
+}
+
+TEST_CASE("MongoUri: values outside their bounds are refused with the bounds", "[mongo]") {
+  auto options = options_of("mongodb://one/shop?socketTimeoutMS=0");
+  REQUIRE(read_mongo_uri(options).status().text().find("60000") != std::string::npos);
+  options = options_of("mongodb://one/shop?serverSelectionTimeoutMS=600000");
+  REQUIRE(read_mongo_uri(options).status().code() == ErrorCode::CONFIG);
+  for (const int timeout_ms : {-1, 0, 99, 60'001}) {
+    options = options_of("mongodb://one/shop");
+    options.timeout_ms = timeout_ms;
+    REQUIRE(read_mongo_uri(options).status().code() == ErrorCode::CONFIG);
+  }
+  for (const int concurrency : {-1, 0, 65}) {
+    options = options_of("mongodb://one/shop");
+    options.concurrency = concurrency;
+    REQUIRE(read_mongo_uri(options).status().code() == ErrorCode::CONFIG);
+  }
+}
+
+TEST_CASE("MongoUri: a database is needed, and the option beats the URI", "[mongo]") {
+  REQUIRE(read_mongo_uri(options_of("mongodb://one")).status().text().find("database") !=
+          std::string::npos);
+  auto options = options_of("mongodb://one/shop");
+  options.database = "other";
+  REQUIRE(read_mongo_uri(options)->database == "other");
+  for (const std::string bad : {"a b", "a.b", "a/b", "a$b"}) {
+    options.database = bad;
+    REQUIRE(read_mongo_uri(options).status().code() == ErrorCode::CONFIG);
+  }
+  options.database = std::string(64, 'd');
+  REQUIRE(read_mongo_uri(options).status().code() == ErrorCode::CONFIG);
+}
+
+TEST_CASE("MongoUri: no error text carries a secret", "[mongo]") {
+  const std::string uri = GENERATE(
+      "mongodb://user:hunter2@:bad:/shop", "mongodb://user:hun@ter2/x@one/shop?w=1",
+      "mongodb://user:hunter2@one/shop?w=1", "mongodb://user:hunter2@one",
+      "nonsense://user:hunter2@one/shop", "mongodb://user:hunter2%@one/shop",
+      "mongodb://user:hunter2@one/shop?tls=true&tlsCertificateKeyFilePassword=hunter2&w=1");
+  INFO(uri);
+  auto target = read_mongo_uri(options_of(uri));
+  REQUIRE(target.status().code() == ErrorCode::CONFIG);
+  for (const char* secret : {"hunter2", "ter2", "user"}) {
+    if (target.status().text().find("user name") != std::string::npos &&
+        std::string(secret) == "user")
+      continue;
+    INFO(target.status().text());
+    REQUIRE(target.status().text().find(secret) == std::string::npos);
+  }
+}
+
+TEST_CASE("MongoUri: masking hides user, password and the key's passphrase", "[mongo]") {
+  REQUIRE(masked_mongo_uri("mongodb://u:p@one/shop?w=majority") ==
+          "mongodb://***@one/shop?w=majority");
+  REQUIRE(masked_mongo_uri("mongodb://u:p@ss@one/shop") == "mongodb://***@one/shop");
+  REQUIRE(masked_mongo_uri("mongodb://one/shop?tlsCertificateKeyFilePassword=p&w=3") ==
+          "mongodb://one/shop?tlsCertificateKeyFilePassword=***&w=3");
+  REQUIRE(masked_mongo_uri("mongodb://one/shop") == "mongodb://one/shop");
+  REQUIRE(masked_mongo_uri("u:p@one") == "***@one");
+  REQUIRE(masked_mongo_uri("").empty());
+}
+
+TEST_CASE("MongoUri: bytes that no URI holds are refused", "[mongo]") {
+  REQUIRE(read_mongo_uri(options_of("")).status().code() == ErrorCode::CONFIG);
+  REQUIRE(read_mongo_uri(options_of(std::string("mongodb://one/\0shop", 19))).status().code() ==
+          ErrorCode::CONFIG);
+  REQUIRE(read_mongo_uri(options_of("mongodb://")).status().code() == ErrorCode::CONFIG);
+  REQUIRE(read_mongo_uri(options_of("http://one/shop")).status().code() == ErrorCode::CONFIG);
+}
+
+}  // namespace
+}  // namespace seqd

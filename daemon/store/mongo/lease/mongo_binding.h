@@ -1,0 +1,76 @@
+// A counter's binding as MongoDB sees it: which document it is, whether there can be such a
+// document, and what it says. Functions; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "daemon/store/counter_value.h"
+#include "daemon/store/mongo/driver/mongo_client.h"
+
+namespace seqd {
+
+// CONFIG when a document cannot have such a collection, key or field.
+Status check_mongo_binding(const CounterBinding& binding);
+
+// Host, collection and document, for people.
+std::string place_of(const MongoClients& clients, const CounterBinding& binding);
+
+Document key_filter(const CounterBinding& binding);
+
+// The key as a number; nothing when it is none.
+std::optional<std::int64_t> integer_key(const CounterBinding& binding);
+
+// STORE_REFUSED unless the server keeps the key unique: a second document of one name would be a
+// second counter.
+Status check_key_index(MongoClients& clients, const CounterBinding& binding);
+
+// What a counter that seqd created is marked as; unset where there is no mark, or it is that of
+// another field of the document. (A mark of seqd 0.1.0 does not say of which field it is.)
+Meaning mark_of(const Document& document, const CounterBinding& binding);
+// Only a counter that is marked as `meaning` or, where `or_unmarked`, not marked at all.
+void require_meaning(Document& filter, const CounterBinding& binding, Meaning meaning,
+                     bool or_unmarked);
+
+// Filters on the number, whatever its type, or only where it is an integer: equal to a value, or
+// not below it.
+Document number_equal(std::int64_t value);
+Document number_at_least(std::int64_t value);
+Document integer_at_least(std::int64_t value);
+
+// Where the counter's floor is: a document may hold several counters. And a filter on it, where
+// there is one: not above that ID.
+std::string mongo_floor_of(const CounterBinding& binding);
+Document floor_at_most(std::int64_t id);
+
+// For a transaction: takes 1 off the counter, which conflicts with whoever changes its document,
+// and puts it back. The filter of the first is to be completed, and has to ask for 1 or more.
+// (Adding 0 changes nothing, and MongoDB writes nothing then: it conflicts with nobody.)
+MongoWrite counter_touch(const CounterBinding& binding);
+MongoWrite counter_restored(const CounterBinding& binding);
+
+// For $expr: the field itself, and nothing within an array, is a whole number of any type. A double
+// beyond 2^53 is none.
+Document whole_number(const std::string& field);
+
+// The number and so many more, as int64: for an update by pipeline.
+Document number_plus(const std::string& field, std::int64_t more);
+
+// Makes the counter, where it is still missing.
+MongoWrite creation(const CounterBinding& binding, std::int64_t next_id);
+
+struct MongoCounterState {
+  Meaning meaning = Meaning::unset;
+  CounterNumber number;    // integral, and not below the lowest legal one
+  std::int64_t floor = 0;  // as in CounterReading
+};
+
+// What a counter's document says; an error says what is wrong with it.
+Result<MongoCounterState> state_of(const Document& document, const CounterBinding& binding,
+                                   const std::string& where);
+
+// What the server's newest state says of a counter; linearizable on a replica set.
+Result<CounterReading> read_mongo_counter(MongoClients& clients, const CounterBinding& binding);
+
+}  // namespace seqd

@@ -1,0 +1,152 @@
+#include "daemon/store/mongo/lease/mongo_lease_mode.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "daemon/store/mongo/driver/mongo_numbered_writes.h"
+#include "daemon/store/mongo/lease/mongo_lease_records.h"
+
+namespace seqd {
+namespace {
+
+// What the server most likely is. A wrong guess costs one lease that is refused and asked for
+// again.
+LeaseTrace guess(const MongoTarget& target, LeaseModeOption configured) {
+  switch (configured) {
+    case LeaseModeOption::ledger:
+      return LeaseTrace::ledger;
+    case LeaseModeOption::slot:
+      return LeaseTrace::slot;
+    case LeaseModeOption::plain:
+      return LeaseTrace::plain;
+    case LeaseModeOption::session:
+      return LeaseTrace::session;
+    case LeaseModeOption::automatic:
+      break;
+  }
+  const mongoc_uri_t* uri = target.uri.get();
+  const mongoc_host_list_t* hosts = mongoc_uri_get_hosts(uri);
+  const bool several = mongoc_uri_get_srv_hostname(uri) != nullptr ||
+                       mongoc_uri_get_replica_set(uri) != nullptr ||
+                       (hosts != nullptr && hosts->next != nullptr);
+  return several ? LeaseTrace::session : LeaseTrace::slot;
+}
+
+}  // namespace
+
+MongoLeaseMode::MongoLeaseMode(MongoClients& clients, LeaseModeOption configured)
+    : clients_(clients), configured_(configured), guess_(guess(clients.target(), configured)) {
+  if (configured == LeaseModeOption::plain)
+    choice_ = Choice{LeaseTrace::plain, "lease_mode = \"plain\" is configured"};
+}
+
+LeaseTrace MongoLeaseMode::expected() const {
+  const std::lock_guard lock(mutex_);
+  return choice_ ? choice_->trace : guess_;
+}
+
+BlockingStore::LeaseMode MongoLeaseMode::told() const {
+  const std::lock_guard lock(mutex_);
+  if (!choice_) return {};
+  return {lease_trace_word(choice_->trace), choice_->reason};
+}
+
+Result<LeaseTrace> MongoLeaseMode::decide(const std::string& collection) {
+  if (configured_ == LeaseModeOption::plain) return LeaseTrace::plain;
+  auto facts = clients_.server(collection);
+  if (!facts.ok()) return facts.status();
+  {
+    const std::lock_guard lock(mutex_);
+    if (choice_ && facts_ == *facts) return choice_->trace;
+  }
+  auto chosen = choose(*facts);
+  if (!chosen.ok()) return chosen.status();
+  const std::lock_guard lock(mutex_);
+  facts_ = *facts;
+  choice_ = std::move(*chosen);
+  return choice_->trace;
+}
+
+bool MongoLeaseMode::no_fields_allowed(const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (configured_ != LeaseModeOption::automatic || !choice_) return false;
+  if (choice_->trace == LeaseTrace::slot)
+    choice_ = Choice{LeaseTrace::plain, "the server takes no further field in a counter: " + why};
+  return choice_->trace == LeaseTrace::plain;
+}
+
+Status MongoLeaseMode::cannot(const char* mode, const std::string& why) const {
+  return {ErrorCode::STORE_REFUSED,
+          fmt::format("MongoDB at {}: lease_mode = \"{}\" is configured, but {}",
+                      clients_.target().hosts, mode, why)};
+}
+
+Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& facts) {
+  using Kind = MongoServerFacts::Kind;
+  const bool old = facts.wire_version < kMongoWireOfPipelines;
+  const char* const word = configured_ == LeaseModeOption::session ? "session" : "ledger";
+  switch (configured_) {
+    case LeaseModeOption::plain:
+      break;
+    case LeaseModeOption::ledger:
+    case LeaseModeOption::session:
+      if (old)
+        return cannot(word, "the server is older than MongoDB 4.2; update it, or set \"auto\"");
+      if (facts.kind == Kind::alone)
+        return cannot(word,
+                      "the server stands alone and has no transactions; make it a replica "
+                      "set (of one member, if need be), or set \"slot\" or \"auto\"");
+      if (facts.kind == Kind::sharded)
+        return cannot(word,
+                      "the server is a mongos, where seqd uses no transactions; set "
+                      "\"plain\" or \"auto\"");
+      return configured_ == LeaseModeOption::ledger ? choose_ledger() : choose_session();
+    case LeaseModeOption::slot:
+      if (old)
+        return cannot("slot", "the server is older than MongoDB 4.2; update it, or set \"auto\"");
+      return Choice{LeaseTrace::slot, "lease_mode = \"slot\" is configured"};
+    case LeaseModeOption::automatic:
+      if (old) return Choice{LeaseTrace::plain, "the server is older than MongoDB 4.2"};
+      if (facts.kind == Kind::replica_set) return choose_session();
+      if (facts.kind == Kind::alone)
+        return Choice{LeaseTrace::slot, "the server stands alone and has no transactions"};
+      return Choice{LeaseTrace::plain, "the server is a mongos"};
+  }
+  return Choice{LeaseTrace::plain, "lease_mode = \"plain\" is configured"};
+}
+
+// The collection has to exist before a transaction; making it shows whether that is allowed, too.
+Result<MongoLeaseMode::Choice> MongoLeaseMode::choose_ledger() {
+  Status made =
+      clients_.run(Document().add("create", kMongoLedger), kMongoLedger, kMongoNamespaceExists);
+  if (made.ok()) return Choice{LeaseTrace::ledger, "the server is a replica set"};
+  // What passes by itself decides nothing: the mode would stay "plain" until the server changes.
+  if (made.code() == ErrorCode::UNAVAILABLE) return made;
+  if (configured_ == LeaseModeOption::ledger || configured_ == LeaseModeOption::session)
+    return cannot(
+        lease_trace_word(guess_),
+        fmt::format(
+            "collection {} cannot be made ({}); let the user make and write it, or set \"slot\" "
+            "or \"plain\"",
+            kMongoLedger, made.text()));
+  return Choice{LeaseTrace::plain,
+                fmt::format("collection {} cannot be made: {}", kMongoLedger, made.text())};
+}
+
+// The ledger first: that is where a lease is announced.
+Result<MongoLeaseMode::Choice> MongoLeaseMode::choose_session() {
+  auto ledger = choose_ledger();
+  if (!ledger.ok() || ledger->trace != LeaseTrace::ledger) return ledger;
+  const Status taken = MongoNumberedWrites::probe(clients_, kMongoLedger);
+  if (taken.ok()) return Choice{LeaseTrace::session, "the server is a replica set"};
+  if (taken.code() == ErrorCode::UNAVAILABLE) return taken;
+  if (configured_ == LeaseModeOption::session)
+    return cannot("session", fmt::format("the server takes no numbered writes ({}); set \"ledger\" "
+                                         "or \"auto\"",
+                                         taken.text()));
+  return Choice{LeaseTrace::ledger,
+                fmt::format("the server takes no numbered writes: {}", taken.text())};
+}
+
+}  // namespace seqd
