@@ -12,7 +12,10 @@ constexpr StateTable<Turn::Phase> Turn::kMoves = {
 void Turn::end() {
   owner_.decide();
   table_.end_turn();
-  if (phase_ == Phase::stopping && table_.settled() && owner_.others_settled()) leave();
+  if (phase_ == Phase::stopping && table_.settled() && owner_.others_settled()) {
+    if (!failure_.ok()) return owner_.die(failure_);
+    leave();
+  }
   // The record of the turn first, its replies second.
   const Status written = log_.commit();
   if (!written.ok()) return owner_.die(written);
@@ -26,6 +29,8 @@ void Turn::begin_stop(const Status& why) {
 
 void Turn::leave() {
   if (phase_ != Phase::stopping) return;
+  // No record becomes durable any more, and none is waited for.
+  if (!failure_.ok()) return owner_.die(failure_);
   phase_.move_to(Phase::leaving);
   if (!owner_.leaves_state() || !table_.leave_clean()) return finish();
   clean_position_ = log_.next_position();
@@ -38,6 +43,7 @@ void Turn::durable(LogPosition position) {
 
 void Turn::flush_failed(const Status& status) {
   if (status.code() == ErrorCode::FENCED || phase_ != Phase::serving) return owner_.die(status);
+  failure_ = status;
   table_.flush_failed(status);
   owner_.log_failed(status);
 }

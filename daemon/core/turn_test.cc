@@ -120,6 +120,21 @@ TEST_CASE("AFailedFlushLeavesWhatIsReservedWhileServingAndEndsADaemonThatStops",
     here.turn.flush_failed({ErrorCode::STATE_IO, "input/output error"});
     CHECK(here.around.take() == Happened{"die: input/output error"});
   }
+  // No clean record becomes durable any more, so nobody may wait for it.
+  SECTION("while serving, and then the daemon stops") {
+    here.turn.flush_failed({ErrorCode::STATE_IO, "input/output error"});
+    here.around.take();
+    here.turn.begin_stop(kStopping);
+    SECTION("when all is settled") {
+      here.turn.end();
+      CHECK(here.around.take() == Happened{"decide", "die: input/output error"});
+    }
+    SECTION("when it waits no longer") {
+      here.turn.leave();
+      CHECK(here.around.take() == Happened{"die: input/output error"});
+    }
+    here.world.kill();
+  }
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ Daemon::~Daemon() {
   loop_.on_turn_end(nullptr);
   tick_timer_.cancel();
   stop_timer_.cancel();
+  failure_timer_.cancel();
   signals_.clear();
   if (listener_) listener_->close_all();
   while (listener_ && listener_->connections() > 0) loop_.run_once();
@@ -184,7 +185,7 @@ void Daemon::reply() {
 void Daemon::log_failed(const Status& status) {
   journal_.raise(
       {EventKind::state_failed, "the state directory failed: " + status.to_string(), {}});
-  stop_timer_.start(kGraceMs, [this, status] { die(status); });
+  failure_timer_.start(kGraceMs, [this, status] { die(status); });
 }
 
 // Its clients connect again and repeat.

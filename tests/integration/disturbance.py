@@ -1,7 +1,7 @@
 """Whether a fault disturbs those whom it does not concern. A machine that is busy delays everything, so no wait is judged by itself:
 
-- a control, the same requests to a daemon that has no fault, runs beside: what delays it in the same round excuses a wait. Both wait
-  for the disk now and then, and seldom in the same second;
+- a control, the same requests to a daemon that has no fault, runs beside: what delays it within the same seconds excuses a wait. Both wait
+  for the disk now and then, and seldom at the same moment;
 - the fault is repeated in rounds: what a fault does it does in every round, and what the machine does in one.
 
 The measure has tests of its own (test_disturbance.py).
@@ -20,7 +20,7 @@ from servers.mongod import wait_for
 LONG_SECONDS = 0.5  # a shorter wait disturbs nobody
 NOTED_SECONDS = 0.05  # shorter ones are not remembered
 TIMES_THE_CONTROL = 3.0
-NEAR_SECONDS = 1.0  # beside a round
+NEAR_SECONDS = 5.0
 
 
 class Wait(NamedTuple):
@@ -34,18 +34,17 @@ class Wait(NamedTuple):
         return self.begin < end and begin < self.end
 
 
-def is_excused(wait: Wait, control: Sequence[Wait], begin: float, end: float) -> bool:
-    """Whether the control had to wait between these, and not much less."""
-    longest = max((one.seconds() for one in control if one.meets(begin - NEAR_SECONDS, end + NEAR_SECONDS)), default=0.0)
+def is_excused(wait: Wait, control: Sequence[Wait]) -> bool:
+    """Whether the control had to wait at about that time, and not much less."""
+    longest = max((one.seconds() for one in control if one.meets(wait.begin - NEAR_SECONDS, wait.end + NEAR_SECONDS)), default=0.0)
     return wait.seconds() <= TIMES_THE_CONTROL * longest
 
 
 def disturbed_rounds(waits: Sequence[Wait], control: Sequence[Wait], rounds: Sequence[Tuple[float, float]],
                      long_seconds: float = LONG_SECONDS) -> int:
     """In how many of the rounds there was a long wait that the control does not excuse."""
-    return sum(any(wait.seconds() > long_seconds and wait.meets(begin, end) and not is_excused(wait, control, begin, end)
-                   for wait in waits)
-               for begin, end in rounds)
+    long_waits = [wait for wait in waits if wait.seconds() > long_seconds and not is_excused(wait, control)]
+    return sum(any(wait.meets(begin, end) for wait in long_waits) for begin, end in rounds)
 
 
 def assert_undisturbed(name: str, waits: Sequence[Wait], control: Sequence[Wait], rounds: Sequence[Tuple[float, float]],

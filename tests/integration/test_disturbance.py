@@ -37,9 +37,9 @@ def test_ShortWaitsDisturbNobody():
     assert disturbed_rounds(waits((1, 0.4), (11, 0.4), (21, 0.4)), [], ROUNDS) == 0
 
 
-def test_TheControlExcusesOnlyWhatIsOfTheSameRoundAndNotMuchLonger():
-    measured = waits((1, 2.0), (11, 2.0), (25, 2.0))
-    assert disturbed_rounds(measured, waits((8, 0.7), (12, 0.6), (31.5, 2.0)), ROUNDS) == 2
+def test_TheControlExcusesOnlyWhatIsOfTheSameSecondsAndNotMuchLonger():
+    measured = waits((1, 2.0), (11, 2.0), (21, 2.0))
+    assert disturbed_rounds(measured, waits((1.5, 0.7), (11, 0.6), (28.5, 2.0)), ROUNDS) == 2
 
 
 def test_AWaitThatReachesIntoTheNextRoundCountsInBoth():

@@ -45,6 +45,7 @@ void Issuer::note(std::int64_t begin, std::int64_t end, const Caller& caller, Is
 }
 
 void Issuer::issue(const Caller& caller, std::int64_t count, IssueAs as, std::vector<Run>* runs) {
+  ASSERT(count >= 1 && count <= held_.issuable());
   while (count > 0) {
     const IdRange range = held_.take(count);
     count -= range.size();

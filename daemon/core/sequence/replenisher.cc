@@ -26,6 +26,7 @@ Replenisher::Replenisher(const CoreContext& context, Owner& owner, SequenceOwner
 // --- when, and how many
 
 void Replenisher::replenish(const HeldRanges& held, std::int64_t demand, std::int64_t issued) {
+  ASSERT(scope_.verified() && demand >= 0);
   if (!operation_.idle() || left_open_) return;
   if (!wanted_ && demand == 0) return;
   const std::int64_t spare = held.available() - demand;

@@ -37,6 +37,7 @@ Status WaiterQueue::may_push(UserId user, std::int64_t places) {
 
 void WaiterQueue::push(const Caller& caller, IssueKind kind, std::int64_t count,
                        std::int64_t timeout_ms) {
+  ASSERT(count >= 1 && timeout_ms > 0);
   const std::int64_t deadline_ms = context_.clock.monotonic_ms() + timeout_ms;
   if (deadline_ms < timer_ms_) timer_.cancel();
   waiters_.push({caller, kind, count, deadline_ms});
