@@ -121,8 +121,9 @@ void Database::lease(const LeaseRequest& request, std::function<void(LeaseOutcom
         leases_.erase(token);
       },
       [this, key, outcome, regressed, token = request.token, answer = std::move(answer)] {
-        // Late, and its void was lost with the former database: nobody waits for it.
-        if (voided_.contains(token)) {
+        // Late, and its void was lost with the former database: nobody waits for it. What was
+        // granted before is whose it was.
+        if (!regressed && voided_.contains(token)) {
           stage_.accounts.granted_elsewhere(key, outcome.begin, outcome.end);
         } else if (!regressed) {
           stage_.accounts.granted(key, outcome.begin, outcome.end, token);
