@@ -170,7 +170,7 @@ SEQD_API int seqd_submit_insert(seqd_client* client, const char* name, const voi
                                 size_t document_length, void* tag);
 SEQD_API int seqd_submit_insert_unique(seqd_client* client, const char* name, const void* document,
                                        size_t document_length, const char* field, void* tag);
-/* Waits at most timeout_ms for the first reply and gives up to `capacity` of those that are there,
+/* Waits at most timeout_ms for the first reply and returns up to `capacity` that have arrived,
  * each in reply_size bytes, which is sizeof(seqd_reply) as the caller knows it. *used may be 0: the
  * time is over or nothing is in flight. Errors of single requests are in their replies. */
 SEQD_API int seqd_poll(seqd_client* client, int64_t timeout_ms, seqd_reply* replies,

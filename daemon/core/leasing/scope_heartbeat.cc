@@ -59,7 +59,6 @@ void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>&
 void StoreScope::compare_again(const Status& failure) {
   if (confirmed_) return note(as_seen_of_store(failure));
   fail(failure);
-  timer_.cancel();
   timer_.start(backoff_.next_ms(context_.random), [this] { beat(); });
 }
 

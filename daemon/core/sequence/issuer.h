@@ -25,7 +25,7 @@ class Issuer {
          std::int64_t most_unsynced, std::function<void()> reserved);
 
   const HeldRanges& held() const { return held_; }
-  HeldRanges& held() { return held_; }  // whoever removes ranges records what becomes of them
+  HeldRanges& held() { return held_; }             // who removes a range records why
   std::int64_t issued() const { return issued_; }  // as far as the log has it
   std::optional<std::int64_t> last_issued() const { return last_issued_; }
   // End of what was issued or written off; see UsedBelow.

@@ -1,5 +1,5 @@
-// Replenisher: decides when a sequence leases its next range and how many IDs, and what a lease
-// that failed means for those who wait. One lease at a time. Owned by its Sequence; loop thread.
+// Replenisher: decides when a sequence leases its next range and how many IDs, and which failed
+// leases the waiters hear of. One lease at a time. Owned by its Sequence; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +53,8 @@ class Replenisher final : private LeaseOperation::Owner {
   const Status& failing() const { return failing_; }
   const Status& last_error() const { return operation_.last_error(); }
 
-  // Leases, where it is time to: little is left of what is held, beside the `demand` of those who
-  // wait. `issued`: by the sequence so far. Only while the store may be asked.
+  // Starts a lease if the available IDs, less the `demand` of the waiters, run low. `issued`: by
+  // the sequence so far. Only while the store may be asked.
   void replenish(const HeldRanges& held, std::int64_t demand, std::int64_t issued);
   void apply_settings(bool ends_elsewhere);
   void mended() { operation_.mended(); }  // what the last lease failed for

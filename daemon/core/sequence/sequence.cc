@@ -113,7 +113,7 @@ void Sequence::serve_waiters() {
     return;
   }
   while (!waiters_.empty() && gate_.open() && held().issuable() >= waiters_.front().count) {
-    // One entry is set aside for it, which nobody else could take.
+    // One entry is reserved for this request already.
     const std::int64_t more = held().pieces(waiters_.front().count) - 1;
     const bool kept = more == 0 || table_.accounts().may_keep(waiters_.front().caller.client, more);
     const Waiter waiter = waiters_.pop();
@@ -139,10 +139,10 @@ void Sequence::serve_waiters() {
 
 // --- the turn
 
-// The order matters. What was issued goes into the log first: whatever follows may lower the
-// high-water mark or record gaps, and has to find it there. Then what may not be issued any more
-// leaves, before anybody is served. A drain takes what those who wait have left. Reservations come
-// before the lease: they are for IDs that are here.
+// The order matters. Issued IDs go into the log first: the steps below may lower the high-water
+// mark or record gaps, and rely on these entries. IDs that may not be issued any more are withdrawn
+// before a waiter is served. A drain takes only what the waiters left. Reservations come before the
+// lease: they are for IDs that are available now.
 void Sequence::pump() {
   touched_ = false;
   flush_issues();

@@ -126,7 +126,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   StoreScope& scope_;
   SequenceSettings settings_;
   DefineSequence definition_;
-  SequenceTotals totals_;  // but those that the issuer counts
+  SequenceTotals totals_;  // without `issued`, which the issuer counts
   SequenceGate gate_;
   Exhaustion exhaustion_;
   Issuer issuer_;

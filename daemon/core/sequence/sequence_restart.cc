@@ -21,7 +21,7 @@ void Sequence::restore(const SequenceImage& image) {
   replenisher_.restore(image.intent);
   if (image.returning) drain_.restore(*image.returning);
   if (scope_.has_history()) return;
-  // It is a new instance: whoever held this lease before may still be using it.
+  // This is a new instance. The former holder of the lease may still use it.
   replenisher_.abandon();
   drain_.abandon(GapCause::epoch_lost, kElsewhere);
 }

@@ -30,7 +30,7 @@ class WaiterQueue {
   Waiter pop();
   // So many of that session leave. OK: without a reply.
   std::int64_t cancel(SessionId session, const Status& why);
-  // All hear `why` but those whom `available` IDs will do.
+  // Fails all waiters with `why`, except those that `available` IDs can serve.
   void fail(const Status& why, std::int64_t available = 0);
   // Those whose time is over hear `why`.
   void expire(const Status& why);

@@ -10,7 +10,7 @@ namespace seqd {
 
 struct AwaitingFlush {
   LogPosition position = 0;
-  SequenceId sequence = 0;  // whose; it is not forgotten meanwhile. 0: nobody's
+  SequenceId sequence = 0;  // of this one, which is not forgotten before; 0: of none
   std::function<void()> then;
 };
 

@@ -88,7 +88,7 @@ TEST_CASE("CounterThatWentBackHasTheStoreCompared", "[store_restore]") {
   REQUIRE(host.orders().stopped().text().find("older copy") != std::string::npos);
 }
 
-// The lease was on its way when the heartbeat told it.
+// The lease was in flight when the heartbeat found the restore.
 TEST_CASE("CounterThatWentBackDoesNotHideWhyTheStoreIsStopped", "[store_restore]") {
   IdleHost host;
   host.back_up();
