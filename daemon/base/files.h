@@ -42,8 +42,8 @@ class File {
   // Returns OK when all that was written before is on the medium. After an error nothing is known
   // and a second call proves nothing.
   virtual Status sync_data() = 0;
-  // Makes the file at least `size` bytes long, with room on the medium for all of them, and syncs
-  // that. What is in the file stays; new bytes are zero.
+  // Makes the file at least `size` bytes long, with written blocks on the medium for all of them,
+  // and syncs that. What is in the file stays; new bytes are zero.
   virtual Status allocate(std::uint64_t size) = 0;
   virtual Result<std::uint64_t> size() = 0;
   virtual FileIdentity identity() const = 0;

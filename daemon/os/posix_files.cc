@@ -15,9 +15,14 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
+
+#include "daemon/os/unwritten_parts.h"
 
 namespace seqd {
 namespace {
+
+constexpr std::uint64_t most_at_once = std::uint64_t{256} * 1024;  // bytes that allocate() copies
 
 Status failed(const std::string& path, const char* call, int error) {
   return {ErrorCode::STATE_IO, path + ": " + call + ": " + std::generic_category().message(error)};
@@ -97,8 +102,16 @@ class PosixFile final : public File {
     if (!had.ok()) return had.status();
     const int error = allocate_room(std::max(*had, size));
     if (error != 0) return failed(path_, "fallocate", error);
+    std::vector<FilePart> unwritten;
+    if (find_unwritten_parts(descriptor_.number(), size, unwritten) != 0 && *had < size) {
+      unwritten = {{*had, size - *had}};
+    }
+    for (const FilePart& part : unwritten) {
+      Status status = write_over(part);
+      if (!status.ok()) return status;
+    }
     // A file that was long enough was synced by whoever made it so, or is by the next sync_data.
-    if (*had >= size) return {};
+    if (unwritten.empty() && *had >= size) return {};
     return ::fsync(descriptor_.number()) == 0 ? Status() : failed(path_, "fsync", errno);
   }
 
@@ -118,6 +131,21 @@ class PosixFile final : public File {
       error = ::posix_fallocate(descriptor_.number(), 0, static_cast<off_t>(size));
     } while (error == EINTR);
     return error;
+  }
+
+  // With the bytes it reads as, so that nothing changes however it came about.
+  Status write_over(const FilePart& part) {
+    std::vector<std::uint8_t> bytes(std::min<std::uint64_t>(part.size, most_at_once));
+    for (std::uint64_t done = 0; done < part.size;) {
+      const std::uint64_t offset = part.offset + done;
+      const std::uint64_t wanted = std::min<std::uint64_t>(bytes.size(), part.size - done);
+      const Result<std::size_t> got = read_at(offset, std::span(bytes).first(wanted));
+      if (!got.ok()) return got.status();
+      Status status = write_at(offset, std::span(bytes).first(*got));
+      if (!status.ok() || *got < wanted) return status;
+      done += wanted;
+    }
+    return {};
   }
 
   const std::string path_;

@@ -11,13 +11,15 @@ import pytest
 import harness
 from accounting import Ledger, journalled_gaps
 from books import Books
-from clients import RepeatingClients
+from clients import Process, RepeatingClients
 from disks import LoopDisk
+from rpc import Closed, Connection, RpcError
 
 CUTS = int(os.environ.get("CUTS", "20"))
 SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
 # What a daemon may answer that sees its disk go, before it is gone itself.
 LAST_WORDS = ("STATE_IO", "STORE_REFUSED", "STORE_DOWN", "UNAVAILABLE")
+EXIT_STATE = 74
 CLIENTS, DEPTH = 3, 8
 # Small numbers, so that leases, reservations and rotations of the log are all under way when the power goes.
 DEFAULTS = {"lease_min": 50, "lease_max": 2000, "lease_duration": "50ms", "max_available": 10_000, "max_unsynced": 100}
@@ -164,6 +166,48 @@ def test_ADiskThatComesBackInTheSameBootWithoutWhatWasNotSyncedIsNotBelieved(mac
     lost = books.unaccounted(daemon, ledger, cuts * CLIENTS * DEPTH)
     ledger.assert_no_duplicate()
     assert ledger.count > 0 and lost == 0
+
+
+def take_all_that_is_reserved(socket: str) -> list:
+    """Until the daemon goes. Each reply waits for a reservation of its own, and so for a sync."""
+    ids: list = []
+    try:
+        with Connection(socket, 30) as client:
+            while True:
+                for first, count, step in client.call("range", "orders", 15):
+                    ids.extend(range(first, first + count * step, step))
+    except (Closed, ConnectionResetError, RpcError):
+        return ids
+
+
+@pytest.mark.limit(60 + CUTS)
+def test_WhatWasConfirmedWhenTheFileSystemStoppedIsThereAfterAReboot(machine, disk):
+    """ext4 meets a damaged block under load, goes read-only, and the machine boots again after fsck. The sync of a block that was
+    only set aside may be called good at that moment, and the block is empty afterwards: so each round has files of its own."""
+    print(f"SEED={SEED}")
+    moments = random.Random(SEED)
+    daemon = machine("resume", False)
+    ledger = Ledger("orders")
+    for _ in range(CUTS):
+        disk.remount("errors=remount-ro")
+        daemon.start()
+        client = Process(take_all_that_is_reserved, str(daemon.socket))
+        wait(daemon, moments.uniform(0.001, 0.020))
+        disk.meet_a_damaged_block()
+        assert daemon.wait_exit() == EXIT_STATE and "Read-only file system" in daemon.stderr()
+        ids = client.result()
+        ledger.add(ids)
+        disk.mend()
+        disk.boot(daemon.witness)
+        with daemon.start().connect() as connection:
+            how = connection.call("status")["state_how"]
+            assert how.startswith("resumed") or (how == "clean" and not ids), how
+            ledger.add(connection.many("orders", 500))
+        daemon.terminate()
+        for name in ("log.0", "log.1"):
+            disk.inside(f"state/{name}").unlink()
+    ledger.assert_no_duplicate()
+    assert ledger.count > CUTS * 500
 
 
 def test_ThePowerFailsRightAfterTheFirstStart(machine, disk):
