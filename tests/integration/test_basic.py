@@ -494,4 +494,4 @@ def test_SeqctlTellsByItsExitCodeWhatWentWrong(daemon, tmp_path):
     assert "BAD_REQUEST" in daemon.seqctl("next", "a b", expect=None).stderr
     assert daemon.seqctl("nonsense", expect=None).returncode == 2
     assert daemon.seqctl("next", expect=None).returncode == 2
-    assert daemon.seqctl("--socket", str(tmp_path / "absent"), "ping", expect=None).returncode == 69
+    assert daemon.seqctl("--timeout", "1", "--socket", str(tmp_path / "absent"), "ping", expect=None).returncode == 69
