@@ -35,6 +35,8 @@ class Accounts {
   void gap(const std::string& name, std::int64_t begin, std::int64_t end);
   // The store has committed that these, the rest of a lease, were returned.
   void returned(const std::string& name, std::int64_t begin, std::int64_t end, const Token& token);
+  // An older copy of the store is in place, which does not know of this return.
+  void not_returned(const Token& token) { returned_.erase(token); }
   // A daemon's log says that the return of this token was not applied and never will be.
   void kept(const std::string& name, std::int64_t begin, std::int64_t end, const Token& token);
   // What said that these were available was destroyed, by the operator or by the disk.

@@ -235,7 +235,8 @@ void Database::return_range(const ReturnRequest& request,
   outcome.kind = ReturnOutcome::Kind::kept;
   outcome.error = {ErrorCode::STORE_REFUSED, "it is not taken back"};
   if (!keeps_tokens_) return answer(outcome);
-  const auto [found, made] = returns_.try_emplace(request.token, Return{false, request.instance});
+  const auto [found, made] = returns_.try_emplace(
+      request.token, Return{false, request.instance, request.binding.key, request.begin});
   std::function<void()> undo = [] {};
   if (made) {
     if (auto applied = apply(request)) {
@@ -348,7 +349,7 @@ std::int64_t Database::heartbeat(const Token& instance) const {
 void Database::back_up() {
   commit_all();
   backed_up_ = true;
-  copy_ = {counters_, epochs_, heartbeats_, leases_, returns_};
+  copy_ = {counters_, epochs_, heartbeats_, leases_, returns_, parked_};
 }
 
 bool Database::meets_older_copy(const Token& instance, std::int64_t heartbeat_known) {
@@ -366,17 +367,22 @@ bool Database::will_notice(const Token& instance) const {
          known->second > (copied == copy_.heartbeats.end() ? 0 : copied->second);
 }
 
+bool Database::is_lost(const Token& token, const Return& made) {
+  if (!will_notice(made.instance) || copy_.returns.contains(token)) return false;
+  if (made.applied) parked_[made.key].erase(made.begin);
+  stage_.accounts.not_returned(token);
+  return true;
+}
+
 void Database::put_back() {
   if (!std::exchange(backed_up_, false)) return;
   commit_all();
   stage_.happened(Kind::database_put_back, 0);
-  newest_ = {counters_, epochs_, heartbeats_, leases_, returns_};
+  newest_ = {counters_, epochs_, heartbeats_, leases_, returns_, parked_};
   std::erase_if(leases_, [this](const auto& one) {
     return will_notice(one.second.instance) && !copy_.leases.contains(one.first);
   });
-  std::erase_if(returns_, [this](const auto& one) {
-    return will_notice(one.second.instance) && !copy_.returns.contains(one.first);
-  });
+  std::erase_if(returns_, [this](const auto& one) { return is_lost(one.first, one.second); });
   for (auto& [key, counter] : counters_) {
     if (!counter.exists) continue;
     const auto found = copy_.counters.find(key);
@@ -398,6 +404,7 @@ bool Database::put_right() {
   heartbeats_ = newest_.heartbeats;
   leases_ = newest_.leases;
   returns_ = newest_.returns;
+  parked_ = newest_.parked;
   put_back_ = false;
   return true;
 }

@@ -85,6 +85,8 @@ class Database {
   struct Return {
     bool applied = false;  // otherwise the token is void
     Token instance{};
+    std::string key;
+    std::int64_t begin = 0;
   };
   struct Epoch {
     std::uint64_t number = 0;
@@ -111,6 +113,8 @@ class Database {
   // Whether the request is one of a host that knows a newer heartbeat.
   bool meets_older_copy(const Token& instance, std::int64_t heartbeat);
   bool will_notice(const Token& instance) const;
+  // The copy that is put in place does not know it.
+  bool is_lost(const Token& token, const Return& made);
 
   Stage& stage_;
   const std::string name_;
@@ -131,6 +135,7 @@ class Database {
     std::map<Token, std::int64_t> heartbeats;
     std::map<Token, Lease> leases;
     std::map<Token, Return> returns;
+    std::map<std::string, std::map<std::int64_t, std::int64_t>> parked;
   };
   Copy copy_, newest_;
   std::map<Token, std::int64_t> known_;  // the newest heartbeat that each instance has shown
