@@ -51,7 +51,7 @@ void PeerWatch::forget(int socket) {
 }
 
 void PeerWatch::look() {
-  std::array<epoll_event, 256> events{};
+  std::array<epoll_event, 256> events;  // filled in by epoll_wait; this runs twice a turn
   while (!watched_.empty()) {
     const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), 0);
     for (int at = 0; at < count; ++at) {
