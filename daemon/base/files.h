@@ -29,7 +29,8 @@ enum class FileSystemKind : std::uint8_t {
   local,    // keeps what was synced over a power loss
   memory,   // gone after a reboot (tmpfs)
   overlay,  // local, but its files may be those of an image that others run, too
-  remote,   // NFS, SMB and the like: locks and caches cannot be relied on
+  remote,   // NFS, SMB, a cluster's: locks and caches cannot be relied on
+  unknown,  // of a program (FUSE): it may be any of the others
 };
 
 class File {

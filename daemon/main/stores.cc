@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/main/config/config_dynamo.h"
+#include "daemon/os/posix_files.h"
 #include "daemon/store/mongo/mongo_store.h"
 #include "daemon/store/sqlite/sqlite_store.h"
 
@@ -15,6 +16,11 @@ template <typename Store>
 Result<std::shared_ptr<BlockingStore>> shared(Result<std::unique_ptr<Store>> opened) {
   if (!opened.ok()) return opened.status();
   return std::shared_ptr<BlockingStore>(std::move(*opened));
+}
+
+std::string directory_of(const std::string& file) {
+  const std::size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "." : file.substr(0, slash + 1);
 }
 
 void tell(EventSink& events, const std::string& store, const BlockingStore::LeaseMode& mode) {
@@ -75,6 +81,14 @@ Status Stores::open_dynamo(const std::string& name, const StoreSettings& setting
 
 Result<std::shared_ptr<BlockingStore>> Stores::open_one(const StoreSettings& settings) {
   if (settings.type == StoreType::sqlite) {
+    // Where it cannot be told yet, opening the file says what is wrong.
+    const Result<FileSystemKind> kind = file_system_of(directory_of(settings.path));
+    if (kind.ok() && *kind == FileSystemKind::remote) {
+      return Status(ErrorCode::CONFIG,
+                    "SQLite file " + settings.path +
+                        " is on a network file system, where two hosts would lease the same IDs; "
+                        "set path to a file on a local disk");
+    }
     SqliteStoreOptions options;
     options.path = settings.path;
     // A file is not a server: nobody needs its lock for longer, and a start waits so long for it.

@@ -2,11 +2,7 @@
 
 #include <poll.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
-
-#define SD_JOURNAL_SUPPRESS_LOCATION
-#include <systemd/sd-journal.h>
 
 #include <charconv>
 #include <cstdlib>
@@ -14,17 +10,14 @@
 #include <vector>
 
 #include "daemon/os/event_line.h"
+#include "daemon/os/journal_socket.h"
 
 namespace seqd {
 namespace {
 
 void send_to_journal(const std::vector<std::string>& fields) {
-  std::vector<iovec> parts;
-  parts.reserve(fields.size());
-  for (const std::string& field : fields)
-    parts.push_back({const_cast<char*>(field.data()), field.size()});
-  // What cannot be sent is dropped: the daemon goes on.
-  static_cast<void>(sd_journal_sendv(parts.data(), static_cast<int>(parts.size())));
+  static JournalSocket journal("/run/systemd/journal/socket");
+  journal.send(fields);
 }
 
 // A reader of stderr that has stopped reading must not stop the daemon: when there is no room the

@@ -1,7 +1,7 @@
 // Journal: writes each event once: to journald with MESSAGE_ID, PRIORITY and the event's fields
 // when stderr is connected to it, else as one line on stderr. Repeated events are thinned out
 // (event_rate.h). Owned by main. Loop thread; log() may be called from any thread. Never fails:
-// what cannot be written, or only by waiting for a reader of stderr, is dropped.
+// what cannot be written, or only by waiting for journald or a reader of stderr, is dropped.
 #pragma once
 
 #include <string>

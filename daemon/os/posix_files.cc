@@ -1,10 +1,10 @@
 #include "daemon/os/posix_files.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/os/file_system_kind.h"
 #include "daemon/os/unwritten_parts.h"
 
 namespace seqd {
@@ -92,9 +93,14 @@ class PosixFile final : public File {
     return {};
   }
 
-  // Not called again after EINTR: what a second call says is worth nothing.
+  // Not called again after EINTR: what a second call says is worth nothing. A file system that was
+  // made read-only by force (SysRq-u) writes nothing and says that all is well.
   Status sync_data() override {
-    return ::fdatasync(descriptor_.number()) == 0 ? Status() : failed(path_, "fdatasync", errno);
+    if (::fdatasync(descriptor_.number()) != 0) return failed(path_, "fdatasync", errno);
+    struct statfs found {};
+    if (::fstatfs(descriptor_.number(), &found) != 0) return failed(path_, "fstatfs", errno);
+    const bool read_only = (static_cast<unsigned long>(found.f_flags) & ST_RDONLY) != 0;
+    return read_only ? failed(path_, "fdatasync", EROFS) : Status();
   }
 
   Status allocate(std::uint64_t size) override {
@@ -277,27 +283,17 @@ Result<FileSystemKind> kind_of(const std::string& path, int descriptor) {
     return failed(path, "fstatfs", errno);
   }
   // f_type is signed on some machines and has 32 bits that mean something.
-  switch (static_cast<std::uint32_t>(found.f_type)) {
-    case NFS_SUPER_MAGIC:
-    case SMB_SUPER_MAGIC:
-    case CIFS_SUPER_MAGIC:
-    case SMB2_SUPER_MAGIC:
-    case AFS_SUPER_MAGIC:
-    case CODA_SUPER_MAGIC:
-    case CEPH_SUPER_MAGIC:
-    case V9FS_MAGIC:
-      return FileSystemKind::remote;
-    case TMPFS_MAGIC:
-    case RAMFS_MAGIC:
-      return FileSystemKind::memory;
-    case OVERLAYFS_SUPER_MAGIC:
-      return FileSystemKind::overlay;
-    default:
-      return FileSystemKind::local;
-  }
+  return kind_of_file_system(static_cast<std::uint32_t>(found.f_type));
 }
 
 }  // namespace
+
+Result<FileSystemKind> file_system_of(const std::string& path) {
+  const Descriptor descriptor(
+      uninterrupted([&] { return ::open(path.c_str(), O_PATH | O_CLOEXEC); }));
+  if (descriptor.number() < 0) return failed(path, "open", errno);
+  return kind_of(path, descriptor.number());
+}
 
 Result<std::unique_ptr<Directory>> open_directory(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return failed(path, "mkdir", errno);

@@ -15,6 +15,9 @@ namespace seqd {
 // belongs to somebody else than us or root, or that everybody may write to.
 Result<std::unique_ptr<Directory>> open_directory(const std::string& path);
 
+// What kind of file system a path is on.
+Result<FileSystemKind> file_system_of(const std::string& path);
+
 // The random name of this boot (/proc/sys/kernel/random/boot_id).
 Result<std::array<std::uint8_t, 16>> read_boot_id();
 

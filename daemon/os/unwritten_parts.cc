@@ -15,6 +15,8 @@ namespace seqd {
 namespace {
 
 constexpr std::size_t extents_at_a_time = 64;
+// A block that a copy of the file shares is another one after the first write to it.
+constexpr std::uint32_t changes_the_map = FIEMAP_EXTENT_UNWRITTEN | FIEMAP_EXTENT_SHARED;
 
 }  // namespace
 
@@ -33,14 +35,17 @@ int find_unwritten_parts(int descriptor, std::uint64_t size, std::vector<FilePar
     map->fm_extent_count = extents_at_a_time;
     if (::ioctl(descriptor, FS_IOC_FIEMAP, map) != 0) return errno;
     if (map->fm_mapped_extents == 0) break;
+    std::uint64_t next = at;
     for (const fiemap_extent& extent : std::span(map->fm_extents, map->fm_mapped_extents)) {
       const std::uint64_t end = std::min<std::uint64_t>(extent.fe_logical + extent.fe_length, size);
       const std::uint64_t begin = std::max<std::uint64_t>(extent.fe_logical, at);
-      const bool unwritten = (extent.fe_flags & FIEMAP_EXTENT_UNWRITTEN) != 0;
-      if (unwritten && begin < end) found.push_back({begin, end - begin});
-      at = std::max(at, end);
+      if ((extent.fe_flags & changes_the_map) != 0 && begin < end)
+        found.push_back({begin, end - begin});
+      next = std::max(next, end);
       if ((extent.fe_flags & FIEMAP_EXTENT_LAST) != 0) return 0;
     }
+    if (next == at) return EIO;
+    at = next;
   }
   return 0;
 }

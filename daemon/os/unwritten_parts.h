@@ -1,4 +1,4 @@
-// The parts of a file whose blocks are set aside and were never written.
+// The parts of a file whose blocks are set aside and were never written, or are shared with a copy.
 //
 // The first write to such a block also changes the file's map of blocks. When a file system has
 // just stopped writing (it met a damaged block, or its disk went away), ext4 drops that change and

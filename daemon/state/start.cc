@@ -104,8 +104,8 @@ Status Start::check_places() {
     case FileSystemKind::remote:
       return {ErrorCode::STATE_IO,
               path +
-                  " is on a network file system (NFS or SMB), where locks and syncs cannot be "
-                  "relied on; set state_dir to a directory on a local disk"};
+                  " is on a network file system, where locks and syncs cannot be relied on; set "
+                  "state_dir to a directory on a local disk"};
     case FileSystemKind::memory:
       started_.warnings.push_back(path +
                                   " is on a memory file system: the available IDs are lost "
@@ -115,6 +115,11 @@ Status Start::check_places() {
       started_.warnings.push_back(path +
                                   " is on an overlay file system: mount a volume of the "
                                   "host there, or the state goes with the container");
+      break;
+    case FileSystemKind::unknown:
+      started_.warnings.push_back(path +
+                                  " is on a file system of a program (FUSE): make sure that it is "
+                                  "on a disk of this host and that no other host uses it");
       break;
     case FileSystemKind::local:
       break;

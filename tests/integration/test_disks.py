@@ -19,7 +19,7 @@ from clients import RepeatingClients
 from disks import LoopDisk, SmallDisk
 from disturbance import Measure, timed
 from repeating import RepeatingClient
-from rpc import Closed
+from rpc import Closed, RpcError
 
 EXIT_STATE, EXIT_LOCKED = 74, 75
 MOST_TAKEN = 2000  # times a thousand IDs, until a daemon has noticed what is wrong with its disk
@@ -77,6 +77,27 @@ def test_AFileSystemThatGoesReadOnlyEndsTheDaemonAndLosesNothing(make_daemon, di
     with daemon.connect() as connection:
         how = connection.call("status")["state_how"]
     assert how == "witness" or how.startswith("forfeited"), how
+
+
+# struct statfs of x86-64 and arm64: an ext4 that is mounted read-only.
+READ_ONLY_EXT4 = (0xEF53).to_bytes(8, "little") + bytes(72) + os.ST_RDONLY.to_bytes(8, "little")
+
+
+@pytest.mark.parametrize("call, first, said", [("fstatfs", 3, "log.0: fdatasync: Read-only file system"),
+                                               ("statfs", 1, "its file system was made read-only")])
+def test_AFileSystemThatWasMadeReadOnlyByForceIsNotBelieved(make_daemon, call, first, said):
+    """As by SysRq-u: it reports each sync as done and writes nothing. strace says what such a file system would."""
+    daemon = make_daemon(prefix=["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e",
+                                 f"inject={call}:retval=0:poke_exit=@arg2={READ_ONLY_EXT4.hex()}:when={first}+"])
+    answer = ""
+    try:
+        daemon.start()
+        with daemon.connect() as client, pytest.raises((RpcError, Closed)) as refused:
+            client.next(timeout_ms=1000)
+        answer = str(refused.value)
+    except harness.Died as died:
+        assert died.code == EXIT_STATE
+    assert said in daemon.stderr(-1) + answer, daemon.stderr(-1) + answer
 
 
 @pytest.mark.parametrize("gone", ["directory", "files"])

@@ -2,7 +2,8 @@
 // statements. Opening checks who made the file before anything is written to it. The owner calls
 // from one thread at a time.
 //
-// Invariant: WAL and synchronous=FULL, so a commit that returned is on the disk.
+// Invariant: WAL and synchronous=FULL, so a commit that returned and that check_committed() found
+// good is on the disk.
 #pragma once
 
 #include <sqlite3.h>
@@ -13,6 +14,7 @@
 #include <string_view>
 
 #include "daemon/base/status.h"
+#include "daemon/store/sqlite/sqlite_files.h"
 
 namespace seqd {
 
@@ -63,8 +65,10 @@ class SqliteConnection {
   Result<SqliteStatement> prepare(const char* sql);
   // Runs statements without parameters; an SQLite result code.
   int run(const char* sql) { return sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr); }
-  // STORE_REFUSED once the path leads to another file, or to none, than the one that is open.
+  // STORE_REFUSED once the path leads to other files, or to none, than those that are open.
   Status check_in_place() const;
+  // After a commit: whether it can be relied on.
+  Status check_committed() const;
   bool in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
 
   // The last error of this connection as a Status: what happened and what to do.
@@ -72,7 +76,7 @@ class SqliteConnection {
 
  private:
   SqliteConnection(std::string path, int busy_timeout_ms)
-      : path_(std::move(path)), busy_timeout_ms_(busy_timeout_ms) {}
+      : path_(std::move(path)), busy_timeout_ms_(busy_timeout_ms), files_(path_) {}
   Status check_owner();
   Status create_schema();
   Status check_health();
@@ -81,6 +85,7 @@ class SqliteConnection {
 
   const std::string path_;
   const int busy_timeout_ms_;
+  SqliteFiles files_;
   sqlite3* handle_ = nullptr;
 };
 

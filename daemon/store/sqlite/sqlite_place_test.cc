@@ -54,6 +54,42 @@ TEST_CASE("SqliteStore: a file that is replaced while it is open leases nothing 
   REQUIRE(outcome.kind == Kind::granted);
 }
 
+// What SQLite itself does not notice.
+TEST_CASE("SqliteStore: a path that leads elsewhere leases nothing any more", "[store]") {
+  SqliteFixture fixture;
+  const std::string folder = fixture.file() + ".folders";
+  std::filesystem::create_directories(folder + "/former");
+  std::filesystem::create_directories(folder + "/newer");
+  std::filesystem::create_directory_symlink("former", folder + "/current");
+  const auto opened = SqliteStore::open({.path = folder + "/current/ids.db"});
+  REQUIRE(opened.ok());
+  SqliteStore& store = **opened;
+  require_granted(store.lease(lease_request("orders", 10)), 1, 11);
+  std::string moved = folder + "/current/ids.db";
+  SECTION("the link was changed") {
+    std::filesystem::remove(folder + "/current");
+    std::filesystem::create_directory_symlink("newer", folder + "/current");
+    std::filesystem::copy(folder + "/former", folder + "/newer");
+  }
+  SECTION("the write-ahead log was removed") {
+    moved += "-wal";
+    std::filesystem::remove(moved);
+  }
+  SECTION("the write-ahead log is another one") {
+    moved += "-wal";
+    std::filesystem::copy_file(moved, folder + "/copy");
+    std::filesystem::rename(folder + "/copy", moved);
+  }
+  SECTION("the shared memory was removed") {
+    moved += "-shm";
+    std::filesystem::remove(moved);
+  }
+  const LeaseOutcome outcome = store.lease(lease_request("orders", 10));
+  require_refused(outcome, ErrorCode::STORE_REFUSED);
+  CHECK(outcome.error.text().find("SQLite file " + moved + " was replaced") != std::string::npos);
+  std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("SqliteStore: a lease whose file is replaced during its commit is not used", "[store]") {
   SqliteFixture fixture;
   bool armed = false;
