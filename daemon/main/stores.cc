@@ -18,9 +18,12 @@ Result<std::shared_ptr<BlockingStore>> shared(Result<std::unique_ptr<Store>> ope
   return std::shared_ptr<BlockingStore>(std::move(*opened));
 }
 
-std::string directory_of(const std::string& file) {
-  const std::size_t slash = file.rfind('/');
-  return slash == std::string::npos ? "." : file.substr(0, slash + 1);
+// Of the file, where it leads to, or of the directory in which it will be made.
+bool is_remote(const std::string& file) {
+  Result<FileSystemKind> kind = file_system_of(file);
+  if (!kind.ok()) kind = file_system_of(file.substr(0, file.rfind('/') + 1));
+  // Where it cannot be told, opening the file says what is wrong.
+  return kind.ok() && *kind == FileSystemKind::remote;
 }
 
 void tell(EventSink& events, const std::string& store, const BlockingStore::LeaseMode& mode) {
@@ -81,9 +84,7 @@ Status Stores::open_dynamo(const std::string& name, const StoreSettings& setting
 
 Result<std::shared_ptr<BlockingStore>> Stores::open_one(const StoreSettings& settings) {
   if (settings.type == StoreType::sqlite) {
-    // Where it cannot be told yet, opening the file says what is wrong.
-    const Result<FileSystemKind> kind = file_system_of(directory_of(settings.path));
-    if (kind.ok() && *kind == FileSystemKind::remote) {
+    if (is_remote(settings.path)) {
       return Status(ErrorCode::CONFIG,
                     "SQLite file " + settings.path +
                         " is on a network file system, where two hosts would lease the same IDs; "

@@ -15,9 +15,13 @@
 namespace seqd {
 namespace {
 
-void send_to_journal(const std::vector<std::string>& fields) {
+// How long last words are tried: of a daemon that ends, or that does not start.
+constexpr int kLastWordsMs = 100;
+constexpr int kEndsTheDaemon = 2;  // the priority of such an event
+
+void send_to_journal(const std::vector<std::string>& fields, bool last_words) {
   static JournalSocket journal("/run/systemd/journal/socket");
-  journal.send(fields);
+  journal.send(fields, last_words ? kLastWordsMs : 0);
 }
 
 // A reader of stderr that has stopped reading must not stop the daemon: when there is no room the
@@ -44,7 +48,7 @@ void Journal::raise(const Event& event) {
     shown.fields.emplace_back("SUPPRESSED", std::to_string(*left_out));
   }
   if (stderr_is_journal()) {
-    send_to_journal(journal_fields(shown));
+    send_to_journal(journal_fields(shown), event_info(event.kind).priority <= kEndsTheDaemon);
   } else {
     write_line(event_info(event.kind).priority, event_line(shown));
   }
@@ -90,7 +94,8 @@ void log(int priority, std::string_view text) {
     const std::string line = escape_line(text.substr(0, end));
     if (journal) {
       send_to_journal(
-          {"MESSAGE=" + line, "PRIORITY=" + std::to_string(priority), "SYSLOG_IDENTIFIER=seqd"});
+          {"MESSAGE=" + line, "PRIORITY=" + std::to_string(priority), "SYSLOG_IDENTIFIER=seqd"},
+          true);
     } else {
       write_line(priority, "seqd: " + line);
     }

@@ -1,11 +1,11 @@
-// JournalSocket: sends messages to journald (its native protocol) and never waits for it.
+// JournalSocket: sends messages to journald (its native protocol) and does not wait for it.
 // sd_journal_sendv() waits while journald does not read (its disk is slow or frozen), and with it
 // the loop would. What journald has no room for is dropped and counted; the next message that it
 // takes is followed by one with that count. Any thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -19,15 +19,17 @@ class JournalSocket {
   JournalSocket(const JournalSocket&) = delete;
   JournalSocket& operator=(const JournalSocket&) = delete;
 
-  // "NAME=value" each, without a newline.
-  void send(const std::vector<std::string>& fields);
+  // "NAME=value" each, without a newline. `patience_ms`: how long it is tried, for last words.
+  void send(const std::vector<std::string>& fields, int patience_ms = 0);
 
  private:
-  bool put(const std::string& message);
+  // Whether it was taken.
+  bool put(const std::string& message) const;
 
   const std::string path_;
-  const int descriptor_;
-  std::atomic<std::int64_t> lost_ = 0;
+  std::mutex mutex_;
+  int descriptor_ = -1;  // -1: none could be made yet
+  std::int64_t lost_ = 0;
 };
 
 }  // namespace seqd

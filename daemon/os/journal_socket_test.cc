@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 namespace seqd {
 namespace {
@@ -78,6 +79,20 @@ TEST_CASE("AJournalThatDoesNotReadIsNotWaitedForAndLearnsHowManyMessagesItLost")
   journal.send({"MESSAGE=and again"});
   CHECK(reader.take() == "MESSAGE=and again\n");
   CHECK(reader.take().empty());
+}
+
+TEST_CASE("LastWordsAreTriedAgainForATimeAndNotForEver") {
+  const Reader reader;
+  JournalSocket journal(reader.path());
+  for (int number = 0; number < 100'000; ++number) journal.send({"MESSAGE=full"});
+  journal.send({"MESSAGE=nobody reads"}, 20);
+  std::thread reads([&] {
+    ::usleep(20'000);
+    while (reader.take() != "MESSAGE=last words\n") ::usleep(100);
+  });
+  journal.send({"MESSAGE=last words"}, 60'000);
+  reads.join();  // it was heard
+  CHECK(reader.take().find("messages before the last one were lost") != std::string::npos);
 }
 
 TEST_CASE("AJournalThatIsStartedAgainGetsMessagesAgain") {

@@ -138,7 +138,8 @@ Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::stri
   if (Status status = connection->check_owner(); !status.ok()) return status;
   if (Status status = connection->create_schema(); !status.ok()) return status;
   if (Status status = connection->check_health(); !status.ok()) return status;
-  if (Status status = connection->files_.note(); !status.ok()) return status;
+  const char* const resolved = sqlite3_db_filename(connection->handle_, "main");
+  if (Status status = connection->files_.note(resolved); !status.ok()) return status;
   return connection;
 }
 
@@ -215,31 +216,6 @@ Status SqliteConnection::check_health() {
                         path_, query.text(0))};
   }
   return {};
-}
-
-Status SqliteConnection::check_in_place() const {
-  int moved = 0;
-  if (sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK)
-    return error();
-  const std::string replaced = moved != 0 ? path_ : files_.replaced();
-  if (replaced.empty()) return {};
-  return {
-      ErrorCode::STORE_REFUSED,
-      fmt::format("SQLite file {} was replaced, moved or removed while seqd was running; nothing "
-                  "is leased from the former file any more: put it back, or restart seqd to use "
-                  "the file that is there now, and raise its counters if it is older (seqctl "
-                  "advance)",
-                  replaced)};
-}
-
-// What was committed to a file that is not there any more is never used: whoever opens the other
-// one may lease the same.
-Status SqliteConnection::check_committed() const {
-  Status status = check_in_place();
-  if (!status.ok() || files_.is_writable()) return status;
-  return {ErrorCode::UNAVAILABLE,
-          fmt::format("SQLite file {}: its file system was made read-only; see the kernel's log",
-                      path_)};
 }
 
 Result<SqliteStatement> SqliteConnection::prepare(const char* sql) {

@@ -2,8 +2,8 @@
 // statements. Opening checks who made the file before anything is written to it. The owner calls
 // from one thread at a time.
 //
-// Invariant: WAL and synchronous=FULL, so a commit that returned and that check_committed() found
-// good is on the disk.
+// Invariant: WAL and synchronous=FULL, so a commit that returned is on the disk, where
+// check_in_place() is OK afterwards.
 #pragma once
 
 #include <sqlite3.h>
@@ -65,10 +65,9 @@ class SqliteConnection {
   Result<SqliteStatement> prepare(const char* sql);
   // Runs statements without parameters; an SQLite result code.
   int run(const char* sql) { return sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr); }
-  // STORE_REFUSED once the path leads to other files, or to none, than those that are open.
-  Status check_in_place() const;
-  // After a commit: whether it can be relied on.
-  Status check_committed() const;
+  // STORE_REFUSED once the path leads to other files, or to none, than those that are open;
+  // UNAVAILABLE where they cannot be relied on (sqlite_files.h).
+  Status check_in_place() const { return files_.check(); }
   bool in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
 
   // The last error of this connection as a Status: what happened and what to do.

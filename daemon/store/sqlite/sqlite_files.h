@@ -1,6 +1,6 @@
 // SqliteFiles: the files of an open database: itself, its write-ahead log and the log's shared
 // memory. SQLite compares the inode of the first only; here the path must lead to all three, on
-// their device. The connection's thread.
+// their device, and their file system must take writes. The connection's thread.
 #pragma once
 
 #include <array>
@@ -16,17 +16,19 @@ class SqliteFiles {
  public:
   explicit SqliteFiles(std::string path) : path_(std::move(path)) {}
 
-  // Of a database that has just been opened and read. UNAVAILABLE: one of them is gone already.
-  Status note();
-  // The file that the path does not lead to any more: "sequences.db-wal"; "" when all are there.
-  std::string replaced() const;
-  // Whether their file system may be written to. One that was made read-only by force (SysRq-u)
-  // reports each sync as done.
-  bool is_writable() const;
+  // Of a database that has just been opened and read. `resolved`: the file without symbolic links,
+  // beside which SQLite puts the other two. UNAVAILABLE: one of them is gone already.
+  Status note(const std::string& resolved);
+  // STORE_REFUSED: the path leads to other files, or to none. UNAVAILABLE: their file system takes
+  // no writes. One that was made read-only by force (SysRq-u) reports each sync as done.
+  Status check() const;
 
  private:
-  const std::string path_;
-  std::array<FileIdentity, 3> identities_{};
+  static constexpr std::size_t kCount = 3;
+
+  const std::string path_;  // as configured
+  std::array<std::string, kCount> files_;
+  std::array<FileIdentity, kCount> identities_{};
 };
 
 }  // namespace seqd

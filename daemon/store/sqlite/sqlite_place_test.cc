@@ -54,6 +54,25 @@ TEST_CASE("SqliteStore: a file that is replaced while it is open leases nothing 
   REQUIRE(outcome.kind == Kind::granted);
 }
 
+TEST_CASE("SqliteStore: the file may be a symbolic link", "[store]") {
+  SqliteFixture fixture;
+  const std::string link = fixture.file() + ".link";
+  const std::string other = fixture.file() + ".other";
+  std::filesystem::create_symlink(fixture.file(), link);
+  const auto opened = SqliteStore::open({.path = link});
+  INFO(opened.status().to_string());
+  REQUIRE(opened.ok());
+  SqliteStore& store = **opened;
+  require_granted(store.lease(lease_request("orders", 10)), 1, 11);
+  require_granted(fixture.open()->lease(lease_request("orders", 10)), 11, 21);
+  std::filesystem::copy_file(fixture.file(), other);
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(other, link);
+  require_refused(store.lease(lease_request("orders", 10)), ErrorCode::STORE_REFUSED);
+  std::filesystem::remove(link);
+  std::filesystem::remove(other);
+}
+
 // What SQLite itself does not notice.
 TEST_CASE("SqliteStore: a path that leads elsewhere leases nothing any more", "[store]") {
   SqliteFixture fixture;
@@ -72,16 +91,16 @@ TEST_CASE("SqliteStore: a path that leads elsewhere leases nothing any more", "[
     std::filesystem::copy(folder + "/former", folder + "/newer");
   }
   SECTION("the write-ahead log was removed") {
-    moved += "-wal";
+    moved = folder + "/former/ids.db-wal";
     std::filesystem::remove(moved);
   }
   SECTION("the write-ahead log is another one") {
-    moved += "-wal";
+    moved = folder + "/former/ids.db-wal";
     std::filesystem::copy_file(moved, folder + "/copy");
     std::filesystem::rename(folder + "/copy", moved);
   }
   SECTION("the shared memory was removed") {
-    moved += "-shm";
+    moved = folder + "/former/ids.db-shm";
     std::filesystem::remove(moved);
   }
   const LeaseOutcome outcome = store.lease(lease_request("orders", 10));

@@ -111,8 +111,10 @@ Status SqliteStore::commit(bool* maybe_applied) {
   SqliteQuery query(statements_.commit);
   const int code = query.step();
   if (code == SQLITE_DONE) {
+    // What was committed to a file that is not there any more is never used: whoever opens the
+    // other one may lease the same.
     *maybe_applied = true;
-    return connection_->check_committed();
+    return connection_->check_in_place();
   }
   // A full disk or a foreign lock stops a commit before its last frame is written. Everything else,
   // a failed flush above all, may have left a complete transaction in the log.
