@@ -8,10 +8,13 @@
 namespace seqd::protocol {
 namespace {
 
-// Whatever the limits are, this path stays within them: [0, msgid, "range", [name, count]] with a
-// name of 255 bytes, nested two deep.
-static_assert(2 + 5 + 2 + 5 + 1 + 2 + 255 + 9 <= kFrameLimit.min);
-static_assert(kDepthLimit.min >= 2);
+// {"timeout_ms": n}, up to the number.
+constexpr std::string_view kTimeout = "\x81\xaatimeout_ms";
+
+// Whatever the limits are, this path stays within them: [0, msgid, "range", [name, count, {..}]]
+// with a name of 255 bytes, nested three deep.
+static_assert(2 + 5 + 2 + 5 + 1 + 2 + 255 + 9 + kTimeout.size() + 9 <= kFrameLimit.min);
+static_assert(kDepthLimit.min >= 3);
 
 constexpr std::uint8_t kUint8 = 0xcc;
 constexpr std::uint8_t kUint16 = 0xcd;
@@ -43,21 +46,24 @@ bool take_msgid(const std::uint8_t*& at, const std::uint8_t* end, std::uint32_t&
   return true;
 }
 
-// The method and the header of the params.
-bool take_method(const std::uint8_t*& at, const std::uint8_t* end, FastRequest::Method& method) {
+// The method and the header of the params: how many there are.
+bool take_method(const std::uint8_t*& at, const std::uint8_t* end, FastRequest::Method& method,
+                 int& params) {
   // All that is read here, and no more than the shortest request has left: a4 "next" 91 a1 "x".
   if (end - at < 8) return false;
   const bool wide = *at == kStr8;
   if (wide) ++at;
   const std::uint8_t size = *at++;
   if (size == (wide ? 4 : 0xa4)) {
-    if (std::memcmp(at, "next\x91", 5) != 0) return false;
+    if (std::memcmp(at, "next", 4) != 0 || (at[4] != 0x91 && at[4] != 0x92)) return false;
+    params = at[4] & 0x0f;
     at += 5;
     method = FastRequest::Method::next;
     return true;
   }
   if (size == (wide ? 5 : 0xa5)) {
-    if (std::memcmp(at, "range\x92", 6) != 0) return false;
+    if (std::memcmp(at, "range", 5) != 0 || (at[5] != 0x92 && at[5] != 0x93)) return false;
+    params = at[5] & 0x0f;
     at += 6;
     method = FastRequest::Method::range;
     return true;
@@ -103,6 +109,14 @@ bool take_count(const std::uint8_t*& at, const std::uint8_t* end, std::int64_t& 
   return true;
 }
 
+bool take_timeout(const std::uint8_t*& at, const std::uint8_t* end, std::int64_t& timeout_ms) {
+  if (static_cast<std::size_t>(end - at) < kTimeout.size()) return false;
+  if (std::memcmp(at, kTimeout.data(), kTimeout.size()) != 0) return false;
+  at += kTimeout.size();
+  // One that is too long: the slow path says so.
+  return take_count(at, end, timeout_ms) && timeout_ms <= kMaxTimeoutMs;
+}
+
 }  // namespace
 
 std::size_t parse_fast(std::span<const std::uint8_t> bytes, FastRequest& out) {
@@ -111,10 +125,14 @@ std::size_t parse_fast(std::span<const std::uint8_t> bytes, FastRequest& out) {
   if (bytes.size() < 2 || at[0] != 0x94 || at[1] != 0x00) return 0;
   at += 2;
   out.count = 1;
-  if (!take_msgid(at, end, out.msgid) || !take_method(at, end, out.method) ||
+  out.timeout_ms = -1;
+  int params = 0;
+  if (!take_msgid(at, end, out.msgid) || !take_method(at, end, out.method, params) ||
       !take_name(at, end, out.name))
     return 0;
-  if (out.method == FastRequest::Method::range && !take_count(at, end, out.count)) return 0;
+  const bool range = out.method == FastRequest::Method::range;
+  if (range && !take_count(at, end, out.count)) return 0;
+  if (params == (range ? 3 : 2) && !take_timeout(at, end, out.timeout_ms)) return 0;
   return static_cast<std::size_t>(at - bytes.data());
 }
 

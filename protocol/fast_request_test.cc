@@ -31,10 +31,17 @@ std::size_t check_against_slow_path(const Bytes& bytes) {
   REQUIRE(message.msgid == fast.msgid);
   const bool range = fast.method == FastRequest::Method::range;
   REQUIRE(message.method == (range ? "range" : "next"));
-  REQUIRE(message.param_count == (range ? 2 : 1));
+  const bool timed = fast.timeout_ms >= 0;
+  REQUIRE(message.param_count == (range ? 2U : 1U) + (timed ? 1U : 0U));
   REQUIRE(message.params.read_text() == fast.name);
   if (range) REQUIRE(message.params.read_integer() == fast.count);
   if (!range) REQUIRE(fast.count == 1);
+  if (timed) {
+    REQUIRE(message.params.read_map() == 1U);
+    REQUIRE(message.params.read_text() == "timeout_ms");
+    REQUIRE(message.params.read_integer() == fast.timeout_ms);
+    REQUIRE(fast.timeout_ms <= kMaxTimeoutMs);
+  }
   REQUIRE(message.params.at_end());
   return consumed;
 }
@@ -79,6 +86,21 @@ TEST_CASE("WhatOurOwnClientWritesTakesTheFastPath", "[protocol][fast_request]") 
     CHECK(request.msgid == msgid);
     CHECK(request.name == "orders");
     CHECK(request.count == 1);
+    CHECK(request.timeout_ms == -1);
+    for (const std::int64_t timeout_ms : {std::int64_t{0}, std::int64_t{5'000}, kMaxTimeoutMs}) {
+      buffer.clear();
+      append_next(buffer, msgid, "orders", timeout_ms);
+      REQUIRE(check_against_slow_path({buffer.bytes().begin(), buffer.bytes().end()}) ==
+              buffer.size());
+      REQUIRE(parse_fast(buffer.bytes(), request) == buffer.size());
+      CHECK(request.timeout_ms == timeout_ms);
+      buffer.clear();
+      append_range(buffer, msgid, "orders", 77, timeout_ms);
+      REQUIRE(check_against_slow_path({buffer.bytes().begin(), buffer.bytes().end()}) ==
+              buffer.size());
+      REQUIRE(parse_fast(buffer.bytes(), request) == buffer.size());
+      CHECK((request.count == 77 && request.timeout_ms == timeout_ms));
+    }
     buffer.clear();
     append_range(buffer, msgid, std::string(128, 'x'), 10'000'000);
     REQUIRE(parse_fast(buffer.bytes(), request) == buffer.size());
@@ -92,6 +114,8 @@ TEST_CASE("NoPrefixOfARequestIsRecognised", "[protocol][fast_request]") {
   for (const char* hex :
        {"94 00 cd 01 00 a4 6e 65 78 74 91 a3 61 62 63",
         "94 00 05 a5 72 61 6e 67 65 92 a1 78 cd 01 00",
+        "94 00 05 a4 6e 65 78 74 92 a1 78 81 aa 74 69 6d 65 6f 75 74 5f 6d 73 cd 01 00",
+        "94 00 05 a5 72 61 6e 67 65 93 a1 78 05 81 aa 74 69 6d 65 6f 75 74 5f 6d 73 07",
         "94 00 ce 00 00 00 01 d9 05 72 61 6e 67 65 92 d9 02 78 78 cf 00 00 00 00 00 00 00 01"}) {
     const Bytes bytes = hex_bytes(hex);
     REQUIRE(check_against_slow_path(bytes) == bytes.size());
@@ -108,7 +132,15 @@ TEST_CASE("EverythingElseIsLeftToTheSlowPath", "[protocol][fast_request]") {
   for (const char* hex : {
            "93 02 a4 6e 65 78 74 91 a1 78",           // a notification
            "94 01 05 c0 05",                          // a reply
-           "94 00 05 a4 6e 65 78 74 92 a1 78 80",     // options
+           "94 00 05 a4 6e 65 78 74 92 a1 78 80",     // no options
+           "94 00 05 a4 6e 65 78 74 93 a1 78 80 80",  // too many of them
+           // A time-out that is too long (3,600,001 ms), negative, no number; another option; two.
+           "94 00 05 a4 6e 65 78 74 92 a1 78 81 aa 74 69 6d 65 6f 75 74 5f 6d 73 ce 00 36 ee 81",
+           "94 00 05 a4 6e 65 78 74 92 a1 78 81 aa 74 69 6d 65 6f 75 74 5f 6d 73 ff",
+           "94 00 05 a4 6e 65 78 74 92 a1 78 81 aa 74 69 6d 65 6f 75 74 5f 6d 73 c0",
+           "94 00 05 a4 6e 65 78 74 92 a1 78 81 aa 74 69 6d 65 6f 75 74 5f 73 73 05",
+           "94 00 05 a4 6e 65 78 74 92 a1 78 82 aa 74 69 6d 65 6f 75 74 5f 6d 73 05 aa 74 69 6d 65 "
+           "6f 75 74 5f 6d 73 05",
            "94 00 05 a4 6e 65 78 74 90 a1 78",        // no name
            "94 00 05 a4 6e 65 78 75 91 a1 78",        // another method
            "94 00 05 c4 04 6e 65 78 74 91 a1 78",     // a method of bytes
@@ -134,10 +166,13 @@ TEST_CASE("ChangedRequestsMeanTheSameOnBothPaths", "[protocol][fast_request]") {
     Buffer buffer;
     const std::string name(random() % 40, 'n');
     const auto msgid = static_cast<std::uint32_t>(random() >> (32 + random() % 32));
+    std::optional<std::int64_t> timeout;
+    if (random() % 2 == 0) timeout = static_cast<std::int64_t>(random() % (2 * kMaxTimeoutMs));
     if (random() % 2 == 0) {
-      append_next(buffer, msgid, name);
+      append_next(buffer, msgid, name, timeout);
     } else {
-      append_range(buffer, msgid, name, static_cast<std::int64_t>(random() >> (1 + random() % 63)));
+      append_range(buffer, msgid, name, static_cast<std::int64_t>(random() >> (1 + random() % 63)),
+                   timeout);
     }
     append_next(buffer, 1, "follows");
     Bytes bytes(buffer.bytes().begin(), buffer.bytes().end());

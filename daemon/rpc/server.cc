@@ -106,9 +106,9 @@ std::size_t Server::receive(Session& session, std::span<const std::uint8_t> byte
     if (const std::size_t size = protocol::parse_fast(rest, fast)) {
       ++counts_.requests;
       if (fast.method == FastRequest::Method::next) {
-        call_next(here, session, fast.msgid, fast.name, -1);
+        call_next(here, session, fast.msgid, fast.name, fast.timeout_ms);
       } else {
-        call_range(here, session, fast.msgid, fast.name, fast.count, -1);
+        call_range(here, session, fast.msgid, fast.name, fast.count, fast.timeout_ms);
       }
       // It may have seen the beginning of this request, when no more of it had arrived.
       session.scanner.reset();

@@ -11,6 +11,7 @@
 
 #include "protocol/fast_request.h"
 #include "protocol/frame_scanner.h"
+#include "protocol/limits.h"
 #include "protocol/messages.h"
 #include "protocol/names.h"
 #include "protocol/replies.h"
@@ -59,9 +60,14 @@ void compare_paths(std::span<const std::uint8_t> bytes) {
   require(message.kind == Message::Kind::request && message.msgid == fast.msgid);
   const bool range = fast.method == FastRequest::Method::range;
   require(message.method == (range ? "range" : "next"));
-  require(message.param_count == (range ? 2U : 1U));
+  const bool timed = fast.timeout_ms >= 0;
+  require(message.param_count == (range ? 2U : 1U) + (timed ? 1U : 0U));
   require(message.params.read_text() == fast.name);
   require(range ? message.params.read_integer() == fast.count : fast.count == 1);
+  if (timed) {
+    require(message.params.read_map() == 1U && message.params.read_text() == "timeout_ms");
+    require(message.params.read_integer() == fast.timeout_ms && fast.timeout_ms <= kMaxTimeoutMs);
+  }
   require(message.params.at_end());
 }
 
