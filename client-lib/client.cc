@@ -187,8 +187,12 @@ void Client::turn(std::int64_t until_ms) {
     if (connection_.is_open()) lose(error_text(error));
     return;
   }
-  connection_.wait(wants_to_write(), until - now);
-  receive();
+  if (wants_to_write()) {
+    connection_.wait(true, until - now);
+    receive();
+  } else {
+    take(until > now ? connection_.receive_within(until - now) : connection_.receive());
+  }
   send_idle();
 }
 
@@ -220,7 +224,10 @@ void Client::send_idle() {
 }
 
 bool Client::receive() {
-  const Connection::Received received = connection_.receive();
+  return take(connection_.receive());
+}
+
+bool Client::take(const Connection::Received& received) {
   if (received.kind == Connection::Received::Kind::nothing_yet) return false;
   if (received.kind == Connection::Received::Kind::lost) {
     lose(received.error == 0 ? "the daemon closed the connection" : error_text(received.error));

@@ -76,6 +76,7 @@ class Client {
   void try_to_connect(std::int64_t now_ms);
   // Whether there were bytes, and the connection goes on.
   bool receive();
+  bool take(const Connection::Received& received);
   // The connection is of no use any more: what is unanswered goes over the next one.
   void lose(std::string why);
   // Reads what came while nothing was in flight: the end of the connection, or late answers.

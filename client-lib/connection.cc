@@ -1,7 +1,9 @@
 #include "client-lib/connection.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -11,6 +13,12 @@
 #include <cstring>
 
 namespace seqd::engine {
+namespace {
+
+// Longer times are several of these.
+constexpr std::int64_t kLongestWaitMs = 3'600'000;
+
+}  // namespace
 
 bool Connection::is_path_legal(std::string_view path) {
   return !path.empty() && path.size() < sizeof(sockaddr_un::sun_path) &&
@@ -34,7 +42,14 @@ int Connection::open(const std::string& path) {
     ::close(descriptor);
     return error;
   }
+  // From here on each call says whether it waits.
+  if (::fcntl(descriptor, F_SETFL, 0) != 0) {
+    const int error = errno;
+    ::close(descriptor);
+    return error;
+  }
   descriptor_ = descriptor;
+  longest_wait_ms_ = 0;
   return 0;
 }
 
@@ -59,15 +74,35 @@ int Connection::send(protocol::Buffer& bytes) {
 }
 
 Connection::Received Connection::receive() {
+  Received received = receive(MSG_DONTWAIT);
+  while (received.kind == Received::Kind::nothing_yet && received.error == EINTR)
+    received = receive(MSG_DONTWAIT);
+  return received;
+}
+
+Connection::Received Connection::receive_within(std::int64_t timeout_ms) {
+  // Most requests have the same time left, so the socket is set seldom.
+  if (longest_wait_ms_ > timeout_ms || longest_wait_ms_ < timeout_ms / 2) {
+    const std::int64_t wait_ms = std::min<std::int64_t>(timeout_ms, kLongestWaitMs);
+    timeval wait = {};
+    wait.tv_sec = static_cast<time_t>(wait_ms / 1'000);
+    wait.tv_usec = static_cast<suseconds_t>(wait_ms % 1'000 * 1'000);
+    if (::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) != 0)
+      return {Received::Kind::lost, {}, errno};
+    longest_wait_ms_ = wait_ms;
+  }
+  return receive(0);
+}
+
+Connection::Received Connection::receive(int flags) {
   received_.clear();
   char* room = received_.prepare(kReceiveBytes);
-  ssize_t count = 0;
-  do {
-    count = ::recv(descriptor_, room, kReceiveBytes, MSG_DONTWAIT);
-  } while (count < 0 && errno == EINTR);
+  const ssize_t count = ::recv(descriptor_, room, kReceiveBytes, flags);
   using Kind = Received::Kind;
   if (count > 0) return {Kind::bytes, {room, static_cast<std::size_t>(count)}, 0};
   if (count == 0) return {Kind::lost, {}, 0};
+  // Interrupted by a signal: the caller looks at the clock and comes back.
+  if (errno == EINTR) return {Kind::nothing_yet, {}, EINTR};
   if (errno == EAGAIN || errno == EWOULDBLOCK) return {Kind::nothing_yet, {}, 0};
   return {Kind::lost, {}, errno};
 }

@@ -1,6 +1,6 @@
-// Connection: one non-blocking Unix stream socket to the daemon; the only file of libseqd that
-// makes socket calls. Raises no signal, and the descriptor is closed by exec. Owned by a Client;
-// one thread.
+// Connection: one Unix stream socket to the daemon; the only file of libseqd that makes socket
+// calls. None of them waits but receive_within() and wait(). Raises no signal, and the descriptor
+// is closed by exec. Owned by a Client; one thread.
 //
 // Invariant: is_open() says whether there is a descriptor; after any failure there may be one
 // still, and close() is the caller's decision.
@@ -41,6 +41,9 @@ class Connection {
     int error = 0;           // of a lost connection; 0: the daemon closed it
   };
   Received receive();
+  // The same, but waits for bytes: at most `timeout_ms` (> 0), and not always so long. One system
+  // call, where wait() and receive() are two.
+  Received receive_within(std::int64_t timeout_ms);
 
   // Waits until there is something to read (or, with `to_write`, room to write), at most
   // `timeout_ms` (>= 0). Without a socket it only waits.
@@ -49,7 +52,10 @@ class Connection {
  private:
   static constexpr std::size_t kReceiveBytes = 64 * 1024;
 
+  Received receive(int flags);
+
   int descriptor_ = -1;
+  std::int64_t longest_wait_ms_ = 0;  // that the socket is set to; 0: none yet
   protocol::Buffer received_;
 };
 
