@@ -82,8 +82,8 @@ Connection::Received Connection::receive() {
 
 Connection::Received Connection::receive_within(std::int64_t timeout_ms) {
   // Most requests have the same time left, so the socket is set seldom.
-  if (longest_wait_ms_ > timeout_ms || longest_wait_ms_ < timeout_ms / 2) {
-    const std::int64_t wait_ms = std::min<std::int64_t>(timeout_ms, kLongestWaitMs);
+  const std::int64_t wait_ms = std::min(timeout_ms, kLongestWaitMs);
+  if (longest_wait_ms_ > wait_ms || longest_wait_ms_ < wait_ms / 2) {
     timeval wait = {};
     wait.tv_sec = static_cast<time_t>(wait_ms / 1'000);
     wait.tv_usec = static_cast<suseconds_t>(wait_ms % 1'000 * 1'000);
