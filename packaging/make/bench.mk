@@ -1,9 +1,9 @@
 # `make bench`: requests/s and latency beside Redis on a Unix socket. BENCH_ROUNDS= and BENCH_SECONDS= choose how long.
 
-PACKAGES_BENCH += python3 python3-msgpack python3-pymongo valgrind
+PACKAGES_BENCH += python3 python3-msgpack python3-pymongo valgrind libhiredis-dev
 
 .PHONY: bench bench-hosts bench-instructions
-bench: $(SEQD) $(BUILD)/tools/load $(BUILD)/tools/load_floor | $(call packages,BENCH) ## measure beside Redis (BENCH_ROUNDS=, BENCH_SECONDS=)
+bench: $(SEQD) $(BUILD)/tools/load $(BUILD)/tools/load_floor $(BUILD)/bench/library_load | $(call packages,BENCH) ## measure beside Redis (BENCH_ROUNDS=, BENCH_SECONDS=)
 	@BUILD=$(BUILD) $(PYTHON) tests/bench/bench.py
 
 bench-instructions: $(SEQD) $(BUILD)/tools/load | $(call packages,BENCH) ## instructions a request, by callgrind
@@ -14,3 +14,7 @@ bench-hosts: $(SEQD) | $(call packages,BENCH) ## many daemons on one counter of 
 .PHONY: bench-loop
 bench-loop: $(SEQD) | $(call packages,BENCH) ## how long the loop is held up by 100,000 sequences and 10,000 connections
 	@BUILD=$(BUILD) $(PYTHON) tests/bench/loop.py
+
+$(BUILD)/bench/library_load: tests/bench/library_load.cc $(LIBSEQD_A) | $(call packages,BENCH)
+	@mkdir -p $(@D)
+	$(call say,LD ,$@)$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(OPTIMIZED) $(LDFLAGS) -o $@ $^ -lhiredis
