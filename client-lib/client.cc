@@ -85,7 +85,7 @@ std::uint64_t Client::random() {
 
 // --- requests ------------------------------------------------------------------------------------
 
-Outcome Client::enter(Request request, std::uint32_t& number) {
+Outcome Client::enter(Request&& request, std::uint32_t& number) {
   if (session_.wants_identity()) {
     protocol::Identity identity = {};
     if (!fill_randomly(identity)) return {SEQD_E_SYSTEM, "the system gives no random bytes"};
@@ -103,12 +103,12 @@ Outcome Client::enter(Request request, std::uint32_t& number) {
   return {};
 }
 
-Outcome Client::submit(Request request) {
+Outcome Client::submit(Request&& request) {
   std::uint32_t number = 0;
   return enter(std::move(request), number);
 }
 
-Outcome Client::call(Request request, Answer& answer) {
+Outcome Client::call(Request&& request, Answer& answer) {
   request.synchronous = true;
   std::uint32_t number = 0;
   Outcome entered = enter(std::move(request), number);

@@ -41,9 +41,9 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   // Queues; sends nothing. Deadlines are filled in.
-  Outcome submit(Request request);
+  Outcome submit(Request&& request);
   // Waits for the answer. The outcome is the answer's.
-  Outcome call(Request request, Answer& answer);
+  Outcome call(Request&& request, Answer& answer);
   // Waits at most `timeout_ms` for the first answer; then takes up to `capacity` of them into
   // delivered().
   void poll(std::int64_t timeout_ms, std::size_t capacity);
@@ -70,7 +70,7 @@ class Client {
  private:
   Client(const ClientOptions& options, const protocol::Identity& identity, std::uint64_t random);
 
-  Outcome enter(Request request, std::uint32_t& number);
+  Outcome enter(Request&& request, std::uint32_t& number);
   // One step: connects, sends, receives, or waits for any of these until `until_ms` at most.
   void turn(std::int64_t until_ms);
   void try_to_connect(std::int64_t now_ms);

@@ -5,8 +5,8 @@
 
 namespace seqd::engine {
 
-std::uint32_t RequestTable::add(Request request) {
-  slots_.push_back(Slot{Slot::State::unsent, std::move(request)});
+std::uint32_t RequestTable::add(Request&& request) {
+  slots_.emplace_back(Slot::State::unsent, std::move(request));
   ++waiting_;
   return next_number() - 1;
 }
@@ -32,8 +32,8 @@ void RequestTable::finish(std::uint32_t number) {
   if (is_unrepeatable(finished)) --inserts_;
   if (finished.state == Slot::State::sent) --sent_;
   finished.state = Slot::State::finished;
-  finished.request = Request();  // its texts are not needed any more
   --waiting_;
+  if (number != floor_) finished.request = Request();  // its texts are not needed any more
   while (!slots_.empty() && slots_.front().state == Slot::State::finished) {
     slots_.pop_front();
     ++floor_;

@@ -38,7 +38,7 @@ class RequestTable {
   std::uint32_t next_number() const { return floor_ + static_cast<std::uint32_t>(slots_.size()); }
 
   // Appends a request, not sent yet, and gives its number.
-  std::uint32_t add(Request request);
+  std::uint32_t add(Request&& request);
   // The request of that number; null when it has an answer or there never was one. Valid until the
   // next call that is not const.
   const Request* find(std::uint32_t number) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "protocol/fast_reply.h"
 #include "protocol/limits.h"
 #include "protocol/messages.h"
 #include "protocol/value_writer.h"
@@ -12,8 +13,6 @@ namespace {
 
 // Enough for one write; more requests follow when this much is gone.
 constexpr std::size_t kOutputBytes = 64 * 1024;
-// Request numbers that a daemon remembers at least, where its hello does not say.
-constexpr std::int64_t kAssumedWindow = 1'024;
 
 // The daemon gives up a little before the client does, so that the caller gets the daemon's reason
 // instead of a time-out, and no ID is issued that arrives too late.
@@ -71,7 +70,7 @@ bool Session::take_synchronous(std::uint32_t number, Answer& answer) {
   return true;
 }
 
-void Session::finish(std::uint32_t number, Answer answer) {
+void Session::finish(std::uint32_t number, Answer&& answer) {
   const Request& request = *table_.find(number);
   answer.tag = request.tag;
   // First kept, then taken off the table: if memory ends here, the request is still known.
@@ -165,18 +164,11 @@ void Session::reset_connection() {
   table_.mark_all_unsent();
 }
 
-// How many request numbers the daemon remembers behind the last acknowledgement.
-std::int64_t Session::window() const {
-  const auto limit = daemon_.limits.find("unacknowledged");
-  return limit == daemon_.limits.end() ? kAssumedWindow : std::max<std::int64_t>(limit->second, 1);
-}
-
 void Session::fill_output(std::int64_t now_ms) {
   if (!ready_ || stopping_) return;
-  const std::int64_t window = this->window();
   while (output_.size() < kOutputBytes) {
     const std::uint32_t number = table_.first_unsent();
-    if (number == 0 || number - table_.floor() >= window) return acknowledge_rest();
+    if (number == 0 || number - table_.floor() >= window_) return acknowledge_rest();
     acknowledge_if_due(number);
     write_request(number, *table_.find(number), now_ms);
     table_.mark_sent(number);
@@ -192,7 +184,7 @@ void Session::acknowledge_rest() {
 void Session::acknowledge_if_due(std::uint32_t number) {
   // Often enough for the daemon's memory, and before its window closes: it counts from the last
   // acknowledgement that it has seen.
-  const std::int64_t half = std::min(window(), kAssumedWindow) / 2;
+  const std::int64_t half = std::min(window_, kAssumedWindow) / 2;
   const bool many = answered_ >= kAcknowledgeEvery;
   const bool far = number - acknowledged_ >= half;
   if (many || far) acknowledge_all();
@@ -245,6 +237,12 @@ Session::Verdict Session::give_up(Verdict verdict, Outcome outcome) {
 Session::Verdict Session::receive(std::string_view bytes) {
   input_.append(bytes);
   while (!input_.empty()) {
+    if (const std::size_t size = receive_id(input_.bytes()); size != 0) {
+      input_.consume(size);
+      scanner_.reset();  // it may have seen a part
+      if (const Verdict verdict = after_answer(); verdict != Verdict::keep) return verdict;
+      continue;
+    }
     const protocol::ScanResult scan = scanner_.scan(input_.bytes());
     if (scan.kind == protocol::ScanResult::Kind::need_more) return Verdict::keep;
     if (scan.kind == protocol::ScanResult::Kind::bad) {
@@ -256,6 +254,19 @@ Session::Verdict Session::receive(std::string_view bytes) {
     input_.consume(scan.size);
   }
   return Verdict::keep;
+}
+
+std::size_t Session::receive_id(std::span<const std::uint8_t> bytes) {
+  protocol::FastReply reply;
+  const std::size_t size = protocol::parse_fast_reply(bytes, reply);
+  if (size == 0 || !table_.is_sent(reply.msgid)) return 0;
+  if (table_.find(reply.msgid)->method != Request::Method::next) return 0;
+  Answer answer;
+  answer.first = {reply.id, 1, 1};
+  proved_ = true;
+  ++answered_;
+  finish(reply.msgid, std::move(answer));
+  return size;
 }
 
 Session::Verdict Session::receive_frame(std::span<const std::uint8_t> frame) {
@@ -323,6 +334,9 @@ Session::Verdict Session::receive_hello(const protocol::Message& reply) {
   outcome = read_hello(reply, answer);
   if (!outcome.ok()) return give_up(Verdict::broken, std::move(outcome));
   daemon_ = std::move(answer);
+  const auto limit = daemon_.limits.find("unacknowledged");
+  window_ =
+      limit == daemon_.limits.end() ? kAssumedWindow : std::max<std::int64_t>(limit->second, 1);
   ready_ = true;
   // A daemon that does not know this identity, or knows less of it, must learn the floor first:
   // otherwise the numbers to come may look too far away.

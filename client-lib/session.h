@@ -34,6 +34,8 @@ class Session {
   static constexpr std::size_t kCapacity = 65'536;
   // Answers after which the daemon is told that they have arrived.
   static constexpr std::size_t kAcknowledgeEvery = protocol::kAcknowledgeEvery;
+  // That a daemon remembers, where its hello does not say.
+  static constexpr std::int64_t kAssumedWindow = 1'024;
   // The hello's msgid: never a request number.
   static constexpr std::uint32_t kHelloNumber = 0xffff'ffff;
   // From here on a new identity is taken when nothing is in flight; from the last one on nothing is
@@ -106,13 +108,14 @@ class Session {
   void give_up_inserts();
   // When a request is given up.
   std::int64_t deadline_ms(const Request& request) const;
+  // The bytes of the answer to a `next` at the front of `bytes`, which it takes; or 0.
+  std::size_t receive_id(std::span<const std::uint8_t> bytes);
   Verdict receive_frame(std::span<const std::uint8_t> frame);
   Verdict receive_hello(const protocol::Message& reply);
   Verdict receive_late(const protocol::Message& reply);
   Verdict after_answer() const;
   Verdict give_up(Verdict verdict, Outcome outcome);
-  void finish(std::uint32_t number, Answer answer);
-  std::int64_t window() const;
+  void finish(std::uint32_t number, Answer&& answer);
   void acknowledge_if_due(std::uint32_t number);
   void acknowledge_rest();
   void write_request(std::uint32_t number, const Request& request, std::int64_t now_ms);
@@ -123,6 +126,8 @@ class Session {
   std::optional<Answer> synchronous_answer_;
   std::uint32_t synchronous_number_ = 0;
   HelloAnswer daemon_;
+  // Request numbers that the daemon remembers behind the last acknowledgement, at least.
+  std::int64_t window_ = kAssumedWindow;
 
   std::int64_t reconnect_until_ms_ = 0;
 

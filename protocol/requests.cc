@@ -1,28 +1,34 @@
 #include "protocol/requests.h"
 
+#include "protocol/value_encoding.h"
 #include "protocol/value_writer.h"
 
 namespace seqd::protocol {
 namespace {
 
-constexpr std::int64_t kRequest = 0;
+constexpr unsigned kRequest = 0;
 constexpr std::int64_t kNotification = 2;
 
 // [0, msgid, method, [ ... : `params` values have to follow.
 void begin_request(Buffer& out, std::uint32_t msgid, std::string_view method,
                    std::uint32_t params) {
-  append_array(out, 4);
-  append_integer(out, kRequest);
-  append_integer(out, msgid);
-  append_text(out, method);
-  append_array(out, params);
+  char* const begin = out.prepare(2 + kIntegerRoom + kHeaderRoom + method.size() + kHeaderRoom);
+  char* at = put_array_header(begin, 4);
+  at = put_byte(at, kRequest);
+  at = put_unsigned(at, msgid);
+  at = put_text(at, method);
+  at = put_array_header(at, params);
+  out.commit(static_cast<std::size_t>(at - begin));
 }
 
 void append_options(Buffer& out, std::optional<std::int64_t> timeout_ms) {
   if (!timeout_ms) return;
-  append_map(out, 1);
-  append_text(out, "timeout_ms");
-  append_integer(out, *timeout_ms);
+  constexpr std::string_view key = "timeout_ms";
+  char* const begin = out.prepare(2 * kHeaderRoom + key.size() + kIntegerRoom);
+  char* at = put_map_header(begin, 1);
+  at = put_text(at, key);
+  at = put_integer(at, *timeout_ms);
+  out.commit(static_cast<std::size_t>(at - begin));
 }
 
 }  // namespace

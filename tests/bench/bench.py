@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """`make bench`: seqd beside Redis INCR on a Unix socket and the bare ping-pong of this machine, in one interleaved run.
 
-The same load generator drives both. seqd runs as it is shipped: embedded store, log of everything handed out. Variables:
+The same load generator drives both; a second table has what programs link, libseqd and hiredis. seqd runs as it is shipped: embedded store, log of everything handed out. Variables:
 BENCH_ROUNDS (5), BENCH_SECONDS (1) a measurement. Prints minimum, median and maximum of the rounds, the ratio to Redis
 round by round, and a verdict on each goal; all of it is also in build/bench/latest.json. Ends with 0 unless it could not run.
 """
@@ -54,6 +54,10 @@ ROWS = [
 ]
 
 
+# What programs link: one connection, the defaults of each library.
+LIBRARY_DEPTHS = {1: 1.1, 16: 2.0, 128: 3.0}  # and the goal, times hiredis on Redis
+
+
 def measure(command: list) -> dict:
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -93,8 +97,15 @@ def start_redis(directory: Path) -> Notified:
     return redis
 
 
+def library(name: str, depth: int, socket: Path, pid: int) -> dict:
+    place(pid, 0)
+    return measure([str(harness.BUILD / "bench" / "library_load"), "--library", name, "--socket", str(socket), "--depth", str(depth),
+                    "--seconds", str(SECONDS), "--pin", "0"])
+
+
 def run(seqd: harness.Daemon, redis: Notified) -> dict:
     results = {row.key: {"redis": [], "seqd": [], "floor": []} for row in ROWS}
+    results.update({f"library-{depth}": {"redis": [], "seqd": []} for depth in LIBRARY_DEPTHS})
     for round_number in range(ROUNDS):
         print(f"round {round_number + 1} of {ROUNDS}", file=sys.stderr, flush=True)
         for row in ROWS:
@@ -103,6 +114,10 @@ def run(seqd: harness.Daemon, redis: Notified) -> dict:
                 results[row.key]["floor"].append(floor(row))
             for protocol, socket, pid in sides if round_number % 2 == 0 else reversed(sides):
                 results[row.key][protocol].append(load(row, protocol, socket, pid))
+        libraries = [("redis", "hiredis", redis.socket, redis.process.pid), ("seqd", "seqd", seqd.socket, seqd.process.pid)]
+        for depth in LIBRARY_DEPTHS:
+            for side, name, socket, pid in libraries if round_number % 2 == 0 else reversed(libraries):
+                results[f"library-{depth}"][side].append(library(name, depth, socket, pid))
     return results
 
 
@@ -134,6 +149,14 @@ def show(results: dict) -> None:
         print("  seqd / Redis by round: " + " ".join(f"{ratio:.2f}" for ratio in ratios(result)))
 
 
+def show_libraries(results: dict) -> None:
+    print("\nlibseqd on seqd and hiredis on Redis: one connection, server and client on CPU 0, IDs/s")
+    for depth in LIBRARY_DEPTHS:
+        result = results[f"library-{depth}"]
+        print(f"  depth {depth:3}  hiredis {spread(column(result['redis'], 'requests_per_s')):30} libseqd "
+              f"{spread(column(result['seqd'], 'requests_per_s')):30} by round: " + " ".join(f"{ratio:.2f}" for ratio in ratios(result)))
+
+
 def verdict(reached: bool) -> str:
     return "reached" if reached else "MISSED"
 
@@ -158,6 +181,8 @@ def verdicts(results: dict, memory_kib: int) -> list:
     at_least("8x128: at least 2x Redis", "8x128", 2.0)
     at_least("8x128: at least 5x Redis (later goal)", "8x128", 5.0)
     at_least("8x128-identity: at least 2x Redis", "8x128-identity", 2.0)
+    for depth, factor in LIBRARY_DEPTHS.items():
+        at_least(f"libseqd at depth {depth}: at least {factor:g}x hiredis on Redis", f"library-{depth}", factor)
     same = results["1x1-same"]
     above = statistics.median([ours / bare for ours, bare in zip(column(same["seqd"], "p50_us"), column(same["floor"], "p50_us"))])
     found.append(("1x1-same: p50 at most 1.25x the bare ping-pong", f"{above:.2f}x", verdict(above <= 1.25)))
@@ -184,6 +209,7 @@ def main() -> int:
         seqd.close()
         shutil.rmtree(directory, ignore_errors=True)
     show(results)
+    show_libraries(results)
     judged = verdicts(results, memory_kib)
     print(f"\nresident memory of seqd: {before / 1024:.1f} MiB at the start, {memory_kib / 1024:.1f} MiB after the run\n")
     for goal, measured, word in judged:

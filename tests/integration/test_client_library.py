@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,28 @@ def test_example_says_what_the_daemon_said(daemon, name):
     done = run(name, "not a name", str(daemon.socket))
     assert done.returncode == 1
     assert "BAD_REQUEST" in done.stderr
+
+
+TAKE_ONE_BY_ONE = """
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1])
+client, number = ctypes.c_void_p(), ctypes.c_int64()
+assert library.seqd_open(None, ctypes.byref(client)) == 0
+for _ in range(int(sys.argv[2])):
+    assert library.seqd_next(client, b"orders", ctypes.byref(number)) == 0
+print(number.value)
+"""
+
+
+def test_ASynchronousRequestIsTwoSystemCalls(daemon, scratch):
+    """By strace, of a program that takes many IDs and of one that takes few."""
+    def calls(requests: int) -> int:
+        trace = scratch / f"trace-{requests}"
+        done = subprocess.run(["strace", "-qq", "-o", str(trace), sys.executable, "-c", TAKE_ONE_BY_ONE,
+                               str(harness.BUILD / "libseqd.so"), str(requests)], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=PROGRAM_SECONDS, check=False, env={**os.environ, "SEQD_SOCKET": str(daemon.socket)})
+        assert (done.returncode, done.stderr) == (0, "")
+        return len(trace.read_text().splitlines())
+
+    few, many = calls(100), calls(1100)
+    assert abs(many - few - 2 * 1000) <= 20, many - few  # now and then memory
