@@ -1,7 +1,9 @@
 // The C ABI against a daemon that is away, says nothing, hangs up or talks nonsense.
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <set>
 #include <string>
 #include <vector>
@@ -46,6 +48,46 @@ TEST_CASE("DaemonThatSaysNothingIsAConnectError", "[client]") {
   Handle handle(daemon, 30);
   CHECK(seqd_ping(handle.client) == SEQD_E_CONNECT);
   CHECK(contains(handle.error(), "accepts but says nothing"));
+}
+
+TEST_CASE("AWaitOfAMillisecondHasAnEnd", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().hello_fault = [](int) { return Fault::ignore; };
+  daemon.start();
+  Handle patient(daemon, 60'000);
+  REQUIRE(seqd_submit_next(patient.client, "orders", nullptr) == SEQD_OK);
+  for (const int timeout_ms : {1, 2, 1, 99, 100, 1}) {
+    seqd_reply reply = {};
+    std::size_t used = 1;
+    REQUIRE(seqd_poll(patient.client, timeout_ms, &reply, sizeof(reply), 1, &used) == SEQD_OK);
+    CHECK(used == 0);
+  }
+  Handle hasty(daemon, 1);
+  CHECK(seqd_ping(hasty.client) == SEQD_E_CONNECT);
+}
+
+// As event loops do that set whatever they watch so.
+TEST_CASE("ADescriptorThatTheProgramMadeNonBlockingIsWaitedForWithoutSpinning", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().fault = [](int number, const protocol::Message&) {
+    return number == 2 ? Fault::ignore : Fault::none;
+  };
+  daemon.start();
+  Handle handle(daemon, 400);
+  std::int64_t id = 0;
+  REQUIRE(seqd_next(handle.client, "orders", &id) == SEQD_OK);
+  seqd_watch watch = SEQD_WATCH_INIT;
+  REQUIRE(seqd_descriptor(handle.client, &watch) == SEQD_OK);
+  REQUIRE(fcntl(watch.descriptor, F_SETFL, O_NONBLOCK) == 0);
+  const auto used_ms = [] {
+    timespec now = {};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * 1'000 + now.tv_nsec / 1'000'000;
+  };
+  const auto before_ms = used_ms();
+  CHECK(seqd_next(handle.client, "orders", &id) == SEQD_E_TIMEOUT);
+  CHECK(used_ms() - before_ms < 100);
+  CHECK(seqd_next(handle.client, "orders", &id) == SEQD_OK);
 }
 
 TEST_CASE("RequestThatIsNotAnsweredTimesOutAndTheHandleGoesOn", "[client]") {

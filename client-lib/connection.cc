@@ -15,7 +15,8 @@
 namespace seqd::engine {
 namespace {
 
-// Longer times are several of these.
+// Of a recv(). Shorter ones are coarse: the kernel counts them in ticks of up to 10 ms.
+constexpr std::int64_t kShortestWaitMs = 100;
 constexpr std::int64_t kLongestWaitMs = 3'600'000;
 
 }  // namespace
@@ -49,7 +50,8 @@ int Connection::open(const std::string& path) {
     return error;
   }
   descriptor_ = descriptor;
-  longest_wait_ms_ = 0;
+  wait_ms_ = 0;
+  recv_gave_nothing_ = false;
   return 0;
 }
 
@@ -80,18 +82,31 @@ Connection::Received Connection::receive() {
   return received;
 }
 
+// A recv() that waits ends late by up to an eighth of its time, and at once where the program made
+// the socket non-blocking. So it waits for a part of the time, and the rest is poll()'s.
 Connection::Received Connection::receive_within(std::int64_t timeout_ms) {
-  // Most requests have the same time left, so the socket is set seldom.
-  const std::int64_t wait_ms = std::min(timeout_ms, kLongestWaitMs);
-  if (longest_wait_ms_ > wait_ms || longest_wait_ms_ < wait_ms / 2) {
-    timeval wait = {};
-    wait.tv_sec = static_cast<time_t>(wait_ms / 1'000);
-    wait.tv_usec = static_cast<suseconds_t>(wait_ms % 1'000 * 1'000);
-    if (::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) != 0)
-      return {Received::Kind::lost, {}, errno};
-    longest_wait_ms_ = wait_ms;
+  if (timeout_ms < kShortestWaitMs || recv_gave_nothing_) {
+    wait(false, timeout_ms);
+    Received received = receive();
+    if (received.kind == Received::Kind::bytes) recv_gave_nothing_ = false;
+    return received;
   }
-  return receive(0);
+  // The socket is set seldom: most requests have about the same time left.
+  const std::int64_t longest_ms = timeout_ms - timeout_ms / 8;
+  if (wait_ms_ == 0 || wait_ms_ > longest_ms || wait_ms_ < timeout_ms / 4) {
+    const std::int64_t wait_ms = std::min(timeout_ms - timeout_ms / 4, kLongestWaitMs);
+    if (wait_ms != wait_ms_) {
+      timeval wait = {};
+      wait.tv_sec = static_cast<time_t>(wait_ms / 1'000);
+      wait.tv_usec = static_cast<suseconds_t>(wait_ms % 1'000 * 1'000);
+      if (::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) != 0)
+        return {Received::Kind::lost, {}, errno};
+      wait_ms_ = wait_ms;
+    }
+  }
+  Received received = receive(0);
+  recv_gave_nothing_ = received.kind == Received::Kind::nothing_yet && received.error == 0;
+  return received;
 }
 
 Connection::Received Connection::receive(int flags) {

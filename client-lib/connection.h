@@ -55,7 +55,8 @@ class Connection {
   Received receive(int flags);
 
   int descriptor_ = -1;
-  std::int64_t longest_wait_ms_ = 0;  // that the socket is set to; 0: none yet
+  std::int64_t wait_ms_ = 0;        // that the socket is set to; 0: none yet, which is for ever
+  bool recv_gave_nothing_ = false;  // the last recv() that may wait
   protocol::Buffer received_;
 };
 
