@@ -177,11 +177,10 @@ SEQD_API int seqd_poll(seqd_client* client, int64_t timeout_ms, seqd_reply* repl
                        size_t reply_size, size_t capacity, size_t* used);
 /* Requests submitted and not collected yet. */
 SEQD_API size_t seqd_pending(const seqd_client* client);
-/* For an event loop: what to watch until seqd_poll(client, 0, ...) is called. Every call with the
- * handle may close the socket or open another one: call this after each, and where `generation` is
- * another one, take the old descriptor out of the loop (it is closed) and add the new one. Without
- * requests, too: seqd_poll notices that the daemon has closed the connection. The descriptor is
- * only to be watched: do not read from it, write to it, or change its SO_RCVTIMEO. */
+/* For an event loop: what to watch, also without requests, until seqd_poll(client, 0, ...) runs.
+ * Every call with the handle may close the socket or open another one: call this after each. Where
+ * `generation` is another one, take the old descriptor out of the loop (it is closed) and add the
+ * new one. The program only watches it, and does not read, write, or change its SO_RCVTIMEO. */
 SEQD_API int seqd_descriptor(seqd_client* client, seqd_watch* watch);
 
 /* This handle's last error as text, "" when there was none. Until the next call with the handle. */
