@@ -6,7 +6,7 @@
 namespace seqd::engine {
 
 std::uint32_t RequestTable::add(Request&& request) {
-  slots_.emplace_back(Slot::State::unsent, std::move(request));
+  slots_.push_back(Slot{Slot::State::unsent, std::move(request)});
   ++waiting_;
   return next_number() - 1;
 }
