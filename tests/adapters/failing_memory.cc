@@ -47,6 +47,17 @@ void* operator new(std::size_t size) {
 void* operator new[](std::size_t size) {
   return seqd::testing::allocate(size);
 }
+// AddressSanitizer has these of its own, which do not go through those above.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return seqd::testing::allocate(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void* operator new[](std::size_t size, const std::nothrow_t& tag) noexcept {
+  return operator new(size, tag);
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }
