@@ -211,7 +211,7 @@ STORE_TEST("leases and returns of many hosts never grant one ID to two at a time
       if (middle < granted.end && outcome != Kind::returned) kept.push_back({middle, granted.end});
     }
   });
-  REQUIRE(wrong.empty());
+  REQUIRE(wrong == "");
   // What is parked is taken to the last of it; with the tail nothing is left over.
   LeaseRequest last = lease_request("orders", 1, TestType::kTrace);
   last.instance.fill(77);
