@@ -76,7 +76,7 @@ STORE_TEST("fifty racing first leases of an empty store create one counter") {
       failure = outcome.error.to_string();
     }
   });
-  REQUIRE(failure.empty());
+  REQUIRE(failure == "");
   require_exactly(spans, 1, 501);
 }
 
