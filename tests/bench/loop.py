@@ -90,7 +90,8 @@ class Bench:
     def __init__(self, directory: Path):
         self.directory, self.socket = directory, directory / "seqd.sock"
         self.config = directory / "seqd.toml"
-        log_kib = max(16 * 1024, SEQUENCES + 4096)
+        room = SEQUENCES * 3 // 2  # a quarter is kept for sequences with a table of their own
+        log_kib = max(16 * 1024, room + 4096)
         self.config.write_text(f'''
 [daemon]
 socket = "{self.socket}"
@@ -99,7 +100,7 @@ witness_dir = "{directory}/witness"
 state_log_size = "{log_kib}KiB"
 stop_timeout = "600s"
 [limits]
-max_sequences = {SEQUENCES}
+max_sequences = {room}
 max_connections = {CONNECTIONS + 200}
 max_connections_per_user = {CONNECTIONS + 100}
 [sequence_defaults]
