@@ -15,13 +15,14 @@
 namespace seqd {
 namespace {
 
-// How long last words are tried: of a daemon that ends, or that does not start.
-constexpr int kLastWordsMs = 100;
-constexpr int kEndsTheDaemon = 2;  // the priority of such an event
+// How long a message is tried that must not be lost: why the daemon ends, does not start, or has
+// stopped a store.
+constexpr int kPatienceMs = 100;
+constexpr int kCritical = 2;  // the priority of such an event
 
-void send_to_journal(const std::vector<std::string>& fields, bool last_words) {
+void send_to_journal(const std::vector<std::string>& fields, bool critical) {
   static JournalSocket journal("/run/systemd/journal/socket");
-  journal.send(fields, last_words ? kLastWordsMs : 0);
+  journal.send(fields, critical ? kPatienceMs : 0);
 }
 
 // A reader of stderr that has stopped reading must not stop the daemon: when there is no room the
@@ -48,7 +49,7 @@ void Journal::raise(const Event& event) {
     shown.fields.emplace_back("SUPPRESSED", std::to_string(*left_out));
   }
   if (stderr_is_journal()) {
-    send_to_journal(journal_fields(shown), event_info(event.kind).priority <= kEndsTheDaemon);
+    send_to_journal(journal_fields(shown), event_info(event.kind).priority <= kCritical);
   } else {
     write_line(event_info(event.kind).priority, event_line(shown));
   }

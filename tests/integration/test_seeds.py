@@ -181,7 +181,7 @@ def test_OldCodeGoesOnInsertingBesideTwoDaemonsWithoutAGap(mongo, mongo_set, mak
             at_the_end.callback(program.start().close)
         clients = {daemon.name: Process(insert, str(daemon.socket), "people", daemon.name, share) for daemon in daemons}
         for part in range(1, 4):
-            wait_for("documents", lambda part=part: collection.estimated_document_count() > part * ids // 5, 60)
+            wait_for("documents", lambda part=part: collection.estimated_document_count() > part * ids // 5, 600)
             wait_for("work of the old code", lambda part=part: programs[part % 2].progress() > LEAST_WORK // 4)
             victim = daemons[part % 2]
             victim.kill()

@@ -65,7 +65,7 @@ class SqliteConnection {
   Result<SqliteStatement> prepare(const char* sql);
   // Runs statements without parameters; an SQLite result code.
   int run(const char* sql) { return sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr); }
-  // STORE_REFUSED once the path leads to other files, or to none, than those that are open;
+  // STORE_REFUSED once the path no longer leads to the files that are open;
   // UNAVAILABLE where they cannot be relied on (sqlite_files.h).
   Status check_in_place() const { return files_.check(); }
   bool in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
