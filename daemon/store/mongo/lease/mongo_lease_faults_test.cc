@@ -27,7 +27,6 @@ using testing::kMongoPlaces;
 using testing::kMongoReplicaSet;
 using testing::lease_request;
 using testing::MongoPlace;
-using testing::MongoServer;
 using testing::MongoTarget;
 using Kind = LeaseOutcome::Kind;
 
@@ -242,6 +241,17 @@ struct Stopped {
   pid_t pid = 0;
 };
 
+// On any thread, so it asserts nothing.
+bool step_down(const std::string& uri) {
+  mongoc_client_t* const client = mongoc_client_new(uri.c_str());
+  const Document command =
+      std::move(Document().add("replSetStepDown", std::int64_t{2}).add("force", true));
+  const bool done =
+      mongoc_client_command_simple(client, "admin", command.get(), nullptr, nullptr, nullptr);
+  mongoc_client_destroy(client);
+  return done;
+}
+
 TEST_CASE("MongoLeaseFaults: the loss of the primary loses no ID", "[mongo][lease-faults]") {
   const std::size_t where = GENERATE(std::size_t{0}, std::size_t{1}, std::size_t{3});
   const std::string how = GENERATE("step down", "kill", "stop");
@@ -254,10 +264,10 @@ TEST_CASE("MongoLeaseFaults: the loss of the primary loses no ID", "[mongo][leas
   REQUIRE(find_field(status.get(), "pid", &found));
   const auto pid = static_cast<pid_t>(bson_iter_as_int64(&found));
   Stopped stopped;
+  bool troubled = true;
   std::jthread trouble([&] {
     if (how == "step down") {
-      MongoServer another(kMongoReplicaSet);
-      another.admin(R"({"replSetStepDown": 2, "force": true})");
+      troubled = step_down(traced.server.uri());
       return;
     }
     if (how == "stop") stopped.pid = pid;
@@ -270,6 +280,7 @@ TEST_CASE("MongoLeaseFaults: the loss of the primary loses no ID", "[mongo][leas
     if (kind == Kind::unknown) REQUIRE(traced.resolve() != Resolution::Kind::untraceable);
   }
   trouble.join();
+  REQUIRE(troubled);
   REQUIRE(granted == 100);
   stopped.go_on();
   traced.require_complete();

@@ -19,6 +19,7 @@ using testing::kMongoReplicaSet;
 using testing::lease_request;
 using testing::MongoServer;
 using testing::open_mongo_store;
+using testing::OpenMongoStore;
 using Kind = LeaseOutcome::Kind;
 
 LeaseRequest seeded(const std::string& field = "number") {
@@ -137,12 +138,13 @@ TEST_CASE("MongoSeed: daemons that make the counter at once share one", "[mongo]
   MongoServer server(kMongoReplicaSet);
   server.put("invoices", "a", R"({"number": 99})");
   std::vector<LeaseOutcome> outcomes(6);
+  std::vector<OpenMongoStore> stores;
+  while (stores.size() < outcomes.size()) stores.push_back(open_mongo_store(server));
   std::vector<std::thread> threads;
-  for (LeaseOutcome& outcome : outcomes) {
-    threads.emplace_back([&] {
-      auto store = open_mongo_store(server);
+  for (std::size_t at = 0; at < outcomes.size(); ++at) {
+    threads.emplace_back([&store = *stores[at], &outcome = outcomes[at]] {
       do {
-        outcome = store->lease(seeded());
+        outcome = store.lease(seeded());
       } while (outcome.kind == Kind::refused && outcome.error.code() == ErrorCode::UNAVAILABLE);
     });
   }
