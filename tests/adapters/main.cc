@@ -10,7 +10,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/adapters/in_time.h"
-#include "tests/unit/one_thread.h"
+#include "tests/adapters/one_thread.h"
 
 namespace seqd::testing {
 namespace {

@@ -1,5 +1,3 @@
 // The runner of the unit tests: Catch2's own main.
 #define CATCH_CONFIG_MAIN
 #include <catch2/catch.hpp>
-
-#include "tests/unit/one_thread.h"
