@@ -185,13 +185,11 @@ class Writer {
  public:
   explicit Writer(std::vector<std::uint8_t>& out) : out_(out) {}
 
-  void byte(std::uint8_t byte) { bytes_[used_++] = byte; }
+  void byte(std::uint8_t byte) { *end_++ = byte; }
   // A negative number is stored as its 64 bits: long, but nothing is lost.
   template <typename T>
   void number(T number) {
-    auto left = static_cast<std::uint64_t>(number);
-    for (; left >= 0x80; left >>= 7) byte(static_cast<std::uint8_t>(left | 0x80));
-    byte(static_cast<std::uint8_t>(left));
+    end_ = encode_number(end_, static_cast<std::uint64_t>(number));
   }
   void end(std::int64_t begin, std::int64_t end) {
     number(static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin));
@@ -200,10 +198,7 @@ class Writer {
   void choice(E value, E /*last*/) {
     byte(static_cast<std::uint8_t>(value));
   }
-  void token(const Token& token) {
-    std::copy(token.begin(), token.end(), bytes_.data() + used_);
-    used_ += token.size();
-  }
+  void token(const Token& token) { end_ = std::copy(token.begin(), token.end(), end_); }
   void text(const std::string& text) {
     ASSERT(text.size() <= max_string);
     number(text.size());
@@ -220,14 +215,14 @@ class Writer {
     }
   }
   void flush() {
-    out_.insert(out_.end(), bytes_.data(), bytes_.data() + used_);
-    used_ = 0;
+    out_.insert(out_.end(), bytes_.data(), end_);
+    end_ = bytes_.data();
   }
 
  private:
   std::vector<std::uint8_t>& out_;
   std::array<std::uint8_t, 96> bytes_;  // above the longest entry without its texts
-  std::size_t used_ = 0;
+  std::uint8_t* end_ = bytes_.data();
 };
 
 // Takes the fields from the front of a span; the first mistake stops it.
@@ -333,12 +328,6 @@ void encode_entry(std::vector<std::uint8_t>& out, const LogEntry& entry) {
         fields(writer, one, std::in_place_type<std::remove_cvref_t<decltype(one)>>);
       },
       entry);
-  writer.flush();
-}
-
-void encode_number(std::vector<std::uint8_t>& out, std::uint64_t number) {
-  Writer writer(out);
-  writer.number(number);
   writer.flush();
 }
 

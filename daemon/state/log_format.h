@@ -19,8 +19,13 @@ constexpr std::size_t max_string = 65'535;
 // Appends the entry. No allocation once `out` has grown.
 void encode_entry(std::vector<std::uint8_t>& out, const LogEntry& entry);
 
-// LEB128: seven bits a byte, low ones first; at most 10 bytes.
-void encode_number(std::vector<std::uint8_t>& out, std::uint64_t number);
+constexpr std::size_t longest_number = 10;  // bytes
+// LEB128: seven bits a byte, low ones first. The first byte behind it.
+constexpr std::uint8_t* encode_number(std::uint8_t* at, std::uint64_t number) {
+  for (; number >= 0x80; number >>= 7) *at++ = static_cast<std::uint8_t>(number | 0x80);
+  *at++ = static_cast<std::uint8_t>(number);
+  return at;
+}
 
 // Reads numbers and entries one after the other. `bytes` must remain live.
 class EntryReader {

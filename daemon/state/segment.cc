@@ -1,6 +1,7 @@
 #include "daemon/state/segment.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "daemon/state/crc32c.h"
@@ -106,10 +107,12 @@ bool is_sealed(std::span<const std::uint8_t> sector, const SegmentHeader& header
 
 void begin_record(std::vector<std::uint8_t>& out, RecordKind kind, LogPosition position,
                   LogPosition durable) {
-  out.insert(out.end(), frame_size, 0);
-  out.push_back(static_cast<std::uint8_t>(kind));
-  encode_number(out, position);
-  encode_number(out, position - durable);
+  std::array<std::uint8_t, frame_size + 1 + 2 * longest_number> bytes{};
+  std::uint8_t* end = bytes.data() + frame_size;
+  *end++ = static_cast<std::uint8_t>(kind);
+  end = encode_number(end, position);
+  end = encode_number(end, position - durable);
+  out.insert(out.end(), bytes.data(), end);
 }
 
 void end_record(std::vector<std::uint8_t>& out, std::size_t start, std::uint32_t seed) {

@@ -136,7 +136,7 @@ Judgement judge(const Evidence& evidence, const Recovered& recovered) {
   const bool other_boot = recovered.header.boot_id != evidence.boot_id;
   if (recovered.rotten) {
     return {Verdict::forfeit, GapCause::corrupt,
-            "forfeited: the newest part of the log is damaged"};
+            "forfeited: a record of the log is damaged, and a later one is whole"};
   }
   if (!other_boot) return {Verdict::forfeit, GapCause::no_witness, "forfeited: " + why};
   if (evidence.after_power_loss == AfterPowerLoss::resume) {

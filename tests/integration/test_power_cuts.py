@@ -105,7 +105,7 @@ def test_APowerCutUnderLoadRepeatsNothingAndJournalsWhatIsLost(machine, disk, sc
         daemon.start()
         with daemon.connect() as client:
             how = client.call("status")["state_how"]
-        assert how.startswith("resumed" if after == "resume" else "forfeited") or how == "clean", how
+        assert how.startswith("resumed" if after == "resume" else "forfeited") or how == "clean", f"{how}\n{daemon.stderr()[-4000:]}"
         books.note(daemon)
     load.take()
     lost = books.unaccounted(daemon, ledger, cuts * CLIENTS * DEPTH)

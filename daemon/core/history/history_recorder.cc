@@ -296,6 +296,7 @@ HistoryBatch HistoryRecorder::take(LogPosition position,
     if (sequence.ended) sequences_.erase(id);
   }
   last_session_ = 0;
+  last_ = nullptr;
   std::set<CallerNumber> returned;
   for (const HistoryCaller& caller : batch.callers) returned.insert(caller.number);
   for (const CallerNumber number : std::exchange(used_, {})) {

@@ -95,7 +95,9 @@ class HistoryRecorder final : public HistorySink {
   void apply(const LeaseClosed& entry);
   void apply(const ReturnClosed& entry);
   SequenceState& touch(SequenceId sequence) {
-    SequenceState& state = sequences_[sequence];
+    if (last_ == nullptr || last_->first != sequence)
+      last_ = &*sequences_.try_emplace(sequence).first;
+    SequenceState& state = last_->second;
     if (!std::exchange(state.dirty, true)) dirty_.push_back(sequence);
     return state;
   }
@@ -112,6 +114,7 @@ class HistoryRecorder final : public HistorySink {
   const Limits limits_;
   HistoryBatch pending_;
   std::unordered_map<SequenceId, SequenceState> sequences_;  // until they have ended
+  decltype(sequences_)::value_type* last_ = nullptr;         // a cache of touch()
   std::vector<SequenceId> dirty_;
   std::map<ScopeId, Token> instances_;
   std::map<CallerKey, CallerNumber> callers_;

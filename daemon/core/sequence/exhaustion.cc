@@ -72,6 +72,7 @@ void Exhaustion::restore(std::int64_t high_water, const SequenceSettings& settin
   for (const Bound& bound : kBounds) {
     if (is_passed(reach, bound)) told_ |= bound.near | bound.passed;
   }
+  look_ahead(settings);
 }
 
 bool Exhaustion::once(unsigned warning) {
@@ -89,6 +90,7 @@ void Exhaustion::leased(std::int64_t end, std::int64_t now_ms, const std::string
     from_ = middle_;
     middle_ = Point{now_ms, end_};
   }
+  look_ahead(settings);
   const std::uint64_t reach = reach_of(end_, settings);
   for (const Bound& bound : kBounds) {
     const bool passed = is_passed(reach, bound);
@@ -159,10 +161,9 @@ Exhaustion::Forecast Exhaustion::forecast(std::int64_t now_ms,
 }
 
 // The rate is highest a minute after its first point, or at the last lease: it only falls later.
-bool Exhaustion::may_end_soon(const SequenceSettings& settings) const {
-  if (end_ == 0 || !has_end(settings)) return false;
+void Exhaustion::look_ahead(const SequenceSettings& settings) {
   const std::int64_t soonest_ms = from_ ? std::max(leased_ms_, from_->at_ms + kMinuteMs) : 0;
-  return ends_soon(forecast(soonest_ms, settings), settings);
+  may_end_soon_ = ends_soon(forecast(soonest_ms, settings), settings);
 }
 
 bool ends_soon(const Exhaustion::Forecast& forecast, const SequenceSettings& settings) {

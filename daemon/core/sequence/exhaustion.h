@@ -29,8 +29,10 @@ class Exhaustion {
     std::optional<std::int64_t> days;  // until then, at the rate of the last hour or two
   };
   Forecast forecast(std::int64_t now_ms, const SequenceSettings& settings) const;
+  // Finds out whether it may end soon; to be called, too, when the settings have become other ones.
+  void look_ahead(const SequenceSettings& settings);
   // Whether the sequence may be one that ends_soon(), now or later without another lease.
-  bool may_end_soon(const SequenceSettings& settings) const;
+  bool may_end_soon() const { return may_end_soon_; }
 
  private:
   struct Point {
@@ -48,6 +50,7 @@ class Exhaustion {
   std::int64_t end_ = 0;        // of the highest lease known
   std::int64_t leased_ms_ = 0;  // when the last one came
   unsigned told_ = 0;           // a bit for each warning
+  bool may_end_soon_ = false;
   // The rate is measured from `from_`; `middle_` takes its place an hour after it was noted.
   std::optional<Point> from_, middle_;
 };

@@ -29,7 +29,7 @@ void SequenceAccounts::defined(const Sequence& sequence) {
 
 void SequenceAccounts::forgotten(const Sequence& sequence) {
   defined_bytes_ -= bytes_of(sequence.definition());
-  add({}, counted_[sequence.id()]);
+  add({}, counted_[sequence.id()].sums);
   counted_.erase(sequence.id());
   ending_.erase(sequence.id());
 }
@@ -41,7 +41,7 @@ void SequenceAccounts::form_defined(std::string_view form) {
 SequenceAccounts::Sums SequenceAccounts::of(const Sequence& sequence) {
   const std::int64_t ranges =
       static_cast<std::int64_t>(sequence.held().ranges().size()) + (sequence.leasing() ? 1 : 0);
-  return {sequence.totals().issued, sequence.available(),
+  return {sequence.issued(), sequence.available(),
           std::max<std::int64_t>(ranges - StateBounds::kRangesIncluded, 0)};
 }
 
@@ -53,8 +53,11 @@ void SequenceAccounts::add(const Sums& now, Sums& counted) {
 }
 
 void SequenceAccounts::update(const Sequence& sequence) {
-  add(of(sequence), counted_[sequence.id()]);
-  if (sequence.exhaustion().may_end_soon(sequence.settings())) {
+  Counted& counted = counted_[sequence.id()];
+  add(of(sequence), counted.sums);
+  if (counted.ending == sequence.exhaustion().may_end_soon()) return;
+  counted.ending = !counted.ending;
+  if (counted.ending) {
     ending_.insert(sequence.id());
   } else {
     ending_.erase(sequence.id());

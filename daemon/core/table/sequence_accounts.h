@@ -76,6 +76,12 @@ class SequenceAccounts {
   std::vector<SequenceId> waited_for_by(SessionId session) const;
 
  private:
+  // Of one sequence.
+  struct Counted {
+    Sums sums;            // its part of sums_
+    bool ending = false;  // it is in ending_
+  };
+
   // A user alone may have three quarters of the requests that wait.
   static constexpr std::int64_t kWaitingFactor = 3;
 
@@ -86,7 +92,7 @@ class SequenceAccounts {
   std::int64_t most_bytes_;
   std::int64_t defined_bytes_ = 0;  // of scopes, sequences with the ranges included, forms
   Sums sums_;
-  std::unordered_map<SequenceId, Sums> counted_;  // what of sums_ is the sequence's part
+  std::unordered_map<SequenceId, Counted> counted_;
   std::set<SequenceId> ending_;
   std::vector<SequenceId> issuing_;
   FairShare waiting_;                                               // requests, by user
