@@ -7,10 +7,13 @@
 #include <utility>
 
 #include "daemon/core/log/state_room.h"
-#include "daemon/main/config/config_stores.h"
+#include "daemon/main/daemon_facts.h"
+#include "daemon/main/daemon_limits.h"
 #include "daemon/main/exit_codes.h"
+#include "daemon/main/state_removal.h"
 #include "daemon/main/witness_place.h"
 #include "daemon/os/posix_files.h"
+#include "daemon/state/decommission_mark.h"
 
 namespace seqd {
 namespace {
@@ -21,6 +24,7 @@ constexpr std::int64_t kStartTimeUs = 30'000'000;  // asked of systemd for recov
 // Of the time that a stop may take, this part is for leases in flight, the rest for what follows.
 constexpr std::int64_t kSettlePart = 2;
 constexpr std::int64_t kFlushGraceMs = 500;  // for the last replies
+constexpr std::int64_t kTickMs = 1'000;
 
 }  // namespace
 
@@ -28,7 +32,7 @@ Daemon::Daemon(ConfigurationRequest request, Configuration configuration)
     : request_(std::move(request)),
       configuration_(std::move(configuration)),
       journal_(clock_),
-      sessions_(server_limits().output_total) {}
+      sessions_(server_limits(configuration_).output_total) {}
 
 Daemon::~Daemon() {
   loop_.on_turn_end(nullptr);
@@ -55,8 +59,9 @@ Status Daemon::start(const std::vector<int>& sockets) {
   notifier_.extend_timeout(kStartTimeUs);
   started_ms_ = clock_.monotonic_ms();
   log_worker_ = std::make_unique<ThreadWorker>(loop_, "log", 1);
-  history_ = std::make_unique<History>(loop_, clock_, journal_, configuration_.daemon.state_dir,
-                                       history_limits(), configuration_.daemon.history);
+  history_ =
+      std::make_unique<History>(loop_, clock_, journal_, configuration_.daemon.state_dir,
+                                history_limits(configuration_), configuration_.daemon.history);
   // The state first: it is locked, and its directory is where the embedded store lies.
   Result<Started> state = open_state();
   if (!state.ok()) return state.status();
@@ -77,7 +82,8 @@ Status Daemon::start(const std::vector<int>& sockets) {
   if (!room.ok()) return room;
   if (Status resumed = resume_decommission(); !resumed.ok()) return resumed;
 
-  listener_ = std::make_unique<Listener>(loop_, *server_, journal_, listener_limits());
+  listener_ =
+      std::make_unique<Listener>(loop_, *server_, journal_, listener_limits(configuration_));
   for (const int socket : sockets) {
     Status listening = listener_->listen_on(socket);
     if (!listening.ok()) return listening;
@@ -123,12 +129,12 @@ void Daemon::make_core(Started& state) {
   state_how_ = state.how;
   const CoreContext context{
       clock_, loop_, random_, history_->follow(*log_), journal_, replies_, history_->recorder()};
-  table_ =
-      std::make_unique<SequenceTable>(context, configuration_, stores_->by_name(), table_limits());
+  table_ = std::make_unique<SequenceTable>(context, configuration_, stores_->by_name(),
+                                           table_limits(configuration_));
   Decommission::Place& place = *this;
   decommission_ = std::make_unique<Decommission>(context, *table_, place);
   inserts_ = std::make_unique<InsertQueues>(context, configuration_, stores_->that_insert(),
-                                            table_limits().sequences);
+                                            table_limits(configuration_).sequences);
   purge_ = std::make_unique<Purge>(context, *table_, configuration_, stores_->that_purge(),
                                    [this] { return configuration_.named_sequences(); });
   replies_.attach(*table_);
@@ -136,11 +142,12 @@ void Daemon::make_core(Started& state) {
   const Services services{
       control,           clock_,         *log_,       *table_, history_->recorder(),
       history_->asker(), inserts_.get(), purge_.get()};
-  server_ = std::make_unique<Server>(services, sessions_, server_limits());
+  server_ = std::make_unique<Server>(services, sessions_, server_limits(configuration_));
   history_->attach(*table_);
   TurnOwner& owner = *this;
   turn_ = std::make_unique<Turn>(*table_, *log_, owner);
   log_->attach(turn_.get(), table_.get());
+  witness_keeper_ = std::make_unique<WitnessKeeper>(*log_, *witness_directory_, journal_);
   table_->restore(state.image);
   floor_watch_ = std::make_unique<FloorWatch>(loop_, *table_);
   floor_watch_->set_interval(configuration_.daemon.store_poll_interval_ms);
@@ -208,19 +215,22 @@ void Daemon::reload_on_signal() {
   static_cast<void>(reload(user(), [](const Result<ReloadReport>&) {}).ok());
 }
 
-std::string Daemon::status_line() const {
-  // Every second: not a walk past all sequences.
-  const std::size_t sequences = table_->size();
-  std::string line = std::to_string(sequences) + (sequences == 1 ? " sequence, " : " sequences, ") +
-                     std::to_string(table_->accounts().sums().issued) + " IDs issued, " +
-                     std::to_string(table_->accounts().sums().available) + " available, " +
-                     std::to_string(server_->counts().connections) + " connections";
-  for (const auto& [id, scope] : table_->scopes()) {
-    if (scope->store() == nullptr) continue;
-    line += "; store " + scope->store_name() + " " + scope->state_name();
-    if (!scope->last_error().ok()) line += " (" + scope->last_error().to_string() + ")";
+void Daemon::tick() {
+  notifier_.watchdog();
+  history_->tick();
+  if (turn_->serving()) {
+    std::string line = status_line();
+    if (line != last_status_) notifier_.status(line);
+    last_status_ = std::move(line);
+    table_->replays().expire(clock_.monotonic_ms());
+    witness_keeper_->look();
   }
-  return line;
+  const std::int64_t watchdog_ms = ServiceNotifier::watchdog_interval_ms();
+  tick_timer_.start(watchdog_ms > 0 ? std::min(kTickMs, watchdog_ms) : kTickMs, [this] { tick(); });
+}
+
+std::string Daemon::status_line() const {
+  return seqd::status_line(*table_, table_->accounts().sums(), server_->counts().connections);
 }
 
 // --- Control
@@ -234,18 +244,16 @@ DaemonFacts Daemon::facts() const {
   facts.uptime_ms = clock_.monotonic_ms() - started_ms_;
   const StoreScope* home = table_->scope_of_store(configuration_.daemon.default_store);
   if (home != nullptr) facts.instance = to_hex(home->instance());
-  for (const auto& [name, settings] : configuration_.stores) {
-    const StoreScope* scope = table_->scope_of_store(name);
-    const Status error = scope != nullptr ? scope->last_error() : Status();
-    facts.stores.push_back({name, store_type_name(settings.type),
-                            scope != nullptr ? scope->state_name() : "waiting",
-                            error.ok() ? "" : error.to_string(), stores_->lease_mode(name)});
-  }
+  facts.stores = store_facts(configuration_, *table_, *stores_);
   const StateLog::Statistics statistics = log_->statistics();
   facts.log_position = statistics.position;
   facts.log_syncs = statistics.syncs;
   facts.log_rotations = statistics.rotations;
   return facts;
+}
+
+UserId Daemon::user() const {
+  return geteuid();
 }
 
 Status Daemon::reload(UserId user, std::function<void(const Result<ReloadReport>&)> done) {
@@ -278,12 +286,12 @@ Result<ReloadReport> Daemon::apply_configuration(Result<Configuration> next) {
   const ConfigurationChanges changes = prepare_reload(configuration_, *next, in_use);
   configuration_ = std::move(*next);
   ReloadReport report{changes.applied, changes.restart_needed};
-  for (const std::string& name : table_->apply_settings(table_limits())) {
+  for (const std::string& name : table_->apply_settings(table_limits(configuration_))) {
     report.restart_needed.push_back("sequence.\"" + name + "\"");
   }
-  server_->apply_settings(server_limits());
-  listener_->set_limits(listener_limits());
-  history_->set_limits(history_limits());
+  server_->apply_settings(server_limits(configuration_));
+  listener_->set_limits(listener_limits(configuration_));
+  history_->set_limits(history_limits(configuration_));
   floor_watch_->set_interval(configuration_.daemon.store_poll_interval_ms);
   journal_.raise({EventKind::reloaded,
                   "the configuration was read again: " + std::to_string(report.applied.size()) +
@@ -321,48 +329,63 @@ void Daemon::over() {
   stop_timer_.start(kFlushGraceMs, [this] { loop_.stop(); });
 }
 
-// --- limits
+// --- decommission
 
-ServerLimits Daemon::server_limits() const {
-  const Limits& from = configuration_.limits;
-  ServerLimits limits;
-  limits.methods.frame = {static_cast<std::uint32_t>(from.max_request_size),
-                          static_cast<std::uint32_t>(from.max_depth)};
-  limits.methods.name = static_cast<std::size_t>(from.max_name);
-  limits.methods.count = from.max_count;
-  limits.methods.pipeline = static_cast<std::uint32_t>(from.max_requests_in_flight);
-  limits.output = static_cast<std::size_t>(from.max_reply_backlog);
-  limits.output_total = static_cast<std::size_t>(from.max_reply_backlog_total);
-  return limits;
+Status Daemon::mark(const std::vector<RetiredInstance>& instances) {
+  return write_decommission_mark(*state_directory_, instances);
 }
 
-ListenerLimits Daemon::listener_limits() const {
-  const Limits& from = configuration_.limits;
-  ListenerLimits limits;
-  limits.connections = static_cast<std::size_t>(from.max_connections);
-  limits.connections_per_user = static_cast<std::size_t>(from.max_connections_per_user);
-  limits.times = {from.first_frame_timeout_ms, from.frame_timeout_ms, from.idle_timeout_ms};
-  return limits;
+Status Daemon::resume_decommission() {
+  auto marked = read_decommission_mark(*state_directory_);
+  if (!marked.ok()) return marked.status();
+  if (marked->has_value()) decommission_->resume(std::move(**marked));
+  return {};
 }
 
-HistoryLimits Daemon::history_limits() const {
-  const DaemonSettings& from = configuration_.daemon;
-  return {from.history_max_size, from.history_max_age_ms, from.history_callers};
+Status Daemon::decommission(const DecommissionRequest& request,
+                            std::function<void(const DecommissionAnswer&)> done) {
+  using End = DecommissionReport::End;
+  return decommission_->begin(request.only_look, request.timeout_ms,
+                              [this, keep_history = request.keep_history,
+                               done = std::move(done)](const DecommissionReport& instance) {
+                                DecommissionAnswer report{instance, {}, {}};
+                                if (instance.end == End::preview || instance.end == End::done) {
+                                  StateContents contents = state_contents(
+                                      *state_directory_, *witness_directory_, keep_history);
+                                  report.removed = std::move(contents.ours);
+                                  report.left = std::move(contents.others);
+                                }
+                                done(report);
+                                if (instance.end == End::done) end_for_good(instance, keep_history);
+                              });
 }
 
-SequenceTable::Limits Daemon::table_limits() const {
-  const Limits& from = configuration_.limits;
-  SequenceTable::Limits limits;
-  limits.sequences = static_cast<std::size_t>(from.max_sequences);
-  limits.waiting = from.max_waiting;
-  limits.replays.clients = static_cast<std::size_t>(from.max_retry_clients);
-  limits.replays.unacknowledged = static_cast<std::uint32_t>(from.max_unacknowledged);
-  limits.replays.remember_ms = from.retry_memory_ms;
-  const StateBounds bounds(static_cast<std::uint64_t>(configuration_.daemon.state_log_size));
-  limits.state_bytes = bounds.sequence_bytes();
-  limits.replays.clients = std::min(limits.replays.clients, bounds.clients());
-  limits.replays.issues = bounds.issues();
-  return limits;
+void Daemon::end_for_good(const DecommissionReport& report, bool keep_history) {
+  removal_ = keep_history ? Removal::all_but_history : Removal::all;
+  std::int64_t issued = 0;
+  for (const DecommissionReport::OfSequence& part : report.sequences) issued += part.totals.issued;
+  std::string instances;
+  for (const DecommissionReport::OfStore& part : report.stores)
+    instances += (instances.empty() ? "" : " ") + to_hex(part.instance);
+  journal_.raise({EventKind::decommissioned,
+                  "this instance is decommissioned; it issued " + std::to_string(issued) +
+                      " IDs of " + std::to_string(report.sequences.size()) +
+                      " sequences, and its stores have forgotten it",
+                  {{"INSTANCE", instances}, {"STATE_DIR", configuration_.daemon.state_dir}}});
+  begin_stop({ErrorCode::STOPPING, "this daemon is decommissioned; ask another one"}, 0);
+  exit_code_ = kExitDecommissioned;
+}
+
+void Daemon::remove_files() {
+  if (removal_ == Removal::none) return;
+  const bool keep_history = removal_ == Removal::all_but_history;
+  removal_ = Removal::none;
+  const Status removed = remove_state(*state_directory_, *witness_directory_, keep_history);
+  if (removed.ok()) return;
+  journal_.raise({EventKind::state_failed,
+                  "the files of the decommissioned daemon are not all removed: " +
+                      removed.to_string() + "; remove them by hand",
+                  {}});
 }
 
 }  // namespace seqd

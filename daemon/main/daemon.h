@@ -15,6 +15,7 @@
 #include "daemon/main/history.h"
 #include "daemon/main/reload_queue.h"
 #include "daemon/main/stores.h"
+#include "daemon/main/witness_keeper.h"
 #include "daemon/os/journal.h"
 #include "daemon/os/notify.h"
 #include "daemon/os/system_clock.h"
@@ -76,12 +77,7 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   void stop_on_signal();
   void reload_on_signal();
   void tick();
-  void keep_witness();
   std::string status_line() const;
-  ServerLimits server_limits() const;
-  ListenerLimits listener_limits() const;
-  HistoryLimits history_limits() const;
-  SequenceTable::Limits table_limits() const;
 
   const ConfigurationRequest request_;
   Configuration configuration_;
@@ -96,6 +92,7 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   std::unique_ptr<Stores> stores_;
   std::unique_ptr<History> history_;
   std::unique_ptr<StateLog> log_;
+  std::unique_ptr<WitnessKeeper> witness_keeper_;
   Sessions sessions_;
   ReplyWriter replies_{sessions_};
   std::unique_ptr<SequenceTable> table_;
@@ -117,7 +114,6 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   OneShot stop_timer_{loop_};
   OneShot failure_timer_{loop_};  // also while it stops
   std::string last_status_;
-  bool witness_lost_ = false;  // said already
 
   int exit_code_ = 0;
   Removal removal_ = Removal::none;

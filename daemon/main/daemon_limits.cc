@@ -1,0 +1,51 @@
+#include "daemon/main/daemon_limits.h"
+
+#include <algorithm>
+
+#include "daemon/core/log/state_bounds.h"
+
+namespace seqd {
+
+ServerLimits server_limits(const Configuration& configuration) {
+  const Limits& from = configuration.limits;
+  ServerLimits limits;
+  limits.methods.frame = {static_cast<std::uint32_t>(from.max_request_size),
+                          static_cast<std::uint32_t>(from.max_depth)};
+  limits.methods.name = static_cast<std::size_t>(from.max_name);
+  limits.methods.count = from.max_count;
+  limits.methods.pipeline = static_cast<std::uint32_t>(from.max_requests_in_flight);
+  limits.output = static_cast<std::size_t>(from.max_reply_backlog);
+  limits.output_total = static_cast<std::size_t>(from.max_reply_backlog_total);
+  return limits;
+}
+
+ListenerLimits listener_limits(const Configuration& configuration) {
+  const Limits& from = configuration.limits;
+  ListenerLimits limits;
+  limits.connections = static_cast<std::size_t>(from.max_connections);
+  limits.connections_per_user = static_cast<std::size_t>(from.max_connections_per_user);
+  limits.times = {from.first_frame_timeout_ms, from.frame_timeout_ms, from.idle_timeout_ms};
+  return limits;
+}
+
+HistoryLimits history_limits(const Configuration& configuration) {
+  const DaemonSettings& from = configuration.daemon;
+  return {from.history_max_size, from.history_max_age_ms, from.history_callers};
+}
+
+SequenceTable::Limits table_limits(const Configuration& configuration) {
+  const Limits& from = configuration.limits;
+  SequenceTable::Limits limits;
+  limits.sequences = static_cast<std::size_t>(from.max_sequences);
+  limits.waiting = from.max_waiting;
+  limits.replays.clients = static_cast<std::size_t>(from.max_retry_clients);
+  limits.replays.unacknowledged = static_cast<std::uint32_t>(from.max_unacknowledged);
+  limits.replays.remember_ms = from.retry_memory_ms;
+  const StateBounds bounds(static_cast<std::uint64_t>(configuration.daemon.state_log_size));
+  limits.state_bytes = bounds.sequence_bytes();
+  limits.replays.clients = std::min(limits.replays.clients, bounds.clients());
+  limits.replays.issues = bounds.issues();
+  return limits;
+}
+
+}  // namespace seqd

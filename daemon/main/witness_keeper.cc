@@ -1,0 +1,27 @@
+#include "daemon/main/witness_keeper.h"
+
+#include <utility>
+
+namespace seqd {
+
+void WitnessKeeper::look() {
+  const Result<Witness::Kept> kept = log_.keep_witness();
+  const bool was_lost = std::exchange(lost_, !kept.ok());
+  if (!kept.ok()) {
+    if (was_lost) return;
+    events_.raise({EventKind::state_warning,
+                   "the witness was removed from " + directory_.path() +
+                       " and cannot be made there again (" + kept.status().to_string() +
+                       "): a kill -9 would cost the available IDs. Restart seqd, which loses "
+                       "nothing",
+                   {}});
+  } else if (*kept == Witness::Kept::made_again) {
+    events_.raise({EventKind::state_warning,
+                   "the witness was removed from " + directory_.path() +
+                       " while seqd was running, and was made again. Find out what cleans up "
+                       "there, or set witness_dir",
+                   {}});
+  }
+}
+
+}  // namespace seqd
