@@ -209,7 +209,14 @@ Status Start::read_and_judge() {
       recover(*files_.segments[0], *files_.segments[1],
               options_.after_power_loss == AfterPowerLoss::resume, options_.reader);
   if (!recovered.ok()) {
-    return {recovered.status().code(), places_.state.path() + ": " + recovered.status().text()};
+    std::string text = places_.state.path() + ": " + recovered.status().text();
+    if (recovered.status().code() == ErrorCode::STATE_IO) {
+      text +=
+          ". The log cannot be read: move the directory to another disk (ddrescue fills with zeros "
+          "what cannot be read, and seqd finds out what that costs), or move log.0 and log.1 away: "
+          "the available IDs are then lost";
+    }
+    return {recovered.status().code(), std::move(text)};
   }
   recovered_ = std::move(*recovered);
   judgement_ = judge(evidence_, recovered_);

@@ -309,6 +309,21 @@ def test_AnUnwritableStateDirectoryIsRefusedByName(make_daemon, scratch):
     assert died.value.code in NAMED_EXITS and str(daemon.state) in died.value.stderr
 
 
+def test_ALogThatCannotBeReadSaysWhatToDoAndLosesNothing(daemon):
+    with daemon.connect() as client:
+        assert client.many("orders", 5) == [1, 2, 3, 4, 5]
+    daemon.kill()
+    for name in ("log.0", "log.1"):
+        daemon.prefix = ["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-P", str(daemon.state / name), "-e", "inject=pread64:error=EIO"]
+        with pytest.raises(harness.Died) as died:
+            daemon.start()
+        assert died.value.code == EXIT_STATE
+        assert name in died.value.stderr and "ddrescue" in died.value.stderr
+    daemon.prefix = []
+    with daemon.start().connect() as client:
+        assert client.next() == 6
+
+
 @pytest.mark.parametrize("size", [0, 1, 100, 4096])
 def test_ADamagedLogNeverLeadsToADuplicate(make_daemon, size):
     """Each file of the state directory in turn is cut: the daemon forfeits or refuses, and says so; it does not guess."""
