@@ -5,7 +5,9 @@
 // implementation.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,10 @@ class BlockingStore {
   virtual StorePlace place() const = 0;
   virtual Result<Token> identify(const Token& candidate) = 0;
   virtual LeaseOutcome lease(const LeaseRequest& request) = 0;
+  // The same for each of them, in this order; what is refused of one changes nothing for another.
+  // As many as leases_together() says, which is constant; where it is 1, nothing is gained.
+  virtual std::vector<LeaseOutcome> lease_all(std::span<const LeaseRequest> requests);
+  virtual std::size_t leases_together() const { return 1; }
   virtual Resolution resolve(const LeaseRequest& request) = 0;
   virtual Result<ClaimOutcome> claim(const ClaimRequest& request) = 0;
   virtual Result<BeatOutcome> beat(const BeatRequest& request) = 0;

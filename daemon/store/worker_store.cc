@@ -36,12 +36,11 @@ void WorkerStore::identify(const Token& candidate, std::function<void(Result<Tok
 }
 
 void WorkerStore::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {
-  auto answered = [store = store_, &worker = worker_,
-                   done = std::move(done)](const LeaseOutcome& outcome) {
-    done(outcome);
-    if (store->has_chores()) worker.submit([store] { store->do_chores(); }, [] {});
-  };
-  call(&BlockingStore::lease, request, std::function<void(LeaseOutcome)>(std::move(answered)));
+  leases_->add(request, [tell = alive_.guard([this] { tell_mode(); }),
+                         done = std::move(done)](LeaseOutcome outcome) {
+    tell();
+    done(std::move(outcome));
+  });
 }
 
 void WorkerStore::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
@@ -94,6 +93,12 @@ void WorkerStore::find_counters(const CounterQuery& query,
 void WorkerStore::remove_counters(const CounterRemoval& removal,
                                   std::function<void(std::vector<RemovalOutcome>)> done) {
   call(&BlockingStore::remove_counters, removal, std::move(done));
+}
+
+std::vector<LeaseOutcome> BlockingStore::lease_all(std::span<const LeaseRequest> requests) {
+  std::vector<LeaseOutcome> outcomes;
+  for (const LeaseRequest& request : requests) outcomes.push_back(lease(request));
+  return outcomes;
 }
 
 std::vector<InsertOutcome> BlockingStore::insert(const InsertBatch& batch) {

@@ -14,6 +14,7 @@
 #include "daemon/base/lifetime.h"
 #include "daemon/base/worker.h"
 #include "daemon/store/blocking_store.h"
+#include "daemon/store/lease_queue.h"
 
 namespace seqd {
 
@@ -25,7 +26,11 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
   // changes.
   WorkerStore(std::shared_ptr<BlockingStore> store, Worker& worker, Worker& inserter,
               ModeTold told = {})
-      : store_(std::move(store)), worker_(worker), inserter_(inserter), told_(std::move(told)) {}
+      : store_(std::move(store)),
+        worker_(worker),
+        inserter_(inserter),
+        leases_(std::make_shared<LeaseQueue>(store_, worker_)),
+        told_(std::move(told)) {}
 
   Token new_token(Random& random) override { return store_->new_token(random); }
   BlockingStore::LeaseMode lease_mode() const { return store_->lease_mode(); }
@@ -66,6 +71,7 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
   const std::shared_ptr<BlockingStore> store_;
   Worker& worker_;
   Worker& inserter_;
+  const std::shared_ptr<LeaseQueue> leases_;
   const ModeTold told_;
   std::string mode_;  // told last
   Lifetime alive_;

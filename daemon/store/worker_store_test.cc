@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "tests/adapters/store_fixtures.h"
 
@@ -132,9 +133,40 @@ TEST_CASE("WorkerStore: a call under way outlives the store that was asked", "[s
     }
   }
   store.reset();
-  for (int i = 0; i < 3; ++i) worker.turn();
+  worker.turn();  // the first
+  worker.turn();  // those that came meanwhile
   REQUIRE(end == 31);
   REQUIRE(watch.expired());
+}
+
+TEST_CASE("WorkerStore: leases that come while others are under way go together", "[store]") {
+  testing::SqliteFixture fixture;
+  ThreadWorker worker;
+  WorkerStore store(fixture.open(), worker, worker);
+  const std::size_t most = fixture.open()->leases_together();
+  REQUIRE(most > 2);
+  std::vector<std::int64_t> ends;
+  const std::function<void()> ask = [&] {
+    store.lease(testing::lease_request("orders", 10), [&](const LeaseOutcome& outcome) {
+      REQUIRE(outcome.kind == LeaseOutcome::Kind::granted);
+      ends.push_back(outcome.end);
+      // One more of those that are answered comes while they are.
+      if (ends.size() == 2) ask();
+    });
+  };
+  const auto answered_so_far = [&] { return ends.size(); };
+  for (std::size_t i = 0; i < 1 + most + 3; ++i) ask();
+  worker.turn();
+  REQUIRE(answered_so_far() == 1);
+  worker.turn();
+  REQUIRE(answered_so_far() == 1 + most);
+  worker.turn();
+  REQUIRE(answered_so_far() == 1 + most + 3 + 1);
+  for (std::size_t at = 0; at < ends.size(); ++at)
+    REQUIRE(ends[at] == 11 + 10 * static_cast<std::int64_t>(at));
+  ask();
+  worker.turn();
+  REQUIRE(ends.back() == 1 + 10 * static_cast<std::int64_t>(ends.size()));
 }
 
 }  // namespace

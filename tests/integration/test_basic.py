@@ -27,6 +27,20 @@ def test_SequencesAreIndependent(daemon):
         assert [client.next("a"), client.next("b"), client.next("a"), client.next("b")] == [1, 1, 2, 2]
 
 
+def test_ManyNewSequencesCostFewFlushesOfTheStore(make_daemon, scratch):
+    """Their leases go together: those that come while the store is busy are one transaction."""
+    daemon = make_daemon(daemon={"allow_unlisted": True})
+    calls = scratch / "calls"
+    daemon.prefix = ["strace", "-D", "-f", "-qq", "-o", str(calls), "-P", str(daemon.state / "sequences.db-wal"), "-e", "trace=fdatasync,fsync"]
+    daemon.start()
+    with daemon.connect() as client:
+        asked = [client.request("next", f"new{number}") for number in range(500)]
+        assert [client.result(number) for number in asked] == [1] * 500
+    daemon.terminate()
+    flushes = sum("fsync(" in line or "fdatasync(" in line for line in calls.read_text().splitlines())
+    assert 1 < flushes < 100, f"{flushes} flushes for 500 leases"
+
+
 def test_PipelinedRequestsGetDifferentIdsInOrder(daemon):
     with daemon.connect() as client:
         assert client.many("orders", 3000) == list(range(1, 3001))

@@ -30,6 +30,9 @@ Status SqliteStore::prepare() {
       {&statements_.begin, "BEGIN IMMEDIATE"},
       {&statements_.commit, "COMMIT"},
       {&statements_.rollback, "ROLLBACK"},
+      {&statements_.mark, "SAVEPOINT mark"},
+      {&statements_.keep, "RELEASE mark"},
+      {&statements_.undo, "ROLLBACK TO mark"},
       {&statements_.read_counter, "SELECT seq, meaning FROM sequence WHERE name = ?1"},
       {&statements_.create_counter, "INSERT INTO sequence(name, seq, meaning) VALUES(?1, ?2, ?3)"},
       {&statements_.write_counter, "UPDATE sequence SET seq = ?2 WHERE name = ?1"},
@@ -125,44 +128,6 @@ Status SqliteStore::commit(bool* maybe_applied) {
 
 BlockingStore::LeaseMode SqliteStore::lease_mode() const {
   return {"ledger", "counter and lease change in one transaction of the file"};
-}
-
-LeaseOutcome SqliteStore::lease(const LeaseRequest& request) {
-  if (Status status = check_lease_request(request); !status.ok()) return refused(std::move(status));
-  const std::lock_guard lock(mutex_);
-  if (Status status = begin(); !status.ok()) return refused(std::move(status));
-  auto record = find_token(request);
-  if (!record.ok()) {
-    abandon();
-    return refused(record.status());
-  }
-  if (record->known) {  // the request was delivered before
-    abandon();
-    if (record->granted)
-      return record->parked ? granted_parked(record->span) : granted(record->span);
-    return refused(
-        {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was given up before it arrived",
-                                               where(request.binding), to_hex(request.token))});
-  }
-  bool restored = false;
-  if (Status status = check_age(request.instance, request.heartbeat, &restored); !status.ok()) {
-    abandon();
-    LeaseOutcome outcome = refused(std::move(status));
-    outcome.restored = restored;
-    return outcome;
-  }
-  bool parked = false;
-  auto span = take(request, &parked);
-  if (!span.ok()) {
-    abandon();
-    return refused(span.status());
-  }
-  bool maybe_applied = false;
-  if (Status status = commit(&maybe_applied); !status.ok()) {
-    abandon();
-    return maybe_applied ? unknown_outcome(std::move(status)) : refused(std::move(status));
-  }
-  return parked ? granted_parked(*span) : granted(*span);
 }
 
 Result<LeasedSpan> SqliteStore::take(const LeaseRequest& request, bool* parked) {

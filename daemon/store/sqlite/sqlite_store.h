@@ -10,7 +10,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "daemon/store/blocking_store.h"
 #include "daemon/store/counter_value.h"
@@ -30,6 +32,9 @@ class SqliteStore final : public BlockingStore {
   // asked for is among them.
   static constexpr std::int64_t kTokensKept = 64;
 
+  // Some milliseconds, for which other daemons wait that use the file.
+  static constexpr std::size_t kLeasesTogether = 256;
+
   static Result<std::unique_ptr<SqliteStore>> open(const SqliteStoreOptions& options);
   // Never UNAVAILABLE: a file that cannot be opened now (a full disk, a lock) is opened by the
   // first request that can, and those before it are UNAVAILABLE.
@@ -40,6 +45,9 @@ class SqliteStore final : public BlockingStore {
   StorePlace place() const override;
   Result<Token> identify(const Token& candidate) override;
   LeaseOutcome lease(const LeaseRequest& request) override;
+  // In one transaction, so with one flush of the disk; an error of that is one of all of them.
+  std::vector<LeaseOutcome> lease_all(std::span<const LeaseRequest> requests) override;
+  std::size_t leases_together() const override { return kLeasesTogether; }
   Resolution resolve(const LeaseRequest& request) override;
   Result<ClaimOutcome> claim(const ClaimRequest& request) override;
   Result<BeatOutcome> beat(const BeatRequest& request) override;
@@ -56,7 +64,7 @@ class SqliteStore final : public BlockingStore {
 
  private:
   struct Statements {
-    SqliteStatement begin, commit, rollback;
+    SqliteStatement begin, commit, rollback, mark, keep, undo;
     SqliteStatement read_counter, create_counter, write_counter;
     SqliteStatement find_token, insert_token, prune_tokens;
     SqliteStatement add_total, subtract_total, read_totals, sum_parked;
@@ -89,6 +97,8 @@ class SqliteStore final : public BlockingStore {
   Status begin();
   std::string where(const CounterBinding& binding) const;
   // Inside a transaction. The caller commits or rolls back.
+  // `taken` is set when it is granted once the transaction is committed.
+  LeaseOutcome lease_in_transaction(const LeaseRequest& request, bool* taken);
   Result<LeasedSpan> take(const LeaseRequest& request, bool* parked);
   Result<std::int64_t> last_issued(const LeaseRequest& request, Meaning* meaning);
   // None where there is no such counter.

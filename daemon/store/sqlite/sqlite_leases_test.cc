@@ -1,0 +1,177 @@
+// Many leases in one transaction: each is as if it had come alone, whatever becomes of the others.
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "daemon/store/sqlite/sqlite_store.h"
+#include "tests/adapters/store_fixtures.h"
+#include "tests/adapters/wal_layer.h"
+
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+using testing::lease_request;
+using testing::SqliteFixture;
+using Kind = LeaseOutcome::Kind;
+
+std::string text_of(const LeaseOutcome& outcome) {
+  return std::to_string(static_cast<int>(outcome.kind)) + " " + std::to_string(outcome.begin) +
+         ".." + std::to_string(outcome.end) + (outcome.parked ? " parked " : " ") +
+         outcome.error.text();
+}
+
+std::string text_of(const Resolution& resolution) {
+  return std::to_string(static_cast<int>(resolution.kind)) + " " +
+         std::to_string(resolution.begin) + ".." + std::to_string(resolution.end);
+}
+
+// Of few sequences, some of which end soon, are not there or may not be made.
+LeaseRequest any_request(std::mt19937& random, const std::vector<LeaseRequest>& before) {
+  const auto one_of = [&random](std::uint_fast32_t n) {
+    return static_cast<std::int64_t>(random() % n);
+  };
+  if (!before.empty() && one_of(8) == 0)
+    return before[static_cast<std::size_t>(one_of(before.size()))];
+  LeaseRequest request =
+      lease_request(std::string(1, static_cast<char>('a' + one_of(5))), 1 + one_of(9));
+  request.token.fill(0);
+  for (std::uint8_t& byte : request.token) byte = static_cast<std::uint8_t>(random());
+  request.instance.fill(static_cast<std::uint8_t>(one_of(2)));
+  request.binding.create = one_of(4) != 0;
+  request.binding.first_id = 10;
+  if (one_of(4) == 0) request.max_value = 5 + one_of(40);
+  if (one_of(16) == 0) request.high_water = 3;
+  if (one_of(32) == 0) request.count = 0;
+  return request;
+}
+
+TEST_CASE("SqliteLeases: leases that go together have the outcomes they have alone", "[sqlite]") {
+  std::mt19937 random(20'261'123);
+  SqliteFixture alone_file;
+  SqliteFixture together_file;
+  auto alone = alone_file.open();
+  auto together = together_file.open();
+  std::vector<LeaseRequest> before;
+  int granted = 0;
+  int refused = 0;
+  for (int round = 0; round < 60; ++round) {
+    std::vector<LeaseRequest> requests;
+    for (std::uint_fast32_t left = 1 + random() % 30; left > 0; --left)
+      requests.push_back(any_request(random, before));
+    const std::vector<LeaseOutcome> outcomes = together->lease_all(requests);
+    REQUIRE(outcomes.size() == requests.size());
+    for (std::size_t at = 0; at < requests.size(); ++at) {
+      if (outcomes[at].error.text() == "the same lease was asked for twice") continue;
+      std::string expected = text_of(alone->lease(requests[at]));
+      const std::string file = alone_file.file();
+      for (std::size_t found = expected.find(file); found != std::string::npos;
+           found = expected.find(file, found))
+        expected.replace(found, file.size(), together_file.file());
+      REQUIRE(text_of(outcomes[at]) == expected);
+      ++(outcomes[at].kind == Kind::granted ? granted : refused);
+    }
+    before.insert(before.end(), requests.begin(), requests.end());
+  }
+  for (const LeaseRequest& request : before)
+    REQUIRE(text_of(together->resolve(request)) == text_of(alone->resolve(request)));
+  for (char name = 'a'; name < 'f'; ++name)
+    REQUIRE(together_file.value(std::string(1, name)) == alone_file.value(std::string(1, name)));
+  REQUIRE(granted > 100);
+  REQUIRE(refused > 100);
+}
+
+TEST_CASE("SqliteLeases: nothing of a lease that is refused stays beside those that are granted",
+          "[sqlite]") {
+  SqliteFixture fixture;
+  auto store = fixture.open();
+  std::vector<LeaseRequest> requests = {lease_request("orders", 10), lease_request("ended", 10),
+                                        lease_request("users", 10)};
+  // The counter is made, and then there is no ID that it may give.
+  requests[1].binding.first_id = 100;
+  requests[1].max_value = 50;
+  const auto outcomes = store->lease_all(requests);
+  CHECK(outcomes[0].end == 11);
+  CHECK(outcomes[1].kind == Kind::refused);
+  CHECK(outcomes[2].end == 11);
+  CHECK(fixture.value("ended") == -1);
+  CHECK(store->resolve(requests[0]).kind == Resolution::Kind::granted);
+  CHECK(store->resolve(requests[1]).kind == Resolution::Kind::absent);
+  CHECK(store->resolve(requests[2]).kind == Resolution::Kind::granted);
+}
+
+TEST_CASE("SqliteLeases: what ends the transaction in its middle refuses all that were in it",
+          "[sqlite]") {
+  SqliteFixture fixture;
+  auto store = fixture.open();
+  const LeaseRequest earlier = lease_request("orders", 10);
+  REQUIRE(store->lease(earlier).end == 11);
+  fixture.run(
+      "CREATE TRIGGER ends BEFORE INSERT ON lease WHEN new.name = 'users' "
+      "BEGIN SELECT RAISE(ROLLBACK, 'no room'); END");
+  const std::vector<LeaseRequest> requests = {earlier, lease_request("orders", 10),
+                                              lease_request("users", 10),
+                                              lease_request("orders", 10)};
+  const auto outcomes = store->lease_all(requests);
+  fixture.run("DROP TRIGGER ends");
+  CHECK(outcomes[0].end == 11);  // from before
+  for (std::size_t at = 1; at < requests.size(); ++at) {
+    CHECK(outcomes[at].kind == Kind::refused);
+    CHECK(outcomes[at].error.text().find("no room") != std::string::npos);
+    CHECK(store->resolve(requests[at]).kind == Resolution::Kind::absent);
+  }
+  CHECK(fixture.value("orders") == 10);
+  CHECK(fixture.value("users") == -1);
+  CHECK(store->lease(lease_request("orders", 10)).begin == 11);
+}
+
+TEST_CASE("SqliteLeases: a commit that fails is unknown of each, and each is found out",
+          "[sqlite]") {
+  int fault = SQLITE_OK;
+  const testing::WalLayer layer{[] { return SQLITE_OK; }, [&fault] { return fault; }};
+  SqliteFixture fixture;
+  auto store = fixture.open();
+  const LeaseRequest earlier = lease_request("orders", 10);
+  REQUIRE(store->lease(earlier).end == 11);
+  std::vector<LeaseRequest> requests = {earlier, lease_request("orders", 10),
+                                        lease_request("users", 10), lease_request("none", 10)};
+  requests[3].binding.create = false;
+  requests.push_back(requests[1]);
+  fault = SQLITE_IOERR_FSYNC;
+  const auto outcomes = store->lease_all(requests);
+  fault = SQLITE_OK;
+  CHECK(outcomes[0].kind == Kind::granted);
+  CHECK(outcomes[1].kind == Kind::unknown);
+  CHECK(outcomes[2].kind == Kind::unknown);
+  CHECK(outcomes[3].kind == Kind::refused);
+  // The second of the same lease knows no more than the first.
+  CHECK(outcomes[4].kind == Kind::unknown);
+  const Resolution orders = store->resolve(requests[1]);
+  const Resolution users = store->resolve(requests[2]);
+  CHECK(orders.kind == users.kind);
+  CHECK(store->lease(lease_request("orders", 10)).begin ==
+        (orders.kind == Resolution::Kind::granted ? 21 : 11));
+}
+
+TEST_CASE("SqliteLeases: where the disk has no room none of them is applied", "[sqlite]") {
+  int fault = SQLITE_OK;
+  const testing::WalLayer layer{[&fault] { return fault; }, [] { return SQLITE_OK; }};
+  SqliteFixture fixture;
+  auto store = fixture.open();
+  REQUIRE(store->lease(lease_request("orders", 10)).end == 11);
+  const std::vector<LeaseRequest> requests = {lease_request("orders", 10),
+                                              lease_request("users", 10)};
+  fault = SQLITE_FULL;
+  const auto outcomes = store->lease_all(requests);
+  fault = SQLITE_OK;
+  for (std::size_t at = 0; at < requests.size(); ++at) {
+    CHECK(outcomes[at].kind == Kind::refused);
+    CHECK(store->resolve(requests[at]).kind == Resolution::Kind::absent);
+  }
+  CHECK(store->lease(lease_request("orders", 10)).begin == 11);
+}
+
+}  // namespace
+}  // namespace seqd
