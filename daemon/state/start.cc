@@ -46,6 +46,16 @@ class NoWitness final : public SharedMemory {
   alignas(64) std::array<std::uint8_t, Witness::size> bytes_{};
 };
 
+// `why` names the file. The other one never passes for more than it knows: the newer one's is the
+// last word, and the older one is sealed.
+Status unreadable(const Status& why) {
+  return {why.code(),
+          why.text() +
+              ". Move that file away and start seqd again: it goes on with what the other "
+              "one knows, and what was available besides is never issued. Do not put in its "
+              "place a copy with zeros where it cannot be read"};
+}
+
 class Start {
  public:
   Start(const StartPlaces& places, const StartOptions& options)
@@ -188,7 +198,7 @@ Status Start::write_tail() {
     Sector sector{};
     Result<std::size_t> got = segment->read_at(0, sector);
     Result<std::uint64_t> size = segment->size();
-    if (!got.ok()) return got.status();
+    if (!got.ok()) return unreadable(got.status());
     if (!size.ok()) return size.status();
     const DecodedHeader decoded = decode_header(std::span(sector).first(*got));
     if (decoded.fault != HeaderFault::none || decoded.header.salt != tail->salt) continue;
@@ -209,14 +219,9 @@ Status Start::read_and_judge() {
       recover(*files_.segments[0], *files_.segments[1],
               options_.after_power_loss == AfterPowerLoss::resume, options_.reader);
   if (!recovered.ok()) {
-    std::string text = places_.state.path() + ": " + recovered.status().text();
-    if (recovered.status().code() == ErrorCode::STATE_IO) {
-      text +=
-          ". The log cannot be read: move the directory to another disk (ddrescue fills with zeros "
-          "what cannot be read, and seqd finds out what that costs), or move log.0 and log.1 away: "
-          "the available IDs are then lost";
-    }
-    return {recovered.status().code(), std::move(text)};
+    const Status& why = recovered.status();
+    if (why.code() == ErrorCode::STATE_IO) return unreadable(why);
+    return {why.code(), places_.state.path() + ": " + why.text()};
   }
   recovered_ = std::move(*recovered);
   judgement_ = judge(evidence_, recovered_);

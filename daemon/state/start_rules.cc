@@ -135,8 +135,7 @@ Judgement judge(const Evidence& evidence, const Recovered& recovered) {
   if (!has_dirty_scope(recovered.image)) return {Verdict::clean, {}, "clean"};
   const bool other_boot = recovered.header.boot_id != evidence.boot_id;
   if (recovered.rotten) {
-    return {Verdict::forfeit, GapCause::corrupt,
-            "forfeited: a record of the log is damaged, and a later one is whole"};
+    return {Verdict::forfeit, GapCause::corrupt, "forfeited: the log is damaged before its end"};
   }
   if (!other_boot) return {Verdict::forfeit, GapCause::no_witness, "forfeited: " + why};
   if (evidence.after_power_loss == AfterPowerLoss::resume) {

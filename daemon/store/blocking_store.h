@@ -33,7 +33,8 @@ class BlockingStore {
   virtual StorePlace place() const = 0;
   virtual Result<Token> identify(const Token& candidate) = 0;
   virtual LeaseOutcome lease(const LeaseRequest& request) = 0;
-  // The same for each of them, in this order; what is refused of one changes nothing for another.
+  // The same for each of them, in this order. What is refused of one changes nothing for another;
+  // what fails of a commit is one of all.
   // As many as leases_together() says, which is constant; where it is 1, nothing is gained.
   virtual std::vector<LeaseOutcome> lease_all(std::span<const LeaseRequest> requests);
   virtual std::size_t leases_together() const { return 1; }

@@ -34,8 +34,8 @@ def test_ManyNewSequencesCostFewFlushesOfTheStore(make_daemon, scratch):
     daemon.prefix = ["strace", "-D", "-f", "-qq", "-o", str(calls), "-P", str(daemon.state / "sequences.db-wal"), "-e", "trace=fdatasync,fsync"]
     daemon.start()
     with daemon.connect() as client:
-        asked = [client.request("next", f"new{number}") for number in range(500)]
-        assert [client.result(number) for number in asked] == [1] * 500
+        client.send(b"".join(msgpack.packb([0, number, "next", [f"new{number}"]]) for number in range(500)))
+        assert [client.result(number) for number in range(500)] == [1] * 500
     daemon.terminate()
     flushes = sum("fsync(" in line or "fdatasync(" in line for line in calls.read_text().splitlines())
     assert 1 < flushes < 100, f"{flushes} flushes for 500 leases"

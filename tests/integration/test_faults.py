@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import harness
-from accounting import Ledger
+from accounting import Ledger, journalled_gaps
 from disks import NotShown, SmallDisk
 from rpc import Closed, Connection, RpcError
 from servers.mongod import die_with_parent, expect_soon
@@ -309,19 +309,49 @@ def test_AnUnwritableStateDirectoryIsRefusedByName(make_daemon, scratch):
     assert died.value.code in NAMED_EXITS and str(daemon.state) in died.value.stderr
 
 
-def test_ALogThatCannotBeReadSaysWhatToDoAndLosesNothing(daemon):
+def unreadable(daemon, name: str) -> str:
+    """The file's reads fail, as those of a disk's bad sector do; what the daemon says."""
+    daemon.prefix = ["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-P", str(daemon.state / name), "-e", "inject=pread64:error=EIO"]
+    with pytest.raises(harness.Died) as died:
+        daemon.start()
+    daemon.prefix = []
+    assert died.value.code == EXIT_STATE and f"{name}: pread" in died.value.stderr
+    return died.value.stderr
+
+
+@pytest.mark.parametrize("issued", [3, 5])  # with a tail that is not in the file as yet, and without
+def test_ALogThatCannotBeReadSaysWhatToDoAndLosesNothing(daemon, issued):
     with daemon.connect() as client:
-        assert client.many("orders", 5) == [1, 2, 3, 4, 5]
+        assert client.many("orders", issued) == list(range(1, issued + 1))
     daemon.kill()
     for name in ("log.0", "log.1"):
-        daemon.prefix = ["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-P", str(daemon.state / name), "-e", "inject=pread64:error=EIO"]
-        with pytest.raises(harness.Died) as died:
-            daemon.start()
-        assert died.value.code == EXIT_STATE
-        assert name in died.value.stderr and "ddrescue" in died.value.stderr
-    daemon.prefix = []
+        assert "Move that file away" in unreadable(daemon, name)
     with daemon.start().connect() as client:
-        assert client.next() == 6
+        assert client.next() == issued + 1
+
+
+@pytest.mark.parametrize("after", ["forfeit", "resume"])
+@pytest.mark.parametrize("rotations", [1, 2])
+def test_WithoutTheFileThatCannotBeReadNothingIsIssuedTwice(make_daemon, after, rotations):
+    """The newer of the two files, or the older one: what the start says is right for both. What only the newer one knew cannot be
+    journalled; that there was something is said."""
+    daemon = make_daemon(daemon={"after_power_loss": after})
+    daemon.start()
+    for _ in range(rotations):  # a start begins another file
+        daemon.kill()
+        daemon.start()
+    with daemon.connect() as client:
+        ids = client.many("orders", 300)
+    for name in ("log.0", "log.1"):
+        daemon.kill()
+        unreadable(daemon, name)
+        (daemon.state / name).rename(daemon.state / f"{name}.bad")
+        with daemon.start().connect() as client:
+            ids += client.many("orders", 300)
+    missing = set(range(1, max(ids))) - set(ids)
+    assert len(set(ids)) == len(ids)
+    journalled = {number for gap in journalled_gaps(daemon.stderr_file, "orders") for number in gap}
+    assert missing <= journalled or "forfeited: the newest part of the log is damaged" in daemon.stderr()
 
 
 @pytest.mark.parametrize("size", [0, 1, 100, 4096])

@@ -14,13 +14,24 @@ LeaseOutcome SqliteStore::lease(const LeaseRequest& request) {
 }
 
 std::vector<LeaseOutcome> SqliteStore::lease_all(std::span<const LeaseRequest> requests) {
+  const std::lock_guard lock(mutex_);
+  bool ended = false;
+  std::vector<LeaseOutcome> outcomes = lease_together(requests, &ended);
+  if (!ended || requests.size() == 1) return outcomes;
+  // One of them did that, and it is not known what it would do to others.
+  for (std::size_t at = 0; at < requests.size(); ++at)
+    outcomes[at] = std::move(lease_together(requests.subspan(at, 1), &ended).front());
+  return outcomes;
+}
+
+std::vector<LeaseOutcome> SqliteStore::lease_together(std::span<const LeaseRequest> requests,
+                                                      bool* ended) {
   std::vector<LeaseOutcome> outcomes(requests.size());
   std::vector<LeaseOutcome*> taken;  // granted when the transaction is committed
   const auto not_applied = [&taken](const Status& why) {
     for (LeaseOutcome* outcome : taken) *outcome = refused(why);
   };
   std::set<Token> tokens;
-  const std::lock_guard lock(mutex_);
   Status usable = begin();
   for (std::size_t at = 0; at < requests.size(); ++at) {
     Status status = check_lease_request(requests[at]);
@@ -38,8 +49,9 @@ std::vector<LeaseOutcome> SqliteStore::lease_all(std::span<const LeaseRequest> r
     bool takes = false;
     outcomes[at] = lease_in_transaction(requests[at], &takes);
     if (takes) taken.push_back(&outcomes[at]);
-    // A full disk, for one, ends the transaction with all that it has.
+    // Some errors end the transaction with all that it has.
     if (connection_->in_transaction()) continue;
+    *ended = true;
     usable = outcomes[at].error;
     not_applied(usable);
   }

@@ -97,6 +97,9 @@ class SqliteStore final : public BlockingStore {
   Status begin();
   std::string where(const CounterBinding& binding) const;
   // Inside a transaction. The caller commits or rolls back.
+  // In one transaction. `ended` is set where an error ended that before its commit; nothing is
+  // applied then.
+  std::vector<LeaseOutcome> lease_together(std::span<const LeaseRequest> requests, bool* ended);
   // `taken` is set when it is granted once the transaction is committed.
   LeaseOutcome lease_in_transaction(const LeaseRequest& request, bool* taken);
   Result<LeasedSpan> take(const LeaseRequest& request, bool* parked);
