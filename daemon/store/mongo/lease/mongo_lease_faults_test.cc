@@ -241,13 +241,18 @@ struct Stopped {
   pid_t pid = 0;
 };
 
-// On any thread, so it asserts nothing.
+// Whether it was done. On any thread, so it asserts nothing.
 bool step_down(const std::string& uri) {
-  mongoc_client_t* const client = mongoc_client_new(uri.c_str());
+  mongoc_client_t* const client = mongoc_client_new(
+      testing::with_uri_option(uri, "serverSelectionTimeoutMS=60000&serverSelectionTryOnce=false")
+          .c_str());
   const Document command =
       std::move(Document().add("replSetStepDown", std::int64_t{2}).add("force", true));
-  const bool done =
-      mongoc_client_command_simple(client, "admin", command.get(), nullptr, nullptr, nullptr);
+  bool done = false;
+  // An election that is under way is over some time.
+  for (int tries = 0; tries < 1'000 && !done; ++tries) {
+    done = mongoc_client_command_simple(client, "admin", command.get(), nullptr, nullptr, nullptr);
+  }
   mongoc_client_destroy(client);
   return done;
 }
