@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -147,26 +148,32 @@ def test_AWitnessDirectoryThatIsRemovedIsReportedOnceAndARestartLosesNothing(mak
     assert daemon.stderr(1 << 20).count("cannot be made there again") == 1
 
 
-# Takes the keys of shared memory that the witness of a state directory could have, as another user.
+# Takes these keys of shared memory, as another user.
 TAKE_KEYS = """
 import ctypes, os, sys
 os.setgid(12345); os.setuid(12345)
-name = sys.argv[1].encode()
-key = 2166136261
-for byte in name:
-    key = ((key ^ byte) * 16777619) % 2**32
 shmget = ctypes.CDLL(None, use_errno=True).shmget
-for attempt in range(8):
-    print(shmget(ctypes.c_int32((key + attempt) % 2**32), 4096, 0o1600), flush=True)
+for key in sys.argv[1:]:
+    print(shmget(ctypes.c_int32(int(key)), 4096, 0o1600), flush=True)
 """
+
+
+def keys_of_the_witness(state: Path) -> list:
+    """Those that the witness of a state directory could have."""
+    facts = state.stat()
+    key = 2166136261
+    for byte in f"seqd-{facts.st_dev:x}-{facts.st_ino:x}.witness".encode():
+        key = ((key ^ byte) * 16777619) % 2**32
+    return [str((key + attempt) % 2**32) for attempt in range(8)]
 
 
 @pytest.mark.parametrize("places", ["no tmpfs"], indirect=True)
 def test_AnotherUserCannotKeepTheDaemonFromStarting(places):
     daemon = places("attacked")
-    state = daemon.state.stat()
-    name = f"seqd-{state.st_dev:x}-{state.st_ino:x}.witness"
-    taken = subprocess.run(["/usr/bin/python3", "-c", TAKE_KEYS, name], capture_output=True, text=True, check=True).stdout.split()
+    keys = keys_of_the_witness(daemon.state)
+    for key in keys:  # a directory that had this inode before may have left its own
+        subprocess.run(["ipcrm", "-M", key], stderr=subprocess.DEVNULL, check=False)
+    taken = subprocess.run(["/usr/bin/python3", "-c", TAKE_KEYS, *keys], capture_output=True, text=True, check=True).stdout.split()
     try:
         assert len(taken) == 8 and all(int(key) >= 0 for key in taken), taken
         daemon.start()
