@@ -1,4 +1,4 @@
-// What a daemon tells of itself: to systemd in a line, to clients by store.
+// What the daemon reports about itself: the status line for systemd, and the state of each store.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace seqd {
 
-// Every second: it does not walk past all sequences.
+// Called every second, so it does not visit every sequence.
 std::string status_line(const SequenceTable& table, const SequenceAccounts::Sums& sums,
                         std::size_t connections);
 std::vector<StoreFacts> store_facts(const Configuration& configuration, const SequenceTable& table,

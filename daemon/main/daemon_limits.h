@@ -1,4 +1,4 @@
-// What the configuration's limits are to each part of the daemon.
+// The configured limits, converted for each part of the daemon.
 #pragma once
 
 #include "daemon/core/table/sequence_table.h"
@@ -12,7 +12,7 @@ namespace seqd {
 ServerLimits server_limits(const Configuration& configuration);
 ListenerLimits listener_limits(const Configuration& configuration);
 HistoryLimits history_limits(const Configuration& configuration);
-// As far as the log has room for what they allow.
+// Capped by the room in the log.
 SequenceTable::Limits table_limits(const Configuration& configuration);
 
 }  // namespace seqd

@@ -1,5 +1,5 @@
-// WitnessKeeper: makes the witness again where something has removed it, and tells of it, once.
-// Loop thread; what it refers to outlives it.
+// WitnessKeeper: recreates the witness if another program has removed it, and reports that. Loop
+// thread; the referenced objects outlive it.
 #pragma once
 
 #include "daemon/base/events.h"
@@ -13,14 +13,14 @@ class WitnessKeeper {
   WitnessKeeper(StateLog& log, const Directory& directory, EventSink& events)
       : log_(log), directory_(directory), events_(events) {}
 
-  // Every second or so.
+  // Called about once a second.
   void look();
 
  private:
   StateLog& log_;
   const Directory& directory_;
   EventSink& events_;
-  bool lost_ = false;  // said already
+  bool lost_ = false;  // already reported
 };
 
 }  // namespace seqd

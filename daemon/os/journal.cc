@@ -15,10 +15,10 @@
 namespace seqd {
 namespace {
 
-// How long a message is tried that must not be lost: why the daemon ends, does not start, or has
-// stopped a store.
+// Critical messages (the daemon ends or does not start, or a store is stopped) are retried this
+// long.
 constexpr int kPatienceMs = 100;
-constexpr int kCritical = 2;  // the priority of such an event
+constexpr int kCritical = 2;  // the priority of critical events
 
 void send_to_journal(const std::vector<std::string>& fields, bool critical) {
   static JournalSocket journal("/run/systemd/journal/socket");

@@ -46,14 +46,15 @@ class NoWitness final : public SharedMemory {
   alignas(64) std::array<std::uint8_t, Witness::size> bytes_{};
 };
 
-// `why` names the file. The other one never passes for more than it knows: the newer one's is the
-// last word, and the older one is sealed.
+// `why` names the file. It is safe to continue with the other one: the newer file is complete, and
+// the older one is sealed.
 Status unreadable(const Status& why) {
-  return {why.code(),
-          why.text() +
-              ". Move that file away and start seqd again: it goes on with what the other "
-              "one knows, and what was available besides is never issued. Do not put in its "
-              "place a copy with zeros where it cannot be read"};
+  return {
+      why.code(),
+      why.text() +
+          ". Move that file away and start seqd again: it continues with the other log file, and "
+          "IDs that were available only in this one are never issued. Do not replace the file by "
+          "a copy in which unreadable sectors are zeros"};
 }
 
 class Start {

@@ -33,9 +33,9 @@ class BlockingStore {
   virtual StorePlace place() const = 0;
   virtual Result<Token> identify(const Token& candidate) = 0;
   virtual LeaseOutcome lease(const LeaseRequest& request) = 0;
-  // The same for each of them, in this order. What is refused of one changes nothing for another;
-  // what fails of a commit is one of all.
-  // As many as leases_together() says, which is constant; where it is 1, nothing is gained.
+  // The same for each request, in order. A refused lease does not affect the others; a failed
+  // commit affects all. At most leases_together() requests, which is constant; 1: batching gains
+  // nothing.
   virtual std::vector<LeaseOutcome> lease_all(std::span<const LeaseRequest> requests);
   virtual std::size_t leases_together() const { return 1; }
   virtual Resolution resolve(const LeaseRequest& request) = 0;

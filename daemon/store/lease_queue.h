@@ -1,7 +1,8 @@
-// LeaseQueue: leases on their way to a BlockingStore. A store that takes several together gets what
-// has come while it was busy with those before, so none waits for another to come. Loop thread.
+// LeaseQueue: batches leases for a BlockingStore. A store that accepts several at once gets all
+// that were requested while its previous batch was running; no lease is delayed to fill a batch.
+// Loop thread.
 //
-// Kept alive by the calls under way; the worker outlives it.
+// Calls under way keep it alive; the worker outlives it.
 #pragma once
 
 #include <deque>
@@ -30,7 +31,7 @@ class LeaseQueue : public std::enable_shared_from_this<LeaseQueue> {
   const std::shared_ptr<BlockingStore> store_;
   Worker& worker_;
   std::deque<std::pair<LeaseRequest, Done>> waiting_;
-  bool busy_ = false;  // with leases of a store that takes several together
+  bool busy_ = false;  // a batch is running
 };
 
 }  // namespace seqd

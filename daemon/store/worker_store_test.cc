@@ -134,12 +134,12 @@ TEST_CASE("WorkerStore: a call under way outlives the store that was asked", "[s
   }
   store.reset();
   worker.turn();  // the first
-  worker.turn();  // those that came meanwhile
+  worker.turn();  // those requested meanwhile
   REQUIRE(end == 31);
   REQUIRE(watch.expired());
 }
 
-TEST_CASE("WorkerStore: leases that come while others are under way go together", "[store]") {
+TEST_CASE("WorkerStore: leases requested while a batch is running form the next batch", "[store]") {
   testing::SqliteFixture fixture;
   ThreadWorker worker;
   WorkerStore store(fixture.open(), worker, worker);
@@ -150,7 +150,7 @@ TEST_CASE("WorkerStore: leases that come while others are under way go together"
     store.lease(testing::lease_request("orders", 10), [&](const LeaseOutcome& outcome) {
       REQUIRE(outcome.kind == LeaseOutcome::Kind::granted);
       ends.push_back(outcome.end);
-      // One more of those that are answered comes while they are.
+      // A request from a callback joins the next batch.
       if (ends.size() == 2) ask();
     });
   };

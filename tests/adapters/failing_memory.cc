@@ -47,7 +47,7 @@ void* operator new(std::size_t size) {
 void* operator new[](std::size_t size) {
   return seqd::testing::allocate(size);
 }
-// AddressSanitizer has these of its own, which do not go through those above.
+// AddressSanitizer replaces these forms separately.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   try {
     return seqd::testing::allocate(size);

@@ -1,6 +1,6 @@
 // MongoServer: a real server of the tests, named by an environment variable that
 // tests/integration/servers/with_mongo.py sets, and a database of its own on it that is dropped at
-// the end. A test whose server is missing fails. Its functions assert, so on the test's thread.
+// the end. A test whose server is missing fails. Use it on the test's thread: it asserts.
 #pragma once
 
 #include <mongoc/mongoc.h>

@@ -16,7 +16,7 @@ struct ClosedAside {
 
 using OpenMongoStore = std::unique_ptr<MongoStore, ClosedAside>;
 
-// Fails the test when the options cannot be used, so it is called on the test's thread.
+// Fails the test if the options cannot be used; call it on the test's thread.
 OpenMongoStore open_mongo_store(const MongoStoreOptions& options);
 // On the server's own database.
 OpenMongoStore open_mongo_store(const MongoServer& server,

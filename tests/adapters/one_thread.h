@@ -1,6 +1,6 @@
-// Ends a test program at the first assertion that another thread than the test's own makes: Catch2
-// keeps what it is told without a lock, so two at once write over each other's memory, and the
-// program fails later and elsewhere. To be included by the source that has the runner.
+// Aborts the test program at the first Catch2 assertion on a thread other than the test's. Catch2
+// does not lock its state: concurrent assertions corrupt memory, and the program fails later, in
+// another test. Included by the source that contains the runner.
 #pragma once
 
 #include <cstdio>
@@ -16,7 +16,7 @@ class OneThread final : public Catch::TestEventListenerBase {
   using TestEventListenerBase::TestEventListenerBase;
   void assertionStarting(const Catch::AssertionInfo& assertion) override {
     if (std::this_thread::get_id() == thread_) return;
-    std::fprintf(stderr, "%s:%zu: an assertion on another thread than the test's\n",
+    std::fprintf(stderr, "%s:%zu: assertion on a thread other than the test's\n",
                  assertion.lineInfo.file, assertion.lineInfo.line);
     std::abort();
   }

@@ -31,6 +31,9 @@ WalLayer::~WalLayer() {
 
 int WalLayer::open(sqlite3_vfs* /*self*/, const char* name, sqlite3_file* file, int flags,
                    int* out_flags) {
+  constexpr int kTemporary = SQLITE_OPEN_TEMP_DB | SQLITE_OPEN_TRANSIENT_DB |
+                             SQLITE_OPEN_TEMP_JOURNAL | SQLITE_OPEN_SUBJOURNAL;
+  if ((flags & kTemporary) != 0) ++current_->temporary_files_;
   const int code = current_->real_->xOpen(current_->real_, name, file, flags, out_flags);
   if (code == SQLITE_OK && (flags & SQLITE_OPEN_WAL) != 0) {
     // The same file with two of its calls replaced.

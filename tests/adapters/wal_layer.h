@@ -1,6 +1,6 @@
 // WalLayer: SQLite's own file layer, with a test's word put in before each write and each flush of
-// a write-ahead log. The default layer of the process while it lives, one at a time; one thread
-// opens files meanwhile.
+// a write-ahead log. Counts the temporary files that SQLite opens. The default layer of the process
+// while it lives, one at a time; one thread opens files meanwhile.
 #pragma once
 
 #include <functional>
@@ -18,6 +18,7 @@ class WalLayer {
   ~WalLayer();
   WalLayer(const WalLayer&) = delete;
   WalLayer& operator=(const WalLayer&) = delete;
+  int temporary_files() const { return temporary_files_; }
 
  private:
   static int open(sqlite3_vfs* self, const char* name, sqlite3_file* file, int flags,
@@ -28,6 +29,7 @@ class WalLayer {
   static WalLayer* current_;
   const Word before_write_;
   const Word before_flush_;
+  int temporary_files_ = 0;
   sqlite3_vfs* real_ = nullptr;
   sqlite3_vfs layer_{};
   const sqlite3_io_methods* real_methods_ = nullptr;

@@ -28,7 +28,7 @@ def test_SequencesAreIndependent(daemon):
 
 
 def test_ManyNewSequencesCostFewFlushesOfTheStore(make_daemon, scratch):
-    """Their leases go together: those that come while the store is busy are one transaction."""
+    """Leases that are requested while the store is busy share one transaction."""
     daemon = make_daemon(daemon={"allow_unlisted": True})
     calls = scratch / "calls"
     daemon.prefix = ["strace", "-D", "-f", "-qq", "-o", str(calls), "-P", str(daemon.state / "sequences.db-wal"), "-e", "trace=fdatasync,fsync"]

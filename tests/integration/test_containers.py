@@ -148,7 +148,7 @@ def test_AWitnessDirectoryThatIsRemovedIsReportedOnceAndARestartLosesNothing(mak
     assert daemon.stderr(1 << 20).count("cannot be made there again") == 1
 
 
-# Takes these keys of shared memory, as another user.
+# Reserves shared memory keys as another user.
 TAKE_KEYS = """
 import ctypes, os, sys
 os.setgid(12345); os.setuid(12345)
@@ -159,7 +159,7 @@ for key in sys.argv[1:]:
 
 
 def keys_of_the_witness(state: Path) -> list:
-    """Those that the witness of a state directory could have."""
+    """The shared memory keys that the witness of this state directory may use."""
     facts = state.stat()
     key = 2166136261
     for byte in f"seqd-{facts.st_dev:x}-{facts.st_ino:x}.witness".encode():
@@ -171,7 +171,7 @@ def keys_of_the_witness(state: Path) -> list:
 def test_AnotherUserCannotKeepTheDaemonFromStarting(places):
     daemon = places("attacked")
     keys = keys_of_the_witness(daemon.state)
-    for key in keys:  # a directory that had this inode before may have left its own
+    for key in keys:  # left by an earlier directory with the same inode
         subprocess.run(["ipcrm", "-M", key], stderr=subprocess.DEVNULL, check=False)
     taken = subprocess.run(["/usr/bin/python3", "-c", TAKE_KEYS, *keys], capture_output=True, text=True, check=True).stdout.split()
     try:

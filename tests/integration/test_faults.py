@@ -310,7 +310,7 @@ def test_AnUnwritableStateDirectoryIsRefusedByName(make_daemon, scratch):
 
 
 def unreadable(daemon, name: str) -> str:
-    """The file's reads fail, as those of a disk's bad sector do; what the daemon says."""
+    """Starts with a bad sector in that file; returns the error message."""
     daemon.prefix = ["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-P", str(daemon.state / name), "-e", "inject=pread64:error=EIO"]
     with pytest.raises(harness.Died) as died:
         daemon.start()
@@ -319,7 +319,7 @@ def unreadable(daemon, name: str) -> str:
     return died.value.stderr
 
 
-@pytest.mark.parametrize("issued", [3, 5])  # with a tail that is not in the file as yet, and without
+@pytest.mark.parametrize("issued", [3, 5])  # with and without a tail that is not yet in the file
 def test_ALogThatCannotBeReadSaysWhatToDoAndLosesNothing(daemon, issued):
     with daemon.connect() as client:
         assert client.many("orders", issued) == list(range(1, issued + 1))
@@ -333,11 +333,11 @@ def test_ALogThatCannotBeReadSaysWhatToDoAndLosesNothing(daemon, issued):
 @pytest.mark.parametrize("after", ["forfeit", "resume"])
 @pytest.mark.parametrize("rotations", [1, 2])
 def test_WithoutTheFileThatCannotBeReadNothingIsIssuedTwice(make_daemon, after, rotations):
-    """The newer of the two files, or the older one: what the start says is right for both. What only the newer one knew cannot be
-    journalled; that there was something is said."""
+    """Follows the advice of the start error, for the newer and for the older log file. Ranges that only the newer file lists cannot be
+    journalled as gaps; the start reports the damage."""
     daemon = make_daemon(daemon={"after_power_loss": after})
     daemon.start()
-    for _ in range(rotations):  # a start begins another file
+    for _ in range(rotations):  # each start begins the other file
         daemon.kill()
         daemon.start()
     with daemon.connect() as client:

@@ -72,7 +72,7 @@ void Exhaustion::restore(std::int64_t high_water, const SequenceSettings& settin
   for (const Bound& bound : kBounds) {
     if (is_passed(reach, bound)) told_ |= bound.near | bound.passed;
   }
-  look_ahead(settings);
+  update_forecast(settings);
 }
 
 bool Exhaustion::once(unsigned warning) {
@@ -90,7 +90,7 @@ void Exhaustion::leased(std::int64_t end, std::int64_t now_ms, const std::string
     from_ = middle_;
     middle_ = Point{now_ms, end_};
   }
-  look_ahead(settings);
+  update_forecast(settings);
   const std::uint64_t reach = reach_of(end_, settings);
   for (const Bound& bound : kBounds) {
     const bool passed = is_passed(reach, bound);
@@ -161,7 +161,7 @@ Exhaustion::Forecast Exhaustion::forecast(std::int64_t now_ms,
 }
 
 // The rate is highest a minute after its first point, or at the last lease: it only falls later.
-void Exhaustion::look_ahead(const SequenceSettings& settings) {
+void Exhaustion::update_forecast(const SequenceSettings& settings) {
   const std::int64_t soonest_ms = from_ ? std::max(leased_ms_, from_->at_ms + kMinuteMs) : 0;
   may_end_soon_ = ends_soon(forecast(soonest_ms, settings), settings);
 }

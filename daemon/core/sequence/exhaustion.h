@@ -29,8 +29,8 @@ class Exhaustion {
     std::optional<std::int64_t> days;  // until then, at the rate of the last hour or two
   };
   Forecast forecast(std::int64_t now_ms, const SequenceSettings& settings) const;
-  // Finds out whether it may end soon; to be called, too, when the settings have become other ones.
-  void look_ahead(const SequenceSettings& settings);
+  // Recomputes may_end_soon(); the owner calls it when the settings change.
+  void update_forecast(const SequenceSettings& settings);
   // Whether the sequence may be one that ends_soon(), now or later without another lease.
   bool may_end_soon() const { return may_end_soon_; }
 

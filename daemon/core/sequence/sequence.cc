@@ -325,7 +325,7 @@ void Sequence::refuse_requests(const Status& why) {
 void Sequence::apply_settings(const SequenceSettings& settings) {
   const bool ends_elsewhere = settings.last_position() != settings_.last_position();
   settings_ = settings;
-  exhaustion_.look_ahead(settings_);
+  exhaustion_.update_forecast(settings_);
   replenisher_.apply_settings(ends_elsewhere);
   issuer_.set_most_unsynced(settings.max_unsynced);
   withdraw();

@@ -76,9 +76,9 @@ class SequenceAccounts {
   std::vector<SequenceId> waited_for_by(SessionId session) const;
 
  private:
-  // Of one sequence.
+  // What one sequence contributes.
   struct Counted {
-    Sums sums;            // its part of sums_
+    Sums sums;            // its share of sums_
     bool ending = false;  // it is in ending_
   };
 

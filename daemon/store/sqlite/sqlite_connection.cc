@@ -189,7 +189,7 @@ Status SqliteConnection::create_schema() {
     }
   }
   if (run("PRAGMA synchronous = FULL") != SQLITE_OK) return error();
-  // A savepoint may need room for pages, and there may be no directory for temporary files.
+  // A savepoint may have to save pages, and there may be no directory for temporary files.
   if (run("PRAGMA temp_store = MEMORY") != SQLITE_OK) return error();
   if (run("PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF") != SQLITE_OK) {
     return error();

@@ -1,5 +1,5 @@
-// Leases of one SQLite file, many in one transaction: a flush of the disk costs more than all of
-// them.
+// Leases in one SQLite file. A batch is one transaction, because the disk flush costs more than the
+// leases.
 #include <fmt/format.h>
 
 #include <set>
@@ -18,7 +18,7 @@ std::vector<LeaseOutcome> SqliteStore::lease_all(std::span<const LeaseRequest> r
   bool ended = false;
   std::vector<LeaseOutcome> outcomes = lease_together(requests, &ended);
   if (!ended || requests.size() == 1) return outcomes;
-  // One of them did that, and it is not known what it would do to others.
+  // One lease caused the rollback; it must not fail the others.
   for (std::size_t at = 0; at < requests.size(); ++at)
     outcomes[at] = std::move(lease_together(requests.subspan(at, 1), &ended).front());
   return outcomes;
@@ -40,16 +40,16 @@ std::vector<LeaseOutcome> SqliteStore::lease_together(std::span<const LeaseReque
       outcomes[at] = refused(std::move(status));
       continue;
     }
-    // As long as nothing is committed, what there is of the first says nothing of the second.
+    // The first one is not committed yet, so its record proves nothing.
     if (!tokens.insert(requests[at].token).second) {
       outcomes[at] =
-          unknown_outcome({ErrorCode::UNAVAILABLE, "the same lease was asked for twice"});
+          unknown_outcome({ErrorCode::UNAVAILABLE, "the batch contains this lease twice"});
       continue;
     }
     bool takes = false;
     outcomes[at] = lease_in_transaction(requests[at], &takes);
     if (takes) taken.push_back(&outcomes[at]);
-    // Some errors end the transaction with all that it has.
+    // Some errors roll the whole transaction back.
     if (connection_->in_transaction()) continue;
     *ended = true;
     usable = outcomes[at].error;
@@ -91,7 +91,7 @@ LeaseOutcome SqliteStore::lease_in_transaction(const LeaseRequest& request, bool
   if (Status status = run(statements_.mark); !status.ok()) return refused(std::move(status));
   bool parked = false;
   auto span = take(request, &parked);
-  // Nothing of a lease that is refused stays. Where that cannot be done, nothing of any does.
+  // A refused lease leaves no trace. If it cannot be undone, the whole batch is rolled back.
   Status ended;
   if (span.ok()) {
     ended = run(statements_.keep);

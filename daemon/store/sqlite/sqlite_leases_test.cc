@@ -1,4 +1,4 @@
-// Many leases in one transaction: each is as if it had come alone, whatever becomes of the others.
+// Batches of leases: each lease has the outcome that it would have alone.
 #include <memory>
 #include <random>
 #include <string>
@@ -28,7 +28,7 @@ std::string text_of(const Resolution& resolution) {
          std::to_string(resolution.begin) + ".." + std::to_string(resolution.end);
 }
 
-// Of few sequences, some of which end soon, are not there or may not be made.
+// For one of five sequences: some end soon, some do not exist, some may not be created.
 LeaseRequest any_request(std::mt19937& random, const std::vector<LeaseRequest>& before) {
   const auto one_of = [&random](std::uint_fast32_t n) {
     return static_cast<std::int64_t>(random() % n);
@@ -48,7 +48,7 @@ LeaseRequest any_request(std::mt19937& random, const std::vector<LeaseRequest>& 
   return request;
 }
 
-TEST_CASE("SqliteLeases: leases that go together have the outcomes they have alone", "[sqlite]") {
+TEST_CASE("SqliteLeases: a batch has the same outcomes as single leases", "[sqlite]") {
   std::mt19937 random(20'261'123);
   SqliteFixture alone_file;
   SqliteFixture together_file;
@@ -64,7 +64,7 @@ TEST_CASE("SqliteLeases: leases that go together have the outcomes they have alo
     const std::vector<LeaseOutcome> outcomes = together->lease_all(requests);
     REQUIRE(outcomes.size() == requests.size());
     for (std::size_t at = 0; at < requests.size(); ++at) {
-      if (outcomes[at].error.text() == "the same lease was asked for twice") continue;
+      if (outcomes[at].error.text() == "the batch contains this lease twice") continue;
       std::string expected = text_of(alone->lease(requests[at]));
       const std::string file = alone_file.file();
       for (std::size_t found = expected.find(file); found != std::string::npos;
@@ -83,13 +83,12 @@ TEST_CASE("SqliteLeases: leases that go together have the outcomes they have alo
   REQUIRE(refused > 100);
 }
 
-TEST_CASE("SqliteLeases: nothing of a lease that is refused stays beside those that are granted",
-          "[sqlite]") {
+TEST_CASE("SqliteLeases: a refused lease leaves no trace in a batch", "[sqlite]") {
   SqliteFixture fixture;
   auto store = fixture.open();
   std::vector<LeaseRequest> requests = {lease_request("orders", 10), lease_request("ended", 10),
                                         lease_request("users", 10)};
-  // The counter is made, and then there is no ID that it may give.
+  // The counter is created before the lease turns out to be beyond its maximum.
   requests[1].binding.first_id = 100;
   requests[1].max_value = 50;
   const auto outcomes = store->lease_all(requests);
@@ -102,8 +101,7 @@ TEST_CASE("SqliteLeases: nothing of a lease that is refused stays beside those t
   CHECK(store->resolve(requests[2]).kind == Resolution::Kind::granted);
 }
 
-TEST_CASE("SqliteLeases: what ends the transaction in its middle costs the others nothing",
-          "[sqlite]") {
+TEST_CASE("SqliteLeases: a batch that is rolled back is repeated lease by lease", "[sqlite]") {
   SqliteFixture fixture;
   auto store = fixture.open();
   const LeaseRequest earlier = lease_request("orders", 10);
@@ -130,7 +128,7 @@ TEST_CASE("SqliteLeases: what ends the transaction in its middle costs the other
   CHECK(fixture.value("users") == -1);
 }
 
-TEST_CASE("SqliteLeases: a commit that fails is unknown of each, and each is found out",
+TEST_CASE("SqliteLeases: after a failed commit each lease is unknown and can be resolved",
           "[sqlite]") {
   int fault = SQLITE_OK;
   const testing::WalLayer layer{[] { return SQLITE_OK; }, [&fault] { return fault; }};
@@ -149,7 +147,7 @@ TEST_CASE("SqliteLeases: a commit that fails is unknown of each, and each is fou
   CHECK(outcomes[1].kind == Kind::unknown);
   CHECK(outcomes[2].kind == Kind::unknown);
   CHECK(outcomes[3].kind == Kind::refused);
-  // The second of the same lease knows no more than the first.
+  // The repeated token.
   CHECK(outcomes[4].kind == Kind::unknown);
   const Resolution orders = store->resolve(requests[1]);
   const Resolution users = store->resolve(requests[2]);
@@ -158,7 +156,7 @@ TEST_CASE("SqliteLeases: a commit that fails is unknown of each, and each is fou
         (orders.kind == Resolution::Kind::granted ? 21 : 11));
 }
 
-TEST_CASE("SqliteLeases: where the disk has no room none of them is applied", "[sqlite]") {
+TEST_CASE("SqliteLeases: a full disk refuses the whole batch", "[sqlite]") {
   int fault = SQLITE_OK;
   const testing::WalLayer layer{[&fault] { return fault; }, [] { return SQLITE_OK; }};
   SqliteFixture fixture;
@@ -174,6 +172,21 @@ TEST_CASE("SqliteLeases: where the disk has no room none of them is applied", "[
     CHECK(store->resolve(requests[at]).kind == Resolution::Kind::absent);
   }
   CHECK(store->lease(lease_request("orders", 10)).begin == 11);
+}
+
+TEST_CASE("SqliteLeases: a savepoint needs no temporary file", "[sqlite]") {
+  const testing::WalLayer layer{[] { return SQLITE_OK; }, [] { return SQLITE_OK; }};
+  SqliteFixture fixture;
+  auto store = fixture.open();
+  REQUIRE(store->lease(lease_request("orders", 10)).end == 11);
+  // Each lease changes 400 pages, and SQLite keeps 16 of a savepoint in memory by itself.
+  fixture.run(
+      "CREATE TABLE large(x); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE "
+      "i < 400) INSERT INTO large SELECT randomblob(4000) FROM n; "
+      "CREATE TRIGGER grows AFTER INSERT ON lease BEGIN UPDATE large SET x = randomblob(4000); "
+      "END");
+  REQUIRE(store->lease(lease_request("orders", 10)).end == 21);
+  CHECK(layer.temporary_files() == 0);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class SqliteStore final : public BlockingStore {
   // asked for is among them.
   static constexpr std::int64_t kTokensKept = 64;
 
-  // Some milliseconds, for which other daemons wait that use the file.
+  // A batch takes a few milliseconds, during which other daemons that use the file wait.
   static constexpr std::size_t kLeasesTogether = 256;
 
   static Result<std::unique_ptr<SqliteStore>> open(const SqliteStoreOptions& options);
@@ -45,7 +45,7 @@ class SqliteStore final : public BlockingStore {
   StorePlace place() const override;
   Result<Token> identify(const Token& candidate) override;
   LeaseOutcome lease(const LeaseRequest& request) override;
-  // In one transaction, so with one flush of the disk; an error of that is one of all of them.
+  // In one transaction, with one disk flush. If the commit fails, all leases fail.
   std::vector<LeaseOutcome> lease_all(std::span<const LeaseRequest> requests) override;
   std::size_t leases_together() const override { return kLeasesTogether; }
   Resolution resolve(const LeaseRequest& request) override;
@@ -97,10 +97,10 @@ class SqliteStore final : public BlockingStore {
   Status begin();
   std::string where(const CounterBinding& binding) const;
   // Inside a transaction. The caller commits or rolls back.
-  // In one transaction. `ended` is set where an error ended that before its commit; nothing is
-  // applied then.
+  // In one transaction. Sets `ended` if an error rolled it back before the commit; then nothing is
+  // applied.
   std::vector<LeaseOutcome> lease_together(std::span<const LeaseRequest> requests, bool* ended);
-  // `taken` is set when it is granted once the transaction is committed.
+  // Sets `taken` if the lease becomes valid with the commit.
   LeaseOutcome lease_in_transaction(const LeaseRequest& request, bool* taken);
   Result<LeasedSpan> take(const LeaseRequest& request, bool* parked);
   Result<std::int64_t> last_issued(const LeaseRequest& request, Meaning* meaning);
