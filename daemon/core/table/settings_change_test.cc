@@ -168,5 +168,18 @@ TEST_CASE("ParkedRangeAboveALoweredMaximumIsAGapAsFarAsItIsAbove", "[core][resta
   CHECK(orders.sent().back().runs.front().first == 2);
 }
 
+TEST_CASE("AChangedMaximumChangesWhetherTheSequenceEndsSoon", "[core]") {
+  Lives orders;
+  const auto ends_soon_with = [&orders](std::int64_t max_value) {
+    orders.settings().max_value = max_value;
+    static_cast<void>(orders.world.table->apply_settings(orders.world.limits));
+    orders.world.settle();
+    return orders.world.table->accounts().ending().contains(orders.sequence().id());
+  };
+  CHECK_FALSE(ends_soon_with(1'000));
+  CHECK(ends_soon_with(21));
+  CHECK_FALSE(ends_soon_with(1'000));
+}
+
 }  // namespace
 }  // namespace seqd
