@@ -83,7 +83,7 @@ std::uint64_t Client::random() {
   return random_;
 }
 
-// --- requests ------------------------------------------------------------------------------------
+// --- requests
 
 Outcome Client::enter(Request&& request, std::uint32_t& number) {
   if (session_.wants_identity()) {
@@ -158,7 +158,7 @@ std::int64_t Client::idle_ms() const {
   return std::max<std::int64_t>(until - monotonic_ms(), 0);
 }
 
-// --- one step ------------------------------------------------------------------------------------
+// --- one step
 
 void Client::turn(std::int64_t until_ms) {
   const std::int64_t now = monotonic_ms();

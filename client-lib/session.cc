@@ -26,7 +26,7 @@ std::int64_t wait_within(std::int64_t left_ms) {
 Session::Session(const SessionSettings& settings)
     : settings_(settings), table_(settings_.first_number), scanner_(protocol::kReplyLimits) {}
 
-// --- requests --------------------------------------------------------------------------------
+// --- requests
 
 std::uint32_t Session::submit(Request request) {
   if (table_.size() + answers_.size() >= kCapacity || table_.next_number() >= kLastNumber) return 0;
@@ -138,7 +138,7 @@ void Session::renew(std::optional<protocol::Identity> identity) {
   table_ = RequestTable(1);
 }
 
-// --- the connection, outward -------------------------------------------------------------------
+// --- the connection, outward
 
 void Session::connected() {
   reset_connection();
@@ -227,7 +227,7 @@ void Session::acknowledge_all() {
   answered_ = 0;
 }
 
-// --- the connection, inward ----------------------------------------------------------------------
+// --- the connection, inward
 
 Session::Verdict Session::give_up(Verdict verdict, Outcome outcome) {
   trouble_ = std::move(outcome);

@@ -53,7 +53,6 @@ Daemon::~Daemon() {
 }
 
 // --- start
-// ---------------------------------------------------------------------------------------------------------
 
 Status Daemon::start(const std::vector<int>& sockets) {
   notifier_.extend_timeout(kStartTimeUs);
@@ -179,7 +178,6 @@ bool Daemon::quiet() const {
 }
 
 // --- the turn
-// ------------------------------------------------------------------------------------------------------
 
 void Daemon::reply() {
   history_->turn_over([this] { return log_->statistics().position; });
@@ -204,7 +202,6 @@ void Daemon::die(const Status& status) {
 }
 
 // --- signals and ticks
-// ---------------------------------------------------------------------------------------------
 
 void Daemon::stop_on_signal() {
   begin_stop({ErrorCode::STOPPING, "the daemon is stopping; connect again"}, 0);
@@ -234,7 +231,6 @@ std::string Daemon::status_line() const {
 }
 
 // --- Control
-// -------------------------------------------------------------------------------------------------------
 
 DaemonFacts Daemon::facts() const {
   DaemonFacts facts;
@@ -303,7 +299,6 @@ Result<ReloadReport> Daemon::apply_configuration(Result<Configuration> next) {
 }
 
 // --- stop
-// ----------------------------------------------------------------------------------------------------------
 
 void Daemon::begin_stop(const Status& why, int exit_code) {
   if (!turn_->serving()) return;

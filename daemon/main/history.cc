@@ -81,7 +81,6 @@ History::History(EventLoop& loop, Clock& clock, EventSink& events, const std::st
       worker_(loop, "history", 1) {}
 
 // --- start
-// ----------------------------------------------------------------------------------------------------------
 
 RemainderLog& History::follow(RemainderLog& log) {
   if (!kept_) return log;
@@ -139,7 +138,6 @@ void History::report_gaps(const Started& state) {
 }
 
 // --- batches
-// --------------------------------------------------------------------------------------------------------
 
 void History::complete(HistorySequence& sequence) const {
   if (table_ == nullptr || table_->find(sequence.name) != sequence.id) return;
@@ -257,7 +255,6 @@ void History::note(const Status& status) {
 }
 
 // --- questions
-// ------------------------------------------------------------------------------------------------------
 
 template <typename Answer>
 History::Question History::question(UserId user, std::function<void()> now,

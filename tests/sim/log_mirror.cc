@@ -69,7 +69,6 @@ void LogMirror::violation(const std::string& what) const {
 }
 
 // --- while a daemon runs
-// --------------------------------------------------------------------------------------
 
 void LogMirror::committed(LogPosition position) {
   committing_ = false;
@@ -188,7 +187,6 @@ void LogMirror::ended() {
 }
 
 // --- between two daemons
-// --------------------------------------------------------------------------------------
 
 void LogMirror::destroy() {
   for (const LogEntry& entry : turn_) {

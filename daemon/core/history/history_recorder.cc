@@ -40,7 +40,6 @@ HistoryRecorder::HistoryRecorder(Clock& clock, const Limits& limits)
 }
 
 // --- callers
-// -------------------------------------------------------------------------------------------------------
 
 CallerNumber HistoryRecorder::join(CallerKey key) {
   const auto [found, fresh] = callers_.try_emplace(std::move(key), next_caller_);
@@ -101,7 +100,6 @@ CallerNumber HistoryRecorder::caller_of(SessionId session) {
 }
 
 // --- issues
-// --------------------------------------------------------------------------------------------------------
 
 void HistoryRecorder::issued(SequenceId sequence, std::int64_t begin, std::int64_t end,
                              SessionId session) {
@@ -181,7 +179,6 @@ void HistoryRecorder::merge_neighbours() {
 }
 
 // --- the log's entries
-// ---------------------------------------------------------------------------------------------
 
 Token HistoryRecorder::instance_of(SequenceId sequence) const {
   const auto known = sequences_.find(sequence);
@@ -271,7 +268,6 @@ void HistoryRecorder::add_gap(const GapMade& gap, const Token& lease, const Toke
 }
 
 // --- batches
-// -------------------------------------------------------------------------------------------------------
 
 HistoryBatch HistoryRecorder::take(LogPosition position,
                                    const std::function<void(HistorySequence&)>& complete) {

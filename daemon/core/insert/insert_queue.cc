@@ -112,7 +112,7 @@ void InsertQueue::fail_all(const Status& why) {
     entry.done(entry.perhaps.ok() ? why : entry.perhaps);
 }
 
-// --- one round ---------------------------------------------------------------------------------
+// --- one round
 
 void InsertQueue::start() {
   if (in_flight() || pause_timer_.running() || queue_.empty()) return;
@@ -227,7 +227,7 @@ void InsertQueue::pause(std::int64_t delay_ms) {
   pause_timer_.start(delay_ms, [this] { start(); });
 }
 
-// --- deadlines ---------------------------------------------------------------------------------
+// --- deadlines
 
 Status InsertQueue::too_late(const Entry& entry) const {
   if (!entry.perhaps.ok()) return entry.perhaps;

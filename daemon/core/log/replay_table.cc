@@ -41,7 +41,6 @@ std::uint32_t ReplayTable::window() const {
 }
 
 // --- clients
-// -----------------------------------------------------------------------------------------------------
 
 ReplayTable::Client& ReplayTable::add(ClientId id, const Token& identity, UserId user) {
   Client& client = clients_[id];
@@ -174,7 +173,6 @@ void ReplayTable::forget(ClientId id) {
 }
 
 // --- what is kept
-// ------------------------------------------------------------------------------------------------
 
 ReplayTable::Seen ReplayTable::check(ClientId id, std::uint32_t request) {
   const Client& client = clients_.at(id);

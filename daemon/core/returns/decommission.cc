@@ -43,7 +43,6 @@ Status Decommission::begin(bool only_look, std::int64_t timeout_ms, Done done) {
 }
 
 // --- what there is
-// -------------------------------------------------------------------------------------------------
 
 void Decommission::list_stores() {
   for (const auto& [id, scope] : table_.scopes()) {
@@ -86,7 +85,6 @@ void Decommission::list_sequences() {
 }
 
 // --- the stores
-// ----------------------------------------------------------------------------------------------------
 
 void Decommission::ask_stores(bool only_look) {
   calls_.clear();
@@ -145,7 +143,6 @@ void Decommission::looked() {
 }
 
 // --- the sequences
-// -------------------------------------------------------------------------------------------------
 
 void Decommission::drain() {
   table_.refuse_requests(refusal());
@@ -206,7 +203,6 @@ void Decommission::drained() {
 }
 
 // --- the end
-// -------------------------------------------------------------------------------------------------------
 
 void Decommission::forgotten() {
   using End = DecommissionReport::End;

@@ -25,7 +25,6 @@ SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& s
       accounts_(replays_, limits.state_bytes, limits.waiting) {}
 
 // --- start
-// ---------------------------------------------------------------------------------------------------------
 
 void SequenceTable::restore(const StateImage& image) {
   ASSERT(by_name_.empty() && scopes_.empty());
@@ -192,7 +191,6 @@ void SequenceTable::cancel(SessionId session, const Refusal& why) {
 }
 
 // --- the turn
-// ------------------------------------------------------------------------------------------------------
 
 void SequenceTable::touched(SequenceId sequence) {
   touched_.push_back(sequence);
@@ -290,7 +288,6 @@ Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done 
 }
 
 // --- reload and stop
-// -----------------------------------------------------------------------------------------------
 
 std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
   limits_ = limits;

@@ -72,7 +72,6 @@ std::string callers_text(const IssueSpan& span, std::int64_t base) {
 }
 
 // --- the mark
-// ---------------------------------------------------------------------------------------------------
 
 HistoryMark HistoryFile::read_mark() {
   if (!database_.file_exists()) return {};
@@ -123,7 +122,6 @@ Result<HistoryMark> HistoryFile::try_read_mark() {
 }
 
 // --- writing
-// ----------------------------------------------------------------------------------------------------
 
 Status HistoryFile::write(const HistoryBatch& batch, const HistoryLimits& limits) {
   Status status = database_.open();

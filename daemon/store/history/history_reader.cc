@@ -108,7 +108,6 @@ void HistoryReader::end() {
 }
 
 // --- gaps
-// --------------------------------------------------------------------------------------------------------
 
 Result<GapsAnswer> HistoryReader::gaps(const GapsQuestion& question) {
   GapsAnswer answer;
@@ -140,7 +139,6 @@ Result<GapsAnswer> HistoryReader::gaps(const GapsQuestion& question) {
 }
 
 // --- one ID
-// ------------------------------------------------------------------------------------------------------
 
 Result<IdAnswer> HistoryReader::id(const std::string& name, std::int64_t id) {
   IdAnswer answer;
@@ -239,7 +237,6 @@ Status HistoryReader::read_lease(std::int64_t row, std::int64_t id, IdAnswer& an
 }
 
 // --- the sums
-// ----------------------------------------------------------------------------------------------------
 
 Result<SumsAnswer> HistoryReader::sums(const std::string& name) {
   SumsAnswer answer;

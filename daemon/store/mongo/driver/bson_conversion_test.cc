@@ -151,7 +151,7 @@ TEST_CASE("ADocumentOfExactlyTheLimitIsTakenAndOneByteMoreIsNot", "[store]") {
   CHECK(mentions(refusal(sized(most + 1)), "16 MiB"));
 }
 
-// --- the property: what libbson reads back is what was written -----------------------------------
+// --- the property: what libbson reads back is what was written
 
 struct Value {
   enum class Kind { nil, truth, integer, real, text, bytes, date, list, map };

@@ -177,7 +177,7 @@ std::vector<Document> MongoInsert::numbered(std::int64_t first, std::size_t coun
   return out;
 }
 
-// --- the wire ----------------------------------------------------------------------------------
+// --- the wire
 
 MongoInsert::Answer MongoInsert::send(const std::vector<Document>& documents) {
   Answer answer;
@@ -286,7 +286,7 @@ MongoInsert::Answer MongoInsert::read_answer(const bson_error_t& error, const Co
   return answer;
 }
 
-// --- what became of the documents --------------------------------------------------------------
+// --- what became of the documents
 
 void MongoInsert::all_pending(Kind kind, const Status& error) {
   for (const Pending& each : pending_) outcomes_[each.index] = {kind, 0, error};

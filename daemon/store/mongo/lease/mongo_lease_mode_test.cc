@@ -139,7 +139,7 @@ TEST_CASE("MongoLeaseMode: a foreign value under our name is left alone, and the
   REQUIRE(server.find("counters", "{}") == before);
 }
 
-// --- changes of the mode while a lease is open --------------------------------------------------
+// --- changes of the mode while a lease is open
 
 TEST_CASE("MongoLeaseMode: a lease that was sent plain stays untraceable in every later mode",
           "[mongo]") {
