@@ -146,9 +146,8 @@ TEST_CASE("EveryRequestOfTheVectorsIsUnderstood", "[protocol][conformance]") {
     CHECK(message.kind == (request ? Message::Kind::request : Message::Kind::notification));
     if (request) CHECK(message.msgid == expect["msgid"].get<std::uint32_t>());
     check_call(message, expect);
-    FastRequest fast;
     const std::size_t expected_size = expect["fast"].get<bool>() ? bytes.size() : 0;
-    CHECK(parse_fast(bytes, fast) == expected_size);
+    CHECK(FastParser().parse(bytes) == expected_size);
   }
 }
 
@@ -170,8 +169,7 @@ TEST_CASE("EveryBadFrameOfTheVectorsIsRefusedWithItsErrorAndMsgid", "[protocol][
     }
     CHECK(error_name(error) == vector["expect"]["error"].get<std::string>());
     CHECK(msgid == vector["expect"]["msgid"].get<std::uint32_t>());
-    FastRequest fast;
-    CHECK(parse_fast(bytes, fast) == 0);
+    CHECK(FastParser().parse(bytes) == 0);
   }
 }
 

@@ -117,22 +117,47 @@ bool take_timeout(const std::uint8_t*& at, const std::uint8_t* end, std::int64_t
   return take_count(at, end, timeout_ms) && timeout_ms <= kMaxTimeoutMs;
 }
 
-}  // namespace
-
-std::size_t parse_fast(std::span<const std::uint8_t> bytes, FastRequest& out) {
-  const std::uint8_t* at = bytes.data();
-  const std::uint8_t* const end = at + bytes.size();
-  if (bytes.size() < 2 || at[0] != 0x94 || at[1] != 0x00) return 0;
+// [0, msgid, ...
+bool take_front(const std::uint8_t*& at, const std::uint8_t* end, std::uint32_t& msgid) {
+  if (end - at < 2 || at[0] != 0x94 || at[1] != 0x00) return false;
   at += 2;
+  return take_msgid(at, end, msgid);
+}
+
+// What follows the msgid.
+bool take_rest(const std::uint8_t*& at, const std::uint8_t* end, FastRequest& out) {
   out.count = 1;
   out.timeout_ms = -1;
+  out.again = false;
   int params = 0;
-  if (!take_msgid(at, end, out.msgid) || !take_method(at, end, out.method, params) ||
-      !take_name(at, end, out.name))
-    return 0;
+  if (!take_method(at, end, out.method, params) || !take_name(at, end, out.name)) return false;
   const bool range = out.method == FastRequest::Method::range;
-  if (range && !take_count(at, end, out.count)) return 0;
-  if (params == (range ? 3 : 2) && !take_timeout(at, end, out.timeout_ms)) return 0;
+  if (range && !take_count(at, end, out.count)) return false;
+  return params != (range ? 3 : 2) || take_timeout(at, end, out.timeout_ms);
+}
+
+}  // namespace
+
+std::size_t FastParser::parse(std::span<const std::uint8_t> bytes) {
+  const std::uint8_t* at = bytes.data();
+  const std::uint8_t* const end = at + bytes.size();
+  if (!take_front(at, end, request_.msgid)) return 0;
+  const std::uint8_t* const rest = at;
+  if (size_ != 0 && static_cast<std::size_t>(end - rest) >= size_ &&
+      std::memcmp(rest, bytes_.data(), size_) == 0) {
+    request_.again = true;
+    return static_cast<std::size_t>(rest - bytes.data()) + size_;
+  }
+  size_ = 0;
+  if (!take_rest(at, end, request_)) return 0;
+  const auto size = static_cast<std::size_t>(at - rest);
+  if (size <= bytes_.size()) {
+    std::memcpy(bytes_.data(), rest, size);
+    size_ = size;
+    const char* const kept = reinterpret_cast<const char*>(bytes_.data());
+    request_.name = {kept + (request_.name.data() - reinterpret_cast<const char*>(rest)),
+                     request_.name.size()};
+  }
   return static_cast<std::size_t>(at - bytes.data());
 }
 

@@ -8,6 +8,7 @@
 #include "protocol/hex_bytes.h"
 #include "protocol/messages.h"
 #include "protocol/requests.h"
+#include "protocol/value_header.h"
 
 namespace seqd::protocol {
 namespace {
@@ -17,9 +18,10 @@ constexpr FrameLimits kNarrowest{static_cast<std::uint32_t>(kFrameLimit.min),
 
 // Whatever the fast path accepts has to mean the same on the slow path. Gives what it consumed.
 std::size_t check_against_slow_path(const Bytes& bytes) {
-  FastRequest fast;
-  const std::size_t consumed = parse_fast(bytes, fast);
+  FastParser parser;
+  const std::size_t consumed = parser.parse(bytes);
   if (consumed == 0) return 0;
+  const FastRequest& fast = parser.request();
   INFO(to_hex_digits(bytes));
   FrameScanner scanner(kNarrowest);
   const ScanResult scanned = scanner.scan(bytes);
@@ -80,8 +82,9 @@ TEST_CASE("WhatOurOwnClientWritesTakesTheFastPath", "[protocol][fast_request]") 
   for (const std::uint32_t msgid : {0U, 1U, 127U, 128U, 65'535U, 65'536U, 0xffff'ffffU}) {
     Buffer buffer;
     append_next(buffer, msgid, "orders");
-    FastRequest request;
-    REQUIRE(parse_fast(buffer.bytes(), request) == buffer.size());
+    FastParser parser;
+    const FastRequest& request = parser.request();
+    REQUIRE(parser.parse(buffer.bytes()) == buffer.size());
     CHECK(request.method == FastRequest::Method::next);
     CHECK(request.msgid == msgid);
     CHECK(request.name == "orders");
@@ -92,18 +95,18 @@ TEST_CASE("WhatOurOwnClientWritesTakesTheFastPath", "[protocol][fast_request]") 
       append_next(buffer, msgid, "orders", timeout_ms);
       REQUIRE(check_against_slow_path({buffer.bytes().begin(), buffer.bytes().end()}) ==
               buffer.size());
-      REQUIRE(parse_fast(buffer.bytes(), request) == buffer.size());
+      REQUIRE(parser.parse(buffer.bytes()) == buffer.size());
       CHECK(request.timeout_ms == timeout_ms);
       buffer.clear();
       append_range(buffer, msgid, "orders", 77, timeout_ms);
       REQUIRE(check_against_slow_path({buffer.bytes().begin(), buffer.bytes().end()}) ==
               buffer.size());
-      REQUIRE(parse_fast(buffer.bytes(), request) == buffer.size());
+      REQUIRE(parser.parse(buffer.bytes()) == buffer.size());
       CHECK((request.count == 77 && request.timeout_ms == timeout_ms));
     }
     buffer.clear();
     append_range(buffer, msgid, std::string(128, 'x'), 10'000'000);
-    REQUIRE(parse_fast(buffer.bytes(), request) == buffer.size());
+    REQUIRE(parser.parse(buffer.bytes()) == buffer.size());
     CHECK(request.method == FastRequest::Method::range);
     CHECK(request.name.size() == 128);
     CHECK(request.count == 10'000'000);
@@ -122,8 +125,7 @@ TEST_CASE("NoPrefixOfARequestIsRecognised", "[protocol][fast_request]") {
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       // A copy of exactly this size, so that a sanitizer sees a read beyond it.
       const Bytes cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
-      FastRequest request;
-      REQUIRE(parse_fast(cut, request) == 0);
+      REQUIRE(FastParser().parse(cut) == 0);
     }
   }
 }
@@ -152,8 +154,7 @@ TEST_CASE("EverythingElseIsLeftToTheSlowPath", "[protocol][fast_request]") {
            "94 00 05 a4 72 61 6e 67 65 92 a1 78 01",  // the wrong length
        }) {
     INFO(hex);
-    FastRequest request;
-    CHECK(parse_fast(hex_bytes(hex), request) == 0);
+    CHECK(FastParser().parse(hex_bytes(hex)) == 0);
   }
 }
 
@@ -185,6 +186,58 @@ TEST_CASE("ChangedRequestsMeanTheSameOnBothPaths", "[protocol][fast_request]") {
   }
   CHECK(recognised > 50'000);
   CHECK(refused > 50'000);
+}
+
+// Of a connection that sends requests from a few, whole, cut short and changed: what is known by
+// the bytes before means what parsing says, and is the same request.
+TEST_CASE("ARequestThatIsKnownByItsBytesMeansWhatParsingSays", "[protocol][fast_request]") {
+  INFO("seed " << Catch::rngSeed());
+  std::mt19937_64 random(Catch::rngSeed());
+  const std::vector<std::string> names = {
+      "a", "b", "ab", std::string(40, 'n'), std::string(55, 'n'), std::string(200, 'n')};
+  int known = 0;
+  for (int connection = 0; connection < 2'000; ++connection) {
+    FastParser parser;
+    Bytes before;  // behind the msgid of the request before
+    for (int at = 0; at < 60; ++at) {
+      Buffer buffer;
+      const auto msgid = static_cast<std::uint32_t>(random() >> (32 + random() % 32));
+      const std::string& name = names[random() % (at % 20 < 10 ? 1 : names.size())];
+      std::optional<std::int64_t> timeout;
+      if (random() % 4 == 0) timeout = 5'000;
+      if (random() % 4 == 0) {
+        append_range(buffer, msgid, name, static_cast<std::int64_t>(random() % 3), timeout);
+      } else {
+        append_next(buffer, msgid, name, timeout);
+      }
+      Bytes bytes(buffer.bytes().begin(), buffer.bytes().end());
+      if (random() % 16 == 0) bytes.resize(random() % bytes.size());
+      if (random() % 16 == 0 && !bytes.empty())
+        bytes[random() % bytes.size()] = static_cast<std::uint8_t>(random());
+      if (random() % 16 == 0) parser.forget(), before.clear();
+      FastParser fresh;
+      const std::size_t size = fresh.parse(bytes);
+      REQUIRE(parser.parse(bytes) == size);
+      if (size == 0) {
+        parser.forget(), before.clear();
+        continue;
+      }
+      const FastRequest& request = parser.request();
+      const FastRequest& parsed = fresh.request();
+      REQUIRE(request.method == parsed.method);
+      REQUIRE(request.msgid == parsed.msgid);
+      REQUIRE(request.name == parsed.name);
+      REQUIRE(request.count == parsed.count);
+      REQUIRE(request.timeout_ms == parsed.timeout_ms);
+      const std::size_t front = 2 + (bytes[2] <= 0x7f ? 1 : header_size(bytes[2]));
+      const Bytes rest(bytes.begin() + static_cast<std::ptrdiff_t>(front),
+                       bytes.begin() + static_cast<std::ptrdiff_t>(size));
+      REQUIRE(request.again == (rest == before));
+      known += request.again ? 1 : 0;
+      before = rest.size() <= 64 ? rest : Bytes{};
+    }
+  }
+  CHECK(known > 10'000);
 }
 
 }  // namespace seqd::protocol

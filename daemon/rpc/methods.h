@@ -78,11 +78,12 @@ const Route* find_method(std::string_view name);
 // The names of all, for the error text.
 std::string method_names();
 
-// The two that the fast path calls. `count` is as sent; `timeout_ms` < 0 is the sequence's own.
-void call_next(const MethodContext& context, Session& session, std::uint32_t msgid,
-               std::string_view name, std::int64_t timeout_ms);
-void call_range(const MethodContext& context, Session& session, std::uint32_t msgid,
-                std::string_view name, std::int64_t count, std::int64_t timeout_ms);
+// The two that the fast path calls. `again` holds only for the request that this session was
+// answered last.
+void call_next(const MethodContext& context, Session& session,
+               const protocol::FastRequest& request);
+void call_range(const MethodContext& context, Session& session,
+                const protocol::FastRequest& request);
 
 // What the session waits for is of no use to anybody any more.
 void forget_waiting(const MethodContext& context, const Session& session);

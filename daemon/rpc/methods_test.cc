@@ -24,6 +24,32 @@ TEST_CASE("NextGivesOneIdAfterTheOther", "[methods]") {
     REQUIRE(service.ask(next_request(5, "orders")).id() == id);
 }
 
+// A request that is sent again is known by its bytes; what comes between it and the first must not
+// change whose IDs it gets.
+TEST_CASE("TheSameRequestAgainIsForTheSameSequence", "[methods]") {
+  Service service;
+  service.world.core.settings.add("bills");
+  const auto orders = [&service] { return service.ask(next_request(5, "orders")).id(); };
+  REQUIRE(orders() == 1);
+  REQUIRE(orders() == 2);
+  // Its name with a header of three bytes: parsed on the other path.
+  REQUIRE(service.ask(request("next", 1, "\xda\x00\x05"s + "bills")).id() == 1);
+  REQUIRE(orders() == 3);
+  REQUIRE(service.ask(next_request(5, "bills")).id() == 2);
+  REQUIRE(orders() == 4);
+  REQUIRE(service.ask(peek_request(6, "bills")).code == ErrorCode::OK);
+  REQUIRE(orders() == 5);
+  for (int time = 0; time < 3; ++time) {
+    REQUIRE(service.ask(next_request(5, "nosuch")).code == ErrorCode::NO_SEQUENCE);
+    REQUIRE(service.ask(range_request(5, "nosuch", 2)).code == ErrorCode::NO_SEQUENCE);
+    REQUIRE(service.ask(range_request(5, "nosuch", 2)).code == ErrorCode::NO_SEQUENCE);
+  }
+  REQUIRE(orders() == 6);
+  REQUIRE(service.ask(range_request(5, "orders", 3)).runs() == Runs{{7, 3, 1}});
+  REQUIRE(service.ask(range_request(5, "orders", 3)).runs() == Runs{{10, 3, 1}});
+  REQUIRE(service.ask(range_request(5, "orders", 4)).runs() == Runs{{13, 4, 1}});
+}
+
 TEST_CASE("RangeGivesRunsWhoseCountsAddUp", "[methods]") {
   Service service;
   REQUIRE(service.ask(range_request(1, "orders", 25)).runs() == Runs{{1, 25, 1}});

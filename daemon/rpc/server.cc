@@ -102,19 +102,20 @@ std::size_t Server::receive(Session& session, std::span<const std::uint8_t> byte
     }
     if (session.unsent() > session.counted + Sessions::kUncounted) sessions_.count_unsent(session);
     const std::span<const std::uint8_t> rest = bytes.subspan(consumed);
-    FastRequest fast;
-    if (const std::size_t size = protocol::parse_fast(rest, fast)) {
+    if (const std::size_t size = session.fast_parser.parse(rest)) {
+      const FastRequest& fast = session.fast_parser.request();
       ++counts_.requests;
       if (fast.method == FastRequest::Method::next) {
-        call_next(here, session, fast.msgid, fast.name, fast.timeout_ms);
+        call_next(here, session, fast);
       } else {
-        call_range(here, session, fast.msgid, fast.name, fast.count, fast.timeout_ms);
+        call_range(here, session, fast);
       }
       // It may have seen the beginning of this request, when no more of it had arrived.
       session.scanner.reset();
       consumed += size;
       continue;
     }
+    session.fast_parser.forget();
     const std::size_t size = receive_frame(session, rest);
     if (size == 0) break;
     consumed += size;

@@ -9,6 +9,7 @@
 #include "daemon/base/peer.h"
 #include "daemon/core/caller.h"
 #include "protocol/buffer.h"
+#include "protocol/fast_request.h"
 #include "protocol/frame_scanner.h"
 
 namespace seqd {
@@ -51,11 +52,12 @@ struct Session {
   // twice.
   std::uint32_t newest_insert = 0;
 
-  // The sequence looked up last, of which it may take IDs: most connections ask for one name again
-  // and again. Holds as long as the settings it was found by are in force.
+  // The request and the sequence of the last one, of which it may take IDs: most connections send
+  // one request again and again. Holds as long as the settings it was found by are in force.
+  protocol::FastParser fast_parser;
   std::uint64_t last_settings = 0;
   std::string last_name;
-  SequenceId last_sequence = 0;
+  SequenceId last_sequence = 0;  // 0: that of this name may change, or could not be opened
 };
 
 }  // namespace seqd

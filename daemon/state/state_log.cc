@@ -133,6 +133,7 @@ Status StateLog::commit() {
   if (flush_asked_) flush_due_ = true;
   flush_asked_ = false;
   if (flush_due_ && !flush_) failure_ = start_flush();
+  if (failure_.ok()) return {};  // cheaper than a copy of it
   return failure_;
 }
 

@@ -272,6 +272,7 @@ void Listener::resume_deferred() {
 }
 
 void Listener::settle() {
+  if (attended_.empty()) return;
   settled_.clear();
   settled_.swap(attended_);
   for (Connection* connection : settled_) {

@@ -50,7 +50,7 @@ void PeerWatch::forget(int socket) {
   if (watched_.erase(socket) > 0) epoll_ctl(epoll_, EPOLL_CTL_DEL, socket, nullptr);
 }
 
-void PeerWatch::look() {
+void PeerWatch::call_gone() {
   std::array<epoll_event, 256> events;  // filled in by epoll_wait; this runs twice a turn
   while (!watched_.empty()) {
     const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), 0);

@@ -27,9 +27,13 @@ class PeerWatch {
   Status watch(int socket, std::function<void()> gone);
   void forget(int socket);
   // Calls those whose peers are gone by now.
-  void look();
+  void look() {
+    if (!watched_.empty()) call_gone();
+  }
 
  private:
+  void call_gone();
+
   int epoll_ = -1;
   uv_poll_t* poll_ = nullptr;
   std::unordered_map<int, std::function<void()>> watched_;

@@ -49,9 +49,13 @@ void parse_unmeasured(std::span<const std::uint8_t> bytes) {
 }
 
 void compare_paths(std::span<const std::uint8_t> bytes) {
-  FastRequest fast;
-  const std::size_t consumed = parse_fast(bytes, fast);
+  FastParser parser;
+  const FastRequest& fast = parser.request();
+  const std::size_t consumed = parser.parse(bytes);
   if (consumed == 0) return;
+  // What it is now known by means the same.
+  const FastRequest first{fast};
+  require(parser.parse(bytes) == consumed && fast.name == first.name);
   FrameScanner scanner(FrameLimits{1'024, 4});
   const ScanResult scanned = scanner.scan(bytes);
   require(scanned.kind == ScanResult::Kind::complete && scanned.size == consumed);

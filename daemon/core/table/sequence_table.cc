@@ -205,6 +205,7 @@ std::size_t SequenceTable::flush_issues() {
 }
 
 void SequenceTable::end_turn() {
+  if (touched_.empty()) return ASSERT(accounts_.issuing().empty());  // who issues touches
   // One round: what a pump touches again (a log that does not accept) is for the next turn.
   pumped_.clear();
   pumped_.swap(touched_);

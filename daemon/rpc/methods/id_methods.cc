@@ -13,6 +13,7 @@
 namespace seqd {
 namespace {
 
+using protocol::FastRequest;
 using protocol::Message;
 using protocol::ValueReader;
 
@@ -38,6 +39,7 @@ Result<SequenceId> look_up(const MethodContext& context, Session& session, std::
       session.last_name == name) {
     return session.last_sequence;
   }
+  session.last_sequence = 0;
   if (const auto problem = protocol::check_sequence_name(name, context.limits.name)) {
     return Status(problem->code, std::string(problem->text));
   }
@@ -176,23 +178,43 @@ void wait_for(const MethodContext& context, Session& session, std::uint32_t msgi
   }
 }
 
-void call_next(const MethodContext& context, Session& session, std::uint32_t msgid,
-               std::string_view name, std::int64_t timeout_ms) {
-  const Result<SequenceId> sequence = look_up(context, session, msgid, name);
-  if (!sequence.ok()) return answer_error(session, msgid, sequence.status());
-  if (session.client != 0 && !is_fresh(context, session, msgid, *sequence, IssueKind::single, 1))
-    return;
-  std::int64_t id = 0;
-  Sequence& issuing = context.table.at(*sequence);
-  if (issuing.issue_one(session.caller(msgid), &id)) {
-    protocol::append_id_reply(session.out, msgid, to_external(issuing, id));
-    return;
-  }
-  wait_for(context, session, msgid, *sequence, IssueKind::single, 1, timeout_ms);
+namespace {
+
+// The one that the same request was for; 0: it has to be looked up.
+SequenceId known_sequence(const MethodContext& context, const Session& session,
+                          const FastRequest& request) {
+  return request.again && session.last_settings == context.settings ? session.last_sequence : 0;
 }
 
-void call_range(const MethodContext& context, Session& session, std::uint32_t msgid,
-                std::string_view name, std::int64_t count, std::int64_t timeout_ms) {
+// 0: it was answered with the reason.
+SequenceId sequence_of(const MethodContext& context, Session& session, const FastRequest& request) {
+  const Result<SequenceId> found = look_up(context, session, request.msgid, request.name);
+  if (found.ok()) return *found;
+  answer_error(session, request.msgid, found.status());
+  return 0;
+}
+
+}  // namespace
+
+void call_next(const MethodContext& context, Session& session, const FastRequest& request) {
+  SequenceId sequence = known_sequence(context, session, request);
+  if (sequence == 0) sequence = sequence_of(context, session, request);
+  if (sequence == 0) return;
+  if (session.client != 0 &&
+      !is_fresh(context, session, request.msgid, sequence, IssueKind::single, 1))
+    return;
+  std::int64_t id = 0;
+  Sequence& issuing = context.table.at(sequence);
+  if (issuing.issue_one(session.caller(request.msgid), &id)) {
+    protocol::append_id_reply(session.out, request.msgid, to_external(issuing, id));
+    return;
+  }
+  wait_for(context, session, request.msgid, sequence, IssueKind::single, 1, request.timeout_ms);
+}
+
+void call_range(const MethodContext& context, Session& session, const FastRequest& request) {
+  const std::uint32_t msgid = request.msgid;
+  const std::int64_t count = request.count;
   if (count < 1) return answer_error(session, msgid, bad("count must be an integer of at least 1"));
   if (count > context.limits.count) {
     return answer_error(
@@ -200,23 +222,28 @@ void call_range(const MethodContext& context, Session& session, std::uint32_t ms
         {ErrorCode::TOO_LARGE,
          "count is above " + std::to_string(context.limits.count) + " (limits.max_count)"});
   }
-  const Result<SequenceId> sequence = look_up(context, session, msgid, name);
-  if (!sequence.ok()) return answer_error(session, msgid, sequence.status());
-  if (session.client != 0 && !is_fresh(context, session, msgid, *sequence, IssueKind::batch, count))
+  SequenceId sequence = known_sequence(context, session, request);
+  if (sequence == 0) sequence = sequence_of(context, session, request);
+  if (sequence == 0) return;
+  if (session.client != 0 && !is_fresh(context, session, msgid, sequence, IssueKind::batch, count))
     return;
   std::vector<Run> runs;
-  Sequence& issuing = context.table.at(*sequence);
+  Sequence& issuing = context.table.at(sequence);
   if (issuing.issue_many(session.caller(msgid), count, &runs)) {
     answer_runs(issuing, session, msgid, runs);
     return;
   }
-  wait_for(context, session, msgid, *sequence, IssueKind::batch, count, timeout_ms);
+  wait_for(context, session, msgid, sequence, IssueKind::batch, count, request.timeout_ms);
 }
 
 void method_next(const MethodContext& context, Session& session, const Message& message) {
   const Result<NextParameters> parameters = read_next(message, "next");
   if (!parameters.ok()) return answer_error(session, message.msgid, parameters.status());
-  call_next(context, session, message.msgid, parameters->name, parameters->timeout_ms);
+  FastRequest request;
+  request.msgid = message.msgid;
+  request.name = parameters->name;
+  request.timeout_ms = parameters->timeout_ms;
+  call_next(context, session, request);
 }
 
 void method_range(const MethodContext& context, Session& session, const Message& message) {
@@ -230,13 +257,17 @@ void method_range(const MethodContext& context, Session& session, const Message&
   const std::optional<std::int64_t> count = params.read_integer();
   if (!count)
     return answer_error(session, message.msgid, bad("count must be an integer of at least 1"));
-  std::int64_t timeout_ms = -1;
+  FastRequest request;
+  request.method = FastRequest::Method::range;
+  request.msgid = message.msgid;
+  request.name = *name;
+  request.count = *count;
   if (message.param_count == 3) {
     const Result<std::int64_t> timeout = read_timeout(params);
     if (!timeout.ok()) return answer_error(session, message.msgid, timeout.status());
-    timeout_ms = *timeout;
+    request.timeout_ms = *timeout;
   }
-  call_range(context, session, message.msgid, *name, *count, timeout_ms);
+  call_range(context, session, request);
 }
 
 }  // namespace seqd
