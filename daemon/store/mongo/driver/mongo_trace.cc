@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "daemon/base/assertion.h"
+#include "daemon/store/mongo/driver/mongo_client.h"
 
 namespace seqd {
 namespace {
@@ -164,6 +165,11 @@ bool is_transient_error(std::uint32_t code) {
     default:
       return false;
   }
+}
+
+bool is_conflict(std::uint32_t code) {
+  // LockTimeout and SnapshotUnavailable: another one has just created the collection or its index.
+  return code == kMongoWriteConflict || code == 24 || code == 246;
 }
 
 }  // namespace seqd

@@ -50,5 +50,8 @@ bool proves_not_inserted(std::uint32_t code, bool through_mongos);
 bool is_transient_error(std::uint32_t code);
 // Whether the server's reply says so itself, of whatever code it has.
 bool is_labelled_transient(const bson_t* reply);
+// Whether the transaction failed because of what others do at the same time with the document or
+// its collection: the server is reachable and works.
+bool is_conflict(std::uint32_t code);
 
 }  // namespace seqd

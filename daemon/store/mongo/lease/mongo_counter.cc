@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/store/mongo/driver/mongo_numbered_writes.h"
+#include "daemon/store/mongo/driver/mongo_trace.h"
 #include "daemon/store/mongo/lease/mongo_parked.h"
 
 namespace seqd {
@@ -273,7 +274,7 @@ MongoCounter::Step MongoCounter::send_again(const LeaseRecord::Sent& sent) {
 
 // The transaction was not applied and may be tried again.
 MongoCounter::Step MongoCounter::retry(MongoWriteAnswer answer) {
-  if (answer.server_code != kMongoWriteConflict && ++failures_ > kMostFailures)
+  if (!is_conflict(answer.server_code) && ++failures_ > kMostFailures)
     return refused(std::move(answer.error));
   retrying_ = true;
   conflict_ = std::move(answer.error);

@@ -44,6 +44,7 @@ struct Traced : MongoTarget {
     request.high_water = high_water;
     const LeaseOutcome outcome = store->lease(request);
     error = outcome.error;
+    contended = outcome.contended;
     if (outcome.kind == Kind::granted) keep(outcome.begin, outcome.end);
     return outcome.kind;
   }
@@ -96,6 +97,7 @@ struct Traced : MongoTarget {
   SeededRandom random{1};
   LeaseRequest request;
   Status error;
+  bool contended = false;
   std::int64_t high_water = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> spans;
 };
@@ -187,6 +189,33 @@ TEST_CASE("MongoLeaseFaults: a request that arrives after its token was given up
   REQUIRE(traced.server.number("counters", "orders", "seq") == counter);
   traced.reopen();
   REQUIRE(traced.lease() == Kind::granted);
+  traced.require_complete();
+}
+
+// The core asks again at once, and no journal says that the store is away.
+TEST_CASE("MongoLeaseFaults: what others do to the collection is a conflict, not a failure",
+          "[mongo][lease-faults]") {
+  Traced traced(kMongoPlaces[0]);
+  for (const auto& [code, conflict] :
+       {std::pair{112, true}, {246, true}, {24, true}, {251, false}, {11602, false}}) {
+    INFO(code);
+    {
+      const FailPoint point(
+          traced.server, "failCommand", R"("alwaysOn")",
+          traced.failure(fmt::format(
+              R"("errorCode": {}, "errorLabels": ["TransientTransactionError"])", code)));
+      REQUIRE(traced.lease() == Kind::refused);
+    }
+    CHECK(traced.error.code() == ErrorCode::UNAVAILABLE);
+    CHECK(traced.contended == conflict);
+    {  // one that passes
+      const FailPoint point(
+          traced.server, "failCommand", R"({"times": 2})",
+          traced.failure(fmt::format(
+              R"("errorCode": {}, "errorLabels": ["TransientTransactionError"])", code)));
+      CHECK(traced.lease() == Kind::granted);
+    }
+  }
   traced.require_complete();
 }
 
