@@ -14,9 +14,6 @@ namespace {
 
 constexpr int kMostAttempts = 20;  // steps of one lease; 1 or 3 are the rule
 constexpr int kMostFailures = 2;
-// Transactions that conflict. More of them would keep a thread from the other sequences of the
-// store; the pause between leases is that of the core.
-constexpr int kMostConflicts = 3;
 
 }  // namespace
 
@@ -46,14 +43,8 @@ LeaseOutcome MongoCounter::lease(bool index_known) {
   }
   int attempts = 0;
   while (attempts < kMostAttempts && (attempts == 0 || !late())) {
-    retrying_ = false;
     if (Step ended = increment(); ended.has_value()) return std::move(*ended);
-    if (retrying_) {
-      if (++conflicts_ < kMostConflicts && !late()) continue;
-      // A transaction of our own that was left open would conflict until the server drops it.
-      sessions_.end_suspects();
-      return failures_ == 0 ? contended(std::move(conflict_)) : refused(std::move(conflict_));
-    }
+    if (std::exchange(retrying_, false)) continue;
     ++attempts;
     if (Step ended = diagnose(); ended.has_value()) return std::move(*ended);
   }
@@ -272,12 +263,16 @@ MongoCounter::Step MongoCounter::send_again(const LeaseRecord::Sent& sent) {
   return conclude(writes.find_and_modify(counter_write()));
 }
 
-// The transaction was not applied and may be tried again.
+// The transaction was not applied and may be tried again: after a conflict by the core, which
+// pauses before; meanwhile the thread is there for the other sequences of the store.
 MongoCounter::Step MongoCounter::retry(MongoWriteAnswer answer) {
-  if (!is_conflict(answer.server_code) && ++failures_ > kMostFailures)
-    return refused(std::move(answer.error));
+  if (is_conflict(answer.server_code)) {
+    // A transaction of our own that was left open would conflict until the server drops it.
+    sessions_.end_suspects();
+    return contended(std::move(answer.error));
+  }
+  if (++failures_ > kMostFailures || late()) return refused(std::move(answer.error));
   retrying_ = true;
-  conflict_ = std::move(answer.error);
   return std::nullopt;
 }
 

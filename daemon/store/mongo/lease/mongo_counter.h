@@ -71,14 +71,12 @@ class MongoCounter {
   Meaning meaning_;     // configured, or what the mark was last seen to be
   std::int64_t count_;  // shortened at the end of the sequence
   int duplicates_ = 0;  // upserts lost against somebody else's
-  int conflicts_ = 0;   // transactions that were put off
   int failures_ = 0;    // transactions that failed otherwise than by a conflict
   std::optional<LeaseRecord::Sent> sent_ = {};  // as the lease was announced last
   std::int64_t parked_end_ = 0;                 // of the range that was last found parked
   bool field_refused_ = false;
   bool converted_ = false;
   bool doubles_ = false;   // others write them, and the lease has to take them as they are
-  Status conflict_;        // why the last transaction was put off
   bool retrying_ = false;  // the last step proved nothing about the document: just try again
 };
 
