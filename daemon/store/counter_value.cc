@@ -173,6 +173,23 @@ ReturnOutcome contended_return(Status error) {
   return outcome;
 }
 
+ReturnOutcome end_of(Resolution found, Status why, const std::string& where) {
+  switch (found.kind) {
+    case Resolution::Kind::granted:
+      return returned();
+    case Resolution::Kind::absent:
+      return kept(std::move(why));
+    case Resolution::Kind::untraceable:
+      return kept({ErrorCode::STORE_REFUSED,
+                   fmt::format("{}: the record of the return is gone; it will never be known "
+                               "whether the range was taken back",
+                               where)});
+    case Resolution::Kind::failed:
+      break;
+  }
+  return not_known(std::move(found.error));
+}
+
 LeaseRequest as_lease(const ReturnRequest& request) {
   LeaseRequest lease;
   lease.binding = request.binding;

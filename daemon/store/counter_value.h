@@ -80,6 +80,9 @@ ReturnOutcome kept(Status why);
 ReturnOutcome not_known(Status error);
 ReturnOutcome contended_return(Status error);  // not known: other hosts were faster
 
+// What became of a return whose token was made void, by what its record says. `why`: it was.
+ReturnOutcome end_of(Resolution found, Status why, const std::string& where);
+
 // A return as the lease slot sees it in which its token stands: an operation like a lease, of a
 // counter that is known to exist and so is not made.
 LeaseRequest as_lease(const ReturnRequest& request);

@@ -102,21 +102,7 @@ DynamoReturn::Step DynamoReturn::give_up(Status why) {
 DynamoReturn::Step DynamoReturn::following(DynamoResolve::Step step) {
   if (auto* const key = std::get_if<DynamoKey>(&step)) return std::move(*key);
   if (auto* const update = std::get_if<DynamoUpdate>(&step)) return std::move(*update);
-  auto& found = std::get<Resolution>(step);
-  switch (found.kind) {
-    case Resolution::Kind::granted:
-      return returned();
-    case Resolution::Kind::absent:
-      return kept(*given_up_);
-    case Resolution::Kind::untraceable:
-      return kept({ErrorCode::STORE_REFUSED,
-                   fmt::format("{}: the record of the return is gone; it will never be known "
-                               "whether the range was taken back",
-                               where_)});
-    case Resolution::Kind::failed:
-      break;
-  }
-  return not_known(std::move(found.error));
+  return end_of(std::move(std::get<Resolution>(step)), *given_up_, where_);
 }
 
 }  // namespace seqd

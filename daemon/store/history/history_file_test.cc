@@ -15,14 +15,7 @@
 namespace seqd {
 namespace {
 
-using testing::HistoryRows;
-using testing::KeptHistory;
-using testing::kHourMs;
-using testing::kNowMs;
-using testing::OpenedHistory;
-using testing::prune;
-using testing::rows;
-using testing::ScratchDirectory;
+using namespace testing;
 
 TEST_CASE("AHistoryThatIsNotThereKnowsNothingAndIsNotMade") {
   KeptHistory kept;

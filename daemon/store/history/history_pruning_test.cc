@@ -16,12 +16,7 @@
 namespace seqd {
 namespace {
 
-using testing::HistoryRows;
-using testing::KeptHistory;
-using testing::kHourMs;
-using testing::kNowMs;
-using testing::prune;
-using testing::rows;
+using namespace testing;
 
 // What the file and its write-ahead log have, as bytes.
 bool has_bytes(const KeptHistory& kept, const std::string& what) {

@@ -22,16 +22,7 @@
 namespace seqd {
 namespace {
 
-using testing::FailPoint;
-using testing::kMongoAlone;
-using testing::kMongoReplicaSet;
-using testing::kMongoSecure;
-using testing::kPatientMs;
-using testing::lease_request;
-using testing::MongoServer;
-using testing::open_mongo_store;
-using testing::OpenMongoStore;
-using testing::with_uri_option;
+using namespace testing;
 using Kind = LeaseOutcome::Kind;
 
 // A server, and a store on it that only the fail points of its own name reach. It is set up with a

@@ -18,14 +18,8 @@
 namespace seqd {
 namespace {
 
-using testing::FailPoint;
-using testing::kMongoAlone;
-using testing::kMongoPlaces;
-using testing::kMongoReplicaSet;
-using testing::lease_request;
-using testing::MongoServer;
-using testing::MongoTarget;
-using testing::open_mongo_store;
+using namespace testing;
+using testing::MongoTarget;  // not that of the driver
 using Kind = RemovalOutcome::Kind;
 using Keys = std::vector<std::string>;
 

@@ -17,13 +17,7 @@
 namespace seqd {
 namespace {
 
-using testing::kMongoAlone;
-using testing::kMongoReplicaSet;
-using testing::lease_request;
-using testing::MongoServer;
-using testing::MongosProxy;
-using testing::open_mongo_store;
-using testing::OpenMongoStore;
+using namespace testing;
 using Kind = InsertOutcome::Kind;
 
 std::shared_ptr<const std::string> person(const std::string& name) {

@@ -1,25 +1,13 @@
 // How a SqliteStore raises a counter, and its floor: a part of sqlite_store.h.
 #include <algorithm>
 
-#include "daemon/store/sqlite/sqlite_store.h"
+#include "daemon/store/sqlite/sqlite_change.h"
 
 namespace seqd {
 
 Result<std::int64_t> SqliteStore::advance(const AdvanceRequest& request) {
   if (Status status = check_advance_request(request); !status.ok()) return status;
-  const std::lock_guard lock(mutex_);
-  if (Status status = begin(); !status.ok()) return status;
-  auto next_id = advance_in_transaction(request);
-  if (!next_id.ok()) {
-    abandon();
-    return next_id;
-  }
-  bool maybe_applied = false;
-  if (Status status = commit(&maybe_applied); !status.ok()) {
-    abandon();
-    return status;
-  }
-  return next_id;
+  return change([&] { return advance_in_transaction(request); }, [](std::int64_t) { return true; });
 }
 
 Result<std::int64_t> SqliteStore::advance_in_transaction(const AdvanceRequest& request) {

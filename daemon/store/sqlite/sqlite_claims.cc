@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "daemon/store/sqlite/sqlite_store.h"
+#include "daemon/store/sqlite/sqlite_change.h"
 
 namespace seqd {
 
@@ -27,19 +27,8 @@ Status SqliteStore::read_identity() {
 }
 
 Result<BeatOutcome> SqliteStore::beat(const BeatRequest& request) {
-  const std::lock_guard lock(mutex_);
-  if (Status status = begin(); !status.ok()) return status;
-  auto outcome = beat_in_transaction(request);
-  if (!outcome.ok() || outcome->older || !request.raise) {
-    abandon();
-    return outcome;
-  }
-  bool maybe_applied = false;
-  if (Status status = commit(&maybe_applied); !status.ok()) {
-    abandon();
-    return status;
-  }
-  return outcome;
+  return change([&] { return beat_in_transaction(request); },
+                [&](const BeatOutcome& beat) { return !beat.older && request.raise; });
 }
 
 Result<BeatOutcome> SqliteStore::beat_in_transaction(const BeatRequest& request) {
@@ -73,19 +62,8 @@ Status SqliteStore::check_age(const Token& instance, std::int64_t heartbeat, boo
 }
 
 Result<ClaimOutcome> SqliteStore::claim(const ClaimRequest& request) {
-  const std::lock_guard lock(mutex_);
-  if (Status status = begin(); !status.ok()) return status;
-  auto outcome = claim_in_transaction(request);
-  if (!outcome.ok() || *outcome == ClaimOutcome::lost) {
-    abandon();
-    return outcome;
-  }
-  bool maybe_applied = false;
-  if (Status status = commit(&maybe_applied); !status.ok()) {
-    abandon();
-    return status;
-  }
-  return outcome;
+  return change([&] { return claim_in_transaction(request); },
+                [](ClaimOutcome outcome) { return outcome != ClaimOutcome::lost; });
 }
 
 Result<ClaimOutcome> SqliteStore::claim_in_transaction(const ClaimRequest& request) {

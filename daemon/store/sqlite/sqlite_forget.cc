@@ -3,7 +3,7 @@
 //
 // A call of this store ends before the next one begins, and with its process, so no request of the
 // instance can arrive later.
-#include "daemon/store/sqlite/sqlite_store.h"
+#include "daemon/store/sqlite/sqlite_change.h"
 
 namespace seqd {
 namespace {
@@ -55,19 +55,8 @@ constexpr char kLook[] =
 }  // namespace
 
 Result<InstanceRecords> SqliteStore::forget(const ForgetRequest& request) {
-  const std::lock_guard lock(mutex_);
-  if (Status status = begin(); !status.ok()) return status;
-  auto records = forget_in_transaction(request);
-  if (!records.ok() || request.only_look || !request.entry) {
-    abandon();
-    return records;
-  }
-  bool maybe_applied = false;
-  if (Status status = commit(&maybe_applied); !status.ok()) {
-    abandon();
-    return status;
-  }
-  return records;
+  return change([&] { return forget_in_transaction(request); },
+                [&](const InstanceRecords&) { return !request.only_look && request.entry; });
 }
 
 // All of it is one transaction, with the last request: those before it only look.

@@ -127,6 +127,9 @@ class SqliteStore final : public BlockingStore {
   Result<std::vector<FoundCounter>> find_in_transaction(const CounterQuery& query);
   Result<RemovalOutcome> remove_in_transaction(const CounterBinding& binding,
                                                const FoundCounter& counter);
+  // What `body` gives, a Result, of a transaction that is committed where `keeps` says so of it.
+  template <typename Body, typename Keeps>
+  auto change(Body body, Keeps keeps) -> decltype(body());
   // Ends a transaction that changes nothing, whatever state it is in.
   void abandon();
   // Commits. `maybe_applied` is set when it failed in a way that leaves the outcome open.

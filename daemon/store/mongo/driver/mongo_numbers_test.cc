@@ -14,12 +14,7 @@
 namespace seqd {
 namespace {
 
-using testing::kMongoAlone;
-using testing::kMongoReplicaSet;
-using testing::last_request;
-using testing::lease_request;
-using testing::MongoServer;
-using testing::open_mongo_store;
+using namespace testing;
 using Kind = LeaseOutcome::Kind;
 
 struct TypeCase {

@@ -21,13 +21,7 @@
 namespace seqd {
 namespace {
 
-using testing::FailPoint;
-using testing::kMongoAlone;
-using testing::kMongoReplicaSet;
-using testing::MongoServer;
-using testing::open_mongo_store;
-using testing::OpenMongoStore;
-using testing::with_uri_option;
+using namespace testing;
 using Kind = InsertOutcome::Kind;
 
 constexpr char kOnce[] = R"({"times": 1})";

@@ -16,14 +16,7 @@
 namespace seqd {
 namespace {
 
-using testing::kMongoAlone;
-using testing::kMongoReplicaSet;
-using testing::lease_request;
-using testing::MongoServer;
-using testing::open_mongo_store;
-using testing::OpenMongoStore;
-using testing::until_in_time;
-using testing::with_uri_option;
+using namespace testing;
 
 // A store whose writes, and nobody else's, wait in the server for a moment.
 struct Delayed {

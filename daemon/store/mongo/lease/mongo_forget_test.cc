@@ -17,15 +17,7 @@
 namespace seqd {
 namespace {
 
-using testing::FailPoint;
-using testing::kMongoAlone;
-using testing::lease_request;
-using testing::MongoServer;
-using testing::open_mongo_store;
-using testing::random_token;
-using testing::until_in_time;
-using testing::while_held;
-using testing::with_uri_option;
+using namespace testing;
 
 constexpr LeaseTrace kSlot = LeaseTrace::slot;
 

@@ -16,15 +16,8 @@
 namespace seqd {
 namespace {
 
-using testing::FailPoint;
-using testing::kMongoAlone;
-using testing::kMongoPlaces;
-using testing::kMongoReplicaSet;
-using testing::lease_request;
-using testing::MongoServer;
-using testing::MongosProxy;
-using testing::MongoTarget;
-using testing::open_mongo_store;
+using namespace testing;
+using testing::MongoTarget;  // not that of the driver
 using Kind = LeaseOutcome::Kind;
 
 LeaseRequest by_prefix(const std::string& key) {

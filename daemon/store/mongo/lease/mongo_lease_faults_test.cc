@@ -21,13 +21,8 @@
 namespace seqd {
 namespace {
 
-using testing::FailPoint;
-using testing::kMongoAlone;
-using testing::kMongoPlaces;
-using testing::kMongoReplicaSet;
-using testing::lease_request;
-using testing::MongoPlace;
-using testing::MongoTarget;
+using namespace testing;
+using testing::MongoTarget;  // not that of the driver
 using Kind = LeaseOutcome::Kind;
 
 // Every range that it gave.

@@ -17,13 +17,7 @@
 namespace seqd {
 namespace {
 
-using testing::FailPoint;
-using testing::kMongoAlone;
-using testing::kMongoReplicaSet;
-using testing::lease_request;
-using testing::MongoServer;
-using testing::open_mongo_store;
-using testing::with_uri_option;
+using namespace testing;
 using Kind = LeaseOutcome::Kind;
 
 // As the core does it: the token comes from the store, and the lease follows.

@@ -16,14 +16,7 @@
 namespace seqd {
 namespace {
 
-using testing::kMongoAlone;
-using testing::kMongoReplicaSet;
-using testing::lease_request;
-using testing::MongoServer;
-using testing::open_mongo_store;
-using testing::until_in_time;
-using testing::while_held;
-using testing::with_uri_option;
+using namespace testing;
 using Kind = LeaseOutcome::Kind;
 
 // False: the machine was too slow to say anything.

@@ -19,12 +19,7 @@
 namespace seqd {
 namespace {
 
-using testing::kMongoAlone;
-using testing::kMongoReplicaSet;
-using testing::lease_request;
-using testing::MongoServer;
-using testing::open_mongo_store;
-using testing::OpenMongoStore;
+using namespace testing;
 
 constexpr char kOldDate[] = "2001-09-09T01:46:40Z";
 constexpr char kNewDate[] = "2101-09-09T01:46:40Z";

@@ -173,21 +173,7 @@ MongoReturn::Step MongoReturn::conclude(const MongoWriteAnswer& answer) {
 
 // The token is made void, unless the return was applied: then that is what became of it.
 ReturnOutcome MongoReturn::give_up(Status why) {
-  const Resolution found = records_.resolve(slot_);
-  switch (found.kind) {
-    case Resolution::Kind::granted:
-      return returned();
-    case Resolution::Kind::absent:
-      return kept(std::move(why));
-    case Resolution::Kind::untraceable:
-      return kept({ErrorCode::STORE_REFUSED,
-                   fmt::format("{}: the record of the return is gone; it will never be known "
-                               "whether the range was taken back",
-                               where_)});
-    case Resolution::Kind::failed:
-      break;
-  }
-  return not_known(found.error);
+  return end_of(records_.resolve(slot_), std::move(why), where_);
 }
 
 }  // namespace seqd

@@ -17,12 +17,8 @@
 namespace seqd {
 namespace {
 
-using testing::FailPoint;
-using testing::kMongoAlone;
-using testing::kMongoPlaces;
-using testing::lease_request;
-using testing::MongoPlace;
-using testing::MongoTarget;
+using namespace testing;
+using testing::MongoTarget;  // not that of the driver
 
 // It uses one ID of each range and returns the rest.
 struct Returning : MongoTarget {

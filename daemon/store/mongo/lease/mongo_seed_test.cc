@@ -14,12 +14,7 @@
 namespace seqd {
 namespace {
 
-using testing::kMongoAlone;
-using testing::kMongoReplicaSet;
-using testing::lease_request;
-using testing::MongoServer;
-using testing::open_mongo_store;
-using testing::OpenMongoStore;
+using namespace testing;
 using Kind = LeaseOutcome::Kind;
 
 LeaseRequest seeded(const std::string& field = "number") {

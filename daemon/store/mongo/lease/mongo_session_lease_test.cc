@@ -15,12 +15,8 @@
 namespace seqd {
 namespace {
 
-using testing::FailPoint;
-using testing::kMongoReplicaSet;
-using testing::lease_request;
-using testing::MongoPlace;
-using testing::MongoTarget;
-using testing::require_granted;
+using namespace testing;
+using testing::MongoTarget;  // not that of the driver
 using Kind = LeaseOutcome::Kind;
 
 constexpr MongoPlace kSession = {kMongoReplicaSet, LeaseModeOption::session, "session"};
