@@ -1,0 +1,201 @@
+// Which periods leave the table and the log when they are long over, and that what is remembered of
+// them is enough never to issue an ID twice.
+#include <vector>
+
+#include "daemon/core/periods/forgotten_periods.h"
+#include "tests/unit/daily.h"
+
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+TEST_CASE("PeriodsThatAreLongOverDoNotFillTheTable", "[core][period]") {
+  Daily here([](SequenceSettings& settings) {
+    settings.reuse = Reuse::tail;
+    settings.periods.rule = PeriodRule::make("hour", nullptr).value();
+  });
+  here.world.limits.sequences = 4;
+  here.world.restart();
+  here.world.settle();
+  for (int hour = 0; hour < 3'000; ++hour) {
+    if (here.one() != 1) FAIL(hour << ": " << here.world.status.text());
+    here.world.time.wall_set_ms += kHourMs;
+    here.wait(60'000);
+  }
+  CHECK(here.world.log.image.names.at("orders").forgotten.size() <= DefineName::kMostForgotten);
+  // Nor do they come back.
+  const std::size_t known = here.world.table->list().size();
+  CHECK(known <= 4);
+  here.world.restart();
+  here.world.settle();
+  CHECK(here.world.table->list().size() == known);
+  CHECK(here.one() == 1);
+}
+
+TEST_CASE("NewestPeriodIsKnownHoweverLongItHasBeenOver", "[core][period]") {
+  Daily here;
+  REQUIRE(here.one() == 1);
+  here.world.time.wall_set_ms += 400 * kDayMs;
+  here.wait(120'000);
+  REQUIRE(here.of(kFirst) != nullptr);
+  CHECK(here.of(kFirst)->available() == 0);
+  REQUIRE(here.one() == 1);
+  here.wait(60'000);
+  CHECK(here.of(kFirst) == nullptr);
+}
+
+TEST_CASE("PeriodWithIdsOnTheirWayBackIsNotForgotten", "[core][period]") {
+  Daily here([](SequenceSettings& settings) { settings.reuse = Reuse::tail; });
+  REQUIRE(here.one() == 1);
+  for (int times = 0; times < 1'000; ++times)
+    here.world.store.returns.push_back({ScriptedStore::ReturnScript::Kind::failed_lost});
+  here.world.time.wall_set_ms += 400 * kDayMs;
+  REQUIRE(here.one() == 1);
+  here.wait(180'000);
+  REQUIRE(here.of(kFirst) != nullptr);
+  CHECK(here.of(kFirst)->draining().returning() > 0);
+  here.world.store.returns.clear();
+  here.wait(300'000);
+  CHECK(here.of(kFirst) == nullptr);
+}
+
+TEST_CASE("PeriodIsNotForgottenWhileARequestForItCanBeRepeated", "[core][period]") {
+  Daily here;
+  ReplayTable* replays = &here.world.table->replays();
+  const ClientId client = replays->attach(Token{1}, 1'000)->client;
+  Caller asking = caller(1, 1);
+  asking.client = client;
+  static_cast<void>(here.world.next("orders", asking));
+  here.world.settle();
+  REQUIRE(replays->find(client, 1).size() == 1);
+  here.world.time.wall_set_ms += 400 * kDayMs;
+  REQUIRE(here.one() == 1);
+  here.wait(180'000);
+  REQUIRE(here.of(kFirst) != nullptr);
+  replays->acknowledge(client, 2);
+  here.wait(60'000);
+  CHECK(here.of(kFirst) == nullptr);
+}
+
+TEST_CASE("CounterOfAPeriodThatWasForgottenIsNotMadeAgain", "[core][period]") {
+  Daily here;
+  REQUIRE(here.one() == 1);
+  here.world.time.wall_set_ms += 400 * kDayMs;
+  REQUIRE(here.one() == 1);
+  here.wait(120'000);
+  REQUIRE(here.of(kFirst) == nullptr);
+  here.world.restart();
+  here.world.settle();
+  // It is there, and goes on above what was leased of it.
+  here.world.time.wall_set_ms = 0;
+  CHECK(here.one() > 1);
+  CHECK(here.world.store.lease_calls.back().high_water >= 1);
+  // One that was never used here may be made, before what was used and behind it.
+  for (const std::int64_t day : {-100, 100, 401}) {
+    here.world.time.wall_set_ms = day * kDayMs;
+    static_cast<void>(here.one());
+    CHECK(here.world.store.lease_calls.back().high_water == 0);
+  }
+}
+
+TEST_CASE("LogOfTheFormerVersionTellsWhatMayHaveBeenForgotten", "[core][period]") {
+  Daily here;
+  REQUIRE(here.one() == 1);
+  here.world.time.wall_set_ms += 400 * kDayMs;
+  REQUIRE(here.one() == 1);
+  here.world.kill();
+  here.world.log.image.names.clear();
+  here.world.start();
+  here.world.settle();
+  const DefineName& known = here.world.log.image.names.at("orders");
+  CHECK(known.newest_s == here.of("orders")->settings().periods.current->begin_s);
+  CHECK(known.forgotten == std::vector<PeriodSpan>{{0, known.newest_s - 32 * 86'400, 1}});
+  // What is still known is as before, and what was forgotten passes for used.
+  here.world.time.wall_set_ms = 300 * kDayMs;
+  static_cast<void>(here.one());
+  CHECK(here.world.store.lease_calls.back().high_water == 1);
+  here.world.time.wall_set_ms = 370 * kDayMs;
+  static_cast<void>(here.one());
+  CHECK(here.world.store.lease_calls.back().high_water == 0);
+}
+
+// Days of which the configuration knows nothing any more, and has hours or no periods instead.
+TEST_CASE("PeriodsThatAreNotConfiguredAnyMoreAreForgottenWithTheirGuards", "[core][period]") {
+  const char* const unit = GENERATE("hour", "");
+  Daily here;
+  for (int day = 0; day < 3; ++day) {
+    REQUIRE(here.one() == 1);
+    here.world.time.wall_set_ms += kDayMs;
+    here.wait(120'000);
+  }
+  const std::int64_t high_water = here.of(kFirst)->high_water();
+  here.world.kill();
+  PeriodSettings& periods = here.world.settings.by_name["orders"].periods;
+  periods = PeriodSettings();
+  if (*unit != '\0') {
+    periods.period = unit;
+    periods.rule = PeriodRule::make(unit, nullptr).value();
+  }
+  here.world.start();
+  here.world.settle();
+  REQUIRE(here.one() == 1);
+  REQUIRE(here.of(kFirst)->stopped().code() == ErrorCode::NO_SEQUENCE);
+  here.wait(180'000);
+  CHECK(here.of(kFirst) != nullptr);
+  here.world.time.wall_set_ms = 40 * kDayMs;
+  here.wait(180'000);
+  CHECK(here.of(kFirst) == nullptr);
+  CHECK(here.of(kSecond) == nullptr);
+  const Period first = PeriodRule::make("day", nullptr).value()->named("2023-11-14").value();
+  CHECK(high_water_of_forgotten(here.world.log.image.names.at("orders").forgotten, first) >=
+        high_water);
+}
+
+TEST_CASE("AnEndedPeriodIsKeptAMonthWhereThereIsRoom", "[core][period]") {
+  Daily here;
+  REQUIRE(here.one() == 1);
+  here.world.time.wall_set_ms = 31 * kDayMs;
+  REQUIRE(here.one() == 1);
+  here.wait(180'000);
+  CHECK(here.of(kFirst) != nullptr);
+  here.world.time.wall_set_ms = 34 * kDayMs;
+  here.wait(180'000);
+  CHECK(here.of(kFirst) == nullptr);
+}
+
+TEST_CASE("PresentPeriodThatWasForgottenMeanwhileIsFoundAgain", "[core][period]") {
+  Daily here;
+  here.world.limits.sequences = 4;  // two are half of it
+  here.world.restart();
+  REQUIRE(here.one() == 1);
+  // A later period is known, and nothing is issued while the clock is ahead.
+  REQUIRE(here.world.table->open_to_advance("orders@2023-11-20").ok());
+  here.world.time.wall_set_ms = 3 * kDayMs;
+  here.wait(180'000);
+  REQUIRE(here.of(kFirst) == nullptr);
+  here.world.time.wall_set_ms = 0;
+  CHECK(here.one() > 1);
+}
+
+// Of the days that were forgotten last each keeps its own high-water mark.
+TEST_CASE("ForgottenPeriodGoesOnWhereItsCounterIs", "[core][period]") {
+  Daily here;
+  REQUIRE(here.world.range("orders", 500).value_or(std::vector<Run>()).empty());
+  here.world.settle();
+  here.world.time.wall_set_ms = kDayMs;
+  here.wait(180'000);
+  REQUIRE(here.one() == 1);
+  here.world.time.wall_set_ms = 41 * kDayMs;
+  REQUIRE(here.one() == 1);
+  here.wait(180'000);
+  REQUIRE(here.of(kFirst) == nullptr);
+  REQUIRE(here.of(kSecond) == nullptr);
+  here.world.time.wall_set_ms = kDayMs;
+  const std::int64_t next = here.world.store.next_id.at("orders@2023-11-15");
+  REQUIRE(next < 500);
+  CHECK(here.one() == next);
+}
+
+}  // namespace
+}  // namespace seqd
