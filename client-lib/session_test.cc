@@ -1,7 +1,9 @@
-// What a session sends, repeats, acknowledges and returns; what it does with a daemon that does
-// not keep to the protocol is in session_protocol_test.cc.
+// What a session sends, repeats and returns. What it acknowledges is in
+// session_acknowledgement_test.cc, deadlines are in session_deadline_test.cc, and what it does with
+// a daemon that does not keep to the protocol in session_protocol_test.cc.
 #include "client-lib/session.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,14 +17,6 @@ namespace {
 using namespace testing;
 using Fault = WireDaemon::Fault;
 using Verdict = Session::Verdict;
-
-bool is_one_to(std::int64_t last, const std::vector<std::int64_t>& ids) {
-  const std::set<std::int64_t> unique(ids.begin(), ids.end());
-  return unique.size() == ids.size() && static_cast<std::int64_t>(ids.size()) == last &&
-         *unique.begin() == 1 && *unique.rbegin() == last;
-}
-
-}  // namespace
 
 TEST_CASE("PipelinedRequestsGetTheirAnswersByTag", "[client]") {
   SessionLine f;
@@ -176,103 +170,6 @@ TEST_CASE("DaemonThatForgotTheIdentityHearsTheFloorBeforeTheRepeats", "[client]"
   CHECK(f.daemon.acknowledgements().back() == 3'001);
 }
 
-TEST_CASE("EveryEightAnswersAreAcknowledgedBeforeTheNextRequest", "[client]") {
-  SessionLine f;
-  f.connect();
-  for (int i = 0; i < 30; ++i) {
-    (void)f.session.submit(request_for("orders"));
-    REQUIRE(f.exchange() == Verdict::keep);
-  }
-  // The first one right after hello, because the daemon's memory is not known then.
-  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{2, 10, 18, 26});
-  f.session.acknowledge_all();
-  REQUIRE(f.exchange() == Verdict::keep);
-  CHECK(f.daemon.acknowledgements().back() == 31);
-  CHECK(f.ids().size() == 30);
-}
-
-TEST_CASE("PipelinedAnswersAreAcknowledgedTogether", "[client]") {
-  SessionLine f;
-  f.connect();
-  for (int round = 0; round < 3; ++round) {
-    for (int i = 0; i < 100; ++i) (void)f.session.submit(request_for("orders"));
-    REQUIRE(f.exchange() == Verdict::keep);
-  }
-  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{101, 201, 301});
-  CHECK(f.ids().size() == 300);
-}
-
-// Otherwise the daemon keeps them as long as the application has no further request.
-TEST_CASE("ABurstIsAcknowledgedWhenNothingFollowsIt", "[client]") {
-  SessionLine f;
-  for (int i = 0; i < 9; ++i) (void)f.session.submit(request_for("orders"));
-  f.connect();
-  REQUIRE(f.exchange() == Verdict::keep);
-  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{10});
-  f.session.fill_output(f.now_ms);
-  CHECK(f.session.output().empty());
-  // Eight wait for the next request, so that requests made one at a time cost no packet more.
-  for (int i = 0; i < 8; ++i) (void)f.session.submit(request_for("orders"));
-  REQUIRE(f.exchange() == Verdict::keep);
-  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{10});
-}
-
-TEST_CASE("AnswersAboveOneThatIsMissingAreNotAcknowledged", "[client]") {
-  SessionLine f;
-  f.daemon.fault = [](int number, const protocol::Message&) {
-    return number == 20 ? Fault::ignore : Fault::none;
-  };
-  for (int i = 0; i < 100; ++i) (void)f.session.submit(request_for("orders"));
-  f.connect();
-  REQUIRE(f.exchange() == Verdict::keep);
-  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{20});
-}
-
-// What all clients of a user have not acknowledged is what a BUSY may be about.
-TEST_CASE("ABusyAnswerIsFollowedByAnAcknowledgement", "[client]") {
-  SessionLine f;
-  f.daemon.fault = [](int number, const protocol::Message&) {
-    return number == 4 ? Fault::busy : Fault::none;
-  };
-  f.connect();
-  for (int i = 0; i < 5; ++i) {
-    (void)f.session.submit(request_for("orders"));
-    REQUIRE(f.exchange() == Verdict::keep);
-  }
-  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{2, 5});
-}
-
-TEST_CASE("SmallWindowOfTheDaemonIsAcknowledgedBeforeItCloses", "[client]") {
-  for (const std::int64_t limit : {1, 2, 16, 63, 100}) {
-    SessionLine f;
-    f.daemon.unacknowledged_limit = limit;
-    f.connect();
-    for (int i = 0; i < 200; ++i) {
-      (void)f.session.submit(request_for("orders"));
-      REQUIRE(f.exchange() == Verdict::keep);
-    }
-    CHECK(is_one_to(200, f.ids()));
-    CHECK(f.daemon.complaint() == "");
-  }
-}
-
-TEST_CASE("OneRequestThatWaitsHoldsTheWindowShutAndTheOthersWaitForIt", "[client]") {
-  SessionLine f;
-  f.daemon.unacknowledged_limit = 1'024;
-  f.daemon.fault = [](int number, const protocol::Message&) {
-    return number == 1 ? Fault::ignore : Fault::none;
-  };
-  for (int i = 0; i < 3'000; ++i) (void)f.session.submit(request_for("orders"));
-  f.connect();
-  REQUIRE(f.exchange() == Verdict::keep);
-  CHECK(f.session.in_flight() == 3'000 - 1'023);
-  CHECK(f.daemon.complaint() == "");
-  f.session.disconnected(0);
-  f.finish();
-  CHECK(is_one_to(3'000, f.ids()));
-  CHECK(f.daemon.complaint() == "");
-}
-
 TEST_CASE("ErrorOfOneRequestIsItsAnswerAndTheOthersGoOn", "[client]") {
   SessionLine f;
   (void)f.session.submit(request_for("orders"));
@@ -320,85 +217,6 @@ TEST_CASE("HelloRefusedForNowMeansReconnectAndForGoodMeansBroken", "[client]") {
   CHECK(f.session.trouble().code == SEQD_E_BAD_REQUEST);
 }
 
-TEST_CASE("LateAnswerIsDroppedAndItsNumberAcknowledged", "[client]") {
-  SessionLine f;
-  (void)f.session.submit(request_for("orders"));
-  f.connect();
-  protocol::Buffer hello;
-  REQUIRE(f.daemon.receive(f.connection, f.session.output().text(), hello));
-  f.session.output().clear();
-  REQUIRE(f.session.receive(hello.text()) == Verdict::keep);
-  f.session.fill_output(f.now_ms);
-  protocol::Buffer late;
-  REQUIRE(f.daemon.receive(f.connection, f.session.output().text(), late));
-  f.session.output().clear();
-
-  CHECK(f.session.next_deadline_ms() == 1'000);
-  f.session.expire(999, {SEQD_E_CONNECT, "absent"});
-  CHECK_FALSE(f.session.has_answer());
-  f.session.expire(1'000, {SEQD_E_CONNECT, "absent"});
-  Answer answer;
-  REQUIRE(f.session.take(answer));
-  CHECK(answer.outcome.code == SEQD_E_TIMEOUT);
-
-  REQUIRE(f.session.receive(late.text()) == Verdict::keep);
-  CHECK_FALSE(f.session.has_answer());
-  (void)f.session.submit(request_for("orders"));
-  REQUIRE(f.exchange() == Verdict::keep);
-  CHECK(f.ids() == std::vector<std::int64_t>{2});
-  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{2});
-  // The same answer a second time is one that nobody waits for.
-  CHECK(f.session.receive(late.text()) == Verdict::broken);
-}
-
-TEST_CASE("RequestWithoutConnectionEndsAtItsConnectDeadline", "[client]") {
-  SessionLine f;
-  Request request = request_for("orders");
-  request.connect_deadline_ms = 100;
-  (void)f.session.submit(request);
-  const Outcome absent = {SEQD_E_CONNECT, "absent"};
-  f.session.expire(99, absent);
-  CHECK_FALSE(f.session.has_answer());
-  f.session.expire(100, absent);
-  Answer answer;
-  REQUIRE(f.session.take(answer));
-  CHECK(answer.outcome.code == SEQD_E_CONNECT);
-  // Never sent, so nothing is owed.
-  f.connect();
-  REQUIRE(f.exchange() == Verdict::keep);
-  CHECK(f.daemon.requests() == 0);
-}
-
-TEST_CASE("DaemonThatListensAndIsSlowToStartIsWaitedForUntilTheDeadline", "[client]") {
-  SessionLine f;
-  Request request = request_for("orders");
-  request.connect_deadline_ms = 100;
-  (void)f.session.submit(request);
-  f.connect();  // and no answer to hello yet
-  CHECK(f.session.next_deadline_ms() == 1'000);
-  f.session.expire(999, {SEQD_E_CONNECT, "silent"});
-  CHECK_FALSE(f.session.has_answer());
-  f.session.expire(1'000, {SEQD_E_CONNECT, "silent"});
-  Answer answer;
-  REQUIRE(f.session.take(answer));
-  CHECK(answer.outcome.code == SEQD_E_CONNECT);
-}
-
-TEST_CASE("ConnectionLostLongAfterTheStartMayStillBeMadeAgain", "[client]") {
-  SessionLine f;
-  f.connect();
-  REQUIRE(f.exchange() == Verdict::keep);
-  Request request = request_for("orders");
-  request.connect_deadline_ms = 100;
-  (void)f.session.submit(request);
-  f.session.disconnected(600);
-  CHECK(f.session.next_deadline_ms() == 600);
-  f.session.expire(599, {SEQD_E_CONNECT, "absent"});
-  CHECK(f.session.in_flight() == 1);
-  f.finish();
-  CHECK(f.ids() == std::vector<std::int64_t>{1});
-}
-
 TEST_CASE("SynchronousAnswerDoesNotMixWithThoseOfPoll", "[client]") {
   SessionLine f;
   (void)f.session.submit(request_for("orders"));
@@ -430,34 +248,6 @@ TEST_CASE("MoreThanTheCapacityIsRefusedUntilAnswersAreCollected", "[client]") {
   CHECK(f.daemon.complaint() == "");
 }
 
-TEST_CASE("RepeatedRequestSaysTheTimeThatIsLeft", "[client]") {
-  SessionSettings settings = with_identity();
-  settings.limits_wait = true;
-  SessionLine f(settings);
-  std::vector<std::int64_t> waits;
-  f.daemon.fault = [&](int number, const protocol::Message& message) {
-    auto params = message.params;
-    if (params.skip() && params.skip() && message.param_count == 3)
-      REQUIRE(params.read_map() == 1U);
-    if (message.param_count == 2) {
-      params = message.params;
-      REQUIRE((params.skip() && params.read_map() == 1U));
-    }
-    REQUIRE(params.skip());
-    waits.push_back(params.read_integer().value_or(-1));
-    return number <= 8 ? Fault::close_before : Fault::none;
-  };
-  (void)f.session.submit(request_for("orders"));  // their deadline is 1,000
-  (void)f.session.submit(request_for("orders", 3));
-  for (const std::int64_t now : {0, 200, 600, 991, 999, 1'000, 1'001, 1'002}) {
-    f.now_ms = now;
-    f.connect();
-    REQUIRE(f.exchange() == Verdict::reconnect);
-    f.session.disconnected(0);
-  }
-  CHECK(waits == std::vector<std::int64_t>{900, 720, 360, 8, 0, 0, 0, 0});
-}
-
 TEST_CASE("NumbersNearTheirEndAreReplacedByANewIdentityWhenNothingIsInFlight", "[client]") {
   SessionSettings settings = with_identity();
   settings.first_number = Session::kRenewFrom - 1;
@@ -484,4 +274,5 @@ TEST_CASE("NumbersAtTheirEndAreNotUsed", "[client]") {
   CHECK(f.session.submit(request_for("orders")) == 0);
 }
 
+}  // namespace
 }  // namespace seqd::engine

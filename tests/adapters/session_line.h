@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,12 @@ inline Request call_of(const std::string& method) {
   request.method = Request::Method::call;
   request.params = std::string("\x90", 1);
   return request;
+}
+
+inline bool is_one_to(std::int64_t last, const std::vector<std::int64_t>& ids) {
+  const std::set<std::int64_t> unique(ids.begin(), ids.end());
+  return unique.size() == ids.size() && static_cast<std::int64_t>(ids.size()) == last &&
+         *unique.begin() == 1 && *unique.rbegin() == last;
 }
 
 struct SessionLine {
