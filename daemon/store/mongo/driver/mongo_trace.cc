@@ -168,8 +168,9 @@ bool is_transient_error(std::uint32_t code) {
 }
 
 bool is_conflict(std::uint32_t code) {
-  // LockTimeout and SnapshotUnavailable: another one has just created the collection or its index.
-  return code == kMongoWriteConflict || code == 24 || code == 246;
+  // SnapshotUnavailable: another one has just created the collection. Not LockTimeout (24): a
+  // server that is frozen for a backup, or has no tickets left, reports it for as long as that is.
+  return code == kMongoWriteConflict || code == 246;
 }
 
 }  // namespace seqd

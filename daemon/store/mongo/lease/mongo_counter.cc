@@ -44,6 +44,12 @@ LeaseOutcome MongoCounter::lease(bool index_known) {
   int attempts = 0;
   while (attempts < kMostAttempts && (attempts == 0 || !late())) {
     if (Step ended = increment(); ended.has_value()) return std::move(*ended);
+    if (conflict_) {
+      // A transaction of our own that was left open would conflict until the server drops it.
+      sessions_.end_suspects();
+      // After another failure it may be that transaction: the store does not work as it should.
+      return failures_ == 0 ? contended(std::move(*conflict_)) : refused(std::move(*conflict_));
+    }
     if (std::exchange(retrying_, false)) continue;
     ++attempts;
     if (Step ended = diagnose(); ended.has_value()) return std::move(*ended);
@@ -267,9 +273,8 @@ MongoCounter::Step MongoCounter::send_again(const LeaseRecord::Sent& sent) {
 // pauses before; meanwhile the thread is there for the other sequences of the store.
 MongoCounter::Step MongoCounter::retry(MongoWriteAnswer answer) {
   if (is_conflict(answer.server_code)) {
-    // A transaction of our own that was left open would conflict until the server drops it.
-    sessions_.end_suspects();
-    return contended(std::move(answer.error));
+    conflict_ = std::move(answer.error);
+    return std::nullopt;
   }
   if (++failures_ > kMostFailures || late()) return refused(std::move(answer.error));
   retrying_ = true;

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/store/mongo/driver/mongo_trace.h"
 #include "daemon/store/mongo/driver/mongo_transaction.h"
 #include "daemon/store/mongo/lease/mongo_parked.h"
 
@@ -165,7 +164,7 @@ MongoReturn::Step MongoReturn::apply_in_transaction(const MongoWrite& counted) {
 MongoReturn::Step MongoReturn::conclude(const MongoWriteAnswer& answer) {
   if (answer.kind == MongoWriteAnswer::Kind::done) return std::nullopt;
   if (answer.kind == MongoWriteAnswer::Kind::refused && answer.again) {
-    only_conflicts_ = only_conflicts_ && is_conflict(answer.server_code);
+    only_conflicts_ = only_conflicts_ && answer.server_code == kMongoWriteConflict;
     return std::nullopt;
   }
   return not_known(answer.error);

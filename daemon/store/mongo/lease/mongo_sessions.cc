@@ -99,7 +99,8 @@ MongoWriteAnswer MongoSessions::run(MongoTransaction& transaction, const MongoWr
 MongoWriteAnswer MongoSessions::commit(MongoTransaction& transaction, const std::string& collection,
                                        std::chrono::steady_clock::time_point deadline) {
   MongoWriteAnswer answer = transaction.commit(collection, deadline);
-  if (answer.kind != MongoWriteAnswer::Kind::done) suspect(transaction);
+  // One that the server refused has ended, and its session is the driver's to use again.
+  if (answer.kind == MongoWriteAnswer::Kind::unknown) suspect(transaction);
   return answer;
 }
 
