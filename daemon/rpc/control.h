@@ -18,7 +18,7 @@ struct StoreFacts {
   std::string type;        // "sqlite", "mongodb", "dynamodb"
   std::string state;       // "ready", or what it waits for
   std::string error;       // empty: none
-  std::string lease_mode;  // "session", "ledger", "slot" or "plain"; empty: not known yet
+  std::string lease_mode;  // "session", "slot" or "plain"; empty: not known yet
 };
 
 struct DaemonFacts {

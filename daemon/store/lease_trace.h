@@ -17,9 +17,9 @@
 
 namespace seqd {
 
-// plain: not at all.   ledger: a document of the collection seqd_leases, changed in one transaction
-// with the counter.   slot: a field of the counter's own document.   session: the server's record
-// of a numbered write, announced in a document of seqd_leases.
+// plain: not at all.   slot: a field of the counter's own document.   session: the server's record
+// of a numbered write, announced in a document of seqd_leases.   ledger: such a document, changed
+// in one transaction with the counter; former versions leased so, and their leases are still found.
 enum class LeaseTrace : std::uint8_t { plain, ledger, slot, session };
 
 // Whether the record of a lease slot is a document of seqd_leases.
@@ -28,7 +28,7 @@ constexpr bool is_in_ledger(LeaseTrace trace) {
 }
 
 // The option lease_mode, in the order of its choices.
-enum class LeaseModeOption : std::uint8_t { automatic, ledger, slot, plain, session };
+enum class LeaseModeOption : std::uint8_t { automatic, slot, plain, session };
 
 const char* lease_trace_word(LeaseTrace trace);
 

@@ -14,6 +14,7 @@ namespace seqd::testing {
 MongoTarget::MongoTarget(const MongoPlace& place, const char* purpose)
     : server(place.variable),
       name(fmt::format("{}-{}", purpose, server.database())),
+      trace_(place.trace),
       options_(server.options()) {
   options_.uri = with_uri_option(options_.uri, "appName=" + name);
   options_.lease_mode = place.mode;
@@ -35,6 +36,10 @@ MongoTarget::MongoTarget(const MongoPlace& place, const char* purpose)
 void MongoTarget::reopen(int timeout_ms) {
   options_.timeout_ms = timeout_ms;
   store = open_mongo_store(options_);
+}
+
+Token MongoTarget::new_token(Random& random) const {
+  return trace_ == LeaseTrace::ledger ? new_lease_token(random, trace_) : store->new_token(random);
 }
 
 std::string MongoTarget::failure(const std::string& what) const {

@@ -14,13 +14,14 @@ namespace seqd::testing {
 struct MongoPlace {
   const char* variable;  // of the server, for MongoServer
   LeaseModeOption mode;
+  LeaseTrace trace;
   const char* name;
 };
 inline constexpr MongoPlace kMongoPlaces[] = {
-    {kMongoReplicaSet, LeaseModeOption::ledger, "a replica set, ledger"},
-    {kMongoReplicaSet, LeaseModeOption::slot, "a replica set, slot"},
-    {kMongoAlone, LeaseModeOption::slot, "a server alone, slot"},
-    {kMongoReplicaSet, LeaseModeOption::session, "a replica set, session"},
+    {kMongoReplicaSet, LeaseModeOption::session, LeaseTrace::ledger, "a replica set, transactions"},
+    {kMongoReplicaSet, LeaseModeOption::slot, LeaseTrace::slot, "a replica set, slot"},
+    {kMongoAlone, LeaseModeOption::slot, LeaseTrace::slot, "a server alone, slot"},
+    {kMongoReplicaSet, LeaseModeOption::session, LeaseTrace::session, "a replica set, session"},
 };
 
 class MongoTarget {
@@ -30,6 +31,9 @@ class MongoTarget {
 
   // As a daemon that is started again, which gives up after `timeout_ms` from now on.
   void reopen(int timeout_ms = kPatientMs);
+
+  // As the store's, but where the place has leases sent in transactions.
+  Token new_token(Random& random) const;
 
   // Of fail point "failCommand": `what` happens to the commands that lease and return.
   std::string failure(const std::string& what) const;
@@ -42,6 +46,7 @@ class MongoTarget {
   OpenMongoStore store;
 
  private:
+  const LeaseTrace trace_;
   MongoStoreOptions options_;
 };
 

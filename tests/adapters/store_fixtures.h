@@ -98,7 +98,7 @@ class MongoReplicaSetLedgerFixture : public MongoFixture {
  public:
   static constexpr LeaseTrace kTrace = LeaseTrace::ledger;
   static constexpr bool kTracesTokens = true;
-  MongoReplicaSetLedgerFixture() : MongoFixture(kMongoReplicaSet, LeaseModeOption::ledger) {}
+  MongoReplicaSetLedgerFixture() : MongoFixture(kMongoReplicaSet, LeaseModeOption::session) {}
 };
 
 class MongoReplicaSetSlotFixture : public MongoFixture {

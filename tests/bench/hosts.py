@@ -4,7 +4,7 @@
 Each daemon takes `range(20)` so many times with lease_max = 20, which is one lease a request. Printed are the leases a second of
 all daemons together and the time a request waits. The second trial has four shared counters, and the first daemon also leases one
 of its own: its time says whether a sequence waits for the conflicts of others. Variables: BENCH_HOSTS (20), BENCH_RANGES (10) of
-each daemon and counter, BENCH_MODES ("session ledger slot plain"), SEQD_BIN (the program). All of it is also in
+each daemon and counter, BENCH_MODES ("session slot plain"), SEQD_BIN (the program). All of it is also in
 build/bench/hosts.json.
 Checks that no ID was issued twice, and ends with 1 if one was.
 """
@@ -25,7 +25,7 @@ from servers.mongod import ReplicaSet, replica_set
 
 HOSTS = int(os.environ.get("BENCH_HOSTS", "20"))
 RANGES = int(os.environ.get("BENCH_RANGES", "10"))
-MODES = os.environ.get("BENCH_MODES", "session ledger slot plain").split()
+MODES = os.environ.get("BENCH_MODES", "session slot plain").split()
 OUTPUT = harness.PROJECT / "build" / "bench"
 COUNT = 20
 PATIENCE_MS = 120_000

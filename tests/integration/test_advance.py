@@ -25,7 +25,7 @@ def fixture_make_host(request, scratch, make_daemon, kind):
     if kind == "sqlite":
         stores = {"shared": {"type": "sqlite", "path": str(scratch / "shared.db")}}
     else:
-        server = request.getfixturevalue("mongo_set" if kind == "ledger" else "mongo")
+        server = request.getfixturevalue("mongo_set" if kind == "session" else "mongo")
         server.client().drop_database("seqd")
         stores = {"shared": {"type": "mongodb", "uri": server.uri(), "database": "seqd", "lease_mode": kind}}
 
@@ -51,7 +51,7 @@ def holds_nothing_below(daemon, floor):
     return peeked["available"] == 0 or peeked["next"] >= floor
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "slot", "ledger"])
+@pytest.mark.parametrize("kind", ["sqlite", "slot", "session"])
 def test_WhatEveryHostHasAvailableIsWithdrawnAlsoOfOneThatWasDead(make_host, kind):
     hosts = [make_host(f"host-{number}") for number in range(3)]
     asked, other, dead = hosts
@@ -87,7 +87,7 @@ def test_WhatEveryHostHasAvailableIsWithdrawnAlsoOfOneThatWasDead(make_host, kin
 
 @pytest.mark.limit(180)
 @pytest.mark.parametrize("reuse", ["never", "tail"])
-@pytest.mark.parametrize("kind", ["sqlite", "slot", "ledger"])
+@pytest.mark.parametrize("kind", ["sqlite", "slot", "session"])
 def test_AdvancesUnderLoadAndKillsIssueNothingTwiceAndLoseNothing(make_host, scratch, kind, reuse):
     print(f"SEED={SEED}, {kind}")  # shown when the test fails
     random.seed(SEED)

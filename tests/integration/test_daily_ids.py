@@ -125,7 +125,7 @@ def journal_name(site: Site, prefix: int) -> str:
 
 
 @pytest.mark.limit(120)
-@pytest.mark.parametrize("kind,mode", [("alone", "slot"), ("set", "ledger")])
+@pytest.mark.parametrize("kind,mode", [("alone", "slot"), ("set", "session")])
 def test_DaysEndUnderLoadBesideOldCode(mongo, mongo_set, make_daemon, scratch, figures, kind, mode):
     server = mongo if kind == "alone" else mongo_set
     server.client().drop_database("seqd")

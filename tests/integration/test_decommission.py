@@ -23,7 +23,7 @@ EXIT_LOOKED = 4
 EXIT_TRY_AGAIN = 75
 
 
-@pytest.fixture(name="store", params=["sqlite", "slot", "ledger"])
+@pytest.fixture(name="store", params=["sqlite", "slot", "session"])
 def one_store_for_all(request, mongo, mongo_set, scratch):
     return Store(request.param, mongo, mongo_set, scratch)
 

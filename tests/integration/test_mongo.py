@@ -50,7 +50,7 @@ def foreign_writer(uri: str, name: str, amount: int, stop) -> array:
 
 
 @pytest.mark.limit(120)
-@pytest.mark.parametrize("kind,mode", [("alone", "slot"), ("alone", "plain"), ("set", "ledger")])
+@pytest.mark.parametrize("kind,mode", [("alone", "slot"), ("alone", "plain"), ("set", "session")])
 def test_FourDaemonsAndFourForeignWritersShareTheDocuments(mongo, mongo_set, make_daemon, kind, mode):
     mongo = mongo if kind == "alone" else mongo_set
     mongo.client().drop_database("seqd")

@@ -106,7 +106,7 @@ def told(daemon, *arguments: str, expect: int) -> list:
 
 
 @pytest.mark.limit(60)
-@pytest.mark.parametrize("kind,mode", [("alone", "slot"), ("set", "ledger")])
+@pytest.mark.parametrize("kind,mode", [("alone", "slot"), ("set", "session")])
 def test_OldDaysAreRemovedAndThePresentOneGoesOn(mongo, mongo_set, make_daemon, scratch, figures, kind, mode):
     server = mongo if kind == "alone" else mongo_set
     old = Old(server)

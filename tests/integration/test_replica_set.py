@@ -89,7 +89,7 @@ def test_LossOfThePrimaryUnderLoadIsNotNoticed(servers, make_daemon):
 
 
 @pytest.mark.limit(120)
-@pytest.mark.parametrize("mode", ["session", "ledger", "slot"])
+@pytest.mark.parametrize("mode", ["session", "slot"])
 def test_DaemonAndPrimaryKilledTogetherLoseNothing(servers, make_daemon, scratch, mode):
     """Small leases, so that one is nearly always under way when either is killed."""
     daemon = make_daemon(**daemon_options(servers, {"lease_min": 100, "lease_max": 2000, "max_available": 8000,
@@ -139,7 +139,7 @@ def take_one(collection, name: str) -> int:
 
 
 @pytest.mark.limit(120)
-@pytest.mark.parametrize("mode", ["session", "ledger", "slot"])
+@pytest.mark.parametrize("mode", ["session", "slot"])
 def test_AWriteThatIsRolledBackIsADuplicateForOthersAndNotForUs(servers, make_daemon, mode):
     """w:1 on a primary that is cut off and replaced: the old code's IDs come twice, seqd waits and gives none twice."""
     daemon = make_daemon(**daemon_options(servers, {"lease_min": 100, "lease_max": 100, "max_available": 200}, lease_mode=mode,

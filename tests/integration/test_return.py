@@ -124,7 +124,7 @@ class Store:
 
     def __init__(self, kind, mongo, mongo_set, scratch):
         self.kind = kind
-        self.server = mongo_set if kind == "ledger" else mongo
+        self.server = mongo_set if kind == "session" else mongo
         self.path = scratch / "shared.db"
         if kind == "sqlite":
             self.options = {"shared": {"type": "sqlite", "path": str(self.path)}}
@@ -144,7 +144,7 @@ class Store:
             with contextlib.closing(sqlite3.connect(self.path)) as file:
                 return file.execute("SELECT first, after FROM parked WHERE taken IS NULL").fetchall()
         database = self.server.client().seqd
-        if self.kind == "ledger":
+        if self.kind == "session":
             return [(one["begin"], one["end"]) for one in database.seqd_returned.find({})]
         fields = database.counters.find_one({"_id": "orders"})["seqd"].get("returned", {})
         return [(one["begin"], one["end"]) for one in fields.values()]
@@ -172,7 +172,7 @@ def settle(daemon):
 
 @pytest.mark.limit(180)
 @pytest.mark.parametrize("reuse", ["parked", "tail"])
-@pytest.mark.parametrize("kind", ["sqlite", "slot", "ledger"])
+@pytest.mark.parametrize("kind", ["sqlite", "slot", "session"])
 def test_DrainsUnderLoadThatAreKilledIssueNothingTwiceAndLoseNothing(mongo, mongo_set, make_daemon, scratch, kind, reuse):
     print(f"SEED={SEED}")  # shown when the test fails
     random.seed(SEED)

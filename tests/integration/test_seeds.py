@@ -137,7 +137,7 @@ class Takeover:
 
 
 @pytest.mark.limit(60)
-@pytest.mark.parametrize("kind,mode", [("alone", "slot"), ("alone", "plain"), ("set", "session"), ("set", "ledger")])
+@pytest.mark.parametrize("kind,mode", [("alone", "slot"), ("alone", "plain"), ("set", "session")])
 @pytest.mark.parametrize("row", ROWS)
 def test_OldCodeGoesOnBesideTwoDaemons(mongo, mongo_set, make_daemon, scratch, row, kind, mode):
     server = mongo if kind == "alone" else mongo_set

@@ -108,11 +108,10 @@ void read_dynamo_store(const std::string& name, int line, const StoreSettings& s
     const std::string key = status.text().substr(0, end);
     problems.add(line_of(written, key, line), name + "." + key, status.text().substr(end + 2));
   }
-  const bool session = store.lease_mode == LeaseModeOption::session;
-  if (session || store.lease_mode == LeaseModeOption::ledger)
-    problems.add(line_of(written, "lease_mode", line), name + ".lease_mode",
-                 std::string("found \"") + (session ? "session" : "ledger") +
-                     "\", which is for MongoDB; allowed: \"auto\", \"slot\" or \"plain\"");
+  if (store.lease_mode == LeaseModeOption::session)
+    problems.add(
+        line_of(written, "lease_mode", line), name + ".lease_mode",
+        "found \"session\", which is for MongoDB; allowed: \"auto\", \"slot\" or \"plain\"");
   if (Status status = store.tls_ca_file.empty() ? Status() : check_authorities(store.tls_ca_file);
       !status.ok())
     problems.add(line_of(written, "tls_ca_file", line), name + ".tls_ca_file", status.text());

@@ -109,7 +109,7 @@ TEST_CASE("WhatADynamoStoreCannotUseIsToldByLineAndKey") {
   const std::vector<Row> rows = {
       {"[store.aws]\ntype = \"dynamodb\"\n" + file, "f:1: store.aws.region: allowed is the name"},
       {table(file + "endpoint = \"http://host/path\"\n"), "f:6: store.aws.endpoint: allowed is"},
-      {table(file + "lease_mode = \"ledger\"\n"), "f:6: store.aws.lease_mode: found \"ledger\""},
+      {table(file + "lease_mode = \"session\"\n"), "f:6: store.aws.lease_mode: found \"session\""},
       {table(file + "uri = \"mongodb://h/\"\n"),
        "f:6: store.aws.uri: is for stores of type \"mongodb\""},
       {table(file + "instances_key = \"seqd_x\"\n"), "f:6: store.aws.instances_key: "},

@@ -1,5 +1,7 @@
 #include "daemon/main/config/config_tables.h"
 
+#include <fmt/format.h>
+
 #include "daemon/os/event_line.h"
 
 namespace seqd {
@@ -29,8 +31,17 @@ Result<OptionValue> read_value(const OptionInfo& option, const DocumentEntry& en
 std::string_view present_name(OptionTable table, std::string_view key) {
 #define FORMER(of, former, present) \
   if (table == OptionTable::of && key == #former) return #present;
+#define FORMER_VALUE(of, option, former, present)
 #include "daemon/main/config/former_options.def"
-#undef FORMER
+  return {};
+}
+
+// The present name of a value, if `text` is a former one; else empty.
+std::string_view present_value(OptionTable table, std::string_view key, std::string_view text) {
+#define FORMER(of, former, present)
+#define FORMER_VALUE(of, option, former, present) \
+  if (table == OptionTable::of && key == #option && text == #former) return #present;
+#include "daemon/main/config/former_options.def"
   return {};
 }
 
@@ -87,7 +98,12 @@ void read_table(const DocumentTable& table, const std::string& name, Settings& s
     if (!renamed.empty())
       problems.warn(entry.line, name + "." + entry.key,
                     "this option is called \"" + key + "\" now; the former name still works");
-    const Result<OptionValue> value = read_value(*found, entry);
+    const std::string_view present = present_value(found->table, key, entry.text);
+    if (!present.empty())
+      problems.warn(entry.line, name + "." + entry.key,
+                    fmt::format("\"{}\" means \"{}\" now; write that", entry.text, present));
+    const Result<OptionValue> value =
+        present.empty() ? read_value(*found, entry) : parse_option(*found, present);
     if (value.ok()) {
       found->write(settings, *value);
     } else {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -241,8 +242,18 @@ TEST_CASE("EveryFormerNameHasAPresentOneAndIsNone") {
 #define FORMER(table, former, present)        \
   CHECK(names(OptionTable::table, #present)); \
   CHECK_FALSE(names(OptionTable::table, #former));
+#define FORMER_VALUE(table, option, former, present) CHECK(names(OptionTable::table, #option));
 #include "daemon/main/config/former_options.def"
-#undef FORMER
+}
+
+TEST_CASE("AFormerValueOfAnOptionMeansThePresentOneAndIsWarnedAbout") {
+  const std::string table = "[store.m]\ntype = \"mongodb\"\nuri = \"mongodb://h/\"\n";
+  const auto found = parse_configuration(table + "lease_mode = \"ledger\"\n", "f", {});
+  REQUIRE(found.ok());
+  CHECK(found->stores.at("m").lease_mode == LeaseModeOption::session);
+  const auto& warnings = found->warnings;
+  CHECK(std::count(warnings.begin(), warnings.end(),
+                   "f:4: store.m.lease_mode: \"ledger\" means \"session\" now; write that") == 1);
 }
 
 TEST_CASE("APasswordInAFileThatEverybodyMayReadIsWarnedAbout") {

@@ -174,14 +174,14 @@ struct Parked {
     make_index(target.server);
     for (const char* key : {"251101", "251102"}) {
       LeaseRequest lease = lease_request(key, 10);
-      lease.token = target.store->new_token(random);
+      lease.token = target.new_token(random);
       lease.binding = by_prefix().binding;
       lease.binding.key = key;
       lease.sequence = std::string("ids@") + key;
       REQUIRE(target.store->lease(lease).kind == LeaseOutcome::Kind::granted);
       ReturnRequest back;
       back.binding = lease.binding;
-      back.token = target.store->new_token(random);
+      back.token = target.new_token(random);
       back.instance = lease.instance;
       back.sequence = lease.sequence;
       back.begin = 4;
@@ -232,7 +232,7 @@ TEST_CASE("MongoPurge: a counter that a lease is moving in a transaction stays",
   const CounterPage page = find(store);
   SeededRandom random{7};
   LeaseRequest lease = lease_request("251101", 10);
-  lease.token = leasing.store->new_token(random);
+  lease.token = leasing.new_token(random);
   lease.binding = by_prefix().binding;
   lease.binding.key = "251101";
   LeaseOutcome outcome;

@@ -130,7 +130,7 @@ MongoNumberedWrites::Answer MongoNumberedWrites::send(Document command,
   if (!id.lent()) {
     answer.no_session = {ErrorCode::STORE_REFUSED,
                          fmt::format("{}: the ids of this driver's sessions are not known; set "
-                                     "lease_mode = \"ledger\"",
+                                     "lease_mode = \"plain\"",
                                      clients_.where(collection))};
     return answer;
   }

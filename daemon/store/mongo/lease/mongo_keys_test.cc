@@ -89,7 +89,8 @@ TEST_CASE("MongoKeys: an integer key that is none is refused", "[mongo]") {
 }
 
 TEST_CASE("MongoKeys: somebody else who made the counter of a number first is joined", "[mongo]") {
-  MongoTarget target({kMongoAlone, LeaseModeOption::slot, "a server alone"}, "keys");
+  MongoTarget target({kMongoAlone, LeaseModeOption::slot, LeaseTrace::slot, "a server alone"},
+                     "keys");
   make_index(target.server);
   const auto failure = [&](int key) {
     return fmt::format(R"({{"failCommands": ["findAndModify"], "appName": "{}", "errorCode": 11000,
@@ -154,7 +155,8 @@ TEST_CASE("MongoKeys: an index that is being built is not unique yet", "[mongo]"
 
 // The builds of a collection are in collStats. Where that fails, nothing is concluded from it.
 TEST_CASE("MongoKeys: whether an index is being built has to be known", "[mongo]") {
-  MongoTarget target({kMongoReplicaSet, LeaseModeOption::session, "a replica set"}, "builds");
+  MongoTarget target(
+      {kMongoReplicaSet, LeaseModeOption::session, LeaseTrace::session, "a replica set"}, "builds");
   target.server.insert("ids", R"({"prefix": {"$numberInt": "1"}, "count": {"$numberInt": "7"}})");
   SeededRandom random{1};
   auto builder = open_mongo_store(target.server);

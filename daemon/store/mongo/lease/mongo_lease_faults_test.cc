@@ -35,7 +35,7 @@ struct Traced : MongoTarget {
   // One lease of 10 IDs.
   Kind lease() {
     request = lease_request("orders", 10);
-    request.token = store->new_token(random);
+    request.token = new_token(random);
     request.high_water = high_water;
     const LeaseOutcome outcome = store->lease(request);
     error = outcome.error;
@@ -315,7 +315,7 @@ TEST_CASE("MongoLeaseFaults: losing the insert of our own key to another creator
   INFO(kMongoPlaces[where].name);
   Traced traced(kMongoPlaces[where]);
   LeaseRequest request = lease_request("invoices", 10);
-  request.token = traced.store->new_token(traced.random);
+  request.token = traced.new_token(traced.random);
   LeaseOutcome outcome;
   {
     // The first findAndModify finds no counter; the second, the upsert, waits and then answers that

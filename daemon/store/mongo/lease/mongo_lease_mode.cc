@@ -14,8 +14,6 @@ namespace {
 // again.
 LeaseTrace guess(const MongoTarget& target, LeaseModeOption configured) {
   switch (configured) {
-    case LeaseModeOption::ledger:
-      return LeaseTrace::ledger;
     case LeaseModeOption::slot:
       return LeaseTrace::slot;
     case LeaseModeOption::plain:
@@ -85,23 +83,22 @@ Status MongoLeaseMode::cannot(const char* mode, const std::string& why) const {
 Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& facts) {
   using Kind = MongoServerFacts::Kind;
   const bool old = facts.wire_version < kMongoWireOfPipelines;
-  const char* const word = configured_ == LeaseModeOption::session ? "session" : "ledger";
   switch (configured_) {
     case LeaseModeOption::plain:
       break;
-    case LeaseModeOption::ledger:
     case LeaseModeOption::session:
       if (old)
-        return cannot(word, "the server is older than MongoDB 4.2; update it, or set \"auto\"");
+        return cannot("session",
+                      "the server is older than MongoDB 4.2; update it, or set \"auto\"");
       if (facts.kind == Kind::alone)
-        return cannot(word,
+        return cannot("session",
                       "the server stands alone and has no transactions; make it a replica "
                       "set (of one member, if need be), or set \"slot\" or \"auto\"");
       if (facts.kind == Kind::sharded)
-        return cannot(word,
+        return cannot("session",
                       "the server is a mongos, where seqd uses no transactions; set "
                       "\"plain\" or \"auto\"");
-      return configured_ == LeaseModeOption::ledger ? choose_ledger() : choose_session();
+      return choose_session();
     case LeaseModeOption::slot:
       if (old)
         return cannot("slot", "the server is older than MongoDB 4.2; update it, or set \"auto\"");
@@ -116,37 +113,23 @@ Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& fa
   return Choice{LeaseTrace::plain, "lease_mode = \"plain\" is configured"};
 }
 
-// The collection has to exist before a transaction; making it shows whether that is allowed, too.
-Result<MongoLeaseMode::Choice> MongoLeaseMode::choose_ledger() {
-  Status made =
-      clients_.run(Document().add("create", kMongoLedger), kMongoLedger, kMongoNamespaceExists);
-  if (made.ok()) return Choice{LeaseTrace::ledger, "the server is a replica set"};
-  // What passes by itself decides nothing: the mode would stay "plain" until the server changes.
-  if (made.code() == ErrorCode::UNAVAILABLE) return made;
-  if (configured_ == LeaseModeOption::ledger || configured_ == LeaseModeOption::session)
-    return cannot(
-        lease_trace_word(guess_),
-        fmt::format(
-            "collection {} cannot be made ({}); let the user make and write it, or set \"slot\" "
-            "or \"plain\"",
-            kMongoLedger, made.text()));
-  return Choice{LeaseTrace::plain,
-                fmt::format("collection {} cannot be made: {}", kMongoLedger, made.text())};
-}
-
-// The ledger first: that is where a lease is announced.
+// Each lease is announced in the collection, and a transaction needs one that exists; making it
+// shows whether that is allowed, too.
 Result<MongoLeaseMode::Choice> MongoLeaseMode::choose_session() {
-  auto ledger = choose_ledger();
-  if (!ledger.ok() || ledger->trace != LeaseTrace::ledger) return ledger;
-  const Status taken = MongoNumberedWrites::probe(clients_, kMongoLedger);
-  if (taken.ok()) return Choice{LeaseTrace::session, "the server is a replica set"};
-  if (taken.code() == ErrorCode::UNAVAILABLE) return taken;
-  if (configured_ == LeaseModeOption::session)
-    return cannot("session", fmt::format("the server takes no numbered writes ({}); set \"ledger\" "
-                                         "or \"auto\"",
-                                         taken.text()));
-  return Choice{LeaseTrace::ledger,
-                fmt::format("the server takes no numbered writes: {}", taken.text())};
+  const Status made =
+      clients_.run(Document().add("create", kMongoLedger), kMongoLedger, kMongoNamespaceExists);
+  const Status taken = made.ok() ? MongoNumberedWrites::probe(clients_, kMongoLedger) : Status();
+  if (made.ok() && taken.ok()) return Choice{LeaseTrace::session, "the server is a replica set"};
+  // What passes by itself decides nothing: the mode would stay "plain" until the server changes.
+  for (const Status& failed : {made, taken})
+    if (failed.code() == ErrorCode::UNAVAILABLE) return failed;
+  const std::string why =
+      made.ok() ? fmt::format("the server takes no numbered writes: {}", taken.text())
+                : fmt::format("collection {} cannot be made: {}", kMongoLedger, made.text());
+  if (configured_ == LeaseModeOption::automatic) return Choice{LeaseTrace::plain, why};
+  return cannot("session", why + (made.ok() ? "; set \"plain\" or \"auto\""
+                                            : "; let the user make and write it, or set "
+                                              "\"slot\" or \"plain\""));
 }
 
 }  // namespace seqd

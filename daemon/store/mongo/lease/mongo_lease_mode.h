@@ -39,7 +39,6 @@ class MongoLeaseMode {
     std::string reason;
   };
   Result<Choice> choose(const MongoServerFacts& facts);
-  Result<Choice> choose_ledger();
   Result<Choice> choose_session();
   Status cannot(const char* mode, const std::string& why) const;
 

@@ -27,6 +27,17 @@ LeaseRequest next_request(MongoStore& store, SeededRandom& random) {
   return request;
 }
 
+// Which mode sends leases that are traced so; by "ledger" none sends them any more.
+LeaseModeOption mode_of(LeaseTrace trace) {
+  return trace == LeaseTrace::slot ? LeaseModeOption::slot : LeaseModeOption::session;
+}
+
+LeaseRequest next_request(MongoStore& store, SeededRandom& random, LeaseTrace trace) {
+  LeaseRequest request = next_request(store, random);
+  if (trace == LeaseTrace::ledger) request.token = new_lease_token(random, trace);
+  return request;
+}
+
 void claim(MongoStore& store, const LeaseRequest& request) {
   auto outcome = store.claim({.instance = request.instance, .epoch = 0, .nonce = request.token});
   INFO(outcome.status().to_string());
@@ -73,14 +84,14 @@ TEST_CASE("MongoLeaseMode: a wrong expectation costs one refused lease, and move
   REQUIRE(store->lease(next_request(*store, random)).begin == 1);
 }
 
-TEST_CASE("MongoLeaseMode: a ledger on a server alone is refused with what to do", "[mongo]") {
+TEST_CASE("MongoLeaseMode: sessions on a server alone are refused with what to do", "[mongo]") {
   SeededRandom random(1);
   MongoServer server(kMongoAlone);
-  auto store = open_mongo_store(server, LeaseModeOption::ledger);
+  auto store = open_mongo_store(server, LeaseModeOption::session);
   const LeaseOutcome outcome = store->lease(next_request(*store, random));
   REQUIRE(outcome.kind == Kind::refused);
   REQUIRE(outcome.error.code() == ErrorCode::STORE_REFUSED);
-  for (const char* part : {"lease_mode = \"ledger\"", "replica set", "\"slot\""}) {
+  for (const char* part : {"lease_mode = \"session\"", "replica set", "\"slot\""}) {
     INFO(outcome.error.text());
     REQUIRE(outcome.error.text().find(part) != std::string::npos);
   }
@@ -138,9 +149,8 @@ TEST_CASE("MongoLeaseMode: a foreign value under our name is left alone, and the
 TEST_CASE("MongoLeaseMode: a lease that was sent plain stays untraceable in every later mode",
           "[mongo]") {
   SeededRandom random(1);
-  const LeaseModeOption later =
-      GENERATE(LeaseModeOption::automatic, LeaseModeOption::ledger, LeaseModeOption::slot,
-               LeaseModeOption::plain, LeaseModeOption::session);
+  const LeaseModeOption later = GENERATE(LeaseModeOption::automatic, LeaseModeOption::slot,
+                                         LeaseModeOption::plain, LeaseModeOption::session);
   MongoServer server(kMongoReplicaSet);
   LeaseRequest open;
   {
@@ -157,7 +167,7 @@ TEST_CASE("MongoLeaseMode: a lease that was sent plain stays untraceable in ever
 TEST_CASE("MongoLeaseMode: a token without a mark, as older versions made them, is untraceable",
           "[mongo]") {
   MongoServer server(kMongoReplicaSet);
-  auto store = open_mongo_store(server, LeaseModeOption::ledger);
+  auto store = open_mongo_store(server, LeaseModeOption::session);
   LeaseRequest open = lease_request("orders", 10);
   open.token = testing::random_token();
   REQUIRE(store->resolve(open).kind == Resolution::Kind::untraceable);
@@ -165,20 +175,19 @@ TEST_CASE("MongoLeaseMode: a token without a mark, as older versions made them, 
 
 TEST_CASE("MongoLeaseMode: a traced lease is found where it was sent, whatever the mode is now",
           "[mongo]") {
-  const LeaseModeOption before =
-      GENERATE(LeaseModeOption::ledger, LeaseModeOption::slot, LeaseModeOption::session);
-  const LeaseModeOption later = GENERATE(LeaseModeOption::ledger, LeaseModeOption::slot,
-                                         LeaseModeOption::plain, LeaseModeOption::session);
+  const LeaseTrace before = GENERATE(LeaseTrace::ledger, LeaseTrace::slot, LeaseTrace::session);
+  const LeaseModeOption later =
+      GENERATE(LeaseModeOption::slot, LeaseModeOption::plain, LeaseModeOption::session);
   SeededRandom random(1);
   MongoServer server(kMongoReplicaSet);
   LeaseRequest granted;
   LeaseRequest lost;
   {
-    auto store = open_mongo_store(server, before);
+    auto store = open_mongo_store(server, mode_of(before));
     claim(*store, lease_request("orders", 10));
-    granted = next_request(*store, random);
+    granted = next_request(*store, random, before);
     REQUIRE(store->lease(granted).begin == 1);
-    lost = next_request(*store, random);
+    lost = next_request(*store, random, before);
     lost.sequence = "others";
     lost.binding.key = "orders";
   }
@@ -189,7 +198,7 @@ TEST_CASE("MongoLeaseMode: a traced lease is found where it was sent, whatever t
   REQUIRE(found.end == 11);
   // The request that never arrived is given up, and refused when it comes after all.
   REQUIRE(store->resolve(lost).kind == Resolution::Kind::absent);
-  auto late = open_mongo_store(server, before);
+  auto late = open_mongo_store(server, mode_of(before));
   REQUIRE(late->lease(lost).kind == Kind::refused);
   REQUIRE(server.number("counters", "orders", "seq") == 10);
 }
@@ -240,12 +249,12 @@ TEST_CASE("MongoLeaseMode: a numbered lease on a server that became one alone is
 TEST_CASE("MongoLeaseMode: a lost record of a lease makes it untraceable, never absent",
           "[mongo]") {
   SeededRandom random(1);
-  const LeaseModeOption mode =
-      GENERATE(LeaseModeOption::ledger, LeaseModeOption::slot, LeaseModeOption::session);
+  const LeaseTrace trace = GENERATE(LeaseTrace::ledger, LeaseTrace::slot, LeaseTrace::session);
+  const LeaseModeOption mode = mode_of(trace);
   const std::string how = GENERATE("another database", "counter deleted", "records swept");
   MongoServer server(kMongoReplicaSet);
   auto store = open_mongo_store(server, mode);
-  LeaseRequest open = next_request(*store, random);
+  LeaseRequest open = next_request(*store, random, trace);
   claim(*store, open);
   REQUIRE(store->lease(open).begin == 1);
   if (how == "another database") {
@@ -289,7 +298,8 @@ TEST_CASE("MongoLeaseMode: an error that passes by itself makes no store plain",
   REQUIRE(store->lease_mode().word == "session");
 }
 
-TEST_CASE("MongoLeaseMode: a set that takes no numbered writes gets the ledger", "[mongo]") {
+TEST_CASE("MongoLeaseMode: a set that takes no numbered writes is leased from in plain mode",
+          "[mongo]") {
   SeededRandom random(1);
   const bool configured = GENERATE(false, true);
   MongoServer server(kMongoReplicaSet);
@@ -309,7 +319,8 @@ TEST_CASE("MongoLeaseMode: a set that takes no numbered writes gets the ledger",
     REQUIRE(outcome.error.text().find("\"session\" is configured") != std::string::npos);
     return;
   }
-  REQUIRE(store->lease_mode().word == "ledger");
+  REQUIRE(store->lease_mode().word == "plain");
+  REQUIRE(store->lease_mode().reason.find("no numbered writes") != std::string::npos);
   REQUIRE(store->lease(next_request(*store, random)).begin == 1);
 }
 
@@ -339,13 +350,12 @@ TEST_CASE("MongoLeaseMode: the first lease of a counter that is not there yet ca
 TEST_CASE("MongoLeaseMode: two sequences of one instance on one counter keep their leases apart",
           "[mongo]") {
   SeededRandom random(1);
-  const LeaseModeOption mode =
-      GENERATE(LeaseModeOption::ledger, LeaseModeOption::slot, LeaseModeOption::session);
+  const LeaseTrace trace = GENERATE(LeaseTrace::ledger, LeaseTrace::slot, LeaseTrace::session);
   MongoServer server(kMongoReplicaSet);
-  auto store = open_mongo_store(server, mode);
-  LeaseRequest one = next_request(*store, random);
+  auto store = open_mongo_store(server, mode_of(trace));
+  LeaseRequest one = next_request(*store, random, trace);
   one.sequence = "a.b";
-  LeaseRequest two = next_request(*store, random);
+  LeaseRequest two = next_request(*store, random, trace);
   two.sequence = "a:b";
   REQUIRE(store->lease(one).begin == 1);
   REQUIRE(store->lease(two).begin == 11);

@@ -23,9 +23,7 @@ using Kind = LeaseOutcome::Kind;
 bool is_found_while_given_up(LeaseTrace trace, bool first, int block_ms) {
   MongoServer server(is_in_ledger(trace) ? kMongoReplicaSet : kMongoAlone);
   MongoStoreOptions options = server.options();
-  options.lease_mode = trace == LeaseTrace::ledger ? LeaseModeOption::ledger
-                       : trace == LeaseTrace::slot ? LeaseModeOption::slot
-                                                   : LeaseModeOption::session;
+  options.lease_mode = trace == LeaseTrace::slot ? LeaseModeOption::slot : LeaseModeOption::session;
   auto sender = open_mongo_store(options);
   const std::string name = "resolving-" + server.database();
   options.uri = with_uri_option(options.uri, "appName=" + name);

@@ -27,7 +27,7 @@ struct Returning : MongoTarget {
   // One ID of it is used; [begin, end) is left.
   void lease() {
     LeaseRequest request = lease_request("orders", 10);
-    request.token = store->new_token(random);
+    request.token = new_token(random);
     request.high_water = high_water;
     request.take_parked = reuse == Reuse::parked;
     const LeaseOutcome outcome = store->lease(request);
@@ -39,7 +39,7 @@ struct Returning : MongoTarget {
     back.binding = request.binding;
     back.instance = request.instance;
     back.sequence = request.sequence;
-    back.token = store->new_token(random);
+    back.token = new_token(random);
     back.begin = begin;
     back.end = end;
     back.reuse = reuse;

@@ -19,7 +19,8 @@ using namespace testing;
 using testing::MongoTarget;  // not that of the driver
 using Kind = LeaseOutcome::Kind;
 
-constexpr MongoPlace kSession = {kMongoReplicaSet, LeaseModeOption::session, "session"};
+constexpr MongoPlace kSession = {kMongoReplicaSet, LeaseModeOption::session, LeaseTrace::session,
+                                 "session"};
 
 LeaseRequest next_request() {
   return lease_request("orders", 10, LeaseTrace::session);
