@@ -68,11 +68,11 @@ class MongoCounter {
   const LeaseTrace trace_;
   const std::string where_;  // host, collection and document
   const std::chrono::steady_clock::time_point deadline_;
-  Meaning meaning_;     // configured, or what the mark was last seen to be
-  std::int64_t count_;  // shortened at the end of the sequence
-  int duplicates_ = 0;  // upserts lost against somebody else's
-  int failures_ = 0;    // transactions that failed otherwise than by a conflict
-  std::optional<Status> conflict_ = {};         // with which the transaction was refused
+  Meaning meaning_;                      // configured, or what the mark was last seen to be
+  std::int64_t count_;                   // shortened at the end of the sequence
+  int duplicates_ = 0;                   // upserts lost against somebody else's
+  int failures_ = 0;                     // transactions that failed otherwise than by a conflict
+  std::optional<Status> conflict_ = {};  // with which the transaction was refused
   std::optional<LeaseRecord::Sent> sent_ = {};  // as the lease was announced last
   std::int64_t parked_end_ = 0;                 // of the range that was last found parked
   bool field_refused_ = false;
