@@ -46,14 +46,15 @@ class NoWitness final : public SharedMemory {
   alignas(64) std::array<std::uint8_t, Witness::size> bytes_{};
 };
 
-// `why` names the file. It is safe to continue with the other one: the newer file is complete, and
-// the older one is sealed.
+// `why` names the file. It is safe to continue without it: of two segments the newer one is
+// complete, and the older one is sealed.
 Status unreadable(const Status& why) {
   return {
       why.code(),
       why.text() +
-          ". Move that file away and start seqd again: it continues with the other log file, and "
-          "IDs that were available only in this one are never issued. Do not replace the file by "
+          ". Move that file away and start seqd again: it continues with the other log file, or as "
+          "a new instance if that one was never used, and IDs that were available only in this one "
+          "are never issued. Do not replace the file by "
           "a copy in which unreadable sectors are zeros"};
 }
 

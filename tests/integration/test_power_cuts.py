@@ -190,8 +190,11 @@ def test_WhatWasConfirmedWhenTheFileSystemStoppedIsThereAfterAReboot(machine, di
     ledger = Ledger("orders")
     for _ in range(CUTS):
         disk.remount("errors=remount-ro")
-        daemon.start()
-        client = Process(take_all_that_is_reserved, str(daemon.socket))
+        with daemon.start().connect(30) as connection:
+            before = connection.call("status")["issued"]
+            client = Process(take_all_that_is_reserved, str(daemon.socket))
+            while connection.call("status")["issued"] == before:
+                pass
         wait(daemon, moments.uniform(0.001, 0.020))
         disk.meet_a_damaged_block()
         assert daemon.wait_exit() == EXIT_STATE and "Read-only file system" in daemon.stderr()

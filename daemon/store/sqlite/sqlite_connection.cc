@@ -13,7 +13,7 @@ namespace seqd {
 namespace {
 
 constexpr std::int64_t kApplicationId = 0x73657164;  // "seqd"
-constexpr std::int64_t kSchemaVersion = 6;
+constexpr std::int64_t kSchemaVersion = 7;
 
 // `seq` has no declared type on purpose: what somebody wrote there by hand stays as it is, and is
 // found out instead of being converted. A file of version 1 has neither `total`, whose sums begin
@@ -21,9 +21,9 @@ constexpr std::int64_t kSchemaVersion = 6;
 // token of the return, and of the lease that took it since. Version 4 has `floor`: counters that
 // were advanced for every host. Version 5 has `identity`: what tells this database from others,
 // wherever its file is moved to. Version 6 has `heartbeat`, whose rows stay when an instance is
-// forgotten: a file that is put back from an older copy is noticed by them.
-constexpr char kSchema[] = R"(
-  BEGIN IMMEDIATE;
+// forgotten: a file that is put back from an older copy is noticed by them. Version 7 has the
+// sequence of a lease, NULL in the records from before.
+constexpr char kTables[] = R"(
   CREATE TABLE IF NOT EXISTS sequence(
     name TEXT PRIMARY KEY NOT NULL,
     seq NOT NULL,
@@ -35,8 +35,8 @@ constexpr char kSchema[] = R"(
     name TEXT NOT NULL,
     state TEXT NOT NULL CHECK(state IN ('granted', 'void')),
     first INTEGER NOT NULL,
-    after INTEGER NOT NULL);
-  CREATE INDEX IF NOT EXISTS lease_by_counter ON lease(instance, name, ordinal);
+    after INTEGER NOT NULL,
+    sequence TEXT);
   CREATE TABLE IF NOT EXISTS instance(
     id BLOB PRIMARY KEY NOT NULL,
     epoch INTEGER NOT NULL,
@@ -65,11 +65,18 @@ constexpr char kSchema[] = R"(
   CREATE TABLE IF NOT EXISTS heartbeat(
     id BLOB PRIMARY KEY NOT NULL,
     beat INTEGER NOT NULL) WITHOUT ROWID;
+)";
+constexpr char kLeaseOfNoSequence[] =
+    "SELECT count(*) = 0 FROM pragma_table_info('lease') WHERE name = 'sequence'";
+constexpr char kAddSequence[] = "ALTER TABLE lease ADD COLUMN sequence TEXT";
+constexpr char kFinish[] = R"(
+  DROP INDEX IF EXISTS lease_by_counter;
+  CREATE INDEX IF NOT EXISTS lease_by_sequence ON lease(instance, name, sequence, ordinal);
   PRAGMA application_id = 1936028004;
-  PRAGMA user_version = 6;
+  PRAGMA user_version = 7;
   COMMIT;
 )";
-static_assert(kApplicationId == 1936028004 && kSchemaVersion == 6);
+static_assert(kApplicationId == 1936028004 && kSchemaVersion == 7);
 
 // Of a file that could not be opened or created. Null: it does not pass by itself.
 const char* passing_reason(int error) {
@@ -197,12 +204,18 @@ Status SqliteConnection::create_schema() {
   auto version = pragma_integer("PRAGMA user_version");
   if (!version.ok()) return version.status();
   if (*version == kSchemaVersion) return {};
-  if (run(kSchema) != SQLITE_OK) {
-    Status failed = error();
-    run("ROLLBACK");
-    return failed;
-  }
-  return {};
+  Status status = change_schema();
+  if (!status.ok()) run("ROLLBACK");
+  return status;
+}
+
+// In one transaction, which another daemon may have been faster with.
+Status SqliteConnection::change_schema() {
+  if (run("BEGIN IMMEDIATE") != SQLITE_OK || run(kTables) != SQLITE_OK) return error();
+  auto adds = pragma_integer(kLeaseOfNoSequence);
+  if (!adds.ok()) return adds.status();
+  if (*adds != 0 && run(kAddSequence) != SQLITE_OK) return error();
+  return run(kFinish) == SQLITE_OK ? Status() : error();
 }
 
 Status SqliteConnection::check_health() {

@@ -78,6 +78,7 @@ class SqliteConnection {
       : path_(std::move(path)), busy_timeout_ms_(busy_timeout_ms), files_(path_) {}
   Status check_owner();
   Status create_schema();
+  Status change_schema();
   Status check_health();
   Result<std::int64_t> pragma_integer(const char* sql);
   std::string locked_text(const char* what, int code) const;

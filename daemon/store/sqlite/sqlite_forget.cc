@@ -26,13 +26,14 @@ constexpr const char* kForget[] = {
 
 // Who takes an instance for its past may be a copy, and the original at work: that one still asks
 // for what is open, of each of its sequences, and several of them may use one key. So the newest 4
-// records of each key stay. What limits the file: of a key that this instance leased, the records
-// of the 256 instances stay that leased there last; the sums of the others go to those of nobody.
-// The row of the instance and its heartbeat stay.
+// records of each sequence stay, and all that do not say of which sequence they are. What limits
+// the file: of a key that this instance leased, the records of the 256 instances stay that leased
+// there last; the sums of the others go to those of nobody. The row of the instance and its
+// heartbeat stay.
 constexpr const char* kLeaveBehind[] = {
     "DELETE FROM lease WHERE ordinal IN (SELECT ordinal FROM (SELECT ordinal, row_number() OVER "
-    "(PARTITION BY name ORDER BY ordinal DESC) AS place FROM lease WHERE instance = ?1) WHERE "
-    "place > 4)",
+    "(PARTITION BY name, sequence ORDER BY ordinal DESC) AS place FROM lease WHERE instance = ?1 "
+    "AND sequence IS NOT NULL) WHERE place > 4)",
     "DELETE FROM lease WHERE (instance, name) IN (SELECT instance, name FROM (SELECT instance, "
     "name, row_number() OVER (PARTITION BY name ORDER BY max(ordinal) DESC) AS place FROM lease "
     "WHERE name IN (SELECT name FROM lease WHERE instance = ?1) GROUP BY instance, name) WHERE "

@@ -39,12 +39,12 @@ Status SqliteStore::prepare() {
       {&statements_.find_token,
        "SELECT state, first, after, name, instance FROM lease WHERE token = ?1"},
       {&statements_.insert_token,
-       "INSERT INTO lease(token, instance, name, state, first, after) VALUES(?1, ?2, ?3, ?4, ?5, "
-       "?6)"},
+       "INSERT INTO lease(token, instance, name, state, first, after, sequence) VALUES(?1, ?2, ?3, "
+       "?4, ?5, ?6, ?7)"},
       {&statements_.prune_tokens,
-       "DELETE FROM lease WHERE instance = ?1 AND name = ?2 AND ordinal <= (SELECT ordinal FROM "
-       "lease WHERE "
-       "instance = ?1 AND name = ?2 ORDER BY ordinal DESC LIMIT 1 OFFSET ?3)"},
+       "DELETE FROM lease WHERE instance = ?1 AND name = ?2 AND sequence = ?4 AND ordinal <= "
+       "(SELECT ordinal FROM lease WHERE instance = ?1 AND name = ?2 AND sequence = ?4 ORDER BY "
+       "ordinal DESC LIMIT 1 OFFSET ?3)"},
       {&statements_.add_total,
        "INSERT INTO total(name, instance, since, leases, ids) VALUES(?1, ?2, ?3, 1, ?4) "
        "ON CONFLICT(name, instance) DO UPDATE SET leases = leases + 1, ids = ids + ?4"},
@@ -240,13 +240,15 @@ Status SqliteStore::insert_token(const LeaseRequest& request, const char* state,
         .bind(3, request.binding.key)
         .bind(4, std::string_view(state))
         .bind(5, span.begin)
-        .bind(6, span.end);
+        .bind(6, span.end)
+        .bind(7, request.sequence);
     if (query.step() != SQLITE_DONE) return connection_->error();
   }
   SqliteQuery query(statements_.prune_tokens);
   query.bind_blob(1, request.instance.data(), request.instance.size())
       .bind(2, request.binding.key)
-      .bind(3, kTokensKept);
+      .bind(3, kTokensKept)
+      .bind(4, request.sequence);
   return query.step() == SQLITE_DONE ? Status() : connection_->error();
 }
 

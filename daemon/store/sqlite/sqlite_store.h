@@ -27,10 +27,10 @@ struct SqliteStoreOptions {
 
 class SqliteStore final : public BlockingStore {
  public:
-  // Leases and returns remembered for each instance and key: the newest this many. One of each
-  // sequence is under way at a time, so where fewer sequences use a key a token that may still be
-  // asked for is among them.
-  static constexpr std::int64_t kTokensKept = 64;
+  // Leases and returns remembered for each instance, key and sequence: the newest this many. Only
+  // one of a sequence is under way at a time, so a token that may still be asked for is among them,
+  // however many sequences use the key.
+  static constexpr std::int64_t kTokensKept = 8;
 
   // A batch takes a few milliseconds, during which other daemons that use the file wait.
   static constexpr std::size_t kLeasesTogether = 256;

@@ -99,8 +99,11 @@ MongoWriteAnswer MongoSessions::run(MongoTransaction& transaction, const MongoWr
 MongoWriteAnswer MongoSessions::commit(MongoTransaction& transaction, const std::string& collection,
                                        std::chrono::steady_clock::time_point deadline) {
   MongoWriteAnswer answer = transaction.commit(collection, deadline);
-  // One that the server refused has ended, and its session is the driver's to use again.
-  if (answer.kind == MongoWriteAnswer::Kind::unknown) suspect(transaction);
+  // The session of one that has ended is the driver's to use again. A commit that was refused
+  // otherwise, or never left, leaves the transaction open.
+  const bool aborted =
+      answer.kind == MongoWriteAnswer::Kind::refused && answer.again && answer.server_code != 0;
+  if (answer.kind != MongoWriteAnswer::Kind::done && !aborted) suspect(transaction);
   return answer;
 }
 
