@@ -44,7 +44,11 @@ void WorkerStore::lease(const LeaseRequest& request, std::function<void(LeaseOut
 }
 
 void WorkerStore::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
-  call(&BlockingStore::resolve, request, std::move(done));
+  look_ups_->add(request, [tell = alive_.guard([this] { tell_mode(); }),
+                           done = std::move(done)](Resolution resolution) {
+    tell();
+    done(std::move(resolution));
+  });
 }
 
 void WorkerStore::claim(const ClaimRequest& request,
@@ -99,6 +103,12 @@ std::vector<LeaseOutcome> BlockingStore::lease_all(std::span<const LeaseRequest>
   std::vector<LeaseOutcome> outcomes;
   for (const LeaseRequest& request : requests) outcomes.push_back(lease(request));
   return outcomes;
+}
+
+std::vector<Resolution> BlockingStore::resolve_all(std::span<const LeaseRequest> requests) {
+  std::vector<Resolution> resolutions;
+  for (const LeaseRequest& request : requests) resolutions.push_back(resolve(request));
+  return resolutions;
 }
 
 std::vector<InsertOutcome> BlockingStore::insert(const InsertBatch& batch) {

@@ -13,8 +13,8 @@
 
 #include "daemon/base/lifetime.h"
 #include "daemon/base/worker.h"
+#include "daemon/store/batch_queue.h"
 #include "daemon/store/blocking_store.h"
-#include "daemon/store/lease_queue.h"
 
 namespace seqd {
 
@@ -29,7 +29,10 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
       : store_(std::move(store)),
         worker_(worker),
         inserter_(inserter),
-        leases_(std::make_shared<LeaseQueue>(store_, worker_)),
+        leases_(
+            std::make_shared<BatchQueue<LeaseOutcome>>(store_, worker_, &BlockingStore::lease_all)),
+        look_ups_(
+            std::make_shared<BatchQueue<Resolution>>(store_, worker_, &BlockingStore::resolve_all)),
         told_(std::move(told)) {}
 
   Token new_token(Random& random) override { return store_->new_token(random); }
@@ -71,7 +74,8 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
   const std::shared_ptr<BlockingStore> store_;
   Worker& worker_;
   Worker& inserter_;
-  const std::shared_ptr<LeaseQueue> leases_;
+  const std::shared_ptr<BatchQueue<LeaseOutcome>> leases_;
+  const std::shared_ptr<BatchQueue<Resolution>> look_ups_;
   const ModeTold told_;
   std::string mode_;  // told last
   Lifetime alive_;

@@ -169,5 +169,22 @@ TEST_CASE("WorkerStore: leases requested while a batch is running form the next 
   REQUIRE(ends.back() == 1 + 10 * static_cast<std::int64_t>(ends.size()));
 }
 
+TEST_CASE("WorkerStore: look-ups requested while a batch is running form the next batch",
+          "[store]") {
+  testing::SqliteFixture fixture;
+  ThreadWorker worker;
+  WorkerStore store(fixture.open(), worker, worker);
+  int answers = 0;
+  for (int at = 0; at < 101; ++at)
+    store.resolve(testing::lease_request("orders", 10), [&](const Resolution& resolution) {
+      CHECK(resolution.kind == Resolution::Kind::absent);
+      ++answers;
+    });
+  worker.turn();
+  REQUIRE(answers == 1);
+  worker.turn();
+  REQUIRE(answers == 101);
+}
+
 }  // namespace
 }  // namespace seqd

@@ -1,5 +1,5 @@
-// Leases in one SQLite file. A batch is one transaction, because the disk flush costs more than the
-// leases.
+// Leases in one SQLite file, and what became of them. A batch is one transaction, because the disk
+// flush costs more than the leases.
 #include <fmt/format.h>
 
 #include <set>
@@ -8,6 +8,13 @@
 #include "daemon/store/sqlite/sqlite_store.h"
 
 namespace seqd {
+namespace {
+
+Resolution failed(Status error) {
+  return {.kind = Resolution::Kind::failed, .begin = 0, .end = 0, .error = std::move(error)};
+}
+
+}  // namespace
 
 LeaseOutcome SqliteStore::lease(const LeaseRequest& request) {
   return std::move(lease_all({&request, 1}).front());
@@ -104,6 +111,69 @@ LeaseOutcome SqliteStore::lease_in_transaction(const LeaseRequest& request, bool
   if (!ended.ok()) return refused(std::move(ended));
   *taken = true;
   return parked ? granted_parked(*span) : granted(*span);
+}
+
+Resolution SqliteStore::resolve(const LeaseRequest& request) {
+  return std::move(resolve_all({&request, 1}).front());
+}
+
+std::vector<Resolution> SqliteStore::resolve_all(std::span<const LeaseRequest> requests) {
+  const std::lock_guard lock(mutex_);
+  bool ended = false;
+  std::vector<Resolution> resolutions = resolve_together(requests, &ended);
+  if (!ended || requests.size() == 1) return resolutions;
+  // One look-up caused the rollback; it must not fail the others.
+  for (std::size_t at = 0; at < requests.size(); ++at)
+    resolutions[at] = std::move(resolve_together(requests.subspan(at, 1), &ended).front());
+  return resolutions;
+}
+
+std::vector<Resolution> SqliteStore::resolve_together(std::span<const LeaseRequest> requests,
+                                                      bool* ended) {
+  if (const Status status = begin(); !status.ok()) return {requests.size(), failed(status)};
+  std::vector<Resolution> resolutions;
+  bool written = false;
+  for (const LeaseRequest& request : requests) {
+    resolutions.push_back(resolve_in_transaction(request, &written));
+    // Some errors roll the whole transaction back.
+    if (connection_->in_transaction()) continue;
+    *ended = true;
+    return {requests.size(), failed(resolutions.back().error)};
+  }
+  bool maybe_applied = false;
+  const Status status = written ? commit(&maybe_applied) : Status();
+  if (!written || !status.ok()) abandon();
+  // Only what is on the disk keeps a late request out.
+  for (Resolution& resolution : resolutions) {
+    if (!status.ok() && resolution.kind == Resolution::Kind::absent) resolution = failed(status);
+  }
+  return resolutions;
+}
+
+Resolution SqliteStore::resolve_in_transaction(const LeaseRequest& request, bool* written) {
+  // First: nothing is made void in an older copy, nor is anything believed that it says.
+  bool restored = false;
+  if (Status age = check_age(request.instance, request.heartbeat, &restored); !age.ok()) {
+    Resolution older = failed(std::move(age));
+    older.restored = restored;
+    return older;
+  }
+  auto record = find_token(request);
+  if (!record.ok()) return failed(record.status());
+  if (record->known && record->granted) {
+    return {.kind = Resolution::Kind::granted,
+            .begin = record->span.begin,
+            .end = record->span.end,
+            .error = {},
+            .parked = record->parked};
+  }
+  if (!record->known) {
+    // From here on a late request with this token is refused.
+    *written = true;
+    if (Status status = insert_token(request, "void", {}); !status.ok())
+      return failed(std::move(status));
+  }
+  return {.kind = Resolution::Kind::absent, .begin = 0, .end = 0, .error = {}};
 }
 
 }  // namespace seqd

@@ -75,8 +75,10 @@ TEST_CASE("SqliteLeases: a batch has the same outcomes as single leases", "[sqli
     }
     before.insert(before.end(), requests.begin(), requests.end());
   }
-  for (const LeaseRequest& request : before)
-    REQUIRE(text_of(together->resolve(request)) == text_of(alone->resolve(request)));
+  const std::vector<Resolution> resolutions = together->resolve_all(before);
+  REQUIRE(resolutions.size() == before.size());
+  for (std::size_t at = 0; at < before.size(); ++at)
+    REQUIRE(text_of(resolutions[at]) == text_of(alone->resolve(before[at])));
   for (char name = 'a'; name < 'f'; ++name)
     REQUIRE(together_file.value(std::string(1, name)) == alone_file.value(std::string(1, name)));
   REQUIRE(granted > 100);
@@ -172,6 +174,55 @@ TEST_CASE("SqliteLeases: a full disk refuses the whole batch", "[sqlite]") {
     CHECK(store->resolve(requests[at]).kind == Resolution::Kind::absent);
   }
   CHECK(store->lease(lease_request("orders", 10)).begin == 11);
+}
+
+TEST_CASE("SqliteLeases: look-ups whose commit fails are asked for again", "[sqlite]") {
+  int fault = SQLITE_OK;
+  int flushes = 0;
+  const testing::WalLayer layer{[&fault] { return fault; },
+                                [&flushes] {
+                                  ++flushes;
+                                  return SQLITE_OK;
+                                }};
+  SqliteFixture fixture;
+  auto store = fixture.open();
+  std::vector<LeaseRequest> requests = {lease_request("orders", 10)};
+  REQUIRE(store->lease(requests[0]).end == 11);
+  for (int at = 0; at < 100; ++at) requests.push_back(lease_request("users", 10));
+  fault = SQLITE_FULL;
+  std::vector<Resolution> resolutions = store->resolve_all(requests);
+  fault = SQLITE_OK;
+  CHECK(resolutions[0].kind == Resolution::Kind::granted);
+  for (std::size_t at = 1; at < requests.size(); ++at)
+    CHECK(resolutions[at].kind == Resolution::Kind::failed);
+  flushes = 0;
+  resolutions = store->resolve_all(requests);
+  CHECK(flushes <= 2);  // one transaction
+  CHECK(resolutions[0].kind == Resolution::Kind::granted);
+  for (std::size_t at = 1; at < requests.size(); ++at)
+    CHECK(resolutions[at].kind == Resolution::Kind::absent);
+  CHECK(store->lease(requests.back()).kind == Kind::refused);
+}
+
+TEST_CASE("SqliteLeases: look-ups that are rolled back are repeated one by one", "[sqlite]") {
+  SqliteFixture fixture;
+  auto store = fixture.open();
+  const std::vector<LeaseRequest> requests = {
+      lease_request("orders", 10), lease_request("orders", 10), lease_request("users", 10),
+      lease_request("tickets", 10)};
+  REQUIRE(store->lease(requests[0]).end == 11);
+  fixture.run(
+      "CREATE TRIGGER ends BEFORE INSERT ON lease WHEN new.name = 'users' "
+      "BEGIN SELECT RAISE(ROLLBACK, 'no room'); END");
+  std::vector<Resolution> resolutions = store->resolve_all(requests);
+  fixture.run("DROP TRIGGER ends");
+  CHECK(resolutions[0].kind == Resolution::Kind::granted);
+  CHECK(resolutions[1].kind == Resolution::Kind::absent);
+  CHECK(resolutions[2].kind == Resolution::Kind::failed);
+  CHECK(resolutions[3].kind == Resolution::Kind::absent);
+  CHECK(store->lease(requests[1]).kind == Kind::refused);
+  CHECK(store->lease(requests[2]).kind == Kind::granted);
+  CHECK(store->lease(requests[3]).kind == Kind::refused);
 }
 
 TEST_CASE("SqliteLeases: a savepoint needs no temporary file", "[sqlite]") {

@@ -295,47 +295,4 @@ Result<CounterReading> SqliteStore::read_in_transaction(const ReadRequest& reque
   return reading;
 }
 
-Resolution SqliteStore::resolve(const LeaseRequest& request) {
-  auto failed = [](Status error) {
-    return Resolution{
-        .kind = Resolution::Kind::failed, .begin = 0, .end = 0, .error = std::move(error)};
-  };
-  const std::lock_guard lock(mutex_);
-  if (Status status = begin(); !status.ok()) return failed(std::move(status));
-  // First: nothing is made void in an older copy, nor is anything believed that it says.
-  bool restored = false;
-  if (Status age = check_age(request.instance, request.heartbeat, &restored); !age.ok()) {
-    abandon();
-    Resolution older = failed(std::move(age));
-    older.restored = restored;
-    return older;
-  }
-  auto record = find_token(request);
-  if (!record.ok()) {
-    abandon();
-    return failed(record.status());
-  }
-  if (record->known && record->granted) {
-    abandon();
-    return {.kind = Resolution::Kind::granted,
-            .begin = record->span.begin,
-            .end = record->span.end,
-            .error = {},
-            .parked = record->parked};
-  }
-  if (!record->known) {
-    // From here on a late request with this token is refused.
-    Status status = insert_token(request, "void", {});
-    bool maybe_applied = false;
-    if (status.ok()) status = commit(&maybe_applied);
-    if (!status.ok()) {
-      abandon();
-      return failed(std::move(status));
-    }
-  } else {
-    abandon();
-  }
-  return {.kind = Resolution::Kind::absent, .begin = 0, .end = 0, .error = {}};
-}
-
 }  // namespace seqd

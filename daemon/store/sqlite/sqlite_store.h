@@ -27,9 +27,8 @@ struct SqliteStoreOptions {
 
 class SqliteStore final : public BlockingStore {
  public:
-  // Leases and returns remembered for each instance, key and sequence: the newest this many. Only
-  // one of a sequence is under way at a time, so a token that may still be asked for is among them,
-  // however many sequences use the key.
+  // Leases and returns remembered for each instance, key and sequence. Only one of a sequence is
+  // under way at a time, so a token that may still be asked for is among the newest.
   static constexpr std::int64_t kTokensKept = 8;
 
   // A batch takes a few milliseconds, during which other daemons that use the file wait.
@@ -49,6 +48,7 @@ class SqliteStore final : public BlockingStore {
   std::vector<LeaseOutcome> lease_all(std::span<const LeaseRequest> requests) override;
   std::size_t leases_together() const override { return kLeasesTogether; }
   Resolution resolve(const LeaseRequest& request) override;
+  std::vector<Resolution> resolve_all(std::span<const LeaseRequest> requests) override;
   Result<ClaimOutcome> claim(const ClaimRequest& request) override;
   Result<BeatOutcome> beat(const BeatRequest& request) override;
   Result<CounterReading> read(const ReadRequest& request) override;
@@ -96,12 +96,14 @@ class SqliteStore final : public BlockingStore {
   // A transaction on the file that the path leads to.
   Status begin();
   std::string where(const CounterBinding& binding) const;
-  // Inside a transaction. The caller commits or rolls back.
-  // In one transaction. Sets `ended` if an error rolled it back before the commit; then nothing is
-  // applied.
+  // In one transaction. Sets `ended` if an error rolled it back before the commit.
   std::vector<LeaseOutcome> lease_together(std::span<const LeaseRequest> requests, bool* ended);
+  std::vector<Resolution> resolve_together(std::span<const LeaseRequest> requests, bool* ended);
+  // Inside a transaction, which the caller commits or rolls back.
   // Sets `taken` if the lease becomes valid with the commit.
   LeaseOutcome lease_in_transaction(const LeaseRequest& request, bool* taken);
+  // Sets `written` if the file was changed.
+  Resolution resolve_in_transaction(const LeaseRequest& request, bool* written);
   Result<LeasedSpan> take(const LeaseRequest& request, bool* parked);
   Result<std::int64_t> last_issued(const LeaseRequest& request, Meaning* meaning);
   // None where there is no such counter.
