@@ -150,7 +150,7 @@ def test_ATransactionThatAKilledDaemonLeftOpenIsEndedByTheNextStart(mongo_set, m
     ledger = Ledger("orders")
     with daemon.connect(40) as client:
         ledger.add([client.next("orders", **PATIENCE)])
-        assert client.call("drain", "orders", PATIENCE)[0]["returned"] == 49
+        assert client.call("drain", "orders", PATIENCE)[0]["returned"] == [[2, 49]]
         # Nothing but a kill of its session ends it earlier. (To lift the fail point would be to wait for that, too.)
         block = {**MOMENTS[moment], "blockConnection": True, "blockTimeMS": 3_600_000}
         admin = mongo_set.primary().client().admin
