@@ -39,8 +39,8 @@ class BlockingStore {
   virtual std::vector<LeaseOutcome> lease_all(std::span<const LeaseRequest> requests);
   virtual std::size_t leases_together() const { return 1; }
   virtual Resolution resolve(const LeaseRequest& request) = 0;
-  // The same for each request, in order; as many as of lease_all(). A failed commit leaves those
-  // open that were not found.
+  // The same for each request, in order. At most leases_together() requests. After a failed commit
+  // the leases that were not found are still open.
   virtual std::vector<Resolution> resolve_all(std::span<const LeaseRequest> requests);
   virtual Result<ClaimOutcome> claim(const ClaimRequest& request) = 0;
   virtual Result<BeatOutcome> beat(const BeatRequest& request) = 0;

@@ -24,12 +24,11 @@ constexpr const char* kForget[] = {
     "DELETE FROM instance WHERE id = ?1",
 };
 
-// Who takes an instance for its past may be a copy, and the original at work: that one still asks
-// for what is open, of each of its sequences, and several of them may use one key. So the newest 4
-// records of each sequence stay, and all that do not say of which sequence they are. What limits
-// the file: of a key that this instance leased, the records of the 256 instances stay that leased
-// there last; the sums of the others go to those of nobody. The row of the instance and its
-// heartbeat stay.
+// The instance that calls this the past may be a copy whose original is still running and may look
+// up an open lease or return of each of its sequences. So the newest 4 records of each sequence
+// stay, and all records that name no sequence. To limit the file, each key that this instance
+// leased keeps the records of the 256 instances that leased there last; the totals of the others
+// are added to the row of no instance. The instance's row and its heartbeat stay.
 constexpr const char* kLeaveBehind[] = {
     "DELETE FROM lease WHERE ordinal IN (SELECT ordinal FROM (SELECT ordinal, row_number() OVER "
     "(PARTITION BY name, sequence ORDER BY ordinal DESC) AS place FROM lease WHERE instance = ?1 "

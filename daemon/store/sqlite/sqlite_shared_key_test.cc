@@ -74,7 +74,7 @@ TEST_CASE("SqliteSharedKey: a range that was taken stays known as parked", "[sql
   taker.take_parked = true;
   REQUIRE(lease(*store, taker).parked);
   others_lease(*store);
-  // Taking another one removes the marks that nobody may ask for any more.
+  // Taking another parked range removes the marks whose leases have no record any more.
   LeaseRequest busy = request_of("busy", 10);
   const LeaseOutcome range = lease(*store, busy);
   REQUIRE(store->return_range(return_of(busy, range.begin, range.end)).kind ==
