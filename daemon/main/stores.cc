@@ -18,10 +18,8 @@ Result<std::shared_ptr<BlockingStore>> shared(Result<std::unique_ptr<Store>> ope
   return std::shared_ptr<BlockingStore>(std::move(*opened));
 }
 
-// Of the file, where it leads to, or of the directory in which it will be made.
 bool is_remote(const std::string& file) {
-  Result<FileSystemKind> kind = file_system_of(file);
-  if (!kind.ok()) kind = file_system_of(file.substr(0, file.rfind('/') + 1));
+  const Result<FileSystemKind> kind = file_system_for(file);
   // Where it cannot be told, opening the file says what is wrong.
   return kind.ok() && *kind == FileSystemKind::remote;
 }

@@ -20,9 +20,10 @@ namespace {
 constexpr int kPatienceMs = 100;
 constexpr int kCritical = 2;  // the priority of critical events
 
-void send_to_journal(const std::vector<std::string>& fields, bool critical) {
+// Whether journald took it.
+bool send_to_journal(const std::vector<std::string>& fields, bool critical) {
   static JournalSocket journal("/run/systemd/journal/socket");
-  journal.send(fields, critical ? kPatienceMs : 0);
+  return journal.send(fields, critical ? kPatienceMs : 0);
 }
 
 // A reader of stderr that has stopped reading must not stop the daemon: when there is no room the
@@ -90,13 +91,14 @@ LineStyle stderr_line_style() {
 
 void log(int priority, std::string_view text) {
   const bool journal = stderr_is_journal();
+  bool patient = true;  // a journald that hangs is waited for once and not line by line
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     const std::string line = escape_line(text.substr(0, end));
     if (journal) {
-      send_to_journal(
+      patient = send_to_journal(
           {"MESSAGE=" + line, "PRIORITY=" + std::to_string(priority), "SYSLOG_IDENTIFIER=seqd"},
-          true);
+          patient);
     } else {
       write_line(priority, "seqd: " + line);
     }

@@ -24,6 +24,11 @@ int open_socket() {
   return made;
 }
 
+// No room, or journald is being started again.
+bool passes_by_itself(int error) {
+  return error == EAGAIN || error == ENOBUFS || error == ECONNREFUSED || error == ENOENT;
+}
+
 }  // namespace
 
 JournalSocket::JournalSocket(std::string path)
@@ -47,22 +52,23 @@ bool JournalSocket::put(const std::string& message) const {
   }
 }
 
-void JournalSocket::send(const std::vector<std::string>& fields, int patience_ms) {
+bool JournalSocket::send(const std::vector<std::string>& fields, int patience_ms) {
   std::string message;
   for (const std::string& field : fields) message.append(field).append("\n");
   const std::lock_guard<std::mutex> lock(mutex_);
   if (descriptor_ < 0) descriptor_ = open_socket();
   bool taken = put(message);
-  for (int tries = 0; !taken && errno == EAGAIN && tries < patience_ms; ++tries) {
+  for (int tries = 0; !taken && passes_by_itself(errno) && tries < patience_ms; ++tries) {
     ::usleep(kPauseUs);
     taken = put(message);
   }
   if (!taken) ++lost_;
-  if (!taken || lost_ == 0) return;
+  if (!taken || lost_ == 0) return taken;
   const bool told = put("MESSAGE=" + std::to_string(lost_) +
                         " messages before the last one were lost: journald did not take them\n"
                         "PRIORITY=4\nSYSLOG_IDENTIFIER=seqd\n");
   if (told) lost_ = 0;
+  return true;
 }
 
 }  // namespace seqd

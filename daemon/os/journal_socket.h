@@ -19,8 +19,9 @@ class JournalSocket {
   JournalSocket(const JournalSocket&) = delete;
   JournalSocket& operator=(const JournalSocket&) = delete;
 
-  // "NAME=value" each, without a newline. `patience_ms`: how long it is tried, for last words.
-  void send(const std::vector<std::string>& fields, int patience_ms = 0);
+  // "NAME=value" each, without a newline. `patience_ms`: how long it is tried, for last words, also
+  // while journald is being started again. Whether it was taken.
+  bool send(const std::vector<std::string>& fields, int patience_ms = 0);
 
  private:
   // Whether it was taken.

@@ -112,5 +112,25 @@ TEST_CASE("AJournalThatIsStartedAgainGetsMessagesAgain") {
   CHECK(reader.take().starts_with("MESSAGE=1 messages before"));
 }
 
+// Once, the first try could come behind listen(); in all of the rounds it does not.
+TEST_CASE("LastWordsWaitForAJournalThatIsBeingStartedAgain") {
+  Reader reader;
+  JournalSocket journal(reader.path());
+  for (int round = 0; round < 200; ++round) {
+    reader.go();
+    std::atomic<bool> begun = false;
+    bool taken = false;
+    std::thread speaks([&] {
+      begun = true;
+      taken = journal.send({"MESSAGE=last words"}, 60'000);
+    });
+    while (!begun) std::this_thread::yield();
+    reader.listen();
+    speaks.join();
+    REQUIRE(taken);
+    REQUIRE(reader.take() == "MESSAGE=last words\n");
+  }
+}
+
 }  // namespace
 }  // namespace seqd

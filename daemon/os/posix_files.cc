@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -293,6 +294,21 @@ Result<FileSystemKind> file_system_of(const std::string& path) {
       uninterrupted([&] { return ::open(path.c_str(), O_PATH | O_CLOEXEC); }));
   if (descriptor.number() < 0) return failed(path, "open", errno);
   return kind_of(path, descriptor.number());
+}
+
+Result<FileSystemKind> file_system_for(const std::string& file) {
+  namespace fs = std::filesystem;
+  constexpr int kMostLinks = 40;  // as the kernel has it
+  fs::path path(file);
+  for (int links = 0; links < kMostLinks; ++links) {
+    Result<FileSystemKind> kind = file_system_of(path.string());
+    if (kind.ok()) return kind;
+    std::error_code not_a_link;
+    const fs::path next = fs::read_symlink(path, not_a_link);
+    if (not_a_link) break;
+    path = path.parent_path() / next;  // an absolute one replaces all of it
+  }
+  return file_system_of(path.parent_path() / "");
 }
 
 Result<std::unique_ptr<Directory>> open_directory(const std::string& path) {

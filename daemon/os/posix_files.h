@@ -17,6 +17,8 @@ Result<std::unique_ptr<Directory>> open_directory(const std::string& path);
 
 // What kind of file system a path is on.
 Result<FileSystemKind> file_system_of(const std::string& path);
+// The same of a file that may not be there yet: where its links lead to, it will be made.
+Result<FileSystemKind> file_system_for(const std::string& file);
 
 // The random name of this boot (/proc/sys/kernel/random/boot_id).
 Result<std::array<std::uint8_t, 16>> read_boot_id();

@@ -174,6 +174,19 @@ TEST_CASE("AFileOrALinkInTheWayIsRefusedByName") {
   CHECK(open_directory(place.path + "/missing/state").status().code() == ErrorCode::STATE_IO);
 }
 
+TEST_CASE("AFileThatIsNotThereYetIsOnTheFileSystemThatItsLinksLeadTo") {
+  const Place place("/tmp");
+  CHECK(*file_system_for("/dev/shm/not-there-yet") == FileSystemKind::memory);
+  const std::string link = place.path + "/link";
+  REQUIRE(::symlink("/dev/shm/not-there-yet", link.c_str()) == 0);
+  REQUIRE(::symlink("link", (place.path + "/relative").c_str()) == 0);
+  CHECK(*file_system_for(link) == FileSystemKind::memory);
+  CHECK(*file_system_for(place.path + "/relative") == FileSystemKind::memory);
+  REQUIRE(::symlink("circle", (place.path + "/circle").c_str()) == 0);
+  CHECK(*file_system_for(place.path + "/circle") == *file_system_of(place.path));
+  CHECK_FALSE(file_system_for("/nowhere/at/all").ok());
+}
+
 TEST_CASE("TheBootIdIsTheSameTwice") {
   const auto first = read_boot_id();
   REQUIRE(first.ok());
