@@ -71,14 +71,16 @@ objects = $(patsubst %.cc,$(BUILD)/obj/%.o,$(1))
 
 # A folder and its rooms: daemon/core with daemon/core/leasing, daemon/core/text, ...
 rooms = $(1) $(patsubst %/,%,$(wildcard $(1)/*/ $(1)/*/*/))
-PURE_FOLDERS := protocol daemon/base $(call rooms,daemon/core) $(call rooms,daemon/rpc) daemon/state
-ADAPTER_FOLDERS := daemon/uv $(call rooms,daemon/store) daemon/os $(call rooms,daemon/main)
+PURE_FOLDERS := $(call rooms,protocol) daemon/base $(call rooms,daemon/core) $(call rooms,daemon/rpc) daemon/state
+ADAPTER_FOLDERS := daemon/uv $(call rooms,daemon/store) $(call rooms,daemon/os) $(call rooms,daemon/main)
+CLIENT_FOLDERS := client-lib client-lib/session
+SEQCTL_FOLDERS := $(call rooms,client-lib/seqctl)
 PURE := $(call objects,$(call sources,$(PURE_FOLDERS)))
 ADAPTERS := $(call objects,$(filter-out daemon/main/main.cc,$(call sources,$(ADAPTER_FOLDERS))))
-CLIENT := $(call objects,$(call sources,client-lib protocol))
-SEQCTL := $(call objects,$(call sources,client-lib/seqctl))
+CLIENT := $(call objects,$(call sources,$(CLIENT_FOLDERS) $(call rooms,protocol)))
+SEQCTL := $(call objects,$(call sources,$(SEQCTL_FOLDERS)))
 UNIT_TESTS := $(call objects,$(call tests,$(PURE_FOLDERS)) $(wildcard tests/unit/*.cc))
-ADAPTER_TESTS := $(call objects,$(call tests,$(ADAPTER_FOLDERS) client-lib client-lib/seqctl) $(wildcard tests/adapters/*.cc))
+ADAPTER_TESTS := $(call objects,$(call tests,$(ADAPTER_FOLDERS) $(CLIENT_FOLDERS) $(SEQCTL_FOLDERS)) $(wildcard tests/adapters/*.cc))
 TOOLS := $(patsubst tests/tools/%.cc,$(BUILD)/tools/%,$(wildcard tests/tools/*.cc))
 
 SEQD := $(BUILD)/seqd

@@ -7,8 +7,8 @@
 
 #include "client-lib/c_handle.h"
 #include "protocol/limits.h"
-#include "protocol/value_reader.h"
-#include "protocol/value_writer.h"
+#include "protocol/values/value_reader.h"
+#include "protocol/values/value_writer.h"
 
 #ifndef SEQD_VERSION
 #error "SEQD_VERSION comes from the Makefile"

@@ -5,7 +5,7 @@
 
 #include "client-lib/c_handle.h"
 #include "protocol/limits.h"
-#include "protocol/value_reader.h"
+#include "protocol/values/value_reader.h"
 
 namespace seqd::engine {
 

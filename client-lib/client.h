@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "client-lib/back_off.h"
-#include "client-lib/connection.h"
-#include "client-lib/outcome.h"
-#include "client-lib/process_mark.h"
-#include "client-lib/session.h"
+#include "client-lib/session/back_off.h"
+#include "client-lib/session/connection.h"
+#include "client-lib/session/outcome.h"
+#include "client-lib/session/process_mark.h"
+#include "client-lib/session/session.h"
 
 namespace seqd::engine {
 

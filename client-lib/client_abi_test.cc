@@ -11,7 +11,7 @@
 #include "client-lib/seqd.hpp"
 #include "protocol/messages.h"
 #include "protocol/replies.h"
-#include "protocol/value_writer.h"
+#include "protocol/values/value_writer.h"
 #include "tests/adapters/client_handle.h"
 
 namespace seqd::engine {

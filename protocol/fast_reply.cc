@@ -1,7 +1,7 @@
 #include "protocol/fast_reply.h"
 
 #include "protocol/limits.h"
-#include "protocol/value_header.h"
+#include "protocol/values/value_header.h"
 
 namespace seqd::protocol {
 namespace {

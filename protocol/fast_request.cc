@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "protocol/limits.h"
-#include "protocol/value_header.h"
+#include "protocol/values/value_header.h"
 
 namespace seqd::protocol {
 namespace {

@@ -8,7 +8,7 @@
 #include "protocol/hex_bytes.h"
 #include "protocol/messages.h"
 #include "protocol/requests.h"
-#include "protocol/value_header.h"
+#include "protocol/values/value_header.h"
 
 namespace seqd::protocol {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "protocol/errors.h"
 #include "protocol/limits.h"
-#include "protocol/value_header.h"
+#include "protocol/values/value_header.h"
 
 namespace seqd::protocol {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "protocol/hex_bytes.h"
-#include "protocol/value_reader.h"
+#include "protocol/values/value_reader.h"
 
 namespace seqd::protocol {
 namespace {

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "protocol/errors.h"
-#include "protocol/value_reader.h"
+#include "protocol/values/value_reader.h"
 
 namespace seqd::protocol {
 

@@ -7,7 +7,7 @@
 #include "protocol/hex_bytes.h"
 #include "protocol/limits.h"
 #include "protocol/replies.h"
-#include "protocol/value_writer.h"
+#include "protocol/values/value_writer.h"
 
 namespace seqd::protocol {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "protocol/limits.h"
 #include "protocol/plain_text.h"
-#include "protocol/value_encoding.h"
-#include "protocol/value_writer.h"
+#include "protocol/values/value_encoding.h"
+#include "protocol/values/value_writer.h"
 
 namespace seqd::protocol {
 namespace {

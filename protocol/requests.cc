@@ -1,7 +1,7 @@
 #include "protocol/requests.h"
 
-#include "protocol/value_encoding.h"
-#include "protocol/value_writer.h"
+#include "protocol/values/value_encoding.h"
+#include "protocol/values/value_writer.h"
 
 namespace seqd::protocol {
 namespace {

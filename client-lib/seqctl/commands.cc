@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "client-lib/seqctl/advance_report.h"
-#include "client-lib/seqctl/decommission_report.h"
-#include "client-lib/seqctl/drain_report.h"
 #include "client-lib/seqctl/exit_codes.h"
-#include "client-lib/seqctl/history_report.h"
 #include "client-lib/seqctl/insert_document.h"
-#include "client-lib/seqctl/purge_report.h"
-#include "client-lib/seqctl/report.h"
+#include "client-lib/seqctl/reports/advance_report.h"
+#include "client-lib/seqctl/reports/decommission_report.h"
+#include "client-lib/seqctl/reports/drain_report.h"
+#include "client-lib/seqctl/reports/history_report.h"
+#include "client-lib/seqctl/reports/purge_report.h"
+#include "client-lib/seqctl/reports/report.h"
 #include "client-lib/seqctl/taking.h"
 #include "client-lib/seqctl/timeouts.h"
 #include "client-lib/seqd.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "client-lib/seqctl/report.h"
+#include "client-lib/seqctl/reports/report.h"
 
 namespace seqd::seqctl {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "client-lib/seqctl/exit_codes.h"
-#include "client-lib/seqctl/report.h"
+#include "client-lib/seqctl/reports/report.h"
 
 namespace seqd::seqctl {
 

@@ -5,7 +5,7 @@
 
 #include "client-lib/seqctl/exit_codes.h"
 #include "client-lib/seqctl/interruption.h"
-#include "client-lib/seqctl/report.h"
+#include "client-lib/seqctl/reports/report.h"
 #include "client-lib/seqctl/timeouts.h"
 
 namespace seqd::seqctl {

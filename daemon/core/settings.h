@@ -1,6 +1,6 @@
 // What the configuration says of one sequence, as the core reads it. Values are checked where the
-// configuration is read (daemon/main/config/options.h holds their bounds); here they are taken as
-// they are.
+// configuration is read (daemon/main/config/options/options.h holds their bounds); here they are
+// taken as they are.
 #pragma once
 
 #include <cstdint>

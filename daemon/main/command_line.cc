@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "daemon/main/config/options_text.h"
-#include "daemon/os/catalog.h"
+#include "daemon/main/config/options/options_text.h"
+#include "daemon/os/journal/catalog.h"
 
 namespace seqd {
 namespace {

@@ -1,5 +1,5 @@
 #include "daemon/main/command_line.h"
-#include "daemon/main/config/options.h"
+#include "daemon/main/config/options/options.h"
 
 // Last, so that CHECK is the one of the tests.
 #include <catch2/catch.hpp>

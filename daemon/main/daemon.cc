@@ -12,7 +12,7 @@
 #include "daemon/main/exit_codes.h"
 #include "daemon/main/state_removal.h"
 #include "daemon/main/witness_place.h"
-#include "daemon/os/posix_files.h"
+#include "daemon/os/files/posix_files.h"
 #include "daemon/state/decommission_mark.h"
 
 namespace seqd {

@@ -16,7 +16,7 @@
 #include "daemon/main/reload_queue.h"
 #include "daemon/main/stores.h"
 #include "daemon/main/witness_keeper.h"
-#include "daemon/os/journal.h"
+#include "daemon/os/journal/journal.h"
 #include "daemon/os/notify.h"
 #include "daemon/os/system_clock.h"
 #include "daemon/os/system_random.h"

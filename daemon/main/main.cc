@@ -14,7 +14,7 @@
 #include "daemon/main/daemon.h"
 #include "daemon/main/exit_codes.h"
 #include "daemon/os/activation.h"
-#include "daemon/os/journal.h"
+#include "daemon/os/journal/journal.h"
 #include "daemon/store/mongo/driver/mongo_driver.h"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "daemon/os/posix_files.h"
+#include "daemon/os/files/posix_files.h"
 #include "daemon/state/witness.h"
 #include "tests/adapters/store_fixtures.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "daemon/main/config/config_dynamo.h"
-#include "daemon/os/posix_files.h"
+#include "daemon/os/files/posix_files.h"
 #include "daemon/store/mongo/mongo_store.h"
 #include "daemon/store/sqlite/sqlite_store.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/value_writer.h"
+#include "protocol/values/value_writer.h"
 #include "tests/adapters/store_fixtures.h"
 #include "tests/unit/seeded_random.h"
 

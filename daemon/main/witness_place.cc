@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "daemon/main/config/config_relations.h"
-#include "daemon/os/posix_files.h"
+#include "daemon/os/files/posix_files.h"
 #include "daemon/os/shared_segments.h"
 
 namespace seqd {

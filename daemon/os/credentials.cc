@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "daemon/os/event_line.h"
+#include "daemon/os/journal/event_line.h"
 #include "protocol/utf8.h"
 
 namespace seqd {

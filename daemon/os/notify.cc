@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/os/event_line.h"
+#include "daemon/os/journal/event_line.h"
 
 namespace seqd {
 namespace {

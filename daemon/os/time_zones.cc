@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "daemon/os/event_line.h"
+#include "daemon/os/journal/event_line.h"
 
 namespace seqd {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "protocol/requests.h"
-#include "protocol/value_writer.h"
+#include "protocol/values/value_writer.h"
 #include "tests/unit/service.h"
 
 #include <catch2/catch.hpp>

@@ -4,7 +4,7 @@
 
 #include "daemon/core/text/id_form.h"
 #include "daemon/core/text/id_format.h"
-#include "protocol/value_writer.h"
+#include "protocol/values/value_writer.h"
 #include "tests/unit/service.h"
 
 #include <catch2/catch.hpp>

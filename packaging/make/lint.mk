@@ -4,7 +4,7 @@
 
 PACKAGES_LINT += python3 clang-tidy
 
-ALL_FOLDERS := protocol daemon/* $(call rooms,daemon/core) $(call rooms,daemon/store) $(call rooms,daemon/rpc) $(call rooms,daemon/main) client-lib client-lib/* tests/*
+ALL_FOLDERS := $(foreach folder,protocol $(wildcard daemon/*) client-lib,$(call rooms,$(folder))) tests/*
 FORMATTED = $(wildcard $(foreach suffix,h hpp c cc,$(addsuffix /*.$(suffix),$(ALL_FOLDERS))))
 TIDIED = $(filter-out tests/fuzz/% tests/bench/%,$(wildcard $(addsuffix /*.cc,$(ALL_FOLDERS))))
 SCRIPTS = .ci/run $(wildcard packaging/*.sh packaging/completion/* tests/*/*.sh)

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "client-lib/session.h"
+#include "client-lib/session/session.h"
 #include "tests/adapters/wire_daemon.h"
 
 #include <catch2/catch.hpp>

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "protocol/replies.h"
-#include "protocol/value_writer.h"
+#include "protocol/values/value_writer.h"
 
 namespace seqd::testing {
 

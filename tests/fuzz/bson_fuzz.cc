@@ -2,8 +2,8 @@
 // document that libbson takes and that is within the server's limit, or an error that says
 // something.
 //
-// link: protocol daemon/base daemon/core daemon/core/* daemon/store/mongo/driver/bson_conversion.cc
-// link: daemon/store/mongo/driver/mongo_values.cc
+// link: protocol protocol/* daemon/base daemon/core daemon/core/*
+// daemon/store/mongo/driver/bson_conversion.cc link: daemon/store/mongo/driver/mongo_values.cc
 // libs: -lfmt -lbson-1.0
 // seeds: tests/fuzz/bson_seeds.py
 #include <cstddef>

@@ -1,4 +1,4 @@
-// link: protocol client-lib
+// link: protocol protocol/* client-lib client-lib/session
 // seeds: tests/fuzz/protocol_seeds.py
 //
 // What a hostile daemon may send to the client library: the bytes arrive in pieces, with requests
@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "client-lib/session.h"
+#include "client-lib/session/session.h"
 #include "protocol/replies.h"
-#include "protocol/value_writer.h"
+#include "protocol/values/value_writer.h"
 
 namespace {
 

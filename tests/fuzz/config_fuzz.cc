@@ -2,8 +2,8 @@
 // dump of it is accepted again and says the same.
 //
 // clang-format off
-// link: protocol daemon/base daemon/core daemon/core/* daemon/main/config
-// link: daemon/os/event_line.cc daemon/os/credentials.cc daemon/os/aes.cc
+// link: protocol protocol/* daemon/base daemon/core daemon/core/* daemon/main/config daemon/main/config/*
+// link: daemon/os/journal/event_line.cc daemon/os/credentials.cc daemon/os/aes.cc
 // link: daemon/os/time_zones.cc daemon/store/dynamo/*.cc
 // link: daemon/store/counter_value.cc daemon/store/lease_trace.cc daemon/os/users.cc
 // libs: -lfmt -lcrypto -labsl_time -labsl_time_zone

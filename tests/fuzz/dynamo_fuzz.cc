@@ -2,7 +2,7 @@
 // no crash, no hang; every verb answers exactly once; a range is granted only within what was asked
 // for; and errors say something. The first line is a credentials file, too.
 //
-// link: protocol daemon/base daemon/core daemon/core/* daemon/store/dynamo/*.cc
+// link: protocol protocol/* daemon/base daemon/core daemon/core/* daemon/store/dynamo/*.cc
 // link: daemon/store/counter_value.cc daemon/store/lease_trace.cc
 // libs: -lfmt -lcrypto
 // seeds: tests/fuzz/dynamo_seeds.py

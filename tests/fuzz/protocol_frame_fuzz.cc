@@ -2,7 +2,7 @@
 // is complete has to be readable to its end. The first two bytes choose limits and the size of
 // pieces.
 //
-// link: protocol
+// link: protocol protocol/*
 // seeds: tests/fuzz/protocol_seeds.py
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "protocol/frame_scanner.h"
-#include "protocol/value_reader.h"
+#include "protocol/values/value_reader.h"
 
 namespace {
 

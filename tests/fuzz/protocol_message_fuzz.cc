@@ -2,7 +2,7 @@
 // whole or not, is parsed without a read beyond them. An error that is answered has to be a reply
 // that our own client understands.
 //
-// link: protocol
+// link: protocol protocol/*
 // seeds: tests/fuzz/protocol_seeds.py
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// link: protocol daemon/base daemon/core daemon/core/* daemon/rpc daemon/rpc/methods
+// link: protocol protocol/* daemon/base daemon/core daemon/core/* daemon/rpc daemon/rpc/methods
 // seeds: tests/fuzz/protocol_seeds.py
 //
 // What hostile clients may send to the daemon: bytes on several connections, in pieces, with turns,

@@ -55,7 +55,7 @@ class Documentation:
                 self.complaints.append(f"{MAN}: no page explains the error {code}")
 
     def options(self):
-        options = OPTION.findall(self.text("daemon/main/config/options.def"))
+        options = OPTION.findall(self.text("daemon/main/config/options/options.def"))
         names = sorted({key for _, key in options})
         self.must_name(MAN + "seqd.toml.5.scd", names, "option")
         self.must_name("packaging/seqd.toml", names, "option")

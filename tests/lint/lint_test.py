@@ -51,7 +51,7 @@ class Checks(unittest.TestCase):
         self.assert_one(includes.check, "daemon/core/a.h", '#include "daemon/rpc/router.h"\n')
 
     def test_sideward_include_is_found(self):
-        self.assert_one(includes.check, "daemon/store/a.cc", '#include "daemon/os/journal.h"\n')
+        self.assert_one(includes.check, "daemon/store/a.cc", '#include "daemon/os/journal/journal.h"\n')
 
     def test_core_that_knows_the_wire_is_found(self):
         self.assert_one(includes.check, "daemon/core/a.h", '#include "protocol/messages.h"\n')

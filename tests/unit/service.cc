@@ -1,6 +1,6 @@
 #include "tests/unit/service.h"
 
-#include "protocol/value_writer.h"
+#include "protocol/values/value_writer.h"
 
 namespace seqd {
 namespace {

@@ -10,15 +10,15 @@
 #include <utility>
 
 #include "daemon/main/config/config_document.h"
-#include "daemon/main/config/config_patterns.h"
 #include "daemon/main/config/config_problems.h"
 #include "daemon/main/config/config_relations.h"
-#include "daemon/main/config/config_sequences.h"
 #include "daemon/main/config/config_stores.h"
 #include "daemon/main/config/config_tables.h"
 #include "daemon/main/config/config_users.h"
-#include "daemon/main/config/options.h"
-#include "daemon/os/event_line.h"
+#include "daemon/main/config/options/options.h"
+#include "daemon/main/config/sequences/config_patterns.h"
+#include "daemon/main/config/sequences/config_sequences.h"
+#include "daemon/os/journal/event_line.h"
 
 namespace seqd {
 namespace {

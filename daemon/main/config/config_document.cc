@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "daemon/os/event_line.h"
+#include "daemon/os/journal/event_line.h"
 #include "protocol/utf8.h"
 
 // toml++ 3.3 asserts things that a file can make false ("[@x]"): that must not end the daemon. For

@@ -3,10 +3,10 @@
 
 #include "daemon/main/config/config.h"
 #include "daemon/main/config/config_dynamo.h"
-#include "daemon/main/config/config_patterns.h"
-#include "daemon/main/config/config_progressions.h"
 #include "daemon/main/config/config_stores.h"
-#include "daemon/main/config/options.h"
+#include "daemon/main/config/options/options.h"
+#include "daemon/main/config/sequences/config_patterns.h"
+#include "daemon/main/config/sequences/config_progressions.h"
 
 namespace seqd {
 namespace {

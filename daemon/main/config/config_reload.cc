@@ -4,7 +4,7 @@
 #include "daemon/core/text/id_format.h"
 #include "daemon/main/config/config.h"
 #include "daemon/main/config/config_tables.h"
-#include "daemon/main/config/options.h"
+#include "daemon/main/config/options/options.h"
 
 namespace seqd {
 namespace {

@@ -6,7 +6,7 @@
 #include "daemon/main/config/config_dynamo.h"
 #include "daemon/main/config/config_tables.h"
 #include "daemon/os/credentials.h"
-#include "daemon/os/event_line.h"
+#include "daemon/os/journal/event_line.h"
 
 namespace seqd {
 namespace {

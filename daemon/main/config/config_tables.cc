@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "daemon/os/event_line.h"
+#include "daemon/os/journal/event_line.h"
 
 namespace seqd {
 namespace {
@@ -32,7 +32,7 @@ std::string_view present_name(OptionTable table, std::string_view key) {
 #define FORMER(of, former, present) \
   if (table == OptionTable::of && key == #former) return #present;
 #define FORMER_VALUE(of, option, former, present)
-#include "daemon/main/config/former_options.def"
+#include "daemon/main/config/options/former_options.def"
   return {};
 }
 
@@ -41,7 +41,7 @@ std::string_view present_value(OptionTable table, std::string_view key, std::str
 #define FORMER(of, former, present)
 #define FORMER_VALUE(of, option, former, present) \
   if (table == OptionTable::of && key == #option && text == #former) return #present;
-#include "daemon/main/config/former_options.def"
+#include "daemon/main/config/options/former_options.def"
   return {};
 }
 

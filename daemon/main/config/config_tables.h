@@ -6,7 +6,7 @@
 
 #include "daemon/main/config/config_document.h"
 #include "daemon/main/config/config_problems.h"
-#include "daemon/main/config/options.h"
+#include "daemon/main/config/options/options.h"
 
 namespace seqd {
 

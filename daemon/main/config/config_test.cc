@@ -1,5 +1,5 @@
 #include "daemon/main/config/config.h"
-#include "daemon/main/config/options.h"
+#include "daemon/main/config/options/options.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -243,7 +243,7 @@ TEST_CASE("EveryFormerNameHasAPresentOneAndIsNone") {
   CHECK(names(OptionTable::table, #present)); \
   CHECK_FALSE(names(OptionTable::table, #former));
 #define FORMER_VALUE(table, option, former, present) CHECK(names(OptionTable::table, #option));
-#include "daemon/main/config/former_options.def"
+#include "daemon/main/config/options/former_options.def"
 }
 
 TEST_CASE("AFormerValueOfAnOptionMeansThePresentOneAndIsWarnedAbout") {

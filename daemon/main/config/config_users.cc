@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "daemon/os/event_line.h"
+#include "daemon/os/journal/event_line.h"
 #include "daemon/os/users.h"
 
 namespace seqd {

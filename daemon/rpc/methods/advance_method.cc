@@ -9,7 +9,7 @@
 #include "daemon/rpc/external.h"
 #include "daemon/rpc/method_list.h"
 #include "protocol/names.h"
-#include "protocol/value_writer.h"
+#include "protocol/values/value_writer.h"
 
 namespace seqd {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/value_writer.h"
+#include "protocol/values/value_writer.h"
 #include "tests/unit/service.h"
 
 #include <catch2/catch.hpp>

@@ -2,7 +2,7 @@
 // core, the log and the store count.
 #include <string>
 
-#include "protocol/value_writer.h"
+#include "protocol/values/value_writer.h"
 #include "tests/unit/service.h"
 
 #include <catch2/catch.hpp>

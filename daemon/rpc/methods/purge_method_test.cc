@@ -1,6 +1,6 @@
 #include <string>
 
-#include "protocol/value_writer.h"
+#include "protocol/values/value_writer.h"
 #include "tests/unit/service.h"
 
 #include <catch2/catch.hpp>

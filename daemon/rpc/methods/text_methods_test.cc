@@ -1,7 +1,7 @@
 #include <string>
 
 #include "daemon/core/text/id_format.h"
-#include "protocol/value_writer.h"
+#include "protocol/values/value_writer.h"
 #include "tests/unit/service.h"
 
 #include <catch2/catch.hpp>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/value_writer.h"
+#include "protocol/values/value_writer.h"
 #include "tests/adapters/mongo_server.h"
 #include "tests/adapters/mongo_stores.h"
 #include "tests/adapters/mongos_proxy.h"

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "protocol/utf8.h"
-#include "protocol/value_header.h"
-#include "protocol/value_reader.h"
+#include "protocol/values/value_header.h"
+#include "protocol/values/value_reader.h"
 
 namespace seqd {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "protocol/hex_bytes.h"
-#include "protocol/value_writer.h"
+#include "protocol/values/value_writer.h"
 
 #include <catch2/catch.hpp>
 

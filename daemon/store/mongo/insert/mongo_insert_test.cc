@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/value_writer.h"
+#include "protocol/values/value_writer.h"
 #include "tests/adapters/mongo_server.h"
 #include "tests/adapters/mongo_stores.h"
 

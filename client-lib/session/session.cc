@@ -1,0 +1,348 @@
+#include "client-lib/session/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "protocol/fast_reply.h"
+#include "protocol/limits.h"
+#include "protocol/messages.h"
+#include "protocol/values/value_writer.h"
+
+namespace seqd::engine {
+namespace {
+
+// Enough for one write; more requests follow when this much is gone.
+constexpr std::size_t kOutputBytes = 64 * 1024;
+
+// The daemon gives up a little before the client does, so that the caller gets the daemon's reason
+// instead of a time-out, and no ID is issued that arrives too late.
+std::int64_t wait_within(std::int64_t left_ms) {
+  return std::clamp<std::int64_t>(left_ms - left_ms / 10 - (left_ms < 10 ? 1 : 0), 0,
+                                  protocol::kMaxTimeoutMs);
+}
+
+}  // namespace
+
+Session::Session(const SessionSettings& settings)
+    : settings_(settings), table_(settings_.first_number), scanner_(protocol::kReplyLimits) {}
+
+// --- requests
+
+std::uint32_t Session::submit(Request request) {
+  if (table_.size() + answers_.size() >= kCapacity || table_.next_number() >= kLastNumber) return 0;
+  const bool synchronous = request.synchronous;
+  const std::uint32_t number = table_.add(std::move(request));
+  if (synchronous) {
+    synchronous_number_ = number;
+    synchronous_answer_.reset();
+  }
+  return number;
+}
+
+std::size_t Session::pending() const {
+  return table_.size() + answers_.size() - (table_.find(synchronous_number_) != nullptr ? 1 : 0);
+}
+
+bool Session::synchronous_may_have_inserted() const {
+  const Request* request = table_.find(synchronous_number_);
+  return request != nullptr && request->method == Request::Method::insert &&
+         (request->perhaps || table_.is_sent(synchronous_number_));
+}
+
+void Session::abandon_synchronous() {
+  if (table_.find(synchronous_number_) != nullptr) table_.finish(synchronous_number_);
+  synchronous_answer_.reset();
+  synchronous_number_ = 0;
+}
+
+bool Session::take(Answer& answer) {
+  if (answers_.empty()) return false;
+  answer = std::move(answers_.front());
+  answers_.pop_front();
+  return true;
+}
+
+bool Session::take_synchronous(std::uint32_t number, Answer& answer) {
+  if (number != synchronous_number_ || !synchronous_answer_) return false;
+  answer = std::move(*synchronous_answer_);
+  synchronous_answer_.reset();
+  synchronous_number_ = 0;
+  return true;
+}
+
+void Session::finish(std::uint32_t number, Answer&& answer) {
+  const Request& request = *table_.find(number);
+  answer.tag = request.tag;
+  // First kept, then taken off the table: if memory ends here, the request is still known.
+  if (request.synchronous)
+    synchronous_answer_ = std::move(answer);
+  else
+    answers_.push_back(std::move(answer));
+  table_.finish(number);
+}
+
+void Session::expire(std::int64_t now_ms, const Outcome& unreachable) {
+  // All requests of a handle have the same time-out, so deadlines rise with the numbers.
+  while (!table_.empty()) {
+    const std::uint32_t number = table_.floor();
+    const Request& request = *table_.find(number);
+    if (deadline_ms(request) > now_ms) return;
+    Answer answer;
+    answer.outcome =
+        ready_ ? Outcome{SEQD_E_TIMEOUT, "the daemon did not answer in time"} : unreachable;
+    make_unknown(number, answer.outcome);
+    if (table_.is_sent(number)) late_.insert(number);
+    finish(number, std::move(answer));
+  }
+}
+
+std::optional<std::int64_t> Session::next_deadline_ms() const {
+  if (table_.empty()) return std::nullopt;
+  return deadline_ms(*table_.find(table_.floor()));
+}
+
+std::int64_t Session::deadline_ms(const Request& request) const {
+  // A daemon that starts is slow to say hello; only one that is absent has the shorter time.
+  if (connected_) return request.deadline_ms;
+  return std::min(request.deadline_ms, std::max(request.connect_deadline_ms, reconnect_until_ms_));
+}
+
+void Session::fail_all(const Outcome& outcome) {
+  while (!table_.empty()) {
+    Answer answer;
+    answer.outcome = outcome;
+    make_unknown(table_.floor(), answer.outcome);
+    finish(table_.floor(), std::move(answer));
+  }
+}
+
+// An insert that was sent may have been done, whatever it is that keeps its answer away.
+void Session::make_unknown(std::uint32_t number, Outcome& outcome) const {
+  const Request& request = *table_.find(number);
+  if (request.method != Request::Method::insert) return;
+  if (!table_.is_sent(number) && !request.perhaps) return;
+  outcome = {SEQD_E_OUTCOME_UNKNOWN, "the document may have been inserted: " + outcome.text};
+}
+
+void Session::give_up_inserts() {
+  while (const std::uint32_t number = table_.first_unrepeatable()) {
+    Answer answer;
+    answer.outcome = {SEQD_E_OUTCOME_UNKNOWN, "the connection to the daemon was lost"};
+    make_unknown(number, answer.outcome);
+    finish(number, std::move(answer));
+  }
+}
+
+void Session::renew(std::optional<protocol::Identity> identity) {
+  settings_.hello.client = identity;
+  table_ = RequestTable(1);
+}
+
+// --- the connection, outward
+
+void Session::connected() {
+  reset_connection();
+  connected_ = true;
+  protocol::append_hello(output_, kHelloNumber, settings_.hello);
+}
+
+void Session::disconnected(std::int64_t reconnect_until_ms) {
+  if (ready_) reconnect_until_ms_ = reconnect_until_ms;
+  reset_connection();
+}
+
+void Session::reset_connection() {
+  give_up_inserts();
+  input_.clear();
+  output_.clear();
+  scanner_.reset();
+  late_.clear();
+  connected_ = false;
+  ready_ = false;
+  proved_ = false;
+  stopping_ = false;
+  table_.mark_all_unsent();
+}
+
+void Session::fill_output(std::int64_t now_ms) {
+  if (!ready_ || stopping_) return;
+  while (output_.size() < kOutputBytes) {
+    const std::uint32_t number = table_.first_unsent();
+    if (number == 0 || number - table_.floor() >= window_) return acknowledge_rest();
+    acknowledge_if_due(number);
+    write_request(number, *table_.find(number), now_ms);
+    table_.mark_sent(number);
+  }
+}
+
+// No request follows now, perhaps for hours. As many as wait for the next request otherwise are
+// left to it, so that requests made one at a time cost no packet more.
+void Session::acknowledge_rest() {
+  if (table_.floor() - acknowledged_ > kAcknowledgeEvery) acknowledge_all();
+}
+
+void Session::acknowledge_if_due(std::uint32_t number) {
+  // Often enough for the daemon's memory, and before its window closes: it counts from the last
+  // acknowledgement that it has seen.
+  const std::int64_t half = std::min(window_, kAssumedWindow) / 2;
+  const bool many = answered_ >= kAcknowledgeEvery;
+  const bool far = number - acknowledged_ >= half;
+  if (many || far) acknowledge_all();
+}
+
+void Session::write_request(std::uint32_t number, const Request& request, std::int64_t now_ms) {
+  std::optional<std::int64_t> wait_ms;
+  if (settings_.limits_wait) wait_ms = wait_within(request.deadline_ms - now_ms);
+  switch (request.method) {
+    case Request::Method::next:
+      protocol::append_next(output_, number, request.name, wait_ms);
+      return;
+    case Request::Method::next_text:
+      protocol::append_next_text(output_, number, request.name, wait_ms);
+      return;
+    case Request::Method::range:
+      protocol::append_range(output_, number, request.name, request.count, wait_ms);
+      return;
+    case Request::Method::peek:
+      protocol::append_peek(output_, number, request.name);
+      return;
+    case Request::Method::insert:
+      protocol::append_insert(output_, number, request.name, request.params,
+                              {wait_ms, daemon_.connection, request.unique});
+      return;
+    case Request::Method::call:
+      break;
+  }
+  protocol::append_array(output_, 4);
+  protocol::append_integer(output_, 0);
+  protocol::append_integer(output_, number);
+  protocol::append_text(output_, request.name);
+  output_.append(request.params);
+}
+
+void Session::acknowledge_all() {
+  if (!ready_ || !settings_.hello.client || table_.floor() == acknowledged_) return;
+  protocol::append_ack(output_, table_.floor());
+  acknowledged_ = table_.floor();
+  answered_ = 0;
+}
+
+// --- the connection, inward
+
+Session::Verdict Session::give_up(Verdict verdict, Outcome outcome) {
+  trouble_ = std::move(outcome);
+  return verdict;
+}
+
+Session::Verdict Session::receive(std::string_view bytes) {
+  input_.append(bytes);
+  while (!input_.empty()) {
+    if (const std::size_t size = receive_id(input_.bytes()); size != 0) {
+      input_.consume(size);
+      scanner_.reset();  // it may have seen a part
+      if (const Verdict verdict = after_answer(); verdict != Verdict::keep) return verdict;
+      continue;
+    }
+    const protocol::ScanResult scan = scanner_.scan(input_.bytes());
+    if (scan.kind == protocol::ScanResult::Kind::need_more) return Verdict::keep;
+    if (scan.kind == protocol::ScanResult::Kind::bad) {
+      return give_up(Verdict::broken, {SEQD_E_PROTOCOL, "the daemon's bytes cannot be read: " +
+                                                            std::string(scan.text)});
+    }
+    const Verdict verdict = receive_frame(input_.bytes().first(scan.size));
+    if (verdict != Verdict::keep) return verdict;
+    input_.consume(scan.size);
+  }
+  return Verdict::keep;
+}
+
+std::size_t Session::receive_id(std::span<const std::uint8_t> bytes) {
+  protocol::FastReply reply;
+  const std::size_t size = protocol::parse_fast_reply(bytes, reply);
+  if (size == 0 || !table_.is_sent(reply.msgid)) return 0;
+  if (table_.find(reply.msgid)->method != Request::Method::next) return 0;
+  Answer answer;
+  answer.first = {reply.id, 1, 1};
+  proved_ = true;
+  ++answered_;
+  finish(reply.msgid, std::move(answer));
+  return size;
+}
+
+Session::Verdict Session::receive_frame(std::span<const std::uint8_t> frame) {
+  protocol::Message message;
+  const protocol::ParseOutcome parsed = protocol::parse_message(frame, message);
+  if (!parsed.ok()) {
+    return give_up(Verdict::broken, {SEQD_E_PROTOCOL, "the daemon's message cannot be read: " +
+                                                          std::string(parsed.text)});
+  }
+  // Room for what later daemons may tell unasked.
+  if (message.kind == protocol::Message::Kind::notification) return Verdict::keep;
+  if (message.kind != protocol::Message::Kind::reply)
+    return give_up(Verdict::broken, {SEQD_E_PROTOCOL, "the daemon sent a request"});
+  const std::uint32_t number = message.msgid;
+  if (number == kHelloNumber && !ready_) return receive_hello(message);
+  if (!table_.is_sent(number)) return receive_late(message);
+
+  Answer answer;
+  answer.outcome = read_error(message);
+  if (answer.outcome.code == SEQD_E_STOPPING) {
+    stopping_ = true;
+    table_.mark_unsent(number);
+    trouble_ = std::move(answer.outcome);
+    return after_answer();
+  }
+  // That it was not inserted now says nothing of the time before.
+  if (!answer.outcome.ok() && answer.outcome.code != SEQD_E_DOCUMENT_REFUSED &&
+      table_.find(number)->perhaps)
+    make_unknown(number, answer.outcome);
+  if (answer.outcome.ok()) {
+    Outcome read = read_result(*table_.find(number), frame, message, answer);
+    if (!read.ok()) return give_up(Verdict::broken, std::move(read));
+  }
+  proved_ = true;
+  ++answered_;
+  // Perhaps too much is kept for the clients of this user: this one's part can go.
+  if (answer.outcome.code == SEQD_E_BUSY) answered_ = kAcknowledgeEvery;
+  finish(number, std::move(answer));
+  return after_answer();
+}
+
+// A daemon that stops still owes the answers to what it took; only then is there another one.
+Session::Verdict Session::after_answer() const {
+  return stopping_ && !table_.any_sent() ? Verdict::reconnect : Verdict::keep;
+}
+
+Session::Verdict Session::receive_late(const protocol::Message& reply) {
+  if (late_.erase(reply.msgid) == 1) return Verdict::keep;
+  Outcome outcome = read_error(reply);
+  // A frame that the daemon could not read at all is answered with msgid 0.
+  const std::string what =
+      reply.msgid == 0 && !outcome.ok()
+          ? "the daemon cannot read what this library sends: " + outcome.text
+          : "the daemon answered a request that nobody made, number " + std::to_string(reply.msgid);
+  return give_up(Verdict::broken, {SEQD_E_PROTOCOL, what});
+}
+
+Session::Verdict Session::receive_hello(const protocol::Message& reply) {
+  Outcome outcome = read_error(reply);
+  if (!outcome.ok()) {
+    const Verdict verdict = is_transient(outcome.code) ? Verdict::reconnect : Verdict::broken;
+    return give_up(verdict, std::move(outcome));
+  }
+  HelloAnswer answer;
+  outcome = read_hello(reply, answer);
+  if (!outcome.ok()) return give_up(Verdict::broken, std::move(outcome));
+  daemon_ = std::move(answer);
+  const auto limit = daemon_.limits.find("unacknowledged");
+  window_ =
+      limit == daemon_.limits.end() ? kAssumedWindow : std::max<std::int64_t>(limit->second, 1);
+  ready_ = true;
+  // A daemon that does not know this identity, or knows less of it, must learn the floor first:
+  // otherwise the numbers to come may look too far away.
+  acknowledged_ = 1;
+  answered_ = kAcknowledgeEvery;
+  return Verdict::keep;
+}
+
+}  // namespace seqd::engine

@@ -1,0 +1,148 @@
+// Session: the protocol of one handle without its socket: bytes in, bytes out. It numbers requests,
+// says hello, acknowledges, repeats what has no answer on the next connection, and checks every
+// answer. Owned by a Client; one thread; time comes in as an argument.
+//
+// Invariant: an identity's request numbers rise and are never used for another request; a request
+// is sent only after this connection's hello was answered, so never without its identity.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "client-lib/session/reply_reader.h"
+#include "client-lib/session/request_table.h"
+#include "protocol/acknowledging.h"
+#include "protocol/buffer.h"
+#include "protocol/frame_scanner.h"
+#include "protocol/requests.h"
+
+namespace seqd::engine {
+
+struct SessionSettings {
+  protocol::Hello hello;     // without `client`: anonymous
+  bool limits_wait = false;  // a request says how long it may wait for an ID: the time it has left
+  std::uint32_t first_number = 1;
+};
+
+class Session {
+ public:
+  // Requests that are in flight or whose answers were not collected, at most.
+  static constexpr std::size_t kCapacity = 65'536;
+  // Answers after which the daemon is told that they have arrived.
+  static constexpr std::size_t kAcknowledgeEvery = protocol::kAcknowledgeEvery;
+  // That a daemon remembers, where its hello does not say.
+  static constexpr std::int64_t kAssumedWindow = 1'024;
+  // The hello's msgid: never a request number.
+  static constexpr std::uint32_t kHelloNumber = 0xffff'ffff;
+  // From here on a new identity is taken when nothing is in flight; from the last one on nothing is
+  // accepted before that.
+  static constexpr std::uint32_t kRenewFrom = 0xfff0'0000;
+  static constexpr std::uint32_t kLastNumber = 0xffff'fff0;
+
+  // What the caller of receive() has to do with the connection.
+  enum class Verdict : std::uint8_t {
+    keep,
+    reconnect,  // the daemon asked for it; see trouble()
+    broken,     // it does not speak the protocol; see trouble()
+  };
+
+  explicit Session(const SessionSettings& settings);
+
+  // Requests. The number, or 0 when there are too many.
+  std::uint32_t submit(Request request);
+  std::size_t in_flight() const { return table_.size(); }
+  // Submitted and not collected, without synchronous ones.
+  std::size_t pending() const;
+  // The caller of the synchronous request does not wait any more; only while not connected.
+  void abandon_synchronous();
+  // Whether it is an insert that the daemon may have carried out.
+  bool synchronous_may_have_inserted() const;
+
+  // The connection.
+  void connected();
+  // Until `reconnect_until_ms` no request is given up for want of a connection, if this one was
+  // ready.
+  void disconnected(std::int64_t reconnect_until_ms);
+  bool ready() const { return ready_; }  // hello was answered
+  // Puts into output() what can be sent now: requests, and what has arrived of a burst that ended.
+  void fill_output(std::int64_t now_ms);
+  // Puts into output() what has arrived, as before closing.
+  void acknowledge_all();
+  protocol::Buffer& output() { return output_; }
+  [[nodiscard]] Verdict receive(std::string_view bytes);
+  const Outcome& trouble() const { return trouble_; }
+  // Whether this connection has answered a request.
+  bool proved() const { return proved_; }
+
+  // Answers with SEQD_E_TIMEOUT, or with `unreachable` when this connection was not ready, what is
+  // over its deadline.
+  void expire(std::int64_t now_ms, const Outcome& unreachable);
+  // When expire() has to be called next; nothing when nothing is in flight.
+  std::optional<std::int64_t> next_deadline_ms() const;
+  // So many answers came too late, and still might, that the connection is of no use.
+  bool too_many_late() const { return late_.size() >= kCapacity; }
+  void fail_all(const Outcome& outcome);
+
+  bool has_answer() const { return !answers_.empty(); }
+  std::size_t answer_count() const { return answers_.size(); }
+  // The next answer for seqd_poll; false when there is none.
+  bool take(Answer& answer);
+  // The answer to the synchronous request; false when there is none yet.
+  bool take_synchronous(std::uint32_t number, Answer& answer);
+
+  // The numbers come to their end: renew() has to follow, while not connected.
+  bool wants_identity() const { return table_.empty() && table_.next_number() >= kRenewFrom; }
+  void renew(std::optional<protocol::Identity> identity);
+
+  // What the last hello said.
+  const HelloAnswer& daemon() const { return daemon_; }
+
+ private:
+  void reset_connection();
+  void make_unknown(std::uint32_t number, Outcome& outcome) const;
+  // The connection ends: an insert that was sent is never sent again.
+  void give_up_inserts();
+  // When a request is given up.
+  std::int64_t deadline_ms(const Request& request) const;
+  // The bytes of the answer to a `next` at the front of `bytes`, which it takes; or 0.
+  std::size_t receive_id(std::span<const std::uint8_t> bytes);
+  Verdict receive_frame(std::span<const std::uint8_t> frame);
+  Verdict receive_hello(const protocol::Message& reply);
+  Verdict receive_late(const protocol::Message& reply);
+  Verdict after_answer() const;
+  Verdict give_up(Verdict verdict, Outcome outcome);
+  void finish(std::uint32_t number, Answer&& answer);
+  void acknowledge_if_due(std::uint32_t number);
+  void acknowledge_rest();
+  void write_request(std::uint32_t number, const Request& request, std::int64_t now_ms);
+
+  SessionSettings settings_;
+  RequestTable table_;
+  std::deque<Answer> answers_;
+  std::optional<Answer> synchronous_answer_;
+  std::uint32_t synchronous_number_ = 0;
+  HelloAnswer daemon_;
+  // Request numbers that the daemon remembers behind the last acknowledgement, at least.
+  std::int64_t window_ = kAssumedWindow;
+
+  std::int64_t reconnect_until_ms_ = 0;
+
+  // Of this connection.
+  protocol::Buffer input_;
+  protocol::Buffer output_;
+  protocol::FrameScanner scanner_;
+  std::unordered_set<std::uint32_t> late_;  // sent here, given up, answer still to come
+  bool connected_ = false;                  // connected() came, disconnected() did not
+  bool ready_ = false;
+  bool proved_ = false;
+  bool stopping_ = false;  // the daemon said STOPPING: send nothing more here
+  Outcome trouble_;
+  std::uint32_t acknowledged_ = 0;  // below: said on this connection
+  std::size_t answered_ = 0;        // since the last acknowledgement
+};
+
+}  // namespace seqd::engine

@@ -1,0 +1,113 @@
+// When a session acknowledges the answers it has, and that it keeps to the window of the daemon.
+#include <cstdint>
+#include <vector>
+
+#include "client-lib/session/session.h"
+#include "tests/adapters/session_line.h"
+
+namespace seqd::engine {
+namespace {
+
+using namespace testing;
+using Fault = WireDaemon::Fault;
+using Verdict = Session::Verdict;
+
+TEST_CASE("EveryEightAnswersAreAcknowledgedBeforeTheNextRequest", "[client]") {
+  SessionLine f;
+  f.connect();
+  for (int i = 0; i < 30; ++i) {
+    (void)f.session.submit(request_for("orders"));
+    REQUIRE(f.exchange() == Verdict::keep);
+  }
+  // The first one right after hello, because the daemon's memory is not known then.
+  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{2, 10, 18, 26});
+  f.session.acknowledge_all();
+  REQUIRE(f.exchange() == Verdict::keep);
+  CHECK(f.daemon.acknowledgements().back() == 31);
+  CHECK(f.ids().size() == 30);
+}
+
+TEST_CASE("PipelinedAnswersAreAcknowledgedTogether", "[client]") {
+  SessionLine f;
+  f.connect();
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 100; ++i) (void)f.session.submit(request_for("orders"));
+    REQUIRE(f.exchange() == Verdict::keep);
+  }
+  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{101, 201, 301});
+  CHECK(f.ids().size() == 300);
+}
+
+// Otherwise the daemon keeps them as long as the application has no further request.
+TEST_CASE("ABurstIsAcknowledgedWhenNothingFollowsIt", "[client]") {
+  SessionLine f;
+  for (int i = 0; i < 9; ++i) (void)f.session.submit(request_for("orders"));
+  f.connect();
+  REQUIRE(f.exchange() == Verdict::keep);
+  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{10});
+  f.session.fill_output(f.now_ms);
+  CHECK(f.session.output().empty());
+  // Eight wait for the next request, so that requests made one at a time cost no packet more.
+  for (int i = 0; i < 8; ++i) (void)f.session.submit(request_for("orders"));
+  REQUIRE(f.exchange() == Verdict::keep);
+  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{10});
+}
+
+TEST_CASE("AnswersAboveOneThatIsMissingAreNotAcknowledged", "[client]") {
+  SessionLine f;
+  f.daemon.fault = [](int number, const protocol::Message&) {
+    return number == 20 ? Fault::ignore : Fault::none;
+  };
+  for (int i = 0; i < 100; ++i) (void)f.session.submit(request_for("orders"));
+  f.connect();
+  REQUIRE(f.exchange() == Verdict::keep);
+  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{20});
+}
+
+// What all clients of a user have not acknowledged is what a BUSY may be about.
+TEST_CASE("ABusyAnswerIsFollowedByAnAcknowledgement", "[client]") {
+  SessionLine f;
+  f.daemon.fault = [](int number, const protocol::Message&) {
+    return number == 4 ? Fault::busy : Fault::none;
+  };
+  f.connect();
+  for (int i = 0; i < 5; ++i) {
+    (void)f.session.submit(request_for("orders"));
+    REQUIRE(f.exchange() == Verdict::keep);
+  }
+  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{2, 5});
+}
+
+TEST_CASE("SmallWindowOfTheDaemonIsAcknowledgedBeforeItCloses", "[client]") {
+  for (const std::int64_t limit : {1, 2, 16, 63, 100}) {
+    SessionLine f;
+    f.daemon.unacknowledged_limit = limit;
+    f.connect();
+    for (int i = 0; i < 200; ++i) {
+      (void)f.session.submit(request_for("orders"));
+      REQUIRE(f.exchange() == Verdict::keep);
+    }
+    CHECK(is_one_to(200, f.ids()));
+    CHECK(f.daemon.complaint() == "");
+  }
+}
+
+TEST_CASE("OneRequestThatWaitsHoldsTheWindowShutAndTheOthersWaitForIt", "[client]") {
+  SessionLine f;
+  f.daemon.unacknowledged_limit = 1'024;
+  f.daemon.fault = [](int number, const protocol::Message&) {
+    return number == 1 ? Fault::ignore : Fault::none;
+  };
+  for (int i = 0; i < 3'000; ++i) (void)f.session.submit(request_for("orders"));
+  f.connect();
+  REQUIRE(f.exchange() == Verdict::keep);
+  CHECK(f.session.in_flight() == 3'000 - 1'023);
+  CHECK(f.daemon.complaint() == "");
+  f.session.disconnected(0);
+  f.finish();
+  CHECK(is_one_to(3'000, f.ids()));
+  CHECK(f.daemon.complaint() == "");
+}
+
+}  // namespace
+}  // namespace seqd::engine
