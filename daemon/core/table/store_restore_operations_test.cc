@@ -178,6 +178,29 @@ TEST_CASE("ReturnLeftOpenIsEndedBeforeACounterIsRaised", "[store_restore]") {
   REQUIRE(host.daemon.one("orders") == 1'000);
 }
 
+// The copy may have it: "drained" would say that it was not returned.
+TEST_CASE("OpenReturnOfAStoreThatIsGivenUpIsRestoredAndNotDrained", "[store_restore]") {
+  IdleHost host;
+  host.world().settings.add("orders").reuse = Reuse::parked;
+  host.world().table->apply_settings(host.world().limits);
+  host.beat();
+  host.store().returns = {{ScriptedStore::ReturnScript::Kind::failed_applied}};
+  REQUIRE(host.world().table->drain(host.orders().id(), 10, [](const DrainReport&) {}).ok());
+  host.world().settle();
+  host.back_up();
+  host.beat();
+  host.put_back();
+  host.beat();
+  REQUIRE(host.scope().restored());
+  REQUIRE(host.orders().draining().returning() == 9);
+  const auto ignore = [](const DrainReport&) {};
+  REQUIRE(host.world().table->drain(host.orders().id(), 1'000, ignore).ok());
+  host.world().advance(1);
+  REQUIRE(host.orders().totals().gaps == 9);
+  CHECK(host.world().events.count(EventKind::gap_restored) == 1);
+  CHECK(host.world().events.count(EventKind::gap_drained) == 0);
+}
+
 // `seqctl drain` of a store that is stopped: what is under way may still end the other way.
 TEST_CASE("ReturnThatIsUnderWayIsNoGapInTheReportOfAStoreThatIsGivenUp", "[store_restore]") {
   IdleHost host;
