@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "daemon/base/assertion.h"
@@ -91,6 +92,7 @@ void Connection::take_in(std::span<const std::uint8_t> bytes) {
     partial_ms_ = -1;
   } else if (taken > 0 || partial_ms_ < 0) {
     partial_ms_ = static_cast<std::int64_t>(uv_now(pipe_.loop));
+    owner_.due_sooner(*this);
   }
 }
 
@@ -181,6 +183,18 @@ const char* Connection::overdue(std::int64_t now_ms, const TimeLimits& limits) c
     return "nothing was sent or taken for too long (limits.idle_timeout)";
   }
   return nullptr;
+}
+
+std::int64_t Connection::due_ms(std::int64_t now_ms, const TimeLimits& limits) const {
+  std::int64_t due_ms = kNeverMs;
+  const auto at = [&due_ms](std::int64_t since_ms, std::int64_t limit_ms) {
+    if (limit_ms > 0) due_ms = std::min(due_ms, since_ms + limit_ms);
+  };
+  if (closing_ || session_ == nullptr) return due_ms;
+  if (partial_ms_ >= 0) at(partial_ms_, limits.frame_ms);
+  if (!had_frame_) at(opened_ms_, limits.first_frame_ms);
+  at(session_->waiting == 0 ? active_ms_ : now_ms, limits.idle_ms);
+  return due_ms;
 }
 
 // In two steps: the session ends now, the memory when libuv is done with the handle.

@@ -6,6 +6,7 @@
 #include <uv.h>
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "daemon/rpc/server.h"
@@ -23,6 +24,8 @@ class Connection final : public Transport {
     virtual void attended(Connection& connection) = 0;
     // peer_gone() is to be called when the other end of the socket is gone, or not any more.
     virtual void watch_peer(Connection& connection, int socket, bool watch) = 0;
+    // due_ms() may be earlier than it was.
+    virtual void due_sooner(const Connection& connection) = 0;
     // The socket is closed: the connection may be destroyed.
     virtual void ended(Connection& connection) = 0;
   };
@@ -54,6 +57,9 @@ class Connection final : public Transport {
     std::int64_t idle_ms = 0;
   };
   const char* overdue(std::int64_t now_ms, const TimeLimits& limits) const;
+  // Before then it passes none of them, unless due_sooner() is called.
+  static constexpr std::int64_t kNeverMs = std::numeric_limits<std::int64_t>::max();
+  std::int64_t due_ms(std::int64_t now_ms, const TimeLimits& limits) const;
   bool attended() const { return attended_; }
   bool deferred() const { return session_ != nullptr && session_->paused; }
   bool listed_deferred = false;  // by the owner

@@ -17,8 +17,8 @@ namespace seqd {
 namespace {
 
 constexpr int kBacklog = 4'096;
-constexpr std::int64_t kSweepMs = 500;
-constexpr std::int64_t kRestMs = 100;  // after an accept that the system refused
+constexpr std::int64_t kSweepMs = 500;  // between two walks over all connections, at least
+constexpr std::int64_t kRestMs = 100;   // after an accept that the system refused
 constexpr int kMostAcceptsATurn = 256;
 constexpr rlim_t kMostSpareDescriptors = 64;
 constexpr std::int64_t kUserFactor = 7;
@@ -77,9 +77,7 @@ Listener::Listener(EventLoop& loop, Server& server, EventSink& events, const Lis
       events_(events),
       limits_(limits),
       peer_watch_(loop.raw()),
-      by_user_(shared(limits), kUserFactor) {
-  sweep_timer_.start(kSweepMs, [this] { sweep(); });
-}
+      by_user_(shared(limits), kUserFactor) {}
 
 Listener::~Listener() {
   sweep_timer_.cancel();
@@ -193,11 +191,13 @@ void Listener::take(int fd) {
   connections_.emplace(connection, std::move(made));
   by_user_.take(peer.uid, 1);
   connection->start(loop_.raw(), fd, peer);
+  due_sooner(*connection);
 }
 
 void Listener::set_limits(const ListenerLimits& limits) {
   limits_ = limits;
   by_user_.set_total(shared(limits));
+  if (!connections_.empty()) sweep_at(0);
 }
 
 const char* Listener::limit_reached(const Peer& peer, int fd) const {
@@ -284,10 +284,27 @@ void Listener::settle() {
   }
 }
 
+void Listener::due_sooner(const Connection& connection) {
+  sweep_at(connection.due_ms(static_cast<std::int64_t>(uv_now(loop_.raw())), limits_.times));
+}
+
+// Who rests wakes nobody: the next walk is when the first of them may be overdue.
+void Listener::sweep_at(std::int64_t due_ms) {
+  if (due_ms >= sweep_ms_) return;
+  const auto now_ms = static_cast<std::int64_t>(uv_now(loop_.raw()));
+  const std::int64_t delay_ms = std::max(kSweepMs, due_ms - now_ms);
+  if (now_ms + delay_ms >= sweep_ms_) return;
+  sweep_ms_ = now_ms + delay_ms;
+  sweep_timer_.start(delay_ms, [this] { sweep(); });
+}
+
 void Listener::sweep() {
   const auto now_ms = static_cast<std::int64_t>(uv_now(loop_.raw()));
+  sweep_ms_ = Connection::kNeverMs;
+  std::int64_t next_ms = Connection::kNeverMs;
   for (const auto& [connection, owned] : connections_) {
     const char* why = connection->overdue(now_ms, limits_.times);
+    next_ms = std::min(next_ms, connection->due_ms(now_ms, limits_.times));
     if (why == nullptr) continue;
     events_.raise({EventKind::client_dropped,
                    std::string("a client was disconnected: ") + why,
@@ -295,7 +312,7 @@ void Listener::sweep() {
                     {"CLIENT_PID", std::to_string(connection->peer().pid)}}});
     connection->abort();
   }
-  sweep_timer_.start(kSweepMs, [this] { sweep(); });
+  if (next_ms != Connection::kNeverMs) sweep_at(next_ms);
 }
 
 void Listener::stop_accepting() {

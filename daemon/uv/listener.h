@@ -69,6 +69,7 @@ class Listener final : private Connection::Owner {
   std::span<char> read_memory() override { return read_memory_; }
   void attended(Connection& connection) override;
   void watch_peer(Connection& connection, int socket, bool watch) override;
+  void due_sooner(const Connection& connection) override;
   void ended(Connection& connection) override;
 
   Status listen(int socket);
@@ -79,6 +80,7 @@ class Listener final : private Connection::Owner {
   const char* limit_reached(const Peer& peer, int fd) const;
   bool admit(const Peer& peer, int fd);
   void sweep();
+  void sweep_at(std::int64_t due_ms);
 
   EventLoop& loop_;
   Server& server_;
@@ -94,6 +96,7 @@ class Listener final : private Connection::Owner {
   std::vector<Connection*> settled_;  // those of the turn that ends; kept for its memory
   std::vector<Connection*> deferred_;
   OneShot sweep_timer_{loop_};
+  std::int64_t sweep_ms_ = Connection::kNeverMs;  // when it is due
   OneShot rest_timer_{loop_};
   bool starved_ = false;  // the last accept was refused by the system, not by us
   std::array<char, 65'536> read_memory_{};

@@ -7,6 +7,7 @@ on exactly where it was: the clients' IDs are without a hole and without a repea
 import re
 import signal
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -112,6 +113,28 @@ def fail(life: Life, call: str, error: str, when: str) -> int:
     except AssertionError as wrong:
         raise AssertionError(f"{call} number {when} failed with {error}, exit {code}: {wrong}") from None
     return code
+
+
+def test_ADaemonThatRestsWakesUpOnceATick(make_daemon, scratch):
+    trace = scratch / "trace"
+    daemon = make_daemon("seqd", limits={"first_frame_timeout": "0s"})
+    daemon.prefix = ["strace", "-D", "-qq", "-o", str(trace), "-e", "trace=epoll_wait,newfstatat"]
+    daemon.start()
+    connection = daemon.connect()
+    assert connection.call("next", "orders") == 1
+
+    def per_tick():
+        """The waits between two looks at the witness, of which a tick has one."""
+        parts = re.split(r"newfstatat\([^\n]*witness[^\n]*", trace.read_text())[1:-1]
+        return [len(re.findall(r"epoll_wait\(\d+, .*, \d+, [1-9]\d*\)", part)) for part in parts]
+
+    late = time.monotonic() + 60
+    while len(per_tick()) < 8:
+        assert time.monotonic() < late and daemon.running()
+        time.sleep(0.2)
+    # Behind the first request there is something to do (a lease, the history), and some timers are for every few seconds.
+    assert sorted(per_tick()[-5:])[2] == 1, per_tick()
+    assert connection.call("next", "orders") == 2
 
 
 @pytest.mark.limit(180)
