@@ -8,8 +8,13 @@ void Accounts::violation(const std::string& name, std::int64_t begin, std::int64
                      "\" " + what);
 }
 
+const std::string& Accounts::counter_of(const std::string& name) const {
+  const auto found = counters_.find(name);
+  return found == counters_.end() ? name : found->second;
+}
+
 void Accounts::add_grant(const std::string& name, std::int64_t begin, const Grant& grant) {
-  Account& account = accounts_[name];
+  Account& account = account_of(name);
   if (!account.granted.add_new(begin, grant.end)) {
     violation(name, begin, grant.end, "was granted twice: the simulated store is wrong");
   }
@@ -27,7 +32,7 @@ void Accounts::granted_elsewhere(const std::string& name, std::int64_t begin, st
 
 void Accounts::recorded(const std::string& name, std::int64_t begin, std::int64_t end,
                         const Token& token) {
-  const Account& account = accounts_[name];
+  const Account& account = account_of(name);
   const auto found = account.grants.find(begin);
   if (found == account.grants.end() || found->second.end != end || found->second.token != token) {
     violation(name, begin, end, "is in a log as leased, and the store did not grant it");
@@ -35,11 +40,11 @@ void Accounts::recorded(const std::string& name, std::int64_t begin, std::int64_
 }
 
 void Accounts::issued(const std::string& name, std::int64_t begin, std::int64_t end) {
-  if (!accounts_[name].issued.add_new(begin, end)) violation(name, begin, end, "was issued twice");
+  if (!account_of(name).issued.add_new(begin, end)) violation(name, begin, end, "was issued twice");
 }
 
 void Accounts::answered(const std::string& name, std::int64_t begin, std::int64_t end) {
-  Account& account = accounts_[name];
+  Account& account = account_of(name);
   if (!account.answered.add_new(begin, end)) {
     violation(name, begin, end, "was given to two requests");
   }
@@ -49,7 +54,7 @@ void Accounts::answered(const std::string& name, std::int64_t begin, std::int64_
 }
 
 void Accounts::gap(const std::string& name, std::int64_t begin, std::int64_t end) {
-  accounts_[name].never.add(begin, end);
+  account_of(name).never.add(begin, end);
 }
 
 void Accounts::kept(const std::string& name, std::int64_t begin, std::int64_t end,
@@ -60,7 +65,7 @@ void Accounts::kept(const std::string& name, std::int64_t begin, std::int64_t en
 
 void Accounts::returned(const std::string& name, std::int64_t begin, std::int64_t end,
                         const Token& token) {
-  Account& account = accounts_[name];
+  Account& account = account_of(name);
   if (kept_.contains(token)) violation(name, begin, end, "was returned, and was a gap before");
   returned_.insert(token);
   if (account.issued.overlaps(begin, end)) {
@@ -77,7 +82,7 @@ void Accounts::returned(const std::string& name, std::int64_t begin, std::int64_
 }
 
 void Accounts::destroyed(const std::string& name, std::int64_t begin, std::int64_t end) {
-  accounts_[name].never.add(begin, end);
+  account_of(name).never.add(begin, end);
 }
 
 void Accounts::check(const std::map<std::string, IntervalSet>& available) const {

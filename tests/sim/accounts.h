@@ -1,4 +1,4 @@
-// Accounts: what became of every ID of every sequence, over all daemons, stores and foreign
+// Accounts: what became of every ID of every counter, over all daemons, stores and foreign
 // writers: the one place that sees all of them. An ID is granted once, issued once and answered
 // once, or the simulation ends; and at the end every ID that was granted is accounted for. One
 // thread.
@@ -18,6 +18,10 @@ namespace seqd::sim {
 class Accounts {
  public:
   explicit Accounts(const History& history) : history_(history) {}
+
+  // Two sequences take their IDs of one counter. Elsewhere here, `name` may be that of either.
+  void share(const std::string& name, const std::string& counter) { counters_[name] = counter; }
+  const std::string& counter_of(const std::string& name) const;
 
   // The store has committed a lease.
   void granted(const std::string& name, std::int64_t begin, std::int64_t end, const Token& token);
@@ -60,11 +64,13 @@ class Accounts {
     IntervalSet never;  // gaps, and what was destroyed
   };
 
+  Account& account_of(const std::string& name) { return accounts_[counter_of(name)]; }
   void add_grant(const std::string& name, std::int64_t begin, const Grant& grant);
   [[noreturn]] void violation(const std::string& name, std::int64_t begin, std::int64_t end,
                               const char* what) const;
 
   const History& history_;
+  std::map<std::string, std::string> counters_;  // of those that are not named like their sequence
   std::map<std::string, Account> accounts_;
   std::set<Token> given_up_;
   std::set<Token> returned_, kept_;  // returns

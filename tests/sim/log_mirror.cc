@@ -370,7 +370,7 @@ bool LogMirror::has_anything() const {
 
 void LogMirror::add_available(std::map<std::string, IntervalSet>& to) const {
   for (const auto& [id, sequence] : image_.sequences) {
-    to[sequence.definition.name].add(available_of(sequence));
+    to[stage_.accounts.counter_of(sequence.definition.name)].add(available_of(sequence));
   }
 }
 

@@ -69,6 +69,7 @@ Profile::Profile(std::uint64_t seed) {
          {Trouble::clone, Trouble::begin_copy, Trouble::restore, Trouble::replace_running})
       weights[static_cast<std::size_t>(trouble)] = 0;
   }
+  shared_counter = SeededRandom(seed * 0x9e3779b97f4a7c15 + 31).below(3) == 0;
   SeededRandom ends(seed * 0x9e3779b97f4a7c15 + 19);
   // Whoever leaves takes along how late it was.
   if (ends.below(3) > 0 || clocks_lie()) return;

@@ -74,6 +74,7 @@ struct Profile {
   std::int64_t max_unsynced = 100;
   Reuse reuse = Reuse::never;    // of every sequence
   std::int64_t bounded_end = 0;  // highest ID of the sequence that has one
+  bool shared_counter = false;   // "delta" takes its IDs of the counter of "beta"
 
   // Of the sequence with periods, if there is one.
   std::string period;           // its unit; empty: there is none

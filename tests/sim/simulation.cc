@@ -70,6 +70,10 @@ void Simulation::configure() {
         std::make_shared<IdFormat>(read_template(Site::kTextForm).value(), nullptr, nullptr);
   }
   settings_.by_name["gamma"].max_value = profile.bounded_end;
+  if (profile.shared_counter) {
+    settings_.by_name["delta"].binding.key = "beta";
+    stage_.accounts.share("delta", "beta");
+  }
   if (profile.period.empty()) return;
   SequenceSettings& settings = settings_.by_name[Site::kSequenceNames[Site::kWithPeriods]];
   settings.binding.key.clear();

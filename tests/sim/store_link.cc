@@ -65,9 +65,9 @@ bool StoreLink::refuse_elsewhere(const std::function<void(Outcome)>& done, const
   return true;
 }
 
-void StoreLink::leaves(const std::string& key) {
-  if (!under_way_.insert(key).second) {
-    stage_.history.violation("a second lease of \"" + key + "\" is under way");
+void StoreLink::leaves(const std::string& sequence) {
+  if (!under_way_.insert(sequence).second) {
+    stage_.history.violation("a second lease of \"" + sequence + "\" is under way");
   }
 }
 
@@ -79,11 +79,13 @@ void StoreLink::knows_the_heartbeat(const LeaseRequest& request) {
 
 void StoreLink::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {
   of_the_former("IDs");
-  leaves(request.binding.key);
+  leaves(request.sequence);
   if (!owner_.intent_is_durable(request.token)) {
     stage_.history.violation("a lease is requested before its intent is durable");
   }
   knows_the_heartbeat(request);
+  if (stage_.accounts.counter_of(request.sequence) != request.sequence)
+    stage_.count(Kind::counter_shared);
   Call<LeaseOutcome> call;
   const bool twice = !stage_.calm && stage_.random.chance(stage_.profile.applied_twice);
   call.apply = [&database = database_, request,
@@ -95,8 +97,8 @@ void StoreLink::lease(const LeaseRequest& request, std::function<void(LeaseOutco
   call.unknown.error = kAway;
   call.refused.error = kAway;
   call.denied.error = kDenied;
-  call.done = [this, key = request.binding.key, done = std::move(done)](const LeaseOutcome& out) {
-    under_way_.erase(key);
+  call.done = [this, name = request.sequence, done = std::move(done)](const LeaseOutcome& out) {
+    under_way_.erase(name);
     done(out);
   };
   make(std::move(call));
@@ -104,7 +106,7 @@ void StoreLink::lease(const LeaseRequest& request, std::function<void(LeaseOutco
 
 void StoreLink::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
   of_the_former("a lease");
-  leaves(request.binding.key);
+  leaves(request.sequence);
   knows_the_heartbeat(request);
   Call<Resolution> call;
   call.apply = [&database = database_, request](const std::function<void(Resolution)>& answer) {
@@ -112,8 +114,8 @@ void StoreLink::resolve(const LeaseRequest& request, std::function<void(Resoluti
   };
   call.unknown.error = call.refused.error = kAway;
   call.denied.error = kDenied;
-  call.done = [this, key = request.binding.key, done = std::move(done)](const Resolution& out) {
-    under_way_.erase(key);
+  call.done = [this, name = request.sequence, done = std::move(done)](const Resolution& out) {
+    under_way_.erase(name);
     done(out);
   };
   make(std::move(call));
@@ -122,7 +124,7 @@ void StoreLink::resolve(const LeaseRequest& request, std::function<void(Resoluti
 void StoreLink::return_range(const ReturnRequest& request,
                              std::function<void(ReturnOutcome)> done) {
   of_the_former("a return");
-  leaves(request.binding.key);
+  leaves(request.sequence);
   if (!owner_.intent_is_durable(request.token)) {
     stage_.history.violation("a range is returned before the record that drops it is durable");
   }
@@ -132,8 +134,8 @@ void StoreLink::return_range(const ReturnRequest& request,
   };
   call.unknown.error = call.refused.error = kAway;
   call.denied.error = kDenied;
-  call.done = [this, key = request.binding.key, done = std::move(done)](const ReturnOutcome& out) {
-    under_way_.erase(key);
+  call.done = [this, name = request.sequence, done = std::move(done)](const ReturnOutcome& out) {
+    under_way_.erase(name);
     done(out);
   };
   make(std::move(call));

@@ -73,7 +73,7 @@ class StoreLink final : public LeaseStore, public PurgeStore {
   };
   template <typename Outcome>
   void make(Call<Outcome> call);
-  void leaves(const std::string& key);
+  void leaves(const std::string& sequence);
   void knows_the_heartbeat(const LeaseRequest& request);
   // Another database is asked about something that it cannot know.
   void of_the_former(const char* what);
