@@ -1,6 +1,6 @@
-// BatchQueue: batches leases, or look-ups of leases, for a BlockingStore. A store that accepts
-// several at once gets all that were requested while its previous batch was running; no request is
-// delayed to fill a batch. Loop thread.
+// BatchQueue: batches leases, look-ups of leases, or returns for a BlockingStore. A store that
+// accepts several at once gets all that were requested while its previous batch was running; no
+// request is delayed to fill a batch. Loop thread.
 //
 // Calls under way keep it alive; the worker outlives it.
 #pragma once
@@ -19,17 +19,17 @@
 
 namespace seqd {
 
-template <typename Outcome>
-class BatchQueue : public std::enable_shared_from_this<BatchQueue<Outcome>> {
+template <typename Request, typename Outcome>
+class BatchQueue : public std::enable_shared_from_this<BatchQueue<Request, Outcome>> {
  public:
   using Done = std::function<void(Outcome)>;
-  using Verb = std::vector<Outcome> (BlockingStore::*)(std::span<const LeaseRequest>);
+  using Verb = std::vector<Outcome> (BlockingStore::*)(std::span<const Request>);
 
   BatchQueue(std::shared_ptr<BlockingStore> store, Worker& worker, Verb verb)
       : store_(std::move(store)), worker_(worker), verb_(verb) {}
 
   // `done` runs on the loop thread, later.
-  void add(const LeaseRequest& request, Done done) {
+  void add(const Request& request, Done done) {
     waiting_.emplace_back(request, std::move(done));
     if (!busy_) send();
   }
@@ -37,7 +37,7 @@ class BatchQueue : public std::enable_shared_from_this<BatchQueue<Outcome>> {
  private:
   void send() {
     struct Call {
-      std::vector<LeaseRequest> requests;
+      std::vector<Request> requests;
       std::vector<Done> done;
       std::vector<Outcome> outcomes;
     };
@@ -65,7 +65,7 @@ class BatchQueue : public std::enable_shared_from_this<BatchQueue<Outcome>> {
   const std::shared_ptr<BlockingStore> store_;
   Worker& worker_;
   const Verb verb_;
-  std::deque<std::pair<LeaseRequest, Done>> waiting_;
+  std::deque<std::pair<Request, Done>> waiting_;
   bool busy_ = false;  // a batch is running
 };
 

@@ -50,6 +50,9 @@ class BlockingStore {
   // one left open in the store may be ended; nothing is concluded from it.
   virtual void abandoned(const Token& /*instance*/) {}
   virtual ReturnOutcome return_range(const ReturnRequest& request) = 0;
+  // The same for each request, in order. At most leases_together() requests. A failed commit fails
+  // all of them.
+  virtual std::vector<ReturnOutcome> return_all(std::span<const ReturnRequest> requests);
   // What earlier calls made due, and nobody waits for: the removal of records of hosts that are
   // gone. A call takes some seconds at most. has_chores() does not block, as above.
   virtual bool has_chores() const { return false; }

@@ -76,7 +76,11 @@ void WorkerStore::abandoned(const Token& instance) {
 
 void WorkerStore::return_range(const ReturnRequest& request,
                                std::function<void(ReturnOutcome)> done) {
-  call(&BlockingStore::return_range, request, std::move(done));
+  returns_->add(request, [tell = alive_.guard([this] { tell_mode(); }),
+                          done = std::move(done)](ReturnOutcome outcome) {
+    tell();
+    done(std::move(outcome));
+  });
 }
 
 void WorkerStore::forget(const ForgetRequest& request,
@@ -109,6 +113,12 @@ std::vector<Resolution> BlockingStore::resolve_all(std::span<const LeaseRequest>
   std::vector<Resolution> resolutions;
   for (const LeaseRequest& request : requests) resolutions.push_back(resolve(request));
   return resolutions;
+}
+
+std::vector<ReturnOutcome> BlockingStore::return_all(std::span<const ReturnRequest> requests) {
+  std::vector<ReturnOutcome> outcomes;
+  for (const ReturnRequest& request : requests) outcomes.push_back(return_range(request));
+  return outcomes;
 }
 
 std::vector<InsertOutcome> BlockingStore::insert(const InsertBatch& batch) {

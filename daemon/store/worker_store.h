@@ -29,10 +29,12 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
       : store_(std::move(store)),
         worker_(worker),
         inserter_(inserter),
-        leases_(
-            std::make_shared<BatchQueue<LeaseOutcome>>(store_, worker_, &BlockingStore::lease_all)),
-        look_ups_(
-            std::make_shared<BatchQueue<Resolution>>(store_, worker_, &BlockingStore::resolve_all)),
+        leases_(std::make_shared<BatchQueue<LeaseRequest, LeaseOutcome>>(
+            store_, worker_, &BlockingStore::lease_all)),
+        look_ups_(std::make_shared<BatchQueue<LeaseRequest, Resolution>>(
+            store_, worker_, &BlockingStore::resolve_all)),
+        returns_(std::make_shared<BatchQueue<ReturnRequest, ReturnOutcome>>(
+            store_, worker_, &BlockingStore::return_all)),
         told_(std::move(told)) {}
 
   Token new_token(Random& random) override { return store_->new_token(random); }
@@ -74,8 +76,9 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
   const std::shared_ptr<BlockingStore> store_;
   Worker& worker_;
   Worker& inserter_;
-  const std::shared_ptr<BatchQueue<LeaseOutcome>> leases_;
-  const std::shared_ptr<BatchQueue<Resolution>> look_ups_;
+  const std::shared_ptr<BatchQueue<LeaseRequest, LeaseOutcome>> leases_;
+  const std::shared_ptr<BatchQueue<LeaseRequest, Resolution>> look_ups_;
+  const std::shared_ptr<BatchQueue<ReturnRequest, ReturnOutcome>> returns_;
   const ModeTold told_;
   std::string mode_;  // told last
   Lifetime alive_;

@@ -28,17 +28,18 @@ def test_SequencesAreIndependent(daemon):
 
 
 def test_ManyNewSequencesCostFewFlushesOfTheStore(make_daemon, scratch):
-    """Leases that are requested while the store is busy share one transaction."""
-    daemon = make_daemon(daemon={"allow_unlisted": True})
+    """Leases, and returns, that are requested while the store is busy share one transaction."""
+    daemon = make_daemon(daemon={"allow_unlisted": True}, defaults={"reuse": "parked"})
     calls = scratch / "calls"
     daemon.prefix = ["strace", "-D", "-f", "-qq", "-o", str(calls), "-P", str(daemon.state / "sequences.db-wal"), "-e", "trace=fdatasync,fsync"]
     daemon.start()
     with daemon.connect() as client:
         client.send(b"".join(msgpack.packb([0, number, "next", [f"new{number}"]]) for number in range(500)))
         assert [client.result(number) for number in range(500)] == [1] * 500
+        assert sum(count for one in client.call("drain", None) for _, count in one["returned"]) == 500 * 9
     daemon.terminate()
     flushes = sum("fsync(" in line or "fdatasync(" in line for line in calls.read_text().splitlines())
-    assert 1 < flushes < 100, f"{flushes} flushes for 500 leases"
+    assert 1 < flushes < 100, f"{flushes} flushes for 500 leases and 500 returns"
 
 
 def test_PipelinedRequestsGetDifferentIdsInOrder(daemon):

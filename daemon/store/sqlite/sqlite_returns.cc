@@ -1,7 +1,8 @@
 // Ranges that are returned to a SqliteStore, and taken again: a part of sqlite_store.h.
 //
 // A return is recorded in the table of leases under its own token, in the transaction that applies
-// it: so it is applied once, and a request that comes after it was given up finds that out.
+// it: so it is applied once, and a request that comes after it was given up finds that out. A batch
+// is one transaction, because the disk flush costs more than the returns.
 #include <fmt/format.h>
 
 #include <utility>
@@ -11,39 +12,72 @@
 namespace seqd {
 
 ReturnOutcome SqliteStore::return_range(const ReturnRequest& request) {
-  if (Status status = check_return_request(request); !status.ok()) return kept(std::move(status));
+  return std::move(return_all({&request, 1}).front());
+}
+
+std::vector<ReturnOutcome> SqliteStore::return_all(std::span<const ReturnRequest> requests) {
   const std::lock_guard lock(mutex_);
-  if (Status status = begin(); !status.ok()) return not_known(std::move(status));
+  bool ended = false;
+  std::vector<ReturnOutcome> outcomes = return_together(requests, &ended);
+  if (!ended || requests.size() == 1) return outcomes;
+  // One return caused the rollback; it must not fail the others.
+  for (std::size_t at = 0; at < requests.size(); ++at)
+    outcomes[at] = std::move(return_together(requests.subspan(at, 1), &ended).front());
+  return outcomes;
+}
+
+std::vector<ReturnOutcome> SqliteStore::return_together(std::span<const ReturnRequest> requests,
+                                                        bool* ended) {
+  if (const Status status = begin(); !status.ok()) return {requests.size(), not_known(status)};
+  std::vector<ReturnOutcome> outcomes;
+  bool written = false;
+  for (const ReturnRequest& request : requests) {
+    outcomes.push_back(return_in_transaction(request, &written));
+    // Some errors roll the whole transaction back.
+    if (connection_->in_transaction()) continue;
+    *ended = true;
+    return {requests.size(), not_known(outcomes.back().error)};
+  }
+  bool maybe_applied = false;
+  const Status status = written ? commit(&maybe_applied) : Status();
+  if (!written || !status.ok()) abandon();
+  // What was found may have been written by this transaction, so all of them are asked for again.
+  if (!status.ok()) outcomes.assign(requests.size(), not_known(status));
+  return outcomes;
+}
+
+ReturnOutcome SqliteStore::return_in_transaction(const ReturnRequest& request, bool* written) {
+  if (Status status = check_return_request(request); !status.ok()) return kept(std::move(status));
   bool restored = false;
   if (Status age = check_age(request.instance, request.heartbeat, &restored); !age.ok()) {
-    abandon();
     ReturnOutcome older = not_known(std::move(age));
     older.restored = restored;
     return older;
   }
-  auto record = find_token(as_lease(request));
-  if (!record.ok() || record->known) {
-    abandon();
-    if (!record.ok()) return not_known(record.status());
-    return record->granted ? returned() : kept(given_up_reason(where(request.binding)));
-  }
-  Status why;
-  Status status = return_in_transaction(request, &why);
   const LeaseRequest lease = as_lease(request);
+  auto record = find_token(lease);
+  if (!record.ok()) return not_known(record.status());
+  if (record->known)
+    return record->granted ? returned() : kept(given_up_reason(where(request.binding)));
+  if (Status status = run(statements_.mark); !status.ok()) return not_known(std::move(status));
+  Status why;
+  Status status = apply_return(request, &why);
   if (status.ok()) {
     status = why.ok() ? insert_token(lease, "granted", {request.begin, request.end})
                       : insert_token(lease, "void", {});
   }
-  bool maybe_applied = false;
-  if (status.ok()) status = commit(&maybe_applied);
-  if (!status.ok()) {
-    abandon();
-    return not_known(std::move(status));
-  }
+  // One that failed leaves no trace. If it cannot be undone, the whole batch is rolled back.
+  Status undone;
+  if (!status.ok() && connection_->in_transaction()) undone = run(statements_.undo);
+  if (undone.ok() && connection_->in_transaction()) undone = run(statements_.keep);
+  if (!undone.ok()) abandon();
+  if (!status.ok()) return not_known(std::move(status));
+  if (!undone.ok()) return not_known(std::move(undone));
+  *written = true;
   return why.ok() ? returned() : kept(std::move(why));
 }
 
-Status SqliteStore::return_in_transaction(const ReturnRequest& request, Status* why) {
+Status SqliteStore::apply_return(const ReturnRequest& request, Status* why) {
   const std::string place = where(request.binding);
   *why = request.give_up ? given_up_reason(place) : Status();
   if (request.give_up) return {};

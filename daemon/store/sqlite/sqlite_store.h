@@ -17,6 +17,7 @@
 #include "daemon/store/blocking_store.h"
 #include "daemon/store/counter_value.h"
 #include "daemon/store/sqlite/sqlite_connection.h"
+#include "daemon/store/sqlite/sqlite_statements.h"
 
 namespace seqd {
 
@@ -57,21 +58,13 @@ class SqliteStore final : public BlockingStore {
   // many have leased since: see sqlite_forget.cc.
   void abandoned(const Token& instance) override;
   ReturnOutcome return_range(const ReturnRequest& request) override;
+  std::vector<ReturnOutcome> return_all(std::span<const ReturnRequest> requests) override;
   Result<InstanceRecords> forget(const ForgetRequest& request) override;
   Result<CounterPage> find_counters(const CounterQuery& query) override;
   std::vector<RemovalOutcome> remove_counters(const CounterRemoval& removal) override;
   int concurrency() const override { return 1; }
 
  private:
-  struct Statements {
-    SqliteStatement begin, commit, rollback, mark, keep, undo;
-    SqliteStatement read_counter, create_counter, write_counter;
-    SqliteStatement find_token, insert_token, prune_tokens;
-    SqliteStatement add_total, subtract_total, read_totals, sum_parked;
-    SqliteStatement park, find_parked, take_parked, was_parked, prune_parked, drop_parked;
-    SqliteStatement read_floor, raise_floor;
-    SqliteStatement read_epoch, create_epoch, write_epoch, read_beat, write_beat;
-  };
   struct CounterState {
     Meaning meaning = Meaning::unset;
     std::int64_t value = 0;
@@ -99,6 +92,7 @@ class SqliteStore final : public BlockingStore {
   // In one transaction. Sets `ended` if an error rolled it back before the commit.
   std::vector<LeaseOutcome> lease_together(std::span<const LeaseRequest> requests, bool* ended);
   std::vector<Resolution> resolve_together(std::span<const LeaseRequest> requests, bool* ended);
+  std::vector<ReturnOutcome> return_together(std::span<const ReturnRequest> requests, bool* ended);
   // Inside a transaction, which the caller commits or rolls back.
   // Sets `taken` if the lease becomes valid with the commit.
   LeaseOutcome lease_in_transaction(const LeaseRequest& request, bool* taken);
@@ -115,8 +109,9 @@ class SqliteStore final : public BlockingStore {
   // What is parked of this counter first; none: nothing is.
   Result<std::optional<LeasedSpan>> take_parked(const LeaseRequest& request,
                                                 std::int64_t last_issued);
+  ReturnOutcome return_in_transaction(const ReturnRequest& request, bool* written);
   // `why` is set when it is not applied and never shall be.
-  Status return_in_transaction(const ReturnRequest& request, Status* why);
+  Status apply_return(const ReturnRequest& request, Status* why);
   Status park(const ReturnRequest& request);
   Status add_to_totals(const LeaseRequest& request, LeasedSpan span);
   Result<TokenRecord> find_token(const LeaseRequest& request);
@@ -142,7 +137,7 @@ class SqliteStore final : public BlockingStore {
   std::atomic<bool> identified_ = false;          // identity_ is constant from then on
   std::mutex mutex_;                              // guards everything below
   std::unique_ptr<SqliteConnection> connection_;  // null: not opened yet
-  Statements statements_;
+  SqliteStatements statements_;
   Token identity_{};
 };
 
