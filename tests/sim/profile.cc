@@ -45,6 +45,16 @@ Profile::Profile(std::uint64_t seed) {
   lease_max = random.between(20, 2'000);
   max_unsynced = random.between(10, 500);
   bounded_end = random.between(500, 20'000);
+  draw_operations(seed);
+  SeededRandom ends(seed * 0x9e3779b97f4a7c15 + 19);
+  // Whoever leaves takes along how late it was.
+  if (ends.below(3) > 0 || clocks_lie()) return;
+  weights[static_cast<std::size_t>(Trouble::decommission)] = ends.between(1, 20);
+  // The mark of one daemon would lie in the directory of another.
+  weights[static_cast<std::size_t>(Trouble::replace_running)] = 0;
+}
+
+void Profile::draw_operations(std::uint64_t seed) {
   // Of its own luck, so that worlds without a drain stay what they were.
   SeededRandom drains(seed * 0x9e3779b97f4a7c15 + 7);
   const bool drained = drains.below(2) == 0;
@@ -70,12 +80,6 @@ Profile::Profile(std::uint64_t seed) {
       weights[static_cast<std::size_t>(trouble)] = 0;
   }
   shared_counter = SeededRandom(seed * 0x9e3779b97f4a7c15 + 31).below(3) == 0;
-  SeededRandom ends(seed * 0x9e3779b97f4a7c15 + 19);
-  // Whoever leaves takes along how late it was.
-  if (ends.below(3) > 0 || clocks_lie()) return;
-  weights[static_cast<std::size_t>(Trouble::decommission)] = ends.between(1, 20);
-  // The mark of one daemon would lie in the directory of another.
-  weights[static_cast<std::size_t>(Trouble::replace_running)] = 0;
 }
 
 void Profile::draw_periods(std::uint64_t seed) {

@@ -86,6 +86,7 @@ struct Profile {
   bool clocks_lie() const { return retain_s > 0 && clock_error_s > retain_s; }
 
  private:
+  void draw_operations(std::uint64_t seed);
   void draw_periods(std::uint64_t seed);
 };
 

@@ -31,10 +31,10 @@ struct IdleHost {
     world().settle();
   }
   // What a person would do with a file or a directory of the server.
-  void back_up() { copy = store(); }
+  void back_up() { copy = contents(); }
   void put_back() { put(copy); }
   void put(const ScriptedContents& contents) { static_cast<ScriptedContents&>(store()) = contents; }
-  ScriptedContents contents() { return store(); }
+  const ScriptedContents& contents() { return store(); }
   void wait(std::int64_t ms) {
     for (constexpr std::int64_t kStepMs = 10'000; ms > 0; ms -= kStepMs) {
       world().advance(kStepMs);
