@@ -3,7 +3,7 @@
 // something.
 //
 // link: protocol protocol/* daemon/base daemon/core daemon/core/*
-// daemon/store/mongo/driver/bson_conversion.cc link: daemon/store/mongo/driver/mongo_values.cc
+// link: daemon/store/mongo/driver/bson_conversion.cc daemon/store/mongo/driver/mongo_values.cc
 // libs: -lfmt -lbson-1.0
 // seeds: tests/fuzz/bson_seeds.py
 #include <cstddef>
