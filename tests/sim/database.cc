@@ -392,6 +392,7 @@ void Database::put_back() {
   }
   epochs_ = copy_.epochs;
   heartbeats_ = copy_.heartbeats;
+  ++copies_;
   put_back_ = true;
   written_to_ = false;
 }
@@ -399,6 +400,7 @@ void Database::put_back() {
 bool Database::put_right() {
   if (!put_back_ || written_to_) return false;
   stage_.happened(Kind::database_put_right, 0);
+  ++copies_;
   counters_ = newest_.counters;
   epochs_ = newest_.epochs;
   heartbeats_ = newest_.heartbeats;

@@ -68,6 +68,8 @@ class Database {
   // Every host has raised the counters.
   void raise_all();
   bool is_put_back() const { return put_back_; }
+  // How often another copy came in place; the connections of before are gone.
+  std::int64_t copies() const { return copies_; }
   std::int64_t heartbeat(const Token& instance) const;
 
  private:
@@ -140,6 +142,7 @@ class Database {
   Copy copy_, newest_;
   std::map<Token, std::int64_t> known_;  // the newest heartbeat that each instance has shown
   bool backed_up_ = false;
+  std::int64_t copies_ = 0;
   bool put_back_ = false;    // and the counters are not raised yet
   bool written_to_ = false;  // since then
   std::deque<Write> uncommitted_;

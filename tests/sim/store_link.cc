@@ -176,11 +176,14 @@ void StoreLink::identify(const Token& /*candidate*/, std::function<void(Result<T
 
 void StoreLink::beat(const BeatRequest& request, std::function<void(Result<BeatOutcome>)> done) {
   if (refuse_elsewhere(done, Result<BeatOutcome>(kAway))) return;
-  make(Call<Result<BeatOutcome>>{
-      [&database = database_, request](const std::function<void(Result<BeatOutcome>)>& answer) {
-        database.beat(request, answer);
-      },
-      std::move(done), kAway, kAway, kDenied});
+  // One that was sent before a copy came in place, and raised its heartbeat, would hide it from a
+  // daemon that has gone on since: see decision 121.
+  make(Call<Result<BeatOutcome>>{[&database = database_, request, sent_to = database_.copies()](
+                                     const std::function<void(Result<BeatOutcome>)>& answer) {
+                                   if (database.copies() != sent_to) return answer(kAway);
+                                   database.beat(request, answer);
+                                 },
+                                 std::move(done), kAway, kAway, kDenied});
 }
 
 void StoreLink::read(const ReadRequest& request, std::function<void(Result<CounterReading>)> done) {

@@ -69,6 +69,7 @@ void ReplayTable::leave(ClientId id, Client& client, std::int64_t now_ms) {
 void ReplayTable::come_back(Client& client) {
   if (client.connected) return;
   const auto gone = gone_.find(client.user);
+  ASSERT(gone != gone_.end() && !gone->second.empty());
   gone->second.erase(client.gone);
   if (gone->second.empty()) gone_.erase(gone);
   client.connected = true;

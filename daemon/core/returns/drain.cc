@@ -91,6 +91,7 @@ void Drain::finish() {
 }
 
 void Drain::return_over(const ReturnOpened& opened, const ReturnClosed& closed, const Status& why) {
+  ASSERT(opened.token == closed.token && opened.sequence == sequence_);
   if (closed.how == ReturnEnd::returned) {
     owner_.returned(opened.begin, opened.end, opened.reuse);
     if (active()) report_.returned.push_back({opened.begin, opened.end});

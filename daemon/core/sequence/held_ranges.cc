@@ -5,6 +5,14 @@
 #include <utility>
 
 namespace seqd {
+namespace {
+
+// Of the sums over all ranges. An ID that is issuable without being asked for is in no reservation.
+void check_sums(std::int64_t issuable, std::int64_t asked, std::int64_t available) {
+  ASSERT(0 <= issuable && issuable <= asked && asked <= available);
+}
+
+}  // namespace
 
 std::optional<std::int64_t> HeldRanges::next_id() const {
   if (ranges_.empty()) return std::nullopt;
@@ -47,12 +55,14 @@ std::vector<std::int64_t> HeldRanges::ask(std::int64_t wanted) {
     asked_ += more;
     ends.push_back(held.asked_end);
   }
+  check_sums(issuable_, asked_, available_);
   return ends;
 }
 
 void HeldRanges::reservation_durable() {
   for (Held& held : ranges_) held.issuable_end = held.asked_end;
   issuable_ = asked_;
+  check_sums(issuable_, asked_, available_);
 }
 
 std::optional<HeldRanges::Held> HeldRanges::take_last() {
@@ -62,6 +72,7 @@ std::optional<HeldRanges::Held> HeldRanges::take_last() {
   available_ -= last.range.size();
   issuable_ -= last.issuable_end - last.range.begin();
   asked_ -= last.asked_end - last.range.begin();
+  check_sums(issuable_, asked_, available_);
   return last;
 }
 
@@ -93,6 +104,7 @@ std::vector<HeldRanges::Held> HeldRanges::take_within(std::int64_t from, std::in
     held.asked_end = std::clamp(held.asked_end, held.range.begin(), held.range.end());
   }
   std::erase_if(ranges_, [](const Held& held) { return held.range.empty(); });
+  check_sums(issuable_, asked_, available_);
   return taken;
 }
 

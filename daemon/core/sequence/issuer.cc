@@ -57,6 +57,7 @@ void Issuer::issue(const Caller& caller, std::int64_t count, IssueAs as, std::ve
 void Issuer::flush() {
   if (pending_.empty()) return;
   const Issued issued = pending_.take();
+  ASSERT(issued.begin < issued.end);
   issued_ += issued.end - issued.begin;
   used_below_ = std::max(used_below_, issued.end);
   context_.log.append(issued);
@@ -90,6 +91,7 @@ void Issuer::reserve(std::int64_t demand) {
   }
   reserving_ = true;
   table_.when_durable(sequence_, [this] {
+    ASSERT(reserving_);
     reserving_ = false;
     held_.reservation_durable();
     reserved_();

@@ -128,6 +128,7 @@ void Sequence::serve_waiters() {
     if (waiter.kind == IssueKind::text) as.wall_s = context_.clock.wall_ms() / 1'000;
     std::vector<Run> runs;
     issuer_.issue(waiter.caller, waiter.count, as, &runs);
+    ASSERT(!runs.empty());
     note_issued();
     if (waiter.kind == IssueKind::text) {
       context_.replies.issued_text(waiter.caller, id(), runs.front().first, as.wall_s);
@@ -189,6 +190,7 @@ void Sequence::leased(IdRange range, const Token& lease) {
 }
 
 void Sequence::end_advance(const Result<std::int64_t>& next_id) {
+  ASSERT(advances_ > 0);
   --advances_;
   touch();
   if (!next_id.ok()) return;
@@ -279,11 +281,13 @@ void Sequence::met_older_copy() {
 }
 
 void Sequence::written_off(std::int64_t begin, std::int64_t end) {
+  ASSERT(begin < end);
   totals_.gaps += end - begin;
   issuer_.note_written_off(end);
 }
 
 void Sequence::returned(std::int64_t begin, std::int64_t end, Reuse reuse) {
+  ASSERT(begin < end);
   totals_.returned += end - begin;
   if (reuse != Reuse::tail) return;
   // The counter was lowered: a lease may begin there, but never where IDs were used, in this turn

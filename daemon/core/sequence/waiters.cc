@@ -7,6 +7,7 @@
 namespace seqd {
 
 void Waiters::push(const Waiter& waiter) {
+  ASSERT(waiter.count >= 1);
   const auto at = queue_.insert(queue_.end(), {waiter, {}, {}});
   at->by_deadline = by_deadline_.emplace(waiter.deadline_ms, at);
   at->by_session = by_session_.emplace(waiter.caller.session, at);
@@ -20,6 +21,7 @@ Waiter Waiters::take(Queue::iterator at) {
   by_session_.erase(at->by_session);
   queue_.erase(at);
   demand_ -= waiter.count;
+  ASSERT(demand_ >= 0 && queue_.empty() == (demand_ == 0));
   share_.release(waiter.caller.user, 1);
   return waiter;
 }
