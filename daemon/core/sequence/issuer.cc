@@ -91,7 +91,6 @@ void Issuer::reserve(std::int64_t demand) {
   }
   reserving_ = true;
   table_.when_durable(sequence_, [this] {
-    ASSERT(reserving_);
     reserving_ = false;
     held_.reservation_durable();
     reserved_();
