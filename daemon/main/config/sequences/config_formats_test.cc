@@ -206,7 +206,7 @@ TEST_CASE("ReloadFindsAnotherKeyInTheSamePlace", "[config_formats]") {
 // The vectors for clients in other languages, which were made by another implementation.
 TEST_CASE("TextsOfTheVectorsAreWrittenAndRead", "[config_formats]") {
   const auto here = std::filesystem::path(__FILE__).parent_path();
-  std::ifstream file(here / "../../../protocol/vectors.json");
+  std::ifstream file(here / "../../../../protocol/vectors.json");
   REQUIRE(file.good());
   const nlohmann::json vectors = nlohmann::json::parse(file);
   REQUIRE(vectors["texts"].size() >= 15);
