@@ -1,5 +1,7 @@
-// How a SqliteStore changes its file for one request: a part of sqlite_store.h.
+// How a SqliteStore changes its file for one request, or a batch: a part of sqlite_store.h.
 #pragma once
+
+#include <utility>
 
 #include "daemon/store/sqlite/sqlite_store.h"
 
@@ -20,6 +22,20 @@ auto SqliteStore::change(Body body, Keeps keeps) -> decltype(body()) {
     return status;
   }
   return result;
+}
+
+template <typename Outcome, typename Request>
+std::vector<Outcome> SqliteStore::batch(
+    std::span<const Request> requests,
+    std::vector<Outcome> (SqliteStore::*together)(std::span<const Request>, bool*)) {
+  const std::lock_guard lock(mutex_);
+  bool ended = false;
+  std::vector<Outcome> outcomes = (this->*together)(requests, &ended);
+  if (!ended || requests.size() == 1) return outcomes;
+  // One request caused the rollback; it must not fail the others.
+  for (std::size_t at = 0; at < requests.size(); ++at)
+    outcomes[at] = std::move((this->*together)(requests.subspan(at, 1), &ended).front());
+  return outcomes;
 }
 
 }  // namespace seqd

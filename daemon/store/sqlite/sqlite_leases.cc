@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "daemon/store/sqlite/sqlite_store.h"
+#include "daemon/store/sqlite/sqlite_change.h"
 
 namespace seqd {
 namespace {
@@ -21,14 +21,7 @@ LeaseOutcome SqliteStore::lease(const LeaseRequest& request) {
 }
 
 std::vector<LeaseOutcome> SqliteStore::lease_all(std::span<const LeaseRequest> requests) {
-  const std::lock_guard lock(mutex_);
-  bool ended = false;
-  std::vector<LeaseOutcome> outcomes = lease_together(requests, &ended);
-  if (!ended || requests.size() == 1) return outcomes;
-  // One lease caused the rollback; it must not fail the others.
-  for (std::size_t at = 0; at < requests.size(); ++at)
-    outcomes[at] = std::move(lease_together(requests.subspan(at, 1), &ended).front());
-  return outcomes;
+  return batch(requests, &SqliteStore::lease_together);
 }
 
 std::vector<LeaseOutcome> SqliteStore::lease_together(std::span<const LeaseRequest> requests,
@@ -118,14 +111,7 @@ Resolution SqliteStore::resolve(const LeaseRequest& request) {
 }
 
 std::vector<Resolution> SqliteStore::resolve_all(std::span<const LeaseRequest> requests) {
-  const std::lock_guard lock(mutex_);
-  bool ended = false;
-  std::vector<Resolution> resolutions = resolve_together(requests, &ended);
-  if (!ended || requests.size() == 1) return resolutions;
-  // One look-up caused the rollback; it must not fail the others.
-  for (std::size_t at = 0; at < requests.size(); ++at)
-    resolutions[at] = std::move(resolve_together(requests.subspan(at, 1), &ended).front());
-  return resolutions;
+  return batch(requests, &SqliteStore::resolve_together);
 }
 
 std::vector<Resolution> SqliteStore::resolve_together(std::span<const LeaseRequest> requests,

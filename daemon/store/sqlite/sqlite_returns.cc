@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "daemon/store/sqlite/sqlite_store.h"
+#include "daemon/store/sqlite/sqlite_change.h"
 
 namespace seqd {
 
@@ -16,14 +16,7 @@ ReturnOutcome SqliteStore::return_range(const ReturnRequest& request) {
 }
 
 std::vector<ReturnOutcome> SqliteStore::return_all(std::span<const ReturnRequest> requests) {
-  const std::lock_guard lock(mutex_);
-  bool ended = false;
-  std::vector<ReturnOutcome> outcomes = return_together(requests, &ended);
-  if (!ended || requests.size() == 1) return outcomes;
-  // One return caused the rollback; it must not fail the others.
-  for (std::size_t at = 0; at < requests.size(); ++at)
-    outcomes[at] = std::move(return_together(requests.subspan(at, 1), &ended).front());
-  return outcomes;
+  return batch(requests, &SqliteStore::return_together);
 }
 
 std::vector<ReturnOutcome> SqliteStore::return_together(std::span<const ReturnRequest> requests,

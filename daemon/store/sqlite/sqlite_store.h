@@ -89,6 +89,11 @@ class SqliteStore final : public BlockingStore {
   // A transaction on the file that the path leads to.
   Status begin();
   std::string where(const CounterBinding& binding) const;
+  // In one transaction (`together`); if one request rolled it back, each in its own.
+  template <typename Outcome, typename Request>
+  std::vector<Outcome> batch(std::span<const Request> requests,
+                             std::vector<Outcome> (SqliteStore::*together)(std::span<const Request>,
+                                                                           bool*));
   // In one transaction. Sets `ended` if an error rolled it back before the commit.
   std::vector<LeaseOutcome> lease_together(std::span<const LeaseRequest> requests, bool* ended);
   std::vector<Resolution> resolve_together(std::span<const LeaseRequest> requests, bool* ended);
