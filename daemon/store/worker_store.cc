@@ -31,24 +31,24 @@ void WorkerStore::tell_mode() {
   told_(now);
 }
 
+template <typename Outcome>
+std::function<void(Outcome)> WorkerStore::telling(std::function<void(Outcome)> done) {
+  return [tell = alive_.guard([this] { tell_mode(); }), done = std::move(done)](Outcome outcome) {
+    tell();
+    done(std::move(outcome));
+  };
+}
+
 void WorkerStore::identify(const Token& candidate, std::function<void(Result<Token>)> done) {
   call(&BlockingStore::identify, candidate, std::move(done));
 }
 
 void WorkerStore::lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) {
-  leases_->add(request, [tell = alive_.guard([this] { tell_mode(); }),
-                         done = std::move(done)](LeaseOutcome outcome) {
-    tell();
-    done(std::move(outcome));
-  });
+  leases_->add(request, telling(std::move(done)));
 }
 
 void WorkerStore::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
-  look_ups_->add(request, [tell = alive_.guard([this] { tell_mode(); }),
-                           done = std::move(done)](Resolution resolution) {
-    tell();
-    done(std::move(resolution));
-  });
+  look_ups_->add(request, telling(std::move(done)));
 }
 
 void WorkerStore::claim(const ClaimRequest& request,
@@ -76,11 +76,7 @@ void WorkerStore::abandoned(const Token& instance) {
 
 void WorkerStore::return_range(const ReturnRequest& request,
                                std::function<void(ReturnOutcome)> done) {
-  returns_->add(request, [tell = alive_.guard([this] { tell_mode(); }),
-                          done = std::move(done)](ReturnOutcome outcome) {
-    tell();
-    done(std::move(outcome));
-  });
+  returns_->add(request, telling(std::move(done)));
 }
 
 void WorkerStore::forget(const ForgetRequest& request,

@@ -62,6 +62,9 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
 
  private:
   void tell_mode();
+  // `done`, after tell_mode().
+  template <typename Outcome>
+  std::function<void(Outcome)> telling(std::function<void(Outcome)> done);
 
   // Runs `verb` of the store on the worker and hands its answer to `done`.
   template <typename Request, typename Answer>

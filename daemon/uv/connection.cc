@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "daemon/base/assertion.h"
@@ -168,33 +167,24 @@ void Connection::abort() {
   close();
 }
 
-const char* Connection::overdue(std::int64_t now_ms, const TimeLimits& limits) const {
-  const auto passed = [now_ms](std::int64_t since_ms, std::int64_t limit_ms) {
-    return limit_ms > 0 && now_ms - since_ms >= limit_ms;
+Connection::Due Connection::due(std::int64_t now_ms, const TimeLimits& limits) const {
+  Due first;
+  const auto limit = [&first](std::int64_t since_ms, std::int64_t limit_ms, const char* why) {
+    if (limit_ms > 0 && since_ms + limit_ms < first.at_ms) first = {since_ms + limit_ms, why};
   };
-  if (closing_ || session_ == nullptr) return nullptr;
-  if (partial_ms_ >= 0 && passed(partial_ms_, limits.frame_ms)) {
-    return "a request was not sent whole in time (limits.frame_timeout)";
+  if (closing_ || session_ == nullptr) return first;
+  if (partial_ms_ >= 0) {
+    limit(partial_ms_, limits.frame_ms,
+          "a request was not sent whole in time (limits.frame_timeout)");
   }
-  if (!had_frame_ && passed(opened_ms_, limits.first_frame_ms)) {
-    return "no request came in time (limits.first_frame_timeout)";
+  if (!had_frame_) {
+    limit(opened_ms_, limits.first_frame_ms,
+          "no request came in time (limits.first_frame_timeout)");
   }
-  if (session_->waiting == 0 && passed(active_ms_, limits.idle_ms)) {
-    return "nothing was sent or taken for too long (limits.idle_timeout)";
-  }
-  return nullptr;
-}
-
-std::int64_t Connection::due_ms(std::int64_t now_ms, const TimeLimits& limits) const {
-  std::int64_t due_ms = kNeverMs;
-  const auto at = [&due_ms](std::int64_t since_ms, std::int64_t limit_ms) {
-    if (limit_ms > 0) due_ms = std::min(due_ms, since_ms + limit_ms);
-  };
-  if (closing_ || session_ == nullptr) return due_ms;
-  if (partial_ms_ >= 0) at(partial_ms_, limits.frame_ms);
-  if (!had_frame_) at(opened_ms_, limits.first_frame_ms);
-  at(session_->waiting == 0 ? active_ms_ : now_ms, limits.idle_ms);
-  return due_ms;
+  // Who waits for a reply is not idle.
+  limit(session_->waiting == 0 ? active_ms_ : now_ms, limits.idle_ms,
+        "nothing was sent or taken for too long (limits.idle_timeout)");
+  return first;
 }
 
 // In two steps: the session ends now, the memory when libuv is done with the handle.

@@ -24,7 +24,7 @@ class Connection final : public Transport {
     virtual void attended(Connection& connection) = 0;
     // peer_gone() is to be called when the other end of the socket is gone, or not any more.
     virtual void watch_peer(Connection& connection, int socket, bool watch) = 0;
-    // due_ms() may be earlier than it was.
+    // due() may be earlier than it was.
     virtual void due_sooner(const Connection& connection) = 0;
     // The socket is closed: the connection may be destroyed.
     virtual void ended(Connection& connection) = 0;
@@ -50,16 +50,19 @@ class Connection final : public Transport {
   // No more requests; closes once everything is answered and sent.
   void drain();
 
-  // A time limit this connection has passed at `now_ms`, in words; null when none.
   struct TimeLimits {
     std::int64_t first_frame_ms = 0;  // 0: none, as for the others
     std::int64_t frame_ms = 0;
     std::int64_t idle_ms = 0;
   };
-  const char* overdue(std::int64_t now_ms, const TimeLimits& limits) const;
-  // Before then it passes none of them, unless due_sooner() is called.
+  // The first time limit that this connection will pass, or has passed, and its words. It is no
+  // earlier later on, unless due_sooner() is called.
   static constexpr std::int64_t kNeverMs = std::numeric_limits<std::int64_t>::max();
-  std::int64_t due_ms(std::int64_t now_ms, const TimeLimits& limits) const;
+  struct Due {
+    std::int64_t at_ms = kNeverMs;
+    const char* why = nullptr;
+  };
+  Due due(std::int64_t now_ms, const TimeLimits& limits) const;
   bool attended() const { return attended_; }
   bool deferred() const { return session_ != nullptr && session_->paused; }
   bool listed_deferred = false;  // by the owner

@@ -180,6 +180,19 @@ TEST_CASE("IdleConnectionTimesOutButNotOneThatWaits", "[connection]") {
   REQUIRE_FALSE(waits->ended());
 }
 
+// Without a limit nothing is due, so nothing would look at the connection again.
+TEST_CASE("TimeLimitThatIsSetLaterEndsAConnectionThatIsOpen", "[connection]") {
+  Running running;
+  const Client idle = running.daemon.connect();
+  idle->send(pings(1));
+  running.daemon.receive(*idle, 1);
+  ListenerLimits limits;
+  limits.times.idle_ms = 1;
+  running.daemon.listener->set_limits(limits);
+  running.until_ended(*idle);
+  REQUIRE(running.daemon.events.count(EventKind::client_dropped) == 1);
+}
+
 TEST_CASE("ClientThatNeverReadsIsPutOffAndNobodyElse", "[connection]") {
   ServerLimits limits;
   limits.output = 65'536;

@@ -285,10 +285,10 @@ void Listener::settle() {
 }
 
 void Listener::due_sooner(const Connection& connection) {
-  sweep_at(connection.due_ms(static_cast<std::int64_t>(uv_now(loop_.raw())), limits_.times));
+  sweep_at(connection.due(static_cast<std::int64_t>(uv_now(loop_.raw())), limits_.times).at_ms);
 }
 
-// Who rests wakes nobody: the next walk is when the first of them may be overdue.
+// An idle connection needs no periodic check: the next one is when a time limit can have passed.
 void Listener::sweep_at(std::int64_t due_ms) {
   if (due_ms >= sweep_ms_) return;
   const auto now_ms = static_cast<std::int64_t>(uv_now(loop_.raw()));
@@ -303,16 +303,18 @@ void Listener::sweep() {
   sweep_ms_ = Connection::kNeverMs;
   std::int64_t next_ms = Connection::kNeverMs;
   for (const auto& [connection, owned] : connections_) {
-    const char* why = connection->overdue(now_ms, limits_.times);
-    next_ms = std::min(next_ms, connection->due_ms(now_ms, limits_.times));
-    if (why == nullptr) continue;
+    const auto [at_ms, why] = connection->due(now_ms, limits_.times);
+    if (at_ms > now_ms) {
+      next_ms = std::min(next_ms, at_ms);
+      continue;
+    }
     events_.raise({EventKind::client_dropped,
                    std::string("a client was disconnected: ") + why,
                    {{"CLIENT_UID", std::to_string(connection->peer().uid)},
                     {"CLIENT_PID", std::to_string(connection->peer().pid)}}});
     connection->abort();
   }
-  if (next_ms != Connection::kNeverMs) sweep_at(next_ms);
+  sweep_at(next_ms);
 }
 
 void Listener::stop_accepting() {

@@ -70,7 +70,7 @@ class Accounts {
                               const char* what) const;
 
   const History& history_;
-  std::map<std::string, std::string> counters_;  // of those that are not named like their sequence
+  std::map<std::string, std::string> counters_;  // of sequences whose counter has another name
   std::map<std::string, Account> accounts_;
   std::set<Token> given_up_;
   std::set<Token> returned_, kept_;  // returns

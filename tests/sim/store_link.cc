@@ -180,7 +180,8 @@ void StoreLink::beat(const BeatRequest& request, std::function<void(Result<BeatO
   // daemon that has gone on since: see decision 121.
   make(Call<Result<BeatOutcome>>{[&database = database_, request, sent_to = database_.copies()](
                                      const std::function<void(Result<BeatOutcome>)>& answer) {
-                                   if (database.copies() != sent_to) return answer(kAway);
+                                   if (request.raise && database.copies() != sent_to)
+                                     return answer(kAway);
                                    database.beat(request, answer);
                                  },
                                  std::move(done), kAway, kAway, kDenied});

@@ -119,9 +119,8 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void withdraw();  // what lies below the floor or above the maximum; when any of it changes
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
   void go_on();
-  void adopt();  // what the last process left open
-  // Everything that is open is a gap; `unreturned`: the cause of what was being returned.
-  void surrender(GapCause cause, GapCause unreturned, const std::string& why);
+  void adopt();                                            // what the last process left open
+  void surrender(GapCause cause, const std::string& why);  // everything that is open is a gap
 
   const CoreContext& context_;
   SequenceOwner& table_;

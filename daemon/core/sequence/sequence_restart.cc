@@ -55,21 +55,21 @@ void Sequence::adopt() {
   drain_.adopt();
 }
 
-void Sequence::surrender(GapCause cause, GapCause unreturned, const std::string& why) {
+void Sequence::surrender(GapCause cause, const std::string& why) {
   replenisher_.abandon();
-  drain_.abandon(unreturned, why);
+  drain_.abandon(cause, why);
   for (const HeldRanges::Held& held : issuer_.held().surrender()) leave(held, cause, why);
 }
 
 bool Sequence::scope_lost() {
   if (!context_.log.accepting()) return false;
-  surrender(GapCause::epoch_lost, GapCause::epoch_lost, kElsewhere);
+  surrender(GapCause::epoch_lost, kElsewhere);
   return true;
 }
 
 bool Sequence::give_up_restored() {
   if (!context_.log.accepting()) return false;
-  surrender(GapCause::restored, GapCause::restored, "the database was put back from an older copy");
+  surrender(GapCause::restored, "the database was put back from an older copy");
   return true;
 }
 
@@ -86,9 +86,9 @@ DrainReport Sequence::give_up(const std::string& why) {
   const std::optional<ReturnOpened> opened = drain_.open_return();
   for (const HeldRanges::Held& one : held().ranges())
     report.gaps.push_back({one.range.begin(), one.range.end()});
-  // Whether an older copy has what was being returned is not known: it may yet be leased of it.
-  const GapCause unreturned = scope_.restored() ? GapCause::restored : GapCause::drained;
-  surrender(GapCause::drained, unreturned, why);
+  // A range that was being returned may be parked in the older copy, and leased from there.
+  if (scope_.restored()) drain_.abandon(GapCause::restored, why);
+  surrender(GapCause::drained, why);
   report.returning = drain_.returning();  // in flight: its end is not known
   if (opened && report.returning == 0) report.gaps.push_back({opened->begin, opened->end});
   return report;

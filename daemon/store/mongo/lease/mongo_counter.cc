@@ -85,7 +85,7 @@ MongoWrite MongoCounter::counter_write() const {
 
 // The lease itself. Nothing is returned when nothing matched: then the document says why.
 MongoCounter::Step MongoCounter::increment() {
-  conflict_.reset();  // one that a repeat met before is met again, or it is over
+  conflict_.reset();  // of an earlier attempt; this one says whether it still conflicts
   MongoWrite write = counter_write();
   switch (trace_) {
     case LeaseTrace::plain:
