@@ -42,14 +42,14 @@ std::string check_id(const std::string& text) {
 // What is for the operator, and takes --yes.
 void describe_housekeeping(CLI::App& app, Arguments& arguments) {
   CLI::App* decommission = add(app, arguments, "decommission",
-                               "take this daemon out of service for good; says what that would do",
+                               "remove this daemon for good; without --yes, show what it would do",
                                Command::decommission);
   decommission->add_flag("--yes", arguments.yes, "do it");
   decommission->add_flag("--keep-history", arguments.keep_history, "leave history.db in place");
   CLI::App* purge =
       add(app, arguments, "purge",
-          "remove the counters of periods that are over for longer than `period_retention`; "
-          "says which that would be",
+          "remove the counters of periods that ended longer than `period_retention` ago; "
+          "without --yes, list them",
           Command::purge);
   purge->add_option("NAME", arguments.name, "the sequence")->required();
   purge->add_flag("--yes", arguments.yes, "do it");
@@ -67,8 +67,8 @@ void describe_advance(CLI::App& advance, Arguments& arguments) {
   all->needs(store);
   advance
       .add_flag("--resume", arguments.resume,
-                "with --all: the sequences of a store that was put back go on; only when --all was "
-                "done on every host")
+                "with --all: resume the sequences of a restored store; only after --all was done "
+                "on every host")
       ->needs(all);
   advance.add_option("--to", arguments.id, "the next ID (default: above all this host leased)")
       ->check(check_id)

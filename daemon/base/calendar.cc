@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -48,6 +50,7 @@ bool is_leap_year(int of) {
 }
 
 int days_of_month(int of, int month) {
+  ASSERT(month >= 1 && month <= 12);
   const std::chrono::year_month_day_last last(
       year(of), std::chrono::month_day_last(std::chrono::month(static_cast<unsigned>(month))));
   return static_cast<int>(static_cast<unsigned>(last.day()));
@@ -60,6 +63,7 @@ int weeks_of_year(int week_year) {
 }
 
 std::int64_t first_second(int of, int month, int day) {
+  ASSERT(month >= 1 && month <= 12 && day >= 1 && day <= 31);
   const year_month_day date(year(of), std::chrono::month(static_cast<unsigned>(month)),
                             std::chrono::day(static_cast<unsigned>(day)));
   return sys_days(date).time_since_epoch().count() * kDayS;

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -64,6 +66,7 @@ std::size_t check_length(CheckKind kind) {
 
 std::string_view check_name(CheckKind kind) {
   constexpr std::array<std::string_view, 4> kNames = {"", "luhn", "damm", "mod97"};
+  ASSERT(static_cast<std::size_t>(kind) < kNames.size());
   return kNames[static_cast<std::size_t>(kind)];
 }
 

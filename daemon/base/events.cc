@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -15,6 +17,7 @@ constexpr std::array kEvents = {
 }  // namespace
 
 const EventInfo& event_info(EventKind kind) {
+  ASSERT(static_cast<std::size_t>(kind) < kEvents.size());
   return kEvents[static_cast<std::size_t>(kind)];
 }
 

@@ -42,6 +42,8 @@ class Rounds {
     modulus_[1] = power(base, v_);
     b_ = (static_cast<std::size_t>(std::bit_width(modulus_[1] - 1)) + 7) / 8;
     d_ = 4 * ((b_ + 3) / 4) + 4;
+    // The end of a block has room for the round and for a half, as value() puts them there.
+    ASSERT(b_ < kBlock && d_ <= kBlock);
     const auto t = tweak.size();
     state_ = {1,
               2,

@@ -1,5 +1,7 @@
 #include "daemon/core/turn.h"
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 
 constexpr StateTable<Turn::Phase> Turn::kMoves = {
@@ -23,6 +25,7 @@ void Turn::end() {
 }
 
 void Turn::begin_stop(const Status& why) {
+  ASSERT(!why.ok());
   phase_.move_to(Phase::stopping);
   table_.begin_stop(why);
 }
@@ -38,6 +41,7 @@ void Turn::leave() {
 
 void Turn::durable(LogPosition position) {
   table_.durable(position);
+  ASSERT(phase_ != Phase::leaving || clean_position_ > 0);
   if (phase_ == Phase::leaving && position >= clean_position_) finish();
 }
 

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/log/state_room.h"
 #include "daemon/main/daemon_facts.h"
 #include "daemon/main/daemon_limits.h"
@@ -66,7 +67,8 @@ Status Daemon::start(const std::vector<int>& sockets) {
   if (!state.ok()) return state.status();
   history_->started(*state);
   report_start(*state);
-  Result<std::unique_ptr<Stores>> stores = Stores::open(configuration_, loop_, clock_, journal_);
+  Result<std::unique_ptr<Stores>> stores =
+      Stores::open(configuration_, *witness_directory_, loop_, clock_, journal_);
   if (!stores.ok()) return stores.status();
   stores_ = std::move(*stores);
   for (const auto& [id, former] : history_->former_instances()) {
@@ -124,6 +126,7 @@ Result<Started> Daemon::open_state() {
 }
 
 void Daemon::make_core(Started& state) {
+  ASSERT(state.log && stores_ && !table_);
   log_ = std::move(state.log);
   state_how_ = state.how;
   const CoreContext context{
@@ -263,6 +266,7 @@ void Daemon::load_again(std::function<void(const Result<ReloadReport>&)> done) {
   const auto next = std::make_shared<std::optional<Result<Configuration>>>();
   reload_worker_->submit([this, next] { next->emplace(load_configuration(request_)); },
                          [this, next, done = std::move(done)] {
+                           ASSERT(next->has_value());
                            // A daemon that stops has answered already.
                            if (turn_->serving()) done(apply_configuration(std::move(**next)));
                          });

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/history/gap_event.h"
 
 namespace seqd {
@@ -173,6 +174,7 @@ void History::take_batch(LogPosition position) {
 }
 
 void History::submit(HistoryBatch batch) {
+  ASSERT(!writing_);
   due_ = ending_;
   writing_ = true;
   const bool writes = !batch.sequences.empty();
@@ -199,6 +201,7 @@ void History::submit(HistoryBatch batch) {
 }
 
 void History::written(Job& job) {
+  ASSERT(writing_);
   writing_ = false;
   not_before_ms_ = loop_.now_ms() + job.took_ms * kPauseParts;
   if (job.prune_again) prune_at_ms_ = 0;
@@ -219,6 +222,7 @@ void History::written(Job& job) {
 }
 
 void History::begin_audit(Job& job, const Status& failed) {
+  ASSERT(job.audit && auditing_ && opening_);
   opening_ = false;
   auto question = std::make_shared<Question>(std::move(*job.audit));
   if (!failed.ok()) return audited(*question, failed);
@@ -232,6 +236,7 @@ void History::begin_audit(Job& job, const Status& failed) {
 }
 
 void History::audited(const Question& question, const Status& failed) {
+  ASSERT(auditing_ && !opening_);
   auditing_ = false;
   if (log_due_) prune_now();
   questions_.audited(question);
@@ -265,6 +270,7 @@ History::Question History::question(UserId user, std::function<void()> now,
       user, std::move(now),
       [answer, read = std::move(read)](HistoryReader& reader) { answer->emplace(read(reader)); },
       [answer, done = std::move(done)](const Status& failed) {
+        ASSERT(!failed.ok() || answer->has_value());
         done(failed.ok() ? std::move(**answer) : Result<Answer>(failed));
       }};
 }

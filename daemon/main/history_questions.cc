@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -37,6 +39,7 @@ std::vector<HistoryQuestions::Question> HistoryQuestions::take_questions() {
 
 // The oldest one of another user than the last one; else the oldest one.
 std::size_t HistoryQuestions::next_audit_at() const {
+  ASSERT(!audits_.empty());
   const auto found = std::find_if(audits_.begin(), audits_.end(), [this](const Question& audit) {
     return audit.user != audited_last_;
   });

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 
 ReloadQueue::ReloadQueue(Clock& clock, Timers& timers, Reload reload)
@@ -33,12 +35,14 @@ void ReloadQueue::stop(const Status& why) {
 }
 
 void ReloadQueue::run() {
+  ASSERT(!under_way_ && current_.empty() && !waiting_.empty());
   current_ = std::exchange(waiting_, {});
   under_way_ = true;
   reload_([this](const Result<ReloadReport>& report) { ended(report); });
 }
 
 void ReloadQueue::ended(const Result<ReloadReport>& report) {
+  ASSERT(under_way_);
   under_way_ = false;
   next_ms_ = clock_.monotonic_ms() + kPauseMs;
   const Waiting heard = std::exchange(current_, {});

@@ -5,6 +5,7 @@
 
 #include "daemon/main/config/config_dynamo.h"
 #include "daemon/os/files/posix_files.h"
+#include "daemon/os/shared_segments.h"
 #include "daemon/store/mongo/mongo_store.h"
 #include "daemon/store/sqlite/sqlite_store.h"
 
@@ -32,9 +33,10 @@ void tell(EventSink& events, const std::string& store, const BlockingStore::Leas
 
 }  // namespace
 
-Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration, EventLoop& loop,
-                                             const Clock& clock, EventSink& events) {
-  std::unique_ptr<Stores> stores(new Stores);
+Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration, Directory& witness,
+                                             EventLoop& loop, const Clock& clock,
+                                             EventSink& events) {
+  std::unique_ptr<Stores> stores(new Stores(witness));
   for (const auto& [name, settings] : configuration.stores) {
     if (settings.type == StoreType::dynamodb) {
       Status opened = stores->open_dynamo(name, settings, loop, clock, events);
@@ -93,6 +95,10 @@ Result<std::shared_ptr<BlockingStore>> Stores::open_one(const StoreSettings& set
     // A file is not a server: nobody needs its lock for longer, and a start waits so long for it.
     options.busy_timeout_ms =
         std::min(options.busy_timeout_ms, static_cast<int>(settings.timeout_ms));
+    // After a reboot it must be gone: the file system may have lost the last transactions. A
+    // segment of System V would stay behind when the daemon is decommissioned.
+    if (witness_.kind() == FileSystemKind::memory && witness_.path() != kSharedSegments)
+      options.boot_memory = &witness_;
     return shared(SqliteStore::open_when_available(options));
   }
   if (!driver_) driver_ = std::make_unique<MongoDriver>();

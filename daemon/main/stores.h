@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/base/events.h"
+#include "daemon/base/files.h"
 #include "daemon/core/insert/insert_queues.h"
 #include "daemon/core/periods/purge.h"
 #include "daemon/core/table/sequence_table.h"
@@ -25,7 +26,9 @@ class Stores {
  public:
   // CONFIG or STORE_REFUSED when a store cannot be used as configured. A server that is away is no
   // error, nor a file that is locked or has no room.
-  static Result<std::unique_ptr<Stores>> open(const Configuration& configuration, EventLoop& loop,
+  // `witness` outlives them.
+  static Result<std::unique_ptr<Stores>> open(const Configuration& configuration,
+                                              Directory& witness, EventLoop& loop,
                                               const Clock& clock, EventSink& events);
 
   SequenceTable::Stores by_name() const;
@@ -49,11 +52,12 @@ class Stores {
     std::unique_ptr<UvHttpClient> http;
     std::unique_ptr<DynamoStore> dynamo_store;
   };
-  Stores() = default;
+  explicit Stores(Directory& witness) : witness_(witness) {}
   Status open_dynamo(const std::string& name, const StoreSettings& settings, EventLoop& loop,
                      const Clock& clock, EventSink& events);
   Result<std::shared_ptr<BlockingStore>> open_one(const StoreSettings& settings);
 
+  Directory& witness_;
   std::unique_ptr<MongoDriver> driver_;  // only where there is a mongodb store; outlives them
   std::map<std::string, Entry> entries_;
 };

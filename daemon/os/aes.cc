@@ -20,7 +20,7 @@ using Context = std::unique_ptr<EVP_CIPHER_CTX, FreeContext>;
 
 class Aes final : public BlockCipher {
  public:
-  explicit Aes(Context context) : context_(std::move(context)) {}
+  explicit Aes(Context context) : context_(std::move(context)) { ASSERT(context_ != nullptr); }
 
   void encrypt(CipherBlock& block) const override {
     int size = 0;

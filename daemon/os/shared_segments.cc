@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -32,7 +34,9 @@ key_t key_of(std::string_view name, int attempt) {
 
 class Segment final : public SharedMemory {
  public:
-  Segment(void* at, std::size_t size) : at_(static_cast<std::uint8_t*>(at)), size_(size) {}
+  Segment(void* at, std::size_t size) : at_(static_cast<std::uint8_t*>(at)), size_(size) {
+    ASSERT(size_ > kNameSize);
+  }
   ~Segment() override { shmdt(at_); }
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
@@ -41,7 +45,10 @@ class Segment final : public SharedMemory {
     return std::string_view(reinterpret_cast<const char*>(at_), name.size()) == name &&
            at_[name.size()] == 0;
   }
-  void set_name(std::string_view name) { std::memcpy(at_, name.data(), name.size()); }
+  void set_name(std::string_view name) {
+    ASSERT(name.size() < kNameSize);
+    std::memcpy(at_, name.data(), name.size());
+  }
 
  private:
   std::uint8_t* const at_;

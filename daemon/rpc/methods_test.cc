@@ -328,7 +328,7 @@ TEST_CASE("AClientsNameIsKeptWithoutControlCharacters", "[methods]") {
 
 TEST_CASE("StatusHasAllItsFields", "[methods]") {
   Service service;
-  service.world.control.now.stores = {{"default", "sqlite", "ready", "", "ledger"}};
+  service.world.control.now.stores = {{"default", "sqlite", "ready", "", "session"}};
   service.ask(next_request(1, "orders"));
   const auto seen = map_of(service.ask(plain_request(1, "status")));
   REQUIRE(seen.size() == 15);

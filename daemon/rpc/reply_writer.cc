@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "daemon/base/assertion.h"
 #include "daemon/rpc/external.h"
 #include "daemon/rpc/issuing.h"
 #include "protocol/replies.h"
@@ -37,7 +38,9 @@ void ReplyWriter::issued(const Caller& caller, SequenceId sequence, IssueKind ki
                          std::span<const Run> runs) {
   Session* const session = served(caller);
   if (session == nullptr) return;
+  ASSERT(table_ != nullptr && !runs.empty());
   if (kind == IssueKind::single) {
+    ASSERT(runs.size() == 1 && runs.front().count == 1);
     protocol::append_id_reply(session->out, caller.request,
                               to_external(table_->at(sequence), runs.front().first));
   } else {

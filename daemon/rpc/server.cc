@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/base/assertion.h"
 #include "daemon/rpc/issuing.h"
 #include "daemon/rpc/rights.h"
 #include "protocol/fast_request.h"
@@ -72,6 +73,7 @@ Session& Server::open(const Peer& peer, Transport& transport) {
 }
 
 void Server::close(Session& session) {
+  ASSERT(counts_.connections > 0);
   forget_waiting(context(), session);
   const SessionId id = session.id;
   const ClientId client = session.client;
@@ -112,12 +114,14 @@ std::size_t Server::receive(Session& session, std::span<const std::uint8_t> byte
       }
       // It may have seen the beginning of this request, when no more of it had arrived.
       session.scanner.reset();
+      ASSERT(size <= rest.size());
       consumed += size;
       continue;
     }
     session.fast_parser.forget();
     const std::size_t size = receive_frame(session, rest);
     if (size == 0) break;
+    ASSERT(size <= rest.size());
     consumed += size;
   }
   if (!session.out.empty() || session.closing) session.transport.attend();
@@ -197,6 +201,7 @@ void Server::call(Session& session, const Message& message) {
                          "replies wait that the connections of this user do not take "
                          "(limits.max_reply_backlog_total)"});
   }
+  ASSERT(!session.closing && !session.paused);
   route->method(context(), session, message);
   // A long reply is counted before another connection asks for one in the same turn.
   if (session.unsent() > session.counted + Sessions::kUncounted) sessions_.count_unsent(session);

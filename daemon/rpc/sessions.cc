@@ -1,5 +1,7 @@
 #include "daemon/rpc/sessions.h"
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 
 Sessions::Sessions(std::size_t most_output) : unsent_(static_cast<std::int64_t>(most_output), 1) {}
@@ -23,7 +25,9 @@ bool Sessions::remove(Session& session) {
   session.out.clear();
   session.sending = 0;
   count_unsent(session);
-  sessions_.erase(session.id);
+  ASSERT(session.counted == 0);
+  const std::size_t erased = sessions_.erase(session.id);
+  ASSERT(erased == 1);
   return was_bound;
 }
 
@@ -37,10 +41,12 @@ void Sessions::for_each(const std::function<void(const Session&)>& call) const {
 }
 
 Session* Sessions::bind(Session& session, ClientId client) {
+  ASSERT(client != 0 && (session.client == 0 || session.client == client));
   session.client = client;
   const auto [bound, first] = by_client_.try_emplace(client, session.id);
   if (first || bound->second == session.id) return nullptr;
   Session* const older = find(bound->second);
+  ASSERT(older != nullptr);
   bound->second = session.id;
   return older;
 }

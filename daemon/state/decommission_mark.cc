@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -17,6 +19,7 @@ constexpr std::size_t kMostBytes = 1 << 20;
 
 std::optional<Token> token_of(std::string_view hex) {
   Token token{};
+  ASSERT(hex.size() == 2 * token.size());
   for (std::size_t at = 0; at < 2 * token.size(); ++at) {
     const std::size_t value = std::string_view("0123456789abcdef").find(hex[at]);
     if (value == std::string_view::npos) return std::nullopt;

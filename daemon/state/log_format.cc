@@ -8,6 +8,8 @@
 #include <utility>
 #include <variant>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -195,7 +197,8 @@ class Writer {
     number(static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin));
   }
   template <typename E>
-  void choice(E value, E /*last*/) {
+  void choice(E value, E last) {
+    ASSERT(value <= last);
     byte(static_cast<std::uint8_t>(value));
   }
   void token(const Token& token) { end_ = std::copy(token.begin(), token.end(), end_); }
@@ -215,6 +218,7 @@ class Writer {
     }
   }
   void flush() {
+    ASSERT(end_ <= bytes_.data() + bytes_.size());
     out_.insert(out_.end(), bytes_.data(), end_);
     end_ = bytes_.data();
   }

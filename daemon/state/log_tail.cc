@@ -57,6 +57,7 @@ void LogTail::begin(std::uint64_t salt, std::uint64_t offset) {
 
 // The bytes first, then that they count.
 bool LogTail::append(std::span<const std::uint8_t> bytes) {
+  ASSERT(used_ <= room_.size());
   if (bytes.size() > room_.size() - used_) return false;
   std::copy(bytes.begin(), bytes.end(), room_.begin() + static_cast<std::ptrdiff_t>(used_));
   used_ += bytes.size();

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/state/log_format.h"
 #include "daemon/state/state_log.h"
 
@@ -27,6 +28,7 @@ class Window {
   }
 
   std::vector<std::uint8_t> take(std::size_t count) {
+    ASSERT(count <= bytes_.size());
     bytes_.resize(count);
     return std::move(bytes_);
   }
@@ -47,6 +49,7 @@ class Window {
     bytes_.resize(wanted);
     Result<std::size_t> got = file_.read_at(had, std::span(bytes_).subspan(had));
     if (!got.ok()) return got.status();
+    ASSERT(*got <= wanted - had);
     at_end_ = at_end_ || had + *got < wanted;
     bytes_.resize(had + *got);
     return {};
@@ -81,6 +84,7 @@ class SegmentReader {
         seed_(record_seed(candidate.decoded.header)),
         into_(into),
         reader_(reader) {
+    ASSERT(candidate.decoded.fault == HeaderFault::none);
     into_.header = candidate.decoded.header;
     if (reader_ != nullptr) reader_->segment_begins();
   }

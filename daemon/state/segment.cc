@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "daemon/base/assertion.h"
 #include "daemon/state/crc32c.h"
 #include "daemon/state/log_format.h"
 
@@ -107,6 +108,7 @@ bool is_sealed(std::span<const std::uint8_t> sector, const SegmentHeader& header
 
 void begin_record(std::vector<std::uint8_t>& out, RecordKind kind, LogPosition position,
                   LogPosition durable) {
+  ASSERT(durable <= position);
   std::array<std::uint8_t, frame_size + 1 + 2 * longest_number> bytes{};
   std::uint8_t* end = bytes.data() + frame_size;
   *end++ = static_cast<std::uint8_t>(kind);
@@ -116,6 +118,7 @@ void begin_record(std::vector<std::uint8_t>& out, RecordKind kind, LogPosition p
 }
 
 void end_record(std::vector<std::uint8_t>& out, std::size_t start, std::uint32_t seed) {
+  ASSERT(start + frame_size < out.size());
   const std::span<std::uint8_t> record = std::span(out).subspan(start);
   put<std::uint32_t>(record.data(), static_cast<std::uint32_t>(record.size() - frame_size));
   // The length is part of the sum, so that a damaged length is found out.
@@ -137,6 +140,7 @@ std::optional<Record> decode_record(std::span<const std::uint8_t> bytes, std::ui
   if (get<std::uint32_t>(bytes.data() + 4) != crc32c(crc32c(seed, bytes.first(4)), body)) {
     return std::nullopt;
   }
+  ASSERT(!body.empty());
   Record record;
   record.size = *size;
   if (body[0] > static_cast<std::uint8_t>(RecordKind::snapshot_end)) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/log/state_bounds.h"
 #include "daemon/state/recovery.h"
 #include "daemon/state/segment_writer.h"
@@ -227,6 +228,8 @@ Status Start::read_and_judge() {
   }
   recovered_ = std::move(*recovered);
   judgement_ = judge(evidence_, recovered_);
+  ASSERT(!resumes() || (recovered_.file >= 0 && evidence_.witness));
+  ASSERT(recovered_.file < 0 || recovered_.bytes.size() > records_offset);
   started_.how = judgement_.how;
   for (const std::string& damage : recovered_.damages) {
     started_.warnings.push_back(places_.state.path() + "/" + damage);
@@ -287,6 +290,7 @@ Status Start::write_segment() {
   started_.gaps = std::move(changes->gaps);
   started_.dropped = std::move(changes->dropped);
 
+  ASSERT(recovered_.highest_number >= recovered_.header.number);
   header_ = {.number = recovered_.highest_number + 1,
              .base = recovered_.position,
              .boot_id = options_.boot_id,
@@ -311,6 +315,7 @@ Status Start::write_segment() {
 }
 
 void Start::switch_witness() {
+  ASSERT(written_ > records_offset);
   started_.image = std::move(recovered_.image);
   witness_->tail().begin(header_.salt, written_);
   if (resumes()) {

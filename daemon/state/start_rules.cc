@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -55,12 +57,15 @@ class Transformation {
       : judgement_(judgement), image_(image), random_(random), wall_ms_(wall_ms) {}
 
   Status forfeit(ScopeId scope) {
+    ASSERT(image_.scopes.contains(scope));
     for (auto& [id, sequence] : image_.sequences) {
       if (sequence.definition.scope != scope) continue;
       while (!sequence.ranges.empty()) {
+        const std::size_t had = sequence.ranges.size();
         const AvailableRange& range = sequence.ranges.front();
         Status status = make_gap(id, range.begin, range.end);
         if (!status.ok()) return status;
+        ASSERT(sequence.ranges.size() < had);
       }
       // Whoever has the same log may return the same range, and is told that it was done.
       if (sequence.returning) {
@@ -88,6 +93,7 @@ class Transformation {
   // Instance and epoch stay: if another daemon has taken the remainder over meanwhile, the claim in
   // the store is lost.
   Status resume(ScopeId scope) {
+    ASSERT(image_.scopes.contains(scope));
     for (auto& [id, sequence] : image_.sequences) {
       if (sequence.definition.scope != scope) continue;
       const std::vector<AvailableRange> ranges(sequence.ranges.begin(), sequence.ranges.end());
@@ -146,6 +152,7 @@ Judgement judge(const Evidence& evidence, const Recovered& recovered) {
 
 Result<Changes> carry_out(const Judgement& judgement, StateImage& image, Random& random,
                           std::int64_t wall_ms) {
+  ASSERT(!judgement.is_older || judgement.verdict == Verdict::forfeit);
   Transformation transformation(judgement, image, random, wall_ms);
   if (judgement.verdict != Verdict::witness) {
     bool dirty = false;

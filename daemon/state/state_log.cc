@@ -48,6 +48,7 @@ struct StateLog::Flush {
 };
 
 Status StateFiles::check_in_place() const {
+  ASSERT(directory != nullptr && lock && segments[0] && segments[1]);
   const auto leads_to = [this](const std::string& name, const FileIdentity& wanted) {
     const Result<FileIdentity> found = directory->identity(name);
     if (found.ok() && *found == wanted) return Status();
@@ -138,6 +139,7 @@ Status StateLog::commit() {
 }
 
 Status StateLog::write_turn() {
+  ASSERT(offset_ <= size_);
   end_record(turn_, 0, seed_);
   if (turn_.size() > size_ - offset_) {
     if (may_rotate()) {
@@ -161,6 +163,7 @@ Status StateLog::write_turn() {
 
 // A turn that no tail has room for.
 Status StateLog::write_long_turn() {
+  ASSERT(witness_->tail().bytes().empty());
   Status status = files_->segments[file_]->write_at(offset_, turn_);
   if (!status.ok()) return status;
   offset_ += turn_.size();
@@ -170,6 +173,7 @@ Status StateLog::write_long_turn() {
 
 // The file first, then that the tail is empty: a kill in between writes the same bytes again.
 Status StateLog::write_tail() {
+  ASSERT(witness_->tail().bytes().size() + records_offset <= offset_);
   LogTail& tail = witness_->tail();
   const std::span<const std::uint8_t> bytes = tail.bytes();
   if (bytes.empty()) return {};
@@ -181,6 +185,8 @@ Status StateLog::write_tail() {
 // The snapshot includes the turn, whose own record is not needed then.
 Status StateLog::rotate() {
   ASSERT(source_ != nullptr);
+  // The file to be overwritten has its seal: may_rotate() says that the flush behind it succeeded.
+  ASSERT(!to_seal_ && witness_->tail().bytes().empty());
   SegmentHeader header = header_;
   header.number += 1;
   header.base = position_ + 1;
@@ -207,6 +213,7 @@ Status StateLog::rotate() {
 }
 
 Status StateLog::start_flush() {
+  ASSERT(!flush_ && position_ >= durable_);
   flush_due_ = false;
   if (flush_failed_ || position_ == durable_) return {};
   ASSERT(observer_ != nullptr);
@@ -223,11 +230,13 @@ Status StateLog::start_flush() {
 
 void StateLog::flushed() {
   const std::shared_ptr<Flush> flush = std::exchange(flush_, nullptr);
+  ASSERT(flush && observer_ != nullptr);
   if (!flush->status.ok()) {
     flush_failed_ = true;
     observer_->flush_failed(flush->status);
     return;
   }
+  ASSERT(flush->position > durable_ && flush->position <= position_);
   ++syncs_;
   durable_ = flush->position;
   // A rotation may have happened meanwhile; then its older segment still waits for its seal.

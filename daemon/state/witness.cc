@@ -33,6 +33,7 @@ std::string Witness::name(const FileIdentity& directory) {
   const int length = std::snprintf(name, sizeof name, "seqd-%llx-%llx.witness",
                                    static_cast<unsigned long long>(directory.device),
                                    static_cast<unsigned long long>(directory.inode));
+  ASSERT(length > 0 && static_cast<std::size_t>(length) < sizeof name);
   return {name, static_cast<std::size_t>(length)};
 }
 
@@ -41,6 +42,7 @@ Witness::Witness(std::unique_ptr<SharedMemory> memory, Directory* directory, std
       directory_(directory),
       name_(std::move(name)),
       tail_(memory_->bytes().subspan(size)) {
+  ASSERT(memory_->bytes().size() >= size);
   if (directory_ != nullptr) {
     const Result<FileIdentity> found = directory_->identity(name_);
     if (found.ok()) identity_ = *found;
@@ -53,7 +55,9 @@ Result<Witness::Kept> Witness::keep_in_place() {
   Result<FileIdentity> found = directory_->identity(name_);
   if (found.ok() && *found == identity_) return Kept::in_place;
   const std::optional<Testimony> testimony = read();
-  ASSERT(testimony);
+  // Others of this user can write there.
+  if (!testimony)
+    return Status(ErrorCode::STATE_IO, "the memory of the witness was changed from outside");
   Result<std::unique_ptr<SharedMemory>> memory = directory_->map(name_, memory_->bytes().size());
   if (!memory.ok()) return memory.status();
   // Of a directory that is not where it was, nobody would find it.

@@ -30,6 +30,7 @@ class BatchQueue : public std::enable_shared_from_this<BatchQueue<Request, Outco
 
   // `done` runs on the loop thread, later.
   void add(const Request& request, Done done) {
+    ASSERT(done);
     waiting_.emplace_back(request, std::move(done));
     if (!busy_) send();
   }
@@ -42,6 +43,7 @@ class BatchQueue : public std::enable_shared_from_this<BatchQueue<Request, Outco
       std::vector<Outcome> outcomes;
     };
     const std::size_t together = store_->leases_together();
+    ASSERT(!waiting_.empty() && together > 0);
     const auto call = std::make_shared<Call>();
     for (std::size_t left = std::min(waiting_.size(), together); left > 0; --left) {
       call->requests.push_back(std::move(waiting_.front().first));

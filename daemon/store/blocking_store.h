@@ -22,8 +22,8 @@ class BlockingStore {
   virtual ~BlockingStore() = default;
   // Does not block. May be called while the other verbs run in other threads.
   virtual Token new_token(Random& random) { return random_token(random); }
-  // How leases are traced at present: "session", "ledger", "slot" or "plain" (see seqd.toml(5)),
-  // and a sentence that says why. Empty: not known yet. Does not block, as above.
+  // How leases are traced at present: "session", "slot", "plain" or "transaction" (PROTOCOL.md,
+  // status), and a sentence that says why. Empty: not known yet. Does not block, as above.
   struct LeaseMode {
     std::string word;
     std::string reason;

@@ -5,13 +5,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 
 std::int64_t value_of(std::int64_t last_issued, Meaning meaning) {
+  ASSERT(meaning != Meaning::unset);
   return meaning == Meaning::next ? last_issued + 1 : last_issued;
 }
 
 std::int64_t last_issued_of(std::int64_t value, Meaning meaning) {
+  ASSERT(meaning != Meaning::unset);
   return meaning == Meaning::next ? value - 1 : value;
 }
 
@@ -66,14 +70,16 @@ Result<LeasedSpan> span_after(std::int64_t last_issued, const LeaseRequest& requ
   if (last_issued >= highest) {
     return Status(
         ErrorCode::EXHAUSTED,
-        fmt::format("{}: ID {} was issued and max_value is {}; raise max_value if more may exist",
+        fmt::format("{}: ID {} was leased and max_value is {}; raise max_value if more may exist",
                     where, last_issued, request.max_value));
   }
+  ASSERT(request.count >= 1);
   const std::int64_t count = std::min(request.count, highest - last_issued);
   return LeasedSpan{last_issued + 1, last_issued + 1 + count};
 }
 
 Status missing_counter(const LeaseRequest& request, const std::string& where) {
+  ASSERT(request.high_water > 0);
   return {ErrorCode::SEQ_REGRESSED,
           fmt::format(
               "{}: the counter is gone, but this host was already given IDs up to {}. It is not "
@@ -142,6 +148,7 @@ LeaseOutcome granted_parked(LeasedSpan span) {
 }
 
 LeaseOutcome refused(Status error) {
+  ASSERT(!error.ok());
   return {.kind = LeaseOutcome::Kind::refused, .begin = 0, .end = 0, .error = std::move(error)};
 }
 
@@ -152,6 +159,7 @@ LeaseOutcome contended(Status error) {
 }
 
 LeaseOutcome unknown_outcome(Status error) {
+  ASSERT(!error.ok());
   return {.kind = LeaseOutcome::Kind::unknown, .begin = 0, .end = 0, .error = std::move(error)};
 }
 
@@ -160,10 +168,12 @@ ReturnOutcome returned() {
 }
 
 ReturnOutcome kept(Status why) {
+  ASSERT(!why.ok());
   return {.kind = ReturnOutcome::Kind::kept, .error = std::move(why)};
 }
 
 ReturnOutcome not_known(Status error) {
+  ASSERT(!error.ok());
   return {.kind = ReturnOutcome::Kind::failed, .error = std::move(error)};
 }
 

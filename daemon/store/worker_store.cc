@@ -3,11 +3,14 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 
 template <typename Request, typename Answer>
 void WorkerStore::call_on(Worker& worker, Answer (BlockingStore::*verb)(const Request&),
                           const Request& request, std::function<void(Answer)> done) {
+  ASSERT(done);
   struct Call {
     std::shared_ptr<BlockingStore> store;
     Request request;

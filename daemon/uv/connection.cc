@@ -21,6 +21,7 @@ std::span<const std::uint8_t> as_bytes(const char* bytes, std::size_t count) {
 }  // namespace
 
 void Connection::start(uv_loop_t* loop, int socket, const Peer& peer) {
+  ASSERT(session_ == nullptr && !closing_);
   ASSERT(uv_pipe_init(loop, &pipe_, 0) == 0);
   pipe_.data = this;
   write_.data = this;
@@ -71,17 +72,21 @@ void Connection::on_read(std::ptrdiff_t count, const char* bytes) {
 
 // Gives the session what lies in in_ and then `bytes`, and keeps what it does not take.
 void Connection::take_in(std::span<const std::uint8_t> bytes) {
+  ASSERT(session_ != nullptr && !closing_);
   std::size_t taken = 0;
   if (in_.empty()) {
     taken = server_.receive(*session_, bytes);
+    ASSERT(taken <= bytes.size());
     const std::span<const std::uint8_t> rest = bytes.subspan(taken);
     in_.write(reinterpret_cast<const char*>(rest.data()), rest.size());
   } else {
     in_.write(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     taken = server_.receive(*session_, in_.bytes());
+    ASSERT(taken <= in_.size());
     in_.consume(taken);
   }
-  if (taken > 0) had_frame_ = true;
+  // A request that the server puts off came in time.
+  if (taken > 0 || session_->paused) had_frame_ = true;
   if (session_->closing) return set_reading(false);
   if (session_->paused) {
     partial_ms_ = -1;
@@ -119,17 +124,21 @@ void Connection::attend() {
 }
 
 void Connection::settle() {
+  ASSERT(attended_);
   attended_ = false;
   if (closing_) return;
   send();
   if (closing_) return;
   server_.sent(*session_);
   if (session_->unsent() > 0) return;
+  // What is under way when the daemon stops still gets its answer.
+  if (draining_ && session_->waiting > 0) return;
   const bool answered = session_->waiting == 0 && !session_->paused;
   if (session_->closing || (input_ended_ && answered)) close();
 }
 
 void Connection::send() {
+  ASSERT(session_ != nullptr && session_->sending == sending_.size());
   protocol::Buffer& out = session_->out;
   if (!sending_.empty() || out.empty()) return;
   uv_buf_t bytes = uv_buf_init(const_cast<char*>(out.data()), static_cast<unsigned>(out.size()));
@@ -148,6 +157,7 @@ void Connection::send() {
 }
 
 void Connection::on_written(int status) {
+  ASSERT(!sending_.empty());
   sending_.clear();
   if (closing_) return;
   session_->sending = 0;
@@ -157,7 +167,8 @@ void Connection::on_written(int status) {
 }
 
 void Connection::drain() {
-  if (closing_ || session_ == nullptr) return;
+  if (closing_ || session_ == nullptr || session_->closing) return;
+  draining_ = true;
   session_->closing = true;
   set_reading(false);
   attend();

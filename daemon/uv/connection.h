@@ -95,6 +95,7 @@ class Connection final : public Transport {
   bool attended_ = false;
   bool watched_ = false;  // by watch_peer(), because nothing is read
   bool closing_ = false;
+  bool draining_ = false;  // drain() came
   bool had_frame_ = false;
   std::int64_t opened_ms_ = 0;
   std::int64_t active_ms_ = 0;    // last byte received or sent

@@ -285,5 +285,44 @@ TEST_CASE("RequestsWaitWhileTheLogIsFull", "[connection]") {
   REQUIRE(running.daemon.receive(*client, 2).size() == 2);
 }
 
+TEST_CASE("AnswerToWhatIsUnderWayIsSentBeforeADrainedConnectionCloses", "[connection]") {
+  Running running;
+  running.daemon.control.listed = UserList{true, {}, {}};
+  const Client client = running.daemon.connect();
+  client->send(next_request(1, "orders"));
+  REQUIRE(running.daemon.receive(*client, 1).size() == 1);
+  running.daemon.store_answers = false;
+  const char advance[] =
+      "\x94\x00\x02\xa7"
+      "advance\x91\xa6orders";
+  client->send({advance, sizeof(advance) - 1});
+  running.daemon.run_turns();
+  running.daemon.table->begin_stop({ErrorCode::STOPPING, "seqd is stopping"});
+  running.daemon.listener->drain();
+  running.daemon.run_turns();
+  CHECK(client->replies().empty());
+  CHECK_FALSE(client->ended());
+  running.daemon.store_answers = true;
+  running.until_ended(*client);
+  CHECK(client->replies().size() == 1);
+}
+
+TEST_CASE("RequestThatIsPutOffIsNoSilence", "[connection]") {
+  ListenerLimits limits;
+  limits.times.first_frame_ms = 100;
+  Running running(limits);
+  running.daemon.log.accepts = false;
+  const Client client = running.daemon.connect();
+  client->send(next_request(1, "orders"));
+  const std::int64_t until_ms = running.daemon.clock.monotonic_ms() + 1'500;
+  running.daemon.run_until([&] {
+    client->read();
+    return client->ended() || running.daemon.clock.monotonic_ms() > until_ms;
+  });
+  CHECK_FALSE(client->ended());
+  running.daemon.log.accepts = true;
+  CHECK(running.daemon.receive(*client, 1).size() == 1);
+}
+
 }  // namespace
 }  // namespace seqd

@@ -41,6 +41,7 @@ void EventLoop::end_turn() {
 }
 
 TimerId EventLoop::schedule(std::int64_t delay_ms, std::function<void()> call) {
+  ASSERT(delay_ms >= 0 && call);
   auto timer = std::make_unique<Timer>();
   timer->id = next_timer_++;
   timer->loop = this;
@@ -51,7 +52,8 @@ TimerId EventLoop::schedule(std::int64_t delay_ms, std::function<void()> call) {
   const auto fire = [](uv_timer_t* handle) {
     auto* fired = static_cast<Timer*>(handle->data);
     const std::function<void()> run = std::move(fired->call);
-    fired->loop->timers_.erase(fired->id);
+    const std::size_t erased = fired->loop->timers_.erase(fired->id);
+    ASSERT(erased == 1);
     close_timer(fired);
     run();
   };
@@ -64,11 +66,13 @@ TimerId EventLoop::schedule(std::int64_t delay_ms, std::function<void()> call) {
 void EventLoop::cancel(TimerId id) {
   const auto found = timers_.find(id);
   if (found == timers_.end()) return;
+  ASSERT(found->second->id == id);
   close_timer(found->second);
   timers_.erase(found);
 }
 
 void EventLoop::close_timer(Timer* timer) {
+  ASSERT(uv_is_closing(reinterpret_cast<const uv_handle_t*>(&timer->handle)) == 0);
   uv_close(reinterpret_cast<uv_handle_t*>(&timer->handle),
            [](uv_handle_t* handle) { delete static_cast<Timer*>(handle->data); });
 }

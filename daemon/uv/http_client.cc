@@ -50,6 +50,7 @@ struct UvHttpClient::Transfer {
 
   // The next part of the request's body.
   std::size_t give(char* to, std::size_t most) {
+    ASSERT(given <= request.body.size());
     const std::size_t size = std::min(most, request.body.size() - given);
     std::memcpy(to, request.body.data() + given, size);
     given += size;
@@ -78,7 +79,7 @@ UvHttpClient::UvHttpClient(EventLoop& loop, int connections, std::string authori
       authorities_(std::move(authorities)),
       multi_((start_curl(), curl_multi_init())),
       timer_(new uv_timer_t) {
-  ASSERT(multi_ != nullptr);
+  ASSERT(multi_ != nullptr && connections > 0);
   ASSERT(uv_timer_init(loop_, timer_) == 0);
   timer_->data = this;
   uv_unref(reinterpret_cast<uv_handle_t*>(timer_));
@@ -99,6 +100,8 @@ UvHttpClient::~UvHttpClient() {
 }
 
 void UvHttpClient::post(HttpRequest request, std::function<void(HttpReply)> done) {
+  // To libcurl 0 is no limit.
+  ASSERT(done && request.timeout_ms > 0);
   auto transfer = std::make_unique<Transfer>();
   CURL* const easy = transfer->easy = curl_easy_init();
   ASSERT(easy != nullptr);
@@ -190,6 +193,7 @@ void UvHttpClient::watch(curl_socket_t socket, int what, Watch* watch) {
     watch->handle.data = watch;
     curl_multi_assign(multi_, socket, watch);
   }
+  ASSERT(watch->client == this && watch->socket == socket);
   const int events = ((what & CURL_POLL_IN) != 0 ? UV_READABLE : 0) |
                      ((what & CURL_POLL_OUT) != 0 ? UV_WRITABLE : 0);
   const auto ready = [](uv_poll_t* handle, int status, int seen) {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/uv/peer.h"
 
 namespace seqd {
@@ -85,6 +86,7 @@ Listener::~Listener() {
 }
 
 Status Listener::listen_at(const std::string& path, int mode) {
+  ASSERT(path_.empty());
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
@@ -117,6 +119,7 @@ Status Listener::listen_on(int socket) {
 }
 
 Status Listener::listen(int socket) {
+  ASSERT(socket >= 0);
   auto listening = std::make_unique<Socket>();
   listening->listener = this;
   listening->fd = socket;
@@ -190,6 +193,7 @@ void Listener::take(int fd) {
   Connection* connection = made.get();
   connections_.emplace(connection, std::move(made));
   by_user_.take(peer.uid, 1);
+  ASSERT(static_cast<std::size_t>(by_user_.used()) == connections_.size());
   connection->start(loop_.raw(), fd, peer);
   due_sooner(*connection);
 }
@@ -247,7 +251,8 @@ void Listener::ended(Connection& connection) {
   // Thousands may end in one turn: most are in neither list.
   if (connection.attended()) std::erase(attended_, &connection);
   if (connection.listed_deferred) std::erase(deferred_, &connection);
-  connections_.erase(&connection);
+  const std::size_t erased = connections_.erase(&connection);
+  ASSERT(erased == 1 && static_cast<std::size_t>(by_user_.used()) == connections_.size());
 }
 
 void Listener::resume_deferred() {
@@ -257,6 +262,7 @@ void Listener::resume_deferred() {
   std::size_t served = 0;  // so many of attended_ had their turn
   bool refused = false;
   for (Connection* connection : std::exchange(deferred_, {})) {
+    ASSERT(connection->listed_deferred);
     connection->listed_deferred = false;
     if (!refused && !connection->may_resume()) {
       refused = true;
@@ -278,6 +284,7 @@ void Listener::settle() {
   for (Connection* connection : settled_) {
     connection->settle();
     if (!connection->deferred()) continue;
+    ASSERT(!connection->listed_deferred);
     deferred_.push_back(connection);
     connection->listed_deferred = true;
     if (connection->may_resume()) loop_.turn_again();
@@ -308,6 +315,7 @@ void Listener::sweep() {
       next_ms = std::min(next_ms, at_ms);
       continue;
     }
+    ASSERT(why != nullptr);
     events_.raise({EventKind::client_dropped,
                    std::string("a client was disconnected: ") + why,
                    {{"CLIENT_UID", std::to_string(connection->peer().uid)},

@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 
 PeerWatch::PeerWatch(uv_loop_t* loop) : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
@@ -35,6 +37,7 @@ PeerWatch::~PeerWatch() {
 }
 
 Status PeerWatch::watch(int socket, std::function<void()> gone) {
+  ASSERT(works() && gone);
   epoll_event event{};
   event.data.fd = socket;
   // No events: errors and hang-ups are always told.

@@ -8,6 +8,7 @@ namespace seqd {
 
 SignalWatch::SignalWatch(EventLoop& loop, int number, std::function<void()> caught)
     : caught_(std::move(caught)), handle_(new uv_signal_t) {
+  ASSERT(caught_);
   ASSERT(uv_signal_init(loop.raw(), handle_) == 0);
   handle_->data = this;
   const auto call = [](uv_signal_t* handle, int) {

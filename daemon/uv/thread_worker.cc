@@ -11,6 +11,7 @@ namespace seqd {
 
 ThreadWorker::ThreadWorker(EventLoop& loop, const std::string& name, int threads)
     : wake_(new uv_async_t) {
+  ASSERT(threads > 0);
   ASSERT(uv_async_init(loop.raw(), wake_, [](uv_async_t* handle) {
            static_cast<ThreadWorker*>(handle->data)->report();
          }) == 0);
@@ -41,8 +42,10 @@ ThreadWorker::~ThreadWorker() {
 }
 
 void ThreadWorker::submit(std::function<void()> job, std::function<void()> done) {
+  ASSERT(job && done);
   {
     const std::lock_guard lock(shared_.mutex);
+    ASSERT(!shared_.ending);
     shared_.waiting.push_back({std::move(job), std::move(done)});
   }
   shared_.work.notify_one();
@@ -65,6 +68,7 @@ void ThreadWorker::run() {
     task.job();
     task.job = nullptr;
     lock.lock();
+    ASSERT(shared_.running > 0);
     --shared_.running;
     shared_.finished.push_back(std::move(task.done));
     uv_async_send(wake_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -40,7 +41,8 @@ inline Request request_for(const std::string& name, std::int64_t count = 0) {
 inline Request call_of(const std::string& method) {
   Request request = request_for(method);
   request.method = Request::Method::call;
-  request.params = std::string("\x90", 1);
+  request.body = std::make_unique<Request::Body>();
+  request.body->params = std::string("\x90", 1);
   return request;
 }
 
@@ -86,7 +88,7 @@ struct SessionLine {
   std::vector<std::int64_t> ids() {
     std::vector<std::int64_t> found;
     Answer answer;
-    while (session.take(answer)) {
+    while (session.answers().take(answer)) {
       CHECK(answer.outcome.text == "");
       for (const seqd_run& run : answer.runs())
         for (std::int64_t i = 0; i < run.count; ++i) found.push_back(run.first + i * run.step);

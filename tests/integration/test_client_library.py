@@ -37,6 +37,13 @@ def test_example_says_what_the_daemon_said(daemon, name):
     assert "BAD_REQUEST" in done.stderr
 
 
+def test_ThePythonProgramOfTheReadmeTakesAnId(daemon):
+    program = (harness.PROJECT / "README.md").read_text().split("```python\n")[1].split("```")[0]
+    done = subprocess.run([sys.executable, "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=PROGRAM_SECONDS, check=False, env={**os.environ, "SEQD_SOCKET": str(daemon.socket)})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[1, 1, None, 1]\n", "")
+
+
 TAKE_ONE_BY_ONE = """
 import ctypes, sys
 library = ctypes.CDLL(sys.argv[1])

@@ -124,7 +124,7 @@ def test_AWitnessThatIsRemovedWhileTheDaemonRunsIsMadeAgain(make_daemon):
     daemon = make_daemon(defaults=DEFAULTS).start()
     assert ids(daemon, 10) == list(range(1, 11))
     for removed in range(1, 4):
-        (witness,) = daemon.witness.iterdir()
+        (witness,) = daemon.witness.glob("*.witness")
         witness.unlink()
         expect_soon("the witness", lambda number=removed: daemon.stderr(1 << 20).count("was made again") >= number)
         first = 20 * removed - 9

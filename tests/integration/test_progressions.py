@@ -155,7 +155,7 @@ def test_EndIsForecastAndWarnedOfOnceALife(make_daemon):
         assert 0 <= row["left"] <= 50 and row["days_left"] is None
         assert [one["name"] for one in client.call("status")["ending"]] == ["few"]
         take(client, "wide", 100)
-    assert re.search(r"^ends +few: \d+ IDs left$", daemon.seqctl("status").stdout, re.M)
+    assert re.search(r"^ends +few: \d+ IDs left to lease$", daemon.seqctl("status").stdout, re.M)
     told = daemon.stderr(100_000)
     assert told.count("sequence_ends: ") == 1 and "10 % or less" in told
     assert told.count("nine tenths of the way to 2147483647") == 1 and told.count("beyond 2147483647") == 1

@@ -253,6 +253,6 @@ def test_WhatCannotBePurgedIsSaidWithTheWayOut(make_daemon):
                                     "scanned": {"store": "aws", "period": "day", "period_retention": "2d"}}).start()
     for arguments, code, words in ((["orders"], 1, "BAD_REQUEST: \"orders\" has no periods"), (["tickets"], 1, "sequence.period_retention"),
                                    (["tickets@2026-11-22"], 1, "takes the name of the whole sequence, \"tickets\""),
-                                   (["scanned"], 1, "time to live (TTL)"), (["away", "--yes"], TRY_AGAIN, "UNAVAILABLE"), ([], 2, "NAME")):
+                                   (["scanned"], 1, "a job of your own"), (["away", "--yes"], TRY_AGAIN, "UNAVAILABLE"), ([], 2, "NAME")):
         answer = daemon.seqctl("purge", *arguments, expect=code)
         assert words in answer.stderr, answer.stderr

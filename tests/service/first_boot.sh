@@ -37,15 +37,15 @@ StatusShowsOneUsefulLine() {
 }
 
 # The two programs of the README, built as a user would with what was installed.
-TheProgramsOfTheReadmeTakeIdsByTheInstalledLibrary() {
+ProgramsTakeIdsByTheInstalledLibrary() {
   local id
   id=$(seqctl next orders)
   # shellcheck disable=SC2046 # several words
   gcc -Wall -Wextra -Werror -o /tmp/take-c /exchange/readme.c $(pkg-config --cflags --libs libseqd)
   equal "$(/tmp/take-c)" $((id + 1)) "the ID taken in C"
   # shellcheck disable=SC2046
-  g++ -std=c++17 -Wall -Wextra -Werror -o /tmp/take-cpp /exchange/readme.cc $(pkg-config --cflags --libs libseqd)
-  equal "$(/tmp/take-cpp)" $((id + 2)) "the ID taken in C++"
+  g++ -std=c++17 -Wall -Wextra -Werror -o /tmp/take-cpp /exchange/example.cc $(pkg-config --cflags --libs libseqd)
+  equal "$(/tmp/take-cpp examples | head -n 1)" "one ID: 1" "the ID taken in C++"
 }
 
 # Four clients that take IDs without a pause; at the end every ID from the first to the last was issued once.
@@ -272,7 +272,7 @@ check InstallationIsMadeReadyByTheToolsOfTheSystem
 check TheFirstClientStartsTheDaemon
 check AUserOutsideOfTheGroupIsRefused
 SHOW=1 check StatusShowsOneUsefulLine
-check TheProgramsOfTheReadmeTakeIdsByTheInstalledLibrary
+check ProgramsTakeIdsByTheInstalledLibrary
 check FourRestartsUnderLoadRefuseNobodyAndLoseNoId
 check ThreeKillsUnderLoadLoseNoId
 check AKilledDaemonComesBackByItselfWithoutAHole

@@ -32,7 +32,7 @@ cp tests/service/*.sh tests/service/*.py "$build/tools/kill_client" "$exchange"
 # The programs that the README shows are built inside, too.
 program_of_the_readme() { awk -v fence='\140\140\140' '$0 == fence { inside = 0 } inside; $0 == fence language { inside = 1 }' language="$1" README.md; }
 program_of_the_readme c >"$exchange/readme.c"
-program_of_the_readme cpp >"$exchange/readme.cc"
+cp client-lib/examples/next.cc "$exchange/example.cc"
 echo 0 0 >"$exchange/score"
 
 # boot NAME: runs NAME.sh as the only job of a booted system and shows what it said. The limits end what hangs.

@@ -277,13 +277,13 @@ void Database::claim(const ClaimRequest& request, std::function<void(ClaimOutcom
 
 void Database::beat(const BeatRequest& request, std::function<void(BeatOutcome)> answer) {
   std::int64_t& beat = heartbeats_[request.instance];
-  if (meets_older_copy(request.instance, request.known)) return answer({true, beat});
-  if (!request.raise || epochs_[request.instance].number == 0) return answer({false, beat});
+  if (meets_older_copy(request.instance, request.known)) return answer({true, beat, {}});
+  if (!request.raise || epochs_[request.instance].number == 0) return answer({false, beat, {}});
   const std::int64_t before = beat;
   beat = std::max(beat, request.known + 1);
   write([this, before, instance = request.instance] { heartbeats_[instance] = before; },
         [beat, answer = std::move(answer)] {
-          answer({false, beat});
+          answer({false, beat, {}});
         });
 }
 

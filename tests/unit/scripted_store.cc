@@ -26,9 +26,9 @@ void ScriptedStore::identify(const Token& /*candidate*/, std::function<void(Resu
 BeatOutcome ScriptedStore::apply(const BeatRequest& request) {
   const auto found = heartbeats.find(request.instance);
   const std::int64_t beat = found == heartbeats.end() ? 0 : found->second;
-  if (is_older(request.known, beat)) return {true, beat};
-  if (!request.raise || !epochs.contains(request.instance)) return {false, beat};
-  return {false, heartbeats[request.instance] = std::max(beat, request.known + 1)};
+  if (is_older(request.known, beat)) return {true, beat, {}};
+  if (!request.raise || !epochs.contains(request.instance)) return {false, beat, {}};
+  return {false, heartbeats[request.instance] = std::max(beat, request.known + 1), {}};
 }
 
 void ScriptedStore::beat(const BeatRequest& request,
@@ -37,6 +37,8 @@ void ScriptedStore::beat(const BeatRequest& request,
   const BeatScript script = take(beats);
   Result<BeatOutcome> result(script.error);
   if (script.kind == BeatScript::Kind::truth) result = apply(request);
+  if (script.kind == BeatScript::Kind::copy)
+    result = BeatOutcome{true, 0, {ErrorCode::SEQ_REGRESSED, "an older copy"}};
   (script.late ? late_ : answers_).emplace_back([done = std::move(done), result] { done(result); });
 }
 

@@ -107,7 +107,8 @@ class ScriptedStore final : public LeaseStore, public ScriptedContents {
     Status error{ErrorCode::UNAVAILABLE, "the store is away"};
   };
   struct BeatScript {
-    enum class Kind { truth, failed };
+    // copy: the store knows by other means than the heartbeat that it is an older copy.
+    enum class Kind { truth, failed, copy };
     Kind kind = Kind::truth;
     Status error{ErrorCode::UNAVAILABLE, "the store is away"};
     bool late = false;  // as of a lease

@@ -39,15 +39,16 @@ std::string advance_all_preview_text(const json& preview) {
                      " sequences of store " + store +
                      " would be raised above every ID that this host has leased\n";
   if (member(preview, "resume") == json(true)) {
-    text +=
-        "if the store is stopped because it was put back from an older copy, its sequences "
-        "would go on, and the " +
-        shown(preview, "available") +
-        " IDs that are available here would be a gap\n"
-        "do this only when the counters were raised on every host that used the store: what "
-        "another host leased since the copy was made could be leased again\n";
+    text += "the " + shown(preview, "available") +
+            " IDs that are available here would become a gap, and the sequences of a store that is "
+            "stopped because an older copy was restored would continue\n"
+            "do this only when the counters were raised on every host that used the store: what "
+            "another host leased since the copy was made could be leased again\n";
   } else {
     text +=
+        "the " + shown(preview, "available") +
+        " IDs that are available here would become a gap: at once, or with --resume if the store "
+        "is stopped\n"
         "a store that is stopped stays stopped: when this is done on every host that used it, "
         "run the same with --resume on each\n";
   }

@@ -23,6 +23,11 @@ TEST_CASE("AdvanceAllPreviewCountsTheSequencesThatHaveACounterInUse", "[client]"
   CHECK(preview == json{{"store", "home"}, {"sequences", 3}, {"available", 400}, {"resume", true}});
   CHECK(advance_all_preview(json("?"), "home", false).at("sequences") == 0);
   CHECK(advance_all_preview_text(preview).find("the counters of up to 3 sequences") == 0);
+  // What is available is superseded also where nothing is resumed.
+  for (const bool resume : {false, true}) {
+    CHECK_THAT(advance_all_preview_text(advance_all_preview(list, "home", resume)),
+               Catch::Contains("the 400 IDs that are available here would become a gap"));
+  }
 }
 
 }  // namespace

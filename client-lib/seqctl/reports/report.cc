@@ -199,7 +199,8 @@ std::string status_text(const json& status) {
   if (ending.is_array()) {
     for (const json& each : ending) {
       const std::string days = shown(each, "days_left");
-      rows.push_back({"ends", shown(each, "name") + ": " + shown(each, "left") + " IDs left" +
+      rows.push_back({"ends", shown(each, "name") + ": " + shown(each, "left") +
+                                  " IDs left to lease" +
                                   (days == "-" ? "" : ", " + days + " days at the present rate")});
     }
   }

@@ -65,8 +65,8 @@ TEST_CASE("StatusFitsOneScreenAndNamesEveryStore", "[client]") {
         "clients   3 connected, 10 requests\n"
         "IDs       20 issued, 2 sequences, 0 requests waiting\n"
         "log       position 4096, 7 syncs, 1 rotations\n"
-        "ends      orders: 500 IDs left, 3 days at the present rate\n"
-        "ends      a: 7 IDs left\n"
+        "ends      orders: 500 IDs left to lease, 3 days at the present rate\n"
+        "ends      a: 7 IDs left to lease\n"
         "store     main (mongodb): away, refused\n"
         "store     local (sqlite): ready\n");
 }

@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -48,6 +50,7 @@ void HistoryCatchUp::segment_begins() {
 }
 
 void HistoryCatchUp::entry(LogPosition position, const LogEntry& entry) {
+  ASSERT(mark_read_);
   const bool fresh = position > mark_.position || !mark_.exists;
   if (const auto* scope = std::get_if<DefineScope>(&entry)) {
     instances_[scope->scope] = scope->instance;
@@ -132,6 +135,7 @@ const HistoryMark::Known* HistoryCatchUp::known(const std::string& name) const {
 void HistoryCatchUp::finish(const StateImage& image, const std::vector<GapMade>& gaps,
                             const std::vector<LeaseIntended>& dropped, std::int64_t now_ms) {
   if (!std::exchange(mark_read_, true)) mark_ = read_mark_();
+  ASSERT(found_.empty() && lost_names_.empty());
   now_ms_ = now_ms;
   recorder_.set_unknown_since(mark_.exists ? mark_.wall_ms : now_ms);
   for (const GapMade& gap : gaps) read_[gap.sequence].gaps.push_back(gap);

@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -53,6 +55,7 @@ CallerNumber HistoryRecorder::join(CallerKey key) {
 
 void HistoryRecorder::leave(CallerNumber caller) {
   CallerState& state = caller_states_.at(caller);
+  ASSERT(state.sessions > 0);
   --state.sessions;
   if (state.sessions > 0 || state.used) return;
   callers_.erase(state.key);
@@ -95,6 +98,7 @@ CallerNumber HistoryRecorder::caller_of(SessionId session) {
   last_session_ = session;
   last_caller_ = found->second;
   CallerState& state = caller_states_.at(last_caller_);
+  ASSERT(state.sessions > 0);
   if (!std::exchange(state.used, true)) used_.push_back(last_caller_);
   return last_caller_;
 }
@@ -106,6 +110,7 @@ void HistoryRecorder::issued(SequenceId sequence, std::int64_t begin, std::int64
   if (turn_ms_ == 0) turn_ms_ = clock_.wall_ms();
   const CallerNumber caller = session == 0 ? 0 : caller_of(session);
   const SequenceState& state = touch(sequence);
+  ASSERT(state.span == kNone || state.span < pending_.spans.size());
   // Nearly always the caller goes on where it was.
   if (state.span != kNone && goes_on(pending_.spans[state.span], begin, caller)) {
     pending_.spans[state.span].end = end;
@@ -124,6 +129,7 @@ void HistoryRecorder::issued(SequenceId sequence, std::int64_t begin, std::int64
 }
 
 bool HistoryRecorder::grow(IssueSpan& span, const IssueSpan& more) const {
+  ASSERT(span.sequence == more.sequence && span.caller_count <= IssueSpan::kNamed);
   if (span.end != more.begin) return false;
   const bool same = span.callers == more.callers && !span.others && !more.others;
   if (!same) {
@@ -154,6 +160,7 @@ void HistoryRecorder::add_span(const IssueSpan& span) {
   // The span before it may have moved, or may take it now.
   SequenceState& state = touch(span.sequence);
   if (state.span != kNone && grow(pending_.spans[state.span], span)) return;
+  ASSERT(pending_.spans.size() < limits_.spans);
   state.span = pending_.spans.size();
   pending_.spans.push_back(span);
 }
@@ -176,6 +183,7 @@ void HistoryRecorder::merge_neighbours() {
     last = kept++;
     pending_.spans.push_back(span);
   }
+  ASSERT(kept == pending_.spans.size());
 }
 
 // --- the log's entries
@@ -278,6 +286,7 @@ HistoryBatch HistoryRecorder::take(LogPosition position,
   batch.wall_ms = clock_.wall_ms();
   for (const SequenceId id : std::exchange(dirty_, {})) {
     SequenceState& state = sequences_[id];
+    ASSERT(state.dirty);
     HistorySequence& sequence = batch.sequences.emplace_back();
     sequence.id = id;
     sequence.name = state.name;
@@ -297,6 +306,7 @@ HistoryBatch HistoryRecorder::take(LogPosition position,
   for (const HistoryCaller& caller : batch.callers) returned.insert(caller.number);
   for (const CallerNumber number : std::exchange(used_, {})) {
     CallerState& state = caller_states_.at(number);
+    ASSERT(state.used);
     const auto& [uid, pid, name] = state.key->first;
     if (!returned.contains(number)) batch.callers.push_back({number, uid, pid, name});
     state.used = false;
@@ -317,6 +327,23 @@ void HistoryRecorder::keep_callers_of_spans() {
                 [&](const HistoryCaller& caller) { return wanted.erase(caller.number) == 0; });
 }
 
+// What came meanwhile found room that the batch needs again.
+void HistoryRecorder::drop_events_above_limit() {
+  for (; pending_.leases.size() > limits_.events; pending_.leases.pop_back()) {
+    const HistoryLease& lease = pending_.leases.back();
+    touch(lease.sequence).unwritten.leased += lease.end - lease.begin;
+  }
+  for (; pending_.gaps.size() > limits_.events; pending_.gaps.pop_back()) {
+    const HistoryGap& gap = pending_.gaps.back();
+    if (gap.cause == kReturned) continue;
+    SequenceTotals& unwritten = touch(gap.sequence).unwritten;
+    if (gap.place_known)
+      unwritten.gaps += gap.end - gap.begin;
+    else
+      ++unwritten.unknown;
+  }
+}
+
 void HistoryRecorder::take_back(HistoryBatch batch) {
   put_in_front(batch.spans, pending_.spans);
   put_in_front(batch.leases, pending_.leases);
@@ -330,6 +357,7 @@ void HistoryRecorder::take_back(HistoryBatch batch) {
     state.balances = state.balances || sequence.balances;
     state.ended = state.ended || sequence.ended;
   }
+  drop_events_above_limit();
   merge_neighbours();
   if (pending_.spans.size() > limits_.spans) make_room();
   while (pending_.spans.size() > limits_.spans) {

@@ -1,7 +1,7 @@
-// HistoryRecorder: gathers what the history is to be told, in memory, until somebody takes it as a
-// batch. Consecutive IDs that one caller took are one span, however long. When spans become many,
-// neighbours are merged and name several callers; when that is not enough, issues are counted and
-// not kept. So its memory is bounded, and it never waits.
+// HistoryRecorder: collects new history records in memory until they are taken as a batch.
+// Consecutive IDs that one caller took are one span, however long. If there are too many spans,
+// neighbours are merged and name several callers; if that is not enough, issues are only counted.
+// So its memory is bounded, and it never waits.
 //
 // It follows the log: `logged()` sees every entry, `issued()` who got what. A batch is taken
 // between two turns. Loop thread.
@@ -104,6 +104,7 @@ class HistoryRecorder final : public HistorySink {
   CallerNumber join(CallerKey key);
   void leave(CallerNumber caller);
   CallerNumber caller_of(SessionId session);
+  void drop_events_above_limit();
   void keep_callers_of_spans();
   void add_span(const IssueSpan& span);
   bool grow(IssueSpan& span, const IssueSpan& more) const;

@@ -200,6 +200,30 @@ TEST_CASE("BatchesThatComeBackForeverTakeBoundedRoom") {
   CHECK(batch.sequences[0].added.issued == id - 1);
 }
 
+TEST_CASE("LeasesAndGapsThatComeBackForeverTakeBoundedRoom") {
+  constexpr std::size_t kEvents = 8;
+  Recording here(16, kEvents);
+  std::int64_t id = 1;
+  const auto record_some = [&] {
+    for (int i = 0; i < 20; ++i, ++id) {
+      here.recorder.logged(LeaseGranted{1, {}, id, id + 1, 1});
+      here.recorder.logged(GapMade{1, id, id + 1, GapCause::corrupt, 1});
+    }
+  };
+  for (int round = 0; round < 50; ++round) {
+    record_some();
+    HistoryBatch failed = here.take();
+    CHECK(failed.leases.size() <= kEvents);
+    CHECK(failed.gaps.size() <= kEvents);
+    record_some();
+    here.recorder.take_back(std::move(failed));
+  }
+  const HistoryBatch batch = here.take();
+  const SequenceTotals& unwritten = batch.sequences[0].unwritten;
+  CHECK(unwritten.leased + static_cast<std::int64_t>(batch.leases.size()) == id - 1);
+  CHECK(unwritten.gaps + static_cast<std::int64_t>(batch.gaps.size()) == id - 1);
+}
+
 // The numbers of sequences rise as long as the state directory lives.
 TEST_CASE("WhatIsForgottenTakesNoRoom") {
   Recording here;

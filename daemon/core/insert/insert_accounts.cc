@@ -1,5 +1,7 @@
 #include "daemon/core/insert/insert_accounts.h"
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 
 InsertAccounts::Place::Place(InsertAccounts& accounts, InsertQueue& queue, FairShare& places,
@@ -10,6 +12,7 @@ InsertAccounts::Place::Place(InsertAccounts& accounts, InsertQueue& queue, FairS
       session_(session),
       user_(user),
       bytes_(bytes) {
+  ASSERT(bytes_ >= kEntryBytes);
   places_.take(user_, 1);
   ++accounts_.waiting_;
   ++accounts_.waits_[{session_, queue_}];
@@ -19,6 +22,7 @@ InsertAccounts::Place::Place(InsertAccounts& accounts, InsertQueue& queue, FairS
 InsertAccounts::Place::~Place() {
   leave_session();
   places_.release(user_, 1);
+  ASSERT(accounts_.waiting_ > 0);
   --accounts_.waiting_;
   accounts_.bytes_.release(user_, bytes_);
 }
@@ -26,6 +30,7 @@ InsertAccounts::Place::~Place() {
 void InsertAccounts::Place::leave_session() {
   if (!std::exchange(of_session_, false)) return;
   const auto found = accounts_.waits_.find({session_, queue_});
+  ASSERT(found != accounts_.waits_.end() && found->second > 0);
   if (--found->second == 0) accounts_.waits_.erase(found);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -73,6 +75,7 @@ void InsertQueue::put(Queue::iterator before, Entry entry) {
   const auto at = queue_.insert(before, std::move(entry));
   at->by_deadline = by_deadline_.emplace(at->deadline_ms, at);
   at->by_session = by_session_.emplace(at->session, at);
+  ASSERT(by_deadline_.size() == queue_.size() && by_session_.size() == queue_.size());
 }
 
 InsertQueue::Entry InsertQueue::take(Queue::iterator at) {
@@ -80,6 +83,7 @@ InsertQueue::Entry InsertQueue::take(Queue::iterator at) {
   by_session_.erase(at->by_session);
   Entry entry = std::move(*at);
   queue_.erase(at);
+  ASSERT(by_deadline_.size() == queue_.size() && by_session_.size() == queue_.size());
   return entry;
 }
 
@@ -132,6 +136,7 @@ void InsertQueue::start() {
     latest_ms = std::max(latest_ms, sent_.back().deadline_ms);
     batch.items.push_back(sent_.back().item);
   }
+  ASSERT(!sent_.empty() && batch.items.size() == sent_.size());
   batch.patience_ms =
       std::clamp(latest_ms - context_.clock.monotonic_ms(), kLeastPatienceMs, kMostPatienceMs);
   store_.insert(batch, [this](const std::vector<InsertOutcome>& outcomes) { answered(outcomes); });
@@ -169,6 +174,7 @@ void InsertQueue::answered(const std::vector<InsertOutcome>& outcomes) {
   if (failed) {
     pause(backoff_.next_ms(context_.random));
   } else if (contended) {
+    ASSERT(pause_limit_ms_ >= 1 && pause_limit_ms_ <= kLongestPauseMs);
     pause(static_cast<std::int64_t>(context_.random.next() %
                                     static_cast<std::uint64_t>(pause_limit_ms_ + 1)));
     pause_limit_ms_ = std::min(pause_limit_ms_ * 2, kLongestPauseMs);

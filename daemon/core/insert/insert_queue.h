@@ -1,7 +1,7 @@
-// InsertQueue: the callers whose documents one sequence is to insert. One batch is under way at a
-// time; who comes meanwhile is in the next one, so one look at the highest _id serves many. What
-// another program was faster with is tried again, after a pause with jitter. Owned by InsertQueues;
-// loop thread.
+// InsertQueue: the documents that one sequence is to insert. One batch is in flight at a time;
+// later documents join the next one, so one read of the highest _id serves many. If another
+// program took an _id first, it is retried after a pause with jitter. Owned by InsertQueues; loop
+// thread.
 //
 // Invariant: a document is sent again only when the store has proven that it was not inserted, or
 // when a field of it that is unique in the collection keeps it from being inserted twice.

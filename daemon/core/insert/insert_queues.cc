@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/leasing/token.h"
 
 namespace seqd {
@@ -36,6 +37,7 @@ Result<InsertQueue*> InsertQueues::open(std::string_view name) {
     return Status(ErrorCode::BUSY, "there are " + std::to_string(queues_.size()) +
                                        " sequences already (limits.max_sequences)");
   }
+  ASSERT(store->second != nullptr);
   Held& held = queues_[text];
   held.store = settings->store;
   held.queue = std::make_unique<InsertQueue>(context_, settings_, accounts_, text, *store->second);

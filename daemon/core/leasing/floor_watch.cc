@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -25,6 +27,7 @@ void FloorWatch::schedule(std::int64_t delay_ms) {
 }
 
 void FloorWatch::begin_round() {
+  ASSERT(looks_ == 0 && interval_ms_ > 0);
   left_.clear();
   away_.clear();
   missed_ = false;
@@ -56,6 +59,7 @@ void FloorWatch::look_at(SequenceId id) {
   }
   ++looks_;
   table_.look_at_floor(id, [this, store](const Status& seen) {
+    ASSERT(looks_ > 0 && looks_ <= kLooksAtATime);
     --looks_;
     if (!seen.ok() && error_info(seen.code()).retry == Retry::again) {
       missed_ = true;

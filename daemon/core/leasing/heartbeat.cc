@@ -12,4 +12,11 @@ Status older_copy(const std::string& where, std::int64_t known, std::int64_t fou
               ", so IDs that were leased since the copy was made could be leased again"};
 }
 
+Status older_copy_met(const std::string& where) {
+  return {ErrorCode::SEQ_REGRESSED,
+          where +
+              " was put back from an older copy, or another copy of it is in use: IDs that were "
+              "leased since the copy was made could be leased again"};
+}
+
 }  // namespace seqd

@@ -19,6 +19,9 @@ struct ClaimRequest {
   Token instance{};
   std::uint64_t epoch = 0;
   Token nonce{};
+  // After an operator has raised the counters of an older copy: it is the right database from here
+  // on. Otherwise a store that notices an older copy by itself fails with SEQ_REGRESSED.
+  bool resumes = false;
 };
 enum class ClaimOutcome : std::uint8_t { won, lost };
 

@@ -2,11 +2,15 @@
 
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/history/gap_event.h"
 #include "daemon/core/sequence/id_progression.h"
 
 namespace seqd {
 namespace {
+
+// So that sums of parked ranges, which others can write, stay within 64 bits.
+constexpr std::int64_t kLongestParked = std::int64_t{1} << 53;
 
 // Conflicts in a row that are worth a line in the journal: several seconds of them.
 constexpr int kManyConflicts = 50;
@@ -54,11 +58,13 @@ void LeaseOperation::intent_durable() {
 }
 
 void LeaseOperation::request_lease() {
+  ASSERT(intent_open_);
   request_.heartbeat = owner_.lease_request().heartbeat;  // that of now, not of the intent
   store_->lease(request_, alive_.guard([this](const LeaseOutcome& result) { outcome(result); }));
 }
 
 void LeaseOperation::resolve() {
+  ASSERT(state_ == State::resolving && intent_open_);
   // That of now; an instance that was replaced since has none.
   const LeaseRequest now = owner_.lease_request();
   request_.heartbeat = now.instance == request_.instance ? now.heartbeat : 0;
@@ -66,6 +72,7 @@ void LeaseOperation::resolve() {
 }
 
 void LeaseOperation::look_up() {
+  ASSERT(intent_open_);
   const bool asks = owner_.may_ask();
   if (!asks && state_ == State::pausing) return;  // until go_on()
   state_.move_to(asks ? State::resolving : State::pausing);
@@ -74,6 +81,7 @@ void LeaseOperation::look_up() {
 
 void LeaseOperation::adopt(const LeaseIntended& intent) {
   ASSERT(idle() && !intent_open_ && store_ != nullptr);
+  ASSERT(intent.sequence == sequence_ && owner_.may_ask());
   request_ = owner_.lease_request();
   request_.token = intent.lease;
   request_.count = intent.count;
@@ -88,7 +96,7 @@ void LeaseOperation::adopt(const LeaseIntended& intent) {
 }
 
 void LeaseOperation::abandon(const LeaseIntended& intent) {
-  ASSERT(idle() && !intent_open_);
+  ASSERT(idle() && !intent_open_ && intent.sequence == sequence_);
   request_ = owner_.lease_request();
   request_.token = intent.lease;
   request_.count = intent.count;
@@ -183,8 +191,8 @@ Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end, bool pa
   }
   // A parked range may have been leased before the maximum was lowered.
   const std::int64_t last = parked ? IdProgression::kLastOrdinal : request_.max_value;
-  const bool too_many = !parked && begin < end && end - begin > request_.count;
-  if (begin >= end || too_many || begin < 1 || end - 1 > last) {
+  const std::int64_t most = parked ? kLongestParked : request_.count;
+  if (begin >= end || begin < 1 || end - begin > most || end - 1 > last) {
     return {ErrorCode::STORE_REFUSED, "the store granted [" + std::to_string(begin) + ", " +
                                           std::to_string(end) + "), which was not asked for"};
   }
@@ -192,6 +200,7 @@ Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end, bool pa
 }
 
 void LeaseOperation::granted(std::int64_t begin, std::int64_t end, bool parked, EventKind how) {
+  ASSERT(intent_open_);
   const Status wrong = check_grant(begin, end, parked);
   if (!wrong.ok()) {
     close(LeaseEnd::untraceable);
@@ -211,6 +220,7 @@ void LeaseOperation::granted(std::int64_t begin, std::int64_t end, bool parked, 
 }
 
 void LeaseOperation::close(LeaseEnd how) {
+  ASSERT(intent_open_);
   context_.log.append(LeaseClosed{sequence_, request_.token, how, context_.clock.wall_ms()});
   intent_open_ = false;
   if (how == LeaseEnd::untraceable) {
@@ -231,6 +241,7 @@ void LeaseOperation::meet_older_copy(bool refused, const Status& status) {
 }
 
 void LeaseOperation::fail(const Status& status) {
+  ASSERT(!intent_open_);
   last_error_ = status;
   raise(EventKind::lease_failed, "no range for \"" + name_ + "\": " + status.to_string());
   pause(backoff_.next_ms(context_.random));
@@ -238,6 +249,7 @@ void LeaseOperation::fail(const Status& status) {
 }
 
 void LeaseOperation::contend(const Status& status) {
+  ASSERT(!intent_open_);
   last_error_ = status;
   if (++conflicts_ % kManyConflicts == 0)
     raise(EventKind::lease_failed, "no range for \"" + name_ + "\" after " +
@@ -248,6 +260,7 @@ void LeaseOperation::contend(const Status& status) {
 }
 
 void LeaseOperation::unknown(const Status& status) {
+  ASSERT(intent_open_);
   last_error_ = status;
   // The first look-up follows at once; only one that fails is put off.
   if (state_ == State::requesting && !stopping_) return look_up();

@@ -33,8 +33,8 @@ struct LeaseRequest {
   std::int64_t high_water = 0;
   std::int64_t max_value = 0;  // the highest ID that may exist; a counter whose next ID is above it
                                // is EXHAUSTED, unmoved
-  // Whether a range that was returned for others (Reuse::parked) is taken first: the lowest, and
-  // whole, though it may be longer than `count` and lie below `high-water mark`.
+  // Whether a parked range (Reuse::parked) is taken first: the lowest one, and whole, even if it is
+  // longer than `count` or below `high_water`.
   bool take_parked = false;
   std::int64_t heartbeat = 0;  // the newest one that is known; 0: it is not compared
 };

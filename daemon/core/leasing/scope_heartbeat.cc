@@ -2,6 +2,7 @@
 // store_scope.h.
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/leasing/store_scope.h"
 
 namespace seqd {
@@ -19,6 +20,7 @@ void StoreScope::beat() {
 }
 
 void StoreScope::compare(const Token& instance, std::int64_t known, bool raise) {
+  ASSERT(store_ != nullptr);
   comparing_ = true;
   const BeatRequest request{instance, known, raise};
   store_->beat(request, alive_.guard([this, request](const Result<BeatOutcome>& result) {
@@ -31,6 +33,7 @@ void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>&
   if (stopping_ || refuses()) return;
   // Of an instance that this was before: what followed from that is done.
   if (request.instance != instance() && request.instance != heartbeat_.instance) return beat();
+  if (result.ok() && !result->why.ok()) return stop_restored(result->why, false);
   if (!result.ok()) {
     looked_twice_ = false;
     return owned() ? compare_again(result.status()) : pause(result.status());
@@ -73,15 +76,16 @@ void StoreScope::confirm(const Token& instance, std::int64_t beat) {
 
 void StoreScope::found_restored() {
   if (refuses() || stopping_) return;
-  stop_restored(older_copy("store \"" + store_name() + "\" (" + place_.text + ")", known_beat(), 0),
-                false);
+  stop_restored(older_copy_met("store \"" + store_name() + "\" (" + place_.text + ")"), false);
 }
 
 void StoreScope::stop_restored(const Status& why, bool entry_is_gone) {
   timer_.cancel();
   state_.move_to(State::restored);
-  // The next start issues nothing before it has compared again.
-  if (heartbeat_.age == StoreAge::current) {
+  // The next start issues nothing before it has compared again. An instance that never had an entry
+  // has nothing to compare, and nothing to issue; the store refuses its claim again.
+  const bool had_entry = heartbeat_.beat > 0 || has_history() || entry_is_gone;
+  if (heartbeat_.age == StoreAge::current && had_entry) {
     heartbeat_.scope = id();
     // The next start asks for the entry that was gone, whichever instance it has.
     if (entry_is_gone || heartbeat_.beat == 0) heartbeat_ = {id(), instance(), 0};
@@ -104,6 +108,7 @@ void StoreScope::stop_restored(const Status& why, bool entry_is_gone) {
 void StoreScope::note_raise(bool is_there) {
   const StoreAge age = is_there ? StoreAge::raised : StoreAge::replaced;
   if (!restored() || heartbeat_.age == age || (!is_there && !raised())) return;
+  heartbeat_.scope = id();
   heartbeat_.age = age;
   context_.log.append(heartbeat_);
   context_.log.make_durable();
@@ -117,6 +122,7 @@ void StoreScope::begin_again() {
   verified_ = false;
   confirmed_ = false;
   looked_twice_ = false;
+  resumes_ = true;
   last_error_ = Status();
   record(ScopeState::clean);
   confirm({}, 0);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -43,6 +45,7 @@ void StoreScope::record(ScopeState state) {
 }
 
 void StoreScope::start() {
+  ASSERT(state_ == State::waiting);
   if (store_ == nullptr || stopping_) return;
   place_ = store_->place();
   place_.text = place_record(place_.text);
@@ -60,6 +63,8 @@ void StoreScope::start() {
 }
 
 void StoreScope::open() {
+  // It may have been left clean meanwhile.
+  ASSERT(bound_ && (definition_.state == ScopeState::owned || stopping_));
   if (!owned()) {
     state_.move_to(State::owned);
     owner_.scope_owned(id());
@@ -68,6 +73,7 @@ void StoreScope::open() {
 }
 
 void StoreScope::ask_identity() {
+  ASSERT(store_ != nullptr && !verified_);
   store_->identify(random_token(context_.random), alive_.guard([this](const Result<Token>& result) {
     if (stopping_) return;
     if (!result.ok()) return pause(result.status());
@@ -82,6 +88,7 @@ bool StoreScope::is_another(const Token& identity) const {
 }
 
 void StoreScope::identified(const Token& identity) {
+  ASSERT(!refuses());
   if (is_another(identity)) {
     if (owner_.scope_holds(id())) return stop_changed();
     // Nothing is left of the former one; what it knows of this instance stays there.
@@ -103,6 +110,7 @@ void StoreScope::identified(const Token& identity) {
 
 // What is leased from here on is this database's: the record comes first.
 void StoreScope::bind(const Token& identity) {
+  ASSERT(store_ != nullptr && identity == identity_);
   StoreBound found{id(), identity, place_.text};
   const bool recorded = bound_ == found;
   bound_ = std::move(found);
@@ -135,6 +143,7 @@ void StoreScope::stop_changed() {
 }
 
 void StoreScope::begin_claim() {
+  ASSERT(verified_ && definition_.state != ScopeState::owned);
   // A claim that an earlier start has sent is repeated with its own nonce, so that its success is
   // recognized.
   if (definition_.state != ScopeState::claiming) definition_.nonce = random_token(context_.random);
@@ -144,8 +153,9 @@ void StoreScope::begin_claim() {
 }
 
 void StoreScope::send_claim() {
+  ASSERT(definition_.state == ScopeState::claiming && store_ != nullptr);
   state_.move_to(State::claiming);
-  const ClaimRequest request{definition_.instance, definition_.epoch, definition_.nonce};
+  const ClaimRequest request{definition_.instance, definition_.epoch, definition_.nonce, resumes_};
   store_->claim(request,
                 alive_.guard([this](const Result<ClaimOutcome>& result) { answered(result); }));
 }
@@ -154,8 +164,9 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
   ASSERT(state_ == State::claiming);
   if (stopping_) return;
   if (!result.ok()) {
-    pause(result.status());
-    return;
+    if (result.status().code() != ErrorCode::SEQ_REGRESSED) return pause(result.status());
+    state_.move_to(State::waiting);
+    return stop_restored(result.status(), false);
   }
   store_answered();
   const bool has_beat = heartbeat_.beat > 0;
@@ -167,6 +178,7 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
     return compare(has_beat ? heartbeat_.instance : instance(), heartbeat_.beat, !has_beat);
   }
   if (*result == ClaimOutcome::won) {
+    resumes_ = false;
     ++definition_.epoch;
     record(ScopeState::owned);
     state_.move_to(State::won);
@@ -183,6 +195,7 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
 // The new instance comes behind the last gap: a daemon that is killed in between finds the former
 // instance, loses it once more, and goes on here.
 void StoreScope::lose() {
+  ASSERT(state_ == State::claiming);
   if (!owner_.scope_lost(id())) {
     timer_.start(kLoseOnMs, [this] { lose(); });
     return;
@@ -239,6 +252,7 @@ void StoreScope::stop() {
 }
 
 void StoreScope::probe() {
+  ASSERT(stopping_ && store_ != nullptr);
   probing_ = true;
   reached_ = false;
   timer_.start(kProbeMs, [this] { probing_ = false; });

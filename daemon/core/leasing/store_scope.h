@@ -137,6 +137,7 @@ class StoreScope {
   bool probing_ = false;       // asks for stop(), which leaves the state as it is
   bool comparing_ = false;     // a heartbeat is in flight: before a claim, and while owned
   bool looked_twice_ = false;  // at the heartbeat, around a claim that was lost
+  bool resumes_ = false;       // until a claim of the new instance succeeds
   bool reached_ = true;        // as far as stop() found out
   Lifetime alive_;
 };

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -43,7 +45,9 @@ std::uint32_t ReplayTable::window() const {
 // --- clients
 
 ReplayTable::Client& ReplayTable::add(ClientId id, const Token& identity, UserId user) {
-  Client& client = clients_[id];
+  const auto [place, fresh] = clients_.try_emplace(id);
+  ASSERT(id != 0 && fresh);
+  Client& client = place->second;
   client.identity = identity;
   client.user = user;
   of_clients_.take(user, 1);
@@ -52,6 +56,7 @@ ReplayTable::Client& ReplayTable::add(ClientId id, const Token& identity, UserId
 }
 
 void ReplayTable::move_to(Client& client, UserId user) {
+  ASSERT(client.connected);  // who is gone is listed by user
   of_clients_.release(client.user, 1);
   issues_.release(client.user, client.entries());
   client.user = user;
@@ -156,6 +161,7 @@ bool ReplayTable::make_room(const FairShare& share, UserId user, std::int64_t mo
       from = of_most(gone_, share);
       if (from == gone_.end() || share.used_by(from->first) <= share.used_by(user)) return false;
     }
+    ASSERT(!from->second.empty());
     forget(from->second.front());
   }
   return true;
@@ -163,11 +169,14 @@ bool ReplayTable::make_room(const FairShare& share, UserId user, std::int64_t mo
 
 void ReplayTable::forget(ClientId id) {
   const auto found = clients_.find(id);
+  ASSERT(found != clients_.end() && !found->second.connected);
   Client& client = found->second;
   for (const Issued& issue : client.issues) dropped(issue, client.user);
   issues_.release(client.user, client.set_aside);
   of_clients_.release(client.user, 1);
-  by_identity_.erase(client.identity);
+  // A log that names one identity twice leads to the last one.
+  const auto named = by_identity_.find(client.identity);
+  if (named != by_identity_.end() && named->second == id) by_identity_.erase(named);
   come_back(client);
   clients_.erase(found);
   log_.append(ForgetClient{id});
@@ -189,6 +198,7 @@ ReplayTable::Seen ReplayTable::check(ClientId id, std::uint32_t request) {
 
 bool ReplayTable::may_keep(ClientId id, std::int64_t entries) {
   const Client& client = clients_.at(id);
+  ASSERT(entries >= 0);
   return client.entries() + entries <= window() && make_room(issues_, client.user, entries);
 }
 
@@ -201,6 +211,7 @@ void ReplayTable::set_aside(ClientId id) {
 void ReplayTable::release(ClientId id) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
+  ASSERT(found->second.set_aside > 0);
   --found->second.set_aside;
   issues_.release(found->second.user, 1);
 }
@@ -223,6 +234,7 @@ void ReplayTable::record(const Issued& issue) {
 void ReplayTable::dropped(const Issued& issue, UserId user) {
   issues_.release(user, 1);
   const auto kept = kept_.find(issue.sequence);
+  ASSERT(kept != kept_.end() && kept->second > 0);
   if (--kept->second == 0) kept_.erase(kept);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -25,6 +27,7 @@ bool goes_on(const Issued& back, const Issued& issue) {
 // The place does not depend on what came in between, so that entries read from a snapshot are
 // merged as they were.
 int RetainedIssues::add(const Issued& issue) {
+  ASSERT(issue.begin < issue.end);
   newest_ = std::max(newest_, last_request(issue));
   auto at = entries_.end();
   // A request that waited may be issued after younger ones.
@@ -44,6 +47,8 @@ int RetainedIssues::add(const Issued& issue) {
     at->begin = issue.begin;
     return 0;
   }
+  ASSERT(at == entries_.end() || issue.request < at->request);
+  ASSERT(at == entries_.begin() || std::prev(at)->request <= issue.request);
   entries_.insert(at, issue);
   return 1;
 }
@@ -54,6 +59,7 @@ std::vector<Issued> RetainedIssues::find(std::uint32_t request) const {
   });
   std::vector<Issued> out;
   for (; at != entries_.end() && at->request <= request; ++at) {
+    if (last_request(*at) < request) continue;  // of a client that gave one number twice
     Issued one = *at;
     if (is_one_each(one.kind)) {
       one.begin += request - one.request;

@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/periods/forgotten_periods.h"
 
 namespace seqd {
@@ -45,6 +46,7 @@ std::int64_t lowered_high_water(const SequenceImage& sequence) {
 
 void snapshot_return(const ReturnOpened& opened,
                      const std::function<void(const LogEntry&)>& entry) {
+  ASSERT(is_range(opened.begin, opened.end));
   entry(AvailableRange{opened.sequence, opened.token, opened.begin, opened.end, opened.begin});
   entry(opened);
 }
@@ -63,6 +65,7 @@ Result<SequenceImage*> StateImage::find(SequenceId sequence) {
   const auto found = sequences.find(sequence);
   if (found == sequences.end())
     return corrupt("an entry of a sequence that was not defined", sequence);
+  ASSERT(found->second.definition.sequence == sequence);
   return &found->second;
 }
 
@@ -239,6 +242,7 @@ Status StateImage::apply_one(const GapMade& entry) {
       range->end = entry.begin;
       range->reserved_end = std::min(range->reserved_end, entry.begin);
     }
+    ASSERT(range->begin <= range->reserved_end && range->reserved_end <= range->end);
     use(**sequence, entry.end);
     if (range->begin == range->end) ranges.erase(range);
     return count((*sequence)->totals.gaps, entry.end - entry.begin) ? Status()
@@ -313,6 +317,7 @@ Status StateImage::apply_one(const ReturnClosed& entry) {
   if (!image.returning || image.returning->token != entry.token)
     return corrupt("the end of a return that was not opened", entry.sequence);
   const ReturnOpened opened = *image.returning;
+  ASSERT(is_range(opened.begin, opened.end));  // it was an available range
   image.returning.reset();
   const bool returned = entry.how == ReturnEnd::returned;
   if (!returned) use(image, opened.end);

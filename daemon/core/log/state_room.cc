@@ -2,12 +2,14 @@
 
 #include <string>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/log/state_bounds.h"
 
 namespace seqd {
 
 Status check_state_room(const SequenceAccounts& accounts, std::uint64_t state_log_size) {
   const std::int64_t needed = accounts.state_bytes();
+  ASSERT(needed >= 0);
   if (needed <= StateBounds(state_log_size).sequence_bytes()) return {};
   // In KiB, and a little more, so that there is room for another sequence.
   const std::int64_t enough = (needed / 5 + 1) * 8 / 1'024 + 16;

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
 void merge_with_next(std::vector<PeriodSpan>& spans, std::size_t at) {
+  ASSERT(at + 1 < spans.size());
   spans[at].end_s = std::max(spans[at].end_s, spans[at + 1].end_s);
   spans[at].high_water = std::max(spans[at].high_water, spans[at + 1].high_water);
   spans.erase(spans.begin() + static_cast<std::ptrdiff_t>(at) + 1);
@@ -41,6 +44,7 @@ void add_forgotten(std::vector<PeriodSpan>& forgotten, PeriodSpan span) {
     }
     merge_with_next(forgotten, nearest);
   }
+  ASSERT(!forgotten.empty() && forgotten.size() <= DefineName::kMostForgotten);
 }
 
 std::int64_t high_water_of_forgotten(const std::vector<PeriodSpan>& forgotten,

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/text/id_date.h"
 #include "daemon/core/text/period_name.h"
 
@@ -30,13 +31,21 @@ constexpr std::array<UnitInfo, 5> kUnits = {{
     {PeriodUnit::hour, "hour", "%Y-%m-%dT%H"},
 }};
 
+const UnitInfo& unit_info(PeriodUnit unit) {
+  const auto at = static_cast<std::size_t>(unit);
+  ASSERT(at < kUnits.size() && kUnits[at].unit == unit);
+  return kUnits[at];
+}
+
 // The pieces of a date format; empty when it is none.
 std::vector<Piece> pieces_of(const std::string& format) {
   if (format.find_first_of("{}") != std::string::npos) return {};
   Result<IdTemplate> form = read_template("{date:" + format + "}/{number}");
   if (!form.ok()) return {};
-  form->pieces.pop_back();  // the number
+  ASSERT(form->pieces.size() > 1 && form->pieces.back().kind == Kind::number);
+  form->pieces.pop_back();
   Piece& last = form->pieces.back();
+  ASSERT(last.kind == Kind::literal && last.literal.ends_with('/'));
   last.literal.pop_back();  // the "/" before it
   if (--last.length == 0) form->pieces.pop_back();
   return std::move(form->pieces);
@@ -93,13 +102,37 @@ std::optional<IdDate> read(const std::vector<Piece>& pieces, std::string_view te
 // The first second of what the parts of a name tell, in the local time.
 std::int64_t first_second_of(const IdDate& date) {
   const std::int64_t hours = date.get(DatePart::hour).value_or(0) * kHourS;
-  if (const std::optional<int> year = date.get(DatePart::week_year)) {
+  const std::optional<int> year = date.get(DatePart::week_year);
+  if (year && date.get(DatePart::week)) {
     return first_second_of_week(*year, *date.get(DatePart::week)) +
            (date.get(DatePart::weekday).value_or(1) - 1) * kDayS + hours;
   }
+  ASSERT(date.get(DatePart::year));
   return first_second(*date.get(DatePart::year), date.get(DatePart::month).value_or(1),
                       date.get(DatePart::day).value_or(1)) +
          (date.get(DatePart::day_of_year).value_or(1) - 1) * kDayS + hours;
+}
+
+// Whether the date tells a period of that unit, or of a finer one.
+bool tells(const IdDate& date, PeriodUnit unit) {
+  const auto has = [&](DatePart part) { return date.get(part).has_value(); };
+  const bool week = has(DatePart::week_year) && has(DatePart::week);
+  const bool month = has(DatePart::year) && has(DatePart::month);
+  const bool day = (month && has(DatePart::day)) || (week && has(DatePart::weekday)) ||
+                   (has(DatePart::year) && has(DatePart::day_of_year));
+  switch (unit) {
+    case PeriodUnit::year:
+      return has(DatePart::year) || day;
+    case PeriodUnit::month:
+      return month || day;
+    case PeriodUnit::week:
+      return week || day;
+    case PeriodUnit::day:
+      return day;
+    case PeriodUnit::hour:
+      break;
+  }
+  return day && has(DatePart::hour);
 }
 
 // The local seconds of the unit around `local_s`: its first, and the first behind it.
@@ -130,10 +163,11 @@ std::pair<std::int64_t, std::int64_t> bounds(PeriodUnit unit, std::int64_t local
 }  // namespace
 
 std::string_view unit_name(PeriodUnit unit) {
-  return kUnits[static_cast<std::size_t>(unit)].word;
+  return unit_info(unit).word;
 }
 
 std::string period_told(PeriodUnit unit, const IdDate& date) {
+  if (!tells(date, unit)) return "";
   return write(name_pieces(unit), civil_time(first_second_of(date)));
 }
 
@@ -151,7 +185,7 @@ std::optional<Period> period_in_utc(std::string_view name) {
 }
 
 const char* name_format(PeriodUnit unit) {
-  return kUnits[static_cast<std::size_t>(unit)].format;
+  return unit_info(unit).format;
 }
 
 std::optional<PeriodUnit> unit_of(const std::vector<Piece>& pieces) {
@@ -225,15 +259,16 @@ PeriodRule::Span PeriodRule::span_at(std::int64_t wall_s) const {
 Period PeriodRule::at(std::int64_t wall_s) const {
   const Span span = span_at(std::clamp<std::int64_t>(wall_s, 0, kLastSecond));
   Period period{name_of(span.time), write(pieces_, span.time), span.begin_s, span.end_s};
-  // Where the clock was changed within the period, it goes on with another offset.
+  // Where the clock was changed within the period, it goes on with another offset. At both ends of
+  // the calendar the local date stands still, and so does the span.
   while (period.end_s <= kLastSecond) {
     const Span next = span_at(period.end_s);
-    if (name_of(next.time) != period.name) break;
+    if (name_of(next.time) != period.name || next.end_s <= period.end_s) break;
     period.end_s = next.end_s;
   }
   while (period.begin_s > 0) {
     const Span before = span_at(period.begin_s - 1);
-    if (name_of(before.time) != period.name) break;
+    if (name_of(before.time) != period.name || before.begin_s >= period.begin_s) break;
     period.begin_s = before.begin_s;
   }
   return period;

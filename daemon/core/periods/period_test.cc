@@ -150,6 +150,30 @@ TEST_CASE("EverySecondOfASpanIsInThePeriodAndThePeriodIsFoundByItsName", "[perio
   }));
 }
 
+class FixedOffset final : public TimeZone {
+ public:
+  explicit FixedOffset(int offset_s) : offset_s_(offset_s) {}
+  UtcOffset offset_at(std::int64_t) const override {
+    return {INT64_MIN / 2, INT64_MAX / 2, offset_s_};
+  }
+
+ private:
+  const int offset_s_;
+};
+
+// A hardware clock without a battery begins in 1970.
+TEST_CASE("BothEndsOfTheCalendarHavePeriodsInEveryZone", "[period]") {
+  constexpr std::int64_t kEnd = 253'402'300'799;  // of the year 9999 in UTC
+  const int offset_s = GENERATE(-43'200, -18'000, -1, 0, 1, 3'600, 50'400);
+  const char* const word = GENERATE("year", "month", "week", "day", "hour");
+  const auto rule = *PeriodRule::make(word, std::make_shared<FixedOffset>(offset_s));
+  for (const std::int64_t at : {std::int64_t{0}, kEnd}) {
+    const Period period = rule->at(at);
+    CHECK_FALSE(period.name.empty());
+    CHECK(rule->named(period.name).has_value());
+  }
+}
+
 TEST_CASE("KeyHoldsThePeriodWhereThePatternSaysSo", "[period]") {
   const Period day = rule_of("%y%m%d")->at(kEvening);
   CHECK(period_key("", "orders", day) == "orders@261122");

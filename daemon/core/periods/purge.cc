@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -93,6 +95,7 @@ Purge::Purge(const CoreContext& context, SequenceTable& table, const SettingsSou
 Status Purge::begin(const PurgeOrder& order, Done done) {
   if (busy_)
     return {ErrorCode::BUSY, "a purge of \"" + order_.name + "\" is under way; try again shortly"};
+  ASSERT(done != nullptr && !done_);
   order_ = order;
   if (Status status = prepare(); !status.ok()) return status;
   busy_ = true;
@@ -126,7 +129,7 @@ Status Purge::prepare() {
     return {ErrorCode::CONFIG,
             "the store \"" + settings->store +
                 "\" is of type dynamodb, where old counters are found only by reading the whole "
-                "table; let a time to live (TTL) of the table remove them, or a job of your own"};
+                "table; remove them with a job of your own"};
   }
   store_ = store->second;
   settings_ = *settings;
@@ -137,6 +140,7 @@ Status Purge::prepare() {
 }
 
 void Purge::found(const Result<CounterPage>& page) {
+  ASSERT(busy_ && chosen_.empty());
   if (!page.ok()) return finish(page.status());
   report_.after = page->after;
   report_.more = page->more;
@@ -169,6 +173,7 @@ void Purge::found(const Result<CounterPage>& page) {
 
 std::string Purge::clock_reason(const Period& period, std::optional<std::int64_t> there_s,
                                 std::int64_t here_s) const {
+  ASSERT(settings_.periods.rule != nullptr);
   const PeriodRule& rule = *settings_.periods.rule;
   return "the clocks differ: here it is " + rule.at(here_s).name + ", for the store's server " +
          rule.at(there_s.value_or(here_s)).name + ", and " + period.name +
@@ -186,6 +191,8 @@ std::string Purge::use_here(const Period& period) const {
 }
 
 void Purge::remove() {
+  ASSERT(busy_ && order_.remove && !chosen_.empty());
+  ASSERT(removal_.counters.size() == chosen_.size());
   store_->remove_counters(
       removal_,
       alive_.guard([this](const std::vector<RemovalOutcome>& outcomes) { removed(outcomes); }));
@@ -198,11 +205,13 @@ void Purge::removed(const std::vector<RemovalOutcome>& outcomes) {
   // The page ends before one that failed: asking on shows whether it still does.
   const std::size_t tried = outcomes.size() - (outcomes.back().kind == Kind::failed ? 1 : 0);
   for (std::size_t at = 0; at < tried; ++at) {
+    ASSERT(chosen_[at] < report_.counters.size());
     PurgeReport::Counter& counter = report_.counters[chosen_[at]];
     counter.removed = outcomes[at].kind == Kind::removed;
     if (!counter.removed)
       counter.why = "it was changed while it was looked at, so somebody uses it";
   }
+  ASSERT(tried >= 1);
   if (tried < chosen_.size()) {
     report_.counters.resize(chosen_[tried - 1] + 1);
     report_.after = report_.counters.back().key;
@@ -223,6 +232,7 @@ void Purge::tell() const {
     if (last == nullptr || counter.period.begin_s > last->begin_s) last = &counter.period;
   }
   if (count == 0) return;
+  ASSERT(first != nullptr && last != nullptr && first->begin_s <= last->begin_s);
   context_.events.raise(
       {EventKind::counters_removed,
        std::to_string(count) + (count == 1 ? " counter of \"" : " counters of \"") + order_.name +
@@ -239,6 +249,7 @@ void Purge::tell() const {
 }
 
 void Purge::finish(const Result<PurgeReport>& report) {
+  ASSERT(busy_ && done_);
   busy_ = false;
   const Done done = std::exchange(done_, nullptr);
   done(report);

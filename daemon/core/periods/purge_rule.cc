@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -18,6 +20,7 @@ bool is_plain_number(std::string_view key) {
 }  // namespace
 
 KeyForm key_form(const SequenceSettings& settings, std::string_view base) {
+  ASSERT(settings.periods.rule != nullptr);
   const std::string& pattern = settings.binding.key;
   KeyForm form;
   form.period = settings.periods.rule->at(0).text.size();

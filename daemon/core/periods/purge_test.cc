@@ -282,7 +282,7 @@ TEST_CASE("WhatCannotBePurgedIsRefusedWithTheReason", "[purge]") {
   settings.periods.retain_ms = 10 * kDayMs;
   settings.store = "keyless";
   CHECK(here.error("orders") == ErrorCode::CONFIG);
-  CHECK(here.says("time to live (TTL)"));
+  CHECK(here.says("a job of your own"));
   settings.store = "new";
   CHECK(here.error("orders") == ErrorCode::CONFIG);
   CHECK(here.says("restart"));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -20,6 +22,7 @@ Decommission::Decommission(const CoreContext& context, SequenceTable& table, Pla
     : context_(context), table_(table), place_(place) {}
 
 void Decommission::resume(std::vector<RetiredInstance> marked) {
+  ASSERT(!no_way_back_ && !done_);
   marked_ = std::move(marked);
   no_way_back_ = true;
   table_.refuse_requests(refusal());
@@ -31,6 +34,7 @@ void Decommission::resume(std::vector<RetiredInstance> marked) {
 }
 
 Status Decommission::begin(bool only_look, std::int64_t timeout_ms, Done done) {
+  ASSERT(done != nullptr);
   if (done_) return {ErrorCode::BUSY, "a decommission is under way already"};
   done_ = std::move(done);
   only_look_ = only_look;
@@ -92,7 +96,9 @@ void Decommission::ask_stores(bool only_look) {
   for (std::size_t part = 0; part < report_.stores.size(); ++part) {
     const DecommissionReport::OfStore& of = report_.stores[part];
     if (!of.error.ok()) continue;
-    Call call{part, table_.scope_of_store(of.name)->store(), {}};
+    const StoreScope* const scope = table_.scope_of_store(of.name);
+    ASSERT(scope != nullptr && scope->store() != nullptr);
+    Call call{part, scope->store(), {}};
     call.request.instance = of.instance;
     call.request.only_look = only_look;
     call.request.entry = false;
@@ -121,6 +127,7 @@ void Decommission::ask_next() {
 }
 
 void Decommission::answered(const Result<InstanceRecords>& found) {
+  ASSERT(next_ < calls_.size() && calls_[next_].part < report_.stores.size());
   const Call& call = calls_[next_];
   DecommissionReport::OfStore& part = report_.stores[call.part];
   if (found.ok()) {
@@ -147,11 +154,13 @@ void Decommission::looked() {
 void Decommission::drain() {
   table_.refuse_requests(refusal());
   list_sequences();  // some may have come while the stores were asked; from here on none does
+  ASSERT(draining_ == 0);
   draining_ = 1;
   std::size_t next = 0;
   for (DecommissionReport::OfSequence& part : report_.sequences) {
     const std::size_t at = next++;
     const SequenceId id = table_.find(part.name);
+    ASSERT(id != 0);
     if (table_.at(id).holds_nothing()) continue;
     ++draining_;
     Status refused =
@@ -167,6 +176,7 @@ void Decommission::drain() {
 }
 
 void Decommission::drained_one() {
+  ASSERT(draining_ > 0);
   if (--draining_ == 0) drained();
 }
 
@@ -178,6 +188,7 @@ void Decommission::drained() {
   bool empty = true;
   for (std::size_t at = 0; at < given.size(); ++at) {
     DecommissionReport::OfSequence& part = report_.sequences[at];
+    ASSERT(part.name == given[at].name);
     part.drained = given[at].drained;
     part.error = given[at].error;
     empty = empty && table_.at(table_.find(part.name)).holds_nothing();
@@ -190,6 +201,7 @@ void Decommission::drained() {
                              : error);
   }
   if (!no_way_back_) {
+    ASSERT(marked_.empty());
     for (const DecommissionReport::OfStore& part : report_.stores)
       marked_.push_back({part.name, part.instance});
     if (Status status = place_.mark(marked_); !status.ok()) {
@@ -221,6 +233,7 @@ Status Decommission::first_error() const {
 }
 
 void Decommission::finish(DecommissionReport::End end, const Status& why) {
+  ASSERT(done_ != nullptr && draining_ == 0);
   if (end == DecommissionReport::End::refused) table_.refuse_requests({});
   report_.end = end;
   report_.why = why;

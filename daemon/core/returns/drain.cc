@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/history/gap_event.h"
 #include "daemon/core/log/state_image.h"
 
@@ -37,6 +38,7 @@ std::int64_t Drain::returning() const {
 }
 
 void Drain::begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cause) {
+  ASSERT(done != nullptr && (active() || done_.empty()));
   done_.push_back(std::move(done));
   if (active()) return;
   state_.move_to(State::draining);
@@ -81,6 +83,7 @@ void Drain::write_off(const HeldRanges::Held& held) {
 }
 
 void Drain::finish() {
+  ASSERT(!done_.empty());
   state_.move_to(State::idle);
   timer_.cancel();
   report_.returning = returning();
@@ -92,6 +95,7 @@ void Drain::finish() {
 
 void Drain::return_over(const ReturnOpened& opened, const ReturnClosed& closed, const Status& why) {
   ASSERT(opened.token == closed.token && opened.sequence == sequence_);
+  ASSERT(returning() == 0);
   if (closed.how == ReturnEnd::returned) {
     owner_.returned(opened.begin, opened.end, opened.reuse);
     if (active()) report_.returned.push_back({opened.begin, opened.end});

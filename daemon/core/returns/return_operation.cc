@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 
 constexpr StateTable<ReturnOperation::State> ReturnOperation::kMoves = {
@@ -17,7 +19,7 @@ ReturnOperation::ReturnOperation(const CoreContext& context, Owner& owner, Seque
 
 void ReturnOperation::start(const IdRange& range, Reuse reuse, std::int64_t deadline_ms) {
   ASSERT(!opened_ && !stopping_ && store_ != nullptr);
-  ASSERT(reuse != Reuse::never);
+  ASSERT(reuse != Reuse::never && !range.empty());
   opened_ = ReturnOpened{sequence_,     store_->new_token(context_.random),
                          range.begin(), range.end(),
                          reuse,         context_.clock.wall_ms()};
@@ -35,6 +37,7 @@ void ReturnOperation::durable() {
 
 void ReturnOperation::adopt(const ReturnOpened& opened, std::int64_t deadline_ms) {
   ASSERT(state_ == State::idle && !opened_ && store_ != nullptr);
+  ASSERT(opened.sequence == sequence_ && opened.begin < opened.end);
   opened_ = opened;
   deadline_ms_ = deadline_ms;
   give_up_ = false;
@@ -42,7 +45,7 @@ void ReturnOperation::adopt(const ReturnOpened& opened, std::int64_t deadline_ms
 }
 
 void ReturnOperation::abandon(const ReturnOpened& opened, GapCause cause, const Status& why) {
-  ASSERT(state_ == State::idle && !opened_);
+  ASSERT(state_ == State::idle && !opened_ && opened.sequence == sequence_);
   opened_ = opened;
   close(ReturnEnd::kept, cause, why);
 }
@@ -63,6 +66,7 @@ void ReturnOperation::go_on() {
 }
 
 void ReturnOperation::ask() {
+  ASSERT(opened_ && store_ != nullptr);
   const bool asks = owner_.may_ask();
   if (!asks && state_ == State::pausing) return;  // until go_on()
   state_.move_to(asks ? State::asking : State::pausing);
@@ -95,6 +99,7 @@ void ReturnOperation::answered(const ReturnOutcome& outcome) {
 }
 
 void ReturnOperation::close(ReturnEnd how, GapCause cause, const Status& why) {
+  ASSERT(opened_);
   const ReturnOpened opened = *std::exchange(opened_, std::nullopt);
   const ReturnClosed closed{sequence_, opened.token, how, cause, context_.clock.wall_ms()};
   context_.log.append(closed);
@@ -104,6 +109,7 @@ void ReturnOperation::close(ReturnEnd how, GapCause cause, const Status& why) {
 }
 
 void ReturnOperation::pause(const ReturnOutcome& outcome) {
+  ASSERT(opened_ && !timer_.running());
   const Status& why = outcome.error;
   if (error_info(why.code()).retry != Retry::again) give_up_ = true;
   state_.move_to(State::pausing);

@@ -1,5 +1,5 @@
-// ReturnOperation: gives the rest of one range after another back to the store, for one sequence;
-// one is open at a time, and no lease beside it.
+// ReturnOperation: returns the unissued part of ranges to the store, for one sequence; one return
+// is open at a time, and no lease with it.
 //
 //   idle -> recording -> asking -> idle    returned, or never will be: a gap
 //   asking -> pausing -> asking            a failure: again, with the same token

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -86,6 +88,7 @@ void Exhaustion::leased(std::int64_t end, std::int64_t now_ms, const std::string
   end_ = std::max(end_, end);
   leased_ms_ = now_ms;
   if (!from_) from_ = middle_ = Point{now_ms, end_};
+  ASSERT(middle_ && from_->end <= middle_->end && middle_->end <= end_);
   if (now_ms - middle_->at_ms >= kHourMs) {
     from_ = middle_;
     middle_ = Point{now_ms, end_};

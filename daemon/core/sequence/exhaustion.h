@@ -1,6 +1,6 @@
-// Exhaustion: how near a sequence is to its end, and to the bounds of what others keep its IDs in:
-// a column of 32 bits, JavaScript's numbers. Learns from leases, whose ends the counter has reached
-// by whoever uses it; says each warning once a life. Owned by its Sequence; loop thread.
+// Exhaustion: how near a sequence is to its end, and to the bounds of common ID types: a 32-bit
+// column, JavaScript's numbers. It follows the ends of leases, so it includes IDs of other hosts.
+// Each warning is logged once per process. Owned by its Sequence; loop thread.
 #pragma once
 
 #include <cstdint>

@@ -4,12 +4,19 @@
 #include <limits>
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
 // Of the sums over all ranges. An ID that is issuable without being asked for is in no reservation.
 void check_sums(std::int64_t issuable, std::int64_t asked, std::int64_t available) {
   ASSERT(0 <= issuable && issuable <= asked && asked <= available);
+}
+
+void check_bounds(const HeldRanges::Held& held) {
+  ASSERT(!held.range.empty() && held.range.begin() <= held.issuable_end);
+  ASSERT(held.issuable_end <= held.asked_end && held.asked_end <= held.range.end());
 }
 
 }  // namespace
@@ -20,6 +27,7 @@ std::optional<std::int64_t> HeldRanges::next_id() const {
 }
 
 std::int64_t HeldRanges::pieces(std::int64_t count) const {
+  ASSERT(count <= available_);
   std::int64_t pieces = 0;
   for (auto held = ranges_.begin(); held != ranges_.end() && count > 0; ++held) {
     count -= held->range.size();
@@ -38,6 +46,9 @@ void HeldRanges::add(IdRange range, const Token& lease) {
 IdRange HeldRanges::take(std::int64_t at_most) {
   ASSERT(issuable_ > 0 && at_most > 0);
   Held& front = ranges_.front();
+  check_bounds(front);
+  // What may be issued is in front of all that may not.
+  ASSERT(front.range.begin() < front.issuable_end);
   last_range_end_ = front.range.end();
   IdRange out = front.range.take_front(std::min(at_most, front.issuable_end - front.range.begin()));
   taken(out.size());
@@ -49,6 +60,7 @@ std::vector<std::int64_t> HeldRanges::ask(std::int64_t wanted) {
   std::vector<std::int64_t> ends;
   for (Held& held : ranges_) {
     if (asked_ >= wanted) break;
+    ASSERT(held.asked_end == held.issuable_end);
     const std::int64_t more = std::min(wanted - asked_, held.range.end() - held.asked_end);
     if (more == 0) continue;
     held.asked_end += more;
@@ -60,7 +72,10 @@ std::vector<std::int64_t> HeldRanges::ask(std::int64_t wanted) {
 }
 
 void HeldRanges::reservation_durable() {
-  for (Held& held : ranges_) held.issuable_end = held.asked_end;
+  for (Held& held : ranges_) {
+    ASSERT(held.issuable_end <= held.asked_end);
+    held.issuable_end = held.asked_end;
+  }
   issuable_ = asked_;
   check_sums(issuable_, asked_, available_);
 }
@@ -68,6 +83,7 @@ void HeldRanges::reservation_durable() {
 std::optional<HeldRanges::Held> HeldRanges::take_last() {
   if (ranges_.empty()) return std::nullopt;
   Held last = std::move(ranges_.back());
+  check_bounds(last);
   ranges_.pop_back();
   available_ -= last.range.size();
   issuable_ -= last.issuable_end - last.range.begin();
@@ -97,6 +113,7 @@ std::vector<HeldRanges::Held> HeldRanges::take_within(std::int64_t from, std::in
     if (!front) std::swap(part, held.range);
     taken.push_back({std::move(part), held.lease, std::clamp(held.issuable_end, begin, end),
                      std::clamp(held.asked_end, begin, end)});
+    check_bounds(taken.back());
     available_ -= end - begin;
     issuable_ -= taken.back().issuable_end - begin;
     asked_ -= taken.back().asked_end - begin;

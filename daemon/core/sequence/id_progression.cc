@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -20,6 +22,7 @@ std::uint64_t size_of(std::int64_t increment) {
 
 // How many steps lead from `from` to the last value on its side.
 std::uint64_t steps_left(std::uint64_t from, const IdProgression::Form& form) {
+  ASSERT(form.increment != 0);
   const std::uint64_t way = form.increment > 0 ? bits(form.max) - from : from - bits(form.min);
   return way / size_of(form.increment);
 }
@@ -30,8 +33,10 @@ constexpr std::uint64_t kLastIndex = static_cast<std::uint64_t>(IdProgression::k
 
 IdProgression::IdProgression(const Form& form)
     : form_(form), step_(bits(form.increment)), last_(steps_left(bits(form.start), form)) {
+  ASSERT(form.min <= form.start && form.start <= form.max);
   length_ = steps_left(first_of_cycle(), form) + 1;
   ordinals_ = form.cycle ? kLastOrdinal : number(std::min(last_, kLastIndex)) + 1;
+  ASSERT(ordinals_ >= 1 && ordinals_ <= kLastOrdinal);
 }
 
 std::uint64_t IdProgression::first_of_cycle() const {
@@ -88,7 +93,9 @@ std::optional<IdProgression::Place> IdProgression::find(std::int64_t value,
   if (first >= end) return place ? place : Place{number(first) + 1, 0};
   const std::uint64_t again = length_ == 0 ? 0 : (end - 1 - first) / length_;
   const std::int64_t before = place ? place->times : 0;
-  return Place{number(first + again * length_) + 1, before + number(again) + 1};
+  const std::int64_t ordinal = number(first + again * length_) + 1;
+  ASSERT(first + again * length_ < end && this->value(ordinal) == value);
+  return Place{ordinal, before + number(again) + 1};
 }
 
 std::optional<std::int64_t> IdProgression::find_from(std::int64_t value, std::int64_t from) const {
@@ -106,6 +113,7 @@ std::optional<std::int64_t> IdProgression::find_from(std::int64_t value, std::in
     first += (way / length_ + (way % length_ == 0 ? 0U : 1U)) * length_;
   }
   if (first > kLastIndex) return std::nullopt;
+  ASSERT(first >= begin && this->value(number(first) + 1) == value);
   return number(first) + 1;
 }
 
@@ -123,6 +131,7 @@ void IdProgression::append_runs(std::int64_t ordinal, std::int64_t count,
     }
     const std::uint64_t whole = bits(count) - 1;
     const std::int64_t taken = number(std::min({left, whole, most})) + 1;
+    ASSERT(taken >= 1 && taken <= count);
     runs.push_back({value(ordinal), taken, form_.increment});
     ordinal += taken;
     count -= taken;

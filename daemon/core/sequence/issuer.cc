@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/table/sequence_accounts.h"
 
 namespace seqd {
@@ -25,9 +26,12 @@ Issuer::Issuer(const CoreContext& context, SequenceOwner& table, const DefineSeq
       pending_(context.history),
       used_below_(definition.high_water),
       most_unsynced_(most_unsynced),
-      reserve_size_(std::min(kFirstReservation, most_unsynced)) {}
+      reserve_size_(std::min(kFirstReservation, most_unsynced)) {
+  ASSERT(most_unsynced >= 1);
+}
 
 void Issuer::restore(const SequenceImage& image) {
+  ASSERT(pending_.empty() && held_.ranges().empty());
   issued_ = image.totals.issued;
   used_below_ = image.used_below;
   for (const AvailableRange& range : image.ranges)
@@ -35,12 +39,14 @@ void Issuer::restore(const SequenceImage& image) {
 }
 
 void Issuer::note(std::int64_t begin, std::int64_t end, const Caller& caller, IssueAs as) {
+  ASSERT(begin < end && end <= held_.last_range_end());
   last_issued_ = end - 1;
   const Issued issue =
       as_recorded({sequence_, begin, end, caller.client, caller.request, as.kind, as.wall_s});
   if (pending_.merge(issue, held_.last_range_end(), caller.session)) return;
   if (pending_.empty()) table_.accounts().issuing(sequence_);
   flush();
+  ASSERT(pending_.empty());
   pending_.begin(issue, held_.last_range_end(), caller.session);
 }
 
@@ -57,7 +63,7 @@ void Issuer::issue(const Caller& caller, std::int64_t count, IssueAs as, std::ve
 void Issuer::flush() {
   if (pending_.empty()) return;
   const Issued issued = pending_.take();
-  ASSERT(issued.begin < issued.end);
+  ASSERT(issued.begin < issued.end && issued.sequence == sequence_);
   issued_ += issued.end - issued.begin;
   used_below_ = std::max(used_below_, issued.end);
   context_.log.append(issued);
@@ -65,6 +71,7 @@ void Issuer::flush() {
 }
 
 void Issuer::set_most_unsynced(std::int64_t most_unsynced) {
+  ASSERT(most_unsynced >= 1);
   most_unsynced_ = most_unsynced;
   reserve_size_ = std::min(reserve_size_, most_unsynced);
 }
@@ -77,10 +84,12 @@ void Issuer::resize_reservation() {
   } else if (lasted_ms > kReservationLongMs) {
     reserve_size_ = std::max(reserve_size_ / 2, std::min(kFirstReservation, most_unsynced_));
   }
+  ASSERT(reserve_size_ >= 1 && reserve_size_ <= most_unsynced_);
   reserved_at_ms_ = now_ms;
 }
 
 void Issuer::reserve(std::int64_t demand) {
+  ASSERT(demand >= 0);
   if (reserving_) return;
   demand = std::min(demand, held_.available());
   if (held_.asked() > reserve_size_ / 2 && held_.asked() >= demand) return;
@@ -91,6 +100,7 @@ void Issuer::reserve(std::int64_t demand) {
   }
   reserving_ = true;
   table_.when_durable(sequence_, [this] {
+    ASSERT(reserving_);
     reserving_ = false;
     held_.reservation_durable();
     reserved_();

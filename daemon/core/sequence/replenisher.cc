@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/log/state_bounds.h"
 #include "daemon/core/table/sequence_accounts.h"
@@ -42,6 +43,7 @@ void Replenisher::replenish(const HeldRanges& held, std::int64_t demand, std::in
                                                      "\" (daemon.state_log_size)"});
   }
   const std::int64_t size = sizer_.next_size(context_.clock.monotonic_ms(), issued, spare <= 0);
+  ASSERT(room >= 1 && size >= settings_.lease_min && size <= settings_.lease_max);
   operation_.start(std::min(std::clamp(-spare, size, settings_.lease_max), room));
 }
 
@@ -72,6 +74,8 @@ void Replenisher::when_durable(std::function<void()> then) {
 }
 
 void Replenisher::lease_granted(IdRange range, const Token& lease) {
+  // One of the last process is taken up, or given up, before another begins.
+  ASSERT(!range.empty() && !left_open_);
   scope_.note({});
   wanted_ = false;
   failing_ = Status();
@@ -102,6 +106,7 @@ void Replenisher::lease_contended() {
 }
 
 void Replenisher::lease_untraceable() {
+  ASSERT(!left_open_);
   wanted_ = false;
   owner_.leased_in_vain();
 }
@@ -127,6 +132,7 @@ void Replenisher::abandon() {
 }
 
 void Replenisher::snapshot(const std::function<void(const LogEntry&)>& entry) const {
+  ASSERT(!operation_.intent_open() || !left_open_);
   if (operation_.intent_open()) {
     entry(operation_.intent());
   } else if (left_open_) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/history/gap_event.h"
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/table/sequence_accounts.h"
@@ -48,7 +49,8 @@ bool Sequence::awaits_advance() const {
 }
 
 std::string_view Sequence::state_name() const {
-  if (!stopped().ok() || !replenisher_.failing().ok()) return "stopped";
+  const bool has_none = !replenisher_.failing().ok() && available() == 0;
+  if (!stopped().ok() || has_none) return "stopped";
   if (!waiters_.empty()) return "waiting";
   return replenisher_.idle() ? "ready" : "fetching";
 }
@@ -69,15 +71,17 @@ bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<
   return true;
 }
 
+Status Sequence::above_budget(std::int64_t count) const {
+  return {ErrorCode::TOO_LARGE,
+          std::to_string(count) + " IDs at once are above the gap budget of \"" + name() + "\", " +
+              std::to_string(settings_.max_available) + " (sequence.max_available)"};
+}
+
 Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
                       std::int64_t timeout_ms) {
   if (Status refused = gate_.refusal(); !refused.ok()) return refused;
   if (!log_failure_.ok()) return log_failure_;
-  if (count > settings_.max_available) {
-    return {ErrorCode::TOO_LARGE,
-            std::to_string(count) + " IDs at once are above the gap budget of \"" + name() +
-                "\", " + std::to_string(settings_.max_available) + " (sequence.max_available)"};
-  }
+  if (count > settings_.max_available) return above_budget(count);
   // Trying again soon would not help, and the next try is not due yet.
   const Status& failing = replenisher_.failing();
   if (!failing.ok() && !replenisher_.idle() && available() - waiters_.demand() < count)
@@ -115,6 +119,7 @@ void Sequence::serve_waiters() {
   while (!waiters_.empty() && gate_.open() && held().issuable() >= waiters_.front().count) {
     // One entry is reserved for this request already.
     const std::int64_t more = held().pieces(waiters_.front().count) - 1;
+    ASSERT(more >= 0);
     const bool kept = more == 0 || table_.accounts().may_keep(waiters_.front().caller.client, more);
     const Waiter waiter = waiters_.pop();
     if (!kept) {
@@ -128,7 +133,7 @@ void Sequence::serve_waiters() {
     if (waiter.kind == IssueKind::text) as.wall_s = context_.clock.wall_ms() / 1'000;
     std::vector<Run> runs;
     issuer_.issue(waiter.caller, waiter.count, as, &runs);
-    ASSERT(!runs.empty());
+    ASSERT(!runs.empty() && (waiter.count == 1 || waiter.kind == IssueKind::batch));
     note_issued();
     if (waiter.kind == IssueKind::text) {
       context_.replies.issued_text(waiter.caller, id(), runs.front().first, as.wall_s);
@@ -145,6 +150,7 @@ void Sequence::serve_waiters() {
 // before a waiter is served. A drain takes only what the waiters left. Reservations come before the
 // lease: they are for IDs that are available now.
 void Sequence::pump() {
+  ASSERT(touched_);
   touched_ = false;
   flush_issues();
   if (gate_.withdrawing()) withdraw();
@@ -160,6 +166,7 @@ void Sequence::pump() {
       replenisher_.replenish(held(), waiters_.demand(), issuer_.issued());
   }
   waiters_.arm_timer();
+  ASSERT(issuer_.all_in_log());
 }
 
 void Sequence::hold() {
@@ -171,6 +178,7 @@ void Sequence::hold() {
 }
 
 void Sequence::log_failed(const Status& status) {
+  ASSERT(!status.ok());
   log_failure_ = status;
   replenisher_.stop();
   drain_.stop();
@@ -180,6 +188,8 @@ void Sequence::log_failed(const Status& status) {
 // --- leases and the counter
 
 void Sequence::leased(IdRange range, const Token& lease) {
+  // A sequence has one operation under way, a lease or a return.
+  ASSERT(drain_.returning() == 0);
   totals_.leased += range.size();
   definition_.high_water = std::max(definition_.high_water, range.end());
   exhaustion_.leased(range.end(), context_.clock.monotonic_ms(), name(), settings_,
@@ -287,7 +297,7 @@ void Sequence::written_off(std::int64_t begin, std::int64_t end) {
 }
 
 void Sequence::returned(std::int64_t begin, std::int64_t end, Reuse reuse) {
-  ASSERT(begin < end);
+  ASSERT(begin < end && !leasing());
   totals_.returned += end - begin;
   if (reuse != Reuse::tail) return;
   // The counter was lowered: a lease may begin there, but never where IDs were used, in this turn
@@ -307,6 +317,7 @@ void Sequence::drain_changed() {
 // --- refusing, settings, the end
 
 void Sequence::refuse(const Status& why) {
+  ASSERT(!why.ok());
   gate_.stop(why);
   waiters_.fail(why);
   context_.events.raise({EventKind::sequence_stopped,
@@ -332,11 +343,14 @@ void Sequence::apply_settings(const SequenceSettings& settings) {
   exhaustion_.update_forecast(settings_);
   replenisher_.apply_settings(ends_elsewhere);
   issuer_.set_most_unsynced(settings.max_unsynced);
+  // So many are never available any more, and those behind would wait for nothing.
+  waiters_.fail_above(settings.max_available, [this](auto count) { return above_budget(count); });
   withdraw();
   touch();
 }
 
 void Sequence::begin_stop(const Status& why) {
+  ASSERT(!why.ok());
   gate_.end(why);
   replenisher_.stop();
   drain_.stop();

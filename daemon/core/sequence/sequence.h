@@ -1,8 +1,7 @@
 // Sequence: the available ranges of one name, the requests that wait for them, and the lease of the
 // next range. Requests are served from issuable IDs, else they wait. Events only store what
-// happened and ask for attention; what follows is decided once a turn, in pump(). The parts:
-// Issuer, SequenceGate,
-// WaiterQueue, Replenisher, Drain. Owned by the SequenceTable; loop thread.
+// happened and call touch(); pump() decides once a turn what follows. The parts: Issuer,
+// SequenceGate, WaiterQueue, Replenisher, Drain. Owned by the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -114,6 +113,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void touch() {
     if (!std::exchange(touched_, true)) table_.touched(id());
   }
+  Status above_budget(std::int64_t count) const;  // TOO_LARGE
   void serve_waiters();
   void expire_waiters();
   void withdraw();  // what lies below the floor or above the maximum; when any of it changes

@@ -1,5 +1,6 @@
 #include "daemon/core/sequence/sequence_gate.h"
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/leasing/store_scope.h"
 
 namespace seqd {
@@ -30,6 +31,8 @@ Status SequenceGate::refusal() const {
 }
 
 bool SequenceGate::hold_until(LogPosition position) {
+  // 0 is for not holding, and the log's positions only grow.
+  ASSERT(position > 0 && position >= held_until_);
   if (held_until_ == position) return false;
   held_until_ = position;
   update();

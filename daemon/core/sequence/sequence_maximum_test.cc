@@ -91,5 +91,26 @@ TEST_CASE("ALeaseOnOrderWhileTheMaximumIsLoweredKeepsToIt", "[maximum]") {
   CHECK(orders.gaps() == 1);
 }
 
+// It could never be answered, and would hold up all behind it until its own deadline.
+TEST_CASE("WaitingRequestAboveALoweredGapBudgetFailsAtOnce", "[maximum]") {
+  Orders orders([](SequenceSettings& settings) {
+    settings.max_available = 1'000;
+    settings.max_unsynced = 1'000;
+    settings.lease_max = 1'000;
+  });
+  orders.fill();
+  REQUIRE_FALSE(orders.world.range("orders", 900, caller(1), 3'600'000));
+  REQUIRE(orders.world.status.ok());
+  REQUIRE_FALSE(orders.world.next("orders", caller(2)));
+  SequenceSettings& settings = orders.world.settings.by_name["orders"];
+  settings.max_available = settings.lease_max = settings.max_unsynced = 500;
+  REQUIRE(orders.world.table->apply_settings(orders.world.limits).empty());
+  orders.world.settle();
+  REQUIRE(orders.sent().size() == 2);
+  CHECK(orders.sent()[0].status.code() == ErrorCode::TOO_LARGE);
+  CHECK(orders.sent()[1].status.ok());
+  CHECK(orders.sequence().waiting() == 0);
+}
+
 }  // namespace
 }  // namespace seqd

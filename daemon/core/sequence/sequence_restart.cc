@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/sequence/sequence.h"
 
@@ -14,6 +15,8 @@ constexpr const char* kElsewhere = "another daemon has the remainder";
 }  // namespace
 
 void Sequence::restore(const SequenceImage& image) {
+  ASSERT(image.definition.sequence == id() && holds_nothing());
+  ASSERT(!image.intent || !image.returning);
   totals_ = image.totals;
   definition_.high_water = image.definition.high_water;
   exhaustion_.restore(definition_.high_water, settings_);
@@ -39,6 +42,7 @@ void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const
 }
 
 void Sequence::scope_owned() {
+  ASSERT(scope_.owned());
   gate_.scope_changed();
   adopt();
   replenisher_.go_on();
@@ -59,21 +63,25 @@ void Sequence::surrender(GapCause cause, const std::string& why) {
   replenisher_.abandon();
   drain_.abandon(cause, why);
   for (const HeldRanges::Held& held : issuer_.held().surrender()) leave(held, cause, why);
+  ASSERT(available() == 0);
 }
 
 bool Sequence::scope_lost() {
+  ASSERT(!scope_.owned());
   if (!context_.log.accepting()) return false;
   surrender(GapCause::epoch_lost, kElsewhere);
   return true;
 }
 
 bool Sequence::give_up_restored() {
+  ASSERT(scope_.restored());
   if (!context_.log.accepting()) return false;
   surrender(GapCause::restored, "the database was put back from an older copy");
   return true;
 }
 
 void Sequence::begin_again() {
+  ASSERT(scope_.restored() && holds_nothing());
   raised_to_ = 0;
   if (stopped().code() == ErrorCode::SEQ_REGRESSED) go_on();
   // Nothing was asked for: it may be a period that is over, and its counter purged.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/table/sequence_accounts.h"
 
 namespace seqd {
@@ -42,9 +43,11 @@ void WaiterQueue::push(const Caller& caller, IssueKind kind, std::int64_t count,
   if (deadline_ms < timer_ms_) timer_.cancel();
   waiters_.push({caller, kind, count, deadline_ms});
   table_.accounts().waiting_began(sequence_, caller);
+  ASSERT(table_.accounts().waiting() >= waiters_.size());
 }
 
 void WaiterQueue::leave(const Waiter& waiter) {
+  ASSERT(table_.accounts().waiting() > waiters_.size());
   table_.accounts().waiting_ended(sequence_, waiter.caller);
 }
 
@@ -73,6 +76,15 @@ void WaiterQueue::fail(const Status& why, std::int64_t available) {
   waiters_.remove_if(in_vain, [&](const Waiter& waiter) {
     leave(waiter);
     context_.replies.failed(waiter.caller, why);
+  });
+}
+
+void WaiterQueue::fail_above(std::int64_t most,
+                             const std::function<Status(std::int64_t count)>& why) {
+  const auto above = [most](const Waiter& waiter) { return waiter.count > most; };
+  waiters_.remove_if(above, [&](const Waiter& waiter) {
+    leave(waiter);
+    context_.replies.failed(waiter.caller, why(waiter.count));
   });
 }
 

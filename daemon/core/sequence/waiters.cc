@@ -13,6 +13,7 @@ void Waiters::push(const Waiter& waiter) {
   at->by_session = by_session_.emplace(waiter.caller.session, at);
   demand_ += waiter.count;
   share_.take(waiter.caller.user, 1);
+  ASSERT(by_deadline_.size() == queue_.size() && by_session_.size() == queue_.size());
 }
 
 Waiter Waiters::take(Queue::iterator at) {
@@ -23,6 +24,8 @@ Waiter Waiters::take(Queue::iterator at) {
   demand_ -= waiter.count;
   ASSERT(demand_ >= 0 && queue_.empty() == (demand_ == 0));
   share_.release(waiter.caller.user, 1);
+  ASSERT(by_deadline_.size() == queue_.size() && by_session_.size() == queue_.size());
+  ASSERT(share_.used() == size());
   return waiter;
 }
 

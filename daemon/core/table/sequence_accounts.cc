@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/log/state_bounds.h"
 #include "daemon/core/sequence/sequence.h"
 
@@ -29,6 +30,7 @@ void SequenceAccounts::defined(const Sequence& sequence) {
 
 void SequenceAccounts::forgotten(const Sequence& sequence) {
   defined_bytes_ -= bytes_of(sequence.definition());
+  ASSERT(defined_bytes_ >= 0);
   add({}, counted_[sequence.id()].sums);
   counted_.erase(sequence.id());
   ending_.erase(sequence.id());
@@ -65,6 +67,7 @@ void SequenceAccounts::update(const Sequence& sequence) {
 }
 
 std::int64_t SequenceAccounts::state_bytes() const {
+  ASSERT(defined_bytes_ >= 0 && sums_.extra_ranges >= 0);
   return defined_bytes_ + sums_.extra_ranges * StateBounds::kRangeBytes;
 }
 
@@ -84,12 +87,14 @@ bool SequenceAccounts::may_hold_another_range() const {
 void SequenceAccounts::waiting_began(SequenceId sequence, const Caller& caller) {
   waiting_.take(caller.user, 1);
   ++waits_[{caller.session, sequence}];
+  ASSERT(static_cast<std::int64_t>(waits_.size()) <= waiting_.used());
   if (caller.client != 0) replays_.set_aside(caller.client);
 }
 
 void SequenceAccounts::waiting_ended(SequenceId sequence, const Caller& caller) {
   waiting_.release(caller.user, 1);
   const auto found = waits_.find({caller.session, sequence});
+  ASSERT(found != waits_.end() && found->second > 0);
   if (--found->second == 0) waits_.erase(found);
   if (caller.client != 0) replays_.release(caller.client);
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/table/sequence_table.h"
 
 namespace seqd {
@@ -40,15 +41,16 @@ Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_
 
 void SequenceTable::look_at_floor(SequenceId id, std::function<void(const Status&)> done) {
   const Sequence& sequence = at(id);
-  sequence.scope().store()->read(
-      {sequence.settings().binding, sequence.scope().instance()},
-      [this, id, scope = sequence.scope().id(),
-       done = std::move(done)](const Result<CounterReading>& reading) {
-        scopes_.at(scope)->note(as_seen_of_store(reading.status()));
-        if (reading.ok() && is_there(id) && !at(id).counter_read(*reading))
-          scopes_.at(scope)->note_raise(false);
-        done(reading.status());
-      });
+  LeaseStore* const store = sequence.scope().store();
+  ASSERT(store != nullptr);
+  store->read({sequence.settings().binding, sequence.scope().instance()},
+              [this, id, scope = sequence.scope().id(),
+               done = std::move(done)](const Result<CounterReading>& reading) {
+                scopes_.at(scope)->note(as_seen_of_store(reading.status()));
+                if (reading.ok() && is_there(id) && !at(id).counter_read(*reading))
+                  scopes_.at(scope)->note_raise(false);
+                done(reading.status());
+              });
 }
 
 void SequenceTable::advance(SequenceId id, std::int64_t next_id, bool withdraw,
@@ -65,12 +67,14 @@ void SequenceTable::advance(SequenceId id, std::int64_t next_id, bool withdraw,
     return;
   }
   auto answer = [this, id, withdraw, done = std::move(done)](Result<std::int64_t> reached) {
+    ASSERT(is_there(id));  // an advance is under way until here
     at(id).end_advance(reached);
     if (!withdraw || !reached.ok()) return done(std::move(reached));
     look_at_floor(id, [reached, done](const Status& seen) {
       done(seen.ok() ? reached : Result<std::int64_t>(seen));
     });
   };
+  ASSERT(*wanted >= 1);
   sequence.begin_advance();
   store->advance({sequence.settings().binding, *wanted, withdraw}, std::move(answer));
 }

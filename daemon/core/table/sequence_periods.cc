@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/periods/forgotten_periods.h"
 #include "daemon/core/table/sequence_table.h"
 #include "daemon/core/text/id_form.h"
@@ -92,6 +93,7 @@ void SequenceTable::know_periods(std::string_view name, const SequenceSettings& 
 
 Result<SequenceId> SequenceTable::open_period(const std::string& base,
                                               const SequenceSettings& settings) {
+  ASSERT(settings.periods.rule != nullptr && !settings.periods.current);
   const PeriodRule& rule = *settings.periods.rule;
   const Period now = rule.at(wall_s(context_));
   const std::string name = period_sequence(base, now.name);
@@ -106,6 +108,7 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
     if (!opened.ok()) return opened;
     id = *opened;
   }
+  ASSERT(is_there(id));
   know_periods(base, settings);
   periods_.set(base, now, id);
   return id;
@@ -255,8 +258,12 @@ bool SequenceTable::may_be_forgotten(const Sequence& sequence, std::int64_t over
 
 void SequenceTable::forget(const Sequence& sequence) {
   const SequenceId id = sequence.id();
-  const Place place = *place_of(sequence);
-  DefineName& known = names_.find(base_of(sequence.name()))->second;
+  const std::optional<Place> found = place_of(sequence);
+  const auto name = names_.find(base_of(sequence.name()));
+  ASSERT(found && name != names_.end());
+  ASSERT(sequence.holds_nothing() && sequence.waiting() == 0 && !replays_.keeps(id));
+  const Place place = *found;
+  DefineName& known = name->second;
   add_forgotten(known.forgotten, {place.begin_s - place.unsure_s, place.end_s + place.unsure_s,
                                   sequence.high_water()});
   context_.log.append(known);

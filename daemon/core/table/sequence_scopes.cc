@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/table/sequence_table.h"
 
 namespace seqd {
@@ -66,6 +67,7 @@ bool SequenceTable::scope_holds(ScopeId scope) const {
 }
 
 void SequenceTable::scope_refused(ScopeId scope, const Status& why) {
+  ASSERT(scopes_.at(scope)->refuses());
   for (const auto& [name, id] : by_name_) {
     Sequence& sequence = at(id);
     const ErrorCode stopped = sequence.stopped().code();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/log/counter_identity.h"
 #include "daemon/core/periods/forgotten_periods.h"
 
@@ -85,6 +86,7 @@ void SequenceTable::restore_sequence(const SequenceImage& image) {
 Sequence& SequenceTable::add_sequence(const DefineSequence& definition,
                                       const SequenceSettings& settings) {
   const SequenceId id = definition.sequence;
+  ASSERT(id != 0 && !is_there(id));
   next_.sequence = std::max(next_.sequence, id + 1);
   SequenceOwner& table = *this;
   sequences_[id] = std::make_unique<Sequence>(context_, table, settings,
@@ -217,11 +219,14 @@ void SequenceTable::end_turn() {
 }
 
 void SequenceTable::when_durable(SequenceId sequence, std::function<void()> then) {
-  awaiting_.push_back({context_.log.next_position(), sequence, std::move(then)});
+  const LogPosition position = context_.log.next_position();
+  ASSERT(then != nullptr && (awaiting_.empty() || awaiting_.back().position <= position));
+  awaiting_.push_back({position, sequence, std::move(then)});
   context_.log.make_durable();
 }
 
 void SequenceTable::recorded(const Issued& issue) {
+  ASSERT(issue.client != 0);
   replays_.record(issue);
 }
 
@@ -235,6 +240,7 @@ void SequenceTable::durable(LogPosition position) {
 }
 
 void SequenceTable::flush_failed(const Status& status) {
+  ASSERT(!status.ok());
   if (ending_.ok()) ending_ = status;
   for (const auto& [name, id] : by_name_) at(id).log_failed(status);
 }
@@ -319,6 +325,7 @@ void SequenceTable::refuse_requests(const Status& why) {
 }
 
 void SequenceTable::begin_stop(const Status& why) {
+  ASSERT(!why.ok());
   ending_ = why;
   for (const auto& [id, scope] : scopes_) scope->stop();
   for (const auto& [name, id] : by_name_) at(id).begin_stop(why);

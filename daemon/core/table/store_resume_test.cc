@@ -183,15 +183,15 @@ TEST_CASE("LeaseThatIsLookedUpIsGivenUpWhenAStoreThatWasPutBackGoesOn", "[store_
 
 // An answer that comes when its store was begun again is of the instance before.
 TEST_CASE("HeartbeatThatHangsOverAResumeChangesNothing", "[store_restore]") {
-  const bool fails = GENERATE(false, true);
+  using Kind = ScriptedStore::BeatScript::Kind;
+  const Kind kind = GENERATE(Kind::truth, Kind::failed, Kind::copy);
   IdleHost host;
   host.beat();
   host.back_up();
   host.beat();
   for (std::int64_t id = 2; id <= 10; ++id) REQUIRE(host.daemon.one("orders") == id);
   host.put_back();
-  host.store().beats = {
-      {fails ? ScriptedStore::BeatScript::Kind::failed : ScriptedStore::BeatScript::Kind::truth}};
+  host.store().beats = {{kind}};
   host.store().beats.front().late = true;
   host.world().table->beat_stores();
   static_cast<void>(host.world().next("orders", {}, 60'000));
@@ -207,6 +207,55 @@ TEST_CASE("HeartbeatThatHangsOverAResumeChangesNothing", "[store_restore]") {
   host.world().settle();
   REQUIRE(host.scope().verified());
   REQUIRE(host.world().events.count(EventKind::store_restored) == 1);
+}
+
+// A store that knows an older copy by other means than the heartbeat, which may have gone back with
+// the log. The claim after the resume tells it that an operator has raised the counters.
+TEST_CASE("StoreThatRefusesAClaimAsAnOlderCopyIsResumedByTheNextOne", "[store_restore]") {
+  IdleHost host;
+  host.beat();
+  const std::int64_t high_water = host.orders().high_water();
+  host.end(true);
+  const ScriptedStore::ClaimScript older{ScriptedStore::ClaimScript::Kind::failed,
+                                         {ErrorCode::SEQ_REGRESSED, "an older copy"}};
+  host.store().claims.push_back(older);
+  host.world().restart();
+  host.world().settle();
+  REQUIRE(host.scope().restored());
+  REQUIRE(host.scope().heartbeat().age == StoreAge::restored);
+  REQUIRE(host.world().events.count(EventKind::store_restored) == 1);
+  REQUIRE(host.daemon.error_of("orders") == ErrorCode::SEQ_REGRESSED);
+  REQUIRE_FALSE(host.store().claim_calls.back().resumes);
+  REQUIRE(host.raise().ok());
+  REQUIRE(host.world().table->resume_store("default").ok());
+  // Also where its answer is lost once.
+  host.store().claims.push_back({ScriptedStore::ClaimScript::Kind::failed, {}});
+  host.store().claims.back().error = {ErrorCode::UNAVAILABLE, "the store is away"};
+  host.wait(60'000);
+  REQUIRE(host.scope().verified());
+  REQUIRE(host.store().claim_calls.back().resumes);
+  REQUIRE(host.daemon.one("orders") == high_water);
+  host.end(true);
+  host.world().restart();
+  host.world().settle();
+  REQUIRE(host.scope().verified());
+  REQUIRE_FALSE(host.store().claim_calls.back().resumes);
+}
+
+// It never had an entry there, so the right database has none either.
+TEST_CASE("NewInstanceThatMetAnOlderCopyUsesTheRightDatabase", "[store_restore]") {
+  CoreWorld world;
+  world.settings.add("orders");
+  world.start();
+  world.store.claims.push_back(
+      {ScriptedStore::ClaimScript::Kind::failed, {ErrorCode::SEQ_REGRESSED, "an older copy"}});
+  static_cast<void>(world.next("orders"));
+  world.settle();
+  REQUIRE(world.table->scope_of_store("default")->restored());
+  world.restart();
+  static_cast<void>(world.next("orders"));
+  world.settle();
+  REQUIRE(world.table->scope_of_store("default")->verified());
 }
 
 }  // namespace

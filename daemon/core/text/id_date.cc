@@ -35,9 +35,11 @@ bool is_of_clock(DatePart part) {
 }  // namespace
 
 std::string padded(int value, std::size_t width) {
+  ASSERT(value >= 0);
   std::string digits(width, '0');
   for (std::size_t at = width; at > 0; value /= 10)
     digits[--at] = static_cast<char>('0' + value % 10);
+  ASSERT(value == 0);
   return digits;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/base/assertion.h"
 #include "daemon/core/text/id_format.h"
 #include "daemon/core/text/id_template.h"
 #include "daemon/core/text/period_name.h"
@@ -104,6 +105,7 @@ std::pair<std::size_t, std::size_t> around_number(const IdTemplate& form) {
       (found ? behind : before) += piece.length;
     }
   }
+  ASSERT(found);
   return {before, behind};
 }
 
@@ -141,6 +143,7 @@ std::string form_of(const SequenceSettings& settings) {
 }
 
 std::string form_of(const SequenceSettings& settings, std::string_view from) {
+  ASSERT(settings.text.compiled != nullptr);
   const PeriodRule* const rule = settings.periods.rule.get();
   const std::string key = settings.text.compiled->key_mark();
   std::string out = rule == nullptr ? "-" : std::string(unit_name(rule->unit()));

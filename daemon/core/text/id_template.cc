@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -235,6 +237,7 @@ class Reader {
       return fault(text_.size(), "the end, and no {number}; allowed: exactly one");
     const auto number = std::find_if(out_.pieces.begin(), out_.pieces.end(),
                                      [](const Piece& piece) { return piece.kind == Kind::number; });
+    ASSERT(number != out_.pieces.end());
     if (out_.tells_key && !out_.scramble)
       return fault(number->place, "found {key}, and a number without scramble; allowed: with it");
     const auto behind = number + 1;

@@ -19,8 +19,9 @@ static_assert(Radix::kMostDigits <= Scramble::kMostDigits);
 std::string number_text(const IdTemplate& form, std::int64_t number, const Scramble* scramble) {
   const auto value = static_cast<std::uint64_t>(number);
   Digits all{};
-  const std::span<std::uint8_t> digits =
-      std::span(all).first(std::max(form.width, form.radix->length(value)));
+  const std::size_t length = std::max(form.width, form.radix->length(value));
+  ASSERT(length <= all.size());
+  const std::span<std::uint8_t> digits = std::span(all).first(length);
   ASSERT(form.radix->split(value, digits));
   if (scramble != nullptr) scramble->encrypt(form.radix->base(), digits);
   std::string out;
@@ -46,6 +47,7 @@ class Reader {
     for (const Piece& piece : form_.pieces) {
       if (Status status = read_piece(piece); !status.ok()) return status;
     }
+    ASSERT(at_ == text_.size());
     if (const auto part = out_.date.impossible()) {
       return fault(places_[static_cast<std::size_t>(*part)],
                    "the " + std::string(info_of(*part).name) + " does not exist");
@@ -75,10 +77,12 @@ class Reader {
                                        (one ? "" : " to " + std::to_string(most))};
     }
     number_length_ = text_.size() - fixed;
+    ASSERT(number_length_ >= 1 && number_length_ <= digits_.size());
     return {};
   }
 
   Status read_piece(const Piece& piece) {
+    ASSERT(at_ + (piece.kind == Kind::number ? number_length_ : piece.length) <= text_.size());
     switch (piece.kind) {
       case Kind::literal:
         return read_literal(piece.literal);
@@ -178,6 +182,7 @@ class Reader {
   Status read_check() {
     const std::string_view found = text_.substr(at_, check_length(form_.check));
     const std::string expected = check_digits(form_.check, canonical_);
+    ASSERT(found.size() == expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
       if (found[i] == expected[i]) continue;
       return fault(at_ + i, "the check digits (" + std::string(check_name(form_.check)) +
@@ -205,6 +210,7 @@ class Reader {
 std::string write_id(const IdTemplate& form, std::int64_t number, const CivilTime& time,
                      const Scramble* scramble, int key) {
   ASSERT(number >= 1 && (scramble != nullptr) == form.scramble);
+  ASSERT(form.radix != nullptr && !form.pieces.empty());
   ASSERT(!form.tells_key || (key >= 1 && key <= 9));
   std::string out;
   for (const Piece& piece : form.pieces) {

@@ -11,6 +11,7 @@ namespace seqd {
 
 // "day".
 std::string_view unit_name(PeriodUnit unit);
+// Empty: the date tells no period of that unit.
 std::string period_told(PeriodUnit unit, const IdDate& date);
 
 }  // namespace seqd

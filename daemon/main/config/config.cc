@@ -167,6 +167,8 @@ void Configuration::make_room() const {
 }
 
 std::shared_ptr<const IdFormat> Configuration::find_format(std::string_view name) const {
+  if (const auto kept = kept_.find(std::string(name)); kept != kept_.end())
+    return kept->second.text.compiled;
   const SequenceTableSettings* table = find_table(std::string(name));
   return table == nullptr || table->needs_restart ? nullptr : table->settings.text.compiled;
 }

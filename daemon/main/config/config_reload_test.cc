@@ -60,6 +60,15 @@ TEST_CASE("ASequenceInUseStaysOnItsCounterAndTakesItsNewLimits") {
   CHECK(next.find("unused")->binding.collection == "other");
 }
 
+TEST_CASE("ASequenceInUseIsReadByItsOldFormatUntilTheRestart") {
+  const Configuration running =
+      configuration_of("[sequence.used]\nperiod = \"day\"\nformat = \"{date:%y%m%d}-{number}\"\n");
+  REQUIRE(running.find("used") != nullptr);
+  Configuration next = configuration_of("[sequence.used]\nlease_min = 7\n");
+  prepare_reload(running, next, {"used"});
+  CHECK(next.find_format("used") == running.find("used")->text.compiled);
+}
+
 TEST_CASE("RightsAreAskedWhileASequenceWaitsForARestart") {
   const Peer mallory{4'000'000'001, 1, {}};
   const Configuration running = configuration_of("[sequence.people]\nallow = [\"root\"]\n");

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/base/assertion.h"
 #include "daemon/os/files/file_system_kind.h"
 #include "daemon/os/files/unwritten_parts.h"
 
@@ -63,7 +64,9 @@ FileIdentity identity_of(const struct stat& found) {
 class PosixFile final : public File {
  public:
   PosixFile(std::string path, Descriptor descriptor, FileIdentity identity)
-      : path_(std::move(path)), descriptor_(std::move(descriptor)), identity_(identity) {}
+      : path_(std::move(path)), descriptor_(std::move(descriptor)), identity_(identity) {
+    ASSERT(descriptor_.number() >= 0);
+  }
 
   Result<std::size_t> read_at(std::uint64_t offset, std::span<std::uint8_t> into) override {
     std::size_t done = 0;
@@ -142,6 +145,7 @@ class PosixFile final : public File {
 
   // With the bytes it reads as, so that nothing changes however it came about.
   Status write_over(const FilePart& part) {
+    ASSERT(part.size > 0);
     std::vector<std::uint8_t> bytes(std::min<std::uint64_t>(part.size, most_at_once));
     for (std::uint64_t done = 0; done < part.size;) {
       const std::uint64_t offset = part.offset + done;
@@ -163,7 +167,9 @@ class PosixFile final : public File {
 class PosixMemory final : public SharedMemory {
  public:
   PosixMemory(std::unique_ptr<PosixFile> file, void* at, std::size_t size)
-      : file_(std::move(file)), at_(static_cast<std::uint8_t*>(at)), size_(size) {}
+      : file_(std::move(file)), at_(static_cast<std::uint8_t*>(at)), size_(size) {
+    ASSERT(file_ != nullptr && at_ != nullptr && size_ > 0);
+  }
   ~PosixMemory() override { ::munmap(at_, size_); }
   PosixMemory(const PosixMemory&) = delete;
   PosixMemory& operator=(const PosixMemory&) = delete;
@@ -268,6 +274,7 @@ class PosixDirectory final : public Directory {
   static Status leave_number(const std::string& path, int descriptor) {
     char text[16];
     const int length = std::snprintf(text, sizeof text, "%010ld\n", static_cast<long>(::getpid()));
+    ASSERT(length > 0 && static_cast<std::size_t>(length) < sizeof text);
     const ssize_t put = uninterrupted(
         [&] { return ::pwrite(descriptor, text, static_cast<std::size_t>(length), 0); });
     return put == length ? Status() : failed(path, "pwrite", put < 0 ? errno : ENOSPC);

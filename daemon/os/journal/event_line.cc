@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/base/assertion.h"
 #include "protocol/utf8.h"
 
 namespace seqd {
@@ -9,6 +10,7 @@ namespace {
 
 // C0 and C1 controls, delete, and the separators and overrides that would change how a line looks.
 bool harmless(std::string_view character) {
+  ASSERT(!character.empty());
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first >= 0x20 && first != 0x7f;
   if (character.size() == 2)

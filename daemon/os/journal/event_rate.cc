@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -33,6 +35,7 @@ std::optional<std::int64_t> EventRate::pass(const Event& event, std::int64_t now
   // Still full: the new subjects share one place, so that their number floods nothing.
   if (seen_.size() >= kMaxSubjects && !seen_.contains(key)) key.second.clear();
   const auto [found, fresh] = seen_.try_emplace(std::move(key));
+  ASSERT(seen_.size() <= kMaxSubjects + kRepeating.size());
   Seen& seen = found->second;
   if (!fresh && now_ms - seen.passed_at_ms < kInterval_ms) {
     ++seen.left_out;

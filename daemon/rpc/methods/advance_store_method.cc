@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/base/assertion.h"
 #include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
@@ -67,6 +68,7 @@ struct Batch : std::enable_shared_from_this<Batch> {
   }
   // By then the sequence may have been forgotten.
   void ended(const std::string& name, const Status& status, int raised) {
+    ASSERT(under_way > 0);
     --under_way;
     if (status.ok()) {
       done += raised;
@@ -78,6 +80,8 @@ struct Batch : std::enable_shared_from_this<Batch> {
   }
   void finish() {
     const StoreScope* scope = reply.table.scope_of_store(reply.name);
+    // The table keeps every scope until the daemon ends.
+    ASSERT(scope != nullptr);
     const bool stopped = scope->restored();
     if (!resume && failed == 0) reply.table.note_raised(reply.name);
     const Status resumed = resume && failed == 0 ? reply.table.resume_store(reply.name) : Status();

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/base/assertion.h"
 #include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/drain_packing.h"
 #include "daemon/rpc/external.h"
@@ -145,6 +146,7 @@ void method_drain(const MethodContext& context, Session& session,
     drained.error =
         context.table.drain(ids[at], wanted->timeout_ms, [batch, at](const DrainReport& report) {
           batch->sequences[at].report = report;
+          ASSERT(batch->left > 0);
           --batch->left;
           answer_if_over(*batch);
         });

@@ -180,7 +180,13 @@ Status read_id(const MethodContext& context, const Message& message, ValueReader
   const SequenceId any = context.table.any_period_of(base);
   const PeriodRule* const rule =
       any == 0 ? nullptr : context.table.at(any).settings().periods.rule.get();
-  if (rule != nullptr) name = period_sequence(base, period_told(rule->unit(), parsed->date));
+  if (rule == nullptr) return {};
+  const std::string period = period_told(rule->unit(), parsed->date);
+  if (period.empty())
+    return {ErrorCode::CONFIG, "the format of \"" + base +
+                                   "\" does not tell the period, because its periods change "
+                                   "at the next restart; say NAME@PERIOD and the number"};
+  name = period_sequence(base, period);
   return {};
 }
 

@@ -1,5 +1,8 @@
+#include <memory>
 #include <string>
 
+#include "daemon/core/text/id_form.h"
+#include "daemon/core/text/id_format.h"
 #include "tests/unit/service.h"
 
 #include <catch2/catch.hpp>
@@ -276,6 +279,24 @@ TEST_CASE("ATextOfASequenceWithoutAFormatIsNone", "[history]") {
   service.ask(next_request(7, "orders"));
   CHECK(service.code(request("explain", "orders", 2, "\xa1x")) != ErrorCode::OK);
   CHECK(service.code(request("explain", "orders", 2, "\xc3")) == ErrorCode::BAD_REQUEST);
+}
+
+// After reloads that first removed the sequence and then made it again without periods.
+TEST_CASE("ATextThatTellsNoPeriodIsNotExplained", "[history]") {
+  Service service;
+  service.world.core.settings.by_name.at("orders").periods.rule =
+      PeriodRule::make("day", nullptr).value();
+  service.ask(next_request(7, "orders"));
+  CHECK(service.code(request("explain", "orders", 2,
+                             "\xa2"
+                             "17")) == ErrorCode::CONFIG);
+  // A month is no day.
+  service.world.core.settings.by_name.at("orders").text.compiled =
+      std::make_shared<IdFormat>(read_template("{date:%Y%m}/{number}").value(), nullptr, IdKeys());
+  service.world.core.table->apply_settings(service.world.core.limits);
+  CHECK(service.code(request("explain", "orders", 2,
+                             "\xa8"
+                             "202611/5")) == ErrorCode::CONFIG);
 }
 
 }  // namespace

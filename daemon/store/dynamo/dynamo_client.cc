@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -147,6 +149,7 @@ void DynamoClient::send(const char* operation, std::string body, std::string whe
     });
     return;
   }
+  ASSERT(done && credentials_->has_value());
   AwsRequest to_sign;
   to_sign.headers = {{"Host", target_.endpoint.substr(target_.endpoint.find("://") + 3)},
                      {"Content-Type", "application/x-amz-json-1.0"},

@@ -45,9 +45,9 @@ DynamoBeat::Step DynamoBeat::after_read(Result<std::optional<DynamoItem>> item) 
   std::optional<std::int64_t> found;
   if (item->has_value() && (*item)->contains(kBeat)) found = dynamo_integer((*item)->at(kBeat));
   if (is_older(request_.known, found))
-    return Result<BeatOutcome>(BeatOutcome{true, found.value_or(0)});
+    return Result<BeatOutcome>(BeatOutcome{true, found.value_or(0), {}});
   const bool raises = request_.raise && is_claimed(*item) && found.value_or(0) <= request_.known;
-  if (!raises) return Result<BeatOutcome>(BeatOutcome{false, found.value_or(0)});
+  if (!raises) return Result<BeatOutcome>(BeatOutcome{false, found.value_or(0), {}});
   if (++attempts_ > kMostAttempts)
     return Result<BeatOutcome>(ErrorCode::UNAVAILABLE,
                                "the item of this instance changes at every look");
@@ -64,7 +64,7 @@ DynamoBeat::Step DynamoBeat::after_read(Result<std::optional<DynamoItem>> item) 
 
 DynamoBeat::Step DynamoBeat::after_update(DynamoAnswer answer) {
   if (answer.kind == DynamoAnswer::Kind::done)
-    return Result<BeatOutcome>(BeatOutcome{false, request_.known + 1});
+    return Result<BeatOutcome>(BeatOutcome{false, request_.known + 1, {}});
   if (answer.kind == DynamoAnswer::Kind::mismatch) return key_;
   return Result<BeatOutcome>(std::move(answer.error));
 }

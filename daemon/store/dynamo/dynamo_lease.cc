@@ -157,7 +157,7 @@ LeaseOutcome DynamoLease::grant(const DynamoItem& changed) {
   const auto found = changed.find(request_.binding.counter_field);
   const std::optional<std::int64_t> value =
       found == changed.end() ? std::nullopt : dynamo_integer(found->second);
-  if (!value || *value < count_)
+  if (!value || *value < count_ || last_issued_of(*value, meaning_) == INT64_MAX)
     return unknown_outcome(
         {ErrorCode::SEQ_TYPE,
          fmt::format("{}: after adding {} the service returned {}", where_, count_,

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -92,6 +94,7 @@ Result<std::optional<LeaseRecord>> record_in(const DynamoItem& item, const std::
 
 void put_record(DynamoUpdate& update, const std::string& slot, const LeaseRecord& record,
                 const std::optional<Token>& newest, std::int64_t wall_ms) {
+  ASSERT(record.granted == (record.span.begin < record.span.end));
   set_record(update, slot, record.token, state_word(record), record.span.end - record.span.begin,
              newest, wall_ms);
   update.set(kEnd + slot, dynamo_number(record.span.end));
@@ -100,6 +103,7 @@ void put_record(DynamoUpdate& update, const std::string& slot, const LeaseRecord
 void put_lease(DynamoUpdate& update, const std::string& slot, const Token& token,
                std::int64_t count, const std::string& counter_field, std::int64_t more,
                const std::optional<Token>& newest, std::int64_t wall_ms) {
+  ASSERT(count > 0);
   set_record(update, slot, token, "granted", count, newest, wall_ms);
   update.set_sum(kEnd + slot, counter_field, more);
 }
@@ -136,6 +140,7 @@ void remove_record(DynamoUpdate& update, const std::string& slot) {
 }
 
 std::string instance_of_slot(const std::string& slot) {
+  ASSERT(slot.size() > kInstanceDigits);
   return slot.substr(0, kInstanceDigits);
 }
 

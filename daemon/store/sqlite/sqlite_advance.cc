@@ -7,7 +7,9 @@ namespace seqd {
 
 Result<std::int64_t> SqliteStore::advance(const AdvanceRequest& request) {
   if (Status status = check_advance_request(request); !status.ok()) return status;
-  return change([&] { return advance_in_transaction(request); }, [](std::int64_t) { return true; });
+  return change(
+      OlderCopy::used, [&] { return advance_in_transaction(request); },
+      [](std::int64_t) { return true; });
 }
 
 Result<std::int64_t> SqliteStore::advance_in_transaction(const AdvanceRequest& request) {

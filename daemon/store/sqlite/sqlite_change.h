@@ -8,9 +8,9 @@
 namespace seqd {
 
 template <typename Body, typename Keeps>
-auto SqliteStore::change(Body body, Keeps keeps) -> decltype(body()) {
+auto SqliteStore::change(OlderCopy older, Body body, Keeps keeps) -> decltype(body()) {
   const std::lock_guard lock(mutex_);
-  if (Status status = begin(); !status.ok()) return status;
+  if (Status status = begin_change(older); !status.ok()) return status;
   auto result = body();
   if (!result.ok() || !keeps(*result)) {
     abandon();

@@ -27,8 +27,11 @@ Status SqliteStore::read_identity() {
 }
 
 Result<BeatOutcome> SqliteStore::beat(const BeatRequest& request) {
-  return change([&] { return beat_in_transaction(request); },
-                [&](const BeatOutcome& beat) { return !beat.older && request.raise; });
+  auto outcome = change(
+      OlderCopy::refused, [&] { return beat_in_transaction(request); },
+      [&](const BeatOutcome& beat) { return !beat.older && request.raise; });
+  if (outcome.status().code() != ErrorCode::SEQ_REGRESSED) return outcome;
+  return BeatOutcome{.older = true, .beat = 0, .why = outcome.status()};
 }
 
 Result<BeatOutcome> SqliteStore::beat_in_transaction(const BeatRequest& request) {
@@ -41,8 +44,8 @@ Result<BeatOutcome> SqliteStore::beat_in_transaction(const BeatRequest& request)
   };
   auto found = read();
   if (!found.ok()) return found.status();
-  if (is_older(request.known, *found)) return BeatOutcome{true, found->value_or(0)};
-  if (!request.raise) return BeatOutcome{false, found->value_or(0)};
+  if (is_older(request.known, *found)) return BeatOutcome{true, found->value_or(0), {}};
+  if (!request.raise) return BeatOutcome{false, found->value_or(0), {}};
   {
     SqliteQuery query(statements_.write_beat);
     query.bind_blob(1, request.instance.data(), request.instance.size()).bind(2, request.known + 1);
@@ -50,7 +53,7 @@ Result<BeatOutcome> SqliteStore::beat_in_transaction(const BeatRequest& request)
   }
   found = read();
   if (!found.ok()) return found.status();
-  return BeatOutcome{false, found->value_or(0)};
+  return BeatOutcome{false, found->value_or(0), {}};
 }
 
 Status SqliteStore::check_age(const Token& instance, std::int64_t heartbeat, bool* restored) {
@@ -62,8 +65,10 @@ Status SqliteStore::check_age(const Token& instance, std::int64_t heartbeat, boo
 }
 
 Result<ClaimOutcome> SqliteStore::claim(const ClaimRequest& request) {
-  return change([&] { return claim_in_transaction(request); },
-                [](ClaimOutcome outcome) { return outcome != ClaimOutcome::lost; });
+  return change(
+      request.resumes ? OlderCopy::accepted : OlderCopy::refused,
+      [&] { return claim_in_transaction(request); },
+      [](ClaimOutcome outcome) { return outcome != ClaimOutcome::lost; });
 }
 
 Result<ClaimOutcome> SqliteStore::claim_in_transaction(const ClaimRequest& request) {

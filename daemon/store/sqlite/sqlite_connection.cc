@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "daemon/store/sqlite/sqlite_locks.h"
 #include "daemon/store/sqlite/sqlite_open_error.h"
@@ -13,7 +14,7 @@ namespace seqd {
 namespace {
 
 constexpr std::int64_t kApplicationId = 0x73657164;  // "seqd"
-constexpr std::int64_t kSchemaVersion = 7;
+constexpr std::int64_t kSchemaVersion = 8;
 
 // `seq` has no declared type on purpose: what somebody wrote there by hand stays as it is, and is
 // found out instead of being converted. A file of version 1 has neither `total`, whose sums begin
@@ -22,7 +23,8 @@ constexpr std::int64_t kSchemaVersion = 7;
 // were advanced for every host. Version 5 has `identity`: what tells this database from others,
 // wherever its file is moved to. Version 6 has `heartbeat`, whose rows stay when an instance is
 // forgotten: a file that is put back from an older copy is noticed by them. Version 7 has the
-// sequence of a lease, NULL in the records from before.
+// sequence of a lease, NULL in the records from before. Version 8 has `commits`: how many
+// transactions changed the file, less those from before (sqlite_commit_mark.h).
 constexpr char kTables[] = R"(
   CREATE TABLE IF NOT EXISTS sequence(
     name TEXT PRIMARY KEY NOT NULL,
@@ -60,7 +62,8 @@ constexpr char kTables[] = R"(
     floor INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS identity(
     one INTEGER PRIMARY KEY CHECK(one = 1),
-    identity BLOB NOT NULL);
+    identity BLOB NOT NULL,
+    commits INTEGER NOT NULL DEFAULT 0);
   INSERT OR IGNORE INTO identity(one, identity) VALUES(1, randomblob(16));
   CREATE TABLE IF NOT EXISTS heartbeat(
     id BLOB PRIMARY KEY NOT NULL,
@@ -69,14 +72,17 @@ constexpr char kTables[] = R"(
 constexpr char kLeaseOfNoSequence[] =
     "SELECT count(*) = 0 FROM pragma_table_info('lease') WHERE name = 'sequence'";
 constexpr char kAddSequence[] = "ALTER TABLE lease ADD COLUMN sequence TEXT";
+constexpr char kIdentityWithoutCommits[] =
+    "SELECT count(*) = 0 FROM pragma_table_info('identity') WHERE name = 'commits'";
+constexpr char kAddCommits[] = "ALTER TABLE identity ADD COLUMN commits INTEGER NOT NULL DEFAULT 0";
 constexpr char kFinish[] = R"(
   DROP INDEX IF EXISTS lease_by_counter;
   CREATE INDEX IF NOT EXISTS lease_by_sequence ON lease(instance, name, sequence, ordinal);
   PRAGMA application_id = 1936028004;
-  PRAGMA user_version = 7;
+  PRAGMA user_version = 8;
   COMMIT;
 )";
-static_assert(kApplicationId == 1936028004 && kSchemaVersion == 7);
+static_assert(kApplicationId == 1936028004 && kSchemaVersion == 8);
 
 // Of a file that could not be opened or created. Null: it does not pass by itself.
 const char* passing_reason(int error) {
@@ -212,9 +218,13 @@ Status SqliteConnection::create_schema() {
 // In one transaction, which another daemon may have been faster with.
 Status SqliteConnection::change_schema() {
   if (run("BEGIN IMMEDIATE") != SQLITE_OK || run(kTables) != SQLITE_OK) return error();
-  auto adds = pragma_integer(kLeaseOfNoSequence);
-  if (!adds.ok()) return adds.status();
-  if (*adds != 0 && run(kAddSequence) != SQLITE_OK) return error();
+  const std::pair<const char*, const char*> columns[] = {{kLeaseOfNoSequence, kAddSequence},
+                                                         {kIdentityWithoutCommits, kAddCommits}};
+  for (const auto& [is_missing, add] : columns) {
+    auto missing = pragma_integer(is_missing);
+    if (!missing.ok()) return missing.status();
+    if (*missing != 0 && run(add) != SQLITE_OK) return error();
+  }
   return run(kFinish) == SQLITE_OK ? Status() : error();
 }
 

@@ -55,8 +55,9 @@ constexpr char kLook[] =
 }  // namespace
 
 Result<InstanceRecords> SqliteStore::forget(const ForgetRequest& request) {
-  return change([&] { return forget_in_transaction(request); },
-                [&](const InstanceRecords&) { return !request.only_look && request.entry; });
+  return change(
+      OlderCopy::used, [&] { return forget_in_transaction(request); },
+      [&](const InstanceRecords&) { return !request.only_look && request.entry; });
 }
 
 // All of it is one transaction, with the last request: those before it only look.
@@ -82,7 +83,7 @@ Result<InstanceRecords> SqliteStore::forget_in_transaction(const ForgetRequest& 
 // Nobody waits for it: what fails is done by the next such start.
 void SqliteStore::abandoned(const Token& instance) {
   const std::lock_guard lock(mutex_);
-  Status status = begin();
+  Status status = begin_change();
   if (!status.ok()) return;
   for (const char* sql : kLeaveBehind) {
     if (status.ok()) status = run_for(sql, instance);

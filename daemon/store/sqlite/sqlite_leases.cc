@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/store/sqlite/sqlite_change.h"
 
 namespace seqd {
@@ -32,12 +33,14 @@ std::vector<LeaseOutcome> SqliteStore::lease_together(std::span<const LeaseReque
     for (LeaseOutcome* outcome : taken) *outcome = refused(why);
   };
   std::set<Token> tokens;
-  Status usable = begin();
+  Status usable = begin_change();
+  const bool restored = usable.code() == ErrorCode::SEQ_REGRESSED;
   for (std::size_t at = 0; at < requests.size(); ++at) {
     Status status = check_lease_request(requests[at]);
     if (status.ok()) status = usable;
     if (!status.ok()) {
       outcomes[at] = refused(std::move(status));
+      outcomes[at].restored = restored;
       continue;
     }
     // The first one is not committed yet, so its record proves nothing.
@@ -55,8 +58,7 @@ std::vector<LeaseOutcome> SqliteStore::lease_together(std::span<const LeaseReque
     usable = outcomes[at].error;
     not_applied(usable);
   }
-  if (!usable.ok()) return outcomes;
-  if (taken.empty()) {
+  if (!usable.ok() || taken.empty()) {
     abandon();
     return outcomes;
   }
@@ -73,6 +75,7 @@ std::vector<LeaseOutcome> SqliteStore::lease_together(std::span<const LeaseReque
 }
 
 LeaseOutcome SqliteStore::lease_in_transaction(const LeaseRequest& request, bool* taken) {
+  ASSERT(connection_->in_transaction());
   auto record = find_token(request);
   if (!record.ok()) return refused(record.status());
   if (record->known) {  // the request was delivered before
@@ -116,7 +119,11 @@ std::vector<Resolution> SqliteStore::resolve_all(std::span<const LeaseRequest> r
 
 std::vector<Resolution> SqliteStore::resolve_together(std::span<const LeaseRequest> requests,
                                                       bool* ended) {
-  if (const Status status = begin(); !status.ok()) return {requests.size(), failed(status)};
+  if (const Status status = begin_change(); !status.ok()) {
+    Resolution older = failed(status);
+    older.restored = status.code() == ErrorCode::SEQ_REGRESSED;
+    return {requests.size(), older};
+  }
   std::vector<Resolution> resolutions;
   bool written = false;
   for (const LeaseRequest& request : requests) {
@@ -124,11 +131,15 @@ std::vector<Resolution> SqliteStore::resolve_together(std::span<const LeaseReque
     // Some errors roll the whole transaction back.
     if (connection_->in_transaction()) continue;
     *ended = true;
+    abandon();
     return {requests.size(), failed(resolutions.back().error)};
   }
   bool maybe_applied = false;
   const Status status = written ? commit(&maybe_applied) : Status();
   if (!written || !status.ok()) abandon();
+  // Nothing that was read counts if another file is in its place now: others may lease the same.
+  if (const Status place = connection_->check_in_place(); !place.ok())
+    return {requests.size(), failed(place)};
   // Only what is on the disk keeps a late request out.
   for (Resolution& resolution : resolutions) {
     if (!status.ok() && resolution.kind == Resolution::Kind::absent) resolution = failed(status);
@@ -137,6 +148,7 @@ std::vector<Resolution> SqliteStore::resolve_together(std::span<const LeaseReque
 }
 
 Resolution SqliteStore::resolve_in_transaction(const LeaseRequest& request, bool* written) {
+  ASSERT(connection_->in_transaction());
   // First: nothing is made void in an older copy, nor is anything believed that it says.
   bool restored = false;
   if (Status age = check_age(request.instance, request.heartbeat, &restored); !age.ok()) {

@@ -25,6 +25,7 @@ Status SqliteStore::open_file() {
   Status status = prepare();
   if (status.ok()) status = read_identity();
   if (status.ok()) {
+    commit_mark_.set_identity(identity_);
     identified_ = true;
   } else {
     statements_ = {};

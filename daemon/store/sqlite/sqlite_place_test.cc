@@ -126,6 +126,26 @@ TEST_CASE("SqliteStore: a lease whose file is replaced during its commit is not 
   REQUIRE(outcome.error.code() == ErrorCode::STORE_REFUSED);
 }
 
+TEST_CASE("SqliteStore: nothing that is looked up counts if the file is replaced meanwhile",
+          "[store]") {
+  SqliteFixture fixture;
+  bool armed = false;
+  const testing::WalLayer disk([] { return SQLITE_OK; },
+                               [&] {
+                                 if (std::exchange(armed, false)) copy_over(fixture);
+                                 return SQLITE_OK;
+                               });
+  auto store = fixture.open();
+  const LeaseRequest known = lease_request("orders", 10);
+  require_granted(store->lease(known), 1, 11);
+  // The second one is not there, which has to be written down.
+  const std::vector<LeaseRequest> both{known, lease_request("orders", 10)};
+  armed = true;
+  const std::vector<Resolution> found = store->resolve_all(both);
+  REQUIRE_FALSE(armed);
+  for (const Resolution& one : found) REQUIRE(one.kind == Resolution::Kind::failed);
+}
+
 TEST_CASE("SqliteStore: a file that was put back is used again", "[store]") {
   SqliteFixture fixture;
   auto store = fixture.open();

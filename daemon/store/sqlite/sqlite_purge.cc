@@ -73,7 +73,8 @@ Result<std::vector<FoundCounter>> SqliteStore::find_in_transaction(const Counter
 
 std::vector<RemovalOutcome> SqliteStore::remove_counters(const CounterRemoval& removal) {
   const std::lock_guard lock(mutex_);
-  if (Status status = begin(); !status.ok()) return {failed(std::move(status))};
+  if (Status status = begin_change(OlderCopy::used); !status.ok())
+    return {failed(std::move(status))};
   std::vector<RemovalOutcome> outcomes;
   for (const FoundCounter& counter : removal.counters) {
     auto outcome = remove_in_transaction(removal.binding, counter);
@@ -96,6 +97,9 @@ Result<RemovalOutcome> SqliteStore::remove_in_transaction(const CounterBinding& 
   CounterBinding found = binding;
   found.key = counter.key;
   const auto state = read_counter(found);
+  // Some errors roll the whole transaction back. Behind one, each removal would be a step of its
+  // own, and another daemon could lease between the look at a counter and its end.
+  if (!state.ok() && !connection_->in_transaction()) return state.status();
   if (!state.ok() || !state->has_value() || (*state)->value != counter.number)
     return RemovalOutcome{RemovalOutcome::Kind::changed, {}};
   for (const char* sql : kRemove) {

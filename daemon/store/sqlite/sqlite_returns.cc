@@ -5,8 +5,10 @@
 // is one transaction, because the disk flush costs more than the returns.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/store/sqlite/sqlite_change.h"
 
 namespace seqd {
@@ -21,7 +23,11 @@ std::vector<ReturnOutcome> SqliteStore::return_all(std::span<const ReturnRequest
 
 std::vector<ReturnOutcome> SqliteStore::return_together(std::span<const ReturnRequest> requests,
                                                         bool* ended) {
-  if (const Status status = begin(); !status.ok()) return {requests.size(), not_known(status)};
+  if (const Status status = begin_change(); !status.ok()) {
+    ReturnOutcome older = not_known(status);
+    older.restored = status.code() == ErrorCode::SEQ_REGRESSED;
+    return {requests.size(), older};
+  }
   std::vector<ReturnOutcome> outcomes;
   bool written = false;
   for (const ReturnRequest& request : requests) {
@@ -29,6 +35,7 @@ std::vector<ReturnOutcome> SqliteStore::return_together(std::span<const ReturnRe
     // Some errors roll the whole transaction back.
     if (connection_->in_transaction()) continue;
     *ended = true;
+    abandon();
     return {requests.size(), not_known(outcomes.back().error)};
   }
   bool maybe_applied = false;
@@ -40,6 +47,7 @@ std::vector<ReturnOutcome> SqliteStore::return_together(std::span<const ReturnRe
 }
 
 ReturnOutcome SqliteStore::return_in_transaction(const ReturnRequest& request, bool* written) {
+  ASSERT(connection_->in_transaction());
   if (Status status = check_return_request(request); !status.ok()) return kept(std::move(status));
   bool restored = false;
   if (Status age = check_age(request.instance, request.heartbeat, &restored); !age.ok()) {
@@ -120,10 +128,11 @@ Result<std::optional<LeasedSpan>> SqliteStore::take_parked(const LeaseRequest& r
     span = {query.integer(0), query.integer(1)};
   }
   const std::string place = where(request.binding);
-  if (last_issued + 1 < span.end) return above_the_counter(place, last_issued + 1, span.end);
+  const std::int64_t next = std::min(last_issued, INT64_MAX - 1) + 1;
+  if (next < span.end) return above_the_counter(place, next, span.end);
   // The counter's own check, which a range that was returned does not replace.
-  if (request.high_water > last_issued + 1) {
-    return above_the_counter(place, last_issued + 1, request.high_water);
+  if (request.high_water > next) {
+    return above_the_counter(place, next, request.high_water);
   }
   {
     SqliteQuery query(statements_.take_parked);

@@ -13,6 +13,7 @@ struct SqliteStatements {
   SqliteStatement add_total, subtract_total, read_totals, sum_parked;
   SqliteStatement park, find_parked, take_parked, was_parked, prune_parked, drop_parked;
   SqliteStatement read_floor, raise_floor;
+  SqliteStatement read_commits, write_commits, mark_older;
   SqliteStatement read_epoch, create_epoch, write_epoch, read_beat, write_beat;
 };
 

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "daemon/base/assertion.h"
+
 namespace seqd {
 namespace {
 
@@ -74,6 +76,9 @@ Status SqliteStore::prepare() {
       {&statements_.raise_floor,
        "INSERT INTO floor(name, floor) VALUES(?1, ?2) "
        "ON CONFLICT(name) DO UPDATE SET floor = max(floor, ?2)"},
+      {&statements_.read_commits, "SELECT commits FROM identity"},
+      {&statements_.write_commits, "UPDATE identity SET commits = ?1"},
+      {&statements_.mark_older, "UPDATE identity SET commits = -1 - commits WHERE commits >= 0"},
       {&statements_.read_epoch, "SELECT epoch, nonce FROM instance WHERE id = ?1"},
       {&statements_.create_epoch, "INSERT INTO instance(id, epoch, nonce) VALUES(?1, ?2, ?3)"},
       {&statements_.write_epoch, "UPDATE instance SET epoch = ?2, nonce = ?3 WHERE id = ?1"},
@@ -95,39 +100,13 @@ std::string SqliteStore::where(const CounterBinding& binding) const {
 }
 
 Status SqliteStore::run(const SqliteStatement& statement) {
+  ASSERT(statement != nullptr);
   SqliteQuery query(statement);
   return query.step() == SQLITE_DONE ? Status() : connection_->error();
 }
 
-Status SqliteStore::begin() {
-  Status status = open_file();
-  if (status.ok()) status = connection_->check_in_place();
-  return status.ok() ? run(statements_.begin) : status;
-}
-
-void SqliteStore::abandon() {
-  // Some errors (a full disk) have ended the transaction already; then there is nothing to do.
-  if (connection_->in_transaction()) static_cast<void>(run(statements_.rollback));
-}
-
-Status SqliteStore::commit(bool* maybe_applied) {
-  SqliteQuery query(statements_.commit);
-  const int code = query.step();
-  if (code == SQLITE_DONE) {
-    // What was committed to a file that is not there any more is never used: whoever opens the
-    // other one may lease the same.
-    *maybe_applied = true;
-    return connection_->check_in_place();
-  }
-  // A full disk or a foreign lock stops a commit before its last frame is written. Everything else,
-  // a failed flush above all, may have left a complete transaction in the log.
-  const int kind = code & 0xff;
-  *maybe_applied = kind != SQLITE_FULL && kind != SQLITE_BUSY;
-  return connection_->error();
-}
-
 BlockingStore::LeaseMode SqliteStore::lease_mode() const {
-  return {"ledger", "counter and lease change in one transaction of the file"};
+  return {"transaction", "counter and lease change in one transaction of the file"};
 }
 
 Result<LeasedSpan> SqliteStore::take(const LeaseRequest& request, bool* parked) {

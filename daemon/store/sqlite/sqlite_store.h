@@ -15,16 +15,13 @@
 #include <vector>
 
 #include "daemon/store/blocking_store.h"
-#include "daemon/store/counter_value.h"
+#include "daemon/store/sqlite/sqlite_commit_mark.h"
 #include "daemon/store/sqlite/sqlite_connection.h"
+#include "daemon/store/sqlite/sqlite_options.h"
+#include "daemon/store/sqlite/sqlite_records.h"
 #include "daemon/store/sqlite/sqlite_statements.h"
 
 namespace seqd {
-
-struct SqliteStoreOptions {
-  std::string path;
-  int busy_timeout_ms = 2'000;  // how long a foreign lock on the file is waited for
-};
 
 class SqliteStore final : public BlockingStore {
  public:
@@ -65,20 +62,13 @@ class SqliteStore final : public BlockingStore {
   int concurrency() const override { return 1; }
 
  private:
-  struct CounterState {
-    Meaning meaning = Meaning::unset;
-    std::int64_t value = 0;
-  };
-  // What is known of a lease token.
-  struct TokenRecord {
-    bool known = false;
-    bool granted = false;
-    LeasedSpan span;
-    bool parked = false;
-  };
+  using CounterState = SqliteCounterState;
+  using TokenRecord = SqliteTokenRecord;
 
   explicit SqliteStore(const SqliteStoreOptions& options)
-      : path_(options.path), busy_timeout_ms_(options.busy_timeout_ms) {}
+      : path_(options.path),
+        busy_timeout_ms_(options.busy_timeout_ms),
+        commit_mark_(options.boot_memory, options.busy_timeout_ms) {}
   // Unless it is open.
   Status open_file();
   Status prepare();
@@ -88,6 +78,10 @@ class SqliteStore final : public BlockingStore {
   Status run_for(const char* sql, const Token& instance);
   // A transaction on the file that the path leads to.
   Status begin();
+  // The same to change the file. SEQ_REGRESSED, and nothing is begun: it is an older copy.
+  Status begin_change(OlderCopy older = OlderCopy::refused);
+  void remember_older_copy();
+  Status count_commit();
   std::string where(const CounterBinding& binding) const;
   // In one transaction (`together`); if one request rolled it back, each in its own.
   template <typename Outcome, typename Request>
@@ -131,7 +125,7 @@ class SqliteStore final : public BlockingStore {
                                                const FoundCounter& counter);
   // What `body` gives, a Result, of a transaction that is committed where `keeps` says so of it.
   template <typename Body, typename Keeps>
-  auto change(Body body, Keeps keeps) -> decltype(body());
+  auto change(OlderCopy older, Body body, Keeps keeps) -> decltype(body());
   // Ends a transaction that changes nothing, whatever state it is in.
   void abandon();
   // Commits. `maybe_applied` is set when it failed in a way that leaves the outcome open.
@@ -143,6 +137,7 @@ class SqliteStore final : public BlockingStore {
   std::mutex mutex_;                              // guards everything below
   std::unique_ptr<SqliteConnection> connection_;  // null: not opened yet
   SqliteStatements statements_;
+  SqliteCommitMark commit_mark_;
   Token identity_{};
 };
 

@@ -89,7 +89,7 @@ TEST_CASE("SqliteStore: another program's file is refused and left as it is", "[
 TEST_CASE("SqliteStore: a newer schema is refused", "[sqlite]") {
   SqliteFixture fixture;
   fixture.open();
-  fixture.run("PRAGMA user_version = 8");
+  fixture.run("PRAGMA user_version = 9");
   const Status error = open_error(fixture.file());
   REQUIRE(error.code() == ErrorCode::STORE_REFUSED);
   REQUIRE(error.text().find("newer seqd") != std::string::npos);

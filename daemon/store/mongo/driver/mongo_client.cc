@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/store/mongo/driver/mongo_trace.h"
 
 namespace seqd {
@@ -134,6 +135,7 @@ MongoWriteAnswer MongoClients::answer_of(bool ok, const bson_t* reply, const bso
 }
 
 ChangeOptionsHandle change_options(const MongoWrite& write) {
+  ASSERT(!write.upsert || !write.remove);
   ChangeOptionsHandle options(mongoc_find_and_modify_opts_new());
   auto flags = static_cast<unsigned>(write.remove ? MONGOC_FIND_AND_MODIFY_REMOVE
                                                   : MONGOC_FIND_AND_MODIFY_RETURN_NEW);

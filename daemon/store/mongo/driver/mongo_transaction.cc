@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/store/mongo/driver/mongo_trace.h"
 
 namespace seqd {
@@ -35,6 +36,7 @@ Status MongoTransaction::begin() {
 }
 
 MongoWriteAnswer MongoTransaction::find_and_modify(const MongoWrite& write) {
+  ASSERT(session_);
   const CollectionHandle collection =
       connection_.collection(clients_.target().database, write.collection);
   // A statement has no write concern, the commit has.
@@ -63,6 +65,7 @@ MongoWriteAnswer MongoTransaction::find_and_modify(const MongoWrite& write) {
 
 MongoWriteAnswer MongoTransaction::commit(const std::string& collection,
                                           std::chrono::steady_clock::time_point deadline) {
+  ASSERT(session_);
   const TraceScope scope;
   for (int sent = 1;; ++sent) {
     MongoReply reply;
@@ -86,6 +89,7 @@ MongoWriteAnswer MongoTransaction::commit(const std::string& collection,
 }
 
 Document MongoTransaction::session_id() const {
+  ASSERT(session_);
   return Document(mongoc_client_session_get_lsid(session_.get()));
 }
 

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/store/mongo/driver/bson_conversion.h"
 #include "daemon/store/mongo/driver/mongo_trace.h"
 #include "daemon/store/mongo/insert/mongo_sharding.h"
@@ -158,6 +159,7 @@ Result<std::int64_t> MongoInsert::next_id() {
 }
 
 std::size_t MongoInsert::fitting(std::int64_t first) const {
+  ASSERT(!pending_.empty() && first <= batch_.max_value);
   const auto room = static_cast<std::uint64_t>(batch_.max_value - first) + 1;
   std::size_t count = 0;
   std::size_t bytes = 0;
@@ -170,6 +172,7 @@ std::size_t MongoInsert::fitting(std::int64_t first) const {
 }
 
 std::vector<Document> MongoInsert::numbered(std::int64_t first, std::size_t count) const {
+  ASSERT(count > 0 && count <= pending_.size());
   std::vector<Document> out;
   out.reserve(count);
   for (std::size_t at = 0; at < count; ++at)
@@ -323,6 +326,7 @@ std::size_t MongoInsert::take_inserted(std::int64_t inserted, std::int64_t first
 
 // The server ended at the first of those that are left.
 bool MongoInsert::take_refusal(const Document& refusal, std::int64_t id) {
+  ASSERT(!pending_.empty());
   const std::uint32_t code = code_of(refusal);
   const std::string text = fmt::format("{}: {} (code {})", clients_.where(batch_.collection),
                                        text_in(refusal.get(), "errmsg"), code);
@@ -343,6 +347,7 @@ bool MongoInsert::take_refusal(const Document& refusal, std::int64_t id) {
 }
 
 void MongoInsert::take_unknown(const Answer& answer, std::int64_t first, std::size_t count) {
+  ASSERT(count <= pending_.size());
   bool readable = answer.transaction_number == 0;
   const std::string why =
       answer.transaction_number == 0

@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
+#include "daemon/base/assertion.h"
 #include "daemon/store/mongo/driver/mongo_numbered_writes.h"
 #include "daemon/store/mongo/driver/mongo_trace.h"
 #include "daemon/store/mongo/lease/mongo_parked.h"
 
 namespace seqd {
 namespace {
+
+// A record that says so was changed by hand.
+constexpr std::int32_t kLastStatement = std::numeric_limits<std::int32_t>::max();
 
 constexpr int kMostAttempts = 20;  // steps of one lease; 1 or 3 are the rule
 constexpr int kMostFailures = 2;
@@ -181,6 +186,7 @@ LeaseOutcome MongoCounter::refuse_field(const Status& error) {
 // Counter and record change together or not at all. Nothing is certain but by the commit; before
 // it is sent, everything that fails is as if it had never been.
 MongoCounter::Step MongoCounter::increment_in_transaction(const MongoWrite& write) {
+  ASSERT(is_in_ledger(trace_));
   MongoTransaction transaction(clients_);
   if (Status status = transaction.begin(); !status.ok()) return refused(std::move(status));
   if (Status status = sessions_.announce(request_.instance, transaction); !status.ok())
@@ -236,7 +242,8 @@ MongoCounter::Step MongoCounter::increment_as_numbered(const MongoWrite& write) 
     if (Step ended = compare(*record); ended.has_value()) return ended;
   }
   // One number is for one count: by it the answer of a repeat is read.
-  if (sent_ && sent_->count != count_) return increment_in_transaction(write);
+  if (sent_ && (sent_->count != count_ || sent_->statement == kLastStatement))
+    return increment_in_transaction(write);
   MongoNumberedWrites writes(clients_, request_);
   if (!sent_ || sent_->meaning != meaning_) {
     const LeaseRecord::Sent sent{
@@ -284,7 +291,8 @@ MongoCounter::Step MongoCounter::retry(MongoWriteAnswer answer) {
 
 LeaseOutcome MongoCounter::grant(const Document& document) const {
   const CounterNumber number = read_counter_number(document.get(), binding_.counter_field);
-  if (number.kind != CounterNumber::Kind::integer || number.value < count_) {
+  if (number.kind != CounterNumber::Kind::integer || number.value < count_ ||
+      last_issued_of(number.value, meaning_) == INT64_MAX) {
     return unknown_outcome(
         {ErrorCode::SEQ_TYPE,
          fmt::format("{}: after adding {} the server returned {}", where_, count_, number.found)});

@@ -35,7 +35,7 @@ std::optional<std::int64_t> beat_in(const std::optional<Document>& entry) {
 
 BeatOutcome outcome_of(const std::optional<Document>& entry, std::int64_t known) {
   const std::optional<std::int64_t> beat = beat_in(entry);
-  return {is_older(known, beat), beat.value_or(0)};
+  return {is_older(known, beat), beat.value_or(0), {}};
 }
 
 }  // namespace

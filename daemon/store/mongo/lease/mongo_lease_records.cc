@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "daemon/base/assertion.h"
 #include "daemon/store/mongo/driver/mongo_numbered_writes.h"
 #include "daemon/store/mongo/lease/mongo_binding.h"
 #include "daemon/store/mongo/lease/mongo_instances.h"
@@ -82,8 +83,7 @@ std::optional<LeaseRecord::Sent> sent_in(const Document& document, const std::st
     return there ? bson_iter_as_int64(&found) : 0;
   };
   if (text("state") != "sent") return std::nullopt;
-  LeaseRecord::Sent sent;
-  sent.count = number("count");
+  LeaseRecord::Sent sent{.count = number("count")};
   sent.statement = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(number("statement"), 1, std::numeric_limits<std::int32_t>::max()));
   sent.meaning = text("meaning") == meaning_word(Meaning::next) ? Meaning::next : Meaning::last;
@@ -171,8 +171,9 @@ Result<std::optional<LeaseRecord>> MongoLeaseRecords::record_in(const Document& 
     record.span.begin = bson_iter_as_int64(&found);
   if (find_field(document.get(), prefix + "end", &found))
     record.span.end = bson_iter_as_int64(&found);
-  if (whole && (!record.granted || record.span.begin < record.span.end))
-    return std::optional(record);
+  const bool good = whole && (!record.sent || record.sent->count >= 1) &&
+                    (!record.granted || record.span.begin < record.span.end);
+  if (good) return std::optional(record);
   return Status(ErrorCode::STORE_REFUSED,
                 fmt::format("{}: the record of lease \"{}\" is not one that seqd wrote; remove it "
                             "if it was edited by hand",
@@ -316,6 +317,7 @@ Result<bool> MongoLeaseRecords::never_made(const LeaseRequest& request) {
 // the number, which the statement tells that announced the lease, and as long as it has the answer.
 std::optional<Resolution> MongoLeaseRecords::resolve_sent(const LeaseRequest& request,
                                                           const LeaseRecord& record) {
+  ASSERT(record.sent && record.token == request.token);
   MongoNumberedWrites writes(clients_, request);
   const Result<bool> remembered = writes.remembers(kMongoLedger, record.sent->statement);
   if (!remembered.ok()) return failed(remembered.status());
@@ -340,7 +342,8 @@ std::optional<Resolution> MongoLeaseRecords::resolve_sent(const LeaseRequest& re
   if (made_void) return resolved(Resolution::Kind::absent);
   const CounterNumber number =
       read_counter_number(answer.document->get(), request.binding.counter_field);
-  if (number.kind != CounterNumber::Kind::integer || number.value < record.sent->count)
+  if (number.kind != CounterNumber::Kind::integer || number.value < record.sent->count ||
+      last_issued_of(number.value, record.sent->meaning) == INT64_MAX)
     return resolved(Resolution::Kind::untraceable);
   const std::int64_t end = last_issued_of(number.value, record.sent->meaning) + 1;
   return resolved(Resolution::Kind::granted, {end - record.sent->count, end});
@@ -361,11 +364,11 @@ Resolution MongoLeaseRecords::resolve(const LeaseRequest& request) {
       return resolved(Resolution::Kind::untraceable);
     }
     learn(request, record);
-    if (record && record->token == request.token && record->sent) {
-      if (const auto found = resolve_sent(request, *record)) return *found;
-      continue;
-    }
     if (record && record->token == request.token) {
+      if (record->sent) {
+        if (const auto found = resolve_sent(request, *record)) return *found;
+        continue;
+      }
       if (record->forgotten) return resolved(Resolution::Kind::untraceable);
       return record->granted ? resolved(Resolution::Kind::granted, record->span, record->parked)
                              : resolved(Resolution::Kind::absent);
