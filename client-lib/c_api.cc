@@ -35,7 +35,8 @@ Outcome call_method(Client& engine, std::string_view method, std::string_view pa
   Request request;
   request.method = Request::Method::call;
   request.name = method;
-  request.params = params;
+  request.body = std::make_unique<Request::Body>();
+  request.body->params = params;
   return engine.call(std::move(request), answer);
 }
 
@@ -83,7 +84,7 @@ int seqd_next_text(seqd_client* client, const char* name, const char** text) {
     if (!outcome.ok()) return outcome;
     request.method = Request::Method::next_text;
     outcome = engine.call(std::move(request), client->answer);
-    if (outcome.ok()) *text = client->answer.result.c_str();
+    if (outcome.ok()) *text = client->answer.result().c_str();
     return outcome;
   });
 }
@@ -103,7 +104,7 @@ int seqd_parse(seqd_client* client, const char* name, const char* text, seqd_par
     seqd::protocol::append_text(params, text);
     Answer answer;
     outcome = call_method(engine, "parse", {params.data(), params.size()}, answer);
-    if (outcome.ok()) outcome = read_parsed(answer.result, client->parsed);
+    if (outcome.ok()) outcome = read_parsed(answer.result(), client->parsed);
     if (!outcome.ok()) return outcome;
     const seqd_parsed found = {0, client->parsed.number, client->parsed.period.c_str(),
                                client->parsed.check.c_str()};
@@ -154,11 +155,12 @@ int seqd_peek(seqd_client* client, const char* name, seqd_peeked* peeked) {
     outcome = engine.call(std::move(request), answer);
     if (!outcome.ok()) return outcome;
     seqd_peeked found = SEQD_PEEKED_INIT;
-    found.next = answer.peeked.next.value_or(0);
-    found.available = answer.peeked.available;
-    found.last = answer.peeked.last.value_or(0);
-    found.next_known = answer.peeked.next ? 1 : 0;
-    found.last_known = answer.peeked.last ? 1 : 0;
+    const Peeked& told = answer.more().peeked;
+    found.next = told.next.value_or(0);
+    found.available = told.available;
+    found.last = told.last.value_or(0);
+    found.next_known = told.next ? 1 : 0;
+    found.last_known = told.last ? 1 : 0;
     (void)copy_out(found, peeked, kLeast);
     return outcome;
   });
@@ -216,8 +218,8 @@ int seqd_call(seqd_client* client, const char* method, const void* params, size_
       return argument("params is not exactly one MessagePack array");
     Outcome outcome = call_method(engine, name, given, client->answer);
     if (!outcome.ok()) return outcome;
-    *result = client->answer.result.data();
-    *result_length = client->answer.result.size();
+    *result = client->answer.result().data();
+    *result_length = client->answer.result().size();
     return outcome;
   });
 }

@@ -41,7 +41,7 @@ int guarded(seqd_client* client, Body body) {
       return fail(client, {SEQD_E_FORKED,
                            "this handle belongs to the parent process: open one after fork()"});
     }
-    client->engine->finish_recovery();
+    client->engine->begin_call();
     return fail(client, body(*client->engine));
   } catch (...) {
     // Only memory can run out. The text is short enough to need none.

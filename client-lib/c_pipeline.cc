@@ -22,7 +22,7 @@ void write_reply(const Answer& answer, char* place, std::size_t size) {
   seqd_reply reply = {};
   reply.tag = answer.tag;
   reply.code = answer.outcome.code;
-  reply.text = (answer.outcome.ok() ? answer.result : answer.outcome.text).c_str();
+  reply.text = (answer.outcome.ok() ? answer.result() : answer.outcome.text).c_str();
   reply.runs = answer.runs().data();
   reply.run_count = answer.runs().size();
   reply.id = reply.run_count == 0 ? 0 : reply.runs[0].first;
@@ -95,11 +95,9 @@ int seqd_poll(seqd_client* client, int64_t timeout_ms, seqd_reply* replies, size
       return argument("timeout_ms is not within 0 .. 2^31-1");
     engine.poll(timeout_ms, capacity);
     auto* place = reinterpret_cast<char*>(replies);
-    for (const Answer& answer : engine.delivered()) {
-      write_reply(answer, place, reply_size);
-      place += reply_size;
-    }
-    *used = engine.delivered().size();
+    for (std::size_t at = 0; at < engine.delivered_count(); ++at, place += reply_size)
+      write_reply(engine.delivered(at), place, reply_size);
+    *used = engine.delivered_count();
     return Outcome();
   });
 }

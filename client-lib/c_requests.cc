@@ -52,8 +52,9 @@ Outcome make_insert(const char* name, const void* document, std::size_t length, 
   if (unique != nullptr && (*unique == '\0' || std::strlen(unique) > kMostFieldName))
     return argument("the unique field has no name, or one above 128 bytes");
   request.method = Request::Method::insert;
-  request.params = bytes;
-  if (unique != nullptr) request.unique = unique;
+  request.body = std::make_unique<Request::Body>();
+  request.body->params = bytes;
+  if (unique != nullptr) request.body->unique = unique;
   return make_next(name, request);
 }
 

@@ -126,23 +126,17 @@ Outcome Client::call(Request&& request, Answer& answer) {
 }
 
 void Client::poll(std::int64_t timeout_ms, std::size_t capacity) {
-  delivered_.clear();
+  session_.answers().drop_delivered();
   receive_idle();
   send_idle();
   const std::int64_t until = monotonic_ms() + timeout_ms;
   // One turn in any case, so that polling without waiting sends and receives too.
   bool over = false;
-  while (!session_.has_answer() && session_.in_flight() > 0 && !over) {
+  while (session_.answers().count() == 0 && session_.in_flight() > 0 && !over) {
     turn(until);
     over = monotonic_ms() >= until;
   }
-  // Room first: an answer that is taken must not be lost for want of memory.
-  delivered_.reserve(std::min(capacity, session_.answer_count()));
-  while (delivered_.size() < delivered_.capacity() && delivered_.size() < capacity &&
-         session_.has_answer()) {
-    delivered_.emplace_back();
-    (void)session_.take(delivered_.back());
-  }
+  session_.answers().deliver(capacity);
 }
 
 bool Client::wants_to_write() {
@@ -152,7 +146,7 @@ bool Client::wants_to_write() {
 
 std::int64_t Client::idle_ms() const {
   std::int64_t until = session_.next_deadline_ms().value_or(INT64_MAX);
-  if (session_.has_answer()) until = 0;
+  if (session_.answers().count() > 0) until = 0;
   if (session_.in_flight() > 0 && !connection_.is_open()) until = std::min(until, next_attempt_ms_);
   if (until == INT64_MAX) return -1;
   return std::max<std::int64_t>(until - monotonic_ms(), 0);
@@ -162,7 +156,8 @@ std::int64_t Client::idle_ms() const {
 
 void Client::turn(std::int64_t until_ms) {
   const std::int64_t now = monotonic_ms();
-  session_.expire(now, unreachable());
+  // Its text is made only where it is needed.
+  if (session_.next_deadline_ms().value_or(INT64_MAX) <= now) session_.expire(now, unreachable());
   if (session_.too_many_late()) lose("the daemon does not answer");
   const std::int64_t until = std::min(until_ms, session_.next_deadline_ms().value_or(0));
   if (until <= now && session_.in_flight() == 0) {
@@ -273,15 +268,14 @@ int Client::recover() noexcept {
   recovers_ = true;
   close_socket();
   try {
-    finish_recovery();
+    recover_fully();
   } catch (...) {
     // The next call tries again.
   }
   return code;
 }
 
-void Client::finish_recovery() {
-  if (!recovers_) return;
+void Client::recover_fully() {
   session_.abandon_synchronous();
   close_connection();
   recovers_ = false;

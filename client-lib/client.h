@@ -10,7 +10,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "client-lib/session/back_off.h"
 #include "client-lib/session/connection.h"
@@ -44,10 +43,11 @@ class Client {
   Outcome submit(Request&& request);
   // Waits for the answer. The outcome is the answer's.
   Outcome call(Request&& request, Answer& answer);
-  // Waits at most `timeout_ms` for the first answer; then takes up to `capacity` of them into
-  // delivered().
+  // Waits at most `timeout_ms` for the first answer; then delivers up to `capacity` of them.
   void poll(std::int64_t timeout_ms, std::size_t capacity);
-  const std::vector<Answer>& delivered() const { return delivered_; }
+  std::size_t delivered_count() const { return session_.answers().delivered_count(); }
+  // Valid until the next call that is not const.
+  const Answer& delivered(std::size_t at) const { return session_.answers().delivered(at); }
 
   std::size_t pending() const { return session_.pending(); }
   int descriptor() const { return connection_.descriptor(); }
@@ -64,8 +64,12 @@ class Client {
   // After an exception (memory) in the middle of a call: what it ends with, SEQD_E_MEMORY or
   // SEQD_E_OUTCOME_UNKNOWN. The connection is dropped, so that every request is in a known state.
   int recover() noexcept;
-  // The rest of it, where there was no memory for that either; before every other call.
-  void finish_recovery();
+  // Before every call: drops what the last one delivered, and does the rest of recover(), if there
+  // was no memory for that either.
+  void begin_call() {
+    session_.answers().drop_delivered();
+    if (recovers_) recover_fully();
+  }
 
  private:
   Client(const ClientOptions& options, const protocol::Identity& identity, std::uint64_t random);
@@ -86,6 +90,7 @@ class Client {
   void close_socket();
   Outcome unreachable() const;
   std::uint64_t random();
+  void recover_fully();
 
   const ClientOptions options_;
   const ProcessMark mark_;
@@ -95,9 +100,8 @@ class Client {
   std::uint64_t random_;
   std::int64_t next_attempt_ms_ = 0;
   std::uint64_t generation_ = 0;
-  bool recovers_ = false;  // finish_recovery() is due
+  bool recovers_ = false;  // recover_fully() is due
   std::string why_not_connected_;
-  std::vector<Answer> delivered_;
 };
 
 }  // namespace seqd::engine

@@ -115,6 +115,40 @@ TEST_CASE("PipelineWithoutMemoryLosesNoAnswer", "[client]") {
   CHECK_FALSE(failed);
 }
 
+TEST_CASE("RequestsAllocateNothingOnceTheHandleIsWarm", "[client]") {
+  constexpr std::size_t kDepth = 100;
+  SocketDaemon daemon;
+  daemon.start();
+  Handle handle(daemon);
+  std::vector<seqd_reply> replies(kDepth);
+  const auto pipeline = [&] {
+    std::size_t submitted = 0;
+    while (submitted < kDepth && seqd_submit_next(handle.client, "orders", nullptr) == SEQD_OK)
+      ++submitted;
+    std::size_t used = 0;
+    int code = SEQD_OK;
+    for (std::size_t left = submitted; left > 0 && code == SEQD_OK; left -= used)
+      code = seqd_poll(handle.client, 10'000, replies.data(), sizeof(seqd_reply), kDepth, &used);
+    return submitted == kDepth && code == SEQD_OK;
+  };
+  const auto one = [&] {
+    std::int64_t id = 0;
+    return seqd_next(handle.client, "orders", &id) == SEQD_OK && id > 0;
+  };
+  REQUIRE(one());
+  REQUIRE(pipeline());
+  bool good = true;
+  bool failed = false;
+  {
+    const FailingMemory memory(0);
+    for (int i = 0; i < 500 && good; ++i) good = one();
+    for (int i = 0; i < 20 && good; ++i) good = pipeline();
+    failed = FailingMemory::has_failed();
+  }
+  CHECK(good);
+  CHECK_FALSE(failed);
+}
+
 TEST_CASE("InsertWithoutMemorySaysWhetherTheDocumentMayBeThere", "[client]") {
   bool failed = true;
   for (int before = 0; failed && before < kMostAllocations; ++before) {

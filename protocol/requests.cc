@@ -9,25 +9,46 @@ namespace {
 constexpr unsigned kRequest = 0;
 constexpr std::int64_t kNotification = 2;
 
+constexpr std::size_t kBeginRoom = 2 + kIntegerRoom + 2 * kHeaderRoom;  // without the method
+
 // [0, msgid, method, [ ... : `params` values have to follow.
-void begin_request(Buffer& out, std::uint32_t msgid, std::string_view method,
-                   std::uint32_t params) {
-  char* const begin = out.prepare(2 + kIntegerRoom + kHeaderRoom + method.size() + kHeaderRoom);
-  char* at = put_array_header(begin, 4);
+char* put_begin(char* at, std::uint32_t msgid, std::string_view method, std::uint32_t params) {
+  at = put_array_header(at, 4);
   at = put_byte(at, kRequest);
   at = put_unsigned(at, msgid);
   at = put_text(at, method);
-  at = put_array_header(at, params);
-  out.commit(static_cast<std::size_t>(at - begin));
+  return put_array_header(at, params);
+}
+
+void begin_request(Buffer& out, std::uint32_t msgid, std::string_view method,
+                   std::uint32_t params) {
+  char* const begin = out.prepare(kBeginRoom + method.size());
+  out.commit(static_cast<std::size_t>(put_begin(begin, msgid, method, params) - begin));
+}
+
+constexpr std::string_view kTimeout = "timeout_ms";
+constexpr std::size_t kOptionsRoom = 2 * kHeaderRoom + kTimeout.size() + kIntegerRoom;
+
+char* put_options(char* at, std::optional<std::int64_t> timeout_ms) {
+  if (!timeout_ms) return at;
+  at = put_map_header(at, 1);
+  at = put_text(at, kTimeout);
+  return put_integer(at, *timeout_ms);
 }
 
 void append_options(Buffer& out, std::optional<std::int64_t> timeout_ms) {
-  if (!timeout_ms) return;
-  constexpr std::string_view key = "timeout_ms";
-  char* const begin = out.prepare(2 * kHeaderRoom + key.size() + kIntegerRoom);
-  char* at = put_map_header(begin, 1);
-  at = put_text(at, key);
-  at = put_integer(at, *timeout_ms);
+  char* const begin = out.prepare(kOptionsRoom);
+  out.commit(static_cast<std::size_t>(put_options(begin, timeout_ms) - begin));
+}
+
+// A whole request with a name; the most frequent ones are written at one go.
+void append_named(Buffer& out, std::uint32_t msgid, std::string_view method, std::string_view name,
+                  std::optional<std::int64_t> timeout_ms) {
+  char* const begin =
+      out.prepare(kBeginRoom + method.size() + kHeaderRoom + name.size() + kOptionsRoom);
+  char* at = put_begin(begin, msgid, method, timeout_ms ? 2 : 1);
+  at = put_text(at, name);
+  at = put_options(at, timeout_ms);
   out.commit(static_cast<std::size_t>(at - begin));
 }
 
@@ -48,16 +69,12 @@ void append_hello(Buffer& out, std::uint32_t msgid, const Hello& hello) {
 
 void append_next(Buffer& out, std::uint32_t msgid, std::string_view name,
                  std::optional<std::int64_t> timeout_ms) {
-  begin_request(out, msgid, "next", timeout_ms ? 2 : 1);
-  append_text(out, name);
-  append_options(out, timeout_ms);
+  append_named(out, msgid, "next", name, timeout_ms);
 }
 
 void append_next_text(Buffer& out, std::uint32_t msgid, std::string_view name,
                       std::optional<std::int64_t> timeout_ms) {
-  begin_request(out, msgid, "next_text", timeout_ms ? 2 : 1);
-  append_text(out, name);
-  append_options(out, timeout_ms);
+  append_named(out, msgid, "next_text", name, timeout_ms);
 }
 
 void append_range(Buffer& out, std::uint32_t msgid, std::string_view name, std::int64_t count,

@@ -36,7 +36,7 @@ Outcome read_id_text(ValueReader reader, Answer& answer) {
   const auto text = reader.read_text();
   if (!text || text->empty() || !is_plain(*text))
     return strange("next_text", "is not a text of plain characters");
-  answer.result.assign(*text);
+  answer.more().result.assign(*text);
   return {};
 }
 
@@ -61,8 +61,8 @@ Outcome read_runs(const Request& request, ValueReader reader, Answer& answer) {
     left -= run->count;
     const seqd_run each = {run->first, run->count, run->step};
     if (i == 0) answer.first = each;
-    if (i == 1) answer.all.push_back(answer.first);
-    if (i >= 1) answer.all.push_back(each);
+    if (i == 1) answer.more().all.push_back(answer.first);
+    if (i >= 1) answer.more().all.push_back(each);
   }
   if (left != 0) return strange("range", "holds fewer IDs than were asked for");
   return {};
@@ -79,17 +79,18 @@ bool read_optional_integer(ValueReader& reader, std::optional<std::int64_t>& val
 Outcome read_peek(ValueReader reader, Answer& answer) {
   const auto pairs = reader.read_map();
   if (!pairs) return strange("peek", "is not a map");
+  Peeked& peeked = answer.more().peeked;
   bool well = true;
   for (std::uint32_t i = 0; i < *pairs && well; ++i) {
     const std::string_view key = reader.read_text().value_or(std::string_view());
     if (key == "next")
-      well = read_optional_integer(reader, answer.peeked.next);
+      well = read_optional_integer(reader, peeked.next);
     else if (key == "available") {
       std::optional<std::int64_t> available;
       well = read_optional_integer(reader, available);
-      answer.peeked.available = available.value_or(0);
+      peeked.available = available.value_or(0);
     } else if (key == "last")
-      well = read_optional_integer(reader, answer.peeked.last);
+      well = read_optional_integer(reader, peeked.last);
     else
       well = !key.empty() && reader.skip();
   }
@@ -143,7 +144,7 @@ Outcome read_result(const Request& request, std::span<const std::uint8_t> frame,
   }
   // The result is the last value of a reply, so it is the end of the frame.
   const auto result = frame.last(reply.result.remaining());
-  answer.result.assign(reinterpret_cast<const char*>(result.data()), result.size());
+  answer.more().result.assign(reinterpret_cast<const char*>(result.data()), result.size());
   return {};
 }
 

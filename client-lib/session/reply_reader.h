@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,17 +26,35 @@ struct Peeked {
 
 // What became of one request.
 struct Answer {
+  // What few answers have.
+  struct Rest {
+    std::vector<seqd_run> all;  // the runs, when there is not exactly one
+    Peeked peeked;              // of peek
+    std::string result;         // of call: one MessagePack value; of next_text: the text
+  };
   void* tag = nullptr;
   Outcome outcome;
-  seqd_run first = {0, 0, 0};  // the only run, when `all` is empty; its count is 0: no run
-  std::vector<seqd_run> all;   // the runs, when there is not exactly one
-  Peeked peeked;               // of peek
-  std::string result;          // of call: one MessagePack value; of next_text: the text
+  seqd_run first = {0, 0, 0};  // the only run, when there is no more; its count is 0: no run
+  std::unique_ptr<Rest> rest;
 
+  Rest& more() {
+    if (!rest) rest = std::make_unique<Rest>();
+    return *rest;
+  }
+  const std::string& result() const {
+    static const std::string kNone;
+    return rest ? rest->result : kNone;
+  }
   // Valid as long as the answer is not moved.
   std::span<const seqd_run> runs() const {
-    if (!all.empty()) return all;
+    if (rest && !rest->all.empty()) return rest->all;
     return {&first, first.count == 0 ? std::size_t{0} : std::size_t{1}};
+  }
+  void clear() {
+    tag = nullptr;
+    if (!outcome.ok()) outcome = Outcome();
+    first = {0, 0, 0};
+    rest.reset();
   }
 };
 

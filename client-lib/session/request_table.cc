@@ -6,7 +6,9 @@
 namespace seqd::engine {
 
 std::uint32_t RequestTable::add(Request&& request) {
-  slots_.push_back(Slot{Slot::State::unsent, std::move(request)});
+  Slot& slot = slots_.push_back();
+  slot.state = Slot::State::unsent;
+  slot.request = std::move(request);
   ++waiting_;
   return next_number() - 1;
 }
@@ -22,9 +24,9 @@ const Request* RequestTable::find(std::uint32_t number) const {
   return found == nullptr ? nullptr : &found->request;
 }
 
-bool RequestTable::is_sent(std::uint32_t number) const {
+const Request* RequestTable::find_sent(std::uint32_t number) const {
   const Slot* found = slot(number);
-  return found != nullptr && found->state == Slot::State::sent;
+  return found != nullptr && found->state == Slot::State::sent ? &found->request : nullptr;
 }
 
 void RequestTable::finish(std::uint32_t number) {
@@ -33,7 +35,7 @@ void RequestTable::finish(std::uint32_t number) {
   if (finished.state == Slot::State::sent) --sent_;
   finished.state = Slot::State::finished;
   --waiting_;
-  if (number != floor_) finished.request = Request();  // its texts are not needed any more
+  if (number != floor_) finished.clear();  // its texts are not needed any more
   while (!slots_.empty() && slots_.front().state == Slot::State::finished) {
     slots_.pop_front();
     ++floor_;
@@ -51,8 +53,9 @@ std::uint32_t RequestTable::first_unsent() {
 
 std::uint32_t RequestTable::first_unrepeatable() const {
   if (inserts_ == 0) return 0;
-  const auto found = std::find_if(slots_.begin(), slots_.end(), is_unrepeatable);
-  return floor_ + static_cast<std::uint32_t>(found - slots_.begin());
+  std::size_t at = 0;
+  while (!is_unrepeatable(slots_[at])) ++at;
+  return floor_ + static_cast<std::uint32_t>(at);
 }
 
 void RequestTable::mark_sent(std::uint32_t number) {
@@ -70,7 +73,8 @@ void RequestTable::mark_unsent(std::uint32_t number) {
 }
 
 void RequestTable::mark_all_unsent() {
-  for (Slot& each : slots_) {
+  for (std::size_t at = 0; at < slots_.size(); ++at) {
+    Slot& each = slots_[at];
     if (each.state != Slot::State::sent) continue;
     each.state = Slot::State::unsent;
     each.request.perhaps = true;

@@ -8,23 +8,39 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <string>
+#include <string_view>
+
+#include "client-lib/session/ring.h"
 
 namespace seqd::engine {
 
 struct Request {
   enum class Method : std::uint8_t { next, next_text, range, peek, insert, call };
+  // What few requests have.
+  struct Body {
+    std::string params;  // of call: one MessagePack array; of insert: the document
+    std::string unique;  // of insert: a field that makes it safe to send it again; or empty
+  };
   Method method = Method::next;
-  bool synchronous = false;  // a call waits for it: its answer is not for seqd_poll
-  std::string name;          // the sequence; for `call` the method
-  std::int64_t count = 1;    // of range
-  std::string params;        // of call: one MessagePack array; of insert: the document
-  std::string unique;        // of insert: a field that makes it safe to send it again; or empty
-  bool perhaps = false;      // it was sent on a connection that ended
+  bool synchronous = false;    // a call waits for it: its answer is not for seqd_poll
+  bool perhaps = false;        // it was sent on a connection that ended
+  std::string name;            // the sequence; for `call` the method
+  std::int64_t count = 1;      // of range
+  std::unique_ptr<Body> body;  // of call and insert
   void* tag = nullptr;
   std::int64_t deadline_ms = 0;          // by the monotonic clock
   std::int64_t connect_deadline_ms = 0;  // the same, while there is no connection
+
+  std::string_view params() const { return body ? std::string_view(body->params) : ""; }
+  std::string_view unique() const { return body ? std::string_view(body->unique) : ""; }
+  // Gives memory back; that of the name is used again. What add() assigns stays as it is.
+  void clear() {
+    name.clear();
+    body.reset();
+    perhaps = false;
+  }
 };
 
 class RequestTable {
@@ -42,7 +58,9 @@ class RequestTable {
   // The request of that number; null when it has an answer or there never was one. Valid until the
   // next call that is not const.
   const Request* find(std::uint32_t number) const;
-  bool is_sent(std::uint32_t number) const;
+  bool is_sent(std::uint32_t number) const { return find_sent(number) != nullptr; }
+  // The same as find(), of one that this connection owes an answer to.
+  const Request* find_sent(std::uint32_t number) const;
   // Whether this connection owes an answer to any of them.
   bool any_sent() const { return sent_ != 0; }
   bool any_unsent() const { return sent_ != waiting_; }
@@ -64,15 +82,16 @@ class RequestTable {
     enum class State : std::uint8_t { unsent, sent, finished };
     State state = State::unsent;
     Request request;
+    void clear() { request.clear(); }
   };
   const Slot* slot(std::uint32_t number) const;
 
   static bool is_unrepeatable(const Slot& slot) {
     return slot.state == Slot::State::sent && slot.request.method == Request::Method::insert &&
-           slot.request.unique.empty();
+           slot.request.unique().empty();
   }
 
-  std::deque<Slot> slots_;
+  Ring<Slot> slots_;
   std::uint32_t floor_;            // number of slots_[0]
   std::uint32_t unsent_from_ = 0;  // no lower number is unsent
   std::size_t waiting_ = 0;        // slots that are not finished

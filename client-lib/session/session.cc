@@ -28,8 +28,9 @@ Session::Session(const SessionSettings& settings)
 
 // --- requests
 
-std::uint32_t Session::submit(Request request) {
-  if (table_.size() + answers_.size() >= kCapacity || table_.next_number() >= kLastNumber) return 0;
+std::uint32_t Session::submit(Request&& request) {
+  if (table_.size() + answers_.count() >= kCapacity || table_.next_number() >= kLastNumber)
+    return 0;
   const bool synchronous = request.synchronous;
   const std::uint32_t number = table_.add(std::move(request));
   if (synchronous) {
@@ -40,7 +41,7 @@ std::uint32_t Session::submit(Request request) {
 }
 
 std::size_t Session::pending() const {
-  return table_.size() + answers_.size() - (table_.find(synchronous_number_) != nullptr ? 1 : 0);
+  return table_.size() + answers_.count() - (table_.find(synchronous_number_) != nullptr ? 1 : 0);
 }
 
 bool Session::synchronous_may_have_inserted() const {
@@ -53,13 +54,6 @@ void Session::abandon_synchronous() {
   if (table_.find(synchronous_number_) != nullptr) table_.finish(synchronous_number_);
   synchronous_answer_.reset();
   synchronous_number_ = 0;
-}
-
-bool Session::take(Answer& answer) {
-  if (answers_.empty()) return false;
-  answer = std::move(answers_.front());
-  answers_.pop_front();
-  return true;
 }
 
 bool Session::take_synchronous(std::uint32_t number, Answer& answer) {
@@ -77,7 +71,7 @@ void Session::finish(std::uint32_t number, Answer&& answer) {
   if (request.synchronous)
     synchronous_answer_ = std::move(answer);
   else
-    answers_.push_back(std::move(answer));
+    answers_.add() = std::move(answer);
   table_.finish(number);
 }
 
@@ -207,8 +201,8 @@ void Session::write_request(std::uint32_t number, const Request& request, std::i
       protocol::append_peek(output_, number, request.name);
       return;
     case Request::Method::insert:
-      protocol::append_insert(output_, number, request.name, request.params,
-                              {wait_ms, daemon_.connection, request.unique});
+      protocol::append_insert(output_, number, request.name, request.params(),
+                              {wait_ms, daemon_.connection, request.unique()});
       return;
     case Request::Method::call:
       break;
@@ -217,7 +211,7 @@ void Session::write_request(std::uint32_t number, const Request& request, std::i
   protocol::append_integer(output_, 0);
   protocol::append_integer(output_, number);
   protocol::append_text(output_, request.name);
-  output_.append(request.params);
+  output_.append(request.params());
 }
 
 void Session::acknowledge_all() {
@@ -235,23 +229,39 @@ Session::Verdict Session::give_up(Verdict verdict, Outcome outcome) {
 }
 
 Session::Verdict Session::receive(std::string_view bytes) {
-  input_.append(bytes);
-  while (!input_.empty()) {
-    if (const std::size_t size = receive_id(input_.bytes()); size != 0) {
-      input_.consume(size);
+  std::span<const std::uint8_t> left(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                     bytes.size());
+  // Only a part of a message is kept.
+  const bool kept = !input_.empty();
+  if (kept) {
+    input_.append(bytes);
+    left = input_.bytes();
+  }
+  const Verdict verdict = take_in(left);
+  if (kept)
+    input_.consume(input_.size() - left.size());
+  else
+    input_.append({reinterpret_cast<const char*>(left.data()), left.size()});
+  return verdict;
+}
+
+Session::Verdict Session::take_in(std::span<const std::uint8_t>& left) {
+  while (!left.empty()) {
+    if (const std::size_t size = receive_id(left); size != 0) {
+      left = left.subspan(size);
       scanner_.reset();  // it may have seen a part
       if (const Verdict verdict = after_answer(); verdict != Verdict::keep) return verdict;
       continue;
     }
-    const protocol::ScanResult scan = scanner_.scan(input_.bytes());
+    const protocol::ScanResult scan = scanner_.scan(left);
     if (scan.kind == protocol::ScanResult::Kind::need_more) return Verdict::keep;
     if (scan.kind == protocol::ScanResult::Kind::bad) {
       return give_up(Verdict::broken, {SEQD_E_PROTOCOL, "the daemon's bytes cannot be read: " +
                                                             std::string(scan.text)});
     }
-    const Verdict verdict = receive_frame(input_.bytes().first(scan.size));
+    const Verdict verdict = receive_frame(left.first(scan.size));
     if (verdict != Verdict::keep) return verdict;
-    input_.consume(scan.size);
+    left = left.subspan(scan.size);
   }
   return Verdict::keep;
 }
@@ -259,13 +269,16 @@ Session::Verdict Session::receive(std::string_view bytes) {
 std::size_t Session::receive_id(std::span<const std::uint8_t> bytes) {
   protocol::FastReply reply;
   const std::size_t size = protocol::parse_fast_reply(bytes, reply);
-  if (size == 0 || !table_.is_sent(reply.msgid)) return 0;
-  if (table_.find(reply.msgid)->method != Request::Method::next) return 0;
-  Answer answer;
+  if (size == 0) return 0;
+  const Request* request = table_.find_sent(reply.msgid);
+  if (request == nullptr || request->method != Request::Method::next) return 0;
+  // First kept, then taken off the table, as in finish().
+  Answer& answer = request->synchronous ? synchronous_answer_.emplace() : answers_.add();
+  answer.tag = request->tag;
   answer.first = {reply.id, 1, 1};
   proved_ = true;
   ++answered_;
-  finish(reply.msgid, std::move(answer));
+  table_.finish(reply.msgid);
   return size;
 }
 

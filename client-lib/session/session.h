@@ -7,12 +7,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
+#include "client-lib/session/answer_queue.h"
 #include "client-lib/session/reply_reader.h"
 #include "client-lib/session/request_table.h"
 #include "protocol/acknowledging.h"
@@ -53,7 +53,7 @@ class Session {
   explicit Session(const SessionSettings& settings);
 
   // Requests. The number, or 0 when there are too many.
-  std::uint32_t submit(Request request);
+  std::uint32_t submit(Request&& request);
   std::size_t in_flight() const { return table_.size(); }
   // Submitted and not collected, without synchronous ones.
   std::size_t pending() const;
@@ -87,10 +87,9 @@ class Session {
   bool too_many_late() const { return late_.size() >= kCapacity; }
   void fail_all(const Outcome& outcome);
 
-  bool has_answer() const { return !answers_.empty(); }
-  std::size_t answer_count() const { return answers_.size(); }
-  // The next answer for seqd_poll; false when there is none.
-  bool take(Answer& answer);
+  // The answers for seqd_poll.
+  AnswerQueue& answers() { return answers_; }
+  const AnswerQueue& answers() const { return answers_; }
   // The answer to the synchronous request; false when there is none yet.
   bool take_synchronous(std::uint32_t number, Answer& answer);
 
@@ -108,6 +107,8 @@ class Session {
   void give_up_inserts();
   // When a request is given up.
   std::int64_t deadline_ms(const Request& request) const;
+  // Takes whole messages from the front of `left`.
+  Verdict take_in(std::span<const std::uint8_t>& left);
   // The bytes of the answer to a `next` at the front of `bytes`, which it takes; or 0.
   std::size_t receive_id(std::span<const std::uint8_t> bytes);
   Verdict receive_frame(std::span<const std::uint8_t> frame);
@@ -122,7 +123,7 @@ class Session {
 
   SessionSettings settings_;
   RequestTable table_;
-  std::deque<Answer> answers_;
+  AnswerQueue answers_;
   std::optional<Answer> synchronous_answer_;
   std::uint32_t synchronous_number_ = 0;
   HelloAnswer daemon_;

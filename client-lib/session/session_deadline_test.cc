@@ -1,5 +1,6 @@
 // What becomes of a request whose answer, or whose connection, comes too late.
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "client-lib/session/session.h"
@@ -27,14 +28,14 @@ TEST_CASE("LateAnswerIsDroppedAndItsNumberAcknowledged", "[client]") {
 
   CHECK(f.session.next_deadline_ms() == 1'000);
   f.session.expire(999, {SEQD_E_CONNECT, "absent"});
-  CHECK_FALSE(f.session.has_answer());
+  CHECK_FALSE(f.session.answers().count() > 0);
   f.session.expire(1'000, {SEQD_E_CONNECT, "absent"});
   Answer answer;
-  REQUIRE(f.session.take(answer));
+  REQUIRE(f.session.answers().take(answer));
   CHECK(answer.outcome.code == SEQD_E_TIMEOUT);
 
   REQUIRE(f.session.receive(late.text()) == Verdict::keep);
-  CHECK_FALSE(f.session.has_answer());
+  CHECK_FALSE(f.session.answers().count() > 0);
   (void)f.session.submit(request_for("orders"));
   REQUIRE(f.exchange() == Verdict::keep);
   CHECK(f.ids() == std::vector<std::int64_t>{2});
@@ -47,13 +48,13 @@ TEST_CASE("RequestWithoutConnectionEndsAtItsConnectDeadline", "[client]") {
   SessionLine f;
   Request request = request_for("orders");
   request.connect_deadline_ms = 100;
-  (void)f.session.submit(request);
+  (void)f.session.submit(std::move(request));
   const Outcome absent = {SEQD_E_CONNECT, "absent"};
   f.session.expire(99, absent);
-  CHECK_FALSE(f.session.has_answer());
+  CHECK_FALSE(f.session.answers().count() > 0);
   f.session.expire(100, absent);
   Answer answer;
-  REQUIRE(f.session.take(answer));
+  REQUIRE(f.session.answers().take(answer));
   CHECK(answer.outcome.code == SEQD_E_CONNECT);
   // Never sent, so nothing is owed.
   f.connect();
@@ -65,14 +66,14 @@ TEST_CASE("DaemonThatListensAndIsSlowToStartIsWaitedForUntilTheDeadline", "[clie
   SessionLine f;
   Request request = request_for("orders");
   request.connect_deadline_ms = 100;
-  (void)f.session.submit(request);
+  (void)f.session.submit(std::move(request));
   f.connect();  // and no answer to hello yet
   CHECK(f.session.next_deadline_ms() == 1'000);
   f.session.expire(999, {SEQD_E_CONNECT, "silent"});
-  CHECK_FALSE(f.session.has_answer());
+  CHECK_FALSE(f.session.answers().count() > 0);
   f.session.expire(1'000, {SEQD_E_CONNECT, "silent"});
   Answer answer;
-  REQUIRE(f.session.take(answer));
+  REQUIRE(f.session.answers().take(answer));
   CHECK(answer.outcome.code == SEQD_E_CONNECT);
 }
 
@@ -82,7 +83,7 @@ TEST_CASE("ConnectionLostLongAfterTheStartMayStillBeMadeAgain", "[client]") {
   REQUIRE(f.exchange() == Verdict::keep);
   Request request = request_for("orders");
   request.connect_deadline_ms = 100;
-  (void)f.session.submit(request);
+  (void)f.session.submit(std::move(request));
   f.session.disconnected(600);
   CHECK(f.session.next_deadline_ms() == 600);
   f.session.expire(599, {SEQD_E_CONNECT, "absent"});

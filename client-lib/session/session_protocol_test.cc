@@ -135,7 +135,7 @@ TEST_CASE("CodeOfANewerDaemonIsUnknownAndKeepsItsText", "[client]") {
   f.connect();
   REQUIRE(f.exchange() == Verdict::keep);
   Answer answer;
-  REQUIRE(f.session.take(answer));
+  REQUIRE(f.session.answers().take(answer));
   CHECK(answer.outcome.code == SEQD_E_UNKNOWN);
   CHECK(answer.outcome.text == "QUOTA: enough for today");
 }
@@ -146,8 +146,8 @@ TEST_CASE("ResultOfACallIsItsBytes", "[client]") {
   f.connect();
   REQUIRE(f.exchange() == Verdict::keep);
   Answer answer;
-  REQUIRE(f.session.take(answer));
-  CHECK(answer.result == "\xa4pong");
+  REQUIRE(f.session.answers().take(answer));
+  CHECK(answer.result() == "\xa4pong");
 }
 
 }  // namespace

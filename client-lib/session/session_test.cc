@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "protocol/replies.h"
@@ -24,13 +25,13 @@ TEST_CASE("PipelinedRequestsGetTheirAnswersByTag", "[client]") {
   for (int& tag : tags) {
     Request request = request_for("orders");
     request.tag = &tag;
-    REQUIRE(f.session.submit(request) != 0);
+    REQUIRE(f.session.submit(std::move(request)) != 0);
   }
   f.connect();
   REQUIRE(f.exchange() == Verdict::keep);
   for (int i = 0; i < 3; ++i) {
     Answer answer;
-    REQUIRE(f.session.take(answer));
+    REQUIRE(f.session.answers().take(answer));
     CHECK(answer.tag == &tags[i]);
     CHECK(answer.first.first == i + 1);
   }
@@ -178,13 +179,13 @@ TEST_CASE("ErrorOfOneRequestIsItsAnswerAndTheOthersGoOn", "[client]") {
   f.connect();
   REQUIRE(f.exchange() == Verdict::keep);
   Answer answer;
-  REQUIRE(f.session.take(answer));
+  REQUIRE(f.session.answers().take(answer));
   CHECK(answer.first.first == 1);
-  REQUIRE(f.session.take(answer));
+  REQUIRE(f.session.answers().take(answer));
   CHECK(answer.outcome.code == SEQD_E_NO_SEQUENCE);
   CHECK(answer.outcome.text == "no sequence \"missing\" is configured");
   CHECK(answer.runs().empty());
-  REQUIRE(f.session.take(answer));
+  REQUIRE(f.session.answers().take(answer));
   CHECK(answer.first.first == 2);
 }
 
@@ -222,7 +223,7 @@ TEST_CASE("SynchronousAnswerDoesNotMixWithThoseOfPoll", "[client]") {
   (void)f.session.submit(request_for("orders"));
   Request request = request_for("orders");
   request.synchronous = true;
-  const std::uint32_t number = f.session.submit(request);
+  const std::uint32_t number = f.session.submit(std::move(request));
   (void)f.session.submit(request_for("orders"));
   CHECK(f.session.pending() == 2);
   f.connect();
@@ -243,7 +244,7 @@ TEST_CASE("MoreThanTheCapacityIsRefusedUntilAnswersAreCollected", "[client]") {
   f.finish();
   CHECK(f.session.submit(request_for("orders")) == 0);
   Answer answer;
-  REQUIRE(f.session.take(answer));
+  REQUIRE(f.session.answers().take(answer));
   CHECK(f.session.submit(request_for("orders")) != 0);
   CHECK(f.daemon.complaint() == "");
 }

@@ -27,24 +27,27 @@ void demand(bool condition) {
 }
 
 void submit(Session& session) {
-  Request request;
-  request.name = "orders";
-  request.deadline_ms = 10;
-  request.connect_deadline_ms = 10;
-  (void)session.submit(request);
-  request.method = Request::Method::range;
-  request.count = kCount;
-  (void)session.submit(request);
-  request.method = Request::Method::peek;
-  (void)session.submit(request);
-  request.method = Request::Method::call;
-  request.params = std::string("\x90", 1);
-  (void)session.submit(request);
+  const auto submit = [&session](Request::Method method) {
+    Request request;
+    request.method = method;
+    request.name = "orders";
+    request.deadline_ms = 10;
+    request.connect_deadline_ms = 10;
+    if (method == Request::Method::range) request.count = kCount;
+    if (method == Request::Method::call) {
+      request.body = std::make_unique<Request::Body>();
+      request.body->params = std::string("\x90", 1);
+    }
+    (void)session.submit(std::move(request));
+  };
+  using Method = Request::Method;
+  for (const Method method : {Method::next, Method::range, Method::peek, Method::call})
+    submit(method);
 }
 
 void check_answers(Session& session, std::size_t& answers) {
   Answer answer;
-  while (session.take(answer)) {
+  while (session.answers().take(answer)) {
     ++answers;
     std::int64_t left = kCount;
     for (const seqd_run& run : answer.runs()) {
