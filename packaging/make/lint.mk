@@ -1,14 +1,10 @@
 # `make lint`: format, clang-tidy, the project's own rules, scripts and units. `make format` mends what can be mended.
-# clang-tidy takes half an hour for all sources, so lint-tidy looks at those that differ from the commit in tests/lint/tidied,
-# at which all were good. lint-tidy-all looks at all of them, as a release needs.
 
 PACKAGES_LINT += python3 clang-tidy
 
 ALL_FOLDERS := $(foreach folder,protocol $(wildcard daemon/*) client-lib,$(call rooms,$(folder))) tests/*
 FORMATTED = $(wildcard $(foreach suffix,h hpp c cc,$(addsuffix /*.$(suffix),$(ALL_FOLDERS))))
-TIDIED = $(filter-out tests/fuzz/% tests/bench/%,$(wildcard $(addsuffix /*.cc,$(ALL_FOLDERS))))
 SCRIPTS = .ci/run $(wildcard packaging/*.sh packaging/completion/* tests/*/*.sh)
-TIDY_STAMPS = $(patsubst %.cc,build/lint/%.tidy,$(TIDIED))
 LINT_QUICK := lint-format lint-rules lint-documentation lint-generated lint-scripts lint-units lint-man lint-mutants lint-faults
 
 .PHONY: lint lint-quick lint-tidy format $(LINT_QUICK)
@@ -45,19 +41,5 @@ lint-man: | $(call packages,LINT)
 	@for page in packaging/man/*.scd; do scdoc <$$page >/dev/null || { echo "$$page: scdoc refuses it"; exit 1; }; done
 	@echo "man: good"
 
-lint-tidy: | $(call packages,LINT)
-	@names=$$($(PYTHON) -B tests/lint/changed.py) || exit; \
-	  MAKEFLAGS= $(MAKE) --no-print-directory --keep-going BUILD=$(BUILD) lint-tidy-these TIDIED="$$(tr '\n' ' ' <<<"$$names")"
-
-.PHONY: lint-tidy-all lint-tidy-these
-lint-tidy-all: lint-tidy-these ## clang-tidy on every source: half an hour
-
-lint-tidy-these: $(TIDY_STAMPS)
-	@echo "tidy: good, $(words $(TIDY_STAMPS)) sources"
-
-build/lint/%.tidy: %.cc .clang-tidy $(wildcard $(foreach suffix,h hpp def,$(addsuffix /*.$(suffix),$(ALL_FOLDERS)))) \
-    | $(call packages,LINT) $(call packages,BUILD) $(call packages,TEST)
-	@mkdir -p $(@D)
-	@clang-tidy --quiet $< -- $(CPPFLAGS) -Iclient-lib -std=c++20 $(WARNINGS) -Wno-unknown-warning-option >$@.log 2>&1 || \
-	  { grep -vE '^[0-9]+ warnings|^Suppressed|^Use -header-filter' $@.log; exit 1; }
-	@touch $@
+lint-tidy: | $(call packages,LINT) $(call packages,BUILD) $(call packages,TEST) ## clang-tidy on every source
+	@$(PYTHON) -B tests/lint/tidy.py $(CPPFLAGS) -Iclient-lib -std=c++20 $(WARNINGS) -Wno-unknown-warning-option

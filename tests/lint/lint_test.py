@@ -6,12 +6,12 @@ import tempfile
 import unittest
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).resolve().parents[1])]
-import changed  # noqa: E402
 import fault  # noqa: E402
 import includes  # noqa: E402
 import links  # noqa: E402
 import sizes  # noqa: E402
 import state_machines  # noqa: E402
+import tidy  # noqa: E402
 import tree  # noqa: E402
 import words  # noqa: E402
 
@@ -30,22 +30,11 @@ class Checks(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
         self.assertTrue(found[0].startswith(name), found)
 
-    def to_tidy(self, differing):
-        files = {"daemon/a.cc": '#include "daemon/b.h"\n', "daemon/b.h": "", "daemon/c.h": "", "daemon/c_test.cc": "",
-                 "daemon/d.cc": "", "daemon/d.h": "", "tests/fuzz/e.cc": "", "tests/lint/tidied": "# why\nno-commit\n"}
-        return self.complaints(lambda found: changed.to_tidy(found, differing), files)
-
-    def test_what_differs_is_tidied_and_headers_through_one_source(self):
-        self.assertEqual(self.to_tidy({"daemon/d.cc", "README.md", "tests/fuzz/e.cc"}), ["daemon/d.cc"])
-        self.assertEqual(self.to_tidy({"daemon/d.h"}), ["daemon/d.cc"])
-        self.assertEqual(self.to_tidy({"daemon/b.h", "daemon/c.h"}), ["daemon/a.cc", "daemon/c_test.cc"])
-        self.assertEqual(self.to_tidy(set()), [])
-
-    def test_everything_is_tidied_where_the_rules_or_the_history_say_so(self):
-        every = ["daemon/a.cc", "daemon/c_test.cc", "daemon/d.cc"]
-        self.assertEqual(self.to_tidy({".clang-tidy"}), every)
-        self.assertEqual(self.to_tidy(None), every)
-        self.assertIsNone(self.complaints(lambda found: changed.differing(found, "no-commit"), {"daemon/a.cc": ""}))
+    def test_sources_are_tidied_by_folders_and_tests_apart(self):
+        names = ["a/z.cc", "a/b_test.cc", "a/c/d.cc", "a/b.cc", *(f"e/{at:02}.cc" for at in range(12))]
+        found = list(tidy.groups(names))
+        self.assertEqual(found[:3], [["a/b.cc", "a/z.cc"], ["a/b_test.cc"], ["a/c/d.cc"]])
+        self.assertEqual([len(group) for group in found[3:]], [10, 2])
 
     def test_upward_include_is_found(self):
         self.assert_one(includes.check, "daemon/core/a.h", '#include "daemon/rpc/router.h"\n')
