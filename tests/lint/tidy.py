@@ -68,11 +68,12 @@ def main(flags):
         rules.update(name.encode() + b"\0" + pathlib.Path(name).read_bytes())
     sources = [name for name in tree.sources() if name.endswith(".cc") and not name.startswith(UNTIDIED)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        said = list(pool.map(lambda group: complaints(group, flags, rules.digest()), groups(sources)))
-    for each in filter(None, said):
-        print(each)
-    print(f"tidy: {sum(map(bool, said))} groups are bad" if any(said) else f"tidy: good, {len(sources)} sources")
-    return int(any(said))
+        bad = 0
+        for said in pool.map(lambda group: complaints(group, flags, rules.digest()), groups(sources)):
+            bad += bool(said)
+            print(said, end="", flush=True)
+    print(f"tidy: {bad} groups are bad" if bad else f"tidy: good, {len(sources)} sources")
+    return int(bad > 0)
 
 
 if __name__ == "__main__":
