@@ -32,7 +32,7 @@ class WaiterQueue {
   std::int64_t cancel(SessionId session, const Status& why);
   // Fails all waiters with `why`, except those that `available` IDs can serve.
   void fail(const Status& why, std::int64_t available = 0);
-  // Fails those that want more than `most` IDs.
+  // Fails the waiters that need more than `most` IDs.
   void fail_above(std::int64_t most, const std::function<Status(std::int64_t count)>& why);
   // Those whose time is over hear `why`.
   void expire(const Status& why);

@@ -39,7 +39,7 @@ struct Host {
   }
   std::unique_ptr<SqliteStore> open() const { return open(fixture.file()); }
   std::string copy() const { return fixture.file() + "-copy"; }
-  // While nobody has it open, so that it is one file.
+  // While it is closed, so that it is one file.
   void back_up() const {
     fs::copy_file(fixture.file(), copy(), fs::copy_options::overwrite_existing);
   }

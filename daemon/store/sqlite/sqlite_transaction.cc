@@ -59,8 +59,8 @@ Status SqliteStore::commit(bool* maybe_applied) {
   SqliteQuery query(statements_.commit);
   const int code = query.step();
   if (code == SQLITE_DONE) {
-    // What was committed to a file that is not there any more is never used: whoever opens the
-    // other one may lease the same.
+    // What was committed to a file that was replaced is never used: a process that opens the other
+    // file may lease the same.
     *maybe_applied = true;
     Status in_place = connection_->check_in_place();
     if (in_place.ok() && !commit_mark_.older()) commit_mark_.raise(commit_mark_.next());
