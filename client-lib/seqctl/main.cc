@@ -2,13 +2,18 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
+#include <exception>
 
 #include "client-lib/seqctl/command_line.h"
 #include "client-lib/seqctl/commands.h"
+#include "client-lib/seqctl/exit_codes.h"
 #include "client-lib/seqctl/interruption.h"
 #include "client-lib/seqd.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+int run(int argc, char** argv) {
   // A reader that goes away shows as an error of write(), which ends the output quietly.
   std::signal(SIGPIPE, SIG_IGN);
   seqd::seqctl::Output out(STDOUT_FILENO);
@@ -23,4 +28,16 @@ int main(int argc, char** argv) {
   const Command command = parsed.arguments.command;
   if (command == Command::next || command == Command::range) seqd::seqctl::watch_interruptions();
   return seqd::seqctl::run_command(parsed.arguments, out, errors);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    // Of memory, or a defect; what was taken before is printed.
+    std::fprintf(stderr, "seqctl: %s\n", error.what());
+    return seqd::seqctl::kExitError;
+  }
 }

@@ -25,7 +25,8 @@ TEST_CASE("PipelinedRequestsGetTheirAnswersByTag", "[client]") {
   for (int& tag : tags) {
     Request request = request_for("orders");
     request.tag = &tag;
-    REQUIRE(f.session.submit(std::move(request)) != 0);
+    const std::uint32_t number = f.session.submit(std::move(request));
+    REQUIRE(number != 0);
   }
   f.connect();
   REQUIRE(f.exchange() == Verdict::keep);

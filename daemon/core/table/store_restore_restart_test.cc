@@ -61,7 +61,8 @@ TEST_CASE("NewHostWhoseEntryIsGoneBeforeItsFirstHeartbeatStops", "[store_restore
   world.flush();
   REQUIRE(world.store.deliver());  // the claim
   REQUIRE(world.store.epochs.size() == 1);
-  const ScriptedContents newest = world.store;
+  const ScriptedContents& contents = world.store;
+  const ScriptedContents newest = contents;
   world.store.epochs.clear();
   world.settle();
   REQUIRE(world.table->scope_of_store("default")->restored());
