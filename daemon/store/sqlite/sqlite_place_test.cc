@@ -109,17 +109,22 @@ TEST_CASE("SqliteStore: a path that leads elsewhere leases nothing any more", "[
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("SqliteStore: a lease whose file is replaced during its commit is not used", "[store]") {
+// Another file takes the place of the store's during the next commit once it is armed.
+struct ReplacedDuringACommit {
   SqliteFixture fixture;
   bool armed = false;
-  const testing::WalLayer disk([] { return SQLITE_OK; },
-                               [&] {
+  const testing::WalLayer disk{[] { return SQLITE_OK; },
+                               [this] {
                                  if (std::exchange(armed, false)) copy_over(fixture);
                                  return SQLITE_OK;
-                               });
-  auto store = fixture.open();
+                               }};
+};
+
+TEST_CASE("SqliteStore: a lease whose file is replaced during its commit is not used", "[store]") {
+  ReplacedDuringACommit file;
+  auto store = file.fixture.open();
   require_granted(store->lease(lease_request("orders", 10)), 1, 11);
-  armed = true;
+  file.armed = true;
   const LeaseOutcome outcome = store->lease(lease_request("orders", 10));
   INFO(outcome.error.to_string());
   REQUIRE(outcome.kind == Kind::unknown);
@@ -128,21 +133,15 @@ TEST_CASE("SqliteStore: a lease whose file is replaced during its commit is not 
 
 TEST_CASE("SqliteStore: nothing that is looked up counts if the file is replaced meanwhile",
           "[store]") {
-  SqliteFixture fixture;
-  bool armed = false;
-  const testing::WalLayer disk([] { return SQLITE_OK; },
-                               [&] {
-                                 if (std::exchange(armed, false)) copy_over(fixture);
-                                 return SQLITE_OK;
-                               });
-  auto store = fixture.open();
+  ReplacedDuringACommit file;
+  auto store = file.fixture.open();
   const LeaseRequest known = lease_request("orders", 10);
   require_granted(store->lease(known), 1, 11);
   // The second one is not there, which has to be written down.
   const std::vector<LeaseRequest> both{known, lease_request("orders", 10)};
-  armed = true;
+  file.armed = true;
   const std::vector<Resolution> found = store->resolve_all(both);
-  REQUIRE_FALSE(armed);
+  REQUIRE_FALSE(file.armed);
   for (const Resolution& one : found) REQUIRE(one.kind == Resolution::Kind::failed);
 }
 
