@@ -84,6 +84,7 @@ Status StateImage::apply_one(const DefineSequence& entry) {
   }
   if (!scopes.contains(entry.scope))
     return corrupt("a sequence in a scope that was not defined", entry.sequence);
+  if (entry.high_water < 0) return corrupt("a high-water mark below 0", entry.sequence);
   const auto [found, fresh] = sequences.try_emplace(entry.sequence);
   SequenceImage& sequence = found->second;
   sequence.definition = entry;

@@ -160,6 +160,12 @@ TEST_CASE("ANumberAboveWhichThereIsNoneIsRefused") {
   REQUIRE(full.next_numbers.client == kLastClient + 1);
 }
 
+TEST_CASE("AHighWaterMarkBelow0IsRefused") {
+  const StateImage image = with_a_range();
+  refuses(image, DefineSequence{2, 1, "users", "b", -1});
+  refuses(image, DefineSequence{1, 1, "orders", "b", std::numeric_limits<std::int64_t>::min()});
+}
+
 TEST_CASE("AcknowledgedIssuesAreForgottenWhenAllOfThemAre") {
   StateImage image = with_a_range();
   REQUIRE(image.apply(Reserved{1, 110}).ok());
