@@ -75,6 +75,14 @@ std::string place(int file, std::size_t offset) {
   return std::string(segment_names[file]) + " at byte " + std::to_string(offset);
 }
 
+Status makes_no_sense(const std::string& where, const Status& why) {
+  return {ErrorCode::STATE_CORRUPT,
+          where + ": " + why.text() +
+              ". The record is whole, so this is no damage of the disk. If an older seqd reads the "
+              "log of a newer one, start the newer one; otherwise move the file away (the "
+              "available IDs are then lost) and report it"};
+}
+
 // Reads one segment, record by record.
 class SegmentReader {
  public:
@@ -159,11 +167,7 @@ class SegmentReader {
       Result<LogEntry> entry = reader.next();
       Status status = entry.ok() ? into_.image.apply(*entry) : entry.status();
       if (!status.ok()) {
-        return {ErrorCode::STATE_CORRUPT,
-                place(index_, offset_) + ": " + status.text() +
-                    ". The record is whole, so this is no damage of the disk. If an older seqd "
-                    "reads the log of a newer one, start the newer one; otherwise move the file "
-                    "away (the available IDs are then lost) and report it"};
+        return makes_no_sense(place(index_, offset_), status);
       }
       if (reader_ != nullptr) reader_->entry(position, *entry);
     }
@@ -244,6 +248,8 @@ Result<Recovered> recover(File& first, File& second, bool look_for_rot, LogReade
     Result<bool> whole = read_segment(*candidate, look_for_rot, recovered, reader);
     if (!whole.ok()) return whole.status();
     if (*whole) {
+      Status sound = recovered.image.check();
+      if (!sound.ok()) return makes_no_sense(segment_names[candidate->index], sound);
       // Two segments never have one number: which of them is the newer nobody knows.
       recovered.sealed = recovered.sealed || same_number;
       return recovered;

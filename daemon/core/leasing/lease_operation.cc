@@ -196,6 +196,13 @@ Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end, bool pa
     return {ErrorCode::STORE_REFUSED, "the store granted [" + std::to_string(begin) + ", " +
                                           std::to_string(end) + "), which was not asked for"};
   }
+  if (parked && owner_.holds_some_of(begin, end)) {
+    return {ErrorCode::SEQ_REGRESSED,
+            "the store granted the returned range [" + std::to_string(begin) + ", " +
+                std::to_string(end) +
+                "), of which this host has IDs available: its record of returned ranges was edited "
+                "or put back; see what became of it before going on"};
+  }
   return {};
 }
 

@@ -38,6 +38,8 @@ class LeaseOperation {
     virtual LeaseRequest lease_request() const = 0;
     // Has this turn's record made durable, and calls `then` when it is; not after the owner's end.
     virtual void when_durable(std::function<void()> then) = 0;
+    // Whether an ID of [begin, end) is available already.
+    virtual bool holds_some_of(std::int64_t begin, std::int64_t end) const = 0;
     // A range that is already recorded.
     virtual void lease_granted(IdRange range, const Token& lease) = 0;
     // The try failed; the operation is idle or pausing now.

@@ -1,5 +1,6 @@
 #include "daemon/core/leasing/lease_operation.h"
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <string>
@@ -29,6 +30,11 @@ struct Leasing final : LeaseOperation::Owner {
   }
   LeaseRequest lease_request() const override { return request; }
   void when_durable(std::function<void()> then) override { awaiting.push_back(std::move(then)); }
+  bool holds_some_of(std::int64_t begin, std::int64_t end) const override {
+    return std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) {
+      return range.first < end && begin < range.second;
+    });
+  }
   void lease_granted(IdRange range, const Token&) override {
     ranges.emplace_back(range.begin(), range.end());
     request.high_water = range.end();

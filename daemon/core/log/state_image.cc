@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/periods/forgotten_periods.h"
@@ -42,6 +46,17 @@ std::int64_t lowered_high_water(const SequenceImage& sequence) {
   return high_water;
 }
 
+// Whether two ranges share an ID, what is being returned among them.
+bool has_one_twice(const SequenceImage& sequence) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+  for (const AvailableRange& range : sequence.ranges) ranges.emplace_back(range.begin, range.end);
+  if (const auto& opened = sequence.returning) ranges.emplace_back(opened->begin, opened->end);
+  std::sort(ranges.begin(), ranges.end());
+  return std::adjacent_find(ranges.begin(), ranges.end(), [](const auto& one, const auto& next) {
+           return one.second > next.first;
+         }) != ranges.end();
+}
+
 }  // namespace
 
 void snapshot_return(const ReturnOpened& opened,
@@ -59,6 +74,16 @@ std::int64_t StateImage::available(const SequenceImage& sequence) {
 
 Status StateImage::apply(const LogEntry& entry) {
   return std::visit([this](const auto& one) { return apply_one(one); }, entry);
+}
+
+Status StateImage::check() const {
+  std::unordered_set<std::string_view> taken(sequences.size());
+  for (const auto& [id, sequence] : sequences) {
+    if (!taken.insert(sequence.definition.name).second)
+      return corrupt("a second sequence of one name", id);
+    if (has_one_twice(sequence)) return corrupt("available ranges that share an ID", id);
+  }
+  return {};
 }
 
 Result<SequenceImage*> StateImage::find(SequenceId sequence) {

@@ -166,6 +166,25 @@ TEST_CASE("AHighWaterMarkBelow0IsRefused") {
   refuses(image, DefineSequence{1, 1, "orders", "b", std::numeric_limits<std::int64_t>::min()});
 }
 
+TEST_CASE("AnImageInWhichAnIdOrANameIsTwiceIsRefused") {
+  const StateImage image = with_a_range();
+  CHECK(image.check().ok());
+  StateImage beside = image;
+  REQUIRE(beside.apply(AvailableRange{1, Token{7}, 110, 112, 110}).ok());
+  REQUIRE(beside.apply(AvailableRange{1, Token{8}, 90, 100, 90}).ok());
+  CHECK(beside.check().ok());
+  StateImage twice = beside;
+  REQUIRE(twice.apply(AvailableRange{1, Token{9}, 111, 113, 111}).ok());
+  CHECK(twice.check().code() == ErrorCode::STATE_CORRUPT);
+  StateImage returning = beside;
+  REQUIRE(returning.apply(AvailableRange{1, Token{9}, 90, 100, 90}).ok());
+  REQUIRE(returning.apply(ReturnOpened{1, Token{9}, 90, 100, Reuse::parked}).ok());
+  CHECK(returning.check().code() == ErrorCode::STATE_CORRUPT);
+  StateImage named = image;
+  REQUIRE(named.apply(DefineSequence{2, 1, "orders", "b", 0}).ok());
+  CHECK(named.check().code() == ErrorCode::STATE_CORRUPT);
+}
+
 TEST_CASE("AcknowledgedIssuesAreForgottenWhenAllOfThemAre") {
   StateImage image = with_a_range();
   REQUIRE(image.apply(Reserved{1, 110}).ok());

@@ -36,6 +36,12 @@ std::int64_t HeldRanges::pieces(std::int64_t count) const {
   return pieces;
 }
 
+bool HeldRanges::has_some_of(std::int64_t begin, std::int64_t end) const {
+  return std::any_of(ranges_.begin(), ranges_.end(), [&](const Held& held) {
+    return held.range.begin() < end && begin < held.range.end();
+  });
+}
+
 void HeldRanges::add(IdRange range, const Token& lease) {
   ASSERT(!range.empty());
   available_ += range.size();

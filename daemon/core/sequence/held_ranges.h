@@ -35,6 +35,8 @@ class HeldRanges {
   // From how many ranges so many IDs are taken.
   std::int64_t pieces(std::int64_t count) const;
   const std::deque<Held>& ranges() const { return ranges_; }
+  // Whether an ID of [begin, end) is available.
+  bool has_some_of(std::int64_t begin, std::int64_t end) const;
 
   // Puts a range behind those available; nothing of it may be issued yet.
   void add(IdRange range, const Token& lease);

@@ -35,6 +35,14 @@ TEST_CASE("NothingOfANewRangeMayBeIssued", "[held_ranges]") {
   REQUIRE_FALSE(held.take_one(&id));
 }
 
+TEST_CASE("RangeIsFoundByAnyOfItsIds", "[held_ranges]") {
+  const HeldRanges held = two_ranges();
+  for (const std::int64_t id : {10, 19, 50, 59}) CHECK(held.has_some_of(id, id + 1));
+  for (const std::int64_t id : {9, 20, 49, 60}) CHECK_FALSE(held.has_some_of(id, id + 1));
+  CHECK(held.has_some_of(1, 100));
+  CHECK_FALSE(held.has_some_of(20, 50));
+}
+
 TEST_CASE("AskedForIdsCountOnlyOnceDurable", "[held_ranges]") {
   HeldRanges held = two_ranges();
   std::int64_t id = 0;

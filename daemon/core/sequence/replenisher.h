@@ -24,6 +24,7 @@ class Replenisher final : private LeaseOperation::Owner {
   class Owner {
    public:
     virtual ~Owner() = default;
+    virtual const HeldRanges& held() const = 0;
     // Whether to lease is to be decided again: replenish().
     virtual void lease_changed() = 0;
     // A range that the log has.
@@ -70,6 +71,9 @@ class Replenisher final : private LeaseOperation::Owner {
  private:
   LeaseRequest lease_request() const override;
   void when_durable(std::function<void()> then) override;
+  bool holds_some_of(std::int64_t begin, std::int64_t end) const override {
+    return owner_.held().has_some_of(begin, end);
+  }
   void lease_granted(IdRange range, const Token& lease) override;
   void lease_failed(const Status& status) override;
   void lease_contended() override;

@@ -37,7 +37,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   const SequenceSettings& settings() const { return settings_; }
   SequenceTotals totals() const;
   std::int64_t issued() const { return issuer_.issued(); }  // as totals() has it
-  const HeldRanges& held() const { return issuer_.held(); }
+  const HeldRanges& held() const override { return issuer_.held(); }
   std::int64_t available() const { return held().available(); }
   std::optional<std::int64_t> next_id() const { return held().next_id(); }
   std::optional<std::int64_t> last_issued() const { return issuer_.last_issued(); }

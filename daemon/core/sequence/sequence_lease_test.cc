@@ -247,5 +247,22 @@ TEST_CASE("LastIdsAreIssuedAndThenTheSequenceIsExhausted", "[sequence]") {
   }
 }
 
+// Somebody edited the records of returned ranges, or put them back from a copy.
+TEST_CASE("ReturnedRangeWithAnIdThatIsAvailableIsNotIssued", "[sequence]") {
+  Orders orders([](SequenceSettings& settings) {
+    settings.reuse = Reuse::parked;
+    settings.lease_min = settings.lease_max = 20;
+  });
+  orders.fill();  // 2..20
+  orders.world.store.parked["orders"] = {{20, 25}};
+  static_cast<void>(orders.world.range("orders", 30, caller(1)));
+  orders.world.settle();
+  CHECK(orders.world.store.took_parked.size() == 1);
+  REQUIRE(orders.sent().size() == 1);
+  CHECK(orders.sent().back().status.code() == ErrorCode::SEQ_REGRESSED);
+  CHECK(orders.sequence().stopped().code() == ErrorCode::SEQ_REGRESSED);
+  CHECK(orders.sequence().totals().unknown == 1);
+}
+
 }  // namespace
 }  // namespace seqd
