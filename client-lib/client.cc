@@ -63,7 +63,9 @@ Outcome Client::open(const ClientOptions& options, std::unique_ptr<Client>& clie
 // options_ comes before session_, which keeps a view of the name in it.
 Client::Client(const ClientOptions& options, const protocol::Identity& identity,
                std::uint64_t random)
-    : options_(options), session_(session_settings(options_, identity)), random_(random | 1) {}
+    : options_(options), session_(session_settings(options_, identity)), random_(random | 1) {
+  connection_.set_busy_poll(options_.busy_poll_us);
+}
 
 Client::~Client() {
   if (!connection_.is_open() || is_forked()) return;

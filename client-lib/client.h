@@ -24,6 +24,7 @@ struct ClientOptions {
   std::string name;
   std::int64_t timeout_ms = 5'000;
   std::int64_t connect_timeout_ms = 5'000;
+  std::int64_t busy_poll_us = 0;
   bool anonymous = false;
   bool daemon_decides_wait = false;  // requests do not say how long they may wait for an ID
 };

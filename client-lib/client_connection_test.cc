@@ -50,6 +50,32 @@ TEST_CASE("DaemonThatSaysNothingIsAConnectError", "[client]") {
   CHECK(contains(handle.error(), "accepts but says nothing"));
 }
 
+// Longer than any reply takes here, and than the handle's time.
+TEST_CASE("ClientThatPollsGetsItsIdsAndKeepsToItsTime", "[client]") {
+  SocketDaemon daemon;
+  daemon.start();
+  seqd_options options = SEQD_OPTIONS_INIT;
+  options.socket_path = daemon.path().c_str();
+  options.busy_poll_us = 1'000'000;
+  seqd_client* client = nullptr;
+  REQUIRE(seqd_open(&options, &client) == SEQD_OK);
+  for (std::int64_t expected = 1; expected <= 100; ++expected) {
+    std::int64_t id = 0;
+    REQUIRE(seqd_next(client, "orders", &id) == SEQD_OK);
+    REQUIRE(id == expected);
+  }
+  seqd_close(client);
+
+  SocketDaemon silent;
+  silent.wire().hello_fault = [](int) { return Fault::ignore; };
+  silent.start();
+  options.socket_path = silent.path().c_str();
+  options.timeout_ms = 20;
+  REQUIRE(seqd_open(&options, &client) == SEQD_OK);
+  CHECK(seqd_ping(client) == SEQD_E_CONNECT);
+  seqd_close(client);
+}
+
 TEST_CASE("AWaitOfAMillisecondHasAnEnd", "[client]") {
   SocketDaemon daemon;
   daemon.wire().hello_fault = [](int) { return Fault::ignore; };

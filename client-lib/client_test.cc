@@ -149,6 +149,12 @@ TEST_CASE("OptionsThatCannotBeRightAreRefused", "[client]") {
   SECTION("a time-out of centuries") {
     options.connect_timeout_ms = INT64_MAX;
   }
+  SECTION("a time to poll below 0") {
+    options.busy_poll_us = -1;
+  }
+  SECTION("a time to poll above a second") {
+    options.busy_poll_us = 1'000'001;
+  }
   SECTION("flags of the future") {
     options.flags = 1U << 20;
   }

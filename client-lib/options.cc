@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kLargestSize = 4'096;
 constexpr std::int64_t kDefaultTimeoutMs = 5'000;
 constexpr std::int64_t kLongestTimeoutMs = std::int64_t{365} * 24 * 3'600'000;
+constexpr std::int64_t kLongestBusyPollUs = 1'000'000;
 constexpr const char* kDefaultSocket = "/run/seqd.sock";
 
 // The fields that the caller knows; the others are zero, which is their default.
@@ -57,6 +58,9 @@ Outcome read_options(const seqd_options* options, ClientOptions& out) {
     return {SEQD_E_ARGUMENT, "the application's name is longer than 64 bytes"};
   if ((given.flags & ~std::uint64_t{SEQD_ANONYMOUS | SEQD_DAEMON_WAIT}) != 0)
     return {SEQD_E_ARGUMENT, "options.flags has bits that this library does not know"};
+  if (given.busy_poll_us < 0 || given.busy_poll_us > kLongestBusyPollUs)
+    return {SEQD_E_ARGUMENT, "busy_poll_us is not within 0 .. 1000000"};
+  out.busy_poll_us = given.busy_poll_us;
   out.anonymous = (given.flags & SEQD_ANONYMOUS) != 0;
   out.daemon_decides_wait = (given.flags & SEQD_DAEMON_WAIT) != 0;
   outcome = read_timeout("timeout_ms", given.timeout_ms, kDefaultTimeoutMs, out.timeout_ms);

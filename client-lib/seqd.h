@@ -41,8 +41,7 @@ enum {
   /* No identity: a request that was in flight at a restart is repeated too, but gets a new ID (the
      first is a gap). */
   SEQD_ANONYMOUS = 1,
-  /* A request does not say how long it may wait for an ID: the daemon's configuration decides.
-     Shorter requests. */
+  /* Shorter requests: the daemon's configuration decides how long they may wait for an ID. */
   SEQD_DAEMON_WAIT = 2
 };
 
@@ -60,9 +59,10 @@ typedef struct seqd_options {
   int64_t timeout_ms;         /* of every call and request, reconnects included; default 5000 */
   int64_t connect_timeout_ms; /* while no daemon listens, then SEQD_E_CONNECT; default timeout_ms */
   uint64_t flags;             /* SEQD_ANONYMOUS, SEQD_DAEMON_WAIT */
+  int64_t busy_poll_us; /* how long a call polls for its reply before it sleeps; at most 1 s */
 } seqd_options;
 #define SEQD_OPTIONS_INIT \
-  { sizeof(seqd_options), NULL, NULL, 0, 0, 0 }
+  { sizeof(seqd_options), NULL, NULL, 0, 0, 0, 0 }
 
 /* `count` IDs: first, first + step, ... in the order of issue. */
 typedef struct seqd_run {

@@ -26,6 +26,7 @@ struct Options {
   std::chrono::milliseconds timeout{0};          // 0: 5 seconds
   std::chrono::milliseconds connect_timeout{0};  // 0: timeout
   std::uint64_t flags = 0;                       // SEQD_ANONYMOUS, SEQD_DAEMON_WAIT
+  std::chrono::microseconds busy_poll{0};        // see seqd_options
 };
 
 // The answer to one submitted request. Look at `error` first: what the answer does not have cannot
@@ -70,6 +71,7 @@ class Client {
     given.timeout_ms = options.timeout.count();
     given.connect_timeout_ms = options.connect_timeout.count();
     given.flags = options.flags;
+    given.busy_poll_us = options.busy_poll.count();
     (void)seqd_open(&given, &handle_);
   }
   ~Client() { seqd_close(handle_); }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <cstring>
 
@@ -85,6 +86,12 @@ Connection::Received Connection::receive() {
 // A recv() that waits ends late by up to an eighth of its time, and at once where the program made
 // the socket non-blocking. So it waits for a part of the time, and the rest is poll()'s.
 Connection::Received Connection::receive_within(std::int64_t timeout_ms) {
+  if (busy_poll_us_ > 0) {
+    const std::int64_t longest_us = std::min(busy_poll_us_, timeout_ms * 1'000);
+    Received received = receive_busily(longest_us);
+    if (received.kind != Received::Kind::nothing_yet || received.error == EINTR) return received;
+    timeout_ms -= longest_us / 1'000;
+  }
   if (timeout_ms < kShortestWaitMs || recv_gave_nothing_) {
     wait(false, timeout_ms);
     Received received = receive();
@@ -106,6 +113,15 @@ Connection::Received Connection::receive_within(std::int64_t timeout_ms) {
   }
   Received received = receive(0);
   recv_gave_nothing_ = received.kind == Received::Kind::nothing_yet && received.error == 0;
+  return received;
+}
+
+Connection::Received Connection::receive_busily(std::int64_t longest_us) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::microseconds(longest_us);
+  Received received = receive(MSG_DONTWAIT);
+  while (received.kind == Received::Kind::nothing_yet && received.error == 0 && Clock::now() < end)
+    received = receive(MSG_DONTWAIT);
   return received;
 }
 

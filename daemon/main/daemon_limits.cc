@@ -25,6 +25,7 @@ ListenerLimits listener_limits(const Configuration& configuration) {
   limits.connections = static_cast<std::size_t>(from.max_connections);
   limits.connections_per_user = static_cast<std::size_t>(from.max_connections_per_user);
   limits.times = {from.first_frame_timeout_ms, from.frame_timeout_ms, from.idle_timeout_ms};
+  limits.busy_poll_ms = configuration.daemon.busy_poll_ms;
   return limits;
 }
 

@@ -1,6 +1,7 @@
 #include "daemon/uv/connection.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <utility>
@@ -68,6 +69,18 @@ void Connection::on_read(std::ptrdiff_t count, const char* bytes) {
   if (count < 0) return close();
   active_ms_ = static_cast<std::int64_t>(uv_now(pipe_.loop));
   take_in(as_bytes(bytes, static_cast<std::size_t>(count)));
+  owner_.had_input(*this);
+}
+
+bool Connection::take_arrived() {
+  if (!reading_ || closing_) return false;
+  int fd = -1;
+  uv_fileno(reinterpret_cast<uv_handle_t*>(&pipe_), &fd);
+  const std::span<char> free = owner_.read_memory();
+  const ssize_t count = recv(fd, free.data(), free.size(), MSG_DONTWAIT);
+  if (count <= 0) return false;
+  on_read(count, free.data());
+  return true;
 }
 
 // Gives the session what lies in in_ and then `bytes`, and keeps what it does not take.

@@ -10,10 +10,11 @@
 #include <span>
 
 #include "daemon/rpc/server.h"
+#include "daemon/uv/busy_poll.h"
 
 namespace seqd {
 
-class Connection final : public Transport {
+class Connection final : public Transport, public BusyPoll::Source {
  public:
   class Owner {
    public:
@@ -26,6 +27,8 @@ class Connection final : public Transport {
     virtual void watch_peer(Connection& connection, int socket, bool watch) = 0;
     // due() may be earlier than it was.
     virtual void due_sooner(const Connection& connection) = 0;
+    // Something arrived and was taken in.
+    virtual void had_input(Connection& connection) = 0;
     // The socket is closed: the connection may be destroyed.
     virtual void ended(Connection& connection) = 0;
   };
@@ -70,6 +73,8 @@ class Connection final : public Transport {
 
   // Transport
   void attend() override;
+  // BusyPoll::Source. Ends and errors of the connection are for libuv to see.
+  bool take_arrived() override;
 
  private:
   uv_stream_t* stream() { return reinterpret_cast<uv_stream_t*>(&pipe_); }

@@ -12,8 +12,9 @@ EventLoop::EventLoop() {
   ASSERT(uv_check_init(&loop_, &check_) == 0);
   ASSERT(uv_idle_init(&loop_, &idle_) == 0);
   prepare_.data = check_.data = idle_.data = this;
-  uv_prepare_start(&prepare_,
-                   [](uv_prepare_t* handle) { static_cast<EventLoop*>(handle->data)->end_turn(); });
+  uv_prepare_start(&prepare_, [](uv_prepare_t* handle) {
+    static_cast<EventLoop*>(handle->data)->prepare_to_sleep();
+  });
   uv_check_start(&check_,
                  [](uv_check_t* handle) { static_cast<EventLoop*>(handle->data)->end_turn(); });
 }
@@ -24,6 +25,7 @@ EventLoop::~EventLoop() {
   uv_close(reinterpret_cast<uv_handle_t*>(&check_), nullptr);
   uv_close(reinterpret_cast<uv_handle_t*>(&idle_), nullptr);
   turn_end_ = nullptr;
+  before_sleep_ = nullptr;
   uv_run(&loop_, UV_RUN_DEFAULT);
   ASSERT(uv_loop_close(&loop_) == 0);
 }
@@ -38,6 +40,11 @@ void EventLoop::turn_again() {
 
 void EventLoop::end_turn() {
   if (turn_end_) turn_end_();
+}
+
+void EventLoop::prepare_to_sleep() {
+  end_turn();
+  while (before_sleep_ && before_sleep_()) end_turn();
 }
 
 TimerId EventLoop::schedule(std::int64_t delay_ms, std::function<void()> call) {

@@ -25,6 +25,9 @@ class EventLoop final : public Timers {
 
   uv_loop_t* raw() { return &loop_; }  // for this folder
   void on_turn_end(std::function<void()> call) { turn_end_ = std::move(call); }
+  // Before the loop would sleep, when the turn is over. True: something came, and that turn ends,
+  // too; then it is called again.
+  void before_sleep(std::function<bool()> call) { before_sleep_ = std::move(call); }
   // Runs until stop().
   void run();
   void stop() { uv_stop(&loop_); }
@@ -47,6 +50,7 @@ class EventLoop final : public Timers {
   };
 
   void end_turn();
+  void prepare_to_sleep();
   static void close_timer(Timer* timer);
 
   uv_loop_t loop_{};
@@ -54,6 +58,7 @@ class EventLoop final : public Timers {
   uv_check_t check_{};
   uv_idle_t idle_{};
   std::function<void()> turn_end_;
+  std::function<bool()> before_sleep_;
   TimerId next_timer_ = 1;
   std::unordered_map<TimerId, Timer*> timers_;
 };

@@ -78,9 +78,13 @@ Listener::Listener(EventLoop& loop, Server& server, EventSink& events, const Lis
       events_(events),
       limits_(limits),
       peer_watch_(loop.raw()),
-      by_user_(shared(limits), kUserFactor) {}
+      by_user_(shared(limits), kUserFactor) {
+  busy_poll_.set_limit(limits.busy_poll_ms);
+  loop_.before_sleep([this] { return look_before_sleep(); });
+}
 
 Listener::~Listener() {
+  loop_.before_sleep(nullptr);
   sweep_timer_.cancel();
   ASSERT(connections_.empty());
 }
@@ -201,6 +205,7 @@ void Listener::take(int fd) {
 void Listener::set_limits(const ListenerLimits& limits) {
   limits_ = limits;
   by_user_.set_total(shared(limits));
+  busy_poll_.set_limit(limits.busy_poll_ms);
   if (!connections_.empty()) sweep_at(0);
 }
 
@@ -246,7 +251,14 @@ void Listener::watch_peer(Connection& connection, int socket, bool watch) {
                   {"CLIENT_PID", std::to_string(peer.pid)}}});
 }
 
+bool Listener::look_before_sleep() {
+  const BusyPoll::Found found = busy_poll_.look();
+  if (found == BusyPoll::Found::everything) loop_.turn_again();
+  return found == BusyPoll::Found::input;
+}
+
 void Listener::ended(Connection& connection) {
+  busy_poll_.forget(connection);
   by_user_.release(connection.peer().uid, 1);
   // Thousands may end in one turn: most are in neither list.
   if (connection.attended()) std::erase(attended_, &connection);

@@ -16,6 +16,7 @@
 #include "daemon/base/fair_share.h"
 #include "daemon/base/one_shot.h"
 #include "daemon/base/status.h"
+#include "daemon/uv/busy_poll.h"
 #include "daemon/uv/connection.h"
 #include "daemon/uv/event_loop.h"
 #include "daemon/uv/peer_watch.h"
@@ -28,6 +29,7 @@ struct ListenerLimits {
   std::size_t connections = 10'240;
   std::size_t connections_per_user = 10'200;
   Connection::TimeLimits times;
+  std::int64_t busy_poll_ms = 0;
 };
 
 class Listener final : private Connection::Owner {
@@ -70,6 +72,7 @@ class Listener final : private Connection::Owner {
   void attended(Connection& connection) override;
   void watch_peer(Connection& connection, int socket, bool watch) override;
   void due_sooner(const Connection& connection) override;
+  void had_input(Connection& connection) override { busy_poll_.had_input(connection); }
   void ended(Connection& connection) override;
 
   Status listen(int socket);
@@ -81,12 +84,14 @@ class Listener final : private Connection::Owner {
   bool admit(const Peer& peer, int fd);
   void sweep();
   void sweep_at(std::int64_t due_ms);
+  bool look_before_sleep();
 
   EventLoop& loop_;
   Server& server_;
   EventSink& events_;
   ListenerLimits limits_;
   PeerWatch peer_watch_;
+  BusyPoll busy_poll_{uv_hrtime};
   std::vector<std::unique_ptr<Socket>> sockets_;
   std::string path_;         // of the socket we made; empty: none
   std::uint64_t inode_ = 0;  // of that socket, so that another daemon's is not removed

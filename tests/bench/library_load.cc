@@ -2,6 +2,7 @@
 // libseqd (seqd_next; seqd_submit_next and seqd_poll) or hiredis (redisCommand; redisAppendCommand
 // and redisGetReply). Prints one line of JSON like load.
 // Usage: library_load --library seqd|hiredis --socket PATH --depth N --seconds S [--pin CPU]
+//        [--busy-poll MICROSECONDS]
 #include <getopt.h>
 #include <hiredis/hiredis.h>
 #include <sched.h>
@@ -41,8 +42,9 @@ class Library {
 
 class Seqd final : public Library {
  public:
-  explicit Seqd(const std::string& socket) {
+  Seqd(const std::string& socket, std::int64_t busy_poll_us) {
     seqd_options options = SEQD_OPTIONS_INIT;
+    options.busy_poll_us = busy_poll_us;
     options.socket_path = socket.c_str();
     if (seqd_open(&options, &client_) != SEQD_OK) fail(seqd_last_error(client_));
   }
@@ -142,19 +144,24 @@ void measure(Library& library, std::size_t depth, double seconds) {
 }
 
 int main_of_load(int argc, char** argv) {
-  static const option kLong[] = {
-      {"library", required_argument, nullptr, 'l'}, {"socket", required_argument, nullptr, 's'},
-      {"depth", required_argument, nullptr, 'd'},   {"seconds", required_argument, nullptr, 't'},
-      {"pin", required_argument, nullptr, 'p'},     {nullptr, 0, nullptr, 0}};
+  static const option kLong[] = {{"library", required_argument, nullptr, 'l'},
+                                 {"socket", required_argument, nullptr, 's'},
+                                 {"depth", required_argument, nullptr, 'd'},
+                                 {"seconds", required_argument, nullptr, 't'},
+                                 {"pin", required_argument, nullptr, 'p'},
+                                 {"busy-poll", required_argument, nullptr, 'b'},
+                                 {nullptr, 0, nullptr, 0}};
   std::string name = "seqd";
   std::string socket;
   std::size_t depth = 1;
   double seconds = 1;
+  std::int64_t busy_poll_us = 0;
   for (int key = 0; (key = getopt_long(argc, argv, "", kLong, nullptr)) != -1;) {
     if (key == 'l') name = optarg;
     if (key == 's') socket = optarg;
     if (key == 'd') depth = std::strtoul(optarg, nullptr, 10);
     if (key == 't') seconds = std::strtod(optarg, nullptr);
+    if (key == 'b') busy_poll_us = std::strtol(optarg, nullptr, 10);
     if (key == 'p') {
       cpu_set_t cpus;
       CPU_ZERO(&cpus);
@@ -164,12 +171,12 @@ int main_of_load(int argc, char** argv) {
     if (key == '?')
       fail(
           "usage: library_load --library seqd|hiredis --socket PATH --depth N --seconds S [--pin "
-          "CPU]");
+          "CPU] [--busy-poll US]");
   }
   if (depth == 0 || (name != "seqd" && name != "hiredis")) fail("no such load");
   std::unique_ptr<Library> library;
   if (name == "seqd") {
-    library = std::make_unique<Seqd>(socket);
+    library = std::make_unique<Seqd>(socket, busy_poll_us);
   } else {
     library = std::make_unique<Hiredis>(socket);
   }

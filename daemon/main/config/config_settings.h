@@ -25,6 +25,7 @@ struct DaemonSettings {
   AfterPowerLoss after_power_loss = AfterPowerLoss::forfeit;
   std::int64_t state_log_size = 0;  // bytes
   std::int64_t stop_timeout_ms = 0;
+  std::int64_t busy_poll_ms = 0;  // 0: not at all
   bool history = true;
   bool history_callers = true;
   std::int64_t history_max_size = 0;  // bytes

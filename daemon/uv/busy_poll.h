@@ -1,0 +1,61 @@
+// BusyPoll: reads from the connections that sent something last without asking the kernel which of
+// them is ready, and without sleeping, for a time after each request (daemon.busy_poll). A caller
+// on another CPU hears its reply without the wake-up of this process; the price is one CPU, as long
+// as requests come and for that time after the last.
+//
+// The loop looks at everything else once a slice, so that nothing else waits longer. Loop thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace seqd {
+
+class BusyPoll {
+ public:
+  class Source {
+   public:
+    virtual ~Source() = default;
+    // Takes in what has arrived, without waiting. False: nothing, or it is for the loop to see.
+    virtual bool take_arrived() = 0;
+  };
+  enum class Found : std::uint8_t {
+    input,       // the turn ends now; look again after it
+    everything,  // the slice is over: the loop looks at everything, without sleeping
+    nothing,     // for too long: the loop may sleep
+  };
+
+  // Looked at in one round; of more connections the loop itself tells cheaper which is ready.
+  static constexpr std::size_t kMostSources = 8;
+  static constexpr std::uint64_t kSliceNs = 100'000;
+
+  // Nanoseconds of a clock that never goes back.
+  explicit BusyPoll(std::function<std::uint64_t()> now_ns) : now_ns_(std::move(now_ns)) {}
+
+  // How long after a request; 0: not at all.
+  void set_limit(std::int64_t limit_ms);
+  bool enabled() const { return limit_ns_ > 0; }
+
+  // A request came from it. It is looked at until forget(), or until others came later.
+  void had_input(Source& source);
+  void forget(const Source& source);
+  // Before the loop sleeps, and after each turn whose input came from here.
+  Found look();
+
+ private:
+  bool take_from_all();
+  Found pause(Found found);
+
+  std::function<std::uint64_t()> now_ns_;
+  std::uint64_t limit_ns_ = 0;
+  std::vector<Source*> recent_;  // at most kMostSources
+  std::size_t oldest_ = 0;       // of recent_, when it is full
+  bool fresh_ = false;           // had_input() came since the last look at the clock
+  std::uint64_t until_ns_ = 0;   // when the time after the last request is over
+  std::uint64_t slice_ns_ = 0;   // when the slice is; 0: none has begun
+};
+
+}  // namespace seqd
