@@ -13,8 +13,7 @@ void BusyPoll::set_limit(std::int64_t limit_ms) {
   if (limit_ns_ == 0) recent_.clear();
 }
 
-void BusyPoll::had_input(Source& source) {
-  if (!enabled()) return;
+void BusyPoll::keep(Source& source) {
   fresh_ = true;
   if (std::find(recent_.begin(), recent_.end(), &source) != recent_.end()) return;
   if (recent_.size() < kMostSources) {

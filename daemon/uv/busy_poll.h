@@ -40,12 +40,15 @@ class BusyPoll {
   bool enabled() const { return limit_ns_ > 0; }
 
   // A request came from it. It is looked at until forget(), or until others came later.
-  void had_input(Source& source);
+  void had_input(Source& source) {
+    if (enabled()) keep(source);
+  }
   void forget(const Source& source);
   // Before the loop sleeps, and after each turn whose input came from here.
   Found look();
 
  private:
+  void keep(Source& source);
   bool take_from_all();
   Found pause(Found found);
 

@@ -252,6 +252,7 @@ void Listener::watch_peer(Connection& connection, int socket, bool watch) {
 }
 
 bool Listener::look_before_sleep() {
+  if (!busy_poll_.enabled()) return false;
   const BusyPoll::Found found = busy_poll_.look();
   if (found == BusyPoll::Found::everything) loop_.turn_again();
   return found == BusyPoll::Found::input;

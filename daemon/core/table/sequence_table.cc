@@ -212,8 +212,9 @@ void SequenceTable::end_turn() {
   pumped_.clear();
   pumped_.swap(touched_);
   for (const SequenceId id : pumped_) {
-    at(id).pump();
-    accounts_.update(at(id));
+    Sequence& sequence = at(id);
+    sequence.pump();
+    accounts_.update(sequence);
   }
   accounts_.issues_flushed();
 }
