@@ -1,0 +1,165 @@
+#!/usr/bin/python3
+"""`make bench-tails`: how late the latest answers are while something else goes on in the daemon.
+
+Daemons that differ in one thing run side by side, and the same load (8 connections, one request each at a time) is put on one after
+the other, always next to a round on the undisturbed daemon. Each disturbance is proved to have happened during its rounds.
+Variables: BENCH_ROUNDS (7), BENCH_SECONDS (1) a measurement. Goal: p999 at most 1.5 times that of the undisturbed daemon.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
+# pylint: disable=wrong-import-position
+import harness
+from servers.mongod import Mongod
+
+ROUNDS = int(os.environ.get("BENCH_ROUNDS", "7"))
+SECONDS = float(os.environ.get("BENCH_SECONDS", "1"))
+OUTPUT = harness.PROJECT / "build" / "bench"
+MOST_RATIO = 1.5
+# So much that no lease is needed during a measurement.
+PLENTY = {"lease_min": 20_000_000, "lease_max": 20_000_000, "max_available": 100_000_000, "max_unsynced": 20_000_000}
+SCARCE = {"lease_min": 2_000, "lease_max": 2_000, "max_available": 20_000}
+QUANTILES = ("p50_us", "p99_us", "p999_us")
+
+
+class Side:
+    """A daemon, how it is disturbed while it is measured, and the proof."""
+
+    title = "undisturbed"
+    options = {"daemon": {"history": False}, "sequences": {"*": PLENTY}}
+
+    def __init__(self, directory: Path):
+        self.daemon = harness.Daemon(directory, type(self).__name__.lower(), **self.options)
+        self.results = []
+        self.before = 0
+
+    def start(self) -> None:
+        self.daemon.start()
+        self.load(0.2)  # the first lease
+
+    def count(self) -> int:
+        """Something that grows while the disturbance goes on."""
+        return 1
+
+    def status(self) -> dict:
+        with self.daemon.connect() as connection:
+            return connection.call("status")
+
+    def load(self, seconds: float) -> dict:
+        command = [harness.tool("load"), "--socket", str(self.daemon.socket), "--connections", "8", "--depth", "1", "--seconds", str(seconds)]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=seconds + 60)
+        if done.returncode != 0:
+            sys.exit(f"bench-tails: {' '.join(command)} failed: {done.stderr}")
+        return json.loads(done.stdout)
+
+    def measure(self) -> None:
+        self.results.append(self.load(SECONDS))
+
+    def middle(self, quantile: str) -> float:
+        return statistics.median(result[quantile] for result in self.results)
+
+    def close(self) -> None:
+        self.daemon.close()
+
+
+class Rotations(Side):
+    title = "the log rotates all the time"
+    options = {"daemon": {"history": False, "state_log_size": "256KiB"}, "limits": {"max_sequences": 64, "max_retry_clients": 64},
+               "sequences": {"*": PLENTY}}
+
+    def count(self) -> int:
+        return self.status()["log"]["rotations"]
+
+
+class Leases(Side):
+    title = "a lease every 2,000 IDs"
+    options = {"daemon": {"history": False}, "sequences": {"*": SCARCE}}
+
+    def count(self) -> int:
+        return self.status()["log"]["syncs"]
+
+
+class History(Side):
+    title = "the history writes"
+    options = {"sequences": {"*": PLENTY}}
+
+    def count(self) -> int:
+        state = self.daemon.state
+        return sum(path.stat().st_mtime_ns for path in state.glob("history.db*"))
+
+
+class Hanging(Side):
+    title = "the store hangs"
+
+    def __init__(self, directory: Path):
+        self.mongod = Mongod()
+        self.mongod.start()
+        self.options = {**Side.options, "stores": {"mongo": {"type": "mongodb", "uri": self.mongod.uri(), "database": "tails"}}}
+        super().__init__(directory)
+        self.unanswered = 0
+
+    def measure(self) -> None:
+        """Another sequence waits for its first lease meanwhile."""
+        self.mongod.process.send_signal(signal.SIGSTOP)
+        try:
+            with self.daemon.connect() as connection:
+                connection.request("next", f"other-{self.unanswered}", {"timeout_ms": 600_000})
+                super().measure()
+                self.unanswered += self.status()["waiting"]
+        finally:
+            self.mongod.process.send_signal(signal.SIGCONT)
+
+    def count(self) -> int:
+        return self.unanswered
+
+    def close(self) -> None:
+        super().close()
+        self.mongod.close()
+
+
+def run(sides: list) -> None:
+    quiet, *disturbed = sides
+    for side in sides:
+        side.start()
+        side.before = side.count()
+    for number in range(ROUNDS):
+        print(f"round {number + 1} of {ROUNDS}", file=sys.stderr, flush=True)
+        for side in disturbed:
+            for one in (quiet, side) if number % 2 == 0 else (side, quiet):
+                one.measure()
+    for side in disturbed:
+        if side.count() <= side.before:
+            sys.exit(f"bench-tails: {side.title}: that did not happen, so its figures show nothing")
+
+
+def main() -> int:
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    directory = Path(tempfile.mkdtemp(prefix="tails-", dir=OUTPUT))
+    with contextlib.ExitStack() as closing:
+        closing.callback(shutil.rmtree, directory, ignore_errors=True)
+        sides = []
+        for kind in (Side, Hanging, Rotations, Leases, History):
+            sides.append(kind(directory))
+            closing.callback(sides[-1].close)
+        run(sides)
+        quiet = sides[0]
+        print(f"{'':8} {'':32}" + "".join(f"{quantile[:-3]:>10}" for quantile in QUANTILES) + "   p999 / undisturbed")
+        for side in sides:
+            ratio = side.middle("p999_us") / quiet.middle("p999_us")
+            word = "" if side is quiet else "reached" if ratio <= MOST_RATIO else "MISSED"
+            print(f"{word:8} {side.title:32}" + "".join(f"{side.middle(quantile):10.1f}" for quantile in QUANTILES) + f"   {ratio:.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
