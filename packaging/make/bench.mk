@@ -30,6 +30,7 @@ bench-page: | $(call packages,BENCH) ## daemon/doc/PERFORMANCE.md of the last `m
 	@$(PYTHON) -B tests/bench/page.py $(FIGURES)
 
 lint-figures: | $(call packages,LINT)
+	@$(PYTHON) -B tests/bench/page_test.py -q
 	@$(PYTHON) -B tests/bench/page.py --check
 
 bench-instructions: $(SEQD) $(BUILD)/tools/load | $(call packages,BENCH) ## instructions a request, by callgrind

@@ -10,6 +10,7 @@ Ends with 0 unless it could not run.
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -67,6 +68,8 @@ def write(figures: dict) -> None:
 
 def main() -> int:
     began = time.monotonic()
+    if os.cpu_count() < 2:
+        sys.exit("bench: needs two CPUs, one for the server and one for the client")
     OUTPUT.mkdir(parents=True, exist_ok=True)
     directory = Path(tempfile.mkdtemp(prefix="run-", dir=OUTPUT))
     directory.chmod(0o755)
@@ -76,7 +79,7 @@ def main() -> int:
             before = bench.seqd.memory_kib()
             results = run(bench)
             memory_kib = bench.seqd.memory_kib()
-    except (ServerNotAvailable, WaitedInVain, harness.Died) as error:
+    except (ServerNotAvailable, WaitedInVain, harness.Died, OSError, subprocess.SubprocessError) as error:
         sys.exit(f"bench: {error}")
     finally:
         shutil.rmtree(directory, ignore_errors=True)

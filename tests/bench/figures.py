@@ -26,9 +26,10 @@ def ratios(result: dict, field: str = "requests_per_s", peer: str = "redis") -> 
 
 
 def short(value: float) -> str:
-    for limit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= limit:
-            return f"{value / limit:.3g} {letter}" if value < 999.5 * limit else f"{value / limit:.0f} {letter}"
+    """Three digits, and a letter for the thousands."""
+    for limit, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k"), (1, "")):
+        if value >= 0.9995 * limit:
+            return f"{value / limit:.3g}{letter}"
     return f"{value:.3g}"
 
 

@@ -94,7 +94,7 @@ class Bench:
             self.seqd = own(harness.Daemon(self.directory, sequences={"bulk-*": BULK})).start()
             self.wide = own(harness.Daemon(self.directory, "wide")).start()
             self.redis = own(start_redis(self.seqd.short))  # a short path for its socket
-            self.postgresql = own(Postgresql(self.directory))
+            self.postgresql = own(Postgresql(self.directory)).start()
             self.mongod = own(Mongod()).start()
             self.hosts = [own(start_host(self.directory, number, self.mongod.uri())) for number in range(MOST_HOSTS)]
             self.cosid = CosId(self.directory)

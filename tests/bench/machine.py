@@ -22,8 +22,9 @@ def memory_gib() -> int:
 
 
 def describe() -> dict:
-    return {"machine": platform.platform(), "kernel": platform.release(), "cpu": cpu_model(), "cpus": os.cpu_count(),
-            "memory_gib": memory_gib()}
+    kernel = re.match(r"[\d.]*\d", platform.release()).group(0)  # without what names one build of it
+    return {"machine": f"Linux {kernel}, {platform.machine()}", "kernel": kernel, "cpu": cpu_model(), "cpus": os.cpu_count(),
+            "memory_gib": memory_gib(), "load_before": round(os.getloadavg()[0], 1)}
 
 
 def versions() -> dict:

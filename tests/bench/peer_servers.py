@@ -43,15 +43,14 @@ class Postgresql:
     user, with the right to pass through the folders of root."""
 
     def __init__(self, directory: Path):
+        self.programs = Path(call(["pg_config", "--bindir"]))
         self.data = directory / "postgresql"
         self.log = directory / "postgresql.log"
         # A Unix socket's path has at most 107 bytes, a clone's path may have more.
         self.socket = Path(tempfile.mkdtemp(prefix="seqd-bench-", dir="/dev/shm"))
-        self.programs = Path(call(["pg_config", "--bindir"]))
         self.process = None
         self.data.mkdir()
         self.user = self._unprivileged_user()
-        self._start()
 
     def _unprivileged_user(self) -> list:
         """The beginning of a command that runs as it; empty when this process is not root."""
@@ -63,7 +62,7 @@ class Postgresql:
         return ["setpriv", f"--reuid={name}", f"--regid={pwd.getpwnam(name).pw_gid}", "--clear-groups",
                 "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search", "--pdeathsig=KILL"]
 
-    def _start(self) -> None:
+    def start(self) -> "Postgresql":
         call([*self.user, self.programs / "initdb", "-D", self.data, "-U", "postgres", "--auth=trust", "--encoding=UTF8",
               "--locale=C"])
         with open(self.log, "ab") as log:
@@ -73,6 +72,7 @@ class Postgresql:
         wait_for("PostgreSQL", self._answers)
         call([self.programs / "psql", "-h", self.socket, "-U", "postgres", "-c",
               "CREATE SEQUENCE orders_1; CREATE SEQUENCE orders_100 CACHE 100"])
+        return self
 
     def _answers(self) -> bool:
         if self.process.poll() is not None:
