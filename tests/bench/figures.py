@@ -33,6 +33,10 @@ def short(value: float) -> str:
     return f"{value:.3g}"
 
 
+def times(factor: float) -> str:
+    return f"{factor:,.0f}x" if factor >= 1000 else f"{factor:.3g}x"
+
+
 def spread(measurements: list, field: str) -> str:
     """minimum / median / maximum"""
     values = column(measurements, field)

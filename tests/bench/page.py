@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Dict, List
 
 import plots
-from figures import has, median, require, short, spread
+from figures import has, median, require, short, spread, times
 from losses import FIELDS, comparisons, losses, middle_unused, worst
-from rows import BY_KEY, DAEMON_ROWS, HOST_ROWS, LIBRARY_ROWS, RANGE_ROWS, ROWS, SEQUENCE_ROWS, SIDES, Row
+from rows import BY_KEY, DAEMON_ROWS, HOST_ROWS, LIBRARY_ROWS, RANGE_ROWS, ROWS, SEQUENCE_ROWS, SIDES, THREAD_ROWS, Row
 from verdicts import verdicts
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "daemon" / "doc"
@@ -44,8 +44,8 @@ METHOD = """## Method
 - Rows named by connections and depth, sequences or hosts (`8x16`: 8 connections, 16 requests in
   flight on each) are measured by one load generator that speaks both wires
   (tests/tools/load.cc). The latency is that of a request.
-- Rows named `library` or `range` are measured by programs that link the library of the side
-  (tests/bench/peers), one thread a connection: libseqd, hiredis, libpq, libmongoc, LMDB. Above
+- Rows named `library`, `threads` or `range` are measured by programs that link the library of the
+  side (tests/bench/peers), one thread a connection: libseqd, hiredis, libpq, libmongoc, LMDB. Above
   depth 1 the latency is that of all requests that were sent together. LMDB and flock have no
   server and no pipelining.
 - CosId takes IDs one by one in its own process, from segments as long as the row's IDs a request
@@ -84,7 +84,7 @@ def measured_table(results: dict, rows: List[Row]) -> str:
         for place, side in enumerate(row.sides):
             found = results[row.key][side]
             rate = "requests_per_s" if side == "floor" else "ids_per_s"
-            ratio = "" if side in ("seqd", "floor") else f"{ours / median(found, rate):.3g}x"
+            ratio = "" if side in ("seqd", "floor") else times(ours / median(found, rate))
             lines.append([f"`{row.key}`" if place == 0 else "", SIDES[side].title, cell(found, rate), cell(found, "p50_us"),
                           cell(found, "p99_us"), ratio])
     return table(["row", "side", "IDs/s", "p50, µs", "p99, µs", "seqd / side"], lines)
@@ -117,13 +117,13 @@ def where_seqd_loses(figures: dict) -> str:
     found, everything = losses(results), comparisons(results)
     said = (f"seqd's median is behind that of a peer in {len(found)} of {len(everything)} comparisons of IDs/s, p50 and p99. "
             "The largest factors of IDs/s: " + "; ".join(
-                f"{SIDES[one.peer].title} {one.factor:.3g}x in `{one.row}` (survives {SIDES[one.peer].survives})"
+                f"{SIDES[one.peer].title} {times(one.factor)} in `{one.row}` (survives {SIDES[one.peer].survives})"
                 for one in worst(found)) + ". ")
     if any(one.peer == "cosid" for one in found):
         said += (f"CosId had {short(middle_unused(results, 'library-1'))} IDs leased and unissued when its program ended "
                  "(median of `library-1`); they are lost. seqd loses none at a stop or a crash. ")
     said += "Every row in which seqd is behind:"
-    rows = [[f"`{one.row}`", FIELDS[one.field], SIDES[one.peer].title, short(one.ours), short(one.theirs), f"{one.factor:.3g}x",
+    rows = [[f"`{one.row}`", FIELDS[one.field], SIDES[one.peer].title, short(one.ours), short(one.theirs), times(one.factor),
              f"{one.rounds} of {rounds}", SIDES[one.peer].survives] for one in found]
     return ("## Where seqd loses\n\n" + wrapped(said) + "\n\n"
             + table(["row", "measure", "peer", "seqd", "the peer", "the peer is better by", "in rounds", "the peer survives"], rows))
@@ -139,13 +139,12 @@ def page(figures: dict) -> str:
     one = [row for row in DAEMON_ROWS if row.connections == 1]
     connections = [BY_KEY[key] for key in plots.SERIES["connections"][0]]
     depths = [row for row in DAEMON_ROWS if row not in one and (row not in connections or row.key == "8x1")]
-    library = [row for row in LIBRARY_ROWS if row.key not in ("library-1", "library-8-threads")]
     return "\n".join([
         INTRODUCTION, machine(figures), METHOD.format(**figures), goals(figures), where_seqd_loses(figures),
-        section(results, "One ID at a time, by library", [plots.BARS], [BY_KEY["library-1"], BY_KEY["library-8-threads"]]),
+        section(results, "One ID at a time, by library", [plots.BARS], LIBRARY_ROWS[:1]),
         section(results, "One connection", [], one),
-        section(results, "Requests in flight", ["depth", "depth-library"], depths + library),
-        section(results, "Connections", ["connections"], connections),
+        section(results, "Requests in flight", ["depth", "depth-library"], depths + LIBRARY_ROWS[1:]),
+        section(results, "Connections", ["connections", "threads"], connections + THREAD_ROWS),
         section(results, "IDs a request", ["range"], RANGE_ROWS),
         section(results, "Sequences", ["sequences"], SEQUENCE_ROWS),
         section(results, "Hosts on one counter", ["hosts"], HOST_ROWS),

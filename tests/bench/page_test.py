@@ -3,7 +3,7 @@
 
 import unittest
 
-from figures import require, short, spread
+from figures import require, short, spread, times
 from losses import comparisons, losses
 from page import where_seqd_loses, wrapped
 from plots import all_plots
@@ -54,6 +54,7 @@ class PageTest(unittest.TestCase):
     def test_numbers_are_short(self):
         self.assertEqual([short(value) for value in (0.5, 12.34, 999.7, 1500, 2.5e6, 1.2e9)],
                          ["0.5", "12.3", "1 k", "1.5 k", "2.5 M", "1.2 G"])
+        self.assertEqual([times(factor) for factor in (0.12345, 2, 6213.4)], ["0.123x", "2x", "6,213x"])
         self.assertEqual(spread([{"p50_us": 3}, {"p50_us": 1}, {"p50_us": 2}], "p50_us"), "1 / 2 / 3")
 
     def test_long_text_is_wrapped(self):

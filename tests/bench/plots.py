@@ -25,6 +25,7 @@ SERIES: Dict[str, Tuple[List[str], str, Callable[[Row], int]]] = {
     "depth": (["8x1", "8x4", "8x16", "8x64", "8x128"], "requests in flight on each of 8 connections", lambda row: row.depth),
     "depth-library": (["library-1", "library-16", "library-128"], "requests in flight on 1 connection, by library", lambda row: row.depth),
     "connections": (["1x1-split", "8x1", "64x1", "512x1"], "connections with one request in flight", lambda row: row.connections),
+    "threads": (["threads-1", "threads-8", "threads-32"], "threads with a connection and one request in flight", lambda row: row.connections),
     "range": (["library-1", "range-10", "range-100", "range-1000", "range-10000"], "IDs a request", lambda row: row.count),
     "sequences": (["sequences-1", "sequences-100", "sequences-10000"], "sequences", lambda row: row.sequences),
     "hosts": (["hosts-1", "hosts-2", "hosts-4", "hosts-8"], "hosts on one counter", lambda row: row.connections),

@@ -87,13 +87,13 @@ DAEMON_ROWS = [
     Row("64x1", connections=64, server=0, client=1, wide=True),
     Row("512x1", connections=512, server=0, client=1, wide=True),
 ]
-# What programs link. One connection and the defaults of each library; then eight threads.
+# What programs link: one connection with the defaults of each library, then a connection in each of many threads.
 LIBRARY_ROWS = [
     Row("library-1", LIBRARY, server=0, client=0, sides=(*EVERY_SIDE, "cosid")),
     Row("library-16", LIBRARY, depth=16, server=0, client=0, sides=PIPELINED),
     Row("library-128", LIBRARY, depth=128, server=0, client=0, sides=PIPELINED),
-    Row("library-8-threads", LIBRARY, connections=8, sides=EVERY_SIDE),
 ]
+THREAD_ROWS = [Row(f"threads-{count}", LIBRARY, connections=count, sides=EVERY_SIDE) for count in (1, 8, 32)]
 RANGE_ROWS = [Row(f"range-{count}", LIBRARY, server=0, client=0, count=count,
                   sides=("redis", "seqd", "mongod", "flock-fsync", "lmdb", "cosid")) for count in (10, 100, 1000, 10_000)]
 SEQUENCE_ROWS = [Row(f"sequences-{count}", connections=8, depth=16, server=0, client=1, sequences=count, wide=True)
@@ -102,5 +102,5 @@ HOST_ROWS = [Row(f"hosts-{count}", HOSTS, connections=count, depth=16, sides=("r
              for count in (1, 2, 4, 8)]
 MOST_HOSTS = 8
 
-ROWS: List[Row] = DAEMON_ROWS + LIBRARY_ROWS + RANGE_ROWS + SEQUENCE_ROWS + HOST_ROWS
+ROWS: List[Row] = DAEMON_ROWS + LIBRARY_ROWS + THREAD_ROWS + RANGE_ROWS + SEQUENCE_ROWS + HOST_ROWS
 BY_KEY: Dict[str, Row] = {row.key: row for row in ROWS}
