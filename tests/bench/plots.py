@@ -15,7 +15,8 @@ from rows import BY_KEY, SIDES, Row
 matplotlib.rcdefaults()  # not those of a user
 matplotlib.rcParams.update({"svg.hashsalt": "seqd", "svg.fonttype": "none", "font.family": "DejaVu Sans", "font.size": 9,
                             "axes.grid": True, "grid.alpha": 0.4, "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False})
-SIZE = (10, 3.6)
+SIZE = (11, 3.6)
+AXES_WIDTH = 0.79  # beside the legend
 COLOURS = {"seqd": "#c0392b", "redis": "#2c3e50", "postgresql-cache1": "#5dade2", "postgresql-cache100": "#1f618d", "mongod": "#27ae60",
            "flock": "#d4ac0d", "flock-fsync": "#9a7d0a", "lmdb": "#884ea0", "lmdb-nosync": "#bb8fce", "cosid": "#e67e22",
            "floor": "#95a5a6"}
@@ -33,9 +34,10 @@ SERIES: Dict[str, Tuple[List[str], str, Callable[[Row], int]]] = {
 BARS = "peers"
 
 
-def render(figure: Figure) -> str:
+def render(figure: Figure, width: float = 1) -> str:
+    """`width` is the part of the figure that the axes may fill."""
     FigureCanvasSVG(figure)
-    figure.tight_layout()
+    figure.tight_layout(rect=(0, 0, width, 1))
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
@@ -66,8 +68,8 @@ def series(results: dict, name: str) -> str:
         scale(axes, [x(BY_KEY[key]) for key in keys])
         axes.set_xlabel(title)
         axes.set_ylabel(unit)
-    rate.legend(fontsize=7)
-    return render(figure)
+    figure.legend(*rate.get_legend_handles_labels(), loc="center left", bbox_to_anchor=(AXES_WIDTH, 0.5), fontsize=8)
+    return render(figure, AXES_WIDTH)
 
 
 def scale(axes, ticks: List[int]) -> None:
