@@ -1,8 +1,10 @@
 // The C ABI against a daemon that is away, says nothing, hangs up or talks nonsense.
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <ctime>
 #include <set>
 #include <string>
@@ -50,30 +52,71 @@ TEST_CASE("DaemonThatSaysNothingIsAConnectError", "[client]") {
   CHECK(contains(handle.error(), "accepts but says nothing"));
 }
 
-// Longer than any reply takes here, and than the handle's time.
-TEST_CASE("ClientThatPollsGetsItsIdsAndKeepsToItsTime", "[client]") {
+std::int64_t cpu_ms() {
+  timespec used = {};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return std::int64_t{used.tv_sec} * 1'000 + used.tv_nsec / 1'000'000;
+}
+
+struct Polling {
+  Polling(const SocketDaemon& daemon, std::int64_t busy_poll_us, std::int64_t timeout_ms) {
+    seqd_options options = SEQD_OPTIONS_INIT;
+    options.socket_path = daemon.path().c_str();
+    options.busy_poll_us = busy_poll_us;
+    options.timeout_ms = timeout_ms;
+    REQUIRE(seqd_open(&options, &client) == SEQD_OK);
+  }
+  ~Polling() { seqd_close(client); }
+  Polling(const Polling&) = delete;
+  Polling& operator=(const Polling&) = delete;
+
+  seqd_client* client = nullptr;
+};
+
+TEST_CASE("ClientThatPollsGetsItsIds", "[client]") {
   SocketDaemon daemon;
   daemon.start();
-  seqd_options options = SEQD_OPTIONS_INIT;
-  options.socket_path = daemon.path().c_str();
-  options.busy_poll_us = 1'000'000;
-  seqd_client* client = nullptr;
-  REQUIRE(seqd_open(&options, &client) == SEQD_OK);
+  Polling polling(daemon, 1'000'000, 10'000);
   for (std::int64_t expected = 1; expected <= 100; ++expected) {
     std::int64_t id = 0;
-    REQUIRE(seqd_next(client, "orders", &id) == SEQD_OK);
+    REQUIRE(seqd_next(polling.client, "orders", &id) == SEQD_OK);
     REQUIRE(id == expected);
   }
-  seqd_close(client);
+}
 
-  SocketDaemon silent;
-  silent.wire().hello_fault = [](int) { return Fault::ignore; };
-  silent.start();
-  options.socket_path = silent.path().c_str();
-  options.timeout_ms = 20;
-  REQUIRE(seqd_open(&options, &client) == SEQD_OK);
-  CHECK(seqd_ping(client) == SEQD_E_CONNECT);
-  seqd_close(client);
+// Counted in time on the CPU, which a busy machine does not lengthen.
+TEST_CASE("ClientPollsNoLongerThanItsTimeAndThenSleeps", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().hello_fault = [](int) { return Fault::ignore; };
+  daemon.start();
+  Polling patient(daemon, 50'000, 1'000);
+  Polling short_of_time(daemon, 1'000'000, 50);
+  for (Polling* polling : {&patient, &short_of_time}) {
+    const std::int64_t before_ms = cpu_ms();
+    CHECK(seqd_ping(polling->client) == SEQD_E_CONNECT);
+    const std::int64_t used_ms = cpu_ms() - before_ms;
+    CHECK(used_ms <= 300);
+  }
+}
+
+// A signal does not make it begin again.
+TEST_CASE("ClientThatIsInterruptedPollsNoLonger", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().hello_fault = [](int) { return Fault::ignore; };
+  daemon.start();
+  Polling polling(daemon, 100'000, 1'000);
+  const itimerval often = {{0, 20'000}, {0, 20'000}};
+  struct sigaction act = {};
+  act.sa_handler = [](int) {};
+  struct sigaction former = {};
+  REQUIRE(::sigaction(SIGALRM, &act, &former) == 0);
+  REQUIRE(::setitimer(ITIMER_REAL, &often, nullptr) == 0);
+  const std::int64_t before_ms = cpu_ms();
+  CHECK(seqd_ping(polling.client) == SEQD_E_CONNECT);
+  CHECK(cpu_ms() - before_ms <= 400);
+  const itimerval never = {};
+  REQUIRE(::setitimer(ITIMER_REAL, &never, nullptr) == 0);
+  REQUIRE(::sigaction(SIGALRM, &former, nullptr) == 0);
 }
 
 TEST_CASE("AWaitOfAMillisecondHasAnEnd", "[client]") {

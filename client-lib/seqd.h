@@ -59,7 +59,7 @@ typedef struct seqd_options {
   int64_t timeout_ms;         /* of every call and request, reconnects included; default 5000 */
   int64_t connect_timeout_ms; /* while no daemon listens, then SEQD_E_CONNECT; default timeout_ms */
   uint64_t flags;             /* SEQD_ANONYMOUS, SEQD_DAEMON_WAIT */
-  int64_t busy_poll_us; /* how long a call polls for its reply before it sleeps; at most 1 s */
+  int64_t busy_poll_us; /* after each message a call polls so long before it sleeps; at most 1 s */
 } seqd_options;
 #define SEQD_OPTIONS_INIT \
   { sizeof(seqd_options), NULL, NULL, 0, 0, 0, 0 }

@@ -67,6 +67,7 @@ int Connection::send(protocol::Buffer& bytes) {
         ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0) {
       bytes.consume(static_cast<std::size_t>(sent));
+      poll_on();
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return 0;
     } else if (errno != EINTR) {
@@ -87,10 +88,12 @@ Connection::Received Connection::receive() {
 // the socket non-blocking. So it waits for a part of the time, and the rest is poll()'s.
 Connection::Received Connection::receive_within(std::int64_t timeout_ms) {
   if (busy_poll_us_ > 0) {
-    const std::int64_t longest_us = std::min(busy_poll_us_, timeout_ms * 1'000);
-    Received received = receive_busily(longest_us);
+    const Clock::time_point begin = Clock::now();
+    Received received = receive_busily(begin + std::chrono::milliseconds(timeout_ms));
     if (received.kind != Received::Kind::nothing_yet || received.error == EINTR) return received;
-    timeout_ms -= longest_us / 1'000;
+    const auto polled = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
+    timeout_ms -= polled.count();
+    if (timeout_ms <= 0) return received;
   }
   if (timeout_ms < kShortestWaitMs || recv_gave_nothing_) {
     wait(false, timeout_ms);
@@ -116,13 +119,20 @@ Connection::Received Connection::receive_within(std::int64_t timeout_ms) {
   return received;
 }
 
-Connection::Received Connection::receive_busily(std::int64_t longest_us) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point end = Clock::now() + std::chrono::microseconds(longest_us);
-  Received received = receive(MSG_DONTWAIT);
-  while (received.kind == Received::Kind::nothing_yet && received.error == 0 && Clock::now() < end)
+// The time does not begin again with each call: a signal or a late answer is no reason to go on.
+Connection::Received Connection::receive_busily(Clock::time_point end) {
+  end = std::min(end, poll_until_);
+  Received received;
+  do {
     received = receive(MSG_DONTWAIT);
+  } while (received.kind == Received::Kind::nothing_yet && received.error == 0 &&
+           Clock::now() < end);
   return received;
+}
+
+void Connection::poll_on() {
+  if (busy_poll_us_ == 0) return;
+  poll_until_ = Clock::now() + std::chrono::microseconds(busy_poll_us_);
 }
 
 Connection::Received Connection::receive(int flags) {
@@ -130,7 +140,10 @@ Connection::Received Connection::receive(int flags) {
   char* room = received_.prepare(kReceiveBytes);
   const ssize_t count = ::recv(descriptor_, room, kReceiveBytes, flags);
   using Kind = Received::Kind;
-  if (count > 0) return {Kind::bytes, {room, static_cast<std::size_t>(count)}, 0};
+  if (count > 0) {
+    poll_on();
+    return {Kind::bytes, {room, static_cast<std::size_t>(count)}, 0};
+  }
   if (count == 0) return {Kind::lost, {}, 0};
   // Interrupted by a signal: the caller looks at the clock and comes back.
   if (errno == EINTR) return {Kind::nothing_yet, {}, EINTR};

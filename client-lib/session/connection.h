@@ -6,6 +6,7 @@
 // still, and close() is the caller's decision.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -44,7 +45,7 @@ class Connection {
   // The same, but waits for bytes: at most `timeout_ms` (> 0), and not always so long. One system
   // call, where wait() and receive() are two.
   Received receive_within(std::int64_t timeout_ms);
-  // receive_within() first looks for so long, and for its timeout at most, without sleeping.
+  // receive_within() looks without sleeping until so long after the last bytes, sent or received.
   void set_busy_poll(std::int64_t busy_poll_us) { busy_poll_us_ = busy_poll_us; }
 
   // Waits until there is something to read (or, with `to_write`, room to write), at most
@@ -52,13 +53,17 @@ class Connection {
   void wait(bool to_write, std::int64_t timeout_ms) const;
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   static constexpr std::size_t kReceiveBytes = 64 * 1024;
 
   Received receive(int flags);
-  Received receive_busily(std::int64_t longest_us);
+  Received receive_busily(Clock::time_point end);
+  void poll_on();
 
   int descriptor_ = -1;
   std::int64_t busy_poll_us_ = 0;
+  Clock::time_point poll_until_;
   std::int64_t wait_ms_ = 0;        // that the socket is set to; 0: none yet, which is for ever
   bool recv_gave_nothing_ = false;  // the last recv() that may wait
   protocol::Buffer received_;

@@ -155,6 +155,7 @@ void Session::reset_connection() {
   ready_ = false;
   proved_ = false;
   stopping_ = false;
+  bursts_ = BurstPattern();
   table_.mark_all_unsent();
 }
 
@@ -162,7 +163,8 @@ void Session::fill_output(std::int64_t now_ms) {
   if (!ready_ || stopping_) return;
   while (output_.size() < kOutputBytes) {
     const std::uint32_t number = table_.first_unsent();
-    if (number == 0 || number - table_.floor() >= window_) return acknowledge_rest();
+    if (number == 0 || number - table_.floor() >= window_) return acknowledge_rest(now_ms);
+    bursts_.requests(now_ms);
     acknowledge_if_due(number);
     write_request(number, *table_.find(number), now_ms);
     table_.mark_sent(number);
@@ -170,16 +172,18 @@ void Session::fill_output(std::int64_t now_ms) {
 }
 
 // No request follows now, perhaps for hours. As many as wait for the next request otherwise are
-// left to it, so that requests made one at a time cost no packet more.
-void Session::acknowledge_rest() {
-  if (table_.floor() - acknowledged_ > kAcknowledgeEvery) acknowledge_all();
+// left to it, so that requests made one at a time cost no packet more; and of a burst, where bursts
+// follow each other.
+void Session::acknowledge_rest(std::int64_t now_ms) {
+  if (table_.empty()) bursts_.rests(now_ms);
+  if (table_.floor() - acknowledged_ > bursts_.left_to_next()) acknowledge_all();
 }
 
 void Session::acknowledge_if_due(std::uint32_t number) {
   // Often enough for the daemon's memory, and before its window closes: it counts from the last
   // acknowledgement that it has seen.
   const std::int64_t half = std::min(window_, kAssumedWindow) / 2;
-  const bool many = answered_ >= kAcknowledgeEvery;
+  const bool many = answered_ >= protocol::kAcknowledgeEvery;
   const bool far = number - acknowledged_ >= half;
   if (many || far) acknowledge_all();
 }
@@ -316,7 +320,7 @@ Session::Verdict Session::receive_frame(std::span<const std::uint8_t> frame) {
   proved_ = true;
   ++answered_;
   // Perhaps too much is kept for the clients of this user: this one's part can go.
-  if (answer.outcome.code == SEQD_E_BUSY) answered_ = kAcknowledgeEvery;
+  if (answer.outcome.code == SEQD_E_BUSY) answered_ = protocol::kAcknowledgeEvery;
   finish(number, std::move(answer));
   return after_answer();
 }
@@ -354,7 +358,7 @@ Session::Verdict Session::receive_hello(const protocol::Message& reply) {
   // A daemon that does not know this identity, or knows less of it, must learn the floor first:
   // otherwise the numbers to come may look too far away.
   acknowledged_ = 1;
-  answered_ = kAcknowledgeEvery;
+  answered_ = protocol::kAcknowledgeEvery;
   return Verdict::keep;
 }
 

@@ -13,9 +13,9 @@
 #include <unordered_set>
 
 #include "client-lib/session/answer_queue.h"
+#include "client-lib/session/burst_pattern.h"
 #include "client-lib/session/reply_reader.h"
 #include "client-lib/session/request_table.h"
-#include "protocol/acknowledging.h"
 #include "protocol/buffer.h"
 #include "protocol/frame_scanner.h"
 #include "protocol/requests.h"
@@ -33,7 +33,6 @@ class Session {
   // Requests that are in flight or whose answers were not collected, at most.
   static constexpr std::size_t kCapacity = 65'536;
   // Answers after which the daemon is told that they have arrived.
-  static constexpr std::size_t kAcknowledgeEvery = protocol::kAcknowledgeEvery;
   // That a daemon remembers, where its hello does not say.
   static constexpr std::int64_t kAssumedWindow = 1'024;
   // The hello's msgid: never a request number.
@@ -118,7 +117,7 @@ class Session {
   Verdict give_up(Verdict verdict, Outcome outcome);
   void finish(std::uint32_t number, Answer&& answer);
   void acknowledge_if_due(std::uint32_t number);
-  void acknowledge_rest();
+  void acknowledge_rest(std::int64_t now_ms);
   void write_request(std::uint32_t number, const Request& request, std::int64_t now_ms);
 
   SessionSettings settings_;
@@ -144,6 +143,7 @@ class Session {
   Outcome trouble_;
   std::uint32_t acknowledged_ = 0;  // below: said on this connection
   std::size_t answered_ = 0;        // since the last acknowledgement
+  BurstPattern bursts_;
 };
 
 }  // namespace seqd::engine

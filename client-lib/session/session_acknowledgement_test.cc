@@ -34,6 +34,9 @@ TEST_CASE("PipelinedAnswersAreAcknowledgedTogether", "[client]") {
     for (int i = 0; i < 100; ++i) (void)f.session.submit(request_for("orders"));
     REQUIRE(f.exchange() == Verdict::keep);
   }
+  CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{101, 201});
+  f.session.acknowledge_all();
+  REQUIRE(f.exchange() == Verdict::keep);
   CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{101, 201, 301});
   CHECK(f.ids().size() == 300);
 }
@@ -51,6 +54,24 @@ TEST_CASE("ABurstIsAcknowledgedWhenNothingFollowsIt", "[client]") {
   for (int i = 0; i < 8; ++i) (void)f.session.submit(request_for("orders"));
   REQUIRE(f.exchange() == Verdict::keep);
   CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{10});
+}
+
+TEST_CASE("BurstsThatFollowEachOtherAreAcknowledgedWithTheNextOne", "[client]") {
+  SessionLine f;
+  f.connect();
+  const auto burst = [&f](int count) {
+    for (int i = 0; i < count; ++i) (void)f.session.submit(request_for("orders"));
+    REQUIRE(f.exchange() == Verdict::keep);
+    f.session.fill_output(f.now_ms);
+    return f.session.output().empty() ? f.daemon.acknowledgements() : std::vector<std::uint32_t>();
+  };
+  using Floors = std::vector<std::uint32_t>;
+  CHECK(burst(16) == Floors{17});  // whether another one follows is not known
+  CHECK(burst(16) == Floors{17});
+  CHECK(burst(16) == Floors{17, 33});
+  CHECK(burst(129) == Floors{17, 33, 49, 178});  // too many to be left
+  f.now_ms += 2;
+  CHECK(burst(16) == Floors{17, 33, 49, 178, 194});
 }
 
 TEST_CASE("AnswersAboveOneThatIsMissingAreNotAcknowledged", "[client]") {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "daemon/state/log_format.h"
 #include "tests/unit/small_daemon.h"
 
 namespace seqd {
@@ -44,6 +45,31 @@ Result<Recovered> recover_bytes(const std::vector<std::uint8_t>& bytes) {
   auto second = directory->open("log.1");
   REQUIRE((*first)->write_at(0, bytes).ok());
   return recover(**first, **second, true);
+}
+
+// A whole log with a snapshot of these entries, as nobody but a person would write it.
+std::vector<std::uint8_t> log_of(const std::vector<LogEntry>& entries) {
+  SegmentHeader header;
+  header.number = 1;
+  const Sector sector = encode_header(header);
+  std::vector<std::uint8_t> bytes(sector.begin(), sector.end());
+  bytes.resize(records_offset);
+  const std::size_t start = bytes.size();
+  begin_record(bytes, RecordKind::snapshot_end, 0, 0);
+  for (const LogEntry& entry : entries) encode_entry(bytes, entry);
+  end_record(bytes, start, record_seed(header));
+  return bytes;
+}
+
+TEST_CASE("ALogInWhichAnIdIsTwiceIsRefusedWithTheNameOfItsSequence") {
+  std::vector<LogEntry> entries = {DefineScope{1, "default", Token{1}, 2, ScopeState::owned, {}},
+                                   DefineSequence{1, 1, "orders", "b", 20},
+                                   AvailableRange{1, Token{1}, 10, 15, 10}};
+  REQUIRE(recover_bytes(log_of(entries)).ok());
+  entries.emplace_back(AvailableRange{1, Token{2}, 14, 20, 14});
+  const Status refused = recover_bytes(log_of(entries)).status();
+  CHECK(refused.code() == ErrorCode::STATE_CORRUPT);
+  CHECK(refused.text().find("\"orders\"") != std::string::npos);
 }
 
 TEST_CASE("ALogTruncatedAtAnyByteLoadsTheTurnsBeforeIt") {

@@ -14,41 +14,50 @@ void BusyPoll::set_limit(std::int64_t limit_ms) {
 }
 
 void BusyPoll::keep(Source& source) {
-  fresh_ = true;
-  if (std::find(recent_.begin(), recent_.end(), &source) != recent_.end()) return;
-  if (recent_.size() < kMostSources) {
-    recent_.push_back(&source);
-    return;
+  const Recent latest = {&source, ++requests_};
+  const auto found = std::find_if(recent_.begin(), recent_.end(),
+                                  [&](const Recent& one) { return one.source == &source; });
+  if (found != recent_.end()) {
+    *found = latest;
+  } else if (recent_.size() < kMostSources) {
+    recent_.push_back(latest);
+  } else {
+    const auto earlier = [](const Recent& one, const Recent& other) {
+      return one.request < other.request;
+    };
+    *std::min_element(recent_.begin(), recent_.end(), earlier) = latest;
   }
-  oldest_ %= recent_.size();
-  recent_[oldest_++] = &source;
 }
 
 void BusyPoll::forget(const Source& source) {
-  std::erase(recent_, &source);
+  std::erase_if(recent_, [&](const Recent& one) { return one.source == &source; });
 }
 
 BusyPoll::Found BusyPoll::look() {
-  if (recent_.empty()) return pause(Found::nothing);
   for (;;) {
+    if (recent_.empty()) return pause(Found::nothing);
     const std::uint64_t now_ns = now_ns_();
-    if (std::exchange(fresh_, false)) until_ns_ = now_ns + limit_ns_;
     if (slice_ns_ == 0) slice_ns_ = now_ns + kSliceNs;
-    if (now_ns >= until_ns_) {
-      recent_.clear();
-      return pause(Found::nothing);
-    }
+    drop_rested(now_ns);
     if (now_ns >= slice_ns_) return pause(Found::everything);
     if (take_from_all()) return Found::input;
   }
 }
 
-// Of all in one turn, so that one that never rests does not keep the others waiting.
+void BusyPoll::drop_rested(std::uint64_t now_ns) {
+  for (Recent& one : recent_) {
+    if (std::exchange(one.fresh, false)) one.until_ns = now_ns + limit_ns_;
+  }
+  std::erase_if(recent_, [&](const Recent& one) { return one.until_ns <= now_ns; });
+}
+
+// Of all in one turn, so that one that never rests does not keep the others waiting. It may become
+// fresh by that; recent_ changes in nothing else.
 bool BusyPoll::take_from_all() {
   ASSERT(recent_.size() <= kMostSources);
   bool taken = false;
   for (std::size_t at = 0; at < recent_.size(); ++at) {
-    if (recent_[at]->take_arrived()) taken = true;
+    if (recent_[at].source->take_arrived()) taken = true;
   }
   return taken;
 }

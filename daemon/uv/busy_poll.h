@@ -39,8 +39,9 @@ class BusyPoll {
   void set_limit(std::int64_t limit_ms);
   bool enabled() const { return limit_ns_ > 0; }
 
-  // A request came from it. It is looked at until forget(), or until others came later.
-  void had_input(Source& source) {
+  // A request came from it: it is looked at until that time is over, forget() comes, or requests
+  // came later from others.
+  void had_request(Source& source) {
     if (enabled()) keep(source);
   }
   void forget(const Source& source);
@@ -48,17 +49,23 @@ class BusyPoll {
   Found look();
 
  private:
+  struct Recent {
+    Source* source = nullptr;
+    std::uint64_t request = 0;   // its last one, counted over all sources
+    bool fresh = true;           // that came since the last look at the clock
+    std::uint64_t until_ns = 0;  // when the time after it is over
+  };
+
   void keep(Source& source);
+  void drop_rested(std::uint64_t now_ns);
   bool take_from_all();
   Found pause(Found found);
 
   std::function<std::uint64_t()> now_ns_;
   std::uint64_t limit_ns_ = 0;
-  std::vector<Source*> recent_;  // at most kMostSources
-  std::size_t oldest_ = 0;       // of recent_, when it is full
-  bool fresh_ = false;           // had_input() came since the last look at the clock
-  std::uint64_t until_ns_ = 0;   // when the time after the last request is over
-  std::uint64_t slice_ns_ = 0;   // when the slice is; 0: none has begun
+  std::vector<Recent> recent_;  // at most kMostSources
+  std::uint64_t requests_ = 0;
+  std::uint64_t slice_ns_ = 0;  // when the slice is over; 0: none has begun
 };
 
 }  // namespace seqd

@@ -21,7 +21,7 @@ struct Peer final : BusyPoll::Source {
     ++looks;
     if (arrives.empty() || arrives.front() > looks) return false;
     arrives.pop_front();
-    poll.had_input(*this);
+    poll.had_request(*this);
     return true;
   }
   BusyPoll& poll;
@@ -52,7 +52,7 @@ struct Polling {
 TEST_CASE("BusyPollThatIsOffLooksAtNothing", "[busy_poll]") {
   Polling off(0);
   Peer& peer = off.peer({1});
-  off.poll.had_input(peer);
+  off.poll.had_request(peer);
   CHECK_FALSE(off.poll.enabled());
   CHECK(off.poll.look() == Found::nothing);
   CHECK(peer.looks == 0);
@@ -67,7 +67,7 @@ TEST_CASE("WithoutARequestTheLoopSleeps", "[busy_poll]") {
 TEST_CASE("AfterARequestItLooksForTheNextUntilTheTimeIsOver", "[busy_poll]") {
   Polling polling(1);
   Peer& peer = polling.peer({20});
-  polling.poll.had_input(peer);
+  polling.poll.had_request(peer);
   REQUIRE(polling.look_on() == Found::input);
   CHECK(peer.looks == 20);
   const std::uint64_t came_ns = polling.now_ns;
@@ -81,7 +81,7 @@ TEST_CASE("AfterARequestItLooksForTheNextUntilTheTimeIsOver", "[busy_poll]") {
 
 TEST_CASE("OnceASliceTheLoopLooksAtEverything", "[busy_poll]") {
   Polling polling(1);
-  polling.poll.had_input(polling.peer());
+  polling.poll.had_request(polling.peer());
   int slices = 0;
   REQUIRE(polling.look_on(&slices) == Found::nothing);
   CHECK(slices >= 10);
@@ -91,7 +91,7 @@ TEST_CASE("OnceASliceTheLoopLooksAtEverything", "[busy_poll]") {
 TEST_CASE("SliceEndsAlsoWhileRequestsComeWithoutARest", "[busy_poll]") {
   Polling polling(1'000);
   Peer& peer = polling.peer(std::deque<int>(1'000, 1));
-  polling.poll.had_input(peer);
+  polling.poll.had_request(peer);
   int turns = 0;
   while (polling.poll.look() == Found::input) ++turns;
   CHECK(turns > 50);
@@ -102,8 +102,8 @@ TEST_CASE("OneThatNeverRestsDoesNotKeepTheOthersWaiting", "[busy_poll]") {
   Polling polling(1);
   Peer& flood = polling.peer(std::deque<int>(1'000, 1));
   Peer& calm = polling.peer({1});
-  polling.poll.had_input(flood);
-  polling.poll.had_input(calm);
+  polling.poll.had_request(flood);
+  polling.poll.had_request(calm);
   REQUIRE(polling.poll.look() == Found::input);
   CHECK(calm.arrives.empty());
 }
@@ -111,18 +111,34 @@ TEST_CASE("OneThatNeverRestsDoesNotKeepTheOthersWaiting", "[busy_poll]") {
 TEST_CASE("OfManyTheLastOnesAreLookedAt", "[busy_poll]") {
   Polling polling(1);
   const std::size_t count = 2 * BusyPoll::kMostSources;
-  for (std::size_t at = 0; at < count; ++at) polling.poll.had_input(polling.peer());
+  for (std::size_t at = 0; at < count; ++at) polling.poll.had_request(polling.peer());
   REQUIRE(polling.look_on() == Found::nothing);
   for (std::size_t at = 0; at < count; ++at)
     CHECK((polling.peers[at]->looks > 0) == (at >= BusyPoll::kMostSources));
+}
+
+TEST_CASE("OneThatRestsIsNotLookedAtForTheOthers", "[busy_poll]") {
+  Polling polling(1);
+  Peer& resting = polling.peer();
+  polling.poll.had_request(resting);
+  REQUIRE(polling.look_on() == Found::nothing);
+  Peer& busy = polling.peer(std::deque<int>(5'000, 1));
+  polling.poll.had_request(resting);
+  polling.poll.had_request(busy);
+  int looks = 0;
+  for (int turn = 0; turn < 4'000; ++turn) {
+    REQUIRE(polling.poll.look() != Found::nothing);
+    if (turn == 2'000) looks = resting.looks;
+  }
+  CHECK(resting.looks == looks);
 }
 
 TEST_CASE("AConnectionThatEndedIsNotLookedAt", "[busy_poll]") {
   Polling polling(1);
   Peer& ended = polling.peer({1});
   Peer& other = polling.peer({1});
-  polling.poll.had_input(ended);
-  polling.poll.had_input(other);
+  polling.poll.had_request(ended);
+  polling.poll.had_request(other);
   polling.poll.forget(ended);
   REQUIRE(polling.poll.look() == Found::input);
   CHECK(ended.looks == 0);
@@ -132,7 +148,7 @@ TEST_CASE("AConnectionThatEndedIsNotLookedAt", "[busy_poll]") {
 
 TEST_CASE("SettingItToZeroEndsIt", "[busy_poll]") {
   Polling polling(1);
-  polling.poll.had_input(polling.peer({1}));
+  polling.poll.had_request(polling.peer({1}));
   polling.poll.set_limit(0);
   CHECK(polling.poll.look() == Found::nothing);
 }

@@ -69,7 +69,6 @@ void Connection::on_read(std::ptrdiff_t count, const char* bytes) {
   if (count < 0) return close();
   active_ms_ = static_cast<std::int64_t>(uv_now(pipe_.loop));
   take_in(as_bytes(bytes, static_cast<std::size_t>(count)));
-  owner_.had_input(*this);
 }
 
 bool Connection::take_arrived() {
@@ -100,6 +99,7 @@ void Connection::take_in(std::span<const std::uint8_t> bytes) {
   }
   // A request that the server puts off came in time.
   if (taken > 0 || session_->paused) had_frame_ = true;
+  if (taken > 0) owner_.had_request(*this);
   if (session_->closing) return set_reading(false);
   if (session_->paused) {
     partial_ms_ = -1;

@@ -27,8 +27,8 @@ class Connection final : public Transport, public BusyPoll::Source {
     virtual void watch_peer(Connection& connection, int socket, bool watch) = 0;
     // due() may be earlier than it was.
     virtual void due_sooner(const Connection& connection) = 0;
-    // Something arrived and was taken in.
-    virtual void had_input(Connection& connection) = 0;
+    // A request came from it.
+    virtual void had_request(Connection& connection) = 0;
     // The socket is closed: the connection may be destroyed.
     virtual void ended(Connection& connection) = 0;
   };

@@ -72,7 +72,7 @@ class Listener final : private Connection::Owner {
   void attended(Connection& connection) override;
   void watch_peer(Connection& connection, int socket, bool watch) override;
   void due_sooner(const Connection& connection) override;
-  void had_input(Connection& connection) override { busy_poll_.had_input(connection); }
+  void had_request(Connection& connection) override { busy_poll_.had_request(connection); }
   void ended(Connection& connection) override;
 
   Status listen(int socket);

@@ -1,20 +1,49 @@
-# `make bench`: requests/s and latency beside Redis on a Unix socket. BENCH_ROUNDS= and BENCH_SECONDS= choose how long.
+# `make bench`: IDs/s and latency beside the peers, in one run. `make bench-page`: the page of its figures. BENCH_ROUNDS= and
+# BENCH_SECONDS= choose how long.
 
-PACKAGES_BENCH += python3 python3-msgpack python3-pymongo valgrind libhiredis-dev
+PACKAGES_BENCH += python3 python3-msgpack python3-pymongo python3-pip python3-matplotlib libcurl4 liblzma5 libssl3 valgrind libhiredis-dev \
+  postgresql libpq-dev liblmdb-dev openjdk-17-jdk-headless maven util-linux
 
-.PHONY: bench bench-hosts bench-instructions
-bench: $(SEQD) $(BUILD)/tools/load $(BUILD)/tools/load_floor $(BUILD)/bench/library_load | $(call packages,BENCH) ## measure beside Redis (BENCH_ROUNDS=, BENCH_SECONDS=)
+# A program for each peer, which links its library.
+PEER_SOURCES := $(wildcard tests/bench/peers/*.cc)
+PEERS := $(patsubst tests/bench/peers/%.cc,$(BUILD)/bench/peers/%,$(filter-out %/peer.cc,$(PEER_SOURCES)))
+PEER_SHARED := $(call objects,tests/bench/peers/peer.cc)
+PEER_LIBS_hiredis := -lhiredis
+PEER_LIBS_postgresql := -lpq
+PEER_LIBS_mongodb := -lmongoc-1.0 -lbson-1.0
+PEER_LIBS_lmdb := -llmdb
+
+$(call objects,$(PEER_SOURCES)): CPPFLAGS += -isystem /usr/include/postgresql
+$(call objects,$(PEER_SOURCES)): | $(call packages,BENCH)
+
+$(BUILD)/bench/peers/%: $(BUILD)/obj/tests/bench/peers/%.o $(PEER_SHARED) $(LIBSEQD_A)
+	@mkdir -p $(@D)
+	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^ $(PEER_LIBS_$*)
+
+# What callgrind counts needs none of the peers: CI runs it.
+PACKAGES_INSTRUCTIONS := python3 python3-msgpack python3-pymongo valgrind
+
+.PHONY: bench bench-page lint-figures bench-hosts bench-instructions bench-loop bench-tails
+bench: $(SEQD) $(BUILD)/tools/load $(BUILD)/tools/load_floor $(PEERS) | $(call packages,BENCH) ## measure beside the peers (BENCH_ROUNDS=, BENCH_SECONDS=)
 	@BUILD=$(BUILD) $(PYTHON) tests/bench/bench.py
 
-bench-instructions: $(SEQD) $(BUILD)/tools/load | $(call packages,BENCH) ## instructions a request, by callgrind
+# The figures of the page are checked in, so that it can be made again: FIGURES=daemon/doc/figures/latest.json.
+FIGURES ?= build/bench/latest.json
+bench-page: | $(call packages,BENCH) ## daemon/doc/PERFORMANCE.md of the last `make bench` (FIGURES=)
+	@$(PYTHON) -B tests/bench/page.py $(FIGURES)
+
+lint-figures: | $(call packages,LINT)
+	@$(PYTHON) -B tests/bench/page_test.py -q
+	@$(PYTHON) -B tests/bench/page.py --check
+
+bench-instructions: $(SEQD) $(BUILD)/tools/load | $(call packages,INSTRUCTIONS) ## instructions a request, by callgrind
 	@BUILD=$(BUILD) $(PYTHON) tests/bench/instructions.py
 
 bench-hosts: $(SEQD) | $(call packages,BENCH) ## many daemons on one counter of a replica set (BENCH_HOSTS=, BENCH_RANGES=, BENCH_MODES=)
 	@BUILD=$(BUILD) $(PYTHON) tests/bench/hosts.py
-.PHONY: bench-loop
+
 bench-loop: $(SEQD) | $(call packages,BENCH) ## how long the loop is held up by 100,000 sequences and 10,000 connections
 	@BUILD=$(BUILD) $(PYTHON) tests/bench/loop.py
 
-$(BUILD)/bench/library_load: tests/bench/library_load.cc $(LIBSEQD_A) | $(call packages,BENCH)
-	@mkdir -p $(@D)
-	$(call say,LD ,$@)$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(OPTIMIZED) $(LDFLAGS) -o $@ $^ -lhiredis
+bench-tails: $(SEQD) $(BUILD)/tools/load | $(call packages,BENCH) ## the latest answers while something else goes on (BENCH_ROUNDS=, BENCH_SECONDS=)
+	@BUILD=$(BUILD) $(PYTHON) -B tests/bench/tails.py

@@ -1,11 +1,11 @@
 # `make lint`: format, clang-tidy, the project's own rules, scripts and units. `make format` mends what can be mended.
 
-PACKAGES_LINT += python3 clang-tidy
+PACKAGES_LINT += python3 python3-matplotlib clang-tidy
 
-ALL_FOLDERS := $(foreach folder,protocol $(wildcard daemon/*) client-lib,$(call rooms,$(folder))) tests/*
+ALL_FOLDERS := $(foreach folder,protocol $(wildcard daemon/*) client-lib,$(call rooms,$(folder))) tests/* tests/*/*
 FORMATTED = $(wildcard $(foreach suffix,h hpp c cc,$(addsuffix /*.$(suffix),$(ALL_FOLDERS))))
 SCRIPTS = .ci/run $(wildcard packaging/*.sh packaging/completion/* tests/*/*.sh)
-LINT_QUICK := lint-format lint-rules lint-documentation lint-generated lint-scripts lint-units lint-man lint-mutants lint-faults
+LINT_QUICK := lint-format lint-rules lint-documentation lint-generated lint-scripts lint-units lint-man lint-mutants lint-faults lint-figures
 
 .PHONY: lint lint-quick lint-tidy format $(LINT_QUICK)
 lint: lint-quick lint-tidy ## format, clang-tidy, include directions, sizes, words, documentation, scripts, units

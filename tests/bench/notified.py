@@ -23,7 +23,7 @@ class Notified:
         while not self.notifications.find("READY=1"):
             if self.notifications.event not in readable(seconds, self.notifications.event, ended):
                 self.close()
-                sys.exit(f"{command[0]} did not become ready; see {log.name}")
+                sys.exit(f"{command[0]} did not become ready:\n{Path(log.name).read_text(errors='replace')[-2000:]}")
         os.close(ended)
 
     def close(self) -> None:

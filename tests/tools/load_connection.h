@@ -82,7 +82,9 @@ struct Run {
 class Connection {
  public:
   explicit Connection(Run& run) : run_(run) {
-    const std::size_t wanted = std::max<std::size_t>(64, std::size_t{run.options.depth} * 16);
+    // One of many sequences may wait for a lease while the others are answered.
+    const std::size_t later = run.options.names > 1 ? 4096 : 16;
+    const std::size_t wanted = std::max<std::size_t>(64, std::size_t{run.options.depth} * later);
     started_.resize(std::bit_ceil(wanted));
   }
   ~Connection() {

@@ -19,6 +19,14 @@ class Histogram {
     highest_ = std::max(highest_, value);
   }
 
+  void add_all(const Histogram& other) {
+    for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
+      buckets_[bucket] += other.buckets_[bucket];
+    }
+    count_ += other.count_;
+    highest_ = std::max(highest_, other.highest_);
+  }
+
   void clear() { *this = Histogram(); }
 
   std::uint64_t count() const { return count_; }

@@ -11,6 +11,7 @@ Status MemoryLog::commit() {
   if (turn_.empty()) return {};
   ++committed_.position;
   for (const LogEntry& entry : std::exchange(turn_, {})) commit_one(entry);
+  ASSERT(image.check().ok());  // a start from here
   return {};
 }
 

@@ -197,11 +197,12 @@ Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end, bool pa
                                           std::to_string(end) + "), which was not asked for"};
   }
   if (parked && owner_.holds_some_of(begin, end)) {
-    return {ErrorCode::SEQ_REGRESSED,
-            "the store granted the returned range [" + std::to_string(begin) + ", " +
-                std::to_string(end) +
-                "), of which this host has IDs available: its record of returned ranges was edited "
-                "or put back; see what became of it before going on"};
+    return {
+        ErrorCode::SEQ_REGRESSED,
+        "the store granted the returned range [" + std::to_string(begin) + ", " +
+            std::to_string(end) +
+            "), of which this host has IDs available: the records of returned ranges were edited "
+            "or put back. `seqctl advance NAME --everywhere` drops all of them and goes on"};
   }
   return {};
 }

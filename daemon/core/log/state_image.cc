@@ -80,8 +80,11 @@ Status StateImage::check() const {
   std::unordered_set<std::string_view> taken(sequences.size());
   for (const auto& [id, sequence] : sequences) {
     if (!taken.insert(sequence.definition.name).second)
-      return corrupt("a second sequence of one name", id);
-    if (has_one_twice(sequence)) return corrupt("available ranges that share an ID", id);
+      return corrupt(("a second sequence \"" + sequence.definition.name + "\"").c_str(), id);
+    if (has_one_twice(sequence))
+      return corrupt(
+          ("available ranges of \"" + sequence.definition.name + "\" that share an ID").c_str(),
+          id);
   }
   return {};
 }

@@ -8,33 +8,29 @@ It checks no signature: an access key of letters and digits only chooses the dat
 """
 
 import contextlib
-import fcntl
-import hashlib
 import http.client
 import json
 import os
 import shutil
 import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any, Iterator, Optional
 
 try:
+    from .maven_files import find_maven_files
     from .mongod import die_with_parent, free_port, scratch_directory
     from .mongod_binary import PROJECT, ServerNotAvailable
     from .patience import PATIENCE
 except ImportError:  # run as a script
+    from maven_files import find_maven_files
     from mongod import die_with_parent, free_port, scratch_directory
     from mongod_binary import PROJECT, ServerNotAvailable
     from patience import PATIENCE
 
 FOLDER = PROJECT / "build" / "dynamodb"
 RECIPE = Path(__file__).resolve().parent / "dynamodb"
-COPY = "org.apache.maven.plugins:maven-dependency-plugin:2.8:copy-dependencies"
 START_SECONDS = 60.0
-FETCH_TRIES = 3
 
 
 def find_dynamodb(folder: Path = FOLDER) -> Path:
@@ -42,42 +38,8 @@ def find_dynamodb(folder: Path = FOLDER) -> Path:
     chosen = os.environ.get("DYNAMODB_LOCAL")
     if chosen:
         return Path(chosen)
-    folder.mkdir(parents=True, exist_ok=True)
-    files = folder / "lib"
-    with open(folder / "lock", "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # released when the file is closed
-        if not files.exists():
-            _fetch(files)
-    return files
-
-
-def _fetch(files: Path) -> None:
-    print("fetching the test server: DynamoDB Local 2.5.3 (51 MB, once)", file=sys.stderr, flush=True)
-    part = Path(tempfile.mkdtemp(prefix="lib-", dir=files.parent))
-    command = ["mvn", "-q", "-B", "-f", str(RECIPE / "pom.xml"), COPY, "-DincludeScope=runtime", f"-DoutputDirectory={part}"]
-    try:
-        for attempt in range(1, FETCH_TRIES + 1):
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-            if done.returncode == 0:
-                break
-            if attempt == FETCH_TRIES:
-                raise ServerNotAvailable(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}\n"
-                                         "Set DYNAMODB_LOCAL to a folder with DynamoDB Local of your own")
-        _verify(part)
-        part.chmod(0o755)
-        part.rename(files)
-    except OSError as error:
-        raise ServerNotAvailable(f"mvn: {error.strerror}; install maven, or set DYNAMODB_LOCAL") from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
-def _verify(folder: Path) -> None:
-    wanted = dict(reversed(line.split()) for line in (RECIPE / "SHA256SUMS").read_text(encoding="ascii").splitlines())
-    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
-    if found != wanted:
-        wrong = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
-        raise ServerNotAvailable(f"Maven brought other files than SHA256SUMS says: {', '.join(wrong)}")
+    return find_maven_files(RECIPE, folder, "the test server: DynamoDB Local 2.5.3 (51 MB, once)",
+                            "Set DYNAMODB_LOCAL to a folder with DynamoDB Local of your own")
 
 
 class DynamoError(Exception):
