@@ -14,6 +14,9 @@ bench-hosts: $(SEQD) | $(call packages,BENCH) ## many daemons on one counter of 
 .PHONY: bench-loop
 bench-loop: $(SEQD) | $(call packages,BENCH) ## how long the loop is held up by 100,000 sequences and 10,000 connections
 	@BUILD=$(BUILD) $(PYTHON) tests/bench/loop.py
+.PHONY: bench-sequences
+bench-sequences: $(SEQD) | $(call packages,BENCH) ## memory of a sequence that rests, and the time to READY (SEQUENCES_COUNTS=, SEQUENCES_STARTS=)
+	@BUILD=$(BUILD) $(PYTHON) tests/bench/sequences.py
 
 $(BUILD)/bench/library_load: tests/bench/library_load.cc $(LIBSEQD_A) | $(call packages,BENCH)
 	@mkdir -p $(@D)

@@ -160,6 +160,13 @@ void HistoryCatchUp::finish(const StateImage& image, const std::vector<GapMade>&
   for (const auto& [id, scope] : image.scopes) recorder_.logged(scope);
 }
 
+void HistoryCatchUp::end() {
+  mark_ = HistoryMark();
+  read_.clear();
+  lost_names_.clear();
+  std::vector<GapMade>().swap(found_);
+}
+
 // First, since a name may have been used again.
 void HistoryCatchUp::tell_ended(const StateImage& image) {
   for (const auto& [id, read] : read_) {

@@ -169,7 +169,7 @@ Status StateImage::apply_one(const Reserved& entry) {
 Status StateImage::apply_one(const Issued& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();
-  std::deque<AvailableRange>& ranges = (*sequence)->ranges;
+  Fifo<AvailableRange>& ranges = (*sequence)->ranges;
   if (!is_range(entry.begin, entry.end) || ranges.empty() || entry.begin != ranges.front().begin ||
       entry.end > ranges.front().reserved_end) {
     return corrupt("an issue of IDs that were not next", entry.sequence);
@@ -256,7 +256,7 @@ Status StateImage::apply_one(const DefineName& entry) {
 Status StateImage::apply_one(const GapMade& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();
-  std::deque<AvailableRange>& ranges = (*sequence)->ranges;
+  Fifo<AvailableRange>& ranges = (*sequence)->ranges;
   for (auto range = ranges.begin(); range != ranges.end(); ++range) {
     const bool front = entry.begin == range->begin && entry.end <= range->end;
     const bool back = entry.begin > range->begin && entry.end == range->end;
