@@ -87,6 +87,9 @@ Status StateImage::check() const {
 }
 
 Result<SequenceImage*> StateImage::find(SequenceId sequence) {
+  // Of a snapshot in the order of the numbers, what belongs to a sequence follows it.
+  if (!sequences.empty() && sequences.rbegin()->first == sequence)
+    return &sequences.rbegin()->second;
   const auto found = sequences.find(sequence);
   if (found == sequences.end())
     return corrupt("an entry of a sequence that was not defined", sequence);
@@ -110,7 +113,9 @@ Status StateImage::apply_one(const DefineSequence& entry) {
   if (!scopes.contains(entry.scope))
     return corrupt("a sequence in a scope that was not defined", entry.sequence);
   if (entry.high_water < 0) return corrupt("a high-water mark below 0", entry.sequence);
-  const auto [found, fresh] = sequences.try_emplace(entry.sequence);
+  const std::size_t had = sequences.size();
+  const auto found = sequences.try_emplace(sequences.end(), entry.sequence);
+  const bool fresh = sequences.size() > had;
   SequenceImage& sequence = found->second;
   sequence.definition = entry;
   if (fresh) sequence.used_below = entry.high_water;
@@ -249,7 +254,7 @@ Status StateImage::apply_one(const DefineName& entry) {
   if (entry.name.empty()) return corrupt("an entry about no name", names.size());
   if (!are_spans(entry.forgotten))
     return corrupt("spans of forgotten periods that make no sense", entry.forgotten.size());
-  names[entry.name] = entry;
+  names.insert_or_assign(names.end(), entry.name, entry);
   return {};
 }
 

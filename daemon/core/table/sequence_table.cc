@@ -30,8 +30,7 @@ SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& s
 void SequenceTable::restore(const StateImage& image) {
   ASSERT(by_name_.empty() && scopes_.empty());
   next_ = image.next_numbers;
-  names_ = image.names;
-  for (const auto& [name, known] : names_) {
+  for (const auto& [name, known] : image.names) {
     for (const std::string& form : known.forms) accounts_.form_defined(form);
   }
   for (const auto& [id, definition] : image.scopes) {
@@ -43,8 +42,18 @@ void SequenceTable::restore(const StateImage& image) {
     add_scope(definition, std::move(known));
   }
   for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence);
+  // Both are in the order of the names. For plain ones see SequenceAccounts::Notes.
+  auto own = by_name_.begin();
+  for (const auto& [name, known] : image.names) {
+    while (own != by_name_.end() && own->first < name) ++own;
+    const bool has_sequence = own != by_name_.end() && own->first == name;
+    if (has_sequence && known == DefineName{name, 0, {}, {}}) {
+      at(own->second).notes().plain_name = true;
+    } else {
+      names_.emplace_hint(names_.end(), name, known);
+    }
+  }
   for (const auto& [name, id] : by_name_) {
-    settle_name(name);
     if (at(id).notes().plain_name || at(id).stopped().code() == ErrorCode::NO_SEQUENCE) continue;
     know_name(base_of(name), at(id).settings());
   }
@@ -91,7 +100,7 @@ Sequence& SequenceTable::add_sequence(const DefineSequence& definition, Sequence
   const std::string key = std::exchange(settings.binding.key, {});
   auto sequence = std::make_unique<Sequence>(
       contexts_.at(definition.scope), shared_settings_.find(std::move(settings)), key, definition);
-  by_name_[sequence->name()] = id;
+  by_name_.insert_or_assign(by_name_.end(), sequence->name(), id);
   accounts_.defined(definition);
   return *(sequences_[id] = std::move(sequence));
 }
