@@ -1,8 +1,9 @@
 // Status and Result<T>: how everything fallible reports what went wrong. An error is a code of the
 // one catalogue (protocol/errors.def) and a text for people that says what to do. Values; any
-// thread; no exceptions cross a file.
+// thread; no exceptions cross a file. OK is a null pointer: it costs nothing to make and to keep.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -14,19 +15,32 @@ namespace seqd {
 
 class [[nodiscard]] Status {
  public:
-  Status() = default;  // OK
-  Status(ErrorCode code, std::string text) : code_(code), text_(std::move(text)) {}
+  Status() = default;  // OK; so is one that was moved from
+  Status(ErrorCode code, std::string text) {
+    if (code != ErrorCode::OK) error_ = std::make_unique<Error>(Error{code, std::move(text)});
+  }
+  Status(const Status& other) { *this = other; }
+  Status(Status&&) noexcept = default;
+  Status& operator=(const Status& other) {
+    if (this != &other) error_ = other.ok() ? nullptr : std::make_unique<Error>(*other.error_);
+    return *this;
+  }
+  Status& operator=(Status&&) noexcept = default;
+  ~Status() = default;
 
-  bool ok() const { return code_ == ErrorCode::OK; }
-  ErrorCode code() const { return code_; }
-  const std::string& text() const { return text_; }
+  bool ok() const { return error_ == nullptr; }
+  ErrorCode code() const { return ok() ? ErrorCode::OK : error_->code; }
+  const std::string& text() const;  // of OK: empty
 
   // "CODE: text", the form that goes on the wire and into the journal; "OK" when there is no error.
   std::string to_string() const;
 
  private:
-  ErrorCode code_ = ErrorCode::OK;
-  std::string text_;
+  struct Error {
+    ErrorCode code;  // not OK
+    std::string text;
+  };
+  std::unique_ptr<Error> error_;
 };
 
 // Either a T or a Status that is not OK.

@@ -15,6 +15,7 @@ struct UserList {
   std::vector<GroupId> groups;
 
   bool contains(const Peer& peer) const;
+  bool operator==(const UserList&) const = default;
 };
 
 // A list as the configuration has it, and what its names meant when it was read.

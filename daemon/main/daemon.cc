@@ -224,6 +224,7 @@ void Daemon::tick() {
     last_status_ = std::move(line);
     table_->replays().expire(clock_.monotonic_ms());
     witness_keeper_->look();
+    idle_trim_.look(log_->statistics().position);
   }
   const std::int64_t watchdog_ms = ServiceNotifier::watchdog_interval_ms();
   tick_timer_.start(watchdog_ms > 0 ? std::min(kTickMs, watchdog_ms) : kTickMs, [this] { tick(); });

@@ -13,6 +13,7 @@
 #include "daemon/core/turn.h"
 #include "daemon/main/config/config.h"
 #include "daemon/main/history.h"
+#include "daemon/main/idle_trim.h"
 #include "daemon/main/reload_queue.h"
 #include "daemon/main/stores.h"
 #include "daemon/main/witness_keeper.h"
@@ -93,6 +94,7 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   std::unique_ptr<History> history_;
   std::unique_ptr<StateLog> log_;
   std::unique_ptr<WitnessKeeper> witness_keeper_;
+  IdleTrim idle_trim_;
   Sessions sessions_;
   ReplyWriter replies_{sessions_};
   std::unique_ptr<SequenceTable> table_;

@@ -23,7 +23,7 @@ std::string host_name() {
   return name.data();
 }
 
-std::vector<HeldSpan> spans_of(const std::deque<AvailableRange>& ranges) {
+std::vector<HeldSpan> spans_of(const Fifo<AvailableRange>& ranges) {
   std::vector<HeldSpan> spans;
   for (const AvailableRange& range : ranges) spans.push_back({range.lease, range.begin, range.end});
   return spans;
@@ -136,6 +136,7 @@ void History::report_gaps(const Started& state) {
                                     catch_up_.instance_of(lease.sequence),
                                     "was given up: " + state.how));
   }
+  catch_up_.end();
 }
 
 // --- batches

@@ -117,7 +117,8 @@ bool StateLog::may_rotate() const {
 
 bool StateLog::accepting() const {
   if (closed_ || !failure_.ok()) return false;
-  return may_rotate() || offset_ + turn_.size() + headroom_ <= size_;
+  // Asked for each request, and nearly always there is room.
+  return offset_ + turn_.size() + headroom_ <= size_ || may_rotate();
 }
 
 Status StateLog::commit() {

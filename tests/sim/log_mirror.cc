@@ -321,7 +321,7 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
     if (gap.sequence == id) vanished.remove(gap.begin, gap.end);
   }
   // Their lease was granted and that was not on the medium: it is open again, or given up.
-  std::deque<AvailableRange> ranges = had.ranges;
+  Fifo<AvailableRange> ranges = had.ranges;
   if (had.returning) {
     const ReturnOpened& back = *had.returning;
     ranges.push_back({id, leases_of_returns_[back.token], back.begin, back.end, back.begin});

@@ -118,7 +118,7 @@ void SmallDaemon::claim() {
     return;
   }
   // Lost: what carry_out() does for R3 is what has to be done now.
-  for (const AvailableRange& range : std::deque<AvailableRange>(mine().ranges)) {
+  for (const AvailableRange& range : Fifo<AvailableRange>(mine().ranges)) {
     append(GapMade{sequence, range.begin, range.end, GapCause::epoch_lost, 0});
   }
   if (mine().returning) {

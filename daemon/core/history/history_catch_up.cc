@@ -51,40 +51,46 @@ void HistoryCatchUp::segment_begins() {
 
 void HistoryCatchUp::entry(LogPosition position, const LogEntry& entry) {
   ASSERT(mark_read_);
+  // Of a snapshot in the order of the numbers, what belongs to a sequence follows it.
+  const auto of = [this](SequenceId id) -> Read& {
+    if (!read_.empty() && read_.rbegin()->first == id) return read_.rbegin()->second;
+    return read_.try_emplace(read_.end(), id)->second;
+  };
   const bool fresh = position > mark_.position || !mark_.exists;
   if (const auto* scope = std::get_if<DefineScope>(&entry)) {
     instances_[scope->scope] = scope->instance;
   } else if (const auto* defined = std::get_if<DefineSequence>(&entry)) {
-    read_[defined->sequence].scope = defined->scope;
-    read_[defined->sequence].name = defined->name;
+    Read& read = of(defined->sequence);
+    read.scope = defined->scope;
+    read.name = defined->name;
   } else if (const auto* range = std::get_if<AvailableRange>(&entry)) {
-    read_[range->sequence].ranges.push_back({range->lease, range->begin, range->end});
+    of(range->sequence).ranges.push_back({range->lease, range->begin, range->end});
   } else if (const auto* intended = std::get_if<LeaseIntended>(&entry)) {
-    read_[intended->sequence].intended = intended->count;
+    of(intended->sequence).intended = intended->count;
   } else if (const auto* granted = std::get_if<LeaseGranted>(&entry)) {
-    Read& read = read_[granted->sequence];
+    Read& read = of(granted->sequence);
     read.ranges.push_back({granted->lease, granted->begin, granted->end});
     if (fresh) {
       read.leases.push_back({granted->sequence, granted->lease, instances_[read.scope],
                              granted->begin, granted->end, granted->wall_ms, true});
     }
   } else if (const auto* opened = std::get_if<ReturnOpened>(&entry)) {
-    read_[opened->sequence].returning = *opened;
+    of(opened->sequence).returning = *opened;
   } else if (const auto* ended = std::get_if<ReturnClosed>(&entry)) {
     closed(*ended, fresh);
   } else if (!fresh) {
     return;
   } else if (const auto* closed = std::get_if<LeaseClosed>(&entry)) {
-    Read& read = read_[closed->sequence];
+    Read& read = of(closed->sequence);
     if (closed->how == LeaseEnd::untraceable) {
       read.untraceable.push_back({closed->sequence, closed->lease, read.intended, closed->wall_ms});
     }
   } else if (const auto* forgotten = std::get_if<ForgetSequence>(&entry)) {
-    read_[forgotten->sequence].ended = true;
+    of(forgotten->sequence).ended = true;
   } else if (const auto* gap = std::get_if<GapMade>(&entry)) {
-    read_[gap->sequence].gaps.push_back(*gap);
+    of(gap->sequence).gaps.push_back(*gap);
   } else if (const auto* issue = std::get_if<Issued>(&entry)) {
-    std::vector<Span>& issues = read_[issue->sequence].issues;
+    std::vector<Span>& issues = of(issue->sequence).issues;
     if (!issues.empty() && issues.back().end == issue->begin) {
       issues.back().end = issue->end;
     } else {
@@ -158,6 +164,13 @@ void HistoryCatchUp::finish(const StateImage& image, const std::vector<GapMade>&
   for (const auto& [id, sequence] : image.sequences) tell_rest(sequence, read_[id]);
   tell_lost(image);
   for (const auto& [id, scope] : image.scopes) recorder_.logged(scope);
+}
+
+void HistoryCatchUp::end() {
+  mark_ = HistoryMark();
+  read_.clear();
+  lost_names_.clear();
+  std::vector<GapMade>().swap(found_);
 }
 
 // First, since a name may have been used again.

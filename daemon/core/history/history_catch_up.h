@@ -46,6 +46,8 @@ class HistoryCatchUp final : public LogReader {
   Token lease_of(SequenceId sequence, std::int64_t id) const;
   // The instance that held the sequence before this start.
   Token instance_of(SequenceId sequence) const;
+  // Everything is told: what was read is not needed any more, but for instances().
+  void end();
   // The instances that the log named before this start, by scope.
   const std::map<ScopeId, Token>& instances() const { return instances_; }
 

@@ -105,11 +105,25 @@ CallerNumber HistoryRecorder::caller_of(SessionId session) {
 
 // --- issues
 
+HistoryRecorder::Gathered& HistoryRecorder::gather(SequenceId sequence,
+                                                   std::unique_ptr<Gathered>& gathered) {
+  gathered = std::make_unique<Gathered>();
+  dirty_.push_back(sequence);
+  return *gathered;
+}
+
+SequenceTotals HistoryRecorder::added(SequenceId sequence) const {
+  const auto found = sequences_.find(sequence);
+  return found == sequences_.end() || found->second.gathered == nullptr
+             ? SequenceTotals()
+             : found->second.gathered->added;
+}
+
 void HistoryRecorder::issued(SequenceId sequence, std::int64_t begin, std::int64_t end,
                              SessionId session) {
   if (turn_ms_ == 0) turn_ms_ = clock_.wall_ms();
   const CallerNumber caller = session == 0 ? 0 : caller_of(session);
-  const SequenceState& state = touch(sequence);
+  const Gathered& state = touch(sequence);
   ASSERT(state.span == kNone || state.span < pending_.spans.size());
   // Nearly always the caller goes on where it was.
   if (state.span != kNone && goes_on(pending_.spans[state.span], begin, caller)) {
@@ -158,7 +172,7 @@ void HistoryRecorder::add_span(const IssueSpan& span) {
     return;
   }
   // The span before it may have moved, or may take it now.
-  SequenceState& state = touch(span.sequence);
+  Gathered& state = touch(span.sequence);
   if (state.span != kNone && grow(pending_.spans[state.span], span)) return;
   ASSERT(pending_.spans.size() < limits_.spans);
   state.span = pending_.spans.size();
@@ -174,11 +188,11 @@ bool HistoryRecorder::make_room() {
 }
 
 void HistoryRecorder::merge_neighbours() {
-  for (const IssueSpan& span : pending_.spans) sequences_[span.sequence].span = kNone;
+  for (const IssueSpan& span : pending_.spans) touch(span.sequence).span = kNone;
   std::size_t kept = 0;
   for (const IssueSpan& span : std::exchange(pending_.spans, {})) {
     if (kept == 0) pending_.spans.reserve(limits_.spans);
-    std::size_t& last = sequences_[span.sequence].span;
+    std::size_t& last = touch(span.sequence).span;
     if (last != kNone && grow(pending_.spans[last], span)) continue;
     last = kept++;
     pending_.spans.push_back(span);
@@ -205,14 +219,14 @@ void HistoryRecorder::logged(const LogEntry& entry) {
   } else if (const auto* gap = std::get_if<GapMade>(&entry)) {
     add_gap(*gap, {}, instance_of(gap->sequence));
   } else if (const auto* intended = std::get_if<LeaseIntended>(&entry)) {
-    sequences_[intended->sequence].intended = intended->count;
+    intended_[intended->sequence] = intended->count;
   } else if (const auto* opened = std::get_if<ReturnOpened>(&entry)) {
-    sequences_[opened->sequence].returning = *opened;
+    returning_[opened->sequence] = *opened;
   } else if (const auto* returned = std::get_if<ReturnClosed>(&entry)) {
     apply(*returned);
   } else if (const auto* sequence = std::get_if<DefineSequence>(&entry)) {
     SequenceState& state = sequences_[sequence->sequence];
-    state.name = sequence->name;
+    state.name = std::string(sequence->name);  // no longer than it is
     state.scope = sequence->scope;
   } else if (const auto* scope = std::get_if<DefineScope>(&entry)) {
     instances_[scope->scope] = scope->instance;
@@ -222,32 +236,35 @@ void HistoryRecorder::logged(const LogEntry& entry) {
 }
 
 void HistoryRecorder::apply(const LeaseGranted& entry) {
+  intended_.erase(entry.sequence);
   add_lease({entry.sequence, entry.lease, instance_of(entry.sequence), entry.begin, entry.end,
              entry.wall_ms, true});
 }
 
 void HistoryRecorder::apply(const LeaseClosed& entry) {
+  const auto intent = intended_.extract(entry.sequence);
   if (entry.how != LeaseEnd::untraceable) return;
-  SequenceState& state = touch(entry.sequence);
+  Gathered& state = touch(entry.sequence);
   ++state.added.unknown;
   if (pending_.gaps.size() >= limits_.events) {
     ++state.unwritten.unknown;
     return;
   }
-  pending_.gaps.push_back({entry.sequence, 0, state.intended, false, "untraceable", entry.lease,
-                           instance_of(entry.sequence), entry.wall_ms});
+  pending_.gaps.push_back({entry.sequence, 0, intent ? intent.mapped() : 0, false, "untraceable",
+                           entry.lease, instance_of(entry.sequence), entry.wall_ms});
 }
 
 void HistoryRecorder::apply(const ReturnClosed& entry) {
-  const auto opened = std::exchange(sequences_[entry.sequence].returning, std::nullopt);
-  if (!opened) return;
-  if (entry.how == ReturnEnd::returned) return add_returned(*opened, entry.wall_ms);
-  add_gap({entry.sequence, opened->begin, opened->end, entry.cause, entry.wall_ms}, {},
+  const auto found = returning_.extract(entry.sequence);
+  if (!found) return;
+  const ReturnOpened& opened = found.mapped();
+  if (entry.how == ReturnEnd::returned) return add_returned(opened, entry.wall_ms);
+  add_gap({entry.sequence, opened.begin, opened.end, entry.cause, entry.wall_ms}, {},
           instance_of(entry.sequence));
 }
 
 void HistoryRecorder::add_returned(const ReturnOpened& range, std::int64_t wall_ms) {
-  SequenceState& state = touch(range.sequence);
+  Gathered& state = touch(range.sequence);
   state.added.returned += range.end - range.begin;
   if (pending_.gaps.size() >= limits_.events) return;
   pending_.gaps.push_back({range.sequence, range.begin, range.end, true, std::string(kReturned),
@@ -255,7 +272,7 @@ void HistoryRecorder::add_returned(const ReturnOpened& range, std::int64_t wall_
 }
 
 void HistoryRecorder::add_lease(HistoryLease lease) {
-  SequenceState& state = touch(lease.sequence);
+  Gathered& state = touch(lease.sequence);
   state.added.leased += lease.end - lease.begin;
   if (pending_.leases.size() >= limits_.events) {
     state.unwritten.leased += lease.end - lease.begin;
@@ -265,7 +282,7 @@ void HistoryRecorder::add_lease(HistoryLease lease) {
 }
 
 void HistoryRecorder::add_gap(const GapMade& gap, const Token& lease, const Token& instance) {
-  SequenceState& state = touch(gap.sequence);
+  Gathered& state = touch(gap.sequence);
   state.added.gaps += gap.end - gap.begin;
   if (pending_.gaps.size() >= limits_.events) {
     state.unwritten.gaps += gap.end - gap.begin;
@@ -286,19 +303,21 @@ HistoryBatch HistoryRecorder::take(LogPosition position,
   batch.wall_ms = clock_.wall_ms();
   for (const SequenceId id : std::exchange(dirty_, {})) {
     SequenceState& state = sequences_[id];
-    ASSERT(state.dirty);
+    ASSERT(state.gathered != nullptr);
+    const std::unique_ptr<Gathered> gathered = std::move(state.gathered);
     HistorySequence& sequence = batch.sequences.emplace_back();
     sequence.id = id;
     sequence.name = state.name;
-    sequence.added = std::exchange(state.added, {});
-    sequence.unwritten = std::exchange(state.unwritten, {});
-    sequence.balances = std::exchange(state.balances, false);
-    sequence.ended = std::exchange(state.ended, false);
-    state.span = kNone;
-    state.dirty = false;
+    sequence.added = gathered->added;
+    sequence.unwritten = gathered->unwritten;
+    sequence.balances = gathered->balances;
+    sequence.ended = gathered->ended;
     complete(sequence);
     // Numbers are not given again. If the batch comes back, it has what there is.
-    if (sequence.ended) sequences_.erase(id);
+    if (!sequence.ended) continue;
+    sequences_.erase(id);
+    returning_.erase(id);
+    intended_.erase(id);
   }
   last_session_ = 0;
   last_ = nullptr;
@@ -350,8 +369,8 @@ void HistoryRecorder::take_back(HistoryBatch batch) {
   put_in_front(batch.gaps, pending_.gaps);
   put_in_front(batch.callers, pending_.callers);
   for (const HistorySequence& sequence : batch.sequences) {
-    SequenceState& state = touch(sequence.id);
-    state.name = sequence.name;
+    Gathered& state = touch(sequence.id);
+    sequences_[sequence.id].name = sequence.name;
     add(state.added, sequence.added);
     add(state.unwritten, sequence.unwritten);
     state.balances = state.balances || sequence.balances;
@@ -362,7 +381,7 @@ void HistoryRecorder::take_back(HistoryBatch batch) {
   if (pending_.spans.size() > limits_.spans) make_room();
   while (pending_.spans.size() > limits_.spans) {
     const IssueSpan& span = pending_.spans.back();
-    SequenceState& state = touch(span.sequence);
+    Gathered& state = touch(span.sequence);
     state.unwritten.issued += span.end - span.begin;
     state.span = kNone;
     pending_.spans.pop_back();

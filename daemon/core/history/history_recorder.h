@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,7 +53,7 @@ class HistoryRecorder final : public HistorySink {
   void set_unknown_since(std::int64_t wall_ms) { unknown_since_ms_ = wall_ms; }
   Token instance_of(SequenceId sequence) const;
   // What the batch that is being gathered adds.
-  const SequenceTotals& added(SequenceId sequence) { return sequences_[sequence].added; }
+  SequenceTotals added(SequenceId sequence) const;
 
   // The turn is in the log.
   void turn_over() {
@@ -77,30 +78,31 @@ class HistoryRecorder final : public HistorySink {
     std::size_t sessions = 0;
     bool used = false;  // by a span that is pending
   };
-  struct SequenceState {
-    std::string name;
-    ScopeId scope = 0;
-    std::int64_t intended = 0;  // IDs of the lease in flight
-    std::optional<ReturnOpened> returning;
+  // What the batch that is being gathered has of a sequence.
+  struct Gathered {
     std::size_t span = kNone;  // the youngest of it that is pending
     SequenceTotals added;
     SequenceTotals unwritten;
     bool balances = false;
     bool ended = false;
-    bool dirty = false;
+  };
+  struct SequenceState {
+    std::string name;
+    ScopeId scope = 0;
+    std::unique_ptr<Gathered> gathered;  // null: the batch has nothing of it
   };
 
   void forget_closed();
   void apply(const LeaseGranted& entry);
   void apply(const LeaseClosed& entry);
   void apply(const ReturnClosed& entry);
-  SequenceState& touch(SequenceId sequence) {
+  Gathered& touch(SequenceId sequence) {
     if (last_ == nullptr || last_->first != sequence)
       last_ = &*sequences_.try_emplace(sequence).first;
-    SequenceState& state = last_->second;
-    if (!std::exchange(state.dirty, true)) dirty_.push_back(sequence);
-    return state;
+    std::unique_ptr<Gathered>& gathered = last_->second.gathered;
+    return gathered == nullptr ? gather(sequence, gathered) : *gathered;
   }
+  Gathered& gather(SequenceId sequence, std::unique_ptr<Gathered>& gathered);
   CallerNumber join(CallerKey key);
   void leave(CallerNumber caller);
   CallerNumber caller_of(SessionId session);
@@ -116,6 +118,8 @@ class HistoryRecorder final : public HistorySink {
   HistoryBatch pending_;
   std::unordered_map<SequenceId, SequenceState> sequences_;  // until they have ended
   decltype(sequences_)::value_type* last_ = nullptr;         // a cache of touch()
+  std::unordered_map<SequenceId, std::int64_t> intended_;    // IDs of the leases in flight
+  std::unordered_map<SequenceId, ReturnOpened> returning_;
   std::vector<SequenceId> dirty_;
   std::map<ScopeId, Token> instances_;
   std::map<CallerKey, CallerNumber> callers_;

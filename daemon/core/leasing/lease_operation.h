@@ -9,7 +9,7 @@
 //   idle -> resolving                          a lease of the last process: adopt()
 //
 // The intent is durable before the request leaves; a grant is recorded before its owner sees it.
-// Owned by its Sequence; loop thread.
+// Owned by its Replenisher, which drops it when it is at rest; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -67,6 +67,10 @@ class LeaseOperation {
   // A request is with the log or the store.
   bool in_flight() const {
     return state_ == State::recording || state_ == State::requesting || state_ == State::resolving;
+  }
+  // Nothing is under way or to be remembered: one that is new would do the same.
+  bool at_rest() const {
+    return idle() && !intent_open_ && last_error_.ok() && conflicts_ == 0 && backoff_.is_reset();
   }
   // IDs on order; 0 when nothing is.
   std::int64_t leasing() const { return intent_open_ ? request_.count : 0; }

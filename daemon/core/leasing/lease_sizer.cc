@@ -14,29 +14,27 @@ constexpr std::int64_t kShrink = 2;
 
 }  // namespace
 
-LeaseSizer::LeaseSizer(std::int64_t min, std::int64_t max, std::int64_t target_ms)
-    : min_(min), max_(max), target_ms_(target_ms), size_(min) {
-  ASSERT(min >= 1 && min <= max && target_ms >= 1);
+LeaseSizer::LeaseSizer(const Bounds& bounds) : size_(bounds.min) {
+  keep_within(bounds);
 }
 
-void LeaseSizer::set_bounds(std::int64_t min, std::int64_t max, std::int64_t target_ms) {
-  ASSERT(min >= 1 && min <= max && target_ms >= 1);
-  min_ = min;
-  max_ = max;
-  target_ms_ = target_ms;
-  size_ = std::clamp(size_, min_, max_);
+void LeaseSizer::keep_within(const Bounds& bounds) {
+  ASSERT(bounds.min >= 1 && bounds.min <= bounds.max && bounds.target_ms >= 1);
+  size_ = std::clamp(size_, bounds.min, bounds.max);
 }
 
-std::int64_t LeaseSizer::next_size(std::int64_t now_ms, std::int64_t issued, bool starved) {
+std::int64_t LeaseSizer::next_size(const Bounds& bounds, std::int64_t now_ms, std::int64_t issued,
+                                   bool starved) {
   if (last_ms_ >= 0) {
     const std::int64_t elapsed_ms = std::max<std::int64_t>(now_ms - last_ms_, 1);
     const auto used = static_cast<double>(issued - last_issued_);
-    const double ideal = used * static_cast<double>(target_ms_) / static_cast<double>(elapsed_ms);
+    const double ideal =
+        used * static_cast<double>(bounds.target_ms) / static_cast<double>(elapsed_ms);
     const double low = static_cast<double>(size_) / static_cast<double>(kShrink);
     const double high = static_cast<double>(size_) * static_cast<double>(kGrow);
     size_ = static_cast<std::int64_t>(
         std::clamp(ideal, starved ? static_cast<double>(size_) : low, high));
-    size_ = std::clamp(size_, min_, max_);
+    size_ = std::clamp(size_, bounds.min, bounds.max);
   }
   last_ms_ = now_ms;
   last_issued_ = issued;

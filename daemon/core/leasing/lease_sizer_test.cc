@@ -8,70 +8,78 @@ namespace seqd {
 namespace {
 
 TEST_CASE("FirstLeaseHasTheSmallestSize", "[lease_sizer]") {
-  LeaseSizer sizer(10, 1'000, 10'000);
-  REQUIRE(sizer.next_size(0, 0, true) == 10);
+  constexpr LeaseSizer::Bounds kBounds{10, 1'000, 10'000};
+  LeaseSizer sizer(kBounds);
+  REQUIRE(sizer.next_size(kBounds, 0, 0, true) == 10);
 }
 
 TEST_CASE("SteadyRateGetsLeasesOfTheTargetTime", "[lease_sizer]") {
-  LeaseSizer sizer(10, 100'000, 10'000);
+  constexpr LeaseSizer::Bounds kBounds{10, 100'000, 10'000};
+  LeaseSizer sizer(kBounds);
   std::int64_t issued = 0;
-  std::int64_t size = sizer.next_size(0, issued, false);
+  std::int64_t size = sizer.next_size(kBounds, 0, issued, false);
   // 100 IDs a second for 10 s are 1,000.
   for (std::int64_t now_ms = 1'000; now_ms <= 10'000; now_ms += 1'000) {
-    size = sizer.next_size(now_ms, issued += 100, false);
+    size = sizer.next_size(kBounds, now_ms, issued += 100, false);
   }
   REQUIRE(size == 1'000);
 }
 
 TEST_CASE("OneStepGrowsEightfoldAtMost", "[lease_sizer]") {
-  LeaseSizer sizer(10, 100'000, 10'000);
-  REQUIRE(sizer.next_size(0, 0, true) == 10);
-  REQUIRE(sizer.next_size(1, 1'000'000, true) == 80);
-  REQUIRE(sizer.next_size(2, 2'000'000, true) == 640);
+  constexpr LeaseSizer::Bounds kBounds{10, 100'000, 10'000};
+  LeaseSizer sizer(kBounds);
+  REQUIRE(sizer.next_size(kBounds, 0, 0, true) == 10);
+  REQUIRE(sizer.next_size(kBounds, 1, 1'000'000, true) == 80);
+  REQUIRE(sizer.next_size(kBounds, 2, 2'000'000, true) == 640);
 }
 
 TEST_CASE("OneStepHalvesAtMost", "[lease_sizer]") {
-  LeaseSizer sizer(10, 100'000, 10'000);
-  static_cast<void>(sizer.next_size(0, 0, true));
-  static_cast<void>(sizer.next_size(1, 1'000'000, true));
-  REQUIRE(sizer.next_size(2, 2'000'000, true) == 640);
-  REQUIRE(sizer.next_size(1'000'000, 2'000'001, false) == 320);
+  constexpr LeaseSizer::Bounds kBounds{10, 100'000, 10'000};
+  LeaseSizer sizer(kBounds);
+  static_cast<void>(sizer.next_size(kBounds, 0, 0, true));
+  static_cast<void>(sizer.next_size(kBounds, 1, 1'000'000, true));
+  REQUIRE(sizer.next_size(kBounds, 2, 2'000'000, true) == 640);
+  REQUIRE(sizer.next_size(kBounds, 1'000'000, 2'000'001, false) == 320);
 }
 
 TEST_CASE("SizeDoesNotShrinkWhileSomebodyWaits", "[lease_sizer]") {
-  LeaseSizer sizer(10, 100'000, 10'000);
-  static_cast<void>(sizer.next_size(0, 0, true));
-  REQUIRE(sizer.next_size(1, 1'000'000, true) == 80);
-  REQUIRE(sizer.next_size(1'000'000, 1'000'001, true) == 80);
+  constexpr LeaseSizer::Bounds kBounds{10, 100'000, 10'000};
+  LeaseSizer sizer(kBounds);
+  static_cast<void>(sizer.next_size(kBounds, 0, 0, true));
+  REQUIRE(sizer.next_size(kBounds, 1, 1'000'000, true) == 80);
+  REQUIRE(sizer.next_size(kBounds, 1'000'000, 1'000'001, true) == 80);
 }
 
 TEST_CASE("SizeStaysWithinItsBounds", "[lease_sizer]") {
-  LeaseSizer sizer(10, 100, 10'000);
+  constexpr LeaseSizer::Bounds kBounds{10, 100, 10'000};
+  LeaseSizer sizer(kBounds);
   std::int64_t issued = 0;
   for (std::int64_t now_ms = 0; now_ms < 10; ++now_ms) {
-    REQUIRE(sizer.next_size(now_ms, issued += 1'000'000, true) <= 100);
+    REQUIRE(sizer.next_size(kBounds, now_ms, issued += 1'000'000, true) <= 100);
   }
   REQUIRE(sizer.size() == 100);
   for (std::int64_t now_ms = 1'000'000; now_ms < 100'000'000; now_ms += 1'000'000) {
-    REQUIRE(sizer.next_size(now_ms, issued, false) >= 10);
+    REQUIRE(sizer.next_size(kBounds, now_ms, issued, false) >= 10);
   }
   REQUIRE(sizer.size() == 10);
 }
 
 TEST_CASE("NewBoundsApplyToThePresentSize", "[lease_sizer]") {
-  LeaseSizer sizer(10, 100, 10'000);
-  sizer.set_bounds(50, 100, 10'000);
+  constexpr LeaseSizer::Bounds kBounds{10, 100, 10'000};
+  LeaseSizer sizer(kBounds);
+  sizer.keep_within({50, 100, 10'000});
   REQUIRE(sizer.size() == 50);
-  sizer.set_bounds(1, 20, 10'000);
+  sizer.keep_within({1, 20, 10'000});
   REQUIRE(sizer.size() == 20);
 }
 
 TEST_CASE("SizeSurvivesTheLargestNumbers", "[lease_sizer]") {
   constexpr std::int64_t most = (std::int64_t{1} << 53) - 1;
-  LeaseSizer sizer(1, most, most);
-  static_cast<void>(sizer.next_size(0, 0, true));
+  constexpr LeaseSizer::Bounds kBounds{1, most, most};
+  LeaseSizer sizer(kBounds);
+  static_cast<void>(sizer.next_size(kBounds, 0, 0, true));
   for (int at = 1; at < 40; ++at) {
-    const std::int64_t size = sizer.next_size(at, most / 40 * at, true);
+    const std::int64_t size = sizer.next_size(kBounds, at, most / 40 * at, true);
     REQUIRE(size >= 1);
     REQUIRE(size <= most);
   }

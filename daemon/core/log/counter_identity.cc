@@ -18,21 +18,32 @@ const char* meaning_word(Meaning meaning) {
 
 namespace {
 
-std::string counter_text(const CounterBinding& binding) {
-  const char* const type = binding.key_type == KeyType::integer ? "=#" : "=";
-  return binding.collection + " " + binding.key_field + type + binding.key + " " +
-         binding.counter_field + " ";
+std::string counter_text(const CounterBinding& binding, std::string_view key) {
+  constexpr std::size_t kRoom = 16;  // for what else comes into the text
+  std::string text;
+  text.reserve(binding.collection.size() + binding.key_field.size() + key.size() +
+               binding.counter_field.size() + kRoom);
+  text.append(binding.collection).append(" ").append(binding.key_field);
+  text.append(binding.key_type == KeyType::integer ? "=#" : "=").append(key).append(" ");
+  return text.append(binding.counter_field).append(" ");
 }
 
 }  // namespace
 
 std::string binding_text(const CounterBinding& binding, const ProgressionSettings& progression) {
-  return counter_text(binding) + meaning_word(binding.meaning) + progression_text(progression);
+  return binding_text(binding, binding.key, progression);
+}
+
+std::string binding_text(const CounterBinding& binding, std::string_view key,
+                         const ProgressionSettings& progression) {
+  return counter_text(binding, key)
+      .append(meaning_word(binding.meaning))
+      .append(progression_text(progression));
 }
 
 bool same_counter(const std::string& held, const CounterBinding& configured,
                   const ProgressionSettings& progression) {
-  const std::string counter = counter_text(configured);
+  const std::string counter = counter_text(configured, configured.key);
   if (held.compare(0, counter.size(), counter) != 0) return false;
   // Another progression would give the IDs that are out to somebody else.
   std::string meaning = held.substr(counter.size());

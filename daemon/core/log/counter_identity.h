@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "daemon/core/log/counter_binding.h"
 #include "daemon/core/sequence/id_progression.h"
@@ -16,6 +17,9 @@ const char* meaning_word(Meaning meaning);
 // as text, for DefineSequence::binding.
 std::string binding_text(const CounterBinding& binding,
                          const ProgressionSettings& progression = {});
+// The same of a counter with another key.
+std::string binding_text(const CounterBinding& binding, std::string_view key,
+                         const ProgressionSettings& progression);
 // Whether ranges of the counter `held` may be used for a sequence configured so.
 bool same_counter(const std::string& held, const CounterBinding& configured,
                   const ProgressionSettings& progression = {});

@@ -90,6 +90,9 @@ Status StateImage::check() const {
 }
 
 Result<SequenceImage*> StateImage::find(SequenceId sequence) {
+  // Of a snapshot in the order of the numbers, what belongs to a sequence follows it.
+  if (!sequences.empty() && sequences.rbegin()->first == sequence)
+    return &sequences.rbegin()->second;
   const auto found = sequences.find(sequence);
   if (found == sequences.end())
     return corrupt("an entry of a sequence that was not defined", sequence);
@@ -113,7 +116,9 @@ Status StateImage::apply_one(const DefineSequence& entry) {
   if (!scopes.contains(entry.scope))
     return corrupt("a sequence in a scope that was not defined", entry.sequence);
   if (entry.high_water < 0) return corrupt("a high-water mark below 0", entry.sequence);
-  const auto [found, fresh] = sequences.try_emplace(entry.sequence);
+  const std::size_t had = sequences.size();
+  const auto found = sequences.try_emplace(sequences.end(), entry.sequence);
+  const bool fresh = sequences.size() > had;
   SequenceImage& sequence = found->second;
   sequence.definition = entry;
   if (fresh) sequence.used_below = entry.high_water;
@@ -172,7 +177,7 @@ Status StateImage::apply_one(const Reserved& entry) {
 Status StateImage::apply_one(const Issued& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();
-  std::deque<AvailableRange>& ranges = (*sequence)->ranges;
+  Fifo<AvailableRange>& ranges = (*sequence)->ranges;
   if (!is_range(entry.begin, entry.end) || ranges.empty() || entry.begin != ranges.front().begin ||
       entry.end > ranges.front().reserved_end) {
     return corrupt("an issue of IDs that were not next", entry.sequence);
@@ -252,14 +257,14 @@ Status StateImage::apply_one(const DefineName& entry) {
   if (entry.name.empty()) return corrupt("an entry about no name", names.size());
   if (!are_spans(entry.forgotten))
     return corrupt("spans of forgotten periods that make no sense", entry.forgotten.size());
-  names[entry.name] = entry;
+  names.insert_or_assign(names.end(), entry.name, entry);
   return {};
 }
 
 Status StateImage::apply_one(const GapMade& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();
-  std::deque<AvailableRange>& ranges = (*sequence)->ranges;
+  Fifo<AvailableRange>& ranges = (*sequence)->ranges;
   for (auto range = ranges.begin(); range != ranges.end(); ++range) {
     const bool front = entry.begin == range->begin && entry.end <= range->end;
     const bool back = entry.begin > range->begin && entry.end == range->end;

@@ -4,13 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "daemon/base/fifo.h"
 #include "daemon/base/status.h"
 #include "daemon/core/log/log_entry.h"
 #include "daemon/core/log/retained_issues.h"
@@ -19,8 +19,7 @@ namespace seqd {
 
 struct SequenceImage {
   DefineSequence definition;
-  std::deque<AvailableRange>
-      ranges;  // in the order of issue; each without what was issued; none empty
+  Fifo<AvailableRange> ranges;  // in the order of issue; each without what was issued; none empty
   std::optional<LeaseIntended> intent;
   std::optional<ReturnOpened> returning;  // never beside an intent
   std::int64_t used_below = 0;            // see UsedBelow

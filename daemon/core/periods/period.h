@@ -30,6 +30,8 @@ struct Period {
   // too.
   std::int64_t begin_s = 0;
   std::int64_t end_s = 0;
+
+  bool operator==(const Period&) const = default;
 };
 
 class PeriodRule {

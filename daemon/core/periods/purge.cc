@@ -45,8 +45,7 @@ class OtherUsers {
     for (const Sequence* other : table.list()) {
       if (base_of(other->name()) != base_ && other->scope().store_name() == settings_.store &&
           is_near(other->settings()))
-        held_.emplace(plain_key(settings_.binding.key_type, other->settings().binding.key),
-                      other->name());
+        held_.emplace(plain_key(settings_.binding.key_type, other->key()), other->name());
     }
   }
 

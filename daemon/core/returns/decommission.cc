@@ -104,7 +104,7 @@ void Decommission::ask_stores(bool only_look) {
     call.request.entry = false;
     for (const Sequence* sequence : table_.list()) {
       if (sequence->scope().store_name() != of.name) continue;
-      call.request.slots.push_back({sequence->settings().binding, sequence->name()});
+      call.request.slots.push_back({sequence->binding(), sequence->name()});
       if (call.request.slots.size() < kSlotsAtOnce) continue;
       calls_.push_back(call);
       call.request.slots.clear();

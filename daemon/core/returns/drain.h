@@ -4,7 +4,8 @@
 //
 //   idle -> draining -> idle    until nothing is left, or the deadline
 //
-// Owned by its Sequence, which calls step() once a turn; loop thread.
+// Owned by its Sequence, which calls step() once a turn. What it needs for that exists only until
+// nothing is draining and no return is open; loop thread.
 //
 // Invariant: a range is available, in the one return that is open, or recorded as a gap or
 // returned.
@@ -12,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,6 +45,9 @@ class Drain final : private ReturnOperation::Owner {
   class Owner {
    public:
     virtual ~Owner() = default;
+    virtual SequenceId id() const = 0;
+    virtual const std::string& name() const = 0;
+    virtual LeaseStore* store() const = 0;
     virtual ReturnRequest return_request() const = 0;
     // No lease is under way or has to be looked up.
     virtual bool may_drain() const = 0;
@@ -58,35 +63,33 @@ class Drain final : private ReturnOperation::Owner {
   };
   using Done = std::function<void(const DrainReport&)>;
 
-  // `held` is the sequence's.
-  Drain(const CoreContext& context, Owner& owner, HeldRanges& held, SequenceId sequence,
-        const std::string& name);
-
-  void set_store(LeaseStore* store) { return_.set_store(store); }
+  // `held` is the sequence's. All outlive this.
+  Drain(const CoreContext& context, Owner& owner, HeldRanges& held)
+      : context_(context), owner_(owner), held_(held) {}
 
   // Nothing may be issued or leased meanwhile.
-  bool active() const { return state_ == State::draining; }
+  bool active() const { return work_ != nullptr && work_->state == State::draining; }
   // Nothing may be leased: a return is open, or was when the daemon last ended.
   bool blocks_leases() const { return active() || returning() > 0; }
-  bool in_flight() const { return return_.in_flight(); }
+  bool in_flight() const { return work_ != nullptr && work_->operation.in_flight(); }
   // How many wait for its end.
-  std::size_t askers() const { return done_.size(); }
+  std::size_t askers() const { return work_ == nullptr ? 0 : work_->done.size(); }
   // IDs of the return that is open, or was when the daemon last ended.
   std::int64_t returning() const;
-  const std::optional<ReturnOpened>& open_return() const {
-    return return_.opened() ? return_.opened() : left_open_;
-  }
+  std::optional<ReturnOpened> open_return() const;
 
   // Answers once, in this or a later turn, at `deadline_ms` at the latest. One that comes while
   // another is active has its answer. `cause` is that of what is written off.
   void begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cause = GapCause::drained);
   // Does what can be done now. Once a turn, after everything that was issued is in the log.
   void step();
+  // Gives up what is not needed any more. At the end of a turn.
+  void end_turn();
 
   // A return that was open when the daemon last ended; later it is taken up, or abandoned.
-  void restore(const ReturnOpened& opened) { left_open_ = opened; }
+  void restore(const ReturnOpened& opened) { work().left_open = opened; }
   void adopt();
-  void go_on() { return_.go_on(); }
+  void go_on();
   // A return that is open and not in flight is given up: nobody may ask for it any more.
   void abandon(GapCause cause, const std::string& why);
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
@@ -97,6 +100,20 @@ class Drain final : private ReturnOperation::Owner {
   enum class State : std::uint8_t { idle, draining };
   static const StateTable<State> kMoves;
 
+  struct Work {
+    Work(const CoreContext& context, Owner& drained, ReturnOperation::Owner& owner);
+    const SequenceId sequence;
+    const std::string name;
+    ReturnOperation operation;
+    std::optional<ReturnOpened> left_open;
+    StateMachine<State> state{kMoves, State::idle};
+    GapCause cause = GapCause::drained;
+    std::int64_t deadline_ms = 0;
+    OneShot timer;
+    DrainReport report;
+    std::vector<Done> done;
+  };
+
   // ReturnOperation::Owner
   ReturnRequest return_request() const override { return owner_.return_request(); }
   bool may_ask() const override { return owner_.may_ask(); }
@@ -105,22 +122,14 @@ class Drain final : private ReturnOperation::Owner {
   void return_over(const ReturnOpened& opened, const ReturnClosed& closed,
                    const Status& why) override;
 
+  Work& work();  // made where there is none
   void write_off(const HeldRanges::Held& held);
   void finish();
 
   const CoreContext& context_;
   Owner& owner_;
   HeldRanges& held_;
-  const SequenceId sequence_;
-  const std::string name_;
-  ReturnOperation return_;
-  std::optional<ReturnOpened> left_open_;
-  StateMachine<State> state_{kMoves, State::idle};
-  GapCause cause_ = GapCause::drained;
-  std::int64_t deadline_ms_ = 0;
-  OneShot timer_{context_.timers};
-  DrainReport report_;
-  std::vector<Done> done_;
+  std::unique_ptr<Work> work_;
 };
 
 }  // namespace seqd

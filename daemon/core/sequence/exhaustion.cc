@@ -87,9 +87,9 @@ void Exhaustion::leased(std::int64_t end, std::int64_t now_ms, const std::string
                         const SequenceSettings& settings, EventSink& events) {
   end_ = std::max(end_, end);
   leased_ms_ = now_ms;
-  if (!from_) from_ = middle_ = Point{now_ms, end_};
-  ASSERT(middle_ && from_->end <= middle_->end && middle_->end <= end_);
-  if (now_ms - middle_->at_ms >= kHourMs) {
+  if (from_.at_ms == kNever) from_ = middle_ = Point{now_ms, end_};
+  ASSERT(from_.end <= middle_.end && middle_.end <= end_);
+  if (now_ms - middle_.at_ms >= kHourMs) {
     from_ = middle_;
     middle_ = Point{now_ms, end_};
   }
@@ -145,9 +145,8 @@ void Exhaustion::warn_of_end(std::int64_t now_ms, const std::string& name,
 }
 
 double Exhaustion::per_day(std::int64_t now_ms) const {
-  if (!from_ || now_ms - from_->at_ms < kMinuteMs || end_ <= from_->end) return 0;
-  return static_cast<double>(end_ - from_->end) / static_cast<double>(now_ms - from_->at_ms) *
-         kDayMs;
+  if (from_.at_ms == kNever || now_ms - from_.at_ms < kMinuteMs || end_ <= from_.end) return 0;
+  return static_cast<double>(end_ - from_.end) / static_cast<double>(now_ms - from_.at_ms) * kDayMs;
 }
 
 Exhaustion::Forecast Exhaustion::forecast(std::int64_t now_ms,
@@ -165,7 +164,8 @@ Exhaustion::Forecast Exhaustion::forecast(std::int64_t now_ms,
 
 // The rate is highest a minute after its first point, or at the last lease: it only falls later.
 void Exhaustion::update_forecast(const SequenceSettings& settings) {
-  const std::int64_t soonest_ms = from_ ? std::max(leased_ms_, from_->at_ms + kMinuteMs) : 0;
+  const std::int64_t soonest_ms =
+      from_.at_ms == kNever ? 0 : std::max(leased_ms_, from_.at_ms + kMinuteMs);
   may_end_soon_ = ends_soon(forecast(soonest_ms, settings), settings);
 }
 

@@ -35,8 +35,9 @@ class Exhaustion {
   bool may_end_soon() const { return may_end_soon_; }
 
  private:
+  static constexpr std::int64_t kNever = -1;
   struct Point {
-    std::int64_t at_ms = 0;
+    std::int64_t at_ms = kNever;
     std::int64_t end = 0;
   };
   // Positions a day by which the counter moved of late; 0: not known.
@@ -52,7 +53,7 @@ class Exhaustion {
   unsigned told_ = 0;           // a bit for each warning
   bool may_end_soon_ = false;
   // The rate is measured from `from_`; `middle_` takes its place an hour after it was noted.
-  std::optional<Point> from_, middle_;
+  Point from_, middle_;
 };
 
 // What is left of a sequence is little: less than a tenth, or less than 30 days' worth.

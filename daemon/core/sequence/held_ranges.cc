@@ -126,12 +126,12 @@ std::vector<HeldRanges::Held> HeldRanges::take_within(std::int64_t from, std::in
     held.issuable_end = std::clamp(held.issuable_end, held.range.begin(), held.range.end());
     held.asked_end = std::clamp(held.asked_end, held.range.begin(), held.range.end());
   }
-  std::erase_if(ranges_, [](const Held& held) { return held.range.empty(); });
+  ranges_.erase_if([](const Held& held) { return held.range.empty(); });
   check_sums(issuable_, asked_, available_);
   return taken;
 }
 
-std::deque<HeldRanges::Held> HeldRanges::surrender() {
+Fifo<HeldRanges::Held> HeldRanges::surrender() {
   available_ = issuable_ = asked_ = 0;
   return std::exchange(ranges_, {});
 }

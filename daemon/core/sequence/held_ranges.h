@@ -7,10 +7,10 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
+#include "daemon/base/fifo.h"
 #include "daemon/base/id_range.h"
 #include "daemon/core/log/log_entry.h"
 
@@ -34,7 +34,7 @@ class HeldRanges {
   std::optional<std::int64_t> next_id() const;
   // From how many ranges so many IDs are taken.
   std::int64_t pieces(std::int64_t count) const;
-  const std::deque<Held>& ranges() const { return ranges_; }
+  const Fifo<Held>& ranges() const { return ranges_; }
   // Whether an ID of [begin, end) is available.
   bool has_some_of(std::int64_t begin, std::int64_t end) const;
 
@@ -72,7 +72,7 @@ class HeldRanges {
   // The same of what is above `last`.
   std::vector<Held> take_above(std::int64_t last);
   // Gives all of it up (a gap), in order.
-  std::deque<Held> surrender();
+  Fifo<Held> surrender();
 
  private:
   // Of each range the part in [from, to), which is its front, its back or all of it.
@@ -84,7 +84,7 @@ class HeldRanges {
     if (ranges_.front().range.empty()) ranges_.pop_front();
   }
 
-  std::deque<Held> ranges_;
+  Fifo<Held> ranges_;
   std::int64_t available_ = 0;
   std::int64_t issuable_ = 0;
   std::int64_t asked_ = 0;

@@ -17,13 +17,10 @@ constexpr std::int64_t kReservationLongMs = 5'000;
 
 }  // namespace
 
-Issuer::Issuer(const CoreContext& context, SequenceOwner& table, const DefineSequence& definition,
-               std::int64_t most_unsynced, std::function<void()> reserved)
+Issuer::Issuer(const SequenceContext& context, const DefineSequence& definition,
+               std::int64_t most_unsynced)
     : context_(context),
-      table_(table),
       sequence_(definition.sequence),
-      reserved_(std::move(reserved)),
-      pending_(context.history),
       used_below_(definition.high_water),
       most_unsynced_(most_unsynced),
       reserve_size_(std::min(kFirstReservation, most_unsynced)) {
@@ -31,7 +28,7 @@ Issuer::Issuer(const CoreContext& context, SequenceOwner& table, const DefineSeq
 }
 
 void Issuer::restore(const SequenceImage& image) {
-  ASSERT(pending_.empty() && held_.ranges().empty());
+  ASSERT(all_in_log() && held_.ranges().empty());
   issued_ = image.totals.issued;
   used_below_ = image.used_below;
   for (const AvailableRange& range : image.ranges)
@@ -43,11 +40,14 @@ void Issuer::note(std::int64_t begin, std::int64_t end, const Caller& caller, Is
   last_issued_ = end - 1;
   const Issued issue =
       as_recorded({sequence_, begin, end, caller.client, caller.request, as.kind, as.wall_s});
-  if (pending_.merge(issue, held_.last_range_end(), caller.session)) return;
-  if (pending_.empty()) table_.accounts().issuing(sequence_);
-  flush();
-  ASSERT(pending_.empty());
-  pending_.begin(issue, held_.last_range_end(), caller.session);
+  if (pending_ == nullptr) {
+    pending_ = &context_.table.accounts().issuing(sequence_, context_.core.history);
+  } else {
+    if (pending_->merge(issue, held_.last_range_end(), caller.session)) return;
+    write();
+  }
+  ASSERT(pending_->empty());
+  pending_->begin(issue, held_.last_range_end(), caller.session);
 }
 
 void Issuer::issue(const Caller& caller, std::int64_t count, IssueAs as, std::vector<Run>* runs) {
@@ -61,13 +61,18 @@ void Issuer::issue(const Caller& caller, std::int64_t count, IssueAs as, std::ve
 }
 
 void Issuer::flush() {
-  if (pending_.empty()) return;
-  const Issued issued = pending_.take();
+  if (pending_ == nullptr) return;
+  write();
+  pending_ = nullptr;
+}
+
+void Issuer::write() {
+  const Issued issued = pending_->take();
   ASSERT(issued.begin < issued.end && issued.sequence == sequence_);
   issued_ += issued.end - issued.begin;
   used_below_ = std::max(used_below_, issued.end);
-  context_.log.append(issued);
-  if (issued.client != 0) table_.recorded(issued);
+  context_.core.log.append(issued);
+  if (issued.client != 0) context_.table.recorded(issued);
 }
 
 void Issuer::set_most_unsynced(std::int64_t most_unsynced) {
@@ -77,7 +82,7 @@ void Issuer::set_most_unsynced(std::int64_t most_unsynced) {
 }
 
 void Issuer::resize_reservation() {
-  const std::int64_t now_ms = context_.clock.monotonic_ms();
+  const std::int64_t now_ms = context_.core.clock.monotonic_ms();
   const std::int64_t lasted_ms = now_ms - reserved_at_ms_;
   if (reserved_at_ms_ > 0 && lasted_ms < kReservationShortMs) {
     reserve_size_ = std::min(reserve_size_ * 4, most_unsynced_);
@@ -88,23 +93,24 @@ void Issuer::resize_reservation() {
   reserved_at_ms_ = now_ms;
 }
 
-void Issuer::reserve(std::int64_t demand) {
+bool Issuer::begin_reservation(std::int64_t demand) {
   ASSERT(demand >= 0);
-  if (reserving_) return;
+  if (reserving_) return false;
   demand = std::min(demand, held_.available());
-  if (held_.asked() > reserve_size_ / 2 && held_.asked() >= demand) return;
-  if (held_.asked() == held_.available()) return;
+  if (held_.asked() > reserve_size_ / 2 && held_.asked() >= demand) return false;
+  if (held_.asked() == held_.available()) return false;
   resize_reservation();
   for (const std::int64_t end : held_.ask(std::max(reserve_size_, demand))) {
-    context_.log.append(Reserved{sequence_, end});
+    context_.core.log.append(Reserved{sequence_, end});
   }
   reserving_ = true;
-  table_.when_durable(sequence_, [this] {
-    ASSERT(reserving_);
-    reserving_ = false;
-    held_.reservation_durable();
-    reserved_();
-  });
+  return true;
+}
+
+void Issuer::end_reservation() {
+  ASSERT(reserving_);
+  reserving_ = false;
+  held_.reservation_durable();
 }
 
 }  // namespace seqd

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -19,19 +18,20 @@ namespace seqd {
 
 class Issuer {
  public:
-  // `most_unsynced`: SequenceSettings::max_unsynced. `reserved` is called when more IDs are
-  // issuable. The referenced objects outlive this.
-  Issuer(const CoreContext& context, SequenceOwner& table, const DefineSequence& definition,
-         std::int64_t most_unsynced, std::function<void()> reserved);
+  // `most_unsynced`: SequenceSettings::max_unsynced. The context outlives this.
+  Issuer(const SequenceContext& context, const DefineSequence& definition,
+         std::int64_t most_unsynced);
 
   const HeldRanges& held() const { return held_; }
   HeldRanges& held() { return held_; }             // who removes a range records why
   std::int64_t issued() const { return issued_; }  // as far as the log has it
-  std::optional<std::int64_t> last_issued() const { return last_issued_; }
+  std::optional<std::int64_t> last_issued() const {
+    return last_issued_ == 0 ? std::nullopt : std::optional(last_issued_);
+  }
   // End of what was issued or written off; see UsedBelow.
   std::int64_t used_below() const { return used_below_; }
   void note_written_off(std::int64_t end) { used_below_ = std::max(used_below_, end); }
-  bool all_in_log() const { return pending_.empty(); }
+  bool all_in_log() const { return pending_ == nullptr; }
 
   // One ID. False: none is issuable.
   bool issue_one(const Caller& caller, std::int64_t* id, IssueAs as) {
@@ -43,26 +43,36 @@ class Issuer {
   void issue(const Caller& caller, std::int64_t count, IssueAs as, std::vector<Run>* runs);
   void flush();
 
-  // Has more IDs made issuable where less than half a reservation is, or than `demand`.
-  void reserve(std::int64_t demand);
+  // Has more IDs made issuable where less than half a reservation is, or than `demand`. When they
+  // are, `reserved` is called, while this lives.
+  template <typename Reserved>
+  void reserve(std::int64_t demand, Reserved reserved) {
+    if (!begin_reservation(demand)) return;
+    context_.table.when_durable(sequence_, [this, reserved] {
+      end_reservation();
+      reserved();
+    });
+  }
   void set_most_unsynced(std::int64_t most_unsynced);
 
   void restore(const SequenceImage& image);
 
  private:
   void note(std::int64_t begin, std::int64_t end, const Caller& caller, IssueAs as);
+  void write();
   void resize_reservation();
+  bool begin_reservation(std::int64_t demand);
+  void end_reservation();
 
-  const CoreContext& context_;
-  SequenceOwner& table_;
+  const SequenceContext& context_;
+  // Issued in this turn, not in the log yet; null: nothing is. Of the SequenceAccounts.
+  PendingIssue* pending_ = nullptr;
   const SequenceId sequence_;
-  const std::function<void()> reserved_;
+  bool reserving_ = false;  // a reservation waits for the medium
   HeldRanges held_;
-  PendingIssue pending_;  // issued in this turn, not in the log yet
   std::int64_t issued_ = 0;
   std::int64_t used_below_;
-  std::optional<std::int64_t> last_issued_;
-  bool reserving_ = false;  // a reservation waits for the medium
+  std::int64_t last_issued_ = 0;  // 0: none
   std::int64_t most_unsynced_;
   std::int64_t reserve_size_;
   std::int64_t reserved_at_ms_ = 0;

@@ -1,13 +1,14 @@
 // Replenisher: decides when a sequence leases its next range and how many IDs, and which failed
-// leases the waiters hear of. One lease at a time. Owned by its Sequence; loop thread.
+// leases the waiters hear of. One lease at a time, whose LeaseOperation exists until it is at rest.
+// Owned by its Sequence; loop thread.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
-#include <string_view>
+#include <string>
 
-#include "daemon/core/context.h"
 #include "daemon/core/leasing/lease_operation.h"
 #include "daemon/core/leasing/lease_sizer.h"
 #include "daemon/core/sequence/held_ranges.h"
@@ -16,14 +17,17 @@
 
 namespace seqd {
 
-class StoreScope;
-
 class Replenisher final : private LeaseOperation::Owner {
  public:
   // The sequence.
   class Owner {
    public:
     virtual ~Owner() = default;
+    virtual SequenceId id() const = 0;
+    virtual const std::string& name() const = 0;
+    virtual const SequenceSettings& settings() const = 0;  // those of now, but for the key
+    virtual CounterBinding binding() const = 0;            // of now
+    virtual std::int64_t high_water() const = 0;
     virtual const HeldRanges& held() const = 0;
     // Whether to lease is to be decided again: replenish().
     virtual void lease_changed() = 0;
@@ -37,35 +41,42 @@ class Replenisher final : private LeaseOperation::Owner {
     virtual void cannot_lease(const Status& why) = 0;
   };
 
-  // `settings` and `definition` are the sequence's, as they are at any time. All outlive this.
-  Replenisher(const CoreContext& context, Owner& owner, SequenceOwner& table, StoreScope& scope,
-              const SequenceSettings& settings, const DefineSequence& definition);
+  // `settings`: those of now. Context and owner outlive this.
+  Replenisher(const SequenceContext& context, Owner& owner, const SequenceSettings& settings);
 
   // Requests came since the last grant: another lease is worth having.
   void want() { wanted_ = true; }
   void want_nothing() { wanted_ = false; }
   bool wants() const { return wanted_; }
 
-  bool idle() const { return operation_.idle(); }
-  bool in_flight() const { return operation_.in_flight(); }
+  bool idle() const { return operation_ == nullptr || operation_->idle(); }
+  bool in_flight() const { return operation_ != nullptr && operation_->in_flight(); }
   // A lease is open: under way, or to be looked up.
-  bool leasing() const { return operation_.intent_open() || left_open_.has_value(); }
+  bool leasing() const {
+    return left_open_ != nullptr || (operation_ != nullptr && operation_->intent_open());
+  }
   // What callers hear while nothing is available and trying again would not help.
   const Status& failing() const { return failing_; }
-  const Status& last_error() const { return operation_.last_error(); }
+  Status last_error() const { return operation_ == nullptr ? Status() : operation_->last_error(); }
 
   // Starts a lease if the available IDs, less the `demand` of the waiters, run low. `issued`: by
   // the sequence so far. Only while the store may be asked.
   void replenish(const HeldRanges& held, std::int64_t demand, std::int64_t issued);
+  // Drops the operation if it is at rest. At the end of a turn: it does not call.
+  void end_turn() {
+    if (operation_ != nullptr && operation_->at_rest()) operation_.reset();
+  }
   void apply_settings(bool ends_elsewhere);
-  void mended() { operation_.mended(); }  // what the last lease failed for
+  void mended();  // what the last lease failed for
 
   // A lease that was in flight when the last process ended waits for adopt() or abandon().
-  void restore(const std::optional<LeaseIntended>& intent) { left_open_ = intent; }
+  void restore(const std::optional<LeaseIntended>& intent) {
+    left_open_ = intent ? std::make_unique<const LeaseIntended>(*intent) : nullptr;
+  }
   void adopt();
   void abandon();  // and one of this process that is between two look-ups
-  void go_on() { operation_.go_on(); }
-  void stop() { operation_.stop(); }
+  void go_on();
+  void stop();
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
 
  private:
@@ -82,17 +93,16 @@ class Replenisher final : private LeaseOperation::Owner {
   void lease_untraceable() override;
   void lease_moved_on() override { owner_.lease_changed(); }
 
-  const CoreContext& context_;
+  LeaseOperation& operation();  // made where there is none
+
+  const SequenceContext& context_;
   Owner& owner_;
-  SequenceOwner& table_;
-  StoreScope& scope_;
-  const SequenceSettings& settings_;
-  const DefineSequence& definition_;
   LeaseSizer sizer_;
-  LeaseOperation operation_;
-  std::optional<LeaseIntended> left_open_;
-  bool wanted_ = false;
+  std::unique_ptr<LeaseOperation> operation_;
+  std::unique_ptr<const LeaseIntended> left_open_;
   Status failing_;
+  bool wanted_ = false;
+  bool stopping_ = false;
 };
 
 }  // namespace seqd

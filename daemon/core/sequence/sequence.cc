@@ -6,33 +6,42 @@
 #include "daemon/base/assertion.h"
 #include "daemon/core/history/gap_event.h"
 #include "daemon/core/leasing/store_scope.h"
-#include "daemon/core/table/sequence_accounts.h"
 
 namespace seqd {
 
-Sequence::Sequence(const CoreContext& context, SequenceOwner& table,
-                   const SequenceSettings& settings, StoreScope& scope,
-                   const DefineSequence& definition)
+Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
+                   const std::string& key, const DefineSequence& definition)
     : context_(context),
-      table_(table),
-      scope_(scope),
-      settings_(settings),
-      definition_(definition),
-      gate_(scope),
-      issuer_(context, table, definition, settings.max_unsynced, [this] { touch(); }),
-      waiters_(context, table, definition, [this] { expire_waiters(); }),
-      replenisher_(context, *this, table, scope, settings_, definition_),
-      drain_(context, *this, issuer_.held(), definition.sequence, definition.name) {
-  totals_.sequence = id();
-  drain_.set_store(scope.store());
+      settings_(std::move(settings)),
+      name_(definition.name),
+      key_(key == definition.name ? nullptr : std::make_unique<const std::string>(key)),
+      id_(definition.sequence),
+      high_water_(definition.high_water),
+      gate_(context.scope),
+      issuer_(context, definition, settings_->max_unsynced),
+      waiters_(context, id_),
+      replenisher_(context, *this, *settings_),
+      drain_(context.core, *this, issuer_.held()) {
+  ASSERT(settings_->binding.key.empty());
+  keep_binding(definition.binding);
+}
+
+// --- what it is
+
+CounterBinding Sequence::binding() const {
+  CounterBinding binding = settings_->binding;
+  binding.key = key();
+  return binding;
+}
+
+LeaseStore* Sequence::store() const {
+  return context_.scope.store();
 }
 
 // --- what it is doing
 
 SequenceTotals Sequence::totals() const {
-  SequenceTotals totals = totals_;
-  totals.issued = issuer_.issued();
-  return totals;
+  return {id_, leased_, issuer_.issued(), returned_, gaps_, unknown_};
 }
 
 bool Sequence::in_flight() const {
@@ -45,7 +54,7 @@ bool Sequence::holds_nothing() const {
 
 bool Sequence::awaits_advance() const {
   return stopped().code() == ErrorCode::SEQ_REGRESSED && raised_to_ == 0 &&
-         std::max(definition_.high_water, issuer_.used_below()) > 0;
+         std::max(high_water_, issuer_.used_below()) > 0;
 }
 
 std::string_view Sequence::state_name() const {
@@ -58,14 +67,14 @@ std::string_view Sequence::state_name() const {
 Status Sequence::error() const {
   if (!stopped().ok()) return stopped();
   if (!replenisher_.failing().ok()) return replenisher_.failing();
-  return replenisher_.last_error().ok() ? scope_.last_error() : replenisher_.last_error();
+  return replenisher_.last_error().ok() ? context_.scope.last_error() : replenisher_.last_error();
 }
 
 // --- requests
 
 bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs) {
   if (!waiters_.empty() || !gate_.open() || held().issuable() < count) return false;
-  if (!table_.accounts().may_keep(caller.client, held().pieces(count))) return false;
+  if (!context_.table.accounts().may_keep(caller.client, held().pieces(count))) return false;
   issuer_.issue(caller, count, {IssueKind::batch}, runs);
   note_issued();
   return true;
@@ -74,21 +83,22 @@ bool Sequence::issue_many(const Caller& caller, std::int64_t count, std::vector<
 Status Sequence::above_budget(std::int64_t count) const {
   return {ErrorCode::TOO_LARGE,
           std::to_string(count) + " IDs at once are above the gap budget of \"" + name() + "\", " +
-              std::to_string(settings_.max_available) + " (sequence.max_available)"};
+              std::to_string(settings_->max_available) + " (sequence.max_available)"};
 }
 
 Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
                       std::int64_t timeout_ms) {
   if (Status refused = gate_.refusal(); !refused.ok()) return refused;
   if (!log_failure_.ok()) return log_failure_;
-  if (count > settings_.max_available) return above_budget(count);
+  if (count > settings_->max_available) return above_budget(count);
   // Trying again soon would not help, and the next try is not due yet.
   const Status& failing = replenisher_.failing();
   if (!failing.ok() && !replenisher_.idle() && available() - waiters_.demand() < count)
     return failing;
-  if (Status full = waiters_.may_push(caller.user, settings_.max_waiters); !full.ok()) return full;
+  if (Status full = waiters_.may_push(caller.user, settings_->max_waiters, name()); !full.ok())
+    return full;
   note_issued();
-  if (timeout_ms < 0) timeout_ms = settings_.wait_timeout_ms;
+  if (timeout_ms < 0) timeout_ms = settings_->wait_timeout_ms;
   if (timeout_ms == 0) {
     return {ErrorCode::UNAVAILABLE,
             "no ID of \"" + name() + "\" is available and the request does not wait"};
@@ -112,7 +122,7 @@ void Sequence::expire_waiters() {
 }
 
 void Sequence::serve_waiters() {
-  if (!waiters_.empty() && !context_.log.accepting()) {
+  if (!waiters_.empty() && !context_.core.log.accepting()) {
     touch();  // again in the next turn
     return;
   }
@@ -120,25 +130,26 @@ void Sequence::serve_waiters() {
     // One entry is reserved for this request already.
     const std::int64_t more = held().pieces(waiters_.front().count) - 1;
     ASSERT(more >= 0);
-    const bool kept = more == 0 || table_.accounts().may_keep(waiters_.front().caller.client, more);
+    const bool kept =
+        more == 0 || context_.table.accounts().may_keep(waiters_.front().caller.client, more);
     const Waiter waiter = waiters_.pop();
     if (!kept) {
-      context_.replies.failed(
+      context_.core.replies.failed(
           waiter.caller, {ErrorCode::BUSY,
                           "the IDs of this request are of more ranges than may be kept for the "
                           "repeats of this client: acknowledge (ack), or ask for fewer"});
       continue;
     }
     IssueAs as{waiter.kind, 0};
-    if (waiter.kind == IssueKind::text) as.wall_s = context_.clock.wall_ms() / 1'000;
+    if (waiter.kind == IssueKind::text) as.wall_s = context_.core.clock.wall_ms() / 1'000;
     std::vector<Run> runs;
     issuer_.issue(waiter.caller, waiter.count, as, &runs);
     ASSERT(!runs.empty() && (waiter.count == 1 || waiter.kind == IssueKind::batch));
     note_issued();
     if (waiter.kind == IssueKind::text) {
-      context_.replies.issued_text(waiter.caller, id(), runs.front().first, as.wall_s);
+      context_.core.replies.issued_text(waiter.caller, id(), runs.front().first, as.wall_s);
     } else {
-      context_.replies.issued(waiter.caller, id(), waiter.kind, runs);
+      context_.core.replies.issued(waiter.caller, id(), waiter.kind, runs);
     }
   }
 }
@@ -160,17 +171,21 @@ void Sequence::pump() {
     waiters_.fail(log_failure_);
   } else {
     drain_.step();
-    if (gate_.open() && !context_.log.accepting()) touch();  // again in the next turn
-    if (gate_.open() && context_.log.accepting()) issuer_.reserve(waiters_.demand());
-    if (gate_.open() && scope_.verified() && context_.log.accepting() && !drain_.blocks_leases())
+    if (gate_.open() && !context_.core.log.accepting()) touch();  // again in the next turn
+    if (gate_.open() && context_.core.log.accepting())
+      issuer_.reserve(waiters_.demand(), [this] { touch(); });
+    if (gate_.open() && context_.scope.verified() && context_.core.log.accepting() &&
+        !drain_.blocks_leases())
       replenisher_.replenish(held(), waiters_.demand(), issuer_.issued());
   }
-  waiters_.arm_timer();
+  waiters_.end_turn([this] { expire_waiters(); });
+  replenisher_.end_turn();
+  drain_.end_turn();
   ASSERT(issuer_.all_in_log());
 }
 
 void Sequence::hold() {
-  const LogPosition position = context_.log.next_position();
+  const LogPosition position = context_.core.log.next_position();
   if (!gate_.hold_until(position)) return;
   when_durable([this, position] {
     if (gate_.durable(position)) touch();
@@ -190,10 +205,10 @@ void Sequence::log_failed(const Status& status) {
 void Sequence::leased(IdRange range, const Token& lease) {
   // A sequence has one operation under way, a lease or a return.
   ASSERT(drain_.returning() == 0);
-  totals_.leased += range.size();
-  definition_.high_water = std::max(definition_.high_water, range.end());
-  exhaustion_.leased(range.end(), context_.clock.monotonic_ms(), name(), settings_,
-                     context_.events);
+  leased_ += range.size();
+  high_water_ = std::max(high_water_, range.end());
+  exhaustion_.leased(range.end(), context_.core.clock.monotonic_ms(), name(), *settings_,
+                     context_.core.events);
   issuer_.held().add(std::move(range), lease);
   withdraw();
   touch();
@@ -204,12 +219,13 @@ void Sequence::end_advance(const Result<std::int64_t>& next_id) {
   --advances_;
   touch();
   if (!next_id.ok()) return;
-  context_.events.raise({EventKind::sequence_advanced,
-                         "\"" + name() + "\" is leased from " + std::to_string(*next_id) + " on",
-                         {{"SEQUENCE", name()}, {"NEXT", std::to_string(*next_id)}}});
+  context_.core.events.raise(
+      {EventKind::sequence_advanced,
+       "\"" + name() + "\" is leased from " + std::to_string(*next_id) + " on",
+       {{"SEQUENCE", name()}, {"NEXT", std::to_string(*next_id)}}});
   if (stopped().code() != ErrorCode::SEQ_REGRESSED) return;
   raised_to_ = 0;
-  if (!scope_.restored()) go_on();
+  if (!context_.scope.restored()) go_on();
 }
 
 bool Sequence::counter_read(const CounterReading& reading) {
@@ -221,8 +237,8 @@ bool Sequence::counter_read(const CounterReading& reading) {
   }
   // An advance for every host leaves a floor. Another copy has another one; its counter may be
   // higher, too, where other hosts leased from it.
-  const std::int64_t raised = std::max(raised_to_, definition_.high_water);
-  raised_to_ = scope_.restored() && reading.floor >= raised ? reading.floor : 0;
+  const std::int64_t raised = std::max(raised_to_, high_water_);
+  raised_to_ = context_.scope.restored() && reading.floor >= raised ? reading.floor : 0;
   floor_ = std::max(floor_, reading.floor);
   withdraw();
   touch();
@@ -230,28 +246,29 @@ bool Sequence::counter_read(const CounterReading& reading) {
 }
 
 void Sequence::withdraw() {
-  if (!scope_.owned() || !log_failure_.ok() || gate_.ending()) return;
+  if (!context_.scope.owned() || !log_failure_.ok() || gate_.ending()) return;
   // Nothing is issued until what has to leave has left.
-  gate_.set_withdrawing(!context_.log.accepting());
+  gate_.set_withdrawing(!context_.core.log.accepting());
   if (gate_.withdrawing()) return touch();
   flush_issues();
   for (const HeldRanges::Held& held : issuer_.held().take_below(floor_))
     leave(held, GapCause::superseded,
           "the counter was advanced to " + std::to_string(floor_) + " for every host");
-  const std::int64_t last = settings_.last_position();
+  const std::int64_t last = settings_->last_position();
   for (const HeldRanges::Held& held : issuer_.held().take_above(last))
     leave(held, GapCause::out_of_bounds,
-          settings_.progression.compiled != nullptr
+          settings_->progression.compiled != nullptr
               ? "the sequence ends before it now (sequence.max)"
               : "the highest ID is " + std::to_string(last) + " now (sequence.max_value)");
 }
 
 // What was issued of it is in the log already.
 void Sequence::leave(const HeldRanges::Held& held, GapCause cause, const std::string& why) {
-  const GapMade gap{id(), held.range.begin(), held.range.end(), cause, context_.clock.wall_ms()};
+  const GapMade gap{id(), held.range.begin(), held.range.end(), cause,
+                    context_.core.clock.wall_ms()};
   written_off(gap.begin, gap.end);
-  context_.log.append(gap);
-  context_.events.raise(gap_event(gap, name(), held.lease, scope_.instance(), why));
+  context_.core.log.append(gap);
+  context_.core.events.raise(gap_event(gap, name(), held.lease, context_.scope.instance(), why));
 }
 
 // --- drains
@@ -259,53 +276,57 @@ void Sequence::leave(const HeldRanges::Held& held, GapCause cause, const std::st
 void Sequence::drain(std::int64_t deadline_ms, Drain::Done done) {
   // What was wanted so far is drained with the rest; who waits asks for himself.
   replenisher_.want_nothing();
-  drain_.begin(settings_.reuse, deadline_ms, std::move(done));
+  drain_.begin(settings_->reuse, deadline_ms, std::move(done));
 }
 
 void Sequence::end_period() {
   constexpr std::int64_t kLongestMs = 30'000;  // for a lease or return that is under way
   replenisher_.want_nothing();
   // Nobody will ask for parked IDs of this period.
-  const Reuse reuse = settings_.reuse == Reuse::tail ? Reuse::tail : Reuse::never;
+  const Reuse reuse = settings_->reuse == Reuse::tail ? Reuse::tail : Reuse::never;
   drain_.begin(
-      reuse, context_.clock.monotonic_ms() + kLongestMs, [](const DrainReport&) {},
+      reuse, context_.core.clock.monotonic_ms() + kLongestMs, [](const DrainReport&) {},
       GapCause::period_end);
 }
 
 ReturnRequest Sequence::return_request() const {
   ReturnRequest request;
-  request.binding = settings_.binding;
-  request.instance = scope_.instance();
+  request.binding = binding();
+  request.instance = context_.scope.instance();
   request.sequence = name();
-  request.heartbeat = scope_.known_beat();
+  request.heartbeat = context_.scope.known_beat();
   return request;
 }
 
+void Sequence::when_durable(std::function<void()> then) {
+  context_.table.when_durable(id_, std::move(then));
+}
+
 bool Sequence::may_ask() const {
-  return scope_.verified();
+  return context_.scope.verified();
 }
 
 void Sequence::met_older_copy() {
   touch();
-  scope_.found_restored();
+  context_.scope.found_restored();
 }
 
 void Sequence::written_off(std::int64_t begin, std::int64_t end) {
   ASSERT(begin < end);
-  totals_.gaps += end - begin;
+  gaps_ += end - begin;
   issuer_.note_written_off(end);
 }
 
 void Sequence::returned(std::int64_t begin, std::int64_t end, Reuse reuse) {
   ASSERT(begin < end && !leasing());
-  totals_.returned += end - begin;
+  returned_ += end - begin;
   if (reuse != Reuse::tail) return;
   // The counter was lowered: a lease may begin there, but never where IDs were used, in this turn
   // too, or are available.
   flush_issues();
-  definition_.high_water = issuer_.used_below();
+  high_water_ = issuer_.used_below();
   for (const HeldRanges::Held& one : held().ranges()) {
-    definition_.high_water = std::max(definition_.high_water, one.range.end());
+    high_water_ = std::max(high_water_, one.range.end());
   }
 }
 
@@ -320,9 +341,10 @@ void Sequence::refuse(const Status& why) {
   ASSERT(!why.ok());
   gate_.stop(why);
   waiters_.fail(why);
-  context_.events.raise({EventKind::sequence_stopped,
-                         "\"" + name() + "\" is stopped: " + why.to_string(),
-                         {{"SEQUENCE", name()}, {"CAUSE", std::string(error_name(why.code()))}}});
+  context_.core.events.raise(
+      {EventKind::sequence_stopped,
+       "\"" + name() + "\" is stopped: " + why.to_string(),
+       {{"SEQUENCE", name()}, {"CAUSE", std::string(error_name(why.code()))}}});
 }
 
 void Sequence::go_on() {
@@ -337,14 +359,17 @@ void Sequence::refuse_requests(const Status& why) {
   touch();
 }
 
-void Sequence::apply_settings(const SequenceSettings& settings) {
-  const bool ends_elsewhere = settings.last_position() != settings_.last_position();
-  settings_ = settings;
-  exhaustion_.update_forecast(settings_);
+void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings) {
+  ASSERT(settings->binding.key.empty());
+  const bool ends_elsewhere = settings->last_position() != settings_->last_position();
+  const std::string held = definition().binding;
+  settings_ = std::move(settings);
+  keep_binding(held);
+  exhaustion_.update_forecast(*settings_);
   replenisher_.apply_settings(ends_elsewhere);
-  issuer_.set_most_unsynced(settings.max_unsynced);
+  issuer_.set_most_unsynced(settings_->max_unsynced);
   // So many are never available any more, and those behind would wait for nothing.
-  waiters_.fail_above(settings.max_available, [this](auto count) { return above_budget(count); });
+  waiters_.fail_above(settings_->max_available, [this](auto count) { return above_budget(count); });
   withdraw();
   touch();
 }

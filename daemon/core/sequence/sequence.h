@@ -1,47 +1,47 @@
 // Sequence: the available ranges of one name, the requests that wait for them, and the lease of the
 // next range. Requests are served from issuable IDs, else they wait. Events only store what
 // happened and call touch(); pump() decides once a turn what follows. The parts: Issuer,
-// SequenceGate, WaiterQueue, Replenisher, Drain. Owned by the SequenceTable; loop thread.
+// SequenceGate, WaiterQueue, Replenisher, Drain; what they need only while something is under way
+// exists only then, for most sequences rest. Owned by the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
-#include "daemon/core/context.h"
 #include "daemon/core/log/state_image.h"
 #include "daemon/core/returns/drain.h"
 #include "daemon/core/sequence/exhaustion.h"
 #include "daemon/core/sequence/issuer.h"
 #include "daemon/core/sequence/replenisher.h"
 #include "daemon/core/sequence/sequence_gate.h"
-#include "daemon/core/sequence/sequence_owner.h"
 #include "daemon/core/sequence/waiter_queue.h"
+#include "daemon/core/table/sequence_accounts.h"
 
 namespace seqd {
 
-class StoreScope;
-
 class Sequence final : private Replenisher::Owner, private Drain::Owner {
  public:
-  Sequence(const CoreContext& context, SequenceOwner& table, const SequenceSettings& settings,
-           StoreScope& scope, const DefineSequence& definition);
+  // `settings` of SharedSettings; `key`: of the counter. The context outlives this.
+  Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
+           const std::string& key, const DefineSequence& definition);
 
-  const DefineSequence& definition() const { return definition_; }
-  const std::string& name() const { return definition_.name; }
-  SequenceId id() const { return definition_.sequence; }
-  const StoreScope& scope() const { return scope_; }
-  const SequenceSettings& settings() const { return settings_; }
+  DefineSequence definition() const;  // made for the call
+  const std::string& name() const override { return name_; }
+  SequenceId id() const override { return id_; }
+  const StoreScope& scope() const { return context_.scope; }
+  const SequenceSettings& settings() const override { return *settings_; }  // without binding.key
+  const std::string& key() const { return key_ == nullptr ? name_ : *key_; }
+  CounterBinding binding() const override;  // with it; made for the call
   SequenceTotals totals() const;
   std::int64_t issued() const { return issuer_.issued(); }  // as totals() has it
   const HeldRanges& held() const override { return issuer_.held(); }
   std::int64_t available() const { return held().available(); }
   std::optional<std::int64_t> next_id() const { return held().next_id(); }
   std::optional<std::int64_t> last_issued() const { return issuer_.last_issued(); }
-  std::int64_t high_water() const { return definition_.high_water; }
+  std::int64_t high_water() const override { return high_water_; }
   std::int64_t waiting() const { return waiters_.size(); }
   const Exhaustion& exhaustion() const { return exhaustion_; }
   const Drain& draining() const { return drain_; }
@@ -53,6 +53,8 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   std::string_view state_name() const;  // "ready", "fetching", "waiting" or "stopped"
   Status error() const;  // why it is stopped, else why the last lease failed; OK when neither
   const Status& stopped() const { return gate_.stopped(); }
+  SequenceAccounts::Notes& notes() { return notes_; }  // of the table
+  const SequenceAccounts::Notes& notes() const { return notes_; }
 
   // One ID. False: it has to wait.
   bool issue_one(const Caller& caller, std::int64_t* id, IssueAs as = {}) {
@@ -78,7 +80,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void end_period();                                       // it is over: what is available is a gap
   void refuse(const Status& why);           // not usable as configured: every request hears `why`
   void refuse_requests(const Status& why);  // see SequenceTable
-  void apply_settings(const SequenceSettings& settings);
+  void apply_settings(std::shared_ptr<const SequenceSettings> settings);  // of the same counter
   void begin_stop(const Status& why);  // the daemon ends: waiters hear `why`, no lease is begun
 
   // Over the end of a process, and of an ownership: sequence_restart.cc.
@@ -94,24 +96,23 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   // Replenisher::Owner
   void lease_changed() override { touch(); }
   void leased(IdRange range, const Token& lease) override;
-  void leased_in_vain() override { ++totals_.unknown; }
+  void leased_in_vain() override { ++unknown_; }
   void counter_regressed(const Status& why) override { refuse(why); }
   void cannot_lease(const Status& why) override { waiters_.fail(why, available()); }
   // Drain::Owner
+  LeaseStore* store() const override;
   ReturnRequest return_request() const override;
   bool may_drain() const override { return !leasing() && advances_ == 0; }
   bool may_ask() const override;
   void met_older_copy() override;
-  void when_durable(std::function<void()> then) override {
-    table_.when_durable(id(), std::move(then));
-  }
+  void when_durable(std::function<void()> then) override;
   void written_off(std::int64_t begin, std::int64_t end) override;
   void returned(std::int64_t begin, std::int64_t end, Reuse reuse) override;
   void drain_changed() override;
 
   void note_issued() { replenisher_.want(), touch(); }
   void touch() {
-    if (!std::exchange(touched_, true)) table_.touched(id());
+    if (!std::exchange(touched_, true)) context_.table.touched(id_);
   }
   Status above_budget(std::int64_t count) const;  // TOO_LARGE
   void serve_waiters();
@@ -119,25 +120,28 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void withdraw();  // what lies below the floor or above the maximum; when any of it changes
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
   void go_on();
+  void keep_binding(const std::string& binding);           // see DefineSequence
   void adopt();                                            // what the last process left open
   void surrender(GapCause cause, const std::string& why);  // everything that is open is a gap
 
-  const CoreContext& context_;
-  SequenceOwner& table_;
-  StoreScope& scope_;
-  SequenceSettings settings_;
-  DefineSequence definition_;
-  SequenceTotals totals_;  // without `issued`, which the issuer counts
+  const SequenceContext& context_;
+  std::shared_ptr<const SequenceSettings> settings_;
+  const std::string name_;
+  const std::unique_ptr<const std::string> key_;      // null: the name
+  std::unique_ptr<const std::string> other_binding_;  // null: that of settings and key
+  const SequenceId id_;
+  bool touched_ = false;
+  std::int64_t high_water_;                                          // see DefineSequence
+  std::int64_t leased_ = 0, returned_ = 0, gaps_ = 0, unknown_ = 0;  // see SequenceTotals
+  SequenceAccounts::Notes notes_;
   SequenceGate gate_;
   Exhaustion exhaustion_;
   Issuer issuer_;
   WaiterQueue waiters_;
   Replenisher replenisher_;
   Drain drain_;
-
   Status log_failure_;
-  bool touched_ = false;
-  int advances_ = 0;            // under way
+  std::int64_t advances_ = 0;   // under way
   std::int64_t floor_ = 0;      // see AdvanceRequest::withdraw
   std::int64_t raised_to_ = 0;  // the floor in an older copy of the database
 };

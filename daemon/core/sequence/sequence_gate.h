@@ -52,8 +52,8 @@ class SequenceGate {
 
   const StoreScope& scope_;
   Status ending_, refusing_, stopped_;
-  bool draining_ = false, withdrawing_ = false;
   LogPosition held_until_ = 0;  // 0: not
+  bool draining_ = false, withdrawing_ = false;
   State state_;
 };
 

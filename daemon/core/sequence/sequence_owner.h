@@ -1,13 +1,16 @@
-// SequenceOwner: the SequenceTable, as a Sequence sees it. Loop thread.
+// SequenceOwner: the SequenceTable, as a Sequence sees it; SequenceContext: what all sequences of
+// one scope share. Loop thread.
 #pragma once
 
 #include <functional>
 
+#include "daemon/core/context.h"
 #include "daemon/core/log/log_entry.h"
 
 namespace seqd {
 
 class SequenceAccounts;
+class StoreScope;
 
 class SequenceOwner {
  public:
@@ -20,6 +23,13 @@ class SequenceOwner {
   // IDs were issued; a client's are to be kept for repeats. The log has them.
   virtual void recorded(const Issued& issue) = 0;
   virtual SequenceAccounts& accounts() = 0;
+};
+
+// Owned by the SequenceTable; it and what it refers to outlive the sequences.
+struct SequenceContext {
+  const CoreContext& core;
+  SequenceOwner& table;
+  StoreScope& scope;
 };
 
 }  // namespace seqd

@@ -5,6 +5,7 @@
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/leasing/store_scope.h"
+#include "daemon/core/log/counter_identity.h"
 #include "daemon/core/sequence/sequence.h"
 
 namespace seqd {
@@ -14,16 +15,33 @@ constexpr const char* kElsewhere = "another daemon has the remainder";
 
 }  // namespace
 
+DefineSequence Sequence::definition() const {
+  return {id_, context_.scope.id(), name_,
+          other_binding_ == nullptr
+              ? binding_text(settings_->binding, key(), settings_->progression)
+              : *other_binding_,
+          high_water_};
+}
+
+void Sequence::keep_binding(const std::string& binding) {
+  other_binding_ = nullptr;
+  if (definition().binding != binding)
+    other_binding_ = std::make_unique<const std::string>(binding);
+}
+
 void Sequence::restore(const SequenceImage& image) {
   ASSERT(image.definition.sequence == id() && holds_nothing());
   ASSERT(!image.intent || !image.returning);
-  totals_ = image.totals;
-  definition_.high_water = image.definition.high_water;
-  exhaustion_.restore(definition_.high_water, settings_);
+  leased_ = image.totals.leased;
+  returned_ = image.totals.returned;
+  gaps_ = image.totals.gaps;
+  unknown_ = image.totals.unknown;
+  high_water_ = image.definition.high_water;
+  exhaustion_.restore(high_water_, *settings_);
   issuer_.restore(image);
   replenisher_.restore(image.intent);
   if (image.returning) drain_.restore(*image.returning);
-  if (scope_.has_history()) return;
+  if (context_.scope.has_history()) return;
   // This is a new instance. The former holder of the lease may still use it.
   replenisher_.abandon();
   drain_.abandon(GapCause::epoch_lost, kElsewhere);
@@ -31,7 +49,7 @@ void Sequence::restore(const SequenceImage& image) {
 
 void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const {
   ASSERT(issuer_.all_in_log());
-  entry(definition_);
+  entry(definition());
   entry(totals());
   for (const HeldRanges::Held& one : held().ranges()) {
     entry(AvailableRange{id(), one.lease, one.range.begin(), one.range.end(), one.asked_end});
@@ -42,7 +60,7 @@ void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const
 }
 
 void Sequence::scope_owned() {
-  ASSERT(scope_.owned());
+  ASSERT(context_.scope.owned());
   gate_.scope_changed();
   adopt();
   replenisher_.go_on();
@@ -54,7 +72,7 @@ void Sequence::scope_owned() {
 // When the store may be asked and nothing stops the sequence, whichever comes last. Settled also
 // where requests are refused.
 void Sequence::adopt() {
-  if (!stopped().ok() || gate_.ending() || !scope_.verified()) return;
+  if (!stopped().ok() || gate_.ending() || !context_.scope.verified()) return;
   replenisher_.adopt();
   drain_.adopt();
 }
@@ -67,21 +85,21 @@ void Sequence::surrender(GapCause cause, const std::string& why) {
 }
 
 bool Sequence::scope_lost() {
-  ASSERT(!scope_.owned());
-  if (!context_.log.accepting()) return false;
+  ASSERT(!context_.scope.owned());
+  if (!context_.core.log.accepting()) return false;
   surrender(GapCause::epoch_lost, kElsewhere);
   return true;
 }
 
 bool Sequence::give_up_restored() {
-  ASSERT(scope_.restored());
-  if (!context_.log.accepting()) return false;
+  ASSERT(context_.scope.restored());
+  if (!context_.core.log.accepting()) return false;
   surrender(GapCause::restored, "the database was put back from an older copy");
   return true;
 }
 
 void Sequence::begin_again() {
-  ASSERT(scope_.restored() && holds_nothing());
+  ASSERT(context_.scope.restored() && holds_nothing());
   raised_to_ = 0;
   if (stopped().code() == ErrorCode::SEQ_REGRESSED) go_on();
   // Nothing was asked for: it may be a period that is over, and its counter purged.
@@ -95,7 +113,7 @@ DrainReport Sequence::give_up(const std::string& why) {
   for (const HeldRanges::Held& one : held().ranges())
     report.gaps.push_back({one.range.begin(), one.range.end()});
   // A range that was being returned may be parked in the older copy, and leased from there.
-  if (scope_.restored()) drain_.abandon(GapCause::restored, why);
+  if (context_.scope.restored()) drain_.abandon(GapCause::restored, why);
   surrender(GapCause::drained, why);
   report.returning = drain_.returning();  // in flight: its end is not known
   if (opened && report.returning == 0) report.gaps.push_back({opened->begin, opened->end});

@@ -9,23 +9,17 @@
 
 namespace seqd {
 
-WaiterQueue::WaiterQueue(const CoreContext& context, SequenceOwner& table,
-                         const DefineSequence& definition, std::function<void()> overdue)
-    : context_(context),
-      table_(table),
-      sequence_(definition.sequence),
-      name_(definition.name),
-      overdue_(std::move(overdue)),
-      timer_(context.timers) {}
-
-Status WaiterQueue::may_push(UserId user, std::int64_t places) {
-  if (!waiters_.may_push(user, places)) {
+Status WaiterQueue::may_push(UserId user, std::int64_t places, const std::string& name) {
+  const bool has_place =
+      waiting_ == nullptr ? places >= 1 : waiting_->waiters.may_push(user, places);
+  if (!has_place) {
+    const std::int64_t own = waiting_ == nullptr ? 0 : waiting_->waiters.size_of(user);
     return {ErrorCode::BUSY,
-            std::to_string(waiters_.size_of(user)) + " requests of this user and " +
-                std::to_string(waiters_.size()) + " in all wait for \"" + name_ +
+            std::to_string(own) + " requests of this user and " + std::to_string(size()) +
+                " in all wait for \"" + name +
                 "\" already, and one user may not have all of the places (sequence.max_waiters)"};
   }
-  const SequenceAccounts& accounts = table_.accounts();
+  const SequenceAccounts& accounts = context_.table.accounts();
   if (!accounts.may_wait(user)) {
     return {ErrorCode::BUSY,
             std::to_string(accounts.waiting_of(user)) + " requests of this user and " +
@@ -39,68 +33,74 @@ Status WaiterQueue::may_push(UserId user, std::int64_t places) {
 void WaiterQueue::push(const Caller& caller, IssueKind kind, std::int64_t count,
                        std::int64_t timeout_ms) {
   ASSERT(count >= 1 && timeout_ms > 0);
-  const std::int64_t deadline_ms = context_.clock.monotonic_ms() + timeout_ms;
-  if (deadline_ms < timer_ms_) timer_.cancel();
-  waiters_.push({caller, kind, count, deadline_ms});
-  table_.accounts().waiting_began(sequence_, caller);
-  ASSERT(table_.accounts().waiting() >= waiters_.size());
+  if (waiting_ == nullptr) waiting_ = std::make_unique<Waiting>(context_.core.timers);
+  const std::int64_t deadline_ms = context_.core.clock.monotonic_ms() + timeout_ms;
+  if (deadline_ms < waiting_->timer_ms) waiting_->timer.cancel();
+  waiting_->waiters.push({caller, kind, count, deadline_ms});
+  context_.table.accounts().waiting_began(sequence_, caller);
+  ASSERT(context_.table.accounts().waiting() >= size());
 }
 
 void WaiterQueue::leave(const Waiter& waiter) {
-  ASSERT(table_.accounts().waiting() > waiters_.size());
-  table_.accounts().waiting_ended(sequence_, waiter.caller);
+  ASSERT(context_.table.accounts().waiting() > size());
+  context_.table.accounts().waiting_ended(sequence_, waiter.caller);
 }
 
 Waiter WaiterQueue::pop() {
-  const Waiter waiter = waiters_.pop();
+  const Waiter waiter = waiting_->waiters.pop();
   leave(waiter);
   return waiter;
 }
 
 std::int64_t WaiterQueue::cancel(SessionId session, const Status& why) {
   std::int64_t cancelled = 0;
-  while (const std::optional<Waiter> waiter = waiters_.take_of(session)) {
+  if (empty()) return cancelled;
+  while (const std::optional<Waiter> waiter = waiting_->waiters.take_of(session)) {
     leave(*waiter);
-    if (!why.ok()) context_.replies.failed(waiter->caller, why);
+    if (!why.ok()) context_.core.replies.failed(waiter->caller, why);
     ++cancelled;
   }
   return cancelled;
 }
 
 void WaiterQueue::fail(const Status& why, std::int64_t available) {
+  if (empty()) return;
   const auto in_vain = [&available](const Waiter& waiter) {
     if (waiter.count > available) return true;
     available -= waiter.count;
     return false;
   };
-  waiters_.remove_if(in_vain, [&](const Waiter& waiter) {
+  waiting_->waiters.remove_if(in_vain, [&](const Waiter& waiter) {
     leave(waiter);
-    context_.replies.failed(waiter.caller, why);
+    context_.core.replies.failed(waiter.caller, why);
   });
 }
 
 void WaiterQueue::fail_above(std::int64_t most,
                              const std::function<Status(std::int64_t count)>& why) {
+  if (empty()) return;
   const auto above = [most](const Waiter& waiter) { return waiter.count > most; };
-  waiters_.remove_if(above, [&](const Waiter& waiter) {
+  waiting_->waiters.remove_if(above, [&](const Waiter& waiter) {
     leave(waiter);
-    context_.replies.failed(waiter.caller, why(waiter.count));
+    context_.core.replies.failed(waiter.caller, why(waiter.count));
   });
 }
 
 void WaiterQueue::expire(const Status& why) {
-  const std::int64_t now_ms = context_.clock.monotonic_ms();
-  while (const std::optional<Waiter> waiter = waiters_.take_overdue(now_ms)) {
+  if (empty()) return;
+  const std::int64_t now_ms = context_.core.clock.monotonic_ms();
+  while (const std::optional<Waiter> waiter = waiting_->waiters.take_overdue(now_ms)) {
     leave(*waiter);
-    context_.replies.failed(waiter->caller, why);
+    context_.core.replies.failed(waiter->caller, why);
   }
 }
 
-void WaiterQueue::arm_timer() {
-  if (waiters_.empty() || timer_.running()) return;
-  timer_ms_ = waiters_.earliest_deadline_ms();
-  const std::int64_t delay_ms = timer_ms_ - context_.clock.monotonic_ms();
-  timer_.start(delay_ms, overdue_);
+void WaiterQueue::end_turn(const std::function<void()>& overdue) {
+  if (waiting_ == nullptr) return;
+  if (waiting_->waiters.empty()) return waiting_.reset();
+  if (waiting_->timer.running()) return;
+  waiting_->timer_ms = waiting_->waiters.earliest_deadline_ms();
+  waiting_->timer.start(waiting_->timer_ms - context_.core.clock.monotonic_ms(), overdue);
 }
 
 }  // namespace seqd

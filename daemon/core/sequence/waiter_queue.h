@@ -1,12 +1,14 @@
 // WaiterQueue: the requests that wait for IDs of one sequence, until they are served, cancelled or
-// refused, or their time is over. Owned by its Sequence; loop thread.
+// refused, or their time is over. What it needs for them exists only while there are any. Owned by
+// its Sequence; loop thread.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <string>
 
 #include "daemon/base/one_shot.h"
-#include "daemon/core/context.h"
 #include "daemon/core/sequence/sequence_owner.h"
 #include "daemon/core/sequence/waiters.h"
 
@@ -14,18 +16,18 @@ namespace seqd {
 
 class WaiterQueue {
  public:
-  // `overdue` is called when the time of one is over; expire() is to follow. The referenced objects
-  // outlive this.
-  WaiterQueue(const CoreContext& context, SequenceOwner& table, const DefineSequence& definition,
-              std::function<void()> overdue);
+  // The context outlives this.
+  WaiterQueue(const SequenceContext& context, SequenceId sequence)
+      : context_(context), sequence_(sequence) {}
 
-  bool empty() const { return waiters_.empty(); }
-  std::int64_t size() const { return waiters_.size(); }
-  std::int64_t demand() const { return waiters_.demand(); }  // IDs, of all of them
-  const Waiter& front() const { return waiters_.front(); }
+  bool empty() const { return waiting_ == nullptr || waiting_->waiters.empty(); }
+  std::int64_t size() const { return waiting_ == nullptr ? 0 : waiting_->waiters.size(); }
+  // IDs, of all of them.
+  std::int64_t demand() const { return waiting_ == nullptr ? 0 : waiting_->waiters.demand(); }
+  const Waiter& front() const { return waiting_->waiters.front(); }  // only when not empty
 
-  // BUSY where this user may not have another of the `places`.
-  Status may_push(UserId user, std::int64_t places);
+  // BUSY where this user may not have another of the `places`. `name`: of the sequence.
+  Status may_push(UserId user, std::int64_t places, const std::string& name);
   void push(const Caller& caller, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);
   Waiter pop();
   // So many of that session leave. OK: without a reply.
@@ -36,20 +38,23 @@ class WaiterQueue {
   void fail_above(std::int64_t most, const std::function<Status(std::int64_t count)>& why);
   // Those whose time is over hear `why`.
   void expire(const Status& why);
-  // Has overdue() called in time. Once a turn.
-  void arm_timer();
+  // Once a turn, at its end. Has `overdue` called when the time of one is over; expire() is to
+  // follow. Gives up what nobody needs any more.
+  void end_turn(const std::function<void()>& overdue);
 
  private:
+  struct Waiting {
+    explicit Waiting(Timers& timers) : timer(timers) {}
+    Waiters waiters;
+    OneShot timer;  // fires at timer_ms
+    std::int64_t timer_ms = 0;
+  };
+
   void leave(const Waiter& waiter);
 
-  const CoreContext& context_;
-  SequenceOwner& table_;
+  const SequenceContext& context_;
+  std::unique_ptr<Waiting> waiting_;  // while somebody waits, until the end of the turn
   const SequenceId sequence_;
-  const std::string name_;
-  const std::function<void()> overdue_;
-  Waiters waiters_;
-  OneShot timer_;  // fires at timer_ms_
-  std::int64_t timer_ms_ = 0;
 };
 
 }  // namespace seqd

@@ -24,15 +24,14 @@ void SequenceAccounts::scope_defined() {
   defined_bytes_ += StateBounds::kScopeBytes;
 }
 
-void SequenceAccounts::defined(const Sequence& sequence) {
-  defined_bytes_ += bytes_of(sequence.definition());
+void SequenceAccounts::defined(const DefineSequence& definition) {
+  defined_bytes_ += bytes_of(definition);
 }
 
-void SequenceAccounts::forgotten(const Sequence& sequence) {
+void SequenceAccounts::forgotten(Sequence& sequence) {
   defined_bytes_ -= bytes_of(sequence.definition());
   ASSERT(defined_bytes_ >= 0);
-  add({}, counted_[sequence.id()].sums);
-  counted_.erase(sequence.id());
+  add({}, sequence.notes().counted);
   ending_.erase(sequence.id());
 }
 
@@ -54,12 +53,24 @@ void SequenceAccounts::add(const Sums& now, Sums& counted) {
   counted = now;
 }
 
-void SequenceAccounts::update(const Sequence& sequence) {
-  Counted& counted = counted_[sequence.id()];
-  add(of(sequence), counted.sums);
-  if (counted.ending == sequence.exhaustion().may_end_soon()) return;
-  counted.ending = !counted.ending;
-  if (counted.ending) {
+PendingIssue& SequenceAccounts::issuing(SequenceId sequence, HistorySink* history) {
+  issuing_.push_back(sequence);
+  if (pending_.size() < issuing_.size())
+    pending_.push_back(std::make_unique<PendingIssue>(history));
+  return *pending_[issuing_.size() - 1];
+}
+
+void SequenceAccounts::issues_flushed() {
+  for (std::size_t at = 0; at < issuing_.size(); ++at) ASSERT(pending_[at]->empty());
+  issuing_.clear();
+}
+
+void SequenceAccounts::update(Sequence& sequence) {
+  Notes& notes = sequence.notes();
+  add(of(sequence), notes.counted);
+  if (notes.ending == sequence.exhaustion().may_end_soon()) return;
+  notes.ending = !notes.ending;
+  if (notes.ending) {
     ending_.insert(sequence.id());
   } else {
     ending_.erase(sequence.id());

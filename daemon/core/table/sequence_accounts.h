@@ -5,9 +5,9 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -15,6 +15,7 @@
 #include "daemon/core/caller.h"
 #include "daemon/core/log/replay_table.h"
 #include "daemon/core/log/state_bounds.h"
+#include "daemon/core/sequence/pending_issue.h"
 
 namespace seqd {
 
@@ -30,6 +31,13 @@ class SequenceAccounts {
     bool operator==(const Sums&) const = default;
   };
 
+  // What the table notes of one sequence, which keeps it.
+  struct Notes {
+    Sums counted;             // its share of sums()
+    bool ending = false;      // it is in ending()
+    bool plain_name = false;  // the log knows its name, and nothing else of that
+  };
+
   SequenceAccounts(ReplayTable& replays, std::int64_t state_bytes, std::int64_t most_waiting)
       : replays_(replays), most_bytes_(state_bytes), waiting_(most_waiting, kWaitingFactor) {}
 
@@ -38,11 +46,11 @@ class SequenceAccounts {
     waiting_.set_total(most_waiting);
   }
   void scope_defined();
-  void defined(const Sequence& sequence);
-  void forgotten(const Sequence& sequence);
+  void defined(const DefineSequence& definition);
+  void forgotten(Sequence& sequence);
   void form_defined(std::string_view form);
   // What a sequence issued and holds may have changed in this turn.
-  void update(const Sequence& sequence);
+  void update(Sequence& sequence);
 
   // Those of which little may be left; a few more than Exhaustion::forecast() will say so of.
   const std::set<SequenceId>& ending() const { return ending_; }
@@ -60,10 +68,11 @@ class SequenceAccounts {
     return client == 0 || replays_.may_keep(client, entries);
   }
 
-  // A sequence began to issue what is not in the log yet: which ones, until that is over.
-  void issuing(SequenceId sequence) { issuing_.push_back(sequence); }
+  // A sequence begins to issue what is not in the log yet: where it keeps that until it is, at the
+  // end of the turn at the latest. Empty.
+  PendingIssue& issuing(SequenceId sequence, HistorySink* history);
   const std::vector<SequenceId>& issuing() const { return issuing_; }
-  void issues_flushed() { issuing_.clear(); }
+  void issues_flushed();
 
   // Whether another request of that user may wait: there is a bound for all sequences together, and
   // one user gets a share of it.
@@ -76,12 +85,6 @@ class SequenceAccounts {
   std::vector<SequenceId> waited_for_by(SessionId session) const;
 
  private:
-  // What one sequence contributes.
-  struct Counted {
-    Sums sums;            // its share of sums_
-    bool ending = false;  // it is in ending_
-  };
-
   // A user alone may have three quarters of the requests that wait.
   static constexpr std::int64_t kWaitingFactor = 3;
 
@@ -92,10 +95,11 @@ class SequenceAccounts {
   std::int64_t most_bytes_;
   std::int64_t defined_bytes_ = 0;  // of scopes, sequences with the ranges included, forms
   Sums sums_;
-  std::unordered_map<SequenceId, Counted> counted_;
   std::set<SequenceId> ending_;
   std::vector<SequenceId> issuing_;
-  FairShare waiting_;                                               // requests, by user
+  std::vector<std::unique_ptr<PendingIssue>>
+      pending_;        // one each of issuing_; what is more is free
+  FairShare waiting_;  // requests, by user
   std::map<std::pair<SessionId, SequenceId>, std::int64_t> waits_;  // how many requests
 };
 

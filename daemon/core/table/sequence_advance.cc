@@ -43,7 +43,7 @@ void SequenceTable::look_at_floor(SequenceId id, std::function<void(const Status
   const Sequence& sequence = at(id);
   LeaseStore* const store = sequence.scope().store();
   ASSERT(store != nullptr);
-  store->read({sequence.settings().binding, sequence.scope().instance()},
+  store->read({sequence.binding(), sequence.scope().instance()},
               [this, id, scope = sequence.scope().id(),
                done = std::move(done)](const Result<CounterReading>& reading) {
                 scopes_.at(scope)->note(as_seen_of_store(reading.status()));
@@ -76,7 +76,7 @@ void SequenceTable::advance(SequenceId id, std::int64_t next_id, bool withdraw,
   };
   ASSERT(*wanted >= 1);
   sequence.begin_advance();
-  store->advance({sequence.settings().binding, *wanted, withdraw}, std::move(answer));
+  store->advance({sequence.binding(), *wanted, withdraw}, std::move(answer));
 }
 
 }  // namespace seqd

@@ -144,10 +144,30 @@ bool SequenceTable::is_known(std::string_view base) const {
   return period != by_name_.end() && base_of(period->first) == base;
 }
 
+DefineName* SequenceTable::find_name(std::string_view base) {
+  if (const auto found = names_.find(base); found != names_.end()) return &found->second;
+  const auto own = by_name_.find(base);
+  if (own == by_name_.end() || !at(own->second).notes().plain_name) return nullptr;
+  at(own->second).notes().plain_name = false;
+  DefineName& known = names_[std::string(base)];
+  known.name = base;
+  return &known;
+}
+
+// Most names are those of one sequence, and nothing else is known of them: that is a flag of it.
+void SequenceTable::settle_name(std::string_view base) {
+  const auto known = names_.find(base);
+  const auto own = by_name_.find(base);
+  if (known == names_.end() || own == by_name_.end()) return;
+  if (known->second != DefineName{known->first, 0, {}, {}}) return;
+  at(own->second).notes().plain_name = true;
+  names_.erase(known);
+}
+
 // In a log of seqd 0.1 no name is known: what it may have forgotten follows from the newest period,
 // and texts were given, if any, as the configuration says now. Its periods had one scramble.
 DefineName& SequenceTable::know_name(std::string_view base, const SequenceSettings& settings) {
-  if (const auto found = names_.find(base); found != names_.end()) return found->second;
+  if (DefineName* const found = find_name(base)) return *found;
   DefineName& known = names_[std::string(base)];
   known.name = base;
   const PeriodRule* const rule = settings.periods.rule.get();
@@ -200,9 +220,9 @@ bool SequenceTable::has_forgotten(std::string_view name) const {
 }
 
 void SequenceTable::record_purge(std::string_view base, std::function<void()> done) {
-  const auto known = names_.find(base);
-  ASSERT(known != names_.end());
-  context_.log.append(known->second);
+  const DefineName* const known = find_name(base);
+  ASSERT(known != nullptr);
+  context_.log.append(*known);
   when_durable(std::move(done));
 }
 
@@ -256,7 +276,7 @@ bool SequenceTable::may_be_forgotten(const Sequence& sequence, std::int64_t over
          is_settled(sequence);
 }
 
-void SequenceTable::forget(const Sequence& sequence) {
+void SequenceTable::forget(Sequence& sequence) {
   const SequenceId id = sequence.id();
   const std::optional<Place> found = place_of(sequence);
   const auto name = names_.find(base_of(sequence.name()));
@@ -270,6 +290,7 @@ void SequenceTable::forget(const Sequence& sequence) {
   context_.log.append(ForgetSequence{id});
   accounts_.forgotten(sequence);
   by_name_.erase(sequence.name());
+  ids_.erase(sequence.name());
   sequences_.erase(id);
 }
 

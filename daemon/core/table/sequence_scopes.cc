@@ -34,7 +34,10 @@ StoreScope& SequenceTable::add_scope(DefineScope definition, StoreScope::Known k
   auto scope =
       std::make_unique<StoreScope>(context_, owner, std::move(definition), std::move(known),
                                    store == stores_.end() ? nullptr : store->second);
-  return *scopes_.emplace(id, std::move(scope)).first->second;
+  StoreScope& added = *scopes_.emplace(id, std::move(scope)).first->second;
+  SequenceOwner& table = *this;
+  contexts_.emplace(id, SequenceContext{context_, table, added});
+  return added;
 }
 
 const StoreScope* SequenceTable::scope_of_store(std::string_view store) const {
@@ -102,10 +105,11 @@ Status SequenceTable::resume_store(std::string_view store) {
     const Sequence& sequence = at(id);
     if (&sequence.scope() != stopped) continue;
     if (sequence.in_flight())
-      return {ErrorCode::UNAVAILABLE, "an operation of \"" + name + "\" is under way; ask again"};
+      return {ErrorCode::UNAVAILABLE,
+              "an operation of \"" + sequence.name() + "\" is under way; ask again"};
     if (sequence.awaits_advance())
       return {ErrorCode::SEQ_REGRESSED,
-              "the counter of \"" + name +
+              "the counter of \"" + sequence.name() +
                   "\" is not raised, or another copy of the database was put in place since: "
                   "raise the counters on every host that uses this store, then resume"};
   }

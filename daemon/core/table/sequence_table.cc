@@ -30,8 +30,7 @@ SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& s
 void SequenceTable::restore(const StateImage& image) {
   ASSERT(by_name_.empty() && scopes_.empty());
   next_ = image.next_numbers;
-  names_ = image.names;
-  for (const auto& [name, known] : names_) {
+  for (const auto& [name, known] : image.names) {
     for (const std::string& form : known.forms) accounts_.form_defined(form);
   }
   for (const auto& [id, definition] : image.scopes) {
@@ -43,9 +42,20 @@ void SequenceTable::restore(const StateImage& image) {
     add_scope(definition, std::move(known));
   }
   for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence);
+  // Both are in the order of the names. For plain ones see SequenceAccounts::Notes.
+  auto own = by_name_.begin();
+  for (const auto& [name, known] : image.names) {
+    while (own != by_name_.end() && own->first < name) ++own;
+    const bool has_sequence = own != by_name_.end() && own->first == name;
+    if (has_sequence && known == DefineName{name, 0, {}, {}}) {
+      at(own->second).notes().plain_name = true;
+    } else {
+      names_.emplace_hint(names_.end(), name, known);
+    }
+  }
   for (const auto& [name, id] : by_name_) {
-    if (at(id).stopped().code() != ErrorCode::NO_SEQUENCE)
-      know_name(base_of(name), at(id).settings());
+    if (at(id).notes().plain_name || at(id).stopped().code() == ErrorCode::NO_SEQUENCE) continue;
+    know_name(base_of(name), at(id).settings());
   }
   replays_.restore(image, context_.clock.monotonic_ms());
   for (const auto& [name, store] : stores_) scope_for(name);
@@ -63,7 +73,7 @@ void SequenceTable::restore_sequence(const SequenceImage& image) {
   Sequence& sequence = add_sequence(image.definition, settings);
   sequence.restore(image);
   accounts_.update(sequence);
-  know_periods(image.definition.name, settings);
+  know_periods(sequence.name(), settings);
   if (configured == nullptr) {
     sequence.refuse(
         {ErrorCode::NO_SEQUENCE,
@@ -83,24 +93,24 @@ void SequenceTable::restore_sequence(const SequenceImage& image) {
   }
 }
 
-Sequence& SequenceTable::add_sequence(const DefineSequence& definition,
-                                      const SequenceSettings& settings) {
+Sequence& SequenceTable::add_sequence(const DefineSequence& definition, SequenceSettings settings) {
   const SequenceId id = definition.sequence;
   ASSERT(id != 0 && !is_there(id));
   next_.sequence = std::max(next_.sequence, id + 1);
-  SequenceOwner& table = *this;
-  sequences_[id] = std::make_unique<Sequence>(context_, table, settings,
-                                              *scopes_.at(definition.scope), definition);
-  by_name_[definition.name] = id;
-  Sequence& sequence = at(id);
-  accounts_.defined(sequence);
-  return sequence;
+  const std::string key = std::exchange(settings.binding.key, {});
+  auto sequence = std::make_unique<Sequence>(
+      contexts_.at(definition.scope), shared_settings_.find(std::move(settings)), key, definition);
+  by_name_.insert_or_assign(by_name_.end(), sequence->name(), id);
+  const bool is_new = ids_.emplace(sequence->name(), id).second;
+  ASSERT(is_new);
+  accounts_.defined(definition);
+  return *(sequences_[id] = std::move(sequence));
 }
 
 // --- requests
 
 Result<SequenceId> SequenceTable::open(std::string_view name) {
-  if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
+  if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
   const SequenceId now = periods_.sequence_at(name, context_.clock.wall_ms() / 1'000);
   // It may have been forgotten while the clock was ahead.
   if (now != 0 && is_there(now)) return now;
@@ -153,12 +163,14 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
     definition.high_water = high_water_of_forgotten(known.forgotten, *period);
   context_.log.append(definition);
   note_begun(known, settings->periods);
-  return add_sequence(definition, *settings).id();
+  add_sequence(definition, *settings);
+  settle_name(name);
+  return definition.sequence;
 }
 
 SequenceId SequenceTable::find(std::string_view name) const {
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() ? find_period(name) : found->second;
+  const auto found = ids_.find(name);
+  return found == ids_.end() ? find_period(name) : found->second;
 }
 
 std::shared_ptr<const IdFormat> SequenceTable::format_of(std::string_view name) const {
@@ -253,7 +265,10 @@ void SequenceTable::snapshot(const std::function<void(const LogEntry&)>& entry) 
     if (scope->bound()) entry(*scope->bound());
     if (scope->heartbeat().scope != 0) entry(scope->heartbeat());
   }
-  for (const auto& [name, id] : by_name_) at(id).snapshot(entry);
+  for (const auto& [name, id] : by_name_) {
+    at(id).snapshot(entry);
+    if (at(id).notes().plain_name) entry(DefineName{at(id).name(), 0, {}, {}});
+  }
   for (const auto& [name, known] : names_) entry(known);
   replays_.snapshot(entry);
 }
@@ -303,16 +318,18 @@ std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
   accounts_.set_limits(limits.state_bytes, limits.waiting);
   std::vector<std::string> not_applied;
   for (const auto& [name, id] : by_name_) {
-    const SequenceSettings* settings = settings_.find(name);
     Sequence& sequence = at(id);
+    const SequenceSettings* settings = settings_.find(sequence.name());
     if (settings == nullptr || settings->store != sequence.scope().store_name() ||
-        !(settings->binding == sequence.settings().binding) ||
+        !(settings->binding == sequence.binding()) ||
         !(settings->progression == sequence.settings().progression)) {
-      if (sequence.error().code() != ErrorCode::NO_SEQUENCE) not_applied.push_back(name);
+      if (sequence.error().code() != ErrorCode::NO_SEQUENCE) not_applied.push_back(sequence.name());
       continue;
     }
-    sequence.apply_settings(*settings);
-    know_name(base_of(name), *settings);
+    SequenceSettings shared = *settings;
+    shared.binding.key.clear();
+    sequence.apply_settings(shared_settings_.find(std::move(shared)));
+    if (!sequence.notes().plain_name) know_name(base_of(name), *settings);
     know_periods(name, *settings);
     // Who waits for a text is served in the form of today: it is to be on the medium before.
     if (sequence.waiting() > 0) static_cast<void>(admit_text(id));

@@ -1,6 +1,5 @@
 // SequenceTable: all sequences, the stores' scopes and the replay table: the core as the layers
-// above see it. It fills itself from a StateImage, gives the log its snapshots and spreads its
-// reports.
+// above see it. It is filled from a StateImage, and gives the log its snapshots.
 //
 // One loop turn: any number of calls, then end_turn(), then RemainderLog::commit(), then the
 // replies may leave. Sequences of a period that was over long ago are removed: who keeps a
@@ -8,12 +7,7 @@
 #pragma once
 
 #include <deque>
-#include <map>
-#include <memory>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "daemon/base/one_shot.h"
 #include "daemon/core/leasing/store_scope.h"
@@ -21,6 +15,7 @@
 #include "daemon/core/sequence/sequence.h"
 #include "daemon/core/table/awaiting_flush.h"
 #include "daemon/core/table/sequence_accounts.h"
+#include "daemon/core/table/shared_settings.h"
 
 namespace seqd {
 
@@ -111,7 +106,7 @@ class SequenceTable final : public RemainderLogObserver,
   void scope_refused(ScopeId scope, const Status& why) override;
   StoreScope& scope_for(const std::string& store);
   StoreScope& add_scope(DefineScope definition, StoreScope::Known known);
-  Sequence& add_sequence(const DefineSequence& definition, const SequenceSettings& settings);
+  Sequence& add_sequence(const DefineSequence& definition, SequenceSettings settings);
   void restore_sequence(const SequenceImage& image);
   Status check_drainable(const Sequence& sequence) const;
   void know_periods(std::string_view name, const SequenceSettings& settings);
@@ -122,20 +117,25 @@ class SequenceTable final : public RemainderLogObserver,
   bool may_be_forgotten(const Sequence& sequence, std::int64_t over_s) const;
   bool is_settled(const Sequence& sequence) const;
   bool is_known(std::string_view base) const;
+  DefineName* find_name(std::string_view base);
   DefineName& know_name(std::string_view base, const SequenceSettings& settings);
+  void settle_name(std::string_view base);
   void add_form(DefineName& known, const std::string& form);
   void note_begun(DefineName& known, const PeriodSettings& periods);
-  void forget(const Sequence& sequence);
+  void forget(Sequence& sequence);
   const CoreContext context_;
   const SettingsSource& settings_;
   const Stores stores_;
   Limits limits_;
   ReplayTable replays_;
   SequenceAccounts accounts_;
+  SharedSettings shared_settings_;
   std::map<ScopeId, std::unique_ptr<StoreScope>> scopes_;
+  std::map<ScopeId, SequenceContext> contexts_;  // of their sequences
   std::unordered_map<SequenceId, std::unique_ptr<Sequence>> sequences_;
-  std::map<std::string, DefineName, std::less<>> names_;
-  std::map<std::string, SequenceId, std::less<>> by_name_;
+  std::map<std::string_view, SequenceId> by_name_;        // the names are those of the sequences
+  std::unordered_map<std::string_view, SequenceId> ids_;  // the same, for each request
+  std::map<std::string, DefineName, std::less<>> names_;  // but for the plain ones, see Notes
   std::map<std::string, LogPosition, std::less<>> forms_open_;  // durable with these positions
   CurrentPeriods periods_;
   OneShot period_timer_{context_.timers};

@@ -137,10 +137,10 @@ const SequenceSettings* Configuration::find(const std::string& name) const {
   if (!period_of(name).empty()) return find_period(name);
   const SequenceTableSettings* table = find_table(name);
   if (table == nullptr || table->needs_restart) return nullptr;
-  SequenceSettings settings = table->settings;
+  SequenceSettings& settings = remember(name, table->settings);
   settings.named = sequences.contains(name);
   if (settings.binding.key.empty() && settings.periods.rule == nullptr) settings.binding.key = name;
-  return remember(name, std::move(settings));
+  return &settings;
 }
 
 const SequenceSettings* Configuration::find_period(const std::string& name) const {
@@ -152,13 +152,13 @@ const SequenceSettings* Configuration::find_period(const std::string& name) cons
   SequenceSettings of_period = *settings;
   of_period.binding.key = period_key(settings->binding.key, base, *period);
   of_period.periods.current = std::move(period);
-  return remember(name, std::move(of_period));
+  return &remember(name, of_period);
 }
 
-const SequenceSettings* Configuration::remember(const std::string& name,
-                                                SequenceSettings settings) const {
+SequenceSettings& Configuration::remember(const std::string& name,
+                                          const SequenceSettings& settings) const {
   make_room();
-  return &recent_.emplace(name, std::move(settings)).first->second;
+  return recent_.emplace(name, settings).first->second;
 }
 
 void Configuration::make_room() const {

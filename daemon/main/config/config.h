@@ -42,7 +42,7 @@ struct ConfigurationChanges {
 
 class Configuration final : public SettingsSource {
  public:
-  static constexpr std::size_t kRecent = 1'024;
+  static constexpr std::size_t kRecent = 64;
 
   DaemonSettings daemon;
   Limits limits;
@@ -69,7 +69,7 @@ class Configuration final : public SettingsSource {
   // Of a name with a period, "NAME@PERIOD".
   const SequenceSettings* find_period(const std::string& name) const;
 
-  const SequenceSettings* remember(const std::string& name, SequenceSettings settings) const;
+  SequenceSettings& remember(const std::string& name, const SequenceSettings& settings) const;
   void make_room() const;  // for one more in recent_
 
   // By name, of the sequences in use at the last reload: the settings with what only a restart

@@ -58,7 +58,7 @@ const std::vector<BadConfiguration>& bad_configurations() {
       {"OptionOfNoTable", "[daemon]\nzzzzzzzzzzzz = 5\n",
        "f:2: daemon.zzzzzzzzzzzz: there is no such option; there are: socket, socket_mode, "
        "admins, state_dir, witness_dir, after_power_loss, state_log_size, history, "
-       "history_callers, history_max_size, history_max_age, stop_timeout, "
+       "history_callers, history_max_size, history_max_age, stop_timeout, busy_poll, "
        "store_poll_interval, allow_unlisted, default_store"},
       {"ControlCharactersInAKeyAreEscaped", "[daemon]\n\"so\\u001bcket\\n\" = 5\n",
        "f:2: daemon.so\\x1bcket\\n: there is no such option; did you mean \"socket\"?"},

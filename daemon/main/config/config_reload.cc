@@ -148,6 +148,7 @@ ConfigurationChanges prepare_reload(const Configuration& running, Configuration&
     kept.progression.compiled = settings.progression.compiled;
     if (kept.progression.compiled != nullptr && kept.progression.compiled->lowest() < 1)
       kept.text.compiled = nullptr;
+    const bool waits_for_restart = !of_this.restart_needed.empty();
     for (std::string& option : of_this.restart_needed)
       changes.restart_needed.push_back(std::move(option));
     // With the former periods goes the former format, which tells them.
@@ -155,7 +156,12 @@ ConfigurationChanges prepare_reload(const Configuration& running, Configuration&
       kept.periods.rule = settings.periods.rule;
       kept.text = settings.text;
     }
-    next.kept_.emplace(name, std::move(kept));
+    // Of most it is what find() makes of the table.
+    const bool differs = waits_for_restart || table->needs_restart ||
+                         !(kept.progression == table->settings.progression) ||
+                         kept.text.compiled != table->settings.text.compiled ||
+                         kept.periods.rule != table->settings.periods.rule;
+    if (differs) next.kept_.emplace(name, std::move(kept));
   }
   tidy(changes);
   return changes;

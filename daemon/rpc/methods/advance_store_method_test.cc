@@ -95,7 +95,8 @@ TEST_CASE("AdvanceStoreRaisesForEveryHostWhatWasAdvancedForOne", "[rpc]") {
   PutBack service;
   SequenceSettings settings = service.core().sequence("orders").settings();
   settings.reuse = Reuse::parked;
-  service.core().sequence("orders").apply_settings(settings);
+  service.core().sequence("orders").apply_settings(
+      std::make_shared<const SequenceSettings>(settings));
   service.core().store.parked["orders"] = {{1, 2}};
   CHECK(service.code(request("advance", "orders")) == ErrorCode::OK);
   CHECK(service.code(resume("default")) == ErrorCode::OK);

@@ -84,7 +84,7 @@ void read_counter(SequenceTable& table, SequenceId sequence, Done done) {
                        "the store \"" + scope.store_name() + "\" is not configured any more"));
   }
   if (!scope.last_error().ok()) return done(scope.last_error());
-  scope.store()->read({asked.settings().binding, scope.instance()}, std::move(done));
+  scope.store()->read({asked.binding(), scope.instance()}, std::move(done));
 }
 
 void take_counter(Result<CounterReading> counter, std::optional<CounterReading>& reading,

@@ -76,7 +76,11 @@ std::string callers_text(const IssueSpan& span, std::int64_t base) {
 HistoryMark HistoryFile::read_mark() {
   if (!database_.file_exists()) return {};
   Result<HistoryMark> mark = try_read_mark();
-  if (mark.ok()) return std::move(*mark);
+  if (mark.ok()) {
+    // That read much of the file. How it goes decides nothing.
+    static_cast<void>(database_.run("PRAGMA shrink_memory").ok());
+    return std::move(*mark);
+  }
   // Set aside: as if there had been none.
   if (!database_.usable()) return {};
   HistoryMark unreadable;
