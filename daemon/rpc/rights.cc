@@ -25,7 +25,11 @@ Status check_administers(const Control& control, const Peer& peer, std::string_v
 }
 
 Status check_may_take(const MethodContext& context, const Peer& peer, std::string_view name) {
-  const AccessSettings* const access = context.table.access_of(name);
+  return check_may_take(context, peer, name, context.table.access_of(name));
+}
+
+Status check_may_take(const MethodContext& context, const Peer& peer, std::string_view name,
+                      const AccessSettings* access) {
   // Of a name that is not configured nothing is issued.
   if (access == nullptr) return {};
   const bool denied = access->deny.compiled.contains(peer);

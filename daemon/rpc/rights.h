@@ -13,6 +13,9 @@ Status check_administers(const Control& control, const Peer& peer, std::string_v
 
 // The same for taking IDs of the sequence of that name.
 Status check_may_take(const MethodContext& context, const Peer& peer, std::string_view name);
+// As above where the sequence is known; `access` is its, or null: it is not configured.
+Status check_may_take(const MethodContext& context, const Peer& peer, std::string_view name,
+                      const AccessSettings* access);
 
 // Whether another request for every sequence may begin, a drain or an advance of a store. Each
 // holds a report of every sequence, so there are few at a time: one of a user, and one place is

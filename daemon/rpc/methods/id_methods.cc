@@ -43,15 +43,22 @@ Result<SequenceId> look_up(const MethodContext& context, Session& session, std::
   if (const auto problem = protocol::check_sequence_name(name, context.limits.name)) {
     return Status(problem->code, std::string(problem->text));
   }
+  const SequenceId there = context.table.find(name);
+  const Sequence* const known = there == 0 ? nullptr : &context.table.at(there);
   // A repeat takes nothing: its IDs are this client's already.
-  const Status allowed = check_may_take(context, session.peer, name);
-  const Result<SequenceId> found = allowed.ok() ? context.table.open(name) : allowed;
+  const Status allowed =
+      check_may_take(context, session.peer, name,
+                     known != nullptr ? &known->settings().access : context.table.access_of(name));
+  // Of a name with periods another one may be due.
+  const bool is_it = known != nullptr && known->name() == name;
+  const Result<SequenceId> found = !allowed.ok() ? Result<SequenceId>(allowed)
+                                   : is_it       ? Result<SequenceId>(there)
+                                                 : context.table.open(name);
   if (!found.ok()) {
     const SequenceId served = served_from(context, session, msgid, name);
     return served != 0 ? Result<SequenceId>(served) : found;
   }
-  // That of a name with periods changes with time.
-  if (context.table.at(*found).name() == name) {
+  if (is_it) {
     session.last_settings = context.settings;
     session.last_name.assign(name);
     session.last_sequence = *found;
