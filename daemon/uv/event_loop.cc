@@ -25,7 +25,7 @@ EventLoop::~EventLoop() {
   uv_close(reinterpret_cast<uv_handle_t*>(&check_), nullptr);
   uv_close(reinterpret_cast<uv_handle_t*>(&idle_), nullptr);
   turn_end_ = nullptr;
-  before_sleep_ = nullptr;
+  looks_ = false;
   uv_run(&loop_, UV_RUN_DEFAULT);
   ASSERT(uv_loop_close(&loop_) == 0);
 }
@@ -44,7 +44,7 @@ void EventLoop::end_turn() {
 
 void EventLoop::prepare_to_sleep() {
   end_turn();
-  while (before_sleep_ && before_sleep_()) end_turn();
+  while (looks_ && before_sleep_()) end_turn();
 }
 
 TimerId EventLoop::schedule(std::int64_t delay_ms, std::function<void()> call) {

@@ -28,6 +28,8 @@ class EventLoop final : public Timers {
   // Before the loop would sleep, when the turn is over. True: something came, and that turn ends,
   // too; then it is called again.
   void before_sleep(std::function<bool()> call) { before_sleep_ = std::move(call); }
+  // Whether it is called at all; not before the first time.
+  void look_before_sleep(bool look) { looks_ = look; }
   // Runs until stop().
   void run();
   void stop() { uv_stop(&loop_); }
@@ -59,6 +61,7 @@ class EventLoop final : public Timers {
   uv_idle_t idle_{};
   std::function<void()> turn_end_;
   std::function<bool()> before_sleep_;
+  bool looks_ = false;
   TimerId next_timer_ = 1;
   std::unordered_map<TimerId, Timer*> timers_;
 };

@@ -79,12 +79,12 @@ Listener::Listener(EventLoop& loop, Server& server, EventSink& events, const Lis
       limits_(limits),
       peer_watch_(loop.raw()),
       by_user_(shared(limits), kUserFactor) {
-  busy_poll_.set_limit(limits.busy_poll_ms);
   loop_.before_sleep([this] { return look_before_sleep(); });
+  set_busy_poll();
 }
 
 Listener::~Listener() {
-  loop_.before_sleep(nullptr);
+  loop_.look_before_sleep(false);
   sweep_timer_.cancel();
   ASSERT(connections_.empty());
 }
@@ -205,7 +205,7 @@ void Listener::take(int fd) {
 void Listener::set_limits(const ListenerLimits& limits) {
   limits_ = limits;
   by_user_.set_total(shared(limits));
-  busy_poll_.set_limit(limits.busy_poll_ms);
+  set_busy_poll();
   if (!connections_.empty()) sweep_at(0);
 }
 
@@ -251,8 +251,12 @@ void Listener::watch_peer(Connection& connection, int socket, bool watch) {
                   {"CLIENT_PID", std::to_string(peer.pid)}}});
 }
 
+void Listener::set_busy_poll() {
+  busy_poll_.set_limit(limits_.busy_poll_ms);
+  loop_.look_before_sleep(busy_poll_.enabled());
+}
+
 bool Listener::look_before_sleep() {
-  if (!busy_poll_.enabled()) return false;
   const BusyPoll::Found found = busy_poll_.look();
   if (found == BusyPoll::Found::everything) loop_.turn_again();
   return found == BusyPoll::Found::input;

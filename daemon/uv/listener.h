@@ -84,6 +84,7 @@ class Listener final : private Connection::Owner {
   bool admit(const Peer& peer, int fd);
   void sweep();
   void sweep_at(std::int64_t due_ms);
+  void set_busy_poll();
   bool look_before_sleep();
 
   EventLoop& loop_;
