@@ -82,6 +82,31 @@ TEST_CASE("NewHostWhoseEntryIsGoneBeforeItsFirstHeartbeatStops", "[store_restore
   REQUIRE(world.table->scope_of_store("default")->verified());
 }
 
+// The copy was made between the claim and the first heartbeat: its entry has none, and a raise
+// would make one.
+TEST_CASE("CopyFromBeforeTheFirstHeartbeatDoesNotPassForTheRightOneAtTheNextStart",
+          "[store_restore]") {
+  const bool clean = GENERATE(false, true);
+  IdleHost host;
+  host.beat();
+  const ScriptedContents newest = host.contents();
+  host.store().heartbeats.clear();
+  host.beat();
+  REQUIRE(host.scope().restored());
+  for (int starts = 0; starts < 3; ++starts) {
+    host.end(clean);
+    host.world().start();
+    host.world().settle();
+    REQUIRE(host.scope().restored());
+    REQUIRE(host.daemon.error_of("orders") == ErrorCode::SEQ_REGRESSED);
+  }
+  host.put(newest);
+  host.end(clean);
+  host.world().start();
+  host.world().settle();
+  REQUIRE(host.daemon.one("orders") == 2);
+}
+
 // The heartbeat decides whether anything is leased, so it does not wait for the next round.
 TEST_CASE("FirstHeartbeatThatFailsIsRepeated", "[store_restore]") {
   IdleHost host;
