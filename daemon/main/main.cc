@@ -40,7 +40,7 @@ int exit_code_of(const seqd::Status& status) {
 }
 
 int fail(const seqd::Status& status) {
-  seqd::log(kLogError, status.to_string());
+  seqd::log_last(kLogError, status.to_string());
   return exit_code_of(status);
 }
 

@@ -37,6 +37,15 @@ void write_line(int priority, const std::string& line) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, out.data(), out.size());
 }
 
+template <typename Each>
+void for_each_line(std::string_view text, Each each) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    each(escape_line(text.substr(0, end)));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+}
+
 }  // namespace
 
 Journal::Journal(const Clock& clock) : clock_(clock) {}
@@ -92,18 +101,19 @@ LineStyle stderr_line_style() {
 void log(int priority, std::string_view text) {
   const bool journal = stderr_is_journal();
   bool patient = true;  // a journald that hangs is waited for once and not line by line
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::string line = escape_line(text.substr(0, end));
-    if (journal) {
-      patient = send_to_journal(
-          {"MESSAGE=" + line, "PRIORITY=" + std::to_string(priority), "SYSLOG_IDENTIFIER=seqd"},
-          patient);
-    } else {
-      write_line(priority, "seqd: " + line);
-    }
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-  }
+  for_each_line(text, [&](const std::string& line) {
+    if (!journal) return write_line(priority, "seqd: " + line);
+    patient = send_to_journal(
+        {"MESSAGE=" + line, "PRIORITY=" + std::to_string(priority), "SYSLOG_IDENTIFIER=seqd"},
+        patient);
+  });
+}
+
+void log_last(int priority, std::string_view text) {
+  // The journal names the writer of a stream by the service's name.
+  const std::string_view front = stderr_is_journal() ? "" : "seqd: ";
+  for_each_line(text,
+                [&](const std::string& line) { write_line(priority, std::string(front) + line); });
 }
 
 }  // namespace seqd

@@ -41,5 +41,8 @@ LineStyle stderr_line_style();
 // For what is said before there are events (start-up errors). `priority` as in syslog, 0..7; text
 // of several lines becomes several messages.
 void log(int priority, std::string_view text);
+// The same for the last words of a process: through stderr also to journald, which knows the unit
+// of that stream. Of a message it looks up the unit of the sender, who may be gone by then.
+void log_last(int priority, std::string_view text);
 
 }  // namespace seqd

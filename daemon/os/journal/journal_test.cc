@@ -77,6 +77,21 @@ TEST_CASE("ALineOfSeveralLinesBecomesSeveralMessages") {
   CHECK(captured.take() == "<3>seqd: one\n<3>seqd: two\\x1b\n");
 }
 
+// journald looks up the unit of a message's sender, who is gone then.
+TEST_CASE("LastWordsGoThroughStderrAlsoToTheJournal") {
+  const CapturedStderr captured;
+  struct stat facts {};
+  REQUIRE(fstat(STDERR_FILENO, &facts) == 0);
+  const std::string stream = std::to_string(facts.st_dev) + ":" + std::to_string(facts.st_ino);
+  REQUIRE(setenv("JOURNAL_STREAM", stream.c_str(), 1) == 0);
+  REQUIRE(stderr_is_journal());
+  log_last(3, "one\ntwo");
+  CHECK(captured.take() == "<3>one\n<3>two\n");
+  unsetenv("JOURNAL_STREAM");
+  log_last(3, "one");
+  CHECK(captured.take() == "<3>seqd: one\n");
+}
+
 TEST_CASE("AReaderThatDoesNotReadStopsNobody") {
   const CapturedStderr captured;
   // The daemon's stderr blocks, as an inherited pipe does.
