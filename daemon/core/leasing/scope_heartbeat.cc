@@ -43,8 +43,8 @@ void StoreScope::compared(const BeatRequest& request, const Result<BeatOutcome>&
   const bool was_restored = heartbeat_.age != StoreAge::current;
   // Not where a heartbeat was confirmed: that is known on, since a copy from between the claim and
   // the first heartbeat has the entry, and a raise would give it one.
-  const bool gone = request.raise && request.known == 0 && result->beat == 0 &&
-                    (has_history() || was_restored);
+  const bool gone =
+      request.raise && request.known == 0 && result->beat == 0 && (has_history() || was_restored);
   if (result->older || gone)
     return stop_restored(older_copy("store \"" + store_name() + "\" (" + place_.text + ")",
                                     request.known, result->beat),
