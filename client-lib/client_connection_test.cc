@@ -58,30 +58,11 @@ std::int64_t cpu_ms() {
   return std::int64_t{used.tv_sec} * 1'000 + used.tv_nsec / 1'000'000;
 }
 
-struct Polling {
-  Polling(const SocketDaemon& daemon, std::int64_t busy_poll_us, std::int64_t timeout_ms) {
-    seqd_options options = SEQD_OPTIONS_INIT;
-    options.socket_path = daemon.path().c_str();
-    options.busy_poll_us = busy_poll_us;
-    options.timeout_ms = timeout_ms;
-    REQUIRE(seqd_open(&options, &client) == SEQD_OK);
-  }
-  ~Polling() { seqd_close(client); }
-  Polling(const Polling&) = delete;
-  Polling& operator=(const Polling&) = delete;
-
-  seqd_client* client = nullptr;
-};
-
 TEST_CASE("ClientThatPollsGetsItsIds", "[client]") {
   SocketDaemon daemon;
   daemon.start();
-  Polling polling(daemon, 1'000'000, 10'000);
-  for (std::int64_t expected = 1; expected <= 100; ++expected) {
-    std::int64_t id = 0;
-    REQUIRE(seqd_next(polling.client, "orders", &id) == SEQD_OK);
-    REQUIRE(id == expected);
-  }
+  Handle polling(daemon, 10'000, 0, 1'000'000);
+  for (std::int64_t expected = 1; expected <= 100; ++expected) REQUIRE(polling.next() == expected);
 }
 
 // Counted in time on the CPU, which a busy machine does not lengthen.
@@ -89,9 +70,9 @@ TEST_CASE("ClientPollsNoLongerThanItsTimeAndThenSleeps", "[client]") {
   SocketDaemon daemon;
   daemon.wire().hello_fault = [](int) { return Fault::ignore; };
   daemon.start();
-  Polling patient(daemon, 50'000, 1'000);
-  Polling short_of_time(daemon, 1'000'000, 50);
-  for (Polling* polling : {&patient, &short_of_time}) {
+  Handle patient(daemon, 1'000, 0, 50'000);
+  Handle short_of_time(daemon, 50, 0, 1'000'000);
+  for (const Handle* polling : {&patient, &short_of_time}) {
     const std::int64_t before_ms = cpu_ms();
     CHECK(seqd_ping(polling->client) == SEQD_E_CONNECT);
     const std::int64_t used_ms = cpu_ms() - before_ms;
@@ -104,7 +85,7 @@ TEST_CASE("ClientThatIsInterruptedPollsNoLonger", "[client]") {
   SocketDaemon daemon;
   daemon.wire().hello_fault = [](int) { return Fault::ignore; };
   daemon.start();
-  Polling polling(daemon, 100'000, 1'000);
+  Handle polling(daemon, 1'000, 0, 100'000);
   const itimerval often = {{0, 20'000}, {0, 20'000}};
   struct sigaction act = {};
   act.sa_handler = [](int) {};

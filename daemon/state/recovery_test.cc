@@ -47,7 +47,7 @@ Result<Recovered> recover_bytes(const std::vector<std::uint8_t>& bytes) {
   return recover(**first, **second, true);
 }
 
-// A whole log with a snapshot of these entries, as nobody but a person would write it.
+// A whole log with a snapshot of these entries, as only a person would write it.
 std::vector<std::uint8_t> log_of(const std::vector<LogEntry>& entries) {
   SegmentHeader header;
   header.number = 1;

@@ -15,11 +15,12 @@ struct Handle {
   seqd_client* client = nullptr;
 
   explicit Handle(const SocketDaemon& daemon, std::int64_t timeout_ms = 10'000,
-                  std::uint64_t flags = 0) {
+                  std::uint64_t flags = 0, std::int64_t busy_poll_us = 0) {
     seqd_options options = SEQD_OPTIONS_INIT;
     options.socket_path = daemon.path().c_str();
     options.timeout_ms = timeout_ms;
     options.flags = flags;
+    options.busy_poll_us = busy_poll_us;
     REQUIRE(seqd_open(&options, &client) == SEQD_OK);
   }
   ~Handle() { seqd_close(client); }
