@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "daemon/base/status.h"
 #include "daemon/core/context.h"
 #include "daemon/core/log/log_entry.h"
 
@@ -23,6 +24,9 @@ class SequenceOwner {
   // IDs were issued; a client's are to be kept for repeats. The log has them.
   virtual void recorded(const Issued& issue) = 0;
   virtual SequenceAccounts& accounts() = 0;
+  // Of a sequence that has leased nothing yet: SEQ_REGRESSED when its period was over for so long
+  // that its counter may have been removed.
+  virtual Status check_not_removed(SequenceId sequence) const = 0;
 };
 
 // Owned by the SequenceTable; it and what it refers to outlive the sequences.

@@ -68,8 +68,7 @@ std::optional<Place> place_of(const Sequence& sequence) {
 
 // The counter of a period that was over for longer than counters are kept may have been removed:
 // whoever made it again would issue its IDs again.
-Status check_not_removed(const Period& period, const DefineName& known,
-                         const PeriodSettings& settings) {
+Status check_kept(const Period& period, const DefineName& known, const PeriodSettings& settings) {
   if (settings.retain_ms == 0 || period.end_s + settings.retain_ms / 1'000 > known.newest_s)
     return {};
   return {ErrorCode::SEQ_REGRESSED,
@@ -100,7 +99,7 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
   SequenceId id = find(name);
   // Where this host has leased, the high-water mark knows a counter that was removed.
   if ((id == 0 || at(id).high_water() == 0) && is_known(base)) {
-    Status removed = check_not_removed(now, know_name(base, settings), settings.periods);
+    Status removed = check_kept(now, know_name(base, settings), settings.periods);
     if (!removed.ok()) return removed;
   }
   if (id == 0) {
@@ -112,6 +111,16 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
   know_periods(base, settings);
   periods_.set(base, now, id);
   return id;
+}
+
+// The period was the present one when it was opened; its first lease may have waited long.
+Status SequenceTable::check_not_removed(SequenceId sequence) const {
+  const Sequence& asked = at(sequence);
+  ASSERT(asked.high_water() == 0);
+  const PeriodSettings& periods = asked.settings().periods;
+  const auto known = names_.find(base_of(asked.name()));
+  if (!periods.current || periods.rule == nullptr || known == names_.end()) return {};
+  return check_kept(*periods.current, known->second, periods);
 }
 
 Result<SequenceId> SequenceTable::open_to_advance(std::string_view name) {

@@ -1,5 +1,6 @@
 // Periods where the clock is set back or was ahead, and the advance with which an operator says
 // that it is right now.
+#include <algorithm>
 #include <optional>
 
 #include "tests/unit/daily.h"
@@ -51,6 +52,26 @@ TEST_CASE("PeriodOfWhichNothingWasEverLeasedHereIsRefusedAsOneThatIsNotKnown", "
   here.world.time.wall_set_ms = -4 * kDayMs;
   CHECK(here.one() == 0);
   CHECK(here.world.status.code() == ErrorCode::SEQ_REGRESSED);
+}
+
+// Another host may have removed its counter meanwhile: a lease would make it again from 1.
+TEST_CASE("FirstLeaseThatWaitedUntilItsCounterMayBeGoneIsNotTaken", "[core][period]") {
+  Daily here([](SequenceSettings& settings) { settings.periods.retain_ms = 2 * kDayMs; });
+  here.world.store.leases.push_back(
+      {ScriptedStore::LeaseScript::Kind::refuse, Status(ErrorCode::UNAVAILABLE, "away")});
+  REQUIRE_FALSE(here.world.next("orders", caller(1), 3'600'000));
+  here.world.settle();
+  here.world.time.wall_set_ms += 10 * kDayMs;
+  REQUIRE(here.one() == 1);
+  here.world.advance(60'000);
+  here.world.settle();
+  const auto& calls = here.world.store.lease_calls;
+  CHECK(std::count_if(calls.begin(), calls.end(),
+                      [](const auto& call) { return call.sequence == kFirst; }) == 1);
+  const auto& sent = here.world.answers.sent;
+  CHECK(std::any_of(sent.begin(), sent.end(), [](const auto& answer) {
+    return answer.status.code() == ErrorCode::SEQ_REGRESSED;
+  }));
 }
 
 // A clock that was ahead once, for a request or for days, and is right again.

@@ -1,9 +1,8 @@
 // SequenceTable: all sequences, the stores' scopes and the replay table: the core as the layers
 // above see it. It is filled from a StateImage, and gives the log its snapshots.
 //
-// One loop turn: any number of calls, then end_turn(), then RemainderLog::commit(), then the
-// replies may leave. Sequences of a period that was over long ago are removed: who keeps a
-// SequenceId for later has to see whether it is still there. Loop thread.
+// One loop turn: any number of calls, end_turn(), RemainderLog::commit(), then replies may leave.
+// Sequences of a period that was over long ago are removed: a SequenceId may be gone. Loop thread.
 #pragma once
 
 #include <deque>
@@ -99,6 +98,7 @@ class SequenceTable final : public RemainderLogObserver,
   void when_durable(SequenceId sequence, std::function<void()> then) override;
   void when_durable(std::function<void()> then) override { when_durable(0, std::move(then)); }
   void recorded(const Issued& issue) override;
+  Status check_not_removed(SequenceId sequence) const override;
   void scope_owned(ScopeId scope) override;
   bool scope_lost(ScopeId scope) override;
   bool scope_holds(ScopeId scope) const override;
