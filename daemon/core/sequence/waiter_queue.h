@@ -39,7 +39,7 @@ class WaiterQueue {
   // Those whose time is over hear `why`.
   void expire(const Status& why);
   // Once a turn, at its end. Has `overdue` called when the time of one is over; expire() is to
-  // follow. Gives up what nobody needs any more.
+  // follow. Gives up what is not needed any more.
   void end_turn(const std::function<void()>& overdue);
 
  private:
