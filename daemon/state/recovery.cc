@@ -127,7 +127,7 @@ class SegmentReader {
     constexpr std::size_t work_limit = std::size_t{1} << 28;
     std::size_t work = 0;
     for (std::size_t offset = offset_ + 1;; ++offset) {
-      auto bytes = window_.at(offset, frame_size);
+      auto bytes = window_.at(offset, largest_head);
       if (!bytes.ok()) return bytes.status();
       if (bytes->size() < frame_size) return false;
       // No record begins with four zeros, and most of a log file has never been written.
@@ -136,15 +136,18 @@ class SegmentReader {
         offset += zeros - 4;
         continue;
       }
-      const std::optional<std::size_t> size = record_size(*bytes);
-      if (!size || *size > StateLog::max_size) continue;
-      bytes = window_.at(offset, *size);
+      // An earlier segment leaves much that looks like a length, but its positions are lower.
+      const std::optional<Record> claimed = claimed_record(*bytes);
+      const std::size_t most = (offset - offset_) / smallest_record + 1;
+      if (!claimed || claimed->size > StateLog::max_size || claimed->durable <= into_.position ||
+          claimed->position - into_.position > most)
+        continue;
+      bytes = window_.at(offset, claimed->size);
       if (!bytes.ok()) return bytes.status();
-      if (*size > bytes->size()) continue;
-      work += *size;
+      if (claimed->size > bytes->size()) continue;
+      work += claimed->size;
       if (work > work_limit) return true;
-      const std::optional<Record> record = decode_record(*bytes, seed_);
-      if (record && record->durable > into_.position) return true;
+      if (decode_record(*bytes, seed_)) return true;
     }
   }
 

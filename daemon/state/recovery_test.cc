@@ -117,6 +117,20 @@ TEST_CASE("DamageBeforeASyncedRecordIsToldFromATornEnd") {
   CHECK(recovered->rotten);
 }
 
+TEST_CASE("WhatAnEarlierSegmentLeftBehindIsNoDamageHoweverMuchOfItLooksLikeALength") {
+  const Recorded recorded;
+  // Every third of its numbers is a length of 200,000; with kind 0 a turn before ours begins there.
+  for (const std::uint8_t kind : {std::uint8_t{0}, std::uint8_t{0x40}}) {
+    std::vector<std::uint8_t> bytes = recorded.file;
+    const std::uint8_t left[] = {0x40, 0x0d, 0x03, 0x00, 0x40, 0x0d, 0x03, 0x00, kind, 3, 1, 0x00};
+    while (bytes.size() < 512 * 1024) bytes.insert(bytes.end(), std::begin(left), std::end(left));
+    const Result<Recovered> recovered = recover_bytes(bytes);
+    REQUIRE(recovered.ok());
+    CHECK(recovered->position == recorded.last);
+    CHECK_FALSE(recovered->rotten);
+  }
+}
+
 TEST_CASE("AFlippedBitAndARestartNeverRepeatAnId") {
   for (const bool rebooted : {false, true}) {
     const std::size_t length = Recorded().file.size();

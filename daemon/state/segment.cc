@@ -133,17 +133,15 @@ std::optional<std::size_t> record_size(std::span<const std::uint8_t> bytes) {
   return frame_size + length;
 }
 
-std::optional<Record> decode_record(std::span<const std::uint8_t> bytes, std::uint32_t seed) {
+std::optional<Record> claimed_record(std::span<const std::uint8_t> bytes) {
   const std::optional<std::size_t> size = record_size(bytes);
-  if (!size || *size > bytes.size()) return std::nullopt;
-  const std::span<const std::uint8_t> body = bytes.subspan(frame_size, *size - frame_size);
-  if (get<std::uint32_t>(bytes.data() + 4) != crc32c(crc32c(seed, bytes.first(4)), body)) {
+  if (!size) return std::nullopt;
+  const std::span<const std::uint8_t> body =
+      bytes.subspan(frame_size, std::min(*size, bytes.size()) - frame_size);
+  if (body.empty() || body[0] > static_cast<std::uint8_t>(RecordKind::snapshot_end))
     return std::nullopt;
-  }
-  ASSERT(!body.empty());
   Record record;
   record.size = *size;
-  if (body[0] > static_cast<std::uint8_t>(RecordKind::snapshot_end)) return std::nullopt;
   record.kind = static_cast<RecordKind>(body[0]);
   EntryReader reader(body.subspan(1));
   std::uint64_t lag = 0;
@@ -153,6 +151,16 @@ std::optional<Record> decode_record(std::span<const std::uint8_t> bytes, std::ui
   }
   record.durable = record.position - lag;
   record.entries = reader.left();
+  return record;
+}
+
+std::optional<Record> decode_record(std::span<const std::uint8_t> bytes, std::uint32_t seed) {
+  std::optional<Record> record = claimed_record(bytes);
+  if (!record || record->size > bytes.size()) return std::nullopt;
+  const std::span<const std::uint8_t> body = bytes.subspan(frame_size, record->size - frame_size);
+  if (get<std::uint32_t>(bytes.data() + 4) != crc32c(crc32c(seed, bytes.first(4)), body)) {
+    return std::nullopt;
+  }
   return record;
 }
 

@@ -15,6 +15,7 @@
 #include "daemon/base/status.h"
 #include "daemon/core/leasing/lease_store.h"
 #include "daemon/core/log/remainder_log.h"
+#include "daemon/state/log_format.h"
 
 namespace seqd {
 
@@ -32,6 +33,8 @@ constexpr std::size_t sector_size = 512;
 constexpr std::uint64_t seal_offset = sector_size;
 constexpr std::uint64_t records_offset = 2 * sector_size;
 constexpr std::size_t frame_size = 8;  // length and check sum in front of a record's body
+constexpr std::size_t smallest_record = frame_size + 3;  // kind, position, lag
+constexpr std::size_t largest_head = frame_size + 1 + 2 * longest_number;
 // No daemon counts this far; what claims to is damaged. Leaves room to add without overflow.
 constexpr std::uint64_t max_count = std::uint64_t{1} << 62;
 
@@ -83,6 +86,9 @@ void end_record(std::vector<std::uint8_t>& out, std::size_t start, std::uint32_t
 // How many bytes a record needs that starts with these; nothing when they are too few (8) or the
 // length is impossible.
 std::optional<std::size_t> record_size(std::span<const std::uint8_t> bytes);
+// What the start of `bytes` says of its record, or nothing when it can be none. The check sum is not
+// looked at, and the end of the record may be missing; `largest_head` bytes are enough.
+std::optional<Record> claimed_record(std::span<const std::uint8_t> bytes);
 // The record at the start of `bytes`, or nothing when it is not whole.
 std::optional<Record> decode_record(std::span<const std::uint8_t> bytes, std::uint32_t seed);
 

@@ -54,10 +54,10 @@ Status MongoStore::check_trace(const LeaseRequest& request) {
       marked == *mode || (*mode == LeaseTrace::session && marked == LeaseTrace::ledger);
   if (possible || marked == LeaseTrace::plain) return {};
   return {ErrorCode::UNAVAILABLE,
-          fmt::format("{}: leases are traced by {} from now on, and this one was to be traced by "
-                      "{}; it is asked for again",
+          fmt::format("{}: leases are traced by {} from now on ({}), and this one was to be traced "
+                      "by {}; it is asked for again",
                       clients_->where(request.binding.collection), lease_trace_word(*mode),
-                      lease_trace_word(marked))};
+                      mode_.told().reason, lease_trace_word(marked))};
 }
 
 LeaseOutcome MongoStore::lease(const LeaseRequest& request) {

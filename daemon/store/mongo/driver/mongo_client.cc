@@ -35,6 +35,16 @@ void add_builds(const bson_t* statistics, std::set<std::string>& names) {
 
 }  // namespace
 
+// The driver selects a server, and copies what it knows of it in a second step; in between another
+// thread may have lost it, and then it is "Unknown".
+std::optional<MongoServerFacts::Kind> kind_of_server(std::string_view type) {
+  using Kind = MongoServerFacts::Kind;
+  if (type == "Standalone") return Kind::alone;
+  if (type == "Mongos" || type == "LoadBalancer") return Kind::sharded;
+  if (type == "RSPrimary" || type == "RSSecondary") return Kind::replica_set;
+  return std::nullopt;
+}
+
 std::optional<Document> document_in(const bson_t* reply, const char* name) {
   bson_iter_t found;
   if (!bson_iter_init_find(&found, reply, name) || !BSON_ITER_HOLDS_DOCUMENT(&found))
@@ -198,6 +208,11 @@ bool MongoClients::through_mongos(const MongoConnection& connection) {
   return mongos_ != Mongos::no;
 }
 
+Status MongoClients::was_lost(const std::string& collection) const {
+  return {ErrorCode::UNAVAILABLE,
+          fmt::format("{}: the connection was lost just now", where(collection))};
+}
+
 Result<MongoServerFacts> MongoClients::server(const std::string& collection) {
   const MongoConnection connection(pool_);
   if (connection.get() == nullptr) return no_connection();
@@ -205,10 +220,9 @@ Result<MongoServerFacts> MongoClients::server(const std::string& collection) {
   const ServerHandle server(mongoc_client_select_server(connection.get(), true, nullptr, &error));
   if (!server) return status_of(error, collection);
   MongoServerFacts facts;
-  const std::string type = mongoc_server_description_type(server.get());
-  facts.kind = type == "Standalone"            ? MongoServerFacts::Kind::alone
-               : type.compare(0, 2, "RS") == 0 ? MongoServerFacts::Kind::replica_set
-                                               : MongoServerFacts::Kind::sharded;
+  const auto kind = kind_of_server(mongoc_server_description_type(server.get()));
+  if (!kind) return was_lost(collection);
+  facts.kind = *kind;
   bson_iter_t found;
   if (bson_iter_init_find(&found, mongoc_server_description_hello_response(server.get()),
                           "maxWireVersion") &&
@@ -239,7 +253,9 @@ Result<std::optional<Document>> MongoClients::read(const std::string& collection
   bson_error_t error = {};
   const ServerHandle server(mongoc_client_select_server(connection.get(), true, nullptr, &error));
   if (!server) return status_of(error, collection);
-  const bool alone = std::string(mongoc_server_description_type(server.get())) == "Standalone";
+  const auto kind = kind_of_server(mongoc_server_description_type(server.get()));
+  if (!kind) return was_lost(collection);
+  const bool alone = *kind == MongoServerFacts::Kind::alone;
   const CollectionHandle handle = connection.collection(target_.database, collection);
   const Document options =
       std::move(Document()

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "daemon/store/mongo/driver/mongo_driver.h"
 #include "daemon/store/mongo/driver/mongo_handles.h"
@@ -52,6 +53,9 @@ struct MongoServerFacts {
 
   bool operator==(const MongoServerFacts&) const = default;
 };
+
+// By the driver's word for a server; none for one that it cannot write to at this moment.
+std::optional<MongoServerFacts::Kind> kind_of_server(std::string_view type);
 
 // MongoDB 4.2: transactions, updates by pipeline.
 inline constexpr std::int64_t kMongoWireOfPipelines = 8;
@@ -115,6 +119,7 @@ class MongoClients {
   std::string where(const std::string& collection) const;
 
  private:
+  Status was_lost(const std::string& collection) const;
   MongoClients(MongoTarget target, mongoc_client_pool_t* pool)
       : target_(std::move(target)), pool_(pool) {}
   // Leaves those `indexes` of which it is known that their build has ended. UNAVAILABLE: none is,
