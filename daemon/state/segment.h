@@ -86,8 +86,8 @@ void end_record(std::vector<std::uint8_t>& out, std::size_t start, std::uint32_t
 // How many bytes a record needs that starts with these; nothing when they are too few (8) or the
 // length is impossible.
 std::optional<std::size_t> record_size(std::span<const std::uint8_t> bytes);
-// What the start of `bytes` says of its record, or nothing when it can be none. The check sum is not
-// looked at, and the end of the record may be missing; `largest_head` bytes are enough.
+// What the start of `bytes` says of its record, or nothing when it can be none. The check sum is
+// not looked at, and the end of the record may be missing; `largest_head` bytes are enough.
 std::optional<Record> claimed_record(std::span<const std::uint8_t> bytes);
 // The record at the start of `bytes`, or nothing when it is not whole.
 std::optional<Record> decode_record(std::span<const std::uint8_t> bytes, std::uint32_t seed);

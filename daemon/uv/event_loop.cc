@@ -15,8 +15,11 @@ EventLoop::EventLoop() {
   uv_prepare_start(&prepare_, [](uv_prepare_t* handle) {
     static_cast<EventLoop*>(handle->data)->prepare_to_sleep();
   });
-  uv_check_start(&check_,
-                 [](uv_check_t* handle) { static_cast<EventLoop*>(handle->data)->end_turn(); });
+  uv_check_start(&check_, [](uv_check_t* handle) {
+    auto* loop = static_cast<EventLoop*>(handle->data);
+    // Otherwise the turn ends before the loop sleeps; timers that are due come into it, too.
+    if (loop->returns_) loop->end_turn();
+  });
 }
 
 EventLoop::~EventLoop() {
@@ -31,7 +34,14 @@ EventLoop::~EventLoop() {
 }
 
 void EventLoop::run() {
+  returns_ = false;
   uv_run(&loop_, UV_RUN_DEFAULT);
+  returns_ = true;
+}
+
+void EventLoop::stop() {
+  returns_ = true;
+  uv_stop(&loop_);
 }
 
 void EventLoop::turn_again() {

@@ -1,6 +1,6 @@
 // EventLoop: the one libuv loop of the daemon, its timers, and the end of a turn. A turn is what
-// one wake-up of the loop does; when it is over, `turn_end` runs: once before the loop sleeps and
-// once after it has read everything. Owned by the Daemon; everything registered here must be closed
+// one wake-up of the loop does, with the timers that are due; when it is over, `turn_end` runs,
+// before the loop sleeps or returns. Owned by the Daemon; everything registered here must be closed
 // before it dies. Loop thread.
 #pragma once
 
@@ -32,7 +32,7 @@ class EventLoop final : public Timers {
   void look_before_sleep(bool look) { looks_ = look; }
   // Runs until stop().
   void run();
-  void stop() { uv_stop(&loop_); }
+  void stop();
   // What can be done now, without sleeping.
   void run_once() { uv_run(&loop_, UV_RUN_NOWAIT); }
   // Monotonic, of this turn.
@@ -62,6 +62,7 @@ class EventLoop final : public Timers {
   std::function<void()> turn_end_;
   std::function<bool()> before_sleep_;
   bool looks_ = false;
+  bool returns_ = true;  // at the end of this wake-up, without sleeping
   TimerId next_timer_ = 1;
   std::unordered_map<TimerId, Timer*> timers_;
 };

@@ -1,5 +1,6 @@
 #include "daemon/uv/event_loop.h"
 
+#include <functional>
 #include <string>
 
 #include "daemon/base/assertion.h"
@@ -69,6 +70,29 @@ TEST_CASE("TurnEndFollowsWhatTheTurnDid", "[event_loop]") {
   REQUIRE(a < b);
   REQUIRE(order.find('|', a) < b);
   REQUIRE(order.find('|', b) != std::string::npos);
+}
+
+TEST_CASE("AWakeUpIsOneTurn", "[event_loop]") {
+  EventLoop loop;
+  constexpr int kWakeUps = 50;
+  int turns = 0;
+  int wake_ups = 0;
+  loop.on_turn_end([&] { ++turns; });
+  uv_timer_t timer{};
+  uv_timer_init(loop.raw(), &timer);
+  std::function<void()> call = [&] {
+    if (++wake_ups == kWakeUps) loop.stop();
+  };
+  timer.data = &call;
+  uv_timer_start(
+      &timer, [](uv_timer_t* fired) { (*static_cast<std::function<void()>*>(fired->data))(); }, 1,
+      1);
+  loop.run();
+  uv_close(reinterpret_cast<uv_handle_t*>(&timer), nullptr);
+  loop.run_once();
+  REQUIRE(wake_ups == kWakeUps);
+  // One before it all, and what run_once() needs.
+  REQUIRE(turns <= kWakeUps + 10);
 }
 
 TEST_CASE("TurnAgainDoesNotSleep", "[event_loop]") {

@@ -105,10 +105,13 @@ CallerNumber HistoryRecorder::caller_of(SessionId session) {
 
 // --- issues
 
-HistoryRecorder::Gathered& HistoryRecorder::gather(SequenceId sequence,
-                                                   std::unique_ptr<Gathered>& gathered) {
-  gathered = std::make_unique<Gathered>();
-  dirty_.push_back(sequence);
+HistoryRecorder::Gathered& HistoryRecorder::gather(SequenceId sequence) {
+  last_ = &*sequences_.try_emplace(sequence).first;
+  std::unique_ptr<Gathered>& gathered = last_->second.gathered;
+  if (gathered == nullptr) {
+    gathered = std::make_unique<Gathered>();
+    dirty_.push_back(sequence);
+  }
   return *gathered;
 }
 

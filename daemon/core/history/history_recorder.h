@@ -97,12 +97,10 @@ class HistoryRecorder final : public HistorySink {
   void apply(const LeaseClosed& entry);
   void apply(const ReturnClosed& entry);
   Gathered& touch(SequenceId sequence) {
-    if (last_ == nullptr || last_->first != sequence)
-      last_ = &*sequences_.try_emplace(sequence).first;
-    std::unique_ptr<Gathered>& gathered = last_->second.gathered;
-    return gathered == nullptr ? gather(sequence, gathered) : *gathered;
+    const bool same = last_ != nullptr && last_->first == sequence;
+    return same && last_->second.gathered != nullptr ? *last_->second.gathered : gather(sequence);
   }
-  Gathered& gather(SequenceId sequence, std::unique_ptr<Gathered>& gathered);
+  Gathered& gather(SequenceId sequence);
   CallerNumber join(CallerKey key);
   void leave(CallerNumber caller);
   CallerNumber caller_of(SessionId session);
