@@ -12,7 +12,7 @@ namespace seqd::engine {
 class BurstPattern {
  public:
   // Of a burst, where bursts follow each other.
-  static constexpr std::size_t kLeftToNext = 128;
+  static constexpr std::size_t kLeftToNext = 16;
 
   std::size_t left_to_next() const {
     return follows_at_once_ ? kLeftToNext : protocol::kAcknowledgeEvery;

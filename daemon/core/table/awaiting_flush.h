@@ -1,6 +1,7 @@
 // AwaitingFlush: what follows when a position of the log is on the medium. Of the SequenceTable.
 #pragma once
 
+#include <deque>
 #include <functional>
 
 #include "daemon/core/log/log_types.h"
@@ -13,5 +14,8 @@ struct AwaitingFlush {
   SequenceId sequence = 0;  // of this one, which is not forgotten before; 0: of none
   std::function<void()> then;
 };
+
+// In the order of their positions.
+using AwaitingFlushes = std::deque<AwaitingFlush>;
 
 }  // namespace seqd

@@ -66,11 +66,14 @@ std::optional<Place> place_of(const Sequence& sequence) {
   return Place{named->begin_s, named->end_s, kMostOffsetS};
 }
 
-// The counter of a period that was over for longer than counters are kept may have been removed:
-// whoever made it again would issue its IDs again.
+// Whether the counter of `period` may have been removed at that time: whoever made it again would
+// issue its IDs again.
+bool may_be_removed(const Period& period, std::int64_t at_s, const PeriodSettings& settings) {
+  return settings.retain_ms != 0 && period.end_s + settings.retain_ms / 1'000 <= at_s;
+}
+
 Status check_kept(const Period& period, const DefineName& known, const PeriodSettings& settings) {
-  if (settings.retain_ms == 0 || period.end_s + settings.retain_ms / 1'000 > known.newest_s)
-    return {};
+  if (!may_be_removed(period, known.newest_s, settings)) return {};
   return {ErrorCode::SEQ_REGRESSED,
           "the clock shows the period " + period.name + " of \"" + known.name + "\", but " +
               settings.rule->at(known.newest_s).name +
@@ -113,14 +116,23 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
   return id;
 }
 
-// The period was the present one when it was opened; its first lease may have waited long.
+// The period was the present one when it was opened; its first lease may have waited long, in a
+// host that was suspended even where nobody asked for a later period.
 Status SequenceTable::check_not_removed(SequenceId sequence) const {
   const Sequence& asked = at(sequence);
   ASSERT(asked.high_water() == 0);
   const PeriodSettings& periods = asked.settings().periods;
+  if (!periods.current || periods.rule == nullptr) return {};
   const auto known = names_.find(base_of(asked.name()));
-  if (!periods.current || periods.rule == nullptr || known == names_.end()) return {};
-  return check_kept(*periods.current, known->second, periods);
+  if (known != names_.end()) {
+    const Status kept = check_kept(*periods.current, known->second, periods);
+    if (!kept.ok()) return kept;
+  }
+  if (!may_be_removed(*periods.current, wall_s(context_), periods)) return {};
+  return {ErrorCode::SEQ_REGRESSED,
+          "the period " + periods.current->name + " of \"" + asked.name() +
+              "\" has been over for so long that its counter may have been removed "
+              "(sequence.period_retention); ask for an ID of the present period"};
 }
 
 Result<SequenceId> SequenceTable::open_to_advance(std::string_view name) {
@@ -249,6 +261,7 @@ void SequenceTable::look_on() {
   if (!ending_.ok() || !refusing_.ok()) return;
   const bool half_full = 2 * size() >= limits_.sequences;
   const std::int64_t over_s = wall_s(context_) - (half_full ? kForgetForRoomAfterS : kForgetAfterS);
+  // Forgetting a sequence moves the iterators.
   auto at = by_name_.upper_bound(looked_at_);
   for (int looks = 0; at != by_name_.end(); ++looks) {
     if (looks == kLooksATurn || !context_.log.accepting()) {
@@ -257,13 +270,15 @@ void SequenceTable::look_on() {
     }
     looked_at_ = at->first;
     Sequence& sequence = this->at(at->second);
-    ++at;
     if ((sequence.available() > 0 || sequence.wants()) && sequence.waiting() == 0 &&
         is_over(sequence, wall_s(context_)) && check_drainable(sequence).ok()) {
       sequence.end_period();
     } else if (may_be_forgotten(sequence, over_s)) {
       forget(sequence);
+      at = by_name_.upper_bound(looked_at_);
+      continue;
     }
+    ++at;
   }
 }
 
@@ -299,7 +314,6 @@ void SequenceTable::forget(Sequence& sequence) {
   context_.log.append(ForgetSequence{id});
   accounts_.forgotten(sequence);
   by_name_.erase(sequence.name());
-  ids_.erase(sequence.name());
   sequences_.erase(id);
 }
 

@@ -74,6 +74,25 @@ TEST_CASE("FirstLeaseThatWaitedUntilItsCounterMayBeGoneIsNotTaken", "[core][peri
   }));
 }
 
+// The same where nobody asked for a later period here meanwhile: a host that was suspended, with
+// the request that waits, for longer than counters are kept.
+TEST_CASE("FirstLeaseThatWaitedInASuspendedHostIsNotTaken", "[core][period]") {
+  Daily here([](SequenceSettings& settings) { settings.periods.retain_ms = 2 * kDayMs; });
+  here.world.store.leases.push_back(
+      {ScriptedStore::LeaseScript::Kind::refuse, Status(ErrorCode::UNAVAILABLE, "away")});
+  REQUIRE_FALSE(here.world.next("orders", caller(1), 3'600'000));
+  here.world.settle();
+  here.world.time.wall_set_ms += 10 * kDayMs;
+  here.world.advance(60'000);
+  here.world.settle();
+  const auto& calls = here.world.store.lease_calls;
+  CHECK(std::count_if(calls.begin(), calls.end(),
+                      [](const auto& call) { return call.sequence == kFirst; }) == 1);
+  const auto& sent = here.world.answers.sent;
+  CHECK(std::none_of(sent.begin(), sent.end(),
+                     [](const auto& answer) { return answer.status.ok(); }));
+}
+
 // A clock that was ahead once, for a request or for days, and is right again.
 TEST_CASE("PeriodsGoOnWhenAClockThatWasAheadIsRightAgain", "[core][period]") {
   Daily here;

@@ -100,8 +100,7 @@ Sequence& SequenceTable::add_sequence(const DefineSequence& definition, Sequence
   const std::string key = std::exchange(settings.binding.key, {});
   auto sequence = std::make_unique<Sequence>(
       contexts_.at(definition.scope), shared_settings_.find(std::move(settings)), key, definition);
-  by_name_.insert_or_assign(by_name_.end(), sequence->name(), id);
-  const bool is_new = ids_.emplace(sequence->name(), id).second;
+  const bool is_new = by_name_.emplace(sequence->name(), id).second;
   ASSERT(is_new);
   accounts_.defined(definition);
   return *(sequences_[id] = std::move(sequence));
@@ -110,7 +109,7 @@ Sequence& SequenceTable::add_sequence(const DefineSequence& definition, Sequence
 // --- requests
 
 Result<SequenceId> SequenceTable::open(std::string_view name) {
-  if (const auto found = ids_.find(name); found != ids_.end()) return found->second;
+  if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
   const SequenceId now = periods_.sequence_at(name, context_.clock.wall_ms() / 1'000);
   // It may have been forgotten while the clock was ahead.
   if (now != 0 && is_there(now)) return now;
@@ -169,8 +168,8 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
 }
 
 SequenceId SequenceTable::find(std::string_view name) const {
-  const auto found = ids_.find(name);
-  return found == ids_.end() ? find_period(name) : found->second;
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? find_period(name) : found->second;
 }
 
 std::shared_ptr<const IdFormat> SequenceTable::format_of(std::string_view name) const {

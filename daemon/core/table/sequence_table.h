@@ -5,7 +5,8 @@
 // Sequences of a period that was over long ago are removed: a SequenceId may be gone. Loop thread.
 #pragma once
 
-#include <deque>
+#include <absl/container/btree_map.h>
+
 #include <unordered_map>
 
 #include "daemon/base/one_shot.h"
@@ -133,9 +134,8 @@ class SequenceTable final : public RemainderLogObserver,
   std::map<ScopeId, std::unique_ptr<StoreScope>> scopes_;
   std::map<ScopeId, SequenceContext> contexts_;  // of their sequences
   std::unordered_map<SequenceId, std::unique_ptr<Sequence>> sequences_;
-  std::map<std::string_view, SequenceId> by_name_;        // the names are those of the sequences
-  std::unordered_map<std::string_view, SequenceId> ids_;  // the same, for each request
-  std::map<std::string, DefineName, std::less<>> names_;  // but for the plain ones, see Notes
+  absl::btree_map<std::string_view, SequenceId> by_name_;       // no hash: callers choose the names
+  std::map<std::string, DefineName, std::less<>> names_;        // but for the plain ones, see Notes
   std::map<std::string, LogPosition, std::less<>> forms_open_;  // durable with these positions
   CurrentPeriods periods_;
   OneShot period_timer_{context_.timers};
@@ -143,7 +143,7 @@ class SequenceTable final : public RemainderLogObserver,
   NextNumbers next_;
   Status ending_, refusing_;  // why the daemon ends, or refuses requests; no sequence is made
   std::vector<SequenceId> touched_, pumped_;  // pumped_: those of the turn that ends
-  std::deque<AwaitingFlush> awaiting_;
+  AwaitingFlushes awaiting_;
 };
 
 }  // namespace seqd

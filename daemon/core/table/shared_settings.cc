@@ -19,23 +19,48 @@ bool are_alike(const SequenceSettings& one, const SequenceSettings& other) {
          one.access.deny.compiled == other.access.deny.compiled;
 }
 
-// Of what often differs.
+}  // namespace
+
+// Of each option: thousands of tables may differ in any one of them.
 std::size_t hash_of(const SequenceSettings& settings) {
-  std::size_t hash = std::hash<std::string>()(settings.store);
-  const auto add = [&hash](std::size_t part) { hash = hash * 31 + part; };
-  const std::hash<std::int64_t> number;
-  add(std::hash<std::string>()(settings.binding.collection));
-  add(std::hash<const void*>()(settings.text.compiled.get()));
-  add(std::hash<const void*>()(settings.progression.compiled.get()));
-  add(settings.periods.current ? number(settings.periods.current->begin_s) : 0);
-  for (const std::int64_t part : {settings.lease_min, settings.lease_max, settings.max_available,
-                                  settings.max_value, settings.lease_duration_ms}) {
-    add(number(part));
-  }
+  std::size_t hash = 0;
+  const auto number = [&hash](std::int64_t part) {
+    hash = hash * 31 + std::hash<std::int64_t>()(part);
+  };
+  const auto text = [&hash](const std::string& part) {
+    hash = hash * 31 + std::hash<std::string>()(part);
+  };
+  const auto made = [&hash](const void* part) {
+    hash = hash * 31 + std::hash<const void*>()(part);
+  };
+  const auto users = [&](const UserListSettings& list) {
+    text(list.names);
+    for (const UserId user : list.compiled.users) number(user);
+    for (const GroupId group : list.compiled.groups) number(group);
+  };
+  const CounterBinding& binding = settings.binding;
+  for (const std::string& part :
+       {settings.store, binding.collection, binding.key_field, binding.counter_field,
+        binding.seed_collection, binding.seed_field, settings.text.format, settings.text.time_zone,
+        settings.text.scramble_key_file, settings.text.scramble_key_credential,
+        settings.text.scramble_periods_from, settings.periods.period})
+    text(part);
+  for (const std::int64_t part :
+       {static_cast<std::int64_t>(settings.mode), std::int64_t{settings.named},
+        static_cast<std::int64_t>(binding.key_type), static_cast<std::int64_t>(binding.meaning),
+        binding.first_id, std::int64_t{binding.create}, std::int64_t{binding.create_index},
+        settings.lease_min, settings.lease_max, settings.lease_duration_ms, settings.max_available,
+        settings.max_unsynced, settings.max_value, static_cast<std::int64_t>(settings.reuse),
+        settings.wait_timeout_ms, settings.max_waiters, settings.periods.retain_ms,
+        settings.periods.current ? settings.periods.current->begin_s : 0})
+    number(part);
+  made(settings.text.compiled.get());
+  made(settings.progression.compiled.get());
+  made(settings.periods.rule.get());
+  users(settings.access.allow);
+  users(settings.access.deny);
   return hash;
 }
-
-}  // namespace
 
 std::shared_ptr<const SequenceSettings> SharedSettings::find(SequenceSettings settings) {
   ASSERT(settings.binding.key.empty());

@@ -11,6 +11,9 @@
 
 namespace seqd {
 
+// Differs with each option and with what was made of it, as nearly always as a hash can.
+std::size_t hash_of(const SequenceSettings& settings);
+
 class SharedSettings {
  public:
   // Settings alike these, with everything that was made of them. They are without the key of a
