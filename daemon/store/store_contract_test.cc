@@ -1,6 +1,7 @@
 // The contract of every store: leases and their tokens.
 #include <limits>
 #include <mutex>
+#include <thread>
 
 #include "tests/adapters/store_contract.h"
 
@@ -26,10 +27,15 @@ STORE_TEST("a new counter begins at first_id in every meaning and goes on withou
   REQUIRE(fixture.value("orders") == (meaning == Meaning::next ? first + 15 : first + 14));
 }
 
-// As the core does it: a lease that conflicted with another one is asked for again.
+// As the core does it: a lease that conflicted with another one is asked for again, and one that
+// was refused because the server was away for a moment, as during an election.
 LeaseOutcome lease_until_decided(BlockingStore& store, const LeaseRequest& request) {
   LeaseOutcome outcome = store.lease(request);
-  for (int tries = 0; outcome.contended && tries < 1'000; ++tries) {
+  const auto again = [&outcome] {
+    return outcome.contended ||
+           (outcome.kind == Kind::refused && outcome.error.code() == ErrorCode::UNAVAILABLE);
+  };
+  for (int tries = 0; again() && tries < 1'000; ++tries) {
     std::this_thread::yield();
     outcome = store.lease(request);
   }
