@@ -261,7 +261,6 @@ void SequenceTable::look_on() {
   if (!ending_.ok() || !refusing_.ok()) return;
   const bool half_full = 2 * size() >= limits_.sequences;
   const std::int64_t over_s = wall_s(context_) - (half_full ? kForgetForRoomAfterS : kForgetAfterS);
-  // Forgetting a sequence moves the iterators.
   auto at = by_name_.upper_bound(looked_at_);
   for (int looks = 0; at != by_name_.end(); ++looks) {
     if (looks == kLooksATurn || !context_.log.accepting()) {
@@ -270,15 +269,13 @@ void SequenceTable::look_on() {
     }
     looked_at_ = at->first;
     Sequence& sequence = this->at(at->second);
+    ++at;
     if ((sequence.available() > 0 || sequence.wants()) && sequence.waiting() == 0 &&
         is_over(sequence, wall_s(context_)) && check_drainable(sequence).ok()) {
       sequence.end_period();
     } else if (may_be_forgotten(sequence, over_s)) {
       forget(sequence);
-      at = by_name_.upper_bound(looked_at_);
-      continue;
     }
-    ++at;
   }
 }
 

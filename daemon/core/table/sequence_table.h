@@ -5,8 +5,7 @@
 // Sequences of a period that was over long ago are removed: a SequenceId may be gone. Loop thread.
 #pragma once
 
-#include <absl/container/btree_map.h>
-
+#include <map>
 #include <unordered_map>
 
 #include "daemon/base/one_shot.h"
@@ -134,7 +133,7 @@ class SequenceTable final : public RemainderLogObserver,
   std::map<ScopeId, std::unique_ptr<StoreScope>> scopes_;
   std::map<ScopeId, SequenceContext> contexts_;  // of their sequences
   std::unordered_map<SequenceId, std::unique_ptr<Sequence>> sequences_;
-  absl::btree_map<std::string_view, SequenceId> by_name_;       // no hash: callers choose the names
+  std::map<std::string_view, SequenceId> by_name_;              // no hash: callers choose the names
   std::map<std::string, DefineName, std::less<>> names_;        // but for the plain ones, see Notes
   std::map<std::string, LogPosition, std::less<>> forms_open_;  // durable with these positions
   CurrentPeriods periods_;
