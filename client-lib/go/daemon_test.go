@@ -129,11 +129,11 @@ func (d *daemon) spawn() {
 func (d *daemon) awaitReady() {
 	d.t.Helper()
 	d.notify.SetReadDeadline(time.Now().Add(patience))
-	ready := make(chan struct{})
+	ready, ended := make(chan struct{}), d.ended
 	defer close(ready)
 	go func() {
 		select {
-		case <-d.ended:
+		case <-ended:
 			d.notify.SetReadDeadline(time.Now())
 		case <-ready:
 		}
