@@ -61,6 +61,36 @@ func TestMethods(t *testing.T) {
 	must(t, c.Ping(ctx))
 }
 
+func TestSequence(t *testing.T) {
+	d := newDaemon(t, texts)
+	s := d.open(Options{}).Sequence("invoices")
+	ctx := fully(t)
+	same(t, s.Name(), "invoices")
+	id, err := s.Next(ctx)
+	must(t, err)
+	same(t, id, int64(1))
+	ids, err := s.NextMany(ctx, 2)
+	must(t, err)
+	same(t, ids, []int64{2, 3})
+	runs, err := s.Range(ctx, 2)
+	must(t, err)
+	same(t, runs, []Run{{4, 2, 1}})
+	text, err := s.NextText(ctx)
+	must(t, err)
+	parsed, err := s.Parse(ctx, text)
+	must(t, err)
+	same(t, parsed.Number, int64(6))
+	peeked, err := s.Peek(ctx)
+	must(t, err)
+	same(t, *peeked.Last, int64(6))
+	if _, err = s.Insert(ctx, map[string]int{}); !errors.Is(err, ErrWrongMode) {
+		t.Errorf("%v", err)
+	}
+	if _, err = s.InsertUnique(ctx, map[string]int{}, "a"); !errors.Is(err, ErrWrongMode) {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestAnyMethod(t *testing.T) {
 	d := newDaemon(t, "")
 	c := d.open(Options{})

@@ -50,6 +50,9 @@ func (s *session) tick() {
 		s.acknowledge(l)
 		lead = l.wantsWriter()
 	}
+	if idle && l != nil {
+		l.wantReader() // to see when the connection ends
+	}
 	if l != nil && l.ready && l.inFlight >= s.limits.pipeline && !s.anySent() {
 		l.end(errors.New("the daemon replies to nothing"))
 	}

@@ -22,6 +22,15 @@ const (
 	keptBytes   = 256 << 10 // of a buffer that is used again
 )
 
+// A readerKind says who reads from a link. Who does owns its inbox.
+type readerKind uint8
+
+const (
+	readsOwn    readerKind = iota // the goroutine of connections
+	readsCaller                   // the caller of a request
+	readsNobody                   // nothing is in flight
+)
+
 // A link is one connection. The session's mutex guards it, except for what is said otherwise.
 type link struct {
 	conn     *net.UnixConn
@@ -31,8 +40,13 @@ type link struct {
 	stopping bool // the daemon said STOPPING: nothing more is sent here
 	inFlight int  // sent here and not answered
 	why      error
-	out      []byte // to be sent
-	writing  bool   // a goroutine writes: that one owns what follows
+	reader   readerKind
+	wanted   bool          // the goroutine of connections is to read next
+	resume   chan struct{} // of one place: look at wanted
+	lastRead time.Time     // until then it reads; zero: without an end
+	inbox    inbox         // of who reads
+	out      []byte        // to be sent
+	writing  bool          // a goroutine writes: that one owns what follows
 
 	spare   []byte // the buffer that out becomes next
 	rest    []byte // of a buffer that was written in part
@@ -47,7 +61,7 @@ func newLink(conn *net.UnixConn) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &link{conn: conn, raw: raw}
+	l := &link{conn: conn, raw: raw, resume: make(chan struct{}, 1)}
 	l.once = l.writeOnce
 	return l, nil
 }
@@ -73,6 +87,7 @@ func (l *link) end(why error) {
 	l.ready = false
 	l.why = why
 	l.conn.Close()
+	l.wantReader()
 }
 
 func (l *link) writeOnce(fd uintptr) bool {
@@ -103,7 +118,13 @@ func (l *link) tryWrite(b []byte) (int, error) {
 
 // writeFailed: what the daemon said before is still there to be read, then the end; no longer than
 // a moment.
-func (l *link) writeFailed() { l.conn.SetReadDeadline(time.Now().Add(time.Second)) }
+func (s *session) writeFailed(l *link) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.lastRead = time.Now().Add(time.Second)
+	l.conn.SetReadDeadline(l.lastRead)
+	l.wantReader()
+}
 
 // flush writes without waiting, as the writer. output was taken already, or is nil.
 func (s *session) flush(l *link, output []byte) {
@@ -118,7 +139,7 @@ func (s *session) flush(l *link, output []byte) {
 		}
 		n, err := l.tryWrite(output)
 		if err != nil {
-			l.writeFailed()
+			s.writeFailed(l)
 			return
 		}
 		if n < len(output) || flushes == mostFlushes {
@@ -142,7 +163,7 @@ func (s *session) drain(l *link) {
 	output := l.rest
 	for {
 		if _, err := l.conn.Write(output); err != nil {
-			l.writeFailed()
+			s.writeFailed(l)
 			return
 		}
 		s.mu.Lock()

@@ -2,7 +2,6 @@ package seqd
 
 import (
 	"errors"
-	"io"
 	"strconv"
 	"time"
 
@@ -19,78 +18,6 @@ type ending struct {
 func broken(text string) *ending {
 	e := protocolError(text)
 	return &ending{e, e}
-}
-
-// read reads the replies until the connection ends, and returns why.
-func (s *session) read(l *link) error {
-	input := make([]byte, readBytes)
-	have := 0
-	var scan scanner
-	var finished []*call // used again and again
-	for {
-		n, err := l.conn.Read(input[have:])
-		have += n
-		s.mu.Lock()
-		if s.link != l || l.why != nil {
-			s.mu.Unlock()
-			if l.why != nil {
-				return l.why
-			}
-			return errClosed()
-		}
-		s.finished = finished
-		used, end := s.receive(l, input[:have], &scan)
-		if end != nil {
-			l.ready = false
-			if end.broken != nil {
-				s.failAll(end.broken)
-			}
-		}
-		if end == nil && (s.queue.first != nil || s.table.to != s.table.next) {
-			s.fill(l, s.now())
-		}
-		lead := end == nil && l.wantsWriter()
-		finished = s.finished
-		s.finished = nil
-		s.mu.Unlock()
-		for i, c := range finished {
-			finished[i] = nil
-			c.done <- struct{}{}
-		}
-		if finished = finished[:0]; cap(finished) > keptBytes/8 {
-			finished = nil
-		}
-		if end != nil {
-			return end.why
-		}
-		if lead {
-			s.flush(l, nil)
-		}
-		if err == io.EOF {
-			return errors.New("the daemon closed the connection")
-		}
-		if err != nil {
-			return err
-		}
-		have = copy(input, input[used:have])
-		input = resized(input, have)
-	}
-}
-
-// resized returns a buffer with the first bytes of input and room for more.
-func resized(input []byte, have int) []byte {
-	size := len(input)
-	switch {
-	case have == size:
-		size *= 2
-	case size > keptBytes && have < readBytes:
-		size = readBytes
-	default:
-		return input
-	}
-	other := make([]byte, size)
-	copy(other, input[:have])
-	return other
 }
 
 // receive takes the whole messages at the front of b, and returns their size.

@@ -87,8 +87,12 @@ func (s *session) do(ctx context.Context, c *call) error {
 	}
 	now := s.now()
 	s.setTimes(ctx, c, now)
-	if err := s.submit(c, now); err != nil {
+	reads, err := s.submit(c, now)
+	if err != nil {
 		return err
+	}
+	if reads != nil {
+		s.readItself(reads, c, now)
 	}
 	cancel := ctx.Done()
 	if cancel == nil {
@@ -120,12 +124,13 @@ func (s *session) setTimes(ctx context.Context, c *call, now int64) {
 	}
 }
 
-// submit puts the call into the queue and sends what can be sent.
-func (s *session) submit(c *call, now int64) error {
+// submit puts the call into the queue and sends what can be sent. The link: the caller has to read
+// from it.
+func (s *session) submit(c *call, now int64) (reads *link, err error) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return errClosed()
+		return nil, errClosed()
 	}
 	c.state = stateQueued
 	s.queue.push(c)
@@ -138,9 +143,18 @@ func (s *session) submit(c *call, now int64) error {
 	if l == nil || !l.ready {
 		s.wakeUp()
 		s.mu.Unlock()
-		return nil
+		return nil, nil
+	}
+	if c.kind == kindInsert && c.unique == "" && l.hasEnded() {
+		// What is sent into a connection that has ended is lost, and this is not sent twice.
+		l.wantReader()
+		s.mu.Unlock()
+		return nil, nil
 	}
 	s.fill(l, now)
+	if l.mayReadItself(c) {
+		reads = l
+	}
 	var output []byte
 	lead := l.wantsWriter()
 	crowd := lead && l.inFlight > 1
@@ -155,7 +169,7 @@ func (s *session) submit(c *call, now int64) error {
 	if lead {
 		s.flush(l, output)
 	}
-	return nil
+	return reads, nil
 }
 
 // wakeUp tells the goroutine of connections that there is work; starts it at first.
@@ -355,28 +369,6 @@ func (s *session) acknowledge(l *link) {
 		l.out = appendAck(l.out, s.table.floor)
 		s.acked = s.table.floor
 	}
-}
-
-// wantsIdentity: the numbers come to their end.
-func (s *session) wantsIdentity() bool {
-	return s.table.next >= s.last || s.nextID >= ^uint32(0)-keptBack
-}
-
-// renew takes a new identity when nothing is outstanding, and ends the connection of the old one.
-func (s *session) renew(l *link) {
-	if l.inFlight > 0 || s.table.floor != s.table.next || len(s.other) > 0 || l.writing {
-		return
-	}
-	identity := s.identity
-	if _, err := rand.Read(identity[:]); err != nil {
-		return // tried again with the next request; numbers are kept back for that
-	}
-	s.acknowledge(l)
-	l.tryWrite(l.takeOutput())
-	l.end(errors.New("the request numbers of the identity are used up"))
-	s.identity = identity
-	s.table = newTable()
-	s.nextID = firstOther
 }
 
 func errClosed() *Error { return &Error{Code: ErrClosed, Text: "the client was closed"} }
