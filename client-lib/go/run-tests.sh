@@ -14,7 +14,9 @@ run() {
   [ "${PIPESTATUS[0]}" -eq 0 ] || failed=1
 }
 
-"$go" vet . ../examples/next.go && [ -z "$("${go}fmt" -l . ../examples/next.go)" ] || failed=1
+"$go" vet . || failed=1
+"$go" vet ../examples/next.go || failed=1
+[ -z "$("${go}fmt" -l . ../examples/next.go | tee /dev/stderr)" ] || failed=1
 run "$@" .
 run -race "$@" .
 

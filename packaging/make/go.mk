@@ -4,10 +4,10 @@
 PACKAGES_GO := golang-go gcc libc6-dev
 GO ?= /usr/bin/go
 GO_SECONDS ?= 60
-GO_KILLS := $(if $(filter file undefined,$(origin KILLS)),20,$(KILLS))
+GO_KILLS = $(if $(filter file undefined,$(origin KILLS)),20,$(KILLS))
 
 .PHONY: test-go bench-go fuzz-go
-test-go: $(SEQD) $(OLD_CODE) | $(call packages,TEST) $(call packages,GO) ## the Go client (KILLS= kills of the daemon)
+test-go: $(SEQD) $(BUILD)/old_code | $(call packages,TEST) $(call packages,GO) ## the Go client (KILLS= kills of the daemon)
 	@KILLS=$(GO_KILLS) SEQD_BUILD=$(abspath $(BUILD)) $(PYTHON) -B tests/integration/servers/with_mongo.py --mongo-only -- \
 	  client-lib/go/run-tests.sh $(GO)
 
