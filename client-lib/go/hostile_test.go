@@ -205,12 +205,12 @@ func TestRepeat(t *testing.T) {
 			if !ok {
 				return
 			}
-			order = append(order, fmt.Sprint(r.method, r.msgid, r.params[0]))
+			order = append(order, fmt.Sprint(r.method, " ", r.msgid, " ", r.params[0]))
 			if number == 1 && len(order) == 4 {
 				return
 			}
 			if len(order) == 2 && number == 2 {
-				same(t, order, []string{"ack<nil>4", "next4orders"})
+				same(t, order, []string{"ack <nil> 4", "next 4 orders"})
 			}
 			if r.method != "ack" {
 				conn.reply(r.msgid, nil, r.msgid)
@@ -292,6 +292,53 @@ func TestInsertIsNotRepeated(t *testing.T) {
 	if _, err := c.Insert(context.Background(), "people", document); !errors.Is(err, ErrUnavailable) || errors.Is(err, ErrOutcomeUnknown) {
 		t.Errorf("%v", err)
 	}
+}
+
+// TestInsertAfterAnIdleEnd: a connection that ended while nothing was in flight costs no insert.
+func TestInsertAfterAnIdleEnd(t *testing.T) {
+	const lives = 20
+	leave, left := make(chan struct{}), make(chan struct{})
+	path := fake(t, func(number int, conn *fakeConn) {
+		conn.hello()
+		for calls := 0; ; calls++ {
+			r, ok := conn.request()
+			if !ok {
+				return
+			}
+			conn.reply(r.msgid, nil, 7)
+			if calls == 2 && number <= lives {
+				<-leave
+				conn.Close()
+				left <- struct{}{}
+				return
+			}
+		}
+	})
+	c := openClient(t, Options{Socket: path, Timeout: patience})
+	for i := 0; i < lives; i++ {
+		_, err := c.Insert(context.Background(), "people", map[string]int{"a": 1})
+		must(t, err)
+		for j := 0; j < 2; j++ {
+			must(t, c.Ping(context.Background()))
+		}
+		leave <- struct{}{}
+		<-left
+	}
+}
+
+// TestAnIdleEndIsSeen: without a call, too.
+func TestAnIdleEndIsSeen(t *testing.T) {
+	d := newDaemon(t, "")
+	c := d.open(Options{})
+	for i := 0; i < 3; i++ {
+		must(t, c.Ping(fully(t)))
+	}
+	d.terminate()
+	until(t, "the end is seen", func() bool {
+		c.s.mu.Lock()
+		defer c.s.mu.Unlock()
+		return c.s.link == nil
+	})
 }
 
 // TestNewIdentity: before the request numbers end, a new identity begins with 1.
