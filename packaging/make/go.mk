@@ -15,4 +15,4 @@ bench-go: $(SEQD) | $(call packages,BENCH) $(call packages,GO) ## the Go client 
 	@cd client-lib/go/bench && SEQD_BUILD=$(abspath $(BUILD)) $(GO) run . 2>/dev/null
 
 fuzz-go: $(SEQD) | $(call packages,GO) ## the decoder of the Go client, for GO_SECONDS= seconds
-	@cd client-lib/go && SEQD_BUILD=$(abspath $(BUILD)) $(GO) test -run XXX -fuzz FuzzReply -fuzztime $(GO_SECONDS)s .
+	@cd client-lib/go && SEQD_BUILD=$(abspath $(BUILD)) $(GO) test -run '^$$' -fuzz FuzzReply -fuzztime $(GO_SECONDS)s .
