@@ -185,7 +185,7 @@ func TestStoreUnavailable(t *testing.T) {
 
 func TestNoDaemon(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none.sock")
-	c := openClient(t, Options{Socket: path, ConnectTimeout: 20 * time.Millisecond})
+	c := openClient(t, Options{Socket: path, ConnectTimeout: 500 * time.Millisecond}) // enough for one attempt
 	_, err := c.Next(context.Background(), "orders")
 	if !errors.Is(err, ErrConnect) || !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), path) {
 		t.Errorf("%v", err)

@@ -53,7 +53,8 @@ func (s *session) tick() {
 	if idle && l != nil {
 		l.wantReader() // to see when the connection ends
 	}
-	if l != nil && l.ready && l.inFlight >= s.limits.pipeline && !s.anySent() {
+	isFull := l != nil && l.ready && (l.inFlight >= s.limits.pipeline || s.table.next-s.table.floor >= s.limits.window)
+	if isFull && !s.anySent() {
 		l.end(errors.New("the daemon replies to nothing"))
 	}
 	last := idle && s.live == 0

@@ -77,6 +77,20 @@ func (c *fakeConn) hello() {
 	}
 }
 
+// replyOnce replies to one request, after which the client is connected.
+func (c *fakeConn) replyOnce() {
+	for {
+		r, ok := c.request()
+		if !ok {
+			return
+		}
+		if r.method != "ack" {
+			c.reply(r.msgid, nil, nil)
+			return
+		}
+	}
+}
+
 // silence reads until the client has closed the connection.
 func (c *fakeConn) silence() {
 	for {

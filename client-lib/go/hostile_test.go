@@ -86,12 +86,15 @@ func TestSilence(t *testing.T) {
 		serve func(conn *fakeConn)
 	}{
 		"no hello": {ErrConnect, func(conn *fakeConn) { conn.silence() }},
-		"no reply": {ErrTimeout, func(conn *fakeConn) { conn.hello(); conn.silence() }},
+		"no reply": {ErrTimeout, func(conn *fakeConn) { conn.hello(); conn.replyOnce(); conn.silence() }},
 		"the end":  {ErrConnect, func(conn *fakeConn) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := fake(t, func(_ int, conn *fakeConn) { test.serve(conn) })
 			c := openClient(t, Options{Socket: path, Timeout: 30 * time.Millisecond})
+			if name == "no reply" { // how long it takes to connect is not what is tested
+				must(t, c.Ping(fully(t)))
+			}
 			if _, err := c.Next(context.Background(), "orders"); !errors.Is(err, test.code) {
 				t.Errorf("%v", err)
 			}
@@ -113,9 +116,11 @@ func TestTheSocketTakesNothing(t *testing.T) {
 	leave := make(chan struct{})
 	path := fake(t, func(_ int, conn *fakeConn) {
 		conn.hello()
+		conn.replyOnce()
 		<-leave
 	})
 	c := openClient(t, Options{Socket: path, Timeout: 200 * time.Millisecond})
+	must(t, c.Ping(fully(t)))
 	errs := make(chan error)
 	const calls = 3000
 	for i := 0; i < calls; i++ {
@@ -133,26 +138,33 @@ func TestTheSocketTakesNothing(t *testing.T) {
 	close(leave)
 }
 
-// TestNothingIsReplied: a connection on which all callers have left is left, too.
+// TestNothingIsReplied: a connection on which all callers have left is left, too, when one of the
+// daemon's limits is reached.
 func TestNothingIsReplied(t *testing.T) {
-	path := fake(t, func(number int, conn *fakeConn) {
-		if number > 1 {
-			conn.serveWell()
-			return
-		}
-		conn.request()
-		conn.reply(0, nil, map[string]interface{}{"protocol": 1, "limits": map[string]int{"pipeline": 2}})
-		conn.silence()
-	})
-	c := openClient(t, Options{Socket: path, Timeout: 30 * time.Millisecond})
-	for i := 0; i < 2; i++ {
-		if _, err := c.Next(context.Background(), "orders"); !errors.Is(err, ErrTimeout) {
-			t.Errorf("%v", err)
-		}
+	for _, limit := range []string{"pipeline", "unacknowledged"} {
+		t.Run(limit, func(t *testing.T) {
+			path := fake(t, func(number int, conn *fakeConn) {
+				if number > 1 {
+					conn.serveWell()
+					return
+				}
+				conn.request()
+				conn.reply(0, nil, map[string]interface{}{"protocol": 1, "limits": map[string]int{limit: 2}})
+				conn.replyOnce()
+				conn.silence()
+			})
+			c := openClient(t, Options{Socket: path, Timeout: 30 * time.Millisecond})
+			must(t, c.Ping(fully(t)))
+			for i := 0; i < 2; i++ {
+				if _, err := c.Next(context.Background(), "orders"); !errors.Is(err, ErrTimeout) {
+					t.Errorf("%v", err)
+				}
+			}
+			id, err := c.Next(fully(t), "orders")
+			must(t, err)
+			same(t, id, int64(3)) // a number is used once
+		})
 	}
-	id, err := c.Next(fully(t), "orders")
-	must(t, err)
-	same(t, id, int64(3)) // a number is used once
 }
 
 // TestLateReply: the reply to a call whose caller has left does not disturb others, and is acknowledged.
@@ -356,6 +368,77 @@ func TestNewIdentity(t *testing.T) {
 	checkAll(t, ids, 1)
 	if bytes.Equal(before[:], c.s.identity[:]) || c.s.table.next >= 10 {
 		t.Error("the identity is the first one")
+	}
+}
+
+// TestNewIdentityWhileWriting: the call that needs a new identity does not wait for another one when
+// the reply to the last number is faster than the return of its writer.
+func TestNewIdentityWhileWriting(t *testing.T) {
+	d := newDaemon(t, "")
+	c := d.open(Options{})
+	_, err := c.Next(fully(t), "orders")
+	must(t, err)
+	c.s.mu.Lock()
+	l := c.s.link
+	c.s.last = c.s.table.next
+	l.writing = true // as between the write and the next look of the writer
+	c.s.mu.Unlock()
+	errs := make(chan error)
+	go func() { _, err := c.Next(fully(t), "orders"); errs <- err }()
+	until(t, "the call waits", func() bool { c.s.mu.Lock(); defer c.s.mu.Unlock(); return c.s.queue.first != nil })
+	c.s.mu.Lock()
+	if output := c.s.moreOutput(l); output != nil || l.writing {
+		t.Errorf("the writer has %d bytes to write, writing: %t", len(output), l.writing)
+	}
+	c.s.last = 100
+	c.s.unlock()
+	must(t, <-errs)
+	same(t, c.s.table.next, uint32(2))
+}
+
+// TestASmallerWindow: a daemon that came back with a lower limit gets the repeats in parts, each
+// after an ack that makes room for it.
+func TestASmallerWindow(t *testing.T) {
+	const calls, window = 40, 4
+	path := fake(t, func(number int, conn *fakeConn) {
+		hello := map[string]interface{}{"protocol": 1, "limits": map[string]int{"unacknowledged": calls}}
+		if number > 1 {
+			hello["limits"] = map[string]int{"unacknowledged": window}
+		}
+		conn.request()
+		conn.reply(0, nil, hello)
+		acked, requests := int64(1), 0
+		for {
+			r, ok := conn.request()
+			if !ok {
+				return
+			}
+			if r.method == "ack" {
+				acked = r.params[0].(int64)
+				continue
+			}
+			if requests++; number == 1 {
+				if requests == calls {
+					return
+				}
+				continue
+			}
+			if r.msgid.(int64)-acked >= window {
+				conn.reply(r.msgid, []interface{}{0, "BUSY: x"}, nil)
+				continue
+			}
+			conn.reply(r.msgid, nil, r.msgid)
+		}
+	})
+	c := openClient(t, Options{Socket: path, Timeout: patience})
+	errs := make(chan error)
+	for i := 0; i < calls; i++ {
+		go func() { _, err := c.Next(context.Background(), "orders"); errs <- err }()
+	}
+	for i := 0; i < calls; i++ {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -186,11 +186,11 @@ func (s *session) moreOutput(l *link) []byte {
 	if s.link != l {
 		return nil
 	}
+	l.writing = false // nothing is being written: a new identity can be taken
 	if s.queue.first != nil || s.table.to != s.table.next {
 		s.fill(l, s.now())
 	}
-	if len(l.out) == 0 {
-		l.writing = false
+	if !l.wantsWriter() {
 		return nil
 	}
 	return l.takeOutput()

@@ -292,6 +292,10 @@ func (s *session) fill(l *link, now int64) {
 	for len(l.out) < outputBytes && l.inFlight < s.limits.pipeline {
 		if s.table.to != s.table.next {
 			number := s.table.to
+			if number-s.table.floor >= s.limits.window { // it can be smaller than that of the connection before
+				return
+			}
+			s.acknowledgeIfDue(l)
 			s.table.to++
 			if c := *s.table.at(number); c != nil {
 				s.send(l, c, number, now)
