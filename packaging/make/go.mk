@@ -1,7 +1,7 @@
 # The Go client. `make test-go` runs its tests with a real daemon and MongoDB, also with the race detector; KILLS= is how often
 # the daemon is killed (20). `make bench-go` measures it beside go-redis, `make fuzz-go` fuzzes its decoder for GO_SECONDS=.
 
-PACKAGES_GO := golang-go gcc libc6-dev
+PACKAGES_GO := golang-go gcc libc6-dev ca-certificates
 GO ?= /usr/bin/go
 GO_SECONDS ?= 60
 GO_KILLS = $(if $(filter file undefined,$(origin KILLS)),20,$(KILLS))
