@@ -1,0 +1,5 @@
+//go:build !race
+
+package seqd
+
+const raceDetector = false

@@ -1,0 +1,61 @@
+package seqd
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// goCommand runs the go tool that runs this test, in a folder.
+func goCommand(t *testing.T, folder string, environment []string, arguments ...string) string {
+	t.Helper()
+	command := exec.Command(filepath.Join(runtime.GOROOT(), "bin", "go"), arguments...)
+	command.Dir = folder
+	command.Env = append(append(os.Environ(), "GOFLAGS=", "GOWORK=off"), environment...)
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(arguments, " "), err, out)
+	}
+	return string(out)
+}
+
+// TestReadme: the first lines of the README work in a new module elsewhere, installed as it says.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	must(t, err)
+	_, after, _ := strings.Cut(string(text), "```go\n")
+	lines, _, found := strings.Cut(after, "```\n")
+	if !found {
+		t.Fatal("the README has no lines of Go")
+	}
+	var edit []string
+	for _, line := range strings.Split(string(text), "\n") {
+		if strings.HasPrefix(line, "    go mod edit ") {
+			edit = strings.Fields(line)[1:]
+		}
+	}
+	here, err := filepath.Abs(".")
+	must(t, err)
+	for i := range edit {
+		edit[i] = strings.Replace(edit[i], "/path/to/seqd/client-lib/go", here, 1)
+	}
+	d := newDaemon(t, "")
+	folder := t.TempDir()
+	program := "package main\n\nimport (\n\t\"context\"\n\t\"fmt\"\n\n\tseqd \"seqd/client-lib/go\"\n)\n\n" +
+		"func main() {\n\tif err := run(context.Background()); err != nil {\n\t\tpanic(err)\n\t}\n}\n\n" +
+		"func run(ctx context.Context) error {\n" + lines + "fmt.Println(id)\nreturn err\n}\n"
+	must(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(program), 0o644))
+	goCommand(t, folder, nil, "mod", "init", "example.org/elsewhere")
+	goCommand(t, folder, nil, edit...)
+	goCommand(t, folder, nil, "mod", "tidy")
+	same(t, goCommand(t, folder, []string{"SEQD_SOCKET=" + d.socket}, "run", "."), "1\n")
+}
+
+// TestExample: the example in client-lib/examples.
+func TestExample(t *testing.T) {
+	d := newDaemon(t, "")
+	same(t, goCommand(t, ".", []string{"SEQD_SOCKET=" + d.socket}, "run", "../examples/next.go", "orders", "3"), "1\n2\n3\n")
+}
