@@ -43,13 +43,13 @@ class Core {
   #closing; // of close(): its promise and what fulfils it
 
   constructor(options) {
-    const { socket, name, maxPending = DEFAULT_MAX_PENDING, firstNumber } = options;
+    const { socket, name, maxPending = DEFAULT_MAX_PENDING, numbers } = options;
     this.#path = socketPath(socket);
     if (name !== undefined && (typeof name !== "string" || Buffer.byteLength(name) > LONGEST_NAME))
       throw new ArgumentError(`the option name is a text of at most ${LONGEST_NAME} bytes`);
     if (!Number.isSafeInteger(maxPending) || maxPending < 1) throw new ArgumentError("the option maxPending is a positive integer");
     this.#maxPending = maxPending;
-    this.#session = new Session({ name, firstNumber });
+    this.#session = new Session({ name, numbers });
   }
 
   get pending() { return this.#session.pending; }
@@ -160,12 +160,31 @@ class Core {
 
   /** Ends the connection without a word. */
   #drop() {
+    this.#detach()?.destroy();
+    this.#settled();
+  }
+
+  /** This client has no connection any more; the socket that it had, or undefined. */
+  #detach() {
     const socket = this.#socket;
     this.#socket = undefined;
     this.#isOpen = false;
-    socket?.destroy();
     this.#session.disconnected();
-    this.#settled();
+    return socket;
+  }
+
+  /** The same when what was written still has to arrive. Fulfils `closed`. */
+  #leave(closed) {
+    const isOpen = this.#isOpen;
+    if (isOpen) {
+      this.#session.acknowledge();
+      this.#flush();
+    }
+    const socket = this.#detach();
+    if (socket === undefined) return closed();
+    socket.once("close", closed);
+    if (isOpen) socket.end();
+    else socket.destroy();
   }
 
   #lose(why) {
@@ -180,17 +199,7 @@ class Core {
   }
 
   #renew() {
-    if (this.#isOpen) {
-      this.#session.acknowledge();
-      this.#flush();
-      const socket = this.#socket;
-      this.#socket = undefined;
-      this.#isOpen = false;
-      socket.end(); // what was written still arrives
-      this.#session.disconnected();
-    } else {
-      this.#drop();
-    }
+    this.#leave(() => {});
     this.#session.renew();
   }
 
@@ -245,9 +254,12 @@ class Core {
 
   /** Requests may have ended. */
   #settled() {
-    if (this.#session.pending > 0) return;
-    if (this.#session.wantsIdentity && this.#closing === undefined) this.#renew();
-    if (this.#session.pending > 0) return this.#flushSoon();
+    const waits = this.#session.pending > 0;
+    if (this.#session.wantsIdentity && (waits || this.#closing === undefined)) {
+      this.#renew();
+      this.#flushSoon();
+    }
+    if (waits) return;
     this.#clock?.unref();
     if (this.#closing !== undefined) this.#end();
     else this.#acknowledgeSoon();
@@ -273,20 +285,8 @@ class Core {
   #end() {
     clearTimeout(this.#clock);
     clearTimeout(this.#retry);
-    const socket = this.#socket;
-    if (socket === undefined) return this.#closing.resolve();
-    if (!this.#isOpen) {
-      this.#drop();
-      return;
-    }
-    this.#session.acknowledge();
-    this.#flush();
-    this.#socket = undefined;
-    this.#isOpen = false;
-    this.#session.disconnected();
-    socket.ref();
-    socket.once("close", () => this.#closing.resolve());
-    socket.end();
+    this.#socket?.ref();
+    this.#leave(this.#closing.resolve);
   }
 }
 

@@ -19,9 +19,8 @@ const OUTPUT_BYTES = 64 * 1024; // enough for one write
 const ASSUMED_WINDOW = 1024;
 const MOST_LATE = 65_536;
 const LONGEST_WAIT_MS = 3_600_000;
-// From here on there is a new identity when nothing is in flight; from the last one on requests wait for that.
-const RENEW_FROM = 0xfff00000;
-const LAST_NUMBER = 0xfffffff0;
+// From `renew` on there is a new identity when nothing is in flight; from `last` on requests wait for that.
+const NUMBERS = { first: 1, renew: 0xfff00000, last: 0xfffffff0 };
 
 /** The daemon gives up a little before the caller does, so that no ID is issued that arrives too
  * late, and the caller gets the daemon's reason. */
@@ -31,6 +30,7 @@ function waitWithin(leftMs) {
 }
 
 class Session {
+  #numbers;
   #table;
   #waiting = []; // requests without a number, when the numbers are used up
   #identity; // drawn when first needed, so that a snapshot of the heap has none
@@ -51,9 +51,10 @@ class Session {
   /** Whether this connection has answered a request. */
   proved = false;
 
-  constructor({ name, firstNumber = 1 }) {
+  constructor({ name, numbers = NUMBERS }) {
     this.#name = name;
-    this.#table = new RequestTable(firstNumber);
+    this.#numbers = numbers;
+    this.#table = new RequestTable(numbers.first);
   }
 
   get pending() { return this.#table.size + this.#waiting.length; }
@@ -61,7 +62,7 @@ class Session {
   /** No connection is of use any more: so many replies were given up. */
   get isHopeless() { return this.#late.size >= MOST_LATE; }
   /** The numbers come to their end: the connection has to end, and renew() follows. */
-  get wantsIdentity() { return this.#table.size === 0 && this.#table.next >= RENEW_FROM; }
+  get wantsIdentity() { return this.#table.size === 0 && this.#table.next >= this.#numbers.renew; }
   /** Replies that the daemon was not told of, and nothing is in flight. */
   get owesAcknowledgement() {
     return this.#ready && this.#table.size === 0 && this.#table.floor - this.#acknowledged > ACKNOWLEDGE_EVERY;
@@ -72,7 +73,7 @@ class Session {
   submit(request) {
     request.isSent = false;
     request.perhaps = false; // it was sent on a connection that ended
-    if (this.#table.next >= LAST_NUMBER) this.#waiting.push(request);
+    if (this.#table.next >= this.#numbers.last) this.#waiting.push(request);
     else this.#table.add(request);
   }
 

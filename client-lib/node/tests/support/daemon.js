@@ -11,7 +11,10 @@ const PROJECT = path.resolve(__dirname, "../../../..");
 const BUILD = path.resolve(process.env.BUILD ?? path.join(PROJECT, "build"));
 const READY_MS = 60_000;
 
-const toml = (value) => (Array.isArray(value) ? `[${value.map(toml).join(", ")}]` : JSON.stringify(value));
+function toml(value) {
+  if (Array.isArray(value)) return `[${value.map(toml).join(", ")}]`;
+  return typeof value === "bigint" ? String(value) : JSON.stringify(value);
+}
 const table = (name, options) => `[${name}]\n${Object.entries(options).map(([key, value]) => `${key} = ${toml(value)}\n`).join("")}\n`;
 
 class Daemon {
