@@ -1,0 +1,48 @@
+"use strict";
+// kill -9 of the daemon under load, KILLS times: the callers see nothing of it, no ID comes twice, and
+// none is lost.
+const { test } = require("node:test");
+const assert = require("node:assert/strict");
+const { setTimeout: sleep } = require("node:timers/promises");
+const { startDaemon } = require("./support/daemon.js");
+
+const KILLS = Number(process.env.KILLS ?? 20);
+const IN_FLIGHT = 50;
+const CLIENTS = 3;
+
+function summary(ids) {
+  const unique = new Set(ids);
+  const highest = ids.reduce((most, id) => Math.max(most, id), 0);
+  return { taken: ids.length, twice: ids.length - unique.size, holes: highest - unique.size };
+}
+
+test(`${KILLS} kills`, { timeout: KILLS * 5_000 + 60_000 }, async (t) => {
+  const daemon = await startDaemon((end) => t.after(end), { sequences: { invoices: { format: "INV-{number:9}" } } });
+  const taken = { orders: [], blocks: [], invoices: [] };
+  let kills = 0;
+  const clients = Array.from({ length: CLIENTS }, () => daemon.client());
+  const takeOrders = async (client) => { while (kills < KILLS) taken.orders.push(await client.next("orders")); };
+  const takeBlocks = async (client) => { while (kills < KILLS) taken.blocks.push(...await client.nextMany("blocks", 7)); };
+  const takeInvoices = async (client) => { while (kills < KILLS) taken.invoices.push(Number((await client.nextText("invoices")).slice(4))); };
+  const callers = clients.flatMap((client) => [takeBlocks(client), takeInvoices(client), ...Array.from({ length: IN_FLIGHT }, () => takeOrders(client))]);
+  const all = Promise.all(callers);
+  const killing = (async () => {
+    while (kills < KILLS) {
+      await sleep(Math.random() * 60);
+      await daemon.kill();
+      daemon.spawn();
+      // Life goes on before the next one, so that each kill hits a daemon that issues.
+      const before = taken.orders.length;
+      while (taken.orders.length < before + IN_FLIGHT) await Promise.race([sleep(2), all]);
+      ++kills;
+    }
+  })();
+  await Promise.all([all, killing]);
+  await Promise.all(clients.map((client) => client.close()));
+  for (const [name, ids] of Object.entries(taken)) {
+    const found = summary(ids);
+    t.diagnostic(`${name}: ${KILLS} kills, ${found.taken} IDs, ${found.twice} twice, ${found.holes} holes`);
+    assert.ok(found.taken > KILLS);
+    assert.deepEqual({ twice: found.twice, holes: found.holes }, { twice: 0, holes: 0 }, name);
+  }
+});
