@@ -30,7 +30,9 @@ function mergeOptions(defaults, options = {}) {
   const { timeout = defaults.timeout, signal = defaults.signal, bigint = defaults.bigint } = options;
   if (typeof timeout !== "number" || !(timeout > 0 && timeout <= LONGEST_TIMEOUT_MS))
     throw new ArgumentError(`the option timeout is above 0 and at most ${LONGEST_TIMEOUT_MS} milliseconds`);
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw new ArgumentError("the option signal is not an AbortSignal");
+  // Not instanceof: the signal may come from another realm.
+  if (signal !== undefined && (typeof signal?.aborted !== "boolean" || typeof signal.addEventListener !== "function"))
+    throw new ArgumentError("the option signal is not an AbortSignal");
   return { timeout, signal, bigint: Boolean(bigint) };
 }
 

@@ -109,7 +109,7 @@ describe("arguments", () => {
   test("wrong ones are refused before anything is sent", async () => {
     const wrong = [
       () => client.next(7), () => client.next("a", { patience: 1 }), () => client.next("a", { timeout: 0 }), () => client.next("a", null),
-      () => client.next("a", { signal: {} }), () => client.range("a", 0), () => client.range("a", 1.5), () => client.nextMany("a", 2 ** 40),
+      () => client.next("a", { signal: {} }), () => client.next("a", { signal: null }), () => client.range("a", 0), () => client.range("a", 1.5), () => client.nextMany("a", 2 ** 40),
       () => client.parse("a", 7), () => client.call(7), () => client.call("hello", {}), () => client.call("ack", 3), () => client.call("insert", "a", {}),
       () => client.call("list", { after: () => {} }), () => client.call("list", 2n ** 64n), () => client.insert("a", []),
       () => client.insert("a", { at: new Date(NaN) }), () => client.insert("a", { one: new Map() }), () => client.insert("a", {}, { unique: 1 }),

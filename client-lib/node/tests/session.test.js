@@ -52,6 +52,7 @@ test("calls of one turn leave in one write", async (t) => {
   await Promise.resolve().then(() => calls.push(client.peek("a")));
   await until("all requests", () => server.messages.length === 7);
   assert.equal(server.writes, before + 1);
+  await Promise.all(calls);
 });
 
 test("an ack after every 8 replies, with the next request", async (t) => {
