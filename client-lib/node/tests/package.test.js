@@ -69,7 +69,7 @@ test("the lock names no place of the archives, and there is one run-time depende
 });
 
 describe("tsc --strict", () => {
-  for (const config of ["tsconfig.json", "tsconfig.own.json"])
+  for (const config of ["tsconfig.json", "tsconfig.own.json", "tsconfig.alone.json"])
     test(config, () => run(process.execPath, [require.resolve("typescript/bin/tsc"), "-p", path.join(__dirname, "types", config)], PACKAGE));
 });
 

@@ -1,6 +1,12 @@
-/// <reference types="node" />
 import mongoosePlugin = require("./mongoose.js");
 import dynamodbHelpers = require("./dynamodb.js");
+
+declare global {
+  // As @types/node has it; both may be there.
+  interface SymbolConstructor {
+    readonly asyncDispose: unique symbol;
+  }
+}
 
 type Id<B extends boolean> = B extends true ? bigint : number;
 
@@ -129,6 +135,8 @@ export class Client<B extends boolean = false> implements Calls<B> {
   close(): Promise<void>;
   /** The same at once: calls that wait are rejected with a ClosedError. */
   destroy(): Promise<void>;
+  /** close(), for `await using`. Where this Node has the symbol. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 export interface Client<B extends boolean = false> extends Calls<B> {}
 

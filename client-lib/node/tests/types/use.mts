@@ -53,4 +53,8 @@ await client.next("orders", { patience: 1 });
 const wrong: number = await bigs.next("orders");
 // @ts-expect-error: a plugin of a table needs the table
 dynamoPlugin({ field: "number", sequence: "orders" });
+{
+  await using scoped = new Client();
+  await scoped.next("orders");
+}
 console.log(big, ids, runs, last, year, other, small, answer, inserted, version, number, wrong);
