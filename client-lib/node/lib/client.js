@@ -13,6 +13,7 @@ const LONGEST_PATH = 107;
 const LONGEST_NAME = 64;
 const LONGEST_DELAY_MS = 100;
 const DEFAULT_MAX_PENDING = 100_000;
+const LOOKED_AT_IN_A_MS = 1_000; // waiting requests, for their deadlines
 const READ_BYTES = 64 * 1024;
 const UNWRITTEN_BYTES = 256 * 1024; // nothing is added to more than that
 // The daemon comes back from these by itself: it restarts, or its queue is full.
@@ -226,7 +227,8 @@ class Core {
       const why = this.#isOpen ? "it accepts and says nothing" : this.#whyNot;
       return new ConnectError(`no daemon answers at ${this.#path}: ${why}`);
     });
-    if (earliest !== Infinity) this.#watch(earliest);
+    // Each look costs as much as there are requests: with many of them it is worth less often.
+    if (earliest !== Infinity) this.#watch(Math.max(earliest, performance.now() + this.#session.pending / LOOKED_AT_IN_A_MS));
     if (this.#session.isHopeless) this.#lose("the daemon does not reply");
     this.#settled();
   }

@@ -93,11 +93,14 @@ class Session {
   /** Gives up what is over its deadline; the earliest deadline that is left, or Infinity. */
   expire(now, unreachable) {
     let earliest = Infinity;
-    for (const request of [...this.#table, ...this.#waiting]) {
-      if (request.deadline > now) {
-        earliest = Math.min(earliest, request.deadline);
-        continue;
+    const over = [];
+    for (const requests of [this.#table, this.#waiting]) {
+      for (const request of requests) {
+        if (request.deadline <= now) over.push(request);
+        else if (request.deadline < earliest) earliest = request.deadline;
       }
+    }
+    for (const request of over) {
       const error = this.#ready ? new TimeoutError(`the daemon did not reply within ${request.timeout} ms`) : unreachable();
       const why = this.whyGivenUp(request, error);
       this.abandon(request);
