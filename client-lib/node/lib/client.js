@@ -14,6 +14,7 @@ const LONGEST_NAME = 64;
 const LONGEST_DELAY_MS = 100;
 const DEFAULT_MAX_PENDING = 100_000;
 const LOOKED_AT_IN_A_MS = 1_000; // waiting requests, for their deadlines
+const LAST_WRITE_MS = 1_000; // for what is still to be written when a client is closed
 const READ_BYTES = 64 * 1024;
 const UNWRITTEN_BYTES = 256 * 1024; // nothing is added to more than that
 // The daemon comes back from these by itself: it restarts, or its queue is full.
@@ -183,9 +184,18 @@ class Core {
     }
     const socket = this.#detach();
     if (socket === undefined) return closed();
-    socket.once("close", closed);
-    if (isOpen) socket.end();
-    else socket.destroy();
+    if (!isOpen) {
+      socket.once("close", closed);
+      socket.destroy();
+      return;
+    }
+    // Not the other side's end, which may be far off: only that what was written is in the kernel.
+    const clock = setTimeout(() => socket.destroy(), LAST_WRITE_MS);
+    socket.once("close", () => {
+      clearTimeout(clock);
+      closed();
+    });
+    socket.end(() => socket.destroy());
   }
 
   #lose(why) {

@@ -170,3 +170,19 @@ test("a server that does not read: at most maxPending calls, and they end in tim
   assert.ok(codes.slice(0, -1).every((code) => code === "TIMEOUT" || code === "CONNECT"));
   assert.equal(client.pending, 0);
 });
+
+test("close() does not wait for a server that does not end, nor for one that does not read", async (t) => {
+  const { client, server } = await setUp(t, (peer, [kind, number]) => {
+    if (kind !== 0) return;
+    peer.socket.pause();
+    peer.reply(number, 1);
+  });
+  assert.equal(await client.next("a"), 1);
+  await client.close();
+  const other = new seqd.Client({ socket: server.socket, timeout: 60_000 });
+  assert.equal(await other.next("a"), 1);
+  const calls = Array.from({ length: 50 }, () => errorOf(other.call("x", "y".repeat(60_000))));
+  await new Promise(setImmediate);
+  await other.destroy();
+  for (const call of calls) assert.equal((await call).code, "CLOSED");
+});
