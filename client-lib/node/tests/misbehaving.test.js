@@ -2,6 +2,9 @@
 // Servers that do what no daemon does.
 const { test } = require("node:test");
 const assert = require("node:assert/strict");
+const net = require("node:net");
+const { mkdtempSync, rmSync } = require("node:fs");
+const { once } = require("node:events");
 const { encode } = require("@msgpack/msgpack");
 const seqd = require("../lib/index.js");
 const { startScripted } = require("./support/scripted.js");
@@ -171,16 +174,34 @@ test("a server that does not read: at most maxPending calls, and they end in tim
   assert.equal(client.pending, 0);
 });
 
-test("close() does not wait for a server that does not end, nor for one that does not read", async (t) => {
-  const { client, server } = await setUp(t, (peer, [kind, number]) => {
-    if (kind !== 0) return;
-    peer.socket.pause();
-    peer.reply(number, 1);
+test("close() does not wait for a server that does not end, destroy() not for one that does not read", { timeout: 30_000 }, async (t) => {
+  const replies = [[1, 0, null, { protocol: 1 }], [1, 1, null, 7]].map((one) => Buffer.from(encode(one)));
+  const sockets = [];
+  const listener = net.createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.push(socket);
+    socket.on("error", () => {});
+    // Two replies, as if nothing else could come; then it neither reads nor ends.
+    socket.once("data", () => {
+      socket.write(replies[0]);
+      socket.once("data", () => {
+        socket.pause();
+        socket.write(replies[1]);
+      });
+    });
   });
-  assert.equal(await client.next("a"), 1);
+  const folder = mkdtempSync("/tmp/seqd-node-");
+  listener.listen(`${folder}/s`);
+  await once(listener, "listening");
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    listener.close();
+    rmSync(folder, { recursive: true });
+  });
+  const client = new seqd.Client({ socket: `${folder}/s`, timeout: 60_000 });
+  assert.equal(await client.next("a"), 7);
   await client.close();
-  const other = new seqd.Client({ socket: server.socket, timeout: 60_000 });
-  assert.equal(await other.next("a"), 1);
+  const other = new seqd.Client({ socket: `${folder}/s`, timeout: 60_000 });
+  assert.equal(await other.next("a"), 7);
   const calls = Array.from({ length: 50 }, () => errorOf(other.call("x", "y".repeat(60_000))));
   await new Promise(setImmediate);
   await other.destroy();
