@@ -47,10 +47,10 @@ class RequestTable {
     ++this.sent;
   }
 
+  /** It is to be sent again on the next connection. */
   markUnsent(request) {
     request.isSent = false;
     --this.sent;
-    this.#unsent = Math.min(this.#unsent, request.number - this.#base);
   }
 
   /** The connection ended: everything is to be sent again. */
