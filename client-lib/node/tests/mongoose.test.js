@@ -137,6 +137,41 @@ for (const [version, name] of Object.entries(VERSIONS)) {
       assert.deepEqual(numbers, Array.from({ length: 57 }, (_, index) => index + 1));
     });
 
+    test("an array that is inserted again: new numbers for each use of the plugin, the caller's own are kept", async () => {
+      const Model = await model({}, { tenant: String, number: Number, other: Number },
+        (schema) => schema.plugin(seqd.mongoose, { client, field: "other", sequence: `${name}.other` }));
+      const array = [{ tenant: "x" }, { tenant: "y" }];
+      await Model.insertMany(array);
+      await Model.insertMany(array);
+      assert.deepEqual([await stored(Model), await stored(Model, "other")], [[1, 2, 3, 4], [1, 2, 3, 4]]);
+      array[0].number = 70;
+      await Model.insertMany(array);
+      assert.deepEqual([await stored(Model), await stored(Model, "other")], [[1, 2, 3, 4, 5, 70], [1, 2, 3, 4, 5, 6]]);
+    });
+
+    test("the function gets the document with its defaults, also in insertMany and bulkWrite", async () => {
+      const Model = await model({ sequence: (one) => `${name}.defaults.${one.tenant}` }, { tenant: { type: String, default: "x" }, number: Number });
+      await Model.create({});
+      await Model.insertMany([{}, { tenant: "y" }]);
+      await Model.insertMany({});
+      await Model.bulkWrite([{ insertOne: { document: {} } }]);
+      await Model.insertMany([{ tenant: "x" }], { lean: true });
+      const found = await Model.collection.find().toArray();
+      assert.deepEqual(found.filter(({ tenant }) => tenant === "x").map(({ number }) => number), [1, 2, 3, 4, 5]);
+      assert.deepEqual(found.filter(({ tenant }) => tenant === "y").map(({ number }) => number), [1]);
+    });
+
+    test("models with a discriminator take one ID for each document", async () => {
+      const Model = await model({}, { number: Number }, (schema) => schema.set("discriminatorKey", "kind"));
+      const Kind = Model.discriminator(`Kind${models}`, new mongoose.Schema({ size: Number }));
+      await Kind.create({ size: 1 });
+      await Kind.insertMany([{ size: 2 }, { size: 3 }]);
+      await Model.insertMany([{ kind: `Kind${models}`, size: 4 }]);
+      await Kind.bulkWrite([{ insertOne: { document: { size: 5 } } }]);
+      await Model.bulkSave([new Kind({}), new Model({})]);
+      assert.deepEqual(await stored(Model), [1, 2, 3, 4, 5, 6, 7]);
+    });
+
     test("bulkWrite: what is inserted gets an ID", async () => {
       const Model = await model({});
       const document = { tenant: "x" };
@@ -213,6 +248,6 @@ for (const [version, name] of Object.entries(VERSIONS)) {
 test("options are checked when the schema is made", () => {
   const { Schema } = require("mongoose");
   for (const options of [undefined, {}, { field: "number" }, { sequence: "orders" }, { field: "n", sequence: "s", colour: 1 }, { fields: [] }, { fields: [{ field: "n" }] },
-    { fields: [{ field: "n", sequence: "s" }], text: true }])
+    { fields: [{ field: "n", sequence: "s" }], text: true }, { field: "_id", sequence: "s" }])
     assert.throws(() => new Schema({}).plugin(seqd.mongoose, options), { code: "ARGUMENT" });
 });
