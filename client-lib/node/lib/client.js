@@ -15,6 +15,7 @@ const LONGEST_DELAY_MS = 100;
 const DEFAULT_MAX_PENDING = 100_000;
 const LOOKED_AT_IN_A_MS = 1_000; // waiting requests, for their deadlines
 const LAST_WRITE_MS = 1_000; // for what is still to be written when a client is closed
+const HELLO_MS = 10_000; // a daemon that starts is slow to say hello; what says nothing at all is left
 const READ_BYTES = 64 * 1024;
 const UNWRITTEN_BYTES = 256 * 1024; // nothing is added to more than that
 // The daemon comes back from these by itself: it restarts, or its queue is full.
@@ -37,6 +38,8 @@ class Core {
   #attempts = 0; // since the last one that led to a reply
   #retry; // timer of the next attempt to connect
   #whyNot = "there was no time to connect";
+  #helloTimeout;
+  #greeting; // timer of the hello
   #clock; // timer of the earliest deadline; it keeps the process alive while requests wait
   #clockAt = Infinity;
   #isFlushDue = false;
@@ -45,12 +48,13 @@ class Core {
   #closing; // of close(): its promise and what fulfils it
 
   constructor(options) {
-    const { socket, name, maxPending = DEFAULT_MAX_PENDING, numbers } = options;
+    const { socket, name, maxPending = DEFAULT_MAX_PENDING, numbers, helloTimeout = HELLO_MS } = options;
     this.#path = socketPath(socket);
     if (name !== undefined && (typeof name !== "string" || Buffer.byteLength(name) > LONGEST_NAME))
       throw new ArgumentError(`the option name is a text of at most ${LONGEST_NAME} bytes`);
     if (!Number.isSafeInteger(maxPending) || maxPending < 1) throw new ArgumentError("the option maxPending is a positive integer");
     this.#maxPending = maxPending;
+    this.#helloTimeout = helloTimeout; // another one in tests, as numbers
     this.#session = new Session({ name, numbers });
   }
 
@@ -131,6 +135,8 @@ class Core {
     socket.on("connect", () => {
       if (socket !== this.#socket) return;
       this.#isOpen = true;
+      this.#greeting = setTimeout(() => this.#lose("it accepts and says nothing"), this.#helloTimeout);
+      this.#greeting.unref();
       this.#session.connected();
       this.#flush();
     });
@@ -149,6 +155,7 @@ class Core {
 
   #receive(bytes) {
     const trouble = this.#session.receive(bytes);
+    if (this.#session.ready) clearTimeout(this.#greeting);
     if (this.#session.proved) this.#attempts = 0;
     if (trouble !== undefined) {
       if (trouble.temporary) return this.#lose(trouble.message);
@@ -169,6 +176,7 @@ class Core {
   /** This client has no connection any more; the socket that it had, or undefined. */
   #detach() {
     const socket = this.#socket;
+    clearTimeout(this.#greeting);
     this.#socket = undefined;
     this.#isOpen = false;
     this.#session.disconnected();
@@ -295,6 +303,8 @@ class Core {
   }
 
   #end() {
+    if (this.#closing.hasEnded) return;
+    this.#closing.hasEnded = true;
     clearTimeout(this.#clock);
     clearTimeout(this.#retry);
     this.#socket?.ref();

@@ -2,6 +2,7 @@
 // The methods, on a real daemon.
 const { test, before, after, describe } = require("node:test");
 const assert = require("node:assert/strict");
+const net = require("node:net");
 const seqd = require("../lib/index.js");
 const { Daemon } = require("./support/daemon.js");
 const { errorOf } = require("./support/waiting.js");
@@ -130,6 +131,14 @@ describe("arguments", () => {
     assert.equal((await errorOf(client.call("list", { after: "x".repeat(70_000) }))).code, "TOO_LARGE");
     assert.equal(await client.next("e"), 3);
   });
+
+  test("a document or parameter that is nested too deep is refused before it ends the connection of the others", async () => {
+    const nested = (levels) => (levels === 0 ? 1 : [nested(levels - 1)]);
+    const { requests } = await client.status();
+    const errors = await Promise.all([client.call("list", nested(7)), client.insert("e", { a: nested(6) }), client.insert("e", { a: nested(5) })].map(errorOf));
+    assert.deepEqual(errors.map(({ code }) => code), ["BAD_REQUEST", "BAD_REQUEST", "WRONG_MODE"]);
+    assert.equal((await client.status()).requests, requests + 2); // the last insert and this
+  });
 });
 
 describe("the socket", () => {
@@ -141,7 +150,7 @@ describe("the socket", () => {
       await other.close();
       process.env.SEQD_SOCKET = "/nonexistent/seqd.sock";
       assert.equal(await client.next("f"), 2);
-      const error = await errorOf(new seqd.Client({ timeout: 20 }).next("f"));
+      const error = await errorOf(new seqd.Client({ timeout: 500 }).next("f")); // enough for one attempt
       assert.ok(error instanceof seqd.ConnectError);
       assert.equal(error.temporary, true);
       assert.match(error.message, /nonexistent\/seqd.sock: .*ENOENT/);
@@ -177,6 +186,16 @@ describe("an end", () => {
     await other.destroy();
     assert.ok((await error) instanceof seqd.ClosedError);
     assert.equal(other.pending, 0);
+  });
+
+  test("destroy() of an idle client, and after close(), ends when the socket is closed", async (t) => {
+    const connect = t.mock.method(net, "connect"); // the real one, whose sockets are seen
+    for (const end of [(other) => other.destroy(), (other) => { other.close(); return other.destroy(); }]) {
+      const other = daemon.client();
+      await other.next("l");
+      await end(other);
+      assert.equal(connect.mock.calls.at(-1).result.closed, true);
+    }
   });
 
   test("await using", { skip: Symbol.asyncDispose === undefined && "this Node has no Symbol.asyncDispose" }, async () => {

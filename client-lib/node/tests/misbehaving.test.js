@@ -8,7 +8,7 @@ const { once } = require("node:events");
 const { encode } = require("@msgpack/msgpack");
 const seqd = require("../lib/index.js");
 const { startScripted } = require("./support/scripted.js");
-const { errorOf } = require("./support/waiting.js");
+const { errorOf, until } = require("./support/waiting.js");
 
 /** A server that says hello as it should, and a client of it. */
 async function setUp(t, script, options) {
@@ -91,6 +91,7 @@ for (const [name, send] of Object.entries(NEVER)) {
 
 for (const [name, runs] of Object.entries({
   "too few": [[1, 4, 1]], "too many": [[1, 6, 1]], "a negative count": [[1, -5, 1], [1, 10, 1]], "two integers": [[1, 5]], "no array": 5, "none": [],
+  "the same ID five times": [[1, 5, 0]],
 })) {
   test(`runs with ${name} are refused`, async (t) => {
     const { client } = await setUp(t, (peer, [kind, number]) => { if (kind === 0) peer.reply(number, runs); });
@@ -100,25 +101,42 @@ for (const [name, runs] of Object.entries({
 
 test("silence after the hello: a time-out, and a late reply is dropped", async (t) => {
   const late = [];
-  const { client, server } = await setUp(t, (peer, [kind, number]) => {
+  const { client, server } = await setUp(t, (peer, [kind, number, method]) => {
     if (kind !== 0) return;
+    if (method === "ping") return peer.reply(number, "pong");
     late.push(number);
     if (late.length < 3) return;
     for (const one of late.splice(0)) peer.reply(one, one * 10);
   });
+  await client.call("ping"); // how long it takes to connect is not what is tested
   const errors = await Promise.all([client.next("a", { timeout: 30 }), client.next("a", { timeout: 40 })].map(errorOf));
   for (const error of errors) {
     assert.ok(error instanceof seqd.TimeoutError);
     assert.equal(error.temporary, true);
   }
-  assert.equal(await client.next("a"), 30);
+  assert.equal(await client.next("a"), 40);
   assert.equal(server.peers.length, 1);
+});
+
+test("silence instead of a hello is not waited for longer than some time", async (t) => {
+  const server = await startScripted((end) => t.after(end), (peer, [kind, number, method]) => {
+    if (peer.number === 1) return;
+    if (method === "hello") peer.hello();
+    else if (kind === 0) peer.reply(number, 5);
+  });
+  const client = new seqd.Client({ socket: server.socket, timeout: 60_000, helloTimeout: 30 });
+  t.after(() => client.destroy());
+  assert.equal(await client.next("a"), 5);
+  assert.ok(server.peers.length > 1);
 });
 
 test("silence instead of a hello", async (t) => {
   const server = await startScripted((end) => t.after(end), () => {});
   const client = new seqd.Client({ socket: server.socket, timeout: 30 });
   t.after(() => client.destroy());
+  const first = await errorOf(client.next("a"));
+  assert.ok(first instanceof seqd.ConnectError);
+  await until("the hello", () => server.messages.length > 0);
   const error = await errorOf(client.next("a"));
   assert.ok(error instanceof seqd.ConnectError);
   assert.match(error.text, /says nothing/);

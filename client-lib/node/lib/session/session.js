@@ -10,7 +10,7 @@ const {
 } = require("../errors.js");
 const { Output } = require("../wire/output.js");
 const { ReplyReader } = require("../wire/reply_reader.js");
-const { shrink } = require("../wire/values.js");
+const { depthOf, shrink } = require("../wire/values.js");
 const { RequestTable } = require("./request_table.js");
 
 const ACKNOWLEDGE_EVERY = 8;
@@ -46,6 +46,7 @@ class Session {
   #answered = 0; // since the last acknowledgement
   #window = ASSUMED_WINDOW; // numbers that the daemon remembers behind the acknowledged one
   #frame = Infinity; // bytes of a request
+  #depth = Infinity; // levels of a request
   #connection; // the text for `insert`
 
   /** Whether this connection has answered a request. */
@@ -187,6 +188,8 @@ class Session {
     try {
       if (request.isFast) {
         this.#output.takeId(method, number, params[0], waitWithin(request.deadline - now));
+      } else if (depthOf(params) >= this.#depth) { // the message itself is a level, too
+        throw new RequestError("BAD_REQUEST", `a request has at most ${this.#depth} levels of arrays and maps`);
       } else if (request.insert !== undefined) {
         const options = { timeout_ms: waitWithin(request.deadline - now), connection: this.#connection };
         if (request.insert.unique !== undefined) options.unique = request.insert.unique;
@@ -195,7 +198,7 @@ class Session {
         this.#output.request(method, number, request.waits ? [...params, { timeout_ms: waitWithin(request.deadline - now) }] : params);
       }
       const size = this.#output.size - before;
-      // The daemon would refuse it too, and close the connection of all other requests.
+      // The daemon would refuse these two as well, and close the connection of all other requests.
       if (size > this.#frame) throw new RequestError("TOO_LARGE", `a request has at most ${this.#frame} bytes (this one: ${size})`);
     } catch (error) {
       this.#output.truncate(before);
@@ -283,6 +286,7 @@ class Session {
     };
     this.#window = limit("unacknowledged", ASSUMED_WINDOW);
     this.#frame = limit("frame", Infinity);
+    this.#depth = limit("depth", Infinity);
     this.#connection = typeof hello.connection === "string" ? hello.connection : undefined;
     this.#ready = true;
     // A daemon that does not know this identity has to learn the floor before any other request.

@@ -50,6 +50,12 @@ function prepare(value, place, depth = 0) {
   return copy;
 }
 
+/** The levels of arrays and maps of a prepared value. */
+function depthOf(value) {
+  if (value === null || typeof value !== "object" || value instanceof Uint8Array || value instanceof Date) return 0;
+  return 1 + Object.values(value).reduce((most, item) => Math.max(most, depthOf(item)), 0);
+}
+
 /** The bytes of a prepared value, valid until the next call. */
 const encode = (value) => encoder.encodeSharedRef(value);
 /** The value of the bytes, which it may refer to. Integers of 64 bits are BigInt. */
@@ -78,7 +84,7 @@ function toRuns(value, wanted, bigint) {
   const runs = value.map((run) => {
     if (!Array.isArray(run) || run.length !== 3 || !run.every(isInteger)) throw new ProtocolError("a run is not three integers");
     const [first, count, step] = run;
-    if (!(count >= 1 && count <= wanted)) throw new ProtocolError("a run has an impossible count");
+    if (!(count >= 1 && count <= wanted) || (count > 1 && Number(step) === 0)) throw new ProtocolError("a run has an impossible count or step");
     total += Number(count);
     const last = BigInt(first) + BigInt(step) * BigInt(Number(count) - 1);
     safe = safe && isSafe(first) && isSafe(last);
@@ -109,4 +115,4 @@ function shrink(value) {
   return value;
 }
 
-module.exports = { prepare, encode, decode, toId, toRuns, idsOf, shrink };
+module.exports = { prepare, depthOf, encode, decode, toId, toRuns, idsOf, shrink };
