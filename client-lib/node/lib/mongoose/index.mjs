@@ -1,0 +1,4 @@
+import plugin from "./index.js";
+
+export const mongoose = plugin;
+export default plugin;

@@ -1,0 +1,299 @@
+"use strict";
+// Session: section 5 of PROTOCOL.md without a socket: what to write, and what the replies mean. It
+// numbers requests, says hello, acknowledges, and repeats on the next connection what has no reply.
+//
+// Invariant: a number is sent for one request only, and only after the hello of its connection was
+// answered.
+const { randomBytes } = require("node:crypto");
+const {
+  ConnectError, OutcomeUnknownError, ProtocolError, RequestError, SeqdError, TimeoutError, errorOf,
+} = require("../errors.js");
+const { Output } = require("../wire/output.js");
+const { ReplyReader } = require("../wire/reply_reader.js");
+const { depthOf, shrink } = require("../wire/values.js");
+const { RequestTable } = require("./request_table.js");
+
+const ACKNOWLEDGE_EVERY = 8;
+const HELLO_NUMBER = 0; // never a request number
+const OUTPUT_BYTES = 64 * 1024; // enough for one write
+const ASSUMED_WINDOW = 1024;
+const MOST_LATE = 65_536;
+const LONGEST_WAIT_MS = 3_600_000;
+// From `renew` on there is a new identity when nothing is in flight; from `last` on requests wait for that.
+const NUMBERS = { first: 1, renew: 0xfff00000, last: 0xfffffff0 };
+
+/** The daemon gives up a little before the caller does, so that no ID is issued that arrives too
+ * late, and the caller gets the daemon's reason. */
+function waitWithin(leftMs) {
+  const left = Math.max(0, Math.floor(leftMs));
+  return Math.min(LONGEST_WAIT_MS, Math.max(0, left - Math.floor(left / 10) - (left < 10 ? 1 : 0)));
+}
+
+class Session {
+  #numbers;
+  #table;
+  #waiting = []; // requests without a number, when the numbers are used up
+  #identity; // drawn when first needed, so that a snapshot of the heap has none
+  #name;
+  #output = new Output();
+  #reader = new ReplyReader();
+
+  // Of this connection.
+  #ready = false;
+  #stopping = false; // the daemon said STOPPING: nothing more is sent here
+  #late = new Set(); // sent and given up; the reply is still to come
+  #acknowledged = 0; // below: said on this connection
+  #answered = 0; // since the last acknowledgement
+  #window = ASSUMED_WINDOW; // numbers that the daemon remembers behind the acknowledged one
+  #frame = Infinity; // bytes of a request
+  #depth = Infinity; // levels of a request
+  #connection; // the text for `insert`
+
+  /** Whether this connection has answered a request. */
+  proved = false;
+
+  constructor({ name, numbers = NUMBERS }) {
+    this.#name = name;
+    this.#numbers = numbers;
+    this.#table = new RequestTable(numbers.first);
+  }
+
+  get pending() { return this.#table.size + this.#waiting.length; }
+  get ready() { return this.#ready; }
+  /** No connection is of use any more: so many replies were given up. */
+  get isHopeless() { return this.#late.size >= MOST_LATE; }
+  /** The numbers come to their end: the connection has to end, and renew() follows. */
+  get wantsIdentity() { return this.#table.size === 0 && this.#table.next >= this.#numbers.renew; }
+  /** Replies that the daemon was not told of, and nothing is in flight. */
+  get owesAcknowledgement() {
+    return this.#ready && this.#table.size === 0 && this.#table.floor - this.#acknowledged > ACKNOWLEDGE_EVERY;
+  }
+
+  // --- requests
+
+  submit(request) {
+    request.isSent = false;
+    request.perhaps = false; // it was sent on a connection that ended
+    if (this.#table.next >= this.#numbers.last) this.#waiting.push(request);
+    else this.#table.add(request);
+  }
+
+  /** The caller does not wait any more. If the request was sent, its reply is dropped when it comes. */
+  abandon(request) {
+    if (request.isSent) this.#late.add(request.number);
+    this.#remove(request);
+  }
+
+  /** The error for a request that is given up: the one it is given up for, unless it may have
+   * inserted a document. */
+  whyGivenUp(request, error) {
+    const mayHaveInserted = request.insert !== undefined && (request.isSent || request.perhaps);
+    return mayHaveInserted ? new OutcomeUnknownError(`the document may have been inserted: ${error.message}`, { cause: error }) : error;
+  }
+
+  /** Gives up what is over its deadline; the earliest deadline that is left, or Infinity. */
+  expire(now, unreachable) {
+    let earliest = Infinity;
+    const over = [];
+    for (const requests of [this.#table, this.#waiting]) {
+      for (const request of requests) {
+        if (request.deadline <= now) over.push(request);
+        else if (request.deadline < earliest) earliest = request.deadline;
+      }
+    }
+    for (const request of over) {
+      const error = this.#ready ? new TimeoutError(`the daemon did not reply within ${request.timeout} ms`) : unreachable();
+      const why = this.whyGivenUp(request, error);
+      this.abandon(request);
+      request.reject(why);
+    }
+    return earliest;
+  }
+
+  failAll(error) {
+    for (const request of [...this.#table, ...this.#waiting]) {
+      const why = this.whyGivenUp(request, error);
+      this.#remove(request);
+      request.reject(why);
+    }
+  }
+
+  renew() {
+    this.#identity = undefined;
+    this.#table = new RequestTable(1);
+    for (const request of this.#waiting.splice(0)) this.#table.add(request);
+  }
+
+  #remove(request) {
+    if (request.number !== undefined) return this.#table.finish(request);
+    this.#waiting.splice(this.#waiting.indexOf(request), 1);
+  }
+
+  // --- to the daemon
+
+  connected() {
+    this.#identity ??= randomBytes(16);
+    const options = { client: this.#identity };
+    if (this.#name !== undefined) options.name = this.#name;
+    this.#output.request("hello", HELLO_NUMBER, [options]);
+  }
+
+  disconnected() {
+    for (const request of this.#table.all()) {
+      if (request.insert !== undefined && request.isSent) {
+        request.perhaps = true;
+        if (request.insert.unique === undefined) {
+          this.#table.finish(request);
+          request.reject(new OutcomeUnknownError("the connection to the daemon was lost: the document may have been inserted"));
+        }
+      }
+    }
+    this.#table.markAllUnsent();
+    this.#output.drop();
+    this.#reader.reset();
+    this.#late.clear();
+    this.#ready = false;
+    this.#stopping = false;
+    this.proved = false;
+  }
+
+  /** Bytes to write now; more may follow when these are written. */
+  output(now) {
+    if (this.#ready && !this.#stopping) this.#fill(now);
+    return this.#output.take();
+  }
+
+  /** As before closing, or when no request follows. */
+  acknowledge() {
+    if (!this.#ready || this.#table.floor === this.#acknowledged) return;
+    this.#acknowledged = this.#table.floor;
+    this.#answered = 0;
+    this.#output.ack(this.#acknowledged);
+  }
+
+  #fill(now) {
+    while (this.#output.size < OUTPUT_BYTES) {
+      const request = this.#table.firstUnsent();
+      if (request === undefined || request.number - this.#table.floor >= this.#window) return;
+      // Before the window closes, too: the daemon counts from the last acknowledgement that it has seen.
+      if (this.#answered >= ACKNOWLEDGE_EVERY || request.number - this.#acknowledged >= Math.min(this.#window, ASSUMED_WINDOW) / 2)
+        this.acknowledge();
+      this.#write(request, now);
+    }
+  }
+
+  #write(request, now) {
+    const { method, number, params } = request;
+    const before = this.#output.size;
+    try {
+      if (request.isFast) {
+        this.#output.takeId(method, number, params[0], waitWithin(request.deadline - now));
+      } else if (depthOf(params) >= this.#depth) { // the message itself is a level, too
+        throw new RequestError("BAD_REQUEST", `a request has at most ${this.#depth} levels of arrays and maps`);
+      } else if (request.insert !== undefined) {
+        const options = { timeout_ms: waitWithin(request.deadline - now), connection: this.#connection };
+        if (request.insert.unique !== undefined) options.unique = request.insert.unique;
+        this.#output.request(method, number, [...params, options]);
+      } else {
+        this.#output.request(method, number, request.waits ? [...params, { timeout_ms: waitWithin(request.deadline - now) }] : params);
+      }
+      const size = this.#output.size - before;
+      // The daemon would refuse these two as well, and close the connection of all other requests.
+      if (size > this.#frame) throw new RequestError("TOO_LARGE", `a request has at most ${this.#frame} bytes (this one: ${size})`);
+    } catch (error) {
+      this.#output.truncate(before);
+      this.#table.finish(request);
+      request.reject(error);
+      return;
+    }
+    this.#table.markSent(request);
+  }
+
+  // --- from the daemon
+
+  /** Takes bytes of the stream. undefined, or the SeqdError because of which this connection has
+   * to end: if it is temporary, connect again. */
+  receive(chunk) {
+    let verdict;
+    try {
+      this.#reader.read(chunk, (reply) => {
+        if (reply.number < 0) return true;
+        if (!this.#ready) verdict = this.#takeHello(reply);
+        else verdict = this.#takeReply(reply);
+        return verdict === undefined;
+      });
+    } catch (error) {
+      verdict = error;
+    }
+    return verdict;
+  }
+
+  #takeReply(reply) {
+    const request = this.#table.findSent(reply.number);
+    if (request === undefined) return this.#takeLate(reply);
+    const error = reply.error === null ? undefined : errorOf(reply.error);
+    if (reply.error !== null && error === undefined) return new ProtocolError("the daemon's error is not [0 or 1, text]");
+    if (error !== undefined && error.code === "STOPPING") {
+      this.#stopping = true;
+      this.#table.markUnsent(request);
+      return this.#afterReply(error);
+    }
+    this.proved = true;
+    ++this.#answered;
+    // Perhaps too much is kept for the clients of this user: the part of this one can go.
+    if (error !== undefined && error.code === "BUSY") this.#answered = ACKNOWLEDGE_EVERY;
+    let result;
+    let failure = error;
+    if (error === undefined) {
+      try {
+        result = request.read(reply.result);
+      } catch (unreadable) {
+        if (!(unreadable instanceof SeqdError) || unreadable instanceof ProtocolError) return unreadable;
+        failure = unreadable;
+      }
+    } else if (request.perhaps && error.code !== "DOCUMENT_REFUSED") {
+      // That it was not inserted now says nothing of the time before.
+      failure = this.whyGivenUp(request, error);
+    }
+    this.#table.finish(request);
+    if (failure === undefined) request.resolve(result);
+    else request.reject(failure);
+    return this.#afterReply();
+  }
+
+  // A daemon that stops still owes the replies to what it took; only then is there another one.
+  #afterReply(error) {
+    return this.#stopping && this.#table.sent === 0 ? error ?? new ConnectError("the daemon is stopping") : undefined;
+  }
+
+  #takeLate(reply) {
+    if (this.#late.delete(reply.number)) return undefined;
+    const error = reply.error === null ? undefined : errorOf(reply.error);
+    // What the daemon could not read at all is answered with number 0.
+    if (reply.number === 0 && error !== undefined) return new ProtocolError(`the daemon cannot read what this client sends: ${error.message}`);
+    return new ProtocolError(`the daemon answered a request that nobody made, number ${reply.number}`);
+  }
+
+  #takeHello(reply) {
+    if (reply.number !== HELLO_NUMBER) return new ProtocolError("the daemon answered another request before the hello");
+    if (reply.error !== null) return errorOf(reply.error) ?? new ProtocolError("the daemon's error is not [0 or 1, text]");
+    const hello = shrink(reply.result);
+    if (hello === null || typeof hello !== "object" || hello.protocol !== 1)
+      return new ProtocolError("the daemon does not speak version 1 of the protocol");
+    const limit = (name, otherwise) => {
+      const value = hello.limits?.[name];
+      return Number.isSafeInteger(value) && value > 0 ? value : otherwise;
+    };
+    this.#window = limit("unacknowledged", ASSUMED_WINDOW);
+    this.#frame = limit("frame", Infinity);
+    this.#depth = limit("depth", Infinity);
+    this.#connection = typeof hello.connection === "string" ? hello.connection : undefined;
+    this.#ready = true;
+    // A daemon that does not know this identity has to learn the floor before any other request.
+    this.#acknowledged = 0;
+    this.acknowledge();
+    return undefined;
+  }
+}
+
+module.exports = { Session };

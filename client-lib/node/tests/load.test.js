@@ -1,0 +1,42 @@
+"use strict";
+// Many calls: at a time, and one after the other.
+const { test, before, after } = require("node:test");
+const assert = require("node:assert/strict");
+const { execFile } = require("node:child_process");
+const path = require("node:path");
+const { Daemon } = require("./support/daemon.js");
+const { finish } = require("./support/waiting.js");
+
+const CALLS = Number(process.env.CALLS ?? 1_000_000);
+const ROUNDS = 10;
+let daemon;
+
+before(async () => { daemon = await new Daemon({ sequences: { invoices: { format: "INV-{number:9}" } } }).start(); });
+after(() => daemon?.close());
+
+test("10,000 calls in flight", async () => {
+  const client = daemon.client();
+  for (let round = 0; round < 3; ++round) {
+    const ids = await Promise.all(Array.from({ length: 10_000 }, () => client.next("many")));
+    assert.deepEqual(ids, Array.from({ length: 10_000 }, (_, index) => round * 10_000 + index + 1));
+  }
+  await client.close();
+});
+
+test("100,000 calls in flight are more than the daemon remembers", async () => {
+  const client = daemon.client();
+  const ids = await Promise.all(Array.from({ length: 100_000 }, () => client.next("more")));
+  assert.deepEqual(ids, Array.from({ length: 100_000 }, (_, index) => index + 1));
+  await client.close();
+});
+
+test(`memory is flat over ${CALLS} calls`, { timeout: 600_000 }, async (t) => {
+  const { stdout, stderr } = await finish(execFile(process.execPath,
+    ["--expose-gc", path.join(__dirname, "support/memory.js"), daemon.socket, String(CALLS / ROUNDS), String(ROUNDS)]));
+  assert.equal(stderr, "");
+  const bytes = JSON.parse(stdout);
+  t.diagnostic(`bytes after each round: ${bytes.join(" ")}`);
+  // The first rounds compile the code and fill what is bounded.
+  const grown = Math.min(...bytes.slice(-3)) - Math.min(...bytes.slice(1, 4));
+  assert.ok(grown < Math.max(CALLS, 1_000_000) / 2, `${grown} bytes more`); // less than a byte a call; in few calls the code itself is more
+});

@@ -1,0 +1,253 @@
+"use strict";
+// The plugin with real versions of mongoose, on a real mongod, with a real seqd whose counters are there.
+const { describe, test, before, after } = require("node:test");
+const assert = require("node:assert/strict");
+const seqd = require("../lib/index.js");
+const { Daemon } = require("./support/daemon.js");
+const { startServers } = require("./support/servers.js");
+const { errorOf } = require("./support/waiting.js");
+
+const VERSIONS = { "mongoose 8": "mongoose" };
+// It says itself that it needs Node 20.19.
+const [major, minor] = process.versions.node.split(".").map(Number);
+if (major > 20 || (major === 20 && minor >= 19)) VERSIONS["mongoose 9"] = "mongoose9";
+
+let daemon;
+let client;
+let uri;
+let endServers;
+
+before(async () => {
+  ({ mongo: uri, end: endServers } = await startServers("mongo"));
+  daemon = await new Daemon({
+    stores: { central: { type: "mongodb", uri, database: "counters" } },
+    sequences: { "*": { create_counter: true }, invoices: { format: "INV-{number:6}" } },
+    defaults: { wait_timeout: "30s" },
+  }).start();
+  client = daemon.client();
+});
+after(async () => {
+  await client?.close();
+  await daemon?.close();
+  await endServers?.();
+});
+
+for (const [version, name] of Object.entries(VERSIONS)) {
+  describe(version, () => {
+    let mongoose;
+    let connection;
+    let models = 0;
+
+    before(async () => {
+      mongoose = require(name);
+      connection = await mongoose.createConnection(uri, { dbName: name }).asPromise();
+    });
+    after(() => connection?.close());
+
+    /** A model with the plugin; its sequence begins with 1. */
+    async function model(options, paths = { tenant: String, number: Number }, prepare = () => {}) {
+      const schema = new mongoose.Schema(paths);
+      const sequence = `${name}.s${++models}`;
+      schema.plugin(seqd.mongoose, { client, ...(options.fields ? {} : { sequence, field: "number" }), ...options });
+      prepare(schema);
+      const Model = connection.model(`Model${models}`, schema);
+      await Model.init();
+      return Model;
+    }
+    const stored = async (Model, field = "number") => (await Model.collection.find().sort({ [field]: 1 }).toArray()).map((one) => one[field]);
+
+    test("save, create, bulkSave", async () => {
+      const Model = await model({});
+      const first = new Model({ tenant: "x" });
+      assert.equal(first.number, undefined);
+      await first.save();
+      assert.equal(first.number, 1);
+      first.tenant = "y";
+      await first.save();
+      assert.equal(first.number, 1);
+      assert.equal((await Model.create({ tenant: "z" })).number, 2);
+      const many = await Model.create([{}, {}, {}]);
+      assert.equal(many.length, 3);
+      await Model.bulkSave([new Model({}), new Model({})]);
+      assert.deepEqual(await stored(Model), [1, 2, 3, 4, 5, 6, 7]);
+    });
+
+    test("only if empty", async () => {
+      const Model = await model({});
+      assert.equal((await Model.create({ number: 77 })).number, 77);
+      assert.equal((await Model.create({ number: 0 })).number, 0);
+      assert.equal((await Model.create({ number: null })).number, 1);
+      await Model.insertMany([{ number: 78 }, {}]);
+      assert.deepEqual(await stored(Model), [0, 1, 2, 77, 78]);
+      const old = await Model.findOne({ number: 77 });
+      old.number = undefined;
+      await old.save(); // not its first save
+      assert.deepEqual(await stored(Model), [undefined, 0, 1, 2, 78]);
+    });
+
+    test("a readable text; the field is added to the schema", async () => {
+      const Model = await model({ sequence: "invoices", text: true, field: "code" }, { tenant: String });
+      const one = await Model.create({ tenant: "x" });
+      assert.match(one.code, /^INV-\d{6}$/);
+      const [two, three] = await Model.insertMany([{ code: "" }, {}]);
+      assert.equal(new Set([one.code, two.code, three.code]).size, 3);
+      assert.equal((await client.parse("invoices", two.code)).number, Number(two.code.slice(4)));
+    });
+
+    test("several fields, one of them required and one in an object", async () => {
+      const Model = await model({
+        fields: [{ field: "number", sequence: `${name}.numbers` }, { field: "billing.code", sequence: "invoices", text: true }],
+      }, { number: { type: Number, required: true }, billing: { code: String, to: String } });
+      const one = await Model.create({ billing: { to: "x" } });
+      assert.equal(one.number, 1);
+      assert.match(one.billing.code, /^INV-/);
+      const shared = { to: "y" };
+      const many = await Model.insertMany([{ billing: shared }, { billing: shared }]);
+      assert.deepEqual(many.map(({ number }) => number), [2, 3]);
+      assert.notEqual(many[0].billing.code, many[1].billing.code);
+      assert.deepEqual(shared, { to: "y" });
+    });
+
+    test("for each tenant, by a function", async () => {
+      const Model = await model({ sequence: async ({ tenant }) => `${name}.tenants.${tenant}` });
+      await Model.create({ tenant: "a" });
+      await Model.insertMany([{ tenant: "b" }, { tenant: "a" }, new Model({ tenant: "b" }), { tenant: "a" }]);
+      const found = await Model.collection.find().toArray();
+      for (const [tenant, count] of [["a", 3], ["b", 2]])
+        assert.deepEqual(found.filter((one) => one.tenant === tenant).map(({ number }) => number).sort(), [1, 2, 3].slice(0, count));
+      const error = await errorOf(Model.create({ tenant: "no name" }));
+      assert.equal(error.code, "BAD_REQUEST");
+      assert.equal(await Model.countDocuments(), 5);
+    });
+
+    test("insertMany: the order, lean, one object, the same object and the same array twice", async () => {
+      const Model = await model({});
+      const docs = await Model.insertMany(Array.from({ length: 50 }, (_, index) => ({ tenant: String(index) })));
+      assert.deepEqual(docs.map(({ number }) => number), Array.from({ length: 50 }, (_, index) => index + 1));
+      await Model.insertMany([{ tenant: "lean" }], { lean: true });
+      const single = { tenant: "single" };
+      await Model.insertMany(single);
+      await Model.insertMany(single);
+      const template = Object.freeze({ tenant: "template" });
+      const array = [template, template];
+      await Model.insertMany(array);
+      await Model.insertMany(array);
+      assert.equal(template.number, undefined);
+      const numbers = await stored(Model);
+      assert.deepEqual(numbers, Array.from({ length: 57 }, (_, index) => index + 1));
+    });
+
+    test("an array that is inserted again: new numbers for each use of the plugin, the caller's own are kept", async () => {
+      const Model = await model({}, { tenant: String, number: Number, other: Number },
+        (schema) => schema.plugin(seqd.mongoose, { client, field: "other", sequence: `${name}.other` }));
+      const array = [{ tenant: "x" }, { tenant: "y" }];
+      await Model.insertMany(array);
+      await Model.insertMany(array);
+      assert.deepEqual([await stored(Model), await stored(Model, "other")], [[1, 2, 3, 4], [1, 2, 3, 4]]);
+      array[0].number = 70;
+      await Model.insertMany(array);
+      assert.deepEqual([await stored(Model), await stored(Model, "other")], [[1, 2, 3, 4, 5, 70], [1, 2, 3, 4, 5, 6]]);
+    });
+
+    test("the function gets the document with its defaults, also in insertMany and bulkWrite", async () => {
+      const Model = await model({ sequence: (one) => `${name}.defaults.${one.tenant}` }, { tenant: { type: String, default: "x" }, number: Number });
+      await Model.create({});
+      await Model.insertMany([{}, { tenant: "y" }]);
+      await Model.insertMany({});
+      await Model.bulkWrite([{ insertOne: { document: {} } }]);
+      await Model.insertMany([{ tenant: "x" }], { lean: true });
+      const found = await Model.collection.find().toArray();
+      assert.deepEqual(found.filter(({ tenant }) => tenant === "x").map(({ number }) => number), [1, 2, 3, 4, 5]);
+      assert.deepEqual(found.filter(({ tenant }) => tenant === "y").map(({ number }) => number), [1]);
+    });
+
+    test("models with a discriminator take one ID for each document", async () => {
+      const Model = await model({}, { number: Number }, (schema) => schema.set("discriminatorKey", "kind"));
+      const Kind = Model.discriminator(`Kind${models}`, new mongoose.Schema({ size: Number }));
+      await Kind.create({ size: 1 });
+      await Kind.insertMany([{ size: 2 }, { size: 3 }]);
+      await Model.insertMany([{ kind: `Kind${models}`, size: 4 }]);
+      await Kind.bulkWrite([{ insertOne: { document: { size: 5 } } }]);
+      await Model.bulkSave([new Kind({}), new Model({})]);
+      assert.deepEqual(await stored(Model), [1, 2, 3, 4, 5, 6, 7]);
+    });
+
+    test("bulkWrite: what is inserted gets an ID", async () => {
+      const Model = await model({});
+      const document = { tenant: "x" };
+      await Model.bulkWrite([
+        { insertOne: { document } }, { insertOne: { document } }, { insertOne: { document: { number: 50 } } },
+        { updateOne: { filter: { number: 50 }, update: { $set: { tenant: "y" } } } },
+      ]);
+      assert.equal(document.number, undefined);
+      assert.deepEqual(await stored(Model), [1, 2, 50]);
+    });
+
+    test("transactions: an abort leaves a gap, a retry keeps the number of its document", async () => {
+      const Model = await model({});
+      await Model.createCollection();
+      const document = new Model({ tenant: "kept" });
+      let attempts = 0;
+      await connection.transaction(async (session) => {
+        await document.save({ session });
+        await Model.insertMany([{ tenant: "many" }], { session });
+        if (++attempts === 1) {
+          const error = new mongoose.mongo.MongoServerError({ message: "once more", errorLabels: ["TransientTransactionError"] });
+          throw error;
+        }
+      });
+      assert.equal(attempts, 2);
+      assert.equal(document.number, 1);
+      assert.deepEqual(await stored(Model), [1, 3]);
+      await assert.rejects(connection.transaction(async (session) => {
+        await Model.create([{ tenant: "aborted" }], { session });
+        throw new Error("no");
+      }), /no/);
+      assert.equal((await Model.create({})).number, 5);
+    });
+
+    test("as _id, and as BigInt", async () => {
+      const Model = await model({ field: "_id" }, { _id: Number, tenant: String });
+      assert.equal((await Model.create({ tenant: "x" }))._id, 1);
+      await Model.insertMany([{ tenant: "y" }]);
+      await Model.bulkWrite([{ insertOne: { document: { tenant: "z" } } }]);
+      assert.deepEqual(await stored(Model, "_id"), [1, 2, 3]);
+      const Big = await model({}, { number: BigInt });
+      assert.equal((await Big.create({})).number, 1n);
+      assert.deepEqual((await Big.insertMany([{}, {}])).map(({ number }) => number), [2n, 3n]);
+    });
+
+    test("a document that is not valid takes no ID", async () => {
+      const Model = await model({}, { number: Number, tenant: { type: String, required: true } });
+      assert.equal((await errorOf(Model.create({}))).name, "ValidationError");
+      assert.equal((await Model.create({ tenant: "x" })).number, 1);
+    });
+
+    test("a failed save leaves a gap that explain names, unless the same document is saved again", async () => {
+      const Model = await model({}, { tenant: { type: String, unique: true }, number: Number });
+      await Model.create({ tenant: "x" });
+      const second = new Model({ tenant: "x" });
+      assert.equal((await errorOf(second.save())).code, 11000);
+      assert.equal((await client.call("explain", `${name}.s${models}`, 2)).answer, "issued");
+      second.tenant = "y";
+      await second.save();
+      assert.deepEqual(await stored(Model), [1, 2]);
+    });
+
+    test("20 programs at once, and the daemon killed meanwhile: each number once", async () => {
+      const Model = await model({}, { number: { type: Number, unique: true } });
+      const creating = Promise.all(Array.from({ length: 20 }, async () => { for (let count = 0; count < 20; ++count) await Model.create({}); }));
+      await daemon.kill();
+      daemon.spawn();
+      await creating;
+      assert.deepEqual(await stored(Model), Array.from({ length: 400 }, (_, index) => index + 1));
+    });
+  });
+}
+
+test("options are checked when the schema is made", () => {
+  const { Schema } = require("mongoose");
+  for (const options of [undefined, {}, { field: "number" }, { sequence: "orders" }, { field: "n", sequence: "s", colour: 1 }, { fields: [] }, { fields: [{ field: "n" }] },
+    { fields: [{ field: "n", sequence: "s" }], text: true }, { field: "_id", sequence: "s" }])
+    assert.throws(() => new Schema({}).plugin(seqd.mongoose, options), { code: "ARGUMENT" });
+});

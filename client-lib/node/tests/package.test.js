@@ -1,0 +1,84 @@
+"use strict";
+// The package as others get it: npm pack, npm install by path into a fresh folder, ESM, CommonJS and
+// the README's first lines; and its types.
+const { test, before, after, describe } = require("node:test");
+const assert = require("node:assert/strict");
+const { execFile } = require("node:child_process");
+const { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } = require("node:fs");
+const path = require("node:path");
+const { Daemon, PROJECT } = require("./support/daemon.js");
+const { finish } = require("./support/waiting.js");
+
+const PACKAGE = path.resolve(__dirname, "..");
+let daemon;
+let folder;
+
+async function run(command, parameters, cwd = folder) {
+  const done = await finish(execFile(command, parameters, { cwd, env: { ...process.env, SEQD_SOCKET: daemon.socket } }));
+  assert.equal(done.code, 0, `${command} ${parameters.join(" ")}:\n${done.stdout}${done.stderr}`);
+  return done.stdout.trim();
+}
+
+before(async () => {
+  daemon = await new Daemon({ sequences: { invoices: { format: "INV-{date:%y%m%d}-{number:6}{check:luhn}" } } }).start();
+  folder = mkdtempSync("/tmp/seqd-node-package-");
+  writeFileSync(path.join(folder, "package.json"), "{}");
+});
+after(async () => {
+  await daemon?.close();
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+});
+
+test("npm pack, npm install, and what a program writes first", { timeout: 300_000 }, async () => {
+  const packed = await run("npm", ["pack", "--silent", "--pack-destination", folder, PACKAGE]);
+  const archive = path.join(folder, packed.split("\n").at(-1));
+  assert.ok(existsSync(archive));
+  await run("npm", ["install", "--silent", "--no-audit", "--no-fund", archive]);
+  const installed = path.join(folder, "node_modules/seqd");
+  assert.deepEqual(readdirSync(installed).sort(), ["CHANGELOG.md", "LICENSE", "README.md", "lib", "package.json", "types"]);
+  assert.deepEqual(readdirSync(path.join(folder, "node_modules")).filter((name) => !name.startsWith(".")).sort(), ["@msgpack", "seqd"]);
+
+  const readme = readFileSync(path.join(installed, "README.md"), "utf8");
+  const [, first] = /```js\n(.*?)```/s.exec(readme);
+  assert.equal(first.trim().split("\n").length, 5);
+  writeFileSync(path.join(folder, "first.mjs"), first);
+  assert.match(await run(process.execPath, ["first.mjs"]), /^1 INV-\d{6}-000001\d$/);
+
+  cpSync(path.join(PROJECT, "client-lib/examples/next.mjs"), path.join(folder, "next.mjs"));
+  assert.deepEqual((await run(process.execPath, ["next.mjs", "examples", "3"])).split("\n"), ["1", "2", "3"]);
+
+  writeFileSync(path.join(folder, "both.cjs"), `
+    const seqd = require("seqd");
+    import("seqd").then(async (esm) => {
+      const { default: plugin } = await import("seqd/mongoose");
+      const dynamodb = await import("seqd/dynamodb");
+      const same = [esm.Client === seqd.Client, esm.default === seqd, plugin === seqd.mongoose, plugin === require("seqd/mongoose"),
+        dynamodb.plugin === require("seqd/dynamodb").plugin, ...Object.keys(seqd).map((name) => esm[name] === seqd[name])];
+      console.log(same.every(Boolean), await seqd.defaultClient().next("both"));
+    });`);
+  assert.equal(await run(process.execPath, ["both.cjs"]), "true 1");
+});
+
+test("the lock names no place of the archives, and there is one run-time dependency", () => {
+  const lock = JSON.parse(readFileSync(path.join(PACKAGE, "package-lock.json"), "utf8"));
+  for (const [name, one] of Object.entries(lock.packages)) assert.equal(one.resolved, undefined, name);
+  assert.deepEqual(Object.keys(require("../package.json").dependencies), ["@msgpack/msgpack"]);
+  assert.equal(lock.packages[""].version, require("../package.json").version);
+  assert.match(readFileSync(path.join(PROJECT, "Makefile"), "utf8"), new RegExp(`^VERSION := ${require("../package.json").version.replaceAll(".", "\\.")}$`, "m"));
+  assert.equal(readFileSync(path.join(PACKAGE, "LICENSE"), "utf8"), readFileSync(path.join(PROJECT, "LICENSE"), "utf8"));
+});
+
+describe("tsc --strict", () => {
+  for (const config of ["tsconfig.json", "tsconfig.own.json", "tsconfig.alone.json"])
+    test(config, () => run(process.execPath, [require.resolve("typescript/bin/tsc"), "-p", path.join(__dirname, "types", config)], PACKAGE));
+});
+
+test("files are short", () => {
+  for (const place of ["lib", "tests", "types", "bench"]) {
+    for (const name of readdirSync(path.join(PACKAGE, place), { recursive: true })) {
+      if (!/\.(m?js|d\.m?ts|py)$/.test(name)) continue;
+      const lines = readFileSync(path.join(PACKAGE, place, name), "utf8").split("\n").length;
+      assert.ok(lines < 400, `${name}: ${lines} lines`);
+    }
+  }
+});

@@ -1,0 +1,3 @@
+import * as seqd from "./index.js";
+export * from "./index.js";
+export default seqd;

@@ -1,0 +1,4 @@
+import mongoosePlugin from "./mongoose.js";
+export type MongooseOptions = mongoosePlugin.MongooseOptions;
+export const mongoose: typeof mongoosePlugin;
+export default mongoosePlugin;
