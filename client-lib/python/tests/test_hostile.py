@@ -86,7 +86,7 @@ def test_AllCallsOfABrokenStreamEnd(serve, make_client):
     assert len(errors) == 50 and all(isinstance(error, seqd.ProtocolError) for error in errors)
 
 
-def test_ARepliesInPiecesAndUnasked(serve, make_client):
+def test_AReplyInPiecesIsPutTogether(serve, make_client):
     def act(line):
         line.greet()
         line.request()
@@ -151,17 +151,20 @@ def test_ALateReplyIsNotTheNextOne(serve, make_client):
 
     def act(line):
         line.greet()
-        first = line.request()
-        assert may_answer.wait(LONG)
-        line.say(first[1], 1111)
-        second = line.request()
-        line.say(second[1], 2222)
+        line.say(line.request()[1], 7)
+        late = line.request()
+        may_answer.wait(LONG)
+        line.say(late[1], 1111)
+        line.say(line.request()[1], 2222)
         line.until_closed()
 
     client = make_client(serve(act).path, timeout=LONG)
-    with pytest.raises(seqd.TimedOut):
-        client.next("orders", timeout=0.1)
-    may_answer.set()
+    assert client.next("orders") == 7
+    try:
+        with pytest.raises(seqd.TimedOut):
+            client.next("orders", timeout=0.1)
+    finally:
+        may_answer.set()
     assert client.next("orders") == 2222
 
 
@@ -253,10 +256,14 @@ def test_AServerThatDoesNotReadHoldsNobodyForEver(serve, make_client):
 
     def act(line):
         line.greet()
+        line.say(line.request()[1], 7)
         free.wait(LONG)
 
-    client = make_client(serve(act).path, timeout=0.3)
+    client = make_client(serve(act).path, timeout=LONG)
+    assert client.next("orders") == 7
     document = {"text": "x" * 8_000_000}  # more than a socket takes
-    with pytest.raises(seqd.OutcomeUnknown):
-        client.insert("people", document)
-    free.set()
+    try:
+        with pytest.raises(seqd.OutcomeUnknown):
+            client.insert("people", document, timeout=0.3)
+    finally:
+        free.set()

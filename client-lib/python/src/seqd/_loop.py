@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, Optional, Sequence, TypeVar
 
 from . import _fork, errors
-from ._requests import Request
+from ._requests import QUEUED, Request
 from ._session import NEVER, Session
 from ._socket import BackOff, NotNow, connect
 
@@ -45,6 +45,13 @@ def _done(request: Request[Any]) -> None:
             owner.set_exception(request.error)
 
 
+def _unwanted(request: Request[Any]) -> bool:
+    """Its task was cancelled in this turn of the loop and has not run since."""
+    owner = request.owner
+    future = owner.future if type(owner) is _Group else owner
+    return request.state == QUEUED and bool(future.cancelled())
+
+
 class Connection:
     """path: of the socket. name: of the client. grace: seconds after the end of a good connection in which no call is given
     up for want of a new one."""
@@ -60,7 +67,7 @@ class Connection:
     def _begin(self) -> None:
         self._process = os.getpid()
         self._loop: Optional[asyncio.AbstractEventLoop] = None
-        self._session = Session(_done, self._name)
+        self._session = Session(_done, self._name, unwanted=_unwanted)
         self._socket: Optional[socket.socket] = None
         self._unsent: memoryview = memoryview(b"")
         self._writing = False  # the loop watches for room in the socket

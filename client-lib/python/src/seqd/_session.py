@@ -28,7 +28,8 @@ RENEW_FROM = 0xFFFF_0000
 MOST_LATE = 65_536  # replies that nobody waits for; with more the connection is of no use
 NEVER = float("inf")
 
-Doer = Callable[["Request[Any]"], None]
+Done = Callable[["Request[Any]"], None]
+Unwanted = Callable[["Request[Any]"], bool]
 
 
 def wait_within(left: float) -> int:
@@ -39,10 +40,12 @@ def wait_within(left: float) -> int:
 
 
 class Session:
-    """done: called with each request that has got its result or its error."""
+    """done: called with each request that has got its result or its error.
+    unwanted: says of a request that is about to be sent for the first time whether its caller has gone."""
 
-    def __init__(self, done: Doer, name: str = "", first_number: int = 1) -> None:
+    def __init__(self, done: Done, name: str = "", first_number: int = 1, unwanted: Optional[Unwanted] = None) -> None:
         self._done = done
+        self._unwanted = unwanted
         self._name = name
         self.identity = os.urandom(16)
         self.hello: Optional[Hello] = None  # the last one
@@ -215,6 +218,9 @@ class Session:
                 if not self._queue:
                     return
                 request = self._queue[0]
+                if self._unwanted is not None and self._unwanted(request):
+                    self._leave(request)
+                    continue
                 if request.state == DONE:
                     self._queue.popleft()
                     self._dead -= 1
