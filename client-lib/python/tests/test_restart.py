@@ -1,0 +1,70 @@
+"""Restarts and kill -9 of the real daemon under load: no call fails, no ID comes twice, and none is lost."""
+
+import os
+import random
+
+import pytest
+
+from servers.mongod import wait_for
+from servers.patience import PATIENCE
+from takers import Takers, twice_and_holes
+
+KILLS = int(os.environ.get("KILLS", "20"))
+SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
+
+
+@pytest.mark.limit(60 + 3 * KILLS)
+def test_KillsUnderLoadCostNoIdAndNoCall(daemon):
+    print(f"SEED={SEED}")
+    moments = random.Random(SEED)
+    takers = Takers(daemon.socket)
+    try:
+        for _ in range(KILLS):
+            takers.wait_for_more(moments.randrange(1, 3000))
+            daemon.kill()
+            daemon.start()
+        takers.wait_for_more(1000)
+    finally:
+        takers.stopping.set()
+    ids = takers.stop()
+    print(f"{KILLS} kills, {len(ids)} IDs: {twice_and_holes(ids)[0]} twice, {twice_and_holes(ids)[1]} holes")
+    assert twice_and_holes(ids) == (0, 0)
+
+
+@pytest.mark.limit(60)
+def test_OrderlyRestartsCostNoIdAndNoCall(daemon):
+    takers = Takers(daemon.socket)
+    try:
+        for _ in range(10):
+            takers.wait_for_more(500)
+            daemon.restart()
+        takers.wait_for_more(500)
+    finally:
+        takers.stopping.set()
+    assert twice_and_holes(takers.stop()) == (0, 0)
+
+
+@pytest.mark.limit(60)
+@pytest.mark.parametrize("kinds", [{"threads": 1, "tasks": 0}, {"threads": 0, "tasks": 1}], ids=["one thread", "one task"])
+def test_EachKindAloneWithOneCallAtATime(daemon, kinds):
+    takers = Takers(daemon.socket, **kinds)
+    try:
+        for _ in range(5):
+            before = takers.count() + 50
+            wait_for("IDs", lambda before=before: takers.count() >= before or takers.errors)
+            daemon.kill()
+            daemon.start()
+    finally:
+        takers.stopping.set()
+    assert twice_and_holes(takers.stop()) == (0, 0)
+
+
+def test_ADaemonThatForgotTheClientGivesNewIds(make_daemon, make_client):
+    """A new state directory: `known` is false, and repeats take new IDs, as IDs of another counter here."""
+    daemon = make_daemon().start()
+    client = make_client(daemon.socket, timeout=20 * PATIENCE)
+    assert client.next_many("orders", 20)[-1] == 20
+    daemon.kill()
+    other = make_daemon("other", daemon={"socket": str(daemon.socket)})
+    other.start()
+    assert client.next("orders") == 1
