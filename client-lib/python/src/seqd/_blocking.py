@@ -2,10 +2,11 @@
 
 Of the threads that wait for replies, one is the leader: it waits for the socket and takes in the replies of all; when its
 own have arrived, it passes the leadership on. The others wait for a lock of their own. A thread that finds a leader sends
-its request itself, or, while the leader holds the lock, with those of the other threads.
+its request itself; one that finds the lock held leaves its call in the inbox, and whoever releases the lock sends what is in
+there, so that many threads neither queue for the lock nor send one by one.
 
-Rules: `_lock` guards everything but waiting; only the leader receives, connects and disconnects, close() apart; nobody waits
-with the lock held. A thread interrupted in the middle (KeyboardInterrupt) ends the connection, and what the other threads
+Rules: `_lock` guards everything but waiting and the inbox; only the leader receives, connects and disconnects, close() apart;
+nobody waits with the lock held; after each release the inbox is looked at. A thread interrupted in the middle (KeyboardInterrupt) ends the connection, and what the other threads
 wait for is repeated on the next one.
 """
 
@@ -14,44 +15,20 @@ from __future__ import annotations
 import os
 import select
 import socket
-import threading
+from collections import deque
+from threading import RLock, get_ident
 from time import monotonic
-from typing import Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Deque, Dict, Optional, Sequence
 
 from . import _fork, errors
-from ._requests import DONE, Request
+from ._call import LONGEST_SLEEP, Call, done
+from ._requests import DONE, INSERT, Request
 from ._session import Session
-from ._socket import BackOff, NotNow, connect
+from ._socket import BackOff, NotNow, connect, reason
+from ._waker import Waker
 
 _READ = 65_536
 _LAST_READS = 64  # more than a socket holds, so that a daemon that goes on writing is left all the same
-_LONGEST_SLEEP = 3600.0
-
-
-class _Call:
-    """What one thread waits for: one request or those of a pipeline."""
-
-    __slots__ = ("requests", "left", "epoch", "lead", "wake", "waiting")
-
-    def __init__(self, requests: Sequence[Request[Any]], epoch: int, waiting: Dict[_Call, None]) -> None:
-        self.requests = requests
-        self.left = len(requests)
-        self.epoch = epoch
-        self.lead = False
-        self.wake: Optional[threading.Lock] = None  # held until there is something to do
-        self.waiting = waiting
-
-
-def _done(request: Request[Any]) -> None:
-    call: _Call = request.owner
-    call.left -= 1
-    if call.left == 0 and call.wake is not None:
-        _wake(call)
-
-
-def _wake(call: _Call) -> None:
-    if call.waiting.pop(call, call) is None and call.wake is not None:
-        call.wake.release()
 
 
 class Connection:
@@ -69,17 +46,18 @@ class Connection:
 
     def _begin(self) -> None:
         self._process = os.getpid()
-        self._lock = threading.Lock()
-        self._session = Session(_done, self._name)
+        # It knows its owner, which an exception from outside between two instructions may have left with it.
+        self._lock: Any = RLock()
+        self._inbox: Deque[Call] = deque()  # of threads that found the lock held; whoever releases it takes them in
+        self._session = Session(done, self._name)
         self._socket: Optional[socket.socket] = None
         self._poll = select.poll()
         self._events = 0
-        self._pipe: Optional[Tuple[int, int]] = None  # to wake the leader
-        self._woken = False  # something is in the pipe
+        self._waker = Waker()  # of the leader, which sleeps without the lock
         self._unsent: memoryview = memoryview(b"")
         self._send_failed = False
-        self._led = False
-        self._waiting: Dict[_Call, None] = {}
+        self._leader: Optional[Call] = None
+        self._waiting: Dict[Call, None] = {}
         self._back_off = BackOff()
         self._next_attempt = 0.0
         self._why = "there was no time to connect"
@@ -87,109 +65,186 @@ class Connection:
     def forget_parent(self) -> None:
         if self._socket is not None:
             self._socket.close()
-        self._close_pipe()
+        self._waker.close()
         self._epoch += 1
         self._begin()
-
-    def __del__(self) -> None:
-        if getattr(self, "_pipe", None) is not None:
-            self._close_pipe()
 
     # --- calls
     def run(self, requests: Sequence[Request[Any]], timeout: float, connect_timeout: float) -> None:
         """Returns when every request has its result or error."""
         if os.getpid() != self._process:
             self.forget_parent()
+        lock = self._lock
+        leader = self._leader
+        if lock._is_owned() or (leader is not None and leader.thread == get_ident()):
+            raise RuntimeError("a signal handler or finalizer called the client in the middle of a call of the same thread")
         now = monotonic()
-        call = _Call(requests, self._epoch, self._waiting)
+        call = Call(requests, now + timeout, now + connect_timeout, self._epoch, self._waiting)
+        wait = 0.0
         try:
-            with self._lock:
-                if self._closed:
-                    raise errors.ClosedError("the client was closed")
-                self._enter(call, now + timeout, now + connect_timeout)
-                if call.lead:
-                    wait = self._turn(now)
-                else:
-                    self._send(now)
-                    if len(self._unsent) > 0:
-                        self._wake_leader()
-            if call.lead:
+            if lock.acquire(False):
+                try:
+                    self._admit(call)
+                    wait = self._turn(now) if call.lead else self._send_for(now)
+                except BaseException:
+                    self._recover()
+                    raise
+                finally:
+                    lock.release()
+            else:
+                call.sleep()
+                self._inbox.append(call)
+            if self._inbox:
+                self._admit_others()
+            if call.lead and call.wake is None:
                 self._lead(call, wait)
             else:
-                self._follow(call, now + timeout)
+                self._follow(call)
         except BaseException:
-            with self._lock:
-                if call.epoch == self._epoch:
+            if call.epoch == self._epoch:
+                with lock:
                     self._interrupted(call)
+                while lock._is_owned():
+                    lock.release()
+                self._admit_others()
             raise
 
-    def _enter(self, call: _Call, deadline: float, connect_deadline: float) -> None:
+    def _admit(self, call: Call) -> None:
+        """The requests of the call go to the session. Without a leader, the call leads. With the lock."""
         session = self._session
-        if not self._led:
-            call.lead = self._led = True
-            if self._socket is not None and not session.busy:
+        if self._closed:
+            raise errors.ClosedError("the client was closed")
+        if self._leader is None:
+            call.lead = True
+            self._leader = call
+            if not session.busy and self._socket is not None and call.requests[0].kind == INSERT:
                 # What is sent into a connection that has ended is lost, and an insert is not sent twice.
                 self._notice_end()
-        else:
-            call.wake = threading.Lock()
-            call.wake.acquire()
+        elif call.wake is None:
+            call.sleep()
+        if not call.lead:
             self._waiting[call] = None
         for request in call.requests:
             request.owner = call
-            session.submit(request, deadline, connect_deadline)
+            session.submit(request, call.deadline, call.connect_deadline)
 
-    def _interrupted(self, call: _Call) -> None:
-        """An exception from outside, somewhere: the call is given up, and the connection with it if it was in use."""
+    def _admit_inbox(self) -> None:
+        """Those that found the lock held. With the lock."""
+        inbox = self._inbox
+        while inbox:
+            call = inbox[0]
+            # An exception from outside may have ended the first attempt to take it in.
+            again = call.requests[0].owner is call
+            if self._closed:
+                call.end(errors.ClosedError("the client was closed"))
+                call.rouse()
+            elif not call.given_up and not (again and not self._session.withdraw(call.requests)):
+                self._admit(call)
+                if call.lead:
+                    call.rouse()
+            inbox.popleft()
+
+    def _admit_others(self) -> None:
+        """After the lock was released: nobody else may come to take in those who found it held."""
+        while self._inbox and self._lock.acquire(False):
+            try:
+                self._admit_inbox()
+                self._send_for(monotonic())
+            except BaseException:
+                self._recover()
+                raise
+            finally:
+                self._lock.release()
+
+    def _send_for(self, now: float) -> float:
+        """Sends as a thread that does not lead. Returns 0.0."""
+        self._send(now)
+        if len(self._unsent) > 0:
+            self._waker.wake()
+        return 0.0
+
+    def _recover(self) -> None:
+        """An exception from outside came with the lock held: nothing is believed of this connection any more, and the others'
+        requests are repeated on the next one."""
+        self._lose("a call was interrupted", monotonic())
+        for other in [*self._waiting, *([self._leader] if self._leader is not None else [])]:
+            other.recount()
+        self._appoint()
+        self._waker.wake()
+
+    def _interrupted(self, call: Call) -> None:
+        """An exception from outside came somewhere: the call is given up."""
+        call.given_up = True
         self._session.abandon_all(call.requests)
         self._waiting.pop(call, None)
         if call.lead:
-            self._lose("a call was interrupted", monotonic())
-            for other in list(self._waiting):
-                other.left = sum(request.state != DONE for request in other.requests)
-                if other.left == 0:
-                    _wake(other)
+            self._recover()
             self._pass_on(call)
 
-    def _follow(self, call: _Call, deadline: float) -> None:
-        assert call.wake is not None
+    def _follow(self, call: Call) -> None:
+        wait = 0.0
         while call.left > 0:
-            woken = call.wake.acquire(timeout=max(0.0, min(deadline - monotonic(), _LONGEST_SLEEP)))
+            woken = call.wait_for_news()
             self._still_ours(call)
-            if not woken:
-                # The leader is asleep, perhaps until a later deadline of its own.
-                with self._lock:
-                    if call.left > 0 and not call.lead:
-                        self._session.expire(monotonic(), self._unreachable)
-            elif call.lead:
-                with self._lock:
-                    wait = self._turn(monotonic())
+            if call.left == 0 and not call.lead:
+                return
+            with self._lock:
+                try:
+                    now = monotonic()
+                    self._admit_inbox()
+                    if call.lead:
+                        wait = self._turn(now)
+                    elif not woken:
+                        # The leader is asleep, perhaps until a later deadline of its own.
+                        self._session.expire(now, self._unreachable)
+                        if call.left > 0 and now >= call.deadline:
+                            call.end(errors.TimedOut("the daemon did not answer in time"))
+                except BaseException:
+                    self._recover()
+                    raise
+            if call.lead:
                 self._lead(call, wait)
+            if self._inbox:
+                self._admit_others()
         if call.lead:
             with self._lock:
                 self._pass_on(call)
+            self._admit_others()
 
-    def _still_ours(self, call: _Call) -> None:
+    def _still_ours(self, call: Call) -> None:
         if call.epoch != self._epoch:
             raise errors.ForkedError("this process was forked off inside of the call")
 
     # --- the leader
-    def _lead(self, call: _Call, wait: float) -> None:
+    def _lead(self, call: Call, wait: float) -> None:
         """Ends when the call has its replies, which it has at its deadline at the latest."""
         while True:
             if call.left > 0 and wait > 0:
                 # Until the socket has something, another thread wakes the leader, or the time is over.
-                self._poll.poll(min(wait, _LONGEST_SLEEP) * 1000)
+                self._poll.poll(min(wait, LONGEST_SLEEP) * 1000)
             self._still_ours(call)
             with self._lock:
-                now = monotonic()
-                if self._woken:
-                    self._empty_pipe()
-                if call.left > 0 and self._socket is not None:
-                    self._receive(now)
-                if call.left == 0:
-                    self._pass_on(call)
-                    return
-                wait = self._turn(now)
+                try:
+                    now = monotonic()
+                    if self._waker.woken:
+                        self._waker.empty()
+                    if call.left > 0 and self._socket is not None:
+                        self._receive(now)
+                    if self._inbox:
+                        self._admit_inbox()
+                    if call.left > 0:
+                        wait = min(self._turn(now), call.deadline - now)
+                        if call.left > 0 and now >= call.deadline:
+                            call.end(errors.TimedOut("the daemon did not answer in time"))
+                    if call.left == 0:
+                        self._pass_on(call)
+                except BaseException:
+                    self._recover()
+                    raise
+            if self._inbox:
+                self._admit_others()
+            if call.left == 0 and not call.lead:
+                return
 
     def _turn(self, now: float) -> float:
         """Expires, connects, sends. Returns the seconds until the next turn in any case."""
@@ -210,7 +265,7 @@ class Connection:
             # What the daemon said before it closed may still be there to read.
             self._notice_end()
             if self._socket is not None:
-                self._lose("the daemon reads no more", now)
+                self._lose(self._why, now)
             return min(max(session.soonest, 0.0), self._next_attempt) - now
         if session.exhausted:
             self._lose("the numbers of the identity came to their end", now)
@@ -223,17 +278,21 @@ class Connection:
         # _turn() has expired what was due, unless the connection is new: then at once once more.
         return session.soonest - now
 
-    def _pass_on(self, call: _Call) -> None:
+    def _pass_on(self, call: Call) -> None:
         """The leader's own replies have arrived: another thread that waits goes on."""
         call.lead = False
-        self._led = False
-        for other in self._waiting:
-            if other.left > 0:
-                self._led = other.lead = True
-                _wake(other)
-                return
-        if self._socket is not None and not self._session.busy:
+        self._leader = None
+        self._appoint()
+        if self._leader is None and self._socket is not None and not self._session.busy:
             self._send(monotonic())
+
+    def _appoint(self) -> None:
+        for other in self._waiting if self._leader is None else ():
+            if other.left > 0:
+                other.lead = True
+                self._leader = other
+                other.rouse()
+                return
 
     # --- the socket
     def _connect(self, now: float) -> None:
@@ -248,7 +307,7 @@ class Connection:
             self._events = select.POLLIN
             self._poll = select.poll()
             self._poll.register(self._socket, select.POLLIN)
-            self._watch_pipe()
+            self._waker.watch(self._poll)
             self._session.connected()
 
     def _send(self, now: float) -> None:
@@ -266,8 +325,9 @@ class Connection:
                 sent = connection.send(self._unsent, socket.MSG_NOSIGNAL)
             except BlockingIOError:
                 return
-            except OSError:
-                self._send_failed = True  # the leader finds the reason
+            except OSError as error:
+                self._why = reason(error)
+                self._send_failed = True  # the leader does the rest
                 return
             self._unsent = self._unsent[sent:]
 
@@ -279,7 +339,7 @@ class Connection:
         except BlockingIOError:
             return False
         except OSError as error:
-            self._lose(os.strerror(error.errno) if error.errno else str(error), now)
+            self._lose(reason(error), now)
             return False
         if not data:
             self._lose("the daemon closed the connection", now)
@@ -307,7 +367,7 @@ class Connection:
         self._socket.close()
         self._socket = None
         self._poll = select.poll()
-        self._watch_pipe()
+        self._waker.watch(self._poll)
         self._unsent = memoryview(b"")
         self._send_failed = False
         self._why = why
@@ -318,30 +378,6 @@ class Connection:
         why = "it accepts but says nothing" if self._socket is not None else self._why
         return errors.ConnectError(f"no daemon answers at {self._path}: {why}")
 
-    # --- waking the leader, which sleeps without the lock
-    def _wake_leader(self) -> None:
-        if self._pipe is not None and not self._woken:
-            self._woken = True
-            os.write(self._pipe[1], b"w")
-
-    def _watch_pipe(self) -> None:
-        if self._pipe is None:
-            self._pipe = os.pipe()
-            os.set_blocking(self._pipe[0], False)
-            os.set_blocking(self._pipe[1], False)
-        self._poll.register(self._pipe[0], select.POLLIN)
-
-    def _empty_pipe(self) -> None:
-        self._woken = False
-        if self._pipe is not None:
-            os.read(self._pipe[0], 4096)
-
-    def _close_pipe(self) -> None:
-        if self._pipe is not None:
-            pipe, self._pipe = self._pipe, None
-            os.close(pipe[0])
-            os.close(pipe[1])
-
     # --- the end
     def close(self) -> None:
         if os.getpid() != self._process:
@@ -349,6 +385,7 @@ class Connection:
         with self._lock:
             if self._closed:
                 return
+            self._admit_inbox()
             self._closed = True
             if self._socket is not None and len(self._unsent) == 0:
                 try:
@@ -357,6 +394,7 @@ class Connection:
                     pass  # the daemon learns it from the end of the connection
             self._lose("the client was closed", monotonic())
             self._session.fail_all(errors.ClosedError("the client was closed").again)
-            self._wake_leader()
-            if not self._led:
-                self._close_pipe()
+            self._waker.wake()
+            if self._leader is None:
+                self._waker.close()
+        self._admit_others()

@@ -15,7 +15,7 @@ from typing import Any, Optional, Sequence, TypeVar
 from . import _fork, errors
 from ._requests import QUEUED, Request
 from ._session import NEVER, Session
-from ._socket import BackOff, NotNow, connect
+from ._socket import BackOff, NotNow, connect, reason
 
 T = TypeVar("T")
 _READ = 65_536
@@ -204,7 +204,7 @@ class Connection:
                 # What the daemon said before it closed may still be there to read.
                 while self._on_readable():
                     pass
-                self._lose(os.strerror(error.errno) if error.errno else str(error))
+                self._lose(reason(error))
                 return
 
     def _on_writable(self) -> None:
@@ -225,7 +225,7 @@ class Connection:
         except BlockingIOError:
             return False
         except OSError as error:
-            self._lose(os.strerror(error.errno) if error.errno else str(error))
+            self._lose(reason(error))
             return False
         if not data:
             self._lose("the daemon closed the connection")

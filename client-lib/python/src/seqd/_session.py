@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from typing import Any, Callable, Deque, Dict, Iterable, List, Optional, Set
+from typing import Any, Callable, Deque, Dict, Iterable, List, Optional, Sequence, Set
 
 from . import _wire, errors
 from ._replies import Hello, read_hello
@@ -94,6 +94,14 @@ class Session:
         self._queue = deque(request for request in self._queue if request.state == QUEUED)
         self._dead = 0
 
+    def withdraw(self, requests: Sequence[Request[Any]]) -> bool:
+        """Takes back what was submitted and not sent. False, and nothing is done, when a part of it was sent."""
+        if any(request.state != QUEUED for request in requests):
+            return False
+        self._queue = deque(one for one in self._queue if one not in requests and one.state == QUEUED)
+        self._dead = 0
+        return True
+
     @property
     def busy(self) -> bool:
         """A request has no reply."""
@@ -120,8 +128,8 @@ class Session:
         may_have = request.kind == INSERT and (request.perhaps or request.state == SENT)
         if may_have and not isinstance(error, (errors.DocumentRefused, errors.OutcomeUnknown)):
             error = errors.OutcomeUnknown(f"the document may have been inserted: {error}")
-        self._leave(request)
         request.error = error
+        self._leave(request)
         self._done(request)
 
     def fail_all(self, make: Callable[[], errors.SeqdError]) -> None:
@@ -156,10 +164,20 @@ class Session:
         self._out.append(_wire.hello(HELLO, self.identity, self._name))
 
     def disconnected(self, reconnect_until: float) -> None:
-        """The connection is gone. Until `reconnect_until` no request is given up for want of one, if this one was ready."""
+        """The connection is gone. Until `reconnect_until` no request is given up for want of one, if this one was ready.
+
+        Also called where an exception from outside ended another method between any two steps: what this one leaves behind
+        is complete again.
+        """
         if self.ready:
             self._reconnect_until = reconnect_until
         self._open = {number: request for number, request in self._open.items() if request.state != DONE}
+        for number, request in self._open.items():
+            if request.state == QUEUED:
+                request.number, request.state = number, AGAIN
+        self._next = max([self._next, *(number + 1 for number in self._open)])
+        self._queue = deque(request for request in self._queue if request.state == QUEUED)
+        self._dead = 0
         sent = [request for request in self._open.values() if request.state == SENT]
         self._reset()
         for request in sent:
@@ -232,10 +250,12 @@ class Session:
                     if self._next - self._floor >= self._window:
                         return
                     self._acknowledge()
-                self._queue.popleft()
+                # In this order: see disconnected().
                 request.number = self._next
-                self._next += 1
                 self._open[request.number] = request
+                self._next += 1
+                request.state = SENT
+                self._queue.popleft()
             request.state = SENT
             self._sent += 1
             written = self._write(request, now)

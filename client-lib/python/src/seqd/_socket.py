@@ -29,6 +29,13 @@ def socket_path(path: Optional[PathLike] = None) -> str:
     return chosen
 
 
+def reason(error: OSError) -> str:
+    """In words, of an error of the system. Others, such as a TimeoutError of a signal handler, are raised again."""
+    if error.errno is None:
+        raise error
+    return os.strerror(error.errno)
+
+
 class NotNow(Exception):
     """No daemon takes a connection at this moment."""
 
@@ -45,7 +52,7 @@ def connect(path: str) -> socket.socket:
     except OSError as error:
         if connection is not None:
             connection.close()
-        why = os.strerror(error.errno) if error.errno else str(error)
+        why = reason(error)
         if error.errno in _WORTH_A_RETRY:
             raise NotNow(why) from None
         trouble = ConnectError(f"cannot connect to {path}: {why}")

@@ -14,6 +14,9 @@ from .errors import ProtocolError
 MAX_REPLY = 16 * 1024 * 1024  # bytes of one message of the daemon
 MAX_WAIT_MS = 3_600_000
 
+# What msgpack raises for bytes that it cannot read. Nothing wider: a signal handler may raise here, too.
+_UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException)
+
 _pack = msgpack.Packer(use_bin_type=True).pack
 
 
@@ -105,9 +108,7 @@ class FrameReader:
                 self._unpacker.feed(data[:end - start])
                 self._keep(data[end - start:])
             return list(self._unpacker)
-        except ProtocolError:
-            raise
-        except Exception as error:  # what msgpack raises for bytes that it cannot read has no common class
+        except _UNREADABLE as error:
             raise ProtocolError(f"what the daemon sent cannot be read: {type(error).__name__} {error}".rstrip()) from error
 
     def _keep(self, data: bytes) -> None:
