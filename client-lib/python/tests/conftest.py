@@ -33,9 +33,3 @@ def make_client(request):
     yield make
     for client in made:
         client.close()
-
-
-@pytest.fixture
-def daemon(make_daemon):
-    """A running daemon with the embedded store."""
-    return make_daemon().start()

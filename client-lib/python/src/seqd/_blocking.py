@@ -275,7 +275,6 @@ class Connection:
         if events != self._events:
             self._events = events
             self._poll.modify(self._socket, events)
-        # _turn() has expired what was due, unless the connection is new: then at once once more.
         return session.soonest - now
 
     def _pass_on(self, call: Call) -> None:
