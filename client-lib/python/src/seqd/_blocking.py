@@ -22,7 +22,7 @@ from typing import Any, Deque, Dict, Optional, Sequence
 
 from . import _fork, errors
 from ._call import LONGEST_SLEEP, Call, done
-from ._requests import DONE, INSERT, Request
+from ._requests import Request
 from ._session import Session
 from ._socket import BackOff, NotNow, connect, reason
 from ._waker import Waker
@@ -117,7 +117,7 @@ class Connection:
         if self._leader is None:
             call.lead = True
             self._leader = call
-            if not session.busy and self._socket is not None and call.requests[0].kind == INSERT:
+            if self._socket is not None and not session.busy and call.inserts():
                 # What is sent into a connection that has ended is lost, and an insert is not sent twice.
                 self._notice_end()
         elif call.wake is None:

@@ -6,7 +6,7 @@ from threading import Lock, get_ident
 from time import monotonic
 from typing import Any, Dict, Optional, Sequence
 
-from ._requests import DONE, Request
+from ._requests import DONE, INSERT, Request
 from .errors import SeqdError
 
 LONGEST_SLEEP = 3600.0
@@ -29,6 +29,10 @@ class Call:
         self.given_up = False
         self.wake: Optional[Lock] = None  # held until there is something to do
         self.waiting = waiting
+
+    def inserts(self) -> bool:
+        requests = self.requests
+        return requests[0].kind == INSERT or (len(requests) > 1 and any(request.kind == INSERT for request in requests))
 
     def sleep(self) -> None:
         self.wake = Lock()

@@ -19,6 +19,7 @@ from ._socket import BackOff, NotNow, connect, reason
 
 T = TypeVar("T")
 _READ = 65_536
+_LAST_READS = 64  # more than a socket holds, so that a daemon that goes on writing is left all the same
 _LONGEST_SLEEP = 3600.0
 
 
@@ -202,8 +203,9 @@ class Connection:
                 self._writing = True
             except OSError as error:
                 # What the daemon said before it closed may still be there to read.
-                while self._on_readable():
-                    pass
+                reads = 0
+                while reads < _LAST_READS and self._on_readable():
+                    reads += 1
                 self._lose(reason(error))
                 return
 
