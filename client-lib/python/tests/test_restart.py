@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from seqd._session import RENEW_FROM
 from servers.mongod import wait_for
 from servers.patience import PATIENCE
 from takers import Takers, twice_and_holes
@@ -68,3 +69,17 @@ def test_ADaemonThatForgotTheClientGivesNewIds(make_daemon, make_client):
     other = make_daemon("other", daemon={"socket": str(daemon.socket)})
     other.start()
     assert client.next("orders") == 1
+
+
+@pytest.mark.parametrize("at_once", [1, 40])
+def test_AtTheEndOfTheNumbersTheClientTakesANewIdentity(daemon, make_client, at_once):
+    """The last request numbers of 32 bits, with calls in flight: nobody notices, and no ID is lost or comes twice."""
+    client = make_client(daemon.socket, timeout=60 * PATIENCE)
+    session = getattr(client, "client", client)._connection._session  # pylint: disable=protected-access
+    session._next = session._floor = session._first = RENEW_FROM - 70  # pylint: disable=protected-access
+    before = session.identity
+    ids = []
+    while len(ids) < 200:
+        ids += client.pipelined("next", "orders", times=at_once)
+    assert session.identity != before and session._next < 200  # pylint: disable=protected-access
+    assert twice_and_holes(ids) == (0, 0)
