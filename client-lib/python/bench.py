@@ -1,4 +1,5 @@
-"""Speed of the client beside redis-py on a real redis-server, in one run; prints calls a second and the ratio of both.
+"""Speed of the client beside redis-py on a real redis-server, in one run; prints calls a second, the ratio of both (above 1: seqd is
+faster), and the processor time of the client, which says more on a busy machine.
 
 usage: bench.py [--seconds N] [--rounds N]     needs redis-server, python3-redis and a built seqd (SEQD_BIN, or build/seqd)
 
@@ -160,12 +161,17 @@ def asyncio_rows(ours, theirs, seconds, run):
 
 def measure(title, ours, theirs, rounds):
     ours(), theirs()  # connections, caches
-    figures = ([], [])
+    figures, processor = ([], []), ([], [])
     for number in range(rounds):
         for which in ((0, 1), (1, 0))[number % 2]:
-            figures[which].append((ours, theirs)[which]())
+            wall, cpu = time.perf_counter(), time.process_time()
+            rate = (ours, theirs)[which]()
+            calls = rate * (time.perf_counter() - wall)
+            figures[which].append(rate)
+            processor[which].append((time.process_time() - cpu) / calls * 1e6)
     ratio = statistics.median(one / other for one, other in zip(*figures))
-    print(f"{title:38} {statistics.median(figures[0]):>12,.0f} {statistics.median(figures[1]):>12,.0f} {ratio:>8.2f}", flush=True)
+    print(f"{title:32} {statistics.median(figures[0]):>9,.0f} {statistics.median(figures[1]):>9,.0f} {ratio:>6.2f}"
+          f" {statistics.median(processor[0]):>8.1f} {statistics.median(processor[1]):>8.1f}", flush=True)
 
 
 def main():
@@ -178,8 +184,9 @@ def main():
     try:
         servers.append(start_seqd(directory))
         servers.append(start_redis(directory))
-        print(f"Python {sys.version.split()[0]}, seqd {seqd.__version__}, redis-py {redis.__version__}; calls a second")
-        print(f"{'':38} {'seqd':>12} {'redis-py':>12} {'ratio':>8}")
+        print(f"Python {sys.version.split()[0]}, seqd {seqd.__version__}, redis-py {redis.__version__}; calls a second, and the "
+              "client's processor time for a call in us")
+        print(f"{'':32} {'seqd':>9} {'redis-py':>9} {'ratio':>6} {'seqd us':>8} {'redis us':>8}")
         with seqd.Client(servers[0].socket) as ours, redis.Redis(unix_socket_path=str(servers[1].socket)) as theirs:
             for title, left, right in blocking_rows(ours, theirs, chosen.seconds):
                 measure(title, left, right, chosen.rounds)
