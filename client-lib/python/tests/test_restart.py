@@ -5,11 +5,13 @@ import random
 
 import pytest
 
+from cutting import Cutter
 from seqd._session import RENEW_FROM
 from servers.mongod import wait_for
 from servers.patience import PATIENCE
 from takers import Takers, twice_and_holes
 
+CUTS = 150
 KILLS = int(os.environ.get("KILLS", "20"))
 SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
 
@@ -69,6 +71,23 @@ def test_ADaemonThatForgotTheClientGivesNewIds(make_daemon, make_client):
     other = make_daemon("other", daemon={"socket": str(daemon.socket)})
     other.start()
     assert client.next("orders") == 1
+
+
+@pytest.mark.limit(120)
+def test_RepliesThatAreLostAreRepeated(daemon):
+    """Connections are cut in the middle of the replies: the IDs in the lost ones are issued, and come all the same."""
+    print(f"SEED={SEED}")
+    cutter = Cutter(daemon.short / "cutter.sock", daemon.socket, SEED, 2000)
+    takers = Takers(daemon.short / "cutter.sock")
+    try:
+        while cutter.cuts < CUTS:
+            takers.wait_for_more(50)
+    finally:
+        cutter.most = None
+        takers.stopping.set()
+    ids = takers.stop()
+    cutter.close()
+    assert twice_and_holes(ids) == (0, 0)
 
 
 @pytest.mark.parametrize("at_once", [1, 40])

@@ -147,6 +147,22 @@ def test_AfterAReconnectTheAckComesFirstThenTheRepeatsInOrder():
     assert [request.result for request in [*requests, newer]] == [101, 102, 103, 104, 105]
 
 
+def test_ANewConnectionIsToldAgainWhatIsAcknowledged():
+    world = World()
+    world.connect()
+    for _ in range(20):
+        world.submit()
+    world.sent()
+    for number in range(1, 21):
+        world.say(number, number)
+    assert acks(world.sent()) == [21]
+    world.session.disconnected(0.0)
+    world.submit()
+    world.connect()
+    messages = world.sent()
+    assert messages[0] == [2, "ack", [21]] and messages[1][1] == 21
+
+
 def test_AStoppingDaemonIsLeftWhenItHasAnsweredEverything():
     world = World()
     world.connect()

@@ -86,7 +86,8 @@ def test_RequestsOfThreadsGoOutTogether(daemon):
     client.close()
 
 
-def test_ThreadsWithTimesOfTheirOwn(daemon):
+@pytest.mark.parametrize("hasty_first", [False, True])
+def test_ThreadsWithTimesOfTheirOwn(daemon, hasty_first):
     """The time of each call counts, whichever thread reads for the others, and whichever ends first."""
     client = seqd.Client(daemon.socket, timeout=LONG)
     client.ping()
@@ -101,7 +102,7 @@ def test_ThreadsWithTimesOfTheirOwn(daemon):
 
     patient = [threading.Thread(target=work, args=(LONG,)) for _ in range(3)]
     hasty = [threading.Thread(target=work, args=(timeout,)) for timeout in (0.3, 0.1, 0.2)]
-    for thread in [patient[0], hasty[0], *patient[1:], *hasty[1:]]:
+    for thread in [*hasty, *patient] if hasty_first else [*patient, *hasty]:
         thread.start()
     for thread in hasty:
         thread.join(LONG)
@@ -156,6 +157,22 @@ def test_AChildHasAConnectionAndAnIdentityOfItsOwn(daemon, fork):
         ids += taken
         identities.add(identity)
     assert len(identities) == 5 and twice_and_holes(ids) == (0, 0)
+    client.close()
+
+
+def test_AChildHasForgottenItsParentBeforeItsFirstCall(daemon):
+    """Also where it has its parent's process ID, as in a PID namespace of its own."""
+    client = seqd.Client(daemon.socket, timeout=LONG)
+    client.next("orders")
+    connection = client._connection  # pylint: disable=protected-access
+    descriptor = connection._socket.fileno()  # pylint: disable=protected-access
+
+    def child():
+        return connection._session.identity, os.path.exists(f"/proc/self/fd/{descriptor}")  # pylint: disable=protected-access
+
+    identity, is_open = in_child(child)()
+    assert identity != connection._session.identity and not is_open  # pylint: disable=protected-access
+    assert client.next("orders") == 2
     client.close()
 
 
