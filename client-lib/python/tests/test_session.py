@@ -1,9 +1,15 @@
 """The protocol core alone: what is sent when, byte by byte, without a socket and without a clock."""
 
+import os
+import subprocess
+import sys
+
 import msgpack
 import pytest
 
+from conftest import HERE
 from seqd import _requests, _session, errors
+from servers.patience import PROGRAM_SECONDS
 
 LIMITS = {"frame": 65536, "depth": 8, "name": 128, "count": 100000, "pipeline": 4096, "unacknowledged": 16384}
 
@@ -362,3 +368,65 @@ def test_ANotificationOfALaterDaemonIsPassedOver():
     world.sent()
     world.session.receive(msgpack.packb([2, "news", [1]]) + msgpack.packb([1, 1, None, 3]))
     assert request.result == 3
+
+
+def test_ClientsOfSeveralThreadsDoNotMixUpWhatTheyWrite():
+    """In the interpreter whose msgpack is written in Python, and which changes threads all the time."""
+    program = """
+import sys, threading
+import msgpack
+from seqd import _requests, _session
+HELLO = msgpack.packb([1, 0, None, {"protocol": 1, "known": False, "connection": "c"}])
+sys.setswitchinterval(1e-6)
+good = []
+
+def work(name):
+    session = _session.Session(lambda request: None)
+    session.connected()
+    session.output(0.0)
+    session.receive(HELLO)
+    for number in range(1, 1501):
+        session.submit(_requests.insert(name, {}, "key"), 10.0, 10.0)
+        message = msgpack.unpackb(session.output(0.0).split(b"\\x93\\x02\\xa3ack")[0] or b"\\xc0")
+        assert message in (None, [0, number, "insert", [name, {}, {"timeout_ms": 9000, "connection": "c", "unique": "key"}]])
+        session.receive(msgpack.packb([1, number, None, 7]))
+    good.append(name)
+
+threads = [threading.Thread(target=work, args=("n" * length,)) for length in (1, 2, 3, 4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len(good))
+"""
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parent / "src"), "MSGPACK_PUREPYTHON": "1"}
+    done = subprocess.run([sys.executable, "-B", "-c", program], env=environment, capture_output=True, text=True,
+                          timeout=PROGRAM_SECONDS, check=False)
+    assert (done.stdout, done.stderr) == ("4\n", "")
+
+
+def test_RepeatsGoOnWhereTheNextDaemonRemembersLess():
+    """Fewer numbers than the eight after which an acknowledgement is due."""
+    world = World()
+    world.connect()
+    for _ in range(12):
+        world.submit()
+    assert len(world.numbers()) == 12
+    world.session.disconnected(0.0)
+    world.limits["unacknowledged"] = 5
+    world.connect()
+    told = []
+    while new := world.numbers():
+        told += new
+        for number in new:
+            world.say(number, number)
+    assert told == list(range(1, 13))
+
+
+def test_TheOldIdentityIsAcknowledgedBeforeANewOneIsDrawn():
+    world = World(first_number=_session.RENEW_FROM - 1)
+    world.connect()
+    world.submit()
+    world.sent()
+    world.say(_session.RENEW_FROM - 1, 1)
+    assert world.session.exhausted and world.sent() == [[2, "ack", [_session.RENEW_FROM]]]

@@ -31,19 +31,19 @@ def written(write):
     kind = write["kind"]
     number = write.get("msgid")
     if kind == "ack":
-        return _wire.ack(write["below"])
+        return _wire.Writer().ack(write["below"])
     if kind == "hello":
         identity = bytes.fromhex(write["client"]) if "client" in write else None
-        return _wire.hello(number, identity, write.get("client_name", ""))
+        return _wire.Writer().hello(number, identity, write.get("client_name", ""))
     if kind == "peek":
-        return _wire.request(number, _requests.peek(write["name"]).front)
+        return _wire.Writer().request(number, _requests.peek(write["name"]).front)
     if kind == "call":
-        return _wire.request(number, _requests.any_method(write["method"], ()).front)
+        return _wire.Writer().request(number, _requests.any_method(write["method"], ()).front)
     params = [write["name"]] + ([write["count"]] if kind == "range" else [])
     if "timeout_ms" not in write:  # the clients always tell the time that is left; call() need not
-        return _wire.request(number, _requests.any_method(kind, tuple(params)).front)
+        return _wire.Writer().request(number, _requests.any_method(kind, tuple(params)).front)
     make = {"next": _requests.next_id, "next_text": _requests.next_text, "range": _requests.id_range}[kind]
-    return _wire.request(number, make(*params).front, write["timeout_ms"])
+    return _wire.Writer().request(number, make(*params).front, write["timeout_ms"])
 
 
 @pytest.mark.parametrize("vector", named("encode"))

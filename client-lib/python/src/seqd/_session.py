@@ -60,6 +60,7 @@ class Session:
 
     def _reset(self) -> None:
         self._frames = _wire.FrameReader()
+        self._writer = _wire.Writer()
         self._out: List[bytes] = []
         self._again: Deque[Request[Any]] = deque()  # numbered, to be sent on this connection
         self._late: Set[int] = set()  # sent here, nobody waits, the reply is still to come
@@ -161,7 +162,7 @@ class Session:
         self._reset()
         self.connected_now = True
         self.soonest = -NEVER
-        self._out.append(_wire.hello(HELLO, self.identity, self._name))
+        self._out.append(self._writer.hello(HELLO, self.identity, self._name))
 
     def disconnected(self, reconnect_until: float) -> None:
         """The connection is gone. Until `reconnect_until` no request is given up for want of one, if this one was ready.
@@ -201,7 +202,7 @@ class Session:
         if self.ready and not self.stopping:
             if self._again or len(self._queue) > self._dead:
                 self._write_requests(now)
-            elif self._answered > ACK_EVERY:
+            elif self._answered > ACK_EVERY or self.exhausted:
                 # No request follows now, perhaps for hours. Up to 8 replies are left to the next one.
                 self._acknowledge()
         if not self._out:
@@ -230,7 +231,10 @@ class Session:
                     self._again.popleft()
                     continue
                 if request.number - self._floor >= self._window:
-                    return
+                    # Not after eight replies only: this daemon may remember fewer than the last one did.
+                    self._acknowledge()
+                    if request.number - self._floor >= self._window:
+                        return
                 self._again.popleft()
             else:
                 if not self._queue:
@@ -244,6 +248,8 @@ class Session:
                     self._dead -= 1
                     continue
                 if self._next >= RENEW_FROM:
+                    if not self._open:
+                        self._acknowledge()
                     return
                 if self._next - self._acknowledged >= self._window // 2:
                     self._move_floor()
@@ -264,16 +270,16 @@ class Session:
 
     def _write(self, request: Request[Any], now: float) -> bytes:
         if request.kind == FIXED:
-            return _wire.request(request.number, request.front)
+            return self._writer.request(request.number, request.front)
         wait_ms = wait_within(request.deadline - now)
         if request.kind == TIMED:
-            return _wire.request(request.number, request.front, wait_ms)
+            return self._writer.request(request.number, request.front, wait_ms)
         options: Dict[str, Any] = {"timeout_ms": wait_ms}
         if self.hello is not None and self.hello.connection:
             options["connection"] = self.hello.connection
         if request.unique:
             options["unique"] = request.unique
-        return _wire.request(request.number, request.front, options)
+        return self._writer.request(request.number, request.front, options)
 
     def _move_floor(self) -> None:
         floor, end, open_requests = self._floor, self._next, self._open
@@ -287,7 +293,7 @@ class Session:
         self._answered = 0
         self._move_floor()
         if self._floor != self._acknowledged:
-            self._out.append(_wire.ack(self._floor))
+            self._out.append(self._writer.ack(self._floor))
             self._acknowledged = self._floor
 
     # --- replies

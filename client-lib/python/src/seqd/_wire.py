@@ -1,6 +1,6 @@
 """Bytes of the protocol: what a request is written as, and messages out of a stream that is not trusted.
 
-Not thread-safe: whoever owns a FrameReader or calls `requests` written here holds the lock of its client.
+Not thread-safe: whoever owns a Writer or a FrameReader holds the lock of its client. The functions suit any thread.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ MAX_WAIT_MS = 3_600_000
 
 # What msgpack raises for bytes that it cannot read. Nothing wider: a signal handler may raise here, too.
 _UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException)
-
-_pack = msgpack.Packer(use_bin_type=True).pack
 
 
 def pack(value: Any) -> bytes:
@@ -42,26 +40,32 @@ def insert_front(name: str, document: Any) -> bytes:
     return b"\xa6insert\x93" + pack(name) + pack(document)
 
 
-def request(number: int, front: bytes, end: Optional[Any] = None) -> bytes:
-    """The message of a request: `front` as made above, and the value that it lacks."""
-    written: bytes = b"\x94\x00" + _pack(number) + front
-    if end is not None:
-        written += _pack(end)
-    return written
+class Writer:
+    """Whole messages of one connection. Has a packer of its own: one for all clients would mix up what their threads write."""
 
+    __slots__ = ("_pack",)
 
-def ack(below: int) -> bytes:
-    packed: bytes = b"\x93\x02\xa3ack\x91" + _pack(below)
-    return packed
+    def __init__(self) -> None:
+        self._pack = msgpack.Packer(use_bin_type=True).pack
 
+    def request(self, number: int, front: bytes, end: Optional[Any] = None) -> bytes:
+        """The message of a request: `front` as made above, and the value that it lacks."""
+        written: bytes = b"\x94\x00" + self._pack(number) + front
+        if end is not None:
+            written += self._pack(end)
+        return written
 
-def hello(number: int, identity: Optional[bytes] = None, name: str = "") -> bytes:
-    options: Dict[str, Any] = {}
-    if identity is not None:
-        options["client"] = identity
-    if name:
-        options["name"] = name
-    return request(number, plain_front("hello", options))
+    def ack(self, below: int) -> bytes:
+        packed: bytes = b"\x93\x02\xa3ack\x91" + self._pack(below)
+        return packed
+
+    def hello(self, number: int, identity: Optional[bytes] = None, name: str = "") -> bytes:
+        options: Dict[str, Any] = {}
+        if identity is not None:
+            options["client"] = identity
+        if name:
+            options["name"] = name
+        return self.request(number, plain_front("hello", options))
 
 
 class FrameReader:
