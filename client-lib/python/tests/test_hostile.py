@@ -1,6 +1,8 @@
 """Servers that misbehave: the caller gets a ProtocolError, a time-out or, after a repeat, the right ID; never a wrong one, never
 a hang, and memory stays small."""
 
+import asyncio
+import gc
 import resource
 import tempfile
 import threading
@@ -11,7 +13,7 @@ import pytest
 
 import seqd
 from hostile import HELLO, Server, honest
-from seqd import _wire
+from seqd import _wire, aio
 from servers.patience import PATIENCE
 
 LONG = 20.0 * PATIENCE  # seconds; no test waits for its end
@@ -267,3 +269,88 @@ def test_AServerThatDoesNotReadHoldsNobodyForEver(serve, make_client):
             client.insert("people", document, timeout=0.3)
     finally:
         free.set()
+
+
+def test_ATaskOfAClosedLoopDoesNotTouchLaterCalls(serve):
+    """A call that was in flight when its loop was closed is thrown away later; the number of its request is in use again."""
+    may_answer = threading.Event()
+
+    def second(line):
+        line.greet()
+        request = line.request()
+        may_answer.wait(LONG)
+        line.say(request[1], 42)
+        line.until_closed()
+
+    client = aio.Client(serve(lambda line: (line.greet(), line.until_closed()), second).path, timeout=LONG)
+
+    async def until_sent():
+        while not client._connection._session._sent:  # pylint: disable=protected-access
+            await asyncio.sleep(0.001)
+
+    loop = asyncio.new_event_loop()
+    old = [loop.create_task(client.next("orders"))]
+    loop.run_until_complete(until_sent())
+    loop.close()
+
+    async def run():
+        call = asyncio.ensure_future(client.next("orders"))
+        await asyncio.sleep(0)  # it has left the old loop
+        await until_sent()
+        old.clear()
+        gc.collect()
+        may_answer.set()
+        return await call
+
+    try:
+        assert asyncio.run(run()) == 42
+    finally:
+        may_answer.set()
+
+
+def test_ClosingAfterTheLoopWithACallInFlight(serve):
+    client = aio.Client(serve(lambda line: (line.greet(), line.until_closed())).path, timeout=LONG)
+    loop = asyncio.new_event_loop()
+    old = loop.create_task(client.next("orders"))
+
+    async def until_sent():
+        while not client._connection._session._sent:  # pylint: disable=protected-access
+            await asyncio.sleep(0.001)
+
+    loop.run_until_complete(until_sent())
+    loop.close()
+    asyncio.run(client.close())
+    with pytest.raises(seqd.ClosedError):
+        asyncio.run(client.next("orders"))
+    del old
+    gc.collect()
+
+
+def test_APathThatLeadsElsewhereForAMomentDoesNotEndACallInFlight(make_client):
+    """As while a daemon that starts has made its socket, and not yet given the permissions."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as short:
+        folder, away = Path(short) / "run", Path(short) / "away"
+        folder.mkdir()
+
+        def first(line):
+            line.greet()
+            line.say(line.request()[1], 1)
+            line.request()
+            folder.rename(away)
+            folder.write_text("not a folder")
+            line.socket.close()
+            threading.Event().wait(0.1)
+            folder.unlink()
+            away.rename(folder)
+
+        def second(line):
+            line.greet(known=True)
+            line.say(line.request()[1], 4711)
+            line.until_closed()
+
+        server = Server(folder / "s", first, second)
+        client = make_client(server.path, timeout=LONG)
+        assert client.next("orders") == 1
+        assert client.next("orders") == 4711
+        server.close()
+        assert not server.failures

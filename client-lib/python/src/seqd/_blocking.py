@@ -301,7 +301,10 @@ class Connection:
             self._why = str(error)
             self._next_attempt = now + self._back_off.next_delay()
         except errors.ConnectError as error:
-            self._session.fail_all(error.again)
+            self._why = error.why
+            self._next_attempt = now + self._back_off.next_delay()
+            if not self._session.may_come_back(now):
+                self._session.fail_all(error.again)
         else:
             self._events = select.POLLIN
             self._poll = select.poll()

@@ -91,30 +91,32 @@ class Connection:
         loop = self._enter()
         request.owner = future = loop.create_future()
         now = monotonic()
-        self._session.submit(request, now + timeout, now + connect_timeout)
+        session = self._session  # another loop, or a child, may have another one when this call is given up
+        session.submit(request, now + timeout, now + connect_timeout)
         if not self._flush_soon:
-            self._flush_soon = True
             loop.call_soon(self._flush)
+            self._flush_soon = True
         try:
             result: T = await future
             return result
         except BaseException:
-            self._session.abandon(request)  # cancelled; does nothing to a request that has ended
+            session.abandon(request)  # cancelled; does nothing to a request that has ended
             raise
 
     async def call_all(self, requests: Sequence[Request[Any]], timeout: float, connect_timeout: float) -> None:
         """Ends when all have their results or errors."""
         loop = self._enter()
+        session = self._session
         group = _Group(loop.create_future(), len(requests))
         now = monotonic()
         for request in requests:
             request.owner = group
-            self._session.submit(request, now + timeout, now + connect_timeout)
+            session.submit(request, now + timeout, now + connect_timeout)
         self._schedule()
         try:
             await group.future
         except BaseException:
-            self._session.abandon_all(requests)
+            session.abandon_all(requests)
             raise
 
     def _enter(self) -> asyncio.AbstractEventLoop:
@@ -134,8 +136,8 @@ class Connection:
     # --- turns
     def _schedule(self) -> None:
         if not self._flush_soon and self._loop is not None:
-            self._flush_soon = True
             self._loop.call_soon(self._flush)
+            self._flush_soon = True
 
     def _flush(self) -> None:
         """Expires, connects, sends, and sets the timer for the next time."""
@@ -178,7 +180,10 @@ class Connection:
             self._why = str(error)
             self._next_attempt = now + self._back_off.next_delay()
         except errors.ConnectError as error:
-            self._session.fail_all(error.again)
+            self._why = error.why
+            self._next_attempt = now + self._back_off.next_delay()
+            if not self._session.may_come_back(now):
+                self._session.fail_all(error.again)
         else:
             self._loop.add_reader(self._socket, self._on_readable)
             self._session.connected()
@@ -204,7 +209,7 @@ class Connection:
             except OSError as error:
                 # What the daemon said before it closed may still be there to read.
                 reads = 0
-                while reads < _LAST_READS and self._on_readable():
+                while reads < _LAST_READS and self._receive():
                     reads += 1
                 self._lose(reason(error))
                 return
@@ -218,7 +223,11 @@ class Connection:
             self._loop.remove_writer(self._socket)
         self._writing = False
 
-    def _on_readable(self) -> bool:
+    def _on_readable(self) -> None:
+        if self._receive() and not self._flush_soon:
+            self._send(monotonic())
+
+    def _receive(self) -> bool:
         """False when there is nothing more to read."""
         if self._socket is None:
             return False
@@ -243,8 +252,6 @@ class Connection:
             self._back_off.reset()
         if not keep:
             self._lose("the daemon is stopping")
-        elif not self._flush_soon:
-            self._send(monotonic())
         return keep
 
     def _lose(self, why: str) -> None:
@@ -262,7 +269,7 @@ class Connection:
         now = monotonic()
         self._next_attempt = now + self._back_off.next_delay()
         self._session.disconnected(now + self._grace)
-        if self._session.busy:
+        if self._session.busy and not loop.is_closed():
             self._schedule()
 
     def _unreachable(self) -> errors.SeqdError:

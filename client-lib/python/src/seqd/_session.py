@@ -192,6 +192,10 @@ class Session:
             self.identity = os.urandom(16)
             self._next = self._floor = self._first = self._acknowledged = 1
 
+    def may_come_back(self, now: float) -> bool:
+        """A good connection has ended not long ago: no trouble with the next one is taken for final."""
+        return now < self._reconnect_until
+
     @property
     def exhausted(self) -> bool:
         """The numbers come to their end and nothing is in flight: the client has to connect again."""

@@ -57,6 +57,7 @@ def connect(path: str) -> socket.socket:
             raise NotNow(why) from None
         trouble = ConnectError(f"cannot connect to {path}: {why}")
         trouble.temporary = error.errno in _SHORTAGE
+        trouble.why = why
         raise trouble from None
 
 

@@ -47,6 +47,7 @@ class ConnectError(SeqdError, ConnectionError):
 
     code = "CONNECT"
     temporary = True
+    why = ""  # what the system says
 
 
 class TimedOut(SeqdError, TimeoutError):
