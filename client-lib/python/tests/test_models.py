@@ -93,7 +93,7 @@ DJANGO = """
     import sys, types
     shop = types.ModuleType("shop"); shop.__path__ = [%r]; sys.modules["shop"] = shop
     django.setup()
-    from django.db import connection, models
+    from django.db import IntegrityError, connection, models
     from django.db.migrations.writer import MigrationWriter
     from seqd.django import IdField, NextId, NextText, TextIdField, client
 
@@ -120,6 +120,13 @@ DJANGO = """
     assert [order.id for order in Order.objects.bulk_create([Order() for _ in range(3)])] == [3, 4, 5]
     assert sorted(Order.objects.values_list("id", flat=True)) == [1, 2, 3, 4, 5]
     assert len({client().parse("invoices", one).number for one in Order.objects.values_list("number", flat=True)}) == 5
+    # A table that had rows before its sequence: a new row never replaces an old one.
+    Order.objects.create(id=6, number="old")
+    try:
+        Order().save()
+        raise AssertionError("a row was replaced")
+    except IntegrityError:
+        assert Order.objects.get(id=6).number == "old"
     own = Order.objects.create(id=70, number="own")
     assert (own.id, own.number) == (70, "own")
     ticket = Ticket.objects.create()

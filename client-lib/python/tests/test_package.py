@@ -71,10 +71,10 @@ def test_ThePackageIsInstalledByPathIntoAFreshVenv(scratch, daemon):
     run(python, "-m", "pip", "install", "--quiet", *offline, source)
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     environment["SEQD_SOCKET"] = str(daemon.socket)
-    first_lines = readme_program()
-    assert run(python, "-c", first_lines, env=environment, cwd=scratch) == "1\n"
+    assert run(python, "-c", readme_program(), env=environment, cwd=scratch) == "1\n"
     assert run(python, "-m", "seqd", "next", "orders", env=environment, cwd=scratch) == "2\n"
     assert run(scratch / "venv" / "bin" / "python-seqd", "next", "orders", env=environment) == "3\n"
+    assert run(python, "-c", readme_program(1), env=environment, cwd=scratch) == "[4, 5]\n"
     # A program that uses it is checked with its types.
     (scratch / "program.py").write_text(PROGRAM)
     said = run("mypy", "--strict", "--python-executable", python, "--cache-dir", scratch / "cache", scratch / "program.py", env=environment)
@@ -82,10 +82,10 @@ def test_ThePackageIsInstalledByPathIntoAFreshVenv(scratch, daemon):
         "Union[builtins.str, None]", "Union[builtins.int, None]", "builtins.int", "builtins.bool"]
 
 
-def readme_program():
-    """The first program of the README."""
+def readme_program(which=0):
+    """The first programs of the README."""
     text = (PACKAGE / "README.md").read_text()
-    return text.split("```python\n", 1)[1].split("```", 1)[0]
+    return text.split("```python\n")[1 + which].split("```", 1)[0]
 
 
 def test_TheReadmeBeginsWithFiveLines():

@@ -7,9 +7,15 @@ import threading
 import pytest
 
 import seqd
+from servers.mongod import wait_for
 from servers.patience import PATIENCE
 
 LONG = 30.0 * PATIENCE
+
+
+def until_sent(client):
+    session = client._connection._session  # pylint: disable=protected-access
+    wait_for("the request", lambda: session._sent)  # pylint: disable=protected-access
 
 
 def test_AnInterruptedCallIsGivenUpAndTheClientGoesOn(daemon):
@@ -26,9 +32,9 @@ def test_AnInterruptedCallIsGivenUpAndTheClientGoesOn(daemon):
         daemon.process.send_signal(signal.SIGSTOP)
         others = []
         other = threading.Thread(target=lambda: others.append(client.next("orders")))
-        sender = threading.Timer(0.1, lambda: (other.start(), os.kill(os.getpid(), signal.SIGUSR1)))
-        sender.start()
+        sender = threading.Thread(target=lambda: (until_sent(client), other.start(), os.kill(os.getpid(), signal.SIGUSR1)))
         with pytest.raises(Interrupt):
+            sender.start()
             client.next("orders")
         daemon.process.send_signal(signal.SIGCONT)
         sender.join()
@@ -55,7 +61,7 @@ def test_ASignalHandlerThatCallsTheClientIsTold(daemon):
     previous = signal.signal(signal.SIGUSR1, handler)
     try:
         daemon.process.send_signal(signal.SIGSTOP)
-        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGUSR1)).start()
+        threading.Thread(target=lambda: (until_sent(client), os.kill(os.getpid(), signal.SIGUSR1))).start()
         assert client.next("orders") == 1
         assert len(said) == 1 and "signal handler" in said[0]
         assert client.next("orders") == 2
@@ -145,3 +151,33 @@ def test_ASignalHandlerThatReturnsChangesNothing(daemon):
         ticker.join()
         signal.signal(signal.SIGPROF, previous)
         client.close()
+
+
+@pytest.mark.limit(60)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ClosingInASignalHandlerEndsTheCall(daemon):
+    """Wherever the signal falls: close() does its work, or says that it cannot; the call ends with an error of the package or that."""
+    def handler(*_):
+        if armed[0]:
+            client.close()
+            armed[0] = False  # not after an error, which the interpreter may pass over: in its own callbacks
+
+    armed = [False]
+    ended = set()
+    previous = signal.signal(signal.SIGALRM, handler)
+    timer = signal.setitimer(signal.ITIMER_REAL, 0.001, 0.00137)
+    try:
+        for _ in range(150):
+            client = seqd.Client(daemon.socket, timeout=LONG)
+            armed[0] = True
+            try:
+                while True:
+                    client.next("orders")
+            except (seqd.ClosedError, RuntimeError) as error:
+                armed[0] = False
+                ended.add(type(error).__name__)
+            client.close()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *timer)
+        signal.signal(signal.SIGALRM, previous)
+    assert "ClosedError" in ended and ended <= {"ClosedError", "RuntimeError"}

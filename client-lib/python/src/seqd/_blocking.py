@@ -6,8 +6,8 @@ its request itself; one that finds the lock held leaves its call in the inbox, a
 there, so that many threads neither queue for the lock nor send one by one.
 
 Rules: `_lock` guards everything but waiting and the inbox; only the leader receives, connects and disconnects, close() apart;
-nobody waits with the lock held; after each release the inbox is looked at. A thread interrupted in the middle (KeyboardInterrupt) ends the connection, and what the other threads
-wait for is repeated on the next one.
+nobody waits with the lock held; after each release the inbox is looked at. A thread interrupted in the middle
+(KeyboardInterrupt) ends the connection, and what the other threads wait for is repeated on the next one.
 """
 
 from __future__ import annotations
@@ -101,6 +101,8 @@ class Connection:
             else:
                 self._follow(call)
         except BaseException:
+            if call.epoch != self._epoch and self._leader is call:
+                self.forget_parent()  # a signal handler forked, and what it left unfinished belongs to nobody
             if call.epoch == self._epoch:
                 with lock:
                     self._interrupted(call)
@@ -296,6 +298,7 @@ class Connection:
     # --- the socket
     def _connect(self, now: float) -> None:
         try:
+            self._waker.open()
             self._socket = connect(self._path)
         except NotNow as error:
             self._why = str(error)
@@ -384,6 +387,8 @@ class Connection:
     def close(self) -> None:
         if os.getpid() != self._process:
             self.forget_parent()
+        if self._lock._is_owned():
+            raise RuntimeError("a signal handler or finalizer closed the client in the middle of a call of the same thread")
         with self._lock:
             if self._closed:
                 return

@@ -36,6 +36,15 @@ def reason(error: OSError) -> str:
     return os.strerror(error.errno)
 
 
+def no_connection(what: str, error: OSError) -> ConnectError:
+    """temporary: it is a shortage, which others may end."""
+    why = reason(error)
+    trouble = ConnectError(f"{what}: {why}")
+    trouble.temporary = error.errno in _SHORTAGE
+    trouble.why = why
+    return trouble
+
+
 class NotNow(Exception):
     """No daemon takes a connection at this moment."""
 
@@ -55,10 +64,7 @@ def connect(path: str) -> socket.socket:
         why = reason(error)
         if error.errno in _WORTH_A_RETRY:
             raise NotNow(why) from None
-        trouble = ConnectError(f"cannot connect to {path}: {why}")
-        trouble.temporary = error.errno in _SHORTAGE
-        trouble.why = why
-        raise trouble from None
+        raise no_connection(f"cannot connect to {path}", error) from None
 
 
 class BackOff:

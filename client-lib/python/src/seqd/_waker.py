@@ -6,18 +6,28 @@ import os
 import select
 from typing import Optional, Tuple
 
+from ._socket import no_connection
+
 
 class Waker:
-    """Has two descriptors from the first watch() on, which go with close() or with the object."""
+    """Has two descriptors from the first open() or watch() on, which go with close() or with the object."""
 
     def __init__(self) -> None:
         self._pipe: Optional[Tuple[int, int]] = None
         self.woken = False  # something is in the pipe
 
-    def watch(self, poll: select.poll) -> None:
+    def open(self) -> None:
+        """Raises ConnectError where no descriptors are left; watch() afterwards does not."""
         if self._pipe is None:
-            self._pipe = os.pipe()
+            try:
+                self._pipe = os.pipe()
+            except OSError as error:
+                raise no_connection("a pipe cannot be made", error) from None
             os.set_blocking(self._pipe[0], False)
+
+    def watch(self, poll: select.poll) -> None:
+        self.open()
+        assert self._pipe is not None
         poll.register(self._pipe[0], select.POLLIN)
 
     def wake(self) -> None:

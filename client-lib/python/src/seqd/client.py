@@ -113,7 +113,8 @@ class Client:
 
     # --- life
     def close(self) -> None:
-        """Tells the daemon what has arrived and closes. Calls of other threads end with ClosedError, as do later ones."""
+        """Tells the daemon what has arrived and closes. Calls of other threads end with ClosedError, as do later ones.
+        RuntimeError in a signal handler that interrupted a call of the same thread where it cannot be ended."""
         self._connection.close()
 
     def __enter__(self) -> Client:

@@ -56,6 +56,11 @@ class NextText:
         return client().next_text(self.sequence)
 
 
+def _at_save() -> None:
+    """As the default of a primary key: a new instance has none, and Django inserts its row without trying an UPDATE, which
+    would replace an older row that has the number already."""
+
+
 class _Taking:
     """What both fields share. `sequence`: the name of the sequence."""
 
@@ -66,12 +71,16 @@ class _Taking:
         self.sequence = sequence
         kwargs.setdefault("editable", False)
         kwargs.setdefault("blank", True)
+        if kwargs.get("primary_key"):
+            kwargs.setdefault("default", _at_save)
         super().__init__(*args, **kwargs)
 
     def deconstruct(self) -> Tuple[Optional[str], str, Any, Dict[str, Any]]:
         name, path, args, kwargs = super().deconstruct()  # type: ignore[misc]
         kwargs.setdefault("editable", True)
         kwargs.setdefault("blank", False)
+        if kwargs.get("default") is _at_save:
+            del kwargs["default"]
         return name, path, [self.sequence, *args], kwargs
 
     def get_pk_value_on_save(self, instance: Any) -> Any:
