@@ -1,0 +1,162 @@
+"""What the daemon answered, believed only when it has the types, bounds and sums that the request asked for.
+
+Pure functions, any thread. Each raises ProtocolError for a result that no daemon gives.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, NamedTuple, Optional
+
+from .errors import ProtocolError
+
+Run = range
+MIN_ID, MAX_ID = -(2**63), 2**63 - 1
+_LONGEST_TEXT = 1024
+
+
+class Parsed(NamedTuple):
+    """What a text of a sequence means.
+
+    number: the ID. period: "2026-11-21", as precise as the text is, or None. date: those parts of the date that the text has
+    (`year`, `month`, `day`, ...). check: the kind of the check digits, which are valid, or None.
+    """
+
+    number: int
+    period: Optional[str]
+    date: Dict[str, int]
+    check: Optional[str]
+
+
+class Peeked(NamedTuple):
+    """What would come next: another client may take it first.
+
+    next: the ID that would be issued next, or None. available: how many IDs the daemon can issue without a lease. last: the
+    last ID that this daemon issued, or None.
+    """
+
+    next: Optional[int]
+    available: int
+    last: Optional[int]
+
+
+def strange(method: str, what: str) -> ProtocolError:
+    return ProtocolError(f"the answer to {method} {what}; is it seqd that answers at this socket?")
+
+
+def read_id(result: Any) -> int:
+    if type(result) is not int or not MIN_ID <= result <= MAX_ID:
+        raise strange("next", "is not an integer of 64 bits")
+    return result
+
+
+def read_text(result: Any) -> str:
+    if not _is_plain(result) or not result:
+        raise strange("next_text", "is not a text of plain characters")
+    return str(result)
+
+
+def read_runs(asked: int, result: Any) -> List[Run]:
+    """`asked` IDs as runs, each a range(first, first + count * step, step)."""
+    if type(result) is not list:
+        raise strange("range", "is not an array")
+    runs: List[Run] = []
+    left = asked
+    for run in result:
+        if type(run) is not list or len(run) != 3:
+            raise strange("range", "is not made of runs")
+        first, count, step = run
+        if type(first) is not int or type(count) is not int or type(step) is not int or count < 1 or step == 0:
+            raise strange("range", "is not made of runs")
+        if count > left:
+            raise strange("range", "holds runs that were not asked for")
+        if not (MIN_ID <= first <= MAX_ID and MIN_ID <= first + (count - 1) * step <= MAX_ID):
+            raise strange("range", "holds IDs beyond 64 bits")
+        left -= count
+        runs.append(Run(first, first + count * step, step))
+    if left != 0:
+        raise strange("range", "holds fewer IDs than were asked for")
+    return runs
+
+
+def read_many(asked: int, result: Any) -> List[int]:
+    ids: List[int] = []
+    for run in read_runs(asked, result):
+        ids.extend(run)
+    return ids
+
+
+def read_parsed(result: Any) -> Parsed:
+    if type(result) is not dict:
+        raise strange("parse", "is not a map")
+    number, period, date, check = (result.get(key) for key in ("number", "period", "date", "check"))
+    if date is None:
+        date = {}
+    if type(number) is not int or not MIN_ID <= number <= MAX_ID or type(date) is not dict:
+        raise strange("parse", "has other types than agreed")
+    if not (_is_plain_or_none(period) and _is_plain_or_none(check)):
+        raise strange("parse", "has other types than agreed")
+    if not all(type(key) is str and type(value) is int for key, value in date.items()):
+        raise strange("parse", "has other types than agreed")
+    return Parsed(number, period, date, check)
+
+
+def read_peeked(result: Any) -> Peeked:
+    if type(result) is not dict:
+        raise strange("peek", "is not a map")
+    following, available, last = (result.get(key) for key in ("next", "available", "last"))
+    available = 0 if available is None else available
+    if type(available) is not int or not (_is_id_or_none(following) and _is_id_or_none(last)):
+        raise strange("peek", "has other types than agreed")
+    return Peeked(following, available, last)
+
+
+def read_status(result: Any) -> Dict[str, Any]:
+    if type(result) is not dict or not all(type(key) is str for key in result):
+        raise strange("status", "is not a map of texts")
+    return result
+
+
+def read_pong(result: Any) -> None:
+    if result != "pong":
+        raise strange("ping", "is not a pong")
+
+
+def read_any(result: Any) -> Any:
+    return result
+
+
+class Hello(NamedTuple):
+    """What the daemon says of itself. limits: as far as it names them."""
+
+    known: bool
+    connection: str
+    version: str
+    limits: Dict[str, int]
+
+
+def read_hello(result: Any) -> Hello:
+    if type(result) is not dict:
+        raise strange("hello", "is not a map")
+    protocol, known, limits = result.get("protocol"), result.get("known"), result.get("limits", {})
+    if type(protocol) is not int or type(known) is not bool or type(limits) is not dict:
+        raise strange("hello", "has other types than agreed")
+    if protocol != 1:
+        raise strange("hello", f"names version {protocol} of the protocol, and this package speaks version 1 only")
+    if not all(type(key) is str and type(value) is int and value >= 0 for key, value in limits.items()):
+        raise strange("hello", "has limits of other types than agreed")
+    connection, version = result.get("connection"), result.get("version")
+    if not _is_plain_or_none(connection) or not _is_plain_or_none(version):
+        raise strange("hello", "has other types than agreed")
+    return Hello(known, connection or "", version or "", limits)
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) is str and len(value) <= _LONGEST_TEXT and value.isascii() and (value.isprintable() or not value)
+
+
+def _is_plain_or_none(value: Any) -> bool:
+    return value is None or _is_plain(value)
+
+
+def _is_id_or_none(value: Any) -> bool:
+    return value is None or (type(value) is int and MIN_ID <= value <= MAX_ID)

@@ -1,0 +1,171 @@
+"""The blocking client. `from seqd import Client` is its public name."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import TracebackType
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, TypeVar
+
+from . import _requests
+from ._blocking import Connection
+from ._pipeline import Collection, outcomes
+from ._replies import Parsed, Peeked, Run
+from ._requests import Request
+from ._socket import PathLike, socket_path
+from .errors import ArgumentError
+
+T = TypeVar("T")
+DEFAULT_TIMEOUT = 5.0
+
+
+def seconds(value: Optional[float], default: float) -> float:
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e9:
+        raise ArgumentError(f"a time-out is a number of seconds above 0, not {value!r}")
+    return float(value)
+
+
+def client_name(value: str) -> str:
+    if not isinstance(value, str) or len(value.encode("utf-8", "replace")) > 64:
+        raise ArgumentError("the name of a client is a str of at most 64 bytes")
+    return value
+
+
+class Client:
+    """Takes IDs from the daemon of this host.
+
+    Connects with the first call, connects again when the daemon restarts, and repeats what was in flight: the daemon answers
+    with the same IDs, so neither a restart nor a kill -9 loses or repeats an ID. Only insert() without `unique` is never
+    repeated.
+
+    Threads: any number of threads share one client and one connection; their requests go out together, without a thread of
+    the client's own. After fork() the child uses the same object with a connection and an identity of its own.
+
+    Every call raises SeqdError (see seqd.errors), and TimedOut when `timeout` is over. A call that is interrupted, by a
+    signal handler that raises, is given up; an ID that was issued for it is not given to anybody else.
+
+    path: of the socket; default: SEQD_SOCKET, then /run/seqd.sock.
+    name: for the daemon's lists, at most 64 bytes.
+    timeout: seconds of every call, reconnects included. The daemon is told how much of it is left.
+    connect_timeout: seconds to wait while no daemon listens, then ConnectError; default `timeout`.
+    """
+
+    def __init__(self, path: Optional[PathLike] = None, *, name: str = "", timeout: float = DEFAULT_TIMEOUT,
+                 connect_timeout: Optional[float] = None) -> None:
+        self._timeout = seconds(timeout, DEFAULT_TIMEOUT)
+        self._connect_timeout = seconds(connect_timeout, self._timeout)
+        self._connection = Connection(socket_path(path), client_name(name), self._connect_timeout)
+
+    # --- taking IDs
+    def next(self, name: str, *, timeout: Optional[float] = None) -> int:
+        """One ID of the sequence `name`."""
+        return self._call(_requests.next_id(name), timeout)
+
+    def range(self, name: str, count: int, *, timeout: Optional[float] = None) -> List[Run]:
+        """`count` IDs as runs in the order of issue, usually one: [range(1001, 1101)]."""
+        return self._call(_requests.id_range(name, count), timeout)
+
+    def next_many(self, name: str, count: int, *, timeout: Optional[float] = None) -> List[int]:
+        """`count` IDs one by one: one request. At most as many as the daemon's limit `count`, 100,000 by default."""
+        return self._call(_requests.next_many(name, count), timeout)
+
+    def next_text(self, name: str, *, timeout: Optional[float] = None) -> str:
+        """One ID as the text that the `format` of the sequence describes: "INV-261121-0000420"."""
+        return self._call(_requests.next_text(name), timeout)
+
+    def insert(self, name: str, document: Mapping[str, Any], *, unique: Optional[str] = None,
+               timeout: Optional[float] = None) -> int:
+        """Inserts a document without `_id` into the collection of a sequence that inserts, and returns its `_id`.
+
+        Without `unique` it is never repeated: OutcomeUnknown when the connection or the time ends before the reply. With
+        `unique`, the name of a field that has a unique index of its own, it is repeated, and if a document with the same
+        value is there already, the result is the `_id` of that one. A datetime needs a time zone and whole milliseconds.
+        """
+        return self._call(_requests.insert(name, document, unique), timeout)
+
+    # --- looking
+    def parse(self, name: str, text: str, *, timeout: Optional[float] = None) -> Parsed:
+        """What a text of the sequence means; issues nothing. BadText when it is none."""
+        return self._call(_requests.parse(name, text), timeout)
+
+    def peek(self, name: str, *, timeout: Optional[float] = None) -> Peeked:
+        """What would come next; issues nothing."""
+        return self._call(_requests.peek(name), timeout)
+
+    def status(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        """What the daemon says of itself: `version`, `issued`, `stores` and so on (PROTOCOL.md)."""
+        return self._call(_requests.status(), timeout)
+
+    def ping(self, *, timeout: Optional[float] = None) -> None:
+        """Returns when the daemon answers."""
+        self._call(_requests.ping(), timeout)
+
+    def call(self, method: str, *params: Any, timeout: Optional[float] = None) -> Any:
+        """Any method of the protocol, also of newer daemons: call("explain", "orders", 4711). Repeated after a lost
+        connection. hello, ack and insert are the client's own."""
+        return self._call(_requests.any_method(method, params), timeout)
+
+    def pipeline(self) -> Pipeline:
+        """Many requests of one thread in one go. Several threads need none: their requests go out together."""
+        return Pipeline(self)
+
+    # --- life
+    def close(self) -> None:
+        """Tells the daemon what has arrived and closes. Calls of other threads end with ClosedError, as do later ones.
+        RuntimeError in a signal handler that interrupted a call of the same thread where it cannot be ended."""
+        self._connection.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    def _call(self, request: Request[T], timeout: Optional[float]) -> T:
+        self._run((request,), timeout)
+        return request.outcome()
+
+    def _run(self, requests: Sequence[Request[Any]], timeout: Optional[float]) -> None:
+        left = seconds(timeout, self._timeout)
+        self._connection.run(requests, left, min(left, self._connect_timeout))
+
+
+class Pipeline(Collection):
+    """Collects requests and sends them together. For one thread; made by Client.pipeline().
+
+        pipeline = client.pipeline()
+        for _ in range(100):
+            pipeline.next("orders")
+        ids = pipeline.execute()
+    """
+
+    def __init__(self, client: Client) -> None:
+        super().__init__()
+        self._client = client
+
+    def execute(self, *, timeout: Optional[float] = None, return_exceptions: bool = False) -> List[Any]:
+        """The results in the order of the requests; the pipeline is empty afterwards. `timeout` is that of all together.
+
+        The first error is raised when all requests have ended, and the other results are lost; with return_exceptions the
+        errors stand in the list instead.
+        """
+        requests = self._take()
+        if requests:
+            self._client._run(requests, timeout)
+        return outcomes(requests, return_exceptions)
+
+
+_default: Optional[Client] = None
+
+
+def default_client() -> Client:
+    """The client of this process with the default socket, made at the first use. For defaults of models, which have no other
+    place to find one; safe in threads and after fork()."""
+    global _default
+    if _default is None:
+        # Two threads may make one each: the loser's has no connection yet.
+        _default = Client(name=os.path.basename(sys.argv[0] or "python")[:32])
+    return _default
