@@ -22,6 +22,6 @@ test-node: $(SEQD) $(NODE_MODULES) | $(call packages,NODE) $(call packages,TEST)
 bench-node: $(SEQD) $(NODE_MODULES) | $(call packages,NODEBENCH) ## the client for Node.js beside ioredis, in one run
 	@cd $(NODE_CLIENT) && BUILD=$(abspath $(BUILD)) node bench/speed.mjs
 
-pack-node: | $(call packages,NODE) ## the package of the client for Node.js: build/seqd-VERSION.tgz
-	@mkdir -p build
-	@npm pack --silent --pack-destination build ./$(NODE_CLIENT)
+pack-node: | $(call packages,NODE) ## the package of the client for Node.js: build/clients/seqd-VERSION.tgz
+	@mkdir -p build/clients
+	@npm pack --silent --pack-destination build/clients ./$(NODE_CLIENT)
