@@ -48,4 +48,4 @@ fi
   exit 1
 }
 echo "$commit" >"$out/built"
-(cd "$out" && ls -s --block-size=1 --color=never ./*.deb | awk '{ sub(".*/", "", $2); printf "deb: %9d bytes  %s\n", $1, $2 }')
+(cd "$out" && stat -c 'deb: %8s bytes  %n' -- *.deb)
