@@ -36,7 +36,7 @@ ManualsAndCatalogueAreFound() {
   local page
   for page in "8 seqd" "5 seqd.toml" "1 seqctl" "3 libseqd"; do
     # shellcheck disable=SC2086 # two words
-    MANPAGER=cat man $page 2>&1 | grep -q "SEE ALSO" || { echo "no page: $page"; return 1; }
+    man --pager=cat $page 2>&1 | grep -q "SEE ALSO" || { echo "no page: $page"; return 1; }
   done
   holds "$(journalctl --sync; journalctl --no-pager -x -u seqd.service)" "^(--|░░) Subject: seqd: started" "journalctl -x"
 }
@@ -130,12 +130,12 @@ APurgeKeepsTheStateAndSaysSo() {
 APurgeOfAnEmptyStateLeavesNothing() {
   remember
   systemctl stop seqd.socket
-  mkdir -m 0700 /root/aside
-  find /var/lib/seqd -mindepth 1 -maxdepth 1 -exec mv {} /root/aside \;
+  mkdir -m 0700 /var/tmp/aside
+  find /var/lib/seqd -mindepth 1 -maxdepth 1 -exec mv {} /var/tmp/aside \;
   apt purge seqd seqd-tools libseqd0 libseqd-dev
   equal "$(find /etc /usr /var/lib /run -name '*seqd*' ! -path '/var/lib/dpkg/*' ! -path '/run/systemd/*' ! -path '/var/lib/systemd/*')" "" "what is left"
   apt install /packages/now/*.deb
-  find /root/aside -mindepth 1 -maxdepth 1 -exec mv {} /var/lib/seqd \;
+  find /var/tmp/aside -mindepth 1 -maxdepth 1 -exec mv {} /var/lib/seqd \;
   goes_on "of a state that was put back after an orderly stop"
 }
 
