@@ -4,8 +4,8 @@
 # The sequences' names, from the daemon when it answers quickly, at the socket of the command line.
 _seqctl_names() {
   local -a names at
-  local socket=${opt_args[--socket]:-${opt_args[-s]}}
-  [[ -n $socket ]] && at=(--socket "${(Q)socket}")
+  local given=${opt_args[--socket]:-${opt_args[-s]:-$socket}}
+  [[ -n $given ]] && at=(--socket "${(Q)given}")
   names=(${${(f)"$(timeout 1 seqctl --timeout 0.5 $at list 2>/dev/null)"}%% *})
   (( $#names > 1 )) && compadd -- "${names[@]:1}"
 }
@@ -47,6 +47,8 @@ _seqctl() {
 
   _arguments -C $everywhere '(- *)--version[show the version]' '1:command:_seqctl_commands' '*::argument:->command' && return
   [[ $state == command ]] || return
+  # Before the command; what is behind it is in opt_args again.
+  local socket=${opt_args[--socket]:-${opt_args[-s]}}
   curcontext=${curcontext%:*}-$words[1]:
   case $words[1] in
     next) _arguments $everywhere $name {-n,--count}'[how many]:count' '--text[IDs as text]' ;;

@@ -20,7 +20,7 @@ TheVersionBeforeIsInstalledFromItsFiles() {
   equal "$(stat -c '%U:%G %a' /run/seqd.sock)" "root:seqd 660" "the socket file"
   equal "$(stat -c '%U:%G %a' /var/lib/seqd)" "seqd:seqd 700" "the state directory"
   equal "$(dpkg-query -W -f '${Conffiles}' seqd | awk '{ print $1 }' | xargs)" /etc/seqd/seqd.toml "the conffiles"
-  equal "$(systemd-analyze --man=no verify seqd.service seqd.socket seqd-purge@orders.timer 2>&1)" "" "what systemd says about the units"
+  equal "$(systemd-analyze --man=no --recursive-errors=no verify seqd.service seqd.socket seqd-purge@orders.timer 2>&1)" "" "what systemd says about the units"
 }
 
 # In a line, "# 1" behind a command is what it prints.
@@ -105,7 +105,7 @@ ARemovalStopsEverythingAndKeepsStateAndConfiguration() {
   mark=$(cursor)
   apt remove seqd
   [ ! -e /usr/sbin/seqd ] && [ ! -e /run/seqd.sock ]
-  ! pgrep -x seqd || { echo "it still runs"; return 1; }
+  ! pidof seqd || { echo "it still runs"; return 1; }
   holds "$(journal_since "$mark" -o verbose)" "MESSAGE_ID=2c7d1c6b0f6a4a4c9a0c2be1c0a7d102" "the journal"
   equal "$(property ActiveState seqd-purge@tickets.timer)" inactive "the timer"
   [ -e /etc/seqd/seqd.toml ] && [ -e /var/lib/seqd/sequences.db ]

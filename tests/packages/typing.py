@@ -16,7 +16,7 @@ RESULT = "/tmp/typed"
 SHELLS = {
     "bash": (["bash", "--noprofile", "--norc", "-i"], f"PS1='{PROMPT[:-1]}''> '; . /usr/share/bash-completion/bash_completion\r"),
     "zsh": (["zsh", "-f", "-i"], f"PS1='{PROMPT[:-1]}''> '; autoload -Uz compinit; compinit -u -D\r"),
-    "fish": (["fish", "--no-config", "-i"], f"function fish_prompt; echo -n '{PROMPT[:-1]}''> '; end\r"),
+    "fish": (["fish", "-i"], f"function fish_prompt; echo -n '{PROMPT[:-1]}''> '; end\r"),
 }
 
 
