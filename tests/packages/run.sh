@@ -20,6 +20,7 @@ if [ ! -e "$before/built" ] || [ "$(cat "$before/built")" != "$before_is" ]; the
   rm -rf "$before"
   mkdir -p "$before"
   cp -a "$packages/seqd" "$before"
+  rm "$before/seqd/debian/files"
   sed -i "1s/(.*)/($before_is)/" "$before/seqd/debian/changelog"
   (cd "$before/seqd" && env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL DEB_BUILD_OPTIONS="nocheck noautodbgsym" DEB_BUILD_PROFILES=nocheck \
     LC_ALL=C.UTF-8 dpkg-buildpackage -b -nc -us -uc) >"$before/build.log" 2>&1 || { tail -n 30 "$before/build.log" >&2; exit 1; }
@@ -39,7 +40,7 @@ cp "$before"/*.deb "$root/packages/before"
 find "$packages" -maxdepth 1 -name '*.deb' ! -name '*-dbgsym_*' -exec cp {} "$root/packages/now" \;
 
 reach "$root"
-systemd-nspawn -q -D "$root" --register=no --keep-unit --pipe "${reaching[@]}" --bind="$work/archives:/var/cache/apt/archives" \
+systemd-nspawn -q -D "$root" -M "seqd-packages-$$" --register=no --keep-unit --pipe "${reaching[@]}" --bind="$work/archives:/var/cache/apt/archives" \
   /bin/bash -c 'mkdir -p /var/cache/apt/archives/partial
     apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y --download-only install /packages/now/*.deb && cp -R /var/cache/apt/archives /packages/cache' \
   </dev/null >"$work/download.log" 2>&1 || { tail -n 30 "$work/download.log" >&2; exit 1; }
