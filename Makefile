@@ -33,11 +33,13 @@ PACKAGES_FUZZ := clang libclang-rt-14-dev
 PACKAGES_BENCH := redis-server
 PACKAGES_INSTALL := scdoc
 
-# $(call packages,NAME): a stamp that is made when the packages of the list PACKAGES_NAME are installed.
+# $(call packages,NAME): a stamp that is made when the packages of the list PACKAGES_NAME are installed. With INSTALL_PACKAGES=no
+# nothing is looked for and nothing is installed: where there is no dpkg, or where another tool takes care of it.
+INSTALL_PACKAGES ?= yes
 packages = build/packages/$(1)-$(firstword $(shell echo '$(PACKAGES_$(1))' | md5sum))
 build/packages/%:
 	@mkdir -p $(@D)
-	@packaging/ensure-packages.sh $(PACKAGES_$(firstword $(subst -, ,$*)))
+	@[ '$(INSTALL_PACKAGES)' = no ] || packaging/ensure-packages.sh $(PACKAGES_$(firstword $(subst -, ,$*)))
 	@touch $@
 
 # One short line a step; V=1 shows the commands.
@@ -48,9 +50,13 @@ endif
 
 # --- flags ---------------------------------------------------------------------------------------------------------
 # (g++ 12 forgets that a precompiled header was one of the system's, and then sees bounds exceeded in std::string.)
+# WERROR= lets a compiler that warns about more build it, too.
+WERROR ?= -Werror
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-array-bounds \
-  -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict -Werror
-HARDENING := -fstack-protector-strong -fstack-clash-protection -fcf-protection
+  -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict $(WERROR)
+# Control-flow enforcement is one of x86's.
+HARDENING := -fstack-protector-strong -fstack-clash-protection \
+  $(if $(filter x86_64-% i%86-%,$(shell $(CXX) -dumpmachine 2>/dev/null)),-fcf-protection)
 CPPFLAGS += -I. -Ibuild/generated -DSEQD_VERSION='"$(VERSION)"' -DMSGPACK_NO_BOOST \
   -isystem /usr/include/libmongoc-1.0 -isystem /usr/include/libbson-1.0
 OPTIMIZE ?= $(if $(SAN),-O1,-O2)

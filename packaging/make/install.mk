@@ -8,15 +8,17 @@ MANDIR ?= $(PREFIX)/share/man
 SYSCONFDIR ?= /etc
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+TMPFILESDIR ?= $(PREFIX)/lib/tmpfiles.d
 CATALOGDIR ?= $(PREFIX)/lib/systemd/catalog
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR ?= $(PREFIX)/share/doc/seqd
 
 STAGE := $(BUILD)/stage
 MAN_SOURCES := $(wildcard packaging/man/*.scd)
 MAN_PAGES := $(patsubst packaging/man/%.scd,$(STAGE)/%.gz,$(MAN_SOURCES))
 HEADERS := $(addprefix client-lib/,seqd.h seqd_codes.h seqd.hpp seqd_result.hpp)
-COMPLETION := packaging/completion/seqctl.bash
 CATALOG := packaging/systemd/seqd.catalog
 
 $(STAGE)/%.gz: packaging/man/%.scd | $(call packages,INSTALL)
@@ -48,8 +50,11 @@ INSTALLED = \
   0644:packaging/systemd/seqd-purge@.timer:$(UNITDIR)/seqd-purge@.timer \
   0644:packaging/systemd/seqd.socket:$(UNITDIR)/seqd.socket \
   0644:packaging/systemd/sysusers.conf:$(SYSUSERSDIR)/seqd.conf \
+  0644:packaging/systemd/tmpfiles.conf:$(TMPFILESDIR)/seqd.conf \
   0644:$(CATALOG):$(CATALOGDIR)/seqd.catalog \
-  0644:$(COMPLETION):$(COMPLETIONDIR)/seqctl \
+  0644:packaging/completion/seqctl.bash:$(COMPLETIONDIR)/seqctl \
+  0644:packaging/completion/seqctl.zsh:$(ZSHDIR)/_seqctl \
+  0644:packaging/completion/seqctl.fish:$(FISHDIR)/seqctl.fish \
   0644:packaging/systemd/embedded-only.conf:$(DOCDIR)/embedded-only.conf \
   0644:packaging/seqd.toml:$(DOCDIR)/seqd.toml \
   0644:LICENSE:$(DOCDIR)/LICENSE \
@@ -76,7 +81,7 @@ install: all $(MAN_PAGES) $(UNITS) $(STAGE)/libseqd.pc ## install below DESTDIR 
 	@if [ -e "$(DESTDIR)$(CONFIG_FILE)" ]; then echo "$(CONFIG_FILE) is there already: it was left as it is"; \
 	else install -D -m 0644 packaging/seqd.toml "$(DESTDIR)$(CONFIG_FILE)"; fi
 	@if [ -z "$(DESTDIR)" ]; then \
-	  echo "installed. Next, as root: ldconfig; systemd-sysusers; journalctl --update-catalog;"; \
+	  echo "installed. Next, as root: ldconfig; systemd-sysusers; systemd-tmpfiles --create; journalctl --update-catalog;"; \
 	  echo "  systemctl daemon-reload; systemctl enable --now seqd.socket"; \
 	fi
 

@@ -13,6 +13,8 @@ ERROR = re.compile(r"^X\(([A-Z_]+),", re.M)
 EVENT = re.compile(r'^X\(([a-z_]+), "([0-9a-f]{32})"', re.M)
 OPTION = re.compile(r"^OPTION\((\w+), (\w+),", re.M)
 MAN = "packaging/man/"
+COMPLETION = "packaging/completion/seqctl."
+SHELLS = ("bash", "zsh", "fish")
 
 
 def has_word(text, word):
@@ -83,6 +85,14 @@ class Documentation:
             if text and not has_word(text, word):
                 self.complaints.append(f"{page}: says nothing about {word}, which --help lists")
 
+    def completion(self, name, program_help):
+        """Every option of a command; fish writes them without the dashes."""
+        text = self.text(name)
+        for option in long_options(program_help):
+            word = "-l " + option[2:] if name.endswith("fish") else option
+            if text and not has_word(text, word):
+                self.complaints.append(f"{name}: does not complete {option}")
+
 
 def long_options(program_help):
     return sorted(set(re.findall(r"(?<![\w-])(--[a-z][a-z-]+)", program_help)))
@@ -112,6 +122,10 @@ def main(seqd, seqctl, root="."):
         documentation.complaints.append("seqctl --help lists no commands that this check can find")
     documentation.command_line(MAN + "seqctl.1.scd", seqctl_help, long_options)
     documentation.command_line(MAN + "seqctl.1.scd", seqctl_help, subcommands)
+    for shell in SHELLS:
+        documentation.command_line(COMPLETION + shell, seqctl_help, subcommands)
+        for words in [seqctl_help] + [output_of(seqctl, command, "--help") for command in subcommands(seqctl_help)]:
+            documentation.completion(COMPLETION + shell, words)
     for complaint in documentation.complaints:
         print(complaint)
     print(f"documentation: {len(documentation.complaints)} complaints" if documentation.complaints else "documentation: good")

@@ -6,6 +6,7 @@ usage: knocking.py SOCKET
 import signal
 import socket
 import sys
+import time
 
 stopped = False
 
@@ -17,8 +18,9 @@ def stop(*_):
 
 def main(path):
     signal.signal(signal.SIGTERM, stop)
-    connected, refused = 0, []
+    connected, refused, longest = 0, [], 0.0
     while not stopped:
+        began = time.monotonic()
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
             client.settimeout(120)  # a full backlog makes connect() wait, which is no refusal
             try:
@@ -31,7 +33,8 @@ def main(path):
                 connected += 1
             except OSError as error:
                 refused.append(str(error))
-    print(f"{connected} connected, {len(refused)} refused {sorted(set(refused))}")
+        longest = max(longest, time.monotonic() - began)
+    print(f"{connected} connected, {len(refused)} refused {sorted(set(refused))}, the longest after {longest * 1000:.0f} ms")
     return 0 if connected and not refused else 1
 
 

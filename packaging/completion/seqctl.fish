@@ -1,0 +1,66 @@
+# fish completion for seqctl(1)
+
+set -l taking next parse insert range peek explain gaps audit advance drain purge
+set -l other list status ping reload wait decommission
+
+# The sequences' names, from the daemon when it answers quickly, at the socket of the command line.
+function __seqctl_names
+    set -l socket
+    set -l words (commandline -opc)
+    for place in (seq (count $words))
+        switch $words[$place]
+            case -s --socket
+                test $place -lt (count $words); and set socket --socket $words[(math $place + 1)]
+            case '--socket=*'
+                set socket $words[$place]
+        end
+    end
+    timeout 1 seqctl --timeout 0.5 $socket list 2>/dev/null | string match -r '^\S+' | tail -n +2
+end
+
+# True where a command that takes a sequence was given, and nothing after it.
+function __seqctl_wants_name
+    set -l words (commandline -opc)
+    contains -- $words[-1] $argv
+end
+
+complete -c seqctl -f
+complete -c seqctl -n "__fish_seen_subcommand_from $taking; and __seqctl_wants_name $taking" -a '(__seqctl_names)' -d sequence
+
+set -l none "not __fish_seen_subcommand_from $taking $other"
+complete -c seqctl -n $none -a next -d 'take IDs and print them, one a line'
+complete -c seqctl -n $none -a parse -d 'decode the text of an ID'
+complete -c seqctl -n $none -a insert -d 'insert a document and print its _id'
+complete -c seqctl -n $none -a range -d 'take IDs and print runs'
+complete -c seqctl -n $none -a peek -d 'show what would come next'
+complete -c seqctl -n $none -a list -d 'show the sequences the daemon knows'
+complete -c seqctl -n $none -a status -d 'show the daemon on one screen'
+complete -c seqctl -n $none -a ping -d 'ask whether the daemon answers'
+complete -c seqctl -n $none -a reload -d 'read the configuration again'
+complete -c seqctl -n $none -a explain -d 'show who received an ID, or why it is a gap'
+complete -c seqctl -n $none -a gaps -d 'show the IDs that will never be issued'
+complete -c seqctl -n $none -a audit -d 'prove that every leased ID is accounted for'
+complete -c seqctl -n $none -a advance -d 'raise the counter in the store'
+complete -c seqctl -n $none -a drain -d 'release the available IDs'
+complete -c seqctl -n $none -a decommission -d 'remove this daemon for good'
+complete -c seqctl -n $none -a purge -d 'remove the counters of old periods'
+complete -c seqctl -n $none -a wait -d 'wait until the daemon answers'
+
+complete -c seqctl -s s -l socket -r -F -d "the daemon's socket"
+complete -c seqctl -s t -l timeout -x -d 'seconds to wait for an answer'
+complete -c seqctl -s o -l output -x -a 'text json' -d 'form of the output'
+complete -c seqctl -s h -l help -d 'show the commands and options'
+complete -c seqctl -l version -d 'show the version'
+
+complete -c seqctl -n '__fish_seen_subcommand_from next gaps' -s n -l count -x -d 'how many'
+complete -c seqctl -n '__fish_seen_subcommand_from next explain' -l text -d 'IDs as text'
+complete -c seqctl -n '__fish_seen_subcommand_from gaps' -l after -x -d 'only behind the gap of this number'
+complete -c seqctl -n '__fish_seen_subcommand_from insert' -l unique -x -d 'a field that has a unique index'
+complete -c seqctl -n '__fish_seen_subcommand_from insert' -l msgpack -d 'the document is MessagePack'
+complete -c seqctl -n '__fish_seen_subcommand_from advance' -l to -x -d 'the next ID'
+complete -c seqctl -n '__fish_seen_subcommand_from advance' -l everywhere -d 'withdraw what hosts have available below it'
+complete -c seqctl -n '__fish_seen_subcommand_from advance' -l store -x -d 'the store of --all'
+complete -c seqctl -n '__fish_seen_subcommand_from advance' -l resume -d 'let the sequences of a restored store go on'
+complete -c seqctl -n '__fish_seen_subcommand_from advance drain' -l all -d 'every sequence'
+complete -c seqctl -n '__fish_seen_subcommand_from advance drain purge decommission' -l yes -d 'do it'
+complete -c seqctl -n '__fish_seen_subcommand_from decommission' -l keep-history -d 'leave history.db in place'

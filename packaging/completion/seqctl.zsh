@@ -1,0 +1,71 @@
+#compdef seqctl
+# zsh completion for seqctl(1)
+
+# The sequences' names, from the daemon when it answers quickly, at the socket of the command line.
+_seqctl_names() {
+  local -a names at
+  local given=${opt_args[--socket]:-${opt_args[-s]:-$socket}}
+  [[ -n $given ]] && at=(--socket "${(Q)given}")
+  names=(${${(f)"$(timeout 1 seqctl --timeout 0.5 $at list 2>/dev/null)"}%% *})
+  (( $#names > 1 )) && compadd -- "${names[@]:1}"
+}
+
+_seqctl_commands() {
+  local -a commands=(
+    'next:take IDs and print them, one a line'
+    'parse:decode the text of an ID'
+    'insert:insert a document and print its _id'
+    'range:take IDs and print runs'
+    'peek:show what would come next'
+    'list:show the sequences the daemon knows'
+    'status:show the daemon on one screen'
+    'ping:ask whether the daemon answers'
+    'reload:read the configuration again'
+    'explain:show who received an ID, or why it is a gap'
+    'gaps:show the IDs that will never be issued'
+    'audit:prove that every leased ID is accounted for'
+    'advance:raise the counter in the store'
+    'drain:release the available IDs'
+    'decommission:remove this daemon for good'
+    'purge:remove the counters of old periods'
+    'wait:wait until the daemon answers'
+  )
+  _describe -t commands command commands
+}
+
+_seqctl() {
+  local curcontext=$curcontext state line
+  local -A opt_args
+  # They may stand before and behind the command.
+  local -a everywhere=(
+    {-s,--socket}"[the daemon's socket]:socket:_files"
+    {-t,--timeout}'[seconds to wait for an answer]:seconds'
+    {-o,--output}'[form of the output]:form:(text json)'
+    '(- *)'{-h,--help}'[show the commands and options]'
+  )
+  local -a name=('1:sequence:_seqctl_names') yes=('--yes[do it]')
+
+  _arguments -C $everywhere '(- *)--version[show the version]' '1:command:_seqctl_commands' '*::argument:->command' && return
+  [[ $state == command ]] || return
+  # Before the command; what is behind it is in opt_args again.
+  local socket=${opt_args[--socket]:-${opt_args[-s]}}
+  curcontext=${curcontext%:*}-$words[1]:
+  case $words[1] in
+    next) _arguments $everywhere $name {-n,--count}'[how many]:count' '--text[IDs as text]' ;;
+    parse) _arguments $everywhere $name '2:text' ;;
+    insert) _arguments $everywhere $name '2:document' '--unique[a field that has a unique index]:field' '--msgpack[the document is MessagePack]' ;;
+    range) _arguments $everywhere $name '2:count' ;;
+    peek | audit) _arguments $everywhere $name ;;
+    explain) _arguments $everywhere $name '2:ID' '--text[it is a text, though it is all digits]' ;;
+    gaps) _arguments $everywhere $name {-n,--count}'[at most so many]:count' '--after[only behind the gap of this number]:number' ;;
+    advance)
+      _arguments $everywhere $name $yes '--to[the next ID]:ID' '--everywhere[withdraw what hosts have available below it]' \
+        '--all[every sequence of --store]' '--store[the store of --all]:store' '--resume[let the sequences of a restored store go on]' ;;
+    drain) _arguments $everywhere $name $yes '--all[every sequence]' ;;
+    purge) _arguments $everywhere $name $yes ;;
+    decommission) _arguments $everywhere $yes '--keep-history[leave history.db in place]' ;;
+    *) _arguments $everywhere ;;
+  esac
+}
+
+_seqctl "$@"

@@ -1,0 +1,154 @@
+#!/bin/bash
+# Installation, the first ID, upgrade and downgrade under load, removal, purge and installation again. Runs inside of the
+# container as root; run.sh boots it.
+set -uo pipefail
+# shellcheck source=tests/service/checks.sh
+source "$(dirname "$0")/checks.sh"
+# shellcheck source=tests/service/load.sh
+source "$(dirname "$0")/load.sh"
+
+apt() { DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 "$@" </dev/null >/tmp/apt.said 2>&1 || { cat /tmp/apt.said; return 1; }; }
+version_of() { dpkg-query -W -f '${Version}' "$1"; }
+enabled() { systemctl is-enabled "$1" || true; }
+
+TheVersionBeforeIsInstalledFromItsFiles() {
+  apt install /packages/before/*.deb
+  equal "$(version_of seqd)" "$(cat /exchange/before)" "the version"
+  equal "$(dpkg --audit)" "" "what dpkg complains about"
+  equal "$(property ActiveState seqd.socket) $(enabled seqd.socket)" "active enabled" "the socket"
+  equal "$(property ActiveState) $(enabled seqd.service)" "inactive disabled" "the service before its first client"
+  equal "$(stat -c '%U:%G %a' /run/seqd.sock)" "root:seqd 660" "the socket file"
+  equal "$(stat -c '%U:%G %a' /var/lib/seqd)" "seqd:seqd 700" "the state directory"
+  equal "$(dpkg-query -W -f '${Conffiles}' seqd | awk '{ print $1 }' | xargs)" /etc/seqd/seqd.toml "the conffiles"
+  equal "$(systemd-analyze --man=no --recursive-errors=no verify seqd.service seqd.socket seqd-purge@orders.timer 2>&1)" "" "what systemd says about the units"
+}
+
+# In a line, "# 1" behind a command is what it prints.
+TheFirstIdsAreTakenByTheLinesOfTheReadme() {
+  [ "$(wc -l </exchange/readme.sh)" -ge 4 ]
+  bash -euo pipefail /exchange/readme.sh >/tmp/readme.said
+  cat /tmp/readme.said
+  equal "$(head -n 1 /tmp/readme.said)" 1 "the first ID"
+  active
+}
+
+ManualsAndCatalogueAreFound() {
+  local page
+  for page in "8 seqd" "5 seqd.toml" "1 seqctl" "3 libseqd"; do
+    # shellcheck disable=SC2086 # two words
+    man --pager=cat $page 2>&1 | grep -q "SEE ALSO" || { echo "no page: $page"; return 1; }
+  done
+  holds "$(journalctl --sync; journalctl --no-pager -x -u seqd.service)" "^(--|░░) Subject: seqd: started" "journalctl -x"
+}
+
+ShellsCompleteCommandsAndTheNamesOfSequences() {
+  local shell
+  for shell in bash zsh fish; do
+    /usr/bin/python3 -B /exchange/typing.py "$shell" || { echo "$shell completes nothing"; return 1; }
+  done
+}
+
+TheTestsOfThePackageAreGood() {
+  local test
+  for test in first-id library; do
+    AUTOPKGTEST_TMP=$(mktemp -d) /exchange/autopkgtest/"$test" || { echo "$test ended with $?"; return 1; }
+  done
+}
+
+# change SEQUENCE DIRECTORY: other packages, while the load goes on; another process of the new program serves it.
+change() {
+  local process
+  process=$(property MainPID)
+  more_ids "$1"
+  apt install --allow-downgrades "/packages/$2"/*.deb
+  more_ids "$1"
+  equal "$(version_of seqd) $(version_of seqd-tools) $(version_of libseqd0)" "$(printf '%s ' "$(cat "/exchange/$2")"{,,} | sed 's/ $//')" "the versions"
+  [ "$(property MainPID)" != "$process" ] || { echo "the daemon was not restarted"; return 1; }
+  equal "$(readlink "/proc/$(property MainPID)/exe")" /usr/sbin/seqd "the program that runs"
+}
+figures() { echo "$(cat "/tmp/load-$1.knocked"); $(tail -n 1 "/tmp/load-$1.said")"; }
+to_now() { change "$1" now; }
+to_before() { change "$1" before; }
+
+AnUpgradeUnderLoadRefusesNobodyAndLosesNoId() {
+  echo '# a line of the administrator' >>"$config"
+  under_load upgrade to_now
+  figures upgrade
+  equal "$(tail -n 1 "$config")" '# a line of the administrator' "the configuration"
+  equal "$(property ActiveState seqd.socket) $(enabled seqd.socket)" "active enabled" "the socket"
+  seqctl audit upgrade
+}
+
+ADowngradeUnderLoadDoesNeitherWhereTheFormatsAreTheSame() {
+  under_load downgrade to_before
+  figures downgrade
+  seqctl audit downgrade
+}
+
+AnUpgradeLeavesWhatWasDisabledAsItIs() {
+  systemctl disable --now seqd.socket seqd.service
+  apt install /packages/now/*.deb
+  equal "$(property ActiveState seqd.socket) $(enabled seqd.socket)" "inactive disabled" "the socket"
+  equal "$(property ActiveState)" inactive "the service"
+  systemctl enable --now seqd.socket
+  seqctl next orders
+}
+
+# What must be true of an ID now, in a file: the next one follows it.
+remember() { seqctl next orders >/exchange/last-id; }
+goes_on() { equal "$(seqctl next orders)" $(($(cat /exchange/last-id) + 1)) "the ID $1"; }
+
+ARemovalStopsEverythingAndKeepsStateAndConfiguration() {
+  local mark
+  systemctl enable --now seqd-purge@tickets.timer
+  remember
+  mark=$(cursor)
+  apt remove seqd
+  [ ! -e /usr/sbin/seqd ] && [ ! -e /run/seqd.sock ]
+  ! pidof seqd || { echo "it still runs"; return 1; }
+  holds "$(journal_since "$mark" -o verbose)" "MESSAGE_ID=2c7d1c6b0f6a4a4c9a0c2be1c0a7d102" "the journal"
+  equal "$(property ActiveState seqd-purge@tickets.timer)" inactive "the timer"
+  [ -e /etc/seqd/seqd.toml ] && [ -e /var/lib/seqd/sequences.db ]
+  apt install /packages/now/*.deb
+  goes_on "after a removal"
+  holds "$(journal_since "$mark" -o verbose)" "STATE_HOW=clean$" "the journal"
+}
+
+APurgeKeepsTheStateAndSaysSo() {
+  remember
+  apt purge seqd
+  cat /tmp/apt.said
+  holds "$(cat /tmp/apt.said)" "^seqd: /var/lib/seqd was kept" "what the purge says"
+  [ ! -e /etc/seqd ] || { echo "/etc/seqd is there"; return 1; }
+  equal "$(find /etc/systemd -name 'seqd*')" "" "what is left of the units"
+  equal "$(stat -c '%U %a' /var/lib/seqd)" "seqd 700" "the state directory"
+  apt install /packages/now/*.deb
+  equal "$(property ActiveState seqd.socket) $(enabled seqd.socket)" "active enabled" "the socket"
+  goes_on "after a purge"
+}
+
+APurgeOfAnEmptyStateLeavesNothing() {
+  remember
+  systemctl stop seqd.socket
+  mkdir -m 0700 /var/tmp/aside
+  find /var/lib/seqd -mindepth 1 -maxdepth 1 -exec mv {} /var/tmp/aside \;
+  apt purge seqd seqd-tools libseqd0 libseqd-dev
+  equal "$(find /etc /usr /var/lib /run -name '*seqd*' ! -path '/var/lib/dpkg/*' ! -path '/run/systemd/*' ! -path '/var/lib/systemd/*')" "" "what is left"
+  apt install /packages/now/*.deb
+  find /var/tmp/aside -mindepth 1 -maxdepth 1 -exec mv {} /var/lib/seqd \;
+  goes_on "of a state that was put back after an orderly stop"
+}
+
+check TheVersionBeforeIsInstalledFromItsFiles
+SHOW=1 check TheFirstIdsAreTakenByTheLinesOfTheReadme
+check ManualsAndCatalogueAreFound
+check ShellsCompleteCommandsAndTheNamesOfSequences
+check TheTestsOfThePackageAreGood
+SHOW=1 check AnUpgradeUnderLoadRefusesNobodyAndLosesNoId
+SHOW=1 check ADowngradeUnderLoadDoesNeitherWhereTheFormatsAreTheSame
+check AnUpgradeLeavesWhatWasDisabledAsItIs
+check ARemovalStopsEverythingAndKeepsStateAndConfiguration
+SHOW=1 check APurgeKeepsTheStateAndSaysSo
+check APurgeOfAnEmptyStateLeavesNothing
+seqctl next orders >/exchange/last-id
+finish
