@@ -198,7 +198,7 @@ func (t *table) finish(number uint32) {
 	}
 }
 
-// disconnected makes everything a repeat, except for what nobody waits for.
+// disconnected makes everything a repeat, except for calls whose callers have left.
 func (t *table) disconnected() {
 	for n := t.floor; n != t.next; n++ {
 		if *t.at(n) == late {

@@ -17,7 +17,7 @@
 //
 // A call ends at the deadline of its context, or after Options.Timeout if the context has none. The
 // daemon is told how long it can wait for an ID. If the context ends a call that was sent, the ID is
-// issued all the same and nobody has it.
+// still issued, and is a gap.
 //
 // The errors of all calls are an *Error and match a Code, see ErrUnavailable and the others.
 package seqd

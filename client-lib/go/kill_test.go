@@ -98,7 +98,7 @@ func takeSome(ctx context.Context, client *Client, name string, worker int) ([]i
 	return []int64{id}, err
 }
 
-// TestCancellations: callers that leave at any moment take an ID at most, and nobody else's.
+// TestCancellations: callers that leave at any moment cost one ID each at most, and none of another caller.
 func TestCancellations(t *testing.T) {
 	d := newDaemon(t, "")
 	c := d.open(Options{})

@@ -19,7 +19,7 @@ func mongo(t *testing.T) string {
 	t.Helper()
 	uri := os.Getenv("SEQD_TEST_MONGO_URI")
 	if uri == "" {
-		t.Skip("SEQD_TEST_MONGO_URI is not set: run make test-go")
+		t.Fatal("SEQD_TEST_MONGO_URI is not set: run make test-go")
 	}
 	return uri
 }

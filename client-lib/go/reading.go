@@ -195,7 +195,7 @@ func tell(finished []*call) {
 	}
 }
 
-// hasEnded looks whether a connection that nobody reads has ended, or the daemon has said something.
+// hasEnded reports whether a connection without a reader has ended, or has something to read.
 func (l *link) hasEnded() (ended bool) {
 	if l.reader != readsNobody {
 		return false

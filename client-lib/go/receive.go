@@ -98,7 +98,7 @@ func (s *session) receiveFrame(l *link, frame []byte) *ending {
 		if r.err != nil && r.msgid == 0 {
 			return broken("the daemon cannot read what this client sends: " + r.err.Error())
 		}
-		return broken("the daemon replied to a request that nobody made, number " + strconv.FormatUint(uint64(r.msgid), 10))
+		return broken("the daemon sent a reply without a request, number " + strconv.FormatUint(uint64(r.msgid), 10))
 	}
 	if r.err != nil && r.err.Code == ErrStopping {
 		s.receiveStopping(l, c, r.msgid)

@@ -208,7 +208,7 @@ func (s *session) take(c *call) {
 		}
 	case s.table.sent(c.msgid) == c:
 		*s.table.at(c.msgid) = late
-	default: // to be repeated on this connection, and not sent yet: nobody would get the ID
+	default: // to be repeated on this connection, and not sent yet: the ID would have no caller
 		s.table.finish(c.msgid)
 	}
 	c.state = stateDone

@@ -228,7 +228,7 @@ describe("abort", () => {
     assert.equal(await client.next("j"), 2);
   });
 
-  test("one signal for many calls warns nobody", async () => {
+  test("one signal for many calls causes no warning", async () => {
     const warnings = [];
     const listen = (warning) => warnings.push(warning);
     process.on("warning", listen);

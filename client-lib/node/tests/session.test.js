@@ -207,7 +207,7 @@ test("an insert that was not sent yet is sent on the next connection, and one wh
   assert.ok(error.cause instanceof seqd.TimeoutError);
 });
 
-test("nobody connects for nobody", async (t) => {
+test("a client without calls does not connect", async (t) => {
   const { client, server } = await setUp(t, obedient);
   await client.next("a");
   server.peers[0].end();

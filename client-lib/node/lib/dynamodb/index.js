@@ -31,7 +31,7 @@ function dynamooseDefault(sequence, options = {}) {
   return async () => (await takeIds(field, [undefined]))[0];
 }
 
-/** Items with their IDs, in their order; those that had all are the same objects. */
+/** The items with their IDs, in the same order. An item that already had all IDs is returned itself, not a copy. */
 async function numberItems(fields, items) {
   const copies = items.map((item) => ({ ...item }));
   const changed = new Set();

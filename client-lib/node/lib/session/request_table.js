@@ -10,7 +10,7 @@ class RequestTable {
   #base; // number of #slots[0]
   #unsent = 0; // index: none below it is to be sent
   size = 0; // requests without a reply
-  sent = 0; // of them, those that this connection owes a reply to
+  sent = 0; // how many of them were sent on this connection and have no reply yet
 
   constructor(first) { this.#base = first; }
 

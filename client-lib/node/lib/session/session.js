@@ -271,7 +271,7 @@ class Session {
     const error = reply.error === null ? undefined : errorOf(reply.error);
     // What the daemon could not read at all is answered with number 0.
     if (reply.number === 0 && error !== undefined) return new ProtocolError(`the daemon cannot read what this client sends: ${error.message}`);
-    return new ProtocolError(`the daemon answered a request that nobody made, number ${reply.number}`);
+    return new ProtocolError(`the daemon sent a reply without a request, number ${reply.number}`);
   }
 
   #takeHello(reply) {

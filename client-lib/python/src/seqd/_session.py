@@ -362,7 +362,7 @@ class Session:
         elif number == HELLO and error is not None:
             raise errors.ProtocolError(f"the daemon cannot read what this package sends: {errors.of_reply(error)}")
         else:
-            raise errors.ProtocolError(f"the daemon answered a request that nobody made, number {number}")
+            raise errors.ProtocolError(f"the daemon sent a reply without a request, number {number}")
 
     def _receive_hello(self, error: Any, result: Any) -> None:
         if error is not None:
