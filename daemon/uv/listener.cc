@@ -102,13 +102,16 @@ Status Listener::listen_at(const std::string& path, int mode) {
   if (!stale.ok()) return stale;
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return socket_error(path, "cannot be made");
-  // Nobody may connect before the permissions are right.
-  const mode_t before = umask(0177);
+  // The socket has its permissions from the start: a client that may connect hears "refused" until
+  // it is listened at, and tries again, but not EACCES. A default ACL may have changed them.
+  const mode_t before = umask(static_cast<mode_t>(~mode & 0777));
   const int bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   umask(before);
   struct stat facts {};
-  if (bound != 0 || chmod(path.c_str(), static_cast<mode_t>(mode)) != 0 ||
-      stat(path.c_str(), &facts) != 0) {
+  const bool good = bound == 0 && stat(path.c_str(), &facts) == 0 &&
+                    ((facts.st_mode & 0777) == static_cast<mode_t>(mode) ||
+                     chmod(path.c_str(), static_cast<mode_t>(mode)) == 0);
+  if (!good) {
     const Status failed = socket_error(path, "cannot be bound");
     ::close(fd);
     return failed;

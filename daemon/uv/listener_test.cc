@@ -1,5 +1,6 @@
 #include "daemon/uv/listener.h"
 
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -53,6 +54,28 @@ TEST_CASE("SocketGetsItsPermissions", "[listener]") {
   REQUIRE(stat(daemon.path().c_str(), &facts) == 0);
   REQUIRE(S_ISSOCK(facts.st_mode));
   REQUIRE((facts.st_mode & 0777) == static_cast<unsigned>(mode));
+}
+
+// A client that finds the name already is not to hear EACCES from a mode that is about to change.
+TEST_CASE("PermissionsOfTheSocketDoNotChangeOnceItIsThere", "[listener]") {
+  const int mode = GENERATE(0600, 0660, 0666);
+  LoopDaemon daemon;
+  const int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  REQUIRE(watch >= 0);
+  REQUIRE(inotify_add_watch(watch, daemon.directory.c_str(), IN_CREATE | IN_ATTRIB) >= 0);
+  REQUIRE(daemon.listener->listen_at(daemon.path(), mode).ok());
+  alignas(inotify_event) char events[4096];
+  const ssize_t size = ::read(watch, events, sizeof events);
+  ::close(watch);
+  REQUIRE(size > 0);
+  std::uint32_t seen = 0;
+  for (ssize_t at = 0; at < size;) {
+    inotify_event event{};
+    std::memcpy(&event, events + at, sizeof event);
+    seen |= event.mask;
+    at += static_cast<ssize_t>(sizeof event + event.len);
+  }
+  REQUIRE((seen & (IN_CREATE | IN_ATTRIB)) == IN_CREATE);
 }
 
 TEST_CASE("StaleSocketIsReplaced", "[listener]") {
