@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 
 #include "daemon/base/assertion.h"
@@ -13,9 +14,12 @@ namespace seqd {
 
 class FairShare {
  public:
-  FairShare(std::int64_t total, std::int64_t factor) : total_(total), factor_(factor) {}
+  FairShare(std::int64_t total, std::int64_t factor) : factor_(factor) { set_total(total); }
 
-  void set_total(std::int64_t total) { total_ = total; }
+  void set_total(std::int64_t total) {
+    ASSERT(total <= std::numeric_limits<std::int64_t>::max() / factor_);  // for allows()
+    total_ = total;
+  }
   std::int64_t total() const { return total_; }
   std::int64_t used() const { return used_; }
   std::int64_t used_by(UserId user) const {
@@ -28,7 +32,7 @@ class FairShare {
     const std::int64_t left = total_ - used_ - more;
     if (left < 0) return false;
     const std::int64_t mine = used_by(user);
-    return mine == 0 || (mine + more + factor_ - 1) / factor_ <= left;
+    return mine == 0 || mine + more <= left * factor_;
   }
 
   // Also above what allows() would: the caller has decided.
@@ -47,7 +51,7 @@ class FairShare {
   }
 
  private:
-  std::int64_t total_;
+  std::int64_t total_ = 0;
   const std::int64_t factor_;
   std::int64_t used_ = 0;
   std::map<UserId, std::int64_t> by_user_;

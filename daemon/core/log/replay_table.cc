@@ -15,6 +15,11 @@ constexpr std::int64_t kIssuesFactor = 1;
 // One client may have a quarter: what a user is left with beside another one that takes all it can.
 constexpr std::size_t kClientsPart = 4;
 
+std::uint32_t window_of(const ReplayTable::Limits& limits) {
+  const std::size_t part = std::max<std::size_t>(limits.issues / kClientsPart, 1);
+  return static_cast<std::uint32_t>(std::min<std::size_t>(limits.unacknowledged, part));
+}
+
 // Of what is kept by user, that of the user who holds most of the share. Only when there is some.
 template <typename ByUser>
 auto of_most(ByUser& by_user, const FairShare& share) {
@@ -29,17 +34,14 @@ ReplayTable::ReplayTable(RemainderLog& log, const Limits& limits)
     : log_(log),
       limits_(limits),
       of_clients_(static_cast<std::int64_t>(limits.clients), kClientsFactor),
-      issues_(static_cast<std::int64_t>(limits.issues), kIssuesFactor) {}
+      issues_(static_cast<std::int64_t>(limits.issues), kIssuesFactor),
+      window_(window_of(limits)) {}
 
 void ReplayTable::set_limits(const Limits& limits) {
   limits_ = limits;
   of_clients_.set_total(static_cast<std::int64_t>(limits.clients));
   issues_.set_total(static_cast<std::int64_t>(limits.issues));
-}
-
-std::uint32_t ReplayTable::window() const {
-  const std::size_t part = std::max<std::size_t>(limits_.issues / kClientsPart, 1);
-  return static_cast<std::uint32_t>(std::min<std::size_t>(limits_.unacknowledged, part));
+  window_ = window_of(limits);
 }
 
 // --- clients
@@ -58,10 +60,10 @@ ReplayTable::Client& ReplayTable::add(ClientId id, const Token& identity, UserId
 void ReplayTable::move_to(Client& client, UserId user) {
   ASSERT(client.connected);  // who is gone is listed by user
   of_clients_.release(client.user, 1);
-  issues_.release(client.user, client.entries());
+  issues_.release(client.user, client.entries);
   client.user = user;
   of_clients_.take(user, 1);
-  issues_.take(user, client.entries());
+  issues_.take(user, client.entries);
 }
 
 void ReplayTable::leave(ClientId id, Client& client, std::int64_t now_ms) {
@@ -171,8 +173,8 @@ void ReplayTable::forget(ClientId id) {
   const auto found = clients_.find(id);
   ASSERT(found != clients_.end() && !found->second.connected);
   Client& client = found->second;
-  for (const Issued& issue : client.issues) dropped(issue, client.user);
-  issues_.release(client.user, client.set_aside);
+  for (const Issued& issue : client.issues) dropped(issue, client);
+  issues_.release(client.user, client.entries);  // set aside
   of_clients_.release(client.user, 1);
   // A log that names one identity twice leads to the last one.
   const auto named = by_identity_.find(client.identity);
@@ -191,29 +193,31 @@ ReplayTable::Seen ReplayTable::check(ClientId id, std::uint32_t request) {
   const bool fresh = request > client.issues.newest() || client.issues.find(request).empty();
   if (!fresh) return Seen::repeat;
   // Request numbers begin at 1, so a floor of 0 says no more than one of 1.
-  if (request - std::max(client.floor, 1U) >= window()) return Seen::too_far;
-  if (client.entries() >= window()) return Seen::too_far;
-  return make_room(issues_, client.user, 1) ? Seen::fresh : Seen::full;
+  if (request - std::max(client.floor, 1U) >= window_) return Seen::too_far;
+  if (client.entries >= window_) return Seen::too_far;
+  const bool room = issues_.allows(client.user, 1) || make_room(issues_, client.user, 1);
+  return room ? Seen::fresh : Seen::full;
 }
 
 bool ReplayTable::may_keep(ClientId id, std::int64_t entries) {
   const Client& client = clients_.at(id);
   ASSERT(entries >= 0);
-  return client.entries() + entries <= window() && make_room(issues_, client.user, entries);
+  return client.entries + entries <= window_ && make_room(issues_, client.user, entries);
 }
 
 void ReplayTable::set_aside(ClientId id) {
   Client& client = clients_.at(id);
-  ++client.set_aside;
+  ++client.entries;
   issues_.take(client.user, 1);
 }
 
 void ReplayTable::release(ClientId id) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
-  ASSERT(found->second.set_aside > 0);
-  --found->second.set_aside;
-  issues_.release(found->second.user, 1);
+  Client& client = found->second;
+  ASSERT(client.entries > static_cast<std::int64_t>(client.issues.size()));
+  --client.entries;
+  issues_.release(client.user, 1);
 }
 
 std::vector<Issued> ReplayTable::find(ClientId id, std::uint32_t request) const {
@@ -224,15 +228,17 @@ void ReplayTable::record(const Issued& issue) {
   Client& client = clients_.at(issue.client);
   const int more = client.issues.add(issue);
   if (more == 1) {
+    ++client.entries;
     issues_.take(client.user, 1);
     ++kept_[issue.sequence];
   } else if (more == -1) {
-    dropped(issue, client.user);
+    dropped(issue, client);
   }
 }
 
-void ReplayTable::dropped(const Issued& issue, UserId user) {
-  issues_.release(user, 1);
+void ReplayTable::dropped(const Issued& issue, Client& client) {
+  --client.entries;
+  issues_.release(client.user, 1);
   const auto kept = kept_.find(issue.sequence);
   ASSERT(kept != kept_.end() && kept->second > 0);
   if (--kept->second == 0) kept_.erase(kept);
@@ -242,7 +248,7 @@ void ReplayTable::acknowledge(ClientId id, std::uint32_t below) {
   Client& client = clients_.at(id);
   if (below <= client.floor) return;
   client.floor = below;
-  client.issues.acknowledge(below, [&](const Issued& issue) { dropped(issue, client.user); });
+  client.issues.acknowledge(below, [&](const Issued& issue) { dropped(issue, client); });
   log_.append(Acknowledged{id, below});
 }
 

@@ -48,7 +48,7 @@ class ReplayTable {
   // How many request numbers of one client may be unacknowledged, and how many entries are kept of
   // them. A user alone has room for two such clients; with a second user that takes all it can, for
   // one.
-  std::uint32_t window() const;
+  std::uint32_t window() const { return window_; }
 
   // A connection of `user` says who it is. BUSY when the table is full of connected clients, or the
   // user has as many as it may.
@@ -90,12 +90,10 @@ class ReplayTable {
     UserId user = kUnknownUser;
     std::uint32_t floor = 0;
     RetainedIssues issues;
-    std::int64_t set_aside = 0;
+    std::int64_t entries = 0;  // of the issues, and set aside
     bool connected = false;
     std::int64_t gone_since_ms = 0;
     std::list<ClientId>::iterator gone;  // in gone_, when not connected
-
-    std::int64_t entries() const { return static_cast<std::int64_t>(issues.size()) + set_aside; }
   };
 
   Client& add(ClientId id, const Token& identity, UserId user);
@@ -104,12 +102,13 @@ class ReplayTable {
   void come_back(Client& client);
   bool make_room(const FairShare& share, UserId user, std::int64_t more);
   void forget(ClientId id);
-  void dropped(const Issued& issue, UserId user);
+  void dropped(const Issued& issue, Client& client);
 
   RemainderLog& log_;
   Limits limits_;
   FairShare of_clients_;
   FairShare issues_;  // kept and set aside
+  std::uint32_t window_;
   std::map<Token, ClientId> by_identity_;
   std::map<ClientId, Client> clients_;
   // By user: clients without a connection, the earliest disconnected first.

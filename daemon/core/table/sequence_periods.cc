@@ -311,6 +311,7 @@ void SequenceTable::forget(Sequence& sequence) {
   context_.log.append(ForgetSequence{id});
   accounts_.forgotten(sequence);
   by_name_.erase(sequence.name());
+  if (last_at_.first == id) last_at_ = {};
   sequences_.erase(id);
 }
 

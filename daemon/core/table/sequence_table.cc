@@ -106,6 +106,11 @@ Sequence& SequenceTable::add_sequence(const DefineSequence& definition, Sequence
   return *(sequences_[id] = std::move(sequence));
 }
 
+Sequence& SequenceTable::look_up(SequenceId id) {
+  last_at_ = {id, sequences_.at(id).get()};
+  return *last_at_.second;
+}
+
 // --- requests
 
 Result<SequenceId> SequenceTable::open(std::string_view name) {

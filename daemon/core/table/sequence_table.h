@@ -35,8 +35,7 @@ class SequenceTable final : public RemainderLogObserver,
                 const Limits& limits);
 
   void restore(const StateImage& image);  // what recovery found; once, before anything else
-  // The sequence of that name, of one with periods that of the present one; made if it is not there
-  // and the configuration allows. NO_SEQUENCE, BUSY.
+  // The sequence of that name, or of its present period; made if it may be. NO_SEQUENCE, BUSY.
   Result<SequenceId> open(std::string_view name);
   // The same for an advance: by one of the present period an operator says that the clock is right,
   // and that what was begun of later ones was not. BAD_REQUEST: the period is too far ahead.
@@ -46,7 +45,7 @@ class SequenceTable final : public RemainderLogObserver,
   // Any sequence of the same base name: its periods share progression and rule. 0: none.
   SequenceId any_period_of(std::string_view name) const;
   bool has_forgotten(std::string_view name) const;  // it is a period that was used here
-  Sequence& at(SequenceId id) { return *sequences_.at(id); }
+  Sequence& at(SequenceId id) { return id == last_at_.first ? *last_at_.second : look_up(id); }
   const Sequence& at(SequenceId id) const { return *sequences_.at(id); }
   // Of that name, in use or not: how its texts are written and read, who may take IDs. Or null.
   std::shared_ptr<const IdFormat> format_of(std::string_view name) const;
@@ -106,6 +105,7 @@ class SequenceTable final : public RemainderLogObserver,
   void scope_refused(ScopeId scope, const Status& why) override;
   StoreScope& scope_for(const std::string& store);
   StoreScope& add_scope(DefineScope definition, StoreScope::Known known);
+  Sequence& look_up(SequenceId id);
   Sequence& add_sequence(const DefineSequence& definition, SequenceSettings settings);
   void restore_sequence(const SequenceImage& image);
   Status check_drainable(const Sequence& sequence) const;
@@ -133,6 +133,7 @@ class SequenceTable final : public RemainderLogObserver,
   std::map<ScopeId, std::unique_ptr<StoreScope>> scopes_;
   std::map<ScopeId, SequenceContext> contexts_;  // of their sequences
   std::unordered_map<SequenceId, std::unique_ptr<Sequence>> sequences_;
+  std::pair<SequenceId, Sequence*> last_at_;                    // what at() found last; 0: nothing
   std::map<std::string_view, SequenceId> by_name_;              // no hash: callers choose the names
   std::map<std::string, DefineName, std::less<>> names_;        // but for the plain ones, see Notes
   std::map<std::string, LogPosition, std::less<>> forms_open_;  // durable with these positions
