@@ -11,19 +11,22 @@ INTEGRATION_BINARIES := $(SEQD) $(SEQCTL_BIN) $(BUILD)/tools/kill_client
 INTEGRATION = BUILD=$(BUILD) KILLS=$(KILLS) CUTS=$(CUTS) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -p no:cacheprovider -q -ra --durations=0 --durations-min=3
 
 .PHONY: test-integration test-kill test-power-cuts
-# Half of the time is one processor's, half is waiting: the files run in two halves, one beside the other.
-FIRST_HALF := $(patsubst %,tests/integration/test_%.py,decommission faults restart seeds system_calls)
+# Half of the time is one processor's, half is waiting: the files run in three parts, one beside the other.
+FIRST_PART := $(patsubst %,tests/integration/test_%.py,decommission faults seeds system_calls)
+SECOND_PART := $(patsubst %,tests/integration/test_%.py,failpoints restart)
 test-integration: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## the daemon on real stores (T=restart: one file, K=text: by name)
 ifeq ($(T)$(K),)
-	@$(BESIDE) --jobs=2 KILLS=$(KILLS) CUTS=$(CUTS) integration-half/1 integration-half/2
+	@$(BESIDE) --jobs=3 KILLS=$(KILLS) CUTS=$(CUTS) integration-part/1 integration-part/2 integration-part/3
 else
 	@$(INTEGRATION) $(if $(K),-k '$(K)') $(if $(T),tests/integration/test_$(T).py,tests/integration)
 endif
 
-integration-half/1:
-	@$(INTEGRATION) $(FIRST_HALF)
-integration-half/2:
-	@$(INTEGRATION) $(FIRST_HALF:%=--ignore=%) tests/integration
+integration-part/1:
+	@$(INTEGRATION) $(FIRST_PART)
+integration-part/2:
+	@$(INTEGRATION) $(SECOND_PART)
+integration-part/3:
+	@$(INTEGRATION) $(FIRST_PART:%=--ignore=%) $(SECOND_PART:%=--ignore=%) tests/integration
 
 test-kill: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## kill -9 under load, KILLS= times
 	@$(INTEGRATION) -s -k KillUnderLoad tests/integration/test_restart.py

@@ -19,9 +19,8 @@ test: all $(TEST_PROGRAMS) $(TOOLS) | $(call packages,TEST) ## all tests; the la
 	  'crash states' '$(PART) test-crash-states' \
   'fuzz corpora' '$(PART) test-fuzz' \
 	  'simulation' '$(PART) test-sim' \
-	  'adapter tests' '$(PART) test-adapters' \
-	  'integration tests' '$(PART) test-integration' \
-	  'service tests' '$(PART) test-service'
+	  'adapter and service tests' '$(PART) adapters-beside-service' \
+	  'integration tests' '$(PART) test-integration'
 
 test-unit: $(BUILD)/unit-tests ## protocol, base, core, rpc and state: no server, no network, no clock
 	$(BUILD)/unit-tests
@@ -30,6 +29,11 @@ test-unit: $(BUILD)/unit-tests ## protocol, base, core, rpc and state: no server
 ADAPTER_SHARDS := [lease-faults] [return-faults] ~[lease-faults]~[return-faults]
 test-adapters: $(BUILD)/adapter-tests | $(call packages,TEST) ## sockets, stores and the client library, with a real mongod and DynamoDB Local
 	@$(BESIDE) --jobs=3 $(ADAPTER_SHARDS:%=adapter-shard/%)
+
+# Both wait for servers and for a boot more than they compute.
+.PHONY: adapters-beside-service
+adapters-beside-service: test-client $(BUILD)/adapter-tests | $(call packages,TEST) $(call packages,INSTALL)
+	@$(BESIDE) --jobs=4 $(ADAPTER_SHARDS:%=adapter-shard/%) test-service
 
 adapter-shard/%:
 	$(PYTHON) -B tests/integration/servers/with_mongo.py $(if $(findstring ~,$*),,--mongo-only) -- $(PYTHON) -B tests/catch_second_try.py $(BUILD)/adapter-tests '$*'
