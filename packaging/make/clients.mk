@@ -1,5 +1,5 @@
-# The clients of other languages: `make test-clients` tests each on the real daemon, `make clients` builds their packages. Their
-# libraries come from PyPI, npm and the Go module proxy, so neither is a part of `make test`.
+# The clients of other languages: `make test-clients` tests each on the real daemon, as `make test` does, too; `make clients` builds
+# their packages. What their tests need besides Debian's packages comes from npm and the Go module proxy.
 
 .PHONY: clients test-clients
 clients: wheel pack-node ## packages of the clients for Python and Node.js, in build/clients; Go's is used by its path

@@ -9,9 +9,15 @@ export TEST_TRIES ?= $(if $(CI),2,1)
 # Targets one beside the other, each of which is shown whole when it has ended, to the last of them.
 BESIDE = MAKEFLAGS= $(PART) --output-sync=target --keep-going
 
+# Clients of other languages that `make test` tests. Where npm and the Go module proxy are out of reach: `make test TEST_CLIENTS=python`.
+TEST_CLIENTS ?= node python go
+# Packages are installed before anything runs: nothing waits for apt beside tests.
+READY_CLIENTS := $(if $(filter node,$(TEST_CLIENTS)),$(NODE_MODULES)) $(if $(filter go,$(TEST_CLIENTS)),$(call packages,GO)) \
+  $(if $(filter python,$(TEST_CLIENTS)),$(call packages,PYTHON))
+
 .PHONY: test test-unit test-adapters test-summary
 # Nothing is printed after the closing line "N passed, N failed".
-test: all $(TEST_PROGRAMS) $(TOOLS) | $(call packages,TEST) ## all tests; the last line says "N passed, N failed"
+test: all $(TEST_PROGRAMS) $(TOOLS) $(READY_CLIENTS) | $(call packages,TEST) ## all tests; the last line says "N passed, N failed"
 	@$(PYTHON) -B tests/summary.py \
 	  'the summary itself' '$(PART) test-summary' \
 	  'models' '$(PART) test-model' \
@@ -19,7 +25,7 @@ test: all $(TEST_PROGRAMS) $(TOOLS) | $(call packages,TEST) ## all tests; the la
 	  'crash states' '$(PART) test-crash-states' \
   'fuzz corpora' '$(PART) test-fuzz' \
 	  'simulation' '$(PART) test-sim' \
-	  'adapter and service tests' '$(PART) adapters-beside-service' \
+	  'adapters, service, clients of other languages' '$(PART) test-beside' \
 	  'integration tests' '$(PART) test-integration'
 
 test-unit: $(BUILD)/unit-tests ## protocol, base, core, rpc and state: no server, no network, no clock
@@ -30,10 +36,10 @@ ADAPTER_SHARDS := [lease-faults] [return-faults] ~[lease-faults]~[return-faults]
 test-adapters: $(BUILD)/adapter-tests | $(call packages,TEST) ## sockets, stores and the client library, with a real mongod and DynamoDB Local
 	@$(BESIDE) --jobs=3 $(ADAPTER_SHARDS:%=adapter-shard/%)
 
-# Both wait for servers and for a boot more than they compute.
-.PHONY: adapters-beside-service
-adapters-beside-service: test-client $(BUILD)/adapter-tests | $(call packages,TEST) $(call packages,INSTALL)
-	@$(BESIDE) --jobs=4 $(ADAPTER_SHARDS:%=adapter-shard/%) test-service
+# All of them wait for servers, a boot or each other more than they compute.
+.PHONY: test-beside
+test-beside: test-client $(BUILD)/adapter-tests | $(call packages,TEST) $(call packages,INSTALL)
+	@$(BESIDE) --jobs=5 $(ADAPTER_SHARDS:%=adapter-shard/%) test-service $(TEST_CLIENTS:%=test-%)
 
 adapter-shard/%:
 	$(PYTHON) -B tests/integration/servers/with_mongo.py $(if $(findstring ~,$*),,--mongo-only) -- $(PYTHON) -B tests/catch_second_try.py $(BUILD)/adapter-tests '$*'

@@ -29,7 +29,7 @@ unpack_base() {
 reach() {
   local path name value
   settings_of_apt >"$1/etc/apt/apt.conf.d/90reach"
-  for path in /usr/local/share/ca-certificates /etc/pip.conf; do
+  for path in /usr/local/share/ca-certificates /etc/pip.conf /etc/npmrc; do
     [ ! -e "$path" ] || { mkdir -p "$1$(dirname "$path")"; cp -rT "$path" "$1$path"; }
   done
   reaching=(--resolv-conf=replace-host)
@@ -37,5 +37,5 @@ reach() {
     reaching+=("--setenv=$name=$value")
     # A folder of this machine, not a file that the machine makes itself.
     case $value in /etc/*) ;; /*) [ ! -d "$value" ] || reaching+=("--bind-ro=$value") ;; esac
-  done < <(env | grep -iE '^(https?_proxy|no_proxy|PIP_[A-Z_]+|SSL_CERT_(FILE|DIR))=' || true)
+  done < <(env | grep -iE '^(https?_proxy|no_proxy|PIP_[A-Z_]+|SSL_CERT_(FILE|DIR)|NODE_EXTRA_CA_CERTS|GOPROXY|GOSUMDB|npm_config_[a-z_]+)=' || true)
 }
