@@ -14,7 +14,7 @@ DEBIAN = {
     " -- nobody <nobody@seqd.example>  Sat, 21 Nov 2026 12:00:00 +0000\n",
     "source/format": "3.0 (quilt)\n",
     "rules": "#!/usr/bin/make -f\n%:\n\t@:\nbinary: binary-indep\nbinary-indep:\n"
-    "\tmkdir -p debian/seqd/DEBIAN\n\tdpkg-gencontrol -pseqd\n\tdpkg-deb --root-owner-group -b debian/seqd ..\n",
+    "\tmkdir -p debian/seqd/DEBIAN\n\tdpkg-gencontrol -pseqd -Pdebian/seqd\n\tdpkg-deb --root-owner-group -b debian/seqd ..\n",
 }
 
 
