@@ -1,7 +1,7 @@
 #!/bin/bash
 # Builds the Debian packages of the committed tree (HEAD) in OUT: exports it to OUT/seqd, puts packaging/debian there as debian/,
 # and calls dpkg-buildpackage. All times in the packages are that of the commit, so that another build makes the same bytes.
-# Does nothing where OUT has the packages of this commit already.
+# Does nothing where OUT has the packages of this commit, with this version, already.
 # usage: build-deb.sh VERSION OUT
 #   VERSION is the program's. A commit that has the tag vVERSION becomes VERSION-1; another one is later than that release:
 #   VERSION+gitDATE.TIME.COMMIT-1.
@@ -10,7 +10,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$1 out=$(realpath -m "$2")
 commit=$(git rev-parse HEAD)
-if [ -e "$out/built" ] && [ "$(cat "$out/built")" = "$commit" ]; then
+released=
+[ "$(git tag --points-at "$commit" --list "v$version")" != "v$version" ] || released=yes
+if [ -z "$released" ]; then
+  version=$version+git$(TZ=UTC git log -1 --date=format-local:%Y%m%d.%H%M%S --format=%cd "$commit").${commit:0:7}
+fi
+# A commit that was built before it became a release is built again, as that.
+if [ -e "$out/built" ] && [ "$(cat "$out/built")" = "$version $commit" ]; then
   echo "deb: $2 has the packages of ${commit:0:10}"
   exit
 fi
@@ -21,13 +27,6 @@ export DEB_BUILD_OPTIONS=${DEB_BUILD_OPTIONS-nocheck parallel=$(nproc)}
 # What is needed for the tests alone need not be installed then.
 case " $DEB_BUILD_OPTIONS " in *" nocheck "*) export DEB_BUILD_PROFILES="${DEB_BUILD_PROFILES:+$DEB_BUILD_PROFILES }nocheck" ;; esac
 umask 022
-
-released=
-if [ "$(git describe --exact-match --match "v$version" "$commit" 2>/dev/null || true)" = "v$version" ]; then
-  released=yes
-else
-  version=$version+git$(TZ=UTC git log -1 --date=format-local:%Y%m%d.%H%M%S --format=%cd "$commit").${commit:0:7}
-fi
 
 rm -rf "$out"
 mkdir -p "$out"
@@ -47,5 +46,5 @@ fi
   echo "deb: the build failed; all it said is in $2/build.log" >&2
   exit 1
 }
-echo "$commit" >"$out/built"
+echo "$version $commit" >"$out/built"
 (cd "$out" && stat -c 'deb: %8s bytes  %n' -- *.deb)

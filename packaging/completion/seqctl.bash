@@ -7,60 +7,78 @@ _seqctl_names() {
 }
 
 _seqctl() {
-  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
+  # Readline ends a word at = : and @, which an option and a name may have. (shellcheck does not see that this sets them.)
+  if declare -F _get_comp_words_by_ref >/dev/null; then _get_comp_words_by_ref -n =:@ cur prev words cword; fi
   local commands="next parse insert range peek list status ping reload wait explain gaps audit advance drain decommission purge"
   local options="--socket --timeout --output --help --version"
-  local command="" socket=() words=() i
+  local command="" socket=() choices=() i
 
-  for ((i = 1; i < COMP_CWORD; ++i)); do
-    case ${COMP_WORDS[i]} in
-      -s | --socket) socket=(--socket "${COMP_WORDS[++i]}") ;;
+  for ((i = 1; i < cword; ++i)); do
+    case ${words[i]} in
+      -s | --socket) socket=(--socket "${words[++i]}") ;;
+      --socket=*) socket=("${words[i]}") ;;
       -t | --timeout | -o | --output | -n | --count | --after | --unique) ((++i)) ;;
       -*) ;;
-      *) [ -n "$command" ] || command=${COMP_WORDS[i]} ;;
+      *) [ -n "$command" ] || command=${words[i]} ;;
     esac
   done
 
-  case $previous in
+  # Behind a = readline has a word of its own.
+  case $cur in
+    --socket=* | --output=*)
+      prev=${cur%%=*}
+      cur=${cur#*=}
+      ;;
+    --*=*) return ;;
+  esac
+  case $prev in
     -s | --socket)
       compopt -o filenames
-      mapfile -t COMPREPLY < <(compgen -f -- "$current")
+      mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       return
       ;;
     -o | --output)
-      mapfile -t COMPREPLY < <(compgen -W "text json" -- "$current")
+      mapfile -t COMPREPLY < <(compgen -W "text json" -- "$cur")
       return
       ;;
     -t | --timeout | -n | --count | --after | --to | --unique) return ;;
   esac
 
   case $command in
-    "") words=("$commands" "$options") ;;
+    "") choices=("$commands" "$options") ;;
     next | parse | insert | range | peek | explain | gaps | audit | advance | drain | purge)
-      if [ "$previous" = "$command" ] && [[ $current != -* ]]; then
-        words=("$(_seqctl_names "${socket[@]}")")
+      if [ "$prev" = "$command" ] && [[ $cur != -* ]]; then
+        choices=("$(_seqctl_names "${socket[@]}")")
       elif [ "$command" = next ]; then
-        words=("--count --text $options")
+        choices=("--count --text $options")
       elif [ "$command" = insert ]; then
-        words=("--msgpack --unique $options")
+        choices=("--msgpack --unique $options")
       elif [ "$command" = advance ]; then
-        words=("--to --everywhere --all --store --resume --yes $options")
+        choices=("--to --everywhere --all --store --resume --yes $options")
       elif [ "$command" = drain ]; then
-        words=("--all --yes $options")
+        choices=("--all --yes $options")
       elif [ "$command" = purge ]; then
-        words=("--yes $options")
+        choices=("--yes $options")
       elif [ "$command" = explain ]; then
-        words=("--text $options")
+        choices=("--text $options")
       elif [ "$command" = gaps ]; then
-        words=("--count --after $options")
+        choices=("--count --after $options")
       else
-        words=("$options")
+        choices=("$options")
       fi
       ;;
-    decommission) words=("--yes --keep-history $options") ;;
-    *) words=("$options") ;;
+    decommission) choices=("--yes --keep-history $options") ;;
+    *) choices=("$options") ;;
   esac
-  mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$current")
+  mapfile -t COMPREPLY < <(compgen -W "${choices[*]}" -- "$cur")
+
+  # Readline replaces what is behind the last of those at which it ends a word.
+  local ends=${COMP_WORDBREAKS//[!:@]/}
+  if [[ -n $ends && $cur == *[$ends]* ]]; then
+    local stays=${cur%"${cur##*["$ends"]}"}
+    COMPREPLY=("${COMPREPLY[@]#"$stays"}")
+  fi
 }
 
 complete -F _seqctl seqctl

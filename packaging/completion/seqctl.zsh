@@ -38,9 +38,9 @@ _seqctl() {
   local -A opt_args
   # They may stand before and behind the command.
   local -a everywhere=(
-    {-s,--socket}"[the daemon's socket]:socket:_files"
-    {-t,--timeout}'[seconds to wait for an answer]:seconds'
-    {-o,--output}'[form of the output]:form:(text json)'
+    {-s,--socket=}"[the daemon's socket]:socket:_files"
+    {-t,--timeout=}'[seconds to wait for an answer]:seconds'
+    {-o,--output=}'[form of the output]:form:(text json)'
     '(- *)'{-h,--help}'[show the commands and options]'
   )
   local -a name=('1:sequence:_seqctl_names') yes=('--yes[do it]')
@@ -51,16 +51,16 @@ _seqctl() {
   local socket=${opt_args[--socket]:-${opt_args[-s]}}
   curcontext=${curcontext%:*}-$words[1]:
   case $words[1] in
-    next) _arguments $everywhere $name {-n,--count}'[how many]:count' '--text[IDs as text]' ;;
+    next) _arguments $everywhere $name {-n,--count=}'[how many]:count' '--text[IDs as text]' ;;
     parse) _arguments $everywhere $name '2:text' ;;
-    insert) _arguments $everywhere $name '2:document' '--unique[a field that has a unique index]:field' '--msgpack[the document is MessagePack]' ;;
+    insert) _arguments $everywhere $name '2:document' '--unique=[a field that has a unique index]:field' '--msgpack[the document is MessagePack]' ;;
     range) _arguments $everywhere $name '2:count' ;;
     peek | audit) _arguments $everywhere $name ;;
     explain) _arguments $everywhere $name '2:ID' '--text[it is a text, though it is all digits]' ;;
-    gaps) _arguments $everywhere $name {-n,--count}'[at most so many]:count' '--after[only behind the gap of this number]:number' ;;
+    gaps) _arguments $everywhere $name {-n,--count=}'[at most so many]:count' '--after=[only behind the gap of this number]:number' ;;
     advance)
-      _arguments $everywhere $name $yes '--to[the next ID]:ID' '--everywhere[withdraw what hosts have available below it]' \
-        '--all[every sequence of --store]' '--store[the store of --all]:store' '--resume[let the sequences of a restored store go on]' ;;
+      _arguments $everywhere $name $yes '--to=[the next ID]:ID' '--everywhere[withdraw what hosts have available below it]' \
+        '--all[every sequence of --store]' '--store=[the store of --all]:store' '--resume[let the sequences of a restored store go on]' ;;
     drain) _arguments $everywhere $name $yes '--all[every sequence]' ;;
     purge) _arguments $everywhere $name $yes ;;
     decommission) _arguments $everywhere $yes '--keep-history[leave history.db in place]' ;;

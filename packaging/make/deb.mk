@@ -18,4 +18,5 @@ deb-reproducible: deb ## build the packages once more, elsewhere, and compare th
 
 # The clients of the load come with the build.
 test-packages: deb $(BUILD)/tools/kill_client | $(call packages,DEB) $(call packages,MACHINE) ## the packages in a booted Debian 12: install, upgrade under load, purge (needs root)
+	@$(PYTHON) -B tests/packages/build_deb_test.py
 	@tests/packages/run.sh build/deb $(BUILD)/tools/kill_client

@@ -43,6 +43,7 @@ ManualsAndCatalogueAreFound() {
 
 ShellsCompleteCommandsAndTheNamesOfSequences() {
   local shell
+  seqctl next shop:receipts
   for shell in bash zsh fish; do
     /usr/bin/python3 -B /exchange/typing.py "$shell" || { echo "$shell completes nothing"; return 1; }
   done
@@ -114,6 +115,27 @@ ARemovalStopsEverythingAndKeepsStateAndConfiguration() {
   holds "$(journal_since "$mark" -o verbose)" "STATE_HOW=clean$" "the journal"
 }
 
+# As on a disk of its own. The purge leaves the link and what it leads to.
+AStateDirectoryThatIsASymbolicLinkIsServedAndKept() {
+  remember
+  systemctl stop seqd.socket
+  mv /var/lib/seqd /srv/seqd
+  ln -s /srv/seqd /var/lib/seqd
+  systemctl start seqd.socket
+  goes_on "from the other place"
+  remember
+  apt purge seqd
+  holds "$(cat /tmp/apt.said)" "^seqd: /var/lib/seqd was kept" "what the purge says"
+  [ -L /var/lib/seqd ] && [ -e /srv/seqd/sequences.db ]
+  apt install /packages/now/*.deb
+  goes_on "from the other place, after a purge"
+  equal "$(stat -L -c '%U:%G %a' /var/lib/seqd)" "seqd:seqd 700" "the directory that it leads to"
+  systemctl stop seqd.socket
+  rm /var/lib/seqd
+  mv /srv/seqd /var/lib/seqd
+  systemctl start seqd.socket
+}
+
 APurgeKeepsTheStateAndSaysSo() {
   remember
   apt purge seqd
@@ -148,6 +170,7 @@ SHOW=1 check AnUpgradeUnderLoadRefusesNobodyAndLosesNoId
 SHOW=1 check ADowngradeUnderLoadDoesNeitherWhereTheFormatsAreTheSame
 check AnUpgradeLeavesWhatWasDisabledAsItIs
 check ARemovalStopsEverythingAndKeepsStateAndConfiguration
+check AStateDirectoryThatIsASymbolicLinkIsServedAndKept
 SHOW=1 check APurgeKeepsTheStateAndSaysSo
 check APurgeOfAnEmptyStateLeavesNothing
 seqctl next orders >/exchange/last-id

@@ -1,6 +1,7 @@
-"""Types a command of seqctl into a real shell, the command and the name of a sequence as the tab key completes them.
+"""Types commands of seqctl into a real shell, the command and the name of a sequence as the tab key completes them.
 
-usage: typing.py bash|zsh|fish     Ends with 1 when the shell ran something else. Root's daemon has a sequence orders.
+usage: typing.py bash|zsh|fish     Ends with 1 when the shell ran something else. Root's daemon has the sequences orders and
+                                   shop:receipts; readline ends a word at a colon.
 """
 
 import os
@@ -13,6 +14,12 @@ import time
 PATIENCE_S = 60
 PROMPT = "ready>"
 RESULT = "/tmp/typed"
+LINES = [
+    ("pee\tord\t", "orders"),
+    ("pee\tshop:rec\t", "shop:receipts"),
+    ("--socket=/run/seqd.sock pee\tord\t", "orders"),
+    ("--socket=/run/seqd.s\t pee\tord\t", "orders"),
+]
 SHELLS = {
     "bash": (["bash", "--noprofile", "--norc", "-i"], f"PS1='{PROMPT[:-1]}''> '; . /usr/share/bash-completion/bash_completion\r"),
     "zsh": (["zsh", "-f", "-i"], f"PS1='{PROMPT[:-1]}''> '; autoload -Uz compinit; compinit -u -D\r"),
@@ -50,21 +57,31 @@ class Terminal:
 
 
 def main(shell):
-    if os.path.exists(RESULT):
-        os.remove(RESULT)
     command, settings = SHELLS[shell]
     terminal = Terminal(command)
     terminal.until(lambda: len(terminal.shown) > 0, "a sign of life")
     terminal.write(settings)
     terminal.until(lambda: PROMPT.encode() in terminal.shown, "the prompt")
-    terminal.write("seqctl pee\tord\t>" + RESULT + "\r")
-    expected = subprocess.run(["seqctl", "--timeout", "60", "peek", "orders"], capture_output=True, check=True).stdout
-    terminal.until(lambda: os.path.exists(RESULT) and os.path.getsize(RESULT) >= len(expected), "what the completed command prints")
+    good = all([runs(terminal, typed, sequence) for typed, sequence in LINES])
     terminal.write("exit\r")
-    with open(RESULT, "rb") as file:
-        found = file.read()
-    print(f"{shell}: {found.decode().strip()}")
-    return 0 if found == expected else 1
+    return 0 if good else 1
+
+
+def runs(terminal, typed, sequence):
+    """Whether the line, completed, asks for that sequence."""
+    expected = subprocess.run(["seqctl", "--timeout", "60", "peek", sequence], capture_output=True, check=True).stdout
+    if os.path.exists(RESULT):
+        os.remove(RESULT)
+    terminal.write("seqctl " + typed + ">" + RESULT + "; echo ended >>" + RESULT + "\r")
+    terminal.until(lambda: os.path.exists(RESULT) and file_of(RESULT).endswith(b"ended\n"), "the end of a command that was completed")
+    found = file_of(RESULT).removesuffix(b"ended\n")
+    print(f"{typed!r}: {found.decode().strip()}")
+    return found == expected
+
+
+def file_of(path):
+    with open(path, "rb") as file:
+        return file.read()
 
 
 if __name__ == "__main__":

@@ -189,6 +189,8 @@ Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end, bool pa
                 ") although IDs below " + std::to_string(request_.high_water) +
                 " were leased before: the counter was set back; move it forward before going on"};
   }
+  // Also now: the host may have been suspended while the request was under way.
+  if (Status removed = owner_.check_counter_kept(); !removed.ok()) return removed;
   // A parked range may have been leased before the maximum was lowered.
   const std::int64_t last = parked ? IdProgression::kLastOrdinal : request_.max_value;
   const std::int64_t most = parked ? kLongestParked : request_.count;

@@ -40,6 +40,8 @@ class LeaseOperation {
     virtual void when_durable(std::function<void()> then) = 0;
     // Whether an ID of [begin, end) is available already.
     virtual bool holds_some_of(std::int64_t begin, std::int64_t end) const = 0;
+    // SEQ_REGRESSED: the counter may have been removed, and what it grants been issued before.
+    virtual Status check_counter_kept() const = 0;
     // A range that is already recorded.
     virtual void lease_granted(IdRange range, const Token& lease) = 0;
     // The try failed; the operation is idle or pausing now.

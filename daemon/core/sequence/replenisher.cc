@@ -49,10 +49,8 @@ void Replenisher::replenish(const HeldRanges& held, std::int64_t demand, std::in
     return owner_.cannot_lease({ErrorCode::BUSY, "the log has no room for another range of \"" +
                                                      owner_.name() + "\" (daemon.state_log_size)"});
   }
-  if (owner_.high_water() == 0) {
-    const Status removed = context_.table.check_not_removed(owner_.id());
-    if (!removed.ok()) return owner_.cannot_lease(removed);
-  }
+  const Status removed = check_counter_kept();
+  if (!removed.ok()) return owner_.cannot_lease(removed);
   const std::int64_t size =
       sizer_.next_size(bounds_of(settings), context_.core.clock.monotonic_ms(), issued, spare <= 0);
   ASSERT(room >= 1 && size >= settings.lease_min && size <= settings.lease_max);
@@ -96,6 +94,11 @@ LeaseRequest Replenisher::lease_request() const {
 
 void Replenisher::when_durable(std::function<void()> then) {
   context_.table.when_durable(owner_.id(), std::move(then));
+}
+
+// Where this host has leased, the high-water mark knows a counter that was removed.
+Status Replenisher::check_counter_kept() const {
+  return owner_.high_water() > 0 ? Status() : context_.table.check_not_removed(owner_.id());
 }
 
 void Replenisher::lease_granted(IdRange range, const Token& lease) {

@@ -85,6 +85,7 @@ class Replenisher final : private LeaseOperation::Owner {
   bool holds_some_of(std::int64_t begin, std::int64_t end) const override {
     return owner_.held().has_some_of(begin, end);
   }
+  Status check_counter_kept() const override;
   void lease_granted(IdRange range, const Token& lease) override;
   void lease_failed(const Status& status) override;
   void lease_contended() override;

@@ -93,6 +93,27 @@ TEST_CASE("FirstLeaseThatWaitedInASuspendedHostIsNotTaken", "[core][period]") {
                      [](const auto& answer) { return answer.status.ok(); }));
 }
 
+// The host was suspended while the request was under way, in its queue or in the driver: it makes
+// the counter again.
+TEST_CASE("FirstLeaseThatIsGrantedWhenItsCounterMayBeGoneIsNotTaken", "[core][period]") {
+  Daily here([](SequenceSettings& settings) { settings.periods.retain_ms = 2 * kDayMs; });
+  ScriptedStore::LeaseScript granted_late;
+  granted_late.late = true;
+  here.world.store.leases.push_back(granted_late);
+  REQUIRE_FALSE(here.world.next("orders", caller(1), 3'600'000));
+  here.world.settle();
+  here.world.time.wall_set_ms += 10 * kDayMs;
+  REQUIRE(here.world.store.deliver_late());
+  here.world.settle();
+  CHECK(here.world.sequence(kFirst).stopped().code() == ErrorCode::SEQ_REGRESSED);
+  CHECK(here.world.sequence(kFirst).available() == 0);
+  const auto& sent = here.world.answers.sent;
+  REQUIRE(sent.size() == 1);
+  CHECK(sent.front().status.code() == ErrorCode::SEQ_REGRESSED);
+  // The present period goes on.
+  CHECK(here.one() == 1);
+}
+
 // A clock that was ahead once, for a request or for days, and is right again.
 TEST_CASE("PeriodsGoOnWhenAClockThatWasAheadIsRightAgain", "[core][period]") {
   Daily here;

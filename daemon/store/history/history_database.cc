@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "daemon/store/sqlite/sqlite_locks.h"
+#include "daemon/store/sqlite/sqlite_open_error.h"
 #include "daemon/store/sqlite/sqlite_shared_memory.h"
 
 namespace seqd {
@@ -111,6 +112,7 @@ Status HistoryDatabase::open_file() {
   close();
   bound_sqlite_waits();
   give_room_to_sqlite_memory();
+  take_over_sqlite_opens();
   const int flags =
       SQLITE_OPEN_FULLMUTEX |
       (access_ == Access::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);

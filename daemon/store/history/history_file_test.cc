@@ -1,6 +1,7 @@
 #include "daemon/store/history/history_file.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <filesystem>
@@ -23,6 +24,17 @@ TEST_CASE("AHistoryThatIsNotThereKnowsNothingAndIsNotMade") {
   CHECK_FALSE(kept.id(5).known);
   CHECK_FALSE(kept.sums().known);
   CHECK_FALSE(std::filesystem::exists(kept.path));
+}
+
+// It has the users who took IDs.
+TEST_CASE("AHistoryIsTheDaemonsAloneWhateverTheUmaskIs") {
+  KeptHistory kept;
+  const mode_t before = umask(0);
+  const Status written = kept.write(HistoryRows(1).lease(1, 11));
+  umask(before);
+  REQUIRE(written.ok());
+  CHECK((std::filesystem::status(kept.path).permissions() & std::filesystem::perms::all) ==
+        (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
 }
 
 // Under the thread sanitizer this is what notices a handle that is used after it was closed.

@@ -140,7 +140,7 @@ Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::stri
   }
   bound_sqlite_waits();
   give_room_to_sqlite_memory();
-  keep_sqlite_open_errors();
+  take_over_sqlite_opens();
   std::unique_ptr<SqliteConnection> connection(new SqliteConnection(path, busy_timeout_ms));
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
   if (sqlite3_open_v2(path.c_str(), &connection->handle_, kFlags, nullptr) != SQLITE_OK) {

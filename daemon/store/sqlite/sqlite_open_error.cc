@@ -15,8 +15,9 @@ namespace {
 
 thread_local int open_error = 0;
 
+// Of a file beside a database SQLite itself makes the mode that of the database.
 int open_and_keep_error(const char* path, int flags, int mode) {
-  const int file = open(path, flags, mode);
+  const int file = open(path, flags, mode & 0600);
   const int error = file < 0 ? errno : 0;
   // That a file is not there says nothing of why it was not created just before.
   if (error != ENOENT || (flags & O_CREAT) != 0) open_error = error;
@@ -25,7 +26,7 @@ int open_and_keep_error(const char* path, int flags, int mode) {
 
 }  // namespace
 
-void keep_sqlite_open_errors() {
+void take_over_sqlite_opens() {
   static std::once_flag once;
   std::call_once(once, [] {
     sqlite3_vfs* system = sqlite3_vfs_find("unix");

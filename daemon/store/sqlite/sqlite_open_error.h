@@ -1,13 +1,13 @@
-// Why a file could not be opened or created for SQLite. Where it cannot create one it tries to open
-// it for reading, so that the error that it keeps says there is no such file, whatever the reason
-// was. Functions; any thread.
+// How files are opened and created for SQLite. A database that is made is this user's alone: the
+// umask is the process's, and changes while the socket is made. Why one could not be opened is
+// kept: where SQLite cannot create a file it tries to open it for reading, so that its own error
+// says there is no such file, whatever the reason was. Functions; any thread.
 #pragma once
 
 namespace seqd {
 
-// From here on the reasons are kept. Once a process, before a file is opened; more often does no
-// harm.
-void keep_sqlite_open_errors();
+// From here on. Once a process, before a file is opened; more often does no harm.
+void take_over_sqlite_opens();
 
 // The errno of the last call of SQLite in this thread that opened no file, once; else 0.
 int take_sqlite_open_error();

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -52,6 +53,21 @@ TEST_CASE("SqliteStore: a file that is replaced while it is open leases nothing 
   auto next = fixture.open();
   const LeaseOutcome outcome = next->lease(lease_request("orders", 10));
   REQUIRE(outcome.kind == Kind::granted);
+}
+
+// The umask is the process's, and is wider for a moment while the socket is made.
+TEST_CASE("SqliteStore: its files are the daemon's alone, whatever the umask is", "[store]") {
+  SqliteFixture fixture;
+  const std::string path = fixture.file() + ".private";
+  const mode_t before = umask(0);
+  const auto opened = SqliteStore::open({.path = path});
+  umask(before);
+  REQUIRE(opened.ok());
+  for (const char* const end : {"", "-wal", "-shm"}) {
+    INFO(path << end);
+    REQUIRE((std::filesystem::status(path + end).permissions() & std::filesystem::perms::all) ==
+            (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+  }
 }
 
 TEST_CASE("SqliteStore: the file may be a symbolic link", "[store]") {
