@@ -8,21 +8,21 @@ _seqctl_names() {
 
 _seqctl() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local commands="next parse insert range peek list status ping reload wait explain gaps audit advance drain decommission purge"
+  local commands="next parse insert range peek list status ping reload wait explain gaps audit advance drain decommission purge health stat top latency doctor"
   local options="--socket --timeout --output --help --version"
   local command="" socket=() words=() i
 
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case ${COMP_WORDS[i]} in
       -s | --socket) socket=(--socket "${COMP_WORDS[++i]}") ;;
-      -t | --timeout | -o | --output | -n | --count | --after | --unique) ((++i)) ;;
+      -t | --timeout | -o | --output | -n | --count | --after | --unique | -i | --interval | --rows | --state-dir | --witness-dir) ((++i)) ;;
       -*) ;;
       *) [ -n "$command" ] || command=${COMP_WORDS[i]} ;;
     esac
   done
 
   case $previous in
-    -s | --socket)
+    -s | --socket | --state-dir | --witness-dir)
       compopt -o filenames
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
       return
@@ -31,7 +31,7 @@ _seqctl() {
       mapfile -t COMPREPLY < <(compgen -W "text json" -- "$current")
       return
       ;;
-    -t | --timeout | -n | --count | --after | --to | --unique) return ;;
+    -t | --timeout | -n | --count | --after | --to | --unique | -i | --interval | --rows) return ;;
   esac
 
   case $command in
@@ -58,6 +58,10 @@ _seqctl() {
       fi
       ;;
     decommission) words=("--yes --keep-history $options") ;;
+    health) words=("--ready --live $options") ;;
+    stat | latency) words=("--interval --count $options") ;;
+    top) words=("--interval --count --rows $options") ;;
+    doctor) words=("--state-dir --witness-dir $options") ;;
     *) words=("$options") ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$current")
