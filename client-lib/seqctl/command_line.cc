@@ -37,8 +37,9 @@ constexpr const char* kFooter =
     "  seqctl drain orders              what --yes would do\n"
     "\nExit codes: 0 done, 1 error of the daemon or its store, or doctor found\n"
     "something bad, 2 wrong usage, 3 an audit failed, 4 --yes is missing,\n"
-    "5 status or health found a stopped sequence or a store with an error, 69 no\n"
-    "daemon answers, 75 try again (busy, store away, time-out), 130 interrupted.\n"
+    "5 status or health found a stopped sequence or a store with an error,\n"
+    "69 no daemon answers, 75 try again (busy, store away, time-out),\n"
+    "130 interrupted.\n"
     "The socket is --socket, else $SEQD_SOCKET, else /run/seqd.sock.";
 
 // Adds a command; the one that is given sets `chosen`.

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -19,6 +20,7 @@ import msgpack
 import pytest
 
 import harness
+from disks import NotShown
 from servers.mongod import die_with_parent
 from servers.patience import PROGRAM_SECONDS, WaitedInVain
 
@@ -378,3 +380,33 @@ def test_DoctorSaysWhatIsBadAndWhatToDo(make_daemon):
     assert found["daemon"]["level"] == "bad" and found["daemon"]["remedy"]
     daemon.socket.unlink()
     assert findings_of(daemon.seqctl("-t", "0.1", "-o", "json", "doctor", expect=1))["socket"]["level"] == "bad"
+
+
+def doctor_of_a_stranger(daemon):
+    """What user and group 65534 are told; where the clone is may be closed to them."""
+    if os.getuid() != 0:
+        raise NotShown("another user can be tried by root only")
+    seqctl = daemon.short / "seqctl"
+    shutil.copy(harness.SEQCTL, seqctl)
+    daemon.short.chmod(0o755)
+    done = subprocess.run([str(seqctl), "-o", "json", "doctor"], env=environment_of(daemon.socket), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=PROGRAM_SECONDS, check=False, user=65534, group=65534, extra_groups=[])
+    assert done.stderr == ""
+    return done.returncode, findings_of(done)
+
+
+def test_DoctorTellsAStrangerWhatTheStrangerMayDo(make_daemon):
+    daemon = make_daemon(daemon={"socket_mode": "0666"}).start()
+    code, found = doctor_of_a_stranger(daemon)
+    assert code == 0 and found["socket"]["level"] == "warn"
+    assert found["rights"]["text"].endswith("and may not administer")
+
+
+def test_DoctorNeverAdvisesToBecomeAMemberOfRoot(make_daemon):
+    daemon = make_daemon(daemon={"socket_mode": "0660"}).start()
+    code, found = doctor_of_a_stranger(daemon)
+    assert code == 1 and found["socket"]["level"] == "bad" and found["daemon"]["remedy"] == "see socket"
+    assert "usermod" not in found["socket"]["remedy"]
+    os.chown(daemon.socket, 0, 65533)
+    _, found = doctor_of_a_stranger(daemon)
+    assert found["socket"]["remedy"].startswith("usermod -aG 65533 ")

@@ -18,7 +18,7 @@ void check_socket(const std::string& path, Findings& findings);
 
 // What status and list tell: of an answer of status, and of sequences that cannot issue. Pure.
 void check_status(const nlohmann::json& status, const char* own_version, Findings& findings);
-// Asks the daemon; the answer of status, null when there is none.
+// Asks the daemon, behind check_socket(); the answer of status, null when there is none.
 nlohmann::json check_daemon(seqd_client* client, Findings& findings);
 
 // The state directory: rights, kind of file system and room. `path`: where it is, or thought to be.

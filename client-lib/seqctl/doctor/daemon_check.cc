@@ -113,9 +113,12 @@ json check_daemon(seqd_client* client, Findings& findings) {
   const auto end = std::chrono::steady_clock::now();
   const Answered status = pinged.ok() ? ask(client, "status") : pinged;
   if (!status.ok()) {
+    const bool socket_is_bad = has_bad(findings);
     findings.push_back({Level::bad, "daemon",
                         std::string(seqd_error_name(status.code)) + ": " + status.error,
-                        "systemctl start seqd.service; journalctl -u seqd says why it ended"});
+                        socket_is_bad ? "see socket"
+                                      : "systemctl start seqd.service; journalctl -u seqd says why "
+                                        "it ended"});
     return {};
   }
   const auto took = std::chrono::duration_cast<std::chrono::microseconds>(end - begin).count();

@@ -47,6 +47,15 @@ void check_folder(const std::string& path, Findings& findings) {
        "chmod o-w " + folder + ", or another `socket` in seqd.toml"});
 }
 
+// Whoever is in the group root may do more than connect, so that is no advice.
+std::string remedy_to_connect(const struct stat& facts) {
+  if (facts.st_gid == 0 || (facts.st_mode & S_IWGRP) == 0)
+    return "a group of its own for the socket, with mode 0660: SocketGroup= of seqd.socket, or the "
+           "group that the daemon runs as";
+  return "usermod -aG " + group_name(facts.st_gid) + " " + user_name(::geteuid()) +
+         ", and a new login";
+}
+
 void not_found(const std::string& path, int error, Findings& findings) {
   const std::string remedy =
       error == EACCES
@@ -69,8 +78,7 @@ void check_socket(const std::string& path, Findings& findings) {
   if (::access(path.c_str(), W_OK) != 0) {
     findings.push_back({Level::bad, "socket",
                         what + ": user " + user_name(::geteuid()) + " may not connect",
-                        "usermod -aG " + group_name(facts.st_gid) + " " + user_name(::geteuid()) +
-                            ", and a new login"});
+                        remedy_to_connect(facts)});
     return;
   }
   const bool everyone = (facts.st_mode & S_IWOTH) != 0;

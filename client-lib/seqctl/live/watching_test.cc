@@ -152,8 +152,9 @@ TEST_CASE("WhatLooksAgainEndsWithItsReaderAndWithASignal", "[client]") {
   }
   std::signal(SIGPIPE, before);
   daemon.stop();
-  daemon.wire().fault = [](int number, const protocol::Message&) {
-    if (number == 5) set_interrupted(true);
+  int requests = 0;  // of what follows
+  daemon.wire().fault = [&requests](int, const protocol::Message&) {
+    if (++requests == 5) set_interrupted(true);
     return Fault::none;
   };
   daemon.start();
