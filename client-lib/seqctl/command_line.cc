@@ -16,17 +16,36 @@ constexpr double kLongestTimeout = 86'400;
 constexpr std::int64_t kMostIds = 1'000'000'000;
 constexpr std::int64_t kMostGaps = 1'000;
 
+constexpr double kShortestInterval = 0.001;
+constexpr double kLongestInterval = 3'600;
+constexpr std::int64_t kMostLooks = 1'000'000;
+constexpr std::int64_t kMostRows = 1'000;
+constexpr std::int64_t kPings = 1'000;
+
+constexpr const char* kTaking = "Taking IDs";
+constexpr const char* kLooking = "Looking";
+constexpr const char* kWatching = "Watching";
+constexpr const char* kAdministering = "Administering";
+
 constexpr const char* kFooter =
-    "\nExit codes: 0 done, 1 error of the daemon or its store, 2 wrong usage,\n"
-    "3 an audit failed, 4 --yes is missing, 5 status found a stopped sequence\n"
-    "or a store with an error, 69 no daemon answers, 75 try again (busy, store\n"
-    "away, time-out), 130 interrupted. The socket is --socket, else\n"
-    "$SEQD_SOCKET, else /run/seqd.sock.";
+    "\nExamples:\n"
+    "  seqctl next orders               take an ID\n"
+    "  seqctl explain orders 4711       who received it, or why it is a gap\n"
+    "  seqctl top                       the busiest sequences, again and again\n"
+    "  seqctl stat -i 5 -n 12           a minute in lines of five seconds\n"
+    "  seqctl health --ready            for a probe; seqctl doctor says what to do\n"
+    "  seqctl drain orders              what --yes would do\n"
+    "\nExit codes: 0 done, 1 error of the daemon or its store, or doctor found\n"
+    "something bad, 2 wrong usage, 3 an audit failed, 4 --yes is missing,\n"
+    "5 status or health found a stopped sequence or a store with an error,\n"
+    "69 no daemon answers, 75 try again (busy, store away, time-out),\n"
+    "130 interrupted.\n"
+    "The socket is --socket, else $SEQD_SOCKET, else /run/seqd.sock.";
 
 // Adds a command; the one that is given sets `chosen`.
 CLI::App* add(CLI::App& app, Arguments& arguments, const char* word, const char* text,
-              Command command) {
-  CLI::App* added = app.add_subcommand(word, text);
+              Command command, const char* group = kLooking) {
+  CLI::App* added = app.add_subcommand(word, text)->group(group);
   added->callback([&arguments, command] { arguments.command = command; });
   return added;
 }
@@ -43,14 +62,14 @@ std::string check_id(const std::string& text) {
 void describe_housekeeping(CLI::App& app, Arguments& arguments) {
   CLI::App* decommission = add(app, arguments, "decommission",
                                "remove this daemon for good; without --yes, show what it would do",
-                               Command::decommission);
+                               Command::decommission, kAdministering);
   decommission->add_flag("--yes", arguments.yes, "do it");
   decommission->add_flag("--keep-history", arguments.keep_history, "leave history.db in place");
   CLI::App* purge =
       add(app, arguments, "purge",
           "remove the counters of periods that ended longer than `period_retention` ago; "
           "without --yes, list them",
-          Command::purge);
+          Command::purge, kAdministering);
   purge->add_option("NAME", arguments.name, "the sequence")->required();
   purge->add_flag("--yes", arguments.yes, "do it");
 }
@@ -79,10 +98,65 @@ void describe_advance(CLI::App& advance, Arguments& arguments) {
       ->excludes(all);
 }
 
-void describe_commands(CLI::App& app, Arguments& arguments) {
+// Seconds, as `milliseconds` when they are given.
+CLI::Option* add_seconds(CLI::App& command, const char* names, std::int64_t& milliseconds,
+                         const char* text, double least, double most) {
+  return command
+      .add_option_function<double>(
+          names, [&milliseconds](double seconds) { milliseconds = std::llround(seconds * 1'000); },
+          text)
+      ->check(CLI::Range(least, most));
+}
+
+// What looks again and again.
+void describe_watching(CLI::App& app, Arguments& arguments) {
+  const auto looks = CLI::Range(std::int64_t{1}, kMostLooks);
+  const auto interval = [&arguments](CLI::App* command, const char* text) {
+    add_seconds(*command, "-i,--interval", arguments.interval_ms, text, kShortestInterval,
+                kLongestInterval);
+  };
+  CLI::App* stat = add(app, arguments, "stat", "print what the daemon did, a line an interval",
+                       Command::stat, kWatching);
+  interval(stat, "seconds a line is about (default 1)");
+  stat->add_option("-n,--count", arguments.looks, "so many lines (default: without end)")
+      ->check(looks);
+  CLI::App* top = add(app, arguments, "top",
+                      "show the busiest sequences, again and again; once on what is no terminal",
+                      Command::top, kWatching);
+  interval(top, "seconds between two looks (default 1)");
+  top->add_option("-n,--count", arguments.looks, "so many tables")->check(looks);
+  top->add_option("--rows", arguments.rows,
+                  "at most so many sequences (default: as many as fit, or 20)")
+      ->check(CLI::Range(std::int64_t{1}, kMostRows));
+  CLI::App* latency = add(app, arguments, "latency",
+                          "measure pings one after the other; prints quantiles and a histogram",
+                          Command::latency, kWatching);
+  interval(latency, "seconds from the beginning of one to the next (default 0.001)");
+  latency->add_option("-n,--count", arguments.looks, "so many pings (default 1000)")->check(looks);
+}
+
+void describe_checks(CLI::App& app, Arguments& arguments) {
+  CLI::App* health = add(app, arguments, "health", "for probes: one line, and an exit code",
+                         Command::health, kWatching);
+  CLI::Option* ready =
+      health->add_flag("--ready", arguments.ready,
+                       "it can issue IDs of every sequence in use: none is stopped (default)");
+  health->add_flag("--live", arguments.live, "it answers, whatever its sequences and stores do")
+      ->excludes(ready);
+  CLI::App* doctor = add(app, arguments, "doctor",
+                         "check socket, daemon, rights, files, clock and unit, and say what to do",
+                         Command::doctor, kWatching);
+  doctor->add_option("--state-dir", arguments.state_dir,
+                     "the daemon's state directory (default: that of the process, if you may see "
+                     "it, then /var/lib/seqd)");
+  doctor->add_option("--witness-dir", arguments.witness_dir,
+                     "its witness directory, if the configuration names one");
+}
+
+void describe_taking(CLI::App& app, Arguments& arguments) {
   const auto count_range = CLI::Range(std::int64_t{1}, kMostIds);
   CLI::App* next =
-      add(app, arguments, "next", "take IDs and print them, one a line", Command::next);
+      add(app, arguments, "next", "take IDs and print them, one a line", Command::next, kTaking);
   next->add_option("NAME", arguments.name, "the sequence")->required();
   next->add_option("-n,--count", arguments.count, "how many (default 1)")->check(count_range);
   next->add_flag("--text", arguments.as_text, "as text, written as the sequence's format says");
@@ -90,9 +164,9 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
                         "decode the text of an ID; fails if the text is not valid", Command::parse);
   parse->add_option("NAME", arguments.name, "the sequence")->required();
   parse->add_option("TEXT", arguments.text, "the text")->required();
-  CLI::App* insert =
-      add(app, arguments, "insert",
-          "insert a document, a JSON object, and print the _id that it got", Command::insert);
+  CLI::App* insert = add(app, arguments, "insert",
+                         "insert a document, a JSON object, and print the _id that it got",
+                         Command::insert, kTaking);
   insert->add_option("NAME", arguments.name, "the sequence")->required();
   CLI::Option* document = insert->add_option("DOCUMENT", arguments.text,
                                              "the document (default: what is on standard input)");
@@ -104,9 +178,13 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
                  "the document is MessagePack, on standard input")
       ->excludes(document);
   CLI::App* range = add(app, arguments, "range", "take COUNT IDs and print runs: first count step",
-                        Command::range);
+                        Command::range, kTaking);
   range->add_option("NAME", arguments.name, "the sequence")->required();
   range->add_option("COUNT", arguments.count, "how many")->required()->check(count_range);
+}
+
+void describe_commands(CLI::App& app, Arguments& arguments) {
+  describe_taking(app, arguments);
   CLI::App* peek =
       add(app, arguments, "peek", "show what would come next; takes nothing", Command::peek);
   peek->add_option("NAME", arguments.name, "the sequence")->required();
@@ -114,7 +192,7 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   add(app, arguments, "status", "show the daemon's state on one screen", Command::status);
   add(app, arguments, "ping", "ask whether the daemon answers", Command::ping);
   add(app, arguments, "reload", "read the configuration again; fails when it is wrong",
-      Command::reload);
+      Command::reload, kAdministering);
   CLI::App* explain = add(app, arguments, "explain", "show who received an ID, or why it is a gap",
                           Command::explain);
   explain->add_option("NAME", arguments.name, "the sequence")->required();
@@ -134,12 +212,13 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   audit->add_option("NAME", arguments.name, "the sequence")->required();
   CLI::App* advance = add(app, arguments, "advance",
                           "raise the counter in the store, so that no lower ID is leased any more",
-                          Command::advance);
+                          Command::advance, kAdministering);
   describe_advance(*advance, arguments);
   advance->add_flag("--yes", arguments.yes, "do it; without it, show what would be done");
-  CLI::App* drain = add(
-      app, arguments, "drain",
-      "release the available IDs: return them, or write them off, as `reuse` says", Command::drain);
+  CLI::App* drain =
+      add(app, arguments, "drain",
+          "release the available IDs: return them, or write them off, as `reuse` says",
+          Command::drain, kAdministering);
   CLI::Option_group* which = drain->add_option_group("which");
   which->add_option("NAME", arguments.name, "the sequence");
   which->add_flag("--all", arguments.all, "every sequence of the daemon");
@@ -147,6 +226,8 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   drain->add_flag("--yes", arguments.yes,
                   "do it; without it, show what would be lost (nothing is with `reuse` parked)");
   describe_housekeeping(app, arguments);
+  describe_watching(app, arguments);
+  describe_checks(app, arguments);
   add(app, arguments, "wait", "wait until the daemon answers, at most --timeout", Command::wait);
 }
 
@@ -197,6 +278,9 @@ Parsed parse_command_line(int argc, const char* const* argv, const char* version
     std::from_chars(arguments.text.data(), arguments.text.data() + arguments.text.size(), id);
     arguments.id = id;
   }
+  const bool pings = arguments.command == Command::latency;
+  if (pings && arguments.looks == 0) arguments.looks = kPings;
+  if (arguments.interval_ms == 0) arguments.interval_ms = pings ? 1 : 1'000;
   arguments.format = format == "json" ? Format::json : Format::text;
   arguments.timeout_ms = std::llround(timeout_s * 1'000);
   arguments.timeout_is_given = timeout->count() > 0;

@@ -24,8 +24,18 @@ enum class Command : std::uint8_t {
   decommission,
   purge,
   parse,
-  insert
+  insert,
+  health,
+  stat,
+  latency,
+  top,
+  doctor
 };
+// It goes on until it is interrupted, and tells a request without an answer.
+constexpr bool looks_again(Command command) {
+  return command == Command::stat || command == Command::latency || command == Command::top;
+}
+
 enum class Format : std::uint8_t { text, json };
 
 struct Arguments {
@@ -47,7 +57,15 @@ struct Arguments {
   // Of explain; of advance, none: above all that was leased.
   std::optional<std::int64_t> id;
   std::int64_t after = 0;  // of gaps: the number of one
-  std::string socket;      // empty: $SEQD_SOCKET, then /run/seqd.sock
+  bool ready = false;      // of health; also where neither is given
+  bool live = false;       // of health
+  // Of what looks again and again: stat, latency and top.
+  std::int64_t interval_ms = 0;  // 0: as the command says; never what parse_command_line() gives
+  std::int64_t looks = 0;        // 0: without end, or as the command says
+  std::int64_t rows = 0;         // of top: at most so many; the same
+  std::string state_dir;         // of doctor; empty: looked for
+  std::string witness_dir;
+  std::string socket;  // empty: $SEQD_SOCKET, then /run/seqd.sock
   std::int64_t timeout_ms = 5'000;
   bool timeout_is_given = false;
   Format format = Format::text;

@@ -127,6 +127,33 @@ TEST_CASE("EveryCommandIsKnown", "[client]") {
   CHECK((retire.yes && retire.keep_history));
 }
 
+TEST_CASE("WhatLooksAgainTakesAnIntervalAndACount", "[client]") {
+  const Arguments stat = parse({"stat"}).arguments;
+  CHECK((stat.command == Command::stat && stat.interval_ms == 1'000 && stat.looks == 0));
+  const Arguments often = parse({"stat", "-i", "0.25", "-n", "12"}).arguments;
+  CHECK((often.interval_ms == 250 && often.looks == 12));
+  const Arguments pings = parse({"latency"}).arguments;
+  CHECK((pings.command == Command::latency && pings.interval_ms == 1 && pings.looks == 1'000));
+  CHECK(parse({"latency", "-i", "2"}).arguments.interval_ms == 2'000);
+  const Arguments top = parse({"top", "--rows", "7"}).arguments;
+  CHECK((top.command == Command::top && top.rows == 7));
+  CHECK_FALSE(parse({"health"}).arguments.live);
+  CHECK_FALSE(parse({"health", "--ready"}).arguments.live);
+  CHECK(parse({"health", "--live"}).arguments.live);
+  const Arguments doctor = parse({"doctor", "--state-dir", "/s", "--witness-dir", "/w"}).arguments;
+  CHECK((doctor.command == Command::doctor && doctor.state_dir == "/s" &&
+         doctor.witness_dir == "/w"));
+  for (const Command command : {Command::stat, Command::top, Command::latency})
+    CHECK(looks_again(command));
+  CHECK_FALSE(looks_again(Command::next));
+}
+
+TEST_CASE("HelpIsGroupedAndHasExamples", "[client]") {
+  const std::string help = parse({"--help"}).text;
+  for (const char* group : {"Taking IDs:", "Looking:", "Watching:", "Administering:", "Examples:"})
+    CHECK_THAT(help, Catch::Contains(group));
+}
+
 TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
   for (const auto& words : {std::vector<const char*>{},
                             {"frobnicate"},
@@ -154,6 +181,13 @@ TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
                             {"drain", "a", "--all"},
                             {"decommission", "orders"},
                             {"advance", "a", "--to", "9223372036854775808"},
+                            {"health", "--live", "--ready"},
+                            {"stat", "-i", "0"},
+                            {"stat", "-i", "3601"},
+                            {"stat", "-n", "0"},
+                            {"top", "--rows", "1001"},
+                            {"top", "orders"},
+                            {"latency", "-n", "1000001"},
                             {"ping", "--frobnicate"}}) {
     const Parsed parsed = parse(words);
     CHECK_FALSE(parsed.runs);

@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "client-lib/seqctl/asking.h"
+#include "client-lib/seqctl/doctor/doctor.h"
 #include "client-lib/seqctl/exit_codes.h"
 #include "client-lib/seqctl/insert_document.h"
+#include "client-lib/seqctl/live/health.h"
+#include "client-lib/seqctl/live/watching.h"
 #include "client-lib/seqctl/reports/advance_report.h"
 #include "client-lib/seqctl/reports/decommission_report.h"
 #include "client-lib/seqctl/reports/drain_report.h"
@@ -71,15 +76,26 @@ class Execution {
         return answered(seqd_ping(client_), {{"answer", "pong"}}, "pong\n");
       case Command::wait:
         return answered(seqd_ping(client_), {{"answer", "pong"}}, "");
+      case Command::health:
+        return health();
+      case Command::stat:
+        return run_stat(arguments_, client_, out_, errors_);
+      case Command::latency:
+        return run_latency(arguments_, client_, out_, errors_);
+      case Command::top:
+        return run_top(arguments_, client_, out_, errors_);
+      case Command::doctor:
+        return run_doctor(arguments_, client_, out_, errors_);
     }
     return kExitUsage;
   }
 
  private:
-  int failed(int code) {
-    errors_.write(error_text(arguments_.format, seqd_error_name(code), seqd_last_error(client_)));
-    return exit_code(code);
+  int told(const Answered& answered) {
+    errors_.write(error_text(arguments_.format, seqd_error_name(answered.code), answered.error));
+    return exit_code(answered.code);
   }
+  int failed(int code) { return told({code, seqd_last_error(client_), {}}); }
   int print(const json& value, const std::string& text) {
     out_.write(arguments_.format == Format::json ? to_json_line(value) + "\n" : text);
     return exit_code_of_writing(arguments_.format, out_, errors_);
@@ -116,13 +132,17 @@ class Execution {
 
   // All pages of `list` as one array.
   int ask_list(json& rows) {
-    int code = ask("list", json::array(), rows);
-    for (json page = rows; code == kExitOk && page.is_array() && page.size() == kPageRows;) {
-      const json after = member(page.back(), "name");
-      code = ask("list", json::array({{{"after", after}, {"limit", kPageRows}}}), page);
-      if (code == kExitOk && page.is_array()) rows.insert(rows.end(), page.begin(), page.end());
+    rows = json::array();
+    for (Pages pages(client_); pages.more();) {
+      Answered page = pages.next();
+      if (!page.ok()) return told(page);
+      if (!page.value.is_array()) {
+        rows = std::move(page.value);
+        break;
+      }
+      for (json& row : page.value) rows.push_back(std::move(row));
     }
-    return code;
+    return kExitOk;
   }
 
   int list() {
@@ -141,6 +161,15 @@ class Execution {
     if (answer.is_object()) answer["stopped"] = stopped_sequences(list);
     code = print(answer, status_text(answer));
     return code == kExitOk && !status_is_good(answer) ? kExitStopped : code;
+  }
+
+  int health() {
+    if (arguments_.live) return answered(seqd_ping(client_), {{"live", true}}, "live\n");
+    Readiness readiness;
+    const Answered checked = check_readiness(client_, readiness);
+    if (!checked.ok()) return told(checked);
+    const int code = print(readiness.value(), readiness.text());
+    return code == kExitOk && !readiness.ready() ? kExitStopped : code;
   }
 
   int audit() {
@@ -240,16 +269,10 @@ class Execution {
   // The answer of a method that has no function of its own, or the exit code of having told the
   // error.
   int ask(const char* method, const json& params, json& answer) {
-    const void* result = nullptr;
-    std::size_t length = 0;
-    const std::vector<std::uint8_t> packed = json::to_msgpack(params);
-    const int code = seqd_call(client_, method, packed.data(), packed.size(), &result, &length);
-    if (code != SEQD_OK) return failed(code);
-    answer = from_message_pack({static_cast<const char*>(result), length});
-    if (!answer.is_discarded()) return kExitOk;
-    errors_.write(error_text(arguments_.format, "PROTOCOL",
-                             "the daemon's answer holds what JSON cannot hold"));
-    return kExitError;
+    Answered answered = seqctl::ask(client_, method, params);
+    if (!answered.ok()) return told(answered);
+    answer = std::move(answered.value);
+    return kExitOk;
   }
 
   int call(const char* method, std::string (*text)(const json&), const json& params = json::array(),
@@ -279,6 +302,8 @@ int run_command(const Arguments& arguments, Output& out, Output& errors) {
   if (arguments.command == Command::decommission) options.timeout_ms += kDecommissionAnswerMs;
   if (arguments.all) options.timeout_ms += kAdvanceAllAnswerMs;
   if (arguments.command == Command::purge) options.timeout_ms += kPurgeAnswerMs;
+  if (looks_again(arguments.command) && !arguments.timeout_is_given)
+    options.timeout_ms = kLookTimeoutMs;
   if (arguments.command != Command::wait && !arguments.timeout_is_given)
     options.connect_timeout_ms = std::min(arguments.timeout_ms, kConnectTimeoutMs);
   seqd_client* opened = nullptr;

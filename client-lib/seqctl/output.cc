@@ -30,6 +30,19 @@ Output::State Output::write(std::string_view text) {
   return state_;
 }
 
+Output::State Output::wait_while_read(std::int64_t milliseconds) {
+  // Of a descriptor that nothing is asked of, poll() tells only that it has ended.
+  pollfd end{descriptor_, 0, 0};
+  const int ready = poll(&end, 1, static_cast<int>(milliseconds));
+  if (ready <= 0 || state_ != State::well) return state_;
+  state_ = State::reader_gone;
+  if ((end.revents & POLLNVAL) != 0) {
+    state_ = State::failed;
+    failure_ = std::strerror(EBADF);
+  }
+  return state_;
+}
+
 int exit_code_of_writing(Format format, const Output& out, Output& errors) {
   if (out.state() != Output::State::failed) return kExitOk;
   errors.write(error_text(format, "OUTPUT", out.failure()));

@@ -19,7 +19,10 @@ class Output {
   // After anything but `well` it writes nothing more and says the same again. SIGPIPE must be
   // ignored.
   State write(std::string_view text);
+  // Waits for so long, or until the reader goes away or a signal comes.
+  State wait_while_read(std::int64_t milliseconds);
   State state() const { return state_; }
+  int descriptor() const { return descriptor_; }
   const std::string& failure() const { return failure_; }
 
  private:

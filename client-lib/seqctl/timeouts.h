@@ -23,5 +23,9 @@ inline constexpr std::int64_t kLongestDecommissionMs = 300'000;
 // The same for texts, each of which is a request.
 inline constexpr std::size_t kTextsAtOnce = 1'000;
 inline constexpr std::size_t kPageRows = 1'000;  // of a page of list
+// Of one walk through list: twice what the configuration allows.
+inline constexpr std::size_t kMostPages = 2'000;
+// Of a request of a command that looks again and again, and can tell that there was no answer.
+inline constexpr std::int64_t kLookTimeoutMs = 1'000;
 
 }  // namespace seqd::seqctl

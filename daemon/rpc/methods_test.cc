@@ -258,6 +258,8 @@ TEST_CASE("ListTellsOfEverySequence", "[methods]") {
                                                                  {"reuse", "never"},
                                                                  {"available", "9"},
                                                                  {"next", "2"},
+                                                                 {"issued", "1"},
+                                                                 {"waiting", "0"},
                                                                  {"state", "ready"},
                                                                  {"error", "nil"},
                                                                  {"left", "9007199254740981"},

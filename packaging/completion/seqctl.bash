@@ -10,7 +10,7 @@ _seqctl() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
   # Readline ends a word at = : and @, which an option and a name may have. (shellcheck does not see that this sets them.)
   if declare -F _get_comp_words_by_ref >/dev/null; then _get_comp_words_by_ref -n =:@ cur prev words cword; fi
-  local commands="next parse insert range peek list status ping reload wait explain gaps audit advance drain decommission purge"
+  local commands="next parse insert range peek list status ping reload wait explain gaps audit advance drain decommission purge health stat top latency doctor"
   local options="--socket --timeout --output --help --version"
   local command="" socket=() choices=() i
 
@@ -18,7 +18,7 @@ _seqctl() {
     case ${words[i]} in
       -s | --socket) socket=(--socket "${words[++i]}") ;;
       --socket=*) socket=("${words[i]}") ;;
-      -t | --timeout | -o | --output | -n | --count | --after | --unique) ((++i)) ;;
+      -t | --timeout | -o | --output | -n | --count | --after | --unique | -i | --interval | --rows | --state-dir | --witness-dir) ((++i)) ;;
       -*) ;;
       *) [ -n "$command" ] || command=${words[i]} ;;
     esac
@@ -26,14 +26,14 @@ _seqctl() {
 
   # Behind a = readline has a word of its own.
   case $cur in
-    --socket=* | --output=*)
+    --socket=* | --output=* | --state-dir=* | --witness-dir=*)
       prev=${cur%%=*}
       cur=${cur#*=}
       ;;
     --*=*) return ;;
   esac
   case $prev in
-    -s | --socket)
+    -s | --socket | --state-dir | --witness-dir)
       compopt -o filenames
       mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       return
@@ -42,7 +42,7 @@ _seqctl() {
       mapfile -t COMPREPLY < <(compgen -W "text json" -- "$cur")
       return
       ;;
-    -t | --timeout | -n | --count | --after | --to | --unique) return ;;
+    -t | --timeout | -n | --count | --after | --to | --unique | -i | --interval | --rows) return ;;
   esac
 
   case $command in
@@ -69,6 +69,10 @@ _seqctl() {
       fi
       ;;
     decommission) choices=("--yes --keep-history $options") ;;
+    health) choices=("--ready --live $options") ;;
+    stat | latency) choices=("--interval --count $options") ;;
+    top) choices=("--interval --count --rows $options") ;;
+    doctor) choices=("--state-dir --witness-dir $options") ;;
     *) choices=("$options") ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "${choices[*]}" -- "$cur")

@@ -29,6 +29,11 @@ _seqctl_commands() {
     'decommission:remove this daemon for good'
     'purge:remove the counters of old periods'
     'wait:wait until the daemon answers'
+    'health:for probes\: one line, and an exit code'
+    'stat:print what the daemon did, a line an interval'
+    'top:show the busiest sequences, again and again'
+    'latency:measure pings'
+    'doctor:check this host, and say what to do'
   )
   _describe -t commands command commands
 }
@@ -44,6 +49,7 @@ _seqctl() {
     '(- *)'{-h,--help}'[show the commands and options]'
   )
   local -a name=('1:sequence:_seqctl_names') yes=('--yes[do it]')
+  local -a often=({-i,--interval}'[seconds]:seconds' {-n,--count}'[how many]:count')
 
   _arguments -C $everywhere '(- *)--version[show the version]' '1:command:_seqctl_commands' '*::argument:->command' && return
   [[ $state == command ]] || return
@@ -64,6 +70,10 @@ _seqctl() {
     drain) _arguments $everywhere $name $yes '--all[every sequence]' ;;
     purge) _arguments $everywhere $name $yes ;;
     decommission) _arguments $everywhere $yes '--keep-history[leave history.db in place]' ;;
+    health) _arguments $everywhere '(--live)--ready[every sequence can issue IDs]' '(--ready)--live[it answers]' ;;
+    stat | latency) _arguments $everywhere $often ;;
+    top) _arguments $everywhere $often '--rows[at most so many sequences]:count' ;;
+    doctor) _arguments $everywhere '--state-dir[the state directory of the daemon]:directory:_files -/' '--witness-dir[its witness directory]:directory:_files -/' ;;
     *) _arguments $everywhere ;;
   esac
 }

@@ -99,9 +99,10 @@ def long_options(program_help):
 
 
 def subcommands(program_help):
-    """The first words of the lines below CLI11's heading "Subcommands:", or below our "commands"."""
-    after = re.split(r"^(?:Subcommands|Commands|commands):?\s*$", program_help, maxsplit=1, flags=re.M)
-    return re.findall(r"^  ([a-z][a-z-]*)\b", after[1], re.M) if len(after) > 1 else []
+    """The first words of the lines below CLI11's headings of groups of commands."""
+    groups = re.split(r"^([A-Z][A-Za-z ]*):\s*$", program_help, flags=re.M)[1:]
+    return [word for heading, lines in zip(groups[::2], groups[1::2]) if heading not in ("Options", "Examples")
+            for word in re.findall(r"^  ([a-z][a-z-]*)\b", lines, re.M)]
 
 
 def output_of(*command):

@@ -127,6 +127,7 @@ TEST_CASE("PeekListAndStatusShowASequenceThatInserts", "[rpc]") {
   REQUIRE(rows.read_array() == 1U);
   auto row = read_map(rows);
   CHECK((row["name"] == "users" && row["state"] == "ready" && row["error"] == "nil"));
+  CHECK((row["issued"] == "1" && row["waiting"] == "0"));
 }
 
 TEST_CASE("WhatIsNoInsertIsAnErrorThatSaysWhy", "[rpc]") {

@@ -92,12 +92,14 @@ Result<Page> read_page(const Message& message) {
 
 void pack_sequence(Packer& packer, const MethodContext& context, const Sequence& sequence) {
   const Status error = sequence.error();
-  packer.pack_map(9);
+  packer.pack_map(11);
   pack_pair(packer, "name", sequence.name());
   pack_pair(packer, "reuse", reuse_word(reuse_of_drain(sequence)));
   pack_pair(packer, "store", sequence.scope().store_name());
   pack_pair(packer, "available", sequence.available());
   pack_pair(packer, "next", next_of(sequence));
+  pack_pair(packer, "issued", sequence.issued());
+  pack_pair(packer, "waiting", sequence.waiting());
   pack_pair(packer, "state", sequence.state_name());
   pack_text(packer, "error", error.ok() ? "" : error.to_string());
   pack_forecast(packer, forecast_of(context, sequence));
@@ -105,12 +107,14 @@ void pack_sequence(Packer& packer, const MethodContext& context, const Sequence&
 
 void pack_inserting(Packer& packer, const InsertQueues::View& each) {
   const Status& error = each.queue->error();
-  packer.pack_map(9);
+  packer.pack_map(11);
   pack_pair(packer, "name", each.name);
   pack_nil(packer, "reuse");
   pack_pair(packer, "store", each.store);
   pack_pair(packer, "available", 0);
   pack_nil(packer, "next");
+  pack_pair(packer, "issued", each.queue->inserted());
+  pack_pair(packer, "waiting", each.queue->waiting());
   pack_pair(packer, "state", each.queue->state_name());
   pack_text(packer, "error", error.ok() ? "" : error.to_string());
   pack_nil(packer, "left");

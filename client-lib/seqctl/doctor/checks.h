@@ -1,0 +1,40 @@
+// What `seqctl doctor` looks at. Every check is of a few system calls, or of a program that is
+// ended after two seconds; none changes anything. They tell of the present user: what that user may
+// not see is `unknown`. One thread.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "client-lib/seqctl/asking.h"
+#include "client-lib/seqctl/doctor/finding.h"
+#include "client-lib/seqd.h"
+
+namespace seqd::seqctl {
+
+// The socket: whether it is one, who may connect, and whether somebody else could put another
+// there.
+void check_socket(const std::string& path, Findings& findings);
+
+// What status and list tell: of an answer of status, and of sequences that cannot issue. Pure.
+void check_status(const nlohmann::json& status, const char* own_version, Findings& findings);
+// Asks the daemon, behind check_socket(); the answer of status, null when there is none.
+nlohmann::json check_daemon(seqd_client* client, Findings& findings);
+
+// The state directory: rights, kind of file system and room. `path`: where it is, or thought to be.
+void check_state_dir(const std::string& path, Findings& findings);
+// The witness directory of a daemon with that state directory.
+void check_witness_dir(const std::string& path, const std::string& state_dir, Findings& findings);
+// Where the process `pid` has its state: of the files that it has open. Empty: this user may not
+// see it, or it is no seqd.
+std::string state_dir_of(std::int64_t pid);
+
+void check_clock(Findings& findings);
+
+// The unit, where systemd runs.
+void check_unit(Findings& findings);
+// Of what `systemctl show` and `systemd-analyze security` print. Pure.
+void check_unit_properties(const std::string& shown, Findings& findings);
+void check_exposure(const std::string& analyzed, Findings& findings);
+
+}  // namespace seqd::seqctl

@@ -1,0 +1,92 @@
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <string_view>
+
+#include "client-lib/seqctl/doctor/checks.h"
+#include "client-lib/seqctl/doctor/program.h"
+
+namespace seqd::seqctl {
+namespace {
+
+using Level = Finding::Level;
+
+constexpr const char* kUnit = "seqd.service";
+constexpr double kExposureOfTheUnit = 1.5;  // what the unit that comes with seqd has at most
+
+// KEY=VALUE lines.
+std::map<std::string, std::string, std::less<>> properties_of(std::string_view shown) {
+  std::map<std::string, std::string, std::less<>> properties;
+  while (!shown.empty()) {
+    const std::string_view line = shown.substr(0, shown.find('\n'));
+    shown.remove_prefix(std::min(shown.size(), line.size() + 1));
+    const std::size_t sign = line.find('=');
+    if (sign != std::string_view::npos)
+      properties.emplace(line.substr(0, sign), line.substr(sign + 1));
+  }
+  return properties;
+}
+
+}  // namespace
+
+void check_unit_properties(const std::string& shown, Findings& findings) {
+  auto properties = properties_of(shown);
+  if (properties["LoadState"] != "loaded") {
+    findings.push_back(
+        {Level::unknown, "unit",
+         std::string(kUnit) + " is " +
+             (properties["LoadState"].empty() ? "not known to systemd" : properties["LoadState"]),
+         "if systemd is to start seqd: install its units"});
+    return;
+  }
+  const std::string& state = properties["ActiveState"];
+  const std::string& restarts = properties["NRestarts"];
+  const bool failed = state == "failed";
+  const bool again = !restarts.empty() && restarts != "0";
+  findings.push_back(
+      {failed  ? Level::bad
+       : again ? Level::warn
+               : Level::ok,
+       "unit",
+       std::string(kUnit) + " is " + state + (failed ? ", result " + properties["Result"] : "") +
+           (again ? ", and was started again " + restarts + " times by systemd" : ""),
+       failed || again ? "journalctl -x -u seqd says why it ended" : ""});
+}
+
+void check_exposure(const std::string& analyzed, Findings& findings) {
+  constexpr std::string_view kBefore = "Overall exposure level for seqd.service: ";
+  const std::size_t at = analyzed.find(kBefore);
+  if (at == std::string::npos) return;
+  const char* const begin = analyzed.data() + at + kBefore.size();
+  double level = 0;
+  const auto read = std::from_chars(begin, analyzed.data() + analyzed.size(), level);
+  if (read.ec != std::errc()) return;
+  const bool wide = level > kExposureOfTheUnit;
+  findings.push_back(
+      {wide ? Level::warn : Level::ok, "hardening",
+       "systemd-analyze security finds an exposure of " + std::string(begin, read.ptr),
+       wide ? "a drop-in opens what the unit closes: systemctl cat seqd, "
+              "systemd-analyze security seqd"
+            : ""});
+}
+
+void check_unit(Findings& findings) {
+  struct stat facts {};
+  if (::stat("/run/systemd/system", &facts) != 0) {
+    findings.push_back({Level::unknown, "unit", "systemd does not run here", ""});
+    return;
+  }
+  const auto shown =
+      printed_by({"systemctl", "show", kUnit, "--property=LoadState,ActiveState,Result,NRestarts"});
+  if (!shown) {
+    findings.push_back({Level::unknown, "unit", "systemctl does not answer", ""});
+    return;
+  }
+  check_unit_properties(*shown, findings);
+  if (const auto analyzed = printed_by({"systemd-analyze", "security", "--no-pager", kUnit}))
+    check_exposure(*analyzed, findings);
+}
+
+}  // namespace seqd::seqctl

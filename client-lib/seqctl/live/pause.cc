@@ -1,0 +1,26 @@
+#include "client-lib/seqctl/live/pause.h"
+
+#include <algorithm>
+
+#include "client-lib/seqctl/interruption.h"
+
+namespace seqd::seqctl {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kLook{100};  // how often it looks whether it was interrupted
+
+}  // namespace
+
+bool pause_until(steady_clock::time_point end, Output& out) {
+  while (!is_interrupted() && out.state() == Output::State::well) {
+    const auto left = std::chrono::ceil<milliseconds>(end - steady_clock::now());
+    if (left <= milliseconds{0}) return true;
+    out.wait_while_read(std::min(left, kLook).count());
+  }
+  return false;
+}
+
+}  // namespace seqd::seqctl

@@ -1,0 +1,16 @@
+// The commands that look again and again: stat, top and latency. Each returns the exit code, when
+// its looks are over, a signal came, or its reader has gone; a daemon that goes away after the
+// first look is waited for. They read only, and take no ID. One thread.
+#pragma once
+
+#include "client-lib/seqctl/command_line.h"
+#include "client-lib/seqctl/output.h"
+#include "client-lib/seqd.h"
+
+namespace seqd::seqctl {
+
+int run_stat(const Arguments& arguments, seqd_client* client, Output& out, Output& errors);
+int run_latency(const Arguments& arguments, seqd_client* client, Output& out, Output& errors);
+int run_top(const Arguments& arguments, seqd_client* client, Output& out, Output& errors);
+
+}  // namespace seqd::seqctl

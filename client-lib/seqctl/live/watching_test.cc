@@ -1,0 +1,247 @@
+#include "client-lib/seqctl/live/watching.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "client-lib/seqctl/asking.h"
+#include "client-lib/seqctl/commands.h"
+#include "client-lib/seqctl/exit_codes.h"
+#include "client-lib/seqctl/interruption.h"
+#include "client-lib/seqctl/live/looks.h"
+#include "client-lib/seqctl/live/pause.h"
+#include "tests/adapters/socket_daemon.h"
+
+namespace seqd::seqctl {
+namespace {
+
+using nlohmann::json;
+using testing::SocketDaemon;
+using Fault = testing::WireDaemon::Fault;
+
+std::string pack(const json& value) {
+  const std::vector<std::uint8_t> bytes = json::to_msgpack(value);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+// A pipe whose writing end is an Output.
+class PipedOutput {
+ public:
+  PipedOutput() {
+    REQUIRE(::pipe2(ends_, O_CLOEXEC) == 0);
+    ::fcntl(ends_[1], F_SETPIPE_SZ, 1 << 20);
+    out_ = std::make_unique<Output>(ends_[1]);
+  }
+  ~PipedOutput() {
+    close_reader();
+    ::close(ends_[1]);
+  }
+  PipedOutput(const PipedOutput&) = delete;
+  PipedOutput& operator=(const PipedOutput&) = delete;
+  Output& out() { return *out_; }
+  void close_reader() {
+    if (ends_[0] >= 0) ::close(ends_[0]);
+    ends_[0] = -1;
+  }
+  std::string text() {
+    REQUIRE(::fcntl(ends_[0], F_SETFL, O_NONBLOCK) == 0);
+    std::string all;
+    char part[4'096];
+    for (ssize_t size = 0; (size = ::read(ends_[0], part, sizeof part)) > 0;)
+      all.append(part, static_cast<std::size_t>(size));
+    return all;
+  }
+
+ private:
+  int ends_[2] = {-1, -1};
+  std::unique_ptr<Output> out_;
+};
+
+struct Watched {
+  int exit_code = 0;
+  PipedOutput out;
+  PipedOutput errors;
+};
+
+void watch(const SocketDaemon& daemon, Arguments arguments, Watched& watched) {
+  set_interrupted(false);
+  arguments.socket = daemon.path();
+  watched.exit_code = run_command(arguments, watched.out.out(), watched.errors.out());
+  set_interrupted(false);
+}
+
+Arguments arguments_of(Command command, std::int64_t looks, Format format = Format::text) {
+  Arguments arguments;
+  arguments.command = command;
+  arguments.interval_ms = 1;
+  arguments.looks = looks;
+  arguments.format = format;
+  return arguments;
+}
+
+json status() {
+  return {{"pid", 7}, {"uptime_ms", 1}, {"issued", 5}, {"version", "0.1.0"}};
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size())
+    ++found;
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("StatPrintsALineForEachInterval", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().results["status"] = pack(status());
+  daemon.start();
+  Watched watched;
+  watch(daemon, arguments_of(Command::stat, 25), watched);
+  CHECK(watched.exit_code == kExitOk);
+  const std::string text = watched.out.text();
+  CHECK(count(text, "\n") == 27);  // two headers
+  CHECK(count(text, "IDs/s") == 2);
+  CHECK(watched.errors.text().empty());
+}
+
+TEST_CASE("StatFailsWhereNoDaemonWasAndGoesOnWhereOneHasGone", "[client]") {
+  SocketDaemon daemon;
+  Arguments absent = arguments_of(Command::stat, 1);
+  absent.timeout_ms = 20;
+  absent.timeout_is_given = true;
+  Watched none;
+  watch(daemon, absent, none);
+  CHECK(none.exit_code == kExitAbsent);
+  CHECK_THAT(none.errors.text(), Catch::StartsWith("seqctl: CONNECT: "));
+
+  daemon.wire().results["status"] = pack(status());
+  daemon.wire().fault = [](int number, const protocol::Message&) {
+    return number == 3 ? Fault::busy : Fault::none;
+  };
+  daemon.start();
+  Watched watched;
+  watch(daemon, arguments_of(Command::stat, 5), watched);
+  CHECK(watched.exit_code == kExitOk);
+  const std::string text = watched.out.text();
+  CHECK(count(text, "no answer: BUSY: ") == 1);
+  CHECK(count(text, "\n") == 6);
+}
+
+TEST_CASE("WhatLooksAgainEndsWithItsReaderAndWithASignal", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().results["status"] = pack(status());
+  daemon.wire().results["list"] = pack(json::array());
+  daemon.start();
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  for (const Command command : {Command::stat, Command::top, Command::latency}) {
+    Arguments arguments = arguments_of(command, 1'000'000);
+    arguments.interval_ms = 3'600'000;
+    Watched closed;
+    closed.out.close_reader();
+    watch(daemon, arguments, closed);
+    CHECK(closed.exit_code == kExitOk);
+    CHECK(closed.errors.text().empty());
+  }
+  std::signal(SIGPIPE, before);
+  daemon.stop();
+  int requests = 0;  // of what follows
+  daemon.wire().fault = [&requests](int, const protocol::Message&) {
+    if (++requests == 5) set_interrupted(true);
+    return Fault::none;
+  };
+  daemon.start();
+  Watched interrupted;
+  watch(daemon, arguments_of(Command::stat, 0), interrupted);
+  CHECK(interrupted.exit_code == kExitInterrupted);
+  CHECK_THAT(interrupted.out.text(), Catch::EndsWith("\n"));
+}
+
+TEST_CASE("LatencyPrintsWhatItMeasuredBeforeAnError", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().fault = [](int number, const protocol::Message&) {
+    return number == 12 ? Fault::busy : Fault::none;
+  };
+  daemon.start();
+  Watched watched;
+  watch(daemon, arguments_of(Command::latency, 100, Format::json), watched);
+  CHECK(watched.exit_code == kExitTryAgain);
+  const json value = json::parse(watched.out.text());
+  CHECK(value["count"].get<int>() >= 9);
+  CHECK(value["count"].get<int>() < 100);
+  CHECK(value["min_us"] <= value["p50_us"]);
+  CHECK(value["p99_us"] <= value["max_us"]);
+  CHECK_THAT(watched.errors.text(), Catch::Contains("BUSY"));
+}
+
+TEST_CASE("TopPrintsOneTableOnWhatIsNoTerminal", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().results["status"] = pack(status());
+  daemon.wire().results["list"] =
+      pack({{{"name", "or\x1b[2Jders"}, {"issued", 5}, {"available", 3}, {"state", "ready"}}});
+  daemon.start();
+  Watched watched;
+  watch(daemon, arguments_of(Command::top, 0), watched);
+  CHECK(watched.exit_code == kExitOk);
+  const std::string text = watched.out.text();
+  CHECK(count(text, "\n") == 3);
+  CHECK_THAT(text, Catch::Contains("or?[2Jders") && !Catch::Contains("\x1b"));
+  Watched twice;
+  watch(daemon, arguments_of(Command::top, 2, Format::json), twice);
+  const std::string lines = twice.out.text();
+  REQUIRE(count(lines, "\n") == 2);
+  CHECK(json::parse(lines.substr(0, lines.find('\n')))["rows"][0]["issued"] == 5);
+}
+
+TEST_CASE("HealthIsAnExitCodeAndALine", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().results["status"] = pack({{"stores", json::array()}});
+  daemon.wire().results["list"] = pack({{{"name", "orders"}, {"state", "stopped"}}});
+  daemon.start();
+  Arguments arguments = arguments_of(Command::health, 0);
+  Watched ready;
+  watch(daemon, arguments, ready);
+  CHECK(ready.exit_code == kExitStopped);
+  CHECK(ready.out.text() == "not ready: orders is stopped\n");
+  arguments.live = true;
+  Watched live;
+  watch(daemon, arguments, live);
+  CHECK(live.exit_code == kExitOk);
+  CHECK(live.out.text() == "live\n");
+}
+
+TEST_CASE("PagesThatDoNotGoOnAreAnErrorAndNoLoop", "[client]") {
+  SocketDaemon daemon;
+  json page = json::array();
+  for (int i = 0; i < 1'000; ++i) page.push_back({{"name", "same"}});
+  daemon.wire().results["status"] = pack({{"stores", json::array()}});
+  daemon.wire().results["list"] = pack(page);
+  daemon.start();
+  Watched watched;
+  watch(daemon, arguments_of(Command::health, 0), watched);
+  CHECK(watched.exit_code == kExitError);
+  CHECK_THAT(watched.errors.text(), Catch::StartsWith("seqctl: PROTOCOL: "));
+}
+
+TEST_CASE("LooksLeaveOutWhatWasMissedAndEndWithTheirCount", "[client]") {
+  PipedOutput out;
+  set_interrupted(false);
+  Looks looks(1, 3, out.out());
+  for (int i = 0; i < 3; ++i) CHECK(looks.next());
+  CHECK_FALSE(looks.next());
+  set_interrupted(true);
+  Looks interrupted(1, 3, out.out());
+  CHECK_FALSE(interrupted.next());
+  CHECK_FALSE(pause_until(std::chrono::steady_clock::now(), out.out()));
+  set_interrupted(false);
+  CHECK(pause_until(std::chrono::steady_clock::now(), out.out()));
+}
+
+}  // namespace seqd::seqctl
