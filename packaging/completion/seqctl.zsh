@@ -49,7 +49,7 @@ _seqctl() {
     '(- *)'{-h,--help}'[show the commands and options]'
   )
   local -a name=('1:sequence:_seqctl_names') yes=('--yes[do it]')
-  local -a often=({-i,--interval}'[seconds]:seconds' {-n,--count}'[how many]:count')
+  local -a often=({-i,--interval=}'[seconds]:seconds' {-n,--count=}'[how many]:count')
 
   _arguments -C $everywhere '(- *)--version[show the version]' '1:command:_seqctl_commands' '*::argument:->command' && return
   [[ $state == command ]] || return
@@ -72,8 +72,8 @@ _seqctl() {
     decommission) _arguments $everywhere $yes '--keep-history[leave history.db in place]' ;;
     health) _arguments $everywhere '(--live)--ready[every sequence can issue IDs]' '(--ready)--live[it answers]' ;;
     stat | latency) _arguments $everywhere $often ;;
-    top) _arguments $everywhere $often '--rows[at most so many sequences]:count' ;;
-    doctor) _arguments $everywhere '--state-dir[the state directory of the daemon]:directory:_files -/' '--witness-dir[its witness directory]:directory:_files -/' ;;
+    top) _arguments $everywhere $often '--rows=[at most so many sequences]:count' ;;
+    doctor) _arguments $everywhere '--state-dir=[the state directory of the daemon]:directory:_files -/' '--witness-dir=[its witness directory]:directory:_files -/' ;;
     *) _arguments $everywhere ;;
   esac
 }
