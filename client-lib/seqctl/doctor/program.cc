@@ -11,8 +11,6 @@
 #include <chrono>
 #include <csignal>
 
-extern char** environ;
-
 namespace seqd::seqctl {
 namespace {
 
