@@ -1,5 +1,5 @@
 // HttpClient: sends a request to a web service, once, and brings the answer. It knows no service.
-// Loop thread: every request is answered exactly once, never before post() returned, unless the
+// Loop thread: every request is answered exactly once, never before send() returned, unless the
 // client is destroyed before.
 #pragma once
 
@@ -11,6 +11,7 @@
 namespace seqd {
 
 struct HttpRequest {
+  std::string method = "POST";       // or GET, which has no body, or PUT
   std::string url;                   // http or https
   std::vector<std::string> headers;  // "Name: value"
   std::string body;
@@ -27,7 +28,7 @@ struct HttpReply {
 class HttpClient {
  public:
   virtual ~HttpClient() = default;
-  virtual void post(HttpRequest request, std::function<void(HttpReply)> done) = 0;
+  virtual void send(HttpRequest request, std::function<void(HttpReply)> done) = 0;
 };
 
 }  // namespace seqd

@@ -64,14 +64,11 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
 Status Stores::open_dynamo(const std::string& name, const StoreSettings& settings, EventLoop& loop,
                            const Clock& clock, EventSink& events) {
   Entry& entry = entries_[name];
+  entry.aws = std::make_unique<AwsAccess>(name, settings, loop, clock, events);
   entry.http = std::make_unique<UvHttpClient>(loop, static_cast<int>(settings.concurrency),
                                               settings.tls_ca_file);
   Result<std::unique_ptr<DynamoStore>> store =
-      DynamoStore::open(*entry.http, loop, clock, dynamo_options(settings), [settings] {
-        Result<DynamoCredentials> found = read_dynamo_credentials(settings);
-        return found.ok() ? Result<AwsCredentials>(found->credentials)
-                          : Result<AwsCredentials>(found.status());
-      });
+      DynamoStore::open(*entry.http, loop, clock, dynamo_options(settings), entry.aws->provider());
   if (!store.ok()) return store.status();
   entry.dynamo_store = std::move(*store);
   const char* const word = lease_trace_word(entry.dynamo_store->trace());
@@ -154,6 +151,7 @@ bool Stores::quiet() const {
   return std::all_of(entries_.begin(), entries_.end(), [](const auto& each) {
     const Entry& entry = each.second;
     if (entry.inserter && !entry.inserter->quiet()) return false;
+    if (entry.aws && !entry.aws->quiet()) return false;
     return entry.worker ? entry.worker->quiet() : entry.http->quiet();
   });
 }

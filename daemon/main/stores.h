@@ -12,6 +12,7 @@
 #include "daemon/core/insert/insert_queues.h"
 #include "daemon/core/periods/purge.h"
 #include "daemon/core/table/sequence_table.h"
+#include "daemon/main/aws_access.h"
 #include "daemon/main/config/config.h"
 #include "daemon/store/dynamo/dynamo_store.h"
 #include "daemon/store/mongo/driver/mongo_driver.h"
@@ -49,6 +50,7 @@ class Stores {
     std::unique_ptr<ThreadWorker> worker;
     std::unique_ptr<ThreadWorker> inserter;  // null where nothing is inserted
     std::unique_ptr<WorkerStore> worker_store;
+    std::unique_ptr<AwsAccess> aws;  // outlives what uses it
     std::unique_ptr<UvHttpClient> http;
     std::unique_ptr<DynamoStore> dynamo_store;
   };

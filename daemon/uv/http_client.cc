@@ -99,7 +99,7 @@ UvHttpClient::~UvHttpClient() {
            [](uv_handle_t* handle) { delete reinterpret_cast<uv_timer_t*>(handle); });
 }
 
-void UvHttpClient::post(HttpRequest request, std::function<void(HttpReply)> done) {
+void UvHttpClient::send(HttpRequest request, std::function<void(HttpReply)> done) {
   // To libcurl 0 is no limit.
   ASSERT(done && request.timeout_ms > 0);
   auto transfer = std::make_unique<Transfer>();
@@ -114,8 +114,13 @@ void UvHttpClient::post(HttpRequest request, std::function<void(HttpReply)> done
 
   const HttpRequest& asked = transfer->request;
   transfer->set(CURLOPT_URL, asked.url.c_str());
-  transfer->set(CURLOPT_POST, 1L);
-  transfer->set(CURLOPT_POSTFIELDSIZE, static_cast<long>(asked.body.size()));
+  if (asked.method == "GET") {
+    transfer->set(CURLOPT_HTTPGET, 1L);
+  } else {
+    transfer->set(CURLOPT_POST, 1L);
+    transfer->set(CURLOPT_POSTFIELDSIZE, static_cast<long>(asked.body.size()));
+    if (asked.method != "POST") transfer->set(CURLOPT_CUSTOMREQUEST, asked.method.c_str());
+  }
   transfer->set(CURLOPT_HTTPHEADER, headers);
   transfer->set(CURLOPT_TIMEOUT_MS, static_cast<long>(asked.timeout_ms));
   transfer->set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(asked.timeout_ms));

@@ -32,7 +32,7 @@ class UvHttpClient final : public HttpClient {
   UvHttpClient(const UvHttpClient&) = delete;
   UvHttpClient& operator=(const UvHttpClient&) = delete;
 
-  void post(HttpRequest request, std::function<void(HttpReply)> done) override;
+  void send(HttpRequest request, std::function<void(HttpReply)> done) override;
   // No request is under way.
   bool quiet() const { return transfers_.empty(); }
 

@@ -23,7 +23,7 @@ HttpReply post(EventLoop& loop, UvHttpClient& client, const std::string& url,
   request.headers = {"X-Test: yes"};
   request.timeout_ms = timeout_ms;
   std::optional<HttpReply> answer;
-  client.post(request, [&](HttpReply reply) {
+  client.send(request, [&](HttpReply reply) {
     answer = std::move(reply);
     loop.stop();
   });
@@ -53,6 +53,33 @@ TEST_CASE("HttpClient: a request is sent whole, and its answer comes whole", "[h
   REQUIRE(request.starts_with("POST / HTTP/1.1\r\n"));
   REQUIRE(request.find("X-Test: yes\r\n") != std::string::npos);
   REQUIRE(request.ends_with("\r\n\r\n{}"));
+  REQUIRE(server.connections() == 1);
+}
+
+TEST_CASE("HttpClient: other methods are sent as they are", "[http]") {
+  EventLoop loop;
+  UvHttpClient client(loop, 2);
+  CannedServer server({reply("200 OK", "got"), reply("200 OK", "put"), reply("200 OK", "posted")});
+  for (const char* const method : {"GET", "PUT"}) {
+    HttpRequest request;
+    request.method = method;
+    request.url = server.url() + "a/b?c=d";
+    request.headers = {"X-Test: yes", "Content-Type:"};
+    request.timeout_ms = 10'000;
+    client.send(request, [&](const HttpReply& answer) {
+      REQUIRE(answer.status == 200);
+      loop.stop();
+    });
+    loop.run();
+  }
+  REQUIRE(post(loop, client, server.url()).body == "posted");
+  const auto requests = server.requests();
+  REQUIRE(requests[0].starts_with("GET /a/b?c=d HTTP/1.1\r\n"));
+  REQUIRE(requests[0].find("Content-") == std::string::npos);
+  REQUIRE(requests[1].starts_with("PUT /a/b?c=d HTTP/1.1\r\n"));
+  REQUIRE(requests[1].find("Content-Length: 0\r\n") != std::string::npos);
+  REQUIRE(requests[1].find("Content-Type") == std::string::npos);
+  REQUIRE(requests[2].starts_with("POST / HTTP/1.1\r\n"));
   REQUIRE(server.connections() == 1);
 }
 
@@ -158,7 +185,7 @@ TEST_CASE("HttpClient: requests above the number of connections wait their turn"
     HttpRequest request;
     request.url = server.url();
     request.timeout_ms = 10'000;
-    client.post(request, [&](const HttpReply& answer) {
+    client.send(request, [&](const HttpReply& answer) {
       answered += answer.status == 200 ? 1 : 0;
       if (client.quiet()) loop.stop();
     });
@@ -177,7 +204,7 @@ TEST_CASE("HttpClient: a client that goes drops what is under way", "[http]") {
     HttpRequest request;
     request.url = server.url();
     request.timeout_ms = 10'000;
-    client.post(request, [&](const HttpReply&) { answered = true; });
+    client.send(request, [&](const HttpReply&) { answered = true; });
     while (server.connections() == 0) uv_run(loop.raw(), UV_RUN_NOWAIT);
   }
   REQUIRE_FALSE(answered);

@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "daemon/os/system_clock.h"
+#include "daemon/os/system_random.h"
+#include "daemon/store/dynamo/credentials/aws_chain.h"
+#include "daemon/store/dynamo/credentials/aws_keeper.h"
 #include "daemon/uv/event_loop.h"
 #include "daemon/uv/http_client.h"
 #include "tests/adapters/in_time.h"
@@ -66,7 +69,7 @@ std::string DynamoServer::call(const std::string& operation, const std::string& 
   request.body = body;
   request.timeout_ms = kPatientMs;
   HttpReply reply;
-  line_->http.post(std::move(request), [&](HttpReply answer) {
+  line_->http.send(std::move(request), [&](HttpReply answer) {
     reply = std::move(answer);
     line_->loop.stop();
   });
@@ -113,6 +116,8 @@ std::int64_t DynamoServer::number(const std::string& key, const std::string& att
 struct DynamoHandle::Loop {
   EventLoop loop;
   SystemClock clock;
+  SystemRandom random;
+  std::optional<AwsKeeper> keeper;
   std::optional<UvHttpClient> http;
   std::unique_ptr<DynamoStore> store;
   uv_async_t* wake = new uv_async_t;
@@ -135,12 +140,13 @@ struct DynamoHandle::Loop {
   }
 };
 
-DynamoHandle::DynamoHandle(const DynamoStoreOptions& options,
-                           DynamoClient::CredentialsSource credentials)
+DynamoHandle::DynamoHandle(const DynamoStoreOptions& options, Credentials credentials)
     : loop_(std::make_unique<Loop>()) {
+  loop_->keeper.emplace(std::make_unique<AwsConfigured>("test", std::move(credentials)),
+                        loop_->loop, loop_->clock, loop_->random, options.timeout_ms,
+                        [](const AwsNews& /*news*/) {});
   loop_->http.emplace(loop_->loop, concurrency());
-  auto store =
-      DynamoStore::open(*loop_->http, loop_->loop, loop_->clock, options, std::move(credentials));
+  auto store = DynamoStore::open(*loop_->http, loop_->loop, loop_->clock, options, *loop_->keeper);
   INFO(store.status().to_string());
   REQUIRE(store.ok());
   loop_->store = std::move(*store);

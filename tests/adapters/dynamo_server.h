@@ -45,10 +45,11 @@ class DynamoServer {
 // thread may make them. Ends its thread.
 class DynamoHandle final : public BlockingStore {
  public:
+  // `credentials` are read on the thread, at the first request and after the service refused them.
+  using Credentials = std::function<Result<AwsCredentials>()>;
   explicit DynamoHandle(
-      const DynamoStoreOptions& options, DynamoClient::CredentialsSource credentials = [] {
-        return Result<AwsCredentials>(DynamoServer::credentials());
-      });
+      const DynamoStoreOptions& options,
+      Credentials credentials = [] { return Result<AwsCredentials>(DynamoServer::credentials()); });
   ~DynamoHandle() override;
 
   LeaseMode lease_mode() const override;

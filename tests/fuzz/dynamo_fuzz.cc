@@ -1,8 +1,9 @@
 // Any bytes as what a web service answers to a DynamoDB store, one answer a line behind its status:
 // no crash, no hang; every verb answers exactly once; a range is granted only within what was asked
-// for; and errors say something. The first line is a credentials file, too.
+// for; and errors say something.
 //
 // link: protocol protocol/* daemon/base daemon/core daemon/core/* daemon/store/dynamo/*.cc
+// link: daemon/store/dynamo/credentials
 // link: daemon/store/counter_value.cc daemon/store/lease_trace.cc
 // libs: -lfmt -lcrypto
 // seeds: tests/fuzz/dynamo_seeds.py
@@ -16,7 +17,6 @@
 #include <vector>
 
 #include "daemon/base/assertion.h"
-#include "daemon/store/dynamo/aws_credentials.h"
 #include "daemon/store/dynamo/dynamo_store.h"
 
 namespace {
@@ -28,7 +28,7 @@ class World final : public seqd::HttpClient, public seqd::Timers, public seqd::C
  public:
   explicit World(std::string_view answers) : answers_(answers) {}
 
-  void post(seqd::HttpRequest /*request*/, std::function<void(seqd::HttpReply)> done) override {
+  void send(seqd::HttpRequest /*request*/, std::function<void(seqd::HttpReply)> done) override {
     waiting_.push_back([done = std::move(done), reply = next()] { done(reply); });
   }
   seqd::TimerId schedule(std::int64_t /*delay_ms*/, std::function<void()> call) override {
@@ -84,6 +84,16 @@ seqd::LeaseRequest request_of(std::uint8_t choice) {
   request.take_parked = (choice & 16) != 0;
   return request;
 }
+
+class Known final : public seqd::AwsProvider {
+ public:
+  void get(std::function<void(const Given&)> done) override { done(credentials_); }
+  bool refused(const seqd::AwsCredentials& /*credentials*/) override { return false; }
+
+ private:
+  const std::shared_ptr<const seqd::AwsCredentials> credentials_ =
+      std::make_shared<const seqd::AwsCredentials>(seqd::AwsCredentials{"id", "secret", ""});
+};
 
 void check_error(bool wanted, const seqd::Status& error) {
   ASSERT(!wanted || (!error.ok() && !error.text().empty() && error.text().size() < 2'000));
@@ -149,15 +159,12 @@ void other_verbs(World& world, seqd::DynamoStore& store, const seqd::LeaseReques
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
-  const auto credentials = seqd::parse_aws_credentials(text, "default");
-  ASSERT(!credentials.ok() || seqd::check_aws_credentials(*credentials).ok());
   World world(text);
+  Known credentials;
   seqd::DynamoStoreOptions options;
   options.region = "eu-central-1";
   options.plain = (data[0] & 4) != 0;
-  auto store = seqd::DynamoStore::open(world, world, world, options, [] {
-    return seqd::Result<seqd::AwsCredentials>(seqd::AwsCredentials{"id", "secret", ""});
-  });
+  auto store = seqd::DynamoStore::open(world, world, world, options, credentials);
   ASSERT(store.ok());
   const seqd::LeaseRequest request = request_of(data[0]);
   if ((data[1] & 1) == 0) {

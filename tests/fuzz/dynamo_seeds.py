@@ -35,7 +35,6 @@ def main() -> None:
         for first, line in enumerate(lines):
             text = "\n".join([line, lines[6], *lines[first:], *lines])
             (folder / f"{choice:02}-{first}").write_bytes(bytes([choice, first % 2]) + text.encode())
-    (folder / "credentials").write_bytes(b"\1\0[default]\naws_access_key_id = a\naws_secret_access_key = b\n")
 
 
 main()

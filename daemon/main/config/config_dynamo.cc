@@ -10,15 +10,11 @@
 #include <system_error>
 
 #include "daemon/os/credentials.h"
-#include "daemon/store/dynamo/aws_credentials.h"
+#include "daemon/store/dynamo/credentials/aws_credentials.h"
+#include "daemon/store/dynamo/credentials/aws_shared_files.h"
 
 namespace seqd {
 namespace {
-
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
 
 // Whether what is sent there leaves the host in the clear.
 bool is_in_the_clear(const std::string& endpoint) {
@@ -43,18 +39,16 @@ Status check_authorities(const std::string& path) {
   return {ErrorCode::CONFIG, path + " has no certificate; allowed: a file in the form PEM"};
 }
 
+// Those that the configuration names. The other sources may answer late, or later than the start.
 void check_credentials(const std::string& name, int line, const StoreSettings& store,
                        const WrittenKeys& written, const ConfigurationRequest& request,
                        Configuration& configuration, Problems& problems) {
   std::string key = "aws_credentials_file";
   if (!written.contains(key)) key = "aws_credential";
-  const bool from_systemd = !store.aws_credential.empty();
-  const bool from_environment = store.aws_credentials_file.empty() && !from_systemd;
-  const bool here = !from_environment || !environment("AWS_ACCESS_KEY_ID").empty();
-  if (!request.need_credentials && (from_systemd ? !have_credentials() : !here)) {
+  if (store.aws_credentials_file.empty() && store.aws_credential.empty()) return;
+  if (!request.need_credentials && !store.aws_credential.empty() && !have_credentials()) {
     configuration.warnings.push_back(
-        name + ": the credentials were not looked at, they are not " +
-        (from_systemd ? "in $CREDENTIALS_DIRECTORY here" : "in this environment"));
+        name + ": the credentials were not looked at, they are not in $CREDENTIALS_DIRECTORY here");
     return;
   }
   const Result<DynamoCredentials> found = read_dynamo_credentials(store);
@@ -65,7 +59,31 @@ void check_credentials(const std::string& name, int line, const StoreSettings& s
   }
 }
 
+// Of the environment, else of the profile; empty where none of them has one.
+std::string find_region(const StoreSettings& store) {
+  for (const char* const name : {"AWS_REGION", "AWS_DEFAULT_REGION"}) {
+    if (std::string region = read_environment(name); !region.empty()) return region;
+  }
+  std::string profile = store.aws_profile;
+  if (profile.empty()) profile = read_environment("AWS_PROFILE");
+  if (profile.empty()) profile = "default";
+  for (const AwsFile file : {AwsFile::credentials, AwsFile::config}) {
+    const AwsFilePlace place = aws_file_place(read_environment, file);
+    if (place.path.empty()) continue;
+    const Result<Secret> text = read_secret_text(place.path);
+    if (!text.ok()) continue;  // who looks for the credentials there says why
+    const auto found = find_aws_profile(text->value, file, profile);
+    if (found && found->contains("region")) return found->at("region");
+  }
+  return "";
+}
+
 }  // namespace
+
+std::string read_environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
 
 DynamoStoreOptions dynamo_options(const StoreSettings& store) {
   DynamoStoreOptions options;
@@ -79,30 +97,24 @@ DynamoStoreOptions dynamo_options(const StoreSettings& store) {
 }
 
 Result<DynamoCredentials> read_dynamo_credentials(const StoreSettings& store) {
-  if (store.aws_credentials_file.empty() && store.aws_credential.empty()) {
-    const AwsCredentials found{environment("AWS_ACCESS_KEY_ID"),
-                               environment("AWS_SECRET_ACCESS_KEY"),
-                               environment("AWS_SESSION_TOKEN")};
-    if (Status status = check_aws_credentials(found); !status.ok())
-      return Status(status.code(),
-                    "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the environment are missing or "
-                    "malformed; set them, or give aws_credentials_file or "
-                    "aws_credential");
-    return DynamoCredentials{found, ""};
-  }
   Result<Secret> secret = store.aws_credentials_file.empty()
                               ? read_credential_text(store.aws_credential)
                               : read_secret_text(store.aws_credentials_file);
   if (!secret.ok()) return secret.status();
-  Result<AwsCredentials> found = parse_aws_credentials(secret->value, store.aws_profile);
+  Result<AwsCredentials> found = parse_aws_credentials(
+      secret->value, store.aws_profile.empty() ? "default" : store.aws_profile);
   if (!found.ok()) return found.status();
   return DynamoCredentials{std::move(*found), secret->warning};
 }
 
-void read_dynamo_store(const std::string& name, int line, const StoreSettings& store,
+void read_dynamo_store(const std::string& name, int line, StoreSettings& store,
                        const WrittenKeys& written, const ConfigurationRequest& request,
                        Configuration& configuration, Problems& problems) {
-  if (Status status = check_dynamo_options(dynamo_options(store)); !status.ok()) {
+  if (store.region.empty()) store.region = find_region(store);
+  if (store.region.empty() && !request.need_credentials) {
+    configuration.warnings.push_back(
+        name + ".region: it is not given, and neither AWS_REGION nor a profile says it here");
+  } else if (Status status = check_dynamo_options(dynamo_options(store)); !status.ok()) {
     // The text begins with the option.
     const std::size_t end = status.text().find(": ");
     const std::string key = status.text().substr(0, end);

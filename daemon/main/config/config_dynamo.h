@@ -10,8 +10,9 @@
 
 namespace seqd {
 
-// Checks the table, and that the credentials can be read.
-void read_dynamo_store(const std::string& name, int line, const StoreSettings& store,
+// Checks the table, and that credentials which it names can be read. Finds the region where it
+// is not given: AWS_REGION, AWS_DEFAULT_REGION, or that of the profile.
+void read_dynamo_store(const std::string& name, int line, StoreSettings& store,
                        const WrittenKeys& written, const ConfigurationRequest& request,
                        Configuration& configuration, Problems& problems);
 
@@ -21,8 +22,11 @@ struct DynamoCredentials {
   AwsCredentials credentials;
   std::string warning;  // not empty when others may read the file
 };
-// From the file, the systemd credential or the environment, as they are at present. CONFIG when
-// they are not there.
+// From aws_credentials_file or aws_credential, one of which is given, as they are at present.
+// CONFIG when they are not there.
 Result<DynamoCredentials> read_dynamo_credentials(const StoreSettings& store);
+
+// Empty where the variable is not set.
+std::string read_environment(const char* name);
 
 }  // namespace seqd

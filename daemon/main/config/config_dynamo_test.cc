@@ -19,11 +19,17 @@ class Scratch {
     std::string pattern = std::filesystem::temp_directory_path() / "seqd-aws-XXXXXX";
     REQUIRE(mkdtemp(pattern.data()) != nullptr);
     path_ = pattern;
-    for (const char* const name :
-         {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"})
+    for (const char* const name : {"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE",
+                                   "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"})
       unsetenv(name);
+    const char* const home = std::getenv("HOME");
+    home_ = home == nullptr ? "" : home;
+    setenv("HOME", path_.c_str(), 1);
   }
-  ~Scratch() { std::filesystem::remove_all(path_); }
+  ~Scratch() {
+    std::filesystem::remove_all(path_);
+    setenv("HOME", home_.c_str(), 1);
+  }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   std::string file(const std::string& content, mode_t mode = 0600) const {
@@ -36,6 +42,7 @@ class Scratch {
 
  private:
   std::string path_;
+  std::string home_;
 };
 
 constexpr char kProfile[] = "[ids]\naws_access_key_id = AKID\naws_secret_access_key = hunter2\n";
@@ -66,36 +73,61 @@ TEST_CASE("ADynamoStoreTakesItsCredentialsFromAFile") {
         std::string::npos);
 }
 
-TEST_CASE("ADynamoStoreTakesItsCredentialsFromSystemdOrTheEnvironment") {
+TEST_CASE("ADynamoStoreTakesItsCredentialsFromSystemd") {
   const Scratch scratch;
   scratch.file(kProfile);
+  const std::string text = table("aws_credential = \"credentials\"\naws_profile = \"ids\"\n");
   setenv("CREDENTIALS_DIRECTORY", scratch.path().c_str(), 1);
-  const auto by_systemd = parse(table("aws_credential = \"credentials\"\naws_profile = \"ids\"\n"));
+  const auto by_systemd = parse(text);
+  REQUIRE(by_systemd.ok());
+  const auto read = read_dynamo_credentials(by_systemd->stores.at("aws"));
   unsetenv("CREDENTIALS_DIRECTORY");
-  INFO(by_systemd.status().to_string());
-  CHECK(by_systemd.ok());
-
-  CHECK(parse(table("")).status().text().find("AWS_SECRET_ACCESS_KEY") != std::string::npos);
-  setenv("AWS_ACCESS_KEY_ID", "AKID", 1);
-  setenv("AWS_SECRET_ACCESS_KEY", "hunter2", 1);
-  setenv("AWS_SESSION_TOKEN", "token", 1);
-  const auto by_environment = parse(table(""));
-  REQUIRE(by_environment.ok());
-  const auto read = read_dynamo_credentials(by_environment->stores.at("aws"));
   REQUIRE(read.ok());
-  CHECK(read->credentials == AwsCredentials{"AKID", "hunter2", "token"});
-  for (const char* const name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"})
-    unsetenv(name);
+  CHECK(read->credentials == AwsCredentials{"AKID", "hunter2", ""});
+  CHECK(parse(text).status().text().find("store.aws.aws_credential: ") != std::string::npos);
+}
+
+TEST_CASE("ADynamoStoreThatNamesNoCredentialsLooksForThemWhenItNeedsThem") {
+  const Scratch scratch;
+  const auto found = parse(table("aws_profile = \"ids\"\n"));
+  REQUIRE(found.ok());
+  CHECK(found->warnings.empty());
 }
 
 TEST_CASE("ACheckInAShellDoesNotNeedTheCredentials") {
   const Scratch scratch;
-  for (const char* const more : {"", "aws_credential = \"credentials\"\n"}) {
-    const auto found = parse(table(more), false);
+  for (const char* const text :
+       {"[store.aws]\ntype = \"dynamodb\"\n",
+        "[store.aws]\ntype = \"dynamodb\"\nregion = \"x\"\naws_credential = \"credentials\"\n"}) {
+    const auto found = parse(text, false);
     REQUIRE(found.ok());
     REQUIRE(found->warnings.size() == 1);
-    CHECK(found->warnings[0].find("not looked at") != std::string::npos);
   }
+}
+
+TEST_CASE("TheRegionIsThatOfTheEnvironmentOrTheProfileWhereItIsNotGiven") {
+  const Scratch scratch;
+  const std::string bare = "[store.aws]\ntype = \"dynamodb\"\n";
+  const auto region = [](const std::string& text) {
+    const auto found = parse(text);
+    return found.ok() ? found->stores.at("aws").region : found.status().text();
+  };
+  CHECK(region(bare).find("store.aws.region: allowed is") != std::string::npos);
+  std::filesystem::create_directory(scratch.path() + "/.aws");
+  std::ofstream(scratch.path() + "/.aws/config")
+      << "[default]\nregion = eu-west-1\n[profile ids]\nregion = eu-west-2\n"
+      << "[profile bad]\nregion = EU\n";
+  CHECK(region(bare) == "eu-west-1");
+  CHECK(region(bare + "aws_profile = \"ids\"\n") == "eu-west-2");
+  CHECK(region(bare + "aws_profile = \"bad\"\n").find("allowed is") != std::string::npos);
+  setenv("AWS_PROFILE", "ids", 1);
+  CHECK(region(bare) == "eu-west-2");
+  setenv("AWS_DEFAULT_REGION", "eu-west-3", 1);
+  CHECK(region(bare) == "eu-west-3");
+  setenv("AWS_REGION", "eu-west-4", 1);
+  CHECK(region(bare) == "eu-west-4");
+  CHECK(region(bare + "region = \"eu-west-5\"\n") == "eu-west-5");
+  for (const char* const name : {"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"}) unsetenv(name);
 }
 
 TEST_CASE("WhatADynamoStoreCannotUseIsToldByLineAndKey") {

@@ -72,12 +72,13 @@ struct StoreSettings {
   std::int64_t concurrency = 0;
   LeaseModeOption lease_mode = LeaseModeOption::automatic;
   bool unsafe_write_concern = false;
-  std::string region;  // this and what follows: dynamodb
+  std::string region;  // this and what follows: dynamodb; wherever it came from
   std::string endpoint;
   std::string tls_ca_file;
   std::string instances_table;
   std::string instances_key;
-  // Where the credentials are; both empty: in the environment. They are read when they are needed.
+  // Where the credentials are; both empty: where Amazon's own tools look. They are read when they
+  // are needed.
   std::string aws_credentials_file;
   std::string aws_credential;
   std::string aws_profile;

@@ -134,39 +134,42 @@ void DynamoClient::update(const DynamoUpdate& update, Done done) {
   send("UpdateItem", update.body(), place_of(update.key()), std::move(done));
 }
 
-Status DynamoClient::read_credentials() {
-  if (credentials_->has_value()) return {};
-  Result<AwsCredentials> found = source_();
-  if (!found.ok()) return found.status();
-  *credentials_ = std::move(*found);
-  return {};
-}
-
-void DynamoClient::send(const char* operation, std::string body, std::string where, Done done) {
-  if (Status status = read_credentials(); !status.ok()) {
-    later([done = std::move(done), status, where] {
+void DynamoClient::send(const char* operation, std::string body, const std::string& where,
+                        Done done) {
+  ASSERT(done);
+  // Who asks holds the client until `done` was called, so it is there.
+  credentials_.get([this, operation, body = std::move(body), where,
+                    done = std::move(done)](const AwsProvider::Given& given) {
+    if (given.ok()) return sign_and_send(operation, body, where, done, *given);
+    later([done, status = given.status(), where] {
       done(answer(DynamoAnswer::Kind::refused, status.code(), where + ": " + status.text()));
     });
-    return;
-  }
-  ASSERT(done && credentials_->has_value());
+  });
+}
+
+void DynamoClient::sign_and_send(const char* operation, std::string body, const std::string& where,
+                                 Done done,
+                                 const std::shared_ptr<const AwsCredentials>& credentials) {
   AwsRequest to_sign;
   to_sign.headers = {{"Host", target_.endpoint.substr(target_.endpoint.find("://") + 3)},
                      {"Content-Type", "application/x-amz-json-1.0"},
                      {"X-Amz-Target", std::string("DynamoDB_20120810.") + operation}};
   to_sign.body = std::move(body);
   const auto signature =
-      sign_aws_request(to_sign, **credentials_, target_.region, "dynamodb", clock_.wall_ms());
+      sign_aws_request(to_sign, *credentials, target_.region, "dynamodb", clock_.wall_ms());
   HttpRequest request;
   request.url = target_.endpoint + "/";
   for (const auto* const list : {&std::as_const(to_sign.headers), &signature})
     for (const auto& [name, value] : *list) request.headers.push_back(name + ": " + value);
   request.body = std::move(to_sign.body);
   request.timeout_ms = target_.timeout_ms;
-  http_.post(std::move(request), [credentials = credentials_, where = std::move(where),
+  http_.send(std::move(request), [&provider = credentials_, credentials, where,
                                   done = std::move(done)](const HttpReply& reply) {
-    if (are_credentials_refused(reply)) credentials->reset();
-    done(judge_dynamo_reply(reply, where));
+    DynamoAnswer judged = judge_dynamo_reply(reply, where);
+    // With others it may be granted, so whoever waits goes on waiting.
+    if (are_credentials_refused(reply) && provider.refused(*credentials))
+      judged.error = {ErrorCode::UNAVAILABLE, judged.error.text() + "; others are looked for"};
+    done(std::move(judged));
   });
 }
 

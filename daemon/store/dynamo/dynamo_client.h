@@ -1,6 +1,7 @@
 // DynamoClient: reads and updates single items of Amazon DynamoDB over an HttpClient, and says of
 // every failure whether something may have been applied. It retries nothing: who asks has a
-// back-off. Loop thread; what it refers to outlives it.
+// back-off. Loop thread; what it refers to outlives it, and it outlives its calls: whoever asks
+// holds it until the answer.
 //
 // Invariant: `refused` is only said where the service itself said so, or nothing was sent.
 #pragma once
@@ -14,7 +15,7 @@
 #include "daemon/base/clock.h"
 #include "daemon/base/http.h"
 #include "daemon/base/timers.h"
-#include "daemon/store/dynamo/aws_signature.h"
+#include "daemon/store/dynamo/credentials/aws_provider.h"
 #include "daemon/store/dynamo/dynamo_wire.h"
 
 namespace seqd {
@@ -37,19 +38,15 @@ struct DynamoAnswer {
 
 class DynamoClient {
  public:
-  // Where the credentials are read, at the first request and again after the service refused them:
-  // temporary ones are replaced from time to time.
-  using CredentialsSource = std::function<Result<AwsCredentials>()>;
   using Done = std::function<void(DynamoAnswer)>;
 
   DynamoClient(HttpClient& http, Timers& timers, const Clock& clock, DynamoTarget target,
-               CredentialsSource credentials)
+               AwsProvider& credentials)
       : http_(http),
         timers_(timers),
         clock_(clock),
         target_(std::move(target)),
-        source_(std::move(credentials)),
-        credentials_(std::make_shared<std::optional<AwsCredentials>>()) {}
+        credentials_(credentials) {}
 
   void read(const DynamoKey& key, Done done);
   void update(const DynamoUpdate& update, Done done);
@@ -61,17 +58,15 @@ class DynamoClient {
   void later(std::function<void()> call) { timers_.schedule(0, std::move(call)); }
 
  private:
-  void send(const char* operation, std::string body, std::string where, Done done);
-
-  Status read_credentials();
+  void send(const char* operation, std::string body, const std::string& where, Done done);
+  void sign_and_send(const char* operation, std::string body, const std::string& where, Done done,
+                     const std::shared_ptr<const AwsCredentials>& credentials);
 
   HttpClient& http_;
   Timers& timers_;
   const Clock& clock_;
   const DynamoTarget target_;
-  const CredentialsSource source_;
-  // Shared with requests under way; none: to be read.
-  const std::shared_ptr<std::optional<AwsCredentials>> credentials_;
+  AwsProvider& credentials_;
 };
 
 // What an answer of the service means. Pure; `where` begins the text of an error.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/store/dynamo/credentials/aws_address.h"
 #include "daemon/store/dynamo/dynamo_forget.h"
 #include "daemon/store/dynamo/dynamo_lease.h"
 #include "daemon/store/dynamo/dynamo_resolve.h"
@@ -13,13 +14,6 @@
 
 namespace seqd {
 namespace {
-
-bool is_region(const std::string& region) {
-  return !region.empty() && region.size() <= 40 &&
-         std::all_of(region.begin(), region.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-         });
-}
 
 // "https://HOST" or "https://HOST:PORT", http too; nothing behind it.
 bool is_endpoint(const std::string& endpoint) {
@@ -52,12 +46,11 @@ void compare_heartbeat(const std::shared_ptr<DynamoClient>& client,
 
 std::string endpoint_of(const DynamoStoreOptions& options) {
   if (!options.endpoint.empty()) return options.endpoint;
-  return fmt::format("https://dynamodb.{}.amazonaws.com{}", options.region,
-                     options.region.starts_with("cn-") ? ".cn" : "");
+  return fmt::format("https://dynamodb.{}.{}", options.region, aws_domain_of(options.region));
 }
 
 Status check_dynamo_options(const DynamoStoreOptions& options) {
-  if (!is_region(options.region))
+  if (!is_aws_region(options.region))
     return {ErrorCode::CONFIG,
             "region: allowed is the name of a region, as \"eu-central-1\"; it is part of the "
             "signature, also where an endpoint is given"};
@@ -72,13 +65,14 @@ Status check_dynamo_options(const DynamoStoreOptions& options) {
   return {};
 }
 
-Result<std::unique_ptr<DynamoStore>> DynamoStore::open(
-    HttpClient& http, Timers& timers, const Clock& clock, const DynamoStoreOptions& options,
-    DynamoClient::CredentialsSource credentials) {
+Result<std::unique_ptr<DynamoStore>> DynamoStore::open(HttpClient& http, Timers& timers,
+                                                       const Clock& clock,
+                                                       const DynamoStoreOptions& options,
+                                                       AwsProvider& credentials) {
   if (Status status = check_dynamo_options(options); !status.ok()) return status;
   auto client = std::make_shared<DynamoClient>(
       http, timers, clock, DynamoTarget{endpoint_of(options), options.region, options.timeout_ms},
-      std::move(credentials));
+      credentials);
   return std::unique_ptr<DynamoStore>(new DynamoStore(std::move(client), options));
 }
 

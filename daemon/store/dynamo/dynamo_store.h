@@ -36,7 +36,7 @@ class DynamoStore final : public LeaseStore {
   static Result<std::unique_ptr<DynamoStore>> open(HttpClient& http, Timers& timers,
                                                    const Clock& clock,
                                                    const DynamoStoreOptions& options,
-                                                   DynamoClient::CredentialsSource credentials);
+                                                   AwsProvider& credentials);
 
   LeaseTrace trace() const { return plain_ ? LeaseTrace::plain : LeaseTrace::slot; }
   Token new_token(Random& random) override { return new_lease_token(random, trace()); }

@@ -1,4 +1,4 @@
-#include "daemon/store/dynamo/aws_credentials.h"
+#include "daemon/store/dynamo/credentials/aws_credentials.h"
 
 #include <algorithm>
 
@@ -7,12 +7,6 @@ namespace {
 
 constexpr std::size_t kMostKey = 256;      // bytes
 constexpr std::size_t kMostToken = 16384;  // of a session token, which may hold policies
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
 
 bool is_printable(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
@@ -23,6 +17,12 @@ bool is_key(const std::string& text) {
 }
 
 }  // namespace
+
+AwsCredentials keys_of_aws_profile(const AwsProfile& profile) {
+  return {aws_property(profile, "aws_access_key_id"),
+          aws_property(profile, "aws_secret_access_key"),
+          aws_property(profile, "aws_session_token")};
+}
 
 Status check_aws_credentials(const AwsCredentials& credentials) {
   const std::string& id = credentials.access_key_id;
@@ -37,33 +37,13 @@ Status check_aws_credentials(const AwsCredentials& credentials) {
 }
 
 Result<AwsCredentials> parse_aws_credentials(std::string_view text, const std::string& profile) {
-  AwsCredentials found;
-  bool in_profile = false;
-  bool seen = false;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.empty() || line.front() == '#' || line.front() == ';') continue;
-    if (line.front() == '[') {
-      const std::size_t close = line.find(']');
-      in_profile = close != std::string_view::npos && trimmed(line.substr(1, close - 1)) == profile;
-      seen = seen || in_profile;
-      continue;
-    }
-    const std::size_t equals = line.find('=');
-    if (!in_profile || equals == std::string_view::npos) continue;
-    const std::string_view key = trimmed(line.substr(0, equals));
-    const std::string value(trimmed(line.substr(equals + 1)));
-    if (key == "aws_access_key_id") found.access_key_id = value;
-    if (key == "aws_secret_access_key") found.secret_access_key = value;
-    if (key == "aws_session_token") found.session_token = value;
-  }
-  if (!seen)
+  const auto properties = find_aws_profile(text, AwsFile::credentials, profile);
+  if (!properties)
     return Status(
         ErrorCode::CONFIG,
         "there is no such profile as aws_profile says; allowed: the name of a [profile] of "
         "the file");
+  AwsCredentials found = keys_of_aws_profile(*properties);
   if (found.access_key_id.empty() || found.secret_access_key.empty())
     return Status(
         ErrorCode::CONFIG,

@@ -7,11 +7,15 @@
 
 #include "daemon/base/status.h"
 #include "daemon/store/dynamo/aws_signature.h"
+#include "daemon/store/dynamo/credentials/aws_profiles.h"
 
 namespace seqd {
 
 // CONFIG when they cannot be the credentials of anybody: they go into a header of a request.
 Status check_aws_credentials(const AwsCredentials& credentials);
+
+// As they stand there; empty where they do not.
+AwsCredentials keys_of_aws_profile(const AwsProfile& profile);
 
 // CONFIG when the profile is missing, incomplete or malformed. What else the file holds is left to
 // those whom it is for.

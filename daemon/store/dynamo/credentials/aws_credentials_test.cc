@@ -1,4 +1,4 @@
-#include "daemon/store/dynamo/aws_credentials.h"
+#include "daemon/store/dynamo/credentials/aws_credentials.h"
 
 #include <catch2/catch.hpp>
 

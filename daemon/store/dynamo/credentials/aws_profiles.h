@@ -1,0 +1,28 @@
+// The shared files of Amazon's tools, ~/.aws/credentials and ~/.aws/config: profiles in brackets,
+// each with properties. Pure; any thread. What it does not know is left to those whom it is for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace seqd {
+
+enum class AwsFile : std::uint8_t {
+  credentials,  // [NAME]
+  config,       // [profile NAME], and [default]
+};
+
+// Property and value; a property that stands there twice has the last value.
+using AwsProfile = std::map<std::string, std::string>;
+
+// None: the file has no such profile.
+std::optional<AwsProfile> find_aws_profile(std::string_view text, AwsFile file,
+                                           const std::string& profile);
+
+// The value; empty where there is none.
+std::string aws_property(const AwsProfile& profile, const std::string& name);
+
+}  // namespace seqd
