@@ -53,21 +53,21 @@ void AwsContainer::ask(Done done) {
   const std::string file = parts_.environment(kFile);
   if (file.empty()) {
     const std::string given = parts_.environment(kToken);
-    std::string token = one_word(given);
+    const std::string token = one_word(given);
     if (token.empty() && !given.empty())
       return done(aws_failed(fmt::format("{} is not one word", kToken)));
-    return get(url, std::move(token), std::move(done));
+    return get(url, token, std::move(done));
   }
   auto read = lifetime_.guard([this, url, done](const Result<std::string>& text) {
     if (!text.ok()) return done(aws_failed(fmt::format("{}: {}", kFile, text.status().text())));
-    std::string token = one_word(*text);
+    const std::string token = one_word(*text);
     if (token.empty()) return done(aws_failed(fmt::format("{} holds not one word", kFile)));
-    get(url, std::move(token), done);
+    get(url, token, done);
   });
   parts_.files.read(file, read);
 }
 
-void AwsContainer::get(const std::string& url, std::string token, Done done) {
+void AwsContainer::get(const std::string& url, const std::string& token, Done done) {
   std::vector<std::string> headers = {"Accept: application/json"};
   if (!token.empty()) headers.push_back("Authorization: " + token);
   // What follows the host may be a secret.

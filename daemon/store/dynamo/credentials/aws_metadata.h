@@ -19,7 +19,7 @@ class AwsContainer final : public AwsSource {
   void ask(Done done) override;
 
  private:
-  void get(const std::string& url, std::string token, Done done);
+  void get(const std::string& url, const std::string& token, Done done);
 
   const AwsParts parts_;
   const Lifetime lifetime_;

@@ -116,7 +116,7 @@ void AwsSharedFiles::judge(const Found& found, Done done) {
           where + ": role_arn by source_profile or credential_source is not supported" + kInstead));
     const AwsWebIdentity identity{value("web_identity_token_file"), value("role_arn"),
                                   value("role_session_name"), where};
-    return role_.ask(identity, std::move(done));
+    return role_.ask(identity, done);
   }
   const AwsCredentials keys = keys_of(found.credentials, found.config);
   if (!keys.access_key_id.empty() || !keys.secret_access_key.empty()) {

@@ -37,7 +37,7 @@ std::string AwsRoleOfWebIdentity::endpoint() const {
   return given;
 }
 
-void AwsRoleOfWebIdentity::ask(const AwsWebIdentity& identity, AwsSource::Done done) {
+void AwsRoleOfWebIdentity::ask(const AwsWebIdentity& identity, const AwsSource::Done& done) {
   if (!is_role_arn(identity.role_arn))
     return done(aws_failed(identity.origin + ": the role is missing or no ARN; allowed: "
                                              "arn:aws:iam::ACCOUNT:role/NAME"));
@@ -92,7 +92,7 @@ void AwsWebIdentitySource::ask(Done done) {
     return done(aws_failed("AWS_WEB_IDENTITY_TOKEN_FILE is set and AWS_ROLE_ARN is not; set both"));
   identity.session_name = parts_.environment("AWS_ROLE_SESSION_NAME");
   identity.origin = "web identity of the environment";
-  role_.ask(identity, std::move(done));
+  role_.ask(identity, done);
 }
 
 }  // namespace seqd

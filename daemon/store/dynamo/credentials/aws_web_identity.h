@@ -22,7 +22,7 @@ class AwsRoleOfWebIdentity {
   AwsRoleOfWebIdentity(const AwsParts& parts, std::string region)
       : parts_(parts), region_(std::move(region)) {}
 
-  void ask(const AwsWebIdentity& identity, AwsSource::Done done);
+  void ask(const AwsWebIdentity& identity, const AwsSource::Done& done);
 
  private:
   void exchange(const AwsWebIdentity& identity, const std::string& token, AwsSource::Done done);
