@@ -92,7 +92,7 @@ Result<Page> read_page(const Message& message) {
 
 void pack_sequence(Packer& packer, const MethodContext& context, const Sequence& sequence) {
   const Status error = sequence.error();
-  packer.pack_map(9);
+  packer.pack_map(10);
   pack_pair(packer, "name", sequence.name());
   pack_pair(packer, "reuse", reuse_word(reuse_of_drain(sequence)));
   pack_pair(packer, "store", sequence.scope().store_name());
@@ -101,11 +101,12 @@ void pack_sequence(Packer& packer, const MethodContext& context, const Sequence&
   pack_pair(packer, "state", sequence.state_name());
   pack_text(packer, "error", error.ok() ? "" : error.to_string());
   pack_forecast(packer, forecast_of(context, sequence));
+  pack_pair(packer, "runway_ms", context.table.accounts().rates().runway_ms(sequence));
 }
 
 void pack_inserting(Packer& packer, const InsertQueues::View& each) {
   const Status& error = each.queue->error();
-  packer.pack_map(9);
+  packer.pack_map(10);
   pack_pair(packer, "name", each.name);
   pack_nil(packer, "reuse");
   pack_pair(packer, "store", each.store);
@@ -115,6 +116,18 @@ void pack_inserting(Packer& packer, const InsertQueues::View& each) {
   pack_text(packer, "error", error.ok() ? "" : error.to_string());
   pack_nil(packer, "left");
   pack_nil(packer, "days_left");
+  pack_nil(packer, "runway_ms");
+}
+
+// Where available IDs end first.
+void pack_smallest_runway(Packer& packer, const MethodContext& context) {
+  const std::optional<SequenceRates::Runway>& runway = context.table.accounts().rates().smallest();
+  if (!runway) {
+    pack_nil(packer, "runway_ms");
+    return pack_nil(packer, "runway_sequence");
+  }
+  pack_pair(packer, "runway_ms", runway->ms);
+  pack_pair(packer, "runway_sequence", context.table.at(runway->sequence).name());
 }
 
 void pack_stores(Packer& packer, const DaemonFacts& facts) {
@@ -196,14 +209,14 @@ void method_status(const MethodContext& context, Session& session, const Message
   }
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
-  packer.pack_map(13);
+  packer.pack_map(15);
   pack_pair(packer, "version", facts.version);
   pack_pair(packer, "pid", facts.pid);
   pack_pair(packer, "instance", facts.instance);
   pack_pair(packer, "uptime_ms", facts.uptime_ms);
   pack_pair(packer, "state_how", facts.state_how);
   pack_pair(packer, "connections", context.counts.connections);
-  pack_pair(packer, "requests", context.counts.requests);
+  pack_pair(packer, "requests", context.counts.requests());
   pack_pair(packer, "issued", issued);
   pack_pair(packer, "sequences", sequences);
   pack_pair(packer, "waiting", waiting);
@@ -214,6 +227,7 @@ void method_status(const MethodContext& context, Session& session, const Message
   pack_pair(packer, "position", facts.log_position);
   pack_pair(packer, "syncs", facts.log_syncs);
   pack_pair(packer, "rotations", facts.log_rotations);
+  pack_smallest_runway(packer, context);
 }
 
 void method_ping(const MethodContext&, Session& session, const Message& message) {
