@@ -41,6 +41,7 @@ Daemon::~Daemon() {
   stop_timer_.cancel();
   failure_timer_.cancel();
   signals_.clear();
+  metrics_.reset();
   if (listener_) listener_->close_all();
   while (listener_ && listener_->connections() > 0) loop_.run_once();
   if (log_) log_->attach(nullptr, nullptr);
@@ -95,6 +96,7 @@ Status Daemon::start(const std::vector<int>& sockets) {
         listener_->listen_at(settings.socket, static_cast<int>(settings.socket_mode));
     if (!listening.ok()) return listening;
   }
+  if (Status served = metrics_->start(configuration_.daemon); !served.ok()) return served;
   for (const int number : {SIGTERM, SIGINT}) {
     signals_.push_back(std::make_unique<SignalWatch>(loop_, number, [this] { stop_on_signal(); }));
   }
@@ -128,6 +130,7 @@ Result<Started> Daemon::open_state() {
 void Daemon::make_core(Started& state) {
   ASSERT(state.log && stores_ && !table_);
   log_ = std::move(state.log);
+  log_->measure_by(clock_);
   state_how_ = state.how;
   const CoreContext context{
       clock_, loop_, random_, history_->follow(*log_), journal_, replies_, history_->recorder()};
@@ -145,14 +148,18 @@ void Daemon::make_core(Started& state) {
       control,           clock_,         *log_,       *table_, history_->recorder(),
       history_->asker(), inserts_.get(), purge_.get()};
   server_ = std::make_unique<Server>(services, sessions_, server_limits(configuration_));
+  metrics_ = std::make_unique<MetricsEndpoint>(
+      loop_, journal_, MetricsSource{*table_, control, *server_, inserts_.get()});
   history_->attach(*table_);
   TurnOwner& owner = *this;
   turn_ = std::make_unique<Turn>(*table_, *log_, owner);
   log_->attach(turn_.get(), table_.get());
   witness_keeper_ = std::make_unique<WitnessKeeper>(*log_, *witness_directory_, journal_);
   table_->restore(state.image);
+  for (const GapMade& gap : state.gaps) table_->accounts().gap_made(gap.cause, gap.end - gap.begin);
   floor_watch_ = std::make_unique<FloorWatch>(loop_, *table_);
   floor_watch_->set_interval(configuration_.daemon.store_poll_interval_ms);
+  table_->accounts().rates().show(MetricsEndpoint::sequences_shown(configuration_.daemon));
 }
 
 void Daemon::report_start(const Started& started) {
@@ -223,6 +230,7 @@ void Daemon::tick() {
     if (line != last_status_) notifier_.status(line);
     last_status_ = std::move(line);
     table_->replays().expire(clock_.monotonic_ms());
+    table_->accounts().look_at_rates(clock_.monotonic_ms());
     witness_keeper_->look();
     idle_trim_.look(log_->statistics().position);
   }
@@ -231,7 +239,7 @@ void Daemon::tick() {
 }
 
 std::string Daemon::status_line() const {
-  return seqd::status_line(*table_, table_->accounts().sums(), server_->counts().connections);
+  return seqd::status_line(*table_, server_->counts().connections);
 }
 
 // --- Control
@@ -245,10 +253,7 @@ DaemonFacts Daemon::facts() const {
   const StoreScope* home = table_->scope_of_store(configuration_.daemon.default_store);
   if (home != nullptr) facts.instance = to_hex(home->instance());
   facts.stores = store_facts(configuration_, *table_, *stores_);
-  const StateLog::Statistics statistics = log_->statistics();
-  facts.log_position = statistics.position;
-  facts.log_syncs = statistics.syncs;
-  facts.log_rotations = statistics.rotations;
+  add_log_facts(*log_, facts);
   return facts;
 }
 
@@ -294,6 +299,7 @@ Result<ReloadReport> Daemon::apply_configuration(Result<Configuration> next) {
   listener_->set_limits(listener_limits(configuration_));
   history_->set_limits(history_limits(configuration_));
   floor_watch_->set_interval(configuration_.daemon.store_poll_interval_ms);
+  table_->accounts().rates().show(MetricsEndpoint::sequences_shown(configuration_.daemon));
   journal_.raise({EventKind::reloaded,
                   "the configuration was read again: " + std::to_string(report.applied.size()) +
                       " options applied, " + std::to_string(report.restart_needed.size()) +
@@ -315,6 +321,7 @@ void Daemon::begin_stop(const Status& why, int exit_code) {
   reloads_.stop(why);
   turn_->begin_stop(why);
   floor_watch_->set_interval(0);
+  metrics_->close();
   inserts_->begin_stop(why);
   listener_->drain();
   // A lease in flight is waited for, so that its range is not left open; not for ever.

@@ -14,6 +14,7 @@
 #include "daemon/main/config/config.h"
 #include "daemon/main/history.h"
 #include "daemon/main/idle_trim.h"
+#include "daemon/main/metrics_endpoint.h"
 #include "daemon/main/reload_queue.h"
 #include "daemon/main/stores.h"
 #include "daemon/main/witness_keeper.h"
@@ -105,6 +106,7 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   std::unique_ptr<Decommission> decommission_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<Listener> listener_;
+  std::unique_ptr<MetricsEndpoint> metrics_;
   std::unique_ptr<ThreadWorker> reload_worker_;
   ReloadQueue reloads_{clock_, loop_,
                        [this](ReloadQueue::Done done) { load_again(std::move(done)); }};

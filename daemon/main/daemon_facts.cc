@@ -4,13 +4,27 @@
 
 namespace seqd {
 
-std::string status_line(const SequenceTable& table, const SequenceAccounts::Sums& sums,
-                        std::size_t connections) {
+namespace {
+
+// What lasts longer than an hour is no news.
+constexpr std::int64_t kLongRunwayMs = 3'600'000;
+
+std::string runway_text(SequenceTable& table) {
+  const auto& runway = table.accounts().rates().smallest();
+  if (!runway || runway->ms >= kLongRunwayMs) return "";
+  return "; runway " + std::to_string(runway->ms / 1'000) + " s (" +
+         table.at(runway->sequence).name() + ")";
+}
+
+}  // namespace
+
+std::string status_line(SequenceTable& table, std::size_t connections) {
+  const SequenceAccounts::Sums& sums = table.accounts().sums();
   const std::size_t sequences = table.size();
   std::string line = std::to_string(sequences) + (sequences == 1 ? " sequence, " : " sequences, ") +
                      std::to_string(sums.issued) + " IDs issued, " +
                      std::to_string(sums.available) + " available, " + std::to_string(connections) +
-                     " connections";
+                     " connections" + runway_text(table);
   for (const auto& [id, scope] : table.scopes()) {
     if (scope->store() == nullptr) continue;
     line += "; store " + scope->store_name() + " " + scope->state_name();
@@ -27,9 +41,18 @@ std::vector<StoreFacts> store_facts(const Configuration& configuration, const Se
     const Status error = scope != nullptr ? scope->last_error() : Status();
     facts.push_back({name, store_type_name(settings.type),
                      scope != nullptr ? scope->state_name() : "waiting",
-                     error.ok() ? "" : error.to_string(), stores.lease_mode(name)});
+                     error.ok() ? "" : error.to_string(), stores.lease_mode(name),
+                     &stores.lease_figures(name)});
   }
   return facts;
+}
+
+void add_log_facts(const StateLog& log, DaemonFacts& facts) {
+  const StateLog::Statistics statistics = log.statistics();
+  facts.log_position = statistics.position;
+  facts.log_syncs = statistics.syncs;
+  facts.log_rotations = statistics.rotations;
+  facts.log_sync_durations = &log.sync_durations();
 }
 
 }  // namespace seqd

@@ -1,4 +1,5 @@
-// What the daemon reports about itself: the status line for systemd, and the state of each store.
+// What the daemon reports about itself: the status line for systemd, the state of each store, and
+// the log.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +10,15 @@
 #include "daemon/main/config/config.h"
 #include "daemon/main/stores.h"
 #include "daemon/rpc/control.h"
+#include "daemon/state/state_log.h"
 
 namespace seqd {
 
 // Called every second, so it does not visit every sequence.
-std::string status_line(const SequenceTable& table, const SequenceAccounts::Sums& sums,
-                        std::size_t connections);
+std::string status_line(SequenceTable& table, std::size_t connections);
 std::vector<StoreFacts> store_facts(const Configuration& configuration, const SequenceTable& table,
                                     const Stores& stores);
+// The log outlives the facts.
+void add_log_facts(const StateLog& log, DaemonFacts& facts);
 
 }  // namespace seqd

@@ -34,7 +34,7 @@ void tell(EventSink& events, const std::string& store, const BlockingStore::Leas
 }  // namespace
 
 Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration, Directory& witness,
-                                             EventLoop& loop, const Clock& clock,
+                                             EventLoop& loop, const SystemClock& clock,
                                              EventSink& events) {
   std::unique_ptr<Stores> stores(new Stores(witness));
   for (const auto& [name, settings] : configuration.stores) {
@@ -57,6 +57,11 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
             ? [&events, store_name = name](
                   const BlockingStore::LeaseMode& mode) { tell(events, store_name, mode); }
             : WorkerStore::ModeTold());
+  }
+  for (auto& [name, entry] : stores->entries_) {
+    LeaseStore* store = entry.worker_store.get();
+    if (store == nullptr) store = entry.dynamo_store.get();
+    entry.measured = std::make_unique<MeasuredStore>(*store, clock);
   }
   return stores;
 }
@@ -111,11 +116,7 @@ Result<std::shared_ptr<BlockingStore>> Stores::open_one(const StoreSettings& set
 
 SequenceTable::Stores Stores::by_name() const {
   SequenceTable::Stores out;
-  for (const auto& [name, entry] : entries_) {
-    LeaseStore*& store = out[name];
-    store = entry.worker_store.get();
-    if (store == nullptr) store = entry.dynamo_store.get();
-  }
+  for (const auto& [name, entry] : entries_) out[name] = entry.measured.get();
   return out;
 }
 
@@ -145,6 +146,10 @@ std::string Stores::lease_mode(const std::string& name) const {
   const Entry& entry = found->second;
   return entry.dynamo_store ? lease_trace_word(entry.dynamo_store->trace())
                             : entry.worker_store->lease_mode().word;
+}
+
+const LeaseFigures& Stores::lease_figures(const std::string& name) const {
+  return entries_.at(name).measured->figures();
 }
 
 bool Stores::quiet() const {

@@ -10,10 +10,12 @@
 #include "daemon/base/events.h"
 #include "daemon/base/files.h"
 #include "daemon/core/insert/insert_queues.h"
+#include "daemon/core/leasing/measured_store.h"
 #include "daemon/core/periods/purge.h"
 #include "daemon/core/table/sequence_table.h"
 #include "daemon/main/aws_access.h"
 #include "daemon/main/config/config.h"
+#include "daemon/os/system_clock.h"
 #include "daemon/store/dynamo/dynamo_store.h"
 #include "daemon/store/mongo/driver/mongo_driver.h"
 #include "daemon/store/worker_store.h"
@@ -30,7 +32,7 @@ class Stores {
   // `witness` outlives them.
   static Result<std::unique_ptr<Stores>> open(const Configuration& configuration,
                                               Directory& witness, EventLoop& loop,
-                                              const Clock& clock, EventSink& events);
+                                              const SystemClock& clock, EventSink& events);
 
   SequenceTable::Stores by_name() const;
   // Those that can insert documents.
@@ -41,6 +43,8 @@ class Stores {
   void abandoned(const std::string& name, const Token& instance);
   // How leases are traced; empty: not known yet.
   std::string lease_mode(const std::string& name) const;
+  // Of a store that is configured; as long as this lives.
+  const LeaseFigures& lease_figures(const std::string& name) const;
   // No call is under way.
   bool quiet() const;
 
@@ -53,6 +57,7 @@ class Stores {
     std::unique_ptr<AwsAccess> aws;  // outlives what uses it
     std::unique_ptr<UvHttpClient> http;
     std::unique_ptr<DynamoStore> dynamo_store;
+    std::unique_ptr<MeasuredStore> measured;  // one of the two, as the core sees it
   };
   explicit Stores(Directory& witness) : witness_(witness) {}
   Status open_dynamo(const std::string& name, const StoreSettings& settings, EventLoop& loop,

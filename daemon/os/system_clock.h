@@ -4,12 +4,14 @@
 #pragma once
 
 #include "daemon/base/clock.h"
+#include "daemon/base/fine_clock.h"
 
 namespace seqd {
 
-class SystemClock final : public Clock {
+class SystemClock final : public Clock, public FineClock {
  public:
   std::int64_t monotonic_ms() const override;
+  std::int64_t monotonic_us() const override;
   std::int64_t wall_ms() const override;
 };
 

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/duration_histogram.h"
 #include "daemon/base/status.h"
+#include "daemon/core/leasing/lease_figures.h"
 #include "daemon/core/returns/decommission.h"
 #include "daemon/core/user_list.h"
 
@@ -15,10 +17,11 @@ namespace seqd {
 
 struct StoreFacts {
   std::string name;
-  std::string type;        // "sqlite", "mongodb", "dynamodb"
-  std::string state;       // "ready", or what it waits for
-  std::string error;       // empty: none
-  std::string lease_mode;  // "session", "slot" or "plain"; empty: not known yet
+  std::string type;                      // "sqlite", "mongodb", "dynamodb"
+  std::string state;                     // "ready", or what it waits for
+  std::string error;                     // empty: none
+  std::string lease_mode;                // "session", "slot" or "plain"; empty: not known yet
+  const LeaseFigures* leases = nullptr;  // of the daemon, which outlives these facts; or null
 };
 
 struct DaemonFacts {
@@ -31,6 +34,7 @@ struct DaemonFacts {
   std::uint64_t log_position = 0;
   std::uint64_t log_syncs = 0;
   std::uint64_t log_rotations = 0;
+  const DurationHistogram* log_sync_durations = nullptr;  // as StoreFacts::leases
 };
 
 // Full names of options.

@@ -2,9 +2,11 @@
 // wire's and the core's words. Functions without state; loop thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string_view>
 
@@ -28,10 +30,15 @@ struct MethodLimits {
   std::uint32_t pipeline = 4'096;
 };
 
-// What the Server counts, for `status`.
+// What the Server counts, for `status` and the metrics.
 struct ServerCounts {
+  static constexpr std::size_t kMethods = 20;
   std::uint64_t connections = 0;
-  std::uint64_t requests = 0;
+  // By the places of all_routes(); behind them: methods that there are not.
+  std::array<std::uint64_t, kMethods + 1> requests_of{};
+  std::uint64_t requests() const {
+    return std::accumulate(requests_of.begin(), requests_of.end(), std::uint64_t{0});
+  }
   std::uint64_t notifications_ignored = 0;
 };
 
@@ -73,6 +80,8 @@ struct Route {
   Right right = Right::connect;
 };
 
+// Every method; `next` and `range` are the first two.
+std::span<const Route> all_routes();
 // Null when there is no such method.
 const Route* find_method(std::string_view name);
 // The names of all, for the error text.

@@ -263,7 +263,8 @@ TEST_CASE("ListTellsOfEverySequence", "[methods]") {
                                                                  {"state", "ready"},
                                                                  {"error", "nil"},
                                                                  {"left", "9007199254740981"},
-                                                                 {"days_left", "nil"}});
+                                                                 {"days_left", "nil"},
+                                                                 {"runway_ms", "nil"}});
   REQUIRE(reader.at_end());
 }
 
@@ -333,7 +334,7 @@ TEST_CASE("StatusHasAllItsFields", "[methods]") {
   service.world.control.now.stores = {{"default", "sqlite", "ready", "", "session"}};
   service.ask(next_request(1, "orders"));
   const auto seen = map_of(service.ask(plain_request(1, "status")));
-  REQUIRE(seen.size() == 15);
+  REQUIRE(seen.size() == 20);
   REQUIRE(seen.at("version") == "0.1.0");
   REQUIRE(seen.at("pid") == "77");
   REQUIRE(seen.at("state_how") == "fresh");
@@ -347,6 +348,11 @@ TEST_CASE("StatusHasAllItsFields", "[methods]") {
   REQUIRE(seen.at("log.position") == "1");
   REQUIRE(seen.at("log.syncs") == "2");
   REQUIRE(seen.at("log.rotations") == "3");
+  REQUIRE(seen.at("runway_ms") == "nil");  // nobody has looked at a rate
+  REQUIRE(seen.at("runway_sequence") == "nil");
+  REQUIRE(seen.at("gaps") == "0");
+  REQUIRE(seen.contains("leases"));
+  REQUIRE(seen.contains("errors"));
 }
 
 TEST_CASE("StatusNamesTheSequencesThatEndSoon", "[methods]") {

@@ -10,6 +10,7 @@
 namespace seqd {
 
 void answer_error(Session& session, std::uint32_t msgid, const Status& status) {
+  ++session.refusals.at(static_cast<std::size_t>(status.code()));
   protocol::append_error_reply(session.out, msgid, status.code(), status.text());
 }
 

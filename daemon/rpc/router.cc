@@ -29,7 +29,15 @@ constexpr std::array kRoutes = {
     Route{"purge", method_purge, Right::administer},
 };
 
+static_assert(kRoutes.size() == ServerCounts::kMethods);
+// Server counts those by their places.
+static_assert(kRoutes[0].name == "next" && kRoutes[1].name == "range");
+
 }  // namespace
+
+std::span<const Route> all_routes() {
+  return kRoutes;
+}
 
 const Route* find_method(std::string_view name) {
   for (const Route& route : kRoutes) {

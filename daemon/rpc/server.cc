@@ -106,10 +106,11 @@ std::size_t Server::receive(Session& session, std::span<const std::uint8_t> byte
     const std::span<const std::uint8_t> rest = bytes.subspan(consumed);
     if (const std::size_t size = session.fast_parser.parse(rest)) {
       const FastRequest& fast = session.fast_parser.request();
-      ++counts_.requests;
       if (fast.method == FastRequest::Method::next) {
+        ++counts_.requests_of[0];
         call_next(here, session, fast);
       } else {
+        ++counts_.requests_of[1];
         call_range(here, session, fast);
       }
       // It may have seen the beginning of this request, when no more of it had arrived.
@@ -184,8 +185,10 @@ void Server::turn_over() {
 }
 
 void Server::call(Session& session, const Message& message) {
-  ++counts_.requests;
   const Route* const route = find_method(message.method);
+  ++counts_.requests_of.at(route == nullptr
+                               ? ServerCounts::kMethods
+                               : static_cast<std::size_t>(route - all_routes().data()));
   if (route == nullptr) {
     return answer_error(
         session, message.msgid,
@@ -208,6 +211,7 @@ void Server::call(Session& session, const Message& message) {
 }
 
 void Server::breach(Session& session, std::uint32_t msgid, ErrorCode code, std::string_view text) {
+  ++session.refusals.at(static_cast<std::size_t>(code));
   protocol::append_error_reply(session.out, msgid, code, text);
   session.closing = true;
 }

@@ -60,6 +60,7 @@ class Server final {
   void turn_over();
 
   const ServerCounts& counts() const { return counts_; }
+  const RefusalCounts& refusals() const { return sessions_.refusals(); }
 
  private:
   void refuse_waiting(const Session& session);

@@ -3,12 +3,15 @@
 // again; loop thread.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "daemon/base/peer.h"
 #include "daemon/core/caller.h"
 #include "protocol/buffer.h"
+#include "protocol/errors.h"
 #include "protocol/fast_request.h"
 #include "protocol/frame_scanner.h"
 
@@ -23,9 +26,18 @@ class Transport {
   virtual void attend() = 0;
 };
 
+constexpr std::size_t kErrorCodes = 1  // OK
+#define X(code, fault, retry, meaning) +1
+#include "protocol/errors.def"
+#undef X
+    ;
+// How many requests were answered with each ErrorCode, of all sessions.
+using RefusalCounts = std::array<std::uint64_t, kErrorCodes>;
+
 struct Session {
-  Session(SessionId session, const Peer& from, Transport& connection, protocol::FrameLimits limits)
-      : id(session), peer(from), transport(connection), scanner(limits) {}
+  Session(SessionId session, const Peer& from, Transport& connection, protocol::FrameLimits limits,
+          RefusalCounts& all_refusals)
+      : id(session), peer(from), transport(connection), refusals(all_refusals), scanner(limits) {}
 
   // What the client has not taken yet.
   std::size_t unsent() const { return out.size() + sending; }
@@ -34,6 +46,7 @@ struct Session {
   const SessionId id;
   const Peer peer;
   Transport& transport;
+  RefusalCounts& refusals;
   protocol::FrameScanner scanner;
   protocol::Buffer out;
   std::size_t sending = 0;  // bytes that the transport has taken out of `out` and not yet sent

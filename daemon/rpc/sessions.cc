@@ -13,7 +13,7 @@ void Sessions::set_most_output(std::size_t bytes) {
 Session& Sessions::add(const Peer& peer, Transport& transport,
                        const protocol::FrameLimits& limits) {
   const SessionId id = next_++;
-  return *sessions_.emplace(id, std::make_unique<Session>(id, peer, transport, limits))
+  return *sessions_.emplace(id, std::make_unique<Session>(id, peer, transport, limits, refusals_))
               .first->second;
 }
 

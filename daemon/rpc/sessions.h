@@ -39,8 +39,11 @@ class Sessions {
   // Its unsent bytes have changed by much, or are fewer.
   void count_unsent(Session& session);
 
+  const RefusalCounts& refusals() const { return refusals_; }
+
  private:
   SessionId next_ = 1;
+  RefusalCounts refusals_{};  // of all that there were
   std::unordered_map<SessionId, std::unique_ptr<Session>> sessions_;
   std::unordered_map<ClientId, SessionId> by_client_;
   FairShare unsent_;  // bytes that wait to be sent, by user

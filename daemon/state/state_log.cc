@@ -26,14 +26,18 @@ struct StateLog::Flush {
   const LogPosition position;
   const std::optional<SegmentHeader> seal;  // the older segment, if it is still to be sealed
   const std::uint64_t number;               // of the segment that is flushed
+  const FineClock* const clock;             // null: nobody wants to know how long it took
   Status status;
+  std::int64_t took_us = 0;  // the segment's sync
 
   void run() {
     status = files->check_in_place();
     if (!status.ok()) return;
     // Killed from here on, the next start does not believe that this file's pages are clean.
     witness->flush_begins();
+    const std::int64_t began_us = clock == nullptr ? 0 : clock->monotonic_us();
     status = files->segments[file]->sync_data();
+    if (clock != nullptr) took_us = clock->monotonic_us() - began_us;
     if (status.ok() && seal) status = seal_older();
     if (status.ok()) witness->flush_succeeded();
   }
@@ -220,8 +224,8 @@ Status StateLog::start_flush() {
   ASSERT(observer_ != nullptr);
   Status status = write_tail();
   if (!status.ok()) return status;
-  flush_ = std::make_shared<Flush>(
-      Flush{this, files_, witness_, file_, position_, to_seal_, header_.number, Status()});
+  flush_ = std::make_shared<Flush>(Flush{this, files_, witness_, file_, position_, to_seal_,
+                                         header_.number, fine_clock_, Status(), 0});
   worker_.submit([flush = flush_] { flush->run(); },
                  [flush = flush_] {
                    if (flush->log != nullptr) flush->log->flushed();
@@ -239,6 +243,7 @@ void StateLog::flushed() {
   }
   ASSERT(flush->position > durable_ && flush->position <= position_);
   ++syncs_;
+  if (fine_clock_ != nullptr) sync_durations_.add(flush->took_us);
   durable_ = flush->position;
   // A rotation may have happened meanwhile; then its older segment still waits for its seal.
   if (flush->seal && flush->number == header_.number) to_seal_.reset();

@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "daemon/base/clock.h"
+#include "daemon/base/duration_histogram.h"
 #include "daemon/base/files.h"
+#include "daemon/base/fine_clock.h"
 #include "daemon/base/random.h"
 #include "daemon/base/status.h"
 #include "daemon/base/worker.h"
@@ -86,6 +88,10 @@ class StateLog final : public RemainderLog {
   Result<Witness::Kept> keep_witness();
 
   Statistics statistics() const;
+  // Measures the flushes by `clock`, which outlives their worker.
+  void measure_by(const FineClock& clock) { fine_clock_ = &clock; }
+  // How long the medium took for each flush that succeeded, since then.
+  const DurationHistogram& sync_durations() const { return sync_durations_; }
 
  private:
   struct Flush;  // one flush in flight, shared with its job
@@ -130,6 +136,8 @@ class StateLog final : public RemainderLog {
   bool closed_ = false;
   std::uint64_t syncs_ = 0;
   std::uint64_t rotations_ = 0;
+  const FineClock* fine_clock_ = nullptr;
+  DurationHistogram sync_durations_;
 };
 
 }  // namespace seqd

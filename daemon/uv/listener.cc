@@ -2,8 +2,6 @@
 
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,10 +32,6 @@ std::int64_t shared(const ListenerLimits& limits) {
   return static_cast<std::int64_t>(limits.connections - reserved(limits.connections));
 }
 
-Status socket_error(const std::string& path, const char* what) {
-  return {ErrorCode::CONFIG, "socket " + path + ": " + what + ": " + std::strerror(errno)};
-}
-
 // Stores and the state need descriptors, too. The kernel hands out the lowest number that is free.
 bool leaves_spare_descriptors(int fd, bool owner) {
   rlimit files{};
@@ -45,29 +39,6 @@ bool leaves_spare_descriptors(int fd, bool owner) {
   rlim_t spare = std::min(kMostSpareDescriptors, files.rlim_cur / 4);
   if (!owner) spare += reserved(files.rlim_cur);
   return static_cast<rlim_t>(fd) < files.rlim_cur - spare;
-}
-
-// A socket file that nobody listens on is left over from a daemon that was killed.
-Status remove_stale(const std::string& path, const sockaddr_un& address) {
-  struct stat facts {};
-  if (lstat(path.c_str(), &facts) != 0) return {};
-  if (!S_ISSOCK(facts.st_mode)) {
-    return {
-        ErrorCode::CONFIG,
-        "socket " + path + ": there is a file of another kind; remove it or choose another path"};
-  }
-  // Not blocking: one that hangs with a full queue of connections is alive, too.
-  const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (probe < 0) return socket_error(path, "cannot be made");
-  const int connected = connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  const int why = connected == 0 ? 0 : errno;
-  ::close(probe);
-  if (why == 0 || why == EAGAIN)
-    return {ErrorCode::CONFIG, "socket " + path + ": another process listens there already"};
-  errno = why;
-  if (why != ECONNREFUSED) return socket_error(path, "whether it is in use cannot be told");
-  if (unlink(path.c_str()) != 0) return socket_error(path, "the old one cannot be removed");
-  return {};
 }
 
 }  // namespace
@@ -90,35 +61,11 @@ Listener::~Listener() {
 }
 
 Status Listener::listen_at(const std::string& path, int mode) {
-  ASSERT(path_.empty());
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) {
-    return {ErrorCode::CONFIG, "socket " + path + ": the path is longer than " +
-                                   std::to_string(sizeof address.sun_path - 1) + " bytes"};
-  }
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  const Status stale = remove_stale(path, address);
-  if (!stale.ok()) return stale;
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return socket_error(path, "cannot be made");
-  // The socket has its permissions from the start: a client that may connect hears "refused" until
-  // it is listened at, and tries again, but not EACCES. A default ACL may have changed them.
-  const mode_t before = umask(static_cast<mode_t>(~mode & 0777));
-  const int bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  umask(before);
-  struct stat facts {};
-  const bool good = bound == 0 && stat(path.c_str(), &facts) == 0 &&
-                    ((facts.st_mode & 0777) == static_cast<mode_t>(mode) ||
-                     chmod(path.c_str(), static_cast<mode_t>(mode)) == 0);
-  if (!good) {
-    const Status failed = socket_error(path, "cannot be bound");
-    ::close(fd);
-    return failed;
-  }
-  path_ = path;
-  inode_ = facts.st_ino;
-  return listen(fd);
+  ASSERT(made_.path.empty());
+  Result<UnixSocket> made = bind_unix_socket(path, mode);
+  if (!made.ok()) return made.status();
+  made_ = std::move(*made);
+  return listen(made_.fd);
 }
 
 Status Listener::listen_on(int socket) {
@@ -354,10 +301,7 @@ void Listener::stop_accepting() {
              [](uv_handle_t* handle) { delete static_cast<Socket*>(handle->data); });
     ::close(fd);
   }
-  struct stat facts {};
-  if (!path_.empty() && lstat(path_.c_str(), &facts) == 0 && facts.st_ino == inode_)
-    unlink(path_.c_str());
-  path_.clear();
+  unlink_unix_socket(std::exchange(made_, {}));
 }
 
 void Listener::drain() {

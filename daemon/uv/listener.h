@@ -20,6 +20,7 @@
 #include "daemon/uv/connection.h"
 #include "daemon/uv/event_loop.h"
 #include "daemon/uv/peer_watch.h"
+#include "daemon/uv/unix_socket.h"
 
 namespace seqd {
 
@@ -94,8 +95,7 @@ class Listener final : private Connection::Owner {
   PeerWatch peer_watch_;
   BusyPoll busy_poll_{uv_hrtime};
   std::vector<std::unique_ptr<Socket>> sockets_;
-  std::string path_;         // of the socket we made; empty: none
-  std::uint64_t inode_ = 0;  // of that socket, so that another daemon's is not removed
+  UnixSocket made_;  // by listen_at(); its descriptor is that of one of sockets_
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
   FairShare by_user_;  // connections
   std::vector<Connection*> attended_;

@@ -410,3 +410,17 @@ def test_DoctorNeverAdvisesToBecomeAMemberOfRoot(make_daemon):
     os.chown(daemon.socket, 0, 65533)
     _, found = doctor_of_a_stranger(daemon)
     assert found["socket"]["remedy"].startswith("usermod -aG 65533 ")
+
+
+def test_StatCountsErrorsAndGapsAndLeases(make_daemon):
+    daemon = make_daemon(sequences={"few": {"max_value": 3}}).start()
+    with daemon.connect() as client:
+        before = client.call("status")
+        client.call("range", "few", 3)
+        client.error("next", "few")
+        client.error("no_such_method")
+        client.call("range", "orders", 2)
+        lost = client.call("drain", "orders")[0]["gaps"]
+        after = client.call("status")
+    changed = {key: after[key] - before[key] for key in ("leases", "gaps", "errors")}
+    assert changed == {"leases": 2, "gaps": sum(count for _, count in lost), "errors": 2} and changed["gaps"] > 0

@@ -39,6 +39,7 @@ FOREIGN = [
     (r"CLI/", ["daemon/main", "client-lib/seqctl"]),
     (r"openssl/", ["daemon/os", "daemon/store"]),
     (r"absl/", ["daemon/os"]),
+    (r"boost/", ["daemon/uv"]),
     (r"fmt/", ["daemon/uv", "daemon/store", "daemon/os", "daemon/main"]),
     (r"msgpack", ["protocol", "daemon/rpc"]),
     (r"nlohmann/", ["daemon/store", "client-lib/seqctl"]),

@@ -195,6 +195,10 @@ std::string status_text(const json& status) {
                   shown(status, "waiting") + " requests waiting"},
       {"log", "position " + shown(log, "position") + ", " + shown(log, "syncs") + " syncs, " +
                   shown(log, "rotations") + " rotations"}};
+  const json runway = member(status, "runway_ms");
+  if (runway.is_number_integer())
+    rows.push_back({"runway", duration_text(runway.get<std::int64_t>()) + " (" +
+                                  shown(status, "runway_sequence") + ")"});
   const json ending = member(status, "ending");
   if (ending.is_array()) {
     for (const json& each : ending) {

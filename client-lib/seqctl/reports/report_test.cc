@@ -51,6 +51,8 @@ TEST_CASE("StatusFitsOneScreenAndNamesEveryStore", "[client]") {
       {"issued", 20},
       {"sequences", 2},
       {"waiting", 0},
+      {"runway_ms", 12'345},
+      {"runway_sequence", "orders"},
       {"ending",
        {{{"name", "orders"}, {"left", 500}, {"days_left", 3}},
         {{"name", "a"}, {"left", 7}, {"days_left", nullptr}}}},
@@ -65,6 +67,7 @@ TEST_CASE("StatusFitsOneScreenAndNamesEveryStore", "[client]") {
         "clients   3 connected, 10 requests\n"
         "IDs       20 issued, 2 sequences, 0 requests waiting\n"
         "log       position 4096, 7 syncs, 1 rotations\n"
+        "runway    12 s 345 ms (orders)\n"
         "ends      orders: 500 IDs left to lease, 3 days at the present rate\n"
         "ends      a: 7 IDs left to lease\n"
         "store     main (mongodb): away, refused\n"

@@ -96,7 +96,7 @@ void Drain::write_off(const HeldRanges::Held& held) {
   context_.events.raise(
       gap_event(gap, work_->name, held.lease, owner_.return_request().instance,
                 work_->cause == GapCause::period_end ? "the period is over" : "it was drained"));
-  owner_.written_off(gap.begin, gap.end);
+  owner_.written_off(gap.begin, gap.end, gap.cause);
 }
 
 void Drain::finish() {
@@ -124,7 +124,7 @@ void Drain::return_over(const ReturnOpened& opened, const ReturnClosed& closed, 
                             {"COUNT", std::to_string(opened.end - opened.begin)},
                             {"LEASE", to_hex(opened.token)}}});
   } else {
-    owner_.written_off(opened.begin, opened.end);
+    owner_.written_off(opened.begin, opened.end, closed.cause);
     if (active()) work_->report.gaps.push_back({opened.begin, opened.end});
     if (active()) work_->report.why = why.text();
     const GapMade gap{work_->sequence, opened.begin, opened.end, closed.cause, closed.wall_ms};

@@ -56,7 +56,7 @@ class Drain final : private ReturnOperation::Owner {
     virtual bool may_ask() const = 0;
     virtual void met_older_copy() = 0;
     // These are gone for good; the log has it.
-    virtual void written_off(std::int64_t begin, std::int64_t end) = 0;
+    virtual void written_off(std::int64_t begin, std::int64_t end, GapCause cause) = 0;
     virtual void returned(std::int64_t begin, std::int64_t end, Reuse reuse) = 0;
     // Whether it is active has changed, or there is something to do.
     virtual void drain_changed() = 0;

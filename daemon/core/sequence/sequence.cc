@@ -266,7 +266,7 @@ void Sequence::withdraw() {
 void Sequence::leave(const HeldRanges::Held& held, GapCause cause, const std::string& why) {
   const GapMade gap{id(), held.range.begin(), held.range.end(), cause,
                     context_.core.clock.wall_ms()};
-  written_off(gap.begin, gap.end);
+  written_off(gap.begin, gap.end, cause);
   context_.core.log.append(gap);
   context_.core.events.raise(gap_event(gap, name(), held.lease, context_.scope.instance(), why));
 }
@@ -311,10 +311,11 @@ void Sequence::met_older_copy() {
   context_.scope.found_restored();
 }
 
-void Sequence::written_off(std::int64_t begin, std::int64_t end) {
+void Sequence::written_off(std::int64_t begin, std::int64_t end, GapCause cause) {
   ASSERT(begin < end);
   gaps_ += end - begin;
   issuer_.note_written_off(end);
+  context_.table.accounts().gap_made(cause, end - begin);
 }
 
 void Sequence::returned(std::int64_t begin, std::int64_t end, Reuse reuse) {

@@ -106,7 +106,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   bool may_ask() const override;
   void met_older_copy() override;
   void when_durable(std::function<void()> then) override;
-  void written_off(std::int64_t begin, std::int64_t end) override;
+  void written_off(std::int64_t begin, std::int64_t end, GapCause cause) override;
   void returned(std::int64_t begin, std::int64_t end, Reuse reuse) override;
   void drain_changed() override;
 

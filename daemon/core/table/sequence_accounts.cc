@@ -28,10 +28,17 @@ void SequenceAccounts::defined(const DefineSequence& definition) {
   defined_bytes_ += bytes_of(definition);
 }
 
+void SequenceAccounts::restored(Sequence& sequence) {
+  count(sequence);
+  restored_ += sequence.issued();
+}
+
 void SequenceAccounts::forgotten(Sequence& sequence) {
   defined_bytes_ -= bytes_of(sequence.definition());
   ASSERT(defined_bytes_ >= 0);
+  forgotten_ += sequence.notes().counted.issued;
   add({}, sequence.notes().counted);
+  rates_.dropped(sequence);
   ending_.erase(sequence.id());
 }
 
@@ -66,6 +73,14 @@ void SequenceAccounts::issues_flushed() {
 }
 
 void SequenceAccounts::update(Sequence& sequence) {
+  const Notes& notes = sequence.notes();
+  if (notes.rate_place == 0 &&
+      (sequence.issued() != notes.counted.issued || sequence.waiting() > 0))
+    rates_.note(sequence, notes.counted.issued);
+  count(sequence);
+}
+
+void SequenceAccounts::count(Sequence& sequence) {
   Notes& notes = sequence.notes();
   add(of(sequence), notes.counted);
   if (notes.ending == sequence.exhaustion().may_end_soon()) return;

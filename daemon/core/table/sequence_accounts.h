@@ -3,6 +3,8 @@
 // loop thread.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,10 +18,13 @@
 #include "daemon/core/log/replay_table.h"
 #include "daemon/core/log/state_bounds.h"
 #include "daemon/core/sequence/pending_issue.h"
+#include "daemon/core/table/sequence_rates.h"
 
 namespace seqd {
 
 class Sequence;
+
+constexpr std::size_t kGapCauses = 10;  // of GapCause
 
 class SequenceAccounts {
  public:
@@ -33,9 +38,10 @@ class SequenceAccounts {
 
   // What the table notes of one sequence, which keeps it.
   struct Notes {
-    Sums counted;             // its share of sums()
-    bool ending = false;      // it is in ending()
-    bool plain_name = false;  // the log knows its name, and nothing else of that
+    Sums counted;                  // its share of sums()
+    bool ending = false;           // it is in ending()
+    bool plain_name = false;       // the log knows its name, and nothing else of that
+    std::uint32_t rate_place = 0;  // in rates(), from 1 on; 0: it is not noted there
   };
 
   SequenceAccounts(ReplayTable& replays, std::int64_t state_bytes, std::int64_t most_waiting)
@@ -47,6 +53,8 @@ class SequenceAccounts {
   }
   void scope_defined();
   void defined(const DefineSequence& definition);
+  // What was issued before this process began is no news.
+  void restored(Sequence& sequence);
   void forgotten(Sequence& sequence);
   void form_defined(std::string_view form);
   // What a sequence issued and holds may have changed in this turn.
@@ -56,6 +64,17 @@ class SequenceAccounts {
   const std::set<SequenceId>& ending() const { return ending_; }
   // As of the end of the last turn.
   const Sums& sums() const { return sums_; }
+  // IDs issued by this process, also of sequences that are forgotten: it never falls.
+  std::int64_t issued_here() const { return sums_.issued + forgotten_ - restored_; }
+  // So many IDs became a gap.
+  void gap_made(GapCause cause, std::int64_t ids) {
+    gap_ids_.at(static_cast<std::size_t>(cause)) += ids;
+  }
+  // By GapCause: IDs that became a gap in this process, or by its start.
+  const std::array<std::int64_t, kGapCauses>& gap_ids() const { return gap_ids_; }
+  void look_at_rates(std::int64_t now_ms) { rates_.step(now_ms, sums_.available); }  // every second
+  SequenceRates& rates() { return rates_; }
+  const SequenceRates& rates() const { return rates_; }
   std::int64_t state_bytes() const;  // in a snapshot, at most
   // Whether the log has room for another sequence with these texts.
   bool may_define(const DefineSequence& definition, bool named) const;
@@ -89,12 +108,17 @@ class SequenceAccounts {
   static constexpr std::int64_t kWaitingFactor = 3;
 
   static Sums of(const Sequence& sequence);
+  void count(Sequence& sequence);
   void add(const Sums& now, Sums& counted);
 
   ReplayTable& replays_;
   std::int64_t most_bytes_;
   std::int64_t defined_bytes_ = 0;  // of scopes, sequences with the ranges included, forms
   Sums sums_;
+  std::int64_t forgotten_ = 0;  // issued by sequences that are forgotten
+  std::int64_t restored_ = 0;   // issued before this process began
+  std::array<std::int64_t, kGapCauses> gap_ids_{};
+  SequenceRates rates_;
   std::set<SequenceId> ending_;
   std::vector<SequenceId> issuing_;
   std::vector<std::unique_ptr<PendingIssue>>

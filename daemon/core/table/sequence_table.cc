@@ -72,7 +72,7 @@ void SequenceTable::restore_sequence(const SequenceImage& image) {
        !same_counter(image.definition.binding, settings.binding, settings.progression));
   Sequence& sequence = add_sequence(image.definition, settings);
   sequence.restore(image);
-  accounts_.update(sequence);
+  accounts_.restored(sequence);
   know_periods(sequence.name(), settings);
   if (configured == nullptr) {
     sequence.refuse(

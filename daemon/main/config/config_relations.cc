@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/core/log/state_bounds.h"
+#include "daemon/uv/loopback_address.h"
 
 namespace seqd {
 namespace {
@@ -61,6 +62,14 @@ void relate_daemon(const DaemonSettings& daemon, const WrittenKeys& written, Pro
   if (!daemon.witness_dir.empty() && are_nested(daemon.witness_dir, daemon.state_dir))
     problems.add(std::max(line_of(written, "witness_dir"), line_of(written, "state_dir")),
                  "daemon.witness_dir", "found \"" + daemon.witness_dir + "\"" + why);
+  if (daemon.metrics_socket == daemon.socket)
+    problems.add(line_of(written, "metrics_socket"), "daemon.metrics_socket",
+                 "found \"" + daemon.metrics_socket + "\", which is socket, too (" +
+                     where_written(written, "socket") + "); allowed: another path");
+  if (daemon.metrics_address.empty()) return;
+  const Status loopback = parse_loopback(daemon.metrics_address).status();
+  if (!loopback.ok())
+    problems.add(line_of(written, "metrics_address"), "daemon.metrics_address", loopback.text());
 }
 
 void relate_limits(Limits& limits, const WrittenKeys& written, Problems& problems) {

@@ -31,6 +31,10 @@ struct DaemonSettings {
   std::int64_t history_max_size = 0;  // bytes
   std::int64_t history_max_age_ms = 0;
   std::int64_t store_poll_interval_ms = 0;
+  std::string metrics_socket;  // empty: none, as metrics_address
+  std::int64_t metrics_socket_mode = 0;
+  std::string metrics_address;
+  std::int64_t metrics_sequences = 0;
   bool allow_unlisted = false;  // names without a table may be used
   std::string default_store;    // never empty once loaded
   bool operator==(const DaemonSettings&) const = default;

@@ -1,5 +1,6 @@
 // peek, list, status and ping: the methods that look. They issue nothing and lease nothing.
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
 
@@ -92,7 +93,7 @@ Result<Page> read_page(const Message& message) {
 
 void pack_sequence(Packer& packer, const MethodContext& context, const Sequence& sequence) {
   const Status error = sequence.error();
-  packer.pack_map(11);
+  packer.pack_map(12);
   pack_pair(packer, "name", sequence.name());
   pack_pair(packer, "reuse", reuse_word(reuse_of_drain(sequence)));
   pack_pair(packer, "store", sequence.scope().store_name());
@@ -103,11 +104,12 @@ void pack_sequence(Packer& packer, const MethodContext& context, const Sequence&
   pack_pair(packer, "state", sequence.state_name());
   pack_text(packer, "error", error.ok() ? "" : error.to_string());
   pack_forecast(packer, forecast_of(context, sequence));
+  pack_pair(packer, "runway_ms", context.table.accounts().rates().runway_ms(sequence));
 }
 
 void pack_inserting(Packer& packer, const InsertQueues::View& each) {
   const Status& error = each.queue->error();
-  packer.pack_map(11);
+  packer.pack_map(12);
   pack_pair(packer, "name", each.name);
   pack_nil(packer, "reuse");
   pack_pair(packer, "store", each.store);
@@ -119,6 +121,18 @@ void pack_inserting(Packer& packer, const InsertQueues::View& each) {
   pack_text(packer, "error", error.ok() ? "" : error.to_string());
   pack_nil(packer, "left");
   pack_nil(packer, "days_left");
+  pack_nil(packer, "runway_ms");
+}
+
+// Where available IDs end first.
+void pack_smallest_runway(Packer& packer, const MethodContext& context) {
+  const std::optional<SequenceRates::Runway>& runway = context.table.accounts().rates().smallest();
+  if (!runway) {
+    pack_nil(packer, "runway_ms");
+    return pack_nil(packer, "runway_sequence");
+  }
+  pack_pair(packer, "runway_ms", runway->ms);
+  pack_pair(packer, "runway_sequence", context.table.at(runway->sequence).name());
 }
 
 void pack_stores(Packer& packer, const DaemonFacts& facts) {
@@ -188,6 +202,22 @@ void method_list(const MethodContext& context, Session& session, const Message& 
   }
 }
 
+// Since this process started.
+void pack_counts(Packer& packer, const MethodContext& context, const Session& session,
+                 const DaemonFacts& facts) {
+  std::uint64_t leases = 0;
+  for (const StoreFacts& store : facts.stores) {
+    if (store.leases == nullptr) continue;
+    for (const LeaseResult result : {LeaseResult::granted, LeaseResult::found})
+      leases += store.leases->ended.at(static_cast<std::size_t>(result));
+  }
+  const auto& gaps = context.table.accounts().gap_ids();
+  pack_pair(packer, "leases", leases);
+  pack_pair(packer, "gaps", std::accumulate(gaps.begin(), gaps.end(), std::int64_t{0}));
+  pack_pair(packer, "errors",
+            std::accumulate(session.refusals.begin(), session.refusals.end(), std::uint64_t{0}));
+}
+
 void method_status(const MethodContext& context, Session& session, const Message& message) {
   const DaemonFacts facts = context.control.facts();
   std::size_t sequences = context.table.size();
@@ -200,14 +230,14 @@ void method_status(const MethodContext& context, Session& session, const Message
   }
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
-  packer.pack_map(13);
+  packer.pack_map(18);
   pack_pair(packer, "version", facts.version);
   pack_pair(packer, "pid", facts.pid);
   pack_pair(packer, "instance", facts.instance);
   pack_pair(packer, "uptime_ms", facts.uptime_ms);
   pack_pair(packer, "state_how", facts.state_how);
   pack_pair(packer, "connections", context.counts.connections);
-  pack_pair(packer, "requests", context.counts.requests);
+  pack_pair(packer, "requests", context.counts.requests());
   pack_pair(packer, "issued", issued);
   pack_pair(packer, "sequences", sequences);
   pack_pair(packer, "waiting", waiting);
@@ -218,6 +248,8 @@ void method_status(const MethodContext& context, Session& session, const Message
   pack_pair(packer, "position", facts.log_position);
   pack_pair(packer, "syncs", facts.log_syncs);
   pack_pair(packer, "rotations", facts.log_rotations);
+  pack_smallest_runway(packer, context);
+  pack_counts(packer, context, session, facts);
 }
 
 void method_ping(const MethodContext&, Session& session, const Message& message) {

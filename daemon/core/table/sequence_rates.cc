@@ -1,0 +1,151 @@
+#include "daemon/core/table/sequence_rates.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/base/assertion.h"
+#include "daemon/core/sequence/sequence.h"
+
+namespace seqd {
+namespace {
+
+// A rate of less time than this says little.
+constexpr std::int64_t kShortestMs = 500;
+
+// The lowest rate is in front of a heap in this order.
+bool is_faster(const SequenceRates::Row& a, const SequenceRates::Row& b) {
+  return a.rate > b.rate;
+}
+
+// It has nothing, and somebody asked for more than that.
+bool starves(const Sequence& sequence) {
+  return sequence.available() == 0 && (sequence.waiting() > 0 || sequence.wants());
+}
+
+}  // namespace
+
+SequenceRates::SequenceRates() : shown_(std::make_shared<const Shown>()) {}
+SequenceRates::~SequenceRates() = default;
+
+void SequenceRates::note(Sequence& sequence, std::int64_t issued) {
+  ASSERT(sequence.notes().rate_place == 0);
+  // It began some time after the last step: a little less than its rate is seen at first.
+  entries_.push_back({&sequence, issued, stepped_ms_});
+  sequence.notes().rate_place = static_cast<std::uint32_t>(entries_.size());
+}
+
+void SequenceRates::dropped(Sequence& sequence) {
+  const SequenceId id = sequence.id();
+  std::erase_if(candidates_, [id](const Row& row) { return row.sequence == id; });
+  std::make_heap(candidates_.begin(), candidates_.end(), is_faster);
+  if (least_ && least_->sequence == id) least_.reset();
+  if (smallest_ && smallest_->sequence == id) smallest_.reset();
+  if (sequence.notes().rate_place > 0) remove(sequence.notes().rate_place - 1);
+}
+
+// The last one takes its place; in this round it may be missed.
+void SequenceRates::remove(std::size_t place) {
+  ASSERT(place < entries_.size());
+  entries_[place].sequence->notes().rate_place = 0;
+  if (place + 1 < entries_.size()) {
+    entries_[place] = entries_.back();
+    entries_[place].sequence->notes().rate_place = static_cast<std::uint32_t>(place + 1);
+  }
+  entries_.pop_back();
+}
+
+void SequenceRates::step(std::int64_t now_ms, std::int64_t available) {
+  ASSERT(now_ms >= stepped_ms_);
+  stepped_ms_ = now_ms;
+  for (std::size_t looks = 0; looks < kLooksAStep && next_ < entries_.size(); ++looks) {
+    Entry& entry = entries_[next_];
+    look(entry, now_ms);
+    if (entry.idle_ms >= kIdleMs && !starves(*entry.sequence)) {
+      remove(next_);
+      continue;
+    }
+    consider(entry);
+    ++next_;
+  }
+  if (next_ >= entries_.size()) end_round(available);
+}
+
+void SequenceRates::look(Entry& entry, std::int64_t now_ms) {
+  const std::int64_t issued = entry.sequence->issued();
+  ASSERT(issued >= entry.issued);
+  const std::int64_t passed_ms = now_ms - entry.at_ms;
+  if (entry.at_ms >= 0 && passed_ms < kShortestMs) return;
+  const std::int64_t more = issued - entry.issued;
+  if (entry.at_ms >= 0) {
+    const auto now =
+        static_cast<float>(static_cast<double>(more) * 1'000.0 / static_cast<double>(passed_ms));
+    const float part = static_cast<float>(passed_ms) / static_cast<float>(passed_ms + kSmoothMs);
+    entry.rate = entry.rate < 0 ? now : entry.rate + (now - entry.rate) * part;
+    const std::int64_t idle_ms = more > 0 ? 0 : entry.idle_ms + passed_ms;
+    entry.idle_ms = static_cast<std::uint32_t>(std::min(idle_ms, kIdleMs));
+  }
+  if (!is_shown(entry)) others_issued_ += more;
+  entry.issued = issued;
+  entry.at_ms = now_ms;
+}
+
+bool SequenceRates::is_shown(const Entry& entry) const {
+  return std::binary_search(shown_ids_.begin(), shown_ids_.end(), entry.sequence->id());
+}
+
+std::optional<std::int64_t> SequenceRates::runway_of(const Entry& entry) {
+  if (starves(*entry.sequence)) return 0;
+  if (entry.rate <= 0) return std::nullopt;
+  const double ms =
+      static_cast<double>(entry.sequence->available()) * 1'000.0 / static_cast<double>(entry.rate);
+  return static_cast<std::int64_t>(std::min(ms, static_cast<double>(kMostRunwayMs)));
+}
+
+std::optional<std::int64_t> SequenceRates::runway_ms(const Sequence& sequence) const {
+  const std::size_t place = sequence.notes().rate_place;
+  if (place == 0) return std::nullopt;
+  ASSERT(entries_.at(place - 1).sequence == &sequence);
+  return runway_of(entries_[place - 1]);
+}
+
+void SequenceRates::consider(const Entry& entry) {
+  const Row row{entry.sequence->id(), entry.issued, entry.sequence->available(),
+                std::max(0.0, static_cast<double>(entry.rate)), runway_of(entry)};
+  if (row.runway_ms && (!least_ || *row.runway_ms < *least_->runway_ms)) least_ = row;
+  if (row.runway_ms && (!smallest_ || *row.runway_ms < smallest_->ms))
+    smallest_ = Runway{row.sequence, *row.runway_ms};
+  if (candidates_.size() >= most_rows_) {
+    if (candidates_.empty() || !is_faster(row, candidates_.front())) return;
+    std::pop_heap(candidates_.begin(), candidates_.end(), is_faster);
+    candidates_.pop_back();
+  }
+  candidates_.push_back(row);
+  std::push_heap(candidates_.begin(), candidates_.end(), is_faster);
+}
+
+void SequenceRates::end_round(std::int64_t available) {
+  Shown shown;
+  std::sort_heap(candidates_.begin(), candidates_.end(), is_faster);
+  shown.rows = std::exchange(candidates_, {});
+  const bool has_least =
+      !least_ || std::any_of(shown.rows.begin(), shown.rows.end(),
+                             [this](const Row& row) { return row.sequence == least_->sequence; });
+  if (!has_least && most_rows_ > 0) shown.rows.push_back(*least_);
+  smallest_.reset();
+  if (least_) smallest_ = Runway{least_->sequence, *least_->runway_ms};
+  least_.reset();
+  shown_ids_.clear();
+  shown.available = available;
+  for (const Row& row : shown.rows) {
+    shown.available -= row.available;
+    shown_ids_.push_back(row.sequence);
+  }
+  // Those of a long round were seen at other moments.
+  shown.available = std::max<std::int64_t>(shown.available, 0);
+  shown.others_issued = others_issued_;
+  std::sort(shown_ids_.begin(), shown_ids_.end());
+  shown_ = std::make_shared<const Shown>(std::move(shown));
+  next_ = 0;
+}
+
+}  // namespace seqd

@@ -1,0 +1,25 @@
+// UnixSocket: makes a listening place in the file system, with its permissions from the start, and
+// removes it again. Loop thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "daemon/base/status.h"
+
+namespace seqd {
+
+// Bound, not listened at yet. Whoever has it closes `fd`.
+struct UnixSocket {
+  int fd = -1;
+  std::string path;
+  std::uint64_t inode = 0;  // so that another daemon's socket is not removed
+};
+
+// A socket nobody listens on any more is replaced; one that is in use, or a file of another kind,
+// is an error (CONFIG).
+Result<UnixSocket> bind_unix_socket(const std::string& path, int mode);
+// Removes the file, if it is still that of this socket.
+void unlink_unix_socket(const UnixSocket& socket);
+
+}  // namespace seqd

@@ -1,0 +1,222 @@
+"""The metrics of the daemon: what they say while IDs are leased, issued and lost is what `status` says."""
+
+import contextlib
+import os
+import re
+import socket
+import sqlite3
+import stat
+import threading
+import time
+
+import pytest
+
+import metrics
+from harness import Died
+from rpc import RpcError
+from servers.patience import PROGRAM_SECONDS
+
+BUSY = {"lease_min": 50, "lease_max": 50, "max_available": 1000}
+
+
+def wait_for_sample(place, key, good=lambda value: True):
+    deadline = time.monotonic() + PROGRAM_SECONDS
+    while True:
+        samples = metrics.scrape(place)
+        if key in samples and good(samples[key]):
+            return samples
+        assert time.monotonic() < deadline, f"no {key}: {samples.get(key)}"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def served(make_daemon):
+    """A daemon with metrics on a socket and a port."""
+    daemon = make_daemon(defaults=BUSY)
+    daemon.place = daemon.short / "metrics.sock"
+    daemon.port = metrics.free_port()
+    daemon.metrics = {"metrics_socket": daemon.place, "metrics_address": f"127.0.0.1:{daemon.port}"}
+    daemon.configure(daemon=daemon.metrics, defaults=BUSY)
+    return daemon.start()
+
+
+def test_NothingIsServedUnlessItIsConfigured(daemon):
+    port = metrics.free_port()
+    with pytest.raises(ConnectionRefusedError):
+        metrics.exchange(port, b"")
+    assert sorted(path.name for path in daemon.short.iterdir() if path.is_socket()) == ["notify", "seqd.sock"]
+
+
+def test_SocketAndPortServeBothFormats(served):
+    for place in (served.place, served.port):
+        plain = metrics.get(place)
+        assert plain.status == 200 and plain.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+        assert "# TYPE seqd_ids_issued_total counter\n" in plain.text and not plain.text.endswith("# EOF\n")
+        openmetrics = metrics.get(place, accept="application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
+        assert openmetrics.headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        assert "# TYPE seqd_ids_issued counter\n" in openmetrics.text and openmetrics.text.endswith("\n# EOF\n")
+    assert metrics.get(served.port, "/").status == 404
+    assert metrics.Reply(metrics.exchange(served.place, b"DELETE /metrics HTTP/1.1\r\n\r\n")).status == 405
+    assert stat.S_IMODE(os.stat(served.place).st_mode) == 0o660
+    served.terminate()
+    assert not served.place.exists()
+
+
+def test_FiguresAreThoseOfStatus(served):
+    with served.connect() as client:
+        client.many("orders", 30)
+        client.call("range", "users", 60)
+        with pytest.raises(RpcError):
+            client.call("next", "no name")
+        client.call("drain", "users")
+        deadline = time.monotonic() + PROGRAM_SECONDS
+        while any(row["state"] != "ready" for row in client.call("list")):  # a lease is under way
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        looks = client.call("status")["requests"]
+        before = metrics.scrape(served.place)
+        status = client.call("status")
+        rows = {row["name"]: row for row in client.call("list")}
+        assert before[("seqd_ids_issued_total",)] == status["issued"] == 90
+        requests = {key[1]: value for key, value in before.items() if key[0] == "seqd_requests_total"}
+        assert requests["method=next"] == 31 and requests["method=range"] == 1 and requests["method=drain"] == 1
+        assert sum(requests.values()) == looks == status["requests"] - 1
+        assert before[("seqd_requests_refused_total", "code=BAD_REQUEST")] == 1
+        assert before[("seqd_connections",)] == status["connections"] == 1
+        assert before[("seqd_sequences",)] == status["sequences"] == 2
+        assert before[("seqd_waiting_requests",)] == status["waiting"] == 0
+        assert before[("seqd_store_up", "store=default")] == 1
+        available = sum(row["available"] for row in rows.values())
+        assert before[("seqd_available_ids",)] == available > 0
+        leases = before[("seqd_leases_total", "store=default", "outcome=granted")]
+        assert leases >= 3 and before[("seqd_lease_duration_seconds_count", "store=default")] == leases
+        assert before[("seqd_log_sync_duration_seconds_count",)] <= status["log"]["syncs"]
+        gaps = sum(gap["count"] for gap in client.call("gaps", "users")["gaps"])
+        assert before[("seqd_gap_ids_total", "cause=drained")] == gaps > 0
+
+
+def test_RunwayIsInStatusInListAndInTheMetrics(served):
+    place = served.place
+    with served.connect() as client:
+        stop = threading.Event()
+
+        def issue():
+            with served.connect() as other:
+                while not stop.is_set():
+                    other.next("orders")
+                    stop.wait(0.01)
+
+        worker = threading.Thread(target=issue)
+        worker.start()
+        try:
+            samples = wait_for_sample(place, ("seqd_runway_seconds",), lambda value: 0 < value < 1000)
+            assert ("seqd_sequence_runway_seconds", "sequence=orders") in samples
+            assert ("seqd_sequence_issued_ids_total", "sequence=orders") in samples
+            status = client.call("status")
+            assert status["runway_sequence"] == "orders" and 0 < status["runway_ms"] < 1_000_000
+            row, = client.call("list")
+            assert 0 < row["runway_ms"] < 1_000_000
+            deadline = time.monotonic() + PROGRAM_SECONDS
+            while not re.search(r"; runway \d+ s \(orders\)", served.wait_notification("STATUS=")):
+                assert time.monotonic() < deadline, "systemd is told of no runway"
+        finally:
+            stop.set()
+            worker.join()
+    assert "runway" in served.seqctl("status").stdout
+
+
+def test_AStoreThatGoesAwayIsSeen(served):
+    """Its IDs end, and requests wait. A file that somebody has locked is an outage."""
+    with served.connect() as client, contextlib.closing(sqlite3.connect(served.state / "sequences.db", isolation_level=None)) as file:
+        client.next("orders")
+        file.execute("BEGIN EXCLUSIVE")
+        request = client.request("range", "orders", 900, {"timeout_ms": 300_000})
+        samples = wait_for_sample(served.place, ("seqd_store_up", "store=default"), lambda value: value == 0)
+        assert samples[("seqd_waiting_requests",)] == 1
+        refused = [value for key, value in samples.items()
+                   if key[:2] == ("seqd_leases_total", "store=default") and key[2] in ("outcome=refused", "outcome=unknown")]
+        assert sum(refused) >= 1
+        file.execute("ROLLBACK")
+        assert client.result(request)
+        wait_for_sample(served.place, ("seqd_store_up", "store=default"), lambda value: value == 1)
+
+
+def test_AGapOfTheStartIsCounted(make_daemon):
+    daemon = make_daemon(defaults=BUSY)
+    place = daemon.short / "metrics.sock"
+    daemon.configure(daemon={"metrics_socket": place}, defaults=BUSY)
+    daemon.start()
+    with daemon.connect() as client:
+        client.next("orders")
+    daemon.kill()
+    for name in daemon.witness.iterdir():  # as a power loss does
+        name.unlink()
+    daemon.start()
+    samples = metrics.scrape(place)
+    lost = samples[("seqd_gap_ids_total", "cause=power_loss")] + samples[("seqd_gap_ids_total", "cause=no_witness")]
+    with daemon.connect() as client:
+        assert lost == sum(gap["count"] for gap in client.call("gaps", "orders")["gaps"]) > 0
+    assert samples[("seqd_ids_issued_total",)] == 0
+
+
+def test_ABoundedNumberOfSequencesIsNamed(make_daemon):
+    daemon = make_daemon(defaults={"lease_min": 10, "lease_max": 10})
+    place = daemon.short / "metrics.sock"
+    daemon.configure(daemon={"metrics_socket": place, "metrics_sequences": 3}, defaults={"lease_min": 10, "lease_max": 10})
+    daemon.start()
+    names = [f"tenant-{number}" for number in range(50)]
+    with daemon.connect() as client:
+        for name in names:
+            client.next(name)
+        deadline = time.monotonic() + PROGRAM_SECONDS
+        while True:  # a round is made each second
+            samples = metrics.scrape(place)
+            available = {key[1]: value for key, value in samples.items() if key[0] == "seqd_sequence_available_ids"}
+            if len(available) > 1 and sum(available.values()) == samples[("seqd_available_ids",)] == 9 * len(names):
+                break
+            assert time.monotonic() < deadline, available
+            time.sleep(0.05)
+        assert 3 <= len(available) - 1 <= 4 and "sequence=(others)" in available
+        assert samples[("seqd_sequence_issued_ids_total", "sequence=(others)")] > 0
+        # A reload applies it.
+        daemon.configure(daemon={"metrics_socket": place, "metrics_sequences": 0}, defaults={"lease_min": 10, "lease_max": 10})
+        client.call("reload")
+        deadline = time.monotonic() + PROGRAM_SECONDS
+        while any(key[0] == "seqd_sequence_runway_seconds" for key in metrics.scrape(place)):
+            assert time.monotonic() < deadline, "sequences are still named"
+            time.sleep(0.05)
+
+
+def test_HostileClientsKeepNobodyFromItsIds(served):
+    silent = []
+    for number in range(60):
+        one = socket.socket(socket.AF_UNIX)
+        one.connect(str(served.place))
+        one.sendall(b"GET /metrics HTTP/1.1\r\nX: " + b"a" * (number * 300))
+        silent.append(one)
+    with served.connect() as client:
+        assert client.many("orders", 200) == list(range(1, 201))
+    for one in silent:
+        one.close()
+    assert metrics.get(served.place).status == 200
+
+
+@pytest.mark.parametrize("address, why", [("0.0.0.0:9464", "other hosts may reach"), ("example.com:9464", "is no address"),
+                                          ("127.0.0.1", "has no port")])
+def test_AnAddressThatIsNotOfLoopbackIsRefused(make_daemon, address, why):
+    daemon = make_daemon(daemon={"metrics_address": address})
+    with pytest.raises(Died) as died:
+        daemon.start()
+    assert died.value.code == 78
+    assert "daemon.metrics_address" in died.value.stderr and why in died.value.stderr and "allowed: " in died.value.stderr
+
+
+def test_APortThatIsTakenIsNamed(make_daemon):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        daemon = make_daemon(daemon={"metrics_address": address})
+        with pytest.raises(Died) as died:
+            daemon.start()
+        assert died.value.code == 78 and address in died.value.stderr
