@@ -115,23 +115,25 @@ ARemovalStopsEverythingAndKeepsStateAndConfiguration() {
   holds "$(journal_since "$mark" -o verbose)" "STATE_HOW=clean$" "the journal"
 }
 
-# As on a disk of its own. The purge leaves the link and what it leads to.
-AStateDirectoryThatIsASymbolicLinkIsServedAndKept() {
+# As on a disk of its own. (A symbolic link is none of the directories that systemd prepares.)
+AStateDirectoryThatIsMountedIsServedAndKept() {
   remember
   systemctl stop seqd.socket
   mv /var/lib/seqd /srv/seqd
-  ln -s /srv/seqd /var/lib/seqd
+  mkdir /var/lib/seqd
+  mount --bind /srv/seqd /var/lib/seqd
   systemctl start seqd.socket
   goes_on "from the other place"
   remember
   apt purge seqd
   holds "$(cat /tmp/apt.said)" "^seqd: /var/lib/seqd was kept" "what the purge says"
-  [ -L /var/lib/seqd ] && [ -e /srv/seqd/sequences.db ]
+  [ -e /srv/seqd/sequences.db ]
   apt install /packages/now/*.deb
   goes_on "from the other place, after a purge"
-  equal "$(stat -L -c '%U:%G %a' /var/lib/seqd)" "seqd:seqd 700" "the directory that it leads to"
+  equal "$(stat -c '%U:%G %a' /var/lib/seqd)" "seqd:seqd 700" "the state directory"
   systemctl stop seqd.socket
-  rm /var/lib/seqd
+  umount /var/lib/seqd
+  rmdir /var/lib/seqd
   mv /srv/seqd /var/lib/seqd
   systemctl start seqd.socket
 }
@@ -170,7 +172,7 @@ SHOW=1 check AnUpgradeUnderLoadRefusesNobodyAndLosesNoId
 SHOW=1 check ADowngradeUnderLoadDoesNeitherWhereTheFormatsAreTheSame
 check AnUpgradeLeavesWhatWasDisabledAsItIs
 check ARemovalStopsEverythingAndKeepsStateAndConfiguration
-check AStateDirectoryThatIsASymbolicLinkIsServedAndKept
+check AStateDirectoryThatIsMountedIsServedAndKept
 SHOW=1 check APurgeKeepsTheStateAndSaysSo
 check APurgeOfAnEmptyStateLeavesNothing
 seqctl next orders >/exchange/last-id
