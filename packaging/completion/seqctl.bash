@@ -1,9 +1,9 @@
 # bash completion for seqctl(1)                                            -*- shell-script -*-
 # shellcheck shell=bash
 
-# The sequences' names, from the daemon when it answers quickly.
+# The sequences' names, from the daemon when it answers quickly. compgen runs what is in them: the daemon of a container may be hostile.
 _seqctl_names() {
-  timeout 1 seqctl --timeout 0.5 "$@" list 2>/dev/null | awk 'NR > 1 { print $1 }'
+  timeout 1 seqctl --timeout 0.5 "$@" list 2>/dev/null | awk 'NR > 1 && $1 ~ /^[A-Za-z0-9._:@-]+$/ { print $1 }'
 }
 
 _seqctl() {
