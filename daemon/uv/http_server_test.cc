@@ -205,10 +205,11 @@ TEST_CASE("HttpServer: half a request has its time, and then its end", "[http_se
   // One byte after the other gains nothing.
   const auto slow = site.connect();
   bool slow_ended = false;
+  int sent = 0;  // fewer than a head may have
   REQUIRE_IN_TIME(site.run_until([&] {
     if (!slow_ended && site.server->clients() > 0) {
       slow_ended = slow->read();
-      if (!slow_ended) slow->send("a");
+      if (!slow_ended && ++sent < 1'000) slow->send("a");
     }
     return silent->read() && half->read() && (slow_ended || slow->read());
   }));

@@ -59,7 +59,11 @@ const std::vector<BadConfiguration>& bad_configurations() {
        "f:2: daemon.zzzzzzzzzzzz: there is no such option; there are: socket, socket_mode, "
        "admins, state_dir, witness_dir, after_power_loss, state_log_size, history, "
        "history_callers, history_max_size, history_max_age, stop_timeout, busy_poll, "
-       "store_poll_interval, allow_unlisted, default_store"},
+       "store_poll_interval, metrics_socket, metrics_socket_mode, metrics_address, "
+       "metrics_sequences, allow_unlisted, default_store"},
+      {"MetricsForOtherHosts", "[daemon]\nmetrics_address = \"0.0.0.0:9464\"\n",
+       "f:2: daemon.metrics_address: found \"0.0.0.0:9464\", which other hosts may reach; "
+       "allowed: an address of loopback with a port, as \"127.0.0.1:9464\" or \"[::1]:9464\""},
       {"ControlCharactersInAKeyAreEscaped", "[daemon]\n\"so\\u001bcket\\n\" = 5\n",
        "f:2: daemon.so\\x1bcket\\n: there is no such option; did you mean \"socket\"?"},
       {"IntegerBelow", "[limits]\nmax_depth = 3\n",
