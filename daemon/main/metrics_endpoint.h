@@ -21,7 +21,7 @@ class MetricsEndpoint {
   // Ends the answers that are under way, and removes the socket.
   void close() { server_.close(); }
 
-  // How many sequences are to be noted for them (SequenceRates::show()): none when nobody asks.
+  // How many sequences the metrics name (SequenceRates::show()); 0: no metrics are served.
   static std::size_t sequences_shown(const DaemonSettings& settings);
 
  private:

@@ -1,5 +1,5 @@
 // What `seqctl doctor` looks at. Every check is of a few system calls, or of a program that is
-// ended after two seconds; none changes anything. They tell of the present user: what that user may
+// ended after two seconds; no check changes anything. They describe the present user: what it may
 // not see is `unknown`. One thread.
 #pragma once
 
