@@ -452,9 +452,9 @@ void Process::check() {
                                "\": " + what);
     };
     const SequenceImage& logged = image.sequences.at(sequence->id());
-    if (totals.leased != totals.issued + sequence->available() + sequence->draining().returning() +
-                             totals.returned + totals.gaps) {
-      wrong("leased is not issued + available + returning + returned + gaps");
+    if (totals.leased != totals.issued + sequence->available() + sequence->out() +
+                             sequence->draining().returning() + totals.returned + totals.gaps) {
+      wrong("leased is not issued + available + out + returning + returned + gaps");
     }
     if (!(totals == logged.totals)) wrong("the totals are not those of the log");
     if (sequence->available() != StateImage::available(logged)) {
