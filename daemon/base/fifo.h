@@ -33,6 +33,13 @@ class Fifo {
   const T& back() const { return items_.back(); }
 
   void push_back(T value) { items_.push_back(std::move(value)); }
+  void push_front(T value) {
+    if (first_ == 0) {
+      items_.insert(items_.begin(), std::move(value));
+    } else {
+      items_[--first_] = std::move(value);
+    }
+  }
   void pop_front() {
     ASSERT(!empty());
     items_[first_++] = T();

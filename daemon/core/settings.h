@@ -81,6 +81,8 @@ struct SequenceSettings {
 
   Reuse reuse = Reuse::never;  // what becomes of ranges that are drained
 
+  bool blocks = false;  // whether clients may take IDs in their own processes
+
   std::int64_t wait_timeout_ms = 5'000;  // how long a request waits for an ID when it does not say
   std::int64_t max_waiters = 10'000;     // requests waiting at a time; a user has a share
 

@@ -21,6 +21,7 @@ void Turn::end() {
   // The record of the turn first, its replies second.
   const Status written = log_.commit();
   if (!written.ok()) return owner_.die(written);
+  table_.blocks().publish();
   owner_.reply();
 }
 

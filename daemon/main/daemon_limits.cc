@@ -46,6 +46,7 @@ SequenceTable::Limits table_limits(const Configuration& configuration) {
   limits.state_bytes = bounds.sequence_bytes();
   limits.replays.clients = std::min(limits.replays.clients, bounds.clients());
   limits.replays.issues = bounds.issues();
+  limits.blocks = std::min(limits.blocks, bounds.blocks());
   return limits;
 }
 

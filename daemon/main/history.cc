@@ -23,7 +23,7 @@ std::string host_name() {
   return name.data();
 }
 
-std::vector<HeldSpan> spans_of(const Fifo<AvailableRange>& ranges) {
+std::vector<HeldSpan> spans_of(const std::vector<AvailableRange>& ranges) {
   std::vector<HeldSpan> spans;
   for (const AvailableRange& range : ranges) spans.push_back({range.lease, range.begin, range.end});
   return spans;
@@ -102,7 +102,7 @@ void History::started(const Started& state) {
     const auto found = state.image.sequences.find(sequence.id);
     if (found == state.image.sequences.end()) return;
     sequence.totals = found->second.totals;
-    sequence.available = spans_of(found->second.ranges);
+    sequence.available = spans_of(held_by(found->second));
   };
   HistoryBatch batch = recorder_.take(state.log->statistics().position, complete);
   if (batch.gaps.empty()) {
@@ -145,6 +145,8 @@ void History::complete(HistorySequence& sequence) const {
   if (table_ == nullptr || table_->find(sequence.name) != sequence.id) return;
   const Sequence& from = table_->at(sequence.id);
   sequence.totals = from.totals();
+  for (const Block* block : table_->blocks().of(sequence.id))
+    sequence.available.push_back({block->lease, block->granted.begin, block->granted.end});
   for (const HeldRanges::Held& held : from.held().ranges()) {
     sequence.available.push_back({held.lease, held.range.begin(), held.range.end()});
   }

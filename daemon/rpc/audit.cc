@@ -50,8 +50,8 @@ void check_history(const AuditFacts& facts, Audit& audit) {
 Audit audit(const AuditFacts& facts) {
   Audit audit;
   const SequenceTotals& totals = facts.totals;
-  audit.unaccounted = totals.leased - totals.issued - facts.available - facts.returning -
-                      totals.returned - totals.gaps;
+  audit.unaccounted = totals.leased - totals.issued - facts.available - facts.out -
+                      facts.returning - totals.returned - totals.gaps;
   if (audit.unaccounted != 0) {
     audit.problems.push_back(std::to_string(audit.unaccounted) +
                              " IDs are not accounted for by the log");

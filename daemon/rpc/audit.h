@@ -1,4 +1,4 @@
-// The conservation sum of one sequence: leased = issued + available + being returned + returned +
+// The conservation sum of one sequence: leased = issued + available + out in blocks + being returned + returned +
 // gaps, from the log's totals, against the history's own sums, and against the store. Pure; any
 // thread.
 #pragma once
@@ -17,6 +17,7 @@ namespace seqd {
 struct AuditFacts {
   SequenceTotals totals;  // of the core, which are the log's
   std::int64_t available = 0;
+  std::int64_t out = 0;  // in blocks
   std::int64_t returning = 0;
   std::int64_t high_water = 0;
   Progression progression;

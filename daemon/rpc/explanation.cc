@@ -80,6 +80,8 @@ std::string_view fate_name(IdFate fate) {
       return "gap";
     case IdFate::available:
       return "available";
+    case IdFate::block:
+      return "block";
     case IdFate::returned:
       return "returned";
     case IdFate::not_issued:
@@ -96,7 +98,7 @@ std::string_view fate_name(IdFate fate) {
 
 bool needs_store(const IdFacts& facts) {
   const IdAnswer& history = facts.history;
-  if (facts.available || facts.returning || facts.forgotten) return false;
+  if (facts.available || facts.block || facts.returning || facts.forgotten) return false;
   if (history.issue || history.gap || history.lease) return false;
   return facts.id >= history.leases_forgotten_below;
 }
@@ -106,6 +108,12 @@ namespace {
 Explanation explain_position(const IdFacts& facts) {
   const IdAnswer& history = facts.history;
   if (facts.available) return {IdFate::available, "available here, not issued yet"};
+  if (facts.block) {
+    return {IdFate::block, "in a block of " +
+                               (facts.block_client.empty() ? "a client" : facts.block_client) +
+                               ", which takes the IDs of it in its own process; how far it has come "
+                               "is known when the block is over"};
+  }
   if (facts.returning) {
     return {IdFate::returned,
             "being returned to the store, which has not confirmed it yet; not issued here any "

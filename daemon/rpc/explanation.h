@@ -20,7 +20,9 @@ struct IdFacts {
   Progression progression;
   bool served = false;  // the core has the sequence
   bool available = false;
-  Token lease{};                // of the available range
+  std::optional<Block> block;   // that it is out in
+  std::string block_client;     // who has that, for people; empty: not known, or not to be told
+  Token lease{};                // of the available range, or of the block
   bool returning = false;       // back to the store
   bool leasing = false;         // a lease is under way, and its range is not known yet
   bool forgotten = false;       // of a period that was over long ago: the core has it no more
@@ -34,6 +36,7 @@ enum class IdFate : std::uint8_t {
   issued,      // by this host
   gap,         // leased by this host, and never to be issued
   available,   // leased by this host, to be issued
+  block,       // in a block of a client, which takes its IDs by itself
   returned,    // leased by this host, and returned to the store, or on its way there
   not_issued,  // by nobody yet: the counter is below
   leasing,     // in the lease that this host has under way, or never leased by it

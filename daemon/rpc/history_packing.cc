@@ -183,7 +183,7 @@ void pack_explanation(protocol::Buffer& out, const std::string& name, const IdFa
   pack_pair(packer, "answer", fate_name(explanation.fate));
   pack_pair(packer, "text", explanation.text);
   packer.pack("issued");
-  if (facts.history.issue && !facts.available) {
+  if (facts.history.issue && !facts.available && !facts.block) {
     pack_issue(packer, progression, *facts.history.issue);
   } else {
     packer.pack_nil();
@@ -200,7 +200,7 @@ void pack_explanation(protocol::Buffer& out, const std::string& name, const IdFa
 void pack_audit(protocol::Buffer& out, const std::string& name, const AuditFacts& facts) {
   const Audit result = audit(facts);
   Packer packer(out);
-  packer.pack_map(14);
+  packer.pack_map(15);
   pack_pair(packer, "name", name);
   pack_pair(packer, "forgotten", facts.forgotten);
   pack_pair(packer, "good", result.problems.empty());
@@ -209,6 +209,7 @@ void pack_audit(protocol::Buffer& out, const std::string& name, const AuditFacts
   pack_pair(packer, "leased", facts.totals.leased);
   pack_pair(packer, "issued", facts.totals.issued);
   pack_pair(packer, "available", facts.available);
+  pack_pair(packer, "out", facts.out);
   pack_pair(packer, "returning", facts.returning);
   pack_pair(packer, "returned", facts.totals.returned);
   pack_pair(packer, "gaps", facts.totals.gaps);

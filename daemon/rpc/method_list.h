@@ -32,6 +32,8 @@ void method_drain(const MethodContext& context, Session& session, const protocol
 void method_decommission(const MethodContext& context, Session& session,
                          const protocol::Message& message);
 void method_purge(const MethodContext& context, Session& session, const protocol::Message& message);
+void method_page(const MethodContext& context, Session& session, const protocol::Message& message);
+void method_block(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_audit(const MethodContext& context, Session& session, const protocol::Message& message);
 
 }  // namespace seqd

@@ -27,6 +27,8 @@ constexpr std::array kRoutes = {
     Route{"insert", method_insert},
     Route{"advance_store", method_advance_store, Right::administer},
     Route{"purge", method_purge, Right::administer},
+    Route{"page", method_page},
+    Route{"block", method_block},
 };
 
 static_assert(kRoutes.size() == ServerCounts::kMethods);

@@ -80,6 +80,7 @@ void Server::close(Session& session) {
   if (sessions_.remove(session)) {
     // A client that is gone may be forgotten: nothing issued to it may be left to record.
     services_.table.flush_issues();
+    services_.table.blocks().end_client(client);
     services_.table.replays().detach(client, services_.clock.monotonic_ms());
   }
   --counts_.connections;

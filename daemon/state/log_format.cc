@@ -14,7 +14,7 @@ namespace seqd {
 namespace {
 
 constexpr std::size_t kinds = std::variant_size_v<LogEntry>;
-static_assert(kinds == 23, "a new kind needs fields() below and a line in LOG-FORMAT.md");
+static_assert(kinds == 25, "a new kind needs fields() below and a line in LOG-FORMAT.md");
 
 // The fields of every kind in their order on disk, once for both directions. `Visitor` has
 // number(), end(), token(), text() and choice(); end() is a range's end, stored as the distance
@@ -92,7 +92,7 @@ void fields(V& v, auto& e, std::in_place_type_t<GapMade>) {
   v.number(e.sequence);
   v.number(e.begin);
   v.end(e.begin, e.end);
-  v.choice(e.cause, GapCause::restored);
+  v.choice(e.cause, kLastGapCause);
   v.number(e.wall_ms);
 }
 template <typename V>
@@ -137,7 +137,7 @@ void fields(V& v, auto& e, std::in_place_type_t<ReturnClosed>) {
   v.number(e.sequence);
   v.token(e.token);
   v.choice(e.how, ReturnEnd::kept);
-  v.choice(e.cause, GapCause::restored);
+  v.choice(e.cause, kLastGapCause);
   v.number(e.wall_ms);
 }
 template <typename V>
@@ -180,6 +180,24 @@ template <typename V>
 void fields(V& v, auto& e, std::in_place_type_t<ClientUser>) {
   v.number(e.client);
   v.number(e.user);
+}
+
+template <typename V>
+void fields(V& v, auto& e, std::in_place_type_t<BlockGranted>) {
+  v.number(e.sequence);
+  v.number(e.client);
+  v.number(e.slot);
+  v.number(e.request);
+  v.number(e.begin);
+  v.end(e.begin, e.end);
+}
+template <typename V>
+void fields(V& v, auto& e, std::in_place_type_t<BlockEnded>) {
+  v.number(e.sequence);
+  v.number(e.client);
+  v.number(e.slot);
+  v.number(e.begin);
+  v.end(e.begin, e.taken_end);
 }
 
 // Collects in a small array, so that the vector grows once an entry.

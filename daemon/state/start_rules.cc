@@ -60,6 +60,7 @@ class Transformation {
     ASSERT(image_.scopes.contains(scope));
     for (auto& [id, sequence] : image_.sequences) {
       if (sequence.definition.scope != scope) continue;
+      if (Status status = end_blocks(sequence); !status.ok()) return status;
       while (!sequence.ranges.empty()) {
         const std::size_t had = sequence.ranges.size();
         const AvailableRange& range = sequence.ranges.front();
@@ -96,6 +97,7 @@ class Transformation {
     ASSERT(image_.scopes.contains(scope));
     for (auto& [id, sequence] : image_.sequences) {
       if (sequence.definition.scope != scope) continue;
+      if (Status status = end_blocks(sequence); !status.ok()) return status;
       const std::vector<AvailableRange> ranges(sequence.ranges.begin(), sequence.ranges.end());
       for (const AvailableRange& range : ranges) {
         if (range.reserved_end == range.begin) continue;
@@ -110,6 +112,17 @@ class Transformation {
   Changes take() { return std::move(changes_); }
 
  private:
+  // Their pages went with the boot, or are those of another copy: all of each is a gap.
+  Status end_blocks(SequenceImage& sequence) {
+    while (!sequence.blocks.empty()) {
+      const BlockGranted out = sequence.blocks.begin()->second.granted;
+      Status status =
+          image_.apply(BlockEnded{out.sequence, out.client, out.slot, out.begin, out.begin});
+      if (status.ok()) status = make_gap(out.sequence, out.begin, out.end);
+      if (!status.ok()) return status;
+    }
+    return {};
+  }
   Status make_gap(SequenceId sequence, std::int64_t begin, std::int64_t end) {
     changes_.gaps.push_back({sequence, begin, end, judgement_.cause, wall_ms_});
     return image_.apply(changes_.gaps.back());

@@ -208,6 +208,7 @@ std::string audit_text(const json& audit) {
   Rows rows = {
       {"sequence", shown(audit, "name")},         {"leased", shown(audit, "leased")},
       {"= issued", shown(audit, "issued")},       {"+ available", shown(audit, "available")},
+      {"+ out", shown(audit, "out")},
       {"+ returning", shown(audit, "returning")}, {"+ returned", shown(audit, "returned")},
       {"+ gaps", shown(audit, "gaps")},           {"unaccounted", shown(audit, "unaccounted")},
       {"leases unknown", shown(audit, "unknown")}};

@@ -22,6 +22,8 @@ EventKind gap_event_kind(GapCause cause) {
       return EventKind::gap_superseded;
     case GapCause::restored:
       return EventKind::gap_restored;
+    case GapCause::block_lost:
+      return EventKind::gap_block_lost;
     case GapCause::unrecorded:
       break;
   }

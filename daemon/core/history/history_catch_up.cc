@@ -90,12 +90,18 @@ void HistoryCatchUp::entry(LogPosition position, const LogEntry& entry) {
   } else if (const auto* gap = std::get_if<GapMade>(&entry)) {
     of(gap->sequence).gaps.push_back(*gap);
   } else if (const auto* issue = std::get_if<Issued>(&entry)) {
-    std::vector<Span>& issues = of(issue->sequence).issues;
-    if (!issues.empty() && issues.back().end == issue->begin) {
-      issues.back().end = issue->end;
-    } else {
-      issues.push_back({issue->begin, issue->end});
-    }
+    add_issue(of(issue->sequence), {issue->begin, issue->end});
+  } else if (const auto* block = std::get_if<BlockEnded>(&entry)) {
+    if (block->begin < block->taken_end)
+      add_issue(of(block->sequence), {block->begin, block->taken_end});
+  }
+}
+
+void HistoryCatchUp::add_issue(Read& read, const Span& issue) {
+  if (!read.issues.empty() && read.issues.back().end == issue.begin) {
+    read.issues.back().end = issue.end;
+  } else {
+    read.issues.push_back(issue);
   }
 }
 
@@ -213,7 +219,9 @@ void HistoryCatchUp::tell_rest(const SequenceImage& sequence, const Read& read) 
   const std::vector<HeldSpan>& was_available =
       before != nullptr ? before->available : none.available;
   bool complete = before != nullptr;
-  for (const AvailableRange& range : sequence.ranges) {
+  // What is out in blocks is not issued, as far as the history knows.
+  const std::vector<AvailableRange> held = held_by(sequence);
+  for (const AvailableRange& range : held) {
     const bool told = std::any_of(read.leases.begin(), read.leases.end(),
                                   [&](const auto& lease) { return lease.lease == range.lease; });
     if (told || holds(was_available, range.lease)) continue;
@@ -231,7 +239,7 @@ void HistoryCatchUp::tell_rest(const SequenceImage& sequence, const Read& read) 
       if (!comes_back) gone.push_back({span.begin, span.end});
     }
     for (const HistoryLease& lease : read.leases) gone.push_back({lease.begin, lease.end});
-    for (const AvailableRange& range : sequence.ranges) subtract(gone, range.begin, range.end);
+    for (const AvailableRange& range : held) subtract(gone, range.begin, range.end);
     for (const Span& issue : read.issues) subtract(gone, issue.begin, issue.end);
     for (const GapMade& gap : read.gaps) subtract(gone, gap.begin, gap.end);
     for (const auto& [range, wall_ms] : read.returned) subtract(gone, range.begin, range.end);

@@ -74,6 +74,7 @@ class HistoryCatchUp final : public LogReader {
   void tell_ended(const StateImage& image);
   void tell(SequenceId id, const Read& read);
   void closed(const ReturnClosed& entry, bool fresh);
+  static void add_issue(Read& read, const Span& issue);
   void tell_untraceable(const LeaseIntended& lease, std::int64_t wall_ms);
   void tell_rest(const SequenceImage& sequence, const Read& read);
   void tell_lost(const StateImage& image);

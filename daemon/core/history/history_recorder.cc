@@ -215,6 +215,8 @@ Token HistoryRecorder::instance_of(SequenceId sequence) const {
 void HistoryRecorder::logged(const LogEntry& entry) {
   if (const auto* issue = std::get_if<Issued>(&entry)) {
     touch(issue->sequence).added.issued += issue->end - issue->begin;
+  } else if (const auto* block = std::get_if<BlockEnded>(&entry)) {
+    touch(block->sequence).added.issued += block->taken_end - block->begin;
   } else if (const auto* granted = std::get_if<LeaseGranted>(&entry)) {
     apply(*granted);
   } else if (const auto* closed = std::get_if<LeaseClosed>(&entry)) {

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "daemon/core/leasing/lease_store.h"
+#include "daemon/core/log/block_entry.h"
 #include "daemon/core/log/client_entry.h"
 #include "daemon/core/log/log_types.h"
 #include "daemon/core/log/name_entry.h"
@@ -106,6 +107,7 @@ using LogEntry =
     std::variant<DefineScope, DefineSequence, LeaseIntended, LeaseGranted, LeaseClosed, Reserved,
                  Issued, DefineClient, Acknowledged, ForgetClient, GapMade, AvailableRange,
                  RetainedIssue, SequenceTotals, NextNumbers, ReturnOpened, ReturnClosed, UsedBelow,
-                 ForgetSequence, StoreBound, DefineName, ClientUser, StoreHeartbeat>;
+                 ForgetSequence, StoreBound, DefineName, ClientUser, StoreHeartbeat,
+                 BlockGranted, BlockEnded>;
 
 }  // namespace seqd

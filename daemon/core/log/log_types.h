@@ -71,7 +71,10 @@ enum class GapCause : std::uint8_t {
   period_end,     // left over when the period was over
   superseded,     // below the floor to which an operator advanced the counter for every host
   restored,       // available when the database was put back from an older copy
+  block_lost,     // of a block of which nobody knows how far it was taken
 };
+
+constexpr GapCause kLastGapCause = GapCause::block_lost;
 
 // The name of a cause in journal fields and answers, "power_loss".
 std::string_view gap_cause_name(GapCause cause);

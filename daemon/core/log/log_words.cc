@@ -24,6 +24,8 @@ std::string_view gap_cause_name(GapCause cause) {
       return "drained";
     case GapCause::restored:
       return "restored";
+    case GapCause::block_lost:
+      return "block_lost";
   }
   return "unknown";
 }

@@ -25,6 +25,7 @@ class StateBounds {
   // without a sequence, so each sequence is counted with one.
   static constexpr std::int64_t kNameBytes = 144;
   static constexpr std::int64_t kFormBytes = 3;
+  static constexpr std::int64_t kBlockEndBytes = 64;
   // What the configuration counts for a sequence, texts included.
   static constexpr std::int64_t kTypicalSequenceBytes = 640;
 
@@ -42,6 +43,11 @@ class StateBounds {
     return static_cast<std::size_t>(size_ / 16) / kClientBytes;
   }
   constexpr std::size_t issues() const { return static_cast<std::size_t>(size_ / 4) / kIssueBytes; }
+
+  // Blocks that may be out: all of them may end in one turn, within half of the headroom.
+  constexpr std::int64_t blocks() const {
+    return static_cast<std::int64_t>(headroom() / 2) / kBlockEndBytes;
+  }
 
   // The least log for so many.
   static constexpr std::int64_t log_size_for_sequences(std::int64_t sequences) {

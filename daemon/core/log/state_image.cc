@@ -1,6 +1,7 @@
 #include "daemon/core/log/state_image.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "daemon/base/assertion.h"
+#include "daemon/core/log/state_image_checks.h"
 #include "daemon/core/periods/forgotten_periods.h"
 
 namespace seqd {
@@ -18,38 +20,21 @@ namespace {
 constexpr std::uint32_t last_number = 0xffffffff;
 static_assert(kLastSequence == last_number - 1);
 
-Status corrupt(const char* what, std::uint64_t number) {
-  return {ErrorCode::STATE_CORRUPT, std::string(what) + " (number " + std::to_string(number) + ")"};
-}
-
-bool is_range(std::int64_t begin, std::int64_t end) {
-  return begin >= 0 && begin < end;
-}
-
-// Adds a count of IDs to a total; false when the sum cannot be.
-bool count(std::int64_t& total, std::int64_t ids) {
-  return !__builtin_add_overflow(total, ids, &total);
-}
-
-void use(SequenceImage& sequence, std::int64_t end) {
-  sequence.used_below = std::max(sequence.used_below, end);
-}
-
-Status too_many(std::uint64_t number) {
-  return corrupt("a total beyond all numbers", number);
-}
-
 // The counter was lowered, so leases may begin again where nothing was used.
 std::int64_t lowered_high_water(const SequenceImage& sequence) {
   std::int64_t high_water = sequence.used_below;
   for (const AvailableRange& range : sequence.ranges) high_water = std::max(high_water, range.end);
+  for (const auto& [key, block] : sequence.blocks)
+    high_water = std::max(high_water, block.granted.end);
   return high_water;
 }
 
-// Whether two ranges share an ID, what is being returned among them.
+// Whether two ranges share an ID, what is being returned and what is out among them.
 bool has_one_twice(const SequenceImage& sequence) {
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
   for (const AvailableRange& range : sequence.ranges) ranges.emplace_back(range.begin, range.end);
+  for (const auto& [key, block] : sequence.blocks)
+    ranges.emplace_back(block.granted.begin, block.granted.end);
   if (const auto& opened = sequence.returning) ranges.emplace_back(opened->begin, opened->end);
   std::sort(ranges.begin(), ranges.end());
   return std::adjacent_find(ranges.begin(), ranges.end(), [](const auto& one, const auto& next) {
@@ -78,9 +63,13 @@ Status StateImage::apply(const LogEntry& entry) {
 
 Status StateImage::check() const {
   std::unordered_set<std::string_view> taken(sequences.size());
+  std::set<BlockKey> slots;
   for (const auto& [id, sequence] : sequences) {
     if (!taken.insert(sequence.definition.name).second)
       return corrupt(("a second sequence \"" + sequence.definition.name + "\"").c_str(), id);
+    for (const auto& [key, block] : sequence.blocks) {
+      if (!slots.insert(key).second) return corrupt("two blocks in one slot of a client", key.first);
+    }
     if (has_one_twice(sequence))
       return corrupt(
           ("available ranges of \"" + sequence.definition.name + "\" that share an ID").c_str(),
@@ -226,7 +215,7 @@ Status StateImage::apply_one(const ForgetSequence& entry) {
   Result<SequenceImage*> sequence = find(entry.sequence);
   if (!sequence.ok()) return sequence.status();
   const SequenceImage& image = **sequence;
-  if (!image.ranges.empty() || image.intent || image.returning)
+  if (!image.ranges.empty() || !image.blocks.empty() || image.intent || image.returning)
     return corrupt("a sequence is forgotten that has something available", entry.sequence);
   for (const auto& [client, kept] : clients) {
     for (const Issued& issue : kept.retained) {
@@ -377,6 +366,7 @@ void StateImage::snapshot(const std::function<void(const LogEntry&)>& entry) con
   for (const auto& [id, sequence] : sequences) {
     entry(sequence.definition);
     entry(sequence.totals);
+    for (const auto& [key, block] : sequence.blocks) snapshot_block(block, entry);
     for (const AvailableRange& range : sequence.ranges) entry(range);
     if (sequence.returning) snapshot_return(*sequence.returning, entry);
     entry(UsedBelow{id, sequence.used_below});

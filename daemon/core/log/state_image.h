@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/base/fifo.h"
@@ -17,9 +18,18 @@
 
 namespace seqd {
 
+// A block that is out, and the lease that its range came from.
+struct BlockImage {
+  BlockGranted granted;
+  Token lease{};
+  bool operator==(const BlockImage&) const = default;
+};
+using BlockKey = std::pair<ClientId, std::uint32_t>;  // the slot of a client
+
 struct SequenceImage {
   DefineSequence definition;
   Fifo<AvailableRange> ranges;  // in the order of issue; each without what was issued; none empty
+  std::map<BlockKey, BlockImage> blocks;  // that are out
   std::optional<LeaseIntended> intent;
   std::optional<ReturnOpened> returning;  // never beside an intent
   std::int64_t used_below = 0;            // see UsedBelow
@@ -35,6 +45,11 @@ struct ClientImage {
   bool operator==(const ClientImage&) const = default;
 };
 
+// What a sequence has not issued, as ranges: its blocks that are out, and what is available.
+std::vector<AvailableRange> held_by(const SequenceImage& sequence);
+// A block that is out, in a snapshot: as the range that it is, and its grant. Before the ranges of
+// the sequence.
+void snapshot_block(const BlockImage& block, const std::function<void(const LogEntry&)>& entry);
 // A return that is open, in a snapshot: as the range that it took.
 void snapshot_return(const ReturnOpened& opened, const std::function<void(const LogEntry&)>& entry);
 
@@ -49,8 +64,10 @@ class StateImage {
   // to which all entries of a log were applied.
   Status check() const;
 
-  // Available IDs of a sequence, without those being returned.
+  // Available IDs of a sequence, without those being returned or in blocks.
   static std::int64_t available(const SequenceImage& sequence);
+  // IDs of its blocks that are out.
+  static std::int64_t out(const SequenceImage& sequence);
 
   bool operator==(const StateImage&) const = default;
 
@@ -86,6 +103,8 @@ class StateImage {
   Status apply_one(const DefineName& entry);
   Status apply_one(const ClientUser& entry);
   Status apply_one(const StoreHeartbeat& entry);
+  Status apply_one(const BlockGranted& entry);
+  Status apply_one(const BlockEnded& entry);
   Result<SequenceImage*> find(SequenceId sequence);
 };
 

@@ -49,6 +49,23 @@ void HeldRanges::add(IdRange range, const Token& lease) {
   ranges_.push_back({std::move(range), lease, begin, begin});
 }
 
+void HeldRanges::put_back(IdRange range, const Token& lease) {
+  ASSERT(!range.empty());
+  available_ += range.size();
+  issuable_ += range.size();
+  asked_ += range.size();
+  if (!ranges_.empty() && ranges_.front().range.begin() == range.end() &&
+      ranges_.front().lease == lease) {
+    // The front has it again.
+    ranges_.front().range = IdRange(range.begin(), ranges_.front().range.end());
+  } else {
+    const std::int64_t end = range.end();
+    ranges_.push_front({std::move(range), lease, end, end});
+  }
+  check_bounds(ranges_.front());
+  check_sums(issuable_, asked_, available_);
+}
+
 IdRange HeldRanges::take(std::int64_t at_most) {
   ASSERT(issuable_ > 0 && at_most > 0);
   Held& front = ranges_.front();

@@ -41,6 +41,9 @@ class HeldRanges {
   // Puts a range behind those available; nothing of it may be issued yet.
   void add(IdRange range, const Token& lease);
 
+  // Puts IDs that may be issued in front of those available.
+  void put_back(IdRange range, const Token& lease);
+
   // End of the range that the last IDs were taken from: an entry of the log stays within one.
   std::int64_t last_range_end() const { return last_range_end_; }
 

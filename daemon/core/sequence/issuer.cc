@@ -75,6 +75,21 @@ void Issuer::write() {
   if (issued.client != 0) context_.table.recorded(issued);
 }
 
+std::pair<IdRange, Token> Issuer::take_block(std::int64_t at_most) {
+  ASSERT(all_in_log() && held_.issuable() > 0);
+  const Token lease = held_.ranges().front().lease;
+  return {held_.take(at_most), lease};
+}
+
+void Issuer::note_taken(std::int64_t begin, std::int64_t end, SessionId session) {
+  ASSERT(all_in_log() && begin < end);
+  issued_ += end - begin;
+  used_below_ = std::max(used_below_, end);
+  last_issued_ = end - 1;
+  if (context_.core.history != nullptr)
+    context_.core.history->issued(sequence_, begin, end, session);
+}
+
 void Issuer::set_most_unsynced(std::int64_t most_unsynced) {
   ASSERT(most_unsynced >= 1);
   most_unsynced_ = most_unsynced;

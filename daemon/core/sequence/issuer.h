@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "daemon/core/context.h"
@@ -42,6 +43,11 @@ class Issuer {
   // Adds `count` IDs to `runs`; so many have to be issuable.
   void issue(const Caller& caller, std::int64_t count, IssueAs as, std::vector<Run>* runs);
   void flush();
+  // A block: up to `at_most` IDs from the first range, and the lease of that; one has to be
+  // issuable. What it is granted to has to be in the log in this turn.
+  std::pair<IdRange, Token> take_block(std::int64_t at_most);
+  // [begin, end) of a block was issued, as the log has it already.
+  void note_taken(std::int64_t begin, std::int64_t end, SessionId session);
 
   // Has more IDs made issuable where less than half a reservation is, or than `demand`. When they
   // are, `reserved` is called, while this lives.

@@ -49,7 +49,7 @@ bool Sequence::in_flight() const {
 }
 
 bool Sequence::holds_nothing() const {
-  return available() + drain_.returning() == 0 && !leasing();
+  return available() + out_ + drain_.returning() == 0 && !leasing();
 }
 
 bool Sequence::awaits_advance() const {
@@ -176,7 +176,7 @@ void Sequence::pump() {
       issuer_.reserve(waiters_.demand(), [this] { touch(); });
     if (gate_.open() && context_.scope.verified() && context_.core.log.accepting() &&
         !drain_.blocks_leases())
-      replenisher_.replenish(held(), waiters_.demand(), issuer_.issued());
+      replenisher_.replenish(held(), out_, waiters_.demand(), issuer_.issued());
   }
   waiters_.end_turn([this] { expire_waiters(); });
   replenisher_.end_turn();
@@ -251,10 +251,11 @@ void Sequence::withdraw() {
   gate_.set_withdrawing(!context_.core.log.accepting());
   if (gate_.withdrawing()) return touch();
   flush_issues();
+  const std::int64_t last = settings_->last_position();
+  if (out_ > 0) context_.table.blocks().end_outside(id(), floor_, last);
   for (const HeldRanges::Held& held : issuer_.held().take_below(floor_))
     leave(held, GapCause::superseded,
           "the counter was advanced to " + std::to_string(floor_) + " for every host");
-  const std::int64_t last = settings_->last_position();
   for (const HeldRanges::Held& held : issuer_.held().take_above(last))
     leave(held, GapCause::out_of_bounds,
           settings_->progression.compiled != nullptr
@@ -274,6 +275,7 @@ void Sequence::leave(const HeldRanges::Held& held, GapCause cause, const std::st
 // --- drains
 
 void Sequence::drain(std::int64_t deadline_ms, Drain::Done done) {
+  end_blocks();
   // What was wanted so far is drained with the rest; who waits asks for himself.
   replenisher_.want_nothing();
   drain_.begin(settings_->reuse, deadline_ms, std::move(done));
@@ -281,6 +283,7 @@ void Sequence::drain(std::int64_t deadline_ms, Drain::Done done) {
 
 void Sequence::end_period() {
   constexpr std::int64_t kLongestMs = 30'000;  // for a lease or return that is under way
+  end_blocks();
   replenisher_.want_nothing();
   // Nobody will ask for parked IDs of this period.
   const Reuse reuse = settings_->reuse == Reuse::tail ? Reuse::tail : Reuse::never;
@@ -329,6 +332,8 @@ void Sequence::returned(std::int64_t begin, std::int64_t end, Reuse reuse) {
   for (const HeldRanges::Held& one : held().ranges()) {
     high_water_ = std::max(high_water_, one.range.end());
   }
+  for (const Block* block : context_.table.blocks().of(id()))
+    high_water_ = std::max(high_water_, block->granted.end);
 }
 
 void Sequence::drain_changed() {
@@ -340,6 +345,7 @@ void Sequence::drain_changed() {
 
 void Sequence::refuse(const Status& why) {
   ASSERT(!why.ok());
+  end_blocks();
   gate_.stop(why);
   waiters_.fail(why);
   context_.core.events.raise(
@@ -371,6 +377,7 @@ void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings) 
   issuer_.set_most_unsynced(settings_->max_unsynced);
   // So many are never available any more, and those behind would wait for nothing.
   waiters_.fail_above(settings_->max_available, [this](auto count) { return above_budget(count); });
+  if (!settings_->blocks) end_blocks();
   withdraw();
   touch();
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/core/blocks/block_table.h"
 #include "daemon/core/log/state_image.h"
 #include "daemon/core/returns/drain.h"
 #include "daemon/core/sequence/exhaustion.h"
@@ -39,6 +40,8 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   std::int64_t issued() const { return issuer_.issued(); }  // as totals() has it
   const HeldRanges& held() const override { return issuer_.held(); }
   std::int64_t available() const { return held().available(); }
+  std::int64_t out() const { return out_; }  // IDs of its blocks, see BlockTable
+  std::int64_t blocks_out() const { return out_ == 0 ? 0 : context_.table.blocks().size_of(id_); }
   std::optional<std::int64_t> next_id() const { return held().next_id(); }
   std::optional<std::int64_t> last_issued() const { return issuer_.last_issued(); }
   std::int64_t high_water() const override { return high_water_; }
@@ -48,7 +51,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   bool leasing() const { return replenisher_.leasing(); }
   bool wants() const { return replenisher_.wants(); }
   bool in_flight() const;               // an operation of it is with the log or the store
-  bool holds_nothing() const;           // nothing available, being leased or returned
+  bool holds_nothing() const;           // nothing available, out, being leased or returned
   bool awaits_advance() const;          // for every host, before its scope may begin again
   std::string_view state_name() const;  // "ready", "fetching", "waiting" or "stopped"
   Status error() const;  // why it is stopped, else why the last lease failed; OK when neither
@@ -63,6 +66,10 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
     return true;
   }
   bool issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs);
+  // A block of up to `count` IDs, which are issuable and lie side by side, for that slot of the
+  // caller's page. Never waits: UNAVAILABLE, and a lease is wanted.
+  Result<Run> grant_block(const Caller& caller, std::uint32_t slot, std::int64_t count);
+  void block_over(const Block& block, std::optional<std::int64_t> taken);  // see BlockTable::Owner
   // Puts the request behind those that wait: answered through the ReplySink once, unless cancelled.
   // An error means it is not queued. `timeout_ms` < 0: the sequence's own.
   Status wait(const Caller& caller, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);
@@ -120,6 +127,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void withdraw();  // what lies below the floor or above the maximum; when any of it changes
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
   void go_on();
+  void end_blocks();
   void keep_binding(const std::string& binding);           // see DefineSequence
   void adopt();                                            // what the last process left open
   void surrender(GapCause cause, const std::string& why);  // everything that is open is a gap
@@ -141,6 +149,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   Replenisher replenisher_;
   Drain drain_;
   Status log_failure_;
+  std::int64_t out_ = 0;
   std::int64_t advances_ = 0;   // under way
   std::int64_t floor_ = 0;      // see AdvanceRequest::withdraw
   std::int64_t raised_to_ = 0;  // the floor in an older copy of the database

@@ -10,6 +10,7 @@
 
 namespace seqd {
 
+class BlockTable;
 class SequenceAccounts;
 class StoreScope;
 
@@ -24,6 +25,7 @@ class SequenceOwner {
   // IDs were issued; a client's are to be kept for repeats. The log has them.
   virtual void recorded(const Issued& issue) = 0;
   virtual SequenceAccounts& accounts() = 0;
+  virtual BlockTable& blocks() = 0;
   // Of a sequence that has leased nothing yet: SEQ_REGRESSED when its period was over for so long
   // that its counter may have been removed.
   virtual Status check_not_removed(SequenceId sequence) const = 0;

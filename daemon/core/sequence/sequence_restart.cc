@@ -39,6 +39,7 @@ void Sequence::restore(const SequenceImage& image) {
   high_water_ = image.definition.high_water;
   exhaustion_.restore(high_water_, *settings_);
   issuer_.restore(image);
+  out_ = StateImage::out(image);
   replenisher_.restore(image.intent);
   if (image.returning) drain_.restore(*image.returning);
   if (context_.scope.has_history()) return;
@@ -51,6 +52,8 @@ void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const
   ASSERT(issuer_.all_in_log());
   entry(definition());
   entry(totals());
+  for (const Block* block : context_.table.blocks().of(id()))
+    snapshot_block({block->granted, block->lease}, entry);
   for (const HeldRanges::Held& one : held().ranges()) {
     entry(AvailableRange{id(), one.lease, one.range.begin(), one.range.end(), one.asked_end});
   }
@@ -78,6 +81,7 @@ void Sequence::adopt() {
 }
 
 void Sequence::surrender(GapCause cause, const std::string& why) {
+  end_blocks();
   replenisher_.abandon();
   drain_.abandon(cause, why);
   for (const HeldRanges::Held& held : issuer_.held().surrender()) leave(held, cause, why);
@@ -109,6 +113,7 @@ void Sequence::begin_again() {
 DrainReport Sequence::give_up(const std::string& why) {
   DrainReport report;
   report.why = why;
+  end_blocks();
   const std::optional<ReturnOpened> opened = drain_.open_return();
   for (const HeldRanges::Held& one : held().ranges())
     report.gaps.push_back({one.range.begin(), one.range.end()});

@@ -47,8 +47,9 @@ void SequenceAccounts::form_defined(std::string_view form) {
 }
 
 SequenceAccounts::Sums SequenceAccounts::of(const Sequence& sequence) {
-  const std::int64_t ranges =
-      static_cast<std::int64_t>(sequence.held().ranges().size()) + (sequence.leasing() ? 1 : 0);
+  // A block is a range and its grant, and what comes back of it is one.
+  const std::int64_t ranges = static_cast<std::int64_t>(sequence.held().ranges().size()) +
+                              (sequence.leasing() ? 1 : 0) + 2 * sequence.blocks_out();
   return {sequence.issued(), sequence.available(),
           std::max<std::int64_t>(ranges - StateBounds::kRangesIncluded, 0)};
 }

@@ -24,7 +24,7 @@ namespace seqd {
 
 class Sequence;
 
-constexpr std::size_t kGapCauses = 10;  // of GapCause
+constexpr std::size_t kGapCauses = static_cast<std::size_t>(kLastGapCause) + 1;
 
 class SequenceAccounts {
  public:

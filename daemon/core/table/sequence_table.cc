@@ -17,13 +17,14 @@ std::string room_kept(bool named) {
 }  // namespace
 
 SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& settings,
-                             Stores stores, const Limits& limits)
+                             Stores stores, const Limits& limits, BlockPages* pages)
     : context_(context),
       settings_(settings),
       stores_(std::move(stores)),
       limits_(limits),
       replays_(context.log, limits.replays),
-      accounts_(replays_, limits.state_bytes, limits.waiting) {}
+      accounts_(replays_, limits.state_bytes, limits.waiting),
+      blocks_(context_, *this, pages, limits.blocks) {}
 
 // --- start
 
@@ -41,7 +42,9 @@ void SequenceTable::restore(const StateImage& image) {
       known.heartbeat = found->second;
     add_scope(definition, std::move(known));
   }
+  for (const auto& [id, sequence] : image.sequences) restore_blocks(image, sequence);
   for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence);
+  blocks_.restored();
   // Both are in the order of the names. For plain ones see SequenceAccounts::Notes.
   auto own = by_name_.begin();
   for (const auto& [name, known] : image.names) {
@@ -60,6 +63,14 @@ void SequenceTable::restore(const StateImage& image) {
   replays_.restore(image, context_.clock.monotonic_ms());
   for (const auto& [name, store] : stores_) scope_for(name);
   for (const auto& [id, scope] : scopes_) scope->start();
+}
+
+void SequenceTable::restore_blocks(const StateImage& image, const SequenceImage& sequence) {
+  for (const auto& [key, block] : sequence.blocks) {
+    const auto client = image.clients.find(block.granted.client);
+    const UserId user = client == image.clients.end() ? kNoUserOrGroup : client->second.user;
+    blocks_.restore({block.granted, block.lease, user, 0});
+  }
 }
 
 void SequenceTable::restore_sequence(const SequenceImage& image) {
@@ -247,6 +258,10 @@ void SequenceTable::recorded(const Issued& issue) {
   replays_.record(issue);
 }
 
+void SequenceTable::block_over(const Block& block, std::optional<std::int64_t> taken) {
+  at(block.granted.sequence).block_over(block, taken);
+}
+
 void SequenceTable::durable(LogPosition position) {
   std::erase_if(forms_open_, [position](const auto& one) { return one.second <= position; });
   while (!awaiting_.empty() && awaiting_.front().position <= position) {
@@ -349,6 +364,7 @@ void SequenceTable::refuse_requests(const Status& why) {
 void SequenceTable::begin_stop(const Status& why) {
   ASSERT(!why.ok());
   ending_ = why;
+  blocks_.end_all();
   for (const auto& [id, scope] : scopes_) scope->stop();
   for (const auto& [name, id] : by_name_) at(id).begin_stop(why);
 }

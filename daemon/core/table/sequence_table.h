@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "daemon/base/one_shot.h"
+#include "daemon/core/blocks/block_table.h"
 #include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/periods/current_periods.h"
 #include "daemon/core/sequence/sequence.h"
@@ -21,6 +22,7 @@ namespace seqd {
 class SequenceTable final : public RemainderLogObserver,
                             public SnapshotSource,
                             private SequenceOwner,
+                            private BlockTable::Owner,
                             private StoreScope::Owner {
  public:
   struct Limits {
@@ -28,11 +30,13 @@ class SequenceTable final : public RemainderLogObserver,
     std::int64_t state_bytes = StateBounds(1 << 24).sequence_bytes();  // of a snapshot
     std::int64_t waiting = 131'072;  // requests that wait, of all sequences; one user gets a share
     ReplayTable::Limits replays;
+    std::int64_t blocks = BlockTable::kMost;  // that may be out; for the life of the table
   };
   using Stores = std::map<std::string, LeaseStore*>;  // by name; they outlive the table
 
+  // `pages` may be null: then there are no blocks.
   SequenceTable(const CoreContext& context, const SettingsSource& settings, Stores stores,
-                const Limits& limits);
+                const Limits& limits, BlockPages* pages = nullptr);
 
   void restore(const StateImage& image);  // what recovery found; once, before anything else
   // The sequence of that name, or of its present period; made if it may be. NO_SEQUENCE, BUSY.
@@ -88,6 +92,8 @@ class SequenceTable final : public RemainderLogObserver,
   bool settled() const;
   bool leave_clean();  // whether anything was recorded that has to become durable first
   SequenceAccounts& accounts() override { return accounts_; }
+  BlockTable& blocks() override { return blocks_; }
+  const BlockTable& blocks() const { return blocks_; }
   void durable(LogPosition position) override;
   void flush_failed(const Status& status) override;
   void snapshot(const std::function<void(const LogEntry&)>& entry) const override;
@@ -97,6 +103,7 @@ class SequenceTable final : public RemainderLogObserver,
   void when_durable(SequenceId sequence, std::function<void()> then) override;
   void when_durable(std::function<void()> then) override { when_durable(0, std::move(then)); }
   void recorded(const Issued& issue) override;
+  void block_over(const Block& block, std::optional<std::int64_t> taken) override;
   Status check_not_removed(SequenceId sequence) const override;
   void scope_owned(ScopeId scope) override;
   bool scope_lost(ScopeId scope) override;
@@ -107,6 +114,7 @@ class SequenceTable final : public RemainderLogObserver,
   StoreScope& add_scope(DefineScope definition, StoreScope::Known known);
   Sequence& look_up(SequenceId id);
   Sequence& add_sequence(const DefineSequence& definition, SequenceSettings settings);
+  void restore_blocks(const StateImage& image, const SequenceImage& sequence);
   void restore_sequence(const SequenceImage& image);
   Status check_drainable(const Sequence& sequence) const;
   void know_periods(std::string_view name, const SequenceSettings& settings);
@@ -129,6 +137,7 @@ class SequenceTable final : public RemainderLogObserver,
   Limits limits_;
   ReplayTable replays_;
   SequenceAccounts accounts_;
+  BlockTable blocks_;
   SharedSettings shared_settings_;
   std::map<ScopeId, std::unique_ptr<StoreScope>> scopes_;
   std::map<ScopeId, SequenceContext> contexts_;  // of their sequences

@@ -120,6 +120,7 @@ void method_hello(const MethodContext& context, Session& session, const Message&
         context.table.replays().attach(*hello->client, session.peer.uid);
     if (!attached.ok()) return answer_error(session, message.msgid, attached.status());
     known = attached->known;
+    context.table.blocks().client_back(attached->client, session.id);
     // The newer connection is the client's; what the older one waits for will be asked for again.
     if (Session* const older = context.sessions.bind(session, attached->client)) {
       forget_waiting(context, *older);

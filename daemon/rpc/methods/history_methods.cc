@@ -114,6 +114,7 @@ void core_facts(const SequenceTable& table, const std::string& name, IdFacts& fa
   const SequenceId sequence = table.find(name);
   facts.served = sequence != 0;
   facts.available = facts.returning = facts.leasing = false;
+  facts.block.reset();
   facts.lease = Token{};
   facts.forgotten = !facts.served && table.has_forgotten(name);
   if (!facts.served) return;
@@ -123,6 +124,10 @@ void core_facts(const SequenceTable& table, const std::string& name, IdFacts& fa
     if (facts.id < held.range.begin() || facts.id >= held.range.end()) continue;
     facts.available = true;
     facts.lease = held.lease;
+  }
+  if (const Block* const block = table.blocks().with_id(sequence, facts.id)) {
+    facts.block = *block;
+    facts.lease = block->lease;
   }
   const std::optional<ReturnOpened>& open = table.at(sequence).draining().open_return();
   facts.returning = open && open->begin <= facts.id && facts.id < open->end;
@@ -210,6 +215,7 @@ class Explaining : public std::enable_shared_from_this<Explaining> {
  public:
   Explaining(const MethodContext& context, const Session& session, DeferredReply reply)
       : history_(*context.history),
+        sessions_(context.sessions),
         reply_(std::move(reply)),
         user_(session.peer.uid),
         administers_(check_administers(context.control, session.peer, "explain").ok()) {}
@@ -246,10 +252,22 @@ class Explaining : public std::enable_shared_from_this<Explaining> {
 
   void finish() {
     if (!administers_) hide_callers(facts_.history, user_);
+    name_block_client();
     reply_.result([&](protocol::Buffer& out) { pack_explanation(out, reply_.name, facts_); });
   }
 
+  // As hide_callers() has it.
+  void name_block_client() {
+    facts_.block_client.clear();
+    const Session* const has = facts_.block ? sessions_.find(facts_.block->session) : nullptr;
+    if (has == nullptr || !(administers_ || (has->peer.uid == user_ && user_ != kNoUserOrGroup)))
+      return;
+    facts_.block_client = "process " + std::to_string(has->peer.pid);
+    if (!has->client_name.empty()) facts_.block_client += " (" + has->client_name + ")";
+  }
+
   HistoryAsker& history_;
+  Sessions& sessions_;
   const DeferredReply reply_;
   const UserId user_;
   const bool administers_;
@@ -307,6 +325,7 @@ void method_audit(const MethodContext& context, Session& session, const Message&
     facts->may_be_removed = periods.current && may_be_removed(periods, *periods.current, now_s);
     facts->totals = audited.totals();
     facts->available = audited.available();
+    facts->out = audited.out();
     facts->returning = audited.draining().returning();
     facts->high_water = audited.high_water();
     facts->progression = audited.settings().progression.compiled;

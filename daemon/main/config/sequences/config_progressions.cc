@@ -66,6 +66,12 @@ class Progression {
              "increment = 1 with a start of at least 1 and no cycle");
       return;
     }
+    if (settings_.blocks) {
+      refuse("blocks",
+             "clients count the IDs of a block by 1; allowed: increment = 1 with a start of at "
+             "least 1 and no cycle, or no blocks");
+      return;
+    }
     settings_.progression.compiled = std::make_shared<IdProgression>(form);
   }
 

@@ -1,0 +1,208 @@
+#include "daemon/core/blocks/block_table.h"
+
+#include <algorithm>
+
+#include "daemon/base/assertion.h"
+
+namespace seqd {
+namespace {
+
+// One user alone may have three quarters of all blocks.
+constexpr std::int64_t kFactor = 3;
+
+BlockPlace place_of(const Block& block) {
+  return {block.granted.client, block.granted.slot, block.granted.request, block.size()};
+}
+
+}  // namespace
+
+BlockTable::BlockTable(const CoreContext& context, Owner& owner, BlockPages* pages,
+                       std::int64_t most)
+    : context_(context),
+      owner_(owner),
+      pages_(pages),
+      share_(most, kFactor),
+      timer_(context.timers),
+      lost_timer_(context.timers) {}
+
+// --- what is out
+
+std::int64_t BlockTable::size_of(SequenceId sequence) const {
+  const auto found = by_sequence_.find(sequence);
+  return found == by_sequence_.end() ? 0 : static_cast<std::int64_t>(found->second.size());
+}
+
+const Block* BlockTable::in_slot(ClientId client, std::uint32_t slot) const {
+  const auto found = blocks_.find({client, slot});
+  return found == blocks_.end() ? nullptr : &found->second;
+}
+
+const Block* BlockTable::granted_to(ClientId client, std::uint32_t request) const {
+  for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
+    if (at->first.first != client) break;
+    if (at->second.granted.request == request) return &at->second;
+  }
+  return nullptr;
+}
+
+const Block* BlockTable::with_id(SequenceId sequence, std::int64_t id) const {
+  for (const Block* block : of(sequence)) {
+    if (block->granted.begin <= id && id < block->granted.end) return block;
+  }
+  return nullptr;
+}
+
+std::vector<const Block*> BlockTable::of(SequenceId sequence) const {
+  std::vector<const Block*> blocks;
+  const auto found = by_sequence_.find(sequence);
+  if (found == by_sequence_.end()) return blocks;
+  for (const BlockKey& key : found->second) blocks.push_back(&blocks_.at(key));
+  return blocks;
+}
+
+void BlockTable::insert(const Block& block) {
+  const bool fresh = blocks_.emplace(block.key(), block).second;
+  ASSERT(fresh && block.granted.client != 0 && block.size() > 0);
+  by_sequence_[block.granted.sequence].insert(block.key());
+  share_.take(block.user, 1);
+}
+
+Block BlockTable::remove(BlockKey key) {
+  const auto found = blocks_.find(key);
+  ASSERT(found != blocks_.end());
+  const Block block = found->second;
+  blocks_.erase(found);
+  const auto of = by_sequence_.find(block.granted.sequence);
+  of->second.erase(key);
+  if (of->second.empty()) by_sequence_.erase(of);
+  share_.release(block.user, 1);
+  return block;
+}
+
+// --- grants
+
+Result<int> BlockTable::open_page(ClientId client) {
+  if (pages_ == nullptr) {
+    return Status(ErrorCode::UNAVAILABLE,
+                  "this daemon has no place in memory for the pages of blocks (the journal says "
+                  "why); ask for IDs with next or range");
+  }
+  const Status opened = pages_->open(client);
+  if (!opened.ok()) return opened;
+  return pages_->descriptor(client);
+}
+
+Status BlockTable::may_grant(ClientId client, UserId user) {
+  if (!share_.allows(user, 1)) {
+    return {ErrorCode::BUSY, "this user has " + std::to_string(share_.used_by(user)) + " of " +
+                                 std::to_string(share_.used()) + " blocks that are out, and " +
+                                 std::to_string(share_.total()) +
+                                 " may be; ask for IDs with next or range"};
+  }
+  return open_page(client).status();
+}
+
+void BlockTable::add(const Block& block) {
+  insert(block);
+  unpublished_.push_back(block.key());
+}
+
+void BlockTable::publish() {
+  if (unpublished_.empty()) return;
+  for (const BlockKey& key : unpublished_) {
+    // It may be over already, and another one may be in its slot.
+    const auto found = blocks_.find(key);
+    if (found != blocks_.end() && !pages_->publish(place_of(found->second)).ok())
+      lost_.push_back(key);
+  }
+  unpublished_.clear();
+  if (!lost_.empty()) lost_timer_.start(0, [this] { end_lost(); });
+}
+
+void BlockTable::end_lost() {
+  std::vector<BlockKey> lost;
+  lost.swap(lost_);
+  for (const BlockKey& key : lost) end_slot(key.first, key.second);
+}
+
+// --- ends
+
+void BlockTable::end(const std::vector<BlockKey>& keys) {
+  if (keys.empty()) return;
+  std::vector<Block> ended;
+  std::vector<BlockPlace> places;
+  for (const BlockKey& key : keys) ended.push_back(remove(key));
+  // What comes back goes in front of what is available: the lowest of it last.
+  std::sort(ended.begin(), ended.end(), [](const Block& one, const Block& other) {
+    return one.granted.begin > other.granted.begin;
+  });
+  for (const Block& block : ended) places.push_back(place_of(block));
+  std::vector<std::optional<std::int64_t>> taken(places.size());
+  if (pages_ != nullptr) taken = pages_->revoke(places);
+  ASSERT(taken.size() == places.size());
+  for (std::size_t at = 0; at < ended.size(); ++at) {
+    ASSERT(!taken[at] || (*taken[at] >= 0 && *taken[at] <= ended[at].size()));
+    owner_.block_over(ended[at], taken[at]);
+  }
+}
+
+void BlockTable::end_slot(ClientId client, std::uint32_t slot) {
+  if (in_slot(client, slot) != nullptr) end({{client, slot}});
+}
+
+void BlockTable::end_client(ClientId client) {
+  std::vector<BlockKey> keys;
+  for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
+    if (at->first.first != client) break;
+    keys.push_back(at->first);
+  }
+  absent_.erase(client);
+  end(keys);
+  if (pages_ != nullptr) pages_->remove(client);
+}
+
+void BlockTable::end_sequence(SequenceId sequence) {
+  const auto found = by_sequence_.find(sequence);
+  if (found != by_sequence_.end()) end({found->second.begin(), found->second.end()});
+}
+
+void BlockTable::end_outside(SequenceId sequence, std::int64_t floor, std::int64_t last) {
+  std::vector<BlockKey> keys;
+  for (const Block* block : of(sequence)) {
+    if (block->granted.begin < floor || block->granted.end - 1 > last) keys.push_back(block->key());
+  }
+  end(keys);
+}
+
+void BlockTable::end_all() {
+  std::vector<BlockKey> keys;
+  for (const auto& [key, block] : blocks_) keys.push_back(key);
+  end(keys);
+}
+
+// --- over the end of a process
+
+void BlockTable::restore(const Block& block) {
+  insert(block);
+  absent_.insert(block.granted.client);
+}
+
+void BlockTable::restored() {
+  if (pages_ != nullptr) pages_->keep_only(absent_);
+  if (!absent_.empty()) timer_.start(kReturnMs, [this] { end_absent(); });
+}
+
+void BlockTable::client_back(ClientId client, SessionId session) {
+  absent_.erase(client);
+  for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
+    if (at->first.first != client) break;
+    at->second.session = session;
+  }
+}
+
+void BlockTable::end_absent() {
+  const std::set<ClientId> absent = absent_;
+  for (const ClientId client : absent) end_client(client);
+}
+
+}  // namespace seqd

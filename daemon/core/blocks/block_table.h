@@ -1,0 +1,104 @@
+// BlockTable: the blocks that are out, by the slots that they are in. A block is granted in one
+// turn, told to its page when the turn's record is in the log, and only then to its client. It
+// ends when its slot is used again, when its client is gone, or when its sequence needs the IDs:
+// then nobody takes of it any more, and its sequence hears how far it was taken.
+//
+// Bounded: so many blocks in all, of which one user gets a share. After a start clients have some
+// seconds to come back to their blocks. Owned by the SequenceTable; loop thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "daemon/base/fair_share.h"
+#include "daemon/base/one_shot.h"
+#include "daemon/core/blocks/block_pages.h"
+#include "daemon/core/caller.h"
+#include "daemon/core/context.h"
+#include "daemon/core/log/state_image.h"
+
+namespace seqd {
+
+struct Block {
+  BlockGranted granted;
+  Token lease{};         // that its range came from
+  UserId user = 0;       // of the client
+  SessionId session = 0;  // that took it, for the history; 0: an earlier process knew it
+  BlockKey key() const { return {granted.client, granted.slot}; }
+  std::int64_t size() const { return granted.end - granted.begin; }
+};
+
+class BlockTable {
+ public:
+  // The sequences.
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    // `block` is over, and not in the table any more. `taken`: so many IDs of it; none: nobody
+    // knows.
+    virtual void block_over(const Block& block, std::optional<std::int64_t> taken) = 0;
+  };
+  static constexpr std::int64_t kMost = 4'096;
+  // How long a client may take to come back after a start.
+  static constexpr std::int64_t kReturnMs = 10'000;
+
+  // `pages` may be null: then there are no blocks. All outlive this.
+  BlockTable(const CoreContext& context, Owner& owner, BlockPages* pages, std::int64_t most);
+
+  bool empty() const { return blocks_.empty(); }
+  std::int64_t size() const { return static_cast<std::int64_t>(blocks_.size()); }
+  std::int64_t size_of(SequenceId sequence) const;
+  const Block* in_slot(ClientId client, std::uint32_t slot) const;             // null: it is free
+  const Block* granted_to(ClientId client, std::uint32_t request) const;       // null: none is out
+  const Block* with_id(SequenceId sequence, std::int64_t id) const;            // the same
+  std::vector<const Block*> of(SequenceId sequence) const;  // in the order of their slots
+
+  // Whether another block may be granted to a client of that user, with the page that it needs.
+  // UNAVAILABLE, BUSY.
+  Status may_grant(ClientId client, UserId user);
+  // The descriptor of the client's page, which is made where there is none. UNAVAILABLE, BUSY.
+  Result<int> open_page(ClientId client);
+  // The log has it.
+  void add(const Block& block);
+  // The turn's record is in the log: its blocks are told to their pages.
+  void publish();
+
+  void end_slot(ClientId client, std::uint32_t slot);  // nothing where it is free
+  void end_client(ClientId client);                    // its connection has ended; its page goes
+  void end_sequence(SequenceId sequence);
+  void end_outside(SequenceId sequence, std::int64_t floor, std::int64_t last);
+  void end_all();
+
+  // Out since before this process began.
+  void restore(const Block& block);
+  void restored();  // all of them
+  // The client has said who it is, on that connection.
+  void client_back(ClientId client, SessionId session);
+
+ private:
+  using Blocks = std::map<BlockKey, Block>;
+
+  void insert(const Block& block);
+  Block remove(BlockKey key);
+  void end(const std::vector<BlockKey>& keys);
+  void end_lost();
+  void end_absent();
+
+  const CoreContext& context_;
+  Owner& owner_;
+  BlockPages* const pages_;
+  Blocks blocks_;
+  std::map<SequenceId, std::set<BlockKey>> by_sequence_;
+  FairShare share_;
+  std::vector<BlockKey> unpublished_;  // granted in this turn
+  std::vector<BlockKey> lost_;         // that could not be told to their pages
+  std::set<ClientId> absent_;          // since the start
+  OneShot timer_;                      // for them
+  OneShot lost_timer_;
+};
+
+}  // namespace seqd

@@ -1,0 +1,57 @@
+// The part of sequence.h that is about blocks: IDs that clients take in their own processes.
+#include <algorithm>
+
+#include "daemon/base/assertion.h"
+#include "daemon/core/sequence/sequence.h"
+
+namespace seqd {
+
+Result<Run> Sequence::grant_block(const Caller& caller, std::uint32_t slot, std::int64_t count) {
+  ASSERT(caller.client != 0 && count >= 1 && context_.core.log.accepting());
+  if (Status refused = gate_.refusal(); !refused.ok()) return refused;
+  note_issued();
+  const std::int64_t room = settings_->max_unsynced - out_;
+  const bool may_hold = context_.table.accounts().may_hold_another_range();
+  if (!gate_.open() || !waiters_.empty() || held().issuable() == 0 || room < 1 || !may_hold) {
+    return Status(ErrorCode::UNAVAILABLE,
+                  "no block of \"" + name() + "\" is to be had now: " +
+                      (room < 1    ? "as many IDs are out as may be (sequence.max_unsynced)"
+                       : !may_hold ? "the log has no room for another range (daemon.state_log_size)"
+                                   : "no ID is available; next waits for one"));
+  }
+  flush_issues();
+  const auto [range, lease] = issuer_.take_block(std::min(count, room));
+  const Block block{{id(), caller.client, slot, caller.request, range.begin(), range.end()},
+                    lease,
+                    caller.user,
+                    caller.session};
+  out_ += range.size();
+  context_.core.log.append(block.granted);
+  context_.table.blocks().add(block);
+  return Run{range.begin(), range.size(), 1};
+}
+
+void Sequence::block_over(const Block& block, std::optional<std::int64_t> taken) {
+  const BlockGranted& granted = block.granted;
+  ASSERT(granted.sequence == id() && out_ >= block.size());
+  flush_issues();
+  const std::int64_t taken_end = granted.begin + taken.value_or(0);
+  out_ -= block.size();
+  context_.core.log.append(
+      BlockEnded{id(), granted.client, granted.slot, granted.begin, taken_end});
+  if (taken_end > granted.begin) issuer_.note_taken(granted.begin, taken_end, block.session);
+  if (taken_end < granted.end)
+    issuer_.held().put_back(IdRange(taken_end, granted.end), block.lease);
+  if (!taken) {
+    leave({issuer_.held().take(block.size()), block.lease, granted.end, granted.end},
+          GapCause::block_lost, "it was in a block whose page is gone or says what cannot be");
+  }
+  withdraw();
+  touch();
+}
+
+void Sequence::end_blocks() {
+  if (out_ > 0) context_.table.blocks().end_sequence(id());
+}
+
+}  // namespace seqd
