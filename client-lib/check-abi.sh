@@ -1,15 +1,15 @@
 #!/bin/bash
 # What libseqd promises to others, checked on what was built: check-abi.sh LIBSEQD_SO
-#  - libseqd.so exports the functions that seqd.h declares, all of them and nothing else;
+#  - libseqd.so exports the functions that seqd.h and seqd_blocks.h declare, all of them and nothing else;
 #  - its soname is libseqd.so.0.
 set -euo pipefail
 library=$1
-header=$(dirname "$0")/seqd.h
+headers=("$(dirname "$0")"/{seqd,seqd_blocks}.h)
 
 exported=$(nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort)
-declared=$(grep -oE 'seqd_[a-z_]+\(' <(tr '\n' ' ' <"$header" | grep -oE 'SEQD_(API|CHECKED) [^;]*;') | tr -d '(' | sort -u)
+declared=$(grep -oE 'seqd_[a-z_]+\(' <(cat "${headers[@]}" | tr '\n' ' ' | grep -oE 'SEQD_(API|CHECKED) [^;]*;') | tr -d '(' | sort -u)
 if ! difference=$(diff <(echo "$declared") <(echo "$exported")); then
-  echo "libseqd.so exports (>) other functions than seqd.h declares (<):"
+  echo "libseqd.so exports (>) other functions than the headers declare (<):"
   echo "$difference"
   exit 1
 fi

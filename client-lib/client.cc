@@ -5,20 +5,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <utility>
+
+#include "client-lib/session/monotonic.h"
 
 namespace seqd::engine {
 namespace {
 
 // More than a socket's buffer holds, so that a daemon that goes on writing is left all the same.
 constexpr int kLastReads = 64;
-
-std::int64_t monotonic_ms() {
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return std::int64_t{now.tv_sec} * 1'000 + now.tv_nsec / 1'000'000;
-}
 
 template <typename Bytes>
 bool fill_randomly(Bytes& bytes) {
@@ -65,6 +60,7 @@ Client::Client(const ClientOptions& options, const protocol::Identity& identity,
                std::uint64_t random)
     : options_(options), session_(session_settings(options_, identity)), random_(random | 1) {
   connection_.set_busy_poll(options_.busy_poll_us);
+  if (options_.takes_descriptors) connection_.take_descriptors();
 }
 
 Client::~Client() {
@@ -110,6 +106,10 @@ Outcome Client::submit(Request&& request) {
   return enter(std::move(request), number);
 }
 
+Outcome Client::submit(Request&& request, std::uint32_t& number) {
+  return enter(std::move(request), number);
+}
+
 Outcome Client::call(Request&& request, Answer& answer) {
   request.synchronous = true;
   std::uint32_t number = 0;
@@ -139,6 +139,10 @@ void Client::poll(std::int64_t timeout_ms, std::size_t capacity) {
     over = monotonic_ms() >= until;
   }
   session_.answers().deliver(capacity);
+}
+
+void Client::send_only() {
+  if (connection_.is_open() && wants_to_write()) (void)connection_.send(session_.output());
 }
 
 bool Client::wants_to_write() {
@@ -210,7 +214,11 @@ void Client::try_to_connect(std::int64_t now_ms) {
 }
 
 void Client::receive_idle() {
-  if (session_.in_flight() > 0 || !connection_.is_open()) return;
+  if (session_.in_flight() == 0) take_arrived();
+}
+
+void Client::take_arrived() {
+  if (!connection_.is_open()) return;
   for (int reads = 0; reads < kLastReads && receive();) ++reads;
 }
 
@@ -255,6 +263,11 @@ void Client::lose(std::string why) {
   close_connection();
   why_not_connected_ = std::move(why);
   next_attempt_ms_ = monotonic_ms() + back_off_.next_delay_ms(random());
+}
+
+Outcome Client::late() const {
+  return session_.ready() ? Outcome{SEQD_E_TIMEOUT, "the daemon did not answer in time"}
+                          : unreachable();
 }
 
 Outcome Client::unreachable() const {

@@ -27,6 +27,7 @@ struct ClientOptions {
   std::int64_t busy_poll_us = 0;
   bool anonymous = false;
   bool daemon_decides_wait = false;  // requests do not say how long they may wait for an ID
+  bool takes_descriptors = false;    // that come with answers
 };
 
 // What the caller's options mean: defaults, the environment, bounds. `options` may be null.
@@ -42,6 +43,8 @@ class Client {
 
   // Queues; sends nothing. Deadlines are filled in.
   Outcome submit(Request&& request);
+  // The same; the number is the request's in every repeat.
+  Outcome submit(Request&& request, std::uint32_t& number);
   // Waits for the answer. The outcome is the answer's.
   Outcome call(Request&& request, Answer& answer);
   // Waits at most `timeout_ms` for the first answer; then delivers up to `capacity` of them.
@@ -58,6 +61,14 @@ class Client {
   bool wants_to_write();
   // How long from now poll() may stay uncalled; -1: for ever.
   std::int64_t idle_ms() const;
+  // Sends what can be sent now, on a connection that there is. Of its loss the next poll() hears.
+  void send_only();
+  // Takes in what has arrived before anything is given up as late; does not wait.
+  void take_arrived();
+  // The newest descriptor that has come with an answer, now the caller's; -1: none.
+  int take_descriptor() { return connection_.take_descriptor(); }
+  // What a request that has no answer yet fails with when its time is over.
+  Outcome late() const;
   const HelloAnswer& daemon() const { return session_.daemon(); }
   // Whether this process is a copy of the one that opened the handle.
   bool is_forked() const { return mark_.is_copied(); }

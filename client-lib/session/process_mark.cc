@@ -9,7 +9,6 @@
 namespace seqd::engine {
 namespace {
 
-constexpr std::uint64_t kMade = 0x7365'7164'6d61'726b;
 // No advice that madvise() knows.
 constexpr int kNoAdvice = -1;
 
@@ -58,8 +57,7 @@ ProcessMark::~ProcessMark() {
     ::munmap(const_cast<std::uint64_t*>(page_), page_bytes());  // NOLINT: volatile goes, too
 }
 
-bool ProcessMark::is_copied() const {
-  if (page_ != nullptr) return *page_ != kMade;
+bool ProcessMark::is_counted_copy() const {
   return ::getpid() != process_ || forks.load(std::memory_order_relaxed) != forks_;
 }
 

@@ -24,10 +24,14 @@ class ProcessMark {
   ProcessMark(const ProcessMark&) = delete;
   ProcessMark& operator=(const ProcessMark&) = delete;
 
-  bool is_copied() const;
+  bool is_copied() const { return page_ != nullptr ? *page_ != kMade : is_counted_copy(); }
   Means means() const { return page_ == nullptr ? Means::counter : Means::page; }
 
  private:
+  static constexpr std::uint64_t kMade = 0x7365'7164'6d61'726b;
+
+  bool is_counted_copy() const;
+
   const volatile std::uint64_t* page_ = nullptr;
   pid_t process_ = 0;        // without a page
   std::uint64_t forks_ = 0;  // the same

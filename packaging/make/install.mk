@@ -18,7 +18,7 @@ DOCDIR ?= $(PREFIX)/share/doc/seqd
 STAGE := $(BUILD)/stage
 MAN_SOURCES := $(wildcard packaging/man/*.scd)
 MAN_PAGES := $(patsubst packaging/man/%.scd,$(STAGE)/%.gz,$(MAN_SOURCES))
-HEADERS := $(addprefix client-lib/,seqd.h seqd_codes.h seqd.hpp seqd_result.hpp)
+HEADERS := $(addprefix client-lib/,seqd.h seqd_blocks.h seqd_codes.h seqd.hpp seqd_blocks.hpp seqd_result.hpp)
 CATALOG := packaging/systemd/seqd.catalog
 MONITORING := $(addprefix packaging/monitoring/,seqd.rules.yml seqd-dashboard.json)
 

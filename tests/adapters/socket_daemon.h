@@ -27,6 +27,8 @@ class SocketDaemon {
 
   // When set before start(): called instead of the wire, with each accepted connection.
   std::function<void(int descriptor)> instead;
+  // When set before start(): called when a connection has ended.
+  std::function<void()> ended;
 
  private:
   void run();

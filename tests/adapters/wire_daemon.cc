@@ -68,7 +68,7 @@ void WireDaemon::answer_to(Connection& connection, const Message& message, Buffe
     issue(connection, message, out);
   else if (message.method == "insert")
     insert(connection, message, out);
-  else
+  else if (!other || !other(connection, message, out))
     answer(message, out);
 }
 

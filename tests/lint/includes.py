@@ -16,7 +16,7 @@ LAYERS = {
     "daemon/uv": ["protocol", "daemon/base", "daemon/core", "daemon/rpc"],
     "daemon/store": ["protocol", "daemon/base", "daemon/core"],  # documents come as MessagePack
     "daemon/state": ["daemon/base", "daemon/core"],
-    "daemon/os": ["daemon/base", "daemon/core"],
+    "daemon/os": ["protocol", "daemon/base", "daemon/core"],  # pages of blocks
     "daemon/main": ["protocol", "daemon/"],
     "client-lib": ["protocol"],
     "tests": ["protocol", "daemon/", "client-lib", "tests"],

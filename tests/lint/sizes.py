@@ -8,7 +8,7 @@ import pathlib
 import tree as project
 
 HEADER, PUBLIC_HEADER, SOURCE, TEST = 150, 200, 400, 700
-INSTALLED = ("client-lib/seqd.h", "client-lib/seqd_codes.h", "client-lib/seqd.hpp", "client-lib/seqd_result.hpp")
+INSTALLED = tuple("client-lib/" + name for name in ("seqd.h", "seqd_blocks.h", "seqd_codes.h", "seqd.hpp", "seqd_blocks.hpp", "seqd_result.hpp"))
 MEASURED = {".h", ".hpp", ".c", ".cc", ".py", ".sh"}
 
 

@@ -1,0 +1,26 @@
+// BlockOrder: one request that a thread has asked for and not waited for yet. Owned by its thread's
+// ThreadBlocks, at one place in memory; between ask_...() and collect() it is the BlockSource's.
+#pragma once
+
+#include <cstdint>
+
+#include "client-lib/blocks/block_taker.h"
+#include "client-lib/session/outcome.h"
+
+namespace seqd::engine {
+
+struct BlockOrder {
+  enum class Kind : std::uint8_t { page, block, next };
+  enum class State : std::uint8_t { none, asked, answered };
+  Kind kind = Kind::block;
+  State state = State::none;
+  std::uint32_t slot = 0;    // of a block
+  std::int64_t wanted = 0;   // its IDs, at most
+  std::uint32_t number = 0;  // of the request, by which the slot names the block
+  // Answered:
+  Outcome outcome;
+  Block block;          // that was granted
+  std::int64_t id = 0;  // of a next
+};
+
+}  // namespace seqd::engine

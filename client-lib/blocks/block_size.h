@@ -1,0 +1,28 @@
+// BlockSize: how many IDs the next block of a thread is to have: as many as the thread takes in a
+// while, so that it asks a few times a second and keeps few IDs from others. One thread at a time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace seqd::engine {
+
+class BlockSize {
+ public:
+  static constexpr std::int64_t kFirst = 64;
+  static constexpr std::int64_t kMost = 1'000'000;
+  static constexpr std::int64_t kShortMs = 100;
+  static constexpr std::int64_t kLongMs = 10'000;
+
+  std::int64_t ids() const { return ids_; }
+  // A block was used up after so long.
+  void lasted(std::int64_t ms) {
+    if (ms < kShortMs) ids_ = std::min(ids_ * 2, kMost);
+    if (ms > kLongMs) ids_ = std::max<std::int64_t>(ids_ / 2, 1);
+  }
+
+ private:
+  std::int64_t ids_ = kFirst;
+};
+
+}  // namespace seqd::engine

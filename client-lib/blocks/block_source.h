@@ -1,0 +1,70 @@
+// BlockSource: where the threads of one handle get their blocks: one connection to the daemon, the
+// page, and the requests under way. Any thread; each call is short but wait(). Whichever thread
+// waits also sends and receives for the others: there is no thread of our own.
+//
+// Invariant: the lock is never held while a thread sleeps.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "client-lib/blocks/block_order.h"
+#include "client-lib/blocks/block_page.h"
+#include "client-lib/client.h"
+
+namespace seqd::engine {
+
+class BlockSource {
+ public:
+  // `revocable`: the daemon can stop this process from taking; without that there are no blocks.
+  BlockSource(std::unique_ptr<Client> client, std::string name, bool revocable);
+
+  // Asks for a block of at most `count` IDs in `slot`, or for an ID. The order is in state `none`
+  // before.
+  void ask_block(BlockOrder& order, std::uint32_t slot, std::int64_t count);
+  void ask_next(BlockOrder& order);
+  // The same, unless another thread is in here: then false.
+  bool try_ask_block(BlockOrder& order, std::uint32_t slot, std::int64_t count);
+  // Waits until the order has its answer, or its failure: true; or `until_ms`: false, and it may
+  // still come.
+  bool wait(BlockOrder& order, std::int64_t until_ms);
+  bool is_answered(const BlockOrder& order);
+
+  // Of an order with an answer, which is in state `none` again: its outcome. Of a block that may be
+  // taken from, `page` is where it lies; null: it has ended since.
+  Outcome collect(BlockOrder& order, std::shared_ptr<BlockPage>& page);
+  // Why an order has no answer yet.
+  Outcome late();
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  void ask(BlockOrder& order, Request&& request);
+  void ask_block_locked(BlockOrder& order, std::uint32_t slot, std::int64_t count);
+  void ask_page();
+  // One step of the connection, without waiting, and the answers that came of it.
+  void drive();
+  void send();
+  void sleep(Lock& lock, std::int64_t until_ms);
+  void settle(BlockOrder& order, const Answer& answer);
+  Outcome read(BlockOrder& order, const Answer& answer);
+  Outcome read_page(const Answer& answer);
+  // After an exception: there is no memory.
+  void fail(BlockOrder& order);
+
+  const std::string name_;
+  std::mutex mutex_;  // guards everything below, and the orders
+  std::condition_variable changed_;
+  std::unique_ptr<Client> client_;
+  bool driven_ = false;  // a thread sleeps at the socket, for all
+  std::shared_ptr<BlockPage> page_;
+  Outcome no_page_;          // why there is none, if it was asked for
+  BlockOrder page_order_;
+  std::uint64_t page_generation_;  // of the connection that told the page
+  std::int64_t page_again_ms_ = 0;  // not before, where there is none
+};
+
+}  // namespace seqd::engine

@@ -1,0 +1,340 @@
+// Blocks through the C ABI, against a daemon of the tests that grants them on real pages.
+#include "client-lib/seqd_blocks.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "client-lib/seqd_blocks.hpp"
+#include "tests/adapters/block_daemon.h"
+#include "tests/adapters/client_handle.h"
+
+namespace seqd::engine {
+namespace {
+
+using namespace testing;
+
+constexpr std::int64_t kFirstOfBlocks = 1'000'000'000;
+
+struct Opened {
+  explicit Opened(BlockDaemon& daemon, std::int64_t timeout_ms = 20'000) {
+    seqd_options options = SEQD_OPTIONS_INIT;
+    options.socket_path = daemon.socket().path().c_str();
+    options.timeout_ms = timeout_ms;
+    const int code = seqd_blocks_open(&options, "orders", &blocks);
+    INFO(seqd_blocks_last_error());
+    REQUIRE(code == SEQD_OK);
+  }
+  ~Opened() { seqd_blocks_close(blocks); }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+
+  void close() {
+    seqd_blocks_close(blocks);
+    blocks = nullptr;
+  }
+  std::int64_t next() {
+    std::int64_t id = 0;
+    const int code = seqd_blocks_next(blocks, &id);
+    INFO(seqd_error_name(code) << ": " << seqd_blocks_last_error());
+    REQUIRE(code == SEQD_OK);
+    return id;
+  }
+  std::vector<std::int64_t> take(int count) {
+    std::vector<std::int64_t> ids;
+    for (int at = 0; at < count; ++at) ids.push_back(next());
+    return ids;
+  }
+  int code() {
+    std::int64_t id = 0;
+    return seqd_blocks_next(blocks, &id);
+  }
+
+  seqd_blocks* blocks = nullptr;
+};
+
+// What threads took; the error that one of them got.
+struct Threads {
+  std::vector<std::thread> running;
+  std::vector<std::vector<std::int64_t>> ids;
+  std::atomic<int> failed{SEQD_OK};
+
+  void start(seqd_blocks* blocks, int threads, int count) {
+    ids.resize(static_cast<std::size_t>(threads));
+    for (auto& own : ids) {
+      running.emplace_back([this, blocks, count, &own] {
+        for (int at = 0; at < count; ++at) {
+          std::int64_t id = 0;
+          const int code = seqd_blocks_next(blocks, &id);
+          if (code != SEQD_OK) {
+            failed = code;
+            return;
+          }
+          own.push_back(id);
+        }
+      });
+    }
+  }
+  std::vector<std::int64_t> join() {
+    std::vector<std::int64_t> all;
+    for (std::thread& one : running) one.join();
+    for (const auto& own : ids) all.insert(all.end(), own.begin(), own.end());
+    REQUIRE(failed == SEQD_OK);
+    return all;
+  }
+};
+
+bool has_no_id_twice(std::vector<std::int64_t> ids) {
+  std::sort(ids.begin(), ids.end());
+  return std::adjacent_find(ids.begin(), ids.end()) == ids.end();
+}
+
+std::int64_t of_blocks(const std::vector<std::int64_t>& ids) {
+  return std::count_if(ids.begin(), ids.end(), [](auto id) { return id >= kFirstOfBlocks; });
+}
+
+}  // namespace
+
+TEST_CASE("IdsComeFromBlocksAndNoneIsLostAtTheEnd", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.start();
+  Opened opened(daemon);
+  const auto ids = opened.take(10'000);
+  CHECK(has_no_id_twice(ids));
+  CHECK(std::is_sorted(ids.begin(), ids.end()));
+  CHECK(of_blocks(ids) == 10'000);
+  CHECK(daemon.pages() == 1);
+  CHECK(daemon.largest() > 64);
+  opened.close();
+  daemon.stop();
+  CHECK(daemon.taken() == 10'000);
+  CHECK(daemon.unknown() == 0);
+  CHECK(daemon.socket().wire().complaint().empty());
+}
+
+TEST_CASE("ThreadsHaveBlocksOfTheirOwn", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.start();
+  Opened opened(daemon);
+  const int threads = GENERATE(2, 40);  // there are slots for 31, and two that are shared
+  Threads taking;
+  taking.start(opened.blocks, threads, 2'000);
+  const auto ids = taking.join();
+  CHECK(ids.size() == static_cast<std::size_t>(threads) * 2'000);
+  CHECK(has_no_id_twice(ids));
+  opened.close();
+  daemon.stop();
+  CHECK(daemon.taken() == of_blocks(ids));
+  CHECK(of_blocks(ids) > 0);
+}
+
+TEST_CASE("AThreadGoesOnWithTheBlockOfOneThatEnded", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.start();
+  Opened opened(daemon);
+  std::vector<std::int64_t> ids;
+  for (int threads = 0; threads < 100; ++threads)
+    std::thread([&] { ids.push_back(opened.next()); }).join();
+  CHECK(has_no_id_twice(ids));
+  CHECK(of_blocks(ids) == 100);
+  CHECK(daemon.blocks() <= 4);
+}
+
+TEST_CASE("BlocksThatTheDaemonEndsAreNotTakenFrom", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.longest = 10'000;
+  daemon.start();
+  Opened opened(daemon);
+  Threads taking;
+  taking.start(opened.blocks, 2, 200'000);
+  std::int64_t ends = 0;
+  for (; ends < 200; ++ends) daemon.end_all();
+  const auto ids = taking.join();
+  CHECK(has_no_id_twice(ids));
+  opened.close();
+  daemon.stop();
+  CHECK(daemon.unknown() == 0);
+  CHECK(daemon.taken() >= of_blocks(ids));
+  CHECK(daemon.taken() <= of_blocks(ids) + 4 * ends);
+}
+
+TEST_CASE("AnotherPageIsTakenUp", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.start();
+  Opened opened(daemon);
+  std::vector<std::int64_t> ids;
+  for (int pages = 0; pages < 20; ++pages) {
+    for (int at = 0; at < 100; ++at) ids.push_back(opened.next());
+    daemon.replace_page();
+  }
+  CHECK(has_no_id_twice(ids));
+  CHECK(of_blocks(ids) > 1'000);
+  opened.close();
+  daemon.stop();
+  CHECK(daemon.taken() == of_blocks(ids));
+  CHECK(daemon.unknown() == 0);
+}
+
+TEST_CASE("WithoutADaemonABlockIsUsedUpAndThenItIsWaitedFor", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.longest = 1'000;
+  // The end of the connection is not seen as the end of the client: as after a kill of the daemon.
+  daemon.socket().ended = nullptr;
+  daemon.start();
+  Opened opened(daemon, 200);
+  auto ids = opened.take(2'000);
+  daemon.stop();
+  std::int64_t id = 0;
+  int code = SEQD_OK;
+  int more = 0;
+  while ((code = seqd_blocks_next(opened.blocks, &id)) == SEQD_OK) {
+    ids.push_back(id);
+    REQUIRE(++more <= 2'000);
+  }
+  CHECK(code == SEQD_E_CONNECT);
+  CHECK(std::string(seqd_blocks_last_error()).find("no daemon answers") != std::string::npos);
+  daemon.start();
+  for (int at = 0; at < 2'000; ++at) ids.push_back(opened.next());
+  CHECK(has_no_id_twice(ids));
+}
+
+TEST_CASE("AfterALostConnectionBlocksGoOn", "[blocks]") {
+  BlockDaemon daemon;
+  // Every fifth request is lost, half of them after they were carried out.
+  daemon.socket().wire().fault = [](int number, const protocol::Message&) {
+    if (number % 10 == 5) return WireDaemon::Fault::close_before;
+    return number % 10 == 0 ? WireDaemon::Fault::close_after : WireDaemon::Fault::none;
+  };
+  daemon.longest = 10;
+  daemon.start();
+  Opened opened(daemon);
+  const auto ids = opened.take(2'000);
+  CHECK(has_no_id_twice(ids));
+  opened.close();
+  daemon.stop();
+  CHECK(daemon.unknown() == 0);
+  CHECK(daemon.taken() == of_blocks(ids));
+}
+
+TEST_CASE("WhereThereIsNoBlockASingleIdIsTaken", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.refusal = GENERATE(ErrorCode::UNAVAILABLE, ErrorCode::BUSY);
+  daemon.start();
+  Opened opened(daemon);
+  const auto ids = opened.take(10);
+  CHECK(has_no_id_twice(ids));
+  CHECK(of_blocks(ids) == 0);
+}
+
+TEST_CASE("ASequenceWithoutBlocksIsAnError", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.refusal = ErrorCode::WRONG_MODE;
+  daemon.start();
+  Opened opened(daemon);
+  CHECK(opened.code() == SEQD_E_WRONG_MODE);
+  CHECK(opened.code() == SEQD_E_WRONG_MODE);
+  daemon.refusal.reset();
+  CHECK(of_blocks(opened.take(10)) == 10);
+}
+
+TEST_CASE("APageThatIsNoneIsNotMapped", "[blocks]") {
+  BlockDaemon daemon;
+  const int short_file = ::memfd_create("short", MFD_CLOEXEC);
+  REQUIRE(::ftruncate(short_file, 4'095) == 0);
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  SECTION("a file that is too short") { daemon.page_descriptor = short_file; }
+  SECTION("no file") { daemon.page_descriptor = ends[0]; }
+  SECTION("no descriptor") { daemon.page_descriptor = -1; }
+  SECTION("slots of another size") { daemon.page_slot_bytes = 32; }
+  SECTION("no slots") { daemon.page_slots = 0; }
+  SECTION("more slots than the file has") { daemon.page_slots = 65; }
+  SECTION("more slots than anybody has") { daemon.page_slots = std::int64_t{1} << 60; }
+  SECTION("a slot only") { daemon.page_slots = 1; }
+  SECTION("an error") { daemon.page_refusal = ErrorCode::UNAVAILABLE; }
+  daemon.start();
+  Opened opened(daemon);
+  const auto ids = opened.take(20);
+  CHECK(has_no_id_twice(ids));
+  opened.close();
+  daemon.stop();
+  CHECK(of_blocks(ids) == daemon.taken());
+  for (const int descriptor : {short_file, ends[0], ends[1]}) ::close(descriptor);
+}
+
+TEST_CASE("AnAnswerThatIsNoBlockIsAnError", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.answer = GENERATE(
+      protocol::Run{1, 65, 1},                        // more than were asked for
+      protocol::Run{1, 0, 1}, protocol::Run{1, -1, 1}, protocol::Run{1, 2, 0},
+      protocol::Run{INT64_MAX, 2, 1}, protocol::Run{0, 3, INT64_MAX},
+      protocol::Run{INT64_MIN, 2, -1});
+  daemon.start();
+  Opened opened(daemon);
+  CHECK(opened.code() == SEQD_E_PROTOCOL);
+  daemon.answer.reset();
+  CHECK(of_blocks(opened.take(10)) == 10);
+}
+
+TEST_CASE("AChildMayNotTakeFromItsParentsBlocks", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.start();
+  Opened opened(daemon);
+  auto ids = opened.take(10);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    std::int64_t id = 0;
+    const int code = seqd_blocks_next(opened.blocks, &id);
+    seqd_blocks_close(opened.blocks);
+    ::_exit(code == SEQD_E_FORKED && id == 0 ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  for (int at = 0; at < 1'000; ++at) ids.push_back(opened.next());
+  CHECK(has_no_id_twice(ids));
+  opened.close();
+  daemon.stop();
+  CHECK(daemon.taken() == 1'010);
+}
+
+TEST_CASE("WhatCannotBeOpenedSaysWhy", "[blocks]") {
+  seqd_options options = SEQD_OPTIONS_INIT;
+  seqd_blocks* blocks = nullptr;
+  CHECK(seqd_blocks_open(&options, "", &blocks) == SEQD_E_ARGUMENT);
+  CHECK(blocks == nullptr);
+  CHECK(seqd_blocks_open(&options, nullptr, &blocks) == SEQD_E_ARGUMENT);
+  CHECK(seqd_blocks_open(nullptr, "orders", nullptr) == SEQD_E_ARGUMENT);
+  options.flags = SEQD_ANONYMOUS;
+  CHECK(seqd_blocks_open(&options, "orders", &blocks) == SEQD_E_ARGUMENT);
+  CHECK(std::string(seqd_blocks_last_error()).find("identity") != std::string::npos);
+  std::int64_t id = 0;
+  CHECK(seqd_blocks_next(nullptr, &id) == SEQD_E_ARGUMENT);
+  seqd_blocks_close(nullptr);
+}
+
+TEST_CASE("BlocksOfCpp", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.start();
+  client::Options options;
+  options.socket_path = daemon.socket().path();
+  client::Blocks blocks("orders", options);
+  const auto id = blocks.next();
+  REQUIRE(id.ok());
+  client::Blocks moved(std::move(blocks));
+  CHECK(*moved.next() == *id + 1);
+  CHECK(blocks.next().error().code == SEQD_E_ARGUMENT);  // NOLINT(bugprone-use-after-move)
+  options.flags = SEQD_ANONYMOUS;
+  CHECK(client::Blocks("orders", options).next().error().code == SEQD_E_ARGUMENT);
+}
+
+}  // namespace seqd::engine

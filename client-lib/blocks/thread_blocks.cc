@@ -1,0 +1,90 @@
+#include "client-lib/blocks/thread_blocks.h"
+
+#include <utility>
+
+#include "client-lib/session/monotonic.h"
+
+namespace seqd::engine {
+namespace {
+
+// Of one call. A daemon that ends block after block is not asked for ever.
+constexpr int kMostBlocks = 4;
+// There are too many blocks, or no page: so long it is not asked for one again.
+constexpr std::int64_t kBlocksAgainMs = 100;
+
+}  // namespace
+
+Outcome ThreadBlocks::next(std::int64_t& id) {
+  const std::int64_t now_ms = monotonic_ms();
+  const std::int64_t until_ms = now_ms + timeout_ms_;
+  // An ID that came when its call had given up.
+  if (asked_single_ && source_.is_answered(single_)) {
+    const Outcome late = take_single(id, until_ms);
+    if (late.ok()) return late;
+  }
+  for (int blocks = 0; blocks < kMostBlocks; ++blocks) {
+    if (taker_.paused()) ask_ahead();
+    if (taker_.take(id)) return {};
+    if (now_ms < blocks_again_ms_) break;
+    Outcome outcome = change_block(until_ms);
+    if (outcome.ok()) continue;
+    const bool single = outcome.code == SEQD_E_UNAVAILABLE || outcome.code == SEQD_E_BUSY;
+    if (!single) return outcome;
+    if (outcome.code == SEQD_E_BUSY) blocks_again_ms_ = now_ms + kBlocksAgainMs;
+    break;
+  }
+  return take_single(id, until_ms);
+}
+
+// Half of the block is taken. Never waits: where another thread is at the source, it is tried again
+// with the half of what is left.
+void ThreadBlocks::ask_ahead() {
+  const std::uint64_t left = taker_.count() - taker_.taken();
+  if (!asked_) asked_ = source_.try_ask_block(ahead_, other_slot(), size_.ids());
+  taker_.go_on(asked_ ? taker_.count() : taker_.taken() + (left + 1) / 2);
+}
+
+Outcome ThreadBlocks::change_block(std::int64_t until_ms) {
+  // An ended block says nothing of the rate.
+  if (page_ != nullptr && !taker_.ended())
+    size_.lasted(monotonic_ms() - began_ms_);
+  page_.reset();
+  std::shared_ptr<BlockPage> page;
+  Outcome outcome = wait_for_block(until_ms, page);
+  if (!outcome.ok() || page == nullptr) return outcome;
+  const Block& block = ahead_.block;
+  taker_.begin(page->slot(ahead_.slot), block, block.count / 2);
+  page_ = std::move(page);
+  second_ = !second_;
+  began_ms_ = monotonic_ms();
+  return {};
+}
+
+Outcome ThreadBlocks::wait_for_block(std::int64_t until_ms, std::shared_ptr<BlockPage>& page) {
+  // What was asked for long ago may have failed since.
+  const bool ahead = asked_;
+  if (!asked_) source_.ask_block(ahead_, other_slot(), size_.ids());
+  asked_ = true;
+  if (!source_.wait(ahead_, until_ms)) return source_.late();
+  asked_ = false;
+  Outcome outcome = source_.collect(ahead_, page);
+  if (outcome.ok() || !ahead) return outcome;
+  source_.ask_block(ahead_, other_slot(), size_.ids());
+  asked_ = true;
+  if (!source_.wait(ahead_, until_ms)) return source_.late();
+  asked_ = false;
+  return source_.collect(ahead_, page);
+}
+
+Outcome ThreadBlocks::take_single(std::int64_t& id, std::int64_t until_ms) {
+  if (!asked_single_) source_.ask_next(single_);
+  asked_single_ = true;
+  if (!source_.wait(single_, until_ms)) return source_.late();
+  asked_single_ = false;
+  std::shared_ptr<BlockPage> none;
+  Outcome outcome = source_.collect(single_, none);
+  if (outcome.ok()) id = single_.id;
+  return outcome;
+}
+
+}  // namespace seqd::engine

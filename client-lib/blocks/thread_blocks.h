@@ -1,0 +1,52 @@
+// ThreadBlocks: one thread's present block and the next one, in two slots of the page, so that the
+// next is asked for when half of the present one is taken. Owned by a Blocks; one thread at a time.
+//
+// Invariant: the block that is asked for goes into the slot that is not taken from.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "client-lib/blocks/block_order.h"
+#include "client-lib/blocks/block_size.h"
+#include "client-lib/blocks/block_source.h"
+#include "client-lib/blocks/block_taker.h"
+
+namespace seqd::engine {
+
+class alignas(64) ThreadBlocks {
+ public:
+  // Takes from `slot` and the one behind it. `source` outlives it.
+  ThreadBlocks(BlockSource& source, std::uint32_t slot, std::int64_t timeout_ms)
+      : source_(source), timeout_ms_(timeout_ms), first_slot_(slot) {}
+  ThreadBlocks(const ThreadBlocks&) = delete;
+  ThreadBlocks& operator=(const ThreadBlocks&) = delete;
+
+  // False: next() has to be called.
+  bool take(std::int64_t& id) { return taker_.take(id); }
+  // The same in any case: asks for blocks, waits for one, or takes a single ID where there is none.
+  Outcome next(std::int64_t& id);
+
+ private:
+  void ask_ahead();
+  Outcome change_block(std::int64_t until_ms);
+  Outcome wait_for_block(std::int64_t until_ms, std::shared_ptr<BlockPage>& page);
+  Outcome take_single(std::int64_t& id, std::int64_t until_ms);
+  std::uint32_t other_slot() const { return first_slot_ + (second_ ? 0 : 1); }
+
+  BlockTaker taker_;
+  BlockSource& source_;
+  const std::int64_t timeout_ms_;
+  const std::uint32_t first_slot_;
+  bool second_ = true;             // taker_ is at the second slot
+  bool asked_ = false;             // ahead_ is the source's
+  bool asked_single_ = false;      // single_ is
+  BlockOrder ahead_;               // the next block
+  BlockOrder single_;              // an ID
+  BlockSize size_;
+  std::shared_ptr<BlockPage> page_;  // of the present block
+  std::int64_t began_ms_ = 0;        // the present block
+  std::int64_t blocks_again_ms_ = 0;
+};
+
+}  // namespace seqd::engine

@@ -1,0 +1,134 @@
+// The C ABI of seqd_blocks.h: how a thread finds its own blocks, and what it gives back when it
+// ends. No exception leaves.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "client-lib/blocks/blocks.h"
+#include "client-lib/c_handle.h"
+#include "client-lib/seqd_blocks.h"
+
+using namespace seqd::engine;
+
+struct seqd_blocks {
+  std::shared_ptr<Blocks> blocks;
+};
+
+namespace {
+
+constexpr std::size_t kFound = 4;     // handles that a thread finds at once
+constexpr std::size_t kTextBytes = 512;
+
+struct Found {
+  std::uint64_t serial = 0;
+  ThreadBlocks* blocks = nullptr;
+};
+
+// A few bytes beside the thread's own registers: no call finds them, also in a library that is
+// loaded later.
+[[gnu::tls_model("initial-exec")]] constinit thread_local Found t_found[kFound];
+// Its blocks were given back: from here on the thread shares.
+constinit thread_local bool t_left = false;
+constinit thread_local char t_text[kTextBytes] = "";
+
+// What this thread gives back when it ends.
+class Departure {
+ public:
+  Departure() = default;
+  ~Departure() {
+    t_left = true;
+    std::fill(std::begin(t_found), std::end(t_found), Found());
+    for (const auto& [weak, own] : own_) {
+      const std::shared_ptr<Blocks> blocks = weak.lock();
+      // In a child whose parent had a lock at the fork nobody opens it again.
+      if (blocks != nullptr && !blocks->is_forked()) blocks->leave(own);
+    }
+  }
+  Departure(const Departure&) = delete;
+  Departure& operator=(const Departure&) = delete;
+
+  // This thread's blocks of the handle; null: it shares.
+  ThreadBlocks* find(const std::shared_ptr<Blocks>& blocks) {
+    for (const auto& [weak, own] : own_)
+      if (!weak.owner_before(blocks) && !blocks.owner_before(weak)) return own;
+    std::erase_if(own_, [](const Own& one) { return one.blocks.expired(); });
+    own_.reserve(own_.size() + 1);
+    ThreadBlocks* const own = blocks->enter();
+    if (own != nullptr) own_.push_back({blocks, own});
+    return own;
+  }
+
+ private:
+  struct Own {
+    std::weak_ptr<Blocks> blocks;
+    ThreadBlocks* own;
+  };
+  std::vector<Own> own_;
+};
+
+thread_local Departure t_departure;
+
+int fail_here(const Outcome& outcome) {
+  const std::size_t size = std::min(outcome.text.size(), kTextBytes - 1);
+  std::memcpy(t_text, outcome.text.data(), size);
+  t_text[size] = '\0';
+  return outcome.code;
+}
+
+template <typename Body>
+int guarded_here(Body body) {
+  try {
+    const Outcome outcome = body();
+    return outcome.ok() ? SEQD_OK : fail_here(outcome);
+  } catch (...) {
+    return fail_here({SEQD_E_MEMORY, "out of memory"});
+  }
+}
+
+// Where the thread has no block at hand.
+[[gnu::noinline]] int next_slowly(const std::shared_ptr<Blocks>& blocks, std::int64_t* id) {
+  return guarded_here([&]() -> Outcome {
+    if (blocks->is_forked())
+      return {SEQD_E_FORKED, "these blocks belong to the parent process: open some after fork()"};
+    ThreadBlocks* const own = t_left ? nullptr : t_departure.find(blocks);
+    if (own == nullptr) return blocks->next_shared(*id);
+    t_found[blocks->serial() % kFound] = {blocks->serial(), own};
+    return own->next(*id);
+  });
+}
+
+}  // namespace
+
+int seqd_blocks_open(const seqd_options* options, const char* name, seqd_blocks** blocks) {
+  if (blocks == nullptr) return fail_here(argument("blocks is NULL"));
+  *blocks = nullptr;
+  return guarded_here([&] {
+    auto made = std::make_unique<seqd_blocks>();
+    ClientOptions read;
+    Outcome outcome = read_options(options, read);
+    if (outcome.ok()) outcome = check_name(name);
+    if (outcome.ok()) outcome = Blocks::open(read, name, made->blocks);
+    if (outcome.ok()) *blocks = made.release();
+    return outcome;
+  });
+}
+
+int seqd_blocks_next(seqd_blocks* blocks, int64_t* id) {
+  if (blocks == nullptr || id == nullptr) return fail_here(argument("blocks or id is NULL"));
+  const Blocks& handle = *blocks->blocks;
+  const Found& found = t_found[handle.serial() % kFound];
+  if (found.serial == handle.serial() && !handle.is_forked() && found.blocks->take(*id))
+    return SEQD_OK;
+  return next_slowly(blocks->blocks, id);
+}
+
+void seqd_blocks_close(seqd_blocks* blocks) {
+  delete blocks;
+}
+
+const char* seqd_blocks_last_error(void) {
+  return t_text;
+}

@@ -1,0 +1,125 @@
+// The race that blocks stand on: a process takes IDs as fast as it can while the daemon's side ends
+// its blocks. Both sides are the real ones: BlockTaker on a mapped page, PageFiles.
+#include <linux/membarrier.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <new>
+#include <string>
+
+#include "client-lib/blocks/block_page.h"
+#include "client-lib/blocks/block_taker.h"
+#include "daemon/os/page_files.h"
+#include "tests/adapters/in_time.h"
+
+namespace seqd {
+namespace {
+
+constexpr ClientId kClient = 7;
+constexpr std::int64_t kCount = std::int64_t{1} << 40;  // never used up
+
+// What the two processes tell each other, apart from the page.
+struct Board {
+  alignas(64) std::atomic<std::uint32_t> told{0};   // the block that may be taken from
+  alignas(64) std::atomic<std::uint32_t> ended{0};  // the taker has seen the end of it
+  std::atomic<std::uint64_t> used{0};               // IDs of it that the taker used
+  alignas(64) std::atomic<bool> stop{false};
+};
+
+Board& shared_board() {
+  void* const at = ::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(at != MAP_FAILED);
+  return *new (at) Board;
+}
+
+[[noreturn]] void take_blocks(Board& board, const engine::BlockPage& page) {
+  if (::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0) _exit(1);
+  engine::BlockTaker taker;
+  for (std::uint32_t done = 0;;) {
+    const std::uint32_t told = board.told.load(std::memory_order_acquire);
+    if (board.stop.load(std::memory_order_relaxed)) _exit(0);
+    if (told == done) continue;
+    // The IDs are 0, 1, 2 ...: the last one used says how many were.
+    taker.begin(page.slot(0), {0, 1, kCount}, kCount);
+    std::uint64_t used = 0;
+    std::int64_t id = 0;
+    while (taker.take(id)) used = static_cast<std::uint64_t>(id) + 1;
+    board.used.store(used, std::memory_order_relaxed);
+    done = told;
+    board.ended.store(done, std::memory_order_release);
+  }
+}
+
+// Waits for that.
+bool has_ended(const Board& board, std::uint32_t number) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (board.ended.load(std::memory_order_acquire) != number)
+    if (std::chrono::steady_clock::now() > end) return false;
+  return true;
+}
+
+int rounds() {
+  const char* const given = std::getenv("REVOCATIONS");
+  return given == nullptr ? 20'000 : std::atoi(given);
+}
+
+}  // namespace
+
+TEST_CASE("NoIdIsTakenThatTheEndOfItsBlockDidNotCount", "[blocks][revocation]") {
+  std::string root = "/dev/shm/seqd-test-XXXXXX";
+  REQUIRE(mkdtemp(root.data()) != nullptr);
+  PageFiles files(root, {1, 2});
+  REQUIRE(files.open(kClient).to_string() == "OK");
+  std::shared_ptr<engine::BlockPage> page;
+  REQUIRE(engine::BlockPage::map(::dup(files.descriptor(kClient)), protocol::kBlockSlots,
+                                 protocol::kBlockSlotBytes, page)
+              .ok());
+  Board& board = shared_board();
+  const pid_t taker = ::fork();
+  REQUIRE(taker >= 0);
+  if (taker == 0) take_blocks(board, *page);
+
+  std::uint64_t lost = 0;
+  std::uint64_t all = 0;
+  std::uint32_t wrong = 0;
+  std::uint32_t unknown = 0;
+  for (int round = 1; round <= rounds(); ++round) {
+    const auto number = static_cast<std::uint32_t>(round);
+    const BlockPlace block{kClient, 0, number, kCount};
+    REQUIRE(files.publish(block).ok());
+    board.told.store(number, std::memory_order_release);
+    // Ended at once, in the middle of the first IDs, or later.
+    for (int spins = round % 64 * 50; spins > 0; --spins)
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    const std::optional<std::int64_t> taken = files.revoke({&block, 1}).at(0);
+    REQUIRE_IN_TIME(has_ended(board, number));
+    const std::uint64_t used = board.used.load(std::memory_order_relaxed);
+    all += used;
+    if (!taken) {
+      ++unknown;
+      continue;
+    }
+    const auto counted = static_cast<std::uint64_t>(*taken);
+    if (used > counted || counted > used + 1) ++wrong;
+    if (counted > used) ++lost;
+  }
+  board.stop.store(true);
+  int status = 0;
+  REQUIRE(::waitpid(taker, &status, 0) == taker);
+  std::filesystem::remove_all(root);
+  INFO(all << " IDs, " << lost << " counted and not used");
+  CHECK(status == 0);
+  CHECK(wrong == 0);
+  CHECK(unknown == 0);
+  CHECK(all > 0);
+}
+
+}  // namespace seqd
