@@ -74,6 +74,8 @@ void method_page(const MethodContext& context, Session& session, const Message& 
   if (!allowed.ok()) return answer_error(session, message.msgid, allowed);
   const Result<int> page = context.table.blocks().open_page(session.client);
   if (!page.ok()) return answer_error(session, message.msgid, page.status());
+  if (Status passed = session.transport.pass(*page); !passed.ok())
+    return answer_error(session, message.msgid, passed);
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
   packer.pack_array(2);
