@@ -40,7 +40,24 @@ void Accounts::recorded(const std::string& name, std::int64_t begin, std::int64_
 }
 
 void Accounts::issued(const std::string& name, std::int64_t begin, std::int64_t end) {
-  if (!account_of(name).issued.add_new(begin, end)) violation(name, begin, end, "was issued twice");
+  Account& account = account_of(name);
+  if (account.taken.overlaps(begin, end))
+    violation(name, begin, end, "is issued, and was taken of a block");
+  if (!account.issued.add_new(begin, end)) violation(name, begin, end, "was issued twice");
+}
+
+void Accounts::issued_of_block(const std::string& name, std::int64_t begin, std::int64_t end) {
+  Account& account = account_of(name);
+  if (!account.taken.contains(begin, end))
+    violation(name, begin, end, "is issued of a block, and no client took it");
+  if (!account.issued.add_new(begin, end)) violation(name, begin, end, "was issued twice");
+}
+
+void Accounts::taken(const std::string& name, std::int64_t begin, std::int64_t end) {
+  Account& account = account_of(name);
+  if (account.issued.overlaps(begin, end))
+    violation(name, begin, end, "is taken of a block, and was issued");
+  if (!account.taken.add_new(begin, end)) violation(name, begin, end, "is taken twice");
 }
 
 void Accounts::answered(const std::string& name, std::int64_t begin, std::int64_t end) {
@@ -93,8 +110,16 @@ void Accounts::check(const std::map<std::string, IntervalSet>& available) const 
     }
     open.remove(account.issued);
     open.remove(account.never);
+    IntervalSet lost = account.taken;  // what was taken is issued, a gap, or still in its block
+    lost.remove(account.issued);
+    lost.remove(account.never);
     const auto held = available.find(name);
     if (held != available.end()) open.remove(held->second);
+    if (held != available.end()) lost.remove(held->second);
+    if (!lost.empty()) {
+      const auto [begin, end] = *lost.intervals().begin();
+      violation(name, begin, end, "was taken of a block, and nobody counts it");
+    }
     if (open.empty()) continue;
     const auto [begin, end] = *open.intervals().begin();
     violation(name, begin, end,

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -27,10 +28,16 @@ class MemoryPages final : public BlockPages {
   void remove(ClientId client) override { pages.erase(client); }
   void keep_only(const std::set<ClientId>& clients) override;
 
-  // The client takes so many IDs of its block; fewer where the block has no more, or has ended.
-  std::int64_t take(ClientId client, std::uint32_t slot, std::uint32_t block, std::int64_t count);
+  // A client takes so many IDs of its block; fewer where the block has no more, or has ended.
+  static std::int64_t take(protocol::BlockSlot& slot, std::uint32_t block, std::int64_t count);
 
-  std::map<ClientId, Page> pages;
+  protocol::BlockSlot& slot(ClientId client, std::uint32_t slot) {
+    return pages.at(client)->at(slot);
+  }
+
+  // A client keeps what it has mapped, also when the daemon has removed it. Null: a page that was
+  // not there at the start, though its client has blocks.
+  std::map<ClientId, std::shared_ptr<Page>> pages;
   Status failing;           // of open()
   bool cannot_write = false;  // publish() fails
 };

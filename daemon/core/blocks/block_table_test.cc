@@ -44,8 +44,10 @@ struct Blocks : Orders {
   }
   // The client takes; no ID may be anybody else's.
   void take(const Run& block, std::uint32_t slot, std::uint32_t request, std::int64_t count) {
-    const std::int64_t had = static_cast<std::int64_t>(world.pages.pages[client][slot].taken);
-    const std::int64_t got = world.pages.take(client, slot, request, count);
+    if (world.pages.pages.contains(client)) page = world.pages.pages.at(client);
+    protocol::BlockSlot& from = page->at(slot);
+    const auto had = static_cast<std::int64_t>(from.taken);
+    const std::int64_t got = MemoryPages::take(from, request, count);
     for (std::int64_t at = had; at < had + got; ++at) use(block.first + at);
   }
   void use(std::int64_t id) { REQUIRE(used.insert(id).second); }
@@ -63,6 +65,7 @@ struct Blocks : Orders {
     }
   }
   ClientId client = 0;
+  std::shared_ptr<MemoryPages::Page> page;  // as the client has mapped it
   std::set<std::int64_t> used;
 };
 
@@ -76,10 +79,10 @@ TEST_CASE("ABlockIsTakenFromTheFrontAndToldAfterItsRecord") {
   CHECK(run->count == 10);
   CHECK(f.sequence().out() == 10);
   CHECK(f.sequence().available() == available - 10);
-  CHECK(f.world.pages.pages.at(f.client)[0].block == 0);  // the record comes first
+  CHECK(f.world.pages.slot(f.client, 0).block == 0);  // the record comes first
   f.world.turn();
-  CHECK(f.world.pages.pages.at(f.client)[0].block == 1);
-  CHECK(f.world.pages.pages.at(f.client)[0].limit == 10);
+  CHECK(f.world.pages.slot(f.client, 0).block == 1);
+  CHECK(f.world.pages.slot(f.client, 0).limit == 10);
   CHECK(f.blocks().granted_to(f.client, 1)->granted.begin == next);
   CHECK(f.blocks().granted_to(f.client, 2) == nullptr);
   CHECK(f.blocks().with_id(f.sequence().id(), next + 9) != nullptr);
@@ -164,7 +167,7 @@ TEST_CASE("AGrantThatDidNotReachThePageIsUntaken") {
   REQUIRE(f.world.log.commit().ok());  // killed between the record and the slot
   f.world.restart();
   f.world.settle();
-  CHECK(f.world.pages.pages.at(f.client)[0].taken == 7);
+  CHECK(f.world.pages.slot(f.client, 0).taken == 7);
   CHECK(f.sequence().out() == 10);
   f.world.advance(BlockTable::kReturnMs + 1);
   CHECK(f.sequence().next_id() == former.first + 7);
@@ -188,7 +191,7 @@ TEST_CASE("ABlockWhosePageIsGoneIsAGap") {
 TEST_CASE("APageThatSaysWhatCannotBeMakesItsBlockAGap") {
   Blocks f;
   const Run block = f.out(1, 0, 10);
-  f.world.pages.pages[f.client][0].taken = 11;
+  f.world.pages.slot(f.client, 0).taken = 11;
   f.blocks().end_client(f.client);
   CHECK(f.sequence().totals().gaps == 10);
   CHECK(f.sequence().next_id() == block.first + 10);
@@ -301,7 +304,7 @@ TEST_CASE("WithoutPagesThereAreNoBlocks") {
 TEST_CASE("PagesOfOthersThanThoseWithBlocksGoAtAStart") {
   Blocks f;
   const Run block = f.out(1, 0, 10);
-  f.world.pages.pages[77];
+  f.world.pages.pages[77] = std::make_shared<MemoryPages::Page>();
   f.world.restart();
   CHECK_FALSE(f.world.pages.pages.contains(77));
   CHECK(f.world.pages.pages.contains(f.client));
