@@ -20,6 +20,7 @@
 #include "daemon/main/witness_keeper.h"
 #include "daemon/os/journal/journal.h"
 #include "daemon/os/notify.h"
+#include "daemon/os/page_files.h"
 #include "daemon/os/system_clock.h"
 #include "daemon/os/system_random.h"
 #include "daemon/rpc/server.h"
@@ -98,6 +99,7 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   IdleTrim idle_trim_;
   Sessions sessions_;
   ReplyWriter replies_{sessions_};
+  std::unique_ptr<PageFiles> pages_;
   std::unique_ptr<SequenceTable> table_;
   std::unique_ptr<Turn> turn_;
   std::unique_ptr<InsertQueues> inserts_;
