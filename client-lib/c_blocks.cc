@@ -19,7 +19,7 @@ struct seqd_blocks {
 
 namespace {
 
-constexpr std::size_t kFound = 4;     // handles that a thread finds at once
+constexpr std::size_t kFound = 4;  // handles that a thread finds at once
 constexpr std::size_t kTextBytes = 512;
 
 struct Found {

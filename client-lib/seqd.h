@@ -3,7 +3,7 @@
  * A handle (seqd_client) connects by itself, connects again when the daemon restarts, and repeats
  * what was in flight: the daemon replies to a retry with the same IDs, so a restart neither loses
  * nor repeats an ID (seqd_insert apart, which is never repeated). Every call has a time-out.
- * Nothing throws, raises a signal, starts a thread or keeps global state.
+ * Nothing throws, raises a signal, starts a thread or keeps global state. See also seqd_blocks.h.
  *
  * Threads: a handle is used by one thread at a time; different handles are independent. After
  * fork() or clone() the child may only close the parent's handle (other calls give SEQD_E_FORKED)

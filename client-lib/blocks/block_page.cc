@@ -34,7 +34,8 @@ Outcome BlockPage::map(int descriptor, std::int64_t slots, std::int64_t slot_byt
   if (slots < 1 || slots > kMostSlots || slot_bytes != std::int64_t{kBlockSlotBytes})
     return no_page("its slots are of a version that libseqd " SEQD_VERSION " does not know");
   if (descriptor < 0)
-    return no_page("its descriptor did not arrive (is one free here, and the daemon on this host?)");
+    return no_page(
+        "its descriptor did not arrive (is one free here, and the daemon on this host?)");
   const std::size_t size = static_cast<std::size_t>(slots) * kBlockSlotBytes;
   struct stat found = {};
   if (::fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode) ||
@@ -46,8 +47,7 @@ Outcome BlockPage::map(int descriptor, std::int64_t slots, std::int64_t slot_byt
   void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (at == MAP_FAILED) return no_page(std::string("mmap: ") + ::strerrordesc_np(errno));
   try {
-    page.reset(
-        new BlockPage(at, static_cast<std::uint32_t>(slots), found.st_dev, found.st_ino));
+    page.reset(new BlockPage(at, static_cast<std::uint32_t>(slots), found.st_dev, found.st_ino));
   } catch (...) {
     ::munmap(at, size);
     throw;

@@ -17,12 +17,25 @@ class BlockSize {
   std::int64_t ids() const { return ids_; }
   // A block was used up after so long.
   void lasted(std::int64_t ms) {
-    if (ms < kShortMs) ids_ = std::min(ids_ * 2, kMost);
+    if (ms < kShortMs) ids_ = std::min(ids_ * 2, most_);
     if (ms > kLongMs) ids_ = std::max<std::int64_t>(ids_ / 2, 1);
+  }
+  // There was no room for it beside the present one. It is tried again after a while: others may
+  // have less by then.
+  void refused() {
+    most_ = ids_ = std::max<std::int64_t>(ids_ / 2, 1);
+    granted_ = 0;
+  }
+  void granted() {
+    if (++granted_ % kAgain == 0) most_ = std::min(most_ * 2, kMost);
   }
 
  private:
+  static constexpr std::uint32_t kAgain = 32;  // blocks
+
   std::int64_t ids_ = kFirst;
+  std::int64_t most_ = kMost;
+  std::uint32_t granted_ = 0;
 };
 
 }  // namespace seqd::engine

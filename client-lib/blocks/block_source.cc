@@ -57,8 +57,7 @@ void BlockSource::ask(BlockOrder& order, Request&& request) {
   request.tag = &order;
   order.outcome = {};
   order.outcome = client_->submit(std::move(request), order.number);
-  order.state =
-      order.outcome.ok() ? BlockOrder::State::asked : BlockOrder::State::answered;
+  order.state = order.outcome.ok() ? BlockOrder::State::asked : BlockOrder::State::answered;
 }
 
 void BlockSource::fail(BlockOrder& order) {

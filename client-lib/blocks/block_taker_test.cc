@@ -91,4 +91,22 @@ TEST_CASE("BlocksFollowTheRateOfTheirThread", "[blocks]") {
   CHECK(size.ids() == 1);
 }
 
+TEST_CASE("BlocksLeaveRoomForEachOther", "[blocks]") {
+  BlockSize size;
+  for (int times = 0; times < 4; ++times) size.lasted(0);
+  REQUIRE(size.ids() == 1'024);
+  size.refused();
+  CHECK(size.ids() == 512);
+  for (int blocks = 1; blocks < 32; ++blocks) {
+    size.granted();
+    size.lasted(0);
+    CHECK(size.ids() == 512);
+  }
+  size.granted();
+  size.lasted(0);
+  CHECK(size.ids() == 1'024);
+  for (int times = 0; times < 100; ++times) size.refused();
+  CHECK(size.ids() == 1);
+}
+
 }  // namespace seqd::engine

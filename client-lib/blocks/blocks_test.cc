@@ -141,8 +141,11 @@ TEST_CASE("AThreadGoesOnWithTheBlockOfOneThatEnded", "[blocks]") {
   daemon.start();
   Opened opened(daemon);
   std::vector<std::int64_t> ids;
-  for (int threads = 0; threads < 100; ++threads)
-    std::thread([&] { ids.push_back(opened.next()); }).join();
+  for (int threads = 0; threads < 100; ++threads) {
+    Threads one;
+    one.start(opened.blocks, 1, 1);
+    ids.push_back(one.join().at(0));
+  }
   CHECK(has_no_id_twice(ids));
   CHECK(of_blocks(ids) == 100);
   CHECK(daemon.blocks() <= 4);
@@ -221,7 +224,9 @@ TEST_CASE("AfterALostConnectionBlocksGoOn", "[blocks]") {
   opened.close();
   daemon.stop();
   CHECK(daemon.unknown() == 0);
-  CHECK(daemon.taken() == of_blocks(ids));
+  // Each lost connection ends two blocks, and one of them may be in the middle of an ID.
+  CHECK(daemon.taken() >= of_blocks(ids));
+  CHECK(daemon.taken() <= of_blocks(ids) + daemon.socket().wire().hellos());
 }
 
 TEST_CASE("WhereThereIsNoBlockASingleIdIsTaken", "[blocks]") {
@@ -251,15 +256,33 @@ TEST_CASE("APageThatIsNoneIsNotMapped", "[blocks]") {
   REQUIRE(::ftruncate(short_file, 4'095) == 0);
   int ends[2];
   REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
-  SECTION("a file that is too short") { daemon.page_descriptor = short_file; }
-  SECTION("no file") { daemon.page_descriptor = ends[0]; }
-  SECTION("no descriptor") { daemon.page_descriptor = -1; }
-  SECTION("slots of another size") { daemon.page_slot_bytes = 32; }
-  SECTION("no slots") { daemon.page_slots = 0; }
-  SECTION("more slots than the file has") { daemon.page_slots = 65; }
-  SECTION("more slots than anybody has") { daemon.page_slots = std::int64_t{1} << 60; }
-  SECTION("a slot only") { daemon.page_slots = 1; }
-  SECTION("an error") { daemon.page_refusal = ErrorCode::UNAVAILABLE; }
+  SECTION("a file that is too short") {
+    daemon.page_descriptor = short_file;
+  }
+  SECTION("no file") {
+    daemon.page_descriptor = ends[0];
+  }
+  SECTION("no descriptor") {
+    daemon.page_descriptor = -1;
+  }
+  SECTION("slots of another size") {
+    daemon.page_slot_bytes = 32;
+  }
+  SECTION("no slots") {
+    daemon.page_slots = 0;
+  }
+  SECTION("more slots than the file has") {
+    daemon.page_slots = 65;
+  }
+  SECTION("more slots than anybody has") {
+    daemon.page_slots = std::int64_t{1} << 60;
+  }
+  SECTION("a slot only") {
+    daemon.page_slots = 1;
+  }
+  SECTION("an error") {
+    daemon.page_refusal = ErrorCode::UNAVAILABLE;
+  }
   daemon.start();
   Opened opened(daemon);
   const auto ids = opened.take(20);
@@ -272,11 +295,10 @@ TEST_CASE("APageThatIsNoneIsNotMapped", "[blocks]") {
 
 TEST_CASE("AnAnswerThatIsNoBlockIsAnError", "[blocks]") {
   BlockDaemon daemon;
-  daemon.answer = GENERATE(
-      protocol::Run{1, 65, 1},                        // more than were asked for
-      protocol::Run{1, 0, 1}, protocol::Run{1, -1, 1}, protocol::Run{1, 2, 0},
-      protocol::Run{INT64_MAX, 2, 1}, protocol::Run{0, 3, INT64_MAX},
-      protocol::Run{INT64_MIN, 2, -1});
+  daemon.answer = GENERATE(protocol::Run{1, 65, 1},  // more than were asked for
+                           protocol::Run{1, 0, 1}, protocol::Run{1, -1, 1}, protocol::Run{1, 2, 0},
+                           protocol::Run{INT64_MAX, 2, 1}, protocol::Run{0, 3, INT64_MAX},
+                           protocol::Run{INT64_MIN, 2, -1});
   daemon.start();
   Opened opened(daemon);
   CHECK(opened.code() == SEQD_E_PROTOCOL);

@@ -46,8 +46,7 @@ void ThreadBlocks::ask_ahead() {
 
 Outcome ThreadBlocks::change_block(std::int64_t until_ms) {
   // An ended block says nothing of the rate.
-  if (page_ != nullptr && !taker_.ended())
-    size_.lasted(monotonic_ms() - began_ms_);
+  if (page_ != nullptr && !taker_.ended()) size_.lasted(monotonic_ms() - began_ms_);
   page_.reset();
   std::shared_ptr<BlockPage> page;
   Outcome outcome = wait_for_block(until_ms, page);
@@ -55,21 +54,24 @@ Outcome ThreadBlocks::change_block(std::int64_t until_ms) {
   const Block& block = ahead_.block;
   taker_.begin(page->slot(ahead_.slot), block, block.count / 2);
   page_ = std::move(page);
-  second_ = !second_;
+  slot_ = ahead_.slot;
+  size_.granted();
   began_ms_ = monotonic_ms();
   return {};
 }
 
 Outcome ThreadBlocks::wait_for_block(std::int64_t until_ms, std::shared_ptr<BlockPage>& page) {
-  // What was asked for long ago may have failed since.
-  const bool ahead = asked_;
-  if (!asked_) source_.ask_block(ahead_, other_slot(), size_.ids());
-  asked_ = true;
-  if (!source_.wait(ahead_, until_ms)) return source_.late();
-  asked_ = false;
-  Outcome outcome = source_.collect(ahead_, page);
-  if (outcome.ok() || !ahead) return outcome;
-  source_.ask_block(ahead_, other_slot(), size_.ids());
+  if (asked_) {
+    if (!source_.wait(ahead_, until_ms)) return source_.late();
+    asked_ = false;
+    Outcome outcome = source_.collect(ahead_, page);
+    if (outcome.ok()) return outcome;
+    // While the present block was out: the next ones have to leave room for each other.
+    if (outcome.code == SEQD_E_UNAVAILABLE) size_.refused();
+    // What was asked for long ago may have failed for a reason that is over.
+  }
+  // In the slot of the block that is over, which so ends for the daemon, too.
+  source_.ask_block(ahead_, slot_, size_.ids());
   asked_ = true;
   if (!source_.wait(ahead_, until_ms)) return source_.late();
   asked_ = false;

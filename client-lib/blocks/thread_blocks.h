@@ -1,7 +1,8 @@
 // ThreadBlocks: one thread's present block and the next one, in two slots of the page, so that the
 // next is asked for when half of the present one is taken. Owned by a Blocks; one thread at a time.
 //
-// Invariant: the block that is asked for goes into the slot that is not taken from.
+// Invariant: the block that is asked for goes into a slot that is not taken from: the other one, or
+// the present one when its block is over.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,9 @@ namespace seqd::engine {
 
 class alignas(64) ThreadBlocks {
  public:
-  // Takes from `slot` and the one behind it. `source` outlives it.
+  // Takes from `slot`, an even one, and the one behind it. `source` outlives it.
   ThreadBlocks(BlockSource& source, std::uint32_t slot, std::int64_t timeout_ms)
-      : source_(source), timeout_ms_(timeout_ms), first_slot_(slot) {}
+      : source_(source), timeout_ms_(timeout_ms), slot_(slot) {}
   ThreadBlocks(const ThreadBlocks&) = delete;
   ThreadBlocks& operator=(const ThreadBlocks&) = delete;
 
@@ -32,17 +33,16 @@ class alignas(64) ThreadBlocks {
   Outcome change_block(std::int64_t until_ms);
   Outcome wait_for_block(std::int64_t until_ms, std::shared_ptr<BlockPage>& page);
   Outcome take_single(std::int64_t& id, std::int64_t until_ms);
-  std::uint32_t other_slot() const { return first_slot_ + (second_ ? 0 : 1); }
+  std::uint32_t other_slot() const { return slot_ ^ 1U; }
 
   BlockTaker taker_;
   BlockSource& source_;
   const std::int64_t timeout_ms_;
-  const std::uint32_t first_slot_;
-  bool second_ = true;             // taker_ is at the second slot
-  bool asked_ = false;             // ahead_ is the source's
-  bool asked_single_ = false;      // single_ is
-  BlockOrder ahead_;               // the next block
-  BlockOrder single_;              // an ID
+  std::uint32_t slot_;         // that taker_ is at, or was
+  bool asked_ = false;         // ahead_ is the source's
+  bool asked_single_ = false;  // single_ is
+  BlockOrder ahead_;           // the next block
+  BlockOrder single_;          // an ID
   BlockSize size_;
   std::shared_ptr<BlockPage> page_;  // of the present block
   std::int64_t began_ms_ = 0;        // the present block

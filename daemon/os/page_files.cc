@@ -156,9 +156,8 @@ Status PageFiles::open_directory(bool make) {
 Status PageFiles::open(ClientId client) {
   if (const auto found = pages_.find(client); found != pages_.end()) {
     if (found->second >= 0) return {};
-    return {ErrorCode::UNAVAILABLE,
-            "the page of this client's blocks was removed from " + path_ +
-                "; there is another one when this connection has ended"};
+    return {ErrorCode::UNAVAILABLE, "the page of this client's blocks was removed from " + path_ +
+                                        "; there is another one when this connection has ended"};
   }
   if (!has_barrier_) {
     return {ErrorCode::UNAVAILABLE,
@@ -166,8 +165,9 @@ Status PageFiles::open(ClientId client) {
             "it)"};
   }
   if (pages_.size() >= kMost) {
-    return {ErrorCode::BUSY, std::to_string(kMost) + " clients have a page for blocks, which is "
-                                                     "all; take IDs with next"};
+    return {ErrorCode::BUSY, std::to_string(kMost) +
+                                 " clients have a page for blocks, which is "
+                                 "all; take IDs with next"};
   }
   if (Status status = open_directory(true); !status.ok()) return status;
   return make(client);

@@ -172,7 +172,9 @@ TEST_CASE("APageThatWasRemovedIsNotReplacedWhileItsBlocksAreOut", "[pages]") {
   REQUIRE(pages.files->open(7).ok());
   const BlockPlace block{7, 1, 100, 64};
   REQUIRE(pages.files->publish(block).ok());
-  SECTION("by nothing") { REQUIRE(::unlink(pages.path(7).c_str()) == 0); }
+  SECTION("by nothing") {
+    REQUIRE(::unlink(pages.path(7).c_str()) == 0);
+  }
   SECTION("by a link to the page of another") {
     REQUIRE(pages.files->open(8).ok());
     REQUIRE(::unlink(pages.path(7).c_str()) == 0);
@@ -182,7 +184,9 @@ TEST_CASE("APageThatWasRemovedIsNotReplacedWhileItsBlocksAreOut", "[pages]") {
     REQUIRE(::unlink(pages.path(7).c_str()) == 0);
     REQUIRE(::mkfifo(pages.path(7).c_str(), 0600) == 0);
   }
-  SECTION("with its whole directory") { std::filesystem::remove_all(pages.place); }
+  SECTION("with its whole directory") {
+    std::filesystem::remove_all(pages.place);
+  }
   // This process still has it.
   CHECK(pages.revoke(block) == Taken(0));
   pages.restart({7, 8});

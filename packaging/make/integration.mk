@@ -7,7 +7,7 @@ K ?=
 KILLS ?= 2000
 CUTS ?= 20
 
-INTEGRATION_BINARIES := $(SEQD) $(SEQCTL_BIN) $(BUILD)/tools/kill_client
+INTEGRATION_BINARIES := $(SEQD) $(SEQCTL_BIN) $(BUILD)/tools/kill_client $(BUILD)/tools/block_client
 INTEGRATION = BUILD=$(BUILD) KILLS=$(KILLS) CUTS=$(CUTS) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -p no:cacheprovider -q -ra --durations=0 --durations-min=3
 
 .PHONY: test-integration test-kill test-power-cuts

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "protocol/block_slot.h"
 #include "protocol/values/value_writer.h"
 
 namespace seqd::testing {
@@ -22,9 +23,8 @@ BlockDaemon::BlockDaemon() {
   root_ = root;
   pages_ = std::make_unique<PageFiles>(root_, FileIdentity{1, 2});
   socket_.wire().other = [this](WireDaemon::Connection& connection,
-                                const protocol::Message& message, protocol::Buffer& out) {
-    return handle(connection, message, out);
-  };
+                                const protocol::Message& message,
+                                protocol::Buffer& out) { return handle(connection, message, out); };
   socket_.ended = [this] { end_all(); };
 }
 

@@ -30,21 +30,21 @@ class BlockDaemon {
   void stop() { socket_.stop(); }
 
   // Set before start(), or while nothing is asked for.
-  std::int64_t longest = 1'000'000;          // of a block
-  std::optional<ErrorCode> refusal;          // of block
-  std::optional<ErrorCode> page_refusal;     // of page
-  std::int64_t page_slots = 64;              // as page tells it
-  std::int64_t page_slot_bytes = 64;         // the same
-  std::optional<int> page_descriptor;        // instead of the page's; -1: none is passed
-  std::optional<protocol::Run> answer;       // to block, whatever is granted
+  std::int64_t longest = 1'000'000;       // of a block
+  std::optional<ErrorCode> refusal;       // of block
+  std::optional<ErrorCode> page_refusal;  // of page
+  std::int64_t page_slots = 64;           // as page tells it
+  std::int64_t page_slot_bytes = 64;      // the same
+  std::optional<int> page_descriptor;     // instead of the page's; -1: none is passed
+  std::optional<protocol::Run> answer;    // to block, whatever is granted
 
   // Ends all blocks that are out: what was not taken is available again.
   void end_all();
   // The page goes, with a new one in its place when it is asked for.
   void replace_page();
 
-  int blocks();    // granted
-  int pages();     // told
+  int blocks();  // granted
+  int pages();   // told
   // Of IDs that were granted and ended: how many were taken. All blocks are to have ended.
   std::int64_t taken();
   // Blocks of which nobody knows what was taken.
@@ -65,9 +65,9 @@ class BlockDaemon {
   std::string root_;
   std::mutex mutex_;  // guards what follows
   std::unique_ptr<PageFiles> pages_;
-  std::map<std::uint32_t, Out> out_;               // by slot
+  std::map<std::uint32_t, Out> out_;                // by slot
   std::map<std::int64_t, std::int64_t> available_;  // first and count
-  std::int64_t next_ = 1'000'000'000;              // behind those of plain requests
+  std::int64_t next_ = 1'000'000'000;               // behind those of plain requests
   int granted_ = 0;
   int told_ = 0;
   int unknown_ = 0;

@@ -65,7 +65,8 @@ void SocketClient::read() {
   }
 }
 
-LoopDaemon::LoopDaemon(const ListenerLimits& limits, const ServerLimits& server_limits) {
+LoopDaemon::LoopDaemon(const ListenerLimits& limits, const ServerLimits& server_limits,
+                       BlockPages* pages) {
   std::string pattern = std::filesystem::temp_directory_path() / "seqd-test-XXXXXX";
   ASSERT(mkdtemp(pattern.data()) != nullptr);
   directory = pattern;
@@ -76,7 +77,7 @@ LoopDaemon::LoopDaemon(const ListenerLimits& limits, const ServerLimits& server_
   replies = std::make_unique<ReplyWriter>(*sessions);
   table = std::make_unique<SequenceTable>(CoreContext{clock, loop, random, log, events, *replies},
                                           settings, SequenceTable::Stores{{"default", &store}},
-                                          SequenceTable::Limits());
+                                          SequenceTable::Limits(), pages);
   replies->attach(*table);
   server =
       std::make_unique<Server>(Services{control, clock, log, *table}, *sessions, server_limits);

@@ -52,7 +52,9 @@ class SocketClient {
 
 class LoopDaemon {
  public:
-  explicit LoopDaemon(const ListenerLimits& limits = {}, const ServerLimits& server_limits = {});
+  // `pages` outlives it; null: there are no blocks.
+  explicit LoopDaemon(const ListenerLimits& limits = {}, const ServerLimits& server_limits = {},
+                      BlockPages* pages = nullptr);
   ~LoopDaemon();
   LoopDaemon(const LoopDaemon&) = delete;
   LoopDaemon& operator=(const LoopDaemon&) = delete;

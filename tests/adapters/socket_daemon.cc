@@ -97,9 +97,8 @@ void SocketDaemon::serve(int descriptor) {
     open = wire_.receive(connection, {bytes, static_cast<std::size_t>(count)}, out);
     while (!out.empty()) {
       const int passing = std::exchange(connection.passing, -1);
-      const ssize_t sent = passing < 0
-                               ? ::send(descriptor, out.data(), out.size(), MSG_NOSIGNAL)
-                               : send_with(descriptor, out, passing);
+      const ssize_t sent = passing < 0 ? ::send(descriptor, out.data(), out.size(), MSG_NOSIGNAL)
+                                       : send_with(descriptor, out, passing);
       if (sent <= 0) return;
       out.consume(static_cast<std::size_t>(sent));
     }

@@ -216,6 +216,10 @@ class Daemon:
             self.kill()
         self.notifications.close()
         shutil.rmtree(self.short, ignore_errors=True)
+        if self.state.exists():
+            found = self.state.stat()
+            for page in Path(f"/dev/shm/seqd-{os.geteuid()}").glob(f"seqd-{found.st_dev:x}-{found.st_ino:x}.*.page"):
+                page.unlink()
 
     # --- looking at it --------------------------------------------------------------------------------------------
     def stderr(self, size: int = 4000) -> str:

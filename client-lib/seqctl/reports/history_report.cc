@@ -205,13 +205,16 @@ bool audit_is_good(const json& audit) {
 }
 
 std::string audit_text(const json& audit) {
-  Rows rows = {
-      {"sequence", shown(audit, "name")},         {"leased", shown(audit, "leased")},
-      {"= issued", shown(audit, "issued")},       {"+ available", shown(audit, "available")},
-      {"+ out", shown(audit, "out")},
-      {"+ returning", shown(audit, "returning")}, {"+ returned", shown(audit, "returned")},
-      {"+ gaps", shown(audit, "gaps")},           {"unaccounted", shown(audit, "unaccounted")},
-      {"leases unknown", shown(audit, "unknown")}};
+  Rows rows = {{"sequence", shown(audit, "name")},
+               {"leased", shown(audit, "leased")},
+               {"= issued", shown(audit, "issued")},
+               {"+ available", shown(audit, "available")},
+               {"+ out", shown(audit, "out")},
+               {"+ returning", shown(audit, "returning")},
+               {"+ returned", shown(audit, "returned")},
+               {"+ gaps", shown(audit, "gaps")},
+               {"unaccounted", shown(audit, "unaccounted")},
+               {"leases unknown", shown(audit, "unknown")}};
   add_history(member(audit, "history"), rows);
   add_store(member(audit, "store"), rows);
   const json problems = member(audit, "problems");

@@ -32,8 +32,7 @@ Status check_identity(const Session& session, std::uint32_t msgid, std::string_v
     return bad(std::string(method) +
                " is for clients that said who they are (hello with \"client\")");
   }
-  return msgid != 0 ? Status()
-                    : bad("the request numbers of a client with an identity begin at 1");
+  return msgid != 0 ? Status() : bad("the request numbers of a client with an identity begin at 1");
 }
 
 Result<BlockParameters> read_block(const Message& message) {
@@ -108,8 +107,7 @@ void method_block(const MethodContext& context, Session& session, const Message&
   Status allowed = check_has_blocks(sequence);
   if (allowed.ok()) allowed = blocks.may_grant(session.client, session.peer.uid);
   if (!allowed.ok()) return answer_error(session, msgid, allowed);
-  const Result<Run> run =
-      sequence.grant_block(session.caller(msgid), asked->slot, asked->count);
+  const Result<Run> run = sequence.grant_block(session.caller(msgid), asked->slot, asked->count);
   if (!run.ok()) return answer_error(session, msgid, run.status());
   answer_block(session, msgid, run->first, run->count);
 }
