@@ -131,7 +131,6 @@ void Daemon::make_core(Started& state) {
   ASSERT(state.log && stores_ && !table_);
   log_ = std::move(state.log);
   log_->measure_by(clock_);
-  pages_ = PageFiles::of(*state_directory_);
   state_how_ = state.how;
   const CoreContext context{
       clock_, loop_, random_, history_->follow(*log_), journal_, replies_, history_->recorder()};

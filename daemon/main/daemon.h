@@ -100,7 +100,6 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   IdleTrim idle_trim_;
   Sessions sessions_;
   ReplyWriter replies_{sessions_};
-  std::unique_ptr<PageFiles> pages_;
   std::unique_ptr<SequenceTable> table_;
   std::unique_ptr<Turn> turn_;
   std::unique_ptr<InsertQueues> inserts_;
