@@ -30,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kBurst = 64;  // IDs between two looks at the clock
+constexpr std::int64_t kBurst = 10;  // IDs between two looks at the clock
 
 volatile std::sig_atomic_t g_stop = 0;
 
