@@ -90,6 +90,7 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   ServiceNotifier notifier_{journal_};
   EventLoop loop_;
   std::unique_ptr<Directory> state_directory_;
+  std::unique_ptr<PageFiles> pages_;  // of blocks; null: there is no place for them
   std::unique_ptr<Directory> witness_directory_;
   std::unique_ptr<ThreadWorker> log_worker_;
   std::unique_ptr<Stores> stores_;
@@ -99,7 +100,6 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   IdleTrim idle_trim_;
   Sessions sessions_;
   ReplyWriter replies_{sessions_};
-  std::unique_ptr<PageFiles> pages_;
   std::unique_ptr<SequenceTable> table_;
   std::unique_ptr<Turn> turn_;
   std::unique_ptr<InsertQueues> inserts_;

@@ -54,6 +54,11 @@ void Server::apply_settings(const ServerLimits& limits) {
   sessions_.for_each([this](const Session& session) {
     if (session.waiting > 0) refuse_waiting(session);
   });
+  services_.table.blocks().end_where([this](const Block& block) {
+    const Session* const has = sessions_.find(block.session);
+    const std::string& name = services_.table.at(block.granted.sequence).name();
+    return has != nullptr && !check_may_take(context(), has->peer, base_of(name)).ok();
+  });
 }
 
 // What it waits for and may not take any more.

@@ -431,6 +431,10 @@ TEST_CASE("AnEntryOfEveryKindTakesNoMoreThanItIsCountedWith", "[accepted]") {
   };
   const std::int64_t range = bytes(AvailableRange{kLastSequence, token, 0, most, most});
   CHECK(range <= StateBounds::kRangeBytes);
+  // A block is counted as two ranges.
+  CHECK(range + bytes(BlockGranted{kLastSequence, kLastClient, 63, 0xffff'ffff, 0, most}) <=
+        2 * StateBounds::kRangeBytes);
+  CHECK(bytes(BlockEnded{kLastSequence, kLastClient, 63, 0, most}) <= StateBounds::kBlockEndBytes);
   const std::int64_t issue = bytes(RetainedIssue{
       Issued{kLastSequence, 1, most, kLastClient, 0xffff'ffff, IssueKind::text, most}});
   CHECK(issue <= StateBounds::kIssueBytes);

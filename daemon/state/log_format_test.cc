@@ -38,7 +38,9 @@ std::vector<LogEntry> one_of_every_kind() {
           DefineName{
               "orders", 1'795'284'000, {{0, 86'400, 1}, {172'800, 259'200, 5'001}}, {"{number}"}},
           ClientUser{4, 1'000},
-          StoreHeartbeat{7, token, 12, StoreAge::restored}};
+          StoreHeartbeat{7, token, 12, StoreAge::restored},
+          BlockGranted{2, 4, 63, 19, 150, 160},
+          BlockEnded{2, 4, 63, 150, 155}};
 }
 
 std::vector<LogEntry> extremes() {
@@ -104,10 +106,10 @@ TEST_CASE("AnEntryCutOffAnywhereIsCorrupt") {
 }
 
 TEST_CASE("AnUnknownKindIsCorruptAndNamed") {
-  const std::vector<std::uint8_t> bytes = {23, 0, 0};
+  const std::vector<std::uint8_t> bytes = {25, 0, 0};
   const Status status = EntryReader(bytes).next().status();
   CHECK(status.code() == ErrorCode::STATE_CORRUPT);
-  CHECK(status.text().find("unknown kind 23") != std::string::npos);
+  CHECK(status.text().find("unknown kind 25") != std::string::npos);
 }
 
 TEST_CASE("AnUnknownChoiceIsCorrupt") {

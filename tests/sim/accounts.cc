@@ -40,7 +40,24 @@ void Accounts::recorded(const std::string& name, std::int64_t begin, std::int64_
 }
 
 void Accounts::issued(const std::string& name, std::int64_t begin, std::int64_t end) {
-  if (!account_of(name).issued.add_new(begin, end)) violation(name, begin, end, "was issued twice");
+  Account& account = account_of(name);
+  if (account.taken.overlaps(begin, end))
+    violation(name, begin, end, "is issued, and was taken of a block");
+  if (!account.issued.add_new(begin, end)) violation(name, begin, end, "was issued twice");
+}
+
+void Accounts::issued_of_block(const std::string& name, std::int64_t begin, std::int64_t end) {
+  Account& account = account_of(name);
+  if (!account.taken.contains(begin, end))
+    violation(name, begin, end, "is issued of a block, and no client took it");
+  if (!account.issued.add_new(begin, end)) violation(name, begin, end, "was issued twice");
+}
+
+void Accounts::taken(const std::string& name, std::int64_t begin, std::int64_t end) {
+  Account& account = account_of(name);
+  if (account.issued.overlaps(begin, end))
+    violation(name, begin, end, "is taken of a block, and was issued");
+  if (!account.taken.add_new(begin, end)) violation(name, begin, end, "is taken twice");
 }
 
 void Accounts::answered(const std::string& name, std::int64_t begin, std::int64_t end) {
@@ -72,10 +89,13 @@ void Accounts::returned(const std::string& name, std::int64_t begin, std::int64_
     violation(name, begin, end, "was returned, though it was issued");
   }
   auto grant = account.grants.upper_bound(begin);
-  if (grant == account.grants.begin() || std::prev(grant)->second.end != end) {
-    violation(name, begin, end, "was returned, and is not the rest of what was granted");
+  // What comes back of a block may lie in front of IDs that were issued.
+  if (grant == account.grants.begin() || std::prev(grant)->second.end < end) {
+    violation(name, begin, end, "was returned, and is no part of what was granted");
   }
   --grant;
+  Grant behind = grant->second;
+  if (end < behind.end) account.grants[end] = behind;
   grant->second.end = begin;
   if (grant->first == begin) account.grants.erase(grant);
   account.granted.remove(begin, end);
@@ -93,8 +113,16 @@ void Accounts::check(const std::map<std::string, IntervalSet>& available) const 
     }
     open.remove(account.issued);
     open.remove(account.never);
+    IntervalSet lost = account.taken;  // what was taken is issued, a gap, or still in its block
+    lost.remove(account.issued);
+    lost.remove(account.never);
     const auto held = available.find(name);
     if (held != available.end()) open.remove(held->second);
+    if (held != available.end()) lost.remove(held->second);
+    if (!lost.empty()) {
+      const auto [begin, end] = *lost.intervals().begin();
+      violation(name, begin, end, "was taken of a block, and nobody counts it");
+    }
     if (open.empty()) continue;
     const auto [begin, end] = *open.intervals().begin();
     violation(name, begin, end,

@@ -33,6 +33,10 @@ class Accounts {
   void given_up(const Token& token) { given_up_.insert(token); }
   // A daemon's log says that these were issued.
   void issued(const std::string& name, std::int64_t begin, std::int64_t end);
+  // The same of a block that is over: its client has taken just these.
+  void issued_of_block(const std::string& name, std::int64_t begin, std::int64_t end);
+  // A client has taken these of a block.
+  void taken(const std::string& name, std::int64_t begin, std::int64_t end);
   // A reply with these has left a daemon, for the first time.
   void answered(const std::string& name, std::int64_t begin, std::int64_t end);
   // A daemon's log says that these will never be issued.
@@ -61,6 +65,7 @@ class Accounts {
     IntervalSet granted;
     IntervalSet issued;
     IntervalSet answered;
+    IntervalSet taken;  // of blocks
     IntervalSet never;  // gaps, and what was destroyed
   };
 

@@ -1,6 +1,7 @@
 #include "tests/sim/client.h"
 
 #include <algorithm>
+#include <msgpack.hpp>
 #include <utility>
 
 #include "daemon/core/text/id_text.h"
@@ -18,7 +19,7 @@ constexpr std::int64_t kPatienceMs = 2'000;
 }  // namespace
 
 Client::Client(Stage& stage, Site& site, std::int64_t number, bool identified)
-    : stage_(stage), site_(site), number_(number) {
+    : stage_(stage), site_(site), number_(number), blocks_(stage, site) {
   if (identified) new_identity();
 }
 
@@ -33,6 +34,8 @@ void Client::act() {
     requests_.clear();
     return;
   }
+  // Whether its daemon is there or not.
+  if (stage_.profile.blocks && identity_ && stage_.random.below(2) == 0) blocks_.take();
   if (!connection_) {
     connect();
   } else if (greeted_) {
@@ -64,6 +67,7 @@ void Client::do_something() {
   if (what < 8 && identity_ && requests_.empty()) return new_identity();
   if (what < 10) return ask_for_what_is_forbidden();
   if (what < 80 && identity_) acknowledge();
+  if (what >= 340 && identity_ && stage_.profile.blocks) return ask_block();
   if (what < 60) {
     static constexpr const char* methods[] = {"ping", "list", "status"};
     protocol::Buffer out;
@@ -139,11 +143,39 @@ void Client::ask_once() {
   send_request(number, requests_[number] = request);
 }
 
+void Client::ask_block() {
+  const std::uint32_t floor = requests_.empty() ? next_ : requests_.begin()->first;
+  if (requests_.size() >= kPipeline || next_ - floor + 40 > Process::kUnacknowledged) return;
+  Request request;
+  request.sequence = static_cast<std::size_t>(stage_.random.below(Site::kSequences));
+  request.count = stage_.random.between(1, 60);
+  request.slot = static_cast<std::uint32_t>(stage_.random.below(BlockHolder::kSlots));
+  request.timeout_ms = 0;
+  request.asked_ms = stage_.time.monotonic_ms();
+  // One for each slot at a time: the next one says that nothing is taken of the former any more.
+  for (const auto& [number, other] : requests_) {
+    if (other.slot == request.slot) return;
+  }
+  blocks_.leave(*request.slot);
+  const std::uint32_t number = next_++;
+  send_request(number, requests_[number] = request);
+}
+
 void Client::send_request(std::uint32_t number, Request& request) {
   request.sent_ms = stage_.time.monotonic_ms();
   protocol::Buffer out;
   const char* name = Site::kSequenceNames[request.sequence];
-  if (request.batch) {
+  if (request.slot) {
+    msgpack::packer<protocol::Buffer> packer(out);
+    packer.pack_array(4);
+    packer.pack(0);
+    packer.pack(number);
+    packer.pack("block");
+    packer.pack_array(3);
+    packer.pack(name);
+    packer.pack(*request.slot);
+    packer.pack(request.count);
+  } else if (request.batch) {
     protocol::append_range(out, number, name, request.count, request.timeout_ms);
   } else if (request.text) {
     protocol::append_next_text(out, number, name, request.timeout_ms);
@@ -227,6 +259,7 @@ void Client::new_identity() {
   ++generation_;
   next_ = 1;
   promised_.clear();
+  blocks_.clear();
   memory_losses_ = -1;
 }
 
@@ -261,7 +294,11 @@ void Client::reply_left(Connection& connection, const protocol::Message& reply) 
     const bool outdated = error && request.answered_on > connection.number;
     if (outdated) return;
     request.answered_on = connection.number;
-    if (error) {
+    if (request.slot) {
+      if (!error) return block_left(number, request, connection, reply);
+      if (error->code == ErrorCode::BAD_REQUEST || error->code == ErrorCode::INTERNAL)
+        violation("a block is refused with " + std::string(error_name(error->code)));
+    } else if (error) {
       error_left(number, *error);
     } else {
       ids_left(number, request, reply);
@@ -378,6 +415,27 @@ void Client::error_left(std::uint32_t number, const protocol::ReplyError& error)
     violation("request " + std::to_string(number) +
               " had IDs, and its repeat has an error: " + std::string(error_name(code)));
   }
+}
+
+// What was granted holds when the reply arrives on the connection that was asked last.
+void Client::block_left(std::uint32_t number, const Request& request, const Connection& connection,
+                        const protocol::Message& reply) {
+  protocol::ValueReader result = reply.result;
+  const bool three = result.read_array() == 3U;
+  const std::optional<std::int64_t> first = three ? result.read_integer() : std::nullopt;
+  const std::optional<std::int64_t> step = result.read_integer();
+  const std::optional<std::int64_t> count = result.read_integer();
+  if (!first || step != 1 || !count || *count < 1 || *count > request.count)
+    violation("a block that is none");
+  if (connection.orphaned || connection.session == nullptr) return;
+  stage_.after(stage_.random.between(0, 4), [this, serial = connection.number, number,
+                                             slot = *request.slot, sequence = request.sequence,
+                                             first = *first, count = *count,
+                                             client = connection.session->client] {
+    if (!connection_ || connection_->number != serial || !requests_.contains(number)) return;
+    requests_.erase(number);
+    blocks_.granted(slot, number, Site::kSequenceNames[sequence], first, count, client);
+  });
 }
 
 void Client::arrived(std::uint64_t connection, std::uint32_t number, bool good) {

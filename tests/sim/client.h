@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "protocol/requests.h"
+#include "tests/sim/block_holder.h"
 #include "tests/sim/connection.h"
 #include "tests/sim/site.h"
 
@@ -34,6 +35,7 @@ class Client final : public ConnectionUser {
     std::int64_t count = 1;
     bool batch = false;
     bool text = false;  // the ID is answered as text, with the second of its issue
+    std::optional<std::uint32_t> slot;  // for a block of up to `count` IDs
     std::optional<std::int64_t> timeout_ms;
     std::int64_t sent_ms = 0;
     std::int64_t asked_ms = 0;      // when it was sent first
@@ -50,6 +52,7 @@ class Client final : public ConnectionUser {
   void do_something();
   void ask(std::int64_t requests);
   void ask_once();
+  void ask_block();
   std::int64_t pause_ms() const;
   void send_request(std::uint32_t number, Request& request);
   void send(const protocol::Buffer& bytes);
@@ -70,6 +73,8 @@ class Client final : public ConnectionUser {
                                       std::string& text) const;
   void ids_left(std::uint32_t number, const Request& request, const protocol::Message& reply);
   void error_left(std::uint32_t number, const protocol::ReplyError& error);
+  void block_left(std::uint32_t number, const Request& request, const Connection& connection,
+                  const protocol::Message& reply);
   void arrived(std::uint64_t connection, std::uint32_t number, bool good);
   void lost();
   void check_patience();
@@ -86,6 +91,7 @@ class Client final : public ConnectionUser {
   std::map<std::uint32_t, Request> requests_;  // without an answer, as far as the client knows
   std::map<std::uint32_t, Promise> promised_;  // what has left a daemon for it; until acknowledged
   std::int64_t memory_losses_ = -1;            // of the site, at the last hello; -1: never
+  BlockHolder blocks_;
 };
 
 }  // namespace seqd::sim

@@ -10,7 +10,7 @@ namespace {
 
 IntervalSet available_of(const SequenceImage& sequence) {
   IntervalSet out;
-  for (const AvailableRange& range : sequence.ranges) out.add(range.begin, range.end);
+  for (const AvailableRange& range : held_by(sequence)) out.add(range.begin, range.end);
   if (sequence.returning) out.add(sequence.returning->begin, sequence.returning->end);
   return out;
 }
@@ -27,7 +27,7 @@ bool same_sequence(const SequenceImage& a, const SequenceImage& b) {
     return one.lease == other.lease && one.begin == other.begin && one.end == other.end;
   };
   return a.definition == b.definition && a.intent == b.intent && a.totals == b.totals &&
-         a.returning == b.returning && a.used_below == b.used_below &&
+         a.returning == b.returning && a.used_below == b.used_below && a.blocks == b.blocks &&
          std::equal(a.ranges.begin(), a.ranges.end(), b.ranges.begin(), b.ranges.end(), same_range);
 }
 
@@ -114,6 +114,12 @@ void LogMirror::apply(const LogEntry& entry) {
                 "\" are issued before their reservation is durable");
     }
   }
+  if (const auto* block = std::get_if<BlockGranted>(&entry)) {
+    if (elsewhere_ || block->end > reserved_[block->sequence]) {
+      violation("IDs below " + std::to_string(block->end) + " of \"" + name(block->sequence) +
+                "\" are granted before their reservation is durable, or of another database");
+    }
+  }
   if (const auto* opened = std::get_if<ReturnOpened>(&entry)) {
     // The counter may come back to what was reserved.
     std::int64_t& end = reserved_[opened->sequence];
@@ -135,6 +141,9 @@ void LogMirror::apply(const LogEntry& entry) {
 void LogMirror::enter(const LogEntry& entry) {
   if (const auto* issue = std::get_if<Issued>(&entry)) {
     enter(*issue);
+  } else if (const auto* block = std::get_if<BlockEnded>(&entry)) {
+    if (block->begin < block->taken_end)
+      stage_.accounts.issued_of_block(name(block->sequence), block->begin, block->taken_end);
   } else if (const auto* lease = std::get_if<LeaseGranted>(&entry)) {
     stage_.accounts.recorded(name(lease->sequence), lease->begin, lease->end, lease->lease);
   } else if (const auto* closed = std::get_if<LeaseClosed>(&entry)) {
@@ -163,7 +172,7 @@ void LogMirror::enter(const Issued& issue) {
   const std::string& sequence = name(issue.sequence);
   std::int64_t& end = issued_end_[sequence];
   // What comes back lies anywhere.
-  if (issue.begin < end && stage_.profile.reuse != Reuse::parked) {
+  if (issue.begin < end && stage_.profile.reuse != Reuse::parked && !stage_.profile.blocks) {
     violation(std::to_string(issue.begin) + " of \"" + sequence + "\" is issued after " +
               std::to_string(end - 1));
   }
@@ -211,6 +220,16 @@ IntervalSet LogMirror::issued_in_turn(SequenceId sequence) const {
   for (const LogEntry& entry : turn_) {
     const auto* issue = std::get_if<Issued>(&entry);
     if (issue != nullptr && issue->sequence == sequence) out.add(issue->begin, issue->end);
+  }
+  return out;
+}
+
+IntervalSet LogMirror::taken_in_turn(SequenceId sequence) const {
+  IntervalSet out;
+  for (const LogEntry& entry : turn_) {
+    const auto* block = std::get_if<BlockEnded>(&entry);
+    if (block != nullptr && block->sequence == sequence && block->begin < block->taken_end)
+      out.add(block->begin, block->taken_end);
   }
   return out;
 }
@@ -321,7 +340,7 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
     if (gap.sequence == id) vanished.remove(gap.begin, gap.end);
   }
   // Their lease was granted and that was not on the medium: it is open again, or given up.
-  Fifo<AvailableRange> ranges = had.ranges;
+  std::vector<AvailableRange> ranges = held_by(had);
   if (had.returning) {
     const ReturnOpened& back = *had.returning;
     ranges.push_back({id, leases_of_returns_[back.token], back.begin, back.end, back.begin});
@@ -338,6 +357,12 @@ void LogMirror::explain(const SequenceImage& had, const Started& started) {
     vanished.remove(begin, end);
     issued_end_[sequence] = std::max(issued_end_[sequence], end);
     stage_.accounts.issued(sequence, begin, end);
+  }
+  IntervalSet taken = taken_in_turn(id);
+  for (const auto& [begin, end] : taken.intervals()) {
+    if (!vanished.contains(begin, end)) continue;
+    vanished.remove(begin, end);
+    stage_.accounts.issued_of_block(sequence, begin, end);
   }
   if (had.intent && !open.contains(had.intent->lease) && (gave_up || damaged_)) {
     stage_.accounts.given_up(had.intent->lease);
@@ -364,7 +389,8 @@ bool LogMirror::is_quiet() const {
 bool LogMirror::has_anything() const {
   return std::any_of(image_.sequences.begin(), image_.sequences.end(), [](const auto& one) {
     const SequenceImage& sequence = one.second;
-    return !sequence.ranges.empty() || sequence.intent || sequence.returning;
+    return !sequence.ranges.empty() || !sequence.blocks.empty() || sequence.intent ||
+           sequence.returning;
   });
 }
 

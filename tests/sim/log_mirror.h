@@ -69,6 +69,7 @@ class LogMirror {
   void explain(const Started& started);
   void explain(const SequenceImage& had, const Started& started);
   IntervalSet issued_in_turn(SequenceId sequence) const;
+  IntervalSet taken_in_turn(SequenceId sequence) const;
   // At most one, because one lease is in flight at a time; else null.
   const LeaseGranted* granted_in_turn(SequenceId sequence) const;
   const std::string& name(SequenceId sequence) const {

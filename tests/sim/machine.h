@@ -28,6 +28,7 @@ class Machine final : public Clock {
     wall_error_ms_ = error_ms;
     clock_set_ms_ = stage_.time.monotonic_ms();
   }
+  std::uint32_t boots() const { return boots_; }
   // When that was, on no clock of this machine.
   std::int64_t clock_set_ms() const { return clock_set_ms_; }
 

@@ -30,6 +30,7 @@ SequenceTable::Limits table_limits(std::uint64_t state_log_size) {
   limits.replays.remember_ms = 20'000;
   limits.replays.issues = StateBounds(state_log_size).issues();
   limits.state_bytes = StateBounds(state_log_size).sequence_bytes();
+  limits.blocks = std::min<std::int64_t>(12, StateBounds(state_log_size).blocks());
   return limits;
 }
 
@@ -103,7 +104,8 @@ void Process::make_core(Started& started) {
   EventSink& events = *this;
   const CoreContext context{place_.machine, timers, stage_.random, *mirrored_, events, replies_};
   table_ =
-      std::make_unique<SequenceTable>(context, place_.settings, stores, table_limits(log_size_));
+      std::make_unique<SequenceTable>(context, place_.settings, stores, table_limits(log_size_),
+                                      &place_.pages);
   TurnOwner& turns = *this;
   turn_ = std::make_unique<Turn>(*table_, *mirrored_, turns);
   replies_.attach(*table_);
@@ -166,6 +168,7 @@ void Process::submit(std::function<void()> job, std::function<void()> done) {
 void Process::raise(const Event& event) {
   if (event.kind == EventKind::lease_granted) stage_.count(Kind::lease_granted);
   if (event.kind == EventKind::gap_superseded) stage_.count(Kind::superseded);
+  if (event.kind == EventKind::gap_block_lost) stage_.count(Kind::block_lost);
   if (event.kind == EventKind::gap_out_of_bounds) stage_.count(Kind::out_of_bounds);
   if (event.kind == EventKind::gap_period_end) stage_.count(Kind::period_ended);
   if (event.kind == EventKind::store_restored) stage_.happened(Kind::restore_noticed, number());
@@ -452,9 +455,9 @@ void Process::check() {
                                "\": " + what);
     };
     const SequenceImage& logged = image.sequences.at(sequence->id());
-    if (totals.leased != totals.issued + sequence->available() + sequence->draining().returning() +
-                             totals.returned + totals.gaps) {
-      wrong("leased is not issued + available + returning + returned + gaps");
+    if (totals.leased != totals.issued + sequence->available() + sequence->out() +
+                             sequence->draining().returning() + totals.returned + totals.gaps) {
+      wrong("leased is not issued + available + out + returning + returned + gaps");
     }
     if (!(totals == logged.totals)) wrong("the totals are not those of the log");
     if (sequence->available() != StateImage::available(logged)) {

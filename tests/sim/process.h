@@ -23,6 +23,7 @@
 #include "tests/sim/machine.h"
 #include "tests/sim/mirrored_log.h"
 #include "tests/sim/store_link.h"
+#include "tests/unit/memory_pages.h"
 #include "tests/unit/world.h"
 
 namespace seqd::sim {
@@ -41,6 +42,7 @@ struct ProcessPlace {
   std::int64_t number = 0;
   LinkOwner::Later later;
   bool elsewhere = false;  // the stores are other databases than in the life before
+  MemoryPages& pages;      // of blocks
 };
 
 class Process final : public LinkOwner,

@@ -79,6 +79,9 @@ void Profile::draw_operations(std::uint64_t seed) {
          {Trouble::clone, Trouble::begin_copy, Trouble::restore, Trouble::replace_running})
       weights[static_cast<std::size_t>(trouble)] = 0;
   }
+  SeededRandom blocked(seed * 0x9e3779b97f4a7c15 + 37);
+  blocks = blocked.below(3) == 0;
+  weights[static_cast<std::size_t>(Trouble::remove_pages)] = blocks ? blocked.between(0, 2) : 0;
   shared_counter = SeededRandom(seed * 0x9e3779b97f4a7c15 + 31).below(3) == 0;
 }
 

@@ -46,8 +46,9 @@ enum class Trouble : std::uint8_t {
   decommission,
   change_database,
   put_back_database,
+  remove_pages,
 };
-inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::put_back_database) + 1;
+inline constexpr std::size_t kTroubles = static_cast<std::size_t>(Trouble::remove_pages) + 1;
 
 struct Profile {
   explicit Profile(std::uint64_t seed);
@@ -74,6 +75,7 @@ struct Profile {
   std::int64_t max_unsynced = 100;
   Reuse reuse = Reuse::never;    // of every sequence
   std::int64_t bounded_end = 0;  // highest ID of the sequence that has one
+  bool blocks = false;           // every sequence has blocks
   bool shared_counter = false;   // "delta" takes its IDs of the counter of "beta"
 
   // Of the sequence with periods, if there is one.

@@ -65,6 +65,7 @@ void Simulation::configure() {
     settings.max_unsynced = stage_.profile.max_unsynced;
     settings.max_waiters = Site::kMaxWaiters;
     settings.reuse = stage_.profile.reuse;
+    settings.blocks = stage_.profile.blocks;
     settings.wait_timeout_ms = Site::kWaitTimeoutMs;
     settings.text.compiled =
         std::make_shared<IdFormat>(read_template(Site::kTextForm).value(), nullptr, nullptr);

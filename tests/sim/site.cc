@@ -66,7 +66,8 @@ void Site::start() {
   };
   process_ =
       std::make_unique<Process>(ProcessPlace{stage_, machine_, mirror_, settings_, databases_,
-                                             state_path_, number, std::move(later), elsewhere_});
+                                             state_path_, number, std::move(later), elsewhere_,
+                                             pages_});
   if (elsewhere_) stage_.happened(Kind::database_changed, number_);
   Status started;
   try {

@@ -56,6 +56,11 @@ class Site {
   bool stands_still() const { return stage_.time.monotonic_ms() < still_until_ms_; }
   bool settled() const { return running() && process_->settled() && mirror_.is_quiet(); }
 
+  // The pages of blocks, which outlive the daemons.
+  MemoryPages& pages() { return pages_; }
+  // The daemon that runs, or the last one.
+  std::int64_t process() const { return processes_; }
+
   // --- for clients
   bool accept(const std::shared_ptr<Connection>& connection);
   void receive(const std::shared_ptr<Connection>& connection);
@@ -110,6 +115,7 @@ class Site {
   const std::string state_path_;
   const std::int64_t number_;
   LogMirror mirror_;
+  MemoryPages pages_;
   std::unique_ptr<Process> process_;
   std::function<void(Site& site)> on_kill_;
   std::int64_t processes_ = 0;

@@ -94,6 +94,12 @@ void TroubleMaker::make(Trouble trouble) {
       return site.stop();
     case Trouble::remove_witness:
       return remove_witness(any_machine());
+    case Trouble::remove_pages:
+      // A daemon that runs has them open.
+      if (!site.running()) return;
+      site.kill();
+      stage_.happened(Kind::pages_removed, site.number());
+      return site.pages().pages.clear();
     case Trouble::rot:
       return rot(site);
     case Trouble::fill_log:
@@ -210,6 +216,7 @@ void TroubleMaker::cut_power(Machine& machine) {
                       site->mirror().image().scopes.begin()->second.state == ScopeState::clean);
     site->kill();
     site->mirror().disturb();
+    site->pages().pages.clear();
   }
   stage_.happened(Kind::power_cut, 0);
   if (unsynced) stage_.count(Kind::power_cut_unsynced);

@@ -22,6 +22,11 @@ void MemoryLog::commit_one(const LogEntry& entry) {
     end = std::max(end, issue->end);
     note_issue(issue->sequence, issue->begin, issue->end);
     ASSERT(issue->end <= flushed_.reserved[lease_of(issue->sequence, issue->begin)]);
+  } else if (const auto* block = std::get_if<BlockGranted>(&entry)) {
+    ASSERT(block->end <= flushed_.reserved[lease_of(block->sequence, block->begin)]);
+  } else if (const auto* ended = std::get_if<BlockEnded>(&entry)) {
+    if (ended->begin < ended->taken_end)
+      note_issue(ended->sequence, ended->begin, ended->taken_end);
   } else if (const auto* reserved = std::get_if<Reserved>(&entry)) {
     std::int64_t& end = committed_.reserved[lease_of(reserved->sequence, reserved->end - 1)];
     ASSERT(reserved->end > end);

@@ -235,7 +235,8 @@ bool SmallDaemon::conserves() const {
     const SequenceTotals& totals = one.totals;
     const std::int64_t returning = one.returning ? one.returning->end - one.returning->begin : 0;
     if (totals.leased !=
-        totals.issued + totals.returned + totals.gaps + returning + StateImage::available(one)) {
+        totals.issued + totals.returned + totals.gaps + returning +
+                             StateImage::available(one) + StateImage::out(one)) {
       return false;
     }
   }

@@ -51,7 +51,8 @@ void CoreWorld::start() {
   ASSERT(table == nullptr);
   log.begin_process();
   table = std::make_unique<SequenceTable>(
-      CoreContext{time, time, random, log, events, *replies, history}, settings, stores, limits);
+      CoreContext{time, time, random, log, events, *replies, history}, settings, stores, limits,
+      &pages);
   table->restore(log.image);
 }
 
@@ -69,6 +70,7 @@ void CoreWorld::turn() {
   table->end_turn();
   const Status committed = log.commit();
   if (!committed.ok()) return;
+  table->blocks().publish();
   for (Answer& answer : std::exchange(answers.staged, {}))
     answers.sent.push_back(std::move(answer));
   check();
@@ -121,10 +123,11 @@ void CoreWorld::check() const {
   ASSERT(made.clients == log.image.clients);
   for (const Sequence* sequence : table->list()) {
     const SequenceTotals& totals = sequence->totals();
-    ASSERT(totals.leased == totals.issued + sequence->available() +
+    ASSERT(totals.leased == totals.issued + sequence->available() + sequence->out() +
                                 sequence->draining().returning() + totals.returned + totals.gaps);
     ASSERT(sequence->high_water() == log.image.sequences.at(sequence->id()).definition.high_water);
     ASSERT(sequence->available() == StateImage::available(log.image.sequences.at(sequence->id())));
+    ASSERT(sequence->out() == StateImage::out(log.image.sequences.at(sequence->id())));
   }
 }
 

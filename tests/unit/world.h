@@ -14,6 +14,7 @@
 
 #include "daemon/core/table/sequence_table.h"
 #include "tests/unit/memory_log.h"
+#include "tests/unit/memory_pages.h"
 #include "tests/unit/scripted_store.h"
 #include "tests/unit/seeded_random.h"
 #include "tests/unit/virtual_time.h"
@@ -111,6 +112,7 @@ class CoreWorld {
   MemoryLog log;
   ScriptedStore store{&log};
   ConfiguredSequences settings;
+  MemoryPages pages;
   SequenceTable::Limits limits;
   SequenceTable::Stores stores{{"default", &store}};
   ReplySink* replies = &answers;

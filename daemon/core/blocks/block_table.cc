@@ -1,6 +1,7 @@
 #include "daemon/core/blocks/block_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "daemon/base/assertion.h"
 
@@ -16,10 +17,9 @@ BlockPlace place_of(const Block& block) {
 
 }  // namespace
 
-BlockTable::BlockTable(const CoreContext& context, Owner& owner, BlockPages* pages,
-                       std::int64_t most)
+BlockTable::BlockTable(const CoreContext& context, Over over, BlockPages* pages, std::int64_t most)
     : context_(context),
-      owner_(owner),
+      over_(std::move(over)),
       pages_(pages),
       share_(most, kFactor),
       timer_(context.timers),
@@ -142,7 +142,7 @@ void BlockTable::end(const std::vector<BlockKey>& keys) {
   ASSERT(taken.size() == places.size());
   for (std::size_t at = 0; at < ended.size(); ++at) {
     ASSERT(!taken[at] || (*taken[at] >= 0 && *taken[at] <= ended[at].size()));
-    owner_.block_over(ended[at], taken[at]);
+    over_(ended[at], taken[at]);
   }
 }
 
@@ -175,19 +175,31 @@ void BlockTable::end_outside(SequenceId sequence, std::int64_t floor, std::int64
 }
 
 void BlockTable::end_all() {
+  end_where([](const Block&) { return true; });
+}
+
+void BlockTable::end_where(const std::function<bool(const Block&)>& over) {
   std::vector<BlockKey> keys;
-  for (const auto& [key, block] : blocks_) keys.push_back(key);
+  for (const auto& [key, block] : blocks_) {
+    if (over(block)) keys.push_back(key);
+  }
   end(keys);
 }
 
 // --- over the end of a process
 
-void BlockTable::restore(const Block& block) {
-  insert(block);
-  absent_.insert(block.granted.client);
+void BlockTable::restore(const StateImage& image) {
+  for (const auto& [id, sequence] : image.sequences) {
+    for (const auto& [key, block] : sequence.blocks) {
+      const auto client = image.clients.find(block.granted.client);
+      const UserId user = client == image.clients.end() ? kNoUserOrGroup : client->second.user;
+      insert({block.granted, block.lease, user, 0});
+      absent_.insert(block.granted.client);
+    }
+  }
 }
 
-void BlockTable::restored() {
+void BlockTable::await_clients() {
   if (pages_ != nullptr) pages_->keep_only(absent_);
   if (!absent_.empty()) timer_.start(kReturnMs, [this] { end_absent(); });
 }

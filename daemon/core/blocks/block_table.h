@@ -34,20 +34,14 @@ struct Block {
 
 class BlockTable {
  public:
-  // The sequences.
-  class Owner {
-   public:
-    virtual ~Owner() = default;
-    // `block` is over, and not in the table any more. `taken`: so many IDs of it; none: nobody
-    // knows.
-    virtual void block_over(const Block& block, std::optional<std::int64_t> taken) = 0;
-  };
+  // `block` is over, and not in the table any more. `taken`: so many IDs of it; none: nobody knows.
+  using Over = std::function<void(const Block& block, std::optional<std::int64_t> taken)>;
   static constexpr std::int64_t kMost = 4'096;
   // How long a client may take to come back after a start.
   static constexpr std::int64_t kReturnMs = 10'000;
 
   // `pages` may be null: then there are no blocks. All outlive this.
-  BlockTable(const CoreContext& context, Owner& owner, BlockPages* pages, std::int64_t most);
+  BlockTable(const CoreContext& context, Over over, BlockPages* pages, std::int64_t most);
 
   bool empty() const { return blocks_.empty(); }
   std::int64_t size() const { return static_cast<std::int64_t>(blocks_.size()); }
@@ -72,10 +66,12 @@ class BlockTable {
   void end_sequence(SequenceId sequence);
   void end_outside(SequenceId sequence, std::int64_t floor, std::int64_t last);
   void end_all();
+  // Those of which this is true.
+  void end_where(const std::function<bool(const Block&)>& over);
 
-  // Out since before this process began.
-  void restore(const Block& block);
-  void restored();  // all of them
+  // Those that are out since before this process began. Then, once: their clients may come back.
+  void restore(const StateImage& image);
+  void await_clients();
   // The client has said who it is, on that connection.
   void client_back(ClientId client, SessionId session);
 
@@ -89,7 +85,7 @@ class BlockTable {
   void end_absent();
 
   const CoreContext& context_;
-  Owner& owner_;
+  const Over over_;
   BlockPages* const pages_;
   Blocks blocks_;
   std::map<SequenceId, std::set<BlockKey>> by_sequence_;

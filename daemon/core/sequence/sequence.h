@@ -1,15 +1,13 @@
 // Sequence: the available ranges of one name, the requests that wait for them, and the lease of the
-// next range. Requests are served from issuable IDs, else they wait. Events only store what
-// happened and call touch(); pump() decides once a turn what follows. The parts: Issuer,
-// SequenceGate, WaiterQueue, Replenisher, Drain; what they need only while something is under way
-// exists only then, for most sequences rest. Owned by the SequenceTable; loop thread.
+// next range. Events only store what happened and call touch(); pump() decides once a turn what
+// follows. The parts: Issuer, SequenceGate, WaiterQueue, Replenisher, Drain; what they need while
+// something is under way exists only then: most sequences rest. Of the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "daemon/core/blocks/block_table.h"
 #include "daemon/core/log/state_image.h"
@@ -56,8 +54,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   std::string_view state_name() const;  // "ready", "fetching", "waiting" or "stopped"
   Status error() const;  // why it is stopped, else why the last lease failed; OK when neither
   const Status& stopped() const { return gate_.stopped(); }
-  SequenceAccounts::Notes& notes() { return notes_; }  // of the table
-  const SequenceAccounts::Notes& notes() const { return notes_; }
+  SequenceAccounts::Notes& notes() const { return notes_; }
 
   // One ID. False: it has to wait.
   bool issue_one(const Caller& caller, std::int64_t* id, IssueAs as = {}) {
@@ -66,20 +63,17 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
     return true;
   }
   bool issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs);
-  // A block of up to `count` IDs, which are issuable and lie side by side, for that slot of the
-  // caller's page. Never waits: UNAVAILABLE, and a lease is wanted.
+  // A block of up to `count` IDs. Never waits: UNAVAILABLE, and a lease is wanted.
   Result<Run> grant_block(const Caller& caller, std::uint32_t slot, std::int64_t count);
   void block_over(const Block& block, std::optional<std::int64_t> taken);  // see BlockTable::Owner
-  // Puts the request behind those that wait: answered through the ReplySink once, unless cancelled.
-  // An error means it is not queued. `timeout_ms` < 0: the sequence's own.
+  // Puts the request behind those that wait: answered through the ReplySink once, unless cancelled
+  // or an error is returned. `timeout_ms` < 0: the sequence's own.
   Status wait(const Caller& caller, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);
   std::int64_t cancel(SessionId session, const Status& why = {});  // so many; OK: unanswered
-
   void pump();  // decides what to do next, at the end of a turn in which touched() was called
   void flush_issues() { issuer_.flush(); }
   void hold();                            // issues nothing until this turn's record is
   void log_failed(const Status& status);  // nothing more becomes durable: lease nothing
-
   void begin_advance() { ++advances_; }  // of the counter: until its end nothing is returned
   void end_advance(const Result<std::int64_t>& next_id);   // what the counter had stopped goes on
   bool counter_read(const CounterReading& reading);        // withdraws; false: it awaits an advance
@@ -141,7 +135,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   bool touched_ = false;
   std::int64_t high_water_;                                          // see DefineSequence
   std::int64_t leased_ = 0, returned_ = 0, gaps_ = 0, unknown_ = 0;  // see SequenceTotals
-  SequenceAccounts::Notes notes_;
+  mutable SequenceAccounts::Notes notes_;  // of the table, which has them here
   SequenceGate gate_;
   Exhaustion exhaustion_;
   Issuer issuer_;
@@ -149,10 +143,8 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   Replenisher replenisher_;
   Drain drain_;
   Status log_failure_;
-  std::int64_t out_ = 0;
-  std::int64_t advances_ = 0;   // under way
-  std::int64_t floor_ = 0;      // see AdvanceRequest::withdraw
-  std::int64_t raised_to_ = 0;  // the floor in an older copy of the database
+  std::int64_t out_ = 0, advances_ = 0;     // IDs in blocks; advances under way
+  std::int64_t floor_ = 0, raised_to_ = 0;  // AdvanceRequest::withdraw; that of an older copy
 };
 
 }  // namespace seqd

@@ -24,7 +24,12 @@ SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& s
       limits_(limits),
       replays_(context.log, limits.replays),
       accounts_(replays_, limits.state_bytes, limits.waiting),
-      blocks_(context_, *this, pages, limits.blocks) {}
+      blocks_(
+          context_,
+          [this](const Block& block, std::optional<std::int64_t> taken) {
+            at(block.granted.sequence).block_over(block, taken);
+          },
+          pages, limits.blocks) {}
 
 // --- start
 
@@ -42,9 +47,9 @@ void SequenceTable::restore(const StateImage& image) {
       known.heartbeat = found->second;
     add_scope(definition, std::move(known));
   }
-  for (const auto& [id, sequence] : image.sequences) restore_blocks(image, sequence);
+  blocks_.restore(image);
   for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence);
-  blocks_.restored();
+  blocks_.await_clients();
   // Both are in the order of the names. For plain ones see SequenceAccounts::Notes.
   auto own = by_name_.begin();
   for (const auto& [name, known] : image.names) {
@@ -63,14 +68,6 @@ void SequenceTable::restore(const StateImage& image) {
   replays_.restore(image, context_.clock.monotonic_ms());
   for (const auto& [name, store] : stores_) scope_for(name);
   for (const auto& [id, scope] : scopes_) scope->start();
-}
-
-void SequenceTable::restore_blocks(const StateImage& image, const SequenceImage& sequence) {
-  for (const auto& [key, block] : sequence.blocks) {
-    const auto client = image.clients.find(block.granted.client);
-    const UserId user = client == image.clients.end() ? kNoUserOrGroup : client->second.user;
-    blocks_.restore({block.granted, block.lease, user, 0});
-  }
 }
 
 void SequenceTable::restore_sequence(const SequenceImage& image) {
@@ -256,10 +253,6 @@ void SequenceTable::when_durable(SequenceId sequence, std::function<void()> then
 void SequenceTable::recorded(const Issued& issue) {
   ASSERT(issue.client != 0);
   replays_.record(issue);
-}
-
-void SequenceTable::block_over(const Block& block, std::optional<std::int64_t> taken) {
-  at(block.granted.sequence).block_over(block, taken);
 }
 
 void SequenceTable::durable(LogPosition position) {

@@ -16,22 +16,16 @@
 #include "daemon/core/table/awaiting_flush.h"
 #include "daemon/core/table/sequence_accounts.h"
 #include "daemon/core/table/shared_settings.h"
+#include "daemon/core/table/table_limits.h"
 
 namespace seqd {
 
 class SequenceTable final : public RemainderLogObserver,
                             public SnapshotSource,
                             private SequenceOwner,
-                            private BlockTable::Owner,
                             private StoreScope::Owner {
  public:
-  struct Limits {
-    std::size_t sequences = 10'000;
-    std::int64_t state_bytes = StateBounds(1 << 24).sequence_bytes();  // of a snapshot
-    std::int64_t waiting = 131'072;  // requests that wait, of all sequences; one user gets a share
-    ReplayTable::Limits replays;
-    std::int64_t blocks = BlockTable::kMost;  // that may be out; for the life of the table
-  };
+  using Limits = TableLimits;
   using Stores = std::map<std::string, LeaseStore*>;  // by name; they outlive the table
 
   // `pages` may be null: then there are no blocks.
@@ -103,7 +97,6 @@ class SequenceTable final : public RemainderLogObserver,
   void when_durable(SequenceId sequence, std::function<void()> then) override;
   void when_durable(std::function<void()> then) override { when_durable(0, std::move(then)); }
   void recorded(const Issued& issue) override;
-  void block_over(const Block& block, std::optional<std::int64_t> taken) override;
   Status check_not_removed(SequenceId sequence) const override;
   void scope_owned(ScopeId scope) override;
   bool scope_lost(ScopeId scope) override;
@@ -114,7 +107,6 @@ class SequenceTable final : public RemainderLogObserver,
   StoreScope& add_scope(DefineScope definition, StoreScope::Known known);
   Sequence& look_up(SequenceId id);
   Sequence& add_sequence(const DefineSequence& definition, SequenceSettings settings);
-  void restore_blocks(const StateImage& image, const SequenceImage& sequence);
   void restore_sequence(const SequenceImage& image);
   Status check_drainable(const Sequence& sequence) const;
   void know_periods(std::string_view name, const SequenceSettings& settings);
