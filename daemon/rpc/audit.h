@@ -1,6 +1,6 @@
-// The conservation sum of one sequence: leased = issued + available + out in blocks + being returned + returned +
-// gaps, from the log's totals, against the history's own sums, and against the store. Pure; any
-// thread.
+// The conservation sum of one sequence: leased = issued + available + out in blocks + being
+// returned + returned + gaps, from the log's totals, against the history's own sums, and against
+// the store. Pure; any thread.
 #pragma once
 
 #include <cstdint>

@@ -109,10 +109,10 @@ Explanation explain_position(const IdFacts& facts) {
   const IdAnswer& history = facts.history;
   if (facts.available) return {IdFate::available, "available here, not issued yet"};
   if (facts.block) {
-    return {IdFate::block, "in a block of " +
-                               (facts.block_client.empty() ? "a client" : facts.block_client) +
-                               ", which takes the IDs of it in its own process; how far it has come "
-                               "is known when the block is over"};
+    return {IdFate::block,
+            "in a block of " + (facts.block_client.empty() ? "a client" : facts.block_client) +
+                ", which takes the IDs of it in its own process; how far it has come "
+                "is known when the block is over"};
   }
   if (facts.returning) {
     return {IdFate::returned,

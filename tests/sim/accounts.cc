@@ -113,7 +113,11 @@ void Accounts::check(const std::map<std::string, IntervalSet>& available) const 
     }
     open.remove(account.issued);
     open.remove(account.never);
-    IntervalSet lost = account.taken;  // what was taken is issued, a gap, or still in its block
+    // What was taken is issued, a gap, still in its block, or of a lease that was given up.
+    IntervalSet lost = account.taken;
+    for (const auto& [begin, grant] : account.grants) {
+      if (given_up_.contains(grant.token)) lost.remove(begin, grant.end);
+    }
     lost.remove(account.issued);
     lost.remove(account.never);
     const auto held = available.find(name);

@@ -22,13 +22,11 @@ void BlockHolder::take() {
   if (site_.machine().boots() != boots_) clear();
   boots_ = site_.machine().boots();
   if (held_.empty()) return;
-  auto at = std::next(held_.begin(),
-                      stage_.random.below(static_cast<std::int64_t>(held_.size())));
+  auto at = std::next(held_.begin(), stage_.random.below(static_cast<std::int64_t>(held_.size())));
   const Held& held = at->second;
   protocol::BlockSlot& slot = held.page->at(at->first);
   const auto begin = held.first + static_cast<std::int64_t>(slot.taken);
-  const std::int64_t taken =
-      MemoryPages::take(slot, held.request, stage_.random.between(1, 20));
+  const std::int64_t taken = MemoryPages::take(slot, held.request, stage_.random.between(1, 20));
   if (taken > 0) {
     stage_.history.note("taken", site_.number(), begin, begin + taken);
     stage_.accounts.taken(held.sequence, begin, begin + taken);

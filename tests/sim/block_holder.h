@@ -19,7 +19,8 @@ class BlockHolder {
 
   BlockHolder(Stage& stage, Site& site) : stage_(stage), site_(site) {}
 
-  // The client is about to ask for another block for that slot: it takes no more of the present one.
+  // The client is about to ask for another block for that slot: it takes no more of the present
+  // one.
   void leave(std::uint32_t slot) { held_.erase(slot); }
   // The reply has arrived: `count` IDs from `first` on, granted to `request`, on the page of
   // `client`.

@@ -1,10 +1,10 @@
 #include "tests/sim/client.h"
 
 #include <algorithm>
-#include <msgpack.hpp>
 #include <utility>
 
 #include "daemon/core/text/id_text.h"
+#include "protocol/values/value_writer.h"
 
 namespace seqd::sim {
 namespace {
@@ -166,15 +166,14 @@ void Client::send_request(std::uint32_t number, Request& request) {
   protocol::Buffer out;
   const char* name = Site::kSequenceNames[request.sequence];
   if (request.slot) {
-    msgpack::packer<protocol::Buffer> packer(out);
-    packer.pack_array(4);
-    packer.pack(0);
-    packer.pack(number);
-    packer.pack("block");
-    packer.pack_array(3);
-    packer.pack(name);
-    packer.pack(*request.slot);
-    packer.pack(request.count);
+    protocol::append_array(out, 4);
+    protocol::append_integer(out, 0);
+    protocol::append_integer(out, number);
+    protocol::append_text(out, "block");
+    protocol::append_array(out, 3);
+    protocol::append_text(out, name);
+    protocol::append_integer(out, *request.slot);
+    protocol::append_integer(out, request.count);
   } else if (request.batch) {
     protocol::append_range(out, number, name, request.count, request.timeout_ms);
   } else if (request.text) {
@@ -428,14 +427,14 @@ void Client::block_left(std::uint32_t number, const Request& request, const Conn
   if (!first || step != 1 || !count || *count < 1 || *count > request.count)
     violation("a block that is none");
   if (connection.orphaned || connection.session == nullptr) return;
-  stage_.after(stage_.random.between(0, 4), [this, serial = connection.number, number,
-                                             slot = *request.slot, sequence = request.sequence,
-                                             first = *first, count = *count,
-                                             client = connection.session->client] {
-    if (!connection_ || connection_->number != serial || !requests_.contains(number)) return;
-    requests_.erase(number);
-    blocks_.granted(slot, number, Site::kSequenceNames[sequence], first, count, client);
-  });
+  stage_.after(
+      stage_.random.between(0, 4),
+      [this, serial = connection.number, number, slot = *request.slot, sequence = request.sequence,
+       first = *first, count = *count, client = connection.session->client] {
+        if (!connection_ || connection_->number != serial || !requests_.contains(number)) return;
+        requests_.erase(number);
+        blocks_.granted(slot, number, Site::kSequenceNames[sequence], first, count, client);
+      });
 }
 
 void Client::arrived(std::uint64_t connection, std::uint32_t number, bool good) {

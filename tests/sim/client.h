@@ -34,7 +34,7 @@ class Client final : public ConnectionUser {
     std::size_t sequence = 0;
     std::int64_t count = 1;
     bool batch = false;
-    bool text = false;  // the ID is answered as text, with the second of its issue
+    bool text = false;                  // the ID is answered as text, with the second of its issue
     std::optional<std::uint32_t> slot;  // for a block of up to `count` IDs
     std::optional<std::int64_t> timeout_ms;
     std::int64_t sent_ms = 0;

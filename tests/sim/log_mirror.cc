@@ -1,6 +1,7 @@
 #include "tests/sim/log_mirror.h"
 
 #include <algorithm>
+#include <iterator>
 #include <variant>
 
 #include "tests/unit/world.h"
@@ -105,20 +106,41 @@ void LogMirror::note_forgotten(const LogEntry& entry) {
   if (found != image_.clients.end()) forgotten_.insert(found->second.identity);
 }
 
+// Behind a reservation that is durable, or what was left of a block: the start has made durable
+// that it was out, and without its end a power loss makes all of it a gap.
+bool LogMirror::may_be_issued(SequenceId sequence, std::int64_t begin, std::int64_t end) const {
+  const auto reserved = reserved_.find(sequence);
+  if (reserved != reserved_.end() && end <= reserved->second) return true;
+  const auto left = left_of_blocks_.find(sequence);
+  if (left == left_of_blocks_.end()) return false;
+  IntervalSet missing;
+  missing.add(begin, end);
+  missing.remove(left->second);
+  if (missing.empty()) return true;
+  const auto last = std::prev(missing.intervals().end());
+  return reserved != reserved_.end() && last->second <= reserved->second;
+}
+
 void LogMirror::apply(const LogEntry& entry) {
   note_forgotten(entry);
   if (const auto* issue = std::get_if<Issued>(&entry)) {
     if (elsewhere_) violation("IDs of one database are issued for another");
-    if (issue->end > reserved_[issue->sequence]) {
+    if (!may_be_issued(issue->sequence, issue->begin, issue->end)) {
       violation("IDs below " + std::to_string(issue->end) + " of \"" + name(issue->sequence) +
                 "\" are issued before their reservation is durable");
     }
   }
   if (const auto* block = std::get_if<BlockGranted>(&entry)) {
-    if (elsewhere_ || block->end > reserved_[block->sequence]) {
+    if (elsewhere_ || !may_be_issued(block->sequence, block->begin, block->end)) {
       violation("IDs below " + std::to_string(block->end) + " of \"" + name(block->sequence) +
                 "\" are granted before their reservation is durable, or of another database");
     }
+  }
+  if (const auto* block = std::get_if<BlockEnded>(&entry)) {
+    const auto& out = image_.sequences.at(block->sequence).blocks;
+    const auto found = out.find({block->client, block->slot});
+    if (found != out.end() && block->taken_end < found->second.granted.end)
+      left_of_blocks_[block->sequence].add(block->taken_end, found->second.granted.end);
   }
   if (const auto* opened = std::get_if<ReturnOpened>(&entry)) {
     // The counter may come back to what was reserved.
@@ -188,6 +210,7 @@ void LogMirror::ended() {
   if (!committing_) turn_.clear();
   committing_ = false;
   reserved_.clear();
+  left_of_blocks_.clear();
   intents_.clear();
   claims_.clear();
   reservations_waiting_.clear();

@@ -63,6 +63,7 @@ class LogMirror {
   void enter(const LogEntry& entry);
   void enter(const Issued& issue);
   void note_forgotten(const LogEntry& entry);
+  bool may_be_issued(SequenceId sequence, std::int64_t begin, std::int64_t end) const;
   void apply(const LogEntry& entry);
   void enter_cut_off(const StateImage& found);
   bool is(const StateImage& found) const;
@@ -99,6 +100,7 @@ class LogMirror {
 
   // What the present process may rely on, and what waits for the medium.
   std::map<SequenceId, std::int64_t> reserved_;
+  std::map<SequenceId, IntervalSet> left_of_blocks_;
   std::set<Token> intents_;
   std::set<Token> claims_;
   std::map<Token, Token> leases_of_returns_;

@@ -103,9 +103,8 @@ void Process::make_core(Started& started) {
   Timers& timers = *this;
   EventSink& events = *this;
   const CoreContext context{place_.machine, timers, stage_.random, *mirrored_, events, replies_};
-  table_ =
-      std::make_unique<SequenceTable>(context, place_.settings, stores, table_limits(log_size_),
-                                      &place_.pages);
+  table_ = std::make_unique<SequenceTable>(context, place_.settings, stores,
+                                           table_limits(log_size_), &place_.pages);
   TurnOwner& turns = *this;
   turn_ = std::make_unique<Turn>(*table_, *mirrored_, turns);
   replies_.attach(*table_);

@@ -13,7 +13,8 @@ Status MemoryPages::open(ClientId client) {
 
 Status MemoryPages::publish(const BlockPlace& place) {
   const auto page = pages.find(place.client);
-  if (cannot_write || page == pages.end() || page->second == nullptr) return {ErrorCode::STATE_IO, "the page is gone"};
+  if (cannot_write || page == pages.end() || page->second == nullptr)
+    return {ErrorCode::STATE_IO, "the page is gone"};
   page->second->at(place.slot) = {place.block, static_cast<std::uint64_t>(place.count), 0};
   return {};
 }
@@ -45,8 +46,7 @@ void MemoryPages::keep_only(const std::set<ClientId>& clients) {
   for (const ClientId client : clients) pages.try_emplace(client);
 }
 
-std::int64_t MemoryPages::take(protocol::BlockSlot& slot, std::uint32_t block,
-                               std::int64_t count) {
+std::int64_t MemoryPages::take(protocol::BlockSlot& slot, std::uint32_t block, std::int64_t count) {
   if (slot.block != block) return 0;
   const std::uint64_t left = slot.limit > slot.taken ? slot.limit - slot.taken : 0;
   const std::uint64_t now = std::min(left, static_cast<std::uint64_t>(count));

@@ -38,7 +38,7 @@ class MemoryPages final : public BlockPages {
   // A client keeps what it has mapped, also when the daemon has removed it. Null: a page that was
   // not there at the start, though its client has blocks.
   std::map<ClientId, std::shared_ptr<Page>> pages;
-  Status failing;           // of open()
+  Status failing;             // of open()
   bool cannot_write = false;  // publish() fails
 };
 

@@ -234,8 +234,7 @@ bool SmallDaemon::conserves() const {
   for (const auto& [id, one] : image.sequences) {
     const SequenceTotals& totals = one.totals;
     const std::int64_t returning = one.returning ? one.returning->end - one.returning->begin : 0;
-    if (totals.leased !=
-        totals.issued + totals.returned + totals.gaps + returning +
+    if (totals.leased != totals.issued + totals.returned + totals.gaps + returning +
                              StateImage::available(one) + StateImage::out(one)) {
       return false;
     }

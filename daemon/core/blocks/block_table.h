@@ -25,8 +25,8 @@ namespace seqd {
 
 struct Block {
   BlockGranted granted;
-  Token lease{};         // that its range came from
-  UserId user = 0;       // of the client
+  Token lease{};          // that its range came from
+  UserId user = 0;        // of the client
   SessionId session = 0;  // that took it, for the history; 0: an earlier process knew it
   BlockKey key() const { return {granted.client, granted.slot}; }
   std::int64_t size() const { return granted.end - granted.begin; }
@@ -46,9 +46,9 @@ class BlockTable {
   bool empty() const { return blocks_.empty(); }
   std::int64_t size() const { return static_cast<std::int64_t>(blocks_.size()); }
   std::int64_t size_of(SequenceId sequence) const;
-  const Block* in_slot(ClientId client, std::uint32_t slot) const;             // null: it is free
-  const Block* granted_to(ClientId client, std::uint32_t request) const;       // null: none is out
-  const Block* with_id(SequenceId sequence, std::int64_t id) const;            // the same
+  const Block* in_slot(ClientId client, std::uint32_t slot) const;        // null: it is free
+  const Block* granted_to(ClientId client, std::uint32_t request) const;  // null: none is out
+  const Block* with_id(SequenceId sequence, std::int64_t id) const;       // the same
   std::vector<const Block*> of(SequenceId sequence) const;  // in the order of their slots
 
   // Whether another block may be granted to a client of that user, with the page that it needs.

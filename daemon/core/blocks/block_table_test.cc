@@ -215,9 +215,9 @@ TEST_CASE("BlocksEndBeforeADrainAPeriodsEndAndAStop") {
   const std::int64_t available = f.sequence().available();
   SECTION("a drain") {
     std::optional<DrainReport> report;
-    REQUIRE(f.world.table
-                ->drain(f.sequence().id(), 1'000, [&](const DrainReport& is) { report = is; })
-                .ok());
+    REQUIRE(
+        f.world.table->drain(f.sequence().id(), 1'000, [&](const DrainReport& is) { report = is; })
+            .ok());
     f.world.settle();
     REQUIRE(report);
     CHECK(f.sequence().totals().gaps == available + 8);

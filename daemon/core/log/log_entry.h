@@ -103,11 +103,10 @@ struct ForgetSequence {
 };
 
 // New kinds go at the end: the index is the kind on disk.
-using LogEntry =
-    std::variant<DefineScope, DefineSequence, LeaseIntended, LeaseGranted, LeaseClosed, Reserved,
-                 Issued, DefineClient, Acknowledged, ForgetClient, GapMade, AvailableRange,
-                 RetainedIssue, SequenceTotals, NextNumbers, ReturnOpened, ReturnClosed, UsedBelow,
-                 ForgetSequence, StoreBound, DefineName, ClientUser, StoreHeartbeat,
-                 BlockGranted, BlockEnded>;
+using LogEntry = std::variant<DefineScope, DefineSequence, LeaseIntended, LeaseGranted, LeaseClosed,
+                              Reserved, Issued, DefineClient, Acknowledged, ForgetClient, GapMade,
+                              AvailableRange, RetainedIssue, SequenceTotals, NextNumbers,
+                              ReturnOpened, ReturnClosed, UsedBelow, ForgetSequence, StoreBound,
+                              DefineName, ClientUser, StoreHeartbeat, BlockGranted, BlockEnded>;
 
 }  // namespace seqd

@@ -68,7 +68,8 @@ Status StateImage::check() const {
     if (!taken.insert(sequence.definition.name).second)
       return corrupt(("a second sequence \"" + sequence.definition.name + "\"").c_str(), id);
     for (const auto& [key, block] : sequence.blocks) {
-      if (!slots.insert(key).second) return corrupt("two blocks in one slot of a client", key.first);
+      if (!slots.insert(key).second)
+        return corrupt("two blocks in one slot of a client", key.first);
     }
     if (has_one_twice(sequence))
       return corrupt(

@@ -49,7 +49,8 @@ Status StateImage::apply_one(const BlockEnded& entry) {
   if (!sequence.ok()) return sequence.status();
   SequenceImage& image = **sequence;
   const auto found = image.blocks.find({entry.client, entry.slot});
-  if (found == image.blocks.end()) return corrupt("the end of a block that is not out", entry.client);
+  if (found == image.blocks.end())
+    return corrupt("the end of a block that is not out", entry.client);
   const BlockImage block = found->second;
   const std::int64_t end = block.granted.end;
   if (entry.begin != block.granted.begin || entry.taken_end < entry.begin || entry.taken_end > end)

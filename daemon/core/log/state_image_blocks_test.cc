@@ -54,7 +54,8 @@ TEST_CASE("WhatIsLeftOfABlockIsAvailableBeforeEverythingElse") {
   REQUIRE(image.apply(BlockGranted{1, 1, 0, 7, 100, 104}).ok());
   REQUIRE(image.apply(BlockGranted{1, 1, 1, 8, 104, 106}).ok());
   REQUIRE(image.apply(BlockEnded{1, 1, 0, 100, 103}).ok());
-  CHECK(ranges(image) == std::vector<std::pair<std::int64_t, std::int64_t>>{{103, 104}, {106, 110}});
+  CHECK(ranges(image) ==
+        std::vector<std::pair<std::int64_t, std::int64_t>>{{103, 104}, {106, 110}});
   CHECK(image.sequences.at(1).totals.issued == 3);
   CHECK(survives_a_snapshot(image));
   // It is one range with what it lies beside.

@@ -61,7 +61,8 @@ class Replenisher final : private LeaseOperation::Owner {
 
   // Starts a lease if the available IDs, less the `demand` of the waiters, run low. `issued`: by
   // the sequence so far. Only while the store may be asked.
-  void replenish(const HeldRanges& held, std::int64_t out, std::int64_t demand, std::int64_t issued);
+  void replenish(const HeldRanges& held, std::int64_t out, std::int64_t demand,
+                 std::int64_t issued);
   // Drops the operation if it is at rest. At the end of a turn: it does not call.
   void end_turn() {
     if (operation_ != nullptr && operation_->at_rest()) operation_.reset();

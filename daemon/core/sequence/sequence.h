@@ -55,7 +55,6 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   Status error() const;  // why it is stopped, else why the last lease failed; OK when neither
   const Status& stopped() const { return gate_.stopped(); }
   SequenceAccounts::Notes& notes() const { return notes_; }
-
   // One ID. False: it has to wait.
   bool issue_one(const Caller& caller, std::int64_t* id, IssueAs as = {}) {
     if (!waiters_.empty() || !gate_.open() || !issuer_.issue_one(caller, id, as)) return false;
@@ -74,7 +73,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void flush_issues() { issuer_.flush(); }
   void hold();                            // issues nothing until this turn's record is
   void log_failed(const Status& status);  // nothing more becomes durable: lease nothing
-  void begin_advance() { ++advances_; }  // of the counter: until its end nothing is returned
+  void begin_advance() { ++advances_; }   // of the counter: until its end nothing is returned
   void end_advance(const Result<std::int64_t>& next_id);   // what the counter had stopped goes on
   bool counter_read(const CounterReading& reading);        // withdraws; false: it awaits an advance
   void drain(std::int64_t deadline_ms, Drain::Done done);  // see Drain::begin(); requests wait

@@ -14,7 +14,6 @@
 #include "daemon/core/periods/current_periods.h"
 #include "daemon/core/sequence/sequence.h"
 #include "daemon/core/table/awaiting_flush.h"
-#include "daemon/core/table/sequence_accounts.h"
 #include "daemon/core/table/shared_settings.h"
 #include "daemon/core/table/table_limits.h"
 
