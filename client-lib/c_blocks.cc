@@ -1,4 +1,4 @@
-// The C ABI of seqd_blocks.h: how a thread finds its own blocks, and what it gives back when it
+// The C ABI of seqd_blocks.h: how a thread finds its own blocks, and what it leaves when it
 // ends. No exception leaves.
 #include <algorithm>
 #include <cstring>
@@ -30,11 +30,11 @@ struct Found {
 // A few bytes beside the thread's own registers: no call finds them, also in a library that is
 // loaded later.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Found t_found[kFound];
-// Its blocks were given back: from here on the thread shares.
+// Its blocks are for other threads: from here on this one shares.
 constinit thread_local bool t_left = false;
 constinit thread_local char t_text[kTextBytes] = "";
 
-// What this thread gives back when it ends.
+// What this thread leaves to others when it ends.
 class Departure {
  public:
   Departure() = default;

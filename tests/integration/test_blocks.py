@@ -187,7 +187,7 @@ def test_WithoutADaemonAProcessGoesOnToTheEndOfItsBlocks(make_daemon, scratch):
         lengths = client.lengths()
         client.process.send_signal(signal.SIGCONT)
         # It has half of its block, or the next one.
-        wait_for("IDs of the blocks that it has", lambda: all(now > then for now, then in zip(client.lengths(), lengths)))
+        wait_for("IDs of the blocks that it has", lambda: all(length > then for length, then in zip(client.lengths(), lengths)))
         daemon.start()
     ledger.add(client.stop())
     check(daemon, ledger, 0)
