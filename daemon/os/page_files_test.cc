@@ -289,6 +289,21 @@ TEST_CASE("PagesAreInMemoryThatIsOurs", "[pages]") {
   }
 }
 
+TEST_CASE("PagesLeaveDescriptorsToOthers", "[pages]") {
+  Pages pages;
+  CHECK(in_child([&] {
+          const rlimit few{64, 64};
+          if (setrlimit(RLIMIT_NOFILE, &few) != 0) return 1;
+          ClientId client = 1;
+          while (client < 64 && pages.files->open(client).ok()) ++client;
+          if (pages.files->open(client).code() != ErrorCode::BUSY) return 2;
+          if (std::filesystem::exists(pages.path(client))) return 3;
+          for (int others = 0; others < 30; ++others)
+            if (::dup(0) < 0) return 4;
+          return client > 1 ? 0 : 5;
+        }) == 0);
+}
+
 TEST_CASE("ThereAreSoManyPages", "[pages]") {
   rlimit limit{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0);
