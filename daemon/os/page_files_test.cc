@@ -1,12 +1,19 @@
 #include "daemon/os/page_files.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -66,6 +73,31 @@ struct Mapped {
   }
   void* at = nullptr;
 };
+
+// From now on membarrier(2) is refused in this process.
+bool forbid_barriers() {
+  const sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{std::size(code), const_cast<sock_filter*>(code)};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// What `work` gives in a process of its own.
+template <typename Work>
+int in_child(Work work) {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) ::_exit(work());
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
 
 }  // namespace
 
@@ -196,6 +228,24 @@ TEST_CASE("APageThatWasRemovedIsNotReplacedWhileItsBlocksAreOut", "[pages]") {
   CHECK(pages.files->open(7).to_string() == "OK");
 }
 
+// Without the barrier a store of the client may come behind the read of what was taken.
+TEST_CASE("WithoutABarrierNobodyKnowsWhatWasTaken", "[pages]") {
+  Pages pages;
+  REQUIRE(pages.files->open(7).ok());
+  const BlockPlace block{7, 1, 100, 64};
+  REQUIRE(pages.files->publish(block).ok());
+  CHECK(in_child([&] {
+          if (!forbid_barriers()) return 1;
+          return pages.files->revoke({&block, 1}).at(0) == std::nullopt ? 0 : 2;
+        }) == 0);
+  CHECK(in_child([&] {
+          if (!forbid_barriers()) return 1;
+          PageFiles files(pages.place, kState);
+          return files.open(8).code() == ErrorCode::UNAVAILABLE ? 0 : 2;
+        }) == 0);
+  CHECK(pages.revoke(block) == Taken(0));
+}
+
 TEST_CASE("ANewPageIsEmptyWhateverLayThere", "[pages]") {
   Pages pages;
   REQUIRE(pages.files->open(7).ok());
@@ -237,6 +287,21 @@ TEST_CASE("PagesAreInMemoryThatIsOurs", "[pages]") {
     std::filesystem::remove_all(pages.root);
     CHECK(pages.files->open(7).code() == ErrorCode::UNAVAILABLE);
   }
+}
+
+TEST_CASE("PagesLeaveDescriptorsToOthers", "[pages]") {
+  Pages pages;
+  CHECK(in_child([&] {
+          const rlimit few{64, 64};
+          if (setrlimit(RLIMIT_NOFILE, &few) != 0) return 1;
+          ClientId client = 1;
+          while (client < 64 && pages.files->open(client).ok()) ++client;
+          if (pages.files->open(client).code() != ErrorCode::BUSY) return 2;
+          if (std::filesystem::exists(pages.path(client))) return 3;
+          for (int others = 0; others < 30; ++others)
+            if (::dup(0) < 0) return 4;
+          return client > 1 ? 0 : 5;
+        }) == 0);
 }
 
 TEST_CASE("ThereAreSoManyPages", "[pages]") {

@@ -11,6 +11,7 @@
 
 #include "daemon/base/assertion.h"
 #include "daemon/uv/peer.h"
+#include "daemon/uv/spare_descriptors.h"
 
 namespace seqd {
 namespace {
@@ -19,7 +20,6 @@ constexpr int kBacklog = 4'096;
 constexpr std::int64_t kSweepMs = 500;  // between two walks over all connections, at least
 constexpr std::int64_t kRestMs = 100;   // after an accept that the system refused
 constexpr int kMostAcceptsATurn = 256;
-constexpr rlim_t kMostSpareDescriptors = 64;
 constexpr std::int64_t kUserFactor = 7;
 // Connections (and descriptors for them) for root and the daemon's own user.
 constexpr std::size_t kMostReserved = 32;
@@ -32,11 +32,10 @@ std::int64_t shared(const ListenerLimits& limits) {
   return static_cast<std::int64_t>(limits.connections - reserved(limits.connections));
 }
 
-// Stores and the state need descriptors, too. The kernel hands out the lowest number that is free.
 bool leaves_spare_descriptors(int fd, bool owner) {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return true;
-  rlim_t spare = std::min(kMostSpareDescriptors, files.rlim_cur / 4);
+  rlim_t spare = spare_descriptors(files.rlim_cur);
   if (!owner) spare += reserved(files.rlim_cur);
   return static_cast<rlim_t>(fd) < files.rlim_cur - spare;
 }
