@@ -196,10 +196,11 @@ void BlockTable::restore(const StateImage& image) {
       absent_.insert(block.granted.client);
     }
   }
+  // Before a sequence is restored: it may end its blocks at once.
+  if (pages_ != nullptr) pages_->keep_only(absent_);
 }
 
 void BlockTable::await_clients() {
-  if (pages_ != nullptr) pages_->keep_only(absent_);
   if (!absent_.empty()) timer_.start(kReturnMs, [this] { end_absent(); });
 }
 

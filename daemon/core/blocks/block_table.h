@@ -71,7 +71,8 @@ class BlockTable {
   // Those of which this is true.
   void end_where(const std::function<bool(const Block&)>& over);
 
-  // Those that are out since before this process began. Then, once: their clients may come back.
+  // Those that are out since before this process began, and their pages. Then, once: their clients
+  // may come back.
   void restore(const StateImage& image);
   void await_clients();
   // The client has said who it is, on that connection.
