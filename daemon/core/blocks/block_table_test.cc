@@ -256,6 +256,18 @@ TEST_CASE("BlocksEndBeforeADrainAPeriodsEndAndAStop") {
   f.world.turn();
 }
 
+// By a return of what is left of it: not below what its client took.
+TEST_CASE("TheCounterIsLoweredToWhatWasTakenOfABlock") {
+  Blocks f([](SequenceSettings& settings) { settings.reuse = Reuse::tail; });
+  const Run block = f.out(1, 0, 10);
+  f.take(block, 0, 1, 4);
+  REQUIRE(f.world.table->drain(f.sequence().id(), 1'000, [](const DrainReport&) {}).ok());
+  f.world.settle();
+  CHECK(f.sequence().available() == 0);
+  CHECK(f.sequence().totals().gaps == 0);
+  CHECK(f.sequence().high_water() == block.first + 4);
+}
+
 // Nothing of it is available, and after a start nobody has asked for any.
 TEST_CASE("ABlockThatHasTheRestOfAPeriodEndsWithIt") {
   Daily here([](SequenceSettings& settings) {
