@@ -107,8 +107,7 @@ void BlockTable::add(const Block& block) {
   unpublished_.push_back(block.key());
 }
 
-void BlockTable::publish() {
-  if (unpublished_.empty()) return;
+void BlockTable::tell_pages() {
   for (const BlockKey& key : unpublished_) {
     // It may be over already, and another one may be in its slot.
     const auto found = blocks_.find(key);

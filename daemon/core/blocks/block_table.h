@@ -59,7 +59,9 @@ class BlockTable {
   // The log has it.
   void add(const Block& block);
   // The turn's record is in the log: its blocks are told to their pages.
-  void publish();
+  void publish() {
+    if (!unpublished_.empty()) tell_pages();
+  }
 
   void end_slot(ClientId client, std::uint32_t slot);  // nothing where it is free
   void end_client(ClientId client);                    // its connection has ended; its page goes
@@ -81,6 +83,7 @@ class BlockTable {
   void insert(const Block& block);
   Block remove(BlockKey key);
   void end(const std::vector<BlockKey>& keys);
+  void tell_pages();
   void end_lost();
   void end_absent();
 
