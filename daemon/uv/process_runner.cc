@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,6 +46,7 @@ struct UvProcessRunner::Run {
   uv_pipe_t output{};
   uv_pipe_t complaints{};
   std::array<char, 4096> buffer{};
+  bool started = false;
   bool runs = false;     // and was not waited for by libuv yet
   int ends_to_come = 0;  // of the program and both pipes
   int open_handles = 3;
@@ -62,6 +64,7 @@ void UvProcessRunner::close_handle(Handle* handle) {
 UvProcessRunner::~UvProcessRunner() {
   for (Run* const run : runs_) {
     loop_.cancel(run->timer);
+    kill_group(*run);
     close(*run);
   }
 }
@@ -75,7 +78,7 @@ void UvProcessRunner::run(ProcessRequest request, std::function<void(ProcessResu
   runs_.insert(run);
   const int failed = start(*run, loop_.raw());
   if (failed == 0) {
-    run->runs = true;
+    run->started = run->runs = true;
     run->ends_to_come = 3;
     listen(run->output);
     listen(run->complaints);
@@ -161,6 +164,7 @@ void UvProcessRunner::step(Run& run) {
 }
 
 void UvProcessRunner::give_up(Run& run, const std::string& why) {
+  kill_group(run);
   run.result.error = why;
   run.result.output.clear();
   end(run);
@@ -176,18 +180,22 @@ void UvProcessRunner::end(Run& run) {
   done(std::move(result));
 }
 
+// The program with all that it started, as far as that is in its group still.
+void UvProcessRunner::kill_group(const Run& run) {
+  if (!run.started) return;
+  // While libuv has not waited for it, its number is nobody else's. Nor is it while somebody is of
+  // its group: only a number that is of no process and no group any more is used again.
+  if (run.runs || (kill(run.process.pid, 0) != 0 && errno == ESRCH))
+    kill(-run.process.pid, SIGKILL);
+}
+
+// Who runs on is dropped when it has ended.
 void UvProcessRunner::close(Run& run) {
   run.runner = nullptr;
   run.done = nullptr;
   close_handle(&run.output);
   close_handle(&run.complaints);
-  // While libuv has not waited for it, its number is nobody else's; its handle is closed when it
-  // has.
-  if (run.runs) {
-    kill(-run.process.pid, SIGKILL);
-  } else {
-    close_handle(&run.process);
-  }
+  if (!run.runs) close_handle(&run.process);
 }
 
 }  // namespace seqd
