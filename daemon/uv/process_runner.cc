@@ -1,6 +1,7 @@
 #include "daemon/uv/process_runner.h"
 
 #include <fmt/format.h>
+#include <linux/close_range.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -32,6 +33,12 @@ std::vector<char*> child_environment() {
   }
   out.push_back(nullptr);
   return out;
+}
+
+// Not every library marks its descriptors as ours; libcurl does not mark its sockets. (The kernel
+// can since 5.11. An older one passes them on.)
+void keep_descriptors() {
+  static_cast<void>(close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC));
 }
 
 }  // namespace
@@ -129,6 +136,7 @@ int UvProcessRunner::start(Run& run, uv_loop_t* loop) {
     step(ended);
   };
   run.process.data = &run;
+  keep_descriptors();
   return uv_spawn(loop, &run.process, &options);
 }
 

@@ -83,7 +83,8 @@ TEST_CASE("ProcessRunner: who leaves the pipe to another is not waited for witho
   REQUIRE(result.error == "did not end within 300 ms and was killed");
 }
 
-// A program that starts a helper, as an agent that keeps a session, and ends. The helper has the pipe.
+// A program that starts a helper, as an agent that keeps a session, and ends. The helper has the
+// pipe.
 TEST_CASE("ProcessRunner: what an ended program left at the pipe is killed, too", "[process]") {
   std::string folder = "/tmp/seqd-test-XXXXXX";
   REQUIRE(mkdtemp(folder.data()) != nullptr);
@@ -99,6 +100,16 @@ TEST_CASE("ProcessRunner: what an ended program left at the pipe is killed, too"
   CHECK((end.revents & POLLHUP) != 0);
   close(watch);
   std::filesystem::remove_all(folder);
+}
+
+// Not every library marks its sockets, libcurl among them.
+TEST_CASE("ProcessRunner: a program has none of our descriptors", "[process]") {
+  const int ours = open("/dev/null", O_RDONLY);
+  REQUIRE(ours > 2);
+  const ProcessResult result =
+      shell(fmt::format("if [ -e /proc/self/fd/{} ]; then echo open; else echo closed; fi", ours));
+  CHECK(result.output == "closed\n");
+  close(ours);
 }
 
 TEST_CASE("ProcessRunner: too much output ends a program, too many complaints are cut",
