@@ -141,6 +141,29 @@ def test_AStoreThatGoesAwayIsSeen(served):
         wait_for_sample(served.place, ("seqd_store_up", "store=default"), lambda value: value == 1)
 
 
+def test_AStoreThatIsSilentSinceTheStartIsSeen(served):
+    """After an orderly stop nothing that is available may be issued before the store has answered."""
+    with served.connect() as client:
+        client.next("orders")
+    served.terminate()
+    with contextlib.closing(sqlite3.connect(served.state / "sequences.db", isolation_level=None)) as file:
+        file.execute("BEGIN EXCLUSIVE")
+        served.start()
+        samples = wait_for_sample(served.place, ("seqd_store_up", "store=default"), lambda value: value == 0)
+        assert samples[("seqd_available_ids",)] > 0
+        with served.connect() as client:
+            request = client.request("next", "orders", {"timeout_ms": 300_000})
+            samples = wait_for_sample(served.place, ("seqd_runway_seconds",), lambda value: value == 0)
+            assert samples[("seqd_waiting_requests",)] == 1
+            ready = served.seqctl("health", expect=5)
+            assert ready.stdout.startswith("not ready: orders waits for the first answer of its store default")
+            assert re.search(r"(?m)^bad +store +default \(sqlite\) is waiting: ", served.seqctl("doctor", expect=1).stdout)
+            file.execute("ROLLBACK")
+            assert client.result(request) == 2
+        wait_for_sample(served.place, ("seqd_store_up", "store=default"), lambda value: value == 1)
+        assert served.seqctl("health").stdout == "ready, 1 sequences in use\n"
+
+
 def test_AGapOfTheStartIsCounted(make_daemon):
     daemon = make_daemon(defaults=BUSY)
     place = daemon.short / "metrics.sock"
