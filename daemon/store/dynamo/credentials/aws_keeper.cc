@@ -19,7 +19,7 @@ AwsKeeper::~AwsKeeper() {
 }
 
 bool AwsKeeper::is_usable() const {
-  if (!credentials_ || (refused_ && asking_)) return false;
+  if (!credentials_ || (refused_ == AwsRefusal::keys && asking_)) return false;
   return !expires_ms_ || clock_.monotonic_ms() < *expires_ms_;
 }
 
@@ -43,20 +43,21 @@ void AwsKeeper::get(std::function<void(const Given&)> done) {
   });
 }
 
-bool AwsKeeper::refused(const AwsCredentials& credentials) {
+bool AwsKeeper::refused(const AwsCredentials& credentials, AwsRefusal why) {
   // Perhaps those before the present ones.
   const auto are_others = [&] { return !credentials_ || *credentials_ != credentials; };
   if (are_others()) return true;
-  refused_ = true;
+  if (refused_ != AwsRefusal::keys) refused_ = why;
   const std::int64_t now = clock_.monotonic_ms();
-  const std::int64_t since = refusal_ms_ ? now - *refusal_ms_ : kRefusedPauseMs;
+  std::int64_t since = refusal_ms_ ? now - *refusal_ms_ : kRefusedPauseMs;
   if (!asking_ && since >= kRefusedPauseMs) {
     refusal_ms_ = now;
+    since = 0;
     ask();
   }
   if (asking_ || are_others()) return true;
   const std::int64_t wait = kRefusedPauseMs - since;
-  if (next_ == 0 || next_ms_ > now + wait) ask_in(std::max<std::int64_t>(0, wait));
+  if (next_ == 0 || next_ms_ > now + wait) ask_in(std::max<std::int64_t>(0, wait), true);
   return false;
 }
 
@@ -67,13 +68,13 @@ void AwsKeeper::ask() {
   source_->ask(lifetime_.guard([this](AwsAnswer answer) { take(std::move(answer)); }));
 }
 
-void AwsKeeper::ask_in(std::int64_t delay_ms) {
+void AwsKeeper::ask_in(std::int64_t delay_ms, bool for_refusal) {
   timers_.cancel(next_);
   next_ms_ = clock_.monotonic_ms() + delay_ms;
-  next_ = timers_.schedule(delay_ms, [this] {
+  next_ = timers_.schedule(delay_ms, [this, for_refusal] {
     next_ = 0;
     if (asking_) return;
-    if (refused_) refusal_ms_ = clock_.monotonic_ms();
+    if (for_refusal || refused_) refusal_ms_ = clock_.monotonic_ms();
     ask();
   });
 }
@@ -100,7 +101,7 @@ void AwsKeeper::found(AwsGrant grant, std::int64_t left_ms) {
       !credentials_ || credentials_->access_key_id != grant.credentials.access_key_id;
   const bool tells = others || failures_ > 0;
   credentials_ = std::make_shared<const AwsCredentials>(std::move(grant.credentials));
-  refused_ = false;
+  refused_.reset();
   failures_ = 0;
   error_ = {};
   told_text_.clear();

@@ -55,13 +55,13 @@ class AwsKeeper final : public AwsProvider {
 
   // UNAVAILABLE while there are none, with what each source says.
   void get(std::function<void(const Given&)> done) override;
-  bool refused(const AwsCredentials& credentials) override;
+  bool refused(const AwsCredentials& credentials, AwsRefusal why) override;
 
  private:
   bool is_usable() const;
   Given present() const;
   void ask();
-  void ask_in(std::int64_t delay_ms);
+  void ask_in(std::int64_t delay_ms, bool for_refusal = false);
   void take(AwsAnswer answer);
   void found(AwsGrant grant, std::int64_t left_ms);
   void failed(const std::string& why);
@@ -76,7 +76,7 @@ class AwsKeeper final : public AwsProvider {
 
   std::shared_ptr<const AwsCredentials> credentials_;  // null: there were never any
   std::optional<std::int64_t> expires_ms_;             // by the monotonic clock
-  bool refused_ = false;                               // by the service, since they were found
+  std::optional<AwsRefusal> refused_;                  // by the service, since they were found
   Status error_;                                       // why there are none
   bool asking_ = false;
   std::optional<std::int64_t> refusal_ms_;  // when the source was asked for one last
