@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace seqd {
@@ -10,6 +11,20 @@ namespace {
 
 Status none(const std::string& why) {
   return {ErrorCode::UNAVAILABLE, "there are no AWS credentials: " + why};
+}
+
+// libcurl says after how many milliseconds it gave up, which is no news.
+std::string without_times(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    const std::string_view behind = text.substr(digits);
+    const bool time = digits > 0 && (behind.starts_with(" ms") || behind.starts_with(" millisec"));
+    const std::size_t size = std::max<std::size_t>(digits, 1);
+    if (!time) out += text.substr(0, size);
+    text.remove_prefix(size);
+  }
+  return out;
 }
 
 }  // namespace
@@ -104,7 +119,7 @@ void AwsKeeper::found(AwsGrant grant, std::int64_t left_ms) {
   refused_.reset();
   failures_ = 0;
   error_ = {};
-  told_text_.clear();
+  told_.clear();
   expires_ms_.reset();
   std::string lasts = "it is not known when they expire";
   if (grant.expires_ms) {
@@ -117,7 +132,7 @@ void AwsKeeper::found(AwsGrant grant, std::int64_t left_ms) {
     lasts = fmt::format("they expire in {} s", left_ms / 1000);
   }
   if (tells)
-    told_({true,
+    tell_({true,
            fmt::format("AWS credentials {} from {}; {}", credentials_->access_key_id, grant.origin,
                        lasts),
            credentials_->access_key_id});
@@ -133,9 +148,10 @@ void AwsKeeper::failed(const std::string& why) {
   const std::string text =
       is_usable() ? "new AWS credentials were not found, and the present ones are used: " + why
                   : error_.text();
-  if (text == told_text_) return;
-  told_text_ = text;
-  told_({false, text, ""});
+  std::string news = without_times(text);
+  if (news == told_) return;
+  told_ = std::move(news);
+  tell_({false, text, ""});
 }
 
 // Those that wait, some a turn: there may be thousands.

@@ -179,6 +179,21 @@ TEST_CASE("AwsKeeper: while there are none everybody hears why, and nobody makes
   REQUIRE(*keeping.get() == "KEY");
 }
 
+TEST_CASE("AwsKeeper: another number of milliseconds is no news", "[aws]") {
+  Keeping keeping;
+  for (int tries = 0; tries < 5; ++tries) {
+    keeping.source->at_once =
+        aws_failed("Connection timed out after " + std::to_string(2'000 + tries) + " milliseconds");
+    static_cast<void>(keeping.get());
+    keeping.time.advance(AwsKeeper::kLongestPauseMs);
+  }
+  REQUIRE(keeping.source->asked > 5);
+  REQUIRE(keeping.news.size() == 1);
+  keeping.source->at_once = aws_failed("Connection refused");
+  keeping.time.advance(AwsKeeper::kLongestPauseMs);
+  REQUIRE(keeping.news.size() == 2);
+}
+
 TEST_CASE("AwsKeeper: a refusal asks for new ones at once, and never in a loop", "[aws]") {
   Keeping keeping;
   keeping.source->at_once = keeping.grant("KEY", 0);
