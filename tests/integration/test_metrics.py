@@ -234,12 +234,27 @@ def test_AnAddressThatIsNotOfLoopbackIsRefused(make_daemon, address, why):
     assert "daemon.metrics_address" in died.value.stderr and why in died.value.stderr and "allowed: " in died.value.stderr
 
 
-def test_APortThatIsTakenIsNamed(make_daemon):
+def test_APortThatIsTakenKeepsNobodyFromItsIdsAndIsTriedAgain(make_daemon):
+    """Any user of the host can take a port, and wait for the daemon to start again."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        daemon = make_daemon(daemon={"metrics_address": address})
-        with pytest.raises(Died) as died:
-            daemon.start()
-        assert died.value.code == 78 and address in died.value.stderr
+        port = taken.getsockname()[1]
+        daemon = make_daemon()
+        place = daemon.short / "metrics.sock"
+        daemon.configure(daemon={"metrics_socket": place, "metrics_address": f"127.0.0.1:{port}"})
+        daemon.start()
+        with daemon.connect() as client:
+            assert client.next("orders") == 1
+        assert f"metrics are not served: address 127.0.0.1:{port} cannot be used: Address already in use" in daemon.stderr()
+        assert metrics.get(place).status == 200
+    deadline = time.monotonic() + PROGRAM_SECONDS
+    while True:
+        try:
+            assert metrics.get(port).status == 200
+            break
+        except ConnectionRefusedError:
+            assert time.monotonic() < deadline, daemon.stderr()
+            time.sleep(0.1)
+    daemon.terminate()
+    assert not place.exists()
