@@ -28,6 +28,9 @@ void Readiness::add_page(const json& page) {
     const std::string store = given.is_string() ? given.get<std::string>() : "";
     if (member(row, "state") == "stopped") {
       add_obstacle(shown(row, "name") + " is stopped" + because);
+    } else if (inserts(row) && !error.is_null() && member(row, "waiting") != json(0)) {
+      // While nobody inserts nobody knows whether it would fail again.
+      add_obstacle(shown(row, "name") + " cannot insert" + because);
     } else if (silent_.contains(store)) {
       add_obstacle(shown(row, "name") + " waits for the first answer of its store " +
                    shown(row, "store") + because);

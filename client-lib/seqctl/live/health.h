@@ -1,6 +1,7 @@
 // Health: what a probe asks. Live: the daemon answers. Ready: it can also issue IDs of every
-// sequence in use: none is stopped, and none is without IDs that it may issue while its store has
-// an error. Pure but for check_readiness(): of what the daemon sent nothing is assumed.
+// sequence in use: none is stopped, none is without IDs that it may issue while its store has an
+// error, and none has documents that wait because they could not be inserted. Pure but for
+// check_readiness(): of what the daemon sent nothing is assumed.
 #pragma once
 
 #include <cstddef>

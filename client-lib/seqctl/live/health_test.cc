@@ -59,6 +59,21 @@ TEST_CASE("AStoreWithAnErrorMattersOnlyWhereNoIdsAreAvailable", "[client]") {
   CHECK(readiness("refused", json::array({elsewhere})).ready());
 }
 
+// It has no IDs of its own, and the daemon may ask its store for nothing but inserts.
+TEST_CASE("ASequenceWhoseInsertsFailIsNotReady", "[client]") {
+  json inserting = row("docs", "waiting", 0);
+  inserting["reuse"] = nullptr;
+  inserting["waiting"] = 3;
+  CHECK(readiness(nullptr, json::array({inserting})).ready());
+  inserting["error"] = "UNAVAILABLE: away";
+  const Readiness bad = readiness(nullptr, json::array({inserting}));
+  CHECK_FALSE(bad.ready());
+  CHECK(bad.text() == "not ready: docs cannot insert: UNAVAILABLE: away\n");
+  // Of a daemon that nobody asks any more because it was not ready.
+  inserting["waiting"] = 0;
+  CHECK(readiness(nullptr, json::array({inserting})).ready());
+}
+
 TEST_CASE("WhatIsAvailableIsNoIdBeforeItsStoreHasAnswered", "[client]") {
   json lost = status("UNAVAILABLE: away");
   lost["stores"][0]["state"] = "waiting";
