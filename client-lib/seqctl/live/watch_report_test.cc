@@ -52,15 +52,16 @@ TEST_CASE("WatchHasALineForEachChangeAndNoneWithout", "[client]") {
 
 TEST_CASE("WatchComparesNothingWithAnotherPeriod", "[client]") {
   WatchReport report(Format::json, {"daily"}, 20);
-  report.answered({row("daily@2026-11-25", 900, 96)}, at(0));
-  const json next = json::parse(report.answered({row("daily@2026-11-26", 5, 96)}, at(1'000)));
+  report.answered(json::array({row("daily@2026-11-25", 900, 96)}), at(0));
+  const json next =
+      json::parse(report.answered(json::array({row("daily@2026-11-26", 5, 96)}), at(1'000)));
   CHECK(next["name"] == "daily@2026-11-26");
   CHECK(next["ids_per_second"].is_null());
 }
 
 TEST_CASE("WatchTellsThatThereIsNoAnswerOnceAndThenAllAgain", "[client]") {
   WatchReport report(Format::text, {"orders"}, 20);
-  const json rows = {row("orders", 4, 96)};
+  const json rows = json::array({row("orders", 4, 96)});
   report.answered(rows, at(0));
   CHECK(report.unanswered("CONNECT", "gone\x1b") == "no answer: CONNECT: gone?\n");
   CHECK(report.unanswered("CONNECT", "gone\x1b").empty());
@@ -72,8 +73,8 @@ TEST_CASE("WatchTellsThatThereIsNoAnswerOnceAndThenAllAgain", "[client]") {
 
 TEST_CASE("WatchAsJsonHasTheSameNumbers", "[client]") {
   WatchReport report(Format::json, {"orders"}, 20);
-  report.answered({row("orders", 4, 96)}, at(0));
-  CHECK(json::parse(report.answered({row("orders", 14, 86)}, at(1'000))) ==
+  report.answered(json::array({row("orders", 4, 96)}), at(0));
+  CHECK(json::parse(report.answered(json::array({row("orders", 14, 86)}), at(1'000))) ==
         json{{"at_ms", 1'795'273'201'000},
              {"name", "orders"},
              {"state", "ready"},
