@@ -312,6 +312,27 @@ TEST_CASE("PagesOfOthersThanThoseWithBlocksGoAtAStart") {
   f.take(block, 0, 1, 10);
 }
 
+// Its client may not take any more, and what it took is known.
+TEST_CASE("BlocksThatTheConfigurationDoesNotAllowAnyMoreEndAtAStart") {
+  Blocks f;
+  const Run block = f.out(1, 0, 10);
+  f.take(block, 0, 1, 4);
+  const std::int64_t issued = f.sequence().issued();
+  const std::int64_t available = f.sequence().available();
+  f.world.kill();
+  SECTION("the sequence has none") { f.world.settings.by_name.at("orders").blocks = false; }
+  SECTION("there is no such sequence") { f.world.settings.by_name.erase("orders"); }
+  SECTION("it has another counter") { f.world.settings.by_name.at("orders").binding.key = "other"; }
+  f.world.start();
+  f.world.turn();
+  f.take(block, 0, 1, 1);
+  CHECK(f.used.size() == 4);
+  CHECK(f.sequence().out() == 0);
+  CHECK(f.sequence().issued() == issued + 4);
+  CHECK(f.sequence().available() == available + 6);
+  CHECK(f.sequence().totals().gaps == 0);
+}
+
 // One ID after another, from blocks and without them, with kills: none twice, and all are counted.
 TEST_CASE("BlocksAndIssuesAndKillsAccountForEveryId") {
   Blocks f;
