@@ -293,6 +293,19 @@ TEST_CASE("BlocksAreBoundedAndOneUserGetsAShare") {
   f.world.turn();
 }
 
+TEST_CASE("BlocksOfOneTurnLeaveRoomForTheSnapshot") {
+  Blocks f;
+  const SequenceAccounts& accounts = f.world.table->accounts();
+  f.world.limits.state_bytes = accounts.state_bytes() + 5 * StateBounds::kRangeBytes;
+  f.world.table->apply_settings(f.world.limits);
+  std::uint32_t granted = 0;
+  while (granted < 10 && f.grant(granted + 1, granted, 1)) ++granted;
+  CHECK(granted == 3);
+  CHECK(f.world.status.code() == ErrorCode::UNAVAILABLE);
+  f.world.turn();
+  CHECK(accounts.state_bytes() <= f.world.limits.state_bytes);
+}
+
 TEST_CASE("WithoutPagesThereAreNoBlocks") {
   Blocks f;
   f.world.pages.failing = Status(ErrorCode::UNAVAILABLE, "no memory");
@@ -331,6 +344,20 @@ TEST_CASE("BlocksThatTheConfigurationDoesNotAllowAnyMoreEndAtAStart") {
   CHECK(f.sequence().issued() == issued + 4);
   CHECK(f.sequence().available() == available + 6);
   CHECK(f.sequence().totals().gaps == 0);
+}
+
+// The end of what was in the slot may be the entry that fills the log.
+TEST_CASE("ALogThatWaitsForTheMediumRefusesABlock") {
+  Blocks f;
+  f.out(1, 0, 10);
+  f.world.log.accepts = false;
+  CHECK_FALSE(f.grant(2, 0, 10));
+  CHECK(f.world.status.code() == ErrorCode::UNAVAILABLE);
+  f.world.turn();
+  f.world.log.accepts = true;
+  f.world.settle();
+  CHECK(f.grant(3, 0, 10));
+  f.world.turn();
 }
 
 // One ID after another, from blocks and without them, with kills: none twice, and all are counted.
