@@ -42,6 +42,16 @@ struct Blocks : Orders {
     world.turn();
     return *run;
   }
+  // Every available ID is in a block; the first one, which is in slot 0.
+  Run all_out() {
+    std::optional<Run> first;
+    for (std::uint32_t slot = 0; sequence().available() > 0; ++slot) {
+      const Run run = out(slot + 1, slot, sequence().available());
+      if (!first) first = run;
+      world.settle();
+    }
+    return *first;
+  }
   // The client takes; no ID may be anybody else's.
   void take(const Run& block, std::uint32_t slot, std::uint32_t request, std::int64_t count) {
     if (world.pages.pages.contains(client)) page = world.pages.pages.at(client);
@@ -358,6 +368,30 @@ TEST_CASE("ALogThatWaitsForTheMediumRefusesABlock") {
   f.world.settle();
   CHECK(f.grant(3, 0, 10));
   f.world.turn();
+}
+
+TEST_CASE("BlocksEndWhereTheyLeaveNoRoomForThoseWhoWait") {
+  Blocks f([](SequenceSettings& settings) { settings.max_available = 120; });
+  const Run block = f.all_out();
+  f.take(block, 0, 1, 3);
+  CHECK_FALSE(f.world.range("orders", 100));
+  f.world.settle();
+  REQUIRE(f.sent().size() == 1);
+  CHECK(f.sent().front().runs.front().first == block.first + 3);
+  CHECK(f.sequence().out() == 0);
+  f.take(block, 0, 1, 1);
+  CHECK(f.used.size() == 3);
+}
+
+TEST_CASE("BlocksEndWhereTheCounterHasNoMoreForThoseWhoWait") {
+  Blocks f([](SequenceSettings& settings) { settings.max_value = 100; });
+  const Run block = f.all_out();
+  f.take(block, 0, 1, 3);
+  CHECK_FALSE(f.world.next("orders"));
+  f.world.settle();
+  REQUIRE(f.sent().size() == 1);
+  REQUIRE(f.sent().front().runs.size() == 1);
+  CHECK(f.sent().front().runs.front().first == block.first + 3);
 }
 
 // One ID after another, from blocks and without them, with kills: none twice, and all are counted.

@@ -54,6 +54,20 @@ void Sequence::block_over(const Block& block, std::optional<std::int64_t> taken)
   touch();
 }
 
+// Who waits comes first. Where blocks hold as much of the budget that no lease could be large
+// enough, a client that does nothing with its block would stop all others.
+void Sequence::end_blocks_for_waiters() {
+  if (out_ == 0 || waiters_.empty() || !gate_.open()) return;
+  const std::int64_t missing = waiters_.front().count - available();
+  const std::int64_t room = settings_->max_available - available() - out_;
+  if (missing > 0 && missing > room) end_blocks();
+}
+
+void Sequence::cannot_lease(const Status& why) {
+  if (!waiters_.empty()) end_blocks();  // they may have enough
+  waiters_.fail(why, available());
+}
+
 void Sequence::end_blocks() {
   if (out_ > 0) context_.table.blocks().end_sequence(id());
 }
