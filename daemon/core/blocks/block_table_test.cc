@@ -303,6 +303,19 @@ TEST_CASE("BlocksAreBoundedAndOneUserGetsAShare") {
   f.world.turn();
 }
 
+TEST_CASE("PagesAreBoundedAndOneUserGetsAShare") {
+  Blocks f;
+  constexpr std::int64_t kShare = BlockPages::kMost / 4 * 3;
+  for (ClientId client = 1'001; client <= 1'000 + kShare; ++client)
+    REQUIRE(f.blocks().open_page(client, kUser).ok());
+  CHECK(f.blocks().open_page(5'000, kUser).status().code() == ErrorCode::BUSY);
+  CHECK(f.blocks().open_page(1'001, kUser).ok());
+  CHECK(f.blocks().open_page(5'000, kUser + 1).ok());
+  f.blocks().end_client(1'001);
+  f.blocks().end_client(5'000);
+  CHECK(f.blocks().open_page(5'000, kUser).ok());
+}
+
 TEST_CASE("BlocksOfOneTurnLeaveRoomForTheSnapshot") {
   Blocks f;
   const SequenceAccounts& accounts = f.world.table->accounts();

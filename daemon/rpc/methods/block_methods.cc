@@ -71,7 +71,7 @@ void method_page(const MethodContext& context, Session& session, const Message& 
   Status allowed = check_identity(session, message.msgid, "page");
   if (allowed.ok() && message.param_count != 0) allowed = bad("page takes no parameters");
   if (!allowed.ok()) return answer_error(session, message.msgid, allowed);
-  const Result<int> page = context.table.blocks().open_page(session.client);
+  const Result<int> page = context.table.blocks().open_page(session.client, session.peer.uid);
   if (!page.ok()) return answer_error(session, message.msgid, page.status());
   if (Status passed = session.transport.pass(*page); !passed.ok())
     return answer_error(session, message.msgid, passed);
