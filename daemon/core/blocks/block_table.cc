@@ -163,13 +163,8 @@ void BlockTable::end_slot(ClientId client, std::uint32_t slot) {
 }
 
 void BlockTable::end_client(ClientId client) {
-  std::vector<BlockKey> keys;
-  for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
-    if (at->first.first != client) break;
-    keys.push_back(at->first);
-  }
   absent_.erase(client);
-  end(keys);
+  end_where(client, [](const Block&) { return true; });
   if (pages_ != nullptr) pages_->remove(client);
   const auto page = page_users_.find(client);
   if (page == page_users_.end()) return;
@@ -198,6 +193,15 @@ void BlockTable::end_where(const std::function<bool(const Block&)>& over) {
   std::vector<BlockKey> keys;
   for (const auto& [key, block] : blocks_) {
     if (over(block)) keys.push_back(key);
+  }
+  end(keys);
+}
+
+void BlockTable::end_where(ClientId client, const std::function<bool(const Block&)>& over) {
+  std::vector<BlockKey> keys;
+  for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
+    if (at->first.first != client) break;
+    if (over(at->second)) keys.push_back(at->first);
   }
   end(keys);
 }

@@ -66,8 +66,9 @@ class BlockTable {
   void end_sequence(SequenceId sequence);
   void end_outside(SequenceId sequence, std::int64_t floor, std::int64_t last);
   void end_all();
-  // Those of which this is true.
+  // Those of which this is true, of all or of one client.
   void end_where(const std::function<bool(const Block&)>& over);
+  void end_where(ClientId client, const std::function<bool(const Block&)>& over);
 
   // Those that are out since before this process began. Then, once: their clients may come back.
   void restore(const StateImage& image);
