@@ -8,9 +8,9 @@
  * of the process may cost each thread one ID, which is a gap.
  *
  * Threads: any number of them may use a handle at once; no signal handler may. A child after fork()
- * may only close its parent's handles, and should: their blocks stay out until it has, also when the
- * parent has ended. A process that writes into its page (a mapping of /dev/shm/seqd-...) can repeat
- * its own IDs.
+ * may only close its parent's handles, and should: their blocks stay out until it has, also when
+ * the parent has ended. A process that writes into its page (a mapping of /dev/shm/seqd-...) can
+ * repeat its own IDs.
  */
 #ifndef SEQD_BLOCKS_H
 #define SEQD_BLOCKS_H

@@ -3,8 +3,8 @@
 // ends when its slot is used again, when its client is gone, or when its sequence needs the IDs:
 // then nobody takes of it any more, and its sequence hears how far it was taken.
 //
-// Bounded: so many blocks and pages in all, of which one user gets a share. After a start clients have some
-// seconds to come back to their blocks. Owned by the SequenceTable; loop thread.
+// Bounded: so many blocks and pages in all, of which one user gets a share. After a start clients
+// have some seconds to come back to their blocks. Owned by the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>

@@ -356,9 +356,15 @@ TEST_CASE("BlocksThatTheConfigurationDoesNotAllowAnyMoreEndAtAStart") {
   const std::int64_t issued = f.sequence().issued();
   const std::int64_t available = f.sequence().available();
   f.world.kill();
-  SECTION("the sequence has none") { f.world.settings.by_name.at("orders").blocks = false; }
-  SECTION("there is no such sequence") { f.world.settings.by_name.erase("orders"); }
-  SECTION("it has another counter") { f.world.settings.by_name.at("orders").binding.key = "other"; }
+  SECTION("the sequence has none") {
+    f.world.settings.by_name.at("orders").blocks = false;
+  }
+  SECTION("there is no such sequence") {
+    f.world.settings.by_name.erase("orders");
+  }
+  SECTION("it has another counter") {
+    f.world.settings.by_name.at("orders").binding.key = "other";
+  }
   f.world.start();
   f.world.turn();
   f.take(block, 0, 1, 1);

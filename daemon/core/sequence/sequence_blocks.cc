@@ -14,7 +14,8 @@ Result<Run> Sequence::grant_block(const Caller& caller, std::uint32_t slot, std:
   const bool may_hold = context_.table.accounts().may_hold_another_block();
   // What was recorded for this very request may have filled it.
   const bool accepting = context_.core.log.accepting();
-  if (!accepting || !gate_.open() || !waiters_.empty() || held().issuable() == 0 || room < 1 || !may_hold) {
+  if (!accepting || !gate_.open() || !waiters_.empty() || held().issuable() == 0 || room < 1 ||
+      !may_hold) {
     return Status(ErrorCode::UNAVAILABLE,
                   "no block of \"" + name() + "\" is to be had now: " +
                       (!accepting  ? "the log waits for the medium"
