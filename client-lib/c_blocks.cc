@@ -1,4 +1,4 @@
-// The C ABI of seqd_blocks.h: how a thread finds its own blocks, and what it gives back when it
+// The C ABI of seqd_blocks.h: how a thread finds its own blocks, and what it leaves when it
 // ends. No exception leaves.
 #include <algorithm>
 #include <cstring>
@@ -30,11 +30,11 @@ struct Found {
 // A few bytes beside the thread's own registers: no call finds them, also in a library that is
 // loaded later.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Found t_found[kFound];
-// Its blocks were given back: from here on the thread shares.
+// Its blocks are for other threads: from here on this one shares.
 constinit thread_local bool t_left = false;
 constinit thread_local char t_text[kTextBytes] = "";
 
-// What this thread gives back when it ends.
+// What this thread leaves to others when it ends.
 class Departure {
  public:
   Departure() = default;
@@ -88,6 +88,10 @@ int guarded_here(Body body) {
   }
 }
 
+[[gnu::noinline]] int refuse_null() {
+  return fail_here(argument("blocks or id is NULL"));
+}
+
 // Where the thread has no block at hand.
 [[gnu::noinline]] int next_slowly(const std::shared_ptr<Blocks>& blocks, std::int64_t* id) {
   return guarded_here([&]() -> Outcome {
@@ -117,10 +121,11 @@ int seqd_blocks_open(const seqd_options* options, const char* name, seqd_blocks*
 }
 
 int seqd_blocks_next(seqd_blocks* blocks, int64_t* id) {
-  if (blocks == nullptr || id == nullptr) return fail_here(argument("blocks or id is NULL"));
+  if (blocks == nullptr || id == nullptr) [[unlikely]]
+    return refuse_null();
   const Blocks& handle = *blocks->blocks;
   const Found& found = t_found[handle.serial() % kFound];
-  if (found.serial == handle.serial() && !handle.is_forked() && found.blocks->take(*id))
+  if (found.serial == handle.serial() && handle.is_surely_not_forked() && found.blocks->take(*id))
     return SEQD_OK;
   return next_slowly(blocks->blocks, id);
 }

@@ -5,7 +5,7 @@
  * handle, further ones share one and are slower. A thread's IDs increase, with exceptions: what one
  * thread or process leaves of its block others get later. When the handle is closed, the process
  * ends, or the daemon wants them back, the IDs that were not taken are issued to others. A kill -9
- * of the process may cost each thread one ID, which is a gap.
+ * of the process may cost each thread one ID, which counts as issued.
  *
  * Threads: any number of them may use a handle at once; no signal handler may. A child after fork()
  * may only close its parent's handles, and should: their blocks stay out until it has, also when

@@ -63,13 +63,14 @@ class BlockTaker {
   std::uint64_t count() const { return count_; }
 
  private:
+  // pause_ stands apart from at_: read together, by one load, they would wait for the last store.
   protocol::BlockSlot* slot_ = nullptr;
-  std::uint64_t at_ = 0;
   std::uint64_t pause_ = 0;  // at most count_
-  std::uint64_t count_ = 0;
-  std::uint64_t next_ = 0;  // the ID at at_; unsigned, because behind the last one it may wrap
   std::uint64_t step_ = 0;
+  std::uint64_t count_ = 0;
+  std::uint64_t at_ = 0;
   bool ended_ = false;
+  std::uint64_t next_ = 0;  // the ID at at_; unsigned, because behind the last one it may wrap
 };
 
 }  // namespace seqd::engine

@@ -98,6 +98,11 @@ void describe_advance(CLI::App& advance, Arguments& arguments) {
       ->excludes(all);
 }
 
+// CLI11 finds it within every range.
+std::string refuse_nan(const std::string& text) {
+  return std::isnan(std::strtod(text.c_str(), nullptr)) ? "Value " + text + " is not a number" : "";
+}
+
 // Seconds, as `milliseconds` when they are given.
 CLI::Option* add_seconds(CLI::App& command, const char* names, std::int64_t& milliseconds,
                          const char* text, double least, double most) {
@@ -105,7 +110,8 @@ CLI::Option* add_seconds(CLI::App& command, const char* names, std::int64_t& mil
       .add_option_function<double>(
           names, [&milliseconds](double seconds) { milliseconds = std::llround(seconds * 1'000); },
           text)
-      ->check(CLI::Range(least, most));
+      ->check(CLI::Range(least, most))
+      ->check(refuse_nan);
 }
 
 // What looks again and again.
@@ -253,7 +259,8 @@ Parsed parse_command_line(int argc, const char* const* argv, const char* version
   app.add_option("-s,--socket", arguments.socket, "the daemon's socket");
   const CLI::Option* timeout =
       app.add_option("-t,--timeout", timeout_s, "seconds to wait for an answer (default 5)")
-          ->check(CLI::Range(0.001, kLongestTimeout));
+          ->check(CLI::Range(0.001, kLongestTimeout))
+          ->check(refuse_nan);
   std::string format = "text";
   app.add_option("-o,--output", format, "text or json (default text)")
       ->check(CLI::IsMember({"text", "json"}).description(""))

@@ -186,6 +186,8 @@ TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
                             {"stat", "-i", "3601"},
                             {"stat", "-n", "0"},
                             {"top", "--rows", "1001"},
+                            {"stat", "-i", "nan"},
+                            {"ping", "--timeout", "nan"},
                             {"top", "orders"},
                             {"latency", "-n", "1000001"},
                             {"ping", "--frobnicate"}}) {

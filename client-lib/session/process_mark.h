@@ -24,6 +24,8 @@ class ProcessMark {
   ProcessMark(const ProcessMark&) = delete;
   ProcessMark& operator=(const ProcessMark&) = delete;
 
+  // True: it is the one that made the mark. False: is_copied() knows.
+  bool is_surely_original() const { return page_ != nullptr && *page_ == kMade; }
   bool is_copied() const { return page_ != nullptr ? *page_ != kMade : is_counted_copy(); }
   Means means() const { return page_ == nullptr ? Means::counter : Means::page; }
 

@@ -96,7 +96,7 @@ Status Daemon::start(const std::vector<int>& sockets) {
         listener_->listen_at(settings.socket, static_cast<int>(settings.socket_mode));
     if (!listening.ok()) return listening;
   }
-  if (Status served = metrics_->start(configuration_.daemon); !served.ok()) return served;
+  metrics_->start(configuration_.daemon);
   for (const int number : {SIGTERM, SIGINT}) {
     signals_.push_back(std::make_unique<SignalWatch>(loop_, number, [this] { stop_on_signal(); }));
   }
@@ -150,7 +150,8 @@ void Daemon::make_core(Started& state) {
       history_->asker(), inserts_.get(), purge_.get()};
   server_ = std::make_unique<Server>(services, sessions_, server_limits(configuration_));
   metrics_ = std::make_unique<MetricsEndpoint>(
-      loop_, journal_, MetricsSource{*table_, control, *server_, inserts_.get()});
+      loop_, journal_, MetricsSource{*table_, control, *server_, inserts_.get()},
+      [](const std::string& warning) { log(kLogWarning, warning); });
   history_->attach(*table_);
   TurnOwner& owner = *this;
   turn_ = std::make_unique<Turn>(*table_, *log_, owner);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/membarrier.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -90,6 +91,14 @@ bool read_whole(int descriptor, BlockSlot& slot, off_t offset) {
     got = ::pread(descriptor, &slot, sizeof slot, offset);
   } while (got < 0 && errno == EINTR);
   return got == static_cast<ssize_t>(sizeof slot);
+}
+
+// Stores, the state and clients need descriptors, too: pages have the lower half of them. The
+// kernel gives the lowest number that is free.
+bool leaves_descriptors(int descriptor) {
+  rlimit files{};
+  return ::getrlimit(RLIMIT_NOFILE, &files) != 0 ||
+         static_cast<rlim_t>(descriptor) < files.rlim_cur / 2;
 }
 
 // How many IDs of an ended block were taken.
@@ -188,6 +197,14 @@ Status PageFiles::make(ClientId client) {
     // The directory was removed: the next call makes it again.
     if (error == ENOENT) ::close(std::exchange(directory_, -1));
     return unavailable(path_ + ": open", error);
+  }
+  if (!leaves_descriptors(descriptor)) {
+    ::close(descriptor);
+    ::unlinkat(directory_, file.c_str(), 0);
+    return {
+        ErrorCode::BUSY,
+        "too few descriptors are left for another page (LimitNOFILE of the daemon's unit); take "
+        "IDs with next"};
   }
   // With room for all of it: a store into a page that a full tmpfs cannot give is SIGBUS.
   int error = 0;

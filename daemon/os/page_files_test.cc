@@ -1,16 +1,25 @@
 #include "daemon/os/page_files.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "protocol/block_slot.h"
 
@@ -67,6 +76,31 @@ struct Mapped {
   void* at = nullptr;
 };
 
+// From now on membarrier(2) is refused in this process.
+bool forbid_barriers() {
+  const sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{std::size(code), const_cast<sock_filter*>(code)};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// What `work` gives in a process of its own.
+template <typename Work>
+int in_child(Work work) {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) ::_exit(work());
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
 }  // namespace
 
 TEST_CASE("ABlockThatEndsSaysHowManyIdsWereTaken", "[pages]") {
@@ -119,6 +153,29 @@ TEST_CASE("WhatCannotBeIsNotKnown", "[pages]") {
     CHECK_FALSE(pages.files->publish({7, kBlockSlots, 100, 64}).ok());
     CHECK(pages.files->publish({8, 0, 100, 64}).code() == ErrorCode::UNAVAILABLE);
   }
+}
+
+// A number that is read while it is written may be a part of it, so who goes on writing after the
+// end of its block is not believed. It takes a second CPU to write during a read.
+TEST_CASE("WhatIsWrittenAllTheTimeIsNotKnown", "[pages]") {
+  if (std::thread::hardware_concurrency() < 2) return;
+  Pages pages;
+  REQUIRE(pages.files->open(7).ok());
+  const BlockPlace block{7, 0, 100, 64};
+  REQUIRE(pages.files->publish(block).ok());
+  const Mapped mapped(*pages.files, 7);
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    std::atomic_ref<std::uint64_t> taken(mapped.slot(0).taken);
+    for (std::uint64_t next = 0; !stop.load(std::memory_order_relaxed); next = (next + 1) % 64)
+      taken.store(next, std::memory_order_relaxed);
+  });
+  bool unknown = false;
+  for (int round = 0; round < 1'000'000 && !unknown; ++round)
+    unknown = !pages.revoke(block).has_value();
+  stop.store(true);
+  writer.join();
+  CHECK(unknown);
 }
 
 // Without a SIGBUS, because nothing is mapped here; and what was cut off is not taken for zeros.
@@ -196,6 +253,24 @@ TEST_CASE("APageThatWasRemovedIsNotReplacedWhileItsBlocksAreOut", "[pages]") {
   CHECK(pages.files->open(7).to_string() == "OK");
 }
 
+// Without the barrier a store of the client may come behind the read of what was taken.
+TEST_CASE("WithoutABarrierNobodyKnowsWhatWasTaken", "[pages]") {
+  Pages pages;
+  REQUIRE(pages.files->open(7).ok());
+  const BlockPlace block{7, 1, 100, 64};
+  REQUIRE(pages.files->publish(block).ok());
+  CHECK(in_child([&] {
+          if (!forbid_barriers()) return 1;
+          return pages.files->revoke({&block, 1}).at(0) == std::nullopt ? 0 : 2;
+        }) == 0);
+  CHECK(in_child([&] {
+          if (!forbid_barriers()) return 1;
+          PageFiles files(pages.place, kState);
+          return files.open(8).code() == ErrorCode::UNAVAILABLE ? 0 : 2;
+        }) == 0);
+  CHECK(pages.revoke(block) == Taken(0));
+}
+
 TEST_CASE("ANewPageIsEmptyWhateverLayThere", "[pages]") {
   Pages pages;
   REQUIRE(pages.files->open(7).ok());
@@ -237,6 +312,21 @@ TEST_CASE("PagesAreInMemoryThatIsOurs", "[pages]") {
     std::filesystem::remove_all(pages.root);
     CHECK(pages.files->open(7).code() == ErrorCode::UNAVAILABLE);
   }
+}
+
+TEST_CASE("PagesLeaveDescriptorsToOthers", "[pages]") {
+  Pages pages;
+  CHECK(in_child([&] {
+          const rlimit few{64, 64};
+          if (setrlimit(RLIMIT_NOFILE, &few) != 0) return 1;
+          ClientId client = 1;
+          while (client < 64 && pages.files->open(client).ok()) ++client;
+          if (pages.files->open(client).code() != ErrorCode::BUSY) return 2;
+          if (std::filesystem::exists(pages.path(client))) return 3;
+          for (int others = 0; others < 30; ++others)
+            if (::dup(0) < 0) return 4;
+          return client > 1 ? 0 : 5;
+        }) == 0);
 }
 
 TEST_CASE("ThereAreSoManyPages", "[pages]") {

@@ -329,6 +329,16 @@ TEST_CASE("AClientsNameIsKeptWithoutControlCharacters", "[methods]") {
   CHECK(service.line->session->client_name == "a?[2J??31m?\u00e9");
 }
 
+// A message of DynamoDB is cut within a character, for example.
+TEST_CASE("WhatAStoreSaidIsPlainTextInStatus", "[methods]") {
+  Service service;
+  service.world.control.now.stores = {
+      {"default", "mongodb", "down", "said \x1b[2J\xc3\xa9\n\xc3", "session"}};
+  const std::string frame = service.ask(plain_request(1, "status")).frame;
+  CHECK(frame.find("said ?[2J\xc3\xa9??") != std::string::npos);
+  CHECK(frame.find('\x1b') == std::string::npos);
+}
+
 TEST_CASE("StatusHasAllItsFields", "[methods]") {
   Service service;
   service.world.control.now.stores = {{"default", "sqlite", "ready", "", "session"}};

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/uv/spare_descriptors.h"
 
 namespace seqd {
 namespace {
@@ -149,6 +150,8 @@ Status Connection::pass(int descriptor) {
   }
   if (closing_) return {};
   passing_ = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  // Until the end of the turn; stores and the state may need some until then.
+  if (passing_ >= 0 && !leaves_spare_descriptors(passing_)) ::close(std::exchange(passing_, -1));
   if (passing_ < 0)
     return {ErrorCode::BUSY, "the daemon has no descriptor left (LimitNOFILE of its unit)"};
   ++passed_;

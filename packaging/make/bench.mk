@@ -44,7 +44,10 @@ bench-hosts: $(SEQD) | $(call packages,BENCH) ## many daemons on one counter of 
 
 bench-loop: $(SEQD) | $(call packages,BENCH) ## how long the loop is held up by 100,000 sequences and 10,000 connections
 	@BUILD=$(BUILD) $(PYTHON) tests/bench/loop.py
-.PHONY: bench-sequences
+.PHONY: bench-sequences bench-blocks
+bench-blocks: $(SEQD) $(BUILD)/tools/block_client | $(call packages,BENCH) ## nanoseconds an ID of a block, beside CosId (BENCH_ROUNDS=, BENCH_SECONDS=)
+	@BUILD=$(BUILD) $(PYTHON) -B tests/bench/blocks.py
+
 bench-sequences: $(SEQD) | $(call packages,BENCH) ## memory of a sequence that rests, and the time to READY (SEQUENCES_COUNTS=, SEQUENCES_STARTS=)
 	@BUILD=$(BUILD) $(PYTHON) tests/bench/sequences.py
 

@@ -10,7 +10,7 @@ CUTS ?= 20
 INTEGRATION_BINARIES := $(SEQD) $(SEQCTL_BIN) $(BUILD)/tools/kill_client $(BUILD)/tools/block_client
 INTEGRATION = BUILD=$(BUILD) KILLS=$(KILLS) CUTS=$(CUTS) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -p no:cacheprovider -q -ra --durations=0 --durations-min=3
 
-.PHONY: test-integration test-kill test-power-cuts
+.PHONY: test-integration test-kill test-block-kills test-power-cuts
 # Half of the time is one processor's, half is waiting: the files run in three parts, one beside the other.
 FIRST_PART := $(patsubst %,tests/integration/test_%.py,decommission faults seeds system_calls)
 SECOND_PART := $(patsubst %,tests/integration/test_%.py,failpoints restart)
@@ -30,6 +30,10 @@ integration-part/3:
 
 test-kill: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## kill -9 under load, KILLS= times
 	@$(INTEGRATION) -s -k KillUnderLoad tests/integration/test_restart.py
+
+BLOCK_KILLS ?= 500
+test-block-kills: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## kill -9 of programs with blocks and of the daemon, BLOCK_KILLS= times
+	@BLOCK_KILLS=$(BLOCK_KILLS) $(INTEGRATION) -s -k MixedKills tests/integration/test_blocks.py
 
 test-power-cuts: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## power cuts on a real ext4 under load, CUTS= times (needs root)
 	@$(INTEGRATION) -k PowerCutUnderLoad tests/integration/test_power_cuts.py

@@ -139,30 +139,38 @@ TEST_CASE("OnePageIsPassedInATurn", "[pages]") {
   CHECK(replies[1].code == ErrorCode::BUSY);
 }
 
-// What cannot leave with its descriptor at once does not leave at all.
-TEST_CASE("APageForAFullSocketEndsTheConnection", "[pages]") {
-  Running running;
-  const std::size_t before = open_descriptors();
+namespace {
+
+// Replies that nobody reads fill the socket; then the page is asked for.
+void ask_into_a_full_socket(Running& running) {
   Asker asker(running);
   asker.hello();
   std::string pings;
   for (std::uint32_t number = 1; number <= 60'000; ++number) pings += plain_request(number, "ping");
   protocol::Buffer out;
   out.append(pings);
-  running.daemon.run_until([&] {
-    REQUIRE(asker.connection.send(out) == 0);
-    return out.empty();
-  });
   out.append(plain_request(70'000, "page"));
   running.daemon.run_until([&] {
-    if (!out.empty()) REQUIRE(asker.connection.send(out) == 0);
+    if (!out.empty() && running.daemon.server->counts().connections > 0)
+      REQUIRE(asker.connection.send(out) == 0);
     return running.daemon.server->counts().connections == 0;
   });
   running.daemon.run_until([&] {
     asker.read();
     return asker.ended;
   });
-  asker.connection.close();
+  CHECK(asker.connection.take_descriptor() == -1);
+}
+
+}  // namespace
+
+// What cannot leave with its descriptor at once does not leave at all.
+TEST_CASE("APageForAFullSocketEndsTheConnection", "[pages]") {
+  Running running;
+  ask_into_a_full_socket(running);
+  running.daemon.run_turns();
+  const std::size_t before = open_descriptors();  // with what is opened once
+  ask_into_a_full_socket(running);
   running.daemon.run_turns();
   CHECK(open_descriptors() == before);
 }

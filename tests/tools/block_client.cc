@@ -19,6 +19,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kBurst = 64;  // IDs between two looks at the clock
+constexpr std::int64_t kBurst = 10;  // IDs between two looks at the clock
 
 volatile std::sig_atomic_t g_stop = 0;
 
@@ -86,6 +87,12 @@ void take(seqd_blocks* blocks, const Arguments& arguments, std::int64_t* log, To
   totals.taken += taken;
 }
 
+double cpu_ns() {
+  timespec used = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) * 1e9 + static_cast<double>(used.tv_nsec);
+}
+
 void measure(seqd_blocks* blocks, const Arguments& arguments, int thread, Totals& totals) {
   std::int64_t id = 0;
   std::int64_t last = 0;
@@ -98,11 +105,14 @@ void measure(seqd_blocks* blocks, const Arguments& arguments, int thread, Totals
   };
   run(arguments.ids / 10);
   const Clock::time_point begin = Clock::now();
+  const double cpu_begin = cpu_ns();
   run(arguments.ids);
+  const double cpu = cpu_ns() - cpu_begin;
   const std::chrono::duration<double, std::nano> time = Clock::now() - begin;
   totals.taken += arguments.ids;
-  std::printf("{\"thread\": %d, \"ns_per_id\": %.3f, \"xor\": %lld}\n", thread,
-              time.count() / static_cast<double>(arguments.ids), static_cast<long long>(last));
+  const auto ids = static_cast<double>(arguments.ids);
+  std::printf("{\"thread\": %d, \"ns_per_id\": %.3f, \"cpu_ns_per_id\": %.3f, \"xor\": %lld}\n",
+              thread, time.count() / ids, cpu / ids, static_cast<long long>(last));
 }
 
 int read_arguments(int argc, char** argv, Arguments& arguments) {

@@ -119,8 +119,7 @@ void BlockTable::add(const Block& block) {
   unpublished_.push_back(block.key());
 }
 
-void BlockTable::publish() {
-  if (unpublished_.empty()) return;
+void BlockTable::tell_pages() {
   for (const BlockKey& key : unpublished_) {
     // It may be over already, and another one may be in its slot.
     const auto found = blocks_.find(key);
@@ -218,10 +217,11 @@ void BlockTable::restore(const StateImage& image) {
       count_page(block.granted.client, user);
     }
   }
+  // Before a sequence is restored: it may end its blocks at once.
+  if (pages_ != nullptr) pages_->keep_only(absent_);
 }
 
 void BlockTable::await_clients() {
-  if (pages_ != nullptr) pages_->keep_only(absent_);
   if (!absent_.empty()) timer_.start(kReturnMs, [this] { end_absent(); });
 }
 

@@ -59,7 +59,9 @@ class BlockTable {
   // The log has it.
   void add(const Block& block);
   // The turn's record is in the log: its blocks are told to their pages.
-  void publish();
+  void publish() {
+    if (!unpublished_.empty()) tell_pages();
+  }
 
   void end_slot(ClientId client, std::uint32_t slot);  // nothing where it is free
   void end_client(ClientId client);                    // its connection has ended; its page goes
@@ -70,7 +72,8 @@ class BlockTable {
   void end_where(const std::function<bool(const Block&)>& over);
   void end_where(ClientId client, const std::function<bool(const Block&)>& over);
 
-  // Those that are out since before this process began. Then, once: their clients may come back.
+  // Those that are out since before this process began, and their pages. Then, once: their clients
+  // may come back.
   void restore(const StateImage& image);
   void await_clients();
   // The client has said who it is, on that connection.
@@ -83,6 +86,7 @@ class BlockTable {
   void count_page(ClientId client, UserId user);
   Block remove(BlockKey key);
   void end(const std::vector<BlockKey>& keys);
+  void tell_pages();
   void end_lost();
   void end_absent();
 

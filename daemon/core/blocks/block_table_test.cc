@@ -1,9 +1,10 @@
 #include "daemon/core/blocks/block_table.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "tests/unit/orders.h"
+#include "tests/unit/daily.h"
 
 namespace seqd {
 namespace {
@@ -244,6 +245,17 @@ TEST_CASE("BlocksEndBeforeADrainAPeriodsEndAndAStop") {
     f.world.table->apply_settings(f.world.limits);
     CHECK(f.sequence().available() == available + 8);
   }
+  SECTION("the end of its period") {
+    f.sequence().end_period();
+    f.world.settle();
+    CHECK(f.sequence().totals().gaps == available + 8);
+  }
+  SECTION("what is open is given up") {
+    const DrainReport report = f.sequence().give_up("its database is not configured any more");
+    REQUIRE_FALSE(report.gaps.empty());
+    CHECK(report.gaps.front().begin == block.first + 2);
+    CHECK(f.sequence().totals().gaps == available + 8);
+  }
   SECTION("a sequence that is stopped") {
     f.sequence().refuse({ErrorCode::SEQ_REGRESSED, "set back"});
     CHECK(f.sequence().available() == available + 8);
@@ -251,6 +263,80 @@ TEST_CASE("BlocksEndBeforeADrainAPeriodsEndAndAStop") {
   f.take(block, 0, 1, 1);
   CHECK(f.used.size() == 2);
   CHECK(f.sequence().out() == 0);
+  f.world.turn();
+}
+
+// By a return of what is left of it: not below what its client took.
+TEST_CASE("TheCounterIsLoweredToWhatWasTakenOfABlock") {
+  Blocks f([](SequenceSettings& settings) { settings.reuse = Reuse::tail; });
+  const Run block = f.out(1, 0, 10);
+  f.take(block, 0, 1, 4);
+  REQUIRE(f.world.table->drain(f.sequence().id(), 1'000, [](const DrainReport&) {}).ok());
+  f.world.settle();
+  CHECK(f.sequence().available() == 0);
+  CHECK(f.sequence().totals().gaps == 0);
+  CHECK(f.sequence().high_water() == block.first + 4);
+}
+
+// Nothing of it is available, and after a start nobody has asked for any.
+TEST_CASE("ABlockThatHasTheRestOfAPeriodEndsWithIt") {
+  Daily here([](SequenceSettings& settings) {
+    settings.blocks = true;
+    settings.max_available = 10;
+  });
+  here.world.log.any_order = true;
+  REQUIRE(here.one() == 1);
+  const ClientId client = here.world.table->replays().attach(Token{1}, kUser)->client;
+  REQUIRE(here.world.table->blocks().may_grant(client, kUser).ok());
+  REQUIRE(here.of(kFirst)->grant_block({5, 1, client, kUser}, 0, 9).ok());
+  here.world.turn();
+  here.world.restart();
+  here.world.settle();
+  REQUIRE(here.world.table->replays().attach(Token{1}, kUser)->client == client);
+  here.world.table->blocks().client_back(client, 9);
+  here.wait(kHourMs);
+  CHECK(here.of(kFirst)->out() == 9);
+  CHECK(here.of(kFirst)->available() == 0);
+  CHECK(MemoryPages::take(here.world.pages.slot(client, 0), 1, 4) == 4);
+  here.wait(kHourMs);
+  CHECK(here.world.pages.slot(client, 0).limit == 0);
+  CHECK(here.of(kFirst)->out() == 0);
+  CHECK(here.of(kFirst)->issued() == 5);
+  CHECK(here.of(kFirst)->totals().gaps == 5);
+}
+
+// What an earlier process knew of them is found before a sequence is restored.
+TEST_CASE("BlocksOfASequenceThatIsNotConfiguredAnyMoreEndAtTheStart") {
+  Blocks f;
+  const Run block = f.out(1, 0, 10);
+  f.take(block, 0, 1, 4);
+  const SequenceTotals before = f.sequence().totals();
+  f.world.kill();
+  f.world.settings.by_name.erase("orders");
+  f.world.start();
+  const Sequence& stopped = f.world.table->at(f.world.table->find("orders"));
+  CHECK(stopped.stopped().code() == ErrorCode::NO_SEQUENCE);
+  CHECK(stopped.out() == 0);
+  CHECK(stopped.totals().issued == before.issued + 4);
+  CHECK(stopped.totals().gaps == before.gaps);
+  CHECK(f.world.pages.slot(f.client, 0).limit == 0);
+  f.world.settle();
+}
+
+TEST_CASE("WhatComesBackOfSeveralBlocksIsIssuedFromTheLowestOn") {
+  Blocks f;
+  const Run low = f.out(1, 1, 10);
+  const Run middle = f.out(2, 0, 10);
+  const Run high = f.out(3, 2, 10);
+  f.take(low, 1, 1, 4);
+  f.take(middle, 0, 2, 5);
+  f.take(high, 2, 3, 6);
+  f.blocks().end_client(f.client);
+  f.world.turn();
+  std::vector<std::int64_t> issued;
+  for (int at = 0; at < 15; ++at) issued.push_back(f.world.next("orders").value_or(-1));
+  CHECK(issued.front() == low.first + 4);
+  CHECK(std::is_sorted(issued.begin(), issued.end()));
   f.world.turn();
 }
 
@@ -268,6 +354,23 @@ TEST_CASE("BlocksOutsideTheBoundsEndAndLeave") {
   f.blocks().end_client(f.client);
   f.use_the_rest();
   CHECK(*f.used.rbegin() == high.first + 4);
+}
+
+// next is not answered either while what has to leave waits for the log.
+TEST_CASE("BlocksOutsideTheBoundsEndThoughTheLogIsFull") {
+  Blocks f;
+  const Run block = f.out(1, 0, 10);
+  f.take(block, 0, 1, 2);
+  f.world.log.accepts = false;
+  f.world.settings.by_name.at("orders").max_value = block.first + 4;
+  f.world.table->apply_settings(f.world.limits);
+  f.world.turn();
+  CHECK(f.sequence().out() == 0);
+  CHECK(f.world.pages.slot(f.client, 0).limit == 0);
+  f.world.log.accepts = true;
+  f.world.settle();
+  f.use_the_rest();
+  CHECK(*f.used.rbegin() == block.first + 4);
 }
 
 TEST_CASE("SoManyIdsAreOutAtMost") {

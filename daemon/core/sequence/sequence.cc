@@ -251,12 +251,12 @@ bool Sequence::counter_read(const CounterReading& reading) {
 
 void Sequence::withdraw() {
   if (!context_.scope.owned() || !log_failure_.ok() || gate_.ending()) return;
-  // Nothing is issued until what has to leave has left.
+  // Nothing is issued until what has to leave has left; in blocks neither, from this moment on.
+  const std::int64_t last = settings_->last_position();
+  if (out_ > 0) context_.table.blocks().end_outside(id(), floor_, last);
   gate_.set_withdrawing(!context_.core.log.accepting());
   if (gate_.withdrawing()) return touch();
   flush_issues();
-  const std::int64_t last = settings_->last_position();
-  if (out_ > 0) context_.table.blocks().end_outside(id(), floor_, last);
   for (const HeldRanges::Held& held : issuer_.held().take_below(floor_))
     leave(held, GapCause::superseded,
           "the counter was advanced to " + std::to_string(floor_) + " for every host");

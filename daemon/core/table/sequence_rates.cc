@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/sequence/sequence.h"
 
 namespace seqd {
@@ -17,9 +18,11 @@ bool is_faster(const SequenceRates::Row& a, const SequenceRates::Row& b) {
   return a.rate > b.rate;
 }
 
-// It has nothing, and somebody asked for more than that.
+// It has nothing that it may issue, and somebody asked for more than that. Until its store has
+// confirmed that they are ours, what is available is not issued.
 bool starves(const Sequence& sequence) {
-  return sequence.available() == 0 && (sequence.waiting() > 0 || sequence.wants());
+  const bool has_none = sequence.available() == 0 || !sequence.scope().owned();
+  return has_none && (sequence.waiting() > 0 || sequence.wants());
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ void pack_sequence(Packer& packer, const MethodContext& context, const Sequence&
   pack_pair(packer, "issued", sequence.issued());
   pack_pair(packer, "waiting", sequence.waiting());
   pack_pair(packer, "state", sequence.state_name());
-  pack_text(packer, "error", error.ok() ? "" : error.to_string());
+  pack_said(packer, "error", error.ok() ? "" : error.to_string());
   pack_forecast(packer, forecast_of(context, sequence));
   pack_pair(packer, "runway_ms", context.table.accounts().rates().runway_ms(sequence));
 }
@@ -118,7 +118,7 @@ void pack_inserting(Packer& packer, const InsertQueues::View& each) {
   pack_pair(packer, "issued", each.queue->inserted());
   pack_pair(packer, "waiting", each.queue->waiting());
   pack_pair(packer, "state", each.queue->state_name());
-  pack_text(packer, "error", error.ok() ? "" : error.to_string());
+  pack_said(packer, "error", error.ok() ? "" : error.to_string());
   pack_nil(packer, "left");
   pack_nil(packer, "days_left");
   pack_nil(packer, "runway_ms");
@@ -143,7 +143,7 @@ void pack_stores(Packer& packer, const DaemonFacts& facts) {
     pack_pair(packer, "name", store.name);
     pack_pair(packer, "type", store.type);
     pack_pair(packer, "state", store.state);
-    pack_text(packer, "error", store.error);
+    pack_said(packer, "error", store.error);
     pack_text(packer, "lease_mode", store.lease_mode);
   }
 }
