@@ -28,6 +28,7 @@ struct MethodLimits {
   std::size_t name = 128;
   std::int64_t count = 100'000;
   std::uint32_t pipeline = 4'096;
+  bool blocks = true;  // some sequence may have them; not told
 };
 
 // What the Server counts, for `status` and the metrics.

@@ -43,6 +43,16 @@ struct Blocks : Orders {
     world.turn();
     return *run;
   }
+  // Every available ID is in a block; the first one, which is in slot 0.
+  Run all_out() {
+    std::optional<Run> first;
+    for (std::uint32_t slot = 0; sequence().available() > 0; ++slot) {
+      const Run run = out(slot + 1, slot, sequence().available());
+      if (!first) first = run;
+      world.settle();
+    }
+    return *first;
+  }
   // The client takes; no ID may be anybody else's.
   void take(const Run& block, std::uint32_t slot, std::uint32_t request, std::int64_t count) {
     if (world.pages.pages.contains(client)) page = world.pages.pages.at(client);
@@ -396,6 +406,32 @@ TEST_CASE("BlocksAreBoundedAndOneUserGetsAShare") {
   f.world.turn();
 }
 
+TEST_CASE("PagesAreBoundedAndOneUserGetsAShare") {
+  Blocks f;
+  constexpr std::int64_t kShare = BlockPages::kMost / 4 * 3;
+  for (ClientId client = 1'001; client <= 1'000 + kShare; ++client)
+    REQUIRE(f.blocks().open_page(client, kUser).ok());
+  CHECK(f.blocks().open_page(5'000, kUser).status().code() == ErrorCode::BUSY);
+  CHECK(f.blocks().open_page(1'001, kUser).ok());
+  CHECK(f.blocks().open_page(5'000, kUser + 1).ok());
+  f.blocks().end_client(1'001);
+  f.blocks().end_client(5'000);
+  CHECK(f.blocks().open_page(5'000, kUser).ok());
+}
+
+TEST_CASE("BlocksOfOneTurnLeaveRoomForTheSnapshot") {
+  Blocks f;
+  const SequenceAccounts& accounts = f.world.table->accounts();
+  f.world.limits.state_bytes = accounts.state_bytes() + 5 * StateBounds::kRangeBytes;
+  f.world.table->apply_settings(f.world.limits);
+  std::uint32_t granted = 0;
+  while (granted < 10 && f.grant(granted + 1, granted, 1)) ++granted;
+  CHECK(granted == 3);
+  CHECK(f.world.status.code() == ErrorCode::UNAVAILABLE);
+  f.world.turn();
+  CHECK(accounts.state_bytes() <= f.world.limits.state_bytes);
+}
+
 TEST_CASE("WithoutPagesThereAreNoBlocks") {
   Blocks f;
   f.world.pages.failing = Status(ErrorCode::UNAVAILABLE, "no memory");
@@ -413,6 +449,71 @@ TEST_CASE("PagesOfOthersThanThoseWithBlocksGoAtAStart") {
   CHECK(f.world.pages.pages.contains(f.client));
   f.world.settle();
   f.take(block, 0, 1, 10);
+}
+
+// Its client may not take any more, and what it took is known.
+TEST_CASE("BlocksThatTheConfigurationDoesNotAllowAnyMoreEndAtAStart") {
+  Blocks f;
+  const Run block = f.out(1, 0, 10);
+  f.take(block, 0, 1, 4);
+  const std::int64_t issued = f.sequence().issued();
+  const std::int64_t available = f.sequence().available();
+  f.world.kill();
+  SECTION("the sequence has none") {
+    f.world.settings.by_name.at("orders").blocks = false;
+  }
+  SECTION("there is no such sequence") {
+    f.world.settings.by_name.erase("orders");
+  }
+  SECTION("it has another counter") {
+    f.world.settings.by_name.at("orders").binding.key = "other";
+  }
+  f.world.start();
+  f.world.turn();
+  f.take(block, 0, 1, 1);
+  CHECK(f.used.size() == 4);
+  CHECK(f.sequence().out() == 0);
+  CHECK(f.sequence().issued() == issued + 4);
+  CHECK(f.sequence().available() == available + 6);
+  CHECK(f.sequence().totals().gaps == 0);
+}
+
+// The end of what was in the slot may be the entry that fills the log.
+TEST_CASE("ALogThatWaitsForTheMediumRefusesABlock") {
+  Blocks f;
+  f.out(1, 0, 10);
+  f.world.log.accepts = false;
+  CHECK_FALSE(f.grant(2, 0, 10));
+  CHECK(f.world.status.code() == ErrorCode::UNAVAILABLE);
+  f.world.turn();
+  f.world.log.accepts = true;
+  f.world.settle();
+  CHECK(f.grant(3, 0, 10));
+  f.world.turn();
+}
+
+TEST_CASE("BlocksEndWhereTheyLeaveNoRoomForThoseWhoWait") {
+  Blocks f([](SequenceSettings& settings) { settings.max_available = 120; });
+  const Run block = f.all_out();
+  f.take(block, 0, 1, 3);
+  CHECK_FALSE(f.world.range("orders", 100));
+  f.world.settle();
+  REQUIRE(f.sent().size() == 1);
+  CHECK(f.sent().front().runs.front().first == block.first + 3);
+  CHECK(f.sequence().out() == 0);
+  f.take(block, 0, 1, 1);
+  CHECK(f.used.size() == 3);
+}
+
+TEST_CASE("BlocksEndWhereTheCounterHasNoMoreForThoseWhoWait") {
+  Blocks f([](SequenceSettings& settings) { settings.max_value = 100; });
+  const Run block = f.all_out();
+  f.take(block, 0, 1, 3);
+  CHECK_FALSE(f.world.next("orders"));
+  f.world.settle();
+  REQUIRE(f.sent().size() == 1);
+  REQUIRE(f.sent().front().runs.size() == 1);
+  CHECK(f.sent().front().runs.front().first == block.first + 3);
 }
 
 // One ID after another, from blocks and without them, with kills: none twice, and all are counted.
