@@ -127,6 +127,9 @@ class Process final : public LinkOwner,
     done(ReloadReport{});
     return {};
   }
+  Result<ConfigPage> config(const ConfigQuestion& /*question*/) const override {
+    return ConfigPage{};
+  }
   UserId user() const override { return 0; }
   const UserList& admins() const override { return admins_; }
   Status decommission(const DecommissionRequest& /*request*/,
