@@ -231,6 +231,7 @@ void Daemon::tick() {
     last_status_ = std::move(line);
     table_->replays().expire(clock_.monotonic_ms());
     table_->accounts().look_at_rates(clock_.monotonic_ms());
+    runway_watch_.look(*table_, configuration_.daemon.runway_warning_ms, journal_);
     witness_keeper_->look();
     idle_trim_.look(log_->statistics().position);
   }
@@ -239,7 +240,7 @@ void Daemon::tick() {
 }
 
 std::string Daemon::status_line() const {
-  return seqd::status_line(*table_, server_->counts().connections);
+  return seqd::status_line(*table_, server_->counts().connections, configuration_.daemon);
 }
 
 // --- Control

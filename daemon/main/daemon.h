@@ -9,6 +9,7 @@
 #include "daemon/base/files.h"
 #include "daemon/base/one_shot.h"
 #include "daemon/core/leasing/floor_watch.h"
+#include "daemon/core/table/runway_watch.h"
 #include "daemon/core/table/sequence_table.h"
 #include "daemon/core/turn.h"
 #include "daemon/main/config/config.h"
@@ -96,6 +97,7 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   std::unique_ptr<StateLog> log_;
   std::unique_ptr<WitnessKeeper> witness_keeper_;
   IdleTrim idle_trim_;
+  RunwayWatch runway_watch_;
   Sessions sessions_;
   ReplyWriter replies_{sessions_};
   std::unique_ptr<SequenceTable> table_;

@@ -60,7 +60,7 @@ const std::vector<BadConfiguration>& bad_configurations() {
        "admins, state_dir, witness_dir, after_power_loss, state_log_size, history, "
        "history_callers, history_max_size, history_max_age, stop_timeout, busy_poll, "
        "store_poll_interval, metrics_socket, metrics_socket_mode, metrics_address, "
-       "metrics_sequences, allow_unlisted, default_store"},
+       "metrics_sequences, runway_warning, allow_unlisted, default_store"},
       {"MetricsForOtherHosts", "[daemon]\nmetrics_address = \"0.0.0.0:9464\"\n",
        "f:2: daemon.metrics_address: found \"0.0.0.0:9464\", which other hosts may reach; "
        "allowed: an address of loopback with a port, as \"127.0.0.1:9464\" or \"[::1]:9464\""},
