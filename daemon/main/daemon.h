@@ -13,6 +13,7 @@
 #include "daemon/core/table/sequence_table.h"
 #include "daemon/core/turn.h"
 #include "daemon/main/config/config.h"
+#include "daemon/main/config/config_page.h"
 #include "daemon/main/history.h"
 #include "daemon/main/idle_trim.h"
 #include "daemon/main/metrics_endpoint.h"
@@ -54,6 +55,9 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   // Control
   DaemonFacts facts() const override;
   Status reload(UserId user, std::function<void(const Result<ReloadReport>&)> done) override;
+  Result<ConfigPage> config(const ConfigQuestion& question) const override {
+    return answer_config(configuration_, question);
+  }
   UserId user() const override;
   const UserList& admins() const override { return configuration_.daemon.admins.compiled; }
   Status decommission(const DecommissionRequest& request,

@@ -27,6 +27,8 @@ constexpr std::array kRoutes = {
     Route{"insert", method_insert},
     Route{"advance_store", method_advance_store, Right::administer},
     Route{"purge", method_purge, Right::administer},
+    Route{"clients", method_clients},
+    Route{"config", method_config, Right::administer},
 };
 
 static_assert(kRoutes.size() == ServerCounts::kMethods);
