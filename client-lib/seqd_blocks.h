@@ -7,9 +7,10 @@
  * ends, or the daemon wants them back, the IDs that were not taken are issued to others. A kill -9
  * of the process may cost each thread one ID, which counts as issued.
  *
- * Threads: any number of them may use a handle at once. A child after fork() may only close its
- * parent's handles. A process that writes into its page (a mapping of /dev/shm/seqd-...) can repeat
- * its own IDs.
+ * Threads: any number of them may use a handle at once; no signal handler may. A child after fork()
+ * may only close its parent's handles, and should: their blocks stay out until it has, also when
+ * the parent has ended. A process that writes into its page (a mapping of /dev/shm/seqd-...) can
+ * repeat its own IDs.
  */
 #ifndef SEQD_BLOCKS_H
 #define SEQD_BLOCKS_H

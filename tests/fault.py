@@ -12,11 +12,11 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-ROW = re.compile(r"^\| ([PDISCTR]\d+) \|(.*)\|$")
+ROW = re.compile(r"^\| ([BPDISCTR]\d+) \|(.*)\|$")
 TEST = re.compile(r"`([^`]+?)::([^`]+)`")
 NOT_SHOWN = "not shown"
 # Rows of the matrix: every one has to be in the table.
-WANTED = [f"{group}{number}" for group, count in (("P", 12), ("D", 12), ("I", 9), ("S", 20), ("C", 12), ("T", 2), ("R", 11))
+WANTED = [f"{group}{number}" for group, count in (("B", 9), ("P", 12), ("D", 12), ("I", 9), ("S", 20), ("C", 12), ("T", 2), ("R", 11))
           for number in range(1, count + 1)]
 # Which program the tests beside the code of a folder, and of the rooms in it, are part of.
 PROGRAMS = {"protocol": "unit-tests", "daemon/base": "unit-tests", "daemon/core": "unit-tests", "daemon/rpc": "unit-tests",

@@ -61,6 +61,42 @@ func TestMethods(t *testing.T) {
 	must(t, c.Ping(ctx))
 }
 
+// Of what the daemon tells, nothing is missing in Status.
+func TestStatus(t *testing.T) {
+	d := newDaemon(t, texts)
+	c := d.open(Options{})
+	ctx := fully(t)
+	_, err := c.NextMany(ctx, "orders", 5)
+	must(t, err)
+	if _, err = c.Parse(ctx, "invoices", "no text of it"); !errors.Is(err, ErrBadText) {
+		t.Fatal(err)
+	}
+	_, err = c.Call(ctx, "drain", "orders")
+	must(t, err)
+	var status Status
+	until(t, "the rate of a sequence is known", func() bool {
+		_, err := c.Next(ctx, "orders")
+		must(t, err)
+		status, err = c.Status(ctx)
+		must(t, err)
+		return status.RunwayMS != nil
+	})
+	if status.RunwaySequence != "orders" || *status.RunwayMS < 0 || status.Leases < 2 || status.Gaps < 1 || status.Errors != 1 {
+		t.Errorf("status shows %+v", status)
+	}
+	all, err := c.Call(ctx, "status")
+	must(t, err)
+	known := map[string]bool{}
+	for fields, i := reflect.TypeOf(status), 0; i < fields.NumField(); i++ {
+		known[fields.Field(i).Tag.Get("msgpack")] = true
+	}
+	for key := range all.(map[string]interface{}) {
+		if !known[key] {
+			t.Errorf("Status has no field for %q", key)
+		}
+	}
+}
+
 func TestSequence(t *testing.T) {
 	d := newDaemon(t, texts)
 	s := d.open(Options{}).Sequence("invoices")

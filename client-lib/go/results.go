@@ -51,6 +51,14 @@ type Status struct {
 	Ending      []Ending `msgpack:"ending"`
 	Stores      []Store  `msgpack:"stores"`
 	Log         Log      `msgpack:"log"`
+
+	// The sequence whose available IDs end first, at its present rate; nil and "": none is known.
+	RunwayMS       *int64 `msgpack:"runway_ms"`
+	RunwaySequence string `msgpack:"runway_sequence"`
+	// Since the daemon started: ranges leased, IDs that became a gap, replies that were an error.
+	Leases int64 `msgpack:"leases"`
+	Gaps   int64 `msgpack:"gaps"`
+	Errors int64 `msgpack:"errors"`
 }
 
 // Ending is a sequence that will have no IDs soon.

@@ -28,6 +28,65 @@ Answered ping(seqd_client* client) {
   return {code, code == SEQD_OK ? "" : seqd_last_error(client), {}};
 }
 
+Answered ask_clients(seqd_client* client) {
+  json all = json::array();
+  json params = json::array();
+  json last = 0;
+  for (std::size_t pages = 0; pages < kMostClientPages; ++pages) {
+    Answered page = ask(client, "clients", params);
+    if (!page.ok()) return page;
+    json clients = member(page.value, "clients");
+    if (!clients.is_array() || clients.size() > kPageRows) break;
+    for (json& each : clients) all.push_back(std::move(each));
+    if (member(page.value, "more") != json(true)) return {SEQD_OK, {}, std::move(all)};
+    const json after = member(page.value, "after");
+    if (!after.is_number_integer() || after <= last) break;
+    last = after;
+    params = json::array({{{"after", after}}});
+  }
+  return {SEQD_E_PROTOCOL, "the daemon's pages of clients do not come to an end", {}};
+}
+
+namespace {
+
+constexpr const char* kEndlessConfig = "the daemon's pages of config do not come to an end";
+
+// All pages of one configuration; null: another one came into force between two of them.
+Answered ask_config_once(seqd_client* client) {
+  json all;
+  json params = json::array();
+  std::string last;
+  for (std::size_t pages = 0; pages < kMostConfigPages; ++pages) {
+    Answered page = ask(client, "config", params);
+    if (!page.ok()) return page;
+    json tables = member(page.value, "tables");
+    if (!tables.is_array() || tables.size() > kPageRows) break;
+    if (pages == 0) {
+      all = {{"file", member(page.value, "file")},
+             {"reloads", member(page.value, "reloads")},
+             {"tables", json::array()}};
+    }
+    if (member(page.value, "reloads") != all["reloads"]) return {};
+    for (json& each : tables) all["tables"].push_back(std::move(each));
+    if (member(page.value, "more") != json(true)) return {SEQD_OK, {}, std::move(all)};
+    const json after = member(page.value, "after");
+    if (!after.is_string() || after.get_ref<const std::string&>() <= last) break;
+    last = after.get<std::string>();
+    params = json::array({{{"after", after}}});
+  }
+  return {SEQD_E_PROTOCOL, kEndlessConfig, {}};
+}
+
+}  // namespace
+
+Answered ask_config(seqd_client* client) {
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    Answered answered = ask_config_once(client);
+    if (!answered.ok() || !answered.value.is_null()) return answered;
+  }
+  return {SEQD_E_BUSY, "the configuration is read again and again meanwhile", {}};
+}
+
 Answered Pages::next() {
   json params = json::array();
   if (!after_.empty()) params.push_back({{"after", after_}, {"limit", kPageRows}});

@@ -23,6 +23,14 @@ Answered ask(seqd_client* client, const char* method,
              const nlohmann::json& params = nlohmann::json::array());
 Answered ping(seqd_client* client);
 
+// The connections that `clients` tells, of all pages, as one array. A daemon whose pages do not go
+// on, or are too long, is an error.
+Answered ask_clients(seqd_client* client);
+
+// What `config` tells of all pages: {"file", "reloads", "tables"}. SEQD_E_BUSY: it was
+// read again meanwhile, time and again. Otherwise as ask_clients().
+Answered ask_config(seqd_client* client);
+
 // Pages of `list`, one after the other, kMostPages at most. One thread.
 class Pages {
  public:

@@ -20,6 +20,7 @@ constexpr double kShortestInterval = 0.001;
 constexpr double kLongestInterval = 3'600;
 constexpr std::int64_t kMostLooks = 1'000'000;
 constexpr std::int64_t kMostRows = 1'000;
+constexpr int kMostWatched = 100;
 constexpr std::int64_t kPings = 1'000;
 
 constexpr const char* kTaking = "Taking IDs";
@@ -33,6 +34,7 @@ constexpr const char* kFooter =
     "  seqctl explain orders 4711       who received it, or why it is a gap\n"
     "  seqctl top                       the busiest sequences, again and again\n"
     "  seqctl stat -i 5 -n 12           a minute in lines of five seconds\n"
+    "  seqctl watch orders invoices     a line whenever one of them changes\n"
     "  seqctl health --ready            for a probe; seqctl doctor says what to do\n"
     "  seqctl drain orders              what --yes would do\n"
     "\nExit codes: 0 done, 1 error of the daemon or its store, or doctor found\n"
@@ -98,6 +100,11 @@ void describe_advance(CLI::App& advance, Arguments& arguments) {
       ->excludes(all);
 }
 
+// CLI11 finds it within every range.
+std::string refuse_nan(const std::string& text) {
+  return std::isnan(std::strtod(text.c_str(), nullptr)) ? "Value " + text + " is not a number" : "";
+}
+
 // Seconds, as `milliseconds` when they are given.
 CLI::Option* add_seconds(CLI::App& command, const char* names, std::int64_t& milliseconds,
                          const char* text, double least, double most) {
@@ -105,7 +112,18 @@ CLI::Option* add_seconds(CLI::App& command, const char* names, std::int64_t& mil
       .add_option_function<double>(
           names, [&milliseconds](double seconds) { milliseconds = std::llround(seconds * 1'000); },
           text)
-      ->check(CLI::Range(least, most));
+      ->check(CLI::Range(least, most))
+      ->check(refuse_nan);
+}
+
+void describe_config(CLI::App& app, Arguments& arguments) {
+  CLI::App* config =
+      app.add_subcommand("config", "show the daemon's configuration")->group(kAdministering);
+  config->require_subcommand(1);
+  CLI::App* dump = add(*config, arguments, "dump",
+                       "print what is in force, and where each value is from; no secrets",
+                       Command::config_dump, "Subcommands");
+  dump->add_option("NAME", arguments.name, "all options of one sequence (default: all tables)");
 }
 
 // What looks again and again.
@@ -128,6 +146,14 @@ void describe_watching(CLI::App& app, Arguments& arguments) {
   top->add_option("--rows", arguments.rows,
                   "at most so many sequences (default: as many as fit, or 20)")
       ->check(CLI::Range(std::int64_t{1}, kMostRows));
+  CLI::App* watch = add(app, arguments, "watch", "follow some sequences, a line for each change",
+                        Command::watch, kWatching);
+  interval(watch, "seconds between two looks (default 1)");
+  watch->add_option("-n,--count", arguments.looks, "so many looks (default: without end)")
+      ->check(looks);
+  watch->add_option("NAME", arguments.names, "the sequences, at most 100")
+      ->required()
+      ->expected(1, kMostWatched);
   CLI::App* latency = add(app, arguments, "latency",
                           "measure pings one after the other; prints quantiles and a histogram",
                           Command::latency, kWatching);
@@ -190,6 +216,7 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   peek->add_option("NAME", arguments.name, "the sequence")->required();
   add(app, arguments, "list", "show the sequences the daemon knows", Command::list);
   add(app, arguments, "status", "show the daemon's state on one screen", Command::status);
+  add(app, arguments, "clients", "show who is connected, and what they took", Command::clients);
   add(app, arguments, "ping", "ask whether the daemon answers", Command::ping);
   add(app, arguments, "reload", "read the configuration again; fails when it is wrong",
       Command::reload, kAdministering);
@@ -225,6 +252,7 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   which->require_option(1);
   drain->add_flag("--yes", arguments.yes,
                   "do it; without it, show what would be lost (nothing is with `reuse` parked)");
+  describe_config(app, arguments);
   describe_housekeeping(app, arguments);
   describe_watching(app, arguments);
   describe_checks(app, arguments);
@@ -253,7 +281,8 @@ Parsed parse_command_line(int argc, const char* const* argv, const char* version
   app.add_option("-s,--socket", arguments.socket, "the daemon's socket");
   const CLI::Option* timeout =
       app.add_option("-t,--timeout", timeout_s, "seconds to wait for an answer (default 5)")
-          ->check(CLI::Range(0.001, kLongestTimeout));
+          ->check(CLI::Range(0.001, kLongestTimeout))
+          ->check(refuse_nan);
   std::string format = "text";
   app.add_option("-o,--output", format, "text or json (default text)")
       ->check(CLI::IsMember({"text", "json"}).description(""))

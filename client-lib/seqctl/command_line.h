@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace seqd::seqctl {
 
@@ -29,11 +30,15 @@ enum class Command : std::uint8_t {
   stat,
   latency,
   top,
-  doctor
+  doctor,
+  clients,
+  watch,
+  config_dump
 };
 // It goes on until it is interrupted, and tells a request without an answer.
 constexpr bool looks_again(Command command) {
-  return command == Command::stat || command == Command::latency || command == Command::top;
+  return command == Command::stat || command == Command::latency || command == Command::top ||
+         command == Command::watch;
 }
 
 enum class Format : std::uint8_t { text, json };
@@ -56,10 +61,11 @@ struct Arguments {
   std::int64_t gaps = 100;    // at most so many
   // Of explain; of advance, none: above all that was leased.
   std::optional<std::int64_t> id;
-  std::int64_t after = 0;  // of gaps: the number of one
-  bool ready = false;      // of health; also where neither is given
-  bool live = false;       // of health
-  // Of what looks again and again: stat, latency and top.
+  std::int64_t after = 0;          // of gaps: the number of one
+  bool ready = false;              // of health; also where neither is given
+  bool live = false;               // of health
+  std::vector<std::string> names;  // of watch
+  // Of what looks again and again: stat, latency, top and watch.
   std::int64_t interval_ms = 0;  // 0: as the command says; never what parse_command_line() gives
   std::int64_t looks = 0;        // 0: without end, or as the command says
   std::int64_t rows = 0;         // of top: at most so many; the same

@@ -1,6 +1,7 @@
 #include "client-lib/seqctl/command_line.h"
 
 #include <catch2/catch.hpp>
+#include <string>
 #include <vector>
 
 #include "client-lib/seqctl/exit_codes.h"
@@ -86,6 +87,11 @@ TEST_CASE("EveryCommandIsKnown", "[client]") {
   CHECK(parse({"peek", "orders"}).arguments.command == Command::peek);
   CHECK(parse({"status"}).arguments.command == Command::status);
   CHECK(parse({"ping"}).arguments.command == Command::ping);
+  CHECK(parse({"clients"}).arguments.command == Command::clients);
+  CHECK(parse({"config", "dump"}).arguments.command == Command::config_dump);
+  CHECK(parse({"config", "dump", "orders", "-o", "json"}).arguments.name == "orders");
+  CHECK(parse({"config"}).exit_code == kExitUsage);
+  CHECK(parse({"config", "orders"}).exit_code == kExitUsage);
   CHECK(parse({"reload"}).arguments.command == Command::reload);
   CHECK(parse({"wait", "--timeout", "30"}).arguments.command == Command::wait);
   CHECK(parse({"audit", "orders"}).arguments.command == Command::audit);
@@ -135,6 +141,15 @@ TEST_CASE("WhatLooksAgainTakesAnIntervalAndACount", "[client]") {
   const Arguments pings = parse({"latency"}).arguments;
   CHECK((pings.command == Command::latency && pings.interval_ms == 1 && pings.looks == 1'000));
   CHECK(parse({"latency", "-i", "2"}).arguments.interval_ms == 2'000);
+  const Arguments watch = parse({"watch", "-n", "5", "orders", "bills", "-i", "2"}).arguments;
+  CHECK((watch.command == Command::watch && watch.looks == 5 && watch.interval_ms == 2'000));
+  CHECK(watch.names == std::vector<std::string>{"orders", "bills"});
+  CHECK(parse({"watch"}).exit_code == kExitUsage);
+  std::vector<const char*> many(102, "orders");
+  many.front() = "watch";
+  CHECK(parse(many).exit_code == kExitUsage);
+  many.pop_back();
+  CHECK(parse(many).arguments.names.size() == 100);
   const Arguments top = parse({"top", "--rows", "7"}).arguments;
   CHECK((top.command == Command::top && top.rows == 7));
   CHECK_FALSE(parse({"health"}).arguments.live);
@@ -186,6 +201,8 @@ TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
                             {"stat", "-i", "3601"},
                             {"stat", "-n", "0"},
                             {"top", "--rows", "1001"},
+                            {"stat", "-i", "nan"},
+                            {"ping", "--timeout", "nan"},
                             {"top", "orders"},
                             {"latency", "-n", "1000001"},
                             {"ping", "--frobnicate"}}) {

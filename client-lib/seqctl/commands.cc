@@ -13,6 +13,8 @@
 #include "client-lib/seqctl/live/health.h"
 #include "client-lib/seqctl/live/watching.h"
 #include "client-lib/seqctl/reports/advance_report.h"
+#include "client-lib/seqctl/reports/clients_report.h"
+#include "client-lib/seqctl/reports/config_report.h"
 #include "client-lib/seqctl/reports/decommission_report.h"
 #include "client-lib/seqctl/reports/drain_report.h"
 #include "client-lib/seqctl/reports/history_report.h"
@@ -20,6 +22,7 @@
 #include "client-lib/seqctl/reports/report.h"
 #include "client-lib/seqctl/taking.h"
 #include "client-lib/seqctl/timeouts.h"
+#include "client-lib/seqctl/user_names.h"
 #include "client-lib/seqd.h"
 
 namespace seqd::seqctl {
@@ -82,6 +85,12 @@ class Execution {
         return run_stat(arguments_, client_, out_, errors_);
       case Command::latency:
         return run_latency(arguments_, client_, out_, errors_);
+      case Command::watch:
+        return run_watch(arguments_, client_, out_, errors_);
+      case Command::clients:
+        return clients();
+      case Command::config_dump:
+        return config_dump();
       case Command::top:
         return run_top(arguments_, client_, out_, errors_);
       case Command::doctor:
@@ -149,6 +158,20 @@ class Execution {
     json rows;
     const int code = ask_list(rows);
     return code == kExitOk ? print(rows, list_text(rows)) : code;
+  }
+
+  int clients() {
+    const Answered answered = ask_clients(client_);
+    return answered.ok() ? print(answered.value, clients_text(answered.value, user_name))
+                         : told(answered);
+  }
+
+  int config_dump() {
+    const Answered answered =
+        arguments_.name.empty()
+            ? ask_config(client_)
+            : seqctl::ask(client_, "config", json::array({{{"sequence", arguments_.name}}}));
+    return answered.ok() ? print(answered.value, config_text(answered.value)) : told(answered);
   }
 
   // With the sequences that are stopped, which only `list` tells.

@@ -22,7 +22,11 @@ inline constexpr std::int64_t kAdvanceAllAnswerMs = 120'000;
 inline constexpr std::int64_t kLongestDecommissionMs = 300'000;
 // The same for texts, each of which is a request.
 inline constexpr std::size_t kTextsAtOnce = 1'000;
-inline constexpr std::size_t kPageRows = 1'000;  // of a page of list
+inline constexpr std::size_t kPageRows = 1'000;  // of a page of list or clients
+// Of one walk through clients: twice what the configuration allows.
+inline constexpr std::size_t kMostClientPages = 200;
+// The same for the tables of a configuration of 1 MiB.
+inline constexpr std::size_t kMostConfigPages = 1'000;
 // Of one walk through list: twice what the configuration allows.
 inline constexpr std::size_t kMostPages = 2'000;
 // Of a request of a command that looks again and again, and can tell that there was no answer.

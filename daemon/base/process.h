@@ -13,7 +13,7 @@ namespace seqd {
 
 struct ProcessRequest {
   std::vector<std::string> arguments;  // the first is the program: a path, or a name in PATH
-  std::int64_t timeout_ms = 0;         // then it is killed, with all that it started
+  std::int64_t timeout_ms = 0;         // then it is killed, with what it started
   std::size_t most_output = 0;         // bytes on its standard output; with more it is killed
 };
 

@@ -79,6 +79,9 @@ struct SequenceSettings {
       100'000;  // IDs that may be issued between two flushes: what a power loss can cost
   std::int64_t max_value = (std::int64_t{1} << 53) - 1;  // the highest ID ever issued
 
+  // What lasts for less at the present rate is told to come to its end.
+  std::int64_t exhaustion_warning_ms = 2'592'000'000;
+
   Reuse reuse = Reuse::never;  // what becomes of ranges that are drained
 
   bool blocks = false;  // whether clients may take IDs in their own processes

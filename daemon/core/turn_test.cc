@@ -2,6 +2,7 @@
 // is on the medium.
 #include "daemon/core/turn.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct Around final : TurnOwner {
   void reply() override {
     happened.emplace_back("reply");
     in_the_log.push_back(world.log.turn_is_empty());
+    at_reply();
   }
   void over() override { happened.emplace_back("over"); }
   void log_failed(const Status& status) override { happened.push_back(status.text()); }
@@ -31,6 +33,7 @@ struct Around final : TurnOwner {
   bool leaves = true;
   std::vector<std::string> happened;
   std::vector<bool> in_the_log;  // at each reply
+  std::function<void()> at_reply = [] {};
 };
 
 using Happened = std::vector<std::string>;
@@ -66,6 +69,27 @@ TEST_CASE("ATurnWhoseRecordFailsHasNoReplies", "[turn]") {
   CHECK(happened[1].rfind("die: ", 0) == 0);
   CHECK(here.turn.serving());
   here.world.kill();
+}
+
+// A page that says what no log has: after a kill its IDs would be issued to others.
+TEST_CASE("ABlockIsToldToItsPageWhenItsRecordIsInTheLog", "[turn]") {
+  Turning here;
+  here.orders.world.settings.by_name.at("orders").blocks = true;
+  here.world.table->apply_settings(here.world.limits);
+  const ClientId client = here.world.table->replays().attach(Token{1}, 1'000)->client;
+  REQUIRE(here.world.table->blocks().may_grant(client, 1'000).ok());
+  REQUIRE(here.orders.sequence().grant_block({5, 9, client, 1'000}, 2, 3).ok());
+  SECTION("and not before") {
+    here.world.log.fail_commit = true;
+    here.turn.end();
+    CHECK(here.world.pages.slot(client, 2).block == 0);
+    here.world.kill();
+  }
+  SECTION("and before its reply") {
+    here.around.at_reply = [&] { CHECK(here.world.pages.slot(client, 2).block == 9); };
+    here.turn.end();
+    CHECK(here.around.take() == Happened{"decide", "reply"});
+  }
 }
 
 TEST_CASE("ADaemonIsOverWhenItsCleanRecordIsOnTheMedium", "[turn]") {

@@ -96,7 +96,7 @@ Status Daemon::start(const std::vector<int>& sockets) {
         listener_->listen_at(settings.socket, static_cast<int>(settings.socket_mode));
     if (!listening.ok()) return listening;
   }
-  if (Status served = metrics_->start(configuration_.daemon); !served.ok()) return served;
+  metrics_->start(configuration_.daemon);
   for (const int number : {SIGTERM, SIGINT}) {
     signals_.push_back(std::make_unique<SignalWatch>(loop_, number, [this] { stop_on_signal(); }));
   }
@@ -150,7 +150,8 @@ void Daemon::make_core(Started& state) {
       history_->asker(), inserts_.get(), purge_.get()};
   server_ = std::make_unique<Server>(services, sessions_, server_limits(configuration_));
   metrics_ = std::make_unique<MetricsEndpoint>(
-      loop_, journal_, MetricsSource{*table_, control, *server_, inserts_.get()});
+      loop_, journal_, MetricsSource{*table_, control, *server_, inserts_.get()},
+      [](const std::string& warning) { log(kLogWarning, warning); });
   history_->attach(*table_);
   TurnOwner& owner = *this;
   turn_ = std::make_unique<Turn>(*table_, *log_, owner);
@@ -232,6 +233,7 @@ void Daemon::tick() {
     last_status_ = std::move(line);
     table_->replays().expire(clock_.monotonic_ms());
     table_->accounts().look_at_rates(clock_.monotonic_ms());
+    runway_watch_.look(*table_, configuration_.daemon.runway_warning_ms, journal_);
     witness_keeper_->look();
     idle_trim_.look(log_->statistics().position);
   }
@@ -240,7 +242,7 @@ void Daemon::tick() {
 }
 
 std::string Daemon::status_line() const {
-  return seqd::status_line(*table_, server_->counts().connections);
+  return seqd::status_line(*table_, server_->counts().connections, configuration_.daemon);
 }
 
 // --- Control

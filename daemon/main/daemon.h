@@ -9,9 +9,11 @@
 #include "daemon/base/files.h"
 #include "daemon/base/one_shot.h"
 #include "daemon/core/leasing/floor_watch.h"
+#include "daemon/core/table/runway_watch.h"
 #include "daemon/core/table/sequence_table.h"
 #include "daemon/core/turn.h"
 #include "daemon/main/config/config.h"
+#include "daemon/main/config/config_page.h"
 #include "daemon/main/history.h"
 #include "daemon/main/idle_trim.h"
 #include "daemon/main/metrics_endpoint.h"
@@ -54,6 +56,9 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   // Control
   DaemonFacts facts() const override;
   Status reload(UserId user, std::function<void(const Result<ReloadReport>&)> done) override;
+  Result<ConfigPage> config(const ConfigQuestion& question) const override {
+    return answer_config(configuration_, question);
+  }
   UserId user() const override;
   const UserList& admins() const override { return configuration_.daemon.admins.compiled; }
   Status decommission(const DecommissionRequest& request,
@@ -98,6 +103,7 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   std::unique_ptr<StateLog> log_;
   std::unique_ptr<WitnessKeeper> witness_keeper_;
   IdleTrim idle_trim_;
+  RunwayWatch runway_watch_;
   Sessions sessions_;
   ReplyWriter replies_{sessions_};
   std::unique_ptr<SequenceTable> table_;

@@ -6,25 +6,23 @@ namespace seqd {
 
 namespace {
 
-// What lasts longer than an hour is no news.
-constexpr std::int64_t kLongRunwayMs = 3'600'000;
-
-std::string runway_text(SequenceTable& table) {
+std::string runway_text(SequenceTable& table, std::int64_t warning_ms) {
   const auto& runway = table.accounts().rates().smallest();
-  if (!runway || runway->ms >= kLongRunwayMs) return "";
+  if (!runway || runway->ms >= warning_ms) return "";
   return "; runway " + std::to_string(runway->ms / 1'000) + " s (" +
          table.at(runway->sequence).name() + ")";
 }
 
 }  // namespace
 
-std::string status_line(SequenceTable& table, std::size_t connections) {
+std::string status_line(SequenceTable& table, std::size_t connections,
+                        const DaemonSettings& settings) {
   const SequenceAccounts::Sums& sums = table.accounts().sums();
   const std::size_t sequences = table.size();
   std::string line = std::to_string(sequences) + (sequences == 1 ? " sequence, " : " sequences, ") +
                      std::to_string(sums.issued) + " IDs issued, " +
                      std::to_string(sums.available) + " available, " + std::to_string(connections) +
-                     " connections" + runway_text(table);
+                     " connections" + runway_text(table, settings.runway_warning_ms);
   for (const auto& [id, scope] : table.scopes()) {
     if (scope->store() == nullptr) continue;
     line += "; store " + scope->store_name() + " " + scope->state_name();

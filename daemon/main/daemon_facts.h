@@ -15,7 +15,8 @@
 namespace seqd {
 
 // Called every second, so it does not visit every sequence.
-std::string status_line(SequenceTable& table, std::size_t connections);
+std::string status_line(SequenceTable& table, std::size_t connections,
+                        const DaemonSettings& settings);
 std::vector<StoreFacts> store_facts(const Configuration& configuration, const SequenceTable& table,
                                     const Stores& stores);
 // The log outlives the facts.

@@ -6,6 +6,17 @@
 
 namespace seqd {
 
+namespace {
+
+bool has_blocks(const Configuration& configuration) {
+  const auto& tables = configuration.sequences;
+  return (configuration.daemon.allow_unlisted && configuration.sequence_defaults.settings.blocks) ||
+         std::any_of(tables.begin(), tables.end(),
+                     [](const auto& table) { return table.second.settings.blocks; });
+}
+
+}  // namespace
+
 ServerLimits server_limits(const Configuration& configuration) {
   const Limits& from = configuration.limits;
   ServerLimits limits;
@@ -14,6 +25,7 @@ ServerLimits server_limits(const Configuration& configuration) {
   limits.methods.name = static_cast<std::size_t>(from.max_name);
   limits.methods.count = from.max_count;
   limits.methods.pipeline = static_cast<std::uint32_t>(from.max_requests_in_flight);
+  limits.methods.blocks = has_blocks(configuration);
   limits.output = static_cast<std::size_t>(from.max_reply_backlog);
   limits.output_total = static_cast<std::size_t>(from.max_reply_backlog_total);
   return limits;

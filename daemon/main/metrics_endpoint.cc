@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace seqd {
 namespace {
@@ -15,21 +16,51 @@ HttpBody respond(const MetricsSource& source, const HttpRequestHead& head) {
 
 }  // namespace
 
-MetricsEndpoint::MetricsEndpoint(EventLoop& loop, EventSink& events, const MetricsSource& source)
-    : server_(loop, events, {"/metrics", [source](const HttpRequestHead& head) {
-                               return respond(source, head);
-                             }}) {}
+MetricsEndpoint::MetricsEndpoint(EventLoop& loop, EventSink& events, const MetricsSource& source,
+                                 std::function<void(const std::string&)> warn)
+    : warn_(std::move(warn)),
+      server_(
+          loop, events,
+          {"/metrics", [source](const HttpRequestHead& head) { return respond(source, head); }}),
+      retry_(loop) {}
 
-Status MetricsEndpoint::start(const DaemonSettings& settings) {
-  Status listening;
-  if (!settings.metrics_socket.empty()) {
-    listening =
-        server_.listen_at(settings.metrics_socket, static_cast<int>(settings.metrics_socket_mode));
-  }
-  if (!listening.ok() || settings.metrics_address.empty()) return listening;
-  const Result<LoopbackAddress> address = parse_loopback(settings.metrics_address);
+void MetricsEndpoint::start(const DaemonSettings& settings) {
+  socket_ = settings.metrics_socket;
+  mode_ = static_cast<int>(settings.metrics_socket_mode);
+  address_ = settings.metrics_address;
+  listen();
+}
+
+void MetricsEndpoint::close() {
+  retry_.cancel();
+  server_.close();
+}
+
+void MetricsEndpoint::listen() {
+  const Status of_socket = listen_at_socket();
+  const Status of_address = listen_on_address();
+  const Status& failed = of_socket.ok() ? of_address : of_socket;
+  if (failed.ok()) return;
+  if (!std::exchange(told_, true))
+    warn_("metrics are not served: " + failed.text() + "; tried again every " +
+          std::to_string(kRetryMs / 1'000) + " s, and IDs are issued as usual");
+  retry_.start(kRetryMs, [this] { listen(); });
+}
+
+Status MetricsEndpoint::listen_at_socket() {
+  if (socket_.empty()) return {};
+  Status listening = server_.listen_at(socket_, mode_);
+  if (listening.ok()) socket_.clear();
+  return listening;
+}
+
+Status MetricsEndpoint::listen_on_address() {
+  if (address_.empty()) return {};
+  const Result<LoopbackAddress> address = parse_loopback(address_);
   if (!address.ok()) return address.status();
-  return server_.listen_on(*address, settings.metrics_address);
+  Status listening = server_.listen_on(*address, address_);
+  if (listening.ok()) address_.clear();
+  return listening;
 }
 
 std::size_t MetricsEndpoint::sequences_shown(const DaemonSettings& settings) {

@@ -1,9 +1,14 @@
 // MetricsEndpoint: the metrics of the daemon over HTTP, on the socket and the address that the
-// configuration names, if any. Owned by the Daemon; loop thread.
+// configuration names, if any. No ID depends on it: a port that another program has (any user may
+// take one) is told to the journal and tried again. Owned by the Daemon; loop thread.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
 
+#include "daemon/base/one_shot.h"
 #include "daemon/base/status.h"
 #include "daemon/main/config/config_settings.h"
 #include "daemon/rpc/metrics/metrics_page.h"
@@ -13,19 +18,34 @@ namespace seqd {
 
 class MetricsEndpoint {
  public:
-  // All of `source` outlives this.
-  MetricsEndpoint(EventLoop& loop, EventSink& events, const MetricsSource& source);
+  // All of `source` outlives this. `warn`: tells people, once, that it cannot listen.
+  MetricsEndpoint(EventLoop& loop, EventSink& events, const MetricsSource& source,
+                  std::function<void(const std::string&)> warn);
 
-  // Listens where the settings say; nothing when they name neither. CONFIG.
-  Status start(const DaemonSettings& settings);
+  // Listens where the settings say, at once or as soon as that can be done; nothing when they name
+  // neither. Once.
+  void start(const DaemonSettings& settings);
   // Ends the answers that are under way, and removes the socket.
-  void close() { server_.close(); }
+  void close();
 
   // How many sequences the metrics name (SequenceRates::show()); 0: no metrics are served.
   static std::size_t sequences_shown(const DaemonSettings& settings);
 
  private:
+  static constexpr std::int64_t kRetryMs = 5'000;
+
+  void listen();
+  Status listen_at_socket();
+  Status listen_on_address();
+
+  const std::function<void(const std::string&)> warn_;
   HttpServer server_;
+  // Where it does not listen yet.
+  std::string socket_;
+  int mode_ = 0;
+  std::string address_;
+  bool told_ = false;  // that it does not
+  OneShot retry_;
 };
 
 }  // namespace seqd

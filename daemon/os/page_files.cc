@@ -173,7 +173,7 @@ Status PageFiles::open(ClientId client) {
             "no page for blocks: the system has no membarrier (Linux 4.16, or a filter forbids "
             "it)"};
   }
-  if (pages_.size() >= kMost) {
+  if (static_cast<std::int64_t>(pages_.size()) >= kMost) {
     return {ErrorCode::BUSY, std::to_string(kMost) +
                                  " clients have a page for blocks, which is "
                                  "all; take IDs with next"};

@@ -1,7 +1,8 @@
 // PageFiles: the BlockPages of this machine: a file for each client in a directory of our own in
 // shared memory (/dev/shm), so that it outlives the process and not the boot. Files are named by
 // the state directory and the client's number. Nothing is mapped: a client that cuts its file short
-// would end this process. Loop thread; keep_only() comes before everything else.
+// would end this process. One descriptor a page. Loop thread; keep_only() comes before everything
+// else.
 //
 // Invariant: the file of a client stays the same from open(), or keep_only(), until remove(): in
 // another one nobody would find what was taken.
@@ -18,9 +19,6 @@ namespace seqd {
 
 class PageFiles final : public BlockPages {
  public:
-  // Pages that are open at a time; one descriptor each.
-  static constexpr std::size_t kMost = 1'024;
-
   // /dev/shm/seqd-UID: others may fill that file system anyway.
   static std::string usual_place();
 

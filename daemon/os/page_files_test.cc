@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstddef>
@@ -18,6 +19,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "protocol/block_slot.h"
 
@@ -151,6 +153,29 @@ TEST_CASE("WhatCannotBeIsNotKnown", "[pages]") {
     CHECK_FALSE(pages.files->publish({7, kBlockSlots, 100, 64}).ok());
     CHECK(pages.files->publish({8, 0, 100, 64}).code() == ErrorCode::UNAVAILABLE);
   }
+}
+
+// A number that is read while it is written may be a part of it, so who goes on writing after the
+// end of its block is not believed. It takes a second CPU to write during a read.
+TEST_CASE("WhatIsWrittenAllTheTimeIsNotKnown", "[pages]") {
+  if (std::thread::hardware_concurrency() < 2) return;
+  Pages pages;
+  REQUIRE(pages.files->open(7).ok());
+  const BlockPlace block{7, 0, 100, 64};
+  REQUIRE(pages.files->publish(block).ok());
+  const Mapped mapped(*pages.files, 7);
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    std::atomic_ref<std::uint64_t> taken(mapped.slot(0).taken);
+    for (std::uint64_t next = 0; !stop.load(std::memory_order_relaxed); next = (next + 1) % 64)
+      taken.store(next, std::memory_order_relaxed);
+  });
+  bool unknown = false;
+  for (int round = 0; round < 1'000'000 && !unknown; ++round)
+    unknown = !pages.revoke(block).has_value();
+  stop.store(true);
+  writer.join();
+  CHECK(unknown);
 }
 
 // Without a SIGBUS, because nothing is mapped here; and what was cut off is not taken for zeros.

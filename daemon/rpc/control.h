@@ -1,5 +1,5 @@
-// Control: what the methods ask of the daemon around the core: its facts for `status`, a reload,
-// and its end for good. Implemented in daemon/main; loop thread.
+// Control: what the methods ask of the daemon around the core: its facts for `status`, its
+// configuration, a reload, and its end for good. Implemented in daemon/main; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +56,33 @@ struct DecommissionAnswer {
   std::vector<std::string> left;
 };
 
+// One option as it is in force.
+struct ConfigOption {
+  std::string key;
+  std::string value;  // as it would stand in a file; no secret
+  // "default", "file", "command line", "sequence_defaults", "environment", or "earlier": a
+  // configuration before the last reload.
+  std::string from;
+  int line = 0;        // of the file, from 1 on; 0: none is known
+  bool waits = false;  // the file says something else, which needs a restart
+};
+
+struct ConfigTable {
+  std::string name;  // as in the file: "daemon", `sequence."orders"`
+  std::vector<ConfigOption> options;
+};
+
+struct ConfigPage {
+  std::string file;  // empty: none was read
+  std::vector<ConfigTable> tables;
+  std::string after;  // of the next page; empty: there is none
+};
+
+struct ConfigQuestion {
+  std::string after;     // sequence tables behind this name or pattern; empty: from the beginning
+  std::string sequence;  // not empty: what is in force for this sequence, in place of a page
+};
+
 class Control {
  public:
   virtual ~Control() = default;
@@ -64,6 +91,8 @@ class Control {
   // wrong: the old one stays in force; STOPPING when the daemon ends first. An error: too many ask
   // already, of whom `user` has its share, or the daemon ends.
   virtual Status reload(UserId user, std::function<void(const Result<ReloadReport>&)> done) = 0;
+  // NO_SEQUENCE: the configuration does not allow that one.
+  virtual Result<ConfigPage> config(const ConfigQuestion& question) const = 0;
   // Who the daemon runs as.
   virtual UserId user() const = 0;
   // Who may administer besides that user and root.

@@ -16,6 +16,10 @@ void method_peek(const MethodContext& context, Session& session, const protocol:
 void method_list(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_status(const MethodContext& context, Session& session,
                    const protocol::Message& message);
+void method_clients(const MethodContext& context, Session& session,
+                    const protocol::Message& message);
+void method_config(const MethodContext& context, Session& session,
+                   const protocol::Message& message);
 void method_ping(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_hello(const MethodContext& context, Session& session, const protocol::Message& message);
 void method_ack(const MethodContext& context, Session& session, const protocol::Message& message);

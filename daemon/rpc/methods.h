@@ -28,11 +28,12 @@ struct MethodLimits {
   std::size_t name = 128;
   std::int64_t count = 100'000;
   std::uint32_t pipeline = 4'096;
+  bool blocks = true;  // some sequence may have them; not told
 };
 
 // What the Server counts, for `status` and the metrics.
 struct ServerCounts {
-  static constexpr std::size_t kMethods = 22;
+  static constexpr std::size_t kMethods = 24;
   std::uint64_t connections = 0;
   // By the places of all_routes(); behind them: methods that there are not.
   std::array<std::uint64_t, kMethods + 1> requests_of{};

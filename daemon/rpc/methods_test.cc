@@ -318,6 +318,40 @@ TEST_CASE("ListComesInPages", "[methods]") {
   CHECK(names_of(service.ask(plain_request(1, "list"))).size() == 1'000);
 }
 
+std::string list_of(const std::vector<std::string>& names) {
+  protocol::Buffer params;
+  for (const std::string& name : names) protocol::append_text(params, name);
+  return request("list", static_cast<std::uint32_t>(names.size()), {params.data(), params.size()});
+}
+
+TEST_CASE("ListOfNamesHasARowForEachInTheirOrder", "[methods]") {
+  Service service;
+  service.world.core.settings.add("bills");
+  service.ask(next_request(1, "orders"));
+  service.ask(next_request(2, "bills"));
+  const Reply reply = service.ask(list_of({"orders", "nosuch", "bills", "orders"}));
+  protocol::ValueReader reader = reply.result();
+  REQUIRE(reader.read_array() == 4U);
+  CHECK(read_map(reader).at("name") == "orders");
+  CHECK(reader.read_nil());
+  const auto bills = read_map(reader);
+  CHECK(bills.at("name") == "bills");
+  CHECK(bills.at("issued") == "1");
+  CHECK(read_map(reader).at("name") == "orders");
+  CHECK(reader.at_end());
+  CHECK(service.world.core.table->find("nosuch") == 0);  // it only looked
+}
+
+TEST_CASE("ListOfNamesThatAreNoneIsRefused", "[methods]") {
+  Service service;
+  CHECK(service.code(list_of({"a b"})) == ErrorCode::BAD_REQUEST);
+  CHECK(service.code(list_of({"orders", std::string(129, 'a')})) == ErrorCode::TOO_LARGE);
+  CHECK(service.code(request("list", "orders", 2, "\x05")) == ErrorCode::BAD_REQUEST);
+  CHECK(service.code(request("list", "orders", 2, "\x80")) == ErrorCode::BAD_REQUEST);
+  CHECK(service.code(list_of(std::vector<std::string>(1'000, "orders"))) == ErrorCode::OK);
+  CHECK(service.code(list_of(std::vector<std::string>(1'001, "orders"))) == ErrorCode::BAD_REQUEST);
+}
+
 TEST_CASE("AClientsNameIsKeptWithoutControlCharacters", "[methods]") {
   Service service;
   protocol::Buffer bytes;
@@ -327,6 +361,16 @@ TEST_CASE("AClientsNameIsKeptWithoutControlCharacters", "[methods]") {
                           "31m\x9b\u00e9"});
   REQUIRE(service.code({bytes.data(), bytes.size()}) == ErrorCode::OK);
   CHECK(service.line->session->client_name == "a?[2J??31m?\u00e9");
+}
+
+// A message of DynamoDB is cut within a character, for example.
+TEST_CASE("WhatAStoreSaidIsPlainTextInStatus", "[methods]") {
+  Service service;
+  service.world.control.now.stores = {
+      {"default", "mongodb", "down", "said \x1b[2J\xc3\xa9\n\xc3", "session"}};
+  const std::string frame = service.ask(plain_request(1, "status")).frame;
+  CHECK(frame.find("said ?[2J\xc3\xa9??") != std::string::npos);
+  CHECK(frame.find('\x1b') == std::string::npos);
 }
 
 TEST_CASE("StatusHasAllItsFields", "[methods]") {

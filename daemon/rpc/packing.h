@@ -4,9 +4,11 @@
 
 #include <msgpack.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "protocol/buffer.h"
+#include "protocol/plain_text.h"
 
 namespace seqd {
 
@@ -28,6 +30,14 @@ inline void pack_nil(Packer& packer, std::string_view key) {
 inline void pack_text(Packer& packer, std::string_view key, std::string_view text) {
   if (text.empty()) return pack_nil(packer, key);
   pack_pair(packer, key, text);
+}
+
+// The same for what a store, a file or the system said, which may hold anything: as in the text of
+// an error reply, control characters and bytes that are not UTF-8 become '?'.
+inline void pack_said(Packer& packer, std::string_view key, std::string_view text) {
+  std::string plain(text.size(), '\0');
+  plain.resize(protocol::write_plain_text(text, plain.data(), plain.size()));
+  pack_text(packer, key, plain);
 }
 
 }  // namespace seqd

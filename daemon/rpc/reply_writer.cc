@@ -16,6 +16,7 @@ void answer_error(Session& session, std::uint32_t msgid, const Status& status) {
 
 void answer_runs(const Sequence& sequence, Session& session, std::uint32_t msgid,
                  std::span<const Run> runs) {
+  for (const Run& run : runs) session.ids += static_cast<std::uint64_t>(run.count);
   std::vector<Run> values;
   if (const IdProgression* const progression = sequence.settings().progression.compiled.get()) {
     values = to_external(*progression, runs);
@@ -42,6 +43,7 @@ void ReplyWriter::issued(const Caller& caller, SequenceId sequence, IssueKind ki
   ASSERT(table_ != nullptr && !runs.empty());
   if (kind == IssueKind::single) {
     ASSERT(runs.size() == 1 && runs.front().count == 1);
+    ++session->ids;
     protocol::append_id_reply(session->out, caller.request,
                               to_external(table_->at(sequence), runs.front().first));
   } else {

@@ -13,13 +13,14 @@ namespace {
 constexpr std::uint32_t kStranger = 1'001;
 constexpr std::uint32_t kGroup = 77;
 
-// The methods that change something for others, with what they take.
+// The methods that change something for others, and the one that shows paths, with what they take.
 const std::map<std::string, std::string> kAdministering = {
     {"advance", request("advance", "orders")},
     {"advance_store", request("advance_store", "default")},
     {"drain", request("drain", "orders")},
     {"reload", plain_request(1, "reload")},
     {"purge", request("purge", "orders", 2, "\xc2")},
+    {"config", plain_request(1, "config")},
     {"decommission", request("decommission", 0, "")}};
 
 std::string take(const std::string& method) {

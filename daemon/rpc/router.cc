@@ -29,6 +29,8 @@ constexpr std::array kRoutes = {
     Route{"purge", method_purge, Right::administer},
     Route{"page", method_page},
     Route{"block", method_block},
+    Route{"clients", method_clients},
+    Route{"config", method_config, Right::administer},
 };
 
 static_assert(kRoutes.size() == ServerCounts::kMethods);

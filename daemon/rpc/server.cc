@@ -23,9 +23,14 @@ namespace {
 // What a reply that grows with the number of sequences is counted with before it is made.
 constexpr std::int64_t kLongReply = 1 << 20;
 
+// A page of those is a walk past a thousand sequences or connections, or many options.
+bool answers_in_pages(std::string_view method) {
+  return method == "list" || method == "clients" || method == "config";
+}
+
 bool answers_at_length(std::string_view method) {
-  constexpr std::string_view kMethods[] = {"list",  "status",  "drain",        "gaps",
-                                           "audit", "explain", "decommission", "purge"};
+  constexpr std::string_view kMethods[] = {"list",    "status",       "drain", "gaps",    "audit",
+                                           "explain", "decommission", "purge", "clients", "config"};
   return std::find(std::begin(kMethods), std::end(kMethods), method) != std::end(kMethods);
 }
 
@@ -72,6 +77,7 @@ void Server::refuse_waiting(const Session& session) {
 
 Session& Server::open(const Peer& peer, Transport& transport) {
   Session& session = sessions_.add(peer, transport, limits_.methods.frame);
+  session.opened_ms = services_.clock.monotonic_ms();
   ++counts_.connections;
   if (services_.recorder != nullptr) services_.recorder->opened(session.id, peer.uid, peer.pid);
   return session;
@@ -93,7 +99,7 @@ void Server::close(Session& session) {
 }
 
 bool Server::may_read(const Session& session) const {
-  if (session.list_waits && (session.page_turn == turn_ || pages_left_ == 0)) return false;
+  if (session.page_waits && (session.page_turn == turn_ || pages_left_ == 0)) return false;
   return session.waiting < limits_.methods.pipeline && session.unsent() < limits_.output &&
          (session.unsent() <= Sessions::kUncounted || sessions_.has_output_left(session, 0)) &&
          services_.log.accepting();
@@ -102,7 +108,7 @@ bool Server::may_read(const Session& session) const {
 std::size_t Server::receive(Session& session, std::span<const std::uint8_t> bytes) {
   const MethodContext here = context();
   std::size_t consumed = 0;
-  session.paused = session.list_waits = false;
+  session.paused = session.page_waits = false;
   while (consumed < bytes.size() && !session.closing) {
     if (!may_read(session)) {
       session.paused = true;
@@ -112,6 +118,7 @@ std::size_t Server::receive(Session& session, std::span<const std::uint8_t> byte
     const std::span<const std::uint8_t> rest = bytes.subspan(consumed);
     if (const std::size_t size = session.fast_parser.parse(rest)) {
       const FastRequest& fast = session.fast_parser.request();
+      ++session.requests;
       if (fast.method == FastRequest::Method::next) {
         ++counts_.requests_of[0];
         call_next(here, session, fast);
@@ -164,7 +171,7 @@ bool Server::dispatch(Session& session, std::span<const std::uint8_t> frame) {
     } else {
       ++counts_.notifications_ignored;
     }
-  } else if (message.method == "list" && !may_list(session)) {
+  } else if (answers_in_pages(message.method) && !may_page(session)) {
     return false;
   } else {
     call(session, message);
@@ -172,16 +179,15 @@ bool Server::dispatch(Session& session, std::span<const std::uint8_t> frame) {
   return true;
 }
 
-// A page is a walk past a thousand sequences. The session goes on in the next turn; what it has
-// sent behind this request waits.
-bool Server::may_list(Session& session) {
+// The session goes on in the next turn; what it has sent behind this request waits.
+bool Server::may_page(Session& session) {
   if (session.page_turn != turn_ && pages_left_ > 0) {
     session.page_turn = turn_;
     --pages_left_;
     return true;
   }
   session.page_turn = turn_;
-  session.list_waits = session.paused = true;
+  session.page_waits = session.paused = true;
   return false;
 }
 
@@ -191,6 +197,7 @@ void Server::turn_over() {
 }
 
 void Server::call(Session& session, const Message& message) {
+  ++session.requests;
   const Route* const route = find_method(message.method);
   ++counts_.requests_of.at(route == nullptr
                                ? ServerCounts::kMethods

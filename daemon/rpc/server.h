@@ -53,9 +53,10 @@ class Server final {
   }
   // Whether the session is within its limits: false while it has too many requests waiting or too
   // many replies unsent, while the log is full, or for the rest of a turn in which it asked for a
-  // page of a list too many.
+  // page too many.
   bool may_read(const Session& session) const;
-  // The next turn begins: so many pages of lists are made in each, one for a session.
+  // The next turn begins: so many pages (of list, clients and config) are made in each, one for a
+  // session.
   static constexpr int kPagesATurn = 8;
   void turn_over();
 
@@ -69,7 +70,7 @@ class Server final {
   // False: it is for another turn.
   bool dispatch(Session& session, std::span<const std::uint8_t> frame);
   void call(Session& session, const protocol::Message& message);
-  bool may_list(Session& session);
+  bool may_page(Session& session);
   void breach(Session& session, std::uint32_t msgid, ErrorCode code, std::string_view text);
 
   const Services services_;

@@ -273,6 +273,22 @@ TEST_CASE("ListsInAPipelineOnManyConnectionsDoNotHoldUpTheTurn", "[server]") {
   for (Line* line : lines) CHECK(heard[line] == std::vector<std::uint32_t>{1, 2, 3, 4});
 }
 
+TEST_CASE("PagesOfClientsCountAsThoseOfLists", "[server]") {
+  Service service;
+  std::vector<Line*> lines;
+  for (int at = 0; at < 3 * Server::kPagesATurn; ++at) {
+    lines.push_back(&service.world.connect());
+    service.world.send(*lines.back(), plain_request(1, at % 2 == 0 ? "clients" : "list") +
+                                          plain_request(2, "ping"));
+  }
+  for (int turn = 1; turn <= 3; ++turn) {
+    service.world.turn();
+    std::size_t answers = 0;
+    for (Line* line : lines) answers += line->replies().size();
+    CHECK(answers == std::size_t{2} * Server::kPagesATurn);
+  }
+}
+
 TEST_CASE("FullLogStopsReading", "[server]") {
   Service service;
   Line& line = service.line();
@@ -348,6 +364,7 @@ std::string random_bytes(SeededRandom& random) {
                                         hello_request(7, 1),
                                         ack_notification(3),
                                         plain_request(8, "reload"),
+                                        plain_request(10, "clients"),
                                         next_request(9, "orders", 100),
                                         "\xc1",
                                         std::string("\x94\x00", 2),

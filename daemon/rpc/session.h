@@ -60,14 +60,16 @@ struct Session {
   std::size_t sending = 0;  // bytes that the transport has taken out of `out` and not yet sent
   std::size_t counted = 0;  // of unsent(), by the Server
 
-  ClientId client = 0;        // set by hello
-  std::string client_name;    // set by hello; for people
-  std::uint32_t waiting = 0;  // requests that wait for IDs
-  bool closing = false;       // nothing more is read; closed once `out` is sent
-  bool paused = false;        // a limit stopped the reading; see Server::may_read()
-  bool list_waits = false;    // for the next turn; see Server::may_list()
-  std::uint64_t page_turn =
-      0;  // the last turn in which it had a page of a list, or was refused one
+  ClientId client = 0;          // set by hello
+  std::string client_name;      // set by hello; for people
+  std::uint32_t waiting = 0;    // requests that wait for IDs
+  std::int64_t opened_ms = 0;   // by the monotonic clock
+  std::uint64_t requests = 0;   // that were carried out or refused, repeats too
+  std::uint64_t ids = 0;        // in the replies to it, those of repeats too
+  bool closing = false;         // nothing more is read; closed once `out` is sent
+  bool paused = false;          // a limit stopped the reading; see Server::may_read()
+  bool page_waits = false;      // for the next turn; see Server::may_page()
+  std::uint64_t page_turn = 0;  // the last turn in which it had a page, or was refused one
 
   // The msgid of the newest insert of a client with an identity: numbers rise, and none comes
   // twice.

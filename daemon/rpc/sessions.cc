@@ -13,6 +13,7 @@ void Sessions::set_most_output(std::size_t bytes) {
 Session& Sessions::add(const Peer& peer, Transport& transport,
                        const protocol::FrameLimits& limits) {
   const SessionId id = next_++;
+  order_.insert(order_.end(), id);
   return *sessions_.emplace(id, std::make_unique<Session>(id, peer, transport, limits, refusals_))
               .first->second;
 }
@@ -26,6 +27,7 @@ bool Sessions::remove(Session& session) {
   session.sending = 0;
   count_unsent(session);
   ASSERT(session.counted == 0);
+  order_.erase(session.id);
   const std::size_t erased = sessions_.erase(session.id);
   ASSERT(erased == 1);
   return was_bound;
@@ -38,6 +40,13 @@ Session* Sessions::find(SessionId id) {
 
 void Sessions::for_each(const std::function<void(const Session&)>& call) const {
   for (const auto& [id, session] : sessions_) call(*session);
+}
+
+std::vector<const Session*> Sessions::page(SessionId after, std::size_t most) const {
+  std::vector<const Session*> out;
+  for (auto at = order_.upper_bound(after); at != order_.end() && out.size() < most; ++at)
+    out.push_back(sessions_.at(*at).get());
+  return out;
 }
 
 Session* Sessions::bind(Session& session, ClientId client) {

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <unordered_map>
+#include <vector>
 
 #include "daemon/base/fair_share.h"
 #include "daemon/rpc/session.h"
@@ -29,6 +31,8 @@ class Sessions {
   Session* find(SessionId id);  // null when it is gone
   std::size_t size() const { return sessions_.size(); }
   void for_each(const std::function<void(const Session&)>& call) const;
+  // Those with a higher number than `after`, in the order of their numbers: `most` at most.
+  std::vector<const Session*> page(SessionId after, std::size_t most) const;
 
   // `session` is now the one connection of `client`. The one before it, which is to be ended; null:
   // there was none.
@@ -45,6 +49,7 @@ class Sessions {
   SessionId next_ = 1;
   RefusalCounts refusals_{};  // of all that there were
   std::unordered_map<SessionId, std::unique_ptr<Session>> sessions_;
+  std::set<SessionId> order_;  // of sessions_, for page()
   std::unordered_map<ClientId, SessionId> by_client_;
   FairShare unsent_;  // bytes that wait to be sent, by user
 };

@@ -155,6 +155,49 @@ TEST_CASE("AfterAPowerLossResumeLosesTheReservationOnly") {
   CHECK(world.issued.count(17) == 1);
 }
 
+// Where its client cannot be asked any more: the page went with the boot, or is that of another
+// directory. Nobody takes back what a program may have used.
+TEST_CASE("ABlockOutlivesAKillAndNothingElse") {
+  World world;
+  Process process = run(world, 11);
+  process->append(BlockGranted{1, 1, 0, 7, 12, 15});  // 16 are reserved
+  process->append(BlockGranted{1, 1, 1, 8, 15, 16});
+  REQUIRE(process->commit_durably());
+  SECTION("a kill") {
+    kill(world, process);
+    process = begin(world);
+    CHECK(process->started.how == "witness");
+    CHECK(process->started.gaps.empty());
+    CHECK(process->image.sequences.at(1).blocks.size() == 2);
+    CHECK(process->available() == 25);
+  }
+  SECTION("a power loss") {
+    process.reset();
+    world.cut_power([] { return true; });
+    const bool resumes = GENERATE(false, true);
+    process =
+        begin(world, "state", "run", resumes ? AfterPowerLoss::resume : AfterPowerLoss::forfeit);
+    CHECK(process->started.how.starts_with(resumes ? "resumed" : "forfeited"));
+    REQUIRE(process->started.gaps.size() >= 2);
+    CHECK((process->started.gaps[0].begin == 12 && process->started.gaps[0].end == 15));
+    CHECK((process->started.gaps[1].begin == 15 && process->started.gaps[1].end == 16));
+    CHECK(process->started.gaps[0].cause == GapCause::power_loss);
+    CHECK(process->image.sequences.at(1).blocks.empty());
+    CHECK(process->available() == (resumes ? 24 : 0));
+  }
+  SECTION("a start without a witness") {
+    kill(world, process);
+    world.disk.folder("run").names.clear();
+    process = begin(world);
+    REQUIRE(process->started.gaps.size() >= 2);
+    CHECK(process->started.gaps[0].cause == GapCause::no_witness);
+    CHECK(process->image.sequences.at(1).blocks.empty());
+    CHECK(process->available() == 0);
+  }
+  use_up(world, process);
+  for (const std::int64_t id : {12, 13, 14, 15}) CHECK_FALSE(world.issued.contains(id));
+}
+
 TEST_CASE("ResumeIsForPowerLossOnlyNotForAMissingWitness") {
   World world;
   Process process = run(world, 11);

@@ -15,7 +15,6 @@ namespace seqd {
 namespace {
 
 constexpr int kBacklog = 64;
-constexpr std::int64_t kRestMs = 100;  // after an accept that the system refused
 
 Status cannot(const std::string& what, const char* verb) {
   return {ErrorCode::CONFIG, what + " cannot be " + verb + ": " + std::strerror(errno)};
@@ -33,7 +32,11 @@ int port_of(int fd) {
 }  // namespace
 
 HttpServer::HttpServer(EventLoop& loop, EventSink& events, Site site, const Limits& limits)
-    : loop_(loop), events_(events), site_(std::move(site)), limits_(limits) {}
+    : loop_(loop),
+      site_(std::move(site)),
+      limits_(limits),
+      sockets_(loop, events, "the metrics are not answered, no connection can be accepted",
+               [this](int listening) { accept(listening); }) {}
 
 HttpServer::~HttpServer() {
   close();
@@ -42,8 +45,13 @@ HttpServer::~HttpServer() {
 Status HttpServer::listen_at(const std::string& path, int mode) {
   Result<UnixSocket> made = bind_unix_socket(path, mode);
   if (!made.ok()) return made.status();
-  files_.push_back(*made);
-  return listen(made->fd, "socket " + path);
+  const Status listening = listen(made->fd, "socket " + path);
+  if (listening.ok()) {
+    files_.push_back(*made);
+  } else {
+    unlink_unix_socket(*made);
+  }
+  return listening;
 }
 
 Status HttpServer::listen_on(const LoopbackAddress& address, const std::string& text) {
@@ -64,60 +72,19 @@ Status HttpServer::listen_on(const LoopbackAddress& address, const std::string& 
 }
 
 Status HttpServer::listen(int fd, const std::string& what) {
-  auto listening = std::make_unique<Socket>();
-  listening->server = this;
-  listening->fd = fd;
-  listening->handle.data = listening.get();
-  const bool listens = ::listen(fd, kBacklog) == 0;
-  const int failed = listens ? uv_poll_init(loop_.raw(), &listening->handle, fd) : 0;
-  if (!listens || failed != 0) {
-    if (failed != 0) errno = -failed;
-    const Status status = cannot(what, "listened at");
-    ::close(fd);
-    return status;
-  }
-  sockets_.push_back(std::move(listening));
-  watch(true);
-  return {};
-}
-
-void HttpServer::watch(bool watch) {
-  const auto incoming = [](uv_poll_t* handle, int, int) {
-    auto* from = static_cast<Socket*>(handle->data);
-    from->server->accept(*from);
-  };
-  for (const auto& socket : sockets_) {
-    if (watch) {
-      ASSERT(uv_poll_start(&socket->handle, UV_READABLE, incoming) == 0);
-    } else {
-      uv_poll_stop(&socket->handle);
-    }
-  }
+  const int failed = sockets_.add(fd, kBacklog);
+  if (failed == 0) return {};
+  errno = -failed;
+  return cannot(what, "listened at");
 }
 
 // One a turn: the others are told again.
-void HttpServer::accept(const Socket& from) {
-  if (exchanges_.size() >= kMostClients) return watch(false);
-  const int fd = ::accept4(from.fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (fd < 0) {
-    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) rest(errno);
-    return;
-  }
-  starved_ = false;
+void HttpServer::accept(int listening) {
+  if (exchanges_.size() >= kMostClients) return sockets_.set_paused(true);
+  const int fd = sockets_.accept(listening);
+  if (fd < 0) return;
   HttpExchange::Owner& owner = *this;
   exchanges_.push_back(std::make_unique<HttpExchange>(loop_, owner, fd, limits_));
-}
-
-void HttpServer::rest(int error) {
-  if (!starved_) {
-    events_.raise({EventKind::limit_reached,
-                   std::string("the metrics are not answered, no connection can be accepted: ") +
-                       std::strerror(error),
-                   {{"LIMIT", error == EMFILE ? "RLIMIT_NOFILE" : "system"}}});
-  }
-  starved_ = true;
-  watch(false);
-  rest_timer_.start(kRestMs, [this] { watch(true); });
 }
 
 void HttpServer::ended(HttpExchange& exchange) {
@@ -125,19 +92,12 @@ void HttpServer::ended(HttpExchange& exchange) {
                                   [&](const auto& one) { return one.get() == &exchange; });
   ASSERT(found != exchanges_.end());
   exchanges_.erase(found);
-  if (!rest_timer_.running()) watch(true);
+  sockets_.set_paused(false);
 }
 
 void HttpServer::close() {
-  rest_timer_.cancel();
   exchanges_.clear();
-  for (std::unique_ptr<Socket>& listening : std::exchange(sockets_, {})) {
-    Socket* closing = listening.release();
-    const int fd = closing->fd;
-    uv_close(reinterpret_cast<uv_handle_t*>(&closing->handle),
-             [](uv_handle_t* handle) { delete static_cast<Socket*>(handle->data); });
-    ::close(fd);
-  }
+  sockets_.close();
   for (const UnixSocket& file : std::exchange(files_, {})) unlink_unix_socket(file);
 }
 

@@ -5,17 +5,15 @@
 // of the sockets. Owned by whoever answers; loop thread.
 #pragma once
 
-#include <uv.h>
-
-#include <cstdint>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "daemon/base/events.h"
-#include "daemon/base/one_shot.h"
 #include "daemon/base/status.h"
+#include "daemon/uv/accepting_sockets.h"
 #include "daemon/uv/event_loop.h"
 #include "daemon/uv/http_exchange.h"
 #include "daemon/uv/loopback_address.h"
@@ -49,31 +47,20 @@ class HttpServer final : private HttpExchange::Owner {
   void close();
 
  private:
-  struct Socket {
-    uv_poll_t handle{};
-    int fd = -1;
-    HttpServer* server = nullptr;
-  };
-
   HttpBody respond(const HttpRequestHead& head) override { return site_.respond(head); }
   bool has_path(std::string_view path) const override { return path == site_.path; }
   void ended(HttpExchange& exchange) override;
 
   Status listen(int fd, const std::string& what);
-  void accept(const Socket& from);
-  void watch(bool watch);
-  void rest(int error);
+  void accept(int listening);
 
   EventLoop& loop_;
-  EventSink& events_;
   const Site site_;
   const Limits limits_;
-  std::vector<std::unique_ptr<Socket>> sockets_;
+  AcceptingSockets sockets_;
   std::vector<UnixSocket> files_;
   int port_ = 0;
   std::vector<std::unique_ptr<HttpExchange>> exchanges_;
-  OneShot rest_timer_{loop_};
-  bool starved_ = false;  // the last accept was refused by the system
 };
 
 }  // namespace seqd

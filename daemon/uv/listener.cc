@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "daemon/base/assertion.h"
@@ -18,7 +16,6 @@ namespace {
 
 constexpr int kBacklog = 4'096;
 constexpr std::int64_t kSweepMs = 500;  // between two walks over all connections, at least
-constexpr std::int64_t kRestMs = 100;   // after an accept that the system refused
 constexpr int kMostAcceptsATurn = 256;
 constexpr std::int64_t kUserFactor = 7;
 // Connections (and descriptors for them) for root and the daemon's own user.
@@ -48,6 +45,8 @@ Listener::Listener(EventLoop& loop, Server& server, EventSink& events, const Lis
       events_(events),
       limits_(limits),
       peer_watch_(loop.raw()),
+      sockets_(loop, events, "connections have to wait, none can be accepted",
+               [this](int listening) { accept(listening); }),
       by_user_(shared(limits), kUserFactor) {
   loop_.before_sleep([this] { return look_before_sleep(); });
   set_busy_poll();
@@ -72,63 +71,23 @@ Status Listener::listen_on(int socket) {
 }
 
 Status Listener::listen(int socket) {
-  ASSERT(socket >= 0);
-  auto listening = std::make_unique<Socket>();
-  listening->listener = this;
-  listening->fd = socket;
-  listening->handle.data = listening.get();
-  int failed = ::listen(socket, kBacklog) == 0 ? 0 : uv_translate_sys_error(errno);
-  if (failed == 0 && !peer_watch_.works()) failed = UV_EMFILE;
-  if (failed == 0) failed = uv_poll_init(loop_.raw(), &listening->handle, socket);
-  if (failed != 0) {
-    ::close(socket);
-    return {ErrorCode::CONFIG, std::string("cannot listen: ") + uv_strerror(failed)};
-  }
-  sockets_.push_back(std::move(listening));
-  watch(*sockets_.back());
-  return {};
-}
-
-// Not uv_listen: while no descriptor is left, that one tries again without an end and without
-// letting anybody else have a turn.
-void Listener::watch(Socket& socket) {
-  const auto incoming = [](uv_poll_t* handle, int, int) {
-    auto* from = static_cast<Socket*>(handle->data);
-    from->listener->accept(*from);
-  };
-  ASSERT(uv_poll_start(&socket.handle, UV_READABLE, incoming) == 0);
+  int failed = peer_watch_.works() ? 0 : UV_EMFILE;
+  if (failed != 0) ::close(socket);
+  if (failed == 0) failed = sockets_.add(socket, kBacklog);
+  if (failed == 0) return {};
+  return {ErrorCode::CONFIG, std::string("cannot listen: ") + uv_strerror(failed)};
 }
 
 // What is left of many waits for the next turn: those who are connected already are served first.
-void Listener::accept(const Socket& from) {
-  for (int tries = 0; tries < kMostAcceptsATurn; ++tries) {
-    const int fd = ::accept4(from.fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd >= 0) {
-      take(fd);
-      continue;
-    }
-    if (errno == EAGAIN) return;
-    if (errno != EINTR && errno != ECONNABORTED) return rest(errno);
+void Listener::accept(int listening) {
+  for (int accepted = 0; accepted < kMostAcceptsATurn; ++accepted) {
+    const int fd = sockets_.accept(listening);
+    if (fd < 0) return;
+    take(fd);
   }
-}
-
-// Clients wait in the sockets' queues meanwhile.
-void Listener::rest(int error) {
-  if (!starved_) {
-    events_.raise(
-        {EventKind::limit_reached,
-         std::string("connections have to wait, none can be accepted: ") + std::strerror(error),
-         {{"LIMIT", error == EMFILE ? "RLIMIT_NOFILE" : "system"}}});
-  }
-  starved_ = true;
-  for (const auto& socket : sockets_) uv_poll_stop(&socket->handle);
-  rest_timer_.start(kRestMs, [this] {
-    for (const auto& socket : sockets_) watch(*socket);
-  });
 }
 
 void Listener::take(int fd) {
-  starved_ = false;
   const Result<Peer> found = peer_of(fd);
   if (!found.ok()) {
     ::close(fd);
@@ -292,14 +251,7 @@ void Listener::sweep() {
 }
 
 void Listener::stop_accepting() {
-  rest_timer_.cancel();
-  for (std::unique_ptr<Socket>& listening : std::exchange(sockets_, {})) {
-    Socket* closing = listening.release();
-    const int fd = closing->fd;
-    uv_close(reinterpret_cast<uv_handle_t*>(&closing->handle),
-             [](uv_handle_t* handle) { delete static_cast<Socket*>(handle->data); });
-    ::close(fd);
-  }
+  sockets_.close();
   unlink_unix_socket(std::exchange(made_, {}));
 }
 

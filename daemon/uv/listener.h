@@ -16,6 +16,7 @@
 #include "daemon/base/fair_share.h"
 #include "daemon/base/one_shot.h"
 #include "daemon/base/status.h"
+#include "daemon/uv/accepting_sockets.h"
 #include "daemon/uv/busy_poll.h"
 #include "daemon/uv/connection.h"
 #include "daemon/uv/event_loop.h"
@@ -63,12 +64,6 @@ class Listener final : private Connection::Owner {
   void close_all();
 
  private:
-  struct Socket {
-    uv_poll_t handle{};
-    int fd = -1;
-    Listener* listener = nullptr;
-  };
-
   std::span<char> read_memory() override { return read_memory_; }
   void attended(Connection& connection) override;
   void watch_peer(Connection& connection, int socket, bool watch) override;
@@ -77,9 +72,7 @@ class Listener final : private Connection::Owner {
   void ended(Connection& connection) override;
 
   Status listen(int socket);
-  void watch(Socket& socket);
-  void accept(const Socket& from);
-  void rest(int error);
+  void accept(int listening);
   void take(int fd);
   const char* limit_reached(const Peer& peer, int fd) const;
   bool admit(const Peer& peer, int fd);
@@ -94,7 +87,7 @@ class Listener final : private Connection::Owner {
   ListenerLimits limits_;
   PeerWatch peer_watch_;
   BusyPoll busy_poll_{uv_hrtime};
-  std::vector<std::unique_ptr<Socket>> sockets_;
+  AcceptingSockets sockets_;
   UnixSocket made_;  // by listen_at(); its descriptor is that of one of sockets_
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
   FairShare by_user_;  // connections
@@ -103,8 +96,6 @@ class Listener final : private Connection::Owner {
   std::vector<Connection*> deferred_;
   OneShot sweep_timer_{loop_};
   std::int64_t sweep_ms_ = Connection::kNeverMs;  // when it is due
-  OneShot rest_timer_{loop_};
-  bool starved_ = false;  // the last accept was refused by the system, not by us
   std::array<char, 65'536> read_memory_{};
 };
 

@@ -1,11 +1,13 @@
 #include "daemon/uv/process_runner.h"
 
 #include <fmt/format.h>
+#include <linux/close_range.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +35,12 @@ std::vector<char*> child_environment() {
   return out;
 }
 
+// Not every library marks its descriptors as ours; libcurl does not mark its sockets. (The kernel
+// can since 5.11. An older one passes them on.)
+void keep_descriptors() {
+  static_cast<void>(close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC));
+}
+
 }  // namespace
 
 // Lives until its last handle is closed.
@@ -45,6 +53,7 @@ struct UvProcessRunner::Run {
   uv_pipe_t output{};
   uv_pipe_t complaints{};
   std::array<char, 4096> buffer{};
+  bool started = false;
   bool runs = false;     // and was not waited for by libuv yet
   int ends_to_come = 0;  // of the program and both pipes
   int open_handles = 3;
@@ -62,6 +71,7 @@ void UvProcessRunner::close_handle(Handle* handle) {
 UvProcessRunner::~UvProcessRunner() {
   for (Run* const run : runs_) {
     loop_.cancel(run->timer);
+    kill_group(*run);
     close(*run);
   }
 }
@@ -75,7 +85,7 @@ void UvProcessRunner::run(ProcessRequest request, std::function<void(ProcessResu
   runs_.insert(run);
   const int failed = start(*run, loop_.raw());
   if (failed == 0) {
-    run->runs = true;
+    run->started = run->runs = true;
     run->ends_to_come = 3;
     listen(run->output);
     listen(run->complaints);
@@ -126,6 +136,7 @@ int UvProcessRunner::start(Run& run, uv_loop_t* loop) {
     step(ended);
   };
   run.process.data = &run;
+  keep_descriptors();
   return uv_spawn(loop, &run.process, &options);
 }
 
@@ -161,6 +172,7 @@ void UvProcessRunner::step(Run& run) {
 }
 
 void UvProcessRunner::give_up(Run& run, const std::string& why) {
+  kill_group(run);
   run.result.error = why;
   run.result.output.clear();
   end(run);
@@ -176,18 +188,22 @@ void UvProcessRunner::end(Run& run) {
   done(std::move(result));
 }
 
+// The program with all that it started, as far as that is in its group still.
+void UvProcessRunner::kill_group(const Run& run) {
+  if (!run.started) return;
+  // While libuv has not waited for it, its number is nobody else's. Nor is it while somebody is of
+  // its group: only a number that is of no process and no group any more is used again.
+  if (run.runs || (kill(run.process.pid, 0) != 0 && errno == ESRCH))
+    kill(-run.process.pid, SIGKILL);
+}
+
+// Who runs on is dropped when it has ended.
 void UvProcessRunner::close(Run& run) {
   run.runner = nullptr;
   run.done = nullptr;
   close_handle(&run.output);
   close_handle(&run.complaints);
-  // While libuv has not waited for it, its number is nobody else's; its handle is closed when it
-  // has.
-  if (run.runs) {
-    kill(-run.process.pid, SIGKILL);
-  } else {
-    close_handle(&run.process);
-  }
+  if (!run.runs) close_handle(&run.process);
 }
 
 }  // namespace seqd

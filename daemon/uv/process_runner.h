@@ -1,7 +1,9 @@
 // UvProcessRunner: runs programs by uv_spawn, in a session of their own, with the daemon's
-// environment but for what systemd tells the daemon alone. Owned by who asks; loop thread.
+// environment but for what systemd tells the daemon alone, and with none of its descriptors. Owned
+// by who asks; loop thread.
 //
-// Every run has an end: its time and its output are bounded, and what is beyond them is killed.
+// Every run has an end: its time and its output are bounded, and what is beyond them is killed,
+// with what was started by it: also where the program itself has ended, and another has its pipe.
 #pragma once
 
 #include <uv.h>
@@ -32,6 +34,7 @@ class UvProcessRunner final : public ProcessRunner {
   static void take(Run& run, const uv_stream_t* stream, const char* data, std::size_t size);
   static void step(Run& run);
   static void give_up(Run& run, const std::string& why);
+  static void kill_group(const Run& run);
   static void end(Run& run);
   static void close(Run& run);
   template <typename Handle>

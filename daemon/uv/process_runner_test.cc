@@ -1,10 +1,15 @@
 // Real programs: /bin/sh plays those that end badly, hang and write without an end.
 #include "daemon/uv/process_runner.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <optional>
 
 #include "daemon/uv/event_loop.h"
@@ -76,6 +81,35 @@ TEST_CASE("ProcessRunner: who leaves the pipe to another is not waited for witho
           "[process]") {
   const ProcessResult result = shell("setsid sleep 3 & echo out", 300);
   REQUIRE(result.error == "did not end within 300 ms and was killed");
+}
+
+// A program that starts a helper, as an agent that keeps a session, and ends. The helper has the
+// pipe.
+TEST_CASE("ProcessRunner: what an ended program left at the pipe is killed, too", "[process]") {
+  std::string folder = "/tmp/seqd-test-XXXXXX";
+  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  const std::string fifo = folder + "/alive";
+  REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
+  const int watch = open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  REQUIRE(watch >= 0);
+  const ProcessResult result = shell("exec 3>" + fifo + "; sleep 10000 & echo out", 1'000);
+  CHECK(result.error == "did not end within 1000 ms and was killed");
+  // The end of its last writer.
+  pollfd end{watch, POLLIN, 0};
+  CHECK(poll(&end, 1, 20'000) == 1);
+  CHECK((end.revents & POLLHUP) != 0);
+  close(watch);
+  std::filesystem::remove_all(folder);
+}
+
+// Not every library marks its sockets, libcurl among them.
+TEST_CASE("ProcessRunner: a program has none of our descriptors", "[process]") {
+  const int ours = open("/dev/null", O_RDONLY);
+  REQUIRE(ours > 2);
+  const ProcessResult result =
+      shell(fmt::format("if [ -e /proc/self/fd/{} ]; then echo open; else echo closed; fi", ours));
+  CHECK(result.output == "closed\n");
+  close(ours);
 }
 
 TEST_CASE("ProcessRunner: too much output ends a program, too many complaints are cut",

@@ -1,7 +1,7 @@
 # fish completion for seqctl(1)
 
-set -l taking next parse insert range peek explain gaps audit advance drain purge
-set -l other list status ping reload wait decommission health stat top latency doctor
+set -l taking next parse insert range peek explain gaps audit advance drain purge watch
+set -l other list status ping reload wait decommission clients config health stat top latency doctor
 
 # The sequences' names, from the daemon when it answers quickly, at the socket of the command line.
 function __seqctl_names
@@ -35,6 +35,8 @@ complete -c seqctl -n $none -a range -d 'take IDs and print runs'
 complete -c seqctl -n $none -a peek -d 'show what would come next'
 complete -c seqctl -n $none -a list -d 'show the sequences the daemon knows'
 complete -c seqctl -n $none -a status -d 'show the daemon on one screen'
+complete -c seqctl -n $none -a clients -d 'show who is connected'
+complete -c seqctl -n $none -a config -d 'show the configuration of the daemon'
 complete -c seqctl -n $none -a ping -d 'ask whether the daemon answers'
 complete -c seqctl -n $none -a reload -d 'read the configuration again'
 complete -c seqctl -n $none -a explain -d 'show who received an ID, or why it is a gap'
@@ -48,8 +50,14 @@ complete -c seqctl -n $none -a wait -d 'wait until the daemon answers'
 complete -c seqctl -n $none -a health -d 'for probes: one line, and an exit code'
 complete -c seqctl -n $none -a stat -d 'print what the daemon did, a line an interval'
 complete -c seqctl -n $none -a top -d 'show the busiest sequences, again and again'
+complete -c seqctl -n $none -a watch -d 'follow some sequences, a line for each change'
 complete -c seqctl -n $none -a latency -d 'measure pings'
 complete -c seqctl -n $none -a doctor -d 'check this host, and say what to do'
+
+# Those of watch follow one another; dump takes one.
+complete -c seqctl -n '__fish_seen_subcommand_from watch; and not __seqctl_wants_name watch' -a '(__seqctl_names)' -d sequence
+complete -c seqctl -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from dump' -a dump -d 'print what is in force'
+complete -c seqctl -n '__seqctl_wants_name dump' -a '(__seqctl_names)' -d sequence
 
 complete -c seqctl -s s -l socket -r -F -d "the daemon's socket"
 complete -c seqctl -s t -l timeout -x -d 'seconds to wait for an answer'
@@ -57,7 +65,7 @@ complete -c seqctl -s o -l output -x -a 'text json' -d 'form of the output'
 complete -c seqctl -s h -l help -d 'show the commands and options'
 complete -c seqctl -l version -d 'show the version'
 
-complete -c seqctl -n '__fish_seen_subcommand_from next gaps stat top latency' -s n -l count -x -d 'how many'
+complete -c seqctl -n '__fish_seen_subcommand_from next gaps stat top watch latency' -s n -l count -x -d 'how many'
 complete -c seqctl -n '__fish_seen_subcommand_from next explain' -l text -d 'IDs as text'
 complete -c seqctl -n '__fish_seen_subcommand_from gaps' -l after -x -d 'only behind the gap of this number'
 complete -c seqctl -n '__fish_seen_subcommand_from insert' -l unique -x -d 'a field that has a unique index'
@@ -68,7 +76,7 @@ complete -c seqctl -n '__fish_seen_subcommand_from advance' -l store -x -d 'the 
 complete -c seqctl -n '__fish_seen_subcommand_from advance' -l resume -d 'let the sequences of a restored store go on'
 complete -c seqctl -n '__fish_seen_subcommand_from advance drain' -l all -d 'every sequence'
 complete -c seqctl -n '__fish_seen_subcommand_from advance drain purge decommission' -l yes -d 'do it'
-complete -c seqctl -n '__fish_seen_subcommand_from stat top latency' -s i -l interval -x -d 'seconds'
+complete -c seqctl -n '__fish_seen_subcommand_from stat top watch latency' -s i -l interval -x -d 'seconds'
 complete -c seqctl -n '__fish_seen_subcommand_from top' -l rows -x -d 'at most so many sequences'
 complete -c seqctl -n '__fish_seen_subcommand_from health' -l ready -d 'every sequence can issue IDs'
 complete -c seqctl -n '__fish_seen_subcommand_from health' -l live -d 'it answers'

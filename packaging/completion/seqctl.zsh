@@ -19,6 +19,8 @@ _seqctl_commands() {
     'peek:show what would come next'
     'list:show the sequences the daemon knows'
     'status:show the daemon on one screen'
+    'clients:show who is connected'
+    'config:show the configuration of the daemon'
     'ping:ask whether the daemon answers'
     'reload:read the configuration again'
     'explain:show who received an ID, or why it is a gap'
@@ -32,6 +34,7 @@ _seqctl_commands() {
     'health:for probes\: one line, and an exit code'
     'stat:print what the daemon did, a line an interval'
     'top:show the busiest sequences, again and again'
+    'watch:follow some sequences, a line for each change'
     'latency:measure pings'
     'doctor:check this host, and say what to do'
   )
@@ -71,6 +74,8 @@ _seqctl() {
     purge) _arguments $everywhere $name $yes ;;
     decommission) _arguments $everywhere $yes '--keep-history[leave history.db in place]' ;;
     health) _arguments $everywhere '(--live)--ready[every sequence can issue IDs]' '(--ready)--live[it answers]' ;;
+    watch) _arguments $everywhere $often '*:sequence:_seqctl_names' ;;
+    config) _arguments $everywhere '1:what:(dump)' '2:sequence:_seqctl_names' ;;
     stat | latency) _arguments $everywhere $often ;;
     top) _arguments $everywhere $often '--rows=[at most so many sequences]:count' ;;
     doctor) _arguments $everywhere '--state-dir=[the state directory of the daemon]:directory:_files -/' '--witness-dir=[its witness directory]:directory:_files -/' ;;

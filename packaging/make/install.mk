@@ -21,6 +21,7 @@ MAN_PAGES := $(patsubst packaging/man/%.scd,$(STAGE)/%.gz,$(MAN_SOURCES))
 HEADERS := $(addprefix client-lib/,seqd.h seqd_blocks.h seqd_codes.h seqd.hpp seqd_blocks.hpp seqd_result.hpp)
 CATALOG := packaging/systemd/seqd.catalog
 MONITORING := $(addprefix packaging/monitoring/,seqd.rules.yml seqd-dashboard.json)
+CONTAINERS := $(addprefix packaging/containers/,Containerfile sidecar.yaml daemonset.yaml)
 
 $(STAGE)/%.gz: packaging/man/%.scd | $(call packages,INSTALL)
 	@mkdir -p $(@D)
@@ -59,6 +60,7 @@ INSTALLED = \
   0644:packaging/systemd/embedded-only.conf:$(DOCDIR)/embedded-only.conf \
   0644:packaging/seqd.toml:$(DOCDIR)/seqd.toml \
   $(foreach file,$(MONITORING),0644:$(file):$(DOCDIR)/monitoring/$(notdir $(file))) \
+  $(foreach file,$(CONTAINERS),0644:$(file):$(DOCDIR)/containers/$(notdir $(file))) \
   0644:LICENSE:$(DOCDIR)/LICENSE \
   0644:CHANGELOG.md:$(DOCDIR)/CHANGELOG.md \
   $(foreach page,$(MAN_PAGES),0644:$(page):$(MANDIR)/man$(subst .,,$(suffix $(basename $(page))))/$(notdir $(page)))
@@ -93,5 +95,5 @@ uninstall: ## remove what install brought; a changed configuration and the state
 	@if cmp -s packaging/seqd.toml "$(DESTDIR)$(CONFIG_FILE)"; then \
 	  rm -f "$(DESTDIR)$(CONFIG_FILE)"; rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(dir $(CONFIG_FILE))"; \
 	elif [ -e "$(DESTDIR)$(CONFIG_FILE)" ]; then echo "kept, because it was changed: $(CONFIG_FILE)"; fi
-	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(DOCDIR)/monitoring" "$(DESTDIR)$(DOCDIR)" 2>/dev/null || true
+	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(DOCDIR)/monitoring" "$(DESTDIR)$(DOCDIR)/containers" "$(DESTDIR)$(DOCDIR)" 2>/dev/null || true
 	@if [ -e "$(DESTDIR)/var/lib/seqd" ]; then echo "kept: /var/lib/seqd, the state (and the embedded store) of every sequence"; fi

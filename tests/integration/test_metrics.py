@@ -141,6 +141,29 @@ def test_AStoreThatGoesAwayIsSeen(served):
         wait_for_sample(served.place, ("seqd_store_up", "store=default"), lambda value: value == 1)
 
 
+def test_AStoreThatIsSilentSinceTheStartIsSeen(served):
+    """After an orderly stop nothing that is available may be issued before the store has answered."""
+    with served.connect() as client:
+        client.next("orders")
+    served.terminate()
+    with contextlib.closing(sqlite3.connect(served.state / "sequences.db", isolation_level=None)) as file:
+        file.execute("BEGIN EXCLUSIVE")
+        served.start()
+        samples = wait_for_sample(served.place, ("seqd_store_up", "store=default"), lambda value: value == 0)
+        assert samples[("seqd_available_ids",)] > 0
+        with served.connect() as client:
+            request = client.request("next", "orders", {"timeout_ms": 300_000})
+            samples = wait_for_sample(served.place, ("seqd_runway_seconds",), lambda value: value == 0)
+            assert samples[("seqd_waiting_requests",)] == 1
+            ready = served.seqctl("health", expect=5)
+            assert ready.stdout.startswith("not ready: orders waits for the first answer of its store default")
+            assert re.search(r"(?m)^bad +store +default \(sqlite\) is waiting: ", served.seqctl("doctor", expect=1).stdout)
+            file.execute("ROLLBACK")
+            assert client.result(request) == 2
+        wait_for_sample(served.place, ("seqd_store_up", "store=default"), lambda value: value == 1)
+        assert served.seqctl("health").stdout == "ready, 1 sequences in use\n"
+
+
 def test_AGapOfTheStartIsCounted(make_daemon):
     daemon = make_daemon(defaults=BUSY)
     place = daemon.short / "metrics.sock"
@@ -211,12 +234,27 @@ def test_AnAddressThatIsNotOfLoopbackIsRefused(make_daemon, address, why):
     assert "daemon.metrics_address" in died.value.stderr and why in died.value.stderr and "allowed: " in died.value.stderr
 
 
-def test_APortThatIsTakenIsNamed(make_daemon):
+def test_APortThatIsTakenKeepsNobodyFromItsIdsAndIsTriedAgain(make_daemon):
+    """Any user of the host can take a port, and wait for the daemon to start again."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        daemon = make_daemon(daemon={"metrics_address": address})
-        with pytest.raises(Died) as died:
-            daemon.start()
-        assert died.value.code == 78 and address in died.value.stderr
+        port = taken.getsockname()[1]
+        daemon = make_daemon()
+        place = daemon.short / "metrics.sock"
+        daemon.configure(daemon={"metrics_socket": place, "metrics_address": f"127.0.0.1:{port}"})
+        daemon.start()
+        with daemon.connect() as client:
+            assert client.next("orders") == 1
+        assert f"metrics are not served: address 127.0.0.1:{port} cannot be used: Address already in use" in daemon.stderr()
+        assert metrics.get(place).status == 200
+    deadline = time.monotonic() + PROGRAM_SECONDS
+    while True:
+        try:
+            assert metrics.get(port).status == 200
+            break
+        except ConnectionRefusedError:
+            assert time.monotonic() < deadline, daemon.stderr()
+            time.sleep(0.1)
+    daemon.terminate()
+    assert not place.exists()

@@ -46,8 +46,8 @@ def test_AMemberOfTheGroupCannotEndASequenceOrDisturbIt(open_daemon):
     with open_daemon.connect() as client:
         assert client.next() == 1
     codes = as_stranger(open_daemon, ("advance", "orders", 9007199254740991, {"everywhere": True}), ("drain", None), ("reload",),
-                        ("purge", "orders", False), ("decommission",), ("next", "orders"))
-    assert codes == ["DENIED"] * 5 + ["OK"]
+                        ("purge", "orders", False), ("decommission",), ("config",), ("next", "orders"))
+    assert codes == ["DENIED"] * 6 + ["OK"]
     with open_daemon.connect() as client:
         assert client.next() == 3
         assert client.call("gaps", "orders")["gaps"] == []

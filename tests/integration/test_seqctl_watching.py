@@ -8,12 +8,14 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import struct
 import subprocess
 import tempfile
 import termios
 import threading
 import time
+import tomllib
 from pathlib import Path
 
 import msgpack
@@ -21,7 +23,7 @@ import pytest
 
 import harness
 from disks import NotShown
-from servers.mongod import die_with_parent
+from servers.mongod import die_with_parent, expect_soon
 from servers.patience import PROGRAM_SECONDS, WaitedInVain
 
 OWN_SEQUENCES = re.compile(rb"\x1b\[(?:H|K|J|\?1049[hl]|\?25[hl]|0m|7m|31m|33m)")
@@ -424,3 +426,137 @@ def test_StatCountsErrorsAndGapsAndLeases(make_daemon):
         after = client.call("status")
     changed = {key: after[key] - before[key] for key in ("leases", "gaps", "errors")}
     assert changed == {"leases": 2, "gaps": sum(count for _, count in lost), "errors": 2} and changed["gaps"] > 0
+
+
+# --- clients, watch, config dump
+
+
+def clients_of(daemon):
+    return json.loads(daemon.seqctl("-o", "json", "clients").stdout)
+
+
+def test_ClientsShowsWhoTookWhat(daemon):
+    with daemon.connect() as client:
+        client.call("hello", {"name": "sh\x1b[2Jop"})
+        client.call("range", "orders", 500)
+        client.next("orders")
+        (shop,) = [row for row in clients_of(daemon) if row["name"] == "sh?[2Jop"]
+        assert (shop["uid"], shop["pid"], shop["ids"], shop["requests"], shop["waiting"]) == (os.getuid(), os.getpid(), 501, 3, 0)
+        before = shop["connected_ms"]
+        assert before >= 0
+        assert next(row for row in clients_of(daemon) if row["id"] == shop["id"])["connected_ms"] >= before
+        text = daemon.seqctl("clients").stdout
+        assert re.search(rf"^\S+ +{os.getpid()} +sh\?\[2Jop +\d+ .*3 +0 +501$", text, re.MULTILINE), text
+    expect_soon("the end of the connection", lambda: [row["name"] for row in clients_of(daemon)] == ["seqctl"])
+
+
+def test_ClientsOfOthersAreForAdministrators(make_daemon):
+    if os.getuid() != 0:
+        raise NotShown("another user can be tried by root only")
+    daemon = make_daemon(daemon={"socket_mode": "0666"}).start()
+    daemon.short.chmod(0o755)
+    seqctl = daemon.short / "seqctl"
+    shutil.copy(harness.SEQCTL, seqctl)
+
+    def stranger(*arguments):
+        return subprocess.run([str(seqctl), *arguments], env=environment_of(daemon.socket), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=PROGRAM_SECONDS, check=False, user=65534, group=65534, extra_groups=[])
+
+    with daemon.connect():
+        assert {row["uid"] for row in clients_of(daemon)} == {0}
+        seen = stranger("-o", "json", "clients")
+        assert [row["uid"] for row in json.loads(seen.stdout)] == [65534]
+        refused = stranger("config", "dump")
+        assert refused.returncode == 1 and refused.stderr.startswith("seqctl: DENIED: config is for administrators")
+
+
+def test_ThousandsOfConnectionsAreSeenPageByPage(daemon):
+    clients = [daemon.connect() for _ in range(1_100)]
+    try:
+        rows = clients_of(daemon)
+        assert len(rows) == 1_101
+        assert len({row["id"] for row in rows}) == 1_101
+    finally:
+        for client in clients:
+            client.close()
+
+
+def test_WatchTellsEachChangeAndSurvivesAKill(daemon, watching):
+    watch = watching(daemon.socket, "watch", "-i", "0.05", "orders", "invoices")
+    watch.wait_for(rb"TIME +NAME +NEXT +IDs/s +AVAILABLE +RUNWAY +WAITING STATE\n")
+    watch.wait_for(rb"\d\d:\d\d:\d\d orders .* not in use\n\d\d:\d\d:\d\d invoices .* not in use\n")
+    with daemon.connect() as client:
+        client.call("range", "orders", 7)
+    watch.wait_for(rb"orders +8 .* ready\n")
+    daemon.kill()
+    watch.wait_for(rb"no answer: \w+: .*\n")
+    daemon.start()
+    watch.wait_for(rb"orders +8 .*\n.*invoices .* not in use\n")
+    with daemon.connect() as client:
+        assert client.next("invoices") == 1
+    watch.wait_for(rb"invoices +2 .* ready\n")
+    code, said = watch.end(signal.SIGINT)
+    assert (code, said) == (130, b"")
+    assert watch.everything.endswith(b"\n")
+
+
+def test_WatchOfRestingSequencesIsSilent(daemon, watching):
+    daemon.seqctl("next", "orders")
+    watch = watching(daemon.socket, "-o", "json", "watch", "-i", "0.01", "-n", "50", "orders")
+    assert watch.end() == (0, b"")
+    (line,) = [json.loads(line) for line in watch.everything.splitlines()]
+    assert (line["name"], line["next"], line["ids_per_second"], line["state"], line["waiting"]) == ("orders", 2, None, "ready", 0)
+
+
+def test_WatchOfANameThatIsNoneIsAnError(daemon):
+    assert daemon.seqctl("watch", "or ders", expect=1).stderr.startswith("seqctl: BAD_REQUEST: ")
+
+
+def test_ConfigDumpIsWhatIsInForceAndReadsAsAFile(make_daemon, scratch):
+    secret = "hunter2"
+    stores = {"default": {"type": "sqlite"}, "central": {"type": "mongodb", "uri": f"mongodb://ann:{secret}@127.0.0.1:1/"}}
+    daemon = make_daemon(daemon={"stop_timeout": "7s"}, stores=stores, sequences={"orders": {"max_value": 900}, "t-*": {"lease_min": 7}}).start()
+    daemon.seqctl("next", "orders")
+    text = daemon.seqctl("config", "dump").stdout
+    assert secret not in text and "ann" not in text
+    read = tomllib.loads(text)
+    assert read["daemon"]["stop_timeout"] == "7s" and read["daemon"]["socket"] == str(daemon.socket)
+    assert read["store"]["central"]["uri"] == "mongodb://***@127.0.0.1:1/"
+    assert read["sequence"] == {"orders": {"max_value": 900}, "t-*": {"lease_min": 7}}
+    line = daemon.config_file.read_text().splitlines().index('stop_timeout = "7s"') + 1
+    assert re.search(rf'^stop_timeout = "7s" +# line {line}$', text, re.MULTILINE)
+    assert re.search(r'^history_max_age = "30d" +# default$', text, re.MULTILINE)
+    # A dump is a configuration, but for the secret.
+    again = scratch / "again.toml"
+    again.write_text(text.replace("***@", ""))
+    subprocess.run([harness.SEQD, "--config", again, "--check"], check=True, capture_output=True, timeout=PROGRAM_SECONDS)
+
+    daemon.configure(daemon={"stop_timeout": "8s", "history": False}, stores=stores, sequences={"orders": {"max_value": 900, "collection": "c"}})
+    daemon.seqctl("reload")
+    dumped = json.loads(daemon.seqctl("-o", "json", "config", "dump").stdout)
+    options = {(table["table"], option["key"]): option for table in dumped["tables"] for option in table["options"]}
+    assert dumped["reloads"] == 1 and dumped["file"] == str(daemon.config_file)
+    assert options["daemon", "stop_timeout"]["value"] == '"8s"' and not options["daemon", "stop_timeout"]["waits"]
+    assert options["daemon", "history"]["value"] == "true" and options["daemon", "history"]["waits"]
+    assert options['sequence."orders"', "collection"]["value"] == '"counters"' and options['sequence."orders"', "collection"]["waits"]
+    of_orders = daemon.seqctl("config", "dump", "orders").stdout
+    assert '[sequence."orders"]' in of_orders and re.search(r'^lease_min = 10 +# default$', of_orders, re.MULTILINE), of_orders
+    daemon.restart()
+    assert "waits for a restart" not in daemon.seqctl("config", "dump").stdout
+
+
+def test_AShortRunwayInAnOutageIsWarnedOfOnce(make_daemon):
+    daemon = make_daemon(defaults={"lease_min": 1_000, "lease_max": 1_000}).start()
+    daemon.seqctl("range", "orders", "10")
+    with sqlite3.connect(daemon.state / "sequences.db", isolation_level=None) as lock, daemon.connect() as client:
+        lock.execute("BEGIN EXCLUSIVE")
+
+        def warned():
+            if client.call("peek", "orders")["available"] > 100:
+                client.call("range", "orders", 10)
+            return 'the available IDs of "orders" last for about' in daemon.stderr(-1)
+
+        expect_soon("the warning", warned)
+        lock.execute("ROLLBACK")
+    assert daemon.stderr(-1).count("last for about") == 1
+    assert "store default has an error: UNAVAILABLE" in daemon.stderr(-1)

@@ -103,6 +103,7 @@ void Process::make_core(Started& started) {
   Timers& timers = *this;
   EventSink& events = *this;
   const CoreContext context{place_.machine, timers, stage_.random, *mirrored_, events, replies_};
+  place_.pages.begin_process();
   table_ = std::make_unique<SequenceTable>(context, place_.settings, stores,
                                            table_limits(log_size_), &place_.pages);
   TurnOwner& turns = *this;

@@ -23,7 +23,7 @@ std::vector<std::optional<std::int64_t>> MemoryPages::revoke(std::span<const Blo
   std::vector<std::optional<std::int64_t>> taken;
   for (const BlockPlace& place : places) {
     const auto page = pages.find(place.client);
-    if (page == pages.end() || page->second == nullptr) {
+    if (!known_ || page == pages.end() || page->second == nullptr) {
       taken.emplace_back();
       continue;
     }
@@ -41,6 +41,7 @@ std::vector<std::optional<std::int64_t>> MemoryPages::revoke(std::span<const Blo
 }
 
 void MemoryPages::keep_only(const std::set<ClientId>& clients) {
+  known_ = true;
   std::erase_if(pages, [&](const auto& page) { return !clients.contains(page.first); });
   // In another page than theirs nobody would find what they took.
   for (const ClientId client : clients) pages.try_emplace(client);

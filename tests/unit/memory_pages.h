@@ -28,6 +28,9 @@ class MemoryPages final : public BlockPages {
   void remove(ClientId client) override { pages.erase(client); }
   void keep_only(const std::set<ClientId>& clients) override;
 
+  // A new process knows nothing of them before keep_only().
+  void begin_process() { known_ = false; }
+
   // A client takes so many IDs of its block; fewer where the block has no more, or has ended.
   static std::int64_t take(protocol::BlockSlot& slot, std::uint32_t block, std::int64_t count);
 
@@ -40,6 +43,9 @@ class MemoryPages final : public BlockPages {
   std::map<ClientId, std::shared_ptr<Page>> pages;
   Status failing;             // of open()
   bool cannot_write = false;  // publish() fails
+
+ private:
+  bool known_ = true;  // to the present process
 };
 
 }  // namespace seqd

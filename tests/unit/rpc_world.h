@@ -26,6 +26,12 @@ class ScriptedControl final : public Control {
   }
   DaemonFacts now{"0.1.0", 77, "00112233445566778899aabbccddeeff", "fresh", 5, {}, 1, 2, 3};
   Result<ReloadReport> next_reload = ReloadReport{};
+  Result<ConfigPage> config(const ConfigQuestion& question) const override {
+    asked_config = question;
+    return next_config;
+  }
+  mutable ConfigQuestion asked_config;
+  Result<ConfigPage> next_config = ConfigPage{};
   UserId user() const override { return kUser; }
   const UserList& admins() const override { return listed; }
   UserList listed{false, {1'000}, {}};  // as administrators

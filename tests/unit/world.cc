@@ -50,6 +50,7 @@ SequenceSettings& ConfiguredSequences::add(const std::string& name) {
 void CoreWorld::start() {
   ASSERT(table == nullptr);
   log.begin_process();
+  pages.begin_process();
   table = std::make_unique<SequenceTable>(
       CoreContext{time, time, random, log, events, *replies, history}, settings, stores, limits,
       &pages);

@@ -2,10 +2,12 @@
 // The methods, on a real daemon.
 const { test, before, after, describe } = require("node:test");
 const assert = require("node:assert/strict");
+const fs = require("node:fs");
 const net = require("node:net");
+const path = require("node:path");
 const seqd = require("../lib/index.js");
 const { Daemon } = require("./support/daemon.js");
-const { errorOf } = require("./support/waiting.js");
+const { errorOf, until } = require("./support/waiting.js");
 
 let daemon;
 let client;
@@ -86,6 +88,26 @@ describe("IDs", () => {
 });
 
 describe("looking", () => {
+  test("the type of status has all that the daemon tells", async () => {
+    const before = await client.status();
+    await client.next("drained");
+    assert.equal((await errorOf(client.parse("invoices", "no text of it"))).code, "BAD_TEXT");
+    await client.call("drain", "drained");
+    let status;
+    await until("the rate of a sequence is known", async () => {
+      await client.next("drained");
+      status = await client.status();
+      return status.runway_ms !== null;
+    });
+    assert.ok(status.leases >= before.leases + 2 && status.gaps > before.gaps && status.errors > before.errors, JSON.stringify(status));
+    assert.equal(typeof status.runway_ms, "number");
+    assert.equal(typeof status.runway_sequence, "string");
+    const types = fs.readFileSync(path.join(__dirname, "../types/index.d.ts"), "utf8");
+    const [, body] = types.match(/export interface Status \{\n(.*?)\n\}\n/s);
+    const known = [...body.matchAll(/^ {2}(\w+):/gm)].map(([, key]) => key);
+    assert.deepEqual(Object.keys(status).sort(), known.sort());
+  });
+
   test("peek, status, and any method", async () => {
     assert.deepEqual(await client.peek("unused"), { next: null, available: 0, last: null });
     const status = await client.status();

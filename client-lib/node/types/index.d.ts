@@ -50,7 +50,17 @@ export interface Status {
   issued: number;
   sequences: number;
   waiting: number;
+  /** Sequences that come to their end: IDs that are left to lease, and for how many days they will do. */
+  ending: { name: string; left: number | bigint | null; days_left: number | null }[];
   stores: { name: string; type: string; state: string; error: string | null; lease_mode: string | null }[];
+  log: { position: number; syncs: number; rotations: number };
+  /** How long the available IDs of the sequence that has them shortest last at its rate; null: not known. */
+  runway_ms: number | null;
+  runway_sequence: string | null;
+  /** Since the daemon started: ranges leased, IDs that became a gap, replies that were an error. */
+  leases: number;
+  gaps: number;
+  errors: number;
   [key: string]: unknown;
 }
 

@@ -9,12 +9,14 @@ import subprocess
 import sys
 import threading
 import time
+import typing
 
 import pytest
 
 import seqd
 from conftest import HERE
 from seqd import aio, errors
+from servers.mongod import expect_soon
 from servers.patience import PATIENCE
 
 INVOICE = "INV-{date:%y%m%d}-{number:6}{check:luhn}"
@@ -40,6 +42,19 @@ def test_EveryMethodOfTheClient(make_daemon, make_client):
     assert client.call("explain", "orders", 1)["answer"] == "issued"
     assert [row["name"] for row in client.call("list", {"limit": 2})] == ["down", "invoices"]
     assert client.call("next", "orders") == 12
+
+
+def test_StatusHasAllThatTheDaemonTells(make_daemon, make_client):
+    daemon = make_daemon(sequences={"invoices": {"format": INVOICE}}).start()
+    client = make_client(daemon.socket)
+    client.next_many("orders", 5)
+    with pytest.raises(seqd.BadText):
+        client.parse("invoices", "no text of it")
+    client.call("drain", "orders")
+    expect_soon("the rate of a sequence", lambda: client.next("orders") and client.status()["runway_ms"] is not None)
+    status = client.status()
+    assert set(status) == set(typing.get_type_hints(seqd.Status))
+    assert status["runway_sequence"] == "orders" and status["leases"] >= 2 and status["gaps"] > 0 and status["errors"] == 1
 
 
 def test_IdsOf64Bits(make_daemon, make_client):

@@ -100,7 +100,7 @@ TEST_CASE("DoctorReadsWhatTheDaemonSaysOfItself", "[client]") {
   for (const std::size_t at : {0, 1, 3}) CHECK(warned[at].level == Level::warn);
   CHECK(warned[3].text == "few has 12 IDs left to lease, for 3 days at the present rate");
 
-  for (const char* state : {"down", "changed", "restored", "sideways"}) {
+  for (const char* state : {"waiting", "down", "changed", "restored", "sideways"}) {
     json failing = good_status();
     failing["stores"][0]["state"] = state;
     failing["stores"][0]["error"] = "refused\x1b[2J";

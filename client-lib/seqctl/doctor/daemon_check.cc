@@ -22,7 +22,8 @@ bool begins_with(const json& text, const char* beginning) {
 std::string remedy_of_store(const std::string& state) {
   if (state == "restored") return "OPERATING.md, \"Restoring a store\"";
   if (state == "changed") return "OPERATING.md, \"Moving a store\"";
-  if (state == "down") return "see to the database and the way to it; journalctl -u seqd";
+  if (state == "down" || state == "waiting")
+    return "see to the database and the way to it; journalctl -u seqd";
   return "see whether it stays: seqctl status, journalctl -u seqd";
 }
 
@@ -33,7 +34,8 @@ void check_stores(const json& status, Findings& findings) {
     const json& store = stores[i];
     const std::string state = shown(store, "state");
     const bool failed = !member(store, "error").is_null();
-    const bool ready = state == "ready" || state == "waiting";
+    // Who waits with an error has not answered since the start, and issues nothing before.
+    const bool ready = state == "ready" || (state == "waiting" && !failed);
     const std::string text = shown(store, "name") + " (" + shown(store, "type") + ") is " + state +
                              (failed ? ": " + shown(store, "error") : "");
     const Level level = !ready ? Level::bad : failed ? Level::warn : Level::ok;

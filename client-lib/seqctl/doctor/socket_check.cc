@@ -1,5 +1,3 @@
-#include <grp.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,21 +7,12 @@
 #include <cstring>
 
 #include "client-lib/seqctl/doctor/checks.h"
+#include "client-lib/seqctl/user_names.h"
 
 namespace seqd::seqctl {
 namespace {
 
 using Level = Finding::Level;
-
-std::string user_name(uid_t uid) {
-  const passwd* const entry = ::getpwuid(uid);
-  return entry == nullptr ? std::to_string(uid) : entry->pw_name;
-}
-
-std::string group_name(gid_t gid) {
-  const group* const entry = ::getgrgid(gid);
-  return entry == nullptr ? std::to_string(gid) : entry->gr_name;
-}
 
 std::string facts_text(const struct stat& facts) {
   std::array<char, 8> mode{};

@@ -12,8 +12,9 @@ void Readiness::add_status(const json& status) {
     return add_obstacle("the daemon's answer to status is not understood");
   for (const json& store : stores) {
     const json name = member(store, "name");
-    if (!member(store, "error").is_null() && name.is_string())
-      failing_.insert(name.get<std::string>());
+    if (member(store, "error").is_null() || !name.is_string()) continue;
+    failing_.insert(name.get<std::string>());
+    if (member(store, "state") == "waiting") silent_.insert(name.get<std::string>());
   }
 }
 
@@ -23,11 +24,17 @@ void Readiness::add_page(const json& page) {
     ++sequences_;
     const json error = member(row, "error");
     const std::string because = error.is_null() ? "" : ": " + shown(row, "error");
-    const json store = member(row, "store");
+    const json given = member(row, "store");
+    const std::string store = given.is_string() ? given.get<std::string>() : "";
     if (member(row, "state") == "stopped") {
       add_obstacle(shown(row, "name") + " is stopped" + because);
-    } else if (store.is_string() && failing_.contains(store.get<std::string>()) &&
-               member(row, "available") == json(0)) {
+    } else if (inserts(row) && !error.is_null() && member(row, "waiting") != json(0)) {
+      // While nobody inserts nobody knows whether it would fail again.
+      add_obstacle(shown(row, "name") + " cannot insert" + because);
+    } else if (silent_.contains(store)) {
+      add_obstacle(shown(row, "name") + " waits for the first answer of its store " +
+                   shown(row, "store") + because);
+    } else if (failing_.contains(store) && member(row, "available") == json(0)) {
       add_obstacle(shown(row, "name") + " has no IDs, and its store " + shown(row, "store") +
                    " has an error" + because);
     }

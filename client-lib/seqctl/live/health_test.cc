@@ -59,6 +59,37 @@ TEST_CASE("AStoreWithAnErrorMattersOnlyWhereNoIdsAreAvailable", "[client]") {
   CHECK(readiness("refused", json::array({elsewhere})).ready());
 }
 
+// It has no IDs of its own, and the daemon may ask its store for nothing but inserts.
+TEST_CASE("ASequenceWhoseInsertsFailIsNotReady", "[client]") {
+  json inserting = row("docs", "waiting", 0);
+  inserting["reuse"] = nullptr;
+  inserting["waiting"] = 3;
+  CHECK(readiness(nullptr, json::array({inserting})).ready());
+  inserting["error"] = "UNAVAILABLE: away";
+  const Readiness bad = readiness(nullptr, json::array({inserting}));
+  CHECK_FALSE(bad.ready());
+  CHECK(bad.text() == "not ready: docs cannot insert: UNAVAILABLE: away\n");
+  // Of a daemon that nobody asks any more because it was not ready.
+  inserting["waiting"] = 0;
+  CHECK(readiness(nullptr, json::array({inserting})).ready());
+}
+
+TEST_CASE("WhatIsAvailableIsNoIdBeforeItsStoreHasAnswered", "[client]") {
+  json lost = status("UNAVAILABLE: away");
+  lost["stores"][0]["state"] = "waiting";
+  Readiness bad;
+  bad.add_status(lost);
+  bad.add_page(json::array({row("a", "ready", 5)}));
+  CHECK_FALSE(bad.ready());
+  CHECK(bad.text() == "not ready: a waits for the first answer of its store main\n");
+  // One that was asked a moment ago is no obstacle.
+  lost["stores"][0]["error"] = nullptr;
+  Readiness good;
+  good.add_status(lost);
+  good.add_page(json::array({row("a", "ready", 5)}));
+  CHECK(good.ready());
+}
+
 TEST_CASE("FewReasonsAreKeptHoweverManyThereAre", "[client]") {
   json page = json::array();
   for (int i = 0; i < 1'000; ++i) page.push_back(row("a", "stopped", 0));

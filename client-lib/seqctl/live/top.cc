@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "client-lib/seqctl/asking.h"
@@ -127,9 +128,9 @@ class Top {
     heading_.waiting = count_of(status, "waiting").value_or(0);
     heading_.rate.reset();
     const auto issued = difference(status_, status, "issued");
-    if (issued && now_ms > status_ms_)
-      heading_.rate =
-          static_cast<double>(*issued) * 1'000 / static_cast<double>(now_ms - status_ms_);
+    const std::int64_t passed_ms = std::max<std::int64_t>(now_ms - status_ms_, 1);
+    if (issued)
+      heading_.rate = static_cast<double>(*issued) * 1'000 / static_cast<double>(passed_ms);
     status_ = {{"issued", member(status, "issued")}};
     status_ms_ = now_ms;
   }

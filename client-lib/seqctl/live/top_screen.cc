@@ -19,7 +19,7 @@ constexpr std::size_t kLongestStore = 16;
 constexpr std::size_t kLongestTrouble = 300;
 
 constexpr const char* kHome = "\x1b[H";
-constexpr const char* kEndOfLine = "\x1b[K\n";
+constexpr const char* kRestOfLine = "\x1b[K";
 constexpr const char* kRestOfScreen = "\x1b[J";
 constexpr const char* kPlain = "\x1b[0m";
 constexpr const char* kRed = "\x1b[31m";
@@ -80,6 +80,12 @@ std::string fitted(const std::string& line, const char* colour, const Terminal& 
   return terminal.colours && *colour != '\0' ? colour + text + kPlain : text;
 }
 
+// Behind a line of `width`. Where it fills the terminal the cursor still stands on its last
+// character, and that would be cleared.
+std::string end_of_line(std::size_t width, const Terminal& terminal) {
+  return (width < terminal.columns ? kRestOfLine : "") + std::string("\n");
+}
+
 }  // namespace
 
 void TopScreen::remember(const std::vector<const TopTable::Row*>& shown, std::int64_t now_ms) {
@@ -118,14 +124,17 @@ std::string TopScreen::text(const TopTable& table, const Heading& heading, std::
   }
   remember(shown, now_ms);
   const bool has_room = lines[0].size() + 2 + Minute::kCells <= terminal.columns;
+  const std::string first = first_line(table, heading);
+  const std::string titles = lines[0] + (has_room ? "  LAST MINUTE" : "");
   std::string text = kHome;
-  text += fitted(first_line(table, heading), heading.trouble.empty() ? "" : kRed, terminal);
-  text += kEndOfLine;
-  text += fitted(lines[0] + (has_room ? "  LAST MINUTE" : ""), kReverse, terminal) + kEndOfLine;
+  text += fitted(first, heading.trouble.empty() ? "" : kRed, terminal);
+  text += end_of_line(first.size(), terminal);
+  text += fitted(titles, kReverse, terminal) + end_of_line(titles.size(), terminal);
+  const std::size_t width = lines[0].size() + (has_room ? 2 + Minute::kCells : 0);
   for (std::size_t i = 0; i < shown.size(); ++i) {
     text += fitted(lines[i + 1], colour_of(*shown[i]), terminal);
     if (has_room) text += "  " + minute_of(*shown[i], now_ms, terminal.utf8);
-    text += kEndOfLine;
+    text += end_of_line(width, terminal);
   }
   return text + kRestOfScreen;
 }

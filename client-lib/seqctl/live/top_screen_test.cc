@@ -58,10 +58,13 @@ TEST_CASE("ATerminalGetsLinesThatFitItAndOverwriteTheLastOnes", "[client]") {
   TopScreen screen;
   const std::string text = screen.text(table, heading(), 1'000, terminal(10, 50), 0);
   CHECK(text.starts_with("\x1b[H"));
-  CHECK(text.ends_with("\x1b[K\n\x1b[J"));
+  CHECK(text.ends_with("\n\x1b[J"));
   const std::vector<std::string> lines = lines_of(text);
   CHECK(lines.size() == 10);  // 9 lines, and what clears the rest
-  for (std::size_t i = 1; i < 9; ++i) CHECK(lines[i].find("\x1b[K") <= 50);
+  // A terminal whose line is full would clear its last character.
+  for (std::size_t i = 1; i < 9; ++i) CHECK(lines[i].size() == 50);
+  for (const std::string& line : lines_of(screen.text(table, heading(), 3, terminal(10, 500), 0)))
+    CHECK((line.ends_with("\x1b[K") || line.ends_with("\x1b[J")));
   CHECK(screen.text(table, heading(), 3, terminal(10, 50), 0).find("s2") == std::string::npos);
   // The smallest windows have no room for a table, and that is no error.
   for (const std::size_t size : {1, 2, 3, 4})

@@ -41,10 +41,10 @@ void TopTable::add_row(const json& listed, std::int64_t now_ms) {
   Row& row = found != rows_.end() ? found->second : rows_[name.get<std::string>()];
   const auto issued = count_of(listed, "issued");
   row.rate.reset();
-  if (row.round > 0 && issued && row.issued && *issued >= *row.issued && *row.issued >= 0 &&
-      now_ms > row.seen_ms) {
-    row.rate = static_cast<double>(*issued - *row.issued) * 1'000 /
-               static_cast<double>(now_ms - row.seen_ms);
+  if (row.round > 0 && issued && row.issued && *issued >= *row.issued && *row.issued >= 0) {
+    // A look that was late and the next one may be within a millisecond.
+    const std::int64_t passed_ms = std::max<std::int64_t>(now_ms - row.seen_ms, 1);
+    row.rate = static_cast<double>(*issued - *row.issued) * 1'000 / static_cast<double>(passed_ms);
   }
   if (row.round != round_) ++in_round_;
   row.name = name.get<std::string>();

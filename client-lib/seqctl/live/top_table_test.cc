@@ -37,6 +37,14 @@ TEST_CASE("ARateIsWhatWasIssuedBetweenTwoLooksAtASequence", "[client]") {
   CHECK_FALSE(rows[1]->runway());
 }
 
+// Behind a look that took long the next one is due at once.
+TEST_CASE("TwoLooksWithinAMillisecondHaveARate", "[client]") {
+  TopTable table;
+  table.add_page(json::array({row("a", 1)}), 5);
+  table.add_page(json::array({row("a", 4)}), 5);
+  CHECK(table.busiest(1)[0]->rate == 3'000.0);
+}
+
 TEST_CASE("TheBusiestComeFirstThenThoseThatAreWaitedFor", "[client]") {
   TopTable table;
   json waited = row("w", 0);

@@ -1,5 +1,5 @@
-// The commands that look again and again: stat, top and latency. Each returns the exit code, when
-// its looks are over, a signal came, or its reader has gone; a daemon that goes away after the
+// The commands that look again and again: stat, top, watch and latency. Each returns the exit code,
+// when its looks are over, a signal came, or its reader has gone; a daemon that goes away after the
 // first look is waited for. They read only, and take no ID. One thread.
 #pragma once
 
@@ -10,6 +10,7 @@
 namespace seqd::seqctl {
 
 int run_stat(const Arguments& arguments, seqd_client* client, Output& out, Output& errors);
+int run_watch(const Arguments& arguments, seqd_client* client, Output& out, Output& errors);
 int run_latency(const Arguments& arguments, seqd_client* client, Output& out, Output& errors);
 int run_top(const Arguments& arguments, seqd_client* client, Output& out, Output& errors);
 

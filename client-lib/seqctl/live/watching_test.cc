@@ -141,8 +141,9 @@ TEST_CASE("WhatLooksAgainEndsWithItsReaderAndWithASignal", "[client]") {
   daemon.wire().results["list"] = pack(json::array());
   daemon.start();
   const auto before = std::signal(SIGPIPE, SIG_IGN);
-  for (const Command command : {Command::stat, Command::top, Command::latency}) {
+  for (const Command command : {Command::stat, Command::top, Command::watch, Command::latency}) {
     Arguments arguments = arguments_of(command, 1'000'000);
+    arguments.names = {"orders"};
     arguments.interval_ms = 3'600'000;
     Watched closed;
     closed.out.close_reader();
@@ -198,6 +199,131 @@ TEST_CASE("TopPrintsOneTableOnWhatIsNoTerminal", "[client]") {
   const std::string lines = twice.out.text();
   REQUIRE(count(lines, "\n") == 2);
   CHECK(json::parse(lines.substr(0, lines.find('\n')))["rows"][0]["issued"] == 5);
+}
+
+TEST_CASE("WatchPrintsWhatChanges", "[client]") {
+  SocketDaemon daemon;
+  const auto listed = [](std::int64_t next) {
+    return pack({{{"name", "orders"}, {"issued", next - 1}, {"next", next}, {"state", "ready"}}});
+  };
+  daemon.wire().results["list"] = listed(5);
+  daemon.wire().fault = [&](int number, const protocol::Message&) {
+    daemon.wire().results["list"] = listed(number < 8 ? 5 : 6);
+    return number == 4 || number == 5 ? Fault::busy : Fault::none;
+  };
+  daemon.start();
+  Arguments arguments = arguments_of(Command::watch, 20, Format::json);
+  arguments.names = {"orders"};
+  Watched watched;
+  watch(daemon, arguments, watched);
+  CHECK(watched.exit_code == kExitOk);
+  const std::string text = watched.out.text();
+  // As it was, no answer, as it was again, the change, and the rate that is 0 again.
+  CHECK(count(text, "\n") == 5);
+  CHECK(count(text, "BUSY") == 1);
+  CHECK(count(text, "\"next\":5") == 2);
+  CHECK(count(text, "\"next\":6") == 2);
+}
+
+TEST_CASE("WatchEndsWhereTheDaemonRefuses", "[client]") {
+  SocketDaemon daemon;
+  daemon.start();
+  Arguments arguments = arguments_of(Command::watch, 0);
+  arguments.names = {"orders"};
+  Watched watched;
+  watch(daemon, arguments, watched);
+  CHECK(watched.exit_code == kExitError);
+  CHECK_THAT(watched.errors.text(), Catch::StartsWith("seqctl: NO_METHOD: "));
+}
+
+TEST_CASE("ClientsAreAskedForPageByPage", "[client]") {
+  SocketDaemon daemon;
+  const auto page = [](int id, bool more) {
+    return pack({{"clients", {{{"id", id}, {"uid", 0}, {"pid", id}, {"name", "shop"}}}},
+                 {"more", more},
+                 {"after", more ? json(id) : json()}});
+  };
+  daemon.wire().fault = [&](int number, const protocol::Message&) {
+    daemon.wire().results["clients"] = page(number, number < 3);
+    return Fault::none;
+  };
+  daemon.start();
+  Watched watched;
+  watch(daemon, arguments_of(Command::clients, 0, Format::json), watched);
+  CHECK(watched.exit_code == kExitOk);
+  const json rows = json::parse(watched.out.text());
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[2]["pid"] == 3);
+  Watched text;
+  watch(daemon, arguments_of(Command::clients, 0), text);
+  CHECK_THAT(text.out.text(), Catch::Contains("root  4    shop"));
+}
+
+TEST_CASE("PagesOfClientsThatDoNotGoOnAreAnErrorAndNoLoop", "[client]") {
+  SocketDaemon daemon;
+  daemon.start();
+  json all = {{"clients", json::array()}, {"more", true}, {"after", 7}};
+  json many = {{"clients", json::array()}, {"more", false}};
+  for (int i = 0; i < 1'001; ++i) many["clients"].push_back(1);
+  for (const json& odd : {all, many, json(7), json{{"clients", 1}}}) {
+    daemon.stop();
+    daemon.wire().results["clients"] = pack(odd);
+    daemon.start();
+    Watched watched;
+    watch(daemon, arguments_of(Command::clients, 0), watched);
+    CHECK(watched.exit_code == kExitError);
+    CHECK_THAT(watched.errors.text(), Catch::StartsWith("seqctl: PROTOCOL: "));
+  }
+}
+
+TEST_CASE("AConfigurationOfManyPagesIsOneAndNeverAMixture", "[client]") {
+  SocketDaemon daemon;
+  daemon.wire().fault = [&](int number, const protocol::Message&) {
+    // Between the first two pages it is read again.
+    daemon.wire().results["config"] =
+        pack({{"file", "/f"},
+              {"reloads", number < 2 ? 0 : 1},
+              {"tables", {{{"table", "t" + std::to_string(number)}, {"options", json::array()}}}},
+              {"more", number < 4},
+              {"after", "s" + std::to_string(number)}});
+    return Fault::none;
+  };
+  daemon.start();
+  Watched watched;
+  watch(daemon, arguments_of(Command::config_dump, 0, Format::json), watched);
+  CHECK(watched.exit_code == kExitOk);
+  const json dumped = json::parse(watched.out.text());
+  CHECK(dumped["reloads"] == 1);
+  REQUIRE(dumped["tables"].size() == 2);
+  CHECK(dumped["tables"][0]["table"] == "t3");
+}
+
+TEST_CASE("PagesOfAConfigurationThatDoNotGoOnAreAnErrorAndNoLoop", "[client]") {
+  SocketDaemon daemon;
+  daemon.start();
+  const auto fails = [&](const json& page, const char* code) {
+    daemon.stop();
+    int reloads = 0;
+    daemon.wire().fault = [&](int, const protocol::Message&) {
+      json sent = page;
+      if (sent.is_object() && sent["reloads"] == "counted") sent["reloads"] = reloads++;
+      daemon.wire().results["config"] = pack(sent);
+      return Fault::none;
+    };
+    daemon.start();
+    Watched watched;
+    watch(daemon, arguments_of(Command::config_dump, 0), watched);
+    CHECK(watched.exit_code != kExitOk);
+    CHECK_THAT(watched.errors.text(), Catch::StartsWith(std::string("seqctl: ") + code));
+    daemon.stop();
+    daemon.wire().fault = nullptr;
+    daemon.start();
+  };
+  json page = {{"tables", json::array()}, {"more", true}, {"after", "a"}, {"reloads", 0}};
+  fails(page, "PROTOCOL");
+  page["reloads"] = "counted";
+  fails(page, "BUSY");
+  fails(json(7), "PROTOCOL");
 }
 
 TEST_CASE("HealthIsAnExitCodeAndALine", "[client]") {

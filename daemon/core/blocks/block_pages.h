@@ -24,6 +24,8 @@ struct BlockPlace {
 
 class BlockPages {
  public:
+  static constexpr std::int64_t kMost = 1'024;  // open at a time
+
   virtual ~BlockPages() = default;
   // Makes the page of a client, or finds it again. UNAVAILABLE: there is no place for pages here.
   // BUSY: there are too many.

@@ -8,7 +8,7 @@
 namespace seqd {
 namespace {
 
-// One user alone may have three quarters of all blocks.
+// One user alone may have three quarters of all blocks, and of all pages.
 constexpr std::int64_t kFactor = 3;
 
 BlockPlace place_of(const Block& block) {
@@ -22,6 +22,7 @@ BlockTable::BlockTable(const CoreContext& context, Over over, BlockPages* pages,
       over_(std::move(over)),
       pages_(pages),
       share_(most, kFactor),
+      page_share_(BlockPages::kMost, kFactor),
       timer_(context.timers),
       lost_timer_(context.timers) {}
 
@@ -81,14 +82,25 @@ Block BlockTable::remove(BlockKey key) {
 
 // --- grants
 
-Result<int> BlockTable::open_page(ClientId client) {
+void BlockTable::count_page(ClientId client, UserId user) {
+  if (page_users_.emplace(client, user).second) page_share_.take(user, 1);
+}
+
+Result<int> BlockTable::open_page(ClientId client, UserId user) {
   if (pages_ == nullptr) {
     return Status(ErrorCode::UNAVAILABLE,
                   "this daemon has no place in memory for the pages of blocks (the journal says "
                   "why); ask for IDs with next or range");
   }
+  if (!page_users_.contains(client) && !page_share_.allows(user, 1)) {
+    return Status(ErrorCode::BUSY, std::to_string(page_share_.used_by(user)) +
+                                       " clients of this user have a page for blocks, of " +
+                                       std::to_string(page_share_.used()) +
+                                       "; ask for IDs with next or range");
+  }
   const Status opened = pages_->open(client);
   if (!opened.ok()) return opened;
+  count_page(client, user);
   return pages_->descriptor(client);
 }
 
@@ -99,7 +111,7 @@ Status BlockTable::may_grant(ClientId client, UserId user) {
                                  std::to_string(share_.total()) +
                                  " may be; ask for IDs with next or range"};
   }
-  return open_page(client).status();
+  return open_page(client, user).status();
 }
 
 void BlockTable::add(const Block& block) {
@@ -150,14 +162,13 @@ void BlockTable::end_slot(ClientId client, std::uint32_t slot) {
 }
 
 void BlockTable::end_client(ClientId client) {
-  std::vector<BlockKey> keys;
-  for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
-    if (at->first.first != client) break;
-    keys.push_back(at->first);
-  }
   absent_.erase(client);
-  end(keys);
+  end_where(client, [](const Block&) { return true; });
   if (pages_ != nullptr) pages_->remove(client);
+  const auto page = page_users_.find(client);
+  if (page == page_users_.end()) return;
+  page_share_.release(page->second, 1);
+  page_users_.erase(page);
 }
 
 void BlockTable::end_sequence(SequenceId sequence) {
@@ -185,6 +196,15 @@ void BlockTable::end_where(const std::function<bool(const Block&)>& over) {
   end(keys);
 }
 
+void BlockTable::end_where(ClientId client, const std::function<bool(const Block&)>& over) {
+  std::vector<BlockKey> keys;
+  for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
+    if (at->first.first != client) break;
+    if (over(at->second)) keys.push_back(at->first);
+  }
+  end(keys);
+}
+
 // --- over the end of a process
 
 void BlockTable::restore(const StateImage& image) {
@@ -194,12 +214,14 @@ void BlockTable::restore(const StateImage& image) {
       const UserId user = client == image.clients.end() ? kNoUserOrGroup : client->second.user;
       insert({block.granted, block.lease, user, 0});
       absent_.insert(block.granted.client);
+      count_page(block.granted.client, user);
     }
   }
+  // Before a sequence is restored: it may end its blocks at once.
+  if (pages_ != nullptr) pages_->keep_only(absent_);
 }
 
 void BlockTable::await_clients() {
-  if (pages_ != nullptr) pages_->keep_only(absent_);
   if (!absent_.empty()) timer_.start(kReturnMs, [this] { end_absent(); });
 }
 

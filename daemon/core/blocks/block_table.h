@@ -3,8 +3,8 @@
 // ends when its slot is used again, when its client is gone, or when its sequence needs the IDs:
 // then nobody takes of it any more, and its sequence hears how far it was taken.
 //
-// Bounded: so many blocks in all, of which one user gets a share. After a start clients have some
-// seconds to come back to their blocks. Owned by the SequenceTable; loop thread.
+// Bounded: so many blocks and pages in all, of which one user gets a share. After a start clients
+// have some seconds to come back to their blocks. Owned by the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ class BlockTable {
   // UNAVAILABLE, BUSY.
   Status may_grant(ClientId client, UserId user);
   // The descriptor of the client's page, which is made where there is none. UNAVAILABLE, BUSY.
-  Result<int> open_page(ClientId client);
+  Result<int> open_page(ClientId client, UserId user);
   // The log has it.
   void add(const Block& block);
   // The turn's record is in the log: its blocks are told to their pages.
@@ -68,10 +68,12 @@ class BlockTable {
   void end_sequence(SequenceId sequence);
   void end_outside(SequenceId sequence, std::int64_t floor, std::int64_t last);
   void end_all();
-  // Those of which this is true.
+  // Those of which this is true, of all or of one client.
   void end_where(const std::function<bool(const Block&)>& over);
+  void end_where(ClientId client, const std::function<bool(const Block&)>& over);
 
-  // Those that are out since before this process began. Then, once: their clients may come back.
+  // Those that are out since before this process began, and their pages. Then, once: their clients
+  // may come back.
   void restore(const StateImage& image);
   void await_clients();
   // The client has said who it is, on that connection.
@@ -81,6 +83,7 @@ class BlockTable {
   using Blocks = std::map<BlockKey, Block>;
 
   void insert(const Block& block);
+  void count_page(ClientId client, UserId user);
   Block remove(BlockKey key);
   void end(const std::vector<BlockKey>& keys);
   void tell_pages();
@@ -93,6 +96,8 @@ class BlockTable {
   Blocks blocks_;
   std::map<SequenceId, std::set<BlockKey>> by_sequence_;
   FairShare share_;
+  std::map<ClientId, UserId> page_users_;  // of the pages that are open
+  FairShare page_share_;
   std::vector<BlockKey> unpublished_;  // granted in this turn
   std::vector<BlockKey> lost_;         // that could not be told to their pages
   std::set<ClientId> absent_;          // since the start

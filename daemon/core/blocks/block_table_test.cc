@@ -1,9 +1,10 @@
 #include "daemon/core/blocks/block_table.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "tests/unit/orders.h"
+#include "tests/unit/daily.h"
 
 namespace seqd {
 namespace {
@@ -41,6 +42,16 @@ struct Blocks : Orders {
     REQUIRE(run);
     world.turn();
     return *run;
+  }
+  // Every available ID is in a block; the first one, which is in slot 0.
+  Run all_out() {
+    std::optional<Run> first;
+    for (std::uint32_t slot = 0; sequence().available() > 0; ++slot) {
+      const Run run = out(slot + 1, slot, sequence().available());
+      if (!first) first = run;
+      world.settle();
+    }
+    return *first;
   }
   // The client takes; no ID may be anybody else's.
   void take(const Run& block, std::uint32_t slot, std::uint32_t request, std::int64_t count) {
@@ -234,6 +245,17 @@ TEST_CASE("BlocksEndBeforeADrainAPeriodsEndAndAStop") {
     f.world.table->apply_settings(f.world.limits);
     CHECK(f.sequence().available() == available + 8);
   }
+  SECTION("the end of its period") {
+    f.sequence().end_period();
+    f.world.settle();
+    CHECK(f.sequence().totals().gaps == available + 8);
+  }
+  SECTION("what is open is given up") {
+    const DrainReport report = f.sequence().give_up("its database is not configured any more");
+    REQUIRE_FALSE(report.gaps.empty());
+    CHECK(report.gaps.front().begin == block.first + 2);
+    CHECK(f.sequence().totals().gaps == available + 8);
+  }
   SECTION("a sequence that is stopped") {
     f.sequence().refuse({ErrorCode::SEQ_REGRESSED, "set back"});
     CHECK(f.sequence().available() == available + 8);
@@ -241,6 +263,80 @@ TEST_CASE("BlocksEndBeforeADrainAPeriodsEndAndAStop") {
   f.take(block, 0, 1, 1);
   CHECK(f.used.size() == 2);
   CHECK(f.sequence().out() == 0);
+  f.world.turn();
+}
+
+// By a return of what is left of it: not below what its client took.
+TEST_CASE("TheCounterIsLoweredToWhatWasTakenOfABlock") {
+  Blocks f([](SequenceSettings& settings) { settings.reuse = Reuse::tail; });
+  const Run block = f.out(1, 0, 10);
+  f.take(block, 0, 1, 4);
+  REQUIRE(f.world.table->drain(f.sequence().id(), 1'000, [](const DrainReport&) {}).ok());
+  f.world.settle();
+  CHECK(f.sequence().available() == 0);
+  CHECK(f.sequence().totals().gaps == 0);
+  CHECK(f.sequence().high_water() == block.first + 4);
+}
+
+// Nothing of it is available, and after a start nobody has asked for any.
+TEST_CASE("ABlockThatHasTheRestOfAPeriodEndsWithIt") {
+  Daily here([](SequenceSettings& settings) {
+    settings.blocks = true;
+    settings.max_available = 10;
+  });
+  here.world.log.any_order = true;
+  REQUIRE(here.one() == 1);
+  const ClientId client = here.world.table->replays().attach(Token{1}, kUser)->client;
+  REQUIRE(here.world.table->blocks().may_grant(client, kUser).ok());
+  REQUIRE(here.of(kFirst)->grant_block({5, 1, client, kUser}, 0, 9).ok());
+  here.world.turn();
+  here.world.restart();
+  here.world.settle();
+  REQUIRE(here.world.table->replays().attach(Token{1}, kUser)->client == client);
+  here.world.table->blocks().client_back(client, 9);
+  here.wait(kHourMs);
+  CHECK(here.of(kFirst)->out() == 9);
+  CHECK(here.of(kFirst)->available() == 0);
+  CHECK(MemoryPages::take(here.world.pages.slot(client, 0), 1, 4) == 4);
+  here.wait(kHourMs);
+  CHECK(here.world.pages.slot(client, 0).limit == 0);
+  CHECK(here.of(kFirst)->out() == 0);
+  CHECK(here.of(kFirst)->issued() == 5);
+  CHECK(here.of(kFirst)->totals().gaps == 5);
+}
+
+// What an earlier process knew of them is found before a sequence is restored.
+TEST_CASE("BlocksOfASequenceThatIsNotConfiguredAnyMoreEndAtTheStart") {
+  Blocks f;
+  const Run block = f.out(1, 0, 10);
+  f.take(block, 0, 1, 4);
+  const SequenceTotals before = f.sequence().totals();
+  f.world.kill();
+  f.world.settings.by_name.erase("orders");
+  f.world.start();
+  const Sequence& stopped = f.world.table->at(f.world.table->find("orders"));
+  CHECK(stopped.stopped().code() == ErrorCode::NO_SEQUENCE);
+  CHECK(stopped.out() == 0);
+  CHECK(stopped.totals().issued == before.issued + 4);
+  CHECK(stopped.totals().gaps == before.gaps);
+  CHECK(f.world.pages.slot(f.client, 0).limit == 0);
+  f.world.settle();
+}
+
+TEST_CASE("WhatComesBackOfSeveralBlocksIsIssuedFromTheLowestOn") {
+  Blocks f;
+  const Run low = f.out(1, 1, 10);
+  const Run middle = f.out(2, 0, 10);
+  const Run high = f.out(3, 2, 10);
+  f.take(low, 1, 1, 4);
+  f.take(middle, 0, 2, 5);
+  f.take(high, 2, 3, 6);
+  f.blocks().end_client(f.client);
+  f.world.turn();
+  std::vector<std::int64_t> issued;
+  for (int at = 0; at < 15; ++at) issued.push_back(f.world.next("orders").value_or(-1));
+  CHECK(issued.front() == low.first + 4);
+  CHECK(std::is_sorted(issued.begin(), issued.end()));
   f.world.turn();
 }
 
@@ -258,6 +354,23 @@ TEST_CASE("BlocksOutsideTheBoundsEndAndLeave") {
   f.blocks().end_client(f.client);
   f.use_the_rest();
   CHECK(*f.used.rbegin() == high.first + 4);
+}
+
+// next is not answered either while what has to leave waits for the log.
+TEST_CASE("BlocksOutsideTheBoundsEndThoughTheLogIsFull") {
+  Blocks f;
+  const Run block = f.out(1, 0, 10);
+  f.take(block, 0, 1, 2);
+  f.world.log.accepts = false;
+  f.world.settings.by_name.at("orders").max_value = block.first + 4;
+  f.world.table->apply_settings(f.world.limits);
+  f.world.turn();
+  CHECK(f.sequence().out() == 0);
+  CHECK(f.world.pages.slot(f.client, 0).limit == 0);
+  f.world.log.accepts = true;
+  f.world.settle();
+  f.use_the_rest();
+  CHECK(*f.used.rbegin() == block.first + 4);
 }
 
 TEST_CASE("SoManyIdsAreOutAtMost") {
@@ -293,6 +406,32 @@ TEST_CASE("BlocksAreBoundedAndOneUserGetsAShare") {
   f.world.turn();
 }
 
+TEST_CASE("PagesAreBoundedAndOneUserGetsAShare") {
+  Blocks f;
+  constexpr std::int64_t kShare = BlockPages::kMost / 4 * 3;
+  for (ClientId client = 1'001; client <= 1'000 + kShare; ++client)
+    REQUIRE(f.blocks().open_page(client, kUser).ok());
+  CHECK(f.blocks().open_page(5'000, kUser).status().code() == ErrorCode::BUSY);
+  CHECK(f.blocks().open_page(1'001, kUser).ok());
+  CHECK(f.blocks().open_page(5'000, kUser + 1).ok());
+  f.blocks().end_client(1'001);
+  f.blocks().end_client(5'000);
+  CHECK(f.blocks().open_page(5'000, kUser).ok());
+}
+
+TEST_CASE("BlocksOfOneTurnLeaveRoomForTheSnapshot") {
+  Blocks f;
+  const SequenceAccounts& accounts = f.world.table->accounts();
+  f.world.limits.state_bytes = accounts.state_bytes() + 5 * StateBounds::kRangeBytes;
+  f.world.table->apply_settings(f.world.limits);
+  std::uint32_t granted = 0;
+  while (granted < 10 && f.grant(granted + 1, granted, 1)) ++granted;
+  CHECK(granted == 3);
+  CHECK(f.world.status.code() == ErrorCode::UNAVAILABLE);
+  f.world.turn();
+  CHECK(accounts.state_bytes() <= f.world.limits.state_bytes);
+}
+
 TEST_CASE("WithoutPagesThereAreNoBlocks") {
   Blocks f;
   f.world.pages.failing = Status(ErrorCode::UNAVAILABLE, "no memory");
@@ -310,6 +449,71 @@ TEST_CASE("PagesOfOthersThanThoseWithBlocksGoAtAStart") {
   CHECK(f.world.pages.pages.contains(f.client));
   f.world.settle();
   f.take(block, 0, 1, 10);
+}
+
+// Its client may not take any more, and what it took is known.
+TEST_CASE("BlocksThatTheConfigurationDoesNotAllowAnyMoreEndAtAStart") {
+  Blocks f;
+  const Run block = f.out(1, 0, 10);
+  f.take(block, 0, 1, 4);
+  const std::int64_t issued = f.sequence().issued();
+  const std::int64_t available = f.sequence().available();
+  f.world.kill();
+  SECTION("the sequence has none") {
+    f.world.settings.by_name.at("orders").blocks = false;
+  }
+  SECTION("there is no such sequence") {
+    f.world.settings.by_name.erase("orders");
+  }
+  SECTION("it has another counter") {
+    f.world.settings.by_name.at("orders").binding.key = "other";
+  }
+  f.world.start();
+  f.world.turn();
+  f.take(block, 0, 1, 1);
+  CHECK(f.used.size() == 4);
+  CHECK(f.sequence().out() == 0);
+  CHECK(f.sequence().issued() == issued + 4);
+  CHECK(f.sequence().available() == available + 6);
+  CHECK(f.sequence().totals().gaps == 0);
+}
+
+// The end of what was in the slot may be the entry that fills the log.
+TEST_CASE("ALogThatWaitsForTheMediumRefusesABlock") {
+  Blocks f;
+  f.out(1, 0, 10);
+  f.world.log.accepts = false;
+  CHECK_FALSE(f.grant(2, 0, 10));
+  CHECK(f.world.status.code() == ErrorCode::UNAVAILABLE);
+  f.world.turn();
+  f.world.log.accepts = true;
+  f.world.settle();
+  CHECK(f.grant(3, 0, 10));
+  f.world.turn();
+}
+
+TEST_CASE("BlocksEndWhereTheyLeaveNoRoomForThoseWhoWait") {
+  Blocks f([](SequenceSettings& settings) { settings.max_available = 120; });
+  const Run block = f.all_out();
+  f.take(block, 0, 1, 3);
+  CHECK_FALSE(f.world.range("orders", 100));
+  f.world.settle();
+  REQUIRE(f.sent().size() == 1);
+  CHECK(f.sent().front().runs.front().first == block.first + 3);
+  CHECK(f.sequence().out() == 0);
+  f.take(block, 0, 1, 1);
+  CHECK(f.used.size() == 3);
+}
+
+TEST_CASE("BlocksEndWhereTheCounterHasNoMoreForThoseWhoWait") {
+  Blocks f([](SequenceSettings& settings) { settings.max_value = 100; });
+  const Run block = f.all_out();
+  f.take(block, 0, 1, 3);
+  CHECK_FALSE(f.world.next("orders"));
+  f.world.settle();
+  REQUIRE(f.sent().size() == 1);
+  REQUIRE(f.sent().front().runs.size() == 1);
+  CHECK(f.sent().front().runs.front().first == block.first + 3);
 }
 
 // One ID after another, from blocks and without them, with kills: none twice, and all are counted.

@@ -96,6 +96,23 @@ TEST_CASE("IssuesAfterTheLastBatchAreToldWithoutACaller") {
   CHECK_FALSE(batch.sequences[0].balances);
 }
 
+// Of a block the history hears when it is over; what is out was not issued, and is not lost.
+TEST_CASE("WhatWasTakenOfABlockAfterTheLastBatchIsTold") {
+  Restart here;
+  here.lease(3);
+  here.log(4, Issued{1, 1, 11, 0, 0, IssueKind::single});
+  here.log(4, DefineClient{1, Token{8}});
+  here.log(5, BlockGranted{1, 1, 0, 7, 11, 31});
+  here.log(5, BlockGranted{1, 1, 1, 8, 31, 41});
+  here.log(6, BlockEnded{1, 1, 0, 11, 21});
+  here.knows(11, 4);
+  const HistoryBatch batch = here.start();
+  REQUIRE(batch.spans.size() == 1);
+  CHECK((batch.spans[0].begin == 11 && batch.spans[0].end == 21));
+  CHECK(batch.gaps.empty());
+  CHECK(added(batch) == SequenceTotals{0, 0, 10, 0, 0, 0});
+}
+
 TEST_CASE("LeasesAndGapsAfterTheLastBatchAreToldAsTheyWere") {
   Restart here;
   here.lease(3);

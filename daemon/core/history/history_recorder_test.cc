@@ -45,6 +45,19 @@ std::int64_t ids_of(const HistoryBatch& batch) {
   return sum;
 }
 
+TEST_CASE("WhatWasTakenOfABlockIsIssuedWhenItIsOver") {
+  Recording here;
+  here.recorder.opened(5, 1'000, 77);
+  here.recorder.logged(BlockGranted{1, 1, 0, 7, 10, 40});
+  CHECK(here.take().sequences.empty());
+  here.recorder.issued(1, 10, 25, 5);
+  here.recorder.logged(BlockEnded{1, 1, 0, 10, 25});
+  const HistoryBatch batch = here.take();
+  CHECK(ids_of(batch) == 15);
+  REQUIRE(batch.sequences.size() == 1);
+  CHECK(batch.sequences[0].added.issued == 15);
+}
+
 TEST_CASE("WhatOneCallerTakesInARowIsOneSpan") {
   Recording here;
   here.recorder.opened(5, 1'000, 77);

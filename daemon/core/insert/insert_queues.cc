@@ -54,6 +54,12 @@ const InsertQueue* InsertQueues::find(std::string_view name) const {
   return found == queues_.end() ? nullptr : found->second.queue.get();
 }
 
+std::optional<InsertQueues::View> InsertQueues::view(std::string_view name) const {
+  const auto found = queues_.find(name);
+  if (found == queues_.end()) return std::nullopt;
+  return View{found->first, found->second.store, found->second.queue.get()};
+}
+
 std::vector<InsertQueues::View> InsertQueues::list() const {
   std::vector<View> out;
   out.reserve(queues_.size());

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,7 @@ class InsertQueues {
   Status insert(std::string_view name, InsertQueue::Request request);
   // Null: not used yet.
   const InsertQueue* find(std::string_view name) const;
+  std::optional<View> view(std::string_view name) const;  // the same
   // In the order of their names: all, and at most so many of those behind the name `after`.
   std::vector<View> list() const;
   std::vector<View> list(std::string_view after, std::size_t most) const;

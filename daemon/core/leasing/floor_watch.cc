@@ -33,7 +33,7 @@ void FloorWatch::begin_round() {
   missed_ = false;
   table_.beat_stores();
   for (const Sequence* sequence : table_.list()) {
-    if (sequence->available() > 0) left_.push_back(sequence->id());
+    if (sequence->available() + sequence->out() > 0) left_.push_back(sequence->id());
   }
   look_on();
 }

@@ -43,6 +43,26 @@ TEST_CASE("ASequenceWithNothingAvailableIsNotAskedAbout", "[floor_watch]") {
   REQUIRE(orders.world.store.read_calls.empty());
 }
 
+// What is in blocks is issued by others, and no less below the floor.
+TEST_CASE("ASequenceWhoseIdsAreAllInBlocksIsAskedAbout", "[floor_watch]") {
+  Orders orders([](SequenceSettings& settings) { settings.max_available = 10; });
+  orders.fill();
+  const ClientId client = orders.world.table->replays().attach(Token{1}, 1'000)->client;
+  REQUIRE(orders.world.table->blocks().may_grant(client, 1'000).ok());
+  REQUIRE(
+      orders.sequence().grant_block({5, 1, client, 1'000}, 0, orders.sequence().available()).ok());
+  orders.world.settle();
+  REQUIRE(orders.sequence().available() == 0);
+  orders.world.store.next_id["orders"] = orders.world.store.floors["orders"] = 5'000;
+  FloorWatch watch{orders.world.time, *orders.world.table};
+  watch.set_interval(60'000);
+  orders.world.advance(1'000);
+  orders.world.settle();
+  CHECK(orders.world.store.read_calls.size() == 1);
+  CHECK(orders.sequence().out() == 0);
+  CHECK(orders.world.pages.slot(client, 0).limit == 0);
+}
+
 TEST_CASE("AStoreThatIsAwayIsAskedAgainSoonAndEverMoreSeldom", "[floor_watch]") {
   Watched orders;
   for (int times = 0; times < 3; ++times)

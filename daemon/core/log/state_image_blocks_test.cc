@@ -57,6 +57,7 @@ TEST_CASE("WhatIsLeftOfABlockIsAvailableBeforeEverythingElse") {
   CHECK(ranges(image) ==
         std::vector<std::pair<std::int64_t, std::int64_t>>{{103, 104}, {106, 110}});
   CHECK(image.sequences.at(1).totals.issued == 3);
+  CHECK(image.sequences.at(1).used_below == 103);
   CHECK(survives_a_snapshot(image));
   // It is one range with what it lies beside.
   REQUIRE(image.apply(Issued{1, 103, 104, 0, 0, IssueKind::single}).ok());

@@ -1,7 +1,7 @@
 #include "daemon/core/sequence/exhaustion.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include "daemon/base/assertion.h"
 
@@ -13,7 +13,7 @@ constexpr std::int64_t kHighestDouble = (std::int64_t{1} << 53) - 1;
 constexpr std::int64_t kHourMs = 3'600'000;
 constexpr std::int64_t kMinuteMs = 60'000;
 constexpr double kDayMs = 86'400'000;
-constexpr std::int64_t kFewDays = 30;
+constexpr double kMostMs = 1e18;
 
 // What others keep IDs in, and the bits that say that it was told of.
 struct Bound {
@@ -26,6 +26,7 @@ constexpr Bound kBounds[] = {{kHighest32, "a signed column of 32 bits holds", 1,
                              {kHighestDouble, "JavaScript's numbers hold", 4, 8}};
 constexpr unsigned kNinety = 16;
 constexpr unsigned kNinetyNine = 32;
+constexpr unsigned kSoon = 64;
 
 bool has_end(const SequenceSettings& settings) {
   return settings.progression.compiled == nullptr || !settings.progression.compiled->form().cycle;
@@ -45,6 +46,10 @@ double part_left(std::int64_t left, const SequenceSettings& settings) {
   const auto last = static_cast<double>(settings.last_position());
   const auto first = static_cast<double>(first_position(settings));
   return static_cast<double>(left) / std::max(last - first + 1, 1.0);
+}
+
+bool is_soon(const Exhaustion::Forecast& forecast, const SequenceSettings& settings) {
+  return forecast.ms && *forecast.ms < settings.exhaustion_warning_ms;
 }
 
 // How far from 0 the IDs up to `end` go.
@@ -125,23 +130,28 @@ void Exhaustion::warn_of_end(std::int64_t now_ms, const std::string& name,
   if (!has_end(settings)) return;
   const std::int64_t left = left_of(end_, settings);
   const double part = part_left(left, settings);
-  if (part > 0.10) return;
-  const bool last_percent = part <= 0.01;
-  if (last_percent) told_ |= kNinety;
-  if (!once(last_percent ? kNinetyNine : kNinety)) return;
   const Forecast known = forecast(now_ms, settings);
-  std::string text = "\"" + name + "\" has " + std::to_string(left) + " IDs left to be leased, " +
-                     (last_percent ? "1 %" : "10 %") + " or less of all there are";
+  const bool tenth = part <= 0.10;
+  const bool last_percent = part <= 0.01;
+  if (!tenth && !is_soon(known, settings)) return;
+  // The later warning says all that an earlier one would.
+  if (tenth) told_ |= kSoon;
+  if (last_percent) told_ |= kNinety;
+  const unsigned warning = last_percent ? kNinetyNine : tenth ? kNinety : kSoon;
+  if (!once(warning)) return;
+  std::string text = "\"" + name + "\" has " + std::to_string(left) + " IDs left to be leased";
+  if (tenth)
+    text += std::string(", ") + (last_percent ? "1 %" : "10 %") + " or less of all there are";
+  Event event{EventKind::sequence_ends, {}, {{"SEQUENCE", name}, {"LEFT", std::to_string(left)}}};
+  if (tenth) event.fields.emplace_back("PERCENT", last_percent ? "99" : "90");
   if (known.days) {
     text +=
         *known.days == 0 ? ": less than a day" : ": about " + std::to_string(*known.days) + " days";
     text += " at the present rate";
+    event.fields.emplace_back("DAYS", std::to_string(*known.days));
   }
-  events.raise({EventKind::sequence_ends,
-                std::move(text),
-                {{"SEQUENCE", name},
-                 {"LEFT", std::to_string(left)},
-                 {"PERCENT", last_percent ? "99" : "90"}}});
+  event.text = std::move(text);
+  events.raise(event);
 }
 
 double Exhaustion::per_day(std::int64_t now_ms) const {
@@ -156,9 +166,9 @@ Exhaustion::Forecast Exhaustion::forecast(std::int64_t now_ms,
   forecast.left = left_of(end_, settings);
   const double rate = per_day(now_ms);
   if (rate <= 0) return forecast;
-  const double days = static_cast<double>(*forecast.left) / rate;
-  constexpr double kMostDays = 1e15;
-  forecast.days = static_cast<std::int64_t>(std::floor(std::min(days, kMostDays)));
+  const double ms = static_cast<double>(*forecast.left) / rate * kDayMs;
+  forecast.ms = static_cast<std::int64_t>(std::min(ms, kMostMs));
+  forecast.days = *forecast.ms / static_cast<std::int64_t>(kDayMs);
   return forecast;
 }
 
@@ -171,8 +181,7 @@ void Exhaustion::update_forecast(const SequenceSettings& settings) {
 
 bool ends_soon(const Exhaustion::Forecast& forecast, const SequenceSettings& settings) {
   if (!forecast.left) return false;
-  return part_left(*forecast.left, settings) <= 0.10 ||
-         (forecast.days && *forecast.days < kFewDays);
+  return part_left(*forecast.left, settings) <= 0.10 || is_soon(forecast, settings);
 }
 
 }  // namespace seqd

@@ -26,7 +26,8 @@ class Exhaustion {
 
   struct Forecast {
     std::optional<std::int64_t> left;  // IDs the store can lease still; none: not known, or no end
-    std::optional<std::int64_t> days;  // until then, at the rate of the last hour or two
+    std::optional<std::int64_t> ms;    // until then, at the rate of the last hour or two
+    std::optional<std::int64_t> days;  // the same, rounded down
   };
   Forecast forecast(std::int64_t now_ms, const SequenceSettings& settings) const;
   // Recomputes may_end_soon(); the owner calls it when the settings change.
@@ -56,7 +57,8 @@ class Exhaustion {
   Point from_, middle_;
 };
 
-// What is left of a sequence is little: less than a tenth, or less than 30 days' worth.
+// What is left of a sequence is little: less than a tenth, or it lasts for less than the option
+// exhaustion_warning says.
 bool ends_soon(const Exhaustion::Forecast& forecast, const SequenceSettings& settings);
 
 }  // namespace seqd

@@ -93,8 +93,11 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
   if (count > settings_->max_available) return above_budget(count);
   // Trying again soon would not help, and the next try is not due yet.
   const Status& failing = replenisher_.failing();
-  if (!failing.ok() && !replenisher_.idle() && available() - waiters_.demand() < count)
-    return failing;
+  const auto in_vain = [&] { return available() - waiters_.demand() < count; };
+  if (!failing.ok() && !replenisher_.idle() && in_vain()) {
+    end_blocks();  // they may have enough
+    if (in_vain()) return failing;
+  }
   if (Status full = waiters_.may_push(caller.user, settings_->max_waiters, name()); !full.ok())
     return full;
   note_issued();
@@ -165,6 +168,7 @@ void Sequence::pump() {
   touched_ = false;
   flush_issues();
   if (gate_.withdrawing()) withdraw();
+  end_blocks_for_waiters();
   serve_waiters();
   flush_issues();
   if (!log_failure_.ok()) {
@@ -247,12 +251,12 @@ bool Sequence::counter_read(const CounterReading& reading) {
 
 void Sequence::withdraw() {
   if (!context_.scope.owned() || !log_failure_.ok() || gate_.ending()) return;
-  // Nothing is issued until what has to leave has left.
+  // Nothing is issued until what has to leave has left; in blocks neither, from this moment on.
+  const std::int64_t last = settings_->last_position();
+  if (out_ > 0) context_.table.blocks().end_outside(id(), floor_, last);
   gate_.set_withdrawing(!context_.core.log.accepting());
   if (gate_.withdrawing()) return touch();
   flush_issues();
-  const std::int64_t last = settings_->last_position();
-  if (out_ > 0) context_.table.blocks().end_outside(id(), floor_, last);
   for (const HeldRanges::Held& held : issuer_.held().take_below(floor_))
     leave(held, GapCause::superseded,
           "the counter was advanced to " + std::to_string(floor_) + " for every host");

@@ -98,7 +98,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void leased(IdRange range, const Token& lease) override;
   void leased_in_vain() override { ++unknown_; }
   void counter_regressed(const Status& why) override { refuse(why); }
-  void cannot_lease(const Status& why) override { waiters_.fail(why, available()); }
+  void cannot_lease(const Status& why) override;
   // Drain::Owner
   LeaseStore* store() const override;
   ReturnRequest return_request() const override;
@@ -120,7 +120,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void withdraw();  // what lies below the floor or above the maximum; when any of it changes
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
   void go_on();
-  void end_blocks();
+  void end_blocks(), end_blocks_for_waiters();
   void keep_binding(const std::string& binding);           // see DefineSequence
   void adopt();                                            // what the last process left open
   void surrender(GapCause cause, const std::string& why);  // everything that is open is a gap

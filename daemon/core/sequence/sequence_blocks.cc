@@ -7,15 +7,19 @@
 namespace seqd {
 
 Result<Run> Sequence::grant_block(const Caller& caller, std::uint32_t slot, std::int64_t count) {
-  ASSERT(caller.client != 0 && count >= 1 && context_.core.log.accepting());
+  ASSERT(caller.client != 0 && count >= 1);
   if (Status refused = gate_.refusal(); !refused.ok()) return refused;
   note_issued();
   const std::int64_t room = settings_->max_unsynced - out_;
-  const bool may_hold = context_.table.accounts().may_hold_another_range();
-  if (!gate_.open() || !waiters_.empty() || held().issuable() == 0 || room < 1 || !may_hold) {
+  const bool may_hold = context_.table.accounts().may_hold_another_block();
+  // What was recorded for this very request may have filled it.
+  const bool accepting = context_.core.log.accepting();
+  if (!accepting || !gate_.open() || !waiters_.empty() || held().issuable() == 0 || room < 1 ||
+      !may_hold) {
     return Status(ErrorCode::UNAVAILABLE,
                   "no block of \"" + name() + "\" is to be had now: " +
-                      (room < 1    ? "as many IDs are out as may be (sequence.max_unsynced)"
+                      (!accepting  ? "the log waits for the medium"
+                       : room < 1  ? "as many IDs are out as may be (sequence.max_unsynced)"
                        : !may_hold ? "the log has no room for another range (daemon.state_log_size)"
                                    : "no ID is available; next waits for one"));
   }
@@ -28,6 +32,7 @@ Result<Run> Sequence::grant_block(const Caller& caller, std::uint32_t slot, std:
   out_ += range.size();
   context_.core.log.append(block.granted);
   context_.table.blocks().add(block);
+  context_.table.accounts().update(*this);  // a turn has many of these
   return Run{range.begin(), range.size(), 1};
 }
 
@@ -48,6 +53,20 @@ void Sequence::block_over(const Block& block, std::optional<std::int64_t> taken)
   }
   withdraw();
   touch();
+}
+
+// Who waits comes first. Where blocks hold as much of the budget that no lease could be large
+// enough, a client that does nothing with its block would stop all others.
+void Sequence::end_blocks_for_waiters() {
+  if (out_ == 0 || waiters_.empty() || !gate_.open()) return;
+  const std::int64_t missing = waiters_.front().count - available();
+  const std::int64_t room = settings_->max_available - available() - out_;
+  if (missing > 0 && missing > room) end_blocks();
+}
+
+void Sequence::cannot_lease(const Status& why) {
+  if (!waiters_.empty()) end_blocks();  // they may have enough
+  waiters_.fail(why, available());
 }
 
 void Sequence::end_blocks() {

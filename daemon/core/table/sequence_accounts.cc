@@ -111,6 +111,10 @@ bool SequenceAccounts::may_hold_another_range() const {
   return state_bytes() + StateBounds::kRangeBytes <= most_bytes_;
 }
 
+bool SequenceAccounts::may_hold_another_block() const {
+  return state_bytes() + 2 * StateBounds::kRangeBytes <= most_bytes_;
+}
+
 void SequenceAccounts::waiting_began(SequenceId sequence, const Caller& caller) {
   waiting_.take(caller.user, 1);
   ++waits_[{caller.session, sequence}];

@@ -82,6 +82,7 @@ class SequenceAccounts {
   bool may_define_form(std::string_view form) const;
   // The same for a range more than a sequence is counted with.
   bool may_hold_another_range() const;
+  bool may_hold_another_block() const;  // which is counted as two
   // Whether there is room to keep an issue of so many entries for that client.
   bool may_keep(ClientId client, std::int64_t entries) {
     return client == 0 || replays_.may_keep(client, entries);

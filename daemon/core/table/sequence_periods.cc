@@ -270,8 +270,9 @@ void SequenceTable::look_on() {
     looked_at_ = at->first;
     Sequence& sequence = this->at(at->second);
     ++at;
-    if ((sequence.available() > 0 || sequence.wants()) && sequence.waiting() == 0 &&
-        is_over(sequence, wall_s(context_)) && check_drainable(sequence).ok()) {
+    const bool has_any = sequence.available() > 0 || sequence.out() > 0 || sequence.wants();
+    if (has_any && sequence.waiting() == 0 && is_over(sequence, wall_s(context_)) &&
+        check_drainable(sequence).ok()) {
       sequence.end_period();
     } else if (may_be_forgotten(sequence, over_s)) {
       forget(sequence);

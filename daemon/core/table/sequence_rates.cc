@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/core/leasing/store_scope.h"
 #include "daemon/core/sequence/sequence.h"
 
 namespace seqd {
@@ -17,9 +18,11 @@ bool is_faster(const SequenceRates::Row& a, const SequenceRates::Row& b) {
   return a.rate > b.rate;
 }
 
-// It has nothing, and somebody asked for more than that.
+// It has nothing that it may issue, and somebody asked for more than that. Until its store has
+// confirmed that they are ours, what is available is not issued.
 bool starves(const Sequence& sequence) {
-  return sequence.available() == 0 && (sequence.waiting() > 0 || sequence.wants());
+  const bool has_none = sequence.available() == 0 || !sequence.scope().owned();
+  return has_none && (sequence.waiting() > 0 || sequence.wants());
 }
 
 }  // namespace
@@ -38,8 +41,8 @@ void SequenceRates::dropped(Sequence& sequence) {
   const SequenceId id = sequence.id();
   std::erase_if(candidates_, [id](const Row& row) { return row.sequence == id; });
   std::make_heap(candidates_.begin(), candidates_.end(), is_faster);
-  if (least_ && least_->sequence == id) least_.reset();
-  if (smallest_ && smallest_->sequence == id) smallest_.reset();
+  smallest_.dropped(id);
+  smallest_cut_off_.dropped(id);
   if (sequence.notes().rate_place > 0) remove(sequence.notes().rate_place - 1);
 }
 
@@ -108,12 +111,28 @@ std::optional<std::int64_t> SequenceRates::runway_ms(const Sequence& sequence) c
   return runway_of(entries_[place - 1]);
 }
 
+void SequenceRates::Smallest::consider(const Row& row) {
+  if (!row.runway_ms) return;
+  if (!of_round || *row.runway_ms < *of_round->runway_ms) of_round = row;
+  if (!known || *row.runway_ms < known->ms) known = Runway{row.sequence, *row.runway_ms};
+}
+
+void SequenceRates::Smallest::dropped(SequenceId id) {
+  if (of_round && of_round->sequence == id) of_round.reset();
+  if (known && known->sequence == id) known.reset();
+}
+
+void SequenceRates::Smallest::end_round() {
+  known.reset();
+  if (of_round) known = Runway{of_round->sequence, *of_round->runway_ms};
+  of_round.reset();
+}
+
 void SequenceRates::consider(const Entry& entry) {
   const Row row{entry.sequence->id(), entry.issued, entry.sequence->available(),
                 std::max(0.0, static_cast<double>(entry.rate)), runway_of(entry)};
-  if (row.runway_ms && (!least_ || *row.runway_ms < *least_->runway_ms)) least_ = row;
-  if (row.runway_ms && (!smallest_ || *row.runway_ms < smallest_->ms))
-    smallest_ = Runway{row.sequence, *row.runway_ms};
+  smallest_.consider(row);
+  if (!entry.sequence->scope().last_error().ok()) smallest_cut_off_.consider(row);
   if (candidates_.size() >= most_rows_) {
     if (candidates_.empty() || !is_faster(row, candidates_.front())) return;
     std::pop_heap(candidates_.begin(), candidates_.end(), is_faster);
@@ -127,13 +146,13 @@ void SequenceRates::end_round(std::int64_t available) {
   Shown shown;
   std::sort_heap(candidates_.begin(), candidates_.end(), is_faster);
   shown.rows = std::exchange(candidates_, {});
+  const std::optional<Row>& least = smallest_.of_round;
   const bool has_least =
-      !least_ || std::any_of(shown.rows.begin(), shown.rows.end(),
-                             [this](const Row& row) { return row.sequence == least_->sequence; });
-  if (!has_least && most_rows_ > 0) shown.rows.push_back(*least_);
-  smallest_.reset();
-  if (least_) smallest_ = Runway{least_->sequence, *least_->runway_ms};
-  least_.reset();
+      !least || std::any_of(shown.rows.begin(), shown.rows.end(),
+                            [&least](const Row& row) { return row.sequence == least->sequence; });
+  if (!has_least && most_rows_ > 0) shown.rows.push_back(*least);
+  smallest_.end_round();
+  smallest_cut_off_.end_round();
   shown_ids_.clear();
   shown.available = available;
   for (const Row& row : shown.rows) {

@@ -62,7 +62,9 @@ class SequenceRates {
 
   // The smallest runway that is known: of the last round, or of this one if it is smaller. None:
   // nothing is issued.
-  const std::optional<Runway>& smallest() const { return smallest_; }
+  const std::optional<Runway>& smallest() const { return smallest_.known; }
+  // The same of those whose store had an error when they were looked at.
+  const std::optional<Runway>& smallest_cut_off() const { return smallest_cut_off_.known; }
   // By what is available now. None: not known, or it issues nothing.
   std::optional<std::int64_t> runway_ms(const Sequence& sequence) const;
   // As of the end of the last round; never null. It stays as it is, whatever follows.
@@ -78,6 +80,15 @@ class SequenceRates {
     std::uint32_t idle_ms = 0;  // since it issued last
   };
 
+  // The smallest runway of some sequences, over the rounds.
+  struct Smallest {
+    void consider(const Row& row);
+    void dropped(SequenceId id);
+    void end_round();
+    std::optional<Row> of_round;
+    std::optional<Runway> known;  // see smallest()
+  };
+
   void look(Entry& entry, std::int64_t now_ms);
   void remove(std::size_t place);
   bool is_shown(const Entry& entry) const;
@@ -90,8 +101,8 @@ class SequenceRates {
   std::int64_t stepped_ms_ = -1;
   std::size_t most_rows_ = 0;
   std::vector<Row> candidates_;  // of this round: a heap, the lowest rate in front
-  std::optional<Row> least_;     // the one of this round with the smallest runway
-  std::optional<Runway> smallest_;
+  Smallest smallest_;
+  Smallest smallest_cut_off_;
   std::vector<SequenceId> shown_ids_;  // of shown_, in order
   std::int64_t others_issued_ = 0;
   std::shared_ptr<const Shown> shown_;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "daemon/core/sequence/sequence.h"
+#include "tests/unit/core_daemon.h"
 #include "tests/unit/daily.h"
 #include "tests/unit/world.h"
 
@@ -112,6 +113,24 @@ TEST_CASE("WhoWaitsInVainHasARunwayOfZeroAsLongAsItWants", "[sequence_rates]") {
   }
   REQUIRE(orders.waiting() == 0);
   CHECK(here.rates().smallest()->ms == 0);
+}
+
+// After an orderly stop nothing may be issued before the store has confirmed that it is ours.
+TEST_CASE("WhatMayNotBeIssuedYetIsNoRunway", "[sequence_rates]") {
+  CoreDaemon daemon;
+  REQUIRE(daemon.one("orders") == 1);
+  daemon.leave_clean();
+  daemon.world.store.claims.assign(100, {ScriptedStore::ClaimScript::Kind::failed});
+  daemon.world.start();
+  daemon.world.settle();
+  REQUIRE_FALSE(daemon.world.next("orders"));
+  daemon.world.settle();
+  Sequence& orders = daemon.world.sequence("orders");
+  REQUIRE((orders.available() > 0 && orders.waiting() == 1));
+  daemon.world.table->accounts().look_at_rates(daemon.world.time.monotonic_ms());
+  CHECK(daemon.world.table->accounts().rates().runway_ms(orders) == 0);
+  REQUIRE(daemon.world.table->accounts().rates().smallest());
+  CHECK(daemon.world.table->accounts().rates().smallest()->ms == 0);
 }
 
 TEST_CASE("ThoseThatIssueMostAreShownAndTheOthersAddedUp", "[sequence_rates]") {

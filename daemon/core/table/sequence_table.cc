@@ -48,8 +48,8 @@ void SequenceTable::restore(const StateImage& image) {
     add_scope(definition, std::move(known));
   }
   blocks_.restore(image);
+  blocks_.await_clients();  // before a sequence that may not be served ends its blocks
   for (const auto& [id, sequence] : image.sequences) restore_sequence(sequence);
-  blocks_.await_clients();
   // Both are in the order of the names. For plain ones see SequenceAccounts::Notes.
   auto own = by_name_.begin();
   for (const auto& [name, known] : image.names) {

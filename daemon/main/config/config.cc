@@ -123,6 +123,8 @@ void read_root(const DocumentTable& root, const ConfigurationRequest& request,
               problems);
   read_sequences(table_entry(root, "sequence_defaults", problems),
                  table_entry(root, "sequence", problems), request, configuration, problems);
+  configuration.daemon_written = std::move(daemon_written);
+  configuration.limits_written = std::move(limits_written);
 }
 
 }  // namespace
@@ -188,8 +190,8 @@ std::vector<NamedSequence> Configuration::named_sequences() const {
 }
 
 const SequenceTableSettings* Configuration::find_table(const std::string& name) const {
-  const SequenceTableSettings* best = daemon.allow_unlisted ? &sequence_defaults : nullptr;
   if (const auto exact = sequences.find(name); exact != sequences.end()) return &exact->second;
+  const SequenceTableSettings* best = daemon.allow_unlisted ? &sequence_defaults : nullptr;
   std::size_t longest = 0;
   for (const auto& [pattern, table] : sequences) {
     if (pattern.size() <= longest || !is_pattern(pattern)) continue;
@@ -198,6 +200,18 @@ const SequenceTableSettings* Configuration::find_table(const std::string& name) 
     longest = pattern.size();
   }
   return best;
+}
+
+Configuration::NamedTable Configuration::find_named_table(const std::string& name) const {
+  const SequenceTableSettings* const found = find_table(name);
+  for (const auto& [table, settings] : sequences)
+    if (&settings == found) return {table, found};
+  return {{}, found};
+}
+
+const SequenceSettings* Configuration::find_kept(const std::string& name) const {
+  const auto kept = kept_.find(name);
+  return kept == kept_.end() ? nullptr : &kept->second;
 }
 
 Result<Configuration> parse_configuration(const std::string& text, const std::string& file,

@@ -20,14 +20,15 @@
 #include "daemon/base/status.h"
 #include "daemon/core/named_sequence.h"
 #include "daemon/core/settings.h"
+#include "daemon/main/config/config_problems.h"
 #include "daemon/main/config/config_settings.h"
 
 namespace seqd {
 
 // A [sequence."NAME"] table, or [sequence_defaults], with everything it does not say filled in.
 struct SequenceTableSettings {
-  SequenceSettings settings;         // binding.key is empty where it is the sequence's name
-  std::vector<std::string> written;  // the keys that stand in the file
+  SequenceSettings settings;  // binding.key is empty where it is the sequence's name
+  WrittenKeys written;        // the keys that stand in the file
   // Set by a reload: its store exists only after a restart, until then the names it matches are not
   // served.
   bool needs_restart = false;
@@ -50,7 +51,14 @@ class Configuration final : public SettingsSource {
   SequenceTableSettings sequence_defaults;                 // [sequence_defaults]
   std::map<std::string, SequenceTableSettings> sequences;  // by name or pattern, as written
   std::string file;                                        // what was read; empty: nothing
-  std::vector<std::string> warnings;                       // what is allowed and yet unwise
+  // The keys that stand in the file or on the command line, of the tables without such a list.
+  WrittenKeys daemon_written;
+  WrittenKeys limits_written;
+  std::map<std::string, WrittenKeys> stores_written;
+  // Full names of options of those tables, and of stores, that differ in the file: a restart is
+  // needed. Set by a reload.
+  std::set<std::string> waiting;
+  std::vector<std::string> warnings;  // what is allowed and yet unwise
 
   // The settings of a sequence: what a reload kept for it, else its own table, else the longest
   // pattern that matches, else the defaults if `daemon.allow_unlisted`. Null otherwise. A result
@@ -61,10 +69,18 @@ class Configuration final : public SettingsSource {
   // Those of tables for one sequence, whatever their state. Valid as the results of find().
   std::vector<NamedSequence> named_sequences() const;
 
+  struct NamedTable {
+    std::string name;                              // or pattern; empty: [sequence_defaults]
+    const SequenceTableSettings* table = nullptr;  // null: there is none for that name
+  };
+  // The table that a name falls under, whatever its state.
+  NamedTable find_named_table(const std::string& name) const;
+  // What a reload kept for the sequence until a restart; null: nothing.
+  const SequenceSettings* find_kept(const std::string& name) const;
+
  private:
   friend ConfigurationChanges prepare_reload(const Configuration& running, Configuration& next,
                                              const std::set<std::string>& in_use);
-  // The table that a name falls under, whatever its state.
   const SequenceTableSettings* find_table(const std::string& name) const;
   // Of a name with a period, "NAME@PERIOD".
   const SequenceSettings* find_period(const std::string& name) const;

@@ -29,9 +29,23 @@ void compare_table(const std::string& table, const Settings& running, Settings& 
   }
 }
 
+// What waits for a restart keeps its value, and so where that stood. `first`: the place in
+// `changes` from which on the names are of this table.
+void keep_written(const std::string& table, const ConfigurationChanges& changes, std::size_t first,
+                  const WrittenKeys& running, WrittenKeys& next, std::set<std::string>& waiting) {
+  for (std::size_t at = first; at < changes.restart_needed.size(); ++at) {
+    const std::string& name = changes.restart_needed[at];
+    const std::string key = name.substr(table.size() + 1);
+    waiting.insert(name);
+    next.erase(key);
+    if (const auto stood = running.find(key); stood != running.end()) next.insert(*stood);
+  }
+}
+
 // Stores are opened once: all of them stay as they are.
 void compare_stores(const Configuration& running, Configuration& next,
                     ConfigurationChanges& changes) {
+  const std::size_t first = changes.restart_needed.size();
   for (const auto& [name, store] : running.stores) {
     const auto other = next.stores.find(name);
     if (other == next.stores.end()) {
@@ -42,11 +56,14 @@ void compare_stores(const Configuration& running, Configuration& next,
   }
   for (const auto& [name, store] : next.stores)
     if (!running.stores.contains(name)) changes.restart_needed.push_back("store." + name);
+  next.waiting.insert(changes.restart_needed.begin() + static_cast<std::ptrdiff_t>(first),
+                      changes.restart_needed.end());
   next.stores = running.stores;
+  next.stores_written = running.stores_written;
 }
 
 bool wrote(const SequenceTableSettings& table, std::string_view key) {
-  return std::find(table.written.begin(), table.written.end(), key) != table.written.end();
+  return table.written.contains(key);
 }
 
 // A table that leaves the store to the default means the default of the running daemon.
@@ -128,7 +145,11 @@ ConfigurationChanges prepare_reload(const Configuration& running, Configuration&
                                     const std::set<std::string>& in_use) {
   ConfigurationChanges changes;
   compare_table("daemon", running.daemon, next.daemon, changes);
+  keep_written("daemon", changes, 0, running.daemon_written, next.daemon_written, next.waiting);
+  const std::size_t of_limits = changes.restart_needed.size();
   compare_table("limits", running.limits, next.limits, changes);
+  keep_written("limits", changes, of_limits, running.limits_written, next.limits_written,
+               next.waiting);
   compare_stores(running, next, changes);
   compare_sequence_tables(running, next, changes);
   // A sequence in use stays on its counter: its remainder came from there.

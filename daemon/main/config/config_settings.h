@@ -35,6 +35,7 @@ struct DaemonSettings {
   std::int64_t metrics_socket_mode = 0;
   std::string metrics_address;
   std::int64_t metrics_sequences = 0;
+  std::int64_t runway_warning_ms = 0;
   bool allow_unlisted = false;  // names without a table may be used
   std::string default_store;    // never empty once loaded
   bool operator==(const DaemonSettings&) const = default;

@@ -201,6 +201,7 @@ void read_stores(const DocumentEntry* table, const WrittenKeys& daemon_written,
       }
       lines.emplace(entry.key, entry.line);
       configuration.stores.emplace(entry.key, std::move(store));
+      configuration.stores_written.emplace(entry.key, std::move(written));
     }
     if (configuration.stores.size() > kMaxStores)
       problems.add(table->line, "store",

@@ -91,7 +91,7 @@ struct Batch : std::enable_shared_from_this<Batch> {
       packer.pack_map(5);
       pack_pair(packer, "raised", done);
       pack_pair(packer, "failed", failed);
-      pack_text(packer, "error", error);
+      pack_said(packer, "error", error);
       pack_pair(packer, "resumed", stopped && !scope->restored());
       pack_pair(packer, "stopped", scope->restored());
     });

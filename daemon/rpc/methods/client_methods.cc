@@ -7,6 +7,7 @@
 #include "daemon/rpc/issuing.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
+#include "daemon/rpc/rights.h"
 #include "protocol/plain_text.h"
 #include "protocol/replies.h"
 
@@ -120,7 +121,13 @@ void method_hello(const MethodContext& context, Session& session, const Message&
         context.table.replays().attach(*hello->client, session.peer.uid);
     if (!attached.ok()) return answer_error(session, message.msgid, attached.status());
     known = attached->known;
-    context.table.blocks().client_back(attached->client, session.id);
+    BlockTable& blocks = context.table.blocks();
+    blocks.client_back(attached->client, session.id);
+    // An earlier process, or another user with this identity, may have been allowed more.
+    blocks.end_where(attached->client, [&](const Block& block) {
+      const std::string& name = context.table.at(block.granted.sequence).name();
+      return !check_may_take(context, session.peer, base_of(name)).ok();
+    });
     // The newer connection is the client's; what the older one waits for will be asked for again.
     if (Session* const older = context.sessions.bind(session, attached->client)) {
       forget_waiting(context, *older);

@@ -84,8 +84,8 @@ void pack_sequence(Packer& packer, const IdProgression* progression,
   pack_pair(packer, "unknown", part.totals.unknown);
   pack_spans(packer, "returned_now", progression, part.drained.returned);
   pack_spans(packer, "gaps_now", progression, part.drained.gaps);
-  pack_text(packer, "why", part.drained.why);
-  pack_text(packer, "error", text_of(part.error));
+  pack_said(packer, "why", part.drained.why);
+  pack_said(packer, "error", text_of(part.error));
 }
 
 void pack_store(Packer& packer, const DecommissionReport::OfStore& part) {
@@ -95,14 +95,14 @@ void pack_store(Packer& packer, const DecommissionReport::OfStore& part) {
   pack_pair(packer, "entry", part.records.entry);
   pack_pair(packer, "records", part.records.records);
   pack_pair(packer, "forgotten", part.forgotten);
-  pack_text(packer, "error", text_of(part.error));
+  pack_said(packer, "error", text_of(part.error));
 }
 
 void pack_report(Packer& packer, const SequenceTable& table, const DecommissionAnswer& report) {
   const DecommissionReport& instance = report.instance;
   packer.pack_map(6);
   pack_pair(packer, "end", std::string_view(end_word(instance.end)));
-  pack_text(packer, "why", text_of(instance.why));
+  pack_said(packer, "why", text_of(instance.why));
   packer.pack("sequences");
   packer.pack_array(static_cast<std::uint32_t>(instance.sequences.size()));
   for (const DecommissionReport::OfSequence& part : instance.sequences)

@@ -88,10 +88,10 @@ void pack_drained(Packer& packer, const Drained& drained) {
   pack_pair(packer, "reuse", reuse_word(report.reuse));
   pack_spans(packer, "returned", progression, report.returned);
   pack_spans(packer, "gaps", progression, report.gaps);
-  pack_text(packer, "why", report.why);
+  pack_said(packer, "why", report.why);
   pack_pair(packer, "returning", report.returning);
   pack_pair(packer, "available", report.available);
-  pack_text(packer, "error", drained.error.ok() ? "" : drained.error.to_string());
+  pack_said(packer, "error", drained.error.ok() ? "" : drained.error.to_string());
 }
 
 void answer_if_over(const Batch& batch) {

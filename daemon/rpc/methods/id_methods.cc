@@ -130,6 +130,7 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
     answer_error(session, msgid,
                  bad("request " + std::to_string(msgid) + " of this client had another count"));
   } else if (kind == IssueKind::single) {
+    ++session.ids;
     protocol::append_id_reply(session.out, msgid,
                               to_external(context.table.at(sequence), runs.front().first));
   } else if (kind == IssueKind::text) {
@@ -213,6 +214,7 @@ void call_next(const MethodContext& context, Session& session, const FastRequest
   std::int64_t id = 0;
   Sequence& issuing = context.table.at(sequence);
   if (issuing.issue_one(session.caller(request.msgid), &id)) {
+    ++session.ids;
     protocol::append_id_reply(session.out, request.msgid, to_external(issuing, id));
     return;
   }

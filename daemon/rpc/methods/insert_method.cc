@@ -155,11 +155,14 @@ void method_insert(const MethodContext& context, Session& session,
   request.document = std::string(wanted->document);
   request.timeout_ms = wanted->timeout_ms;
   request.unique = std::string(wanted->unique);
-  request.done = [reply = defer(context, session, message, wanted->name)](
-                     const Result<std::int64_t>& id) {
-    if (!id.ok()) return reply.fail(id.status());
-    reply.answer([&](Session& found) { protocol::append_id_reply(found.out, reply.msgid, *id); });
-  };
+  request.done =
+      [reply = defer(context, session, message, wanted->name)](const Result<std::int64_t>& id) {
+        if (!id.ok()) return reply.fail(id.status());
+        reply.answer([&](Session& found) {
+          ++found.ids;
+          protocol::append_id_reply(found.out, reply.msgid, *id);
+        });
+      };
   asked(session, message, context.inserts->insert(wanted->name, std::move(request)));
 }
 

@@ -122,12 +122,14 @@ TEST_CASE("PeekListAndStatusShowASequenceThatInserts", "[rpc]") {
   CHECK((peek["next"] == "nil" && peek["available"] == "0" && peek["last"] == "1"));
   auto status = map_of(service.ask(plain_request(1, "status")));
   CHECK((status["issued"] == "1" && status["sequences"] == "1" && status["waiting"] == "0"));
-  const Reply list = service.ask(plain_request(1, "list"));
-  protocol::ValueReader rows = list.result();
-  REQUIRE(rows.read_array() == 1U);
-  auto row = read_map(rows);
-  CHECK((row["name"] == "users" && row["state"] == "ready" && row["error"] == "nil"));
-  CHECK((row["issued"] == "1" && row["waiting"] == "0"));
+  for (const std::string& asked : {plain_request(1, "list"), request("list", "users")}) {
+    const Reply list = service.ask(asked);
+    protocol::ValueReader rows = list.result();
+    REQUIRE(rows.read_array() == 1U);
+    auto row = read_map(rows);
+    CHECK((row["name"] == "users" && row["state"] == "ready" && row["error"] == "nil"));
+    CHECK((row["issued"] == "1" && row["waiting"] == "0"));
+  }
 }
 
 TEST_CASE("WhatIsNoInsertIsAnErrorThatSaysWhy", "[rpc]") {

@@ -64,6 +64,9 @@ TEST_CASE("PeriodsAreAskedAboutByTheirNames", "[period]") {
   CHECK(service.ask(peek_request(4, "daily")).frame == today);
   CHECK(service.ask(peek_request(4, "daily@2023-11-14")).frame != today);
   CHECK(service.ask(peek_request(4, "daily@")).code == ErrorCode::BAD_REQUEST);
+  const std::string present = service.ask(request("list", "daily")).frame;
+  CHECK(present == service.ask(request("list", "daily@2023-11-15")).frame);
+  CHECK(present.find("daily@2023-11-14") == std::string::npos);
   const std::string listed = service.ask(plain_request(5, "list")).frame;
   CHECK(listed.find("daily@2023-11-14") != std::string::npos);
   CHECK(listed.find("daily@2023-11-15") != std::string::npos);

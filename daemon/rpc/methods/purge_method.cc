@@ -51,7 +51,7 @@ void pack_counter(Packer& packer, const IdProgression* progression,
     pack_nil(packer, "last");
   }
   pack_pair(packer, "removed", counter.removed);
-  pack_text(packer, "why", counter.why);
+  pack_said(packer, "why", counter.why);
 }
 
 void pack_report(Packer& packer, const std::string& name, const PurgeReport& report) {

@@ -61,6 +61,7 @@ void answer_text(SequenceTable& table, SequenceId issued_from, Session& session,
   // A number belongs to the period that it was counted in, whatever the clock shows by now.
   if (const std::optional<Period>& period = sequence.settings().periods.current)
     wall_s = std::clamp(wall_s, period->begin_s, period->end_s - 1);
+  ++session.ids;
   protocol::append_text_reply(session.out, msgid,
                               format->write(sequence.name(), to_external(sequence, id), wall_s));
 }

@@ -64,11 +64,36 @@ struct Page {
   std::size_t most = kMostRows;
 };
 
+Status usage_of_list() {
+  return {ErrorCode::BAD_REQUEST,
+          "list takes, if need be, a map of options: \"after\", a name, and \"limit\", an integer "
+          "within 1.." +
+              std::to_string(kMostRows) + "; or at most so many names"};
+}
+
+// Whether it names sequences, in place of a page of all of them.
+bool has_names(const Message& message) {
+  protocol::ValueReader params = message.params;
+  return message.param_count > 0 && params.read_text();
+}
+
+Result<std::vector<std::string_view>> read_names(const MethodContext& context,
+                                                 const Message& message) {
+  if (message.param_count > kMostRows) return usage_of_list();
+  protocol::ValueReader params = message.params;
+  std::vector<std::string_view> names;
+  for (std::uint32_t at = 0; at < message.param_count; ++at) {
+    const std::optional<std::string_view> name = params.read_text();
+    if (!name) return usage_of_list();
+    if (const auto problem = protocol::check_name_with_period(*name, context.limits.name))
+      return Status(problem->code, std::string(problem->text));
+    names.push_back(*name);
+  }
+  return names;
+}
+
 Result<Page> read_page(const Message& message) {
-  const Status usage(ErrorCode::BAD_REQUEST,
-                     "list takes, if need be, a map of options: \"after\", a name, and \"limit\", "
-                     "an integer within 1.." +
-                         std::to_string(kMostRows));
+  const Status usage = usage_of_list();
   Page page;
   if (message.param_count == 0) return page;
   protocol::ValueReader params = message.params;
@@ -102,7 +127,7 @@ void pack_sequence(Packer& packer, const MethodContext& context, const Sequence&
   pack_pair(packer, "issued", sequence.issued());
   pack_pair(packer, "waiting", sequence.waiting());
   pack_pair(packer, "state", sequence.state_name());
-  pack_text(packer, "error", error.ok() ? "" : error.to_string());
+  pack_said(packer, "error", error.ok() ? "" : error.to_string());
   pack_forecast(packer, forecast_of(context, sequence));
   pack_pair(packer, "runway_ms", context.table.accounts().rates().runway_ms(sequence));
 }
@@ -118,7 +143,7 @@ void pack_inserting(Packer& packer, const InsertQueues::View& each) {
   pack_pair(packer, "issued", each.queue->inserted());
   pack_pair(packer, "waiting", each.queue->waiting());
   pack_pair(packer, "state", each.queue->state_name());
-  pack_text(packer, "error", error.ok() ? "" : error.to_string());
+  pack_said(packer, "error", error.ok() ? "" : error.to_string());
   pack_nil(packer, "left");
   pack_nil(packer, "days_left");
   pack_nil(packer, "runway_ms");
@@ -143,7 +168,7 @@ void pack_stores(Packer& packer, const DaemonFacts& facts) {
     pack_pair(packer, "name", store.name);
     pack_pair(packer, "type", store.type);
     pack_pair(packer, "state", store.state);
-    pack_text(packer, "error", store.error);
+    pack_said(packer, "error", store.error);
     pack_text(packer, "lease_mode", store.lease_mode);
   }
 }
@@ -180,7 +205,27 @@ void method_peek(const MethodContext& context, Session& session, const Message& 
   pack_pair(packer, "last", last);
 }
 
+// A row for each name; nil where it is not in use.
+void list_of_names(const MethodContext& context, Session& session, const Message& message) {
+  const auto names = read_names(context, message);
+  if (!names.ok()) return answer_error(session, message.msgid, names.status());
+  protocol::begin_result(session.out, message.msgid);
+  Packer packer(session.out);
+  packer.pack_array(static_cast<std::uint32_t>(names->size()));
+  for (const std::string_view name : *names) {
+    if (const SequenceId id = context.table.find(name); id != 0) {
+      pack_sequence(packer, context, context.table.at(id));
+    } else if (const auto inserting =
+                   context.inserts == nullptr ? std::nullopt : context.inserts->view(name)) {
+      pack_inserting(packer, *inserting);
+    } else {
+      packer.pack_nil();
+    }
+  }
+}
+
 void method_list(const MethodContext& context, Session& session, const Message& message) {
+  if (has_names(message)) return list_of_names(context, session, message);
   const Result<Page> page = read_page(message);
   if (!page.ok()) return answer_error(session, message.msgid, page.status());
   const std::vector<const Sequence*> sequences = context.table.list(page->after, page->most);

@@ -17,9 +17,10 @@ constexpr MetricFamily kRequests{Kind::counter, "seqd_requests",
                                  "Requests by method; unknown: there is no such method."};
 constexpr MetricFamily kRefused{Kind::counter, "seqd_requests_refused",
                                 "Requests that were answered with an error, by its code."};
-constexpr MetricFamily kStoreUp{
-    Kind::gauge, "seqd_store_up",
-    "0: the store is down, or is another or an older database; its sequences lease nothing."};
+constexpr MetricFamily kStoreUp{Kind::gauge, "seqd_store_up",
+                                "0: the store is down or has not answered yet, or is another or an "
+                                "older database; its sequences "
+                                "lease nothing."};
 constexpr MetricFamily kLeases{
     Kind::counter, "seqd_leases",
     "Answers of a store to leases, and to look-ups of leases whose outcome was unknown."};
@@ -56,8 +57,9 @@ double seconds(std::int64_t ms) {
   return static_cast<double>(ms) / 1'000.0;
 }
 
+// One that was not needed yet waits without an error; with one nothing of it may be issued.
 bool is_up(const StoreFacts& store) {
-  return store.state == "ready" || store.state == "waiting";
+  return store.state == "ready" || (store.state == "waiting" && store.error.empty());
 }
 
 }  // namespace

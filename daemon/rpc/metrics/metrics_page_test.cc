@@ -96,10 +96,13 @@ TEST_CASE("MetricsPage: stores have their state and their leases", "[metrics]") 
   DaemonFacts& facts = here.service.world.control.now;
   facts.stores = {{"main", "sqlite", "ready", "", "", &figures},
                   {"a\"b", "mongodb", "down", "UNAVAILABLE: away", "", nullptr},
-                  {"new", "mongodb", "waiting", "", "", nullptr}};
+                  {"new", "mongodb", "waiting", "", "", nullptr},
+                  {"never", "mongodb", "waiting", "UNAVAILABLE: away", "", nullptr}};
   CHECK(here.value("seqd_store_up{store=\"main\"}") == "1");
   CHECK(here.value("seqd_store_up{store=\"a\\\"b\"}") == "0");
   CHECK(here.value("seqd_store_up{store=\"new\"}") == "1");
+  // Since the start it has not answered, so nothing of it may be issued.
+  CHECK(here.value("seqd_store_up{store=\"never\"}") == "0");
   CHECK(here.value("seqd_leases_total{store=\"main\",outcome=\"granted\"}") == "1");
   CHECK(here.value("seqd_leases_total{store=\"main\",outcome=\"unknown\"}") == "0");
   CHECK(here.value("seqd_lease_duration_seconds_count{store=\"main\"}") == "1");

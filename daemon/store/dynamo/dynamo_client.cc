@@ -19,9 +19,13 @@ constexpr std::size_t kMostMessage = 500;  // bytes of what the service says tha
 struct Refusal {
   std::string_view type;
   ErrorCode code;
-  bool credentials;
+  std::optional<AwsRefusal> credentials;  // what is wrong with them
   const char* advice;
 };
+
+constexpr auto kKeys = AwsRefusal::keys;
+constexpr auto kRights = AwsRefusal::rights;
+constexpr std::nullopt_t kNothing = std::nullopt;
 
 constexpr char kSlowDown[] =
     "the table's or the account's throughput is used up; it is asked again, less often";
@@ -42,26 +46,26 @@ constexpr char kInvalid[] =
     "item is below 400 KB";
 
 constexpr std::array<Refusal, 20> kRefusals = {{
-    {"ProvisionedThroughputExceededException", ErrorCode::UNAVAILABLE, false, kSlowDown},
-    {"ThrottlingException", ErrorCode::UNAVAILABLE, false, kSlowDown},
-    {"Throttling", ErrorCode::UNAVAILABLE, false, kSlowDown},
-    {"RequestLimitExceeded", ErrorCode::UNAVAILABLE, false, kSlowDown},
-    {"LimitExceededException", ErrorCode::UNAVAILABLE, false, kSlowDown},
-    {"TransactionConflictException", ErrorCode::UNAVAILABLE, false, kConflict},
-    {"TransactionInProgressException", ErrorCode::UNAVAILABLE, false, kConflict},
-    {"ReplicatedWriteConflictException", ErrorCode::UNAVAILABLE, false, kConflict},
-    {"ExpiredTokenException", ErrorCode::UNAVAILABLE, true, kExpired},
-    {"ExpiredToken", ErrorCode::UNAVAILABLE, true, kExpired},
-    {"UnrecognizedClientException", ErrorCode::STORE_REFUSED, true, kWrongKeys},
-    {"InvalidClientTokenId", ErrorCode::STORE_REFUSED, true, kWrongKeys},
-    {"MissingAuthenticationTokenException", ErrorCode::STORE_REFUSED, true, kWrongKeys},
-    {"IncompleteSignatureException", ErrorCode::STORE_REFUSED, true, kWrongKeys},
-    {"InvalidSignatureException", ErrorCode::STORE_REFUSED, true, kClock},
-    {"RequestTimeTooSkewed", ErrorCode::STORE_REFUSED, false, kClock},
-    {"AccessDeniedException", ErrorCode::STORE_REFUSED, true, kDenied},
-    {"ResourceNotFoundException", ErrorCode::STORE_REFUSED, false, kNoTable},
-    {"ValidationException", ErrorCode::STORE_REFUSED, false, kInvalid},
-    {"ItemCollectionSizeLimitExceededException", ErrorCode::STORE_REFUSED, false, kInvalid},
+    {"ProvisionedThroughputExceededException", ErrorCode::UNAVAILABLE, kNothing, kSlowDown},
+    {"ThrottlingException", ErrorCode::UNAVAILABLE, kNothing, kSlowDown},
+    {"Throttling", ErrorCode::UNAVAILABLE, kNothing, kSlowDown},
+    {"RequestLimitExceeded", ErrorCode::UNAVAILABLE, kNothing, kSlowDown},
+    {"LimitExceededException", ErrorCode::UNAVAILABLE, kNothing, kSlowDown},
+    {"TransactionConflictException", ErrorCode::UNAVAILABLE, kNothing, kConflict},
+    {"TransactionInProgressException", ErrorCode::UNAVAILABLE, kNothing, kConflict},
+    {"ReplicatedWriteConflictException", ErrorCode::UNAVAILABLE, kNothing, kConflict},
+    {"ExpiredTokenException", ErrorCode::UNAVAILABLE, kKeys, kExpired},
+    {"ExpiredToken", ErrorCode::UNAVAILABLE, kKeys, kExpired},
+    {"UnrecognizedClientException", ErrorCode::STORE_REFUSED, kKeys, kWrongKeys},
+    {"InvalidClientTokenId", ErrorCode::STORE_REFUSED, kKeys, kWrongKeys},
+    {"MissingAuthenticationTokenException", ErrorCode::STORE_REFUSED, kKeys, kWrongKeys},
+    {"IncompleteSignatureException", ErrorCode::STORE_REFUSED, kKeys, kWrongKeys},
+    {"InvalidSignatureException", ErrorCode::STORE_REFUSED, kKeys, kClock},
+    {"RequestTimeTooSkewed", ErrorCode::STORE_REFUSED, kNothing, kClock},
+    {"AccessDeniedException", ErrorCode::STORE_REFUSED, kRights, kDenied},
+    {"ResourceNotFoundException", ErrorCode::STORE_REFUSED, kNothing, kNoTable},
+    {"ValidationException", ErrorCode::STORE_REFUSED, kNothing, kInvalid},
+    {"ItemCollectionSizeLimitExceededException", ErrorCode::STORE_REFUSED, kNothing, kInvalid},
 }};
 
 const Refusal* find_refusal(std::string_view type) {
@@ -113,11 +117,11 @@ DynamoAnswer judge_dynamo_reply(const HttpReply& reply, const std::string& where
   return answer(Kind::unknown, ErrorCode::UNAVAILABLE, std::move(what));
 }
 
-bool are_credentials_refused(const HttpReply& reply) {
-  if (!is_client_error(reply.status)) return false;
+std::optional<AwsRefusal> refusal_of_credentials(const HttpReply& reply) {
+  if (!is_client_error(reply.status)) return std::nullopt;
   const auto body = read_dynamo_body(reply.body);
   const Refusal* const known = body.ok() ? find_refusal(body->error_type) : nullptr;
-  return known != nullptr && known->credentials;
+  return known == nullptr ? std::nullopt : known->credentials;
 }
 
 std::string DynamoClient::place_of(const DynamoKey& key) const {
@@ -167,7 +171,8 @@ void DynamoClient::sign_and_send(const char* operation, std::string body, const 
                                   done = std::move(done)](const HttpReply& reply) {
     DynamoAnswer judged = judge_dynamo_reply(reply, where);
     // With others it may be granted, so whoever waits goes on waiting.
-    if (are_credentials_refused(reply) && provider.refused(*credentials))
+    const std::optional<AwsRefusal> refusal = refusal_of_credentials(reply);
+    if (refusal && provider.refused(*credentials, *refusal))
       judged.error = {ErrorCode::UNAVAILABLE, judged.error.text() + "; others are looked for"};
     done(std::move(judged));
   });

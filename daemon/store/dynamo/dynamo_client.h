@@ -71,7 +71,7 @@ class DynamoClient {
 
 // What an answer of the service means. Pure; `where` begins the text of an error.
 DynamoAnswer judge_dynamo_reply(const HttpReply& reply, const std::string& where);
-// Whether the service took offence at the credentials.
-bool are_credentials_refused(const HttpReply& reply);
+// What the service found wrong with the credentials; none: nothing.
+std::optional<AwsRefusal> refusal_of_credentials(const HttpReply& reply);
 
 }  // namespace seqd

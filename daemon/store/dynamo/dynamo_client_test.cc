@@ -88,11 +88,12 @@ TEST_CASE("DynamoClient: what the service says is passed on in part", "[dynamo]"
 
 TEST_CASE("DynamoClient: credentials are at fault only where the service says so", "[dynamo]") {
   const auto at_fault = [](int status, const char* type) {
-    return are_credentials_refused(
+    return refusal_of_credentials(
         {.status = status, .sent = true, .body = error(type), .error = ""});
   };
-  REQUIRE(at_fault(400, "ExpiredTokenException"));
-  REQUIRE(at_fault(403, "UnrecognizedClientException"));
+  REQUIRE(at_fault(400, "ExpiredTokenException") == AwsRefusal::keys);
+  REQUIRE(at_fault(403, "UnrecognizedClientException") == AwsRefusal::keys);
+  REQUIRE(at_fault(400, "AccessDeniedException") == AwsRefusal::rights);
   REQUIRE_FALSE(at_fault(500, "ExpiredTokenException"));
   REQUIRE_FALSE(at_fault(400, "ThrottlingException"));
 }

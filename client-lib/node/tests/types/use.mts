@@ -1,6 +1,6 @@
 // Compiled by tsc --strict, never run: what a program in TypeScript writes.
 import seqdDefault, { Client, SeqdError, UnsafeIdError, defaultClient, dynamodb, mongoose as exported } from "seqd";
-import type { Calls, Run } from "seqd";
+import type { Calls, Run, Status } from "seqd";
 import plugin, { mongoose as named } from "seqd/mongoose";
 import { beforeSave, dynamooseDefault, plugin as dynamoPlugin } from "seqd/dynamodb";
 import mongoose from "mongoose";
@@ -21,7 +21,10 @@ const small: number = await bigs.with({ bigint: false }).next("orders");
 const view: Calls = client.with({ timeout: 10 });
 const answer: unknown = await view.call("explain", "orders", id);
 const inserted: number = await client.insert("people", { name: "Ada" }, { unique: "name" });
-const version: string = (await defaultClient().status()).version;
+const status: Status = await defaultClient().status();
+const version: string = status.version;
+const runway: number | null = status.runway_ms;
+const gaps: number = status.gaps + status.leases + status.errors + status.log.syncs;
 await new seqdDefault.Client().close();
 try {
   await client.next("orders");

@@ -7,7 +7,7 @@
 seqd.aio has the same for asyncio, seqd.sqlalchemy and seqd.django have defaults for models.
 """
 
-from ._replies import Parsed, Peeked, Run
+from ._replies import Parsed, Peeked, Run, Status
 from .client import Client, Pipeline, default_client
 from .errors import (ArgumentError, BadRequest, BadText, Busy, ClosedError, ConfigError, ConnectError, DaemonError, Denied,
                      DocumentRefused, Exhausted, Fenced, ForkedError, InternalError, NoMethod, NoSequence, OutcomeUnknown,
@@ -20,6 +20,6 @@ __all__ = [
     "ArgumentError", "BadRequest", "BadText", "Busy", "Client", "ClosedError", "ConfigError", "ConnectError", "DaemonError",
     "Denied", "DocumentRefused", "Exhausted", "Fenced", "ForkedError", "InternalError", "NoMethod", "NoSequence",
     "OutcomeUnknown", "Parsed", "Peeked", "Pipeline", "ProtocolError", "Run", "SeqChanged", "SeqMeaning", "SeqRegressed",
-    "SeqType", "SeqdError", "StateCorrupt", "StateIO", "Stopping", "StoreRefused", "TimedOut", "TooLarge", "Unavailable",
-    "WrongMode", "__version__", "default_client",
+    "SeqType", "SeqdError", "StateCorrupt", "StateIO", "Status", "Stopping", "StoreRefused", "TimedOut", "TooLarge",
+    "Unavailable", "WrongMode", "__version__", "default_client",
 ]

@@ -5,7 +5,7 @@ Pure functions, any thread. Each raises ProtocolError for a result that no daemo
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, TypedDict, cast
 
 from .errors import ProtocolError
 
@@ -37,6 +37,59 @@ class Peeked(NamedTuple):
     next: Optional[int]
     available: int
     last: Optional[int]
+
+
+class StatusEnding(TypedDict):
+    """A sequence that comes to its end: IDs that are left to lease, and for how many days they will do."""
+
+    name: str
+    left: Optional[int]
+    days_left: Optional[int]
+
+
+class StatusStore(TypedDict):
+    """A store of the daemon; error: of the newest call, or None."""
+
+    name: str
+    type: str
+    state: str
+    error: Optional[str]
+    lease_mode: Optional[str]
+
+
+class StatusLog(TypedDict):
+    """The daemon's log."""
+
+    position: int
+    syncs: int
+    rotations: int
+
+
+class Status(TypedDict):
+    """What the daemon says of itself, as a dict. A newer daemon has further keys; an older one may lack some.
+
+    runway_ms, runway_sequence: how long the available IDs of the sequence that has them shortest last at its rate, or None.
+    leases, gaps, errors: since the daemon started, ranges leased, IDs that became a gap, replies that were an error.
+    """
+
+    version: str
+    pid: int
+    instance: str
+    uptime_ms: int
+    state_how: str
+    connections: int
+    requests: int
+    issued: int
+    sequences: int
+    waiting: int
+    ending: List[StatusEnding]
+    stores: List[StatusStore]
+    log: StatusLog
+    runway_ms: Optional[int]
+    runway_sequence: Optional[str]
+    leases: int
+    gaps: int
+    errors: int
 
 
 def strange(method: str, what: str) -> ProtocolError:
@@ -110,10 +163,10 @@ def read_peeked(result: Any) -> Peeked:
     return Peeked(following, available, last)
 
 
-def read_status(result: Any) -> Dict[str, Any]:
+def read_status(result: Any) -> Status:
     if type(result) is not dict or not all(type(key) is str for key in result):
         raise strange("status", "is not a map of texts")
-    return result
+    return cast(Status, result)
 
 
 def read_pong(result: Any) -> None:

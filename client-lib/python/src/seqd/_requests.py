@@ -105,7 +105,7 @@ def peek(name: str) -> Request[_replies.Peeked]:
     return Request(FIXED, _wire.plain_front("peek", _text(name, "the name of a sequence")), _replies.read_peeked)
 
 
-def status() -> Request[Dict[str, Any]]:
+def status() -> Request[_replies.Status]:
     return Request(FIXED, _wire.plain_front("status"), _replies.read_status)
 
 

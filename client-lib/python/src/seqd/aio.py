@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Dict, List, Mapping, Optional, Type, TypeVar
+from typing import Any, List, Mapping, Optional, Type, TypeVar
 
 from . import _requests
 from ._loop import Connection
 from ._pipeline import Collection, outcomes
-from ._replies import Parsed, Peeked, Run
+from ._replies import Parsed, Peeked, Run, Status
 from ._requests import Request
 from ._socket import PathLike, socket_path
 from .client import DEFAULT_TIMEOUT, client_name, seconds
@@ -69,7 +69,7 @@ class Client:
         """What would come next; issues nothing."""
         return await self._call(_requests.peek(name), timeout)
 
-    async def status(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+    async def status(self, *, timeout: Optional[float] = None) -> Status:
         """What the daemon says of itself."""
         return await self._call(_requests.status(), timeout)
 

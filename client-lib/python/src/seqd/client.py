@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from types import TracebackType
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, TypeVar
+from typing import Any, List, Mapping, Optional, Sequence, Type, TypeVar
 
 from . import _requests
 from ._blocking import Connection
 from ._pipeline import Collection, outcomes
-from ._replies import Parsed, Peeked, Run
+from ._replies import Parsed, Peeked, Run, Status
 from ._requests import Request
 from ._socket import PathLike, socket_path
 from .errors import ArgumentError
@@ -94,7 +94,7 @@ class Client:
         """What would come next; issues nothing."""
         return self._call(_requests.peek(name), timeout)
 
-    def status(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+    def status(self, *, timeout: Optional[float] = None) -> Status:
         """What the daemon says of itself: `version`, `issued`, `stores` and so on (PROTOCOL.md)."""
         return self._call(_requests.status(), timeout)
 

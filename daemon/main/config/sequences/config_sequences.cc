@@ -106,7 +106,7 @@ class SequenceTables {
     users_.make(table, "deny", written, sequence.settings.access.deny);
     make_progression(table, entry.line, written, sequence.settings, problems_);
     relate_sequence(table, sequence.settings, written, problems_);
-    for (const auto& [key, line] : written) sequence.written.push_back(key);
+    sequence.written = written;
     if (sequence.settings.store.empty())
       sequence.settings.store = configuration_.daemon.default_store;
     const auto store = written.find("store");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace seqd {
@@ -12,6 +13,20 @@ Status none(const std::string& why) {
   return {ErrorCode::UNAVAILABLE, "there are no AWS credentials: " + why};
 }
 
+// libcurl says after how many milliseconds it gave up, which is no news.
+std::string without_times(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    const std::string_view behind = text.substr(digits);
+    const bool time = digits > 0 && (behind.starts_with(" ms") || behind.starts_with(" millisec"));
+    const std::size_t size = std::max<std::size_t>(digits, 1);
+    if (!time) out += text.substr(0, size);
+    text.remove_prefix(size);
+  }
+  return out;
+}
+
 }  // namespace
 
 AwsKeeper::~AwsKeeper() {
@@ -19,7 +34,7 @@ AwsKeeper::~AwsKeeper() {
 }
 
 bool AwsKeeper::is_usable() const {
-  if (!credentials_ || (refused_ && asking_)) return false;
+  if (!credentials_ || (refused_ == AwsRefusal::keys && asking_)) return false;
   return !expires_ms_ || clock_.monotonic_ms() < *expires_ms_;
 }
 
@@ -43,20 +58,21 @@ void AwsKeeper::get(std::function<void(const Given&)> done) {
   });
 }
 
-bool AwsKeeper::refused(const AwsCredentials& credentials) {
+bool AwsKeeper::refused(const AwsCredentials& credentials, AwsRefusal why) {
   // Perhaps those before the present ones.
   const auto are_others = [&] { return !credentials_ || *credentials_ != credentials; };
   if (are_others()) return true;
-  refused_ = true;
+  if (refused_ != AwsRefusal::keys) refused_ = why;
   const std::int64_t now = clock_.monotonic_ms();
-  const std::int64_t since = refusal_ms_ ? now - *refusal_ms_ : kRefusedPauseMs;
+  std::int64_t since = refusal_ms_ ? now - *refusal_ms_ : kRefusedPauseMs;
   if (!asking_ && since >= kRefusedPauseMs) {
     refusal_ms_ = now;
+    since = 0;
     ask();
   }
   if (asking_ || are_others()) return true;
   const std::int64_t wait = kRefusedPauseMs - since;
-  if (next_ == 0 || next_ms_ > now + wait) ask_in(std::max<std::int64_t>(0, wait));
+  if (next_ == 0 || next_ms_ > now + wait) ask_in(std::max<std::int64_t>(0, wait), true);
   return false;
 }
 
@@ -67,13 +83,13 @@ void AwsKeeper::ask() {
   source_->ask(lifetime_.guard([this](AwsAnswer answer) { take(std::move(answer)); }));
 }
 
-void AwsKeeper::ask_in(std::int64_t delay_ms) {
+void AwsKeeper::ask_in(std::int64_t delay_ms, bool for_refusal) {
   timers_.cancel(next_);
   next_ms_ = clock_.monotonic_ms() + delay_ms;
-  next_ = timers_.schedule(delay_ms, [this] {
+  next_ = timers_.schedule(delay_ms, [this, for_refusal] {
     next_ = 0;
     if (asking_) return;
-    if (refused_) refusal_ms_ = clock_.monotonic_ms();
+    if (for_refusal || refused_) refusal_ms_ = clock_.monotonic_ms();
     ask();
   });
 }
@@ -100,10 +116,10 @@ void AwsKeeper::found(AwsGrant grant, std::int64_t left_ms) {
       !credentials_ || credentials_->access_key_id != grant.credentials.access_key_id;
   const bool tells = others || failures_ > 0;
   credentials_ = std::make_shared<const AwsCredentials>(std::move(grant.credentials));
-  refused_ = false;
+  refused_.reset();
   failures_ = 0;
   error_ = {};
-  told_text_.clear();
+  told_.clear();
   expires_ms_.reset();
   std::string lasts = "it is not known when they expire";
   if (grant.expires_ms) {
@@ -116,7 +132,7 @@ void AwsKeeper::found(AwsGrant grant, std::int64_t left_ms) {
     lasts = fmt::format("they expire in {} s", left_ms / 1000);
   }
   if (tells)
-    told_({true,
+    tell_({true,
            fmt::format("AWS credentials {} from {}; {}", credentials_->access_key_id, grant.origin,
                        lasts),
            credentials_->access_key_id});
@@ -132,9 +148,10 @@ void AwsKeeper::failed(const std::string& why) {
   const std::string text =
       is_usable() ? "new AWS credentials were not found, and the present ones are used: " + why
                   : error_.text();
-  if (text == told_text_) return;
-  told_text_ = text;
-  told_({false, text, ""});
+  std::string news = without_times(text);
+  if (news == told_) return;
+  told_ = std::move(news);
+  tell_({false, text, ""});
 }
 
 // Those that wait, some a turn: there may be thousands.

@@ -41,13 +41,13 @@ class AwsKeeper final : public AwsProvider {
 
   // `patience_ms`: how long somebody who asks may wait.
   AwsKeeper(std::unique_ptr<AwsSource> source, Timers& timers, const Clock& clock, Random& random,
-            std::int64_t patience_ms, std::function<void(const AwsNews&)> told)
+            std::int64_t patience_ms, std::function<void(const AwsNews&)> tell)
       : source_(std::move(source)),
         timers_(timers),
         clock_(clock),
         random_(random),
         patience_ms_(patience_ms),
-        told_(std::move(told)) {}
+        tell_(std::move(tell)) {}
   // Whoever waits is not answered.
   ~AwsKeeper() override;
   AwsKeeper(const AwsKeeper&) = delete;
@@ -55,13 +55,13 @@ class AwsKeeper final : public AwsProvider {
 
   // UNAVAILABLE while there are none, with what each source says.
   void get(std::function<void(const Given&)> done) override;
-  bool refused(const AwsCredentials& credentials) override;
+  bool refused(const AwsCredentials& credentials, AwsRefusal why) override;
 
  private:
   bool is_usable() const;
   Given present() const;
   void ask();
-  void ask_in(std::int64_t delay_ms);
+  void ask_in(std::int64_t delay_ms, bool for_refusal = false);
   void take(AwsAnswer answer);
   void found(AwsGrant grant, std::int64_t left_ms);
   void failed(const std::string& why);
@@ -72,16 +72,16 @@ class AwsKeeper final : public AwsProvider {
   const Clock& clock_;
   Random& random_;
   const std::int64_t patience_ms_;
-  const std::function<void(const AwsNews&)> told_;
+  const std::function<void(const AwsNews&)> tell_;
 
   std::shared_ptr<const AwsCredentials> credentials_;  // null: there were never any
   std::optional<std::int64_t> expires_ms_;             // by the monotonic clock
-  bool refused_ = false;                               // by the service, since they were found
+  std::optional<AwsRefusal> refused_;                  // by the service, since they were found
   Status error_;                                       // why there are none
   bool asking_ = false;
   std::optional<std::int64_t> refusal_ms_;  // when the source was asked for one last
   int failures_ = 0;                        // since the last success
-  std::string told_text_;                   // the last bad news; empty after good ones
+  std::string told_;                        // the last bad news, without times, or empty
   TimerId next_ = 0;                        // when the source is asked again
   std::int64_t next_ms_ = 0;
   Fifo<std::function<void(const Given&)>> waiting_;

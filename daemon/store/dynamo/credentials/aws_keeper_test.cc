@@ -179,28 +179,47 @@ TEST_CASE("AwsKeeper: while there are none everybody hears why, and nobody makes
   REQUIRE(*keeping.get() == "KEY");
 }
 
+TEST_CASE("AwsKeeper: another number of milliseconds is no news", "[aws]") {
+  Keeping keeping;
+  for (int tries = 0; tries < 5; ++tries) {
+    keeping.source->at_once =
+        aws_failed("Connection timed out after " + std::to_string(2'000 + tries) + " milliseconds");
+    static_cast<void>(keeping.get());
+    keeping.time.advance(AwsKeeper::kLongestPauseMs);
+  }
+  REQUIRE(keeping.source->asked > 5);
+  REQUIRE(keeping.news.size() == 1);
+  keeping.source->at_once = aws_failed("Connection refused");
+  keeping.time.advance(AwsKeeper::kLongestPauseMs);
+  REQUIRE(keeping.news.size() == 2);
+}
+
 TEST_CASE("AwsKeeper: a refusal asks for new ones at once, and never in a loop", "[aws]") {
   Keeping keeping;
   keeping.source->at_once = keeping.grant("KEY", 0);
   keeping.get();
   const AwsCredentials present = keeping.source->at_once->grant.credentials;
   keeping.source->at_once.reset();
-  REQUIRE(keeping.keeper->refused({"OTHER", "hunter2", "token"}));  // of a request from before
+  REQUIRE(keeping.keeper->refused({"OTHER", "hunter2", "token"},
+                                  AwsRefusal::keys));  // of a request from before
   REQUIRE(keeping.source->asked == 1);
-  for (int call = 0; call < 100; ++call) REQUIRE(keeping.keeper->refused(present));
+  for (int call = 0; call < 100; ++call)
+    REQUIRE(keeping.keeper->refused(present, AwsRefusal::keys));
   REQUIRE(keeping.source->asked == 2);
   const std::string* const waits = keeping.get();
   REQUIRE(waits->empty());  // the refused ones are not good enough while there may be others
   keeping.source->answer(keeping.grant("KEY", 0));
   REQUIRE(*waits == "KEY");  // the same once more
-  for (int call = 0; call < 100; ++call) REQUIRE_FALSE(keeping.keeper->refused(present));
+  for (int call = 0; call < 100; ++call)
+    REQUIRE_FALSE(keeping.keeper->refused(present, AwsRefusal::keys));
   REQUIRE(keeping.source->asked == 2);
   REQUIRE(*keeping.get() == "KEY");
   keeping.time.advance(AwsKeeper::kRefusedPauseMs);
   REQUIRE(keeping.source->asked == 3);
   keeping.source->answer(aws_failed("the file is gone"));
   REQUIRE(*keeping.get() == "KEY");
-  for (int call = 0; call < 100; ++call) REQUIRE_FALSE(keeping.keeper->refused(present));
+  for (int call = 0; call < 100; ++call)
+    REQUIRE_FALSE(keeping.keeper->refused(present, AwsRefusal::keys));
   REQUIRE(keeping.source->asked == 3);
 }
 
@@ -209,12 +228,38 @@ TEST_CASE("AwsKeeper: a source that answers at once says whether there are other
   keeping.source->at_once = keeping.grant("WRONG", 0);
   keeping.get();
   const AwsCredentials wrong = keeping.source->at_once->grant.credentials;
-  REQUIRE_FALSE(keeping.keeper->refused(wrong));
+  REQUIRE_FALSE(keeping.keeper->refused(wrong, AwsRefusal::keys));
   REQUIRE(keeping.source->asked == 2);
+  REQUIRE(keeping.time.next_delay_ms() == AwsKeeper::kRefusedPauseMs);  // not at once again
   keeping.source->at_once = keeping.grant("RIGHT", 0);
   keeping.time.advance(AwsKeeper::kRefusedPauseMs);
-  REQUIRE(keeping.keeper->refused(wrong));
+  REQUIRE(keeping.keeper->refused(wrong, AwsRefusal::keys));
   REQUIRE(*keeping.get() == "RIGHT");
+}
+
+// One table of the store is denied: a credential_process, which may take a minute, is run for it.
+TEST_CASE("AwsKeeper: those that lack a right serve others while new ones are looked for",
+          "[aws]") {
+  Keeping keeping;
+  keeping.source->at_once = keeping.grant("KEY", 0);
+  keeping.get();
+  const AwsCredentials present = keeping.source->at_once->grant.credentials;
+  keeping.source->at_once.reset();
+  REQUIRE(keeping.keeper->refused(present, AwsRefusal::rights));
+  REQUIRE(keeping.source->asked == 2);
+  REQUIRE(*keeping.get() == "KEY");
+  // Refused altogether meanwhile.
+  REQUIRE(keeping.keeper->refused(present, AwsRefusal::keys));
+  REQUIRE(keeping.keeper->refused(present, AwsRefusal::rights));
+  const std::string* const waits = keeping.get();
+  REQUIRE(waits->empty());
+  keeping.source->answer(keeping.grant("KEY", 0));
+  REQUIRE(*waits == "KEY");
+  // No more often than for the others.
+  for (int call = 0; call < 100; ++call)
+    REQUIRE_FALSE(keeping.keeper->refused(present, AwsRefusal::rights));
+  REQUIRE(keeping.source->asked == 2);
+  REQUIRE(*keeping.get() == "KEY");
 }
 
 TEST_CASE("AwsKeeper: who waits is answered within its patience", "[aws]") {

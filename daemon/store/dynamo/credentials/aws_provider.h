@@ -2,6 +2,7 @@
 // some, and says when they were refused. Loop thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -9,6 +10,12 @@
 #include "daemon/store/dynamo/aws_signature.h"
 
 namespace seqd {
+
+// What a service found wrong with the credentials of a request.
+enum class AwsRefusal : std::uint8_t {
+  keys,    // it does not accept them, or not any more: no request that is signed with them will do
+  rights,  // it knows them, and they may not do what was asked: others they may
+};
 
 class AwsProvider {
  public:
@@ -18,8 +25,9 @@ class AwsProvider {
   // Calls `done` once, perhaps before it returns, unless the provider is destroyed before.
   virtual void get(std::function<void(const Given&)> done) = 0;
   // The service refused a request that was signed with these. True: there are others by now, or
-  // perhaps soon, so the refusal is not the last word.
-  virtual bool refused(const AwsCredentials& credentials) = 0;
+  // perhaps soon, so the refusal is not the last word. While others are looked for, those whose
+  // keys were refused are not given; those that lack a right are, for what they may do.
+  virtual bool refused(const AwsCredentials& credentials, AwsRefusal why) = 0;
 };
 
 }  // namespace seqd

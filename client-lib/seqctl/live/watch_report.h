@@ -1,0 +1,56 @@
+// WatchReport: the lines of `seqctl watch`: one for each change of a chosen sequence. Pure: time
+// comes in as an argument, and of what the daemon sent nothing is assumed. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client-lib/seqctl/command_line.h"
+
+namespace seqd::seqctl {
+
+// When a look was made.
+struct LookTime {
+  std::int64_t now_ms = 0;   // of a clock that does not go back
+  std::int64_t wall_ms = 0;  // since 1970
+  std::string clock;         // the time of day, for people
+};
+
+class WatchReport {
+ public:
+  // The header stands above every `rows_a_header` lines (text only).
+  WatchReport(Format format, std::vector<std::string> names, std::int64_t rows_a_header);
+
+  // The lines of a look: `rows` is the answer of list to the names. A sequence has a line if it is
+  // the first look, or something of it changed since its last line: the runway alone does not
+  // count, since it falls with every second of rest.
+  std::string answered(const nlohmann::json& rows, const LookTime& time);
+  // The line of a look that failed; empty where the one before it failed likewise. Afterwards
+  // every sequence has a line again.
+  std::string unanswered(std::string_view code, std::string_view text);
+
+ private:
+  struct Watched {
+    std::string name;
+    std::string last;  // what stood in its last line; empty: none
+    nlohmann::json row;
+  };
+  std::string line(Watched& watched, const nlohmann::json& row, const LookTime& time);
+  std::string text_line(const nlohmann::json& values, const LookTime& time);
+
+  const Format format_;
+  const std::int64_t rows_a_header_;
+  std::vector<Watched> watched_;
+  std::size_t name_width_ = 4;
+  std::int64_t rows_ = 0;
+  std::optional<std::int64_t> before_ms_;  // the last look that was answered
+  std::string failure_;                    // of the last look; empty: it was answered
+};
+
+}  // namespace seqd::seqctl

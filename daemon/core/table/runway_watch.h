@@ -1,0 +1,24 @@
+// RunwayWatch: warns once an outage, when the available IDs of a sequence whose store has an error
+// end soon. While its store answers, a short runway is in order: the next lease comes when half of
+// one is left. Owned by the daemon; loop thread.
+#pragma once
+
+#include <cstdint>
+
+#include "daemon/base/events.h"
+
+namespace seqd {
+
+class SequenceTable;
+
+class RunwayWatch {
+ public:
+  // To be called behind each step of the rates; looks at one sequence. `warning_ms`: what is soon;
+  // 0: nothing is. Raises runway_short.
+  void look(SequenceTable& table, std::int64_t warning_ms, EventSink& events);
+
+ private:
+  bool told_ = false;
+};
+
+}  // namespace seqd

@@ -1,0 +1,95 @@
+// clients: who is connected, page by page. Everyone sees the connections of their own user,
+// administrators see all.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/rpc/method_list.h"
+#include "daemon/rpc/packing.h"
+#include "daemon/rpc/rights.h"
+#include "protocol/replies.h"
+
+namespace seqd {
+namespace {
+
+using protocol::Message;
+
+constexpr std::int64_t kMostConnections = 1'000;  // that one page looks at
+
+struct Page {
+  std::int64_t after = 0;
+  std::int64_t most = kMostConnections;
+};
+
+Result<Page> read_page(const Message& message) {
+  const Status usage(ErrorCode::BAD_REQUEST,
+                     "clients takes, if need be, a map of options: \"after\", the number of a "
+                     "connection, and \"limit\", an integer within 1.." +
+                         std::to_string(kMostConnections));
+  Page page;
+  if (message.param_count == 0) return page;
+  protocol::ValueReader params = message.params;
+  const std::optional<std::uint32_t> pairs = params.read_map();
+  if (!pairs || message.param_count > 1) return usage;
+  for (std::uint32_t at = 0; at < *pairs; ++at) {
+    const std::optional<std::string_view> key = params.read_text();
+    const std::optional<std::int64_t> value = key ? params.read_integer() : std::nullopt;
+    if (!value) return usage;
+    if (*key == "after" && *value >= 0) {
+      page.after = *value;
+    } else if (*key == "limit" && *value >= 1 && *value <= kMostConnections) {
+      page.most = *value;
+    } else {
+      return usage;
+    }
+  }
+  return page;
+}
+
+void pack_connection(Packer& packer, const Session& session, std::int64_t now_ms) {
+  packer.pack_map(8);
+  pack_pair(packer, "id", session.id);
+  if (session.peer.uid == kNoUserOrGroup) {
+    pack_nil(packer, "uid");
+  } else {
+    pack_pair(packer, "uid", session.peer.uid);
+  }
+  pack_pair(packer, "pid", session.peer.pid);
+  pack_text(packer, "name", session.client_name);
+  pack_pair(packer, "connected_ms", now_ms - session.opened_ms);
+  pack_pair(packer, "requests", session.requests);
+  pack_pair(packer, "waiting", session.waiting);
+  pack_pair(packer, "ids", session.ids);
+}
+
+}  // namespace
+
+void method_clients(const MethodContext& context, Session& session, const Message& message) {
+  const Result<Page> page = read_page(message);
+  if (!page.ok()) return answer_error(session, message.msgid, page.status());
+  const std::vector<const Session*> looked_at = context.sessions.page(
+      static_cast<SessionId>(page->after), static_cast<std::size_t>(page->most));
+  const UserId user = session.peer.uid;
+  // Who is not mapped may be several people.
+  const bool all = check_administers(context.control, session.peer, "clients").ok();
+  std::vector<const Session*> shown;
+  for (const Session* each : looked_at) {
+    if (all || (each->peer.uid == user && user != kNoUserOrGroup)) shown.push_back(each);
+  }
+  const bool more = looked_at.size() == static_cast<std::size_t>(page->most);
+  const std::int64_t now_ms = context.clock.monotonic_ms();
+  protocol::begin_result(session.out, message.msgid);
+  Packer packer(session.out);
+  packer.pack_map(3);
+  packer.pack("clients");
+  packer.pack_array(static_cast<std::uint32_t>(shown.size()));
+  for (const Session* each : shown) pack_connection(packer, *each, now_ms);
+  pack_pair(packer, "more", more);
+  if (more) {
+    pack_pair(packer, "after", looked_at.back()->id);
+  } else {
+    pack_nil(packer, "after");
+  }
+}
+
+}  // namespace seqd
