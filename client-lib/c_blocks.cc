@@ -1,5 +1,7 @@
 // The C ABI of seqd_blocks.h: how a thread finds its own blocks, and what it leaves when it
 // ends. No exception leaves.
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -88,12 +90,25 @@ int guarded_here(Body body) {
   }
 }
 
+// A thread that were cancelled while it sleeps at the socket for all would leave the others there.
+class NoCancellation {
+ public:
+  NoCancellation() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NoCancellation() { ::pthread_setcancelstate(before_, nullptr); }
+  NoCancellation(const NoCancellation&) = delete;
+  NoCancellation& operator=(const NoCancellation&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
 [[gnu::noinline]] int refuse_null() {
   return fail_here(argument("blocks or id is NULL"));
 }
 
 // Where the thread has no block at hand.
 [[gnu::noinline]] int next_slowly(const std::shared_ptr<Blocks>& blocks, std::int64_t* id) {
+  const NoCancellation whole;
   return guarded_here([&]() -> Outcome {
     if (blocks->is_forked())
       return {SEQD_E_FORKED, "these blocks belong to the parent process: open some after fork()"};

@@ -210,8 +210,10 @@ void BlockSource::settle(BlockOrder& order, const Answer& answer) {
   }
   if (order.kind != BlockOrder::Kind::page) return;
   order.state = BlockOrder::State::none;
-  page_generation_ = client_->generation();
-  if (order.outcome.ok()) return;
+  // That no daemon answered says nothing of pages: they are asked for again.
+  const bool answered = order.outcome.code > SEQD_E_CONNECT;
+  page_generation_ = answered ? client_->generation() : kNoGeneration;
+  if (order.outcome.ok() || !answered) return;
   page_.reset();
   no_page_ = std::move(order.outcome);
   page_again_ms_ = monotonic_ms() + kPageAgainMs;

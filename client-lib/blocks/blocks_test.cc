@@ -2,6 +2,7 @@
 #include "client-lib/seqd_blocks.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -327,6 +328,23 @@ TEST_CASE("AChildMayNotTakeFromItsParentsBlocks", "[blocks]") {
   opened.close();
   daemon.stop();
   CHECK(daemon.taken() == 1'010);
+}
+
+TEST_CASE("AThreadIsCancelledBehindItsCall", "[blocks]") {
+  BlockDaemon daemon;            // that does not listen yet
+  Opened opened(daemon, 1'000);  // longer than the pauses between attempts
+  int code = SEQD_OK;
+  std::thread cancelled([&] {
+    ::pthread_cancel(::pthread_self());
+    std::int64_t id = 0;
+    code = seqd_blocks_next(opened.blocks, &id);
+    ::pthread_testcancel();
+    code = SEQD_OK;
+  });
+  cancelled.join();
+  CHECK(code == SEQD_E_CONNECT);
+  daemon.start();
+  CHECK(of_blocks(opened.take(10)) == 10);
 }
 
 TEST_CASE("WhatCannotBeOpenedSaysWhy", "[blocks]") {

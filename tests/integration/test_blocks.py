@@ -128,6 +128,11 @@ def check(daemon: harness.Daemon, ledger: Ledger, lost: int) -> dict:
     return answer
 
 
+def pages_of(daemon: harness.Daemon) -> List[Path]:
+    found = daemon.state.stat()
+    return list(Path(f"/dev/shm/seqd-{os.geteuid()}").glob(f"seqd-{found.st_dev:x}-{found.st_ino:x}.*.page"))
+
+
 @pytest.fixture(name="daemon")
 def daemon_with_blocks(make_daemon):
     return make_daemon(defaults=BLOCKS).start()
@@ -253,6 +258,39 @@ def test_APageThatIsCutCostsItsBlocksAndNothingElse(daemon, scratch):
     with daemon.connect(30) as other:
         ledger.add([other.next() for _ in range(100)])
     ledger.assert_no_duplicate()
+
+
+def test_APageThatIsRemovedWhileTheDaemonIsDownCostsItsBlocksAndNothingElse(daemon, scratch):
+    """The process still has it and goes on; no other is put in its place while its blocks are out."""
+    ledger = Ledger("orders")
+    client = BlockClient(daemon, scratch / "ids")
+    client.wait_for_more(500)
+    daemon.kill()
+    page, = pages_of(daemon)
+    page.unlink()
+    daemon.start()
+    client.wait_for_more(2_000)
+    ledger.add(client.stop())
+    ledger.assert_no_duplicate()
+    answer = settled(daemon)
+    assert answer["gaps"] > 0
+    assert ledger.count <= answer["issued"] + answer["gaps"]
+    again = BlockClient(daemon, scratch / "again")
+    again.wait_for_more(500)
+    assert len(pages_of(daemon)) == 1
+    ledger.add(again.stop())
+    ledger.assert_no_duplicate()
+    assert settled(daemon)["gaps"] == answer["gaps"]
+    assert not pages_of(daemon)
+
+
+def test_TheExampleTakesFromBlocks(daemon):
+    example = harness.BUILD / "examples" / "blocks-c"
+    assert example.exists(), f"{example} is missing: make test-client"
+    done = subprocess.run([str(example), "orders", "1000", str(daemon.socket)], capture_output=True, text=True, timeout=60 * PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 2
+    assert settled(daemon)["issued"] == 2000
 
 
 @pytest.mark.limit(60 + KILLS)
