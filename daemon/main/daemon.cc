@@ -172,8 +172,7 @@ void Daemon::report_start(const Started& started) {
 }
 
 int Daemon::run() {
-  const std::string line = status_line();
-  notifier_.ready(line);
+  notifier_.ready(status_line());
   journal_.raise({EventKind::started,
                   "seqd " SEQD_VERSION " is ready (" + state_how_ + ")",
                   {{"STATE_HOW", state_how_},
@@ -295,9 +294,8 @@ Result<ReloadReport> Daemon::apply_configuration(Result<Configuration> next) {
   const ConfigurationChanges changes = prepare_reload(configuration_, *next, in_use);
   configuration_ = std::move(*next);
   ReloadReport report{changes.applied, changes.restart_needed};
-  for (const std::string& name : table_->apply_settings(table_limits(configuration_))) {
+  for (const std::string& name : table_->apply_settings(table_limits(configuration_)))
     report.restart_needed.push_back("sequence.\"" + name + "\"");
-  }
   server_->apply_settings(server_limits(configuration_));
   listener_->set_limits(listener_limits(configuration_));
   history_->set_limits(history_limits(configuration_));
