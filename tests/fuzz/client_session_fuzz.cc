@@ -1,4 +1,4 @@
-// link: protocol protocol/* client-lib client-lib/session
+// link: protocol protocol/* client-lib client-lib/session client-lib/blocks
 // seeds: tests/fuzz/protocol_seeds.py
 //
 // What a hostile daemon may send to the client library: the bytes arrive in pieces, with requests

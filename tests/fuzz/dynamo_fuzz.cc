@@ -88,7 +88,9 @@ seqd::LeaseRequest request_of(std::uint8_t choice) {
 class Known final : public seqd::AwsProvider {
  public:
   void get(std::function<void(const Given&)> done) override { done(credentials_); }
-  bool refused(const seqd::AwsCredentials& /*credentials*/) override { return false; }
+  bool refused(const seqd::AwsCredentials& /*credentials*/, seqd::AwsRefusal /*why*/) override {
+    return false;
+  }
 
  private:
   const std::shared_ptr<const seqd::AwsCredentials> credentials_ =
