@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -471,6 +472,8 @@ def test_ClientsOfOthersAreForAdministrators(make_daemon):
 
 
 def test_ThousandsOfConnectionsAreSeenPageByPage(daemon):
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files[1], files[1]))
     clients = [daemon.connect() for _ in range(1_100)]
     try:
         rows = clients_of(daemon)
@@ -479,6 +482,7 @@ def test_ThousandsOfConnectionsAreSeenPageByPage(daemon):
     finally:
         for client in clients:
             client.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, files)
 
 
 def test_WatchTellsEachChangeAndSurvivesAKill(daemon, watching):
