@@ -154,7 +154,7 @@ bool BlockSource::wait(BlockOrder& order, std::int64_t until_ms) {
   }
 }
 
-// Who sleeps at the socket is the one that reads: nobody takes an answer away from under it.
+// Only the thread that waits at the socket reads from it, so no other takes its reply.
 void BlockSource::send() {
   if (driven_)
     client_->send_only();
@@ -164,7 +164,7 @@ void BlockSource::send() {
 
 void BlockSource::drive() {
   client_->begin_call();
-  // What has arrived in time is not late because nobody looked.
+  // A reply that arrived in time counts, also if it is read after the deadline.
   if (client_->idle_ms() == 0) client_->take_arrived();
   client_->poll(0, kAnswersAtOnce);
   for (std::size_t at = 0; at < client_->delivered_count(); ++at) {

@@ -29,7 +29,7 @@ void Readiness::add_page(const json& page) {
     if (member(row, "state") == "stopped") {
       add_obstacle(shown(row, "name") + " is stopped" + because);
     } else if (inserts(row) && !error.is_null() && member(row, "waiting") != json(0)) {
-      // While nobody inserts nobody knows whether it would fail again.
+      // Without inserts it is not known whether the next one would fail.
       add_obstacle(shown(row, "name") + " cannot insert" + because);
     } else if (silent_.contains(store)) {
       add_obstacle(shown(row, "name") + " waits for the first answer of its store " +

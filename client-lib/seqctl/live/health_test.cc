@@ -69,7 +69,7 @@ TEST_CASE("ASequenceWhoseInsertsFailIsNotReady", "[client]") {
   const Readiness bad = readiness(nullptr, json::array({inserting}));
   CHECK_FALSE(bad.ready());
   CHECK(bad.text() == "not ready: docs cannot insert: UNAVAILABLE: away\n");
-  // Of a daemon that nobody asks any more because it was not ready.
+  // A daemon that was not ready, and gets no requests any more.
   inserting["waiting"] = 0;
   CHECK(readiness(nullptr, json::array({inserting})).ready());
 }

@@ -36,7 +36,7 @@ class BlockPages {
   // Tells the client's slot that the block may be taken from. After an error nobody knows what the
   // slot says.
   virtual Status publish(const BlockPlace& place) = 0;
-  // Ends these blocks: nobody takes of them any more. For each, how many IDs were taken; none where
+  // Ends these blocks: no more IDs are taken. For each, how many IDs were taken; none where
   // that is not known: the page is gone, or says what cannot be.
   virtual std::vector<std::optional<std::int64_t>> revoke(std::span<const BlockPlace> places) = 0;
   // The client has no block any more: its page goes.

@@ -1,7 +1,7 @@
 // BlockTable: the blocks that are out, by the slots that they are in. A block is granted in one
 // turn, told to its page when the turn's record is in the log, and only then to its client. It
 // ends when its slot is used again, when its client is gone, or when its sequence needs the IDs:
-// then nobody takes of it any more, and its sequence hears how far it was taken.
+// then nothing is taken from it any more, and its sequence hears how far it was taken.
 //
 // Bounded: so many blocks and pages in all, of which one user gets a share. After a start clients
 // have some seconds to come back to their blocks. Owned by the SequenceTable; loop thread.
