@@ -190,20 +190,15 @@ STORE_TEST("leases and returns of many hosts never grant one ID to two at a time
       LeaseRequest lease = lease_request("orders", 10, TestType::kTrace);
       lease.instance.fill(static_cast<std::uint8_t>(i + 1));
       lease.take_parked = reuse == Reuse::parked;
-      LeaseOutcome granted;
-      for (int tries = 0; tries < 1'000 && granted.kind == LeaseOutcome::Kind::refused; ++tries) {
-        if (tries > 0) std::this_thread::yield();
-        lease.token = random_token(TestType::kTrace);
-        granted = store.lease(lease);
-      }
+      const LeaseOutcome granted = lease_until_decided(store, lease, TestType::kTrace);
       const std::int64_t middle = granted.begin + 1;
       Kind outcome = Kind::failed;
       if (middle < granted.end) {
         const auto back = return_of(lease, middle, granted.end, reuse, TestType::kTrace);
-        for (int tries = 0; tries < 1'000 && outcome == Kind::failed; ++tries) {
-          if (tries > 0) std::this_thread::yield();
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatientMs);
+        do {
           outcome = store.return_range(back).kind;
-        }
+        } while (outcome == Kind::failed && std::chrono::steady_clock::now() < end);
       }
       const std::lock_guard lock(mutex);
       if (granted.kind != LeaseOutcome::Kind::granted) wrong = granted.error.to_string();

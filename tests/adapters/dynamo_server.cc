@@ -40,8 +40,10 @@ DynamoServer::DynamoServer() : line_(std::make_unique<Line>()) {
     call("CreateTable", request.dump());
   };
   static const bool made = [&] {
-    make("counters", "_id");
-    make("seqd_instances", "instance");
+    // A process before this one, whose cases are repeated, has left them.
+    const std::string tables = call("ListTables", "{}");
+    for (const auto& [table, key] : {std::pair{"counters", "_id"}, {"seqd_instances", "instance"}})
+      if (tables.find(fmt::format("\"{}\"", table)) == std::string::npos) make(table, key);
     return true;
   }();
   static_cast<void>(made);

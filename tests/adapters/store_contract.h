@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -86,6 +87,37 @@ void race(int count, Body body) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// As the core does it: whatever was refused for a time is asked for again, by another token, and
+// what may have been applied is looked up first. The last outcome where kPatientMs were not enough.
+inline LeaseOutcome lease_until_decided(BlockingStore& store, LeaseRequest request,
+                                        LeaseTrace trace) {
+  using Kind = LeaseOutcome::Kind;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatientMs);
+  LeaseOutcome outcome = store.lease(request);
+  while (std::chrono::steady_clock::now() < end) {
+    if (outcome.kind == Kind::unknown) {
+      const Resolution found = store.resolve(request);
+      if (found.kind == Resolution::Kind::untraceable) break;
+      if (found.kind == Resolution::Kind::granted) {
+        outcome.kind = Kind::granted;
+        outcome.begin = found.begin;
+        outcome.end = found.end;
+        outcome.parked = found.parked;
+      } else if (found.kind == Resolution::Kind::absent) {
+        outcome.kind = Kind::refused;
+        outcome.contended = true;
+      }
+    }
+    const bool again = outcome.contended || outcome.error.code() == ErrorCode::UNAVAILABLE;
+    if (outcome.kind == Kind::granted || (outcome.kind == Kind::refused && !again)) break;
+    std::this_thread::yield();
+    if (outcome.kind == Kind::unknown) continue;
+    request.token = random_token(trace);
+    outcome = store.lease(request);
+  }
+  return outcome;
 }
 
 // The spans, in any order, are exactly [begin, end): nothing twice, nothing left out.

@@ -135,7 +135,7 @@ MongoNumberedWrites::Answer MongoNumberedWrites::send(Document command,
     return answer;
   }
   command.add("txnNumber", number_);
-  ASSERT(mongoc_write_concern_append(clients_.target().write_concern.get(), command.get()));
+  clients_.target().add_write_concern(command);
   MongoReply reply;
   answer.ok = mongoc_client_command_with_opts(connection.get(), clients_.target().database.c_str(),
                                               command.get(), nullptr, options.get(),

@@ -91,11 +91,11 @@ Status set_timeouts(mongoc_uri_t* uri, int timeout_ms) {
   return {};
 }
 
-std::unique_ptr<mongoc_write_concern_t, MongoWriteConcernDestroyer> write_concern_of(
-    const mongoc_uri_t* uri, bool unsafe, int timeout_ms) {
+// In both forms.
+void set_write_concern(MongoTarget& target, bool unsafe) {
   std::unique_ptr<mongoc_write_concern_t, MongoWriteConcernDestroyer> concern;
   if (unsafe) {
-    concern.reset(mongoc_write_concern_copy(mongoc_uri_get_write_concern(uri)));
+    concern.reset(mongoc_write_concern_copy(mongoc_uri_get_write_concern(target.uri.get())));
     if (mongoc_write_concern_is_default(concern.get())) concern.reset();
   }
   if (!concern) {
@@ -105,8 +105,9 @@ std::unique_ptr<mongoc_write_concern_t, MongoWriteConcernDestroyer> write_concer
   }
   // Shorter than the socket's time-out, so that the server says what is missing and the connection
   // stays usable.
-  mongoc_write_concern_set_wtimeout_int64(concern.get(), std::max(1, timeout_ms / 4 * 3));
-  return concern;
+  mongoc_write_concern_set_wtimeout_int64(concern.get(), std::max(1, target.timeout_ms / 4 * 3));
+  ASSERT(mongoc_write_concern_append(concern.get(), target.write_concern_field.get()));
+  target.write_concern = std::move(concern);
 }
 
 std::string host_names(const mongoc_uri_t* uri) {
@@ -152,7 +153,7 @@ Result<MongoTarget> read_mongo_uri(const MongoStoreOptions& options) {
   if (mongoc_uri_get_appname(uri) == nullptr) mongoc_uri_set_appname(uri, "seqd");
   target.timeout_ms =
       mongoc_uri_get_option_as_int32(uri, MONGOC_URI_SOCKETTIMEOUTMS, options.timeout_ms);
-  target.write_concern = write_concern_of(uri, options.unsafe_write_concern, target.timeout_ms);
+  set_write_concern(target, options.unsafe_write_concern);
   target.hosts = host_names(uri);
   return target;
 }

@@ -10,8 +10,10 @@
 #include <memory>
 #include <string>
 
+#include "daemon/base/assertion.h"
 #include "daemon/base/status.h"
 #include "daemon/store/lease_trace.h"
+#include "daemon/store/mongo/driver/mongo_values.h"
 
 namespace seqd {
 
@@ -29,15 +31,27 @@ struct MongoUriDestroyer {
   void operator()(mongoc_uri_t* uri) const { mongoc_uri_destroy(uri); }
 };
 struct MongoWriteConcernDestroyer {
-  void operator()(mongoc_write_concern_t* concern) const { mongoc_write_concern_destroy(concern); }
+  void operator()(const mongoc_write_concern_t* concern) const {
+    mongoc_write_concern_destroy(const_cast<mongoc_write_concern_t*>(concern));
+  }
 };
+
+// Constant, as all threads share it: the driver writes into a concern that it appends to a command.
+// A command gets the field.
+using SharedWriteConcern =
+    std::unique_ptr<const mongoc_write_concern_t, MongoWriteConcernDestroyer>;
 
 struct MongoTarget {
   std::unique_ptr<mongoc_uri_t, MongoUriDestroyer> uri;
-  std::unique_ptr<mongoc_write_concern_t, MongoWriteConcernDestroyer> write_concern;
+  SharedWriteConcern write_concern;
+  Document write_concern_field;  // {writeConcern: {...}}
   std::string database;
   std::string hosts;  // "db1:27017,db2:27017": how error texts name the store
   int timeout_ms = 0;
+
+  void add_write_concern(Document& command) const {
+    ASSERT(bson_concat(command.get(), write_concern_field.get()));
+  }
 };
 
 // CONFIG when the options cannot be used. Does not touch the network, except that mongodb+srv://

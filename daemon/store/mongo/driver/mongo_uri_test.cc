@@ -1,5 +1,8 @@
 #include "daemon/store/mongo/driver/mongo_uri.h"
 
+#include <type_traits>
+#include <utility>
+
 #include "tests/adapters/mongo_server.h"
 
 #include <catch2/catch.hpp>
@@ -28,6 +31,20 @@ TEST_CASE("MongoUri: defaults set every time-out and a journalled majority", "[m
   REQUIRE(mongoc_write_concern_get_wmajority(target->write_concern.get()));
   REQUIRE(mongoc_write_concern_get_journal(target->write_concern.get()));
   REQUIRE(mongoc_write_concern_get_wtimeout_int64(target->write_concern.get()) == 3750);
+}
+
+// The driver fills a concern's own memory at the first command that it is appended to; where two
+// threads did that at once, the half of it was sent, to the end of the process.
+TEST_CASE("MongoUri: what all threads share is constant, and in a command's form", "[mongo]") {
+  auto target = read_mongo_uri(options_of("mongodb://one/shop"));
+  REQUIRE(target.ok());
+  static_assert(std::is_const_v<std::remove_reference_t<decltype(*target->write_concern)>>);
+  const Document& field = std::as_const(*target).write_concern_field;
+  bson_iter_t found;
+  REQUIRE(find_field(field.get(), "writeConcern.w", &found));
+  REQUIRE(bson_iter_utf8(&found, nullptr) == std::string("majority"));
+  REQUIRE(find_field(field.get(), "writeConcern.wtimeout", &found));
+  REQUIRE(bson_iter_as_int64(&found) == 3750);
 }
 
 TEST_CASE("MongoUri: a weaker write concern is refused unless it is asked for as unsafe",

@@ -199,7 +199,7 @@ MongoInsert::Answer MongoInsert::send(const std::vector<Document>& documents) {
   }
   Document options;
   ASSERT(mongoc_client_session_append(session.get(), options.get(), &error));
-  ASSERT(mongoc_write_concern_append(clients_.target().write_concern.get(), options.get()));
+  clients_.target().add_write_concern(options);
   const CollectionHandle collection =
       connection.collection(clients_.target().database, batch_.collection);
   const BulkHandle bulk(
@@ -233,7 +233,7 @@ MongoInsert::Answer MongoInsert::repeat(const std::vector<Document>& documents,
   Document command;
   command.add("insert", batch_.collection).add("ordered", true).add_array("documents", items);
   command.add("txnNumber", first.transaction_number);
-  ASSERT(mongoc_write_concern_append(clients_.target().write_concern.get(), command.get()));
+  clients_.target().add_write_concern(command);
   Document options;
   bson_error_t error = {};
   ASSERT(mongoc_client_session_append(session, options.get(), &error));
