@@ -11,7 +11,7 @@
 #include "daemon/os/system_random.h"
 #include "daemon/store/dynamo/credentials/aws_keeper.h"
 #include "daemon/uv/event_loop.h"
-#include "daemon/uv/http_client.h"
+#include "daemon/uv/http/http_client.h"
 #include "daemon/uv/process_runner.h"
 #include "daemon/uv/thread_worker.h"
 

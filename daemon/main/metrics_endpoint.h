@@ -12,7 +12,7 @@
 #include "daemon/base/status.h"
 #include "daemon/main/config/config_settings.h"
 #include "daemon/rpc/metrics/metrics_page.h"
-#include "daemon/uv/http_server.h"
+#include "daemon/uv/http/http_server.h"
 
 namespace seqd {
 

@@ -20,7 +20,7 @@
 #include "daemon/store/mongo/driver/mongo_driver.h"
 #include "daemon/store/worker_store.h"
 #include "daemon/uv/event_loop.h"
-#include "daemon/uv/http_client.h"
+#include "daemon/uv/http/http_client.h"
 #include "daemon/uv/thread_worker.h"
 
 namespace seqd {

@@ -15,7 +15,7 @@
 #include "daemon/store/dynamo/credentials/aws_chain.h"
 #include "daemon/store/dynamo/credentials/aws_keeper.h"
 #include "daemon/uv/event_loop.h"
-#include "daemon/uv/http_client.h"
+#include "daemon/uv/http/http_client.h"
 #include "tests/adapters/in_time.h"
 #include "tests/adapters/mongo_server.h"
 

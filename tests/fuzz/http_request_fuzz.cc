@@ -3,7 +3,7 @@
 // is understood, and as a label it is one label on one line.
 //
 // link: protocol protocol/* daemon/base
-// link: daemon/uv/http_request.cc daemon/rpc/metrics/metrics_text.cc
+// link: daemon/uv/http/http_request.cc daemon/rpc/metrics/metrics_text.cc
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 #include "daemon/base/assertion.h"
 #include "daemon/rpc/metrics/metrics_text.h"
-#include "daemon/uv/http_request.h"
+#include "daemon/uv/http/http_request.h"
 #include "protocol/utf8.h"
 
 namespace {

@@ -33,7 +33,7 @@ FOREIGN = [
     (r"uv\.h$|uv/", ["daemon/uv"]),
     (r"mongoc|bson", ["daemon/store"]),
     (r"sqlite3", ["daemon/store"]),
-    (r"curl/", ["daemon/uv"]),
+    (r"curl/", ["daemon/uv/http"]),
     (r"systemd/", ["daemon/os"]),
     (r"toml\+\+|toml\.hpp", ["daemon/main"]),
     (r"CLI/", ["daemon/main", "client-lib/seqctl"]),

@@ -51,6 +51,7 @@ class Checks(unittest.TestCase):
     def test_foreign_header_out_of_its_folder_is_found(self):
         self.assert_one(includes.check, "daemon/core/a.cc", "#include <uv.h>\n")
         self.assert_one(includes.check, "daemon/uv/a.cc", "#include <mongoc/mongoc.h>\n")
+        self.assert_one(includes.check, "daemon/uv/a.cc", "#include <curl/curl.h>\n")
         self.assert_one(includes.check, "daemon/uv/a.cc", "#include <catch2/catch.hpp>\n")
 
     def test_operating_system_in_state_is_found(self):
@@ -71,6 +72,7 @@ class Checks(unittest.TestCase):
     def test_downward_includes_are_good(self):
         self.assertEqual([], self.complaints(includes.check, {
             "daemon/core/a.cc": '#include "daemon/core/a.h"\n#include "protocol/errors.h"\n#include <vector>\n',
+            "daemon/uv/http/a.cc": '#include <curl/curl.h>\n#include "daemon/uv/loop.h"\n',
             "daemon/uv/a.cc": '#include <uv.h>\n#include "daemon/rpc/router.h"\n#include <unistd.h>\n',
             "daemon/main/a.cc": '#include "daemon/uv/loop.h"\n#include <toml++/toml.h>\n',
         }))

@@ -1,4 +1,4 @@
-#include "daemon/uv/http_exchange.h"
+#include "daemon/uv/http/http_exchange.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "daemon/uv/http_server.h"
+#include "daemon/uv/http/http_server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-#include "daemon/uv/http_client.h"
+#include "daemon/uv/http/http_client.h"
 
 #include <algorithm>
 #include <array>

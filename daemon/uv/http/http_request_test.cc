@@ -1,4 +1,4 @@
-#include "daemon/uv/http_request.h"
+#include "daemon/uv/http/http_request.h"
 
 #include <cstddef>
 #include <string>

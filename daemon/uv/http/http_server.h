@@ -15,7 +15,7 @@
 #include "daemon/base/status.h"
 #include "daemon/uv/accepting_sockets.h"
 #include "daemon/uv/event_loop.h"
-#include "daemon/uv/http_exchange.h"
+#include "daemon/uv/http/http_exchange.h"
 #include "daemon/uv/loopback_address.h"
 #include "daemon/uv/unix_socket.h"
 

@@ -17,7 +17,7 @@
 #include "daemon/base/one_shot.h"
 #include "daemon/base/state_machine.h"
 #include "daemon/uv/event_loop.h"
-#include "daemon/uv/http_request.h"
+#include "daemon/uv/http/http_request.h"
 
 namespace seqd {
 

@@ -1,4 +1,4 @@
-#include "daemon/uv/http_server.h"
+#include "daemon/uv/http/http_server.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
