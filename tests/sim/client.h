@@ -30,6 +30,11 @@ class Client final : public ConnectionUser {
   void connection_ended(Connection& connection) override;
 
  private:
+  // Numbers of requests that ask for no IDs.
+  static constexpr std::uint32_t kHello = 0xfffffff0;
+  static constexpr std::uint32_t kOther = 0x80000000;      // and above: anybody may ask that
+  static constexpr std::uint32_t kForbidden = 0xc0000000;  // and above: administrators only
+
   struct Request {
     std::size_t sequence = 0;
     std::int64_t count = 1;

@@ -1,23 +1,13 @@
 #include "tests/sim/trouble.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <utility>
 
 namespace seqd::sim {
 namespace {
 
-constexpr std::size_t kCopiesKept = 6;
-constexpr std::int64_t kHeaderSize = 80;   // of a log file, check sum included
-constexpr std::size_t kNumberOffset = 16;  // of the segment's number in there
-constexpr std::size_t kSitesAtOnce = 6;
-constexpr std::int64_t kBlock = 4096;
 constexpr std::int64_t kAnsweredMs = 40'000;  // what is asked now is answered then, or given up
-
-bool in_use(const std::unique_ptr<Site>& site) {
-  return !site->retired();
-}
 
 }  // namespace
 
@@ -52,7 +42,7 @@ void TroubleMaker::killed(Site& site) {
 Site* TroubleMaker::any_site() {
   std::vector<Site*> candidates;
   for (const auto& site : sites_) {
-    if (in_use(site) && !site->detached()) candidates.push_back(site.get());
+    if (!site->retired() && !site->detached()) candidates.push_back(site.get());
   }
   return candidates[static_cast<std::size_t>(
       stage_.random.below(static_cast<std::int64_t>(candidates.size())))];
@@ -153,252 +143,6 @@ void TroubleMaker::make(Trouble trouble) {
     case Trouble::put_back_database:
       return put_back_database();
   }
-}
-
-// --- processes and disks
-// --------------------------------------------------------------------------------------
-
-void TroubleMaker::kill(Site& site) {
-  if (!site.running()) return;
-  if (stage_.random.below(2) == 0) return site.kill_within_turn(stage_.random.below(4) == 0);
-  kill_now(site);
-}
-
-void TroubleMaker::kill_now(Site& site) {
-  if (!site.running()) return;
-  stage_.happened(Kind::kill_between_turns, site.number());
-  site.kill();
-}
-
-void TroubleMaker::kill_at_operation(Site& site) {
-  MemoryDisk& disk = site.machine().disk;
-  const std::uint64_t at =
-      disk.operations + static_cast<std::uint64_t>(stage_.random.between(1, 12));
-  MemoryDisk::Faults& faults = disk.faults;
-  faults.part = static_cast<std::uint32_t>(stage_.random.below(256));
-  switch (stage_.random.below(3)) {
-    case 0:
-      faults.kill_before = at;
-      break;
-    case 1:
-      faults.kill_torn = at;
-      break;
-    default:
-      faults.kill_after = at;
-      break;
-  }
-  // A start writes more than a turn: have one come along.
-  if (stage_.random.below(2) == 0) kill_now(site);
-}
-
-void TroubleMaker::fail_operation(Site& site) {
-  MemoryDisk& disk = site.machine().disk;
-  disk.faults.part = static_cast<std::uint32_t>(stage_.random.below(256));
-  disk.faults.fail = disk.operations + static_cast<std::uint64_t>(stage_.random.between(1, 8));
-  if (stage_.random.below(4) == 0) kill_now(site);
-}
-
-void TroubleMaker::fill_disk(Site& site) {
-  kill_now(site);
-  lose_directory(site);
-  MemoryDisk& disk = site.machine().disk;
-  disk.faults.full = true;
-  stage_.after(stage_.random.between(50, 400), [&disk] { disk.faults.full = false; });
-}
-
-void TroubleMaker::cut_power(Machine& machine) {
-  bool unsynced = false;
-  bool clean = false;
-  for (const auto& site : sites_) {
-    if (&site->machine() != &machine || site->retired()) continue;
-    unsynced = unsynced || machine.has_unsynced_sectors(site->state_path());
-    clean = clean || (!site->running() && !site->mirror().image().scopes.empty() &&
-                      site->mirror().image().scopes.begin()->second.state == ScopeState::clean);
-    site->kill();
-    site->mirror().disturb();
-    site->pages().pages.clear();
-  }
-  stage_.happened(Kind::power_cut, 0);
-  if (unsynced) stage_.count(Kind::power_cut_unsynced);
-  if (clean) stage_.count(Kind::power_cut_clean);
-  machine.cut_power();
-}
-
-void TroubleMaker::remove_witness(Machine& machine) {
-  stage_.happened(Kind::witness_removed, 0);
-  machine.disk.folder(Machine::witness_path).names.clear();
-  for (const auto& site : sites_) {
-    if (&site->machine() == &machine) site->mirror().disturb();
-  }
-}
-
-void TroubleMaker::rot(Site& site) {
-  if (site.running()) site.kill();
-  auto& names = site.machine().disk.folder(site.state_path()).names;
-  const auto found = names.find(segment_names[stage_.random.below(2)]);
-  if (found == names.end() || found->second->cached.empty()) return;
-  MemoryDisk::Inode& inode = *found->second;
-  std::int64_t most = stage_.random.below(2) == 0 ? 20'000 : 1'500;
-  // With `resume` the manual promises nothing for the last record that was synced.
-  if (stage_.profile.after_power_loss == AfterPowerLoss::resume) most = kHeaderSize;
-  const auto size = static_cast<std::int64_t>(inode.cached.size());
-  const auto at = static_cast<std::size_t>(stage_.random.below(std::min(most, size)));
-  flip_bit(site, inode, at);
-}
-
-void TroubleMaker::flip_bit(Site& site, MemoryDisk::Inode& inode, std::size_t at) {
-  inode.cached[at] ^= static_cast<std::uint8_t>(1 << stage_.random.below(8));
-  if (at < inode.medium.size()) inode.medium[at] = inode.cached[at];
-  stage_.happened(Kind::rot, site.number(), static_cast<std::int64_t>(at));
-  site.mirror().damage();
-}
-
-// What comes behind a rotation: an end before anything is synced; or, when much has been issued in
-// the other file, that one rots and the power fails, and a start is left with the older one.
-void TroubleMaker::fill_log(Site& site) {
-  const std::int64_t how = stage_.random.below(3);
-  site.fill_log(how == 0);
-  if (how != 1 || !may_cut_power()) return;
-  stage_.after(stage_.random.between(100, 3'000), [this, &site] {
-    if (!stage_.calm && !site.detached()) rot_newest(site);
-  });
-}
-
-void TroubleMaker::rot_newest(Site& site) {
-  if (!site.running()) return;
-  site.kill();
-  MemoryDisk::Inode* newest = nullptr;
-  std::uint64_t highest = 0;
-  for (const auto& [name, inode] : site.machine().disk.folder(site.state_path()).names) {
-    const bool of_the_log = name == segment_names[0] || name == segment_names[1];
-    if (!of_the_log || inode->cached.size() < static_cast<std::size_t>(kHeaderSize)) continue;
-    std::uint64_t number = 0;
-    std::memcpy(&number, inode->cached.data() + kNumberOffset, sizeof(number));
-    if (number <= highest) continue;
-    highest = number;
-    newest = inode.get();
-  }
-  if (newest == nullptr) return;
-  flip_bit(site, *newest, static_cast<std::size_t>(stage_.random.below(kHeaderSize)));
-  stage_.count(Kind::rot_and_power);
-  cut_power(site.machine());
-}
-
-void TroubleMaker::forget_pages(Machine& machine) {
-  bool lost = false;
-  for (const auto& site : sites_) {
-    if (&site->machine() != &machine) continue;
-    for (const auto& [name, inode] : machine.disk.folder(site->state_path()).names) {
-      if (inode->lost.empty()) continue;
-      lost = true;
-      site->mirror().disturb();
-    }
-  }
-  if (!lost) return;
-  stage_.happened(Kind::lost_pages, 0);
-  machine.disk.evict_lost();
-}
-
-// --- copies
-// --------------------------------------------------------------------------------------
-
-void TroubleMaker::retire_one() {
-  std::int64_t used = std::count_if(sites_.begin(), sites_.end(), in_use);
-  for (const auto& site : sites_) {
-    if (used < static_cast<std::int64_t>(kSitesAtOnce)) return;
-    // The first of each machine stay.
-    if (site->retired() || site->number() <= stage_.profile.machines) continue;
-    site->retire();
-    --used;
-  }
-}
-
-// Next to the original, or on another machine.
-void TroubleMaker::clone(Site& site) {
-  MemoryDisk::Contents contents = site.machine().disk.contents(site.state_path());
-  const Copy* older = copy_of(site);
-  if (older != nullptr && stage_.random.below(2) == 0) contents = older->contents;
-  if (contents.empty()) return;
-  retire_one();
-  stage_.happened(site.running() ? Kind::clone_of_running : Kind::clone_of_stopped, site.number());
-  const std::int64_t copies = stage_.random.below(4) == 0 ? 2 : 1;
-  for (std::int64_t at = 0; at < copies; ++at) {
-    Machine& machine = any_machine();
-    const std::string path = "clone-" + std::to_string(++clones_);
-    machine.disk.replace(path, contents);
-    add_site_(machine, path).start_soon();
-  }
-}
-
-void TroubleMaker::begin_copy(Site& site) {
-  copy_on(site, {&site, {}}, 0);
-}
-
-// Half a file at a time, in the order of their names, like a slow cp; a small one as a whole.
-void TroubleMaker::copy_on(Site& site, Copy copy, std::size_t step) {
-  if (site.retired()) return;
-  const MemoryDisk::Contents now = site.machine().disk.contents(site.state_path());
-  if (step / 2 >= now.size()) {
-    copies_.push_back(std::move(copy));
-    if (copies_.size() > kCopiesKept) copies_.erase(copies_.begin());
-    return;
-  }
-  const auto& [name, bytes] = *std::next(now.begin(), static_cast<std::ptrdiff_t>(step / 2));
-  std::vector<std::uint8_t>& into = copy.contents[name];
-  if (step % 2 == 0) {
-    const auto size = static_cast<std::int64_t>(bytes.size());
-    const auto half =
-        static_cast<std::ptrdiff_t>(size < kBlock ? size : stage_.random.below(size + 1));
-    into.assign(bytes.begin(), bytes.begin() + half);
-  } else if (bytes.size() > into.size()) {
-    into.insert(into.end(), bytes.begin() + static_cast<std::ptrdiff_t>(into.size()), bytes.end());
-  }
-  stage_.after(stage_.random.between(0, 30), [this, &site, copy = std::move(copy), step]() mutable {
-    copy_on(site, std::move(copy), step + 1);
-  });
-}
-
-const TroubleMaker::Copy* TroubleMaker::copy_of(const Site& site) const {
-  const auto found = std::find_if(copies_.begin(), copies_.end(),
-                                  [&](const Copy& copy) { return copy.of == &site; });
-  return found == copies_.end() ? nullptr : &*found;
-}
-
-void TroubleMaker::restore(Site& site) {
-  const Copy* copy = copy_of(site);
-  if (copy == nullptr) return;
-  // Where it was stopped in an orderly way it stays stopped.
-  kill_now(site);
-  site.forget();
-  const bool in_place = stage_.random.below(2) == 0;
-  stage_.happened(in_place ? Kind::restored_in_place : Kind::restored_again, site.number());
-  MemoryDisk& disk = site.machine().disk;
-  if (in_place) {
-    disk.overwrite(site.state_path(), copy->contents);
-  } else {
-    disk.replace(site.state_path(), copy->contents, stage_.random.below(2) == 0);
-  }
-  if (stage_.random.below(2) == 0) copies_.erase(copies_.begin() + (copy - copies_.data()));
-}
-
-// The running daemon keeps files that nothing leads to any more, and another one is started on what
-// is there now.
-void TroubleMaker::replace_running(Site& site) {
-  if (!site.running() || site.number() <= stage_.profile.machines) return;
-  MemoryDisk& disk = site.machine().disk;
-  const Copy* copy = copy_of(site);
-  const bool older = copy != nullptr && stage_.random.below(2) == 0;
-  disk.replace(site.state_path(), older ? copy->contents : disk.contents(site.state_path()));
-  stage_.happened(Kind::replaced_while_running, site.number());
-  site.detach();
-  add_site_(site.machine(), site.state_path()).start_soon();
-}
-
-void TroubleMaker::lose_directory(Site& site) {
-  if (site.running()) return;
-  stage_.happened(Kind::directory_lost, site.number());
-  site.forget();
-  site.machine().disk.replace(site.state_path(), {});
 }
 
 // --- stores
