@@ -1,21 +1,11 @@
 // What a lease says when the server fails in the middle of it, by the server's own fail points. The
 // rule under test: `granted` only when confirmed, `refused` only when nothing was applied.
 #include <fmt/format.h>
-#include <sys/types.h>
 
-#include <algorithm>
-#include <chrono>
-#include <csignal>
 #include <cstdlib>
-#include <memory>
 #include <string>
-#include <thread>
-#include <vector>
 
-#include "tests/adapters/in_time.h"
-#include "tests/adapters/mongo_server.h"
-#include "tests/adapters/mongo_stores.h"
-#include "tests/adapters/store_fixtures.h"
+#include "tests/adapters/faulty_mongo.h"
 
 #include <catch2/catch.hpp>
 
@@ -24,54 +14,6 @@ namespace {
 
 using namespace testing;
 using Kind = LeaseOutcome::Kind;
-
-// A server, and a store on it that only the fail points of its own name reach. It is set up with a
-// time-out that a busy machine keeps; the one of the test counts from reopen().
-struct Faulty {
-  explicit Faulty(const char* variable, const std::string& uri_option = "")
-      : server(variable), name("faulty-" + server.database()), options(server.options()) {
-    options.uri = with_uri_option(options.uri, "appName=" + name);
-    if (!uri_option.empty()) options.uri += "&" + uri_option;
-    reopen();
-    lease(Kind::granted);
-  }
-
-  void reopen(int timeout_ms = kPatientMs) {
-    options.timeout_ms = timeout_ms;
-    store = open_mongo_store(options);
-  }
-
-  // Until its connection stands: what follows is one command and its answer.
-  void connect() {
-    const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(300);
-    while (!store->read({.binding = lease_request("orders", 1).binding, .instance = {}}).ok())
-      REQUIRE_IN_TIME(std::chrono::steady_clock::now() < late);
-  }
-
-  // One lease of 10 IDs; returns its error's code.
-  ErrorCode lease(Kind expected) {
-    LeaseRequest request = lease_request("orders", 10);
-    request.high_water = high_water;
-    outcome = store->lease(request);
-    INFO(outcome.error.to_string());
-    REQUIRE(static_cast<int>(outcome.kind) == static_cast<int>(expected));
-    if (outcome.kind == Kind::granted) high_water = outcome.end;
-    return outcome.error.code();
-  }
-
-  std::int64_t value() { return server.number("counters", "orders", "seq"); }
-
-  std::string command_failure(const std::string& what) const {
-    return fmt::format(R"({{"failCommands": ["findAndModify"], "appName": "{}", {}}})", name, what);
-  }
-
-  MongoServer server;
-  std::string name;
-  MongoStoreOptions options;
-  OpenMongoStore store;
-  std::int64_t high_water = 0;
-  LeaseOutcome outcome;
-};
 
 constexpr char kOnce[] = R"({"times": 1})";
 constexpr char kTwice[] = R"({"times": 2})";
@@ -121,54 +63,6 @@ TEST_CASE("MongoFaults: a write concern error beside a value is never granted", 
   REQUIRE(faulty.outcome.error.text().find("waiting timed out") != std::string::npos);
   faulty.lease(Kind::granted);
   REQUIRE(faulty.outcome.begin == 21);
-}
-
-TEST_CASE("MongoFaults: a write that no majority confirms is unknown", "[mongo]") {
-  Faulty faulty(kMongoReplicaSet);
-  faulty.reopen(1000);
-  // Both secondaries stop: the real thing, seen from the primary as a time-out of its write
-  // concern.
-  std::vector<pid_t> stopped;
-  const std::string seeds = faulty.server.uri();
-  const std::string hosts = seeds.substr(10, seeds.find('/', 10) - 10);
-  for (std::size_t begin = 0; begin < hosts.size();) {
-    const std::size_t end = std::min(hosts.find(',', begin), hosts.size());
-    mongoc_client_t* client = mongoc_client_new(
-        ("mongodb://" + hosts.substr(begin, end - begin) + "/?directConnection=true").c_str());
-    const std::unique_ptr<mongoc_read_prefs_t, void (*)(mongoc_read_prefs_t*)> any(
-        mongoc_read_prefs_new(MONGOC_READ_NEAREST), mongoc_read_prefs_destroy);
-    bson_t reply;
-    bson_error_t error;
-    for (const char* command : {"hello", "serverStatus"}) {
-      Document request;
-      request.add(command, std::int64_t{1});
-      REQUIRE(
-          mongoc_client_command_simple(client, "admin", request.get(), any.get(), &reply, &error));
-      bson_iter_t found;
-      if (std::string(command) == "hello") {
-        REQUIRE(find_field(&reply, "isWritablePrimary", &found));
-        if (bson_iter_bool(&found)) {
-          bson_destroy(&reply);
-          break;
-        }
-      } else {
-        REQUIRE(find_field(&reply, "pid", &found));
-        stopped.push_back(static_cast<pid_t>(bson_iter_as_int64(&found)));
-      }
-      bson_destroy(&reply);
-    }
-    mongoc_client_destroy(client);
-    begin = end + 1;
-  }
-  REQUIRE(stopped.size() == 2);
-  faulty.connect();
-  for (const pid_t pid : stopped) kill(pid, SIGSTOP);
-  LeaseRequest request = lease_request("orders", 10);
-  request.high_water = faulty.high_water;
-  const LeaseOutcome outcome = faulty.store->lease(request);
-  for (const pid_t pid : stopped) kill(pid, SIGCONT);
-  INFO(outcome.error.to_string());
-  REQUIRE(outcome.kind == Kind::unknown);
 }
 
 TEST_CASE("MongoFaults: a server that blocks is given up at the time-out, unknown", "[mongo]") {
@@ -290,100 +184,6 @@ TEST_CASE("MongoFaults: losing the insert of our own key is tried again, at most
   REQUIRE(outcome.kind == Kind::granted);
 }
 
-// The entry of the instance, with heartbeat 1.
-LeaseRequest request_with_heartbeat(Faulty& faulty, LeaseTrace trace) {
-  LeaseRequest request = lease_request("orders", 10, trace);
-  const auto claimed = faulty.store->claim({request.instance, 0, testing::random_token()});
-  REQUIRE(claimed.ok());
-  REQUIRE(*claimed == ClaimOutcome::won);
-  const auto beat = faulty.store->beat({request.instance, 0, true});
-  REQUIRE(beat.ok());
-  REQUIRE(beat->beat == 1);
-  request.heartbeat = 1;
-  return request;
-}
-
-std::string failing_comparison(const Faulty& faulty, int code) {
-  return fmt::format(R"({{"failCommands": ["aggregate"], "appName": "{}", "errorCode": {}}})",
-                     faulty.name, code);
-}
-
-TEST_CASE("MongoFaults: a plain lease is not sent where the heartbeat cannot be compared",
-          "[mongo]") {
-  const int code = GENERATE(91, 13);
-  Faulty faulty(kMongoReplicaSet);
-  LeaseRequest request = request_with_heartbeat(faulty, LeaseTrace::plain);
-  {
-    const FailPoint point(faulty.server, "failCommand", kAlways, failing_comparison(faulty, code));
-    const LeaseOutcome outcome = faulty.store->lease(request);
-    INFO(outcome.error.to_string());
-    REQUIRE(outcome.kind == Kind::refused);
-    REQUIRE(error_name(outcome.error.code()) ==
-            error_name(code == 91 ? ErrorCode::UNAVAILABLE : ErrorCode::STORE_REFUSED));
-    REQUIRE(faulty.value() == 10);
-  }
-  REQUIRE(faulty.store->lease(request).begin == 11);
-  // Nor to a database that is known to be older.
-  request.token = testing::random_token(LeaseTrace::plain);
-  request.heartbeat = 2;
-  const LeaseOutcome older = faulty.store->lease(request);
-  REQUIRE(older.kind == Kind::refused);
-  REQUIRE(older.restored);
-  REQUIRE(faulty.value() == 20);
-}
-
-TEST_CASE("MongoFaults: a comparison that failed behind a lease is made by its look-up",
-          "[mongo]") {
-  const LeaseTrace trace = GENERATE(LeaseTrace::ledger, LeaseTrace::session);
-  Faulty faulty(kMongoReplicaSet);
-  const LeaseRequest request = request_with_heartbeat(faulty, trace);
-  {
-    const FailPoint point(faulty.server, "failCommand", kAlways, failing_comparison(faulty, 91));
-    REQUIRE(faulty.store->lease(request).kind == Kind::unknown);
-    REQUIRE(faulty.value() == 20);
-    const Resolution found = faulty.store->resolve(request);
-    REQUIRE(found.kind == Resolution::Kind::failed);
-    REQUIRE_FALSE(found.restored);
-  }
-  const Resolution found = faulty.store->resolve(request);
-  REQUIRE(found.kind == Resolution::Kind::granted);
-  REQUIRE((found.begin == 11 && found.end == 21));
-}
-
-// As servers up to 4.4 answer whose configuration says enableMajorityReadConcern: false.
-TEST_CASE("MongoFaults: a server without majority reads compares, and counts what is parked",
-          "[mongo]") {
-  Faulty faulty(kMongoReplicaSet);
-  const LeaseRequest request = request_with_heartbeat(faulty, LeaseTrace::session);
-  const auto without = [&] {
-    return std::make_unique<FailPoint>(faulty.server, "failCommand", kOnce,
-                                       failing_comparison(faulty, 148));
-  };
-  {
-    const auto point = without();
-    const auto looked = faulty.store->beat({request.instance, 1, false});
-    INFO(looked.status().to_string());
-    REQUIRE(looked.ok());
-    REQUIRE((looked->beat == 1 && !looked->older));
-  }
-  {
-    const auto point = without();
-    const auto older = faulty.store->beat({request.instance, 2, false});
-    REQUIRE(older.ok());
-    REQUIRE(older->older);
-  }
-  {
-    const auto point = without();
-    const LeaseOutcome outcome = faulty.store->lease(request);
-    INFO(outcome.error.to_string());
-    REQUIRE(outcome.kind == Kind::granted);
-  }
-  const auto point = without();
-  const auto reading = faulty.store->read({.binding = request.binding, .instance = {}});
-  INFO(reading.status().to_string());
-  REQUIRE(reading.ok());
-}
-
 TEST_CASE("MongoFaults: a claim whose outcome is unknown is an error and can be repeated",
           "[mongo]") {
   Faulty faulty(kMongoAlone);
@@ -397,106 +197,6 @@ TEST_CASE("MongoFaults: a claim whose outcome is unknown is an error and can be 
   auto outcome = faulty.store->claim(claim);
   REQUIRE(outcome.ok());
   REQUIRE(*outcome == ClaimOutcome::won);
-}
-
-// Lets a stopped process go on when the test ends, however it ends.
-struct Stopped {
-  ~Stopped() {
-    if (pid != 0) kill(pid, SIGCONT);
-  }
-  pid_t pid = 0;
-};
-
-TEST_CASE("MongoFaults: leases go on after the primary is gone, without a duplicate", "[mongo]") {
-  Faulty faulty(kMongoReplicaSet);
-  faulty.reopen(2000);
-  const std::string how = GENERATE("step down", "kill", "stop");
-  INFO(how);
-  Stopped stopped;
-  if (how == "step down") {
-    faulty.server.admin(R"({"replSetStepDown": 2, "force": true})");
-  } else {
-    const Document status = faulty.server.admin(R"({"serverStatus": 1})");
-    bson_iter_t found;
-    REQUIRE(find_field(status.get(), "pid", &found));
-    const auto pid = static_cast<pid_t>(bson_iter_as_int64(&found));
-    if (how == "stop") stopped.pid = pid;
-    kill(pid, how == "stop" ? SIGSTOP : SIGKILL);  // with_mongo.py starts a killed one again
-  }
-  std::int64_t highest = faulty.high_water;
-  int granted = 0;
-  for (int attempt = 0; attempt < 100 && granted < 5; ++attempt) {
-    LeaseRequest request = lease_request("orders", 10);
-    request.high_water = highest;
-    const LeaseOutcome outcome = faulty.store->lease(request);
-    if (outcome.kind != Kind::granted) {
-      INFO(outcome.error.to_string());
-      REQUIRE(outcome.error.code() == ErrorCode::UNAVAILABLE);
-      continue;
-    }
-    REQUIRE(outcome.begin >= highest);
-    highest = outcome.end;
-    ++granted;
-  }
-  REQUIRE(granted == 5);
-}
-
-TEST_CASE("MongoFaults: a server that is away is refused within the time-out", "[mongo]") {
-  MongoStoreOptions options;
-  options.uri = "mongodb://127.0.0.1:1/test";
-  options.timeout_ms = 300;
-  auto store = open_mongo_store(options);
-  const auto began = std::chrono::steady_clock::now();
-  const LeaseOutcome outcome = store->lease(lease_request("orders", 10));
-  // Thirty seconds are the driver's own patience.
-  REQUIRE_IN_TIME(std::chrono::steady_clock::now() - began < std::chrono::seconds(25));
-  REQUIRE(outcome.kind == Kind::refused);
-  REQUIRE(outcome.error.code() == ErrorCode::UNAVAILABLE);
-  INFO(outcome.error.text());
-  REQUIRE(outcome.error.text().find("127.0.0.1:1") != std::string::npos);
-}
-
-// The store's answer to a changed URI of the server with TLS and authentication.
-LeaseOutcome secure_lease(MongoServer& server, const std::string& uri,
-                          int timeout_ms = kPatientMs) {
-  MongoStoreOptions options = server.options();
-  options.uri = uri;
-  options.timeout_ms = timeout_ms;
-  auto store = open_mongo_store(options);
-  return store->lease(lease_request("orders", 10));
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t found = text.find(from);
-  REQUIRE(found != std::string::npos);
-  return text.replace(found, from.size(), to);
-}
-
-TEST_CASE("MongoFaults: TLS and authentication by URI are granted, and failures name their cause",
-          "[mongo]") {
-  MongoServer server(kMongoSecure);
-  const std::string uri = server.uri();
-  LeaseOutcome outcome = secure_lease(server, uri);
-  INFO(outcome.error.to_string());
-  REQUIRE(outcome.kind == Kind::granted);
-
-  outcome = secure_lease(server, replaced(uri, "rd%25@", "rd%25wrong@"));
-  REQUIRE(outcome.kind == Kind::refused);
-  REQUIRE(outcome.error.code() == ErrorCode::STORE_REFUSED);
-  REQUIRE(outcome.error.text().find("Authentication failed") != std::string::npos);
-  REQUIRE(outcome.error.text().find("w@rd") == std::string::npos);
-
-  const std::string at = uri.substr(10, uri.find('@') - 10);
-  outcome = secure_lease(server, replaced(uri, at, "reader:reader"));
-  REQUIRE(outcome.kind == Kind::refused);
-  REQUIRE(outcome.error.code() == ErrorCode::STORE_REFUSED);
-  REQUIRE(outcome.error.text().find("readWrite") != std::string::npos);
-
-  outcome = secure_lease(server, replaced(uri, "authority.pem", "stranger.pem"), 2000);
-  REQUIRE(outcome.kind == Kind::refused);
-  REQUIRE(outcome.error.code() == ErrorCode::UNAVAILABLE);
-  INFO(outcome.error.text());
-  REQUIRE(outcome.error.text().find("TLS") != std::string::npos);
 }
 
 }  // namespace
