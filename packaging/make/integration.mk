@@ -1,5 +1,5 @@
 # `make test-integration`: the daemon as a whole, over its socket, on real stores. T= chooses one file (T=restart runs
-# tests/integration/test_restart.py) and K= tests by name. `make test-kill KILLS=20000` is the long soak of kill -9, `make
+# test_restart.py, in whichever folder) and K= tests by name. `make test-kill KILLS=20000` is the long soak of kill -9, `make
 # test-power-cuts CUTS=500` that of power cuts, which needs root and loop devices.
 
 T ?=
@@ -12,13 +12,15 @@ INTEGRATION = BUILD=$(BUILD) KILLS=$(KILLS) CUTS=$(CUTS) PYTHONDONTWRITEBYTECODE
 
 .PHONY: test-integration test-kill test-block-kills test-power-cuts
 # Half of the time is one processor's, half is waiting: the files run in three parts, one beside the other.
-FIRST_PART := $(patsubst %,tests/integration/test_%.py,decommission faults seeds system_calls)
-SECOND_PART := $(patsubst %,tests/integration/test_%.py,failpoints restart)
+# $(call integration-file,NAME): test_NAME.py, where it lies; pytest says what is wrong with a name that is none.
+integration-file = $(or $(wildcard tests/integration/test_$(1).py tests/integration/*/test_$(1).py),tests/integration/test_$(1).py)
+FIRST_PART := $(foreach name,decommission faults seeds system_calls,$(call integration-file,$(name)))
+SECOND_PART := $(foreach name,failpoints restart,$(call integration-file,$(name)))
 test-integration: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## the daemon on real stores (T=restart: one file, K=text: by name)
 ifeq ($(T)$(K),)
 	@$(BESIDE) --jobs=3 KILLS=$(KILLS) CUTS=$(CUTS) integration-part/1 integration-part/2 integration-part/3
 else
-	@$(INTEGRATION) $(if $(K),-k '$(K)') $(if $(T),tests/integration/test_$(T).py,tests/integration)
+	@$(INTEGRATION) $(if $(K),-k '$(K)') $(if $(T),$(call integration-file,$(T)),tests/integration)
 endif
 
 integration-part/1:
@@ -29,11 +31,11 @@ integration-part/3:
 	@$(INTEGRATION) $(FIRST_PART:%=--ignore=%) $(SECOND_PART:%=--ignore=%) tests/integration
 
 test-kill: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## kill -9 under load, KILLS= times
-	@$(INTEGRATION) -s -k KillUnderLoad tests/integration/test_restart.py
+	@$(INTEGRATION) -s -k KillUnderLoad tests/integration/faults/test_restart.py
 
 BLOCK_KILLS ?= 500
 test-block-kills: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## kill -9 of programs with blocks and of the daemon, BLOCK_KILLS= times
-	@BLOCK_KILLS=$(BLOCK_KILLS) $(INTEGRATION) -s -k MixedKills tests/integration/test_blocks.py
+	@BLOCK_KILLS=$(BLOCK_KILLS) $(INTEGRATION) -s -k MixedKills tests/integration/clients/test_blocks.py
 
 test-power-cuts: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## power cuts on a real ext4 under load, CUTS= times (needs root)
-	@$(INTEGRATION) -k PowerCutUnderLoad tests/integration/test_power_cuts.py
+	@$(INTEGRATION) -k PowerCutUnderLoad tests/integration/faults/test_power_cuts.py

@@ -1,4 +1,4 @@
-# build/old_code: the programs that handed out IDs before seqd, imitated (tests/seeds), for tests/integration/test_seeds.py
+# build/old_code: the programs that handed out IDs before seqd, imitated (tests/seeds), for tests/integration/sequences/test_seeds.py
 # and its like.
 # A new file in the folder needs no registration.
 

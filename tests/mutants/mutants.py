@@ -3,7 +3,7 @@
 Every NAME.patch here is one such shortcut. Its first line says which rule it breaks and which tests have to notice:
     breaks: RULE | noticed by: TEST ; TEST
 A TEST is the name of a unit test, `adapter NAME` of one of the adapters (beside real servers where it speaks to MongoDB),
-`pytest FILE::NAME` of one in tests/integration, or `sim EVENTS`: the simulator with so many events. All of them have to fail. Ends
+`pytest FOLDER/FILE::NAME` of one in tests/integration, or `sim EVENTS`: the simulator with so many events. All of them have to fail. Ends
 with "N passed, N failed": a mutant that survives, that does not apply any more or does not build has failed.
 
 usage: mutants.py [NAME...]     from the root; build/ has to be up to date

@@ -1,5 +1,5 @@
 // What becomes of a lease whose commit is in the write-ahead log while the shared memory beside it
-// finds no room. That a full disk is no SIGBUS: tests/integration/test_disks.py.
+// finds no room. That a full disk is no SIGBUS: tests/integration/faults/test_disks.py.
 #include "daemon/store/sqlite/sqlite_shared_memory.h"
 
 #include <linux/filter.h>

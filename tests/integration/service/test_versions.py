@@ -10,7 +10,7 @@ import pytest
 import harness
 from accounting import journalled_gaps
 
-GOLDEN = Path(__file__).resolve().parent / "golden"
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 EXIT_CORRUPT = 65
 HEADER = 80  # bytes in front of the header's check sum
 
