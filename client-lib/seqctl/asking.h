@@ -36,7 +36,8 @@ class Pages {
  public:
   explicit Pages(seqd_client* client) : client_(client) {}
 
-  // The next page; only while more(). A daemon whose pages do not advance is an error, so this ends.
+  // The next page; only while more(). A daemon whose pages do not advance is an error, so this
+  // ends.
   Answered next();
   bool more() const { return more_; }
 

@@ -27,8 +27,8 @@ class BlockPages {
   static constexpr std::int64_t kMost = 1'024;  // open at a time
 
   virtual ~BlockPages() = default;
-  // Creates the page of a client, or finds the existing one. UNAVAILABLE: this host has no place for
-  // pages. BUSY: too many are open.
+  // Creates the page of a client, or finds the existing one. UNAVAILABLE: this host has no place
+  // for pages. BUSY: too many are open.
   virtual Status open(ClientId client) = 0;
   // A descriptor of a page that is open, to be passed to its client; the page keeps it. Until
   // remove().
@@ -36,8 +36,8 @@ class BlockPages {
   // Opens the block to its client, by writing it to the slot. After an error the contents of the
   // slot are unknown.
   virtual Status publish(const BlockPlace& place) = 0;
-  // Ends these blocks: no more IDs are taken. For each, how many IDs were taken; none if that is not
-  // known, because the page is missing or damaged.
+  // Ends these blocks: no more IDs are taken. For each, how many IDs were taken; none if that is
+  // not known, because the page is missing or damaged.
   virtual std::vector<std::optional<std::int64_t>> revoke(std::span<const BlockPlace> places) = 0;
   // Removes the page of a client without blocks.
   virtual void remove(ClientId client) = 0;

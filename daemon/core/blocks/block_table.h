@@ -1,7 +1,8 @@
 // BlockTable: the blocks that are out, by their slots. A block is granted in one turn, published to
 // its page when the turn's record is in the log, and only then in the reply to its client. It ends
-// when its slot is used again, when its client has disconnected, or when its sequence needs the IDs:
-// then nothing is taken from it any more, and its sequence gets the number of IDs that were taken.
+// when its slot is used again, when its client has disconnected, or when its sequence needs the
+// IDs: then nothing is taken from it any more, and its sequence gets the number of IDs that were
+// taken.
 //
 // Bounded: a number of blocks and pages in all, of which one user gets a share. After a start
 // clients have some seconds to reconnect to their blocks. Owned by the SequenceTable; loop thread.
