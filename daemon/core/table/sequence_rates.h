@@ -53,7 +53,7 @@ class SequenceRates {
   // So many sequences are shown at most, besides the one with the smallest runway. From the next
   // round on.
   void show(std::size_t most) { most_rows_ = most; }
-  // A sequence that is not noted yet issued, or somebody waits for it: until then it had issued
+  // A sequence that is not noted yet issued, or a request waits for it: until then it had issued
   // `issued` IDs. It lives until dropped() is called.
   void note(Sequence& sequence, std::int64_t issued);
   void dropped(Sequence& sequence);
