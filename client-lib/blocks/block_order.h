@@ -1,4 +1,4 @@
-// BlockOrder: one request that a thread has asked for and not waited for yet. Owned by its thread's
+// BlockOrder: one request that a thread has sent and not waited for yet. Owned by its thread's
 // ThreadBlocks, at one place in memory; between ask_...() and collect() it is the BlockSource's.
 #pragma once
 

@@ -16,7 +16,7 @@ namespace {
 
 // Another thread may have opened another socket meanwhile.
 constexpr std::int64_t kLongestSleepMs = 100;
-// A daemon without a place for pages is asked again after this.
+// After this, a daemon without a place for pages is tried again.
 constexpr std::int64_t kPageAgainMs = 1'000;
 constexpr std::size_t kAnswersAtOnce = 64;
 constexpr std::uint64_t kNoGeneration = std::numeric_limits<std::uint64_t>::max();

@@ -61,9 +61,9 @@ class BlockSource {
   std::unique_ptr<Client> client_;
   bool driven_ = false;  // a thread sleeps at the socket, for all
   std::shared_ptr<BlockPage> page_;
-  Outcome no_page_;  // why there is none, if it was asked for
+  Outcome no_page_;  // why there is none, if it was requested
   BlockOrder page_order_;
-  std::uint64_t page_generation_;   // of the connection that told the page
+  std::uint64_t page_generation_;   // of the connection on which the page came
   std::int64_t page_again_ms_ = 0;  // not before, where there is none
 };
 

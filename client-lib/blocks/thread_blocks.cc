@@ -7,9 +7,9 @@
 namespace seqd::engine {
 namespace {
 
-// Of one call. A daemon that ends block after block is not asked for ever.
+// Of one call. Bounds the requests to a daemon that ends block after block.
 constexpr int kMostBlocks = 4;
-// There are too many blocks, or no page: so long it is not asked for one again.
+// There are too many blocks, or no page: no block is requested for this time.
 constexpr std::int64_t kBlocksAgainMs = 100;
 
 }  // namespace

@@ -84,7 +84,7 @@ Answered ask_config(seqd_client* client) {
     Answered answered = ask_config_once(client);
     if (!answered.ok() || !answered.value.is_null()) return answered;
   }
-  return {SEQD_E_BUSY, "the configuration is read again and again meanwhile", {}};
+  return {SEQD_E_BUSY, "the configuration was reloaded while it was read; try again", {}};
 }
 
 Answered Pages::next() {

@@ -23,12 +23,12 @@ Answered ask(seqd_client* client, const char* method,
              const nlohmann::json& params = nlohmann::json::array());
 Answered ping(seqd_client* client);
 
-// The connections that `clients` tells, of all pages, as one array. A daemon whose pages do not go
-// on, or are too long, is an error.
+// All pages of `clients` as one array. A daemon whose pages do not advance, or are too long, is an
+// error.
 Answered ask_clients(seqd_client* client);
 
-// What `config` tells of all pages: {"file", "reloads", "tables"}. SEQD_E_BUSY: it was
-// read again meanwhile, time and again. Otherwise as ask_clients().
+// All pages of `config` as one object: {"file", "reloads", "tables"}. SEQD_E_BUSY: reloads between
+// the pages changed the configuration in each attempt. Otherwise as ask_clients().
 Answered ask_config(seqd_client* client);
 
 // Pages of `list`, one after the other, kMostPages at most. One thread.
@@ -36,7 +36,8 @@ class Pages {
  public:
   explicit Pages(seqd_client* client) : client_(client) {}
 
-  // The next page; only while more(). A daemon whose pages do not go on is an error, so this ends.
+  // The next page; only while more(). A daemon whose pages do not advance is an error, so this
+  // ends.
   Answered next();
   bool more() const { return more_; }
 

@@ -31,20 +31,20 @@ constexpr const char* kAdministering = "Administering";
 constexpr const char* kFooter =
     "\nExamples:\n"
     "  seqctl next orders               take an ID\n"
-    "  seqctl explain orders 4711       who received it, or why it is a gap\n"
-    "  seqctl top                       the busiest sequences, again and again\n"
-    "  seqctl stat -i 5 -n 12           a minute in lines of five seconds\n"
-    "  seqctl watch orders invoices     a line whenever one of them changes\n"
-    "  seqctl health --ready            for a probe; seqctl doctor says what to do\n"
-    "  seqctl drain orders              what --yes would do\n"
+    "  seqctl explain orders 4711       show who received it, or why it is a gap\n"
+    "  seqctl top                       show the busiest sequences, and refresh\n"
+    "  seqctl stat -i 5 -n 12           print twelve lines, one every five seconds\n"
+    "  seqctl watch orders invoices     print a line when one of them changes\n"
+    "  seqctl health --ready            answer a probe; see also seqctl doctor\n"
+    "  seqctl drain orders              show what --yes would do\n"
     "\nExit codes: 0 done, 1 error of the daemon or its store, or doctor found\n"
     "something bad, 2 wrong usage, 3 an audit failed, 4 --yes is missing,\n"
     "5 status or health found a stopped sequence or a store with an error,\n"
-    "69 no daemon answers, 75 try again (busy, store away, time-out),\n"
+    "69 no daemon answers, 75 try again (busy, store unavailable, time-out),\n"
     "130 interrupted.\n"
     "The socket is --socket, else $SEQD_SOCKET, else /run/seqd.sock.";
 
-// Adds a command; the one that is given sets `chosen`.
+// Adds a command; its use sets `arguments.command`.
 CLI::App* add(CLI::App& app, Arguments& arguments, const char* word, const char* text,
               Command command, const char* group = kLooking) {
   CLI::App* added = app.add_subcommand(word, text)->group(group);
@@ -52,15 +52,15 @@ CLI::App* add(CLI::App& app, Arguments& arguments, const char* word, const char*
   return added;
 }
 
-// CLI11 makes the nearest int64 of what is beyond all.
+// CLI11 replaces a number that is out of range by the nearest int64.
 std::string check_id(const std::string& text) {
   std::int64_t id = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), id);
   if (end.ec == std::errc() && end.ptr == text.data() + text.size()) return {};
-  return "\"" + text + "\" is no integer from -2^63 to 2^63-1";
+  return "\"" + text + "\" is not an integer from -2^63 to 2^63-1";
 }
 
-// What is for the operator, and takes --yes.
+// Commands for the operator, with --yes.
 void describe_housekeeping(CLI::App& app, Arguments& arguments) {
   CLI::App* decommission = add(app, arguments, "decommission",
                                "remove this daemon for good; without --yes, show what it would do",
@@ -81,31 +81,31 @@ void describe_advance(CLI::App& advance, Arguments& arguments) {
   which->add_option("NAME", arguments.name, "the sequence");
   CLI::Option* all = which->add_flag(
       "--all", arguments.all,
-      "every sequence of --store: after its database was put back from an older copy");
+      "every sequence of --store, after its database was restored from an older copy");
   which->require_option(1);
   CLI::Option* store =
       advance.add_option("--store", arguments.store, "the store of --all")->needs(all);
   all->needs(store);
   advance
       .add_flag("--resume", arguments.resume,
-                "with --all: resume the sequences of a restored store; only after --all was done "
+                "with --all: resume the sequences of a restored store; only after --all is done "
                 "on every host")
       ->needs(all);
-  advance.add_option("--to", arguments.id, "the next ID (default: above all this host leased)")
+  advance.add_option("--to", arguments.id, "the next ID (default: above all IDs this host leased)")
       ->check(check_id)
       ->excludes(all);
   advance
       .add_flag("--everywhere", arguments.everywhere,
-                "withdraw what this and other hosts have available below it")
+                "withdraw the lower IDs that this and other hosts have available")
       ->excludes(all);
 }
 
-// CLI11 finds it within every range.
+// CLI11 accepts NaN in every range.
 std::string refuse_nan(const std::string& text) {
   return std::isnan(std::strtod(text.c_str(), nullptr)) ? "Value " + text + " is not a number" : "";
 }
 
-// Seconds, as `milliseconds` when they are given.
+// An option in seconds, which sets `milliseconds`.
 CLI::Option* add_seconds(CLI::App& command, const char* names, std::int64_t& milliseconds,
                          const char* text, double least, double most) {
   return command
@@ -121,62 +121,68 @@ void describe_config(CLI::App& app, Arguments& arguments) {
       app.add_subcommand("config", "show the daemon's configuration")->group(kAdministering);
   config->require_subcommand(1);
   CLI::App* dump = add(*config, arguments, "dump",
-                       "print what is in force, and where each value is from; no secrets",
+                       "print the configuration in force and the source of each value; no secrets",
                        Command::config_dump, "Subcommands");
-  dump->add_option("NAME", arguments.name, "all options of one sequence (default: all tables)");
+  dump->add_option("NAME", arguments.name,
+                   "print all options of this sequence (default: all tables)");
 }
 
-// What looks again and again.
+// Commands that query the daemon at an interval.
 void describe_watching(CLI::App& app, Arguments& arguments) {
   const auto looks = CLI::Range(std::int64_t{1}, kMostLooks);
   const auto interval = [&arguments](CLI::App* command, const char* text) {
     add_seconds(*command, "-i,--interval", arguments.interval_ms, text, kShortestInterval,
                 kLongestInterval);
   };
-  CLI::App* stat = add(app, arguments, "stat", "print what the daemon did, a line an interval",
+  CLI::App* stat = add(app, arguments, "stat",
+                       "print rates, gaps and errors of the daemon, one line per interval",
                        Command::stat, kWatching);
-  interval(stat, "seconds a line is about (default 1)");
-  stat->add_option("-n,--count", arguments.looks, "so many lines (default: without end)")
+  interval(stat, "seconds per line (default 1)");
+  stat->add_option("-n,--count", arguments.looks, "number of lines (default: unlimited)")
       ->check(looks);
-  CLI::App* top = add(app, arguments, "top",
-                      "show the busiest sequences, again and again; once on what is no terminal",
-                      Command::top, kWatching);
-  interval(top, "seconds between two looks (default 1)");
-  top->add_option("-n,--count", arguments.looks, "so many tables")->check(looks);
+  CLI::App* top =
+      add(app, arguments, "top", "show the busiest sequences; refreshed on a terminal, else once",
+          Command::top, kWatching);
+  interval(top, "seconds between two tables (default 1)");
+  top->add_option("-n,--count", arguments.looks,
+                  "number of tables (default: unlimited on a terminal, else 1)")
+      ->check(looks);
   top->add_option("--rows", arguments.rows,
-                  "at most so many sequences (default: as many as fit, or 20)")
+                  "the most sequences in a table (default: as many as fit, or 20)")
       ->check(CLI::Range(std::int64_t{1}, kMostRows));
-  CLI::App* watch = add(app, arguments, "watch", "follow some sequences, a line for each change",
+  CLI::App* watch = add(app, arguments, "watch", "print a line for each change of some sequences",
                         Command::watch, kWatching);
-  interval(watch, "seconds between two looks (default 1)");
-  watch->add_option("-n,--count", arguments.looks, "so many looks (default: without end)")
+  interval(watch, "seconds between two queries (default 1)");
+  watch->add_option("-n,--count", arguments.looks, "number of queries (default: unlimited)")
       ->check(looks);
   watch->add_option("NAME", arguments.names, "the sequences, at most 100")
       ->required()
       ->expected(1, kMostWatched);
   CLI::App* latency = add(app, arguments, "latency",
-                          "measure pings one after the other; prints quantiles and a histogram",
+                          "measure pings, one at a time; print quantiles and a histogram",
                           Command::latency, kWatching);
-  interval(latency, "seconds from the beginning of one to the next (default 0.001)");
-  latency->add_option("-n,--count", arguments.looks, "so many pings (default 1000)")->check(looks);
+  interval(latency, "seconds from the start of a ping to the next (default 0.001)");
+  latency->add_option("-n,--count", arguments.looks, "number of pings (default 1000)")
+      ->check(looks);
 }
 
 void describe_checks(CLI::App& app, Arguments& arguments) {
-  CLI::App* health = add(app, arguments, "health", "for probes: one line, and an exit code",
+  CLI::App* health = add(app, arguments, "health", "answer a probe: one line and an exit code",
                          Command::health, kWatching);
-  CLI::Option* ready =
-      health->add_flag("--ready", arguments.ready,
-                       "it can issue IDs of every sequence in use: none is stopped (default)");
-  health->add_flag("--live", arguments.live, "it answers, whatever its sequences and stores do")
+  CLI::Option* ready = health->add_flag(
+      "--ready", arguments.ready, "the daemon can issue IDs of every sequence in use (default)");
+  health
+      ->add_flag("--live", arguments.live,
+                 "the daemon answers, whatever the state of its sequences and stores")
       ->excludes(ready);
   CLI::App* doctor = add(app, arguments, "doctor",
                          "check socket, daemon, rights, files, clock and unit, and say what to do",
                          Command::doctor, kWatching);
   doctor->add_option("--state-dir", arguments.state_dir,
                      "the daemon's state directory (default: that of the process, if you may see "
-                     "it, then /var/lib/seqd)");
+                     "it, else /var/lib/seqd)");
   doctor->add_option("--witness-dir", arguments.witness_dir,
-                     "its witness directory, if the configuration names one");
+                     "the daemon's witness directory, if the configuration names one");
 }
 
 void describe_taking(CLI::App& app, Arguments& arguments) {
@@ -185,20 +191,20 @@ void describe_taking(CLI::App& app, Arguments& arguments) {
       add(app, arguments, "next", "take IDs and print them, one a line", Command::next, kTaking);
   next->add_option("NAME", arguments.name, "the sequence")->required();
   next->add_option("-n,--count", arguments.count, "how many (default 1)")->check(count_range);
-  next->add_flag("--text", arguments.as_text, "as text, written as the sequence's format says");
+  next->add_flag("--text", arguments.as_text, "print text in the sequence's format");
   CLI::App* parse = add(app, arguments, "parse",
                         "decode the text of an ID; fails if the text is not valid", Command::parse);
   parse->add_option("NAME", arguments.name, "the sequence")->required();
   parse->add_option("TEXT", arguments.text, "the text")->required();
-  CLI::App* insert = add(app, arguments, "insert",
-                         "insert a document, a JSON object, and print the _id that it got",
-                         Command::insert, kTaking);
+  CLI::App* insert =
+      add(app, arguments, "insert", "insert a document, a JSON object, and print its _id",
+          Command::insert, kTaking);
   insert->add_option("NAME", arguments.name, "the sequence")->required();
-  CLI::Option* document = insert->add_option("DOCUMENT", arguments.text,
-                                             "the document (default: what is on standard input)");
+  CLI::Option* document =
+      insert->add_option("DOCUMENT", arguments.text, "the document (default: standard input)");
   insert->add_option("--unique", arguments.unique,
-                     "a field of the document that has a unique index: where there is a document "
-                     "with its value, print the _id of that one");
+                     "a field of the document with a unique index; if a document with its value "
+                     "exists, print the _id of that one");
   insert
       ->add_flag("--msgpack", arguments.message_pack,
                  "the document is MessagePack, on standard input")
@@ -212,39 +218,40 @@ void describe_taking(CLI::App& app, Arguments& arguments) {
 void describe_commands(CLI::App& app, Arguments& arguments) {
   describe_taking(app, arguments);
   CLI::App* peek =
-      add(app, arguments, "peek", "show what would come next; takes nothing", Command::peek);
+      add(app, arguments, "peek", "show the next ID, without taking it", Command::peek);
   peek->add_option("NAME", arguments.name, "the sequence")->required();
   add(app, arguments, "list", "show the sequences the daemon knows", Command::list);
   add(app, arguments, "status", "show the daemon's state on one screen", Command::status);
-  add(app, arguments, "clients", "show who is connected, and what they took", Command::clients);
-  add(app, arguments, "ping", "ask whether the daemon answers", Command::ping);
-  add(app, arguments, "reload", "read the configuration again; fails when it is wrong",
+  add(app, arguments, "clients", "show the connections, and how many IDs each has taken",
+      Command::clients);
+  add(app, arguments, "ping", "check whether the daemon answers", Command::ping);
+  add(app, arguments, "reload", "read the configuration again; fails if it is invalid",
       Command::reload, kAdministering);
   CLI::App* explain = add(app, arguments, "explain", "show who received an ID, or why it is a gap",
                           Command::explain);
   explain->add_option("NAME", arguments.name, "the sequence")->required();
-  explain->add_option("ID", arguments.text, "the ID; what is no integer is a text of one")
+  explain->add_option("ID", arguments.text, "the ID, or its text in the sequence's format")
       ->required();
-  explain->add_flag("--text", arguments.as_text, "it is a text, though it is all digits");
+  explain->add_flag("--text", arguments.as_text, "read digits as text, too");
   CLI::App* gaps =
       add(app, arguments, "gaps", "show the IDs that will never be issued, and why", Command::gaps);
   gaps->add_option("NAME", arguments.name, "the sequence")->required();
-  gaps->add_option("-n,--count", arguments.gaps, "at most so many (default 100)")
+  gaps->add_option("-n,--count", arguments.gaps, "the most gaps to print (default 100)")
       ->check(CLI::Range(std::int64_t{1}, kMostGaps));
-  gaps->add_option("--after", arguments.after, "only those behind the gap of this number")
+  gaps->add_option("--after", arguments.after, "only the gaps after the one with this number")
       ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()));
   CLI::App* audit =
       add(app, arguments, "audit",
-          "prove that every leased ID is accounted for; fails when one is not", Command::audit);
+          "verify that every leased ID is accounted for; fails if one is not", Command::audit);
   audit->add_option("NAME", arguments.name, "the sequence")->required();
   CLI::App* advance = add(app, arguments, "advance",
-                          "raise the counter in the store, so that no lower ID is leased any more",
+                          "raise the counter in the store, so that no lower ID is leased again",
                           Command::advance, kAdministering);
   describe_advance(*advance, arguments);
   advance->add_flag("--yes", arguments.yes, "do it; without it, show what would be done");
   CLI::App* drain =
       add(app, arguments, "drain",
-          "release the available IDs: return them, or write them off, as `reuse` says",
+          "release the available IDs: return them, or make them a gap, as `reuse` says",
           Command::drain, kAdministering);
   CLI::Option_group* which = drain->add_option_group("which");
   which->add_option("NAME", arguments.name, "the sequence");
@@ -259,7 +266,7 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   add(app, arguments, "wait", "wait until the daemon answers, at most --timeout", Command::wait);
 }
 
-// The word that was meant as a command; `otherwise` when there is none.
+// An error that names the first word that is no option; `otherwise` when there is none.
 std::string unknown_command(const CLI::App& app, const std::string& otherwise) {
   for (const std::string& word : app.remaining()) {
     if (word.empty() || word.front() == '-') continue;

@@ -17,7 +17,7 @@ std::span<const seqd_run> runs_of(const seqd_reply& reply) {
 
 }  // namespace
 
-// Whether there is somebody to take IDs for.
+// Whether the output still has a reader.
 bool Taking::goes_on() const {
   return out_.state() == Output::State::well && !is_interrupted();
 }

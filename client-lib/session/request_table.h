@@ -64,7 +64,7 @@ class RequestTable {
   // Whether this connection owes an answer to any of them.
   bool any_sent() const { return sent_ != 0; }
   bool any_unsent() const { return sent_ != waiting_; }
-  // The number has its answer, or nobody wants one any more. It must be in the table.
+  // The number has its answer, or no caller waits for it any more. It must be in the table.
   void finish(std::uint32_t number);
 
   // The lowest number that is to be sent; 0 when there is none.

@@ -32,8 +32,7 @@ class Session {
  public:
   // Requests that are in flight or whose answers were not collected, at most.
   static constexpr std::size_t kCapacity = 65'536;
-  // Answers after which the daemon is told that they have arrived.
-  // That a daemon remembers, where its hello does not say.
+  // Request numbers that a daemon keeps for retries, if its hello names no limit.
   static constexpr std::int64_t kAssumedWindow = 1'024;
   // The hello's msgid: never a request number.
   static constexpr std::uint32_t kHelloNumber = 0xffff'ffff;

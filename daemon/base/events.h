@@ -32,7 +32,7 @@ struct Event {
   std::vector<std::pair<std::string, std::string>> fields;
 };
 
-// Loop thread. Must not call back into whoever raised the event.
+// Loop thread. Must not call back into the source of the event.
 class EventSink {
  public:
   virtual ~EventSink() = default;

@@ -5,7 +5,7 @@
 // Every file is opened with an exclusive lock that lasts until its File is destroyed: a file has
 // one owner. Calls on one File may come from several threads at once when they touch different
 // bytes. Errors are STATE_IO with the path, the call and the cause; FENCED is a lock held by
-// somebody else.
+// another user.
 #pragma once
 
 #include <cstddef>

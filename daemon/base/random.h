@@ -9,7 +9,7 @@ namespace seqd {
 class Random {
  public:
   virtual ~Random() = default;
-  // 64 uniformly random bits that nobody else can guess (the system's generator in the daemon).
+  // 64 uniformly random bits that cannot be guessed (the system's generator in the daemon).
   virtual std::uint64_t next() = 0;
 };
 

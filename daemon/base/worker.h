@@ -1,5 +1,5 @@
 // Worker: runs blocking work off the loop. Each store and the log have a worker of their own, so
-// that one that hangs delays nobody else.
+// that a job that hangs delays no other owner.
 #pragma once
 
 #include <functional>

@@ -19,7 +19,7 @@ struct CoreContext {
   RemainderLog& log;
   EventSink& events;
   ReplySink& replies;
-  HistorySink* history = nullptr;  // null: nobody keeps a history
+  HistorySink* history = nullptr;  // null: no history is kept
 };
 
 }  // namespace seqd

@@ -79,7 +79,7 @@ struct SequenceSettings {
       100'000;  // IDs that may be issued between two flushes: what a power loss can cost
   std::int64_t max_value = (std::int64_t{1} << 53) - 1;  // the highest ID ever issued
 
-  // What lasts for less at the present rate is told to come to its end.
+  // A sequence that lasts for less at the present rate gets a warning.
   std::int64_t exhaustion_warning_ms = 2'592'000'000;
 
   Reuse reuse = Reuse::never;  // what becomes of ranges that are drained
@@ -102,7 +102,7 @@ struct SequenceSettings {
   bool operator==(const SequenceSettings&) const = default;
 };
 
-// What somebody hears who asks a sequence that inserts for anything else.
+// The error of other requests for a sequence that inserts.
 inline Status inserts_only(std::string_view name) {
   return {ErrorCode::WRONG_MODE,
           "\"" + std::string(name) +

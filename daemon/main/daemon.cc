@@ -219,7 +219,7 @@ void Daemon::stop_on_signal() {
 }
 
 void Daemon::reload_on_signal() {
-  // The outcome is in the journal; nobody waits for it.
+  // The outcome is in the journal; no client waits for it.
   static_cast<void>(reload(user(), [](const Result<ReloadReport>&) {}).ok());
 }
 

@@ -42,7 +42,7 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   // Takes over the state directory, opens the stores and listens: on `sockets`, or where the
   // configuration says when there are none. FENCED: another daemon has the directory.
   Status start(const std::vector<int>& sockets);
-  // Serves until it is told to end. Returns the exit code.
+  // Serves until a stop is requested. Returns the exit code.
   int run();
   // Nothing is under way on another thread, so that the process can be taken down in order.
   bool quiet() const;

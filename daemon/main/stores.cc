@@ -21,7 +21,7 @@ Result<std::shared_ptr<BlockingStore>> shared(Result<std::unique_ptr<Store>> ope
 
 bool is_remote(const std::string& file) {
   const Result<FileSystemKind> kind = file_system_for(file);
-  // Where it cannot be told, opening the file says what is wrong.
+  // If that cannot be determined, opening the file reports the error.
   return kind.ok() && *kind == FileSystemKind::remote;
 }
 
@@ -94,7 +94,7 @@ Result<std::shared_ptr<BlockingStore>> Stores::open_one(const StoreSettings& set
     }
     SqliteStoreOptions options;
     options.path = settings.path;
-    // A file is not a server: nobody needs its lock for longer, and a start waits so long for it.
+    // A file is not a server: no program needs its lock for longer, and a start waits so long.
     options.busy_timeout_ms =
         std::min(options.busy_timeout_ms, static_cast<int>(settings.timeout_ms));
     // After a reboot it must be gone: the file system may have lost the last transactions. A

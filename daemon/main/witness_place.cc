@@ -24,7 +24,7 @@ bool is_memory(const std::string& path) {
           static_cast<std::uint32_t>(facts.f_type) == RAMFS_MAGIC);
 }
 
-// /dev/shm is everybody's: what lies there under our name may be a trap.
+// Every user may write to /dev/shm: a file under our name there may be a trap.
 bool belongs_to_us_alone(const std::string& path) {
   struct stat facts {};
   return lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() &&

@@ -34,7 +34,7 @@ constexpr std::string_view kEnding = ".page";
 // A read that is under way while the client writes may give a part of each number. A client that
 // was stopped writes twice more at most, so one of three equal reads is whole.
 constexpr int kEqualReads = 3;
-constexpr int kMostReads = 64;  // who goes on writing is no client of ours
+constexpr int kMostReads = 64;  // a client that writes longer breaks the protocol
 
 long membarrier(int command) {
   return ::syscall(SYS_membarrier, command, 0, 0);
@@ -113,7 +113,7 @@ std::optional<std::int64_t> taken_of(int descriptor, const BlockPlace& place) {
     last = slot;
   }
   if (equal < kEqualReads) return std::nullopt;
-  if (last.block != place.block) return 0;  // it was never told
+  if (last.block != place.block) return 0;  // it was never published
   if (last.taken > static_cast<std::uint64_t>(place.count)) return std::nullopt;
   return static_cast<std::int64_t>(last.taken);
 }
@@ -247,7 +247,7 @@ Status PageFiles::publish(const BlockPlace& place) {
   return {};
 }
 
-// False: nobody knows whether it may still be taken from.
+// False: it is not known whether IDs may still be taken from it.
 bool PageFiles::end(const BlockPlace& place) const {
   const auto found = pages_.find(place.client);
   if (found == pages_.end() || found->second < 0 || place.slot >= kBlockSlots) return false;
@@ -262,7 +262,7 @@ std::vector<std::optional<std::int64_t>> PageFiles::revoke(std::span<const Block
   std::vector<std::optional<std::int64_t>> taken(places.size());
   std::vector<bool> ended(places.size());
   for (std::size_t at = 0; at < places.size(); ++at) ended[at] = end(places[at]);
-  // From here on who takes an ID of these sees the limit, or its store of `taken` is seen below.
+  // From here on a client that takes an ID sees the limit, or its store of `taken` is seen below.
   if (places.empty() || !has_barrier_ || membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0)
     return taken;
   for (std::size_t at = 0; at < places.size(); ++at)

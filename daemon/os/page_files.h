@@ -5,7 +5,7 @@
 // else.
 //
 // Invariant: the file of a client stays the same from open(), or keep_only(), until remove(): in
-// another one nobody would find what was taken.
+// another one the number of taken IDs would be lost.
 #pragma once
 
 #include <map>

@@ -55,7 +55,7 @@ class Segment final : public SharedMemory {
   const std::size_t size_;
 };
 
-// Whether nobody else could have made it or can write to it, and it has not been removed.
+// Whether only this user can have made it and can write to it, and it has not been removed.
 bool is_ours(const shmid_ds& facts) {
   return facts.shm_perm.uid == geteuid() && facts.shm_perm.cuid == geteuid() &&
          (facts.shm_perm.mode & (SHM_DEST | 077)) == 0;

@@ -47,7 +47,7 @@ inline DeferredReply defer(const MethodContext& context, const Session& session,
   return {context.sessions, context.table, session.id, message.msgid, std::string(name)};
 }
 
-// The question is asked: its request counts as waiting; or it was not, and is answered with that.
+// The query has begun and its request counts as waiting; or it failed, and the status is the reply.
 inline void asked(Session& session, const protocol::Message& message, const Status& status) {
   if (!status.ok()) return answer_error(session, message.msgid, status);
   ++session.waiting;

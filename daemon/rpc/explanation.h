@@ -21,7 +21,7 @@ struct IdFacts {
   bool served = false;  // the core has the sequence
   bool available = false;
   std::optional<Block> block;   // that it is out in
-  std::string block_client;     // who has that, for people; empty: not known, or not to be told
+  std::string block_client;     // the client of that, as text; empty: not known, or not shown
   Token lease{};                // of the available range, or of the block
   bool returning = false;       // back to the store
   bool leasing = false;         // a lease is under way, and its range is not known yet
@@ -38,7 +38,7 @@ enum class IdFate : std::uint8_t {
   available,   // leased by this host, to be issued
   block,       // in a block of a client, which takes its IDs by itself
   returned,    // leased by this host, and returned to the store, or on its way there
-  not_issued,  // by nobody yet: the counter is below
+  not_issued,  // by no host yet: the counter is below
   leasing,     // in the lease that this host has under way, or never leased by it
   elsewhere,   // below the counter, and never leased by this host
   older,       // older than what is kept: issued here, or another host's

@@ -28,7 +28,7 @@ struct MethodLimits {
   std::size_t name = 128;
   std::int64_t count = 100'000;
   std::uint32_t pipeline = 4'096;
-  bool blocks = true;  // some sequence may have them; not told
+  bool blocks = true;  // some sequence may have them; not in the reply
 };
 
 // What the Server counts, for `status` and the metrics.
@@ -71,7 +71,7 @@ using Method = void (*)(const MethodContext& context, Session& session,
                         const protocol::Message& message);
 
 enum class Right : std::uint8_t {
-  connect,     // whoever could connect may call it
+  connect,     // every connected user may call it
   administer,  // it changes state for others: see rights.h
 };
 
@@ -95,7 +95,7 @@ void call_next(const MethodContext& context, Session& session,
 void call_range(const MethodContext& context, Session& session,
                 const protocol::FastRequest& request);
 
-// What the session waits for is of no use to anybody any more.
+// Drops the requests of the session that wait: their replies are no longer needed.
 void forget_waiting(const MethodContext& context, const Session& session);
 
 // An acknowledgement that came as a notification.

@@ -165,7 +165,7 @@ bool Server::dispatch(Session& session, std::span<const std::uint8_t> frame) {
     breach(session, message.msgid, ErrorCode::BAD_REQUEST,
            "unexpected reply: the daemon sends no requests");
   } else if (message.kind == Message::Kind::notification) {
-    // Nobody could be told the IDs: a notification never issues any.
+    // A notification has no reply, so it never issues IDs.
     if (message.method == "ack") {
       notified_ack(context(), session, message);
     } else {

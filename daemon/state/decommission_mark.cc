@@ -10,7 +10,7 @@
 namespace seqd {
 namespace {
 
-// For people who look, and the first thing that tells a mark from another file.
+// A text for operators; also distinguishes a mark from other files.
 constexpr std::string_view kTitle =
     "This seqd is being decommissioned: repeat `seqctl decommission --yes`.\n";
 constexpr std::string_view kEnd = ".\n";  // an older draft may have been longer

@@ -13,7 +13,7 @@
 namespace seqd {
 namespace {
 
-// A file read from its start as far as somebody looks: most of a log file has never been written.
+// A file, read from its start as far as needed: most of a log file has never been written.
 class Window {
  public:
   explicit Window(File& file) : file_(file) {}
@@ -253,7 +253,7 @@ Result<Recovered> recover(File& first, File& second, bool look_for_rot, LogReade
     if (*whole) {
       Status sound = recovered.image.check();
       if (!sound.ok()) return makes_no_sense(segment_names[candidate->index], sound);
-      // Two segments never have one number: which of them is the newer nobody knows.
+      // Two segments never have one number: the newer one could not be determined.
       recovered.sealed = recovered.sealed || same_number;
       return recovered;
     }

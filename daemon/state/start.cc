@@ -243,7 +243,7 @@ Status Start::read_and_judge() {
   return {};
 }
 
-// What nobody can read is kept for people to look at, and out of the way.
+// An unreadable file is set aside, for an operator to check.
 Status Start::set_damaged_files_aside() {
   if (recovered_.file >= 0) return {};
   for (int file = 0; file < 2; ++file) {

@@ -26,7 +26,7 @@ struct StartOptions {
   std::uint64_t state_log_size = StateLog::default_size;  // bytes of each of the two files
   AfterPowerLoss after_power_loss = AfterPowerLoss::forfeit;
   Token boot_id{};              // of the running system
-  LogReader* reader = nullptr;  // is shown the log while it is read; null: nobody
+  LogReader* reader = nullptr;  // is shown the log while it is read; null: none
   // The place of the witness is nobody's choice: where it cannot be made, the start goes on
   // without.
   bool may_lack_witness = false;

@@ -68,7 +68,7 @@ class Transformation {
         if (!status.ok()) return status;
         ASSERT(sequence.ranges.size() < had);
       }
-      // Whoever has the same log may return the same range, and is told that it was done.
+      // A copy with the same log may return the same range; the store answers that it was done.
       if (sequence.returning) {
         const ReturnOpened open = *sequence.returning;
         changes_.gaps.push_back({id, open.begin, open.end, judgement_.cause, wall_ms_});

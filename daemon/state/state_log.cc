@@ -26,7 +26,7 @@ struct StateLog::Flush {
   const LogPosition position;
   const std::optional<SegmentHeader> seal;  // the older segment, if it is still to be sealed
   const std::uint64_t number;               // of the segment that is flushed
-  const FineClock* const clock;             // null: nobody wants to know how long it took
+  const FineClock* const clock;             // null: durations are not measured
   Status status;
   std::int64_t took_us = 0;  // the segment's sync
 
@@ -247,7 +247,7 @@ void StateLog::flushed() {
   durable_ = flush->position;
   // A rotation may have happened meanwhile; then its older segment still waits for its seal.
   if (flush->seal && flush->number == header_.number) to_seal_.reset();
-  // A write that fails here is told by the next commit.
+  // The next commit reports a write that fails here.
   if (flush_due_ && failure_.ok()) failure_ = start_flush();
   observer_->durable(flush->position);
 }

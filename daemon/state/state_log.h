@@ -66,7 +66,7 @@ class StateLog final : public RemainderLog {
 
   StateLog(StateFiles files, std::unique_ptr<Witness> witness, const Place& place, Worker& worker,
            Random& random, Clock& clock);
-  // A flush may be in flight: its job keeps the files alive and nobody hears of it.
+  // A flush may be in flight: its job keeps the files alive, and its outcome is dropped.
   ~StateLog() override;
   StateLog(const StateLog&) = delete;
   StateLog& operator=(const StateLog&) = delete;
@@ -83,7 +83,7 @@ class StateLog final : public RemainderLog {
   // After the last turn: OK when all of it is on the medium. Nothing may be appended any more.
   Status close();
 
-  // Makes the witness again where somebody removed it; see Witness::keep_in_place(). To be called
+  // Makes the witness again if it was removed; see Witness::keep_in_place(). To be called
   // from time to time.
   Result<Witness::Kept> keep_witness();
 

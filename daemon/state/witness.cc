@@ -60,7 +60,7 @@ Result<Witness::Kept> Witness::keep_in_place() {
     return Status(ErrorCode::STATE_IO, "the memory of the witness was changed from outside");
   Result<std::unique_ptr<SharedMemory>> memory = directory_->map(name_, memory_->bytes().size());
   if (!memory.ok()) return memory.status();
-  // Of a directory that is not where it was, nobody would find it.
+  // In a directory that was moved it would not be found.
   found = directory_->identity(name_);
   if (!found.ok()) return found.status();
   tail_.move_to((*memory)->bytes().subspan(size));

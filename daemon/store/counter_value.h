@@ -70,7 +70,7 @@ Status check_lease_request(const LeaseRequest& request);
 Status check_return_request(const ReturnRequest& request);
 
 LeaseOutcome granted(LeasedSpan span);
-LeaseOutcome granted_parked(LeasedSpan span);  // what somebody had returned
+LeaseOutcome granted_parked(LeasedSpan span);  // from a parked range
 LeaseOutcome refused(Status error);
 LeaseOutcome contended(Status error);  // refused: other hosts were faster
 LeaseOutcome unknown_outcome(Status error);

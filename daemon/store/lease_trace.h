@@ -63,7 +63,7 @@ struct LeaseRecord {
   Token token{};
   bool granted = false;  // false: given up; a request with this token is refused for ever
   LeasedSpan span = {};  // of a granted one
-  bool parked = false;   // granted: of what somebody had returned
+  bool parked = false;   // granted: from a parked range
   // Not granted: the numbered write of the lease may be under way or applied, and only the server's
   // own record says which.
   struct Sent {

@@ -54,7 +54,7 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
                      std::function<void(Result<CounterPage>)> done) override;
   void remove_counters(const CounterRemoval& removal,
                        std::function<void(std::vector<RemovalOutcome>)> done) override;
-  // See BlockingStore; nobody waits for it.
+  // See BlockingStore; no caller waits for it.
   void abandoned(const Token& instance);
   void return_range(const ReturnRequest& request, std::function<void(ReturnOutcome)> done) override;
   void forget(const ForgetRequest& request,

@@ -36,7 +36,7 @@ class AcceptingSockets {
   // A connection, which does not block and which the caller closes; below 0: there is none, and
   // what follows is for another turn.
   int accept(int listening);
-  // While paused nobody is accepted.
+  // While paused, no connection is accepted.
   void set_paused(bool paused);
   // Closes all of them.
   void close();

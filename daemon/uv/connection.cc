@@ -183,7 +183,7 @@ void Connection::settle() {
 void Connection::send() {
   ASSERT(session_ != nullptr && session_->sending == sending_.size());
   protocol::Buffer& out = session_->out;
-  // Who does not read is asked again for its page, by its next connection.
+  // A client that does not read requests its page again on its next connection.
   if (passing_ >= 0 && !send_with_descriptor()) return close();
   if (!sending_.empty() || out.empty()) return;
   uv_buf_t bytes = uv_buf_init(const_cast<char*>(out.data()), static_cast<unsigned>(out.size()));

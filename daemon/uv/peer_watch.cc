@@ -40,7 +40,7 @@ Status PeerWatch::watch(int socket, std::function<void()> gone) {
   ASSERT(works() && gone);
   epoll_event event{};
   event.data.fd = socket;
-  // No events: errors and hang-ups are always told.
+  // No events: errors and hang-ups are always reported.
   if (epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event) != 0) {
     const std::string why = std::system_category().message(errno);
     return {ErrorCode::INTERNAL, "epoll_ctl: " + why};

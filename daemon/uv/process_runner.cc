@@ -45,7 +45,7 @@ void keep_descriptors() {
 
 // Lives until its last handle is closed.
 struct UvProcessRunner::Run {
-  UvProcessRunner* runner = nullptr;  // null: it is closing, and nobody waits for it
+  UvProcessRunner* runner = nullptr;  // null: it is closing, and no caller waits
   ProcessRequest request;
   std::function<void(ProcessResult)> done;
   ProcessResult result;

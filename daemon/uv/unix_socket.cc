@@ -15,7 +15,7 @@ Status socket_error(const std::string& path, const char* what) {
   return {ErrorCode::CONFIG, "socket " + path + ": " + what + ": " + std::strerror(errno)};
 }
 
-// A socket file that nobody listens on is left over from a daemon that was killed.
+// A socket file without a listener is left over from a daemon that was killed.
 Status remove_stale(const std::string& path, const sockaddr_un& address) {
   struct stat facts {};
   if (lstat(path.c_str(), &facts) != 0) return {};

@@ -26,6 +26,7 @@ lint-rules: | $(call packages,LINT)
 	@$(PYTHON) -B tests/lint/sizes.py
 	@$(PYTHON) -B tests/lint/state_machines.py
 	@$(PYTHON) -B tests/lint/words.py
+	@$(PYTHON) -B tests/lint/glossary.py
 	@$(PYTHON) -B tests/lint/links.py
 
 # In step with the programs themselves: they are asked for their options, events and errors.

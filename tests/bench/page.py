@@ -30,7 +30,9 @@ it: `make lint` compares the page with the figures.
 
 METHOD = """## Method
 
-- A round measures each row once; within a row the sides follow each other, every second round in
+- A *row* is one load: connections, depth, IDs a request, placement. A *peer* is another source of IDs.
+  The *sides* of a row are seqd and the peers, as the row measures them.
+- A *round* measures each row once; within a row the sides follow each other, every second round in
   reverse. So all sides see the same minutes of the machine. Rounds: {rounds}, of {seconds:g} s for each
   measurement after a warm-up of 0.1 s (0.2 s with the load generator, 1 s for CosId).
 - The tables show the medians of the rounds, with the lowest and the highest in parentheses. In the

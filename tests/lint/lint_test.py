@@ -7,6 +7,7 @@ import unittest
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).resolve().parents[1])]
 import fault  # noqa: E402
+import glossary  # noqa: E402
 import includes  # noqa: E402
 import links  # noqa: E402
 import sizes  # noqa: E402
@@ -91,6 +92,38 @@ class Checks(unittest.TestCase):
         self.assert_one(words.check, "daemon/core/a.cc", "// what is in h" "and\n")
         self.assert_one(words.check, "README.md", "is given b" "ack\n")
         self.assert_one(words.check, "daemon/core/a.cc", "// a st" "ub\n")
+
+    def complaints_about_glossary(self, entries, use="Counter, lease_slot and LeaseSlots\n", heading="| word | meaning |"):
+        text = "\n".join(["# Glossary", "", heading, "|---|---|", *entries, "", "| not | but |", "|---|---|", "| sheaf | range |", ""])
+        return self.complaints(glossary.check, {"daemon/doc/GLOSSARY.md": text, "daemon/core/a.h": use})
+
+    def test_a_short_glossary_whose_words_are_used_is_good(self):
+        self.assertEqual([], self.complaints_about_glossary(["| counter (of a store) | a number |", "| lease slot | a place |"]))
+        words = [chr(97 + at // 26) + chr(97 + at % 26) for at in range(40)]
+        self.assertEqual([], self.complaints_about_glossary([f"| {word} | a word |" for word in words], " ".join(words)))
+
+    def test_a_glossary_of_more_than_40_entries_is_found(self):
+        words = [chr(97 + at // 26) + chr(97 + at % 26) for at in range(41)]
+        found = self.complaints_about_glossary([f"| {word} | a word |" for word in words], " ".join(words))
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("41 entries, 40 allowed", found[0])
+
+    def test_an_entry_that_is_wrong_is_found_and_named(self):
+        whole = "| counter | a number |"
+        for entry, what in (("| sheaf | a range |", ":6: \"sheaf\" is used nowhere else"), ("| count | a number |", "is used nowhere else"),
+                            ("| Counter | a number |", ":6: \"Counter\" is defined twice"), ("| lease slot | |", ":6: an entry is"),
+                            ("| lease slot | a | place |", ":6: an entry is")):
+            found = self.complaints_about_glossary([whole, entry])
+            self.assertEqual(len(found), 1, found)
+            self.assertIn(what, found[0])
+
+    def test_a_use_in_a_test_only_is_none(self):
+        self.assertEqual(1, len(self.complaints(glossary.check, {
+            "daemon/doc/GLOSSARY.md": "| word | meaning |\n|---|---|\n| counter | a number |\n", "daemon/core/a_test.cc": "counter\n"})))
+
+    def test_a_glossary_that_is_missing_or_has_no_table_is_found(self):
+        self.assertEqual(1, len(self.complaints(glossary.check, {"README.md": "counter\n"})))
+        self.assertEqual(1, len(self.complaints_about_glossary(["| counter | a number |"], heading="| noun | meaning |")))
 
     def test_paths_of_one_machine_are_found(self):
         self.assert_one(words.check, "README.md", "see /ho" "me/somebody/notes\n")

@@ -1,5 +1,5 @@
-// BlockPages: where clients take the IDs of their blocks: one page for each client, with numbered
-// slots (protocol/block_slot.h). It outlives the client and the daemon, and ends with the machine.
+// BlockPages: the pages from which clients take the IDs of their blocks: one for each client, with
+// numbered slots (protocol/block_slot.h). A page outlives the client and the daemon, not a reboot.
 // Loop thread; calls are short and never wait.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace seqd {
 
-// A block in its slot. A slot that names another block was never told of this one.
+// A block in its slot. If the slot names another block, this one was never published.
 struct BlockPlace {
   ClientId client = 0;
   std::uint32_t slot = 0;
@@ -27,21 +27,21 @@ class BlockPages {
   static constexpr std::int64_t kMost = 1'024;  // open at a time
 
   virtual ~BlockPages() = default;
-  // Makes the page of a client, or finds it again. UNAVAILABLE: there is no place for pages here.
-  // BUSY: there are too many.
+  // Creates the page of a client, or finds the existing one. UNAVAILABLE: this host has no place
+  // for pages. BUSY: too many are open.
   virtual Status open(ClientId client) = 0;
   // A descriptor of a page that is open, to be passed to its client; the page keeps it. Until
   // remove().
   virtual int descriptor(ClientId client) const = 0;
-  // Tells the client's slot that the block may be taken from. After an error nobody knows what the
-  // slot says.
+  // Opens the block to its client, by writing it to the slot. After an error the contents of the
+  // slot are unknown.
   virtual Status publish(const BlockPlace& place) = 0;
-  // Ends these blocks: no more IDs are taken. For each, how many IDs were taken; none where
-  // that is not known: the page is gone, or says what cannot be.
+  // Ends these blocks: no more IDs are taken. For each, how many IDs were taken; none if that is
+  // not known, because the page is missing or damaged.
   virtual std::vector<std::optional<std::int64_t>> revoke(std::span<const BlockPlace> places) = 0;
-  // The client has no block any more: its page goes.
+  // Removes the page of a client without blocks.
   virtual void remove(ClientId client) = 0;
-  // Removes what an earlier daemon left for other clients than these.
+  // Removes the pages of an earlier daemon, except those of these clients.
   virtual void keep_only(const std::set<ClientId>& clients) = 0;
 };
 

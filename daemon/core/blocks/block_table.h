@@ -1,10 +1,11 @@
-// BlockTable: the blocks that are out, by the slots that they are in. A block is granted in one
-// turn, told to its page when the turn's record is in the log, and only then to its client. It
-// ends when its slot is used again, when its client is gone, or when its sequence needs the IDs:
-// then nothing is taken from it any more, and its sequence hears how far it was taken.
+// BlockTable: the blocks that are out, by their slots. A block is granted in one turn, published to
+// its page when the turn's record is in the log, and only then in the reply to its client. It ends
+// when its slot is used again, when its client has disconnected, or when its sequence needs the
+// IDs: then nothing is taken from it any more, and its sequence gets the number of IDs that were
+// taken.
 //
-// Bounded: so many blocks and pages in all, of which one user gets a share. After a start clients
-// have some seconds to come back to their blocks. Owned by the SequenceTable; loop thread.
+// Bounded: a number of blocks and pages in all, of which one user gets a share. After a start
+// clients have some seconds to reconnect to their blocks. Owned by the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -27,17 +28,17 @@ struct Block {
   BlockGranted granted;
   Token lease{};          // that its range came from
   UserId user = 0;        // of the client
-  SessionId session = 0;  // that took it, for the history; 0: an earlier process knew it
+  SessionId session = 0;  // that took it, for the history; 0: granted by an earlier process
   BlockKey key() const { return {granted.client, granted.slot}; }
   std::int64_t size() const { return granted.end - granted.begin; }
 };
 
 class BlockTable {
  public:
-  // `block` is over, and not in the table any more. `taken`: so many IDs of it; none: nobody knows.
+  // `block` has ended, and left the table. `taken`: so many IDs of it; none: not known.
   using Over = std::function<void(const Block& block, std::optional<std::int64_t> taken)>;
   static constexpr std::int64_t kMost = 4'096;
-  // How long a client may take to come back after a start.
+  // How long a client may take to reconnect after a start.
   static constexpr std::int64_t kReturnMs = 10'000;
 
   // `pages` may be null: then there are no blocks. All outlive this.
@@ -56,27 +57,27 @@ class BlockTable {
   Status may_grant(ClientId client, UserId user);
   // The descriptor of the client's page, which is made where there is none. UNAVAILABLE, BUSY.
   Result<int> open_page(ClientId client, UserId user);
-  // The log has it.
+  // Adds a block that is in the log.
   void add(const Block& block);
-  // The turn's record is in the log: its blocks are told to their pages.
+  // Publishes the blocks of this turn to their pages; its record is in the log.
   void publish() {
     if (!unpublished_.empty()) tell_pages();
   }
 
   void end_slot(ClientId client, std::uint32_t slot);  // nothing where it is free
-  void end_client(ClientId client);                    // its connection has ended; its page goes
+  void end_client(ClientId client);                    // after its connection; removes its page
   void end_sequence(SequenceId sequence);
   void end_outside(SequenceId sequence, std::int64_t floor, std::int64_t last);
   void end_all();
-  // Those of which this is true, of all or of one client.
+  // Ends the blocks for which this is true, of all clients or of one.
   void end_where(const std::function<bool(const Block&)>& over);
   void end_where(ClientId client, const std::function<bool(const Block&)>& over);
 
-  // Those that are out since before this process began, and their pages. Then, once: their clients
-  // may come back.
+  // Restores the blocks that an earlier process granted, and their pages. Then, once: waits for
+  // their clients to reconnect.
   void restore(const StateImage& image);
   void await_clients();
-  // The client has said who it is, on that connection.
+  // A client has identified itself, on that connection.
   void client_back(ClientId client, SessionId session);
 
  private:
@@ -99,7 +100,7 @@ class BlockTable {
   std::map<ClientId, UserId> page_users_;  // of the pages that are open
   FairShare page_share_;
   std::vector<BlockKey> unpublished_;  // granted in this turn
-  std::vector<BlockKey> lost_;         // that could not be told to their pages
+  std::vector<BlockKey> lost_;         // that could not be published to their pages
   std::set<ClientId> absent_;          // since the start
   OneShot timer_;                      // for them
   OneShot lost_timer_;

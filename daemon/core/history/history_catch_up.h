@@ -38,7 +38,7 @@ class HistoryCatchUp final : public LogReader {
   void finish(const StateImage& image, const std::vector<GapMade>& gaps,
               const std::vector<LeaseIntended>& dropped, std::int64_t now_ms);
 
-  // Gaps that nobody has heard of: neither the log's nor the start's.
+  // Gaps that were not reported yet: neither the log's nor the start's.
   const std::vector<GapMade>& found() const { return found_; }
   // Of a sequence in `found()` that the log has lost; empty: it has not.
   std::string lost_name(SequenceId sequence) const;
@@ -46,7 +46,7 @@ class HistoryCatchUp final : public LogReader {
   Token lease_of(SequenceId sequence, std::int64_t id) const;
   // The instance that held the sequence before this start.
   Token instance_of(SequenceId sequence) const;
-  // Everything is told: what was read is not needed any more, but for instances().
+  // Everything is reported: what was read is not needed any more, but for instances().
   void end();
   // The instances that the log named before this start, by scope.
   const std::map<ScopeId, Token>& instances() const { return instances_; }

@@ -40,7 +40,7 @@ class HistoryRecorder final : public HistorySink {
   void named(SessionId session, std::string_view name);
   void closed(SessionId session);
 
-  // HistorySink. Session 0: nobody knows who; such IDs are dated from `unknown_since`.
+  // HistorySink. Session 0: the caller is not known; such IDs are dated from `unknown_since`.
   void issued(SequenceId sequence, std::int64_t begin, std::int64_t end,
               SessionId session) override;
   void logged(const LogEntry& entry);

@@ -39,7 +39,7 @@ struct InsertOutcome {
   enum class Kind : std::uint8_t {
     inserted,   // `id` is its _id, or that of the one with the same unique value
     refused,    // not inserted, and it never will be; `error` says why
-    contended,  // not inserted: somebody else took the _id first
+    contended,  // not inserted: another writer took the _id first
     untried,    // not inserted: the batch ended before it
     failed,     // not inserted: the store cannot just now; `error` says why
     unknown     // perhaps inserted as `id`; `error` says so

@@ -45,7 +45,7 @@ bool same_counter(const std::string& held, const CounterBinding& configured,
                   const ProgressionSettings& progression) {
   const std::string counter = counter_text(configured, configured.key);
   if (held.compare(0, counter.size(), counter) != 0) return false;
-  // Another progression would give the IDs that are out to somebody else.
+  // Another progression would issue again the IDs that are out.
   std::string meaning = held.substr(counter.size());
   const std::size_t end = std::min(meaning.find(' '), meaning.size());
   if (meaning.substr(end) != progression_text(progression)) return false;

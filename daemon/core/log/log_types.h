@@ -71,7 +71,7 @@ enum class GapCause : std::uint8_t {
   period_end,     // left over when the period was over
   superseded,     // below the floor to which an operator advanced the counter for every host
   restored,       // available when the database was put back from an older copy
-  block_lost,     // of a block of which nobody knows how far it was taken
+  block_lost,     // of a block; how far it was taken is not known
 };
 
 constexpr GapCause kLastGapCause = GapCause::block_lost;

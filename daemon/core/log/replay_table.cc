@@ -58,7 +58,7 @@ ReplayTable::Client& ReplayTable::add(ClientId id, const Token& identity, UserId
 }
 
 void ReplayTable::move_to(Client& client, UserId user) {
-  ASSERT(client.connected);  // who is gone is listed by user
+  ASSERT(client.connected);  // a disconnected client is listed by user
   of_clients_.release(client.user, 1);
   issues_.release(client.user, client.entries);
   client.user = user;

@@ -15,7 +15,7 @@ constexpr std::int64_t kMinuteMs = 60'000;
 constexpr double kDayMs = 86'400'000;
 constexpr double kMostMs = 1e18;
 
-// What others keep IDs in, and the bits that say that it was told of.
+// The bounds of other programs, and the bits of the warnings that were logged.
 struct Bound {
   std::int64_t highest;
   const char* holder;

@@ -280,7 +280,7 @@ void Sequence::leave(const HeldRanges::Held& held, GapCause cause, const std::st
 
 void Sequence::drain(std::int64_t deadline_ms, Drain::Done done) {
   end_blocks();
-  // What was wanted so far is drained with the rest; who waits asks for himself.
+  // What was wanted so far is drained with the rest; waiting requests request leases themselves.
   replenisher_.want_nothing();
   drain_.begin(settings_->reuse, deadline_ms, std::move(done));
 }

@@ -53,7 +53,7 @@ class WaiterQueue {
   void leave(const Waiter& waiter);
 
   const SequenceContext& context_;
-  std::unique_ptr<Waiting> waiting_;  // while somebody waits, until the end of the turn
+  std::unique_ptr<Waiting> waiting_;  // while a request waits, until the end of the turn
   const SequenceId sequence_;
 };
 

@@ -55,7 +55,7 @@ struct Watch {
 TEST_CASE("AShortRunwayIsInOrderWhileTheStoreAnswers", "[runway_watch]") {
   Watch here;
   REQUIRE(here.world.table->accounts().rates().smallest()->ms == 9'000);
-  CHECK_FALSE(here.world.table->accounts().rates().smallest_cut_off());
+  CHECK_FALSE(here.world.table->accounts().rates().smallest_in_outage());
   CHECK(here.warned() == 0);
 }
 

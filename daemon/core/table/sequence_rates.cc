@@ -42,7 +42,7 @@ void SequenceRates::dropped(Sequence& sequence) {
   std::erase_if(candidates_, [id](const Row& row) { return row.sequence == id; });
   std::make_heap(candidates_.begin(), candidates_.end(), is_faster);
   smallest_.dropped(id);
-  smallest_cut_off_.dropped(id);
+  smallest_in_outage_.dropped(id);
   if (sequence.notes().rate_place > 0) remove(sequence.notes().rate_place - 1);
 }
 
@@ -132,7 +132,7 @@ void SequenceRates::consider(const Entry& entry) {
   const Row row{entry.sequence->id(), entry.issued, entry.sequence->available(),
                 std::max(0.0, static_cast<double>(entry.rate)), runway_of(entry)};
   smallest_.consider(row);
-  if (!entry.sequence->scope().last_error().ok()) smallest_cut_off_.consider(row);
+  if (!entry.sequence->scope().last_error().ok()) smallest_in_outage_.consider(row);
   if (candidates_.size() >= most_rows_) {
     if (candidates_.empty() || !is_faster(row, candidates_.front())) return;
     std::pop_heap(candidates_.begin(), candidates_.end(), is_faster);
@@ -152,7 +152,7 @@ void SequenceRates::end_round(std::int64_t available) {
                             [&least](const Row& row) { return row.sequence == least->sequence; });
   if (!has_least && most_rows_ > 0) shown.rows.push_back(*least);
   smallest_.end_round();
-  smallest_cut_off_.end_round();
+  smallest_in_outage_.end_round();
   shown_ids_.clear();
   shown.available = available;
   for (const Row& row : shown.rows) {

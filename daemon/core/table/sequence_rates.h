@@ -53,7 +53,7 @@ class SequenceRates {
   // So many sequences are shown at most, besides the one with the smallest runway. From the next
   // round on.
   void show(std::size_t most) { most_rows_ = most; }
-  // A sequence that is not noted yet issued, or somebody waits for it: until then it had issued
+  // A sequence that is not noted yet issued, or a request waits for it: until then it had issued
   // `issued` IDs. It lives until dropped() is called.
   void note(Sequence& sequence, std::int64_t issued);
   void dropped(Sequence& sequence);
@@ -63,8 +63,8 @@ class SequenceRates {
   // The smallest runway that is known: of the last round, or of this one if it is smaller. None:
   // nothing is issued.
   const std::optional<Runway>& smallest() const { return smallest_.known; }
-  // The same of those whose store had an error when they were looked at.
-  const std::optional<Runway>& smallest_cut_off() const { return smallest_cut_off_.known; }
+  // The same of the sequences in an outage: their store had an error at their last look.
+  const std::optional<Runway>& smallest_in_outage() const { return smallest_in_outage_.known; }
   // By what is available now. None: not known, or it issues nothing.
   std::optional<std::int64_t> runway_ms(const Sequence& sequence) const;
   // As of the end of the last round; never null. It stays as it is, whatever follows.
@@ -102,7 +102,7 @@ class SequenceRates {
   std::size_t most_rows_ = 0;
   std::vector<Row> candidates_;  // of this round: a heap, the lowest rate in front
   Smallest smallest_;
-  Smallest smallest_cut_off_;
+  Smallest smallest_in_outage_;
   std::vector<SequenceId> shown_ids_;  // of shown_, in order
   std::int64_t others_issued_ = 0;
   std::shared_ptr<const Shown> shown_;

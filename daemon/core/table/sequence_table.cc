@@ -140,7 +140,7 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
   if (settings->mode == SequenceMode::insert) return inserts_only(name);
   if (settings->periods.rule != nullptr && !settings->periods.current)
     return open_period(text, *settings);
-  // Whoever may connect can make the others, and nobody can take them back.
+  // Every connected user can make the others, and they cannot be removed.
   const std::size_t most =
       settings->named ? limits_.sequences : share_of_unnamed(limits_.sequences);
   if (by_name_.size() >= most) {
@@ -231,7 +231,7 @@ std::size_t SequenceTable::flush_issues() {
 }
 
 void SequenceTable::end_turn() {
-  if (touched_.empty()) return ASSERT(accounts_.issuing().empty());  // who issues touches
+  if (touched_.empty()) return ASSERT(accounts_.issuing().empty());  // issuing touches a sequence
   // One round: what a pump touches again (a log that does not accept) is for the next turn.
   pumped_.clear();
   pumped_.swap(touched_);

@@ -29,7 +29,7 @@ std::string number_text(const IdTemplate& form, std::int64_t number, const Scram
   return out;
 }
 
-// A character of a text that anybody may have sent.
+// A character of a text from any client.
 std::string shown(char c) {
   constexpr std::string_view kHex = "0123456789abcdef";
   if (c >= 0x20 && c <= 0x7e) return std::string("\"") + c + "\"";

@@ -34,7 +34,7 @@ Status cannot_read(const std::string& path, const std::string& why) {
 
 // Nothing when the file does not exist and need not.
 Result<std::optional<FileContent>> read_file(const std::string& path, bool must_exist) {
-  // Not blocking: opening a pipe would otherwise wait for whoever writes to it.
+  // Not blocking: opening a pipe would otherwise wait for its writer.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0 && errno == ENOENT && !must_exist) return std::optional<FileContent>();
   if (fd < 0) return cannot_read(path, std::string("cannot be opened: ") + std::strerror(errno));

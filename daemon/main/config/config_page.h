@@ -18,7 +18,7 @@ inline constexpr std::size_t kConfigTablesAPage = 100;
 // they follow in the order of their names, those behind `after`.
 ConfigPage config_page(const Configuration& configuration, const std::string& after);
 
-// All options of one sequence (also one that nobody used yet), as the table that it falls under.
+// All options of one sequence (also of one that was never used), as the table that it falls under.
 // NO_SEQUENCE.
 Result<ConfigPage> config_of_sequence(const Configuration& configuration, const std::string& name);
 

@@ -12,7 +12,7 @@
 namespace seqd {
 
 // Opens the directory; makes its last component (mode 0700) when it is missing. Refuses one that
-// belongs to somebody else than us or root, or that everybody may write to.
+// belongs neither to the daemon's user nor to root, or is world-writable.
 Result<std::unique_ptr<Directory>> open_directory(const std::string& path);
 
 // What kind of file system a path is on.

@@ -162,7 +162,7 @@ void method_ack(const MethodContext& context, Session& session, const Message& m
 
 void notified_ack(const MethodContext& context, Session& session, const Message& message) {
   const Result<std::uint32_t> below = read_below(session, message);
-  if (!below.ok()) return;  // nobody waits for an answer
+  if (!below.ok()) return;  // a notification has no reply
   context.table.flush_issues();
   context.table.replays().acknowledge(session.client, *below);
 }

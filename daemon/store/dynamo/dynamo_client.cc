@@ -170,7 +170,7 @@ void DynamoClient::sign_and_send(const char* operation, std::string body, const 
   http_.send(std::move(request), [&provider = credentials_, credentials, where,
                                   done = std::move(done)](const HttpReply& reply) {
     DynamoAnswer judged = judge_dynamo_reply(reply, where);
-    // With others it may be granted, so whoever waits goes on waiting.
+    // With others it may be granted, so waiting requests keep waiting.
     const std::optional<AwsRefusal> refusal = refusal_of_credentials(reply);
     if (refusal && provider.refused(*credentials, *refusal))
       judged.error = {ErrorCode::UNAVAILABLE, judged.error.text() + "; others are looked for"};

@@ -129,7 +129,7 @@ DynamoClaim::Step DynamoClaim::after_update(DynamoAnswer answer) {
     case DynamoAnswer::Kind::done:
       return Result<ClaimOutcome>(ClaimOutcome::won);
     case DynamoAnswer::Kind::mismatch:
-      return key_;  // somebody was faster, or an earlier delivery of ours was
+      return key_;  // another daemon was faster, or an earlier delivery of this request
     case DynamoAnswer::Kind::refused:
     case DynamoAnswer::Kind::unknown:
       break;

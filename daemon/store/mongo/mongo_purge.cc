@@ -45,7 +45,7 @@ std::string quoted(const std::string& text) {
 }
 
 // The server passes what has the form and the length of a key, so that the last key of a page is
-// never longer than one of ours. What it is is decided by who asked.
+// never longer than one of ours. The caller decides what it is.
 Document text_keys(const CounterQuery& query) {
   Document keys;
   keys.add("$type", "string").add("$not", no_array());
@@ -229,7 +229,7 @@ RemovalOutcome MongoPurge::outcome_of(const MongoWriteAnswer& answer) const {
 }
 
 // What is parked lies in the document then. Documents of seqd_returned are of a time when the
-// server was another one; nobody takes them any more.
+// server was another one; no lease takes them any more.
 RemovalOutcome MongoPurge::remove_alone(const CounterBinding& binding,
                                         const FoundCounter& counter) {
   for (int parked = 0; parked < kMostParked; ++parked) {

@@ -83,7 +83,7 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
   MongoCounter counter(*clients_, records_, sessions_, sweep_, request);
   LeaseOutcome outcome = counter.lease(index_known);
   if (counter.field_refused() && mode_.no_fields_allowed(outcome.error.text())) {
-    // Nobody who waits has to hear of it: the next attempt leaves the field out.
+    // No waiting request fails for it: the next attempt leaves the field out.
     outcome = refused({ErrorCode::UNAVAILABLE,
                        outcome.error.text() + "; leases are plain from now on, and this one is "
                                               "asked for again"});

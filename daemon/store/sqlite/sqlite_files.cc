@@ -16,7 +16,7 @@ bool is_absence(int error) {
   return error == ENOENT || error == ENOTDIR || error == ELOOP;
 }
 
-// None when there is nothing. UNAVAILABLE: it cannot be told.
+// None when there is nothing. UNAVAILABLE: it cannot be determined.
 Result<std::optional<FileIdentity>> identity_of(const std::string& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) == 0) {

@@ -1,5 +1,5 @@
-// What SQLite does while somebody else holds a lock that it needs: how long it waits at most, and
-// who that somebody is. Functions; any thread.
+// What SQLite does while another process holds a lock that it needs: how long it waits at most, and
+// which process that is. Functions; any thread.
 #pragma once
 
 #include <string>

@@ -134,7 +134,7 @@ class SequenceTables {
     relate_progression_to_format(table, line, written, sequence.settings, problems_);
   }
 
-  // Many sequences on one counter are not what anybody means.
+  // Many sequences on one counter are a mistake in the configuration.
   void refuse_shared_key(const DocumentEntry& entry, const std::string& table,
                          const SequenceTableSettings& sequence) {
     if (sequence.settings.binding.key.empty()) return;

@@ -1,5 +1,5 @@
 // AwsChain: the sources of credentials in the order of Amazon's own libraries. The first that is
-// configured says what there is; nobody is asked behind it. Loop thread.
+// configured says what there is; later sources are not queried. Loop thread.
 #pragma once
 
 #include <cstddef>

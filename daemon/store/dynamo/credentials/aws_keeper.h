@@ -39,7 +39,7 @@ class AwsKeeper final : public AwsProvider {
   static constexpr std::size_t kMostWaiting = 16'384;
   static constexpr std::size_t kServedATurn = 64;
 
-  // `patience_ms`: how long somebody who asks may wait.
+  // `patience_ms`: how long a caller may wait.
   AwsKeeper(std::unique_ptr<AwsSource> source, Timers& timers, const Clock& clock, Random& random,
             std::int64_t patience_ms, std::function<void(const AwsNews&)> tell)
       : source_(std::move(source)),
@@ -82,7 +82,7 @@ class AwsKeeper final : public AwsProvider {
   std::optional<std::int64_t> refusal_ms_;  // when the source was asked for one last
   int failures_ = 0;                        // since the last success
   std::string told_;                        // the last bad news, without times, or empty
-  TimerId next_ = 0;                        // when the source is asked again
+  TimerId next_ = 0;                        // when the source is queried again
   std::int64_t next_ms_ = 0;
   Fifo<std::function<void(const Given&)>> waiting_;
   TimerId patience_ = 0;

@@ -29,7 +29,7 @@ class AwsContainer final : public AwsSource {
 // AWS_EC2_METADATA_SERVICE_ENDPOINT says; not asked with AWS_EC2_METADATA_DISABLED.
 class AwsInstance final : public AwsSource {
  public:
-  // Where there is no such service nobody answers, so its first answer has to come soon.
+  // Without such a service there is no answer, so the first answer has to come soon.
   static constexpr std::int64_t kFirstAnswerMs = 2'000;
 
   explicit AwsInstance(const AwsParts& parts) : parts_(parts) {}

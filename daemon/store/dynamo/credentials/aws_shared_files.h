@@ -40,7 +40,7 @@ class AwsSharedFiles final : public AwsSource {
   // What is known of the profile while the files are read.
   struct Found {
     std::string profile;
-    bool named = false;  // by somebody, so that it has to be there
+    bool named = false;  // by the configuration or the environment, so that it must exist
     AwsFilePlace credentials_file;
     AwsFilePlace config_file;
     std::optional<AwsProfile> credentials;

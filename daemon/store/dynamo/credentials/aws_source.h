@@ -17,7 +17,7 @@ namespace seqd {
 
 struct AwsGrant {
   AwsCredentials credentials;
-  std::optional<std::int64_t> expires_ms;  // since 1970 in UTC; none: nobody knows
+  std::optional<std::int64_t> expires_ms;  // since 1970 in UTC; none: not known
   std::string origin;                      // for people, without a secret
 
   bool operator==(const AwsGrant&) const = default;

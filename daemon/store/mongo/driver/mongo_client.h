@@ -92,7 +92,7 @@ class MongoClients {
                                             const Document& pipeline);
 
   // Whether `field` alone has a unique index. UNAVAILABLE while it is being built, or where that
-  // cannot be told at present.
+  // cannot be determined at present.
   Result<bool> has_unique_index(const std::string& collection, const std::string& field);
 
   // As the driver knows it; asks the server only where it does not. `collection` is for the text of

@@ -46,7 +46,7 @@ void trace_commands(mongoc_client_pool_t* pool);
 // mongos also puts there that it lost the connection to a shard, which may have inserted it.
 bool proves_not_inserted(std::uint32_t code, bool through_mongos);
 
-// Failures that pass by themselves; the others have to be mended by somebody.
+// Failures that pass by themselves; the others need an operator.
 bool is_transient_error(std::uint32_t code);
 // Whether the server's reply says so itself, of whatever code it has.
 bool is_labelled_transient(const bson_t* reply);

@@ -65,7 +65,7 @@ Result<std::int64_t> advance_mongo_counter(MongoClients& clients, const AdvanceR
     if (!wanted.ok()) return wanted.status();
     const MongoWriteAnswer answer = clients.find_and_modify(
         reading->exists ? raising(request, *wanted, *reading) : creation(request.binding, *wanted));
-    // Lost against somebody who made the document at the same moment: it is read again.
+    // Another writer made the document at the same moment: it is read again.
     if (answer.server_code == kMongoDuplicateKey) {
       lost = answer.error;
     } else if (answer.kind != MongoWriteAnswer::Kind::done) {

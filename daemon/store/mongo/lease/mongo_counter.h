@@ -70,7 +70,7 @@ class MongoCounter {
   const std::chrono::steady_clock::time_point deadline_;
   Meaning meaning_;                      // configured, or what the mark was last seen to be
   std::int64_t count_;                   // shortened at the end of the sequence
-  int duplicates_ = 0;                   // upserts lost against somebody else's
+  int duplicates_ = 0;                   // upserts lost against another writer's
   int failures_ = 0;                     // transactions that failed otherwise than by a conflict
   std::optional<Status> conflict_ = {};  // with which the transaction was refused
   std::optional<LeaseRecord::Sent> sent_ = {};  // as the lease was announced last

@@ -38,7 +38,7 @@ Status MongoCounter::refused_mark(const Status& error, std::int64_t first) const
                       error.text(), binding_.counter_field, value_of(first - 1, meaning_))};
 }
 
-// Whether somebody else inserted this very key at the same moment. Any other duplicate key (a
+// Whether another writer inserted this very key at the same moment. Any other duplicate key (a
 // unique index on a field we do not write) will not go away by trying again.
 bool MongoCounter::is_our_duplicate(const MongoWriteAnswer& answer) const {
   if (answer.server_code != kMongoDuplicateKey) return false;
