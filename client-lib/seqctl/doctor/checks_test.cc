@@ -97,7 +97,7 @@ TEST_CASE("DoctorReadsWhatTheDaemonSaysOfItself", "[client]") {
   older["ending"] = {{{"name", "few"}, {"left", 12}, {"days_left", 3}}};
   const Findings warned = status_findings(older);
   REQUIRE(warned.size() == 4);
-  for (const std::size_t at : {0, 1, 3}) CHECK(warned[at].level == Level::warn);
+  for (const std::size_t at : {0U, 1U, 3U}) CHECK(warned[at].level == Level::warn);
   CHECK(warned[3].text == "few has 12 IDs left to lease, for 3 days at the present rate");
 
   for (const char* state : {"waiting", "down", "changed", "restored", "sideways"}) {

@@ -67,7 +67,7 @@ TEST_CASE("ATerminalGetsLinesThatFitItAndOverwriteTheLastOnes", "[client]") {
     CHECK((line.ends_with("\x1b[K") || line.ends_with("\x1b[J")));
   CHECK(screen.text(table, heading(), 3, terminal(10, 50), 0).find("s2") == std::string::npos);
   // The smallest windows have no room for a table, and that is no error.
-  for (const std::size_t size : {1, 2, 3, 4})
+  for (const std::size_t size : {1U, 2U, 3U, 4U})
     CHECK(screen.text(table, heading(), 1'000, terminal(size, size), 0).ends_with("\x1b[J"));
 }
 

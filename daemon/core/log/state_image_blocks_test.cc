@@ -11,7 +11,7 @@ StateImage with_a_range() {
   REQUIRE(image.apply(DefineScope{1, "default", Token{1}, 2, ScopeState::owned, {}}).ok());
   REQUIRE(image.apply(DefineSequence{1, 1, "orders", "b", 0}).ok());
   REQUIRE(image.apply(DefineSequence{2, 1, "users", "b", 0}).ok());
-  for (const SequenceId sequence : {1, 2}) {
+  for (const SequenceId sequence : {1U, 2U}) {
     REQUIRE(image.apply(LeaseIntended{sequence, Token{5}, 10, 1}).ok());
     REQUIRE(image.apply(LeaseGranted{sequence, Token{5}, 100, 110, 2}).ok());
     REQUIRE(image.apply(Reserved{sequence, 110}).ok());
