@@ -109,3 +109,27 @@ def test_AKilledDaemonEndsTheContainerAndGoesOnInTheNext(container):
     container.daemon.wait_exit()
     container.start()
     assert ids(container.daemon, 3) == [7, 8, 9]
+
+
+# Listens, and becomes the daemon with the socket, as podman does with that of a unit.
+PASS_A_SOCKET = """
+import os, socket, sys
+path = sys.argv[1]
+made = socket.socket(socket.AF_UNIX)
+made.bind(path)
+made.listen()
+os.dup2(made.fileno(), 3)
+os.set_inheritable(3, True)  # also where it was 3 before
+os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
+
+def test_ASocketThatIsPassedToProcessOneIsTheDaemons(container):
+    daemon = container.daemon
+    passed = daemon.socket.with_name("passed.sock")
+    daemon.prefix = [*NAMESPACE, "/usr/bin/python3", "-c", PASS_A_SOCKET, str(passed)]
+    container.start()
+    assert not daemon.socket.exists()
+    daemon.socket = passed
+    assert ids(daemon, 3) == [1, 2, 3]
