@@ -14,6 +14,7 @@
 #include "daemon/main/daemon.h"
 #include "daemon/main/exit_codes.h"
 #include "daemon/os/activation.h"
+#include "daemon/os/init_process.h"
 #include "daemon/os/journal/journal.h"
 #include "daemon/store/mongo/driver/mongo_driver.h"
 
@@ -71,6 +72,7 @@ void prepare_process() {
 }
 
 int serve(const seqd::ConfigurationRequest& request) {
+  seqd::be_init_for_a_child();
   seqd::Result<seqd::Configuration> configuration = seqd::load_configuration(request);
   if (!configuration.ok()) return fail(configuration.status());
   const seqd::Result<std::vector<int>> sockets = seqd::activated_sockets();

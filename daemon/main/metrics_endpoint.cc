@@ -14,14 +14,17 @@ HttpBody respond(const MetricsSource& source, const HttpRequestHead& head) {
           [page](std::string& out) { return page->more(out); }};
 }
 
+HttpServer::Site site_of(const MetricsSource& source) {
+  return {"/metrics", [source](const HttpRequestHead& head) { return respond(source, head); }};
+}
+
 }  // namespace
 
 MetricsEndpoint::MetricsEndpoint(EventLoop& loop, EventSink& events, const MetricsSource& source,
                                  std::function<void(const std::string&)> warn)
     : warn_(std::move(warn)),
-      server_(
-          loop, events,
-          {"/metrics", [source](const HttpRequestHead& head) { return respond(source, head); }}),
+      socket_server_(loop, events, site_of(source)),
+      address_server_(loop, events, site_of(source)),
       retry_(loop) {}
 
 void MetricsEndpoint::start(const DaemonSettings& settings) {
@@ -33,7 +36,8 @@ void MetricsEndpoint::start(const DaemonSettings& settings) {
 
 void MetricsEndpoint::close() {
   retry_.cancel();
-  server_.close();
+  socket_server_.close();
+  address_server_.close();
 }
 
 void MetricsEndpoint::listen() {
@@ -49,7 +53,7 @@ void MetricsEndpoint::listen() {
 
 Status MetricsEndpoint::listen_at_socket() {
   if (socket_.empty()) return {};
-  Status listening = server_.listen_at(socket_, mode_);
+  Status listening = socket_server_.listen_at(socket_, mode_);
   if (listening.ok()) socket_.clear();
   return listening;
 }
@@ -58,7 +62,7 @@ Status MetricsEndpoint::listen_on_address() {
   if (address_.empty()) return {};
   const Result<LoopbackAddress> address = parse_loopback(address_);
   if (!address.ok()) return address.status();
-  Status listening = server_.listen_on(*address, address_);
+  Status listening = address_server_.listen_on(*address, address_);
   if (listening.ok()) address_.clear();
   return listening;
 }

@@ -39,7 +39,9 @@ class MetricsEndpoint {
   Status listen_on_address();
 
   const std::function<void(const std::string&)> warn_;
-  HttpServer server_;
+  // One each: any user may take all places of the address, and none of the socket's.
+  HttpServer socket_server_;
+  HttpServer address_server_;
   // Where it does not listen yet.
   std::string socket_;
   int mode_ = 0;

@@ -67,9 +67,10 @@ Result<Secret> read_file(const std::string& path, const std::string& shown, std:
 Result<std::string> path_of_credential(const std::string& name) {
   const bool plain = !name.empty() && name != "." && name != ".." && name.size() <= 255 &&
                      name.find('/') == std::string::npos;
+  // Not repeated: it may be the secret itself.
   if (!plain)
-    return Status(ErrorCode::CONFIG, "\"" + escape_line(name, 60) +
-                                         "\" is no name of a credential; allowed: a file name");
+    return Status(ErrorCode::CONFIG,
+                  "found text that is no name of a credential; allowed: a file name, without /");
   const char* const directory = credentials_directory();
   if (directory == nullptr)
     return Status(ErrorCode::CONFIG,

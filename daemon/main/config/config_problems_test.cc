@@ -255,7 +255,23 @@ const std::vector<BadConfiguration>& bad_configurations() {
        "$CREDENTIALS_DIRECTORY is not set; start seqd by its unit with LoadCredential=, or name "
        "a file instead"},
       {"CredentialWithSlash", "[store.a]\ntype = \"mongodb\"\nuri_credential = \"../x\"\n",
-       "f:3: store.a.uri_credential: \"../x\" is no name of a credential; allowed: a file name"},
+       "f:3: store.a.uri_credential: found text that is no name of a credential; allowed: a file "
+       "name, without /"},
+      {"SecretInPlaceOfItsFileIsNotRepeated",
+       "[store.a]\ntype = \"mongodb\"\nuri_file = \"mongodb://user:hunter2@db/\"\n",
+       "f:3: store.a.uri_file: found text that does not begin with /; allowed: an absolute path of "
+       "1 to 4000 bytes"},
+      {"SecretInPlaceOfItsCredentialIsNotRepeated",
+       "[store.a]\ntype = \"mongodb\"\nuri_credential = \"mongodb://user:hunter2@db/\"\n",
+       "f:3: store.a.uri_credential: found text that is no name of a credential; allowed: a file "
+       "name, without /"},
+      {"KeyInPlaceOfItsFileIsNotRepeated",
+       "[sequence.a]\nformat = \"{number:6,scramble}\"\nscramble_key_file = \"hunter2\"\n",
+       "f:1: sequence.\"a\".scramble_key_credential: the credential \"scramble-key\" is not there: "
+       "$CREDENTIALS_DIRECTORY is not set; start seqd by its unit with LoadCredential=, or name "
+       "a file instead\n"
+       "f:3: sequence.\"a\".scramble_key_file: found text that does not begin with /; allowed: an "
+       "absolute path of 1 to 4000 bytes"},
       {"TwoStoresOnOneFile", "[store.default]\n[store.b]\n",
        "f:1: store.default.path: \"/var/lib/seqd/sequences.db\" is the file of store.b too; "
        "allowed: a file of its own for every store"},

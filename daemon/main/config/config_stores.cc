@@ -88,6 +88,8 @@ class MongoStore {
     if (!written_.contains("uri_file") && store_.uri_credential.empty())
       store_.uri_credential = kDefaultCredential;
     const bool from_file = written_.contains("uri_file");
+    // A wrong one was reported already.
+    if (from_file && store_.uri_file.empty()) return;
     if (!from_file && !request.need_credentials && !have_credentials()) {
       configuration.warnings.push_back(name_ +
                                        ".uri_credential: not looked at, there is no "

@@ -14,6 +14,7 @@ import pytest
 import metrics
 from harness import Died
 from rpc import RpcError
+from servers.mongod import expect_soon
 from servers.patience import PROGRAM_SECONDS
 
 BUSY = {"lease_min": 50, "lease_max": 50, "max_available": 1000}
@@ -258,3 +259,30 @@ def test_APortThatIsTakenKeepsNobodyFromItsIdsAndIsTriedAgain(make_daemon):
             time.sleep(0.1)
     daemon.terminate()
     assert not place.exists()
+
+
+def are_open(connections):
+    """Whether the daemon has ended none of them."""
+    for each in connections:
+        try:
+            if each.recv(1, socket.MSG_DONTWAIT) == b"":
+                return False
+        except BlockingIOError:
+            continue
+    return True
+
+
+def test_WhoTakesAllPlacesOfThePortTakesNoneOfTheSocket(served):
+    places = 16
+    for _ in range(5):
+        with contextlib.ExitStack() as stack:
+            before = len(os.listdir(f"/proc/{served.process.pid}/fd"))
+            idle = [stack.enter_context(socket.create_connection(("127.0.0.1", served.port))) for _ in range(40)]
+            for each in idle:  # a head that does not end
+                each.sendall(b"GET /metrics HTTP/1.1\r\n")
+            expect_soon("the places", lambda taken=before + places: len(os.listdir(f"/proc/{served.process.pid}/fd")) >= taken)
+            assert metrics.get(served.place).status == 200
+            # Nothing was ended by its time, which the reply would have waited for.
+            if are_open(idle):
+                return
+    pytest.fail("the socket answered only when clients of the port had gone")

@@ -109,6 +109,12 @@ Result<OptionValue> parse_number_text(const OptionInfo& option, std::string_view
   return OptionValue(*number);
 }
 
+// Whether it names a file with a secret: then it may be the secret itself that was written there.
+bool names_a_secret(const OptionInfo& option) {
+  return option.key == "uri_file" || option.key == "aws_credentials_file" ||
+         option.key == "scramble_key_file";
+}
+
 // The content is not repeated in the error: it may be a secret.
 Result<OptionValue> parse_plain_text(const OptionInfo& option, std::string_view text) {
   const auto size = static_cast<std::int64_t>(text.size());
@@ -117,8 +123,9 @@ Result<OptionValue> parse_plain_text(const OptionInfo& option, std::string_view 
   const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (std::any_of(text.begin(), text.end(), control))
     return refuse(option, "found text with a control character");
-  if (option.type == OptionType::path && text.front() != '/') return refuse_text(option, text);
-  return OptionValue(std::string(text));
+  if (option.type != OptionType::path || text.front() == '/') return OptionValue(std::string(text));
+  if (names_a_secret(option)) return refuse(option, "found text that does not begin with /");
+  return refuse_text(option, text);
 }
 
 }  // namespace

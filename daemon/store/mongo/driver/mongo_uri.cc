@@ -168,11 +168,13 @@ std::string masked_mongo_uri(const std::string& uri) {
   std::string lower = masked;
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  for (const std::string_view word : {"passphrase=", "password="}) {
+  for (const std::string_view word : {"passphrase=", "password=", "aws_session_token:"}) {
     for (std::size_t found = lower.find(word); found != std::string::npos;
          found = lower.find(word, found + 1)) {
       const std::size_t value = found + word.size();
-      const std::size_t length = std::min(lower.find('&', value), lower.size()) - value;
+      // Properties of a mechanism have commas between them.
+      const char* const ends = word.ends_with(':') ? ",&" : "&";
+      const std::size_t length = std::min(lower.find_first_of(ends, value), lower.size()) - value;
       masked.replace(value, length, "***");
       lower.replace(value, length, "***");
     }

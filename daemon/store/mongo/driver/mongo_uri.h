@@ -58,7 +58,7 @@ struct MongoTarget {
 // asks the name service when the store is opened.
 Result<MongoTarget> read_mongo_uri(const MongoStoreOptions& options);
 
-// The URI with user, password and key passphrase replaced by "***", for people to read.
+// The URI with user, password, key passphrase and session token replaced by "***", for people.
 std::string masked_mongo_uri(const std::string& uri);
 
 // `text` (an error of driver or server) without the password of `uri`.

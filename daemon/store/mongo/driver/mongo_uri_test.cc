@@ -107,7 +107,9 @@ TEST_CASE("MongoUri: no error text carries a secret", "[mongo]") {
       "mongodb://user:hunter2@:bad:/shop", "mongodb://user:hun@ter2/x@one/shop?w=1",
       "mongodb://user:hunter2@one/shop?w=1", "mongodb://user:hunter2@one",
       "nonsense://user:hunter2@one/shop", "mongodb://user:hunter2%@one/shop",
-      "mongodb://user:hunter2@one/shop?tls=true&tlsCertificateKeyFilePassword=hunter2&w=1");
+      "mongodb://user:hunter2@one/shop?tls=true&tlsCertificateKeyFilePassword=hunter2&w=1",
+      "mongodb://:bad:/shop?authMechanismProperties=SERVICE_NAME:x,AWS_SESSION_TOKEN:hunter2&w=3",
+      "mongodb://one/shop?authMechanismProperties=AWS_SESSION_TOKEN:hunter2%");
   INFO(uri);
   auto target = read_mongo_uri(options_of(uri));
   REQUIRE(target.status().code() == ErrorCode::CONFIG);
@@ -126,6 +128,8 @@ TEST_CASE("MongoUri: masking hides user, password and the key's passphrase", "[m
   REQUIRE(masked_mongo_uri("mongodb://u:p@ss@one/shop") == "mongodb://***@one/shop");
   REQUIRE(masked_mongo_uri("mongodb://one/shop?tlsCertificateKeyFilePassword=p&w=3") ==
           "mongodb://one/shop?tlsCertificateKeyFilePassword=***&w=3");
+  REQUIRE(masked_mongo_uri("mongodb://one/?x=AWS_SESSION_TOKEN:p,A:b&w=3") ==
+          "mongodb://one/?x=AWS_SESSION_TOKEN:***,A:b&w=3");
   REQUIRE(masked_mongo_uri("mongodb://one/shop") == "mongodb://one/shop");
   REQUIRE(masked_mongo_uri("u:p@one") == "***@one");
   REQUIRE(masked_mongo_uri("").empty());

@@ -1,0 +1,135 @@
+"""The daemon as the first process of a PID namespace, as in a container: signals, orphans, and how it ends."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from disks import NotShown
+from servers.mongod import expect_soon
+
+# /proc is that of the namespace, so that the processes in it see each other.
+NAMESPACE = ["unshare", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"]
+
+
+def children(pid: int) -> list:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+
+
+class Container:
+    """A daemon in a namespace of its own; processes by their numbers outside."""
+
+    def __init__(self, daemon):
+        self.daemon = daemon
+        daemon.prefix = NAMESPACE
+
+    def spawn(self) -> "Container":
+        self.daemon.spawn()
+        return self
+
+    def start(self) -> "Container":
+        self.spawn()
+        self.daemon.wait_ready()
+        return self
+
+    @property
+    def first(self) -> int:
+        return children(self.daemon.process.pid)[0]
+
+    def has_first(self) -> bool:
+        return bool(children(self.daemon.process.pid))
+
+    def enter(self, script: str) -> None:
+        """As `kubectl exec` does."""
+        subprocess.run(["nsenter", "--target", str(self.first), "--pid", "--mount", "sh", "-c", script], check=True)
+
+    def send(self, number: int) -> None:
+        """As a container's runtime does: to the first process."""
+        os.kill(self.first, number)
+
+
+@pytest.fixture(name="container")
+def daemon_in_a_namespace(make_daemon):
+    if os.getuid() != 0:
+        raise NotShown("a PID namespace is for root only")
+    return Container(make_daemon(defaults={"lease_min": 1000, "lease_max": 1000}))
+
+
+def ids(daemon, count):
+    with daemon.connect() as client:
+        return client.many("orders", count)
+
+
+def test_OrphansDoNotStayZombies(container):
+    container.start()
+    before = set(children(container.first))
+    container.enter("sleep 1000 & sleep 1000 &")
+    expect_soon("the orphans", lambda: len(set(children(container.first)) - before) == 2)
+    orphans = set(children(container.first)) - before
+    for orphan in orphans:
+        os.kill(orphan, signal.SIGKILL)
+    expect_soon("the end of the orphans", lambda: not any(Path(f"/proc/{orphan}").exists() for orphan in orphans))
+    assert ids(container.daemon, 3) == [1, 2, 3]
+    container.send(signal.SIGTERM)
+    assert container.daemon.wait_exit() == 0
+
+
+def test_ASignalDuringTheStartIsNotLost(container):
+    container.spawn()
+    expect_soon("the daemon", lambda: container.has_first() and children(container.first))
+    container.send(signal.SIGTERM)
+    # 0: it was ready just then.
+    assert container.daemon.wait_exit() in (0, 128 + signal.SIGTERM)
+
+
+def test_SignalsReachTheDaemonAndItsExitCodeComesOut(container):
+    container.start()
+    assert ids(container.daemon, 3) == [1, 2, 3]
+    container.send(signal.SIGHUP)
+    expect_soon("the reload", lambda: "reloaded: " in container.daemon.stderr())
+    container.send(signal.SIGINT)
+    assert container.daemon.wait_exit() == 0
+    container.start()
+    assert ids(container.daemon, 3) == [4, 5, 6]
+    container.daemon.seqctl("decommission", "--yes")
+    assert container.daemon.wait_exit() == 80
+
+
+def test_AKilledDaemonEndsTheContainerAndGoesOnInTheNext(container):
+    container.start()
+    assert ids(container.daemon, 3) == [1, 2, 3]
+    (daemon,) = children(container.first)
+    os.kill(daemon, signal.SIGKILL)
+    assert container.daemon.wait_exit() == 128 + signal.SIGKILL
+    container.start()
+    assert ids(container.daemon, 3) == [4, 5, 6]
+    container.send(signal.SIGKILL)
+    container.daemon.wait_exit()
+    container.start()
+    assert ids(container.daemon, 3) == [7, 8, 9]
+
+
+# Listens, and becomes the daemon with the socket, as podman does with that of a unit.
+PASS_A_SOCKET = """
+import os, socket, sys
+path = sys.argv[1]
+made = socket.socket(socket.AF_UNIX)
+made.bind(path)
+made.listen()
+os.dup2(made.fileno(), 3)
+os.set_inheritable(3, True)  # also where it was 3 before
+os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
+
+def test_ASocketThatIsPassedToProcessOneIsTheDaemons(container):
+    daemon = container.daemon
+    passed = daemon.socket.with_name("passed.sock")
+    daemon.prefix = [*NAMESPACE, "/usr/bin/python3", "-c", PASS_A_SOCKET, str(passed)]
+    container.start()
+    assert not daemon.socket.exists()
+    daemon.socket = passed
+    assert ids(daemon, 3) == [1, 2, 3]
