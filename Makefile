@@ -135,7 +135,7 @@ $(SEQCTL_BIN): $(SEQCTL) $(LIBSEQD_A)
 	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -pie -o $@ $^
 
 $(LIBSEQD_A): $(CLIENT)
-	$(call say,AR ,$@)rm -f $@; ar rcs $@ $^
+	$(call say,AR ,$@)rm -f $@; $(AR) rcs $@ $^
 
 $(LIBSEQD_SO): $(CLIENT) client-lib/libseqd.map
 	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(LIBSEQD_SONAME) -Wl,--version-script=client-lib/libseqd.map -o $@ $(CLIENT)
