@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "client-lib/seqd.h"
 
@@ -26,6 +27,9 @@ Answered ping(seqd_client* client);
 // The connections that `clients` tells, of all pages, as one array. A daemon whose pages do not go
 // on, or are too long, is an error.
 Answered ask_clients(seqd_client* client);
+
+// What `rights` tells of all these names, in pages that the daemon takes.
+Answered ask_rights(seqd_client* client, const std::vector<std::string>& names);
 
 // What `config` tells of all pages: {"file", "reloads", "tables"}. SEQD_E_BUSY: it was
 // read again meanwhile, time and again. Otherwise as ask_clients().

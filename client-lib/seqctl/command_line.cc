@@ -217,6 +217,9 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   add(app, arguments, "list", "show the sequences the daemon knows", Command::list);
   add(app, arguments, "status", "show the daemon's state on one screen", Command::status);
   add(app, arguments, "clients", "show who is connected, and what they took", Command::clients);
+  CLI::App* rights = add(app, arguments, "rights",
+                         "show whether you may administer and take IDs, and why", Command::rights);
+  rights->add_option("NAME", arguments.names, "sequences (default: those in use)");
   add(app, arguments, "ping", "ask whether the daemon answers", Command::ping);
   add(app, arguments, "reload", "read the configuration again; fails when it is wrong",
       Command::reload, kAdministering);
