@@ -31,7 +31,7 @@ inside() {
 }
 
 cross=aarch64-linux-gnu
-inside nice -n "$(nice)" make --no-print-directory -j"${JOBS:-$(nproc)}" BUILD="$build" INSTALL_PACKAGES=no \
+inside make --no-print-directory -j"${JOBS:-$(nproc)}" BUILD="$build" INSTALL_PACKAGES=no \
   CXX=$cross-g++ CC=$cross-gcc AR=$cross-ar all
 [[ $(file -b "$build/seqd") == *aarch64* ]] || { echo "arm64: $build/seqd is $(file -b "$build/seqd")" >&2; exit 1; }
 inside /bin/bash -euo pipefail tests/machine/arm64_inside.sh "$build"
