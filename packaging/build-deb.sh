@@ -25,6 +25,8 @@ fi
 [ -z "$(git status --porcelain)" ] || echo "deb: what is not committed is not in the packages" >&2
 
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+# Behind ccache g++ may get preprocessed text, of which it writes other debug information.
+export CCACHE_DISABLE=1
 export DEB_BUILD_OPTIONS=${DEB_BUILD_OPTIONS-nocheck parallel=$(nproc)}
 # What is needed for the tests alone need not be installed then.
 case " $DEB_BUILD_OPTIONS " in *" nocheck "*) export DEB_BUILD_PROFILES="${DEB_BUILD_PROFILES:+$DEB_BUILD_PROFILES }nocheck" ;; esac
