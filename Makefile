@@ -10,7 +10,7 @@ ifeq ($(filter -j%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-VERSION := 0.1.0
+VERSION := $(shell sed -n 's/^.define SEQD_VERSION "\(.*\)"$$/\1/p' protocol/version.h)
 PREFIX ?= /usr
 DESTDIR ?=
 CXX := g++
@@ -57,7 +57,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-array-bounds \
 # Control-flow enforcement is one of x86's.
 HARDENING := -fstack-protector-strong -fstack-clash-protection \
   $(if $(filter x86_64-% i%86-%,$(shell $(CXX) -dumpmachine 2>/dev/null)),-fcf-protection)
-CPPFLAGS += -I. -Ibuild/generated -DSEQD_VERSION='"$(VERSION)"' -DMSGPACK_NO_BOOST \
+CPPFLAGS += -I. -DMSGPACK_NO_BOOST \
   -isystem /usr/include/libmongoc-1.0 -isystem /usr/include/libbson-1.0
 OPTIMIZE ?= $(if $(SAN),-O1,-O2)
 # Line numbers are what a core file needs, and types and locals are a quarter of the time of a build (DEBUG=-g has them, too).
@@ -135,7 +135,7 @@ $(SEQCTL_BIN): $(SEQCTL) $(LIBSEQD_A)
 	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -pie -o $@ $^
 
 $(LIBSEQD_A): $(CLIENT)
-	$(call say,AR ,$@)rm -f $@; ar rcs $@ $^
+	$(call say,AR ,$@)rm -f $@; $(AR) rcs $@ $^
 
 $(LIBSEQD_SO): $(CLIENT) client-lib/libseqd.map
 	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(LIBSEQD_SONAME) -Wl,--version-script=client-lib/libseqd.map -o $@ $(CLIENT)

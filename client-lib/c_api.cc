@@ -9,10 +9,7 @@
 #include "protocol/limits.h"
 #include "protocol/values/value_reader.h"
 #include "protocol/values/value_writer.h"
-
-#ifndef SEQD_VERSION
-#error "SEQD_VERSION comes from the Makefile"
-#endif
+#include "protocol/version.h"
 
 using namespace seqd::engine;
 

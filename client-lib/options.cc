@@ -5,6 +5,7 @@
 
 #include "client-lib/client.h"
 #include "protocol/limits.h"
+#include "protocol/version.h"
 
 namespace seqd::engine {
 namespace {

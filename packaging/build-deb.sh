@@ -3,8 +3,8 @@
 # and calls dpkg-buildpackage. All times in the packages are that of the commit, so that another build makes the same bytes.
 # Does nothing where OUT has the packages of this commit, with this version, already.
 # usage: build-deb.sh VERSION OUT
-#   VERSION is the program's. A commit that has the tag vVERSION becomes VERSION-1; another one is later than that release:
-#   VERSION+gitDATE.TIME.COMMIT-1.
+#   VERSION is the program's. A commit that has the tag vVERSION becomes VERSION-1. Another one is later than that release,
+#   VERSION+gitDATE.TIME.COMMIT-1, or, as long as nothing has the tag, earlier: VERSION~gitDATE.TIME.COMMIT-1.
 #   DEB_BUILD_OPTIONS: of dpkg-buildpackage; without it, "nocheck parallel=" and the number of processors.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,7 +13,9 @@ commit=$(git rev-parse HEAD)
 released=
 [ "$(git tag --points-at "$commit" --list "v$version")" != "v$version" ] || released=yes
 if [ -z "$released" ]; then
-  version=$version+git$(TZ=UTC git log -1 --date=format-local:%Y%m%d.%H%M%S --format=%cd "$commit").${commit:0:7}
+  released_before=+
+  git rev-parse -q --verify "refs/tags/v$version" >/dev/null || released_before='~'
+  version=$version${released_before}git$(TZ=UTC git log -1 --date=format-local:%Y%m%d.%H%M%S --format=%cd "$commit").${commit:0:7}
 fi
 # A commit that was built before it became a release is built again, as that.
 if [ -e "$out/built" ] && [ "$(cat "$out/built")" = "$version $commit" ]; then
@@ -23,6 +25,8 @@ fi
 [ -z "$(git status --porcelain)" ] || echo "deb: what is not committed is not in the packages" >&2
 
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+# Behind ccache g++ may get preprocessed text, of which it writes other debug information.
+export CCACHE_DISABLE=1
 export DEB_BUILD_OPTIONS=${DEB_BUILD_OPTIONS-nocheck parallel=$(nproc)}
 # What is needed for the tests alone need not be installed then.
 case " $DEB_BUILD_OPTIONS " in *" nocheck "*) export DEB_BUILD_PROFILES="${DEB_BUILD_PROFILES:+$DEB_BUILD_PROFILES }nocheck" ;; esac

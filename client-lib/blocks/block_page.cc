@@ -8,6 +8,8 @@
 #include <cstring>
 #include <string>
 
+#include "protocol/version.h"
+
 namespace seqd::engine {
 namespace {
 

@@ -1,5 +1,7 @@
 #include "client-lib/seqctl/asking.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -45,6 +47,28 @@ Answered ask_clients(seqd_client* client) {
     params = json::array({{{"after", after}}});
   }
   return {SEQD_E_PROTOCOL, "the daemon's pages of clients do not come to an end", {}};
+}
+
+Answered ask_rights(seqd_client* client, const std::vector<std::string>& names) {
+  json all;
+  std::size_t begin = 0;
+  do {
+    const std::size_t end = std::min(begin + kPageRows, names.size());
+    json page(std::vector<std::string>(names.begin() + static_cast<std::ptrdiff_t>(begin),
+                                       names.begin() + static_cast<std::ptrdiff_t>(end)));
+    Answered answered = ask(client, "rights", page);
+    if (!answered.ok()) return answered;
+    json rows = member(answered.value, "sequences");
+    if (!rows.is_array() || rows.size() != end - begin)
+      return {SEQD_E_PROTOCOL, "the daemon does not tell the rights of all that was named", {}};
+    if (begin == 0) {
+      all = std::move(answered.value);
+    } else {
+      for (json& row : rows) all["sequences"].push_back(std::move(row));
+    }
+    begin = end;
+  } while (begin < names.size());
+  return {SEQD_OK, {}, std::move(all)};
 }
 
 namespace {

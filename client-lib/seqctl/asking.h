@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "client-lib/seqd.h"
 
@@ -26,6 +27,9 @@ Answered ping(seqd_client* client);
 // All pages of `clients` as one array. A daemon whose pages do not advance, or are too long, is an
 // error.
 Answered ask_clients(seqd_client* client);
+
+// What `rights` says of these names, in as many pages as the daemon takes.
+Answered ask_rights(seqd_client* client, const std::vector<std::string>& names);
 
 // All pages of `config` as one object: {"file", "reloads", "tables"}. SEQD_E_BUSY: reloads between
 // the pages changed the configuration in each attempt. Otherwise as ask_clients().

@@ -224,6 +224,9 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   add(app, arguments, "status", "show the daemon's state on one screen", Command::status);
   add(app, arguments, "clients", "show the connections, and how many IDs each has taken",
       Command::clients);
+  CLI::App* rights = add(app, arguments, "rights",
+                         "show whether you may administer and take IDs, and why", Command::rights);
+  rights->add_option("NAME", arguments.names, "sequences (default: those in use)");
   add(app, arguments, "ping", "check whether the daemon answers", Command::ping);
   add(app, arguments, "reload", "read the configuration again; fails if it is invalid",
       Command::reload, kAdministering);

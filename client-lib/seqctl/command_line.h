@@ -32,6 +32,7 @@ enum class Command : std::uint8_t {
   top,
   doctor,
   clients,
+  rights,
   watch,
   config_dump
 };
@@ -64,7 +65,7 @@ struct Arguments {
   std::int64_t after = 0;          // of gaps: the number of one
   bool ready = false;              // of health; also where neither is given
   bool live = false;               // of health
-  std::vector<std::string> names;  // of watch
+  std::vector<std::string> names;  // of watch and rights
   // Of what looks again and again: stat, latency, top and watch.
   std::int64_t interval_ms = 0;  // 0: as the command says; never what parse_command_line() gives
   std::int64_t looks = 0;        // 0: without end, or as the command says

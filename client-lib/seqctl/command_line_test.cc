@@ -88,6 +88,8 @@ TEST_CASE("EveryCommandIsKnown", "[client]") {
   CHECK(parse({"status"}).arguments.command == Command::status);
   CHECK(parse({"ping"}).arguments.command == Command::ping);
   CHECK(parse({"clients"}).arguments.command == Command::clients);
+  CHECK(parse({"rights"}).arguments.command == Command::rights);
+  CHECK(parse({"rights", "orders", "bills"}).arguments.names.size() == 2);
   CHECK(parse({"config", "dump"}).arguments.command == Command::config_dump);
   CHECK(parse({"config", "dump", "orders", "-o", "json"}).arguments.name == "orders");
   CHECK(parse({"config"}).exit_code == kExitUsage);

@@ -20,6 +20,7 @@
 #include "client-lib/seqctl/reports/history_report.h"
 #include "client-lib/seqctl/reports/purge_report.h"
 #include "client-lib/seqctl/reports/report.h"
+#include "client-lib/seqctl/reports/rights_report.h"
 #include "client-lib/seqctl/taking.h"
 #include "client-lib/seqctl/timeouts.h"
 #include "client-lib/seqctl/user_names.h"
@@ -89,6 +90,8 @@ class Execution {
         return run_watch(arguments_, client_, out_, errors_);
       case Command::clients:
         return clients();
+      case Command::rights:
+        return rights();
       case Command::config_dump:
         return config_dump();
       case Command::top:
@@ -163,6 +166,19 @@ class Execution {
   int clients() {
     const Answered answered = ask_clients(client_);
     return answered.ok() ? print(answered.value, clients_text(answered.value, user_name))
+                         : told(answered);
+  }
+
+  int rights() {
+    std::vector<std::string> names = arguments_.names;
+    if (names.empty()) {
+      json rows;
+      if (const int code = ask_list(rows); code != kExitOk) return code;
+      if (rows.is_array())
+        for (const json& row : rows) names.push_back(shown(row, "name"));
+    }
+    const Answered answered = ask_rights(client_, names);
+    return answered.ok() ? print(answered.value, rights_text(answered.value, user_name))
                          : told(answered);
   }
 

@@ -6,6 +6,7 @@
 
 #include "daemon/main/config/options/options_text.h"
 #include "daemon/os/journal/catalog.h"
+#include "protocol/version.h"
 
 namespace seqd {
 namespace {

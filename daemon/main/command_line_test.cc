@@ -1,5 +1,6 @@
 #include "daemon/main/command_line.h"
 #include "daemon/main/config/options/options.h"
+#include "protocol/version.h"
 
 // Last, so that CHECK is the one of the tests.
 #include <catch2/catch.hpp>

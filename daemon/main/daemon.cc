@@ -15,6 +15,7 @@
 #include "daemon/main/witness_place.h"
 #include "daemon/os/files/posix_files.h"
 #include "daemon/state/decommission_mark.h"
+#include "protocol/version.h"
 
 namespace seqd {
 namespace {
@@ -247,15 +248,12 @@ std::string Daemon::status_line() const {
 // --- Control
 
 DaemonFacts Daemon::facts() const {
-  DaemonFacts facts;
-  facts.version = SEQD_VERSION;
-  facts.pid = getpid();
+  DaemonFacts facts = process_facts(*log_);
   facts.state_how = state_how_;
   facts.uptime_ms = clock_.monotonic_ms() - started_ms_;
   const StoreScope* home = table_->scope_of_store(configuration_.daemon.default_store);
   if (home != nullptr) facts.instance = to_hex(home->instance());
   facts.stores = store_facts(configuration_, *table_, *stores_);
-  add_log_facts(*log_, facts);
   return facts;
 }
 

@@ -1,6 +1,9 @@
 #include "daemon/main/daemon_facts.h"
 
+#include <unistd.h>
+
 #include "daemon/main/config/config_stores.h"
+#include "protocol/version.h"
 
 namespace seqd {
 
@@ -45,12 +48,16 @@ std::vector<StoreFacts> store_facts(const Configuration& configuration, const Se
   return facts;
 }
 
-void add_log_facts(const StateLog& log, DaemonFacts& facts) {
+DaemonFacts process_facts(const StateLog& log) {
+  DaemonFacts facts;
+  facts.version = SEQD_VERSION;
+  facts.pid = getpid();
   const StateLog::Statistics statistics = log.statistics();
   facts.log_position = statistics.position;
   facts.log_syncs = statistics.syncs;
   facts.log_rotations = statistics.rotations;
   facts.log_sync_durations = &log.sync_durations();
+  return facts;
 }
 
 }  // namespace seqd

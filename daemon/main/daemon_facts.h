@@ -19,7 +19,7 @@ std::string status_line(SequenceTable& table, std::size_t connections,
                         const DaemonSettings& settings);
 std::vector<StoreFacts> store_facts(const Configuration& configuration, const SequenceTable& table,
                                     const Stores& stores);
-// The log outlives the facts.
-void add_log_facts(const StateLog& log, DaemonFacts& facts);
+// Of the process and its log, which outlives the facts; nothing of the state or the stores.
+DaemonFacts process_facts(const StateLog& log);
 
 }  // namespace seqd

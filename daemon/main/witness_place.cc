@@ -48,7 +48,8 @@ Result<std::unique_ptr<Directory>> open_witness_place(const std::string& told,
   if (!told.empty()) return open_directory(told);
   for (const std::string& path : candidates) {
     if (are_nested(path, state_dir)) continue;
-    if (!is_memory(path.substr(0, path.rfind('/')))) continue;
+    // Nothing is made on a disk; a tmpfs that is mounted there is found where its parent is none.
+    if (!is_memory(path.substr(0, path.rfind('/'))) && !is_memory(path)) continue;
     Result<std::unique_ptr<Directory>> found = open_directory(path);
     if (found.ok() && (*found)->kind() == FileSystemKind::memory && belongs_to_us_alone(path))
       return found;

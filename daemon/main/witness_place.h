@@ -11,8 +11,9 @@
 
 namespace seqd {
 
-// Directories on a tmpfs, if their parent is one: /run/seqd, in /dev/shm, in $XDG_RUNTIME_DIR. In
-// the order in which they are tried; the same each time, so that a restart finds the same one.
+// Directories on a tmpfs, if they or their parent are one: /run/seqd, in /dev/shm, in
+// $XDG_RUNTIME_DIR. In the order in which they are tried; the same each time, so that a restart
+// finds the same one.
 std::vector<std::string> witness_candidates();
 
 // `told` empty: the first of `candidates` that is in memory, belongs to this user alone and is

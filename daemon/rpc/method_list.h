@@ -18,6 +18,8 @@ void method_status(const MethodContext& context, Session& session,
                    const protocol::Message& message);
 void method_clients(const MethodContext& context, Session& session,
                     const protocol::Message& message);
+void method_rights(const MethodContext& context, Session& session,
+                   const protocol::Message& message);
 void method_config(const MethodContext& context, Session& session,
                    const protocol::Message& message);
 void method_ping(const MethodContext& context, Session& session, const protocol::Message& message);

@@ -13,6 +13,13 @@ bool is_owner(const Control& control, const Peer& peer) {
   return peer.uid == 0 || peer.uid == control.user();
 }
 
+constexpr const char* kRoot = "the user is root";
+constexpr const char* kDaemonsUser = "the daemon runs as this user";
+
+const char* owner_text(const Peer& peer) {
+  return peer.uid == 0 ? kRoot : kDaemonsUser;
+}
+
 }  // namespace
 
 Status check_administers(const Control& control, const Peer& peer, std::string_view method) {
@@ -40,6 +47,24 @@ Status check_may_take(const MethodContext& context, const Peer& peer, std::strin
               (denied ? "\"deny\" of the sequence in seqd.toml lists the user or a group of it"
                       : "\"allow\" of the sequence in seqd.toml lists neither the user nor a group "
                         "of it; an administrator can add it there")};
+}
+
+Permission may_administer(const Control& control, const Peer& peer) {
+  const Status status = check_administers(control, peer, "administering");
+  if (!status.ok()) return {false, status.text()};
+  if (is_owner(control, peer)) return {true, owner_text(peer)};
+  return {true, "the option daemon.admins lists the user or a group of it"};
+}
+
+Permission may_take(const MethodContext& context, const Peer& peer, std::string_view name) {
+  const AccessSettings* access = context.table.access_of(name);
+  if (access == nullptr) return {false, "there is no such sequence"};
+  const Status status = check_may_take(context, peer, name, access);
+  if (!status.ok()) return {false, status.text()};
+  if (access->allow.compiled.everyone) return {true, "everyone who can connect may"};
+  if (access->allow.compiled.contains(peer))
+    return {true, "the option \"allow\" of the sequence lists the user or a group of it"};
+  return {true, owner_text(peer)};
 }
 
 Status check_slot(const MethodContext& context, const Peer& peer) {

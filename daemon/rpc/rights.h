@@ -2,6 +2,7 @@
 // of the connection and by the configuration in force. Functions without state; loop thread.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "daemon/rpc/methods.h"
@@ -16,6 +17,14 @@ Status check_may_take(const MethodContext& context, const Peer& peer, std::strin
 // As above where the sequence is known; `access` is its, or null: it is not configured.
 Status check_may_take(const MethodContext& context, const Peer& peer, std::string_view name,
                       const AccessSettings* access);
+
+// A right, and in words who gave or refused it: what the functions above decide, for people.
+struct Permission {
+  bool given = false;
+  std::string why;
+};
+Permission may_administer(const Control& control, const Peer& peer);
+Permission may_take(const MethodContext& context, const Peer& peer, std::string_view name);
 
 // Whether another request for every sequence may begin, a drain or an advance of a store. Each
 // holds a report of every sequence, so there are few at a time: one of a user, and one place is

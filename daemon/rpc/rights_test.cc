@@ -1,6 +1,7 @@
 // Who may administer, and who may take IDs: by user, by group, and what a reload changes of it.
 #include <map>
 #include <string>
+#include <vector>
 
 #include "daemon/rpc/rights.h"
 #include "tests/unit/service.h"
@@ -70,6 +71,78 @@ TEST_CASE("AGroupOfTheConnectionMayAdministerFromTheReloadOn", "[rpc]") {
   service.world.control.listed = {false, {}, {kGroup}};
   CHECK(service.world.ask(line, kAdministering.at("reload")).code == ErrorCode::OK);
   CHECK(service.by(kStranger, kAdministering.at("reload"), {5}) == ErrorCode::DENIED);
+}
+
+struct Told {
+  std::map<std::string, std::string> caller;
+  std::vector<std::map<std::string, std::string>> sequences;
+};
+
+Told told(const Reply& reply) {
+  REQUIRE(reply.code == ErrorCode::OK);
+  protocol::ValueReader reader = reply.result();
+  REQUIRE(reader.read_map() == 4U);
+  Told told;
+  REQUIRE(reader.read_text() == "uid");
+  told.caller["uid"] = std::to_string(reader.read_integer().value());
+  REQUIRE(reader.read_text() == "administer");
+  told.caller["administer"] = reader.read_bool().value() ? "yes" : "no";
+  REQUIRE(reader.read_text() == "why");
+  told.caller["why"] = reader.read_text().value();
+  REQUIRE(reader.read_text() == "sequences");
+  for (std::uint32_t left = reader.read_array().value(); left > 0; --left) {
+    REQUIRE(reader.read_map() == 3U);
+    std::map<std::string, std::string> row;
+    REQUIRE(reader.read_text() == "name");
+    row["name"] = reader.read_text().value();
+    REQUIRE(reader.read_text() == "take");
+    row["take"] = reader.read_bool().value() ? "yes" : "no";
+    REQUIRE(reader.read_text() == "why");
+    row["why"] = reader.read_text().value();
+    told.sequences.push_back(row);
+  }
+  return told;
+}
+
+TEST_CASE("RightsTellsWhatACallerMayAndWhy", "[rpc]") {
+  Rights service;
+  const auto asked = [&](std::uint32_t uid, std::vector<std::uint32_t> groups = {}) {
+    return told(service.world.ask(service.world.connect(uid, std::move(groups)), take("rights")));
+  };
+  CHECK(asked(kStranger).caller.at("uid") == "1001");
+  CHECK(asked(kStranger).caller.at("administer") == "no");
+  CHECK(asked(kStranger).caller.at("why").find("daemon.admins") != std::string::npos);
+  CHECK(asked(0).caller.at("why") == "the user is root");
+  CHECK(asked(ScriptedControl::kUser).caller.at("why") == "the daemon runs as this user");
+  CHECK(asked(1'000).caller.at("administer") == "yes");
+  CHECK(asked(1'000).caller.at("why").starts_with("the option daemon.admins lists"));
+  const auto row = [&](std::uint32_t uid, std::vector<std::uint32_t> groups = {}) {
+    return asked(uid, std::move(groups)).sequences.at(0);
+  };
+  CHECK(row(kStranger) ==
+        std::map<std::string, std::string>{
+            {"name", "orders"}, {"take", "yes"}, {"why", "everyone who can connect may"}});
+  service.access().allow.compiled = {false, {}, {kGroup}};
+  CHECK(row(kStranger).at("take") == "no");
+  CHECK(row(kStranger).at("why").find("\"allow\" of the sequence") != std::string::npos);
+  CHECK(row(kStranger, {kGroup}).at("take") == "yes");
+  CHECK(row(kStranger, {kGroup}).at("why").starts_with("the option \"allow\" of the sequence"));
+  CHECK(row(0).at("why") == "the user is root");
+  service.access().deny.compiled.users = {0};
+  CHECK(row(0).at("take") == "no");
+  CHECK(row(0).at("why").find("\"deny\" of the sequence") != std::string::npos);
+}
+
+TEST_CASE("RightsSaysOfANameThatIsNoSequenceThatThereIsNone", "[rpc]") {
+  Rights service;
+  service.world.core.settings.by_name.clear();
+  const Told answer = told(service.world.ask(service.world.connect(0), request("rights", "typo")));
+  CHECK(answer.sequences.at(0).at("take") == "no");
+  CHECK(answer.sequences.at(0).at("why") == "there is no such sequence");
+  CHECK(told(service.world.ask(service.world.connect(0), plain_request(1, "rights")))
+            .sequences.empty());
+  CHECK(service.by(0, request("rights", "not a name")) == ErrorCode::BAD_REQUEST);
+  CHECK(service.by(0, request("rights", 1, "\x07")) == ErrorCode::BAD_REQUEST);
 }
 
 TEST_CASE("OnlyThoseWhomASequenceAllowsTakeItsIds", "[rpc]") {

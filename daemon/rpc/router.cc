@@ -31,6 +31,7 @@ constexpr std::array kRoutes = {
     Route{"block", method_block},
     Route{"clients", method_clients},
     Route{"config", method_config, Right::administer},
+    Route{"rights", method_rights},
 };
 
 static_assert(kRoutes.size() == ServerCounts::kMethods);

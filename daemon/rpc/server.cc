@@ -25,12 +25,13 @@ constexpr std::int64_t kLongReply = 1 << 20;
 
 // A page of those is a walk past a thousand sequences or connections, or many options.
 bool answers_in_pages(std::string_view method) {
-  return method == "list" || method == "clients" || method == "config";
+  return method == "list" || method == "clients" || method == "config" || method == "rights";
 }
 
 bool answers_at_length(std::string_view method) {
-  constexpr std::string_view kMethods[] = {"list",    "status",       "drain", "gaps",    "audit",
-                                           "explain", "decommission", "purge", "clients", "config"};
+  constexpr std::string_view kMethods[] = {"list",    "status",  "drain",        "gaps",
+                                           "audit",   "explain", "decommission", "purge",
+                                           "clients", "config",  "rights"};
   return std::find(std::begin(kMethods), std::end(kMethods), method) != std::end(kMethods);
 }
 

@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::uint8_t header_magic[8] = {'S', 'E', 'Q', 'D', 'L', 'O', 'G', '\n'};
 constexpr std::uint8_t seal_magic[8] = {'S', 'E', 'Q', 'D', 'S', 'E', 'A', 'L'};
-constexpr std::uint32_t version = 1;
 constexpr std::size_t header_sum_at = 80;  // the same in every version, as are magic and version
 constexpr std::size_t seal_sum_at = 32;
 
@@ -41,7 +40,7 @@ bool all_zero(std::span<const std::uint8_t> bytes) {
 Sector encode_header(const SegmentHeader& header) {
   Sector sector{};
   std::copy(std::begin(header_magic), std::end(header_magic), sector.begin());
-  put<std::uint32_t>(&sector[8], version);
+  put<std::uint32_t>(&sector[8], header.version);
   put<std::uint64_t>(&sector[16], header.number);
   put<std::uint64_t>(&sector[24], header.base);
   std::copy(header.boot_id.begin(), header.boot_id.end(), sector.begin() + 32);
@@ -62,12 +61,13 @@ DecodedHeader decode_header(std::span<const std::uint8_t> sector) {
       get<std::uint32_t>(&sector[header_sum_at]) != crc32c(0, sector.first(header_sum_at))) {
     return decoded;
   }
-  decoded.version = get<std::uint32_t>(&sector[8]);
-  if (decoded.version != version || get<std::uint32_t>(&sector[12]) != 0) {
+  SegmentHeader& header = decoded.header;
+  header.version = get<std::uint32_t>(&sector[8]);
+  if (header.version < oldest_log_version || header.version > log_version ||
+      get<std::uint32_t>(&sector[12]) != 0) {
     decoded.fault = HeaderFault::unknown_version;
     return decoded;
   }
-  SegmentHeader& header = decoded.header;
   header.number = get<std::uint64_t>(&sector[16]);
   header.base = get<std::uint64_t>(&sector[24]);
   std::copy_n(sector.begin() + 32, header.boot_id.size(), header.boot_id.begin());

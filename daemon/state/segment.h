@@ -19,6 +19,12 @@
 
 namespace seqd {
 
+// The version of the log that this seqd writes, and the oldest one that it reads. A release whose
+// log has an entry or a field that the release before does not know is of a version of its own
+// (daemon/doc/LOG-FORMAT.md has the table).
+constexpr std::uint32_t log_version = 2;
+constexpr std::uint32_t oldest_log_version = 1;
+
 struct SegmentHeader {
   std::uint64_t number = 0;  // grows by at least one with every segment; 1 is the first
   LogPosition base = 0;      // position of the snapshot
@@ -26,6 +32,7 @@ struct SegmentHeader {
   Token nonce{};             // what the witness must say for the segment to be trusted after a kill
   std::uint64_t salt = 0;
   std::int64_t wall_ms = 0;  // for people
+  std::uint32_t version = log_version;
   bool operator==(const SegmentHeader&) const = default;
 };
 
@@ -46,12 +53,11 @@ enum class HeaderFault : std::uint8_t {
   none,
   empty,            // all zero: made, never written
   damaged,          // not a header
-  unknown_version,  // a whole header of another version
+  unknown_version,  // a whole header of a version that this seqd does not read
 };
 struct DecodedHeader {
   HeaderFault fault = HeaderFault::damaged;
-  SegmentHeader header;
-  std::uint32_t version = 0;
+  SegmentHeader header;  // where the version is unknown, nothing but it
 };
 DecodedHeader decode_header(std::span<const std::uint8_t> sector);
 

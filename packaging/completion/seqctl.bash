@@ -10,7 +10,7 @@ _seqctl() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
   # Readline ends a word at = : and @, which an option and a name may have. (shellcheck does not see that this sets them.)
   if declare -F _get_comp_words_by_ref >/dev/null; then _get_comp_words_by_ref -n =:@ cur prev words cword; fi
-  local commands="next parse insert range peek list status ping reload wait explain gaps audit advance drain decommission purge clients config health stat top watch latency doctor"
+  local commands="next parse insert range peek list status ping reload wait explain gaps audit advance drain decommission purge clients rights config health stat top watch latency doctor"
   local options="--socket --timeout --output --help --version"
   local command="" socket=() choices=() i
 
@@ -73,6 +73,12 @@ _seqctl() {
     watch)
       case $cur in
         -*) choices=("--interval --count $options") ;;
+        *) choices=("$(_seqctl_names "${socket[@]}")") ;;
+      esac
+      ;;
+    rights)
+      case $cur in
+        -*) choices=("$options") ;;
         *) choices=("$(_seqctl_names "${socket[@]}")") ;;
       esac
       ;;

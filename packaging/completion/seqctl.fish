@@ -1,6 +1,6 @@
 # fish completion for seqctl(1)
 
-set -l taking next parse insert range peek explain gaps audit advance drain purge watch
+set -l taking next parse insert range peek explain gaps audit advance drain purge watch rights
 set -l other list status ping reload wait decommission clients config health stat top latency doctor
 
 # The sequences' names, from the daemon when it answers quickly, at the socket of the command line.
@@ -36,6 +36,7 @@ complete -c seqctl -n $none -a peek -d 'show the next ID'
 complete -c seqctl -n $none -a list -d 'show the sequences the daemon knows'
 complete -c seqctl -n $none -a status -d 'show the daemon on one screen'
 complete -c seqctl -n $none -a clients -d 'show the connections'
+complete -c seqctl -n $none -a rights -d 'show what you may do, and why'
 complete -c seqctl -n $none -a config -d 'show the configuration of the daemon'
 complete -c seqctl -n $none -a ping -d 'check whether the daemon answers'
 complete -c seqctl -n $none -a reload -d 'read the configuration again'
@@ -54,8 +55,8 @@ complete -c seqctl -n $none -a watch -d 'print a line for each change of some se
 complete -c seqctl -n $none -a latency -d 'measure pings'
 complete -c seqctl -n $none -a doctor -d 'check this host, and say what to do'
 
-# Those of watch follow one another; dump takes one.
-complete -c seqctl -n '__fish_seen_subcommand_from watch; and not __seqctl_wants_name watch' -a '(__seqctl_names)' -d sequence
+# Those of watch and rights follow one another; dump takes one.
+complete -c seqctl -n '__fish_seen_subcommand_from watch rights; and not __seqctl_wants_name watch rights' -a '(__seqctl_names)' -d sequence
 complete -c seqctl -n '__fish_seen_subcommand_from config; and not __fish_seen_subcommand_from dump' -a dump -d 'print the configuration in force'
 complete -c seqctl -n '__seqctl_wants_name dump' -a '(__seqctl_names)' -d sequence
 

@@ -20,6 +20,7 @@ _seqctl_commands() {
     'list:show the sequences the daemon knows'
     'status:show the daemon on one screen'
     'clients:show the connections'
+    'rights:show what you may do, and why'
     'config:show the configuration of the daemon'
     'ping:check whether the daemon answers'
     'reload:read the configuration again'
@@ -75,6 +76,7 @@ _seqctl() {
     decommission) _arguments $everywhere $yes '--keep-history[leave history.db in place]' ;;
     health) _arguments $everywhere '(--live)--ready[every sequence can issue IDs]' '(--ready)--live[it answers]' ;;
     watch) _arguments $everywhere $often '*:sequence:_seqctl_names' ;;
+    rights) _arguments $everywhere '*:sequence:_seqctl_names' ;;
     config) _arguments $everywhere '1:what:(dump)' '2:sequence:_seqctl_names' ;;
     stat | latency) _arguments $everywhere $often ;;
     top) _arguments $everywhere $often '--rows=[at most so many sequences]:count' ;;

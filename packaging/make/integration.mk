@@ -30,6 +30,12 @@ integration-part/2:
 integration-part/3:
 	@$(INTEGRATION) $(FIRST_PART:%=--ignore=%) $(SECOND_PART:%=--ignore=%) tests/integration
 
+.PHONY: golden
+golden: $(SEQD) | $(call packages,TEST) ## what this version leaves behind, for the tests of later ones: tests/golden/VERSION; once a release
+	@[ ! -e tests/golden/$(VERSION)/golden.json ] || ! git rev-parse -q --verify 'refs/tags/v$(VERSION)' >/dev/null || \
+	  { echo "tests/golden/$(VERSION) is released: it stays as it is" >&2; exit 1; }
+	@$(PYTHON) -B tests/golden/make.py $(SEQD)
+
 test-kill: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## kill -9 under load, KILLS= times
 	@$(INTEGRATION) -s -k KillUnderLoad tests/integration/faults/test_restart.py
 

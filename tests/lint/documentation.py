@@ -15,6 +15,8 @@ OPTION = re.compile(r"^OPTION\((\w+), (\w+),", re.M)
 MAN = "packaging/man/"
 COMPLETION = "packaging/completion/seqctl."
 SHELLS = ("bash", "zsh", "fish")
+CONTAINERS = "packaging/containers/"
+WITH_VERSION = (CONTAINERS + "Containerfile", CONTAINERS + "sidecar.yaml", CONTAINERS + "daemonset.yaml", "daemon/doc/CONTAINERS.md")
 
 
 def has_word(text, word):
@@ -79,6 +81,17 @@ class Documentation:
         for message_id in sorted({one for one in identities if identities.count(one) > 1}):
             self.complaints.append(f"daemon/base/events.def: the MESSAGE_ID {message_id} stands there twice")
 
+    def version(self, said):
+        """Where the version is written down besides protocol/version.h."""
+        version = said.split()[1]
+        changelog = self.text("packaging/debian/changelog")
+        if not changelog.startswith(f"seqd ({version}-1) "):
+            self.complaints.append(f"packaging/debian/changelog: does not begin with {version}-1")
+        for name in WITH_VERSION:
+            found = re.findall(r"\bseqd[ :](\d+\.\d+\.\d+)", self.text(name))
+            if not found or set(found) != {version}:
+                self.complaints.append(f"{name}: speaks of seqd {', '.join(sorted(set(found))) or '(no version)'}, not of {version}")
+
     def command_line(self, page, program_help, words):
         text = self.text(page)
         for word in words(program_help):
@@ -114,6 +127,7 @@ def output_of(*command):
 
 def main(seqd, seqctl, root="."):
     documentation = Documentation(project.Tree(root), seqd)
+    documentation.version(output_of(seqd, "--version"))
     documentation.errors()
     documentation.options()
     documentation.events(output_of(seqd, "--print-catalog"))

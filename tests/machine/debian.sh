@@ -4,7 +4,8 @@
 # What this machine knows about reaching others: apt's settings of it.
 settings_of_apt() { apt-config dump --format '%F "%v";%n' Acquire | grep -vE '^Acquire::(Changelogs|IndexTargets|Languages|CompressionTypes|GzipIndexes)' || true; }
 
-# make_base TAR PACKAGE,...: a tar of a system with these packages, unless it is there.
+# make_base TAR PACKAGE,... [ARCHITECTURE,...]: a tar of a system with these packages, unless it is there; of these architectures,
+# the first of which is that of the system.
 make_base() {
   local sources=() file
   [ ! -e "$1" ] || return 0
@@ -13,7 +14,7 @@ make_base() {
   done
   mkdir -p "$(dirname "$1")"
   settings_of_apt >"$1.apt.conf"
-  mmdebstrap --variant=minbase --include="$2" --aptopt="$1.apt.conf" bookworm "$1.unfinished.tar" "${sources[@]}" >"$1.log" 2>&1 ||
+  mmdebstrap --variant=minbase --include="$2" --aptopt="$1.apt.conf" ${3:+"--architectures=$3"} bookworm "$1.unfinished.tar" "${sources[@]}" >"$1.log" 2>&1 ||
     { tail -n 30 "$1.log" >&2; exit 1; }
   mv "$1.unfinished.tar" "$1"
 }

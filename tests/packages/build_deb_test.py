@@ -49,7 +49,14 @@ class Versions(unittest.TestCase):
         self.said = self.run_here("packaging/build-deb.sh", "0.1.0", "build/deb")
         return [path.name.split("_")[1] for path in (self.tree / "build" / "deb").glob("*.deb")]
 
-    def test_ACommitWithoutATagIsLaterThanTheRelease(self):
+    def test_ACommitBeforeTheTagIsEarlierThanTheRelease(self):
+        (version,) = self.build()
+        self.assertRegex(version, r"^0\.1\.0~git\d{8}\.\d{6}\.[0-9a-f]{7}-1$")
+        self.run_here("dpkg", "--compare-versions", version, "lt", "0.1.0-1")
+
+    def test_ACommitBehindTheTagIsLaterThanTheRelease(self):
+        self.git("tag", "v0.1.0")
+        self.commit()
         (version,) = self.build()
         self.assertRegex(version, r"^0\.1\.0\+git\d{8}\.\d{6}\.[0-9a-f]{7}-1$")
         self.run_here("dpkg", "--compare-versions", version, "gt", "0.1.0-1")

@@ -99,6 +99,26 @@ AnUpgradeLeavesWhatWasDisabledAsItIs() {
 remember() { seqctl next orders >/exchange/last-id; }
 goes_on() { equal "$(seqctl next orders)" $(($(cat /exchange/last-id) + 1)) "the ID $1"; }
 
+# After a downgrade from a version that is still to come.
+ALogOfALaterVersionIsRefusedWithWordsAndKept() {
+  local mark sums log
+  remember
+  systemctl stop seqd.socket seqd.service
+  mkdir -m 0700 /var/tmp/this-version
+  cp -a /var/lib/seqd/log.? /var/tmp/this-version
+  /usr/bin/python3 -B /exchange/later_log.py /var/lib/seqd 9
+  sums=$(sha256sum /var/lib/seqd/log.?)
+  mark=$(cursor)
+  if systemctl start seqd.service; then echo "it started"; return 1; fi
+  equal "$(property ActiveState) $(property ExecMainStatus)" "failed 65" "the service"
+  holds "$(journal_since "$mark" -o cat)" "log.[01] is of version 9 and this seqd reads versions 1 to [0-9]+\. Install the seqd that wrote it, or a later one\." "the journal"
+  equal "$(sha256sum /var/lib/seqd/log.?)" "$sums" "the log"
+  for log in log.0 log.1; do cat "/var/tmp/this-version/$log" >"/var/lib/seqd/$log"; done
+  systemctl reset-failed seqd.service
+  systemctl start seqd.socket
+  goes_on "with the log of this version"
+}
+
 ARemovalStopsEverythingAndKeepsStateAndConfiguration() {
   local mark
   systemctl enable --now seqd-purge@tickets.timer
@@ -171,6 +191,7 @@ check TheTestsOfThePackageAreGood
 SHOW=1 check AnUpgradeUnderLoadRefusesNobodyAndLosesNoId
 SHOW=1 check ADowngradeUnderLoadDoesNeitherWhereTheFormatsAreTheSame
 check AnUpgradeLeavesWhatWasDisabledAsItIs
+check ALogOfALaterVersionIsRefusedWithWordsAndKept
 check ARemovalStopsEverythingAndKeepsStateAndConfiguration
 check AStateDirectoryThatIsMountedIsServedAndKept
 SHOW=1 check APurgeKeepsTheStateAndSaysSo

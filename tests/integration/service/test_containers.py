@@ -24,6 +24,11 @@ mount --bind "$place/plain" /run
 unset XDG_RUNTIME_DIR
 exec "$@"
 """
+# The same, but that a part of a tmpfs that outlives the namespace is mounted at /run/seqd.
+TMPFS_AT_THE_USUAL_PLACE = NO_TMPFS.replace("unset", """mkdir -p "$place/short/run" "$place/plain/seqd"
+chmod 0700 "$place/short/run"
+mount --bind "$place/short/run" /run/seqd
+unset""")
 
 
 def by_itself(daemon):
@@ -74,6 +79,24 @@ def test_AKilledDaemonGoesOnWithoutAWitnessDirectory(places):
         assert how(daemon) == "witness"
         assert ids(daemon, 10) == list(range(first, first + 10))
     assert "is not on a tmpfs" not in daemon.stderr()
+
+
+def test_ATmpfsThatIsMountedAtTheUsualPlaceIsTaken(make_daemon, scratch):
+    """Its parent is on a disk, as in a container with a volume in memory at /run/seqd."""
+    if os.getuid() != 0:
+        raise NotShown("a mount namespace is for root only")
+    daemon = by_itself(make_daemon("pod", defaults=DEFAULTS))
+    place = scratch / "place"
+    place.mkdir()
+    daemon.prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", TMPFS_AT_THE_USUAL_PLACE, "sh", str(place), str(daemon.short)]
+    daemon.start()
+    assert ids(daemon, 10) == list(range(1, 11))
+    assert "witness_dir=/run/seqd" in daemon.stderr()
+    assert len(list((daemon.short / "run").glob("*.witness"))) == 1
+    daemon.kill()
+    daemon.start()
+    assert how(daemon) == "witness"
+    assert ids(daemon, 10) == list(range(11, 21))
 
 
 def test_ACopyBesideTheOriginalHasNoWitness(places):

@@ -1,5 +1,6 @@
 """A user of the socket's group who means harm, beside others: refused, and nobody else notices."""
 
+import json
 import os
 import subprocess
 import sys
@@ -142,3 +143,15 @@ def test_AuditsOfOneUserDoNotKeepOthersFromTheHistory(open_daemon):
     finally:
         flood.kill()
         flood.wait()
+
+
+def test_SeqctlShowsWhatACallerMayAndWhy(make_daemon):
+    daemon = make_daemon(daemon={"socket_mode": "0666"}, sequences={"orders": {}, "bills": {"deny": ["root"]}}).start()
+    daemon.seqctl("next", "orders")
+    lines = daemon.seqctl("rights").stdout.splitlines()
+    assert lines[1] == "administer  yes: " + ("the user is root" if os.getuid() == 0 else "the daemon runs as this user")
+    assert [line.split()[:2] for line in lines[2:]] == [["NAME", "TAKE"], ["orders", "yes"]]
+    if os.getuid() == 0:
+        shown = json.loads(daemon.seqctl("-o", "json", "rights", "bills", "orders").stdout)
+        assert [(row["name"], row["take"]) for row in shown["sequences"]] == [("bills", False), ("orders", True)]
+        assert daemon.seqctl("next", "bills", expect=1).stderr.split(": ", 2)[-1].strip().endswith(shown["sequences"][0]["why"])

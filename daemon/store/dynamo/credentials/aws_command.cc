@@ -15,7 +15,9 @@ Status refused(const char* what) {
 }  // namespace
 
 Result<std::vector<std::string>> split_aws_command(std::string_view command) {
-  const auto is_control = [](char c) { return (c >= 0 && c < ' ' && c != '\t') || c == 0x7f; };
+  const auto is_control = [](char c) {
+    return (static_cast<unsigned char>(c) < ' ' && c != '\t') || c == 0x7f;
+  };
   if (std::any_of(command.begin(), command.end(), is_control))
     return refused("holds a control character");
   std::vector<std::string> words;

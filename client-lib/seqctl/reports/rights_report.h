@@ -1,0 +1,16 @@
+// The report of `rights`: what the caller may do, and why. Pure functions: any thread. Of what the
+// daemon sent nothing is assumed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace seqd::seqctl {
+
+// `user_name` names a user; it is asked once at most, with 0 .. 2^32-1.
+std::string rights_text(const nlohmann::json& rights,
+                        const std::function<std::string(std::uint32_t uid)>& user_name);
+
+}  // namespace seqd::seqctl

@@ -1,0 +1,34 @@
+#!/bin/bash
+# Runs seqd for arm64 by qemu. Inside of the system that arm64.sh makes; the kernel is that of the machine, so it is the code of seqd and
+# of its libraries that is shown, not the memory order of a real CPU.
+# usage: arm64_inside.sh BUILD
+set -euo pipefail
+build=$1
+emulated() { qemu-aarch64-static "$@"; }
+state=$(mktemp -d)
+export SEQD_SOCKET=$state/seqd.sock
+printf '[daemon]\nsocket = "%s"\nstate_dir = "%s/state"\n' "$SEQD_SOCKET" "$state" >"$state/seqd.toml"
+mkdir -m 0700 "$state/state"
+
+begin() {
+  emulated "$build/seqd" --config "$state/seqd.toml" &
+  daemon=$!
+  emulated "$build/seqctl" -t 60 wait
+}
+trap 'kill -9 "$daemon" 2>/dev/null || true' EXIT
+
+# equal FOUND WANTED WHAT
+equal() { [ "$1" = "$2" ] || { echo "arm64: $3 is \"$1\", not \"$2\"" >&2; exit 1; }; }
+
+version=$(emulated "$build/seqd" --version)
+begin
+equal "$(emulated "$build/seqctl" next orders)" 1 "the first ID"
+equal "$(emulated "$build/seqctl" range orders 3 | xargs)" "2 3 1" "a range"
+kill -9 "$daemon"
+wait "$daemon" || true
+begin
+equal "$(emulated "$build/seqctl" next orders)" 5 "the ID after a kill -9"
+emulated "$build/seqctl" audit orders
+kill "$daemon"
+wait "$daemon"
+echo "arm64: good ($version, $(uname -m) runs it by qemu)"
