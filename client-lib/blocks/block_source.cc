@@ -16,8 +16,6 @@ namespace {
 
 // Another thread may have opened another socket meanwhile.
 constexpr std::int64_t kLongestSleepMs = 100;
-// After this, a daemon without a place for pages is tried again.
-constexpr std::int64_t kPageAgainMs = 1'000;
 constexpr std::size_t kAnswersAtOnce = 64;
 constexpr std::uint64_t kNoGeneration = std::numeric_limits<std::uint64_t>::max();
 
@@ -44,11 +42,13 @@ bool is_within(std::int64_t first, std::int64_t step, std::int64_t count) {
 }  // namespace
 
 BlockSource::BlockSource(std::unique_ptr<Client> client, std::string name, bool revocable)
-    : name_(std::move(name)), client_(std::move(client)), page_generation_(kNoGeneration) {
+    : name_(std::move(name)),
+      revocable_(revocable),
+      client_(std::move(client)),
+      page_generation_(kNoGeneration) {
   page_order_.kind = BlockOrder::Kind::page;
-  if (revocable) return;
-  no_page_ = {SEQD_E_UNAVAILABLE, "this system has no membarrier(2): there are no blocks"};
-  page_again_ms_ = std::numeric_limits<std::int64_t>::max();
+  if (!revocable_)
+    no_page_ = {SEQD_E_UNAVAILABLE, "this system has no membarrier(2): there are no blocks"};
 }
 
 // --- asking
@@ -83,9 +83,9 @@ void BlockSource::ask_block_locked(BlockOrder& order, std::uint32_t slot, std::i
   order.wanted = count;
   try {
     const bool known = page_generation_ == client_->generation();
-    const bool refused = page_ == nullptr ? !no_page_.ok() && monotonic_ms() < page_again_ms_
-                                          : known && slot >= page_->slots();
-    if (refused) {
+    const bool refused =
+        known && (page_ == nullptr ? monotonic_ms() < page_again_ms_ : slot >= page_->slots());
+    if (refused || !revocable_) {
       order.state = BlockOrder::State::answered;
       order.outcome = no_page_;
       return;
@@ -194,6 +194,11 @@ void BlockSource::sleep(Lock& lock, std::int64_t until_ms) {
   changed_.notify_all();
 }
 
+std::uint64_t BlockSource::generation() {
+  const Lock lock(mutex_);
+  return client_->generation();
+}
+
 Outcome BlockSource::late() {
   const Lock lock(mutex_);
   return client_->late();
@@ -213,10 +218,11 @@ void BlockSource::settle(BlockOrder& order, const Answer& answer) {
   // That no daemon answered says nothing of pages: they are asked for again.
   const bool answered = order.outcome.code > SEQD_E_CONNECT;
   page_generation_ = answered ? client_->generation() : kNoGeneration;
+  if (order.outcome.ok()) page_back_off_.reset();
   if (order.outcome.ok() || !answered) return;
   page_.reset();
   no_page_ = std::move(order.outcome);
-  page_again_ms_ = monotonic_ms() + kPageAgainMs;
+  page_again_ms_ = monotonic_ms() + page_back_off_.next_delay_ms();
 }
 
 Outcome BlockSource::read(BlockOrder& order, const Answer& answer) {

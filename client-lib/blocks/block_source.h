@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 
+#include "client-lib/blocks/block_back_off.h"
 #include "client-lib/blocks/block_order.h"
 #include "client-lib/blocks/block_page.h"
 #include "client-lib/client.h"
@@ -38,6 +39,8 @@ class BlockSource {
   Outcome collect(BlockOrder& order, std::shared_ptr<BlockPage>& page);
   // Why an order has no answer yet.
   Outcome late();
+  // Another one with each connection: what the daemon refused on an earlier one says nothing.
+  std::uint64_t generation();
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -56,6 +59,7 @@ class BlockSource {
   void fail(BlockOrder& order);
 
   const std::string name_;
+  const bool revocable_;
   std::mutex mutex_;  // guards everything below, and the orders
   std::condition_variable changed_;
   std::unique_ptr<Client> client_;
@@ -63,8 +67,9 @@ class BlockSource {
   std::shared_ptr<BlockPage> page_;
   Outcome no_page_;  // why there is none, if it was requested
   BlockOrder page_order_;
-  std::uint64_t page_generation_;   // of the connection on which the page came
-  std::int64_t page_again_ms_ = 0;  // not before, where there is none
+  std::uint64_t page_generation_;   // of the connection that told the page, or that there is none
+  std::int64_t page_again_ms_ = 0;  // not before, on that connection
+  BlockBackOff page_back_off_;
 };
 
 }  // namespace seqd::engine

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "client-lib/blocks/block_back_off.h"
 #include "client-lib/seqd_blocks.hpp"
 #include "tests/adapters/block_daemon.h"
 #include "tests/adapters/client_handle.h"
@@ -238,6 +239,41 @@ TEST_CASE("WhereThereIsNoBlockASingleIdIsTaken", "[blocks]") {
   const auto ids = opened.take(10);
   CHECK(has_no_id_twice(ids));
   CHECK(of_blocks(ids) == 0);
+}
+
+// Whatever the former one refused, and however long ago.
+TEST_CASE("ADaemonThatWasRestartedIsAskedForBlocksAtOnce", "[blocks]") {
+  BlockDaemon daemon;
+  SECTION("after it had no page") {
+    daemon.page_refusal = GENERATE(ErrorCode::UNAVAILABLE, ErrorCode::BUSY);
+  }
+  SECTION("after it had no block") {
+    daemon.refusal = GENERATE(ErrorCode::UNAVAILABLE, ErrorCode::BUSY);
+  }
+  daemon.start();
+  Opened opened(daemon);
+  auto ids = opened.take(200);
+  const std::int64_t before = of_blocks(ids);
+  daemon.stop();
+  daemon.page_refusal.reset();
+  daemon.refusal.reset();
+  daemon.start();
+  // One of them may be what shows that there is another connection.
+  for (int at = 0; at < 10; ++at) ids.push_back(opened.next());
+  CHECK(has_no_id_twice(ids));
+  CHECK(of_blocks(ids) >= before + 9);
+}
+
+// A daemon that has no block now is not asked for one with each ID.
+TEST_CASE("WhereThereIsNoBlockItIsAskedForLessAndLessOften", "[blocks]") {
+  BlockBackOff back_off;
+  std::int64_t all_ms = 0;
+  for (int refusals = 0; refusals < 6; ++refusals) all_ms += back_off.next_delay_ms();
+  CHECK(all_ms == 2 + 4 + 8 + 16 + 32 + 64);
+  CHECK(back_off.next_delay_ms() == BlockBackOff::kLongestMs);
+  CHECK(back_off.next_delay_ms() == BlockBackOff::kLongestMs);
+  back_off.reset();
+  CHECK(back_off.next_delay_ms() == 2);
 }
 
 TEST_CASE("ASequenceWithoutBlocksIsAnError", "[blocks]") {

@@ -9,8 +9,6 @@ namespace {
 
 // Of one call. Bounds the requests to a daemon that ends block after block.
 constexpr int kMostBlocks = 4;
-// There are too many blocks, or no page: no block is requested for this time.
-constexpr std::int64_t kBlocksAgainMs = 100;
 
 }  // namespace
 
@@ -25,12 +23,12 @@ Outcome ThreadBlocks::next(std::int64_t& id) {
   for (int blocks = 0; blocks < kMostBlocks; ++blocks) {
     if (taker_.paused()) ask_ahead();
     if (taker_.take(id)) return {};
-    if (now_ms < blocks_again_ms_) break;
+    if (!may_ask(now_ms)) break;
     Outcome outcome = change_block(until_ms);
     if (outcome.ok()) continue;
     const bool single = outcome.code == SEQD_E_UNAVAILABLE || outcome.code == SEQD_E_BUSY;
     if (!single) return outcome;
-    if (outcome.code == SEQD_E_BUSY) blocks_again_ms_ = now_ms + kBlocksAgainMs;
+    refused();
     break;
   }
   return take_single(id, until_ms);
@@ -42,6 +40,16 @@ void ThreadBlocks::ask_ahead() {
   const std::uint64_t left = taker_.count() - taker_.taken();
   if (!asked_) asked_ = source_.try_ask_block(ahead_, other_slot(), size_.ids());
   taker_.go_on(asked_ ? taker_.count() : taker_.taken() + (left + 1) / 2);
+}
+
+// Another daemon, or the same after a restart, is asked at once.
+bool ThreadBlocks::may_ask(std::int64_t now_ms) {
+  return now_ms >= blocks_again_ms_ || source_.generation() != refused_on_;
+}
+
+void ThreadBlocks::refused() {
+  blocks_again_ms_ = monotonic_ms() + back_off_.next_delay_ms();
+  refused_on_ = source_.generation();
 }
 
 Outcome ThreadBlocks::change_block(std::int64_t until_ms) {
@@ -56,6 +64,7 @@ Outcome ThreadBlocks::change_block(std::int64_t until_ms) {
   page_ = std::move(page);
   slot_ = ahead_.slot;
   size_.granted();
+  back_off_.reset();
   began_ms_ = monotonic_ms();
   return {};
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "client-lib/blocks/block_back_off.h"
 #include "client-lib/blocks/block_order.h"
 #include "client-lib/blocks/block_size.h"
 #include "client-lib/blocks/block_source.h"
@@ -30,6 +31,8 @@ class alignas(64) ThreadBlocks {
 
  private:
   void ask_ahead();
+  bool may_ask(std::int64_t now_ms);
+  void refused();
   Outcome change_block(std::int64_t until_ms);
   Outcome wait_for_block(std::int64_t until_ms, std::shared_ptr<BlockPage>& page);
   Outcome take_single(std::int64_t& id, std::int64_t until_ms);
@@ -46,7 +49,10 @@ class alignas(64) ThreadBlocks {
   BlockSize size_;
   std::shared_ptr<BlockPage> page_;  // of the present block
   std::int64_t began_ms_ = 0;        // the present block
-  std::int64_t blocks_again_ms_ = 0;
+  // While the daemon has refused one:
+  std::int64_t blocks_again_ms_ = 0;  // not before
+  std::uint64_t refused_on_ = 0;      // on this connection
+  BlockBackOff back_off_;
 };
 
 }  // namespace seqd::engine

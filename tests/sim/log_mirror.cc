@@ -135,6 +135,11 @@ void LogMirror::apply(const LogEntry& entry) {
       violation("IDs below " + std::to_string(block->end) + " of \"" + name(block->sequence) +
                 "\" are granted before their reservation is durable, or of another database");
     }
+    // All settings that there were are below those of the profile.
+    const std::int64_t most = stage_.profile.max_unsynced - (stage_.profile.max_unsynced + 3) / 4;
+    const std::int64_t room = most - StateImage::out(image_.sequences.at(block->sequence));
+    if (block->end - block->begin > (room + 3) / 4)
+      violation("one block of \"" + name(block->sequence) + "\" has more than its share");
   }
   if (const auto* block = std::get_if<BlockEnded>(&entry)) {
     const auto& out = image_.sequences.at(block->sequence).blocks;

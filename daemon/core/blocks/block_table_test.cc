@@ -373,15 +373,69 @@ TEST_CASE("BlocksOutsideTheBoundsEndThoughTheLogIsFull") {
   CHECK(*f.used.rbegin() == block.first + 4);
 }
 
-TEST_CASE("SoManyIdsAreOutAtMost") {
-  Blocks f([](SequenceSettings& settings) { settings.max_unsynced = 15; });
-  CHECK(f.out(1, 0, 10).count == 10);
-  f.world.settle();
-  CHECK(f.out(2, 1, 10).count == 5);
-  f.world.settle();
-  CHECK_FALSE(f.grant(3, 2, 10));
+// A quarter of what is left each time, so that the next one gets some, too.
+TEST_CASE("SoManyIdsAreOutAtMostAndOneBlockGetsAShare") {
+  Blocks f([](SequenceSettings& settings) { settings.max_unsynced = 20; });
+  std::vector<std::int64_t> counts;
+  for (std::uint32_t slot = 0; f.sequence().out() < 15; ++slot) {
+    counts.push_back(f.out(slot + 1, slot, 10).count);
+    f.world.settle();
+  }
+  CHECK(counts == std::vector<std::int64_t>{4, 3, 2, 2, 1, 1, 1, 1});
+  CHECK_FALSE(f.grant(50, 50, 10));
   CHECK(f.world.status.code() == ErrorCode::UNAVAILABLE);
-  f.world.turn();
+  // The others have theirs of the last quarter.
+  CHECK(f.world.next("orders"));
+  f.world.settle();
+}
+
+// What a power loss costs where the log is resumed: blocks, and what is reserved.
+TEST_CASE("BlocksAndReservationsTogetherAreBounded") {
+  constexpr std::int64_t kMost = 40;
+  Blocks f([](SequenceSettings& settings) { settings.max_unsynced = kMost; });
+  const auto at_risk = [&] {
+    const SequenceImage& image = f.world.log.image.sequences.at(f.sequence().id());
+    std::int64_t ids = StateImage::out(image);
+    for (const AvailableRange& range : image.ranges) ids += range.reserved_end - range.begin;
+    return ids;
+  };
+  std::int64_t most = 0;
+  std::uint32_t request = 0;
+  for (int step = 0; step < 500; ++step) {
+    const auto slot = static_cast<std::uint32_t>(f.world.random.next() % 8);
+    switch (f.world.random.next() % 4) {
+      case 0:
+        static_cast<void>(f.world.next("orders"));
+        break;
+      case 1:
+        f.blocks().end_slot(f.client, slot);
+        break;
+      default:
+        static_cast<void>(f.grant(++request, slot, 1 + f.world.random.next() % 20));
+    }
+    most = std::max(most, at_risk());
+    f.world.turn();
+    f.world.flush();
+    most = std::max(most, at_risk());
+    CHECK(f.sequence().out() <= kMost / 4 * 3);
+  }
+  CHECK(most > kMost / 2);
+  CHECK(most <= kMost);
+}
+
+TEST_CASE("BlocksEndWhereFewerMayBeOut") {
+  Blocks f;
+  f.out(1, 0, 30);
+  f.world.settings.by_name.at("orders").max_unsynced = 20;
+  SECTION("now") {
+    f.world.table->apply_settings(f.world.limits);
+  }
+  SECTION("after a start") {
+    f.world.restart();
+  }
+  f.world.settle();
+  CHECK(f.sequence().out() == 0);
+  CHECK(f.world.pages.slot(f.client, 0).limit == 0);
 }
 
 TEST_CASE("NoBlockIsGrantedBeforeThoseWhoWait") {

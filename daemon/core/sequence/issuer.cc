@@ -108,14 +108,15 @@ void Issuer::resize_reservation() {
   reserved_at_ms_ = now_ms;
 }
 
-bool Issuer::begin_reservation(std::int64_t demand) {
-  ASSERT(demand >= 0);
+bool Issuer::begin_reservation(std::int64_t out, std::int64_t demand) {
+  ASSERT(out >= 0 && demand >= 0);
   if (reserving_) return false;
   demand = std::min(demand, held_.available());
-  if (held_.asked() > reserve_size_ / 2 && held_.asked() >= demand) return false;
+  const std::int64_t room = std::max<std::int64_t>(most_unsynced_ - out, 1);
+  if (held_.asked() > std::min(reserve_size_, room) / 2 && held_.asked() >= demand) return false;
   if (held_.asked() == held_.available()) return false;
   resize_reservation();
-  for (const std::int64_t end : held_.ask(std::max(reserve_size_, demand))) {
+  for (const std::int64_t end : held_.ask(std::max(std::min(reserve_size_, room), demand))) {
     context_.core.log.append(Reserved{sequence_, end});
   }
   reserving_ = true;

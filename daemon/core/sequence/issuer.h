@@ -49,11 +49,12 @@ class Issuer {
   // [begin, end) of a block was issued, as the log has it already.
   void note_taken(std::int64_t begin, std::int64_t end, SessionId session);
 
-  // Has more IDs made issuable where less than half a reservation is, or than `demand`. When they
-  // are, `reserved` is called, while this lives.
+  // Has more IDs made issuable where less than half a reservation is, or than `demand`: with those
+  // that are `out` in blocks at most `most_unsynced`, but for what is demanded. When they are,
+  // `reserved` is called, while this lives.
   template <typename Reserved>
-  void reserve(std::int64_t demand, Reserved reserved) {
-    if (!begin_reservation(demand)) return;
+  void reserve(std::int64_t out, std::int64_t demand, Reserved reserved) {
+    if (!begin_reservation(out, demand)) return;
     context_.table.when_durable(sequence_, [this, reserved] {
       end_reservation();
       reserved();
@@ -67,7 +68,7 @@ class Issuer {
   void note(std::int64_t begin, std::int64_t end, const Caller& caller, IssueAs as);
   void write();
   void resize_reservation();
-  bool begin_reservation(std::int64_t demand);
+  bool begin_reservation(std::int64_t out, std::int64_t demand);
   void end_reservation();
 
   const SequenceContext& context_;

@@ -177,7 +177,7 @@ void Sequence::pump() {
     drain_.step();
     if (gate_.open() && !context_.core.log.accepting()) touch();  // again in the next turn
     if (gate_.open() && context_.core.log.accepting())
-      issuer_.reserve(waiters_.demand(), [this] { touch(); });
+      issuer_.reserve(out_, waiters_.demand(), [this] { touch(); });
     if (gate_.open() && context_.scope.verified() && context_.core.log.accepting() &&
         !drain_.blocks_leases())
       replenisher_.replenish(held(), out_, waiters_.demand(), issuer_.issued());
@@ -381,7 +381,7 @@ void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings) 
   issuer_.set_most_unsynced(settings_->max_unsynced);
   // So many are never available any more, and those behind would wait for nothing.
   waiters_.fail_above(settings_->max_available, [this](auto count) { return above_budget(count); });
-  if (!settings_->blocks) end_blocks();
+  end_blocks_above_bound();
   withdraw();
   touch();
 }

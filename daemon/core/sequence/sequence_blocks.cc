@@ -5,12 +5,23 @@
 #include "daemon/core/sequence/sequence.h"
 
 namespace seqd {
+namespace {
+
+// Of the room that is left, so that other threads and clients get blocks, too.
+constexpr std::int64_t kShare = 4;
+
+// A quarter of what may be lost is left to the reservations of single IDs.
+std::int64_t most_out(const SequenceSettings& settings) {
+  return settings.max_unsynced - (settings.max_unsynced + 3) / 4;
+}
+
+}  // namespace
 
 Result<Run> Sequence::grant_block(const Caller& caller, std::uint32_t slot, std::int64_t count) {
   ASSERT(caller.client != 0 && count >= 1);
   if (Status refused = gate_.refusal(); !refused.ok()) return refused;
   note_issued();
-  const std::int64_t room = settings_->max_unsynced - out_;
+  const std::int64_t room = most_out(*settings_) - out_;
   const bool may_hold = context_.table.accounts().may_hold_another_block();
   // What was recorded for this very request may have filled it.
   const bool accepting = context_.core.log.accepting();
@@ -24,7 +35,7 @@ Result<Run> Sequence::grant_block(const Caller& caller, std::uint32_t slot, std:
                                    : "no ID is available; next waits for one"));
   }
   flush_issues();
-  const auto [range, lease] = issuer_.take_block(std::min(count, room));
+  const auto [range, lease] = issuer_.take_block(std::min(count, (room + kShare - 1) / kShare));
   const Block block{{id(), caller.client, slot, caller.request, range.begin(), range.end()},
                     lease,
                     caller.user,
@@ -67,6 +78,11 @@ void Sequence::end_blocks_for_waiters() {
 void Sequence::cannot_lease(const Status& why) {
   if (!waiters_.empty()) end_blocks();  // they may have enough
   waiters_.fail(why, available());
+}
+
+// Also where the settings are those of now, and the blocks of an earlier process.
+void Sequence::end_blocks_above_bound() {
+  if (!settings_->blocks || out_ > most_out(*settings_)) end_blocks();
 }
 
 void Sequence::end_blocks() {

@@ -42,7 +42,7 @@ void Sequence::restore(const SequenceImage& image) {
   out_ = StateImage::out(image);
   replenisher_.restore(image.intent);
   if (image.returning) drain_.restore(*image.returning);
-  if (!settings_->blocks) end_blocks();
+  end_blocks_above_bound();
   if (context_.scope.has_history()) return;
   // This is a new instance. The former holder of the lease may still use it.
   replenisher_.abandon();
