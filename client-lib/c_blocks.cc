@@ -84,7 +84,8 @@ template <typename Body>
 int guarded_here(Body body) {
   try {
     const Outcome outcome = body();
-    return outcome.ok() ? SEQD_OK : fail_here(outcome);
+    // An ID that came without a block has the reason.
+    return outcome.ok() && outcome.text.empty() ? SEQD_OK : fail_here(outcome);
   } catch (...) {
     return fail_here({SEQD_E_MEMORY, "out of memory"});
   }

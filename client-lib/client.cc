@@ -60,7 +60,6 @@ Client::Client(const ClientOptions& options, const protocol::Identity& identity,
                std::uint64_t random)
     : options_(options), session_(session_settings(options_, identity)), random_(random | 1) {
   connection_.set_busy_poll(options_.busy_poll_us);
-  if (options_.takes_descriptors) connection_.take_descriptors();
 }
 
 Client::~Client() {

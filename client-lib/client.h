@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,7 +28,6 @@ struct ClientOptions {
   std::int64_t busy_poll_us = 0;
   bool anonymous = false;
   bool daemon_decides_wait = false;  // requests do not say how long they may wait for an ID
-  bool takes_descriptors = false;    // that come with answers
 };
 
 // What the caller's options mean: defaults, the environment, bounds. `options` may be null.
@@ -65,8 +65,8 @@ class Client {
   void send_only();
   // Takes in what has arrived before anything is given up as late; does not wait.
   void take_arrived();
-  // The newest descriptor that has come with an answer, now the caller's; -1: none.
-  int take_descriptor() { return connection_.take_descriptor(); }
+  // The user who made the daemon's socket, if that is known.
+  std::optional<uid_t> peer_user() const { return connection_.peer_user(); }
   // What a request that has no answer yet fails with when its time is over.
   Outcome late() const;
   const HelloAnswer& daemon() const { return session_.daemon(); }

@@ -9,8 +9,8 @@
  *
  * Threads: any number of them may use a handle at once; no signal handler may. A child after fork()
  * may only close its parent's handles, and should: their blocks stay out until it has, also when
- * the parent has ended. A process that writes into its page (a mapping of /dev/shm/seqd-...) can
- * repeat its own IDs.
+ * the parent has ended. A process that writes into its page (a segment of shared memory) can repeat
+ * its own IDs.
  */
 #ifndef SEQD_BLOCKS_H
 #define SEQD_BLOCKS_H
@@ -28,7 +28,8 @@ typedef struct seqd_blocks seqd_blocks;
 SEQD_API int seqd_blocks_open(const seqd_options* options, const char* name, seqd_blocks** blocks);
 
 /* One ID. Waits only where the thread has no block, and at most for the time-out of the options.
- * Where the daemon has no block to give, it is an ordinary request. SEQD_E_WRONG_MODE: the sequence
+ * Where the daemon has no block to give, or its page cannot be attached (another IPC namespace), it
+ * is an ordinary request, and seqd_blocks_last_error() says why. SEQD_E_WRONG_MODE: the sequence
  * does not allow blocks. SEQD_E_NO_METHOD: the daemon is older. SEQD_E_FORKED: the handle belongs
  * to the parent process. */
 SEQD_CHECKED int seqd_blocks_next(seqd_blocks* blocks, int64_t* id);
@@ -37,8 +38,8 @@ SEQD_CHECKED int seqd_blocks_next(seqd_blocks* blocks, int64_t* id);
  * may be in a call with the handle. NULL is allowed. */
 SEQD_API void seqd_blocks_close(seqd_blocks* blocks);
 
-/* The last error that this thread got from a function of this header, as text; "" when there was
- * none. Until the thread's next error. */
+/* The last error that this thread got from a function of this header, or why an ID came by a
+ * request, as text; "" when there was none. Until the thread's next one. */
 SEQD_API const char* seqd_blocks_last_error(void);
 
 #ifdef __cplusplus

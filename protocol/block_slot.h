@@ -1,6 +1,7 @@
-// The page of a client's blocks: a file of one page that the daemon and the client's process share,
-// with slots of one cache line. The daemon writes and reads it as a file and never maps it; the
-// client maps it. Numbers are those of the machine: both sides run on it. PROTOCOL.md, "Blocks".
+// The page of a client's blocks: a segment of System V of one page of memory that the daemon and
+// the client's process both attach, with slots of one cache line. What lies behind the three
+// numbers of a slot is the daemon's. Numbers are those of the machine: both sides run on it.
+// PROTOCOL.md, "Blocks".
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,12 @@
 #include "client-lib/blocks/block_page.h"
 
-#include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/ipc.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "protocol/version.h"
@@ -16,49 +17,59 @@ namespace {
 using protocol::BlockSlot;
 using protocol::kBlockSlotBytes;
 
-// Closes it when the work is done.
-struct Descriptor {
-  int number;
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-};
-
 Outcome no_page(const std::string& why) {
   return {SEQD_E_UNAVAILABLE, "the daemon's page for blocks cannot be used: " + why};
 }
 
+Outcome no_memory(const char* call) {
+  const int error = errno;
+  const bool elsewhere = error == ENOENT || error == EACCES || error == EINVAL;
+  return no_page(std::string(call) + ": " + ::strerrordesc_np(error) +
+                 (elsewhere ? "; has this process the IPC namespace and the user of the connection?"
+                            : "; does a filter forbid shared memory of System V?"));
+}
+
+// Whether it is what the daemon told of. Who made it cannot be changed. What this user made itself
+// may be another program's: only a daemon of this user, or of root, is believed that it is a page.
+bool is_told(const shmid_ds& facts, const BlockPage::Told& told, std::size_t size) {
+  const uid_t self = ::geteuid();
+  const ipc_perm& rights = facts.shm_perm;
+  if (facts.shm_segsz != size || rights.uid != self || std::int64_t{rights.cuid} != told.maker)
+    return false;
+  return rights.cuid != self || (told.peer && (*told.peer == self || *told.peer == 0));
+}
+
 }  // namespace
 
-Outcome BlockPage::map(int descriptor, std::int64_t slots, std::int64_t slot_bytes,
-                       std::shared_ptr<BlockPage>& page) {
-  const Descriptor given{descriptor};
-  if (slots < 1 || slots > kMostSlots || slot_bytes != std::int64_t{kBlockSlotBytes})
+Outcome BlockPage::attach(const Told& told, std::shared_ptr<BlockPage>& page) {
+  if (told.slots < 1 || told.slots > kMostSlots || told.slot_bytes != std::int64_t{kBlockSlotBytes})
     return no_page("its slots are of a version that libseqd " SEQD_VERSION " does not know");
-  if (descriptor < 0)
-    return no_page(
-        "its descriptor did not arrive (is one free here, and the daemon on this host?)");
-  const std::size_t size = static_cast<std::size_t>(slots) * kBlockSlotBytes;
-  struct stat found = {};
-  if (::fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode) ||
-      found.st_size < static_cast<off_t>(size))
-    return no_page("it is not a file of " + std::to_string(size) + " bytes");
-  if (page != nullptr && page->device_ == found.st_dev && page->inode_ == found.st_ino &&
-      page->slots_ == slots)
-    return {};
-  void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  if (at == MAP_FAILED) return no_page(std::string("mmap: ") + ::strerrordesc_np(errno));
+  if (told.key < 1 || told.key > std::numeric_limits<std::int32_t>::max())
+    return no_page("its key is none");
+  // A key is given once as long as its memory is attached.
+  if (page != nullptr && page->key_ == told.key && page->slots_ == told.slots) return {};
+  const int id = ::shmget(static_cast<key_t>(told.key), 0, 0);
+  if (id < 0) return no_memory("shmget");
+  void* const at = ::shmat(id, nullptr, 0);
+  if (at == reinterpret_cast<void*>(-1)) return no_memory("shmat");
+  // What is attached keeps its number, so the facts are those of what was attached.
+  shmid_ds facts = {};
+  const auto size = static_cast<std::size_t>(told.slots) * kBlockSlotBytes;
+  if (::shmctl(id, IPC_STAT, &facts) != 0 || !is_told(facts, told, size)) {
+    ::shmdt(at);
+    return no_page("its key leads to memory of another size, user or maker");
+  }
   try {
-    page.reset(new BlockPage(at, static_cast<std::uint32_t>(slots), found.st_dev, found.st_ino));
+    page.reset(new BlockPage(at, static_cast<std::uint32_t>(told.slots), told.key));
   } catch (...) {
-    ::munmap(at, size);
+    ::shmdt(at);
     throw;
   }
   return {};
 }
 
 BlockPage::~BlockPage() {
-  ::munmap(at_, slots_ * kBlockSlotBytes);
+  ::shmdt(at_);
 }
 
 BlockSlot& BlockPage::slot(std::uint32_t number) const {

@@ -1,4 +1,4 @@
-// BlockPage: the page that the daemon shares with this client, mapped. Shared by the blocks that
+// BlockPage: the page that the daemon shares with this client, attached. Shared by the blocks that
 // lie in it, which use it up also when there is a newer one. Any thread.
 #pragma once
 
@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "client-lib/session/outcome.h"
 #include "protocol/block_slot.h"
@@ -17,11 +18,17 @@ class BlockPage {
   // What a daemon may call a page, at most.
   static constexpr std::int64_t kMostSlots = 1'024;
 
-  // `page` is now the one behind `descriptor`, which is closed: the same mapping where it is the
-  // same file. SEQD_E_UNAVAILABLE: it is no such page. A file that is too short is not mapped: a
-  // store behind its end would be SIGBUS.
-  static Outcome map(int descriptor, std::int64_t slots, std::int64_t slot_bytes,
-                     std::shared_ptr<BlockPage>& page);
+  // What the daemon says of a page, and who is known to have made the socket at which it says that.
+  struct Told {
+    std::int64_t slots = 0;
+    std::int64_t slot_bytes = 0;
+    std::int64_t key = 0;    // for shmget(2)
+    std::int64_t maker = 0;  // the user who made the page
+    std::optional<uid_t> peer;
+  };
+  // `page` is now the one that was told: the same where it is attached already. SEQD_E_UNAVAILABLE:
+  // it cannot be attached, or is no such page; nothing of another's memory is touched.
+  static Outcome attach(const Told& told, std::shared_ptr<BlockPage>& page);
   ~BlockPage();
   BlockPage(const BlockPage&) = delete;
   BlockPage& operator=(const BlockPage&) = delete;
@@ -31,13 +38,12 @@ class BlockPage {
   protocol::BlockSlot& slot(std::uint32_t number) const;
 
  private:
-  BlockPage(void* at, std::uint32_t slots, dev_t device, ino_t inode)
-      : at_(static_cast<char*>(at)), slots_(slots), device_(device), inode_(inode) {}
+  BlockPage(void* at, std::uint32_t slots, std::int64_t key)
+      : at_(static_cast<char*>(at)), slots_(slots), key_(key) {}
 
   char* const at_;
   const std::uint32_t slots_;
-  const dev_t device_;
-  const ino_t inode_;
+  const std::int64_t key_;
 };
 
 }  // namespace seqd::engine

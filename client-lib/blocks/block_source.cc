@@ -84,7 +84,8 @@ void BlockSource::ask_block_locked(BlockOrder& order, std::uint32_t slot, std::i
   try {
     const bool known = page_generation_ == client_->generation();
     const bool refused =
-        known && (page_ == nullptr ? monotonic_ms() < page_again_ms_ : slot >= page_->slots());
+        known && (page_ == nullptr ? unattachable_ || monotonic_ms() < page_again_ms_
+                                   : slot >= page_->slots());
     if (refused || !revocable_) {
       order.state = BlockOrder::State::answered;
       order.outcome = no_page_;
@@ -221,6 +222,7 @@ void BlockSource::settle(BlockOrder& order, const Answer& answer) {
   if (order.outcome.ok()) page_back_off_.reset();
   if (order.outcome.ok() || !answered) return;
   page_.reset();
+  if (!answer.outcome.ok()) unattachable_ = false;
   no_page_ = std::move(order.outcome);
   page_again_ms_ = monotonic_ms() + page_back_off_.next_delay_ms();
 }
@@ -246,12 +248,16 @@ Outcome BlockSource::read(BlockOrder& order, const Answer& answer) {
 }
 
 Outcome BlockSource::read_page(const Answer& answer) {
-  const int descriptor = client_->take_descriptor();
   protocol::ValueReader reader = reader_of(answer.result());
   const auto fields = reader.read_array();
-  const auto slots = fields == 2U ? reader.read_integer() : std::nullopt;
-  const auto slot_bytes = slots ? reader.read_integer() : std::nullopt;
-  Outcome outcome = BlockPage::map(descriptor, slots.value_or(0), slot_bytes.value_or(0), page_);
+  const bool whole = fields == 4U;
+  BlockPage::Told told;
+  for (std::int64_t* field : {&told.slots, &told.slot_bytes, &told.key, &told.maker})
+    *field = whole ? reader.read_integer().value_or(0) : 0;
+  told.peer = client_->peer_user();
+  Outcome outcome = BlockPage::attach(told, page_);
+  // What cannot be attached now cannot be attached later: it is told again by another connection.
+  unattachable_ = !outcome.ok();
   if (outcome.ok()) no_page_ = {SEQD_E_UNAVAILABLE, "the daemon's page has too few slots"};
   return outcome;
 }

@@ -65,7 +65,8 @@ class BlockSource {
   std::unique_ptr<Client> client_;
   bool driven_ = false;  // a thread sleeps at the socket, for all
   std::shared_ptr<BlockPage> page_;
-  Outcome no_page_;  // why there is none, if it was requested
+  Outcome no_page_;            // why there is none, if it was requested
+  bool unattachable_ = false;  // by this process; what the daemon told
   BlockOrder page_order_;
   std::uint64_t page_generation_;   // of the connection that told the page, or that there is none
   std::int64_t page_again_ms_ = 0;  // not before, on that connection

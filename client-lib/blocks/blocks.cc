@@ -24,12 +24,10 @@ Outcome Blocks::open(const ClientOptions& options, std::string name,
                      std::shared_ptr<Blocks>& blocks) {
   if (options.anonymous)
     return {SEQD_E_ARGUMENT, "blocks need an identity: leave SEQD_ANONYMOUS out"};
-  ClientOptions given = options;
-  given.takes_descriptors = true;
   std::unique_ptr<Client> client;
-  Outcome outcome = Client::open(given, client);
+  Outcome outcome = Client::open(options, client);
   if (!outcome.ok()) return outcome;
-  blocks.reset(new Blocks(given, std::move(client), std::move(name), register_for_barriers()));
+  blocks.reset(new Blocks(options, std::move(client), std::move(name), register_for_barriers()));
   return {};
 }
 

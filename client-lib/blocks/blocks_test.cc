@@ -1,21 +1,23 @@
 // Blocks through the C ABI, against a daemon of the tests that grants them on real pages.
 #include "client-lib/seqd_blocks.h"
 
-#include <fcntl.h>
 #include <pthread.h>
-#include <sys/mman.h>
+#include <sys/ipc.h>
+#include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "client-lib/blocks/block_back_off.h"
 #include "client-lib/seqd_blocks.hpp"
+#include "protocol/block_slot.h"
 #include "tests/adapters/block_daemon.h"
 #include "tests/adapters/client_handle.h"
 
@@ -287,20 +289,56 @@ TEST_CASE("ASequenceWithoutBlocksIsAnError", "[blocks]") {
   CHECK(of_blocks(opened.take(10)) == 10);
 }
 
-TEST_CASE("APageThatIsNoneIsNotMapped", "[blocks]") {
+namespace {
+
+// Memory of System V that another program of this user made.
+struct Others {
+  explicit Others(std::size_t size) {
+    while (id < 0) id = ::shmget(key = static_cast<key_t>(random() >> 1), size, kNew);
+    at = static_cast<char*>(::shmat(id, nullptr, 0));
+  }
+  ~Others() {
+    ::shmdt(at);
+    ::shmctl(id, IPC_RMID, nullptr);
+  }
+  Others(const Others&) = delete;
+  Others& operator=(const Others&) = delete;
+  bool is_untouched() const {
+    return std::all_of(at, at + protocol::kBlockPageBytes, [](char byte) { return byte == 0; });
+  }
+
+  static constexpr int kNew = IPC_CREAT | IPC_EXCL | 0600;
+  std::random_device random;
+  key_t key = 0;
+  int id = -1;
+  char* at = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("APageThatIsNoneIsNotAttached", "[blocks]") {
   BlockDaemon daemon;
-  const int short_file = ::memfd_create("short", MFD_CLOEXEC);
-  REQUIRE(::ftruncate(short_file, 4'095) == 0);
-  int ends[2];
-  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
-  SECTION("a file that is too short") {
-    daemon.page_descriptor = short_file;
+  const Others longer(protocol::kBlockPageBytes + 1);
+  const Others given(protocol::kBlockPageBytes);
+  SECTION("memory of another size") {
+    daemon.page_key = longer.key;
   }
-  SECTION("no file") {
-    daemon.page_descriptor = ends[0];
+  SECTION("memory that is gone, or of another IPC namespace") {
+    daemon.page_key = (longer.key ^ given.key) | 1;
   }
-  SECTION("no descriptor") {
-    daemon.page_descriptor = -1;
+  SECTION("memory of another maker") {
+    daemon.page_key = given.key;
+    daemon.page_maker = ::geteuid() + 1;
+  }
+  SECTION("memory that is another user's now") {
+    shmid_ds facts = {};
+    facts.shm_perm.uid = ::geteuid() + 1;
+    facts.shm_perm.mode = 0600;
+    REQUIRE(::shmctl(given.id, IPC_SET, &facts) == 0);
+    daemon.page_key = given.key;
+  }
+  SECTION("a number that is no key") {
+    daemon.page_key = GENERATE(std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 31, INT64_MIN);
   }
   SECTION("slots of another size") {
     daemon.page_slot_bytes = 32;
@@ -308,26 +346,34 @@ TEST_CASE("APageThatIsNoneIsNotMapped", "[blocks]") {
   SECTION("no slots") {
     daemon.page_slots = 0;
   }
-  SECTION("more slots than the file has") {
+  SECTION("more slots than the memory has") {
     daemon.page_slots = 65;
   }
   SECTION("more slots than anybody has") {
     daemon.page_slots = std::int64_t{1} << 60;
   }
-  SECTION("a slot only") {
-    daemon.page_slots = 1;
-  }
-  SECTION("an error") {
-    daemon.page_refusal = ErrorCode::UNAVAILABLE;
-  }
   daemon.start();
   Opened opened(daemon);
   const auto ids = opened.take(20);
   CHECK(has_no_id_twice(ids));
+  CHECK(of_blocks(ids) == 0);
+  CHECK(daemon.pages() == 1);  // it is not asked for again on this connection
+  CHECK(given.is_untouched());
+  CHECK(longer.is_untouched());
+  CHECK(std::string(seqd_blocks_last_error()).find("page for blocks") != std::string::npos);
   opened.close();
   daemon.stop();
-  CHECK(of_blocks(ids) == daemon.taken());
-  for (const int descriptor : {short_file, ends[0], ends[1]}) ::close(descriptor);
+  CHECK(daemon.taken() == 0);
+}
+
+TEST_CASE("ADaemonWithoutPagesIsAskedForIds", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.page_refusal = ErrorCode::UNAVAILABLE;
+  daemon.start();
+  Opened opened(daemon);
+  const auto ids = opened.take(20);
+  CHECK(has_no_id_twice(ids));
+  CHECK(of_blocks(ids) == 0);
 }
 
 TEST_CASE("AnAnswerThatIsNoBlockIsAnError", "[blocks]") {

@@ -20,6 +20,7 @@ Outcome ThreadBlocks::next(std::int64_t& id) {
     const Outcome late = take_single(id, until_ms);
     if (late.ok()) return late;
   }
+  std::string why;
   for (int blocks = 0; blocks < kMostBlocks; ++blocks) {
     if (taker_.paused()) ask_ahead();
     if (taker_.take(id)) return {};
@@ -29,9 +30,12 @@ Outcome ThreadBlocks::next(std::int64_t& id) {
     const bool single = outcome.code == SEQD_E_UNAVAILABLE || outcome.code == SEQD_E_BUSY;
     if (!single) return outcome;
     refused();
+    why = std::move(outcome.text);
     break;
   }
-  return take_single(id, until_ms);
+  Outcome single = take_single(id, until_ms);
+  if (single.ok()) single.text = std::move(why);
+  return single;
 }
 
 // Half of the block is taken. Never waits: where another thread is at the source, it is tried again

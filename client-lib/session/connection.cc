@@ -59,7 +59,6 @@ int Connection::open(const std::string& path) {
 void Connection::close() {
   if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
-  keep_descriptor(-1);
 }
 
 int Connection::send(protocol::Buffer& bytes) {
@@ -139,8 +138,7 @@ void Connection::poll_on() {
 Connection::Received Connection::receive(int flags) {
   received_.clear();
   char* room = received_.prepare(kReceiveBytes);
-  const ssize_t count = takes_descriptors_ ? receive_message(room, flags)
-                                           : ::recv(descriptor_, room, kReceiveBytes, flags);
+  const ssize_t count = ::recv(descriptor_, room, kReceiveBytes, flags);
   using Kind = Received::Kind;
   if (count > 0) {
     poll_on();
@@ -153,32 +151,11 @@ Connection::Received Connection::receive(int flags) {
   return {Kind::lost, {}, errno};
 }
 
-ssize_t Connection::receive_message(char* room, int flags) {
-  iovec bytes = {room, kReceiveBytes};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message = {};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  const ssize_t count = ::recvmsg(descriptor_, &message, flags | MSG_CMSG_CLOEXEC);
-  if (count < 0) return count;
-  for (cmsghdr* one = CMSG_FIRSTHDR(&message); one != nullptr; one = CMSG_NXTHDR(&message, one)) {
-    if (one->cmsg_level != SOL_SOCKET || one->cmsg_type != SCM_RIGHTS) continue;
-    // Alignment leaves room for one more than was asked for. All of them are ours now.
-    const std::size_t size = one->cmsg_len - CMSG_LEN(0);
-    for (std::size_t at = 0; at + sizeof(int) <= size; at += sizeof(int)) {
-      int descriptor = -1;
-      std::memcpy(&descriptor, CMSG_DATA(one) + at, sizeof(descriptor));
-      keep_descriptor(descriptor);
-    }
-  }
-  return count;
-}
-
-void Connection::keep_descriptor(int descriptor) {
-  if (arrived_descriptor_ >= 0) ::close(arrived_descriptor_);
-  arrived_descriptor_ = descriptor;
+std::optional<uid_t> Connection::peer_user() const {
+  ucred peer = {};
+  socklen_t size = sizeof(peer);
+  if (::getsockopt(descriptor_, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return peer.uid;
 }
 
 void Connection::wait(bool to_write, std::int64_t timeout_ms) const {

@@ -11,9 +11,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "protocol/buffer.h"
 
@@ -50,10 +50,9 @@ class Connection {
   Received receive_within(std::int64_t timeout_ms);
   // receive_within() looks without sleeping until so long after the last bytes, sent or received.
   void set_busy_poll(std::int64_t busy_poll_us) { busy_poll_us_ = busy_poll_us; }
-  // From now on the newest descriptor that comes with the bytes is kept; otherwise none is.
-  void take_descriptors() { takes_descriptors_ = true; }
-  // It is the caller's now; -1: none has come since.
-  int take_descriptor() { return std::exchange(arrived_descriptor_, -1); }
+  // The user who made the daemon's socket: the daemon's, or root's where systemd did. None: not
+  // known.
+  std::optional<uid_t> peer_user() const;
 
   // Waits until there is something to read (or, with `to_write`, room to write), at most
   // `timeout_ms` (>= 0). Without a socket it only waits.
@@ -65,14 +64,10 @@ class Connection {
   static constexpr std::size_t kReceiveBytes = 64 * 1024;
 
   Received receive(int flags);
-  ssize_t receive_message(char* room, int flags);
-  void keep_descriptor(int descriptor);
   Received receive_busily(Clock::time_point end);
   void poll_on();
 
   int descriptor_ = -1;
-  bool takes_descriptors_ = false;
-  int arrived_descriptor_ = -1;  // ours until it is taken
   std::int64_t busy_poll_us_ = 0;
   Clock::time_point poll_until_;
   std::int64_t wait_ms_ = 0;        // that the socket is set to; 0: none yet, which is for ever

@@ -135,7 +135,7 @@ void Daemon::make_core(Started& state) {
   state_how_ = state.how;
   const CoreContext context{
       clock_, loop_, random_, history_->follow(*log_), journal_, replies_, history_->recorder()};
-  pages_ = PageFiles::of(*state_directory_);
+  pages_ = SharedPages::of(*state_directory_, *witness_directory_, random_, journal_);
   table_ = std::make_unique<SequenceTable>(context, configuration_, stores_->by_name(),
                                            table_limits(configuration_), pages_.get());
   Decommission::Place& place = *this;

@@ -22,7 +22,7 @@
 #include "daemon/main/witness_keeper.h"
 #include "daemon/os/journal/journal.h"
 #include "daemon/os/notify.h"
-#include "daemon/os/page_files.h"
+#include "daemon/os/shared_pages.h"
 #include "daemon/os/system_clock.h"
 #include "daemon/os/system_random.h"
 #include "daemon/rpc/server.h"
@@ -95,8 +95,8 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   ServiceNotifier notifier_{journal_};
   EventLoop loop_;
   std::unique_ptr<Directory> state_directory_;
-  std::unique_ptr<PageFiles> pages_;  // of blocks; null: there is no place for them
   std::unique_ptr<Directory> witness_directory_;
+  std::unique_ptr<SharedPages> pages_;  // of blocks; null: there is no place for them
   std::unique_ptr<ThreadWorker> log_worker_;
   std::unique_ptr<Stores> stores_;
   std::unique_ptr<History> history_;

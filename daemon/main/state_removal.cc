@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "daemon/os/shared_pages.h"
 #include "daemon/os/shared_segments.h"
 #include "daemon/state/decommission_mark.h"
 #include "daemon/state/state_log.h"
@@ -43,9 +44,11 @@ bool in_segments(const Directory& witness) {
   return witness.path() == kSharedSegments;
 }
 
-std::string witness_path(const Directory& state, const Directory& witness) {
+// Beside the witness lies what leads to the pages of blocks.
+std::vector<std::string> names_in_memory(const Directory& state) {
   const Result<FileIdentity> identity = state.identity("");
-  return identity.ok() ? witness.path() + "/" + Witness::name(*identity) : "";
+  if (!identity.ok()) return {};
+  return {Witness::name(*identity), SharedPages::index_name(*identity)};
 }
 
 Status remove_file(const std::string& path) {
@@ -65,7 +68,7 @@ std::vector<std::string> first_paths(const Directory& state, const Directory& wi
     for (const std::string& name : history_names()) add(state.path() + "/" + name);
   }
   for (const std::string& name : log_names()) add(state.path() + "/" + name);
-  add(witness_path(state, witness));
+  for (const std::string& name : names_in_memory(state)) add(witness.path() + "/" + name);
   return paths;
 }
 
@@ -95,8 +98,9 @@ Status remove_state(Directory& state, Directory& witness, bool keep_history) {
     if (first.ok()) first = status;
   };
   for (const std::string& path : first_paths(state, witness, keep_history)) note(remove_file(path));
-  const Result<FileIdentity> identity = state.identity("");
-  if (in_segments(witness) && identity.ok()) note(remove_shared_segment(Witness::name(*identity)));
+  if (in_segments(witness)) {
+    for (const std::string& name : names_in_memory(state)) note(remove_shared_segment(name));
+  }
   // Without the mark a log that is still there would be taken up again.
   note(state.sync());
   if (!first.ok()) return first;

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "daemon/base/peer.h"
-#include "daemon/base/status.h"
 #include "daemon/core/caller.h"
 #include "protocol/buffer.h"
 #include "protocol/errors.h"
@@ -25,13 +24,6 @@ class Transport {
   // The session has bytes to send, or is to be closed once they are sent, or may go on reading.
   // Looked at when the turn is over; calling again is free.
   virtual void attend() = 0;
-  // `descriptor` is to leave with what the session has to send now: with its first byte. It is
-  // copied. BUSY: this connection was given one in this turn, or as many as it may ever be given. A
-  // transport in memory passes nothing.
-  virtual Status pass(int descriptor) {
-    static_cast<void>(descriptor);
-    return {};
-  }
 };
 
 constexpr std::size_t kErrorCodes = 1  // OK

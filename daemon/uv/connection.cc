@@ -1,18 +1,12 @@
 #include "daemon/uv/connection.h"
 
-#include <fcntl.h>
-#include <linux/sockios.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "daemon/base/assertion.h"
-#include "daemon/uv/spare_descriptors.h"
 
 namespace seqd {
 namespace {
@@ -142,30 +136,6 @@ void Connection::attend() {
   owner_.attended(*this);
 }
 
-Status Connection::pass(int descriptor) {
-  if (has_read_all()) passed_ = 0;
-  if (passing_ >= 0 || passed_ == kMostPassed) {
-    return {ErrorCode::BUSY,
-            "this connection was told its page already: read the reply before you ask again"};
-  }
-  if (closing_) return {};
-  passing_ = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-  // Until the end of the turn; stores and the state may need some until then.
-  if (passing_ >= 0 && !leaves_spare_descriptors(passing_)) ::close(std::exchange(passing_, -1));
-  if (passing_ < 0)
-    return {ErrorCode::BUSY, "the daemon has no descriptor left (LimitNOFILE of its unit)"};
-  ++passed_;
-  attend();
-  return {};
-}
-
-bool Connection::has_read_all() const {
-  int fd = -1;
-  int unread = 0;
-  return uv_fileno(reinterpret_cast<const uv_handle_t*>(&pipe_), &fd) == 0 &&
-         ::ioctl(fd, SIOCOUTQ, &unread) == 0 && unread == 0;
-}
-
 void Connection::settle() {
   ASSERT(attended_);
   attended_ = false;
@@ -183,8 +153,6 @@ void Connection::settle() {
 void Connection::send() {
   ASSERT(session_ != nullptr && session_->sending == sending_.size());
   protocol::Buffer& out = session_->out;
-  // A client that does not read requests its page again on its next connection.
-  if (passing_ >= 0 && !send_with_descriptor()) return close();
   if (!sending_.empty() || out.empty()) return;
   uv_buf_t bytes = uv_buf_init(const_cast<char*>(out.data()), static_cast<unsigned>(out.size()));
   const int sent = uv_try_write(stream(), &bytes, 1);
@@ -199,38 +167,6 @@ void Connection::send() {
   bytes = uv_buf_init(const_cast<char*>(sending_.data()), static_cast<unsigned>(sending_.size()));
   const auto written = [](uv_write_t* write, int status) { of(write->data).on_written(status); };
   if (uv_write(&write_, stream(), &bytes, 1, written) != 0) close();
-}
-
-// The descriptor goes with the first of the bytes, whatever else the kernel takes of them. False:
-// it takes nothing now.
-bool Connection::send_with_descriptor() {
-  ASSERT(passing_ >= 0);
-  protocol::Buffer& out = session_->out;
-  int fd = -1;
-  if (!sending_.empty() || out.empty() ||
-      uv_fileno(reinterpret_cast<uv_handle_t*>(&pipe_), &fd) != 0)
-    return false;
-  iovec bytes{const_cast<char*>(out.data()), out.size()};
-  alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = room;
-  message.msg_controllen = sizeof room;
-  cmsghdr* const control = CMSG_FIRSTHDR(&message);
-  control->cmsg_level = SOL_SOCKET;
-  control->cmsg_type = SCM_RIGHTS;
-  control->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(control), &passing_, sizeof passing_);
-  ssize_t sent = 0;
-  do {
-    sent = ::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  if (sent <= 0) return false;
-  ::close(std::exchange(passing_, -1));
-  active_ms_ = static_cast<std::int64_t>(uv_now(pipe_.loop));
-  out.consume(static_cast<std::size_t>(sent));
-  return true;
 }
 
 void Connection::on_written(int status) {
@@ -280,7 +216,6 @@ void Connection::close() {
   if (closing_) return;
   watch_peer(false);
   closing_ = true;
-  if (passing_ >= 0) ::close(std::exchange(passing_, -1));
   if (session_ != nullptr) server_.close(*std::exchange(session_, nullptr));
   uv_close(reinterpret_cast<uv_handle_t*>(&pipe_), [](uv_handle_t* handle) {
     Connection& connection = of(handle->data);

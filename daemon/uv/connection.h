@@ -33,10 +33,6 @@ class Connection final : public Transport, public BusyPoll::Source {
     virtual void ended(Connection& connection) = 0;
   };
 
-  // Descriptors on their way to one client that may not be reading: the kernel counts them, and
-  // has a limit for all.
-  static constexpr int kMostPassed = 4;
-
   Connection(Owner& owner, Server& server) : owner_(owner), server_(server) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -77,7 +73,6 @@ class Connection final : public Transport, public BusyPoll::Source {
 
   // Transport
   void attend() override;
-  Status pass(int descriptor) override;
   // BusyPoll::Source. Ends and errors of the connection are for libuv to see.
   bool take_arrived() override;
 
@@ -90,8 +85,6 @@ class Connection final : public Transport, public BusyPoll::Source {
   void set_reading(bool reading);
   void watch_peer(bool watch);
   void send();
-  bool send_with_descriptor();
-  bool has_read_all() const;
   void close();
 
   Owner& owner_;
@@ -109,8 +102,6 @@ class Connection final : public Transport, public BusyPoll::Source {
   bool closing_ = false;
   bool draining_ = false;  // drain() came
   bool had_frame_ = false;
-  int passing_ = -1;  // a descriptor that leaves with the next bytes; ours
-  int passed_ = 0;    // so many since all that was sent was read
   std::int64_t opened_ms_ = 0;
   std::int64_t active_ms_ = 0;    // last byte received or sent
   std::int64_t partial_ms_ = -1;  // since when a part of a request lies in in_; -1: none

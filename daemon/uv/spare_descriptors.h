@@ -14,11 +14,4 @@ inline rlim_t spare_descriptors(rlim_t all) {
   return std::min(kMost, all / 4);
 }
 
-// Whether a descriptor of that number may be a client's.
-inline bool leaves_spare_descriptors(int descriptor) {
-  rlimit files{};
-  return ::getrlimit(RLIMIT_NOFILE, &files) != 0 ||
-         static_cast<rlim_t>(descriptor) < files.rlim_cur - spare_descriptors(files.rlim_cur);
-}
-
 }  // namespace seqd

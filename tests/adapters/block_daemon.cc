@@ -1,5 +1,7 @@
 #include "tests/adapters/block_daemon.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -7,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/os/files/posix_files.h"
 #include "protocol/block_slot.h"
 #include "protocol/values/value_writer.h"
 
@@ -21,7 +24,11 @@ BlockDaemon::BlockDaemon() {
   std::string root = "/dev/shm/seqd-test-XXXXXX";
   REQUIRE(mkdtemp(root.data()) != nullptr);
   root_ = root;
-  pages_ = std::make_unique<PageFiles>(root_, FileIdentity{1, 2});
+  auto directory = open_directory(root_);
+  REQUIRE(directory.ok());
+  auto index = (*directory)->map("pages", SharedPages::kIndexBytes);
+  REQUIRE(index.ok());
+  pages_ = std::make_unique<SharedPages>(std::move(*index), random_);
   socket_.wire().other = [this](WireDaemon::Connection& connection,
                                 const protocol::Message& message,
                                 protocol::Buffer& out) { return handle(connection, message, out); };
@@ -30,10 +37,11 @@ BlockDaemon::BlockDaemon() {
 
 BlockDaemon::~BlockDaemon() {
   socket_.stop();
+  pages_->remove(kClient);
   std::filesystem::remove_all(root_);
 }
 
-bool BlockDaemon::handle(WireDaemon::Connection& connection, const protocol::Message& message,
+bool BlockDaemon::handle(WireDaemon::Connection& /*connection*/, const protocol::Message& message,
                          protocol::Buffer& out) {
   const std::lock_guard lock(mutex_);
   if (message.method == "block") {
@@ -46,12 +54,14 @@ bool BlockDaemon::handle(WireDaemon::Connection& connection, const protocol::Mes
     return true;
   }
   ++told_;
-  static_cast<void>(pages_->open(kClient).ok());
-  connection.passing = page_descriptor.value_or(pages_->descriptor(kClient));
+  static_cast<void>(pages_->open(kClient, ::geteuid()).ok());
+  const PageAddress address = pages_->address(kClient);
   protocol::begin_result(out, message.msgid);
-  protocol::append_array(out, 2);
+  protocol::append_array(out, 4);
   protocol::append_integer(out, page_slots);
   protocol::append_integer(out, page_slot_bytes);
+  protocol::append_integer(out, page_key.value_or(address.key));
+  protocol::append_integer(out, page_maker.value_or(address.maker));
   return true;
 }
 
@@ -81,7 +91,7 @@ void BlockDaemon::grant(const protocol::Message& message, protocol::Buffer& out)
       if (left > 0) available_.emplace(first + count, left);
       count = std::min(count, range.mapped());
     }
-    static_cast<void>(pages_->open(kClient).ok());
+    static_cast<void>(pages_->open(kClient, ::geteuid()).ok());
     out_[place] = {{kClient, place, message.msgid, count}, first};
     static_cast<void>(pages_->publish(out_[place].place).ok());
     ++granted_;

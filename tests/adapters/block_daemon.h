@@ -12,7 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "daemon/os/page_files.h"
+#include "daemon/os/shared_pages.h"
+#include "daemon/os/system_random.h"
 #include "protocol/replies.h"
 #include "tests/adapters/socket_daemon.h"
 
@@ -30,13 +31,14 @@ class BlockDaemon {
   void stop() { socket_.stop(); }
 
   // Set before start(), or while nothing is asked for.
-  std::int64_t longest = 1'000'000;       // of a block
-  std::optional<ErrorCode> refusal;       // of block
-  std::optional<ErrorCode> page_refusal;  // of page
-  std::int64_t page_slots = 64;           // as page tells it
-  std::int64_t page_slot_bytes = 64;      // the same
-  std::optional<int> page_descriptor;     // instead of the page's; -1: none is passed
-  std::optional<protocol::Run> answer;    // to block, whatever is granted
+  std::int64_t longest = 1'000'000;        // of a block
+  std::optional<ErrorCode> refusal;        // of block
+  std::optional<ErrorCode> page_refusal;   // of page
+  std::int64_t page_slots = 64;            // as page tells it
+  std::int64_t page_slot_bytes = 64;       // the same
+  std::optional<std::int64_t> page_key;    // instead of the page's
+  std::optional<std::int64_t> page_maker;  // the same
+  std::optional<protocol::Run> answer;     // to block, whatever is granted
 
   // Ends all blocks that are out: what was not taken is available again.
   void end_all();
@@ -64,7 +66,8 @@ class BlockDaemon {
   SocketDaemon socket_;
   std::string root_;
   std::mutex mutex_;  // guards what follows
-  std::unique_ptr<PageFiles> pages_;
+  SystemRandom random_;
+  std::unique_ptr<SharedPages> pages_;
   std::map<std::uint32_t, Out> out_;                // by slot
   std::map<std::int64_t, std::int64_t> available_;  // first and count
   std::int64_t next_ = 1'000'000'000;               // behind those of plain requests

@@ -1,5 +1,5 @@
 // The race that blocks stand on: a process takes IDs as fast as it can while the daemon's side ends
-// its blocks. Both sides are the real ones: BlockTaker on a mapped page, PageFiles.
+// its blocks. Both sides are the real ones: BlockTaker on an attached page, SharedPages.
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -11,18 +11,17 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <new>
-#include <string>
 
 #include "client-lib/blocks/block_page.h"
 #include "client-lib/blocks/block_taker.h"
-#include "daemon/os/page_files.h"
 #include "tests/adapters/in_time.h"
+#include "tests/adapters/page_test.h"
 
 namespace seqd {
 namespace {
 
+using testing::PageTest;
 using Clock = std::chrono::steady_clock;
 
 constexpr ClientId kClient = 7;
@@ -85,14 +84,10 @@ int rounds() {
 }  // namespace
 
 TEST_CASE("NoIdIsTakenThatTheEndOfItsBlockDidNotCount", "[blocks][revocation]") {
-  std::string root = "/dev/shm/seqd-test-XXXXXX";
-  REQUIRE(mkdtemp(root.data()) != nullptr);
-  PageFiles files(root, {1, 2});
-  REQUIRE(files.open(kClient).to_string() == "OK");
+  PageTest test;
+  REQUIRE(test.pages->open(kClient, ::geteuid()).to_string() == "OK");
   std::shared_ptr<engine::BlockPage> page;
-  REQUIRE(engine::BlockPage::map(::dup(files.descriptor(kClient)), protocol::kBlockSlots,
-                                 protocol::kBlockSlotBytes, page)
-              .ok());
+  REQUIRE(engine::BlockPage::attach(test.told(kClient), page).ok());
   Board& board = shared_board();
   const pid_t taker = ::fork();
   REQUIRE(taker >= 0);
@@ -106,13 +101,13 @@ TEST_CASE("NoIdIsTakenThatTheEndOfItsBlockDidNotCount", "[blocks][revocation]") 
   for (int round = 1; round <= rounds() && Clock::now() < longest; ++round) {
     const auto number = static_cast<std::uint32_t>(round);
     const BlockPlace block{kClient, 0, number, kCount};
-    REQUIRE(files.publish(block).ok());
+    REQUIRE(test.pages->publish(block).ok());
     board.told.store(number, std::memory_order_release);
     REQUIRE_IN_TIME(is_at(board.begun, number));
     // Ended at once, in the middle of the first IDs, or later.
     for (int spins = round % 64 * 50; spins > 0; --spins)
       std::atomic_signal_fence(std::memory_order_seq_cst);
-    const std::optional<std::int64_t> taken = files.revoke({&block, 1}).at(0);
+    const std::optional<std::int64_t> taken = test.pages->revoke({&block, 1}).at(0);
     REQUIRE_IN_TIME(is_at(board.ended, number));
     const std::uint64_t used = board.used.load(std::memory_order_relaxed);
     all += used;
@@ -127,7 +122,7 @@ TEST_CASE("NoIdIsTakenThatTheEndOfItsBlockDidNotCount", "[blocks][revocation]") 
   board.stop.store(true);
   int status = 0;
   REQUIRE(::waitpid(taker, &status, 0) == taker);
-  std::filesystem::remove_all(root);
+  test.pages->remove(kClient);
   INFO(all << " IDs, " << lost << " counted and not used");
   CHECK(status == 0);
   CHECK(wrong == 0);

@@ -9,7 +9,6 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 
 namespace seqd::testing {
 
@@ -69,23 +68,6 @@ void SocketDaemon::run() {
   }
 }
 
-// The first of the bytes, with a descriptor.
-static ssize_t send_with(int descriptor, const protocol::Buffer& out, int passing) {
-  iovec bytes = {const_cast<char*>(out.data()), out.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message = {};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(rights), &passing, sizeof(passing));
-  return ::sendmsg(descriptor, &message, MSG_NOSIGNAL);
-}
-
 void SocketDaemon::serve(int descriptor) {
   WireDaemon::Connection connection;
   bool open = true;
@@ -96,9 +78,7 @@ void SocketDaemon::serve(int descriptor) {
     protocol::Buffer out;
     open = wire_.receive(connection, {bytes, static_cast<std::size_t>(count)}, out);
     while (!out.empty()) {
-      const int passing = std::exchange(connection.passing, -1);
-      const ssize_t sent = passing < 0 ? ::send(descriptor, out.data(), out.size(), MSG_NOSIGNAL)
-                                       : send_with(descriptor, out, passing);
+      const ssize_t sent = ::send(descriptor, out.data(), out.size(), MSG_NOSIGNAL);
       if (sent <= 0) return;
       out.consume(static_cast<std::size_t>(sent));
     }

@@ -45,7 +45,6 @@ class WireDaemon {
     std::string identity;  // empty: anonymous
     std::string name;      // what hello said of "connection"
     bool greeted = false;
-    int passing = -1;  // a descriptor for the next bytes; of whoever set it
   };
   // Asked for methods that are none of its own; true: it has answered.
   std::function<bool(Connection&, const protocol::Message&, protocol::Buffer& out)> other;

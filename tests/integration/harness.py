@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
+import block_pages
 from notifications import Notifications
 from rpc import Connection
 from servers.mongod import die_with_parent
@@ -215,11 +216,9 @@ class Daemon:
         if self.running():
             self.kill()
         self.notifications.close()
+        for key in block_pages.keys(self.witness):
+            block_pages.remove(key)
         shutil.rmtree(self.short, ignore_errors=True)
-        if self.state.exists():
-            found = self.state.stat()
-            for page in Path(f"/dev/shm/seqd-{os.geteuid()}").glob(f"seqd-{found.st_dev:x}-{found.st_ino:x}.*.page"):
-                page.unlink()
 
     # --- looking at it --------------------------------------------------------------------------------------------
     def stderr(self, size: int = 4000) -> str:

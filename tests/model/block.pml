@@ -1,6 +1,6 @@
 /* A block: IDs that a client takes in its own process, from a slot of a page that it shares with the daemon.
  *
- *   this model                | the code (daemon/core/blocks, daemon/os/page_files.h, client-lib/blocks)
+ *   this model                | the code (daemon/core/blocks, daemon/os/shared_pages.h, client-lib/blocks)
  *   --------------------------+----------------------------------------------------------------------------------------
  *   cursor_mem, limit_mem,    | the slot: a cache line of a file in a tmpfs, mapped by the client, read and written by
  *   block_mem                 | the daemon with pread and pwrite; it outlives both, and ends with the machine

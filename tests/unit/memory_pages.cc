@@ -5,7 +5,7 @@
 
 namespace seqd {
 
-Status MemoryPages::open(ClientId client) {
+Status MemoryPages::open(ClientId client, UserId /*user*/) {
   if (!failing.ok()) return failing;
   if (!pages.contains(client)) pages[client] = std::make_shared<Page>();
   return pages.at(client) != nullptr ? Status() : Status(ErrorCode::UNAVAILABLE, "it was removed");

@@ -21,8 +21,10 @@ class MemoryPages final : public BlockPages {
  public:
   using Page = std::array<protocol::BlockSlot, protocol::kBlockSlots>;
 
-  Status open(ClientId client) override;
-  int descriptor(ClientId) const override { return -1; }
+  Status open(ClientId client, UserId user) override;
+  PageAddress address(ClientId client) const override {
+    return {static_cast<std::int32_t>(client), 0};
+  }
   Status publish(const BlockPlace& place) override;
   std::vector<std::optional<std::int64_t>> revoke(std::span<const BlockPlace> places) override;
   void remove(ClientId client) override { pages.erase(client); }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/base/status.h"
+#include "daemon/base/user_id.h"
 #include "daemon/core/log/log_types.h"
 
 namespace seqd {
@@ -22,17 +23,23 @@ struct BlockPlace {
   std::int64_t count = 0;   // IDs
 };
 
+// How a client finds its page: its key, for shmget(2), and the user who made it, by which the
+// client knows it from another's.
+struct PageAddress {
+  std::int32_t key = 0;
+  UserId maker = 0;
+};
+
 class BlockPages {
  public:
   static constexpr std::int64_t kMost = 1'024;  // open at a time
 
   virtual ~BlockPages() = default;
-  // Creates the page of a client, or finds the existing one. UNAVAILABLE: this host has no place
-  // for pages. BUSY: too many are open.
-  virtual Status open(ClientId client) = 0;
-  // A descriptor of a page that is open, to be passed to its client; the page keeps it. Until
-  // remove().
-  virtual int descriptor(ClientId client) const = 0;
+  // Creates the page of a client, or finds the existing one; only this user may attach it.
+  // UNAVAILABLE: this host has no place for pages. BUSY: too many are open.
+  virtual Status open(ClientId client, UserId user) = 0;
+  // Of a page that is open.
+  virtual PageAddress address(ClientId client) const = 0;
   // Opens the block to its client, by writing it to the slot. After an error the contents of the
   // slot are unknown.
   virtual Status publish(const BlockPlace& place) = 0;

@@ -86,7 +86,7 @@ void BlockTable::count_page(ClientId client, UserId user) {
   if (page_users_.emplace(client, user).second) page_share_.take(user, 1);
 }
 
-Result<int> BlockTable::open_page(ClientId client, UserId user) {
+Result<PageAddress> BlockTable::open_page(ClientId client, UserId user) {
   if (pages_ == nullptr) {
     return Status(ErrorCode::UNAVAILABLE,
                   "this daemon has no place in memory for the pages of blocks (the journal says "
@@ -98,10 +98,10 @@ Result<int> BlockTable::open_page(ClientId client, UserId user) {
                                        std::to_string(page_share_.used()) +
                                        "; ask for IDs with next or range");
   }
-  const Status opened = pages_->open(client);
+  const Status opened = pages_->open(client, user);
   if (!opened.ok()) return opened;
   count_page(client, user);
-  return pages_->descriptor(client);
+  return pages_->address(client);
 }
 
 Status BlockTable::may_grant(ClientId client, UserId user) {
@@ -186,6 +186,7 @@ void BlockTable::end_outside(SequenceId sequence, std::int64_t floor, std::int64
 
 void BlockTable::end_all() {
   end_where([](const Block&) { return true; });
+  end_absent();  // their pages go, too
 }
 
 void BlockTable::end_where(const std::function<bool(const Block&)>& over) {

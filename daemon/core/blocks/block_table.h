@@ -55,8 +55,8 @@ class BlockTable {
   // Whether another block may be granted to a client of that user, with the page that it needs.
   // UNAVAILABLE, BUSY.
   Status may_grant(ClientId client, UserId user);
-  // The descriptor of the client's page, which is made where there is none. UNAVAILABLE, BUSY.
-  Result<int> open_page(ClientId client, UserId user);
+  // Where the client's page is, which is made where there is none. UNAVAILABLE, BUSY.
+  Result<PageAddress> open_page(ClientId client, UserId user);
   // Adds a block that is in the log.
   void add(const Block& block);
   // Publishes the blocks of this turn to their pages; its record is in the log.

@@ -70,22 +70,23 @@ Status check_has_blocks(const Sequence& sequence) {
 void method_page(const MethodContext& context, Session& session, const Message& message) {
   Status allowed = check_identity(session, message.msgid, "page");
   if (allowed.ok() && message.param_count != 0) allowed = bad("page takes no parameters");
-  // Who has a page may keep the daemon from it for a while: no page without a use.
+  // Shared memory of the system is scarce: no page without a use.
   if (allowed.ok() && !context.limits.blocks) {
     allowed = {ErrorCode::WRONG_MODE,
                "no sequence of this daemon has blocks (sequence.blocks); ask for IDs with next or "
                "range"};
   }
   if (!allowed.ok()) return answer_error(session, message.msgid, allowed);
-  const Result<int> page = context.table.blocks().open_page(session.client, session.peer.uid);
+  const Result<PageAddress> page =
+      context.table.blocks().open_page(session.client, session.peer.uid);
   if (!page.ok()) return answer_error(session, message.msgid, page.status());
-  if (Status passed = session.transport.pass(*page); !passed.ok())
-    return answer_error(session, message.msgid, passed);
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
-  packer.pack_array(2);
+  packer.pack_array(4);
   packer.pack(protocol::kBlockSlots);
   packer.pack(protocol::kBlockSlotBytes);
+  packer.pack(page->key);
+  packer.pack(page->maker);
 }
 
 void method_block(const MethodContext& context, Session& session, const Message& message) {

@@ -77,7 +77,7 @@ struct Blocks : Service {
 
 TEST_CASE("AClientIsGrantedIdsInASlotOfItsPage", "[blocks]") {
   Blocks f;
-  CHECK(numbers(f.ask(plain_request(1, "page"))) == std::vector<std::int64_t>{64, 64});
+  CHECK(numbers(f.ask(plain_request(1, "page"))) == std::vector<std::int64_t>{64, 64, 1, 0});
   f.world.send(*f.line, block_request(2, "orders", 3, 10));
   CHECK(f.slot(*f.line, 3).block == 0);  // its record comes first
   f.world.turn();

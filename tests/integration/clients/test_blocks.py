@@ -11,6 +11,7 @@ from typing import List
 
 import pytest
 
+import block_pages
 import harness
 from accounting import Ledger
 from servers.mongod import die_with_parent, expect_soon, wait_for
@@ -129,9 +130,8 @@ def check(daemon: harness.Daemon, ledger: Ledger, lost: int) -> dict:
     return answer
 
 
-def pages_of(daemon: harness.Daemon) -> List[Path]:
-    found = daemon.state.stat()
-    return list(Path(f"/dev/shm/seqd-{os.geteuid()}").glob(f"seqd-{found.st_dev:x}-{found.st_ino:x}.*.page"))
+def pages_of(daemon: harness.Daemon) -> List[int]:
+    return block_pages.keys(daemon.witness)
 
 
 @pytest.fixture(name="daemon")
@@ -251,15 +251,14 @@ def test_ASequenceWithoutBlocksSaysSo(make_daemon, scratch):
     assert "WRONG_MODE" in client.said.read_text()
 
 
-def test_APageThatIsCutCostsItsBlocksAndNothingElse(daemon, scratch):
-    """The daemon does not map it, so it does not die."""
+def test_APageThatIsEmptiedCostsItsBlocksAndNothingElse(daemon, scratch):
+    """Zeros do not say that nothing was taken."""
     ledger = Ledger("orders")
     client = BlockClient(daemon, scratch / "ids")
     client.wait_for_more(500)
-    pages = [Path(f"/proc/{client.process.pid}/map_files") / name for name in os.listdir(f"/proc/{client.process.pid}/map_files")]
-    page, = {os.readlink(path) for path in pages if os.readlink(path).endswith(".page")}
+    page, = pages_of(daemon)
     client.process.send_signal(signal.SIGSTOP)
-    os.truncate(page, 0)
+    block_pages.empty(page)
     ledger.add(client.kill())
     ledger.assert_no_duplicate()
     answer = settled(daemon)
@@ -269,6 +268,32 @@ def test_APageThatIsCutCostsItsBlocksAndNothingElse(daemon, scratch):
     ledger.assert_no_duplicate()
 
 
+def test_InAnotherIpcNamespaceIdsAreTakenByRequests(daemon, scratch):
+    ledger = Ledger("orders")
+    command = ["unshare", "--ipc", harness.tool("block_client"), "--socket", str(daemon.socket), "--threads", "2", "--ids", "200",
+               "--log", str(scratch / "ids")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60 * PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr
+    for log in scratch.glob("ids.*"):
+        own = array("q")
+        own.frombytes(log.read_bytes())
+        ledger.add(own[:200])
+    assert ledger.count == 400
+    answer = settled(daemon)
+    assert answer["issued"] == 400 and answer["gaps"] == 0
+
+
+def test_APageThatIsRemovedIsUsedWhileTheDaemonLives(daemon, scratch):
+    ledger = Ledger("orders")
+    client = BlockClient(daemon, scratch / "ids")
+    client.wait_for_more(500)
+    page, = pages_of(daemon)
+    block_pages.remove(page)
+    client.wait_for_more(2_000)
+    ledger.add(client.stop())
+    check(daemon, ledger, 0)
+
+
 def test_APageThatIsRemovedWhileTheDaemonIsDownCostsItsBlocksAndNothingElse(daemon, scratch):
     """The process still has it and goes on; no other is put in its place while its blocks are out."""
     ledger = Ledger("orders")
@@ -276,7 +301,7 @@ def test_APageThatIsRemovedWhileTheDaemonIsDownCostsItsBlocksAndNothingElse(daem
     client.wait_for_more(500)
     daemon.kill()
     page, = pages_of(daemon)
-    page.unlink()
+    block_pages.remove(page)
     daemon.start()
     client.wait_for_more(2_000)
     ledger.add(client.stop())

@@ -1,0 +1,63 @@
+// SharedPages: the BlockPages of this machine: a PageSegment for each client, and an index of their
+// keys beside the witness, so that they are found again after a kill. Both end with the boot. Loop
+// thread; keep_only() comes before everything else.
+//
+// Invariants: a key is in the index before there is a segment with it, so no kill leaves one that
+// nobody knows. The segment of a client stays the same from open(), or keep_only(), until remove():
+// in another one nobody would find what was taken.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "daemon/base/events.h"
+#include "daemon/base/files.h"
+#include "daemon/base/random.h"
+#include "daemon/core/blocks/block_pages.h"
+#include "daemon/os/page_segment.h"
+
+namespace seqd {
+
+class SharedPages final : public BlockPages {
+ public:
+  struct Entry {
+    ClientId client = 0;
+    std::int32_t key = 0;  // 0: free
+    std::uint32_t unused = 0;
+  };
+  static constexpr std::size_t kIndexBytes = kMost * sizeof(Entry);
+
+  // The index of a state directory, in the directory of its witness.
+  static std::string index_name(const FileIdentity& state);
+  // Null, and a warning, where it cannot be had: then there are no blocks.
+  static std::unique_ptr<SharedPages> of(const Directory& state, Directory& place, Random& random,
+                                         EventSink& events);
+
+  // `index`: kIndexBytes; zeros when it is new.
+  SharedPages(std::unique_ptr<SharedMemory> index, Random& random);
+
+  Status open(ClientId client, UserId user) override;
+  PageAddress address(ClientId client) const override;
+  Status publish(const BlockPlace& place) override;
+  std::vector<std::optional<std::int64_t>> revoke(std::span<const BlockPlace> places) override;
+  void remove(ClientId client) override;
+  void keep_only(const std::set<ClientId>& clients) override;
+
+ private:
+  struct Page {
+    Entry* entry = nullptr;                // null with `segment`
+    std::unique_ptr<PageSegment> segment;  // null: the page is lost
+  };
+
+  std::span<Entry> entries() const;
+  Status make(ClientId client, UserId user);
+  PageSegment* end(const BlockPlace& place);
+
+  const std::unique_ptr<SharedMemory> index_;
+  Random& random_;
+  const bool has_barrier_;
+  std::map<ClientId, Page> pages_;
+};
+
+}  // namespace seqd
