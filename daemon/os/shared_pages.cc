@@ -166,7 +166,7 @@ std::vector<std::optional<std::int64_t>> SharedPages::revoke(std::span<const Blo
   std::vector<std::optional<std::int64_t>> taken(places.size());
   std::vector<PageSegment*> ended(places.size());
   for (std::size_t at = 0; at < places.size(); ++at) ended[at] = end(places[at]);
-  // From here on who takes an ID of these sees the limit, or its store of `taken` is seen below.
+  // From here on a client that takes an ID sees the limit, or its store of `taken` is seen below.
   if (places.empty() || !has_barrier_ || membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0)
     return taken;
   for (std::size_t at = 0; at < places.size(); ++at)

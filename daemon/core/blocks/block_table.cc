@@ -18,8 +18,7 @@ BlockPlace place_of(const Block& block) {
 }  // namespace
 
 BlockTable::BlockTable(const CoreContext& context, Over over, BlockPages* pages, std::int64_t most)
-    : context_(context),
-      over_(std::move(over)),
+    : over_(std::move(over)),
       pages_(pages),
       share_(most, kFactor),
       page_share_(BlockPages::kMost, kFactor),

@@ -91,7 +91,6 @@ class BlockTable {
   void end_lost();
   void end_absent();
 
-  const CoreContext& context_;
   const Over over_;
   BlockPages* const pages_;
   Blocks blocks_;

@@ -1,11 +1,12 @@
 #include "daemon/store/mongo/driver/mongo_driver.h"
 
-#include <fmt/format.h>
 #include <mongoc/mongoc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstdio>
 
 #include "daemon/base/assertion.h"
 
@@ -30,7 +31,9 @@ MongoDriver::~MongoDriver() {
 }
 
 void MongoDriver::unlink_counters() {
-  shm_unlink(fmt::format("/mongoc-{}", getpid()).c_str());
+  std::array<char, 32> name{};  // main() calls it, and has nowhere to report an exception
+  std::snprintf(name.data(), name.size(), "/mongoc-%d", getpid());
+  shm_unlink(name.data());
 }
 
 MongoDriver::MongoDriver(MongoDriver&& other) noexcept : owns_(other.owns_) {
