@@ -64,7 +64,8 @@ test("the lock names no place of the archives, and there is one run-time depende
   for (const [name, one] of Object.entries(lock.packages)) assert.equal(one.resolved, undefined, name);
   assert.deepEqual(Object.keys(require("../package.json").dependencies), ["@msgpack/msgpack"]);
   assert.equal(lock.packages[""].version, require("../package.json").version);
-  assert.match(readFileSync(path.join(PROJECT, "Makefile"), "utf8"), new RegExp(`^VERSION := ${require("../package.json").version.replaceAll(".", "\\.")}$`, "m"));
+  const told = readFileSync(path.join(PROJECT, "protocol", "version.h"), "utf8").match(/^#define SEQD_VERSION "(.+)"$/m)[1];
+  assert.equal(require("../package.json").version, told);
   assert.equal(readFileSync(path.join(PACKAGE, "LICENSE"), "utf8"), readFileSync(path.join(PROJECT, "LICENSE"), "utf8"));
 });
 

@@ -14,7 +14,7 @@ from .errors import (ArgumentError, BadRequest, BadText, Busy, ClosedError, Conf
                      ProtocolError, SeqChanged, SeqdError, SeqMeaning, SeqRegressed, SeqType, StateCorrupt, StateIO, Stopping,
                      StoreRefused, TimedOut, TooLarge, Unavailable, WrongMode)
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "ArgumentError", "BadRequest", "BadText", "Busy", "Client", "ClosedError", "ConfigError", "ConnectError", "DaemonError",
