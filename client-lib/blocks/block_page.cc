@@ -29,14 +29,15 @@ Outcome no_memory(const char* call) {
                             : "; does a filter forbid shared memory of System V?"));
 }
 
-// Whether it is what the daemon told of. Who made it cannot be changed. What this user made itself
-// may be another program's: only a daemon of this user, or of root, is believed that it is a page.
+// Whether it is what the daemon told of. Its maker cannot be changed, but memory of that maker may
+// be the page of another program, or of another daemon: only who answers at the socket as this
+// maker, or as root (a service manager that made the socket), is believed that it is the page.
 bool is_told(const shmid_ds& facts, const BlockPage::Told& told, std::size_t size) {
-  const uid_t self = ::geteuid();
   const ipc_perm& rights = facts.shm_perm;
-  if (facts.shm_segsz != size || rights.uid != self || std::int64_t{rights.cuid} != told.maker)
+  if (facts.shm_segsz != size || rights.uid != ::geteuid() ||
+      std::int64_t{rights.cuid} != told.maker)
     return false;
-  return rights.cuid != self || (told.peer && (*told.peer == self || *told.peer == 0));
+  return told.peer && (*told.peer == rights.cuid || *told.peer == 0);
 }
 
 }  // namespace
@@ -57,7 +58,9 @@ Outcome BlockPage::attach(const Told& told, std::shared_ptr<BlockPage>& page) {
   const auto size = static_cast<std::size_t>(told.slots) * kBlockSlotBytes;
   if (::shmctl(id, IPC_STAT, &facts) != 0 || !is_told(facts, told, size)) {
     ::shmdt(at);
-    return no_page("its key leads to memory of another size, user or maker");
+    return no_page(
+        "its key leads to memory of another size, user or maker than those of the "
+        "connection; are this process and the daemon in one user namespace?");
   }
   try {
     page.reset(new BlockPage(at, static_cast<std::uint32_t>(told.slots), told.key));

@@ -49,11 +49,23 @@ Answered ask_clients(seqd_client* client) {
   return {SEQD_E_PROTOCOL, "the daemon's pages of clients do not come to an end", {}};
 }
 
+namespace {
+
+constexpr std::size_t kNamesBytes = 512;  // of a request; max_request_size is 1,024 at least
+constexpr std::size_t kHeadOfText = 2;
+
+}  // namespace
+
 Answered ask_rights(seqd_client* client, const std::vector<std::string>& names) {
   json all;
   std::size_t begin = 0;
   do {
-    const std::size_t end = std::min(begin + kPageRows, names.size());
+    // At least one, and no more than every daemon takes in a request.
+    std::size_t end = begin;
+    std::size_t bytes = 0;
+    while (end < names.size() && end - begin < kPageRows &&
+           (end == begin || bytes + names[end].size() <= kNamesBytes))
+      bytes += names[end++].size() + kHeadOfText;
     json page(std::vector<std::string>(names.begin() + static_cast<std::ptrdiff_t>(begin),
                                        names.begin() + static_cast<std::ptrdiff_t>(end)));
     Answered answered = ask(client, "rights", page);

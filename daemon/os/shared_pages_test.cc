@@ -72,6 +72,28 @@ int in_child(Work work) {
   return WEXITSTATUS(status);
 }
 
+// Keys, owners and makers can be read by all: a stranger may name the page of another program.
+TEST_CASE("APageIsBelievedOnlyOfWhoRunsAsItsMaker", "[pages]") {
+  PageTest test;
+  REQUIRE(test.pages->open(7, kUser).ok());
+  engine::BlockPage::Told told = test.told(7);
+  std::shared_ptr<engine::BlockPage> page;
+  SECTION("a stranger") {
+    told.peer = kUser + 1;
+  }
+  SECTION("nobody knows who") {
+    told.peer.reset();
+  }
+  SECTION("who says that it is the maker") {
+    told.peer = kUser + 1;
+    told.maker = kUser + 1;
+  }
+  CHECK(engine::BlockPage::attach(told, page).code == SEQD_E_UNAVAILABLE);
+  CHECK(page == nullptr);
+  told = test.told(7);
+  CHECK(engine::BlockPage::attach(told, page).ok());
+}
+
 }  // namespace
 
 TEST_CASE("ABlockThatEndsSaysHowManyIdsWereTaken", "[pages]") {

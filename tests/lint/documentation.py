@@ -16,6 +16,11 @@ MAN = "packaging/man/"
 COMPLETION = "packaging/completion/seqctl."
 SHELLS = ("bash", "zsh", "fish")
 CONTAINERS = "packaging/containers/"
+CLIENT_VERSIONS = {
+    "client-lib/node/package.json": r'^  "version": "(.+)"',
+    "client-lib/python/pyproject.toml": r'^version = "(.+)"',
+    "client-lib/python/src/seqd/__init__.py": r'^__version__ = "(.+)"',
+}
 WITH_VERSION = (CONTAINERS + "Containerfile", CONTAINERS + "sidecar.yaml", CONTAINERS + "daemonset.yaml", "daemon/doc/CONTAINERS.md")
 
 
@@ -87,6 +92,9 @@ class Documentation:
         changelog = self.text("packaging/debian/changelog")
         if not changelog.startswith(f"seqd ({version}-1) "):
             self.complaints.append(f"packaging/debian/changelog: does not begin with {version}-1")
+        for name, pattern in CLIENT_VERSIONS.items():
+            if re.findall(pattern, self.text(name), re.M)[:1] != [version]:
+                self.complaints.append(f"{name}: is not of version {version}")
         for name in WITH_VERSION:
             found = re.findall(r"\bseqd[ :](\d+\.\d+\.\d+)", self.text(name))
             if not found or set(found) != {version}:

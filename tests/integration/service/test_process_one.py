@@ -111,6 +111,15 @@ def test_AKilledDaemonEndsTheContainerAndGoesOnInTheNext(container):
     assert ids(container.daemon, 3) == [7, 8, 9]
 
 
+def test_TheEndOfTheDaemonIsSeenWhereSignalsOfChildrenWereIgnored(container):
+    """An ignored SIGCHLD is inherited, and then the kernel would tell of no child's end."""
+    container.daemon.prefix = [*NAMESPACE, "env", "--ignore-signal=CHLD"]
+    container.start()
+    (daemon,) = children(container.first)
+    os.kill(daemon, signal.SIGKILL)
+    assert container.daemon.wait_exit() == 128 + signal.SIGKILL
+
+
 # Listens, and becomes the daemon with the socket, as podman does with that of a unit.
 PASS_A_SOCKET = """
 import os, socket, sys

@@ -155,3 +155,11 @@ def test_SeqctlShowsWhatACallerMayAndWhy(make_daemon):
         shown = json.loads(daemon.seqctl("-o", "json", "rights", "bills", "orders").stdout)
         assert [(row["name"], row["take"]) for row in shown["sequences"]] == [("bills", False), ("orders", True)]
         assert daemon.seqctl("next", "bills", expect=1).stderr.split(": ", 2)[-1].strip().endswith(shown["sequences"][0]["why"])
+
+
+def test_RightsOfMoreNamesThanOneRequestHolds(make_daemon):
+    """The smallest request size that may be configured, and the longest names."""
+    daemon = make_daemon(limits={"max_request_size": 1024}, sequences={"orders": {}}).start()
+    names = [f"{number:04d}" + "n" * 120 for number in range(300)] + ["orders"]
+    shown = json.loads(daemon.seqctl("-o", "json", "rights", *names).stdout)
+    assert [row["name"] for row in shown["sequences"]] == names
