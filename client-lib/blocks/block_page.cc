@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -52,7 +53,7 @@ Outcome BlockPage::attach(const Told& told, std::shared_ptr<BlockPage>& page) {
   const int id = ::shmget(static_cast<key_t>(told.key), 0, 0);
   if (id < 0) return no_memory("shmget");
   void* const at = ::shmat(id, nullptr, 0);
-  if (at == reinterpret_cast<void*>(-1)) return no_memory("shmat");
+  if (reinterpret_cast<std::intptr_t>(at) == -1) return no_memory("shmat");
   // What is attached keeps its number, so the facts are those of what was attached.
   shmid_ds facts = {};
   const auto size = static_cast<std::size_t>(told.slots) * kBlockSlotBytes;

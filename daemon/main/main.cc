@@ -91,6 +91,8 @@ int serve(const seqd::ConfigurationRequest& request) {
 
 }  // namespace
 
+// Nothing throws here but for want of memory, and that ends the process before (prepare_process).
+// NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) {
   prepare_process();
   const seqd::CommandLine line = seqd::parse_command_line(argc, argv);

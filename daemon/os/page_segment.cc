@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 
 #include "daemon/base/assertion.h"
 
@@ -34,7 +35,7 @@ bool is_ours(const shmid_ds& facts, std::int32_t key) {
 
 std::unique_ptr<PageSegment> PageSegment::attach(int id) {
   void* const at = ::shmat(id, nullptr, 0);
-  if (at == reinterpret_cast<void*>(-1)) return nullptr;
+  if (reinterpret_cast<std::intptr_t>(at) == -1) return nullptr;
   // A client may not have it swapped out under us; where that is not allowed, it is only slower.
   static_cast<void>(::mlock(at, kBlockPageBytes));
   return std::unique_ptr<PageSegment>(new PageSegment(id, at));

@@ -15,6 +15,7 @@
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -209,7 +210,7 @@ TEST_CASE("AHostileClientCostsItsOwnBlocksOnly", "[pages]") {
 
 TEST_CASE("ARestartFindsThePagesThatItIsToKeep", "[pages]") {
   PageTest test;
-  for (const ClientId client : {7, 8}) {
+  for (const ClientId client : {ClientId{7}, ClientId{8}}) {
     REQUIRE(test.pages->open(client, kUser).ok());
     REQUIRE(test.pages->publish({client, 1, 100, 64}).ok());
     Client(test, client).slot(1).taken = 9;
@@ -287,7 +288,8 @@ TEST_CASE("APageIsItsUsersAlone", "[pages]") {
   const auto attaches = [&](uid_t user) {
     return in_child([&] {
       if (::setresuid(user, user, user) != 0) return 2;
-      return ::shmat(::shmget(key, 0, 0), nullptr, 0) != reinterpret_cast<void*>(-1) ? 1 : 0;
+      const void* const at = ::shmat(::shmget(key, 0, 0), nullptr, 0);
+      return reinterpret_cast<std::intptr_t>(at) == -1 ? 0 : 1;
     });
   };
   CHECK(attaches(65'533) == 1);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -72,7 +73,7 @@ std::optional<Found> attach(int id, std::string_view name, std::size_t size, boo
   if (shmctl(id, IPC_STAT, &facts) != 0 || !is_ours(facts)) return std::nullopt;
   if (facts.shm_segsz <= kNameSize || (size != 0 && facts.shm_segsz != size)) return std::nullopt;
   void* const at = shmat(id, nullptr, 0);
-  if (at == reinterpret_cast<void*>(-1)) return std::nullopt;
+  if (reinterpret_cast<std::intptr_t>(at) == -1) return std::nullopt;
   auto segment = std::make_unique<Segment>(at, facts.shm_segsz);
   if (made) segment->set_name(name);
   if (!segment->has_name(name)) return std::nullopt;

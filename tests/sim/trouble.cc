@@ -63,6 +63,7 @@ Database& TroubleMaker::any_database() {
       stage_.random.below(static_cast<std::int64_t>(databases_.size())))];
 }
 
+// NOLINTNEXTLINE(readability-function-size): a table
 void TroubleMaker::make(Trouble trouble) {
   SeededRandom& random = stage_.random;
   Site& site = *any_site();

@@ -182,10 +182,9 @@ Result<bool> MongoNumberedWrites::update(const MongoWrite& write, std::int32_t s
 MongoNumberedWrites::Answer MongoNumberedWrites::ask(const std::string& collection,
                                                      std::int32_t statement) {
   const Document none = std::move(Document().add("_id", Document().add_array("$in", Document())));
-  return send(update_command(collection, none,
-                             std::move(Document().add("$set", Document().add("state", "sent"))),
-                             false, statement),
-              collection);
+  Document sent;
+  sent.add("$set", Document().add("state", "sent"));
+  return send(update_command(collection, none, sent, false, statement), collection);
 }
 
 Result<bool> MongoNumberedWrites::remembers(const std::string& collection, std::int32_t statement) {
