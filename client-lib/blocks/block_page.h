@@ -26,8 +26,8 @@ class BlockPage {
     std::int64_t maker = 0;  // the user who made the page
     std::optional<uid_t> peer;
   };
-  // `page` is now the one that was told: the same where it is attached already. SEQD_E_UNAVAILABLE:
-  // it cannot be attached, or is no such page; nothing of another's memory is touched.
+  // Attaches the page to `page`; a page that is attached already is kept. SEQD_E_UNAVAILABLE: it
+  // cannot be attached, or it is not a page of this daemon; then no other memory is touched.
   static Outcome attach(const Told& told, std::shared_ptr<BlockPage>& page);
   ~BlockPage();
   BlockPage(const BlockPage&) = delete;

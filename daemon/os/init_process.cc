@@ -58,7 +58,7 @@ void be_init_for_a_child() {
   if (getpid() != 1) return;
   // Held back from now on, so that none is lost between here and the waiting.
   const sigset_t awaited = awaited_signals();
-  // Where whoever started this process ignores it, the kernel would tell of no child's end.
+  // An ignored SIGCHLD is inherited; the kernel would then report no end of a child.
   signal(SIGCHLD, SIG_DFL);
   sigset_t before;
   sigprocmask(SIG_BLOCK, &awaited, &before);

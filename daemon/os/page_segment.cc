@@ -20,8 +20,8 @@ using protocol::kBlockPageBytes;
 using protocol::kBlockSlotBytes;
 using protocol::kBlockSlots;
 
-// Behind the numbers of each slot stands the key of its page. Its absence tells that the memory was
-// emptied, as by MADV_REMOVE: zeros would say that nothing was taken.
+// Each slot ends with the key of its page. If the key is missing, the memory was emptied, as by
+// MADV_REMOVE; without it, the zeros would mean that no ID was taken.
 constexpr std::size_t kMark = 56;
 static_assert(kMark >= sizeof(BlockSlot) && kMark + sizeof(std::uint64_t) <= kBlockSlotBytes);
 

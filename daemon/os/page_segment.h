@@ -1,10 +1,10 @@
-// PageSegment: the memory of one page of blocks: a segment of System V, attached. It is the
-// client's by its owner, so that the client may attach it, and ours by its creator. No process has
-// a descriptor of it, so nobody can cut, extend or lock it: it may be mapped here. See shmget(2).
-// Loop thread.
+// PageSegment: the memory of one page of blocks: a segment of System V, attached. The client is its
+// owner, so that the client may attach it; the daemon is its creator. No process has a descriptor
+// of it, so no process can cut, extend or lock it, and the daemon may map it. See shmget(2). Loop
+// thread.
 //
-// Invariant: it is found by its key, which is random, never changes, and is no number that a client
-// could give to another segment in our name: of a segment with another creator nothing is believed.
+// Invariant: a segment is found by its key, which is random and never changes. A client cannot make
+// a segment with the daemon as its creator, and a segment with another creator is not used.
 #pragma once
 
 #include <cstdint>

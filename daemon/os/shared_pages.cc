@@ -152,7 +152,7 @@ Status SharedPages::publish(const BlockPlace& place) {
   return {};
 }
 
-// Null: nobody knows whether it may still be taken from.
+// Null: the page is missing, so the block may still be in use.
 PageSegment* SharedPages::end(const BlockPlace& place) {
   const auto found = pages_.find(place.client);
   if (found == pages_.end() || found->second.segment == nullptr ||

@@ -1,10 +1,10 @@
 // SharedPages: the BlockPages of this machine: a PageSegment for each client, and an index of their
-// keys beside the witness, so that they are found again after a kill. Both end with the boot. Loop
+// keys beside the witness, by which a start after a kill finds them. Both end with the boot. Loop
 // thread; keep_only() comes before everything else.
 //
-// Invariants: a key is in the index before there is a segment with it, so no kill leaves one that
-// nobody knows. The segment of a client stays the same from open(), or keep_only(), until remove():
-// in another one nobody would find what was taken.
+// Invariants: a key is in the index before its segment is made, so each segment of a killed daemon
+// is found. The segment of a client stays the same from open(), or keep_only(), until remove(); the
+// counts of what was taken are in it alone.
 #pragma once
 
 #include <map>
