@@ -2,68 +2,24 @@
 #include "client-lib/seqd_blocks.h"
 
 #include <pthread.h>
-#include <sys/ipc.h>
-#include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "client-lib/blocks/block_back_off.h"
 #include "client-lib/seqd_blocks.hpp"
-#include "protocol/block_slot.h"
-#include "tests/adapters/block_daemon.h"
-#include "tests/adapters/client_handle.h"
+#include "tests/adapters/opened_blocks.h"
 
 namespace seqd::engine {
 namespace {
 
 using namespace testing;
-
-constexpr std::int64_t kFirstOfBlocks = 1'000'000'000;
-
-struct Opened {
-  explicit Opened(BlockDaemon& daemon, std::int64_t timeout_ms = 20'000) {
-    seqd_options options = SEQD_OPTIONS_INIT;
-    options.socket_path = daemon.socket().path().c_str();
-    options.timeout_ms = timeout_ms;
-    const int code = seqd_blocks_open(&options, "orders", &blocks);
-    INFO(seqd_blocks_last_error());
-    REQUIRE(code == SEQD_OK);
-  }
-  ~Opened() { seqd_blocks_close(blocks); }
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
-
-  void close() {
-    seqd_blocks_close(blocks);
-    blocks = nullptr;
-  }
-  std::int64_t next() {
-    std::int64_t id = 0;
-    const int code = seqd_blocks_next(blocks, &id);
-    INFO(seqd_error_name(code) << ": " << seqd_blocks_last_error());
-    REQUIRE(code == SEQD_OK);
-    return id;
-  }
-  std::vector<std::int64_t> take(int count) {
-    std::vector<std::int64_t> ids;
-    for (int at = 0; at < count; ++at) ids.push_back(next());
-    return ids;
-  }
-  int code() {
-    std::int64_t id = 0;
-    return seqd_blocks_next(blocks, &id);
-  }
-
-  seqd_blocks* blocks = nullptr;
-};
 
 // What threads took; the error that one of them got.
 struct Threads {
@@ -95,15 +51,6 @@ struct Threads {
     return all;
   }
 };
-
-bool has_no_id_twice(std::vector<std::int64_t> ids) {
-  std::sort(ids.begin(), ids.end());
-  return std::adjacent_find(ids.begin(), ids.end()) == ids.end();
-}
-
-std::int64_t of_blocks(const std::vector<std::int64_t>& ids) {
-  return std::count_if(ids.begin(), ids.end(), [](auto id) { return id >= kFirstOfBlocks; });
-}
 
 }  // namespace
 
@@ -171,23 +118,6 @@ TEST_CASE("BlocksThatTheDaemonEndsAreNotTakenFrom", "[blocks]") {
   CHECK(daemon.unknown() == 0);
   CHECK(daemon.taken() >= of_blocks(ids));
   CHECK(daemon.taken() <= of_blocks(ids) + 4 * ends);
-}
-
-TEST_CASE("AnotherPageIsTakenUp", "[blocks]") {
-  BlockDaemon daemon;
-  daemon.start();
-  Opened opened(daemon);
-  std::vector<std::int64_t> ids;
-  for (int pages = 0; pages < 20; ++pages) {
-    for (int at = 0; at < 100; ++at) ids.push_back(opened.next());
-    daemon.replace_page();
-  }
-  CHECK(has_no_id_twice(ids));
-  CHECK(of_blocks(ids) > 1'000);
-  opened.close();
-  daemon.stop();
-  CHECK(daemon.taken() == of_blocks(ids));
-  CHECK(daemon.unknown() == 0);
 }
 
 TEST_CASE("WithoutADaemonABlockIsUsedUpAndThenItIsWaitedFor", "[blocks]") {
@@ -287,93 +217,6 @@ TEST_CASE("ASequenceWithoutBlocksIsAnError", "[blocks]") {
   CHECK(opened.code() == SEQD_E_WRONG_MODE);
   daemon.refusal.reset();
   CHECK(of_blocks(opened.take(10)) == 10);
-}
-
-namespace {
-
-// Memory of System V that another program of this user made.
-struct Others {
-  explicit Others(std::size_t size) {
-    while (id < 0) id = ::shmget(key = static_cast<key_t>(random() >> 1), size, kNew);
-    at = static_cast<char*>(::shmat(id, nullptr, 0));
-  }
-  ~Others() {
-    ::shmdt(at);
-    ::shmctl(id, IPC_RMID, nullptr);
-  }
-  Others(const Others&) = delete;
-  Others& operator=(const Others&) = delete;
-  bool is_untouched() const {
-    return std::all_of(at, at + protocol::kBlockPageBytes, [](char byte) { return byte == 0; });
-  }
-
-  static constexpr int kNew = IPC_CREAT | IPC_EXCL | 0600;
-  std::random_device random;
-  key_t key = 0;
-  int id = -1;
-  char* at = nullptr;
-};
-
-}  // namespace
-
-TEST_CASE("APageThatIsNoneIsNotAttached", "[blocks]") {
-  BlockDaemon daemon;
-  const Others longer(protocol::kBlockPageBytes + 1);
-  const Others given(protocol::kBlockPageBytes);
-  SECTION("memory of another size") {
-    daemon.page_key = longer.key;
-  }
-  SECTION("memory that is gone, or of another IPC namespace") {
-    daemon.page_key = (longer.key ^ given.key) | 1;
-  }
-  SECTION("memory of another maker") {
-    daemon.page_key = given.key;
-    daemon.page_maker = ::geteuid() + 1;
-  }
-  SECTION("memory that is another user's now") {
-    shmid_ds facts = {};
-    facts.shm_perm.uid = ::geteuid() + 1;
-    facts.shm_perm.mode = 0600;
-    REQUIRE(::shmctl(given.id, IPC_SET, &facts) == 0);
-    daemon.page_key = given.key;
-  }
-  SECTION("a number that is no key") {
-    daemon.page_key = GENERATE(std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 31, INT64_MIN);
-  }
-  SECTION("slots of another size") {
-    daemon.page_slot_bytes = 32;
-  }
-  SECTION("no slots") {
-    daemon.page_slots = 0;
-  }
-  SECTION("more slots than the memory has") {
-    daemon.page_slots = 65;
-  }
-  SECTION("more slots than anybody has") {
-    daemon.page_slots = std::int64_t{1} << 60;
-  }
-  daemon.start();
-  Opened opened(daemon);
-  const auto ids = opened.take(20);
-  CHECK(has_no_id_twice(ids));
-  CHECK(of_blocks(ids) == 0);
-  CHECK(daemon.pages() == 1);  // it is not asked for again on this connection
-  CHECK(given.is_untouched());
-  CHECK(longer.is_untouched());
-  CHECK(std::string(seqd_blocks_last_error()).find("page for blocks") != std::string::npos);
-  opened.close();
-  daemon.stop();
-  CHECK(daemon.taken() == 0);
-}
-
-TEST_CASE("ADaemonWithoutPagesIsAskedForIds", "[blocks]") {
-  BlockDaemon daemon;
-  daemon.page_refusal = ErrorCode::UNAVAILABLE;
-  daemon.start();
-  Opened opened(daemon);
-  const auto ids = opened.take(20);
-  CHECK(has_no_id_twice(ids));
-  CHECK(of_blocks(ids) == 0);
 }
 
 TEST_CASE("AnAnswerThatIsNoBlockIsAnError", "[blocks]") {

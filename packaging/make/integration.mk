@@ -14,7 +14,7 @@ INTEGRATION = BUILD=$(BUILD) KILLS=$(KILLS) CUTS=$(CUTS) PYTHONDONTWRITEBYTECODE
 # Half of the time is one processor's, half is waiting: the files run in three parts, one beside the other.
 # $(call integration-file,NAME): test_NAME.py, where it lies; pytest says what is wrong with a name that is none.
 integration-file = $(or $(wildcard tests/integration/test_$(1).py tests/integration/*/test_$(1).py),tests/integration/test_$(1).py)
-FIRST_PART := $(foreach name,decommission faults seeds system_calls,$(call integration-file,$(name)))
+FIRST_PART := $(foreach name,damaged_logs decommission faults seeds system_calls,$(call integration-file,$(name)))
 SECOND_PART := $(foreach name,failpoints restart,$(call integration-file,$(name)))
 test-integration: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## the daemon on real stores (T=restart: one file, K=text: by name)
 ifeq ($(T)$(K),)

@@ -1,14 +1,14 @@
 // What networks, balancers and the service itself do to a DynamoDB store, between it and the real
 // DynamoDB Local: no ID is granted twice, and none is lost where tokens are kept.
-#include <fmt/format.h>
-
+#include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
-#include <thread>
+#include <string>
+#include <vector>
 
-#include "tests/adapters/http_proxy.h"
-#include "tests/adapters/store_contract.h"
+#include "tests/adapters/dynamo_faults.h"
 
 namespace seqd {
 namespace {
@@ -16,41 +16,6 @@ namespace {
 using namespace testing;
 using Fault = HttpFault::Kind;
 using Kind = LeaseOutcome::Kind;
-
-constexpr char kUpdate[] = "UpdateItem";
-
-HttpFault fault(Fault kind) {
-  return {kind, 0, ""};
-}
-HttpFault says(int status, const std::string& body) {
-  return {Fault::say, status, body};
-}
-
-struct Faults {
-  explicit Faults(bool plain = false) : proxy(server.options().endpoint) {
-    options = server.options();
-    options.endpoint = proxy.endpoint();
-    options.plain = plain;
-  }
-  // The time-out is that of a busy machine where nothing has to end by it.
-  std::unique_ptr<DynamoHandle> open(std::int64_t timeout_ms = kPatientMs) {
-    options.timeout_ms = timeout_ms;
-    return std::make_unique<DynamoHandle>(options);
-  }
-  DynamoServer server;
-  HttpProxy proxy;
-  DynamoStoreOptions options;
-};
-
-LeaseRequest slot_request(std::int64_t count = 10) {
-  return lease_request("orders", count, LeaseTrace::slot);
-}
-
-// The instance has made its epoch, as every daemon has before its first lease.
-void claim(DynamoHandle& store, const LeaseRequest& request) {
-  auto outcome = store.claim({.instance = request.instance, .epoch = 0, .nonce = random_token()});
-  REQUIRE(outcome.ok());
-}
 
 // As the core does it: asks until the outcome is known. None: nothing was granted. An empty span,
 // which nobody takes for a good one: it is never known. For many threads, so without assertions.
@@ -68,7 +33,7 @@ std::optional<LeasedSpan> take(BlockingStore& store, const LeaseRequest& request
 }
 
 TEST_CASE("DynamoFaults: an applied lease whose answer was lost is found again", "[dynamo]") {
-  Faults faults;
+  DynamoFaults faults;
   auto store = faults.open();
   const auto request = slot_request();
   claim(*store, request);
@@ -101,7 +66,7 @@ TEST_CASE("DynamoFaults: an applied lease whose answer was lost is found again",
 
 TEST_CASE("DynamoFaults: a lost answer or request costs no ID, whoever sends it again",
           "[dynamo]") {
-  Faults faults;
+  DynamoFaults faults;
   auto store = faults.open();
   auto request = slot_request();
   claim(*store, request);
@@ -122,7 +87,7 @@ TEST_CASE("DynamoFaults: a lost answer or request costs no ID, whoever sends it 
 TEST_CASE(
     "DynamoFaults: a lease that never arrived is void, and moves nothing when it arrives late",
     "[dynamo]") {
-  Faults faults;
+  DynamoFaults faults;
   auto store = faults.open();
   auto request = slot_request();
   claim(*store, request);
@@ -151,7 +116,7 @@ TEST_CASE(
 }
 
 TEST_CASE("DynamoFaults: throttling refuses at once, moves nothing and is asked once", "[dynamo]") {
-  Faults faults;
+  DynamoFaults faults;
   auto store = faults.open();
   auto request = slot_request();
   require_granted(store->lease(request), 1, 11);
@@ -169,76 +134,9 @@ TEST_CASE("DynamoFaults: throttling refuses at once, moves nothing and is asked 
   require_granted(store->lease(request), 11, 21);
 }
 
-TEST_CASE("DynamoFaults: credentials that are refused are read again, but not in a loop",
-          "[dynamo]") {
-  Faults faults;
-  int reads = 0;
-  DynamoHandle store(faults.options, [&reads]() -> Result<AwsCredentials> {
-    return AwsCredentials{"seqdtest", "secret", "token" + std::to_string(++reads)};
-  });
-  auto request = slot_request();
-  require_granted(store.lease(request), 1, 11);
-  REQUIRE(reads == 1);
-  faults.proxy.plan(kUpdate, {says(400, dynamo_error("ExpiredTokenException", "expired")),
-                              says(400, dynamo_error("UnrecognizedClientException", "invalid"))});
-  request.token = random_token(LeaseTrace::slot);
-  require_refused(store.lease(request), ErrorCode::UNAVAILABLE);
-  REQUIRE(reads == 2);
-  request.token = random_token(LeaseTrace::slot);
-  require_refused(store.lease(request), ErrorCode::STORE_REFUSED);
-  request.token = random_token(LeaseTrace::slot);
-  require_granted(store.lease(request), 11, 21);
-  REQUIRE(reads == 2);
-}
-
-TEST_CASE("DynamoFaults: without credentials nothing is sent", "[dynamo]") {
-  Faults faults;
-  bool there = false;
-  DynamoHandle store(faults.options, [&there]() -> Result<AwsCredentials> {
-    if (!there) return Status(ErrorCode::CONFIG, "the file is being replaced just now");
-    return DynamoServer::credentials();
-  });
-  const LeaseOutcome outcome = store.lease(slot_request());
-  require_refused(outcome, ErrorCode::UNAVAILABLE);
-  REQUIRE(outcome.error.text().find("being replaced just now") != std::string::npos);
-  REQUIRE(faults.proxy.seen(kUpdate) + faults.proxy.seen("GetItem") == 0);
-}
-
-// A lease is known by its token, not by its signature: the same request under other credentials.
-TEST_CASE("DynamoFaults: a lease that is signed again is still one lease", "[dynamo]") {
-  Faults faults;
-  int reads = 0;
-  DynamoHandle store(faults.options, [&reads]() -> Result<AwsCredentials> {
-    return AwsCredentials{"seqdtest", "secret" + std::to_string(++reads), "token"};
-  });
-  auto request = slot_request();
-  claim(store, request);
-  require_granted(store.lease(request), 1, 11);
-  request.token = random_token(LeaseTrace::slot);
-  request.high_water = 11;
-  SECTION("applied, and then refused for its look-up") {
-    faults.proxy.plan(kUpdate, {fault(Fault::lose_reply)});
-    REQUIRE(store.lease(request).kind == Kind::unknown);
-    faults.proxy.plan("GetItem", {says(400, dynamo_error("ExpiredTokenException", "expired"))});
-    REQUIRE(store.resolve(request).kind == Resolution::Kind::failed);
-  }
-  SECTION("applied, its reply lost, and sent again under other credentials") {
-    faults.proxy.plan(kUpdate, {says(400, dynamo_error("ExpiredTokenException", "expired")),
-                                fault(Fault::lose_reply)});
-    require_refused(store.lease(request), ErrorCode::UNAVAILABLE);
-    REQUIRE(store.lease(request).kind == Kind::unknown);
-    static_cast<void>(store.lease(request));
-  }
-  REQUIRE(reads == 2);
-  const Resolution found = store.resolve(request);
-  REQUIRE(found.kind == Resolution::Kind::granted);
-  REQUIRE((found.begin == 11 && found.end == 21));
-  REQUIRE(faults.server.number("orders") == 20);
-}
-
 TEST_CASE("DynamoFaults: without tokens an unknown outcome is a gap, and never a second grant",
           "[dynamo]") {
-  Faults faults(true);
+  DynamoFaults faults(true);
   auto store = faults.open();
   auto request = lease_request("orders", 10);
   require_granted(store->lease(request), 1, 11);
@@ -257,7 +155,7 @@ TEST_CASE("DynamoFaults: without tokens an unknown outcome is a gap, and never a
 
 TEST_CASE("DynamoFaults: a plain lease is not sent where the heartbeat cannot be compared",
           "[dynamo]") {
-  Faults faults(true);
+  DynamoFaults faults(true);
   auto store = faults.open();
   auto request = lease_request("orders", 10);
   claim(*store, request);
@@ -278,7 +176,7 @@ TEST_CASE("DynamoFaults: a plain lease is not sent where the heartbeat cannot be
 
 TEST_CASE("DynamoFaults: a comparison that failed behind a lease is made by its look-up",
           "[dynamo]") {
-  Faults faults;
+  DynamoFaults faults;
   auto store = faults.open();
   auto request = slot_request();
   claim(*store, request);
@@ -300,7 +198,7 @@ TEST_CASE("DynamoFaults: a comparison that failed behind a lease is made by its 
 }
 
 TEST_CASE("DynamoFaults: a return whose answer was lost is applied once, and known", "[dynamo]") {
-  Faults faults;
+  DynamoFaults faults;
   auto store = faults.open();
   const auto lease = slot_request();
   require_granted(store->lease(lease), 1, 11);
@@ -332,7 +230,7 @@ TEST_CASE("DynamoFaults: a return whose answer was lost is applied once, and kno
 }
 
 TEST_CASE("DynamoFaults: a claim whose answer was lost is won by its nonce", "[dynamo]") {
-  Faults faults;
+  DynamoFaults faults;
   auto store = faults.open();
   const ClaimRequest request{.instance = random_token(), .epoch = 0, .nonce = random_token()};
   faults.proxy.plan(kUpdate, {fault(Fault::reply_late)});
@@ -341,7 +239,7 @@ TEST_CASE("DynamoFaults: a claim whose answer was lost is won by its nonce", "[d
 }
 
 TEST_CASE("DynamoFaults: reads that fail change nothing and are told", "[dynamo]") {
-  Faults faults;
+  DynamoFaults faults;
   auto store = faults.open();
   auto request = slot_request();
   const HttpFault trouble =
@@ -355,7 +253,7 @@ TEST_CASE("DynamoFaults: reads that fail change nothing and are told", "[dynamo]
 }
 
 TEST_CASE("DynamoFaults: hosts under every fault at once lose no ID", "[dynamo]") {
-  Faults faults;
+  DynamoFaults faults;
   constexpr int kHosts = 3;
   constexpr int kLeases = 40;
   std::mt19937 random(20261121);

@@ -35,6 +35,59 @@ HistoryRows named(LogPosition at, std::int64_t now_ms, std::int64_t id, const st
   return batch;
 }
 
+TEST_CASE("WhatIsOlderThanIsKeptIsDroppedAndCountedButGapsStay") {
+  KeptHistory kept;
+  kept.limits.keep_ms = 60'000;
+  REQUIRE(
+      kept.write(HistoryRows(1, kNowMs - 100'000).lease(1, 101).issue(1, 41).gap(90, 101)).ok());
+  REQUIRE(kept.write(HistoryRows(2, kNowMs).lease(101, 201).issue(101, 111)).ok());
+  const SumsAnswer sums = kept.sums();
+  CHECK(sums.rows == SequenceTotals{0, 100, 10, 0, 11, 0});
+  CHECK(sums.dropped == SequenceTotals{0, 100, 40, 0, 0, 0});
+  CHECK(sums.recorded == SequenceTotals{0, 200, 50, 0, 11, 0});
+  const IdAnswer old = kept.id(20);
+  CHECK((!old.issue && !old.lease));
+  CHECK(old.issues_forgotten_below == 41);
+  CHECK(old.leases_forgotten_below == 101);
+  CHECK(kept.id(95).gap);
+}
+
+TEST_CASE("AFileThatIsFullDropsTheOldestIssuesFirstAndGapsLast") {
+  KeptHistory kept;
+  kept.limits.size = std::int64_t{1} << 20;
+  REQUIRE(kept.write(HistoryRows(1).lease(1, 1'000'001).gap(999'000, 1'000'001)).ok());
+  std::int64_t id = 1;
+  LogPosition position = 2;
+  for (int round = 0; round < 30; ++round) {
+    HistoryRows batch(position++);
+    for (int at = 0; at < 2'000; ++at, id += 3) batch.issue(id, id + 3, at % 2 == 0 ? 1 : 2);
+    REQUIRE(kept.write(batch).ok());
+    const Result<std::int64_t> size = history_max_size(kept.opened->database);
+    REQUIRE(size.ok());
+    CHECK(*size <= kept.limits.size);
+  }
+  const SumsAnswer sums = kept.sums();
+  CHECK(sums.rows.issued > 0);
+  CHECK(sums.dropped.issued > 0);
+  CHECK(sums.rows.issued + sums.dropped.issued == id - 1);
+  CHECK(sums.rows.gaps == 1'001);
+  CHECK(kept.id(id - 1).issue);
+  CHECK_FALSE(kept.id(1).issue);
+  CHECK(kept.id(1).issues_forgotten_below > 1);
+  // The file itself stays near the bound, its log included.
+  CHECK(std::filesystem::file_size(kept.path) < std::uint64_t{3} << 20);
+  // Even gaps go when there is nothing else, and are counted.
+  for (int round = 0; round < 40; ++round) {
+    HistoryRows batch(position++);
+    for (std::int64_t at = 0; at < 1'000; ++at) batch.gap(2'000'000 + at * 10, 2'000'005 + at * 10);
+    REQUIRE(kept.write(batch).ok());
+  }
+  const SumsAnswer later = kept.sums();
+  CHECK(later.dropped.gaps > 0);
+  CHECK(later.rows.gaps + later.dropped.gaps == later.recorded.gaps);
+  CHECK(kept.gaps().dropped.gaps == later.dropped.gaps);
+}
+
 TEST_CASE("WhatIsTooOldIsDroppedWithoutAWriteAndOverwritten") {
   KeptHistory kept;
   kept.limits.keep_ms = kHourMs;

@@ -1,0 +1,114 @@
+// How many blocks, pages and IDs of blocks there may be.
+#include "daemon/core/blocks/block_table.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "tests/unit/blocks.h"
+
+#include <catch2/catch.hpp>
+
+namespace seqd {
+namespace {
+
+// A quarter of what is left each time, so that the next one gets some, too.
+TEST_CASE("SoManyIdsAreOutAtMostAndOneBlockGetsAShare") {
+  Blocks f([](SequenceSettings& settings) { settings.max_unsynced = 20; });
+  std::vector<std::int64_t> counts;
+  for (std::uint32_t slot = 0; f.sequence().out() < 15; ++slot) {
+    counts.push_back(f.out(slot + 1, slot, 10).count);
+    f.world.settle();
+  }
+  CHECK(counts == std::vector<std::int64_t>{4, 3, 2, 2, 1, 1, 1, 1});
+  CHECK_FALSE(f.grant(50, 50, 10));
+  CHECK(f.world.status.code() == ErrorCode::UNAVAILABLE);
+  // The others have theirs of the last quarter.
+  CHECK(f.world.next("orders"));
+  f.world.settle();
+}
+
+// What a power loss costs where the log is resumed: blocks, and what is reserved.
+TEST_CASE("BlocksAndReservationsTogetherAreBounded") {
+  constexpr std::int64_t kMost = 40;
+  Blocks f([](SequenceSettings& settings) { settings.max_unsynced = kMost; });
+  const auto at_risk = [&] {
+    const SequenceImage& image = f.world.log.image.sequences.at(f.sequence().id());
+    std::int64_t ids = StateImage::out(image);
+    for (const AvailableRange& range : image.ranges) ids += range.reserved_end - range.begin;
+    return ids;
+  };
+  std::int64_t most = 0;
+  std::uint32_t request = 0;
+  for (int step = 0; step < 500; ++step) {
+    const auto slot = static_cast<std::uint32_t>(f.world.random.next() % 8);
+    switch (f.world.random.next() % 4) {
+      case 0:
+        static_cast<void>(f.world.next("orders"));
+        break;
+      case 1:
+        f.blocks().end_slot(f.client, slot);
+        break;
+      default:
+        static_cast<void>(f.grant(++request, slot, 1 + f.world.random.next() % 20));
+    }
+    most = std::max(most, at_risk());
+    f.world.turn();
+    f.world.flush();
+    most = std::max(most, at_risk());
+    CHECK(f.sequence().out() <= kMost / 4 * 3);
+  }
+  CHECK(most > kMost / 2);
+  CHECK(most <= kMost);
+}
+
+TEST_CASE("NoBlockIsGrantedBeforeThoseWhoWait") {
+  Blocks f;
+  CHECK_FALSE(f.world.range("orders", 150'000));
+  CHECK_FALSE(f.grant(1, 0, 10));
+  CHECK(f.world.status.code() == ErrorCode::UNAVAILABLE);
+  f.world.settle();
+}
+
+TEST_CASE("BlocksAreBoundedAndOneUserGetsAShare") {
+  Blocks f;
+  f.world.kill();
+  f.world.limits.blocks = 4;
+  f.world.start();
+  f.world.settle();
+  f.client = f.attach(1);
+  for (std::uint32_t at = 1; at <= 3; ++at) REQUIRE(f.grant(at, at, 1));
+  CHECK_FALSE(f.grant(4, 4, 1));
+  CHECK(f.world.status.code() == ErrorCode::BUSY);
+  CHECK(f.blocks().may_grant(f.attach(2), Blocks::kUser + 1).ok());
+  f.world.turn();
+}
+
+TEST_CASE("PagesAreBoundedAndOneUserGetsAShare") {
+  Blocks f;
+  constexpr std::int64_t kShare = BlockPages::kMost / 4 * 3;
+  for (ClientId client = 1'001; client <= 1'000 + kShare; ++client)
+    REQUIRE(f.blocks().open_page(client, Blocks::kUser).ok());
+  CHECK(f.blocks().open_page(5'000, Blocks::kUser).status().code() == ErrorCode::BUSY);
+  CHECK(f.blocks().open_page(1'001, Blocks::kUser).ok());
+  CHECK(f.blocks().open_page(5'000, Blocks::kUser + 1).ok());
+  f.blocks().end_client(1'001);
+  f.blocks().end_client(5'000);
+  CHECK(f.blocks().open_page(5'000, Blocks::kUser).ok());
+}
+
+TEST_CASE("BlocksOfOneTurnLeaveRoomForTheSnapshot") {
+  Blocks f;
+  const SequenceAccounts& accounts = f.world.table->accounts();
+  f.world.limits.state_bytes = accounts.state_bytes() + 5 * StateBounds::kRangeBytes;
+  f.world.table->apply_settings(f.world.limits);
+  std::uint32_t granted = 0;
+  while (granted < 10 && f.grant(granted + 1, granted, 1)) ++granted;
+  CHECK(granted == 3);
+  CHECK(f.world.status.code() == ErrorCode::UNAVAILABLE);
+  f.world.turn();
+  CHECK(accounts.state_bytes() <= f.world.limits.state_bytes);
+}
+
+}  // namespace
+}  // namespace seqd
