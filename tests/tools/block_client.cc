@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "client-lib/seqd_blocks.h"
+#include "tests/tools/arguments.h"
 
 namespace {
 
@@ -117,19 +118,15 @@ void measure(seqd_blocks* blocks, const Arguments& arguments, int thread, Totals
 
 int read_arguments(int argc, char** argv, Arguments& arguments) {
   CLI::App app{"Takes IDs from blocks, over any number of restarts of the daemon."};
-  app.add_option("--socket", arguments.socket);
-  app.add_option("--name", arguments.name);
+  seqd::tools::add_place(app, arguments.socket, arguments.name);
   app.add_option("--threads", arguments.threads)->check(CLI::Range(1, 1'000));
   app.add_option("--ids", arguments.ids)->required()->check(CLI::PositiveNumber);
   app.add_option("--rate", arguments.rate)->check(CLI::PositiveNumber);
   app.add_option("--timeout-ms", arguments.timeout_ms)->check(CLI::PositiveNumber);
   auto* log = app.add_option("--log", arguments.log);
   app.add_flag("--bench", arguments.bench)->excludes(log);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  const int usage = seqd::tools::read_options(app, argc, argv);
+  if (usage >= 0) return usage;
   if (arguments.bench || log->count() > 0) return -1;
   std::fprintf(stderr, "block_client: --log or --bench is needed\n");
   return 2;

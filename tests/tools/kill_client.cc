@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "client-lib/seqd.h"
+#include "tests/tools/arguments.h"
 
 namespace {
 
@@ -136,8 +137,7 @@ class Load {
 
 int read_arguments(int argc, char** argv, Arguments& arguments) {
   CLI::App app{"Takes IDs under load, over any number of restarts of the daemon."};
-  app.add_option("--socket", arguments.socket);
-  app.add_option("--name", arguments.name);
+  seqd::tools::add_place(app, arguments.socket, arguments.name);
   app.add_option("--clients", arguments.clients)->check(CLI::Range(1, 10'000));
   app.add_option("--depth", arguments.depth)->check(CLI::Range(1, 65'536));
   auto* duration =
@@ -146,11 +146,8 @@ int read_arguments(int argc, char** argv, Arguments& arguments) {
   app.add_option("--grace-s", arguments.grace_s)->check(CLI::Range(1, 100'000));
   app.add_option("--log", arguments.log)->required();
   app.add_flag("--anonymous", arguments.anonymous);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  const int usage = seqd::tools::read_options(app, argc, argv);
+  if (usage >= 0) return usage;
   if (duration->count() == 0 && requests->count() == 0) {
     std::fprintf(stderr, "kill_client: --duration-s or --requests is needed\n");
     return 2;
