@@ -8,7 +8,7 @@
 #include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/external.h"
 #include "daemon/rpc/method_list.h"
-#include "protocol/names.h"
+#include "daemon/rpc/sequence_names.h"
 #include "protocol/values/value_writer.h"
 
 namespace seqd {
@@ -40,9 +40,7 @@ Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message
   if (message.param_count < 1 || message.param_count > 3) return usage;
   const std::optional<std::string_view> name = params.read_text();
   if (!name) return usage;
-  if (const auto problem = protocol::check_name_with_period(*name, context.limits.name)) {
-    return Status(problem->code, std::string(problem->text));
-  }
+  if (Status status = check_name_with_period(context.limits, *name); !status.ok()) return status;
   Wanted wanted;
   wanted.name = *name;
   if (message.param_count == 1) return wanted;

@@ -6,6 +6,7 @@
 
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
+#include "daemon/rpc/page_options.h"
 #include "daemon/rpc/rights.h"
 #include "protocol/replies.h"
 
@@ -16,34 +17,19 @@ using protocol::Message;
 
 constexpr std::int64_t kMostConnections = 1'000;  // that one page looks at
 
-struct Page {
-  std::int64_t after = 0;
-  std::int64_t most = kMostConnections;
-};
+using Page = PageOptions<std::int64_t>;
 
 Result<Page> read_page(const Message& message) {
-  const Status usage(ErrorCode::BAD_REQUEST,
-                     "clients takes, if need be, a map of options: \"after\", the number of a "
-                     "connection, and \"limit\", an integer within 1.." +
-                         std::to_string(kMostConnections));
-  Page page;
-  if (message.param_count == 0) return page;
+  const Page all{.limit = kMostConnections};
+  if (message.param_count == 0) return all;
   protocol::ValueReader params = message.params;
-  const std::optional<std::uint32_t> pairs = params.read_map();
-  if (!pairs || message.param_count > 1) return usage;
-  for (std::uint32_t at = 0; at < *pairs; ++at) {
-    const std::optional<std::string_view> key = params.read_text();
-    const std::optional<std::int64_t> value = key ? params.read_integer() : std::nullopt;
-    if (!value) return usage;
-    if (*key == "after" && *value >= 0) {
-      page.after = *value;
-    } else if (*key == "limit" && *value >= 1 && *value <= kMostConnections) {
-      page.most = *value;
-    } else {
-      return usage;
-    }
-  }
-  return page;
+  const auto page =
+      message.param_count == 1 ? read_page_options(params, all, kMostConnections) : std::nullopt;
+  if (page) return *page;
+  return Status(ErrorCode::BAD_REQUEST,
+                "clients takes, if need be, a map of options: \"after\", the number of a "
+                "connection, and \"limit\", an integer within 1.." +
+                    std::to_string(kMostConnections));
 }
 
 void pack_connection(Packer& packer, const Session& session, std::int64_t now_ms) {
@@ -68,7 +54,7 @@ void method_clients(const MethodContext& context, Session& session, const Messag
   const Result<Page> page = read_page(message);
   if (!page.ok()) return answer_error(session, message.msgid, page.status());
   const std::vector<const Session*> looked_at = context.sessions.page(
-      static_cast<SessionId>(page->after), static_cast<std::size_t>(page->most));
+      static_cast<SessionId>(page->after), static_cast<std::size_t>(page->limit));
   const UserId user = session.peer.uid;
   // Who is not mapped may be several people.
   const bool all = check_administers(context.control, session.peer, "clients").ok();
@@ -76,7 +62,7 @@ void method_clients(const MethodContext& context, Session& session, const Messag
   for (const Session* each : looked_at) {
     if (all || (each->peer.uid == user && user != kNoUserOrGroup)) shown.push_back(each);
   }
-  const bool more = looked_at.size() == static_cast<std::size_t>(page->most);
+  const bool more = looked_at.size() == static_cast<std::size_t>(page->limit);
   const std::int64_t now_ms = context.clock.monotonic_ms();
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);

@@ -4,7 +4,7 @@
 
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
-#include "protocol/names.h"
+#include "daemon/rpc/sequence_names.h"
 #include "protocol/replies.h"
 
 namespace seqd {
@@ -28,8 +28,7 @@ Result<ConfigQuestion> read_question(const MethodContext& context, const Message
   if (*key == "after") {
     question.after = *value;
   } else if (*key == "sequence") {
-    if (const auto problem = protocol::check_name_with_period(*value, context.limits.name))
-      return Status(problem->code, std::string(problem->text));
+    if (Status status = check_name_with_period(context.limits, *value); !status.ok()) return status;
     question.sequence = *value;
   } else {
     return usage;

@@ -13,7 +13,7 @@
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
 #include "daemon/rpc/rights.h"
-#include "protocol/names.h"
+#include "daemon/rpc/sequence_names.h"
 
 namespace seqd {
 namespace {
@@ -54,9 +54,8 @@ Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message
   } else {
     wanted.name = params.read_text();
     if (!wanted.name) return usage;
-    if (const auto problem = protocol::check_name_with_period(*wanted.name, context.limits.name)) {
-      return Status(problem->code, std::string(problem->text));
-    }
+    if (Status status = check_name_with_period(context.limits, *wanted.name); !status.ok())
+      return status;
   }
   if (message.param_count == 1) return wanted;
   if (Status status = read_options(params, wanted); !status.ok()) return status;

@@ -11,8 +11,9 @@
 #include "daemon/rpc/external.h"
 #include "daemon/rpc/history_packing.h"
 #include "daemon/rpc/method_list.h"
+#include "daemon/rpc/page_options.h"
 #include "daemon/rpc/rights.h"
-#include "protocol/names.h"
+#include "daemon/rpc/sequence_names.h"
 
 namespace seqd {
 namespace {
@@ -45,9 +46,7 @@ Result<std::string_view> read_name(const MethodContext& context, const Message& 
   if (!name) return bad(usage);
   if (context.history == nullptr)
     return Status(ErrorCode::UNAVAILABLE, "this daemon keeps no history");
-  if (const auto problem = protocol::check_name_with_period(*name, context.limits.name)) {
-    return Status(problem->code, std::string(problem->text));
-  }
+  if (Status status = check_name_with_period(context.limits, *name); !status.ok()) return status;
   if (find_inserting(context, *name) != nullptr) return inserts_only(*name);
   const SequenceId sequence = context.table.find(*name);
   if (sequence != 0) return std::string_view(context.table.at(sequence).name());
@@ -55,22 +54,16 @@ Result<std::string_view> read_name(const MethodContext& context, const Message& 
 }
 
 Status read_gap_options(ValueReader& params, GapsQuestion& question) {
-  const std::optional<std::uint32_t> pairs = params.read_map();
-  if (!pairs) return bad("options must be a map");
-  for (std::uint32_t at = 0; at < *pairs; ++at) {
-    const std::optional<std::string_view> key = params.read_text();
-    const std::optional<std::int64_t> value = key ? params.read_integer() : std::nullopt;
-    if (value && *value >= 0 && *key == "after") {
-      question.after = *value;
-    } else if (value && *value >= 1 && *value <= kMostGaps && *key == "limit") {
-      question.limit = *value;
-    } else {
-      return bad(
-          "the options are \"after\", the number of a gap, and \"limit\", an integer within "
-          "1.." +
-          std::to_string(kMostGaps));
-    }
+  if (params.kind() != protocol::ValueKind::map) return bad("options must be a map");
+  const PageOptions<std::int64_t> first{question.after, question.limit};
+  const auto page = read_page_options(params, first, kMostGaps);
+  if (!page) {
+    return bad(
+        "the options are \"after\", the number of a gap, and \"limit\", an integer within 1.." +
+        std::to_string(kMostGaps));
   }
+  question.after = page->after;
+  question.limit = page->limit;
   return {};
 }
 

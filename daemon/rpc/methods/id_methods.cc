@@ -7,7 +7,7 @@
 #include "daemon/rpc/issuing.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/rights.h"
-#include "protocol/names.h"
+#include "daemon/rpc/sequence_names.h"
 #include "protocol/replies.h"
 
 namespace seqd {
@@ -40,9 +40,7 @@ Result<SequenceId> look_up(const MethodContext& context, Session& session, std::
     return session.last_sequence;
   }
   session.last_sequence = 0;
-  if (const auto problem = protocol::check_sequence_name(name, context.limits.name)) {
-    return Status(problem->code, std::string(problem->text));
-  }
+  if (Status status = check_name(context.limits, name); !status.ok()) return status;
   const SequenceId there = context.table.find(name);
   const Sequence* const known = there == 0 ? nullptr : &context.table.at(there);
   // A repeat takes nothing: its IDs are this client's already.

@@ -11,8 +11,8 @@
 #include "daemon/rpc/issuing.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/rights.h"
+#include "daemon/rpc/sequence_names.h"
 #include "protocol/limits.h"
-#include "protocol/names.h"
 #include "protocol/utf8.h"
 
 namespace seqd {
@@ -81,8 +81,7 @@ Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message
   if (message.param_count < 2 || message.param_count > 3) return usage;
   const std::optional<std::string_view> name = params.read_text();
   if (!name) return usage;
-  if (const auto problem = protocol::check_sequence_name(*name, context.limits.name))
-    return Status(problem->code, std::string(problem->text));
+  if (Status status = check_name(context.limits, *name); !status.ok()) return status;
   if (params.kind() != ValueKind::map)
     return Status(ErrorCode::DOCUMENT_REFUSED, "the document is not a map");
   const std::span<const std::uint8_t> rest = params.bytes();

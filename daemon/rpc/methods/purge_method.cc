@@ -8,7 +8,7 @@
 #include "daemon/rpc/external.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
-#include "protocol/names.h"
+#include "daemon/rpc/sequence_names.h"
 
 namespace seqd {
 namespace {
@@ -25,9 +25,7 @@ Result<PurgeOrder> read_order(const MethodContext& context, const Session& sessi
   const std::optional<bool> remove = message.param_count >= 2 ? params.read_bool() : std::nullopt;
   if (!name || !remove || message.param_count > 3) return usage;
   // What is wrong with a period is told by whoever knows why.
-  if (const auto problem = protocol::check_name_with_period(*name, context.limits.name)) {
-    return Status(problem->code, std::string(problem->text));
-  }
+  if (Status status = check_name_with_period(context.limits, *name); !status.ok()) return status;
   PurgeOrder order;
   order.name = std::string(*name);
   order.remove = *remove;

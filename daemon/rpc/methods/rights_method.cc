@@ -1,13 +1,11 @@
 // rights: what the caller may do, and why: administer, and take IDs of the sequences that it names.
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
 #include "daemon/rpc/rights.h"
-#include "protocol/names.h"
+#include "daemon/rpc/sequence_names.h"
 #include "protocol/replies.h"
 
 namespace seqd {
@@ -15,28 +13,13 @@ namespace {
 
 constexpr std::size_t kMostNames = 1'000;  // of one request
 
-Result<std::vector<std::string_view>> read_names(const MethodContext& context,
-                                                 const protocol::Message& message) {
-  const Status usage(ErrorCode::BAD_REQUEST,
-                     "rights takes names, at most " + std::to_string(kMostNames));
-  if (message.param_count > kMostNames) return usage;
-  protocol::ValueReader params = message.params;
-  std::vector<std::string_view> names;
-  for (std::uint32_t at = 0; at < message.param_count; ++at) {
-    const std::optional<std::string_view> name = params.read_text();
-    if (!name) return usage;
-    if (const auto problem = protocol::check_name_with_period(*name, context.limits.name))
-      return Status(problem->code, std::string(problem->text));
-    names.push_back(*name);
-  }
-  return names;
-}
-
 }  // namespace
 
 void method_rights(const MethodContext& context, Session& session,
                    const protocol::Message& message) {
-  const auto names = read_names(context, message);
+  const Status usage(ErrorCode::BAD_REQUEST,
+                     "rights takes names, at most " + std::to_string(kMostNames));
+  const auto names = read_names(context.limits, message, kMostNames, usage);
   if (!names.ok()) return answer_error(session, message.msgid, names.status());
   const Peer& peer = session.peer;
   const Permission administer = may_administer(context.control, peer);

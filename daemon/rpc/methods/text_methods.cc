@@ -8,7 +8,7 @@
 #include "daemon/rpc/issuing.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
-#include "protocol/names.h"
+#include "daemon/rpc/sequence_names.h"
 #include "protocol/replies.h"
 
 namespace seqd {
@@ -96,8 +96,8 @@ void method_parse(const MethodContext& context, Session& session, const Message&
     return answer_error(session, message.msgid,
                         {ErrorCode::BAD_REQUEST, "parse takes a name and a text"});
   }
-  if (const auto problem = protocol::check_sequence_name(*name, context.limits.name)) {
-    return answer_error(session, message.msgid, {problem->code, std::string(problem->text)});
+  if (const Status status = check_name(context.limits, *name); !status.ok()) {
+    return answer_error(session, message.msgid, status);
   }
   const std::shared_ptr<const IdFormat> format = context.table.format_of(*name);
   const SequenceId id = context.table.find(*name);

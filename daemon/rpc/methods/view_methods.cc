@@ -8,7 +8,8 @@
 #include "daemon/rpc/external.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
-#include "protocol/names.h"
+#include "daemon/rpc/page_options.h"
+#include "daemon/rpc/sequence_names.h"
 #include "protocol/replies.h"
 
 namespace seqd {
@@ -59,10 +60,7 @@ Reuse reuse_of_drain(const Sequence& sequence) {
   return sequence.scope().refuses() ? Reuse::never : sequence.settings().reuse;
 }
 
-struct Page {
-  std::string_view after;
-  std::size_t most = kMostRows;
-};
+using Page = PageOptions<std::string_view>;
 
 Status usage_of_list() {
   return {ErrorCode::BAD_REQUEST,
@@ -77,43 +75,14 @@ bool has_names(const Message& message) {
   return message.param_count > 0 && params.read_text();
 }
 
-Result<std::vector<std::string_view>> read_names(const MethodContext& context,
-                                                 const Message& message) {
-  if (message.param_count > kMostRows) return usage_of_list();
-  protocol::ValueReader params = message.params;
-  std::vector<std::string_view> names;
-  for (std::uint32_t at = 0; at < message.param_count; ++at) {
-    const std::optional<std::string_view> name = params.read_text();
-    if (!name) return usage_of_list();
-    if (const auto problem = protocol::check_name_with_period(*name, context.limits.name))
-      return Status(problem->code, std::string(problem->text));
-    names.push_back(*name);
-  }
-  return names;
-}
-
 Result<Page> read_page(const Message& message) {
-  const Status usage = usage_of_list();
-  Page page;
-  if (message.param_count == 0) return page;
+  const Page all{.limit = kMostRows};
+  if (message.param_count == 0) return all;
   protocol::ValueReader params = message.params;
-  const std::optional<std::uint32_t> pairs = params.read_map();
-  if (!pairs || message.param_count > 1) return usage;
-  for (std::uint32_t at = 0; at < *pairs; ++at) {
-    const std::optional<std::string_view> key = params.read_text();
-    if (key == "after") {
-      const std::optional<std::string_view> after = params.read_text();
-      if (!after) return usage;
-      page.after = *after;
-    } else if (key == "limit") {
-      const std::optional<std::int64_t> limit = params.read_integer();
-      if (!limit || *limit < 1 || *limit > static_cast<std::int64_t>(kMostRows)) return usage;
-      page.most = static_cast<std::size_t>(*limit);
-    } else {
-      return usage;
-    }
-  }
-  return page;
+  const auto page =
+      message.param_count == 1 ? read_page_options(params, all, kMostRows) : std::nullopt;
+  if (page) return *page;
+  return usage_of_list();
 }
 
 void pack_sequence(Packer& packer, const MethodContext& context, const Sequence& sequence) {
@@ -181,8 +150,8 @@ void method_peek(const MethodContext& context, Session& session, const Message& 
       message.param_count == 1 ? params.read_text() : std::nullopt;
   if (!name)
     return answer_error(session, message.msgid, {ErrorCode::BAD_REQUEST, "peek takes a name"});
-  if (const auto problem = protocol::check_name_with_period(*name, context.limits.name)) {
-    return answer_error(session, message.msgid, {problem->code, std::string(problem->text)});
+  if (const Status status = check_name_with_period(context.limits, *name); !status.ok()) {
+    return answer_error(session, message.msgid, status);
   }
   const SequenceId id = context.table.find(*name);
   std::optional<std::int64_t> next;
@@ -207,7 +176,7 @@ void method_peek(const MethodContext& context, Session& session, const Message& 
 
 // A row for each name; nil where it is not in use.
 void list_of_names(const MethodContext& context, Session& session, const Message& message) {
-  const auto names = read_names(context, message);
+  const auto names = read_names(context.limits, message, kMostRows, usage_of_list());
   if (!names.ok()) return answer_error(session, message.msgid, names.status());
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
@@ -228,10 +197,11 @@ void method_list(const MethodContext& context, Session& session, const Message& 
   if (has_names(message)) return list_of_names(context, session, message);
   const Result<Page> page = read_page(message);
   if (!page.ok()) return answer_error(session, message.msgid, page.status());
-  const std::vector<const Sequence*> sequences = context.table.list(page->after, page->most);
+  const auto most = static_cast<std::size_t>(page->limit);
+  const std::vector<const Sequence*> sequences = context.table.list(page->after, most);
   std::vector<InsertQueues::View> inserting;
-  if (context.inserts != nullptr) inserting = context.inserts->list(page->after, page->most);
-  const std::size_t rows = std::min(sequences.size() + inserting.size(), page->most);
+  if (context.inserts != nullptr) inserting = context.inserts->list(page->after, most);
+  const std::size_t rows = std::min(sequences.size() + inserting.size(), most);
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
   packer.pack_array(static_cast<std::uint32_t>(rows));

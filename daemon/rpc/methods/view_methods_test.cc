@@ -1,3 +1,4 @@
+// peek, list, status and ping.
 #include "daemon/rpc/methods.h"
 
 #include <map>
@@ -135,17 +136,6 @@ TEST_CASE("ListOfNamesThatAreNoneIsRefused", "[methods]") {
   CHECK(service.code(list_of(std::vector<std::string>(1'001, "orders"))) == ErrorCode::BAD_REQUEST);
 }
 
-TEST_CASE("AClientsNameIsKeptWithoutControlCharacters", "[methods]") {
-  Service service;
-  protocol::Buffer bytes;
-  protocol::append_hello(bytes, 1,
-                         {std::nullopt,
-                          "a\x1b[2J\xc2\x9b"
-                          "31m\x9b\u00e9"});
-  REQUIRE(service.code({bytes.data(), bytes.size()}) == ErrorCode::OK);
-  CHECK(service.line->session->client_name == "a?[2J??31m?\u00e9");
-}
-
 // A message of DynamoDB is cut within a character, for example.
 TEST_CASE("WhatAStoreSaidIsPlainTextInStatus", "[methods]") {
   Service service;
@@ -221,22 +211,6 @@ TEST_CASE("PingIgnoresItsParameters", "[methods]") {
   Service service;
   const Reply reply = service.ask(request("ping", 2, "\xc0\x81\x01\x02"));
   REQUIRE(reply.result().read_text() == "pong");
-}
-
-TEST_CASE("ReloadReportsOrSaysWhatIsWrong", "[methods]") {
-  Service service;
-  service.world.control.next_reload = ReloadReport{{"limits.max_count"}, {"daemon.socket"}};
-  const Reply reply = service.ask(plain_request(1, "reload"));
-  protocol::ValueReader reader = reply.result();
-  REQUIRE(reader.read_map() == 2U);
-  REQUIRE(reader.read_text() == "applied");
-  REQUIRE(reader.read_array() == 1U);
-  REQUIRE(reader.read_text() == "limits.max_count");
-  REQUIRE(reader.read_text() == "restart_needed");
-  service.world.control.next_reload = Status(ErrorCode::CONFIG, "line 3");
-  const Reply wrong = service.ask(plain_request(1, "reload"));
-  REQUIRE(wrong.code == ErrorCode::CONFIG);
-  REQUIRE(wrong.text == "line 3");
 }
 
 }  // namespace

@@ -1,0 +1,25 @@
+// The names of sequences in requests: read, and refused as protocol/names.h says. Functions without
+// state; loop thread.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "daemon/rpc/methods.h"
+
+namespace seqd {
+
+// BAD_REQUEST, or TOO_LARGE above limits.name, for what is no name to ask IDs of.
+Status check_name(const MethodLimits& limits, std::string_view name);
+
+// The same for a name that may have a period behind it: what one may ask about.
+Status check_name_with_period(const MethodLimits& limits, std::string_view name);
+
+// All parameters of `message`, each a name that may have a period behind it; `usage` where one is
+// no text, or there are more than `most`. The names lie in the message.
+Result<std::vector<std::string_view>> read_names(const MethodLimits& limits,
+                                                 const protocol::Message& message, std::size_t most,
+                                                 const Status& usage);
+
+}  // namespace seqd
