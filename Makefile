@@ -86,7 +86,8 @@ ADAPTERS := $(call objects,$(filter-out daemon/main/main.cc,$(call sources,$(ADA
 CLIENT := $(call objects,$(call sources,$(CLIENT_FOLDERS) $(call rooms,protocol)))
 SEQCTL := $(call objects,$(call sources,$(SEQCTL_FOLDERS)))
 UNIT_TESTS := $(call objects,$(call tests,$(PURE_FOLDERS)) $(wildcard tests/unit/*.cc))
-ADAPTER_TESTS := $(call objects,$(call tests,$(ADAPTER_FOLDERS) $(CLIENT_FOLDERS) $(SEQCTL_FOLDERS)) $(wildcard tests/adapters/*.cc))
+ADAPTER_TESTS := $(call objects,$(call tests,$(ADAPTER_FOLDERS) $(CLIENT_FOLDERS) $(SEQCTL_FOLDERS)) \
+  $(wildcard $(addsuffix /*.cc,$(call rooms,tests/adapters))))
 TOOLS := $(patsubst tests/tools/%.cc,$(BUILD)/tools/%,$(wildcard tests/tools/*.cc))
 
 SEQD := $(BUILD)/seqd

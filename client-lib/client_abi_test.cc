@@ -12,7 +12,7 @@
 #include "protocol/messages.h"
 #include "protocol/replies.h"
 #include "protocol/values/value_writer.h"
-#include "tests/adapters/client_handle.h"
+#include "tests/adapters/client/client_handle.h"
 
 namespace seqd::engine {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "protocol/replies.h"
-#include "tests/adapters/client_handle.h"
+#include "tests/adapters/client/client_handle.h"
 
 namespace seqd::engine {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "protocol/replies.h"
-#include "tests/adapters/client_handle.h"
-#include "tests/adapters/failing_memory.h"
+#include "tests/adapters/client/client_handle.h"
+#include "tests/adapters/client/failing_memory.h"
 
 namespace seqd::engine {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/adapters/client_handle.h"
+#include "tests/adapters/client/client_handle.h"
 
 namespace seqd::engine {
 namespace {

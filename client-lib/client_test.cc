@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "client-lib/seqd.hpp"
-#include "tests/adapters/client_handle.h"
+#include "tests/adapters/client/client_handle.h"
 
 namespace seqd::engine {
 namespace {

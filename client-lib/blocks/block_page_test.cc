@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "protocol/block_slot.h"
-#include "tests/adapters/opened_blocks.h"
+#include "tests/adapters/client/opened_blocks.h"
 
 namespace seqd::engine {
 namespace {

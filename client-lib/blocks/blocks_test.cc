@@ -14,7 +14,7 @@
 
 #include "client-lib/blocks/block_back_off.h"
 #include "client-lib/seqd_blocks.hpp"
-#include "tests/adapters/opened_blocks.h"
+#include "tests/adapters/client/opened_blocks.h"
 
 namespace seqd::engine {
 namespace {

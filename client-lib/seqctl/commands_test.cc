@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "client-lib/seqctl/exit_codes.h"
-#include "tests/adapters/seqctl_command.h"
+#include "tests/adapters/client/seqctl_command.h"
 
 namespace seqd::seqctl {
 

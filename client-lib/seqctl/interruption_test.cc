@@ -5,7 +5,7 @@
 #include <string>
 
 #include "client-lib/seqctl/exit_codes.h"
-#include "tests/adapters/seqctl_command.h"
+#include "tests/adapters/client/seqctl_command.h"
 
 namespace seqd::seqctl {
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "client-lib/seqctl/exit_codes.h"
-#include "tests/adapters/seqctl_command.h"
+#include "tests/adapters/client/seqctl_command.h"
 
 namespace seqd::seqctl {
 

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "tests/adapters/client_handle.h"
+#include "tests/adapters/client/client_handle.h"
 
 namespace seqd::engine {
 namespace {

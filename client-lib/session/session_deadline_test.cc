@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "client-lib/session/session.h"
-#include "tests/adapters/session_line.h"
+#include "tests/adapters/client/session_line.h"
 
 namespace seqd::engine {
 namespace {

@@ -5,7 +5,7 @@
 #include "client-lib/session/session.h"
 #include "protocol/replies.h"
 #include "protocol/values/value_writer.h"
-#include "tests/adapters/session_line.h"
+#include "tests/adapters/client/session_line.h"
 
 namespace seqd::engine {
 namespace {

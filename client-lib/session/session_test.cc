@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "protocol/replies.h"
-#include "tests/adapters/session_line.h"
+#include "tests/adapters/client/session_line.h"
 
 namespace seqd::engine {
 namespace {

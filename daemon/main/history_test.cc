@@ -9,7 +9,7 @@
 
 #include "daemon/os/system_clock.h"
 #include "daemon/uv/event_loop.h"
-#include "tests/adapters/kept_history.h"
+#include "tests/adapters/sqlite/kept_history.h"
 #include "tests/unit/world.h"
 
 #include <catch2/catch.hpp>

@@ -8,9 +8,9 @@
 
 #include "daemon/store/blocking_store.h"
 #include "daemon/store/lease_trace.h"
-#include "tests/adapters/dynamo_server.h"
-#include "tests/adapters/mongo_server.h"
-#include "tests/adapters/mongo_stores.h"
+#include "tests/adapters/dynamo/dynamo_server.h"
+#include "tests/adapters/mongo/mongo_server.h"
+#include "tests/adapters/mongo/mongo_stores.h"
 
 namespace seqd::testing {
 

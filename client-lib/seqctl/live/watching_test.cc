@@ -17,7 +17,7 @@
 #include "client-lib/seqctl/interruption.h"
 #include "client-lib/seqctl/live/looks.h"
 #include "client-lib/seqctl/live/pause.h"
-#include "tests/adapters/socket_daemon.h"
+#include "tests/adapters/client/socket_daemon.h"
 
 namespace seqd::seqctl {
 namespace {

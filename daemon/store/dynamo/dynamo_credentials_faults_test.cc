@@ -2,7 +2,7 @@
 // Local: what was not granted is asked for again, and a lease that is signed again is still one.
 #include <string>
 
-#include "tests/adapters/dynamo_faults.h"
+#include "tests/adapters/dynamo/dynamo_faults.h"
 
 namespace seqd {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/adapters/dynamo_faults.h"
+#include "tests/adapters/dynamo/dynamo_faults.h"
 
 namespace seqd {
 namespace {

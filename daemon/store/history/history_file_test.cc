@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "daemon/store/sqlite/sqlite_connection.h"
-#include "tests/adapters/kept_history.h"
+#include "tests/adapters/sqlite/kept_history.h"
 
 #include <catch2/catch.hpp>
 

@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "daemon/store/history/history_file.h"
-#include "tests/adapters/kept_history.h"
+#include "tests/adapters/sqlite/kept_history.h"
 
 #include <catch2/catch.hpp>
 

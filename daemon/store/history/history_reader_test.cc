@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/adapters/kept_history.h"
+#include "tests/adapters/sqlite/kept_history.h"
 
 #include <catch2/catch.hpp>
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "tests/adapters/faulty_mongo.h"
+#include "tests/adapters/mongo/faulty_mongo.h"
 
 #include <catch2/catch.hpp>
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "tests/adapters/faulty_mongo.h"
+#include "tests/adapters/mongo/faulty_mongo.h"
 
 #include <catch2/catch.hpp>
 

@@ -7,9 +7,9 @@
 #include <chrono>
 #include <thread>
 
-#include "tests/adapters/mongo_server.h"
-#include "tests/adapters/mongo_stores.h"
-#include "tests/adapters/mongo_target.h"
+#include "tests/adapters/mongo/mongo_server.h"
+#include "tests/adapters/mongo/mongo_stores.h"
+#include "tests/adapters/mongo/mongo_target.h"
 #include "tests/adapters/store_fixtures.h"
 #include "tests/unit/seeded_random.h"
 

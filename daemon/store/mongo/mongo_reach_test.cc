@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/adapters/faulty_mongo.h"
+#include "tests/adapters/mongo/faulty_mongo.h"
 
 #include <catch2/catch.hpp>
 

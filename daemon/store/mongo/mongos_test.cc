@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "protocol/values/value_writer.h"
-#include "tests/adapters/mongo_server.h"
-#include "tests/adapters/mongo_stores.h"
-#include "tests/adapters/mongos_proxy.h"
+#include "tests/adapters/mongo/mongo_server.h"
+#include "tests/adapters/mongo/mongo_stores.h"
+#include "tests/adapters/mongo/mongos_proxy.h"
 #include "tests/adapters/store_fixtures.h"
 
 #include <catch2/catch.hpp>

@@ -11,8 +11,8 @@
 
 #include "daemon/os/files/posix_files.h"
 #include "daemon/store/sqlite/sqlite_store.h"
+#include "tests/adapters/sqlite/wal_layer.h"
 #include "tests/adapters/store_fixtures.h"
-#include "tests/adapters/wal_layer.h"
 
 #include <catch2/catch.hpp>
 

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "daemon/store/sqlite/sqlite_store.h"
+#include "tests/adapters/sqlite/wal_layer.h"
 #include "tests/adapters/store_contract.h"
-#include "tests/adapters/wal_layer.h"
 
 namespace seqd {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "daemon/store/sqlite/sqlite_store.h"
+#include "tests/adapters/sqlite/wal_layer.h"
 #include "tests/adapters/store_contract.h"
-#include "tests/adapters/wal_layer.h"
 
 #include <catch2/catch.hpp>
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/adapters/sqlite/wal_layer.h"
 #include "tests/adapters/store_fixtures.h"
-#include "tests/adapters/wal_layer.h"
 
 #include <catch2/catch.hpp>
 

@@ -8,8 +8,8 @@
 #include "daemon/store/dynamo/credentials/aws_chain.h"
 #include "daemon/uv/event_loop.h"
 #include "daemon/uv/http/http_client.h"
-#include "tests/adapters/aws_world.h"
 #include "tests/adapters/canned_server.h"
+#include "tests/adapters/dynamo/aws_world.h"
 
 #include <catch2/catch.hpp>
 

@@ -4,7 +4,7 @@
 #include "daemon/store/dynamo/credentials/aws_chain.h"
 #include "daemon/store/dynamo/credentials/aws_documents.h"
 #include "daemon/store/dynamo/credentials/aws_shared_files.h"
-#include "tests/adapters/aws_world.h"
+#include "tests/adapters/dynamo/aws_world.h"
 
 #include <catch2/catch.hpp>
 

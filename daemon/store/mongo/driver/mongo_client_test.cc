@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo/mongo_server.h"
 
 #include <catch2/catch.hpp>
 

@@ -3,7 +3,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo/mongo_server.h"
 
 #include <catch2/catch.hpp>
 

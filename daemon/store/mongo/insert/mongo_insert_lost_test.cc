@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/adapters/mongo_people.h"
+#include "tests/adapters/mongo/mongo_people.h"
 
 #include <catch2/catch.hpp>
 

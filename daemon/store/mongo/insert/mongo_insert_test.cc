@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/adapters/mongo_people.h"
+#include "tests/adapters/mongo/mongo_people.h"
 
 #include <catch2/catch.hpp>
 

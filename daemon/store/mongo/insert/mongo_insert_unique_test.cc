@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "tests/adapters/mongo_people.h"
+#include "tests/adapters/mongo/mongo_people.h"
 
 #include <catch2/catch.hpp>
 

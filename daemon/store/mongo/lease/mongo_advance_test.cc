@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "tests/adapters/held_command.h"
-#include "tests/adapters/mongo_server.h"
-#include "tests/adapters/mongo_stores.h"
+#include "tests/adapters/mongo/held_command.h"
+#include "tests/adapters/mongo/mongo_server.h"
+#include "tests/adapters/mongo/mongo_stores.h"
 #include "tests/adapters/store_contract.h"
 
 #include <catch2/catch.hpp>

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "daemon/store/mongo/lease/mongo_binding.h"
-#include "tests/adapters/held_command.h"
-#include "tests/adapters/mongo_server.h"
-#include "tests/adapters/mongo_stores.h"
+#include "tests/adapters/mongo/held_command.h"
+#include "tests/adapters/mongo/mongo_server.h"
+#include "tests/adapters/mongo/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"
 
 #include <catch2/catch.hpp>

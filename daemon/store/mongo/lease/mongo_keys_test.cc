@@ -4,10 +4,10 @@
 
 #include <thread>
 
-#include "tests/adapters/mongo_server.h"
-#include "tests/adapters/mongo_stores.h"
-#include "tests/adapters/mongo_target.h"
-#include "tests/adapters/mongos_proxy.h"
+#include "tests/adapters/mongo/mongo_server.h"
+#include "tests/adapters/mongo/mongo_stores.h"
+#include "tests/adapters/mongo/mongo_target.h"
+#include "tests/adapters/mongo/mongos_proxy.h"
 #include "tests/adapters/store_fixtures.h"
 #include "tests/unit/seeded_random.h"
 

@@ -10,8 +10,8 @@
 
 #include "daemon/store/mongo/mongo_store.h"
 #include "daemon/store/worker_store.h"
-#include "tests/adapters/mongo_server.h"
-#include "tests/adapters/mongo_stores.h"
+#include "tests/adapters/mongo/mongo_server.h"
+#include "tests/adapters/mongo/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"
 
 #include <catch2/catch.hpp>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/adapters/in_time.h"
-#include "tests/adapters/mongo_target.h"
+#include "tests/adapters/mongo/mongo_target.h"
 #include "tests/adapters/store_fixtures.h"
 #include "tests/unit/seeded_random.h"
 

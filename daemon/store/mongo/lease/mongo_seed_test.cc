@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
-#include "tests/adapters/mongo_server.h"
-#include "tests/adapters/mongo_stores.h"
+#include "tests/adapters/mongo/mongo_server.h"
+#include "tests/adapters/mongo/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"
 
 #include <catch2/catch.hpp>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "daemon/store/mongo/driver/mongo_numbered_writes.h"
-#include "tests/adapters/mongo_target.h"
+#include "tests/adapters/mongo/mongo_target.h"
 #include "tests/adapters/store_contract.h"
 
 #include <catch2/catch.hpp>

@@ -10,8 +10,8 @@
 
 #include "daemon/store/mongo/driver/mongo_trace.h"
 #include "daemon/store/mongo/lease/mongo_instances.h"
-#include "tests/adapters/held_command.h"
-#include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo/held_command.h"
+#include "tests/adapters/mongo/mongo_server.h"
 #include "tests/adapters/store_fixtures.h"
 
 #include <catch2/catch.hpp>

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "daemon/store/mongo/mongo_store.h"
-#include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo/mongo_server.h"
 
 namespace seqd::testing {
 

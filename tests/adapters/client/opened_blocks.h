@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "client-lib/seqd_blocks.h"
-#include "tests/adapters/block_daemon.h"
+#include "tests/adapters/client/block_daemon.h"
 
 namespace seqd::testing {
 

@@ -15,7 +15,7 @@
 #include "daemon/os/shared_pages.h"
 #include "daemon/os/system_random.h"
 #include "protocol/replies.h"
-#include "tests/adapters/socket_daemon.h"
+#include "tests/adapters/client/socket_daemon.h"
 
 namespace seqd::testing {
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "client-lib/seqctl/commands.h"
-#include "tests/adapters/socket_daemon.h"
+#include "tests/adapters/client/socket_daemon.h"
 
 #include <catch2/catch.hpp>
 

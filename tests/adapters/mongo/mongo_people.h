@@ -10,8 +10,8 @@
 
 #include "daemon/store/mongo/insert/mongo_insert.h"
 #include "protocol/values/value_writer.h"
-#include "tests/adapters/mongo_server.h"
-#include "tests/adapters/mongo_stores.h"
+#include "tests/adapters/mongo/mongo_server.h"
+#include "tests/adapters/mongo/mongo_stores.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "tests/adapters/socket_daemon.h"
+#include "tests/adapters/client/socket_daemon.h"
 
 #include <fcntl.h>
 #include <poll.h>

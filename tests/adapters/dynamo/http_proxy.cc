@@ -1,4 +1,4 @@
-#include "tests/adapters/http_proxy.h"
+#include "tests/adapters/dynamo/http_proxy.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "tests/adapters/wal_layer.h"
+#include "tests/adapters/sqlite/wal_layer.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "tests/adapters/dynamo_server.h"
+#include "tests/adapters/dynamo/dynamo_server.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@
 #include "daemon/uv/event_loop.h"
 #include "daemon/uv/http/http_client.h"
 #include "tests/adapters/in_time.h"
-#include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo/mongo_server.h"
 
 #include <catch2/catch.hpp>
 

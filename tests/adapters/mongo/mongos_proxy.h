@@ -10,7 +10,7 @@
 
 #include "daemon/store/mongo/driver/mongo_values.h"
 #include "tests/adapters/loopback_server.h"
-#include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo/mongo_server.h"
 
 namespace seqd::testing {
 

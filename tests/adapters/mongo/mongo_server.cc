@@ -1,4 +1,4 @@
-#include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo/mongo_server.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "tests/adapters/http_proxy.h"
+#include "tests/adapters/dynamo/http_proxy.h"
 #include "tests/adapters/store_contract.h"
 
 #include <catch2/catch.hpp>

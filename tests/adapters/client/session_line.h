@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "client-lib/session/session.h"
-#include "tests/adapters/wire_daemon.h"
+#include "tests/adapters/client/wire_daemon.h"
 
 #include <catch2/catch.hpp>
 

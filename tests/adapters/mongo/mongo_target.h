@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "tests/adapters/mongo_server.h"
-#include "tests/adapters/mongo_stores.h"
+#include "tests/adapters/mongo/mongo_server.h"
+#include "tests/adapters/mongo/mongo_stores.h"
 
 namespace seqd::testing {
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "tests/adapters/in_time.h"
-#include "tests/adapters/mongo_server.h"
-#include "tests/adapters/mongo_stores.h"
+#include "tests/adapters/mongo/mongo_server.h"
+#include "tests/adapters/mongo/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"
 
 #include <catch2/catch.hpp>

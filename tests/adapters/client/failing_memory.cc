@@ -1,4 +1,4 @@
-#include "tests/adapters/failing_memory.h"
+#include "tests/adapters/client/failing_memory.h"
 
 #include <cstdlib>
 #include <new>

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "tests/adapters/in_time.h"
-#include "tests/adapters/mongo_server.h"
+#include "tests/adapters/mongo/mongo_server.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "tests/adapters/mongo_stores.h"
+#include "tests/adapters/mongo/mongo_stores.h"
 
 #include <condition_variable>
 #include <mutex>

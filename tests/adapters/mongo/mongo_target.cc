@@ -1,4 +1,4 @@
-#include "tests/adapters/mongo_target.h"
+#include "tests/adapters/mongo/mongo_target.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tests/adapters/block_daemon.h"
+#include "tests/adapters/client/block_daemon.h"
 
 #include <unistd.h>
 

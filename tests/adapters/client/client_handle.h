@@ -5,7 +5,7 @@
 #include <string>
 
 #include "client-lib/seqd.h"
-#include "tests/adapters/socket_daemon.h"
+#include "tests/adapters/client/socket_daemon.h"
 
 #include <catch2/catch.hpp>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "tests/adapters/wire_daemon.h"
+#include "tests/adapters/client/wire_daemon.h"
 
 namespace seqd::testing {
 

@@ -1,4 +1,4 @@
-#include "tests/adapters/wire_daemon.h"
+#include "tests/adapters/client/wire_daemon.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "tests/adapters/mongos_proxy.h"
+#include "tests/adapters/mongo/mongos_proxy.h"
 
 #include <sys/socket.h>
 
