@@ -20,7 +20,7 @@ WANTED = [f"{group}{number}" for group, count in (("B", 9), ("P", 12), ("D", 12)
           for number in range(1, count + 1)]
 # Which program the tests beside the code of a folder, and of the rooms in it, are part of.
 PROGRAMS = {"protocol": "unit-tests", "daemon/base": "unit-tests", "daemon/core": "unit-tests", "daemon/rpc": "unit-tests",
-            "daemon/state": "unit-tests", "tests/crash": "crash-tests", "daemon/uv": "adapter-tests",
+            "daemon/state": "unit-tests", "tests/crash": "crash-tests", "tests/adapters": "adapter-tests", "daemon/uv": "adapter-tests",
             "daemon/store": "adapter-tests", "daemon/os": "adapter-tests", "daemon/main": "adapter-tests",
             "client-lib": "adapter-tests", "client-lib/seqctl": "adapter-tests"}
 
@@ -63,6 +63,8 @@ def complaints_about(root):
             complaints.append(f"tests/FAULTS.md: {row}: names no test, and does not say why it is not shown")
         complaints += [f"tests/FAULTS.md: {row}: there is no test {file}::{name}" for file, name in tests
                        if not test_exists(root, file, name)]
+        complaints += [f"tests/FAULTS.md: {row}: {file} is part of no program" for file, name in tests
+                       if test_exists(root, file, name) and program_of(file) is None]
     return complaints
 
 
@@ -75,11 +77,11 @@ def check():
 
 
 def program_of(file):
-    """What has to be built for a test of that file; a target of make builds for itself."""
+    """What has to be built for a test of that file, None: nothing has it; a target of make builds for itself."""
     if file.endswith((".py", ".sh", ".mk")):
         return "all"
-    folder = max((folder for folder in PROGRAMS if file.startswith(folder + "/")), key=len)
-    return PROGRAMS[folder]
+    folder = max((folder for folder in PROGRAMS if file.startswith(folder + "/")), key=len, default=None)
+    return PROGRAMS.get(folder)
 
 
 def commands(build, tests):

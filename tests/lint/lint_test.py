@@ -190,10 +190,10 @@ class Checks(unittest.TestCase):
 
     def complaints_about_faults(self, change):
         """About a table that is whole, but for the change."""
-        table = {row: f"| {row} | fault | promise | `tests/a.py::test_A[x]` `a_test.cc::AB` | x |" for row in fault.WANTED}
+        table = {row: f"| {row} | fault | promise | `tests/a.py::test_A[x]` `protocol/a_test.cc::AB` | x |" for row in fault.WANTED}
         change(table)
         files = {"tests/FAULTS.md": "\n".join(table.values()) + "\n", "tests/a.py": "def test_A(x):\n",
-                 "a_test.cc": 'TEST_CASE(\n    "A"\n    "B", "[tag]") {}\n'}
+                 "tests/tools/a_test.cc": 'TEST_CASE("AB")', "protocol/a_test.cc": 'TEST_CASE(\n    "A"\n    "B", "[tag]") {}\n'}
         return self.complaints(lambda found: fault.complaints_about(found.root), files)
 
     def test_a_whole_table_of_faults_is_good(self):
@@ -205,9 +205,14 @@ class Checks(unittest.TestCase):
         self.assertEqual([], self.complaints_about_faults(lambda table: table.update(S9="| S9 | a | b | not shown: too far | - |")))
 
     def test_a_test_that_does_not_exist_is_found(self):
-        for name in ("`tests/a.py::test_B`", "`tests/b.py::test_A`", "`a_test.cc::A`", "`a_test.cc::ABC`"):
+        for name in ("`tests/a.py::test_B`", "`tests/b.py::test_A`", "`protocol/a_test.cc::A`", "`protocol/a_test.cc::ABC`"):
             change = {"S9": f"| S9 | fault | promise | {name} | x |"}
             self.assertEqual(1, len(self.complaints_about_faults(lambda table, change=change: table.update(change))), name)
+
+    def test_a_test_that_is_part_of_no_program_is_found(self):
+        change = {"S9": "| S9 | fault | promise | `tests/tools/a_test.cc::AB` | x |"}
+        (complaint,) = self.complaints_about_faults(lambda table: table.update(change))
+        self.assertIn("no program", complaint)
 
 
 if __name__ == "__main__":
