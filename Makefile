@@ -77,7 +77,7 @@ objects = $(patsubst %.cc,$(BUILD)/obj/%.o,$(1))
 
 # A folder and its rooms: daemon/core with daemon/core/leasing, daemon/core/text, ...
 rooms = $(1) $(patsubst %/,%,$(wildcard $(1)/*/ $(1)/*/*/))
-PURE_FOLDERS := $(call rooms,protocol) daemon/base $(call rooms,daemon/core) $(call rooms,daemon/rpc) daemon/state
+PURE_FOLDERS := $(call rooms,protocol) $(call rooms,daemon/base) $(call rooms,daemon/core) $(call rooms,daemon/rpc) daemon/state
 ADAPTER_FOLDERS := $(call rooms,daemon/uv) $(call rooms,daemon/store) $(call rooms,daemon/os) $(call rooms,daemon/main)
 CLIENT_FOLDERS := client-lib client-lib/session client-lib/blocks
 SEQCTL_FOLDERS := $(call rooms,client-lib/seqctl)

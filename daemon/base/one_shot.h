@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-#include "daemon/base/timers.h"
+#include "daemon/base/time/timers.h"
 
 namespace seqd {
 

@@ -2,10 +2,10 @@
 // whole core runs in a simulator. The referenced objects outlive the core; loop thread.
 #pragma once
 
-#include "daemon/base/clock.h"
 #include "daemon/base/events.h"
 #include "daemon/base/random.h"
-#include "daemon/base/timers.h"
+#include "daemon/base/time/clock.h"
+#include "daemon/base/time/timers.h"
 #include "daemon/core/caller.h"
 #include "daemon/core/history/history_sink.h"
 #include "daemon/core/log/remainder_log.h"

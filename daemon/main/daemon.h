@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/base/files.h"
+#include "daemon/base/files/files.h"
 #include "daemon/base/one_shot.h"
 #include "daemon/core/leasing/floor_watch.h"
 #include "daemon/core/table/runway_watch.h"

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/base/clock.h"
 #include "daemon/base/fair_share.h"
 #include "daemon/base/one_shot.h"
+#include "daemon/base/time/clock.h"
 #include "daemon/rpc/control.h"
 
 namespace seqd {

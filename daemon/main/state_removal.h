@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/base/files.h"
+#include "daemon/base/files/files.h"
 
 namespace seqd {
 

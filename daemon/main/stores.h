@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "daemon/base/events.h"
-#include "daemon/base/files.h"
+#include "daemon/base/files/files.h"
 #include "daemon/core/insert/insert_queues.h"
 #include "daemon/core/leasing/measured_store.h"
 #include "daemon/core/periods/purge.h"

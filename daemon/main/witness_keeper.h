@@ -3,7 +3,7 @@
 #pragma once
 
 #include "daemon/base/events.h"
-#include "daemon/base/files.h"
+#include "daemon/base/files/files.h"
 #include "daemon/state/state_log.h"
 
 namespace seqd {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string_view>
 
-#include "daemon/base/scramble.h"
 #include "daemon/base/status.h"
+#include "daemon/base/text/scramble.h"
 
 namespace seqd {
 

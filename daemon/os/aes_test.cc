@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/base/radix.h"
+#include "daemon/base/text/radix.h"
 
 #include <catch2/catch.hpp>
 

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "daemon/base/events.h"
-#include "daemon/base/files.h"
+#include "daemon/base/files/files.h"
 #include "daemon/base/random.h"
 #include "daemon/core/blocks/block_pages.h"
 #include "daemon/os/page_segment.h"

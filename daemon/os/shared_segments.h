@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/base/files.h"
+#include "daemon/base/files/files.h"
 
 namespace seqd {
 

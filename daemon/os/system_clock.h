@@ -3,8 +3,8 @@
 // that they had, instead of failing all at once before the store could be asked. Any thread.
 #pragma once
 
-#include "daemon/base/clock.h"
-#include "daemon/base/fine_clock.h"
+#include "daemon/base/time/clock.h"
+#include "daemon/base/time/fine_clock.h"
 
 namespace seqd {
 

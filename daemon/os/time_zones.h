@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "daemon/base/calendar.h"
 #include "daemon/base/status.h"
+#include "daemon/base/time/calendar.h"
 
 namespace seqd {
 

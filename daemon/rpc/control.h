@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/base/duration_histogram.h"
 #include "daemon/base/status.h"
+#include "daemon/base/time/duration_histogram.h"
 #include "daemon/core/leasing/lease_figures.h"
 #include "daemon/core/returns/decommission.h"
 #include "daemon/core/user_list.h"

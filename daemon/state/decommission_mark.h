@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "daemon/base/files.h"
+#include "daemon/base/files/files.h"
 #include "daemon/core/returns/decommission.h"
 
 namespace seqd {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/base/files.h"
+#include "daemon/base/files/files.h"
 #include "daemon/core/log/log_reader.h"
 #include "daemon/core/log/state_image.h"
 #include "daemon/state/segment.h"

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "daemon/base/clock.h"
-#include "daemon/base/files.h"
+#include "daemon/base/files/files.h"
 #include "daemon/base/random.h"
 #include "daemon/base/status.h"
+#include "daemon/base/time/clock.h"
 #include "daemon/base/worker.h"
 #include "daemon/core/log/state_image.h"
 #include "daemon/state/start_rules.h"

@@ -14,12 +14,12 @@
 #include <optional>
 #include <vector>
 
-#include "daemon/base/clock.h"
-#include "daemon/base/duration_histogram.h"
-#include "daemon/base/files.h"
-#include "daemon/base/fine_clock.h"
+#include "daemon/base/files/files.h"
 #include "daemon/base/random.h"
 #include "daemon/base/status.h"
+#include "daemon/base/time/clock.h"
+#include "daemon/base/time/duration_histogram.h"
+#include "daemon/base/time/fine_clock.h"
 #include "daemon/base/worker.h"
 #include "daemon/core/log/remainder_log.h"
 #include "daemon/state/segment.h"

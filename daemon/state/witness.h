@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "daemon/base/files.h"
+#include "daemon/base/files/files.h"
 #include "daemon/base/status.h"
 #include "daemon/core/leasing/lease_store.h"
 #include "daemon/core/log/remainder_log.h"

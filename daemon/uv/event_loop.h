@@ -11,7 +11,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "daemon/base/timers.h"
+#include "daemon/base/time/timers.h"
 
 namespace seqd {
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "daemon/base/files.h"
+#include "daemon/base/files/files.h"
 #include "tests/crash/medium.h"
 
 namespace seqd {

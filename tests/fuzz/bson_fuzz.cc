@@ -2,7 +2,7 @@
 // document that libbson takes and that is within the server's limit, or an error that says
 // something.
 //
-// link: protocol protocol/* daemon/base daemon/core daemon/core/*
+// link: protocol protocol/* daemon/base daemon/base/* daemon/core daemon/core/*
 // link: daemon/store/mongo/driver/bson_conversion.cc daemon/store/mongo/driver/mongo_values.cc
 // libs: -lfmt -lbson-1.0
 // seeds: tests/fuzz/bson_seeds.py

@@ -2,10 +2,12 @@
 // dump of it is accepted again and says the same.
 //
 // clang-format off
-// link: protocol protocol/* daemon/base daemon/core daemon/core/* daemon/main/config daemon/main/config/*
+// link: protocol protocol/* daemon/base daemon/base/* daemon/core daemon/core/* daemon/main/config
+// link: daemon/main/config/*
 // link: daemon/os/journal/event_line.cc daemon/os/credentials.cc daemon/os/aes.cc
 // link: daemon/os/time_zones.cc daemon/store/dynamo/*.cc daemon/store/dynamo/credentials
-// link: daemon/uv/loopback_address.cc daemon/store/counter_value.cc daemon/store/lease_trace.cc daemon/os/users.cc
+// link: daemon/uv/loopback_address.cc daemon/store/counter_value.cc daemon/store/lease_trace.cc
+// link: daemon/os/users.cc
 // libs: -lfmt -lcrypto -labsl_time -labsl_time_zone
 // seeds: tests/fuzz/config_seeds.py
 // clang-format on

@@ -2,7 +2,8 @@
 // no crash, no hang; every verb answers exactly once; a range is granted only within what was asked
 // for; and errors say something.
 //
-// link: protocol protocol/* daemon/base daemon/core daemon/core/* daemon/store/dynamo/*.cc
+// link: protocol protocol/* daemon/base daemon/base/* daemon/core daemon/core/*
+// link: daemon/store/dynamo/*.cc
 // link: daemon/store/dynamo/credentials
 // link: daemon/store/counter_value.cc daemon/store/lease_trace.cc
 // libs: -lfmt -lcrypto

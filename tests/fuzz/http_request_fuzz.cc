@@ -2,7 +2,7 @@
 // no crash, no hang; both ways find the same request; what is found is bounded; the header Accept
 // is understood, and as a label it is one label on one line.
 //
-// link: protocol protocol/* daemon/base
+// link: protocol protocol/* daemon/base daemon/base/*
 // link: daemon/uv/http/http_request.cc daemon/rpc/metrics/metrics_text.cc
 #include <algorithm>
 #include <cstddef>

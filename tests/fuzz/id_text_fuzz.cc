@@ -2,7 +2,7 @@
 // hang; every refusal says what is allowed; what is written is read back as the same number; and
 // what is read is written again as the same text, but for what the base leaves open.
 //
-// link: protocol protocol/* daemon/base daemon/core daemon/core/* daemon/os/aes.cc
+// link: protocol protocol/* daemon/base daemon/base/* daemon/core daemon/core/* daemon/os/aes.cc
 // libs: -lcrypto
 // seeds: tests/fuzz/text_seeds.py
 #include <algorithm>

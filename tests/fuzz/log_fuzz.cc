@@ -2,7 +2,7 @@
 // writer would, so that the decoders behind them are reached; then the bytes as they are. Whatever
 // comes out, the image must be its own snapshot's image.
 
-// link: protocol protocol/* daemon/base daemon/core daemon/core/* daemon/state
+// link: protocol protocol/* daemon/base daemon/base/* daemon/core daemon/core/* daemon/state
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "daemon/base/clock.h"
+#include "daemon/base/time/clock.h"
 #include "daemon/core/leasing/lease_store.h"
 #include "tests/sim/stage.h"
 #include "tests/unit/memory_disk.h"

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "daemon/base/calendar.h"
+#include "daemon/base/time/calendar.h"
 
 namespace seqd {
 

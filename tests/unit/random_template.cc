@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/base/radix.h"
+#include "daemon/base/text/radix.h"
 
 namespace seqd {
 namespace {

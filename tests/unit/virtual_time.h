@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "daemon/base/clock.h"
-#include "daemon/base/timers.h"
+#include "daemon/base/time/clock.h"
+#include "daemon/base/time/timers.h"
 
 namespace seqd {
 

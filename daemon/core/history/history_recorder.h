@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/base/clock.h"
+#include "daemon/base/time/clock.h"
 #include "daemon/core/history/history_batch.h"
 #include "daemon/core/history/history_sink.h"
 

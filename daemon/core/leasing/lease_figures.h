@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "daemon/base/duration_histogram.h"
+#include "daemon/base/time/duration_histogram.h"
 
 namespace seqd {
 

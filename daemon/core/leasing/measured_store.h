@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "daemon/base/fine_clock.h"
+#include "daemon/base/time/fine_clock.h"
 #include "daemon/core/leasing/lease_figures.h"
 #include "daemon/core/leasing/lease_store.h"
 

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/base/calendar.h"
 #include "daemon/base/status.h"
+#include "daemon/base/time/calendar.h"
 #include "daemon/core/text/id_template.h"
 
 namespace seqd {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/base/calendar.h"
+#include "daemon/base/time/calendar.h"
 
 namespace seqd {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/base/calendar.h"
-#include "daemon/base/scramble.h"
+#include "daemon/base/text/scramble.h"
+#include "daemon/base/time/calendar.h"
 #include "daemon/core/periods/period.h"
 #include "daemon/core/text/id_text.h"
 

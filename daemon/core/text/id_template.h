@@ -17,9 +17,9 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/base/check_digits.h"
-#include "daemon/base/radix.h"
 #include "daemon/base/status.h"
+#include "daemon/base/text/check_digits.h"
+#include "daemon/base/text/radix.h"
 #include "daemon/core/text/id_date.h"
 
 namespace seqd {

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/base/scramble.h"
+#include "daemon/base/text/scramble.h"
 #include "daemon/core/text/id_template.h"
 
 namespace seqd {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "daemon/base/files.h"
+#include "daemon/base/files/files.h"
 
 namespace seqd {
 

@@ -1,5 +1,5 @@
-// PosixFiles: daemon/base/files.h on a real file system (open, flock, pwrite, fdatasync, mmap,
-// statfs). Descriptors are close-on-exec; interrupted and short calls are finished.
+// PosixFiles: daemon/base/files/files.h on a real file system (open, flock, pwrite, fdatasync,
+// mmap, statfs). Descriptors are close-on-exec; interrupted and short calls are finished.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/base/files.h"
+#include "daemon/base/files/files.h"
 
 namespace seqd {
 

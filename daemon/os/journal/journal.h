@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/base/clock.h"
 #include "daemon/base/events.h"
+#include "daemon/base/time/clock.h"
 #include "daemon/os/journal/event_rate.h"
 
 namespace seqd {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/base/duration_histogram.h"
+#include "daemon/base/time/duration_histogram.h"
 
 namespace seqd {
 

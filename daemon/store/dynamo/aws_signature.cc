@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "daemon/base/assertion.h"
-#include "daemon/base/calendar.h"
+#include "daemon/base/time/calendar.h"
 
 namespace seqd {
 namespace {

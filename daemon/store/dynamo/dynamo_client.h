@@ -12,9 +12,9 @@
 #include <optional>
 #include <string>
 
-#include "daemon/base/clock.h"
 #include "daemon/base/http.h"
-#include "daemon/base/timers.h"
+#include "daemon/base/time/clock.h"
+#include "daemon/base/time/timers.h"
 #include "daemon/store/dynamo/credentials/aws_provider.h"
 #include "daemon/store/dynamo/dynamo_wire.h"
 

@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-#include "daemon/base/files.h"
+#include "daemon/base/files/files.h"
 #include "daemon/base/status.h"
 #include "daemon/core/leasing/token.h"
 

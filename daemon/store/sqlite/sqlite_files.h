@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/base/files.h"
+#include "daemon/base/files/files.h"
 #include "daemon/base/status.h"
 
 namespace seqd {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "daemon/base/calendar.h"
+#include "daemon/base/time/calendar.h"
 #include "daemon/store/dynamo/credentials/aws_credentials.h"
 
 namespace seqd {

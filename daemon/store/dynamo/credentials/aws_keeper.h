@@ -12,11 +12,11 @@
 #include <optional>
 #include <string>
 
-#include "daemon/base/clock.h"
 #include "daemon/base/fifo.h"
 #include "daemon/base/lifetime.h"
 #include "daemon/base/random.h"
-#include "daemon/base/timers.h"
+#include "daemon/base/time/clock.h"
+#include "daemon/base/time/timers.h"
 #include "daemon/store/dynamo/credentials/aws_provider.h"
 #include "daemon/store/dynamo/credentials/aws_source.h"
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "daemon/base/clock.h"
-#include "daemon/base/file_reader.h"
+#include "daemon/base/files/file_reader.h"
 #include "daemon/base/http.h"
 #include "daemon/base/process.h"
+#include "daemon/base/time/clock.h"
 #include "daemon/store/dynamo/aws_signature.h"
 
 namespace seqd {

@@ -1,4 +1,4 @@
-#include "daemon/base/radix.h"
+#include "daemon/base/text/radix.h"
 
 #include <rapidcheck.h>
 

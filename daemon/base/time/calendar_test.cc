@@ -1,4 +1,4 @@
-#include "daemon/base/calendar.h"
+#include "daemon/base/time/calendar.h"
 
 #include <rapidcheck.h>
 

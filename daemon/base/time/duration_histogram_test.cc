@@ -1,4 +1,4 @@
-#include "daemon/base/duration_histogram.h"
+#include "daemon/base/time/duration_histogram.h"
 
 #include <cstdint>
 

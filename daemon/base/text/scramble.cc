@@ -1,4 +1,4 @@
-#include "daemon/base/scramble.h"
+#include "daemon/base/text/scramble.h"
 
 #include <bit>
 #include <utility>

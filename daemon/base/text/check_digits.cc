@@ -1,4 +1,4 @@
-#include "daemon/base/check_digits.h"
+#include "daemon/base/text/check_digits.h"
 
 #include <array>
 
