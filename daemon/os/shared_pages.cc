@@ -6,11 +6,11 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <system_error>
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/base/files/boot_file_name.h"
 #include "protocol/block_slot.h"
 
 namespace seqd {
@@ -54,12 +54,7 @@ Status no_segment(int error) {
 }  // namespace
 
 std::string SharedPages::index_name(const FileIdentity& state) {
-  char text[64];
-  const int length = std::snprintf(text, sizeof text, "seqd-%llx-%llx.pages",
-                                   static_cast<unsigned long long>(state.device),
-                                   static_cast<unsigned long long>(state.inode));
-  ASSERT(length > 0 && static_cast<std::size_t>(length) < sizeof text);
-  return {text, static_cast<std::size_t>(length)};
+  return boot_file_name(state, "pages");
 }
 
 std::unique_ptr<SharedPages> SharedPages::of(const Directory& state, Directory& place,

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/base/files/boot_file_name.h"
 
 namespace seqd {
 namespace {
@@ -29,12 +29,7 @@ std::atomic_ref<std::uint64_t> word(SharedMemory& memory, std::size_t at) {
 }  // namespace
 
 std::string Witness::name(const FileIdentity& directory) {
-  char name[64];
-  const int length = std::snprintf(name, sizeof name, "seqd-%llx-%llx.witness",
-                                   static_cast<unsigned long long>(directory.device),
-                                   static_cast<unsigned long long>(directory.inode));
-  ASSERT(length > 0 && static_cast<std::size_t>(length) < sizeof name);
-  return {name, static_cast<std::size_t>(length)};
+  return boot_file_name(directory, "witness");
 }
 
 Witness::Witness(std::unique_ptr<SharedMemory> memory, Directory* directory, std::string name)
