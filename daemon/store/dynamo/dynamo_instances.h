@@ -28,61 +28,64 @@ bool is_claimed(const std::optional<DynamoItem>& instance);
 // Takes the epoch away, and all else but the key: no claim of the instance is ever won again.
 DynamoUpdate without_claim(const DynamoInstances& instances, const std::string& digits);
 
+// A plan that reads and updates one item.
+template <typename Answer>
+class DynamoItemPlan : public DynamoPlan<Answer> {
+ public:
+  typename DynamoPlan<Answer>::Step begin() override { return key_; }
+
+ protected:
+  explicit DynamoItemPlan(DynamoKey key) : key_(std::move(key)) {}
+  const DynamoKey key_;
+  int attempts_ = 0;
+};
+
 // The heartbeat of an instance, compared and raised; see core/heartbeat.h.
-class DynamoBeat final : public DynamoPlan<Result<BeatOutcome>> {
+class DynamoBeat final : public DynamoItemPlan<Result<BeatOutcome>> {
  public:
   DynamoBeat(const DynamoInstances& instances, const BeatRequest& request, std::int64_t wall_ms)
-      : key_(instance_key(instances, to_hex(request.instance))),
+      : DynamoItemPlan(instance_key(instances, to_hex(request.instance))),
         request_(request),
         wall_ms_(wall_ms) {}
 
-  Step begin() override { return key_; }
   Step after_read(Result<std::optional<DynamoItem>> item) override;
   Step after_update(DynamoAnswer answer) override;
 
  private:
-  const DynamoKey key_;
   const BeatRequest request_;
   const std::int64_t wall_ms_;
-  int attempts_ = 0;
 };
 
 // The identity of the database: an item beside those of the instances. `candidate` where it has
 // none yet.
-class DynamoIdentity final : public DynamoPlan<Result<Token>> {
+class DynamoIdentity final : public DynamoItemPlan<Result<Token>> {
  public:
   DynamoIdentity(const DynamoInstances& instances, const Token& candidate, std::string where)
-      : key_{instances.table, instances.key_field, "seqd-identity"},
+      : DynamoItemPlan({instances.table, instances.key_field, "seqd-identity"}),
         candidate_(candidate),
         where_(std::move(where)) {}
 
-  Step begin() override { return key_; }
   Step after_read(Result<std::optional<DynamoItem>> item) override;
   Step after_update(DynamoAnswer answer) override;
 
  private:
-  const DynamoKey key_;
   const Token candidate_;
   const std::string where_;
-  int attempts_ = 0;
 };
 
-class DynamoClaim final : public DynamoPlan<Result<ClaimOutcome>> {
+class DynamoClaim final : public DynamoItemPlan<Result<ClaimOutcome>> {
  public:
   DynamoClaim(const DynamoInstances& instances, const ClaimRequest& request, std::int64_t wall_ms)
-      : key_(instance_key(instances, to_hex(request.instance))),
+      : DynamoItemPlan(instance_key(instances, to_hex(request.instance))),
         request_(request),
         wall_ms_(wall_ms) {}
 
-  Step begin() override { return key_; }
   Step after_read(Result<std::optional<DynamoItem>> item) override;
   Step after_update(DynamoAnswer answer) override;
 
  private:
-  const DynamoKey key_;
   const ClaimRequest request_;
   const std::int64_t wall_ms_;
-  int attempts_ = 0;
 };
 
 }  // namespace seqd
