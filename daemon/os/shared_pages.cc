@@ -92,8 +92,8 @@ Status SharedPages::open(ClientId client, UserId user) {
   if (const auto found = pages_.find(client); found != pages_.end()) {
     if (found->second.segment == nullptr) {
       return {ErrorCode::UNAVAILABLE,
-              "the page of this client's blocks was removed; there is another one when this "
-              "connection has ended"};
+              "the page of this client's blocks was removed while the daemon was down; connect "
+              "again for another one"};
     }
     return found->second.segment->give_to(user) ? Status() : no_segment(errno);
   }
@@ -182,6 +182,11 @@ void SharedPages::remove(ClientId client) {
     std::atomic_ref<std::int32_t>(page.entry->key).store(0, std::memory_order_release);
   }
   pages_.erase(found);
+}
+
+bool SharedPages::is_lost(ClientId client) const {
+  const auto found = pages_.find(client);
+  return found != pages_.end() && found->second.segment == nullptr;
 }
 
 void SharedPages::keep_only(const std::set<ClientId>& clients) {

@@ -43,6 +43,7 @@ class SharedPages final : public BlockPages {
   std::vector<std::optional<std::int64_t>> revoke(std::span<const BlockPlace> places) override;
   void remove(ClientId client) override;
   void keep_only(const std::set<ClientId>& clients) override;
+  bool is_lost(ClientId client) const override;
 
  private:
   struct Page {

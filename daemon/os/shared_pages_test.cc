@@ -262,11 +262,13 @@ TEST_CASE("APageThatWasRemovedIsNotReplacedWhileItsBlocksAreOut", "[pages]") {
   }
   test.begin();
   test.pages->keep_only({7, 8});
+  CHECK(test.pages->is_lost(7));
   CHECK(test.pages->open(7, kUser).code() == ErrorCode::UNAVAILABLE);
   CHECK(test.revoke(block) == std::nullopt);
   // What is not ours is left where it is.
   if (another >= 0) CHECK(::shmctl(another, IPC_RMID, nullptr) == 0);
   test.pages->remove(7);
+  CHECK_FALSE(test.pages->is_lost(7));
   CHECK(test.pages->open(7, kUser).to_string() == "OK");
 }
 

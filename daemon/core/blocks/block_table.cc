@@ -231,6 +231,8 @@ void BlockTable::client_back(ClientId client, SessionId session) {
     if (at->first.first != client) break;
     at->second.session = session;
   }
+  // Nobody can find what was taken there. Kept, they would only keep IDs and a page from others.
+  if (pages_ == nullptr || pages_->is_lost(client)) end_client(client);
 }
 
 void BlockTable::end_absent() {

@@ -77,7 +77,8 @@ class BlockTable {
   // their clients to reconnect.
   void restore(const StateImage& image);
   void await_clients();
-  // A client has identified itself, on that connection.
+  // A client has identified itself, on that connection. Where its page is lost, its blocks end as
+  // gaps, and it may open another page.
   void client_back(ClientId client, SessionId session);
 
  private:

@@ -295,7 +295,7 @@ def test_APageThatIsRemovedIsUsedWhileTheDaemonLives(daemon, scratch):
 
 
 def test_APageThatIsRemovedWhileTheDaemonIsDownCostsItsBlocksAndNothingElse(daemon, scratch):
-    """The process still has it and goes on; no other is put in its place while its blocks are out."""
+    """The process still has it and uses it up. Its blocks end as gaps when it connects, and it gets another page and further blocks."""
     ledger = Ledger("orders")
     client = BlockClient(daemon, scratch / "ids")
     client.wait_for_more(500)
@@ -303,6 +303,8 @@ def test_APageThatIsRemovedWhileTheDaemonIsDownCostsItsBlocksAndNothingElse(daem
     page, = pages_of(daemon)
     block_pages.remove(page)
     daemon.start()
+    expect_soon("another page", lambda: len(pages_of(daemon)) == 1)
+    expect_soon("blocks in the other page", lambda: audit(daemon)["out"] > 0)
     client.wait_for_more(2_000)
     ledger.add(client.stop())
     ledger.assert_no_duplicate()
