@@ -165,10 +165,20 @@ PageSegment* SharedPages::end(const BlockPlace& place) {
 std::vector<std::optional<std::int64_t>> SharedPages::revoke(std::span<const BlockPlace> places) {
   std::vector<std::optional<std::int64_t>> taken(places.size());
   std::vector<PageSegment*> ended(places.size());
-  for (std::size_t at = 0; at < places.size(); ++at) ended[at] = end(places[at]);
+  bool may_grow = false;
+  for (std::size_t at = 0; at < places.size(); ++at) {
+    ended[at] = end(places[at]);
+    const auto now = ended[at] != nullptr ? ended[at]->taken(places[at]) : std::nullopt;
+    // Of a block that is taken to its end there is nothing to stop. Most blocks end like this, and
+    // a barrier interrupts every CPU.
+    if (now == places[at].count) {
+      taken[at] = now;
+      ended[at] = nullptr;
+    }
+    may_grow = may_grow || ended[at] != nullptr;
+  }
   // From here on a client that takes an ID sees the limit, or its store of `taken` is seen below.
-  if (places.empty() || !has_barrier_ || membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0)
-    return taken;
+  if (!may_grow || !has_barrier_ || membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0) return taken;
   for (std::size_t at = 0; at < places.size(); ++at)
     if (ended[at] != nullptr) taken[at] = ended[at]->taken(places[at]);
   return taken;

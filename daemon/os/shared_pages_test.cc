@@ -303,6 +303,27 @@ TEST_CASE("APageIsItsUsersAlone", "[pages]") {
   CHECK(test.pages->open(9, kNoUserOrGroup).code() == ErrorCode::UNAVAILABLE);
 }
 
+// Nothing is left to take, so nobody has to be stopped.
+TEST_CASE("ABlockThatIsTakenToItsEndNeedsNoBarrier", "[pages]") {
+  PageTest test;
+  REQUIRE(test.pages->open(7, kUser).ok());
+  const Client client(test, 7);
+  const BlockPlace over{7, 1, 100, 64};
+  const BlockPlace next{7, 2, 101, 64};
+  REQUIRE(test.pages->publish(over).ok());
+  REQUIRE(test.pages->publish(next).ok());
+  client.slot(1).taken = 64;
+  client.slot(2).taken = 63;
+  CHECK(in_child([&] {
+          if (!forbid(SYS_membarrier)) return 1;
+          const BlockPlace both[] = {over, next};
+          return test.pages->revoke(both) == std::vector<Taken>{64, std::nullopt} ? 0 : 2;
+        }) == 0);
+  CHECK(client.slot(1).limit == 0);
+  CHECK(client.slot(2).limit == 0);
+  CHECK(test.revoke(next) == Taken(63));
+}
+
 // Without the barrier a store of the client may come behind the read of what was taken.
 TEST_CASE("WithoutABarrierNobodyKnowsWhatWasTaken", "[pages]") {
   PageTest test;

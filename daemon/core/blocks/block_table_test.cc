@@ -389,6 +389,38 @@ TEST_CASE("SoManyIdsAreOutAtMostAndOneBlockGetsAShare") {
   f.world.settle();
 }
 
+// With blocks of some IDs it would send more requests than for single ones.
+TEST_CASE("WhereManyBlocksRestABlockIsRefusedRatherThanTiny") {
+  Blocks f([](SequenceSettings& settings) {
+    settings.max_unsynced = 100'000;
+    settings.lease_min = settings.lease_max = settings.max_available = 1'000'000;
+  });
+  for (int times = 0; times < 10; ++times) {  // reservations as large as they get
+    static_cast<void>(f.world.range("orders", 100));
+    f.world.settle();
+  }
+  std::int64_t smallest = 100'000;
+  std::uint32_t parked = 0;
+  while (parked < 30) {
+    const std::optional<Run> run = f.grant(parked + 1, parked, 1'000'000);
+    if (!run) break;
+    smallest = std::min(smallest, run->count);
+    f.world.turn();
+    f.world.settle();
+    ++parked;
+  }
+  CHECK(parked < 30);
+  CHECK(parked > 20);
+  CHECK(smallest >= 16);
+  CHECK(f.world.status.code() == ErrorCode::UNAVAILABLE);
+  CHECK(f.world.status.text().find("max_unsynced") != std::string::npos);
+  CHECK_FALSE(f.grant(100, 50, 1));
+  f.blocks().end_slot(f.client, 0);
+  f.world.settle();
+  CHECK(f.grant(101, 50, 1));
+  f.world.turn();
+}
+
 // What a power loss costs where the log is resumed: blocks, and what is reserved.
 TEST_CASE("BlocksAndReservationsTogetherAreBounded") {
   constexpr std::int64_t kMost = 40;
