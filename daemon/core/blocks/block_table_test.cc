@@ -435,12 +435,22 @@ TEST_CASE("BlocksAndReservationsTogetherAreBounded") {
   std::uint32_t request = 0;
   for (int step = 0; step < 500; ++step) {
     const auto slot = static_cast<std::uint32_t>(f.world.random.next() % 8);
-    switch (f.world.random.next() % 4) {
+    switch (f.world.random.next() % 8) {
       case 0:
-        static_cast<void>(f.world.next("orders"));
-        break;
       case 1:
+        static_cast<void>(f.world.next("orders"));
+        f.world.settle();
+        break;
+      case 2:
         f.blocks().end_slot(f.client, slot);
+        break;
+      case 3:
+        // It may wait beside the blocks, and hang up before it is served.
+        if (f.sequence().waiting() == 0)
+          static_cast<void>(f.world.range("orders", 1 + f.world.random.next() % kMost, {5}));
+        break;
+      case 4:
+        f.sequence().cancel(5);
         break;
       default:
         static_cast<void>(f.grant(++request, slot, 1 + f.world.random.next() % 20));
@@ -453,6 +463,26 @@ TEST_CASE("BlocksAndReservationsTogetherAreBounded") {
   }
   CHECK(most > kMost / 2);
   CHECK(most <= kMost);
+}
+
+// They wait, and more would be at risk if it were reserved beside the blocks.
+TEST_CASE("BlocksEndWhereMoreIsWaitedForThanMayBeReservedBesideThem") {
+  Blocks f([](SequenceSettings& settings) { settings.max_unsynced = 40; });
+  const Run block = f.out(1, 0, 10);
+  f.take(block, 0, 1, 3);
+  f.world.settle();
+  for (int ids = 0; ids < 20; ++ids) REQUIRE(f.world.next("orders"));  // not all 30 are reserved
+  SECTION("as many as there is room for") {
+    CHECK_FALSE(f.world.range("orders", 30));
+    f.world.settle();
+    CHECK(f.sequence().out() == 10);
+  }
+  SECTION("more") {
+    CHECK_FALSE(f.world.range("orders", 31));
+    f.world.settle();
+    CHECK(f.sequence().out() == 0);
+    CHECK(f.sent().at(0).runs.at(0).first == block.first + 3);
+  }
 }
 
 TEST_CASE("BlocksEndWhereFewerMayBeOut") {

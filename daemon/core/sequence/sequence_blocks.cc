@@ -82,7 +82,10 @@ void Sequence::end_blocks_for_waiters() {
   if (out_ == 0 || waiters_.empty() || !gate_.open()) return;
   const std::int64_t missing = waiters_.front().count - available();
   const std::int64_t room = settings_->max_available - available() - out_;
-  if (missing > 0 && missing > room) end_blocks();
+  if (missing > 0 && missing > room) return end_blocks();
+  // What waits is reserved at once: with the blocks that would be more than a power loss may cost.
+  const std::int64_t reserved = std::min(waiters_.demand(), available());
+  if (reserved > settings_->max_unsynced - out_) end_blocks();
 }
 
 void Sequence::cannot_lease(const Status& why) {
