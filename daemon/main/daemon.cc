@@ -157,7 +157,8 @@ void Daemon::make_core(Started& state) {
   TurnOwner& owner = *this;
   turn_ = std::make_unique<Turn>(*table_, *log_, owner);
   log_->attach(turn_.get(), table_.get());
-  witness_keeper_ = std::make_unique<WitnessKeeper>(*log_, *witness_directory_, journal_);
+  witness_keeper_ = 
+      std::make_unique<WitnessKeeper>(*log_, pages_.get(), *witness_directory_, journal_);
   table_->restore(state.image);
   for (const GapMade& gap : state.gaps) table_->accounts().gap_made(gap.cause, gap.end - gap.begin);
   floor_watch_ = std::make_unique<FloorWatch>(loop_, *table_);

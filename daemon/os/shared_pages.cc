@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -68,7 +69,10 @@ std::unique_ptr<SharedPages> SharedPages::of(const Directory& state, Directory& 
   Status status = identity.status();
   if (status.ok()) {
     Result<std::unique_ptr<SharedMemory>> index = place.map(index_name(*identity), kIndexBytes);
-    if (index.ok()) return std::make_unique<SharedPages>(std::move(*index), random);
+    if (index.ok()) {
+      return std::make_unique<SharedPages>(std::move(*index), random, place,
+                                           index_name(*identity));
+    }
     status = index.status();
   }
   events.raise({EventKind::state_warning,
@@ -79,9 +83,39 @@ std::unique_ptr<SharedPages> SharedPages::of(const Directory& state, Directory& 
   return nullptr;
 }
 
-SharedPages::SharedPages(std::unique_ptr<SharedMemory> index, Random& random)
-    : index_(std::move(index)), random_(random), has_barrier_(has_barrier()) {
+SharedPages::SharedPages(std::unique_ptr<SharedMemory> index, Random& random, Directory& place,
+                         std::string name)
+    : index_(std::move(index)),
+      random_(random),
+      place_(place),
+      name_(std::move(name)),
+      has_barrier_(has_barrier()) {
   ASSERT(index_->bytes().size() >= kIndexBytes);
+  // Where it has gone already it is made again by keep_index().
+  if (const Result<FileIdentity> found = place_.identity(name_); found.ok()) identity_ = *found;
+}
+
+Result<bool> SharedPages::keep_index() {
+  Result<FileIdentity> found = place_.identity(name_);
+  if (found.ok() && *found == identity_) return false;
+  Result<std::unique_ptr<SharedMemory>> index = place_.map(name_, kIndexBytes);
+  if (!index.ok()) return index.status();
+  // In a directory that was moved it would not be found.
+  found = place_.identity(name_);
+  if (!found.ok()) return found.status();
+  const std::unique_ptr<SharedMemory> former = std::exchange(index_, std::move(*index));
+  identity_ = *found;
+  // Others of this user can write to a file, so it may have keys that are not ours.
+  std::fill(entries().begin(), entries().end(), Entry{});
+  std::size_t at = 0;
+  for (auto& [client, page] : pages_) {
+    const Entry* const had = std::exchange(page.entry, nullptr);
+    if (page.segment == nullptr) continue;
+    Entry& entry = entries()[at++];
+    entry = *had;
+    page.entry = &entry;
+  }
+  return true;
 }
 
 std::span<SharedPages::Entry> SharedPages::entries() const {

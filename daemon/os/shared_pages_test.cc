@@ -12,10 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -225,6 +227,44 @@ TEST_CASE("ARestartFindsThePagesThatItIsToKeep", "[pages]") {
   CHECK(test.pages->address(7).key == kept);
   test.pages->remove(7);
   CHECK_FALSE(is_there(kept));
+}
+
+TEST_CASE("AnIndexThatWasRemovedIsMadeAgain", "[pages]") {
+  PageTest test;
+  for (const ClientId client : {ClientId{7}, ClientId{8}, ClientId{9}}) {
+    REQUIRE(test.pages->open(client, kUser).ok());
+    REQUIRE(test.pages->publish({client, 1, 100, 64}).ok());
+    Client(test, client).slot(1).taken = 9;
+  }
+  test.pages->remove(8);
+  const PageAddress kept = test.pages->address(9);
+  CHECK_FALSE(*test.pages->keep_index());
+  REQUIRE(std::filesystem::remove(test.root + "/pages"));
+  SECTION("and nothing is there") {}
+  SECTION("and another is there") {
+    const auto other = test.place->map("pages", SharedPages::kIndexBytes);
+    REQUIRE(other.ok());
+    std::fill((*other)->bytes().begin(), (*other)->bytes().end(), std::uint8_t{0x11});
+  }
+  CHECK(*test.pages->keep_index());
+  CHECK_FALSE(*test.pages->keep_index());
+  CHECK(test.pages->address(9).key == kept.key);
+  REQUIRE(test.pages->open(8, kUser).ok());
+  test.restart({7, 8, 9});
+  for (const ClientId client : {ClientId{7}, ClientId{9}})
+    CHECK(test.revoke({client, 1, 100, 64}) == Taken(9));
+  CHECK_FALSE(test.pages->is_lost(8));
+  CHECK(test.pages->address(9).key == kept.key);
+}
+
+TEST_CASE("AnIndexThatCannotBeMadeAgainIsAnError", "[pages]") {
+  PageTest test;
+  REQUIRE(test.pages->open(7, kUser).ok());
+  REQUIRE(std::filesystem::remove(test.root + "/pages"));
+  REQUIRE(std::filesystem::create_directory(test.root + "/pages"));
+  CHECK_FALSE(test.pages->keep_index().ok());
+  REQUIRE(std::filesystem::remove(test.root + "/pages"));
+  CHECK(*test.pages->keep_index());
 }
 
 // In another one nobody would find what was taken.

@@ -320,6 +320,24 @@ def test_APageThatIsRemovedWhileTheDaemonIsDownCostsItsBlocksAndNothingElse(daem
     assert not pages_of(daemon)
 
 
+def test_AnIndexOfPagesThatIsRemovedWithTheWitnessIsMadeAgain(daemon, scratch):
+    ledger = Ledger("orders")
+    client = BlockClient(daemon, scratch / "ids")
+    for removed in range(1, 4):
+        client.wait_for_more(500)
+        for file in (*daemon.witness.glob("*.witness"), *daemon.witness.glob("*.pages")):
+            file.unlink()
+        expect_soon("both again", lambda number=removed: daemon.stderr(1 << 20).count("was made again") >= 2 * number)
+        client.wait_for_more(500)
+        daemon.kill()
+        daemon.start()
+        page, = pages_of(daemon)
+    client.wait_for_more(500)
+    ledger.add(client.stop())
+    check(daemon, ledger, 0)
+    assert not pages_of(daemon) and block_pages.number(page) < 0
+
+
 def test_TheExampleTakesFromBlocks(daemon):
     example = harness.BUILD / "examples" / "blocks-c"
     assert example.exists(), f"{example} is missing: make test-client"
