@@ -27,8 +27,8 @@ constexpr const char* kYellow = "\x1b[33m";
 constexpr const char* kReverse = "\x1b[7m";
 
 using Cells = std::vector<std::string>;
-const Cells kTitles = {"NAME", "IDS/S", "AVAILABLE", "RUNWAY", "WAITING", "STORE", "STATE"};
-constexpr std::array<bool, 7> kIsNumber = {false, true, true, true, true, false, false};
+const Cells kTitles = {"NAME", "IDS/S", "AVAILABLE", "OUT", "RUNWAY", "WAITING", "STORE", "STATE"};
+constexpr std::array<bool, 8> kIsNumber = {false, true, true, true, true, true, false, false};
 
 std::string runway_text(const std::optional<double>& seconds) {
   if (!seconds) return "-";
@@ -37,9 +37,13 @@ std::string runway_text(const std::optional<double>& seconds) {
 }
 
 Cells cells_of(const TopTable::Row& row) {
-  return {plain_cell(row.name, kLongestName),  rate_text(row.rate),
-          std::to_string(row.available),       runway_text(row.runway()),
-          std::to_string(row.waiting),         plain_cell(row.store, kLongestStore),
+  return {plain_cell(row.name, kLongestName),
+          rate_text(row.rate),
+          std::to_string(row.available),
+          std::to_string(row.out),
+          runway_text(row.runway()),
+          std::to_string(row.waiting),
+          plain_cell(row.store, kLongestStore),
           plain_cell(row.state, kLongestStore)};
 }
 
@@ -149,6 +153,7 @@ json top_value(const TopTable& table, const TopScreen::Heading& heading, std::si
                    {"store", row->store},
                    {"state", row->state},
                    {"available", row->available},
+                   {"out", row->out},
                    {"waiting", row->waiting},
                    {"issued", row->issued ? json(*row->issued) : json()},
                    {"ids_per_second", known(row->rate)},

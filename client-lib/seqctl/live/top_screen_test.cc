@@ -10,8 +10,8 @@ namespace {
 using nlohmann::json;
 
 json row(const std::string& name, std::int64_t issued, const char* state = "ready") {
-  return {{"name", name},     {"store", "main"},  {"state", state},
-          {"available", 100}, {"issued", issued}, {"waiting", 0}};
+  return {{"name", name}, {"store", "main"},  {"state", state}, {"available", 100},
+          {"out", 64},    {"issued", issued}, {"waiting", 0}};
 }
 
 TopTable two_looks(const std::string& name, std::int64_t issued, const char* state = "ready") {
@@ -46,8 +46,8 @@ TEST_CASE("TheTableOfWhatIsNoTerminalIsPlainText", "[client]") {
   TopScreen screen;
   CHECK(screen.text(two_looks("orders", 40), heading(), 20, {}, 1'000) ==
         "seqd 0.1.0: 40 IDs/s, 1 sequences, 0 stopped, 0 requests waiting, 3 connections\n"
-        "NAME    IDS/S  AVAILABLE  RUNWAY  WAITING  STORE  STATE\n"
-        "orders     40        100   2.5 s        0  main   ready\n");
+        "NAME    IDS/S  AVAILABLE  OUT  RUNWAY  WAITING  STORE  STATE\n"
+        "orders     40        100   64   2.5 s        0  main   ready\n");
 }
 
 TEST_CASE("ATerminalGetsLinesThatFitItAndOverwriteTheLastOnes", "[client]") {
@@ -147,6 +147,7 @@ TEST_CASE("ProgramsGetTheSameTableAsJson", "[client]") {
                                        {"store", "main"},
                                        {"state", "ready"},
                                        {"available", 100},
+                                       {"out", 64},
                                        {"waiting", 0},
                                        {"issued", 40},
                                        {"ids_per_second", 40.0},

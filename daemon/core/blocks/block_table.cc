@@ -63,6 +63,7 @@ std::vector<const Block*> BlockTable::of(SequenceId sequence) const {
 void BlockTable::insert(const Block& block) {
   const bool fresh = blocks_.emplace(block.key(), block).second;
   ASSERT(fresh && block.granted.client != 0 && block.size() > 0);
+  ids_ += block.size();
   by_sequence_[block.granted.sequence].insert(block.key());
   share_.take(block.user, 1);
 }
@@ -72,6 +73,7 @@ Block BlockTable::remove(BlockKey key) {
   ASSERT(found != blocks_.end());
   const Block block = found->second;
   blocks_.erase(found);
+  ids_ -= block.size();
   const auto of = by_sequence_.find(block.granted.sequence);
   of->second.erase(key);
   if (of->second.empty()) by_sequence_.erase(of);

@@ -17,8 +17,8 @@ std::int64_t most_out(const SequenceSettings& settings) {
   return settings.max_unsynced - (settings.max_unsynced + 3) / 4;
 }
 
-// What the next block may have; 0: too little for one. Many large blocks may rest, so that the share
-// shrinks to single IDs. Where few may be out in all, blocks are small.
+// What the next block may have; 0: too little for one. Many large blocks may rest, so that the
+// share shrinks to single IDs. Where few may be out in all, blocks are small.
 std::int64_t share_of(std::int64_t room, std::int64_t most) {
   const std::int64_t share = (room + kShare - 1) / kShare;
   return share < std::min(kLeastIds, most / kLeastIds) ? 0 : share;
@@ -65,7 +65,10 @@ void Sequence::block_over(const Block& block, std::optional<std::int64_t> taken)
   out_ -= block.size();
   context_.core.log.append(
       BlockEnded{id(), granted.client, granted.slot, granted.begin, taken_end});
-  if (taken_end > granted.begin) issuer_.note_taken(granted.begin, taken_end, block.session);
+  if (taken_end > granted.begin) {
+    issuer_.note_taken(granted.begin, taken_end, block.session);
+    context_.core.replies.taken(block.session, taken_end - granted.begin);
+  }
   if (taken_end < granted.end)
     issuer_.held().put_back(IdRange(taken_end, granted.end), block.lease);
   if (!taken) {

@@ -244,8 +244,8 @@ TEST_CASE("AnotherProcessWithAnIdentityEndsTheBlocksOfTheOlder", "[blocks]") {
     std::int32_t pid;
     bool ends;
   };
-  const Other other = GENERATE(Other{1'000, 1, false}, Other{1'000, 2, true},
-                               Other{1'000, 0, true}, Other{kStranger, 1, true});
+  const Other other = GENERATE(Other{1'000, 1, false}, Other{1'000, 2, true}, Other{1'000, 0, true},
+                               Other{kStranger, 1, true});
   Blocks f;
   REQUIRE(f.block(1, 0, 10).code == ErrorCode::OK);
   const ClientId client = f.line->session->client;
@@ -280,6 +280,39 @@ TEST_CASE("OnlyThoseWhomASequenceAllowsHaveBlocksOfIt", "[blocks]") {
   CHECK(f.orders().issued() == 3);
   CHECK(f.world.ask(other, block_request(2, "orders", 0, 10)).code == ErrorCode::DENIED);
   CHECK(f.block(2, 1, 10).code == ErrorCode::OK);
+}
+
+TEST_CASE("IdsThatAreOutAreShown", "[blocks]") {
+  Blocks f;
+  REQUIRE(f.block(1, 0, 10).code == ErrorCode::OK);
+  const auto out = [&] {
+    const Reply list = f.ask(request("list", "orders"));
+    protocol::ValueReader reader = list.result();
+    REQUIRE(reader.read_array() == 1U);
+    const std::string of_all = map_of(f.ask(request("status", 0, ""))).at("out");
+    CHECK(read_map(reader).at("out") == of_all);
+    return of_all;
+  };
+  CHECK(out() == "10");
+  f.world.hang_up(*f.line);
+  f.line = &f.world.connect();
+  CHECK(out() == "0");
+}
+
+TEST_CASE("WhatAClientTookCountsWhenItsBlockEnds", "[blocks]") {
+  Blocks f;
+  const auto ids = [&] { return f.line->session->ids; };
+  REQUIRE(f.block(1, 0, 10).code == ErrorCode::OK);
+  f.slot(*f.line, 0).taken = 4;
+  CHECK(ids() == 0);
+  REQUIRE(f.block(2, 0, 10).code == ErrorCode::OK);
+  CHECK(ids() == 4);
+  f.slot(*f.line, 0).taken = 10;
+  // Those of an earlier process are of the connection that has them now.
+  f.restart();
+  f.line = &f.hello(1);
+  f.table().end_all();
+  CHECK(ids() == 10);
 }
 
 TEST_CASE("AnIdOfABlockIsExplainedAndAuditedAsOut", "[blocks]") {
