@@ -29,6 +29,7 @@ constexpr const char* kReverse = "\x1b[7m";
 using Cells = std::vector<std::string>;
 const Cells kTitles = {"NAME", "IDS/S", "AVAILABLE", "OUT", "RUNWAY", "WAITING", "STORE", "STATE"};
 constexpr std::array<bool, 8> kIsNumber = {false, true, true, true, true, true, false, false};
+constexpr std::size_t kOut = 3;  // of them; left out where nothing is out
 
 std::string runway_text(const std::optional<double>& seconds) {
   if (!seconds) return "-";
@@ -47,7 +48,7 @@ Cells cells_of(const TopTable::Row& row) {
           plain_cell(row.state, kLongestStore)};
 }
 
-std::vector<std::string> lines_of(const std::vector<Cells>& rows) {
+std::vector<std::string> lines_of(const std::vector<Cells>& rows, bool with_out) {
   std::vector<std::size_t> widths(kTitles.size());
   for (const Cells& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
@@ -56,6 +57,7 @@ std::vector<std::string> lines_of(const std::vector<Cells>& rows) {
   for (const Cells& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i == kOut && !with_out) continue;
       const std::string space(widths[i] - row[i].size(), ' ');
       line += (i == 0 ? "" : "  ") + (kIsNumber.at(i) ? space + row[i] : row[i] + space);
     }
@@ -119,7 +121,9 @@ std::string TopScreen::text(const TopTable& table, const Heading& heading, std::
   const std::vector<const TopTable::Row*> shown = table.busiest(std::min(rows, kMostRows));
   std::vector<Cells> cells = {kTitles};
   for (const TopTable::Row* row : shown) cells.push_back(cells_of(*row));
-  const std::vector<std::string> lines = lines_of(cells);
+  const bool with_out = std::any_of(shown.begin(), shown.end(),
+                                    [](const TopTable::Row* row) { return row->out > 0; });
+  const std::vector<std::string> lines = lines_of(cells, with_out);
   if (!terminal.is_one) {
     std::string text = first_line(table, heading) + "\n";
     for (const std::string& line : lines)
