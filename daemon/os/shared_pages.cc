@@ -70,8 +70,7 @@ std::unique_ptr<SharedPages> SharedPages::of(const Directory& state, Directory& 
   if (status.ok()) {
     Result<std::unique_ptr<SharedMemory>> index = place.map(index_name(*identity), kIndexBytes);
     if (index.ok()) {
-      return std::make_unique<SharedPages>(std::move(*index), random, place,
-                                           index_name(*identity));
+      return std::make_unique<SharedPages>(std::move(*index), random, place, index_name(*identity));
     }
     status = index.status();
   }
