@@ -11,6 +11,7 @@ class BlockSize {
  public:
   static constexpr std::int64_t kFirst = 64;
   static constexpr std::int64_t kMost = 1'000'000;
+  static constexpr std::int64_t kLeast = 16;  // that are left of a refused one
   static constexpr std::int64_t kShortMs = 100;
   static constexpr std::int64_t kLongMs = 10'000;
 
@@ -21,9 +22,10 @@ class BlockSize {
     if (ms > kLongMs) ids_ = std::max<std::int64_t>(ids_ / 2, 1);
   }
   // There was no room for it beside the present one. It is tried again after a while: others may
-  // have less by then.
+  // have less by then. A daemon has no room for fewer IDs than kLeast either.
   void refused() {
-    most_ = ids_ = std::max<std::int64_t>(ids_ / 2, 1);
+    ids_ = std::min(ids_, std::max(ids_ / 2, kLeast));
+    most_ = std::max(ids_, kLeast);
     granted_ = 0;
   }
   void granted() {

@@ -106,7 +106,13 @@ TEST_CASE("BlocksLeaveRoomForEachOther", "[blocks]") {
   size.lasted(0);
   CHECK(size.ids() == 1'024);
   for (int times = 0; times < 100; ++times) size.refused();
-  CHECK(size.ids() == 1);
+  CHECK(size.ids() == 16);
+  // A slow thread's blocks are smaller, and stay so.
+  for (int times = 0; times < 3; ++times) size.lasted(kHighest);
+  size.refused();
+  CHECK(size.ids() == 2);
+  for (int times = 0; times < 100; ++times) size.lasted(0);
+  CHECK(size.ids() == 16);
 }
 
 }  // namespace seqd::engine

@@ -46,6 +46,7 @@ type Status struct {
 	Connections int64    `msgpack:"connections"`
 	Requests    int64    `msgpack:"requests"`
 	Issued      int64    `msgpack:"issued"`
+	Out         int64    `msgpack:"out"` // IDs in blocks of programs
 	Sequences   int64    `msgpack:"sequences"`
 	Waiting     int64    `msgpack:"waiting"`
 	Ending      []Ending `msgpack:"ending"`

@@ -57,6 +57,8 @@ class ReplySink {
   virtual void issued_text(const Caller& caller, SequenceId sequence, std::int64_t id,
                            std::int64_t wall_s) = 0;
   virtual void failed(const Caller& caller, const Status& status) = 0;
+  // A block of that session has ended, and so many IDs of it were taken. No request waits for this.
+  virtual void taken(SessionId session, std::int64_t ids) = 0;
 };
 
 }  // namespace seqd

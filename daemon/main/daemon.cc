@@ -157,7 +157,8 @@ void Daemon::make_core(Started& state) {
   TurnOwner& owner = *this;
   turn_ = std::make_unique<Turn>(*table_, *log_, owner);
   log_->attach(turn_.get(), table_.get());
-  witness_keeper_ = std::make_unique<WitnessKeeper>(*log_, *witness_directory_, journal_);
+  witness_keeper_ =
+      std::make_unique<WitnessKeeper>(*log_, pages_.get(), *witness_directory_, journal_);
   table_->restore(state.image);
   for (const GapMade& gap : state.gaps) table_->accounts().gap_made(gap.cause, gap.end - gap.begin);
   floor_watch_ = std::make_unique<FloorWatch>(loop_, *table_);
@@ -232,7 +233,7 @@ void Daemon::tick() {
     if (line != last_status_) notifier_.status(line);
     last_status_ = std::move(line);
     table_->replays().expire(clock_.monotonic_ms());
-    table_->accounts().look_at_rates(clock_.monotonic_ms());
+    table_->accounts().look_at_rates(clock_.monotonic_ms(), table_->blocks().ids());
     runway_watch_.look(*table_, configuration_.daemon.runway_warning_ms, journal_);
     witness_keeper_->look();
     idle_trim_.look(log_->statistics().position);

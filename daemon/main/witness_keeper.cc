@@ -5,6 +5,32 @@
 namespace seqd {
 
 void WitnessKeeper::look() {
+  look_at_witness();
+  // Without a witness nothing beside it is of use, and one report is enough.
+  if (!lost_ && pages_ != nullptr) look_at_index();
+}
+
+void WitnessKeeper::look_at_index() {
+  const Result<bool> made_again = pages_->keep_index();
+  const bool was_lost = std::exchange(index_lost_, !made_again.ok());
+  if (!made_again.ok()) {
+    if (was_lost) return;
+    events_.raise({EventKind::state_warning,
+                   "the index of the pages of blocks was removed from " + directory_.path() +
+                       " and cannot be made there again (" + made_again.status().to_string() +
+                       "): a kill -9 would cost the IDs in blocks. Restart seqd, which loses "
+                       "nothing",
+                   {}});
+  } else if (*made_again) {
+    events_.raise({EventKind::state_warning,
+                   "the index of the pages of blocks was removed from " + directory_.path() +
+                       " while seqd was running, and was made again. Find out what cleans up "
+                       "there, or set witness_dir",
+                   {}});
+  }
+}
+
+void WitnessKeeper::look_at_witness() {
   const Result<Witness::Kept> kept = log_.keep_witness();
   const bool was_lost = std::exchange(lost_, !kept.ok());
   if (!kept.ok()) {

@@ -1,26 +1,33 @@
-// WitnessKeeper: recreates the witness if another program has removed it, and reports that. Loop
-// thread; the referenced objects outlive it.
+// WitnessKeeper: recreates the witness, and the index of pages beside it, if another program has
+// removed them, and reports that. Loop thread; the referenced objects outlive it.
 #pragma once
 
 #include "daemon/base/events.h"
 #include "daemon/base/files/files.h"
+#include "daemon/os/shared_pages.h"
 #include "daemon/state/state_log.h"
 
 namespace seqd {
 
 class WitnessKeeper {
  public:
-  WitnessKeeper(StateLog& log, const Directory& directory, EventSink& events)
-      : log_(log), directory_(directory), events_(events) {}
+  // `pages` may be null.
+  WitnessKeeper(StateLog& log, SharedPages* pages, const Directory& directory, EventSink& events)
+      : log_(log), pages_(pages), directory_(directory), events_(events) {}
 
   // Called about once a second.
   void look();
 
  private:
+  void look_at_witness();
+  void look_at_index();
+
   StateLog& log_;
+  SharedPages* const pages_;
   const Directory& directory_;
   EventSink& events_;
-  bool lost_ = false;  // already reported
+  bool lost_ = false;        // already reported
+  bool index_lost_ = false;  // the same
 };
 
 }  // namespace seqd

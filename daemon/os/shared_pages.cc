@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <system_error>
@@ -63,7 +64,9 @@ std::unique_ptr<SharedPages> SharedPages::of(const Directory& state, Directory& 
   Status status = identity.status();
   if (status.ok()) {
     Result<std::unique_ptr<SharedMemory>> index = place.map(index_name(*identity), kIndexBytes);
-    if (index.ok()) return std::make_unique<SharedPages>(std::move(*index), random);
+    if (index.ok()) {
+      return std::make_unique<SharedPages>(std::move(*index), random, place, index_name(*identity));
+    }
     status = index.status();
   }
   events.raise({EventKind::state_warning,
@@ -74,9 +77,39 @@ std::unique_ptr<SharedPages> SharedPages::of(const Directory& state, Directory& 
   return nullptr;
 }
 
-SharedPages::SharedPages(std::unique_ptr<SharedMemory> index, Random& random)
-    : index_(std::move(index)), random_(random), has_barrier_(has_barrier()) {
+SharedPages::SharedPages(std::unique_ptr<SharedMemory> index, Random& random, Directory& place,
+                         std::string name)
+    : index_(std::move(index)),
+      random_(random),
+      place_(place),
+      name_(std::move(name)),
+      has_barrier_(has_barrier()) {
   ASSERT(index_->bytes().size() >= kIndexBytes);
+  // Where it has gone already it is made again by keep_index().
+  if (const Result<FileIdentity> found = place_.identity(name_); found.ok()) identity_ = *found;
+}
+
+Result<bool> SharedPages::keep_index() {
+  Result<FileIdentity> found = place_.identity(name_);
+  if (found.ok() && *found == identity_) return false;
+  Result<std::unique_ptr<SharedMemory>> index = place_.map(name_, kIndexBytes);
+  if (!index.ok()) return index.status();
+  // In a directory that was moved it would not be found.
+  found = place_.identity(name_);
+  if (!found.ok()) return found.status();
+  const std::unique_ptr<SharedMemory> former = std::exchange(index_, std::move(*index));
+  identity_ = *found;
+  // Others of this user can write to a file, so it may have keys that are not ours.
+  std::fill(entries().begin(), entries().end(), Entry{});
+  std::size_t at = 0;
+  for (auto& [client, page] : pages_) {
+    const Entry* const had = std::exchange(page.entry, nullptr);
+    if (page.segment == nullptr) continue;
+    Entry& entry = entries()[at++];
+    entry = *had;
+    page.entry = &entry;
+  }
+  return true;
 }
 
 std::span<SharedPages::Entry> SharedPages::entries() const {
@@ -87,8 +120,8 @@ Status SharedPages::open(ClientId client, UserId user) {
   if (const auto found = pages_.find(client); found != pages_.end()) {
     if (found->second.segment == nullptr) {
       return {ErrorCode::UNAVAILABLE,
-              "the page of this client's blocks was removed; there is another one when this "
-              "connection has ended"};
+              "the page of this client's blocks was removed while the daemon was down; connect "
+              "again for another one"};
     }
     return found->second.segment->give_to(user) ? Status() : no_segment(errno);
   }
@@ -160,10 +193,20 @@ PageSegment* SharedPages::end(const BlockPlace& place) {
 std::vector<std::optional<std::int64_t>> SharedPages::revoke(std::span<const BlockPlace> places) {
   std::vector<std::optional<std::int64_t>> taken(places.size());
   std::vector<PageSegment*> ended(places.size());
-  for (std::size_t at = 0; at < places.size(); ++at) ended[at] = end(places[at]);
+  bool may_grow = false;
+  for (std::size_t at = 0; at < places.size(); ++at) {
+    ended[at] = end(places[at]);
+    const auto now = ended[at] != nullptr ? ended[at]->taken(places[at]) : std::nullopt;
+    // Of a block that is taken to its end there is nothing to stop. Most blocks end like this, and
+    // a barrier interrupts every CPU.
+    if (now == places[at].count) {
+      taken[at] = now;
+      ended[at] = nullptr;
+    }
+    may_grow = may_grow || ended[at] != nullptr;
+  }
   // From here on a client that takes an ID sees the limit, or its store of `taken` is seen below.
-  if (places.empty() || !has_barrier_ || membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0)
-    return taken;
+  if (!may_grow || !has_barrier_ || membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED) != 0) return taken;
   for (std::size_t at = 0; at < places.size(); ++at)
     if (ended[at] != nullptr) taken[at] = ended[at]->taken(places[at]);
   return taken;
@@ -177,6 +220,11 @@ void SharedPages::remove(ClientId client) {
     std::atomic_ref<std::int32_t>(page.entry->key).store(0, std::memory_order_release);
   }
   pages_.erase(found);
+}
+
+bool SharedPages::is_lost(ClientId client) const {
+  const auto found = pages_.find(client);
+  return found != pages_.end() && found->second.segment == nullptr;
 }
 
 void SharedPages::keep_only(const std::set<ClientId>& clients) {

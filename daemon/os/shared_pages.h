@@ -3,8 +3,9 @@
 // thread; keep_only() comes before everything else.
 //
 // Invariants: a key is in the index before its segment is made, so each segment of a killed daemon
-// is found. The segment of a client stays the same from open(), or keep_only(), until remove(); the
-// counts of what was taken are in it alone.
+// is found, unless the index was removed less than a look of keep_index() ago. The segment of a
+// client stays the same from open(), or keep_only(), until remove(); the counts of what was taken
+// are in it alone.
 #pragma once
 
 #include <map>
@@ -34,8 +35,13 @@ class SharedPages final : public BlockPages {
   static std::unique_ptr<SharedPages> of(const Directory& state, Directory& place, Random& random,
                                          EventSink& events);
 
-  // `index`: kIndexBytes; zeros when it is new.
-  SharedPages(std::unique_ptr<SharedMemory> index, Random& random);
+  // `index`: kIndexBytes; zeros when it is new. It has that name in `place`, which outlives this.
+  SharedPages(std::unique_ptr<SharedMemory> index, Random& random, Directory& place,
+              std::string name);
+
+  // Makes the index again where its name does not lead to it any more: true. An error: that cannot
+  // be done now, and a start after a kill would find no page.
+  Result<bool> keep_index();
 
   Status open(ClientId client, UserId user) override;
   PageAddress address(ClientId client) const override;
@@ -43,6 +49,7 @@ class SharedPages final : public BlockPages {
   std::vector<std::optional<std::int64_t>> revoke(std::span<const BlockPlace> places) override;
   void remove(ClientId client) override;
   void keep_only(const std::set<ClientId>& clients) override;
+  bool is_lost(ClientId client) const override;
 
  private:
   struct Page {
@@ -54,8 +61,11 @@ class SharedPages final : public BlockPages {
   Status make(ClientId client, UserId user);
   PageSegment* end(const BlockPlace& place);
 
-  const std::unique_ptr<SharedMemory> index_;
+  std::unique_ptr<SharedMemory> index_;
   Random& random_;
+  Directory& place_;
+  const std::string name_;
+  FileIdentity identity_;  // of the index
   const bool has_barrier_;
   std::map<ClientId, Page> pages_;
 };

@@ -12,10 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -227,6 +229,44 @@ TEST_CASE("ARestartFindsThePagesThatItIsToKeep", "[pages]") {
   CHECK_FALSE(is_there(kept));
 }
 
+TEST_CASE("AnIndexThatWasRemovedIsMadeAgain", "[pages]") {
+  PageTest test;
+  for (const ClientId client : {ClientId{7}, ClientId{8}, ClientId{9}}) {
+    REQUIRE(test.pages->open(client, kUser).ok());
+    REQUIRE(test.pages->publish({client, 1, 100, 64}).ok());
+    Client(test, client).slot(1).taken = 9;
+  }
+  test.pages->remove(8);
+  const PageAddress kept = test.pages->address(9);
+  CHECK_FALSE(*test.pages->keep_index());
+  REQUIRE(std::filesystem::remove(test.root + "/pages"));
+  SECTION("and nothing is there") {}
+  SECTION("and another is there") {
+    const auto other = test.place->map("pages", SharedPages::kIndexBytes);
+    REQUIRE(other.ok());
+    std::fill((*other)->bytes().begin(), (*other)->bytes().end(), std::uint8_t{0x11});
+  }
+  CHECK(*test.pages->keep_index());
+  CHECK_FALSE(*test.pages->keep_index());
+  CHECK(test.pages->address(9).key == kept.key);
+  REQUIRE(test.pages->open(8, kUser).ok());
+  test.restart({7, 8, 9});
+  for (const ClientId client : {ClientId{7}, ClientId{9}})
+    CHECK(test.revoke({client, 1, 100, 64}) == Taken(9));
+  CHECK_FALSE(test.pages->is_lost(8));
+  CHECK(test.pages->address(9).key == kept.key);
+}
+
+TEST_CASE("AnIndexThatCannotBeMadeAgainIsAnError", "[pages]") {
+  PageTest test;
+  REQUIRE(test.pages->open(7, kUser).ok());
+  REQUIRE(std::filesystem::remove(test.root + "/pages"));
+  REQUIRE(std::filesystem::create_directory(test.root + "/pages"));
+  CHECK_FALSE(test.pages->keep_index().ok());
+  REQUIRE(std::filesystem::remove(test.root + "/pages"));
+  CHECK(*test.pages->keep_index());
+}
+
 // In another one nobody would find what was taken.
 TEST_CASE("APageThatWasRemovedIsNotReplacedWhileItsBlocksAreOut", "[pages]") {
   PageTest test;
@@ -262,11 +302,13 @@ TEST_CASE("APageThatWasRemovedIsNotReplacedWhileItsBlocksAreOut", "[pages]") {
   }
   test.begin();
   test.pages->keep_only({7, 8});
+  CHECK(test.pages->is_lost(7));
   CHECK(test.pages->open(7, kUser).code() == ErrorCode::UNAVAILABLE);
   CHECK(test.revoke(block) == std::nullopt);
   // What is not ours is left where it is.
   if (another >= 0) CHECK(::shmctl(another, IPC_RMID, nullptr) == 0);
   test.pages->remove(7);
+  CHECK_FALSE(test.pages->is_lost(7));
   CHECK(test.pages->open(7, kUser).to_string() == "OK");
 }
 
@@ -299,6 +341,27 @@ TEST_CASE("APageIsItsUsersAlone", "[pages]") {
   CHECK(attaches(65'533) == 0);
   CHECK(attaches(65'532) == 1);
   CHECK(test.pages->open(9, kNoUserOrGroup).code() == ErrorCode::UNAVAILABLE);
+}
+
+// Nothing is left to take, so nobody has to be stopped.
+TEST_CASE("ABlockThatIsTakenToItsEndNeedsNoBarrier", "[pages]") {
+  PageTest test;
+  REQUIRE(test.pages->open(7, kUser).ok());
+  const Client client(test, 7);
+  const BlockPlace over{7, 1, 100, 64};
+  const BlockPlace next{7, 2, 101, 64};
+  REQUIRE(test.pages->publish(over).ok());
+  REQUIRE(test.pages->publish(next).ok());
+  client.slot(1).taken = 64;
+  client.slot(2).taken = 63;
+  CHECK(in_child([&] {
+          if (!forbid(SYS_membarrier)) return 1;
+          const BlockPlace both[] = {over, next};
+          return test.pages->revoke(both) == std::vector<Taken>{64, std::nullopt} ? 0 : 2;
+        }) == 0);
+  CHECK(client.slot(1).limit == 0);
+  CHECK(client.slot(2).limit == 0);
+  CHECK(test.revoke(next) == Taken(63));
 }
 
 // Without the barrier a store of the client may come behind the read of what was taken.

@@ -61,4 +61,8 @@ void ReplyWriter::failed(const Caller& caller, const Status& status) {
   if (Session* const session = served(caller)) answer_error(*session, caller.request, status);
 }
 
+void ReplyWriter::taken(SessionId session, std::int64_t ids) {
+  if (Session* const found = sessions_.find(session)) found->ids += static_cast<std::uint64_t>(ids);
+}
+
 }  // namespace seqd

@@ -28,6 +28,7 @@ class ReplyWriter final : public ReplySink {
   void issued_text(const Caller& caller, SequenceId sequence, std::int64_t id,
                    std::int64_t wall_s) override;
   void failed(const Caller& caller, const Status& status) override;
+  void taken(SessionId session, std::int64_t ids) override;
 
  private:
   // The session that waited, and waits for one less; null: it is gone.

@@ -57,7 +57,7 @@ struct Session {
   std::uint32_t waiting = 0;    // requests that wait for IDs
   std::int64_t opened_ms = 0;   // by the monotonic clock
   std::uint64_t requests = 0;   // that were carried out or refused, repeats too
-  std::uint64_t ids = 0;        // in the replies to it, those of repeats too
+  std::uint64_t ids = 0;        // in the replies to it, those of repeats too, and of ended blocks
   bool closing = false;         // nothing more is read; closed once `out` is sent
   bool paused = false;          // a limit stopped the reading; see Server::may_read()
   bool page_waits = false;      // for the next turn; see Server::may_page()

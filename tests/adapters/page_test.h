@@ -39,7 +39,7 @@ struct PageTest {
   void begin() {
     auto mapped = place->map("pages", SharedPages::kIndexBytes);
     REQUIRE(mapped.status().to_string() == "OK");
-    pages = std::make_unique<SharedPages>(std::move(*mapped), random);
+    pages = std::make_unique<SharedPages>(std::move(*mapped), random, *place, "pages");
   }
   void restart(const std::set<ClientId>& kept) {
     pages.reset();

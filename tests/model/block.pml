@@ -10,7 +10,8 @@
  *   mem_*                     | the daemon's memory: after a start what the log says
  *   request, answered         | the socket; an answer may be read after the daemon's death. A request is repeated with
  *                             | its number
- *   close_block()             | revocation: limit 0, membarrier(), cursor, record, and only then the rest is available
+ *   close:                    | revocation: limit 0, membarrier(), cursor, record, and only then the rest is available; no
+ *                             | membarrier() where the cursor is at the end already
  *
  * Promises: no ID is used twice. An ID is lost only where its client died between the store of the cursor and the use, or
  * where the block was revoked between them: one for each death and each revocation.
@@ -179,6 +180,11 @@ close:
   STEP;
 #endif
 #if !defined(NO_MEMBARRIER) && !defined(CURSOR_BEFORE_REVOCATION)
+#ifdef NEARLY_TAKEN
+  atomic { if :: block_mem == log_block && cursor_mem + 1 >= log_end -> at = cursor_mem; goto taken :: else fi };
+#else
+  atomic { if :: block_mem == log_block && cursor_mem == log_end -> at = cursor_mem; goto taken :: else fi };
+#endif
   drain();
   STEP;
 #endif
@@ -187,6 +193,7 @@ close:
 #else
   atomic { if :: block_mem == log_block -> at = cursor_mem :: else -> at = log_begin fi };   /* never shown: all of it */
 #endif
+taken:
 #ifdef CURSOR_BEFORE_REVOCATION
   limit_mem = 0;
   drain();

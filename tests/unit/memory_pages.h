@@ -29,6 +29,10 @@ class MemoryPages final : public BlockPages {
   std::vector<std::optional<std::int64_t>> revoke(std::span<const BlockPlace> places) override;
   void remove(ClientId client) override { pages.erase(client); }
   void keep_only(const std::set<ClientId>& clients) override;
+  bool is_lost(ClientId client) const override {
+    const auto page = pages.find(client);
+    return page != pages.end() && page->second == nullptr;
+  }
 
   // A new process knows nothing of them before keep_only().
   void begin_process() { known_ = false; }

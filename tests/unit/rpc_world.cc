@@ -105,9 +105,9 @@ void RpcWorld::kill() {
   server.reset();
 }
 
-Line& RpcWorld::connect(UserId uid, std::vector<GroupId> groups) {
+Line& RpcWorld::connect(UserId uid, std::vector<GroupId> groups, std::int32_t pid) {
   Line& line = *lines.emplace_back(std::make_unique<Line>());
-  line.session = &server->open({uid, 1, std::move(groups)}, line);
+  line.session = &server->open({uid, pid, std::move(groups)}, line);
   return line;
 }
 

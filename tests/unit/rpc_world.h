@@ -124,7 +124,7 @@ class RpcWorld {
   // With the sequence "orders" configured.
   void start();
   void kill();
-  Line& connect(UserId uid = 1'000, std::vector<GroupId> groups = {});
+  Line& connect(UserId uid = 1'000, std::vector<GroupId> groups = {}, std::int32_t pid = 1);
   void hang_up(Line& line);
   // The bytes arrive; nothing is answered before turn().
   void send(Line& line, std::string_view bytes);

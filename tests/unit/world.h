@@ -58,6 +58,7 @@ class RecordedReplies final : public ReplySink {
   void failed(const Caller& caller, const Status& status) override {
     staged.push_back({caller, IssueKind::single, {}, status, 0});
   }
+  void taken(SessionId /*session*/, std::int64_t /*ids*/) override {}
   std::vector<Answer> staged;  // of this turn: lost when the process dies before the commit
   std::vector<Answer> sent;
 };

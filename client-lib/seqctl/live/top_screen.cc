@@ -27,8 +27,9 @@ constexpr const char* kYellow = "\x1b[33m";
 constexpr const char* kReverse = "\x1b[7m";
 
 using Cells = std::vector<std::string>;
-const Cells kTitles = {"NAME", "IDS/S", "AVAILABLE", "RUNWAY", "WAITING", "STORE", "STATE"};
-constexpr std::array<bool, 7> kIsNumber = {false, true, true, true, true, false, false};
+const Cells kTitles = {"NAME", "IDS/S", "AVAILABLE", "OUT", "RUNWAY", "WAITING", "STORE", "STATE"};
+constexpr std::array<bool, 8> kIsNumber = {false, true, true, true, true, true, false, false};
+constexpr std::size_t kOut = 3;  // of them; left out where nothing is out
 
 std::string runway_text(const std::optional<double>& seconds) {
   if (!seconds) return "-";
@@ -37,13 +38,17 @@ std::string runway_text(const std::optional<double>& seconds) {
 }
 
 Cells cells_of(const TopTable::Row& row) {
-  return {plain_cell(row.name, kLongestName),  rate_text(row.rate),
-          std::to_string(row.available),       runway_text(row.runway()),
-          std::to_string(row.waiting),         plain_cell(row.store, kLongestStore),
+  return {plain_cell(row.name, kLongestName),
+          rate_text(row.rate),
+          std::to_string(row.available),
+          std::to_string(row.out),
+          runway_text(row.runway()),
+          std::to_string(row.waiting),
+          plain_cell(row.store, kLongestStore),
           plain_cell(row.state, kLongestStore)};
 }
 
-std::vector<std::string> lines_of(const std::vector<Cells>& rows) {
+std::vector<std::string> lines_of(const std::vector<Cells>& rows, bool with_out) {
   std::vector<std::size_t> widths(kTitles.size());
   for (const Cells& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
@@ -52,6 +57,7 @@ std::vector<std::string> lines_of(const std::vector<Cells>& rows) {
   for (const Cells& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i == kOut && !with_out) continue;
       const std::string space(widths[i] - row[i].size(), ' ');
       line += (i == 0 ? "" : "  ") + (kIsNumber.at(i) ? space + row[i] : row[i] + space);
     }
@@ -115,7 +121,9 @@ std::string TopScreen::text(const TopTable& table, const Heading& heading, std::
   const std::vector<const TopTable::Row*> shown = table.busiest(std::min(rows, kMostRows));
   std::vector<Cells> cells = {kTitles};
   for (const TopTable::Row* row : shown) cells.push_back(cells_of(*row));
-  const std::vector<std::string> lines = lines_of(cells);
+  const bool with_out = std::any_of(shown.begin(), shown.end(),
+                                    [](const TopTable::Row* row) { return row->out > 0; });
+  const std::vector<std::string> lines = lines_of(cells, with_out);
   if (!terminal.is_one) {
     std::string text = first_line(table, heading) + "\n";
     for (const std::string& line : lines)
@@ -149,6 +157,7 @@ json top_value(const TopTable& table, const TopScreen::Heading& heading, std::si
                    {"store", row->store},
                    {"state", row->state},
                    {"available", row->available},
+                   {"out", row->out},
                    {"waiting", row->waiting},
                    {"issued", row->issued ? json(*row->issued) : json()},
                    {"ids_per_second", known(row->rate)},

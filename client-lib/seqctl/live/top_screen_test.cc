@@ -10,8 +10,8 @@ namespace {
 using nlohmann::json;
 
 json row(const std::string& name, std::int64_t issued, const char* state = "ready") {
-  return {{"name", name},     {"store", "main"},  {"state", state},
-          {"available", 100}, {"issued", issued}, {"waiting", 0}};
+  return {{"name", name}, {"store", "main"},  {"state", state}, {"available", 100},
+          {"out", 0},     {"issued", issued}, {"waiting", 0}};
 }
 
 TopTable two_looks(const std::string& name, std::int64_t issued, const char* state = "ready") {
@@ -48,6 +48,18 @@ TEST_CASE("TheTableOfWhatIsNoTerminalIsPlainText", "[client]") {
         "seqd 0.1.0: 40 IDs/s, 1 sequences, 0 stopped, 0 requests waiting, 3 connections\n"
         "NAME    IDS/S  AVAILABLE  RUNWAY  WAITING  STORE  STATE\n"
         "orders     40        100   2.5 s        0  main   ready\n");
+}
+
+TEST_CASE("IdsThatAreOutHaveAColumnWhereThereAreAny", "[client]") {
+  TopTable table;
+  json with = row("orders", 0);
+  with["out"] = 64;
+  table.add_page(json::array({with, row("bills", 0)}), 0);
+  CHECK_THAT(TopScreen().text(table, heading(), 20, {}, 0),
+             Catch::EndsWith("NAME    IDS/S  AVAILABLE  OUT  RUNWAY  WAITING  STORE  STATE\n"
+                             "bills       -        100    0       -        0  main   ready\n"
+                             "orders      -        100   64       -        0  main   ready\n"));
+  CHECK(top_value(table, heading(), 20)["rows"][1]["out"] == 64);
 }
 
 TEST_CASE("ATerminalGetsLinesThatFitItAndOverwriteTheLastOnes", "[client]") {
@@ -147,6 +159,7 @@ TEST_CASE("ProgramsGetTheSameTableAsJson", "[client]") {
                                        {"store", "main"},
                                        {"state", "ready"},
                                        {"available", 100},
+                                       {"out", 0},
                                        {"waiting", 0},
                                        {"issued", 40},
                                        {"ids_per_second", 40.0},

@@ -51,6 +51,7 @@ void TopTable::add_row(const json& listed, std::int64_t now_ms) {
   row.store = word(listed, "store");
   row.state = word(listed, "state");
   row.available = std::max<std::int64_t>(count_of(listed, "available").value_or(0), 0);
+  row.out = std::max<std::int64_t>(count_of(listed, "out").value_or(0), 0);
   row.waiting = std::max<std::int64_t>(count_of(listed, "waiting").value_or(0), 0);
   row.issued = issued;
   row.since_ms = row.round > 0 ? row.seen_ms : now_ms;

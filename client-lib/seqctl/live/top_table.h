@@ -27,6 +27,7 @@ class TopTable {
     std::string store;
     std::string state;
     std::int64_t available = 0;
+    std::int64_t out = 0;  // in blocks
     std::int64_t waiting = 0;
     std::optional<std::int64_t> issued;
     std::optional<double> rate;  // IDs a second, from since_ms to seen_ms

@@ -24,13 +24,13 @@ std::string note_of(const json& sequence) {
 
 std::string sequences_text(const json& sequences) {
   Rows rows = {{"SEQUENCE", "REUSE", "LEASED", "ISSUED", "RETURNED", "GAPS", "UNKNOWN", "AVAILABLE",
-                "RETURNING", "NOTE"}};
+                "OUT", "RETURNING", "NOTE"}};
   if (!sequences.is_array() || sequences.empty()) return "no sequence was ever used here\n";
   for (const json& one : sequences) {
     rows.push_back({shown(one, "name"), shown(one, "reuse"), shown(one, "leased"),
                     shown(one, "issued"), shown(one, "returned"), shown(one, "gaps"),
-                    shown(one, "unknown"), shown(one, "available"), shown(one, "returning"),
-                    note_of(one)});
+                    shown(one, "unknown"), shown(one, "available"), shown(one, "out"),
+                    shown(one, "returning"), note_of(one)});
   }
   return table(rows);
 }

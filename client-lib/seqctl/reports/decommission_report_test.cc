@@ -17,6 +17,7 @@ json report(const char* end, const json& why) {
                                       {"leased", 100},
                                       {"issued", 41},
                                       {"available", 0},
+                                      {"out", 17},
                                       {"returning", 0},
                                       {"leasing", false},
                                       {"returned", 59},
@@ -42,6 +43,7 @@ TEST_CASE("ADecommissionShowsSequencesStoresAndFiles", "[client]") {
   const std::string text = decommission_text(report("done", nullptr));
   CHECK(says(text, "orders"));
   CHECK(says(text, "41"));
+  CHECK(says(text, "17"));
   CHECK(says(text, "forgotten"));
   CHECK(says(text, "  /var/lib/seqd/log.0\n"));
   CHECK(says(text, "  /var/lib/seqd/no?e\n"));

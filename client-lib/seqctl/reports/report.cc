@@ -149,11 +149,12 @@ std::string peek_text(const json& peek) {
 
 std::string list_text(const json& list) {
   std::vector<std::vector<std::string>> rows = {
-      {"NAME", "STORE", "STATE", "NEXT", "AVAILABLE", "ERROR"}};
+      {"NAME", "STORE", "STATE", "NEXT", "AVAILABLE", "OUT", "ERROR"}};
   if (list.is_array()) {
     for (const json& each : list) {
       rows.push_back({shown(each, "name"), shown(each, "store"), shown(each, "state"),
-                      shown(each, "next"), shown(each, "available"), shown(each, "error")});
+                      shown(each, "next"), shown(each, "available"), shown(each, "out"),
+                      shown(each, "error")});
     }
   }
   return table(rows);
@@ -191,8 +192,9 @@ std::string status_text(const json& status) {
       {"started", shown(status, "state_how")},
       {"clients",
        shown(status, "connections") + " connected, " + shown(status, "requests") + " requests"},
-      {"IDs", shown(status, "issued") + " issued, " + shown(status, "sequences") + " sequences, " +
-                  shown(status, "waiting") + " requests waiting"},
+      {"IDs", shown(status, "issued") + " issued, " + shown(status, "out") + " in blocks, " +
+                  shown(status, "sequences") + " sequences, " + shown(status, "waiting") +
+                  " requests waiting"},
       {"log", "position " + shown(log, "position") + ", " + shown(log, "syncs") + " syncs, " +
                   shown(log, "rotations") + " rotations"}};
   const json runway = member(status, "runway_ms");

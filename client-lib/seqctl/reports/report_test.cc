@@ -26,17 +26,19 @@ TEST_CASE("ListIsATableWhoseColumnsLineUp", "[client]") {
                                   {"state", "ready"},
                                   {"next", 42},
                                   {"available", 100},
+                                  {"out", 25},
                                   {"error", nullptr}},
                                  {{"name", "a"},
                                   {"store", "main"},
                                   {"state", "stopped"},
                                   {"next", nullptr},
                                   {"available", 0},
+                                  {"out", 0},
                                   {"error", "SEQ_TYPE: not an integer"}}});
   CHECK(list_text(list) ==
-        "NAME    STORE    STATE    NEXT  AVAILABLE  ERROR\n"
-        "orders  default  ready    42    100        -\n"
-        "a       main     stopped  -     0          SEQ_TYPE: not an integer\n");
+        "NAME    STORE    STATE    NEXT  AVAILABLE  OUT  ERROR\n"
+        "orders  default  ready    42    100        25   -\n"
+        "a       main     stopped  -     0          0    SEQ_TYPE: not an integer\n");
 }
 
 TEST_CASE("StatusFitsOneScreenAndNamesEveryStore", "[client]") {
@@ -49,6 +51,7 @@ TEST_CASE("StatusFitsOneScreenAndNamesEveryStore", "[client]") {
       {"connections", 3},
       {"requests", 10},
       {"issued", 20},
+      {"out", 12},
       {"sequences", 2},
       {"waiting", 0},
       {"runway_ms", 12'345},
@@ -65,7 +68,7 @@ TEST_CASE("StatusFitsOneScreenAndNamesEveryStore", "[client]") {
         "instance  host-1\n"
         "started   new\n"
         "clients   3 connected, 10 requests\n"
-        "IDs       20 issued, 2 sequences, 0 requests waiting\n"
+        "IDs       20 issued, 12 in blocks, 2 sequences, 0 requests waiting\n"
         "log       position 4096, 7 syncs, 1 rotations\n"
         "runway    12 s 345 ms (orders)\n"
         "ends      orders: 500 IDs left to lease, 3 days at the present rate\n"

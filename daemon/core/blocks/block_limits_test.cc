@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tests/unit/blocks.h"
@@ -28,6 +29,38 @@ TEST_CASE("SoManyIdsAreOutAtMostAndOneBlockGetsAShare") {
   f.world.settle();
 }
 
+// With blocks of some IDs it would send more requests than for single ones.
+TEST_CASE("WhereManyBlocksRestABlockIsRefusedRatherThanTiny") {
+  Blocks f([](SequenceSettings& settings) {
+    settings.max_unsynced = 100'000;
+    settings.lease_min = settings.lease_max = settings.max_available = 1'000'000;
+  });
+  for (int times = 0; times < 10; ++times) {  // reservations as large as they get
+    static_cast<void>(f.world.range("orders", 100));
+    f.world.settle();
+  }
+  std::int64_t smallest = 100'000;
+  std::uint32_t parked = 0;
+  while (parked < 30) {
+    const std::optional<Run> run = f.grant(parked + 1, parked, 1'000'000);
+    if (!run) break;
+    smallest = std::min(smallest, run->count);
+    f.world.turn();
+    f.world.settle();
+    ++parked;
+  }
+  CHECK(parked < 30);
+  CHECK(parked > 20);
+  CHECK(smallest >= 16);
+  CHECK(f.world.status.code() == ErrorCode::UNAVAILABLE);
+  CHECK(f.world.status.text().find("max_unsynced") != std::string::npos);
+  CHECK_FALSE(f.grant(100, 50, 1));
+  f.blocks().end_slot(f.client, 0);
+  f.world.settle();
+  CHECK(f.grant(101, 50, 1));
+  f.world.turn();
+}
+
 // What a power loss costs where the log is resumed: blocks, and what is reserved.
 TEST_CASE("BlocksAndReservationsTogetherAreBounded") {
   constexpr std::int64_t kMost = 40;
@@ -42,12 +75,22 @@ TEST_CASE("BlocksAndReservationsTogetherAreBounded") {
   std::uint32_t request = 0;
   for (int step = 0; step < 500; ++step) {
     const auto slot = static_cast<std::uint32_t>(f.world.random.next() % 8);
-    switch (f.world.random.next() % 4) {
+    switch (f.world.random.next() % 8) {
       case 0:
-        static_cast<void>(f.world.next("orders"));
-        break;
       case 1:
+        static_cast<void>(f.world.next("orders"));
+        f.world.settle();
+        break;
+      case 2:
         f.blocks().end_slot(f.client, slot);
+        break;
+      case 3:
+        // It may wait beside the blocks, and hang up before it is served.
+        if (f.sequence().waiting() == 0)
+          static_cast<void>(f.world.range("orders", 1 + f.world.random.next() % kMost, {5}));
+        break;
+      case 4:
+        f.sequence().cancel(5);
         break;
       default:
         static_cast<void>(f.grant(++request, slot, 1 + f.world.random.next() % 20));
@@ -60,6 +103,26 @@ TEST_CASE("BlocksAndReservationsTogetherAreBounded") {
   }
   CHECK(most > kMost / 2);
   CHECK(most <= kMost);
+}
+
+// They wait, and more would be at risk if it were reserved beside the blocks.
+TEST_CASE("BlocksEndWhereMoreIsWaitedForThanMayBeReservedBesideThem") {
+  Blocks f([](SequenceSettings& settings) { settings.max_unsynced = 40; });
+  const Run block = f.out(1, 0, 10);
+  f.take(block, 0, 1, 3);
+  f.world.settle();
+  for (int ids = 0; ids < 20; ++ids) REQUIRE(f.world.next("orders"));  // not all 30 are reserved
+  SECTION("as many as there is room for") {
+    CHECK_FALSE(f.world.range("orders", 30));
+    f.world.settle();
+    CHECK(f.sequence().out() == 10);
+  }
+  SECTION("more") {
+    CHECK_FALSE(f.world.range("orders", 31));
+    f.world.settle();
+    CHECK(f.sequence().out() == 0);
+    CHECK(f.sent().at(0).runs.at(0).first == block.first + 3);
+  }
 }
 
 TEST_CASE("NoBlockIsGrantedBeforeThoseWhoWait") {

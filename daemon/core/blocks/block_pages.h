@@ -46,10 +46,12 @@ class BlockPages {
   // Ends these blocks: no more IDs are taken. For each, how many IDs were taken; none if that is
   // not known, because the page is missing or damaged.
   virtual std::vector<std::optional<std::int64_t>> revoke(std::span<const BlockPlace> places) = 0;
-  // Removes the page of a client without blocks.
+  // Removes the page of a client without blocks; the client may have another one then.
   virtual void remove(ClientId client) = 0;
   // Removes the pages of an earlier daemon, except those of these clients.
   virtual void keep_only(const std::set<ClientId>& clients) = 0;
+  // Whether keep_only() did not find the page of that client. It stays lost until it is removed.
+  virtual bool is_lost(ClientId client) const = 0;
 };
 
 }  // namespace seqd

@@ -63,6 +63,7 @@ std::vector<const Block*> BlockTable::of(SequenceId sequence) const {
 void BlockTable::insert(const Block& block) {
   const bool fresh = blocks_.emplace(block.key(), block).second;
   ASSERT(fresh && block.granted.client != 0 && block.size() > 0);
+  ids_ += block.size();
   by_sequence_[block.granted.sequence].insert(block.key());
   share_.take(block.user, 1);
 }
@@ -72,6 +73,7 @@ Block BlockTable::remove(BlockKey key) {
   ASSERT(found != blocks_.end());
   const Block block = found->second;
   blocks_.erase(found);
+  ids_ -= block.size();
   const auto of = by_sequence_.find(block.granted.sequence);
   of->second.erase(key);
   if (of->second.empty()) by_sequence_.erase(of);
@@ -231,6 +233,8 @@ void BlockTable::client_back(ClientId client, SessionId session) {
     if (at->first.first != client) break;
     at->second.session = session;
   }
+  // Nobody can find what was taken there. Kept, they would only keep IDs and a page from others.
+  if (pages_ == nullptr || pages_->is_lost(client)) end_client(client);
 }
 
 void BlockTable::end_absent() {

@@ -46,6 +46,7 @@ class BlockTable {
 
   bool empty() const { return blocks_.empty(); }
   std::int64_t size() const { return static_cast<std::int64_t>(blocks_.size()); }
+  std::int64_t ids() const { return ids_; }  // of all of them, taken or not
   std::int64_t size_of(SequenceId sequence) const;
   const Block* in_slot(ClientId client, std::uint32_t slot) const;        // null: it is free
   const Block* granted_to(ClientId client, std::uint32_t request) const;  // null: none is out
@@ -77,7 +78,8 @@ class BlockTable {
   // their clients to reconnect.
   void restore(const StateImage& image);
   void await_clients();
-  // A client has identified itself, on that connection.
+  // A client has identified itself, on that connection. Where its page is lost, its blocks end as
+  // gaps, and it may open another page.
   void client_back(ClientId client, SessionId session);
 
  private:
@@ -94,6 +96,7 @@ class BlockTable {
   const Over over_;
   BlockPages* const pages_;
   Blocks blocks_;
+  std::int64_t ids_ = 0;
   std::map<SequenceId, std::set<BlockKey>> by_sequence_;
   FairShare share_;
   std::map<ClientId, UserId> page_users_;  // of the pages that are open

@@ -82,6 +82,7 @@ void Decommission::list_sequences() {
     part.name = sequence->name();
     part.totals = sequence->totals();
     part.available = sequence->available();
+    part.out = sequence->out();
     part.returning = sequence->draining().returning();
     part.leasing = sequence->leasing();
     part.drained.reuse = sequence->settings().reuse;

@@ -38,6 +38,7 @@ struct DecommissionReport {
     std::string name;
     SequenceTotals totals;
     std::int64_t available = 0;
+    std::int64_t out = 0;        // in blocks
     std::int64_t returning = 0;  // back to the store
     bool leasing = false;        // a lease whose outcome is not known
     DrainReport drained;

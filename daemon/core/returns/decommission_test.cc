@@ -89,6 +89,25 @@ TEST_CASE("WhatIsAvailableIsReturnedBeforeTheStoreForgets", "[core]") {
   CHECK(here.world.status.code() == ErrorCode::STOPPING);
 }
 
+TEST_CASE("ALookCountsWhatIsOutAndADecommissionEndsIt", "[core]") {
+  Retiring here;
+  here.world.log.any_order = true;
+  const ClientId client = here.world.table->replays().attach(Token{1}, 1'000)->client;
+  REQUIRE(here.world.table->blocks().may_grant(client, 1'000).ok());
+  REQUIRE(here.world.sequence("orders").grant_block({5, 1, client, 1'000}, 0, 5).ok());
+  here.world.turn();
+  REQUIRE(here.begin(true));
+  CHECK(here.report->sequences[0].out == 5);
+  CHECK(here.world.sequence("orders").out() == 5);
+  here.report.reset();
+  REQUIRE(here.begin(false));
+  here.world.settle();
+  REQUIRE(here.report);
+  CHECK(here.report->end == End::done);
+  CHECK(here.report->sequences[0].out == 0);
+  CHECK(here.world.pages.slot(client, 0).limit == 0);
+}
+
 TEST_CASE("ALookChangesNothingAndSaysWhatThereIs", "[core]") {
   Retiring here;
   const std::int64_t available = here.world.sequence("orders").available();

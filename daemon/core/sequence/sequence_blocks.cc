@@ -9,10 +9,19 @@ namespace {
 
 // Of the room that is left, so that other threads and clients get blocks, too.
 constexpr std::int64_t kShare = 4;
+// A block costs what some requests for single IDs do: two records, and a barrier if it ends early.
+constexpr std::int64_t kLeastIds = 16;
 
 // A quarter of what may be lost is left to the reservations of single IDs.
 std::int64_t most_out(const SequenceSettings& settings) {
   return settings.max_unsynced - (settings.max_unsynced + 3) / 4;
+}
+
+// What the next block may have; 0: too little for one. Many large blocks may rest, so that the
+// share shrinks to single IDs. Where few may be out in all, blocks are small.
+std::int64_t share_of(std::int64_t room, std::int64_t most) {
+  const std::int64_t share = (room + kShare - 1) / kShare;
+  return share < std::min(kLeastIds, most / kLeastIds) ? 0 : share;
 }
 
 }  // namespace
@@ -21,21 +30,22 @@ Result<Run> Sequence::grant_block(const Caller& caller, std::uint32_t slot, std:
   ASSERT(caller.client != 0 && count >= 1);
   if (Status refused = gate_.refusal(); !refused.ok()) return refused;
   note_issued();
-  const std::int64_t room = most_out(*settings_) - out_;
+  const std::int64_t most = most_out(*settings_);
+  const std::int64_t share = share_of(most - out_, most);
   const bool may_hold = context_.table.accounts().may_hold_another_block();
   // What was recorded for this very request may have filled it.
   const bool accepting = context_.core.log.accepting();
-  if (!accepting || !gate_.open() || !waiters_.empty() || held().issuable() == 0 || room < 1 ||
+  if (!accepting || !gate_.open() || !waiters_.empty() || held().issuable() == 0 || share < 1 ||
       !may_hold) {
     return Status(ErrorCode::UNAVAILABLE,
                   "no block of \"" + name() + "\" is to be had now: " +
                       (!accepting  ? "the log waits for the medium"
-                       : room < 1  ? "as many IDs are out as may be (sequence.max_unsynced)"
+                       : share < 1 ? "nearly as many IDs are out as may be (sequence.max_unsynced)"
                        : !may_hold ? "the log has no room for another range (daemon.state_log_size)"
                                    : "no ID is available; next waits for one"));
   }
   flush_issues();
-  const auto [range, lease] = issuer_.take_block(std::min(count, (room + kShare - 1) / kShare));
+  const auto [range, lease] = issuer_.take_block(std::min(count, share));
   const Block block{{id(), caller.client, slot, caller.request, range.begin(), range.end()},
                     lease,
                     caller.user,
@@ -55,7 +65,10 @@ void Sequence::block_over(const Block& block, std::optional<std::int64_t> taken)
   out_ -= block.size();
   context_.core.log.append(
       BlockEnded{id(), granted.client, granted.slot, granted.begin, taken_end});
-  if (taken_end > granted.begin) issuer_.note_taken(granted.begin, taken_end, block.session);
+  if (taken_end > granted.begin) {
+    issuer_.note_taken(granted.begin, taken_end, block.session);
+    context_.core.replies.taken(block.session, taken_end - granted.begin);
+  }
   if (taken_end < granted.end)
     issuer_.held().put_back(IdRange(taken_end, granted.end), block.lease);
   if (!taken) {
@@ -72,7 +85,10 @@ void Sequence::end_blocks_for_waiters() {
   if (out_ == 0 || waiters_.empty() || !gate_.open()) return;
   const std::int64_t missing = waiters_.front().count - available();
   const std::int64_t room = settings_->max_available - available() - out_;
-  if (missing > 0 && missing > room) end_blocks();
+  if (missing > 0 && missing > room) return end_blocks();
+  // What waits is reserved at once: with the blocks that would be more than a power loss may cost.
+  const std::int64_t reserved = std::min(waiters_.demand(), available());
+  if (reserved > settings_->max_unsynced - out_) end_blocks();
 }
 
 void Sequence::cannot_lease(const Status& why) {

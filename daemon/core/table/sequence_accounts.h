@@ -72,7 +72,10 @@ class SequenceAccounts {
   }
   // By GapCause: IDs that became a gap in this process, or by its start.
   const std::array<std::int64_t, kGapCauses>& gap_ids() const { return gap_ids_; }
-  void look_at_rates(std::int64_t now_ms) { rates_.step(now_ms, sums_.available); }  // every second
+  // Every second. `out`: IDs in blocks, of all sequences.
+  void look_at_rates(std::int64_t now_ms, std::int64_t out) {
+    rates_.step(now_ms, sums_.available, out);
+  }
   SequenceRates& rates() { return rates_; }
   const SequenceRates& rates() const { return rates_; }
   std::int64_t state_bytes() const;  // in a snapshot, at most

@@ -57,7 +57,7 @@ void SequenceRates::remove(std::size_t place) {
   entries_.pop_back();
 }
 
-void SequenceRates::step(std::int64_t now_ms, std::int64_t available) {
+void SequenceRates::step(std::int64_t now_ms, std::int64_t available, std::int64_t out) {
   ASSERT(now_ms >= stepped_ms_);
   stepped_ms_ = now_ms;
   for (std::size_t looks = 0; looks < kLooksAStep && next_ < entries_.size(); ++looks) {
@@ -70,7 +70,7 @@ void SequenceRates::step(std::int64_t now_ms, std::int64_t available) {
     consider(entry);
     ++next_;
   }
-  if (next_ >= entries_.size()) end_round(available);
+  if (next_ >= entries_.size()) end_round(available, out);
 }
 
 void SequenceRates::look(Entry& entry, std::int64_t now_ms) {
@@ -129,8 +129,12 @@ void SequenceRates::Smallest::end_round() {
 }
 
 void SequenceRates::consider(const Entry& entry) {
-  const Row row{entry.sequence->id(), entry.issued, entry.sequence->available(),
-                std::max(0.0, static_cast<double>(entry.rate)), runway_of(entry)};
+  const Row row{entry.sequence->id(),
+                entry.issued,
+                entry.sequence->available(),
+                entry.sequence->out(),
+                std::max(0.0, static_cast<double>(entry.rate)),
+                runway_of(entry)};
   smallest_.consider(row);
   if (!entry.sequence->scope().last_error().ok()) smallest_in_outage_.consider(row);
   if (candidates_.size() >= most_rows_) {
@@ -142,7 +146,7 @@ void SequenceRates::consider(const Entry& entry) {
   std::push_heap(candidates_.begin(), candidates_.end(), is_faster);
 }
 
-void SequenceRates::end_round(std::int64_t available) {
+void SequenceRates::end_round(std::int64_t available, std::int64_t out) {
   Shown shown;
   std::sort_heap(candidates_.begin(), candidates_.end(), is_faster);
   shown.rows = std::exchange(candidates_, {});
@@ -155,12 +159,15 @@ void SequenceRates::end_round(std::int64_t available) {
   smallest_in_outage_.end_round();
   shown_ids_.clear();
   shown.available = available;
+  shown.out = out;
   for (const Row& row : shown.rows) {
     shown.available -= row.available;
+    shown.out -= row.out;
     shown_ids_.push_back(row.sequence);
   }
   // Those of a long round were seen at other moments.
   shown.available = std::max<std::int64_t>(shown.available, 0);
+  shown.out = std::max<std::int64_t>(shown.out, 0);
   shown.others_issued = others_issued_;
   std::sort(shown_ids_.begin(), shown_ids_.end());
   shown_ = std::make_shared<const Shown>(std::move(shown));

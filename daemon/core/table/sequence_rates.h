@@ -36,12 +36,14 @@ class SequenceRates {
     SequenceId sequence = 0;
     std::int64_t issued = 0;  // ever
     std::int64_t available = 0;
+    std::int64_t out = 0;                   // in blocks
     double rate = 0;                        // IDs a second
     std::optional<std::int64_t> runway_ms;  // none: not known, or it issues nothing
   };
   struct Shown {
     std::vector<Row> rows;           // the highest rate first; then that of the smallest runway
     std::int64_t available = 0;      // of all other sequences together
+    std::int64_t out = 0;            // the same
     std::int64_t others_issued = 0;  // since the start, by sequences while they were not shown
   };
 
@@ -57,8 +59,9 @@ class SequenceRates {
   // `issued` IDs. It lives until dropped() is called.
   void note(Sequence& sequence, std::int64_t issued);
   void dropped(Sequence& sequence);
-  // To be called about every second, between two turns. `available`: IDs of all sequences.
-  void step(std::int64_t now_ms, std::int64_t available);
+  // To be called about every second, between two turns. `available`, `out`: IDs of all
+  // sequences.
+  void step(std::int64_t now_ms, std::int64_t available, std::int64_t out);
 
   // The smallest runway that is known: of the last round, or of this one if it is smaller. None:
   // nothing is issued.
@@ -93,7 +96,7 @@ class SequenceRates {
   void remove(std::size_t place);
   bool is_shown(const Entry& entry) const;
   void consider(const Entry& entry);
-  void end_round(std::int64_t available);
+  void end_round(std::int64_t available, std::int64_t out);
   static std::optional<std::int64_t> runway_of(const Entry& entry);
 
   std::vector<Entry> entries_;  // in no order; a sequence notes its place, from 1 on

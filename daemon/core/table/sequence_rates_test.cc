@@ -32,7 +32,7 @@ struct Rated {
   void step(std::int64_t ms = kSecond) {
     world.advance(ms);
     world.settle();
-    world.table->accounts().look_at_rates(world.time.monotonic_ms());
+    world.table->accounts().look_at_rates(world.time.monotonic_ms(), world.table->blocks().ids());
   }
   SequenceRates& rates() { return world.table->accounts().rates(); }
   const SequenceRates::Shown& shown() { return *rates().shown(); }
@@ -127,7 +127,8 @@ TEST_CASE("WhatMayNotBeIssuedYetIsNoRunway", "[sequence_rates]") {
   daemon.world.settle();
   Sequence& orders = daemon.world.sequence("orders");
   REQUIRE((orders.available() > 0 && orders.waiting() == 1));
-  daemon.world.table->accounts().look_at_rates(daemon.world.time.monotonic_ms());
+  daemon.world.table->accounts().look_at_rates(daemon.world.time.monotonic_ms(),
+                                               daemon.world.table->blocks().ids());
   CHECK(daemon.world.table->accounts().rates().runway_ms(orders) == 0);
   REQUIRE(daemon.world.table->accounts().rates().smallest());
   CHECK(daemon.world.table->accounts().rates().smallest()->ms == 0);
@@ -233,7 +234,8 @@ TEST_CASE("WhoIsForgottenIsNoneOfTheRates", "[sequence_rates]") {
   Daily here;
   SequenceRates& rates = here.world.table->accounts().rates();
   const auto look = [&here] {
-    here.world.table->accounts().look_at_rates(here.world.time.monotonic_ms());
+    here.world.table->accounts().look_at_rates(here.world.time.monotonic_ms(),
+                                               here.world.table->blocks().ids());
   };
   rates.show(5);
   look();

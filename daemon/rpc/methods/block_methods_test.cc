@@ -213,6 +213,57 @@ TEST_CASE("AHelloKeepsTheBlocksOfAnEarlierProcess", "[blocks]") {
   CHECK(f.table().granted_to(f.line->session->client, 1) != nullptr);
 }
 
+// Nobody knows what was taken there, so nothing of it is issued again; the client has another page.
+TEST_CASE("APageThatIsLostAtARestartIsReplacedWhenItsClientIsBack", "[blocks]") {
+  Blocks f;
+  const std::vector<std::int64_t> lost = numbers(f.block(1, 0, 10));
+  const ClientId client = f.line->session->client;
+  const std::int64_t gaps = f.orders().totals().gaps;
+  f.world.kill();
+  const auto former = f.world.core.pages.pages.extract(client);
+  f.world.start();
+  f.world.settle();
+  CHECK(f.orders().out() == 10);
+  f.line = &f.hello(1);
+  REQUIRE(f.line->session->client == client);
+  CHECK(f.orders().out() == 0);
+  CHECK(f.orders().totals().gaps == gaps + 10);
+  CHECK(f.world.core.events.count(EventKind::gap_block_lost) == 1);
+  CHECK(f.code(plain_request(2, "page")) == ErrorCode::OK);
+  const std::vector<std::int64_t> next = numbers(f.block(3, 0, 10));
+  CHECK(next.at(0) >= lost.at(0) + 10);
+  CHECK(f.slot(*f.line, 0).block == 3);
+  // The former one is used up.
+  CHECK(former.mapped()->at(0).limit == 10);
+}
+
+// The protocol forbids that two of them have one identity. If they do, the older may still take.
+TEST_CASE("AnotherProcessWithAnIdentityEndsTheBlocksOfTheOlder", "[blocks]") {
+  struct Other {
+    UserId user;
+    std::int32_t pid;
+    bool ends;
+  };
+  const Other other = GENERATE(Other{1'000, 1, false}, Other{1'000, 2, true}, Other{1'000, 0, true},
+                               Other{kStranger, 1, true});
+  Blocks f;
+  REQUIRE(f.block(1, 0, 10).code == ErrorCode::OK);
+  const ClientId client = f.line->session->client;
+  const auto attached = f.world.core.pages.pages.at(client);
+  attached->at(0).taken = 4;
+  f.line = &f.world.connect(other.user, {}, other.pid);
+  REQUIRE(f.ask(hello_request(0, 1)).code == ErrorCode::OK);
+  REQUIRE(f.line->session->client == client);
+  CHECK(f.orders().out() == (other.ends ? 0 : 10));
+  CHECK(f.orders().issued() == (other.ends ? 5 : 1));
+  CHECK(attached->at(0).limit == (other.ends ? 0 : 10));
+  // Nor does the older see what the newer is granted.
+  REQUIRE(f.block(2, 0, 10).code == ErrorCode::OK);
+  CHECK((f.world.core.pages.pages.at(client) == attached) == !other.ends);
+  CHECK(attached->at(0).block == (other.ends ? 1 : 2));
+  CHECK(f.orders().out() == 10);
+}
+
 TEST_CASE("OnlyThoseWhomASequenceAllowsHaveBlocksOfIt", "[blocks]") {
   Blocks f;
   Line& other = f.hello(2, kStranger);
@@ -229,6 +280,39 @@ TEST_CASE("OnlyThoseWhomASequenceAllowsHaveBlocksOfIt", "[blocks]") {
   CHECK(f.orders().issued() == 3);
   CHECK(f.world.ask(other, block_request(2, "orders", 0, 10)).code == ErrorCode::DENIED);
   CHECK(f.block(2, 1, 10).code == ErrorCode::OK);
+}
+
+TEST_CASE("IdsThatAreOutAreShown", "[blocks]") {
+  Blocks f;
+  REQUIRE(f.block(1, 0, 10).code == ErrorCode::OK);
+  const auto out = [&] {
+    const Reply list = f.ask(request("list", "orders"));
+    protocol::ValueReader reader = list.result();
+    REQUIRE(reader.read_array() == 1U);
+    const std::string of_all = map_of(f.ask(request("status", 0, ""))).at("out");
+    CHECK(read_map(reader).at("out") == of_all);
+    return of_all;
+  };
+  CHECK(out() == "10");
+  f.world.hang_up(*f.line);
+  f.line = &f.world.connect();
+  CHECK(out() == "0");
+}
+
+TEST_CASE("WhatAClientTookCountsWhenItsBlockEnds", "[blocks]") {
+  Blocks f;
+  const auto ids = [&] { return f.line->session->ids; };
+  REQUIRE(f.block(1, 0, 10).code == ErrorCode::OK);
+  f.slot(*f.line, 0).taken = 4;
+  CHECK(ids() == 0);
+  REQUIRE(f.block(2, 0, 10).code == ErrorCode::OK);
+  CHECK(ids() == 4);
+  f.slot(*f.line, 0).taken = 10;
+  // Those of an earlier process are of the connection that has them now.
+  f.restart();
+  f.line = &f.hello(1);
+  f.table().end_all();
+  CHECK(ids() == 10);
 }
 
 TEST_CASE("AnIdOfABlockIsExplainedAndAuditedAsOut", "[blocks]") {

@@ -92,6 +92,32 @@ Result<std::uint32_t> read_below(const Session& session, const Message& message)
   return static_cast<std::uint32_t>(*below);
 }
 
+// False, too, where it is not known.
+bool is_same_process(const Peer& one, const Peer& other) {
+  return one.pid != 0 && one.pid == other.pid && one.uid == other.uid;
+}
+
+// The newer connection is the client's, with its blocks; what the older one waits for will be asked
+// for again.
+void bind_client(const MethodContext& context, Session& session, ClientId client) {
+  BlockTable& blocks = context.table.blocks();
+  if (Session* const older = context.sessions.bind(session, client)) {
+    // Two processes may not have one identity. If they do, the older one still takes: its blocks
+    // end, and it never sees the page of the newer one.
+    if (!is_same_process(older->peer, session.peer)) blocks.end_client(client);
+    forget_waiting(context, *older);
+    older->waiting = 0;
+    older->closing = true;
+    older->transport.attend();
+  }
+  blocks.client_back(client, session.id);
+  // An earlier process, or another user with this identity, may have been allowed more.
+  blocks.end_where(client, [&](const Block& block) {
+    const std::string& name = context.table.at(block.granted.sequence).name();
+    return !check_may_take(context, session.peer, base_of(name)).ok();
+  });
+}
+
 void pack_limits(Packer& packer, const MethodLimits& limits, std::uint32_t unacknowledged) {
   packer.pack("limits");
   packer.pack_map(6);
@@ -121,20 +147,7 @@ void method_hello(const MethodContext& context, Session& session, const Message&
         context.table.replays().attach(*hello->client, session.peer.uid);
     if (!attached.ok()) return answer_error(session, message.msgid, attached.status());
     known = attached->known;
-    BlockTable& blocks = context.table.blocks();
-    blocks.client_back(attached->client, session.id);
-    // An earlier process, or another user with this identity, may have been allowed more.
-    blocks.end_where(attached->client, [&](const Block& block) {
-      const std::string& name = context.table.at(block.granted.sequence).name();
-      return !check_may_take(context, session.peer, base_of(name)).ok();
-    });
-    // The newer connection is the client's; what the older one waits for will be asked for again.
-    if (Session* const older = context.sessions.bind(session, attached->client)) {
-      forget_waiting(context, *older);
-      older->waiting = 0;
-      older->closing = true;
-      older->transport.attend();
-    }
+    bind_client(context, session, attached->client);
   }
   session.client_name = hello->name;
   if (context.recorder != nullptr) context.recorder->named(session.id, hello->name);

@@ -70,13 +70,14 @@ std::string text_of(const Status& status) {
 
 void pack_sequence(Packer& packer, const IdProgression* progression,
                    const DecommissionReport::OfSequence& part) {
-  packer.pack_map(progression == nullptr ? 14 : 15);
+  packer.pack_map(progression == nullptr ? 15 : 16);
   if (progression != nullptr) pack_pair(packer, "step", progression->form().increment);
   pack_pair(packer, "name", part.name);
   pack_pair(packer, "reuse", reuse_word(part.drained.reuse));
   pack_pair(packer, "leased", part.totals.leased);
   pack_pair(packer, "issued", part.totals.issued);
   pack_pair(packer, "available", part.available);
+  pack_pair(packer, "out", part.out);
   pack_pair(packer, "returning", part.returning);
   pack_pair(packer, "leasing", part.leasing);
   pack_pair(packer, "returned", part.totals.returned);

@@ -87,11 +87,12 @@ Result<Page> read_page(const Message& message) {
 
 void pack_sequence(Packer& packer, const MethodContext& context, const Sequence& sequence) {
   const Status error = sequence.error();
-  packer.pack_map(12);
+  packer.pack_map(13);
   pack_pair(packer, "name", sequence.name());
   pack_pair(packer, "reuse", reuse_word(reuse_of_drain(sequence)));
   pack_pair(packer, "store", sequence.scope().store_name());
   pack_pair(packer, "available", sequence.available());
+  pack_pair(packer, "out", sequence.out());
   pack_pair(packer, "next", next_of(sequence));
   pack_pair(packer, "issued", sequence.issued());
   pack_pair(packer, "waiting", sequence.waiting());
@@ -103,11 +104,12 @@ void pack_sequence(Packer& packer, const MethodContext& context, const Sequence&
 
 void pack_inserting(Packer& packer, const InsertQueues::View& each) {
   const Status& error = each.queue->error();
-  packer.pack_map(12);
+  packer.pack_map(13);
   pack_pair(packer, "name", each.name);
   pack_nil(packer, "reuse");
   pack_pair(packer, "store", each.store);
   pack_pair(packer, "available", 0);
+  pack_pair(packer, "out", 0);
   pack_nil(packer, "next");
   pack_pair(packer, "issued", each.queue->inserted());
   pack_pair(packer, "waiting", each.queue->waiting());
@@ -245,7 +247,7 @@ void method_status(const MethodContext& context, Session& session, const Message
   }
   protocol::begin_result(session.out, message.msgid);
   Packer packer(session.out);
-  packer.pack_map(18);
+  packer.pack_map(19);
   pack_pair(packer, "version", facts.version);
   pack_pair(packer, "pid", facts.pid);
   pack_pair(packer, "instance", facts.instance);
@@ -254,6 +256,7 @@ void method_status(const MethodContext& context, Session& session, const Message
   pack_pair(packer, "connections", context.counts.connections);
   pack_pair(packer, "requests", context.counts.requests());
   pack_pair(packer, "issued", issued);
+  pack_pair(packer, "out", context.table.blocks().ids());
   pack_pair(packer, "sequences", sequences);
   pack_pair(packer, "waiting", waiting);
   pack_ending(packer, context);

@@ -41,6 +41,7 @@ TEST_CASE("ListTellsOfEverySequence", "[methods]") {
                                                                  {"store", "default"},
                                                                  {"reuse", "never"},
                                                                  {"available", "9"},
+                                                                 {"out", "0"},
                                                                  {"next", "2"},
                                                                  {"issued", "1"},
                                                                  {"waiting", "0"},

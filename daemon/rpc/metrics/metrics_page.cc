@@ -39,12 +39,17 @@ constexpr MetricFamily kWaiting{Kind::gauge, "seqd_waiting_requests",
 constexpr MetricFamily kSequences{Kind::gauge, "seqd_sequences", "Sequences in use."};
 constexpr MetricFamily kAvailable{Kind::gauge, "seqd_available_ids",
                                   "Leased IDs that are not issued yet, of all sequences."};
+constexpr MetricFamily kOut{Kind::gauge, "seqd_out_ids",
+                            "IDs that are out in blocks of clients, of all sequences."};
 constexpr MetricFamily kRunway{
     Kind::gauge, "seqd_runway_seconds",
     "How long the available IDs last at the present rate: of the sequence where it is shortest."};
 constexpr MetricFamily kAvailableOf{
     Kind::gauge, "seqd_sequence_available_ids",
     "Available IDs of the sequences that issue most; (others): of all other sequences."};
+constexpr MetricFamily kOutOf{Kind::gauge, "seqd_sequence_out_ids",
+                              "IDs that are out in blocks, of the sequences that issue most; "
+                              "(others): of all other sequences."};
 constexpr MetricFamily kIssuedOf{
     Kind::counter, "seqd_sequence_issued_ids",
     "IDs ever issued by the sequences that issue most; (others): by sequences since the process "
@@ -72,10 +77,11 @@ MetricsPage::MetricsPage(const MetricsSource& source, MetricsFormat format)
 
 bool MetricsPage::more(std::string& out) {
   using Write = bool (MetricsPage::*)(MetricsText&);
-  static constexpr std::array<Write, 9> kParts = {
+  static constexpr std::array<Write, 10> kParts = {
       &MetricsPage::daemon,          &MetricsPage::requests, &MetricsPage::leases,
       &MetricsPage::lease_durations, &MetricsPage::log,      &MetricsPage::totals,
-      &MetricsPage::available,       &MetricsPage::issued,   &MetricsPage::runways};
+      &MetricsPage::available,       &MetricsPage::out,      &MetricsPage::issued,
+      &MetricsPage::runways};
   MetricsText text(out, format_);
   const std::size_t before = out.size();
   while (part_ < kParts.size() && out.size() - before < kPieceBytes) {
@@ -173,6 +179,8 @@ bool MetricsPage::totals(MetricsText& text) {
       static_cast<std::int64_t>(source_.table.size() + (inserts ? source_.inserts->size() : 0)));
   text.begin(kAvailable);
   text.sample(kAvailable, {}, accounts.sums().available);
+  text.begin(kOut);
+  text.sample(kOut, {}, source_.table.blocks().ids());
   text.begin(kRunway);
   if (const auto& runway = accounts.rates().smallest())
     text.sample(kRunway, {}, seconds(runway->ms));
@@ -196,6 +204,17 @@ bool MetricsPage::available(MetricsText& text) {
     return true;
   }
   text.sample(kAvailableOf, {{"sequence", source_.table.at(row->sequence).name()}}, row->available);
+  return false;
+}
+
+bool MetricsPage::out(MetricsText& text) {
+  if (!begun_) text.begin(kOutOf);
+  const SequenceRates::Row* const row = next_row();
+  if (row == nullptr) {
+    text.sample(kOutOf, {{"sequence", kOthers}}, shown_->out);
+    return true;
+  }
+  text.sample(kOutOf, {{"sequence", source_.table.at(row->sequence).name()}}, row->out);
   return false;
 }
 

@@ -45,6 +45,7 @@ class MetricsPage {
   bool log(MetricsText& text);
   bool totals(MetricsText& text);
   bool available(MetricsText& text);
+  bool out(MetricsText& text);
   bool issued(MetricsText& text);
   bool runways(MetricsText& text);
   const SequenceRates::Row* next_row();

@@ -20,7 +20,8 @@ struct Scraped {
   void step() {
     service.world.core.time.advance(1'000);
     service.world.settle();
-    service.world.core.table->accounts().look_at_rates(service.world.core.time.monotonic_ms());
+    service.world.core.table->accounts().look_at_rates(service.world.core.time.monotonic_ms(),
+                                                       service.world.core.table->blocks().ids());
   }
   std::string text(MetricsFormat format = MetricsFormat::prometheus) {
     MetricsPage page(source(), format);
@@ -86,6 +87,26 @@ TEST_CASE("MetricsPage: sequences are named with their rates and runways", "[met
   const auto status = map_of(here.service.ask(plain_request(9, "status")));
   CHECK(status.at("runway_sequence") == "orders");
   CHECK(std::stod(status.at("runway_ms")) == Approx(std::stod(runway) * 1'000));
+}
+
+TEST_CASE("MetricsPage: IDs that are out in blocks", "[metrics]") {
+  Scraped here;
+  here.step();
+  static_cast<void>(here.service.ask(range_request(1, "orders", 8)));
+  CHECK(here.value("seqd_out_ids") == "0");
+  CoreWorld& core = here.service.world.core;
+  core.settings.by_name.at("orders").blocks = true;
+  const ClientId client = core.table->replays().attach(Token{1}, 1'000)->client;
+  REQUIRE(core.table->blocks().may_grant(client, 1'000).ok());
+  REQUIRE(core.sequence("orders").grant_block({5, 1, client, 1'000}, 0, 7).ok());
+  core.turn();
+  here.step();
+  CHECK(here.value("seqd_out_ids") == "7");
+  CHECK(here.value("seqd_sequence_out_ids{sequence=\"orders\"}") == "7");
+  CHECK(here.value("seqd_sequence_out_ids{sequence=\"(others)\"}") == "0");
+  core.table->blocks().end_client(client);
+  core.turn();
+  CHECK(here.value("seqd_out_ids") == "0");
 }
 
 TEST_CASE("MetricsPage: stores have their state and their leases", "[metrics]") {

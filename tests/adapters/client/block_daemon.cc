@@ -26,9 +26,10 @@ BlockDaemon::BlockDaemon() {
   root_ = root;
   auto directory = open_directory(root_);
   REQUIRE(directory.ok());
-  auto index = (*directory)->map("pages", SharedPages::kIndexBytes);
+  place_ = std::move(*directory);
+  auto index = place_->map("pages", SharedPages::kIndexBytes);
   REQUIRE(index.ok());
-  pages_ = std::make_unique<SharedPages>(std::move(*index), random_);
+  pages_ = std::make_unique<SharedPages>(std::move(*index), random_, *place_, "pages");
   socket_.wire().other = [this](WireDaemon::Connection& connection,
                                 const protocol::Message& message,
                                 protocol::Buffer& out) { return handle(connection, message, out); };

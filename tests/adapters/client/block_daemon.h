@@ -67,6 +67,7 @@ class BlockDaemon {
   std::string root_;
   std::mutex mutex_;  // guards what follows
   SystemRandom random_;
+  std::unique_ptr<Directory> place_;
   std::unique_ptr<SharedPages> pages_;
   std::map<std::uint32_t, Out> out_;                // by slot
   std::map<std::int64_t, std::int64_t> available_;  // first and count

@@ -295,7 +295,7 @@ def test_APageThatIsRemovedIsUsedWhileTheDaemonLives(daemon, scratch):
 
 
 def test_APageThatIsRemovedWhileTheDaemonIsDownCostsItsBlocksAndNothingElse(daemon, scratch):
-    """The process still has it and goes on; no other is put in its place while its blocks are out."""
+    """The process still has it and uses it up. Its blocks end as gaps when it connects, and it gets another page and further blocks."""
     ledger = Ledger("orders")
     client = BlockClient(daemon, scratch / "ids")
     client.wait_for_more(500)
@@ -303,6 +303,8 @@ def test_APageThatIsRemovedWhileTheDaemonIsDownCostsItsBlocksAndNothingElse(daem
     page, = pages_of(daemon)
     block_pages.remove(page)
     daemon.start()
+    expect_soon("another page", lambda: len(pages_of(daemon)) == 1)
+    expect_soon("blocks in the other page", lambda: audit(daemon)["out"] > 0)
     client.wait_for_more(2_000)
     ledger.add(client.stop())
     ledger.assert_no_duplicate()
@@ -316,6 +318,42 @@ def test_APageThatIsRemovedWhileTheDaemonIsDownCostsItsBlocksAndNothingElse(daem
     ledger.assert_no_duplicate()
     assert settled(daemon)["gaps"] == answer["gaps"]
     assert not pages_of(daemon)
+
+
+def test_AnIndexOfPagesThatIsRemovedWithTheWitnessIsMadeAgain(daemon, scratch):
+    ledger = Ledger("orders")
+    client = BlockClient(daemon, scratch / "ids")
+    for _ in range(3):
+        client.wait_for_more(500)
+        files = (*daemon.witness.glob("*.witness"), *daemon.witness.glob("*.pages"))
+        assert len(files) == 2
+        for file in files:
+            file.unlink()
+        expect_soon("both again", lambda them=files: all(file.exists() for file in them) and len(pages_of(daemon)) == 1)
+        client.wait_for_more(500)
+        daemon.kill()
+        daemon.start()
+        page, = pages_of(daemon)
+    client.wait_for_more(500)
+    ledger.add(client.stop())
+    check(daemon, ledger, 0)
+    assert not pages_of(daemon) and block_pages.number(page) < 0
+
+
+def test_WhatIsOutAndWhatWasTakenIsShown(daemon, scratch):
+    client = BlockClient(daemon, scratch / "ids")
+    client.wait_for_more(500)
+    with daemon.connect(30) as other:
+        row, = other.call("list")
+        assert row["out"] > 0 and other.call("status")["out"] > 0
+        taken = {each["pid"]: each["ids"] for each in other.call("clients")["clients"]}
+        assert taken[client.process.pid] > 100
+    assert "  OUT  " in daemon.seqctl("list").stdout and " in blocks, " in daemon.seqctl("status").stdout
+    client.stop()
+    settled(daemon)
+    with daemon.connect(30) as other:
+        row, = other.call("list")
+        assert row["out"] == other.call("status")["out"] == 0
 
 
 def test_TheExampleTakesFromBlocks(daemon):
