@@ -457,7 +457,7 @@ TEST_CASE("AThreadThatMustNotWaitTakesWhatIsAtHand", "[blocks]") {
   CHECK(of_blocks(ids) >= 10'099);
   opened.close();
   daemon.stop();
-  CHECK(daemon.taken() == static_cast<std::uint64_t>(of_blocks(ids)));
+  CHECK(daemon.taken() == of_blocks(ids));
 }
 
 TEST_CASE("ThreadsThatMustNotWaitShareTheSlotsThatAreLeft", "[blocks]") {
