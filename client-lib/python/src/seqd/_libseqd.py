@@ -83,7 +83,8 @@ _library: Optional[Library] = None
 
 
 def library() -> Library:
-    """The library of this process, loaded at the first use. Raises LibraryError, each time anew: it may be installed later."""
+    """The library of this process, loaded at the first use. Raises LibraryError, and looks for it each time: it may be installed
+    later."""
     global _library
     if _library is None:
         _library = Library()  # two threads may load it at once: the same one
