@@ -203,8 +203,7 @@ def test_CloseUnderLoadLosesNothing(daemon):
 
 
 @pytest.mark.limit(60)
-@pytest.mark.parametrize("fork", [os.fork, c_fork], ids=["os.fork", "fork"])
-def test_AChildHasBlocksOfItsOwn(daemon, fork):
+def test_AChildHasBlocksOfItsOwn(daemon):
     """Forked while other threads of the parent take."""
     client = seqd.Client(daemon.socket, timeout=LONG, blocks=True)
     own = array("q", [client.next("orders") for _ in range(100)])
@@ -212,10 +211,21 @@ def test_AChildHasBlocksOfItsOwn(daemon, fork):
     children = []
     for _ in range(5):
         takers.wait_for_more(100)
-        children.append(in_child(lambda: [client.next("orders") for _ in range(1_000)], fork))
+        children.append(in_child(lambda: [client.next("orders") for _ in range(1_000)]))
         own.extend(client.next("orders") for _ in range(1_000))
     received = [own, *(wait() for wait in children)]
     received += takers.stop()
+    client.close()
+    check(daemon, received)
+
+
+def test_AChildThatPythonDoesNotKnowOfHasBlocksOfItsOwn(daemon):
+    """Without other threads, for which Python's own lock would wait in such a child."""
+    client = seqd.Client(daemon.socket, timeout=LONG, blocks=True)
+    own = array("q", [client.next("orders") for _ in range(1_000)])
+    wait = in_child(lambda: [client.next("orders") for _ in range(1_000)], c_fork)
+    own.extend(client.next("orders") for _ in range(1_000))
+    received = [own, wait()]
     client.close()
     check(daemon, received)
 
