@@ -131,7 +131,7 @@ func TestBlocksAndKills(t *testing.T) {
 	const goroutines = 8
 	results := takeFromBlocks(t, c, goroutines, &enough, &count)
 	for i := 0; i < kills && !t.Failed(); i++ {
-		wanted := count.Load() + rand.Int63n(20_000)
+		wanted := count.Load() + rand.Int63n(5_000)
 		until(t, "IDs are taken", func() bool { return count.Load() > wanted || t.Failed() })
 		d.kill()
 		d.start()
