@@ -136,6 +136,9 @@ func TestBlocksAndKills(t *testing.T) {
 		d.kill()
 		d.start()
 	}
+	// Until the client has connected again: the daemon waits for it for 10 s.
+	wanted := count.Load() + 20_000
+	until(t, "IDs are taken", func() bool { return count.Load() > wanted || t.Failed() })
 	enough.Store(true)
 	var taken []int64
 	for i := 0; i < goroutines; i++ {
