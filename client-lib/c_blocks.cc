@@ -108,16 +108,28 @@ class NoCancellation {
 }
 
 // Where the thread has no block at hand.
-[[gnu::noinline]] int next_slowly(const std::shared_ptr<Blocks>& blocks, std::int64_t* id) {
+[[gnu::noinline]] int next_slowly(const std::shared_ptr<Blocks>& blocks, std::int64_t* id,
+                                  bool may_wait) {
   const NoCancellation whole;
   return guarded_here([&]() -> Outcome {
     if (blocks->is_forked())
       return {SEQD_E_FORKED, "these blocks belong to the parent process: open some after fork()"};
     ThreadBlocks* const own = t_left ? nullptr : t_departure.find(blocks);
-    if (own == nullptr) return blocks->next_shared(*id);
+    if (own == nullptr) return may_wait ? blocks->next_shared(*id) : blocks->try_next_shared(*id);
     t_found[blocks->serial() % kFound] = {blocks->serial(), own};
-    return own->next(*id);
+    return may_wait ? own->next(*id) : own->try_next(*id);
   });
+}
+
+// In both functions: a jump is much of what an ID costs.
+[[gnu::always_inline]] inline int take(seqd_blocks* blocks, std::int64_t* id, bool may_wait) {
+  if (blocks == nullptr || id == nullptr) [[unlikely]]
+    return refuse_null();
+  const Blocks& handle = *blocks->blocks;
+  const Found& found = t_found[handle.serial() % kFound];
+  if (found.serial == handle.serial() && handle.is_surely_not_forked() && found.blocks->take(*id))
+    return SEQD_OK;
+  return next_slowly(blocks->blocks, id, may_wait);
 }
 
 }  // namespace
@@ -137,17 +149,18 @@ int seqd_blocks_open(const seqd_options* options, const char* name, seqd_blocks*
 }
 
 int seqd_blocks_next(seqd_blocks* blocks, int64_t* id) {
-  if (blocks == nullptr || id == nullptr) [[unlikely]]
-    return refuse_null();
-  const Blocks& handle = *blocks->blocks;
-  const Found& found = t_found[handle.serial() % kFound];
-  if (found.serial == handle.serial() && handle.is_surely_not_forked() && found.blocks->take(*id))
-    return SEQD_OK;
-  return next_slowly(blocks->blocks, id);
+  return take(blocks, id, true);
+}
+
+int seqd_blocks_try_next(seqd_blocks* blocks, int64_t* id) {
+  return take(blocks, id, false);
 }
 
 void seqd_blocks_close(seqd_blocks* blocks) {
-  delete blocks;
+  if (blocks != nullptr && blocks->blocks->is_forked())
+    blocks->blocks->leave_to_parent();
+  else
+    delete blocks;
 }
 
 const char* seqd_blocks_last_error(void) {

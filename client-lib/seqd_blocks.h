@@ -34,8 +34,15 @@ SEQD_API int seqd_blocks_open(const seqd_options* options, const char* name, seq
  * to the parent process. */
 SEQD_CHECKED int seqd_blocks_next(seqd_blocks* blocks, int64_t* id);
 
+/* The same for a thread that must not wait, as that of an event loop: SEQD_E_UNAVAILABLE when it
+ * has no ID at hand. A block is then asked for, which a later call of this kind takes from;
+ * meanwhile the caller takes IDs with a handle of its own kind (seqd_submit_next). A few
+ * microseconds at most. */
+SEQD_CHECKED int seqd_blocks_try_next(seqd_blocks* blocks, int64_t* id);
+
 /* Closes, which makes what was not taken available again, and frees. Does not wait. No other thread
- * may be in a call with the handle. NULL is allowed. */
+ * may be in a call with the handle. A child after fork() closes the connection that it shares with
+ * its parent, whatever the parent's threads do, and frees nothing. NULL is allowed. */
 SEQD_API void seqd_blocks_close(seqd_blocks* blocks);
 
 /* The last error that this thread got from a function of this header, or why an ID came by a

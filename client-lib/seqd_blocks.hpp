@@ -55,6 +55,15 @@ class Blocks {
     return id;
   }
 
+  // Never waits: SEQD_E_UNAVAILABLE when this thread has no ID at hand.
+  Result<std::int64_t> try_next() {
+    if (handle_ == nullptr) return error_;
+    std::int64_t id = 0;
+    const int code = seqd_blocks_try_next(handle_, &id);
+    if (code != SEQD_OK) return Error{code, seqd_blocks_last_error()};
+    return id;
+  }
+
   // For the functions of seqd_blocks.h; null when it could not be opened, or was moved from.
   seqd_blocks* handle() { return handle_; }
 

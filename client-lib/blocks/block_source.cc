@@ -1,6 +1,7 @@
 #include "client-lib/blocks/block_source.h"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -139,16 +140,17 @@ bool BlockSource::is_answered(const BlockOrder& order) {
   return order.state == BlockOrder::State::answered;
 }
 
+bool BlockSource::has_arrived(BlockOrder& order) {
+  const Lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  if (!driven_ && order.state == BlockOrder::State::asked) drive_surely();
+  return order.state == BlockOrder::State::answered;
+}
+
 bool BlockSource::wait(BlockOrder& order, std::int64_t until_ms) {
   Lock lock(mutex_);
   for (;;) {
-    if (!driven_ && order.state == BlockOrder::State::asked) {
-      try {
-        drive();
-      } catch (...) {
-        client_->recover();
-      }
-    }
+    if (!driven_ && order.state == BlockOrder::State::asked) drive_surely();
     if (order.state == BlockOrder::State::answered) return true;
     if (monotonic_ms() >= until_ms) return false;
     sleep(lock, until_ms);
@@ -174,6 +176,15 @@ void BlockSource::drive() {
   }
 }
 
+// Without memory now it may have some later.
+void BlockSource::drive_surely() {
+  try {
+    drive();
+  } catch (...) {
+    client_->recover();
+  }
+}
+
 // One thread sleeps at the socket; the others until it has seen something.
 void BlockSource::sleep(Lock& lock, std::int64_t until_ms) {
   const std::int64_t left_ms = std::min(until_ms - monotonic_ms(), kLongestSleepMs);
@@ -193,6 +204,11 @@ void BlockSource::sleep(Lock& lock, std::int64_t until_ms) {
   lock.lock();
   driven_ = false;
   changed_.notify_all();
+}
+
+void BlockSource::leave_to_parent() {
+  const int descriptor = client_->descriptor();
+  if (descriptor >= 0) ::close(descriptor);
 }
 
 std::uint64_t BlockSource::generation() {

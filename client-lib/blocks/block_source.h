@@ -33,12 +33,18 @@ class BlockSource {
   // still come.
   bool wait(BlockOrder& order, std::int64_t until_ms);
   bool is_answered(const BlockOrder& order);
+  // The same, after a look at what has arrived; never waits.
+  bool has_arrived(BlockOrder& order);
 
   // Of an order with an answer, which is in state `none` again: its outcome. Of a block that may be
   // taken from, `page` is where it lies; null: it has ended since.
   Outcome collect(BlockOrder& order, std::shared_ptr<BlockPage>& page);
   // Why an order has no answer yet.
   Outcome late();
+  // In a child after fork(): closes its descriptor of the connection, and nothing else. Threads of
+  // the parent, which the child does not have, may have held the lock, waited, or been in the
+  // middle of a change; so the child frees nothing.
+  void leave_to_parent();
   // Another one with each connection: what the daemon refused on an earlier one says nothing.
   std::uint64_t generation();
 
@@ -50,6 +56,7 @@ class BlockSource {
   void ask_page();
   // One step of the connection, without waiting, and the answers that came of it.
   void drive();
+  void drive_surely();
   void send();
   void sleep(Lock& lock, std::int64_t until_ms);
   void settle(BlockOrder& order, const Answer& answer);

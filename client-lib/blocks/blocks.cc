@@ -67,4 +67,11 @@ Outcome Blocks::next_shared(std::int64_t& id) {
   return shared_.next(id);
 }
 
+Outcome Blocks::try_next_shared(std::int64_t& id) {
+  const std::unique_lock lock(shared_mutex_, std::try_to_lock);
+  if (!lock.owns_lock())
+    return {SEQD_E_UNAVAILABLE, "another thread takes from the slots that threads share"};
+  return shared_.try_next(id);
+}
+
 }  // namespace seqd::engine

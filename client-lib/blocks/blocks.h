@@ -37,8 +37,12 @@ class Blocks {
   ThreadBlocks* enter();
   // Its thread does not take any more.
   void leave(ThreadBlocks* blocks);
+  // In a child after fork(), instead of the destructor.
+  void leave_to_parent() { source_.leave_to_parent(); }
   // An ID of the slots that threads share.
   Outcome next_shared(std::int64_t& id);
+  // The same without waiting; see ThreadBlocks.
+  Outcome try_next_shared(std::int64_t& id);
 
  private:
   Blocks(const ClientOptions& options, std::unique_ptr<Client> client, std::string name,

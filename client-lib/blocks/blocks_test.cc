@@ -255,6 +255,78 @@ TEST_CASE("AChildMayNotTakeFromItsParentsBlocks", "[blocks]") {
   CHECK(daemon.taken() == 1'010);
 }
 
+TEST_CASE("AChildClosesItsParentsBlocksWhileThreadsOfTheParentWait", "[blocks]") {
+  BlockDaemon daemon;  // that does not listen yet
+  Opened opened(daemon);
+  Threads threads;
+  threads.start(opened.blocks, 4, 10);
+  int status = 0;
+  for (int fork = 0; fork < 20 && status == 0; ++fork) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      seqd_blocks_close(opened.blocks);
+      ::_exit(0);
+    }
+    if (::waitpid(child, &status, 0) != child) status = -1;
+  }
+  daemon.start();
+  CHECK(status == 0);
+  CHECK(has_no_id_twice(threads.join()));
+}
+
+TEST_CASE("AThreadThatMustNotWaitTakesWhatIsAtHand", "[blocks]") {
+  BlockDaemon daemon;  // that does not listen yet
+  Opened opened(daemon);
+  std::int64_t id = 0;
+  CHECK(seqd_blocks_try_next(opened.blocks, &id) == SEQD_E_UNAVAILABLE);
+  CHECK(std::string(seqd_blocks_last_error()) == "no ID is at hand: a block is asked for");
+  daemon.start();
+  auto ids = opened.take(1);  // with this the block for the next calls comes, too
+  int refused = 0;
+  while (ids.size() < 10'000 && refused < 1'000'000) {
+    const int code = seqd_blocks_try_next(opened.blocks, &id);
+    if (code == SEQD_OK)
+      ids.push_back(id);
+    else
+      ++refused;
+    REQUIRE((code == SEQD_OK || code == SEQD_E_UNAVAILABLE));
+  }
+  REQUIRE(ids.size() == 10'000);
+  // Both ways go on with the same block.
+  for (int at = 0; at < 100; ++at) ids.push_back(opened.next());
+  CHECK(has_no_id_twice(ids));
+  CHECK(of_blocks(ids) >= 10'099);
+  opened.close();
+  daemon.stop();
+  CHECK(daemon.taken() == of_blocks(ids));
+}
+
+TEST_CASE("ThreadsThatMustNotWaitShareTheSlotsThatAreLeft", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.start();
+  Opened opened(daemon);
+  Threads threads;
+  threads.ids.resize(40);
+  for (auto& own : threads.ids) {
+    threads.running.emplace_back([&threads, &own, blocks = opened.blocks] {
+      while (own.size() < 500) {
+        std::int64_t id = 0;
+        const int code = seqd_blocks_try_next(blocks, &id);
+        if (code == SEQD_OK)
+          own.push_back(id);
+        else if (code != SEQD_E_UNAVAILABLE)
+          threads.failed = code;
+        if (threads.failed != SEQD_OK) return;
+      }
+    });
+  }
+  const auto ids = threads.join();
+  CHECK(ids.size() == 20'000);
+  CHECK(has_no_id_twice(ids));
+  CHECK(of_blocks(ids) == 20'000);
+}
+
 TEST_CASE("AThreadIsCancelledBehindItsCall", "[blocks]") {
   BlockDaemon daemon;            // that does not listen yet
   Opened opened(daemon, 1'000);  // longer than the pauses between attempts

@@ -38,6 +38,16 @@ Outcome ThreadBlocks::next(std::int64_t& id) {
   return single;
 }
 
+Outcome ThreadBlocks::try_next(std::int64_t& id) {
+  if (taker_.paused()) ask_ahead();
+  if (taker_.take(id)) return {};
+  Outcome outcome = try_change_block();
+  if (outcome.ok() && taker_.take(id)) return {};
+  if (outcome.ok()) return {SEQD_E_UNAVAILABLE, "no ID is at hand: a block is asked for"};
+  if (outcome.code == SEQD_E_BUSY) outcome.code = SEQD_E_UNAVAILABLE;
+  return outcome;
+}
+
 // Half of the block is taken. Never waits: where another thread is at the source, it is tried again
 // with the half of what is left.
 void ThreadBlocks::ask_ahead() {
@@ -56,13 +66,41 @@ void ThreadBlocks::refused() {
   refused_on_ = source_.generation();
 }
 
-Outcome ThreadBlocks::change_block(std::int64_t until_ms) {
-  // An ended block says nothing of the rate.
+// An ended block says nothing of the rate.
+void ThreadBlocks::leave_block() {
   if (page_ != nullptr && !taker_.ended()) size_.lasted(monotonic_ms() - began_ms_);
   page_.reset();
+}
+
+Outcome ThreadBlocks::change_block(std::int64_t until_ms) {
+  leave_block();
   std::shared_ptr<BlockPage> page;
   Outcome outcome = wait_for_block(until_ms, page);
-  if (!outcome.ok() || page == nullptr) return outcome;
+  if (outcome.ok() && page != nullptr) begin_block(std::move(page));
+  return outcome;
+}
+
+// Ok without a block: it comes later.
+Outcome ThreadBlocks::try_change_block() {
+  leave_block();
+  if (!asked_) {
+    if (!may_ask(monotonic_ms())) return {};
+    asked_ = source_.try_ask_block(ahead_, slot_, size_.ids());
+    if (!asked_) return {};
+  }
+  if (!source_.has_arrived(ahead_)) return {};
+  asked_ = false;
+  std::shared_ptr<BlockPage> page;
+  Outcome outcome = source_.collect(ahead_, page);
+  if (outcome.ok() && page != nullptr) begin_block(std::move(page));
+  if (!outcome.ok()) {
+    if (outcome.code == SEQD_E_UNAVAILABLE) size_.refused();
+    refused();
+  }
+  return outcome;
+}
+
+void ThreadBlocks::begin_block(std::shared_ptr<BlockPage> page) {
   const Block& block = ahead_.block;
   taker_.begin(page->slot(ahead_.slot), block, block.count / 2);
   page_ = std::move(page);
@@ -70,7 +108,6 @@ Outcome ThreadBlocks::change_block(std::int64_t until_ms) {
   size_.granted();
   back_off_.reset();
   began_ms_ = monotonic_ms();
-  return {};
 }
 
 Outcome ThreadBlocks::wait_for_block(std::int64_t until_ms, std::shared_ptr<BlockPage>& page) {

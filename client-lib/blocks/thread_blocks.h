@@ -28,9 +28,15 @@ class alignas(64) ThreadBlocks {
   bool take(std::int64_t& id) { return taker_.take(id); }
   // The same in any case: asks for blocks, waits for one, or takes a single ID where there is none.
   Outcome next(std::int64_t& id);
+  // The same without waiting, and without single IDs. SEQD_E_UNAVAILABLE: none is at hand, and a
+  // block is asked for as often as next() would.
+  Outcome try_next(std::int64_t& id);
 
  private:
   void ask_ahead();
+  Outcome try_change_block();
+  void leave_block();
+  void begin_block(std::shared_ptr<BlockPage> page);
   bool may_ask(std::int64_t now_ms);
   void refused();
   Outcome change_block(std::int64_t until_ms);

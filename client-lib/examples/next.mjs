@@ -1,5 +1,5 @@
 // Takes IDs of a sequence: next.mjs [SEQUENCE [COUNT]]
-//   make pack-node; npm install build/seqd-0.1.0.tgz beside this file; SEQD_SOCKET=build/run/seqd.sock node next.mjs orders 3
+//   make pack-node; npm install build/clients/seqd-VERSION.tgz beside this file; SEQD_SOCKET=build/run/seqd.sock node next.mjs orders 3
 import { Client, SeqdError } from "seqd";
 
 const [name = "orders", count = "1"] = process.argv.slice(2);

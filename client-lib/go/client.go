@@ -47,11 +47,18 @@ type Options struct {
 	// ConnectTimeout is how long a call waits while no daemon listens: by default as long as its
 	// other time is.
 	ConnectTimeout time.Duration
+	// Blocks says whether Next takes IDs inside the process; the default is NoBlocks. IDs of several
+	// threads, methods and programs then interleave. Each sequence has a connection of its own, 64 at
+	// most; further ones have no blocks.
+	Blocks Blocks
 }
 
 // A Client takes IDs from the daemon of this host. It is safe for any number of goroutines. Close it
 // when it is used no more. A child process needs a Client of its own.
-type Client struct{ s *session }
+type Client struct {
+	s *session
+	b *blockSet // nil: no blocks
+}
 
 // Open makes a Client. options may be nil. It does not connect: the first call does, so that a
 // program can start before the daemon.
@@ -72,23 +79,38 @@ func Open(options *Options) (*Client, error) {
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
 	}
+	if o.Blocks < NoBlocks || o.Blocks > OnlyBlocks {
+		return nil, &Error{Code: ErrArgument, Text: "the option Blocks is NoBlocks, AutoBlocks or OnlyBlocks"}
+	}
+	b, err := openBlocks(o)
+	if err != nil {
+		return nil, err
+	}
 	s, err := newSession(o)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{s}, nil
+	return &Client{s, b}, nil
 }
 
 // Close ends the connection, after telling the daemon which replies have arrived, and waits for the
 // goroutines of the Client. Calls that are under way, and later ones, get ErrClosed; an insert that
 // was sent gets ErrOutcomeUnknown. Closing again does nothing. The error is always nil.
 func (c *Client) Close() error {
+	if c.b != nil {
+		c.b.close()
+	}
 	c.s.close()
 	return nil
 }
 
 // Next takes one ID of the sequence.
 func (c *Client) Next(ctx context.Context, sequence string) (int64, error) {
+	if c.b != nil {
+		if id, ok, err := c.nextOfBlock(ctx, sequence); ok || err != nil {
+			return id, err
+		}
+	}
 	r := newCall(kindNext, "next", sequence)
 	err := c.s.do(ctx, r)
 	id := r.id

@@ -27,6 +27,7 @@ type daemon struct {
 	command *exec.Cmd
 	ended   chan struct{} // closed when the command has ended
 	notify  *net.UnixConn
+	ready   chan string // notifications with READY=1
 	stderr  bytes.Buffer
 }
 
@@ -71,9 +72,16 @@ func newDaemon(t testing.TB, config string) *daemon {
 	if err != nil {
 		t.Fatal(err)
 	}
+	d.ready = make(chan string, 16)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		d.readNotifications()
+	}()
 	t.Cleanup(func() {
 		d.kill()
 		d.notify.Close()
+		<-read
 		os.RemoveAll(short)
 	})
 	d.start()
@@ -126,28 +134,35 @@ func (d *daemon) spawn() {
 	}()
 }
 
-func (d *daemon) awaitReady() {
-	d.t.Helper()
-	d.notify.SetReadDeadline(time.Now().Add(patience))
-	ready, ended := make(chan struct{}), d.ended
-	defer close(ready)
-	go func() {
-		select {
-		case <-ended:
-			d.notify.SetReadDeadline(time.Now())
-		case <-ready:
-		}
-	}()
+// readNotifications reads all of them, also those of the running daemon: a queue that is full would
+// stop it.
+func (d *daemon) readNotifications() {
 	message := make([]byte, 4096)
 	for {
 		n, err := d.notify.Read(message)
 		if err != nil {
-			d.kill()
-			d.t.Fatalf("the daemon did not become ready: %v\n%s", err, d.stderr.String())
-		}
-		text := string(message[:n])
-		if strings.Contains(text, "READY=1") && strings.Contains(text, "MAINPID") == strings.Contains(text, "MAINPID="+strconv.Itoa(d.command.Process.Pid)) {
 			return
+		}
+		if text := string(message[:n]); strings.Contains(text, "READY=1") {
+			d.ready <- text
+		}
+	}
+}
+
+func (d *daemon) awaitReady() {
+	d.t.Helper()
+	end := time.After(patience)
+	for {
+		select {
+		case text := <-d.ready:
+			if strings.Contains(text, "MAINPID") == strings.Contains(text, "MAINPID="+strconv.Itoa(d.command.Process.Pid)) {
+				return
+			}
+		case <-d.ended:
+			d.t.Fatalf("the daemon ended before it was ready: %v\n%s", d.command.ProcessState, d.stderr.String())
+		case <-end:
+			d.kill()
+			d.t.Fatalf("the daemon did not become ready\n%s", d.stderr.String())
 		}
 	}
 }

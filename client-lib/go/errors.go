@@ -46,6 +46,7 @@ const (
 	ErrProtocol Code = "PROTOCOL" // what answers does not speak the protocol
 	ErrArgument Code = "ARGUMENT" // a parameter that cannot be sent
 	ErrClosed   Code = "CLOSED"   // the client was closed
+	ErrLibrary  Code = "LIBRARY"  // blocks need libseqd: the build tag seqd_blocks
 )
 
 var daemonCodes = map[string]bool{}

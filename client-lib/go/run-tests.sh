@@ -10,7 +10,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 failed=0
 run() {
-  "$go" test -count=1 -v "$@" 2>&1 | tee -a "$log" | grep -vE '^(=== |(    )*--- PASS: |PASS$)' || true
+  "$go" test -count=1 -v "$@" 2>&1 | tee -a "$log" | { grep -vE '^(=== |(    )*--- PASS: |PASS$)' || true; }
   [ "${PIPESTATUS[0]}" -eq 0 ] || failed=1
 }
 
@@ -19,6 +19,15 @@ run() {
 [ -z "$("${go}fmt" -l . ../examples/next.go | tee /dev/stderr)" ] || failed=1
 run "$@" .
 run -race "$@" .
+
+# With blocks, by the libseqd of the clone.
+build=$(realpath "${SEQD_BUILD:-../../build}")
+export CGO_CFLAGS=-I$PWD/.. CGO_LDFLAGS="-L$build -Wl,-rpath,$build"
+"$go" vet -tags seqd_blocks . || failed=1
+# Debian's gcc makes position-independent programs, in which the race detector does not find its memory.
+fixed=-ldflags=-extldflags=-no-pie
+run -tags seqd_blocks "$fixed" -run Blocks "$@" .
+run -tags seqd_blocks "$fixed" -run Blocks -race "$@" .
 
 passed=$(grep -c '^--- PASS: ' "$log")
 failures=$(grep -cE '^--- (FAIL|SKIP): ' "$log")

@@ -1,7 +1,8 @@
 """Speed of the client beside redis-py on a real redis-server, in one run; prints calls a second, the ratio of both (above 1: seqd is
 faster), and the processor time of the client, which says more on a busy machine.
 
-usage: bench.py [--seconds N] [--rounds N]     needs redis-server, python3-redis and a built seqd (SEQD_BIN, or build/seqd)
+usage: bench.py [--seconds N] [--rounds N]     needs redis-server, python3-redis and a built seqd (SEQD_BIN, or build/seqd),
+beside which is libseqd.so
 
 Each side of a row has one process, this one, and one server, over Unix sockets. The sides take turns round by round, first
 one and then the other, so that both see the same machine; a figure is the median of the rounds. Redis keeps nothing on disk;
@@ -10,6 +11,7 @@ seqd writes its log.
 
 import argparse
 import asyncio
+import ctypes
 import os
 import shutil
 import statistics
@@ -50,9 +52,12 @@ class Server:
         self.process.wait(30)
 
 
+SEQD = Path(os.environ.get("SEQD_BIN", HERE.parents[1] / "build" / "seqd")).resolve()
+
+
 def start_seqd(directory):
-    binary = os.environ.get("SEQD_BIN", str(HERE.parents[1] / "build" / "seqd"))
-    (directory / "seqd.toml").write_text("")
+    binary = str(SEQD)
+    (directory / "seqd.toml").write_text('[sequence."blocks"]\nblocks = true\n')
     for name in ("state", "witness"):
         (directory / name).mkdir()
     path = directory / "seqd.sock"
@@ -127,6 +132,19 @@ def blocking_rows(ours, theirs, seconds):
            lambda: in_threads(seconds, lambda: theirs.incr("orders")))
 
 
+def block_rows(ours, theirs, seconds):
+    """One call of time for many that are counted: reading the clock takes a third of such a call."""
+    take = ours.next
+
+    def hundred():
+        for _ in range(AT_ONCE):
+            take("blocks")
+
+    yield ("blocks, one at a time", lambda: until(seconds, hundred, AT_ONCE), lambda: until(seconds, lambda: theirs.incr("orders"), 1))
+    yield (f"blocks, {THREADS} threads on one client", lambda: AT_ONCE * in_threads(seconds, hundred),
+           lambda: in_threads(seconds, lambda: theirs.incr("orders")))
+
+
 def asyncio_rows(ours, theirs, seconds, run):
     async def our_tasks():
         await asyncio.gather(*[ours.next("orders") for _ in range(AT_ONCE)])
@@ -171,7 +189,7 @@ def measure(title, ours, theirs, rounds):
             processor[which].append((time.process_time() - cpu) / calls * 1e6)
     ratio = statistics.median(one / other for one, other in zip(*figures))
     print(f"{title:32} {statistics.median(figures[0]):>9,.0f} {statistics.median(figures[1]):>9,.0f} {ratio:>6.2f}"
-          f" {statistics.median(processor[0]):>8.1f} {statistics.median(processor[1]):>8.1f}", flush=True)
+          f" {statistics.median(processor[0]):>8.2f} {statistics.median(processor[1]):>8.2f}", flush=True)
 
 
 def main():
@@ -190,6 +208,10 @@ def main():
         with seqd.Client(servers[0].socket) as ours, redis.Redis(unix_socket_path=str(servers[1].socket)) as theirs:
             for title, left, right in blocking_rows(ours, theirs, chosen.seconds):
                 measure(title, left, right, chosen.rounds)
+            ctypes.CDLL(str(SEQD.parent / "libseqd.so"))  # what the client then finds by its name
+            with seqd.Client(servers[0].socket, blocks=True) as blocks:
+                for title, left, right in block_rows(blocks, theirs, chosen.seconds):
+                    measure(title, left, right, chosen.rounds)
         loop = asyncio.new_event_loop()
         our_client = seqd.aio.Client(servers[0].socket)
         their_client = redis.asyncio.Redis(unix_socket_path=str(servers[1].socket))

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <climits>
 #include <cstring>
+#include <utility>
 
 namespace seqd::engine {
 namespace {
@@ -57,8 +58,9 @@ int Connection::open(const std::string& path) {
 }
 
 void Connection::close() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-  descriptor_ = -1;
+  // A copy of this process by fork() must not find a number that is another file's by now.
+  const int descriptor = std::exchange(descriptor_, -1);
+  if (descriptor >= 0) ::close(descriptor);
 }
 
 int Connection::send(protocol::Buffer& bytes) {

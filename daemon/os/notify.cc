@@ -1,8 +1,14 @@
 #include "daemon/os/notify.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <string>
@@ -20,11 +26,36 @@ std::string status_line(std::string_view status) {
   return "STATUS=" + escape_line(status, kMaxStatus);
 }
 
+// As sd_notify(3), which waits without end while nobody takes its messages: a process 1 that is
+// frozen would stop the daemon with it. Positive, 0 where nobody asked, or a negative errno.
+int notify_at_once(const std::string& state) {
+  const char* place = std::getenv("NOTIFY_SOCKET");
+  if (place == nullptr || *place == '\0') return 0;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t length = std::strlen(place);
+  if (*place != '/' && *place != '@') return sd_notify(0, state.c_str());
+  if (length >= sizeof(address.sun_path)) return -ENAMETOOLONG;
+  std::copy_n(place, length, address.sun_path);
+  if (*place == '@') address.sun_path[0] = '\0';
+  const int descriptor = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor < 0) return -errno;
+  iovec text = {const_cast<char*>(state.data()), state.size()};
+  msghdr message{};
+  message.msg_name = &address;
+  message.msg_namelen = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
+  message.msg_iov = &text;
+  message.msg_iovlen = 1;
+  const int code = ::sendmsg(descriptor, &message, MSG_NOSIGNAL) < 0 ? -errno : 1;
+  ::close(descriptor);
+  return code;
+}
+
 }  // namespace
 
 // Tells it now, or says why that cannot be: always of what systemd waits for, of the rest once.
 bool ServiceNotifier::deliver(const std::string& state, bool awaited) {
-  const int code = sd_notify(0, state.c_str());
+  const int code = notify_at_once(state);
   if (code >= 0) {
     failing_ = false;
     return true;

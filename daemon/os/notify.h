@@ -1,7 +1,7 @@
 // ServiceNotifier: tells systemd what the daemon is doing (sd_notify). Does nothing when nobody
-// asked ($NOTIFY_SOCKET is not set). A daemon that cannot report goes on serving: it raises an
-// event, and what systemd waits for (READY, RELOADING, STOPPING) is said again before the next
-// report. Owned by main; loop thread.
+// asked ($NOTIFY_SOCKET is not set). Never waits. A daemon that cannot report goes on serving: it
+// raises an event, and what systemd waits for (READY, RELOADING, STOPPING) is said again before the
+// next report. Owned by main; loop thread.
 #pragma once
 
 #include <cstdint>

@@ -102,6 +102,23 @@ TEST_CASE("AReadyThatCannotBeToldIsSaidOnceAndToldWithTheNextReport") {
   CHECK(systemd.take().empty());
 }
 
+TEST_CASE("ASystemdThatTakesNothingIsNotWaitedFor") {
+  ::alarm(60);  // the end of a daemon that waits
+  const NotifySocket systemd;
+  HeardEvents events;
+  ServiceNotifier notifier(events);
+  for (int report = 0; report < 10'000; ++report) notifier.watchdog();
+  notifier.ready("3 sequences");
+  ::alarm(0);
+  REQUIRE(events.texts.size() == 2);
+  CHECK(events.texts[0].find("WATCHDOG=1") != std::string::npos);
+  CHECK(events.texts[1].find("READY=1") != std::string::npos);
+  while (systemd.take() == "WATCHDOG=1") continue;
+  notifier.watchdog();
+  CHECK(systemd.take() == "READY=1\nSTATUS=3 sequences");
+  CHECK(systemd.take() == "WATCHDOG=1");
+}
+
 TEST_CASE("AReloadCarriesTheMonotonicTime") {
   const NotifySocket systemd;
   HeardEvents events;

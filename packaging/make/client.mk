@@ -26,5 +26,5 @@ test-client: $(LIBSEQD_SO) $(EXAMPLES) ## libseqd's ABI and examples
 
 test-adapters: test-client
 
-# tests/integration/clients/test_client_library.py runs them.
+# tests/integration/clients/test_client_library.py and test_examples.py run them.
 test-integration: $(EXAMPLES)

@@ -4,7 +4,7 @@
 .PHONY: clients test-clients
 clients: wheel pack-node ## packages of the clients for Python and Node.js, in build/clients; Go's is used by its path
 
-test-clients: $(SEQD) $(SEQCTL_BIN) $(BUILD)/old_code | $(call packages,TEST) ## the clients for Python, Node.js and Go
+test-clients: $(SEQD) $(SEQCTL_BIN) $(BUILD)/old_code $(BUILD)/$(LIBSEQD_SONAME) | $(call packages,TEST) ## the clients for Python, Node.js and Go
 	@$(PYTHON) -B tests/summary.py \
 	  'Python client' '$(PART) test-python' \
 	  'Node.js client' '$(PART) test-node' \

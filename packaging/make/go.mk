@@ -7,7 +7,7 @@ GO_SECONDS ?= 60
 GO_KILLS = $(if $(filter file undefined,$(origin KILLS)),20,$(KILLS))
 
 .PHONY: test-go bench-go fuzz-go
-test-go: $(SEQD) $(BUILD)/old_code | $(call packages,TEST) $(call packages,GO) ## the Go client (KILLS= kills of the daemon)
+test-go: $(SEQD) $(BUILD)/old_code $(BUILD)/$(LIBSEQD_SONAME) | $(call packages,TEST) $(call packages,GO) ## the Go client (KILLS= kills of the daemon)
 	@KILLS=$(GO_KILLS) SEQD_BUILD=$(abspath $(BUILD)) $(PYTHON) -B tests/integration/servers/with_mongo.py --mongo-only -- \
 	  client-lib/go/run-tests.sh $(GO)
 

@@ -10,7 +10,7 @@ PYTHON_KILLS ?= 20
 PYTHON_CALLS ?= 100000
 
 .PHONY: test-python wheel bench-python
-test-python: $(SEQD) $(SEQCTL_BIN) | $(call packages,PYTHON) ## the Python client on the real daemon (PYTHON_KILLS=, PYTHON_CALLS=)
+test-python: $(SEQD) $(SEQCTL_BIN) $(LIBSEQD_SO) | $(call packages,PYTHON) ## the Python client on the real daemon (PYTHON_KILLS=, PYTHON_CALLS=)
 	@BUILD=$(BUILD) KILLS=$(PYTHON_KILLS) CALLS=$(PYTHON_CALLS) PYTHON=$(PYTHON) $(PYTHON_CLIENT)/run-tests.sh \
 	  $(if $(K),-k '$(K)') $(if $(T),$(PYTHON_CLIENT)/tests/test_$(T).py)
 
@@ -22,5 +22,5 @@ wheel: | $(call packages,PYTHON) ## the Python client as a wheel in build/client
 	@rm -rf build/clients/python
 	@ls build/clients/*.whl
 
-bench-python: $(SEQD) | $(call packages,PYTHON_BENCH) ## the Python client beside redis-py
+bench-python: $(SEQD) $(LIBSEQD_SO) | $(call packages,PYTHON_BENCH) ## the Python client beside redis-py
 	@SEQD_BIN=$(SEQD) $(PYTHON) -B $(PYTHON_CLIENT)/bench.py

@@ -15,6 +15,9 @@ TEST_CLIENTS ?= node python go
 READY_CLIENTS := $(if $(filter node,$(TEST_CLIENTS)),$(NODE_MODULES)) $(if $(filter go,$(TEST_CLIENTS)),$(call packages,GO)) \
   $(if $(filter python,$(TEST_CLIENTS)),$(call packages,PYTHON))
 
+# tests/integration/clients/test_examples.py
+test-integration: $(READY_CLIENTS)
+
 .PHONY: test test-unit test-adapters test-summary
 # Nothing is printed after the closing line "N passed, N failed".
 test: all $(TEST_PROGRAMS) $(TOOLS) $(READY_CLIENTS) | $(call packages,TEST) ## all tests; the last line says "N passed, N failed"

@@ -20,7 +20,7 @@ import seqd
 from seqd import aio
 
 def blocking() -> List[int]:
-    with seqd.Client(timeout=1.0) as client:
+    with seqd.Client(timeout=1.0, blocks="auto") as client:
         one: int = client.next("orders")
         text: str = client.next_text("invoices", timeout=0.5)
         runs: List[range] = client.range("orders", 10)

@@ -12,6 +12,8 @@ from typing import Any, List, Mapping, Optional, Type, TypeVar
 
 from . import _requests
 from ._loop import Connection
+from ._blocks import Wanted
+from ._blocks import make as make_blocks
 from ._pipeline import Collection, outcomes
 from ._replies import Parsed, Peeked, Run, Status
 from ._requests import Request
@@ -28,19 +30,26 @@ class Client:
     of tasks share one client; the requests of one turn of the loop go out in one write. It belongs to the loop in which it
     is first used; after that loop was closed, and in a child after fork(), it can be used in another one.
 
+    With `blocks`, a call that finds an ID at hand does not suspend its task.
+
     Cancellation: a call that is cancelled before its request was sent takes no ID. One that was sent may take an ID, which is
     not given to anybody else.
     """
 
     def __init__(self, path: Optional[PathLike] = None, *, name: str = "", timeout: float = DEFAULT_TIMEOUT,
-                 connect_timeout: Optional[float] = None) -> None:
+                 connect_timeout: Optional[float] = None, blocks: Wanted = False) -> None:
         self._timeout = seconds(timeout, DEFAULT_TIMEOUT)
         self._connect_timeout = seconds(connect_timeout, self._timeout)
         self._connection = Connection(socket_path(path), client_name(name), self._connect_timeout)
+        self._blocks = make_blocks(blocks, socket_path(path), name, self._timeout)
 
     # --- taking IDs
     async def next(self, name: str, *, timeout: Optional[float] = None) -> int:
         """One ID of the sequence `name`."""
+        if self._blocks is not None:
+            number = self._blocks.next(name)
+            if number is not None:
+                return number
         return await self._call(_requests.next_id(name), timeout)
 
     async def range(self, name: str, count: int, *, timeout: Optional[float] = None) -> List[Run]:
@@ -88,6 +97,8 @@ class Client:
     # --- life
     async def close(self) -> None:
         """Tells the daemon what has arrived and closes. Calls of other tasks end with ClosedError, as do later ones."""
+        if self._blocks is not None:
+            self._blocks.close()
         self._connection.close()
 
     async def __aenter__(self) -> Client:
@@ -95,7 +106,7 @@ class Client:
 
     async def __aexit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                         trace: Optional[TracebackType]) -> None:
-        self._connection.close()
+        await self.close()
 
     async def _call(self, request: Request[T], timeout: Optional[float]) -> T:
         left = seconds(timeout, self._timeout)

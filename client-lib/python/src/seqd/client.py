@@ -9,6 +9,8 @@ from typing import Any, List, Mapping, Optional, Sequence, Type, TypeVar
 
 from . import _requests
 from ._blocking import Connection
+from ._blocks import Wanted
+from ._blocks import make as make_blocks
 from ._pipeline import Collection, outcomes
 from ._replies import Parsed, Peeked, Run, Status
 from ._requests import Request
@@ -50,17 +52,25 @@ class Client:
     name: for the daemon's lists, at most 64 bytes.
     timeout: seconds of every call, reconnects included. The daemon is told how much of it is left.
     connect_timeout: seconds to wait while no daemon listens, then ConnectError; default `timeout`.
+    blocks: next() takes IDs inside this process, by libseqd, of sequences with `blocks = true`; by requests where there is none
+        at hand. "auto": if libseqd is installed; other sequences by requests. True: LibraryError without libseqd, and WrongMode
+        of next() for other sequences. Each sequence has a connection of its own, 64 at most; further ones have no blocks.
     """
 
     def __init__(self, path: Optional[PathLike] = None, *, name: str = "", timeout: float = DEFAULT_TIMEOUT,
-                 connect_timeout: Optional[float] = None) -> None:
+                 connect_timeout: Optional[float] = None, blocks: Wanted = False) -> None:
         self._timeout = seconds(timeout, DEFAULT_TIMEOUT)
         self._connect_timeout = seconds(connect_timeout, self._timeout)
         self._connection = Connection(socket_path(path), client_name(name), self._connect_timeout)
+        self._blocks = make_blocks(blocks, socket_path(path), name, self._timeout)
 
     # --- taking IDs
     def next(self, name: str, *, timeout: Optional[float] = None) -> int:
         """One ID of the sequence `name`."""
+        if self._blocks is not None:
+            number = self._blocks.next(name)
+            if number is not None:
+                return number
         return self._call(_requests.next_id(name), timeout)
 
     def range(self, name: str, count: int, *, timeout: Optional[float] = None) -> List[Run]:
@@ -115,6 +125,8 @@ class Client:
     def close(self) -> None:
         """Tells the daemon what has arrived and closes. Calls of other threads end with ClosedError, as do later ones.
         RuntimeError in a signal handler that interrupted a call of the same thread where it cannot be ended."""
+        if self._blocks is not None:
+            self._blocks.close()
         self._connection.close()
 
     def __enter__(self) -> Client:

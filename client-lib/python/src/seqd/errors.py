@@ -1,6 +1,7 @@
 """The errors of seqd, as classes. Every one has `code`, `text` and `temporary`.
 
-The codes are those of PROTOCOL.md section 4, and of this library: CONNECT, TIMEOUT, PROTOCOL, ARGUMENT, CLOSED, FORKED.
+The codes are those of PROTOCOL.md section 4, and of this library: CONNECT, TIMEOUT, PROTOCOL, ARGUMENT, CLOSED, FORKED,
+LIBRARY.
 """
 
 from __future__ import annotations
@@ -79,6 +80,12 @@ class ForkedError(SeqdError):
     """This process was forked off inside of a call: the call is its parent's."""
 
     code = "FORKED"
+
+
+class LibraryError(SeqdError):
+    """Blocks need libseqd, which is missing or too old; the text says what to install."""
+
+    code = "LIBRARY"
 
 
 class BadRequest(DaemonError):

@@ -1,0 +1,156 @@
+//go:build seqd_blocks && cgo && linux
+
+package seqd
+
+/*
+#cgo LDFLAGS: -lseqd
+#include <seqd_blocks.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+	int64_t id;
+	int code;
+	char *text; // of a refusal
+} taken;
+
+// A handle is a number for Go, which would allocate for each pointer to a type without fields, as for
+// one to the ID. One call, so that no other thread's error is read.
+static taken take(uintptr_t handle) {
+	taken result = {0, 0, NULL};
+	result.code = seqd_blocks_try_next((seqd_blocks *)handle, &result.id);
+	if (result.code == SEQD_E_WRONG_MODE || result.code == SEQD_E_NO_METHOD)
+		result.text = strdup(seqd_blocks_last_error());
+	return result;
+}
+
+static uintptr_t make(const char *socket, const char *name, int64_t timeout_ms, const char *sequence) {
+	seqd_options options = SEQD_OPTIONS_INIT;
+	options.socket_path = socket;
+	options.name = name;
+	options.timeout_ms = timeout_ms;
+	seqd_blocks *blocks = NULL;
+	return seqd_blocks_open(&options, sequence, &blocks) == SEQD_OK ? (uintptr_t)blocks : 0;
+}
+
+static void end(uintptr_t handle) {
+	seqd_blocks_close((seqd_blocks *)handle);
+}
+*/
+import "C"
+
+import (
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+)
+
+const (
+	mostRefused  = 1024
+	refusedAgain = time.Minute // it may have been configured
+)
+
+// A blockSet is the blocks of a client: a handle of libseqd for each sequence. No call of libseqd
+// waits here. The mutex is held for reading during the calls that take, for writing where a handle
+// comes or goes.
+type blockSet struct {
+	options Options
+	only    bool
+
+	mu      sync.RWMutex
+	closed  bool
+	handles map[string]C.uintptr_t
+	refused map[string]time.Time // until when
+	now     func() time.Time     // of the tests
+}
+
+func openBlocks(o Options) (*blockSet, error) {
+	if o.Blocks == NoBlocks {
+		return nil, nil
+	}
+	return &blockSet{options: o, only: o.Blocks == OnlyBlocks, handles: map[string]C.uintptr_t{},
+		refused: map[string]time.Time{}, now: time.Now}, nil
+}
+
+// next takes an ID of the sequence, if this thread has one at hand; else libseqd asks for a block.
+func (b *blockSet) next(sequence string) (int64, bool, error) {
+	b.mu.RLock()
+	handle := b.handles[sequence]
+	if handle == 0 {
+		b.mu.RUnlock()
+		b.open(sequence)
+		return 0, false, nil
+	}
+	result := C.take(handle)
+	b.mu.RUnlock()
+	if result.code == C.SEQD_OK {
+		return int64(result.id), true, nil
+	}
+	if result.code != C.SEQD_E_WRONG_MODE && result.code != C.SEQD_E_NO_METHOD {
+		return 0, false, nil // what is wrong the request will tell
+	}
+	text := C.GoString(result.text)
+	C.free(unsafe.Pointer(result.text))
+	if b.only {
+		code := ErrWrongMode
+		if result.code == C.SEQD_E_NO_METHOD {
+			code = ErrNoMethod
+		}
+		return 0, false, &Error{Code: code, Text: text, CallerFault: true}
+	}
+	b.refuse(sequence)
+	return 0, false, nil
+}
+
+// open makes the handle of a sequence, which asks for its first block with the call after this one.
+func (b *blockSet) open(sequence string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed || b.handles[sequence] != 0 || len(b.handles) >= mostBlocks || strings.IndexByte(sequence, 0) >= 0 {
+		return
+	}
+	if until, ok := b.refused[sequence]; ok {
+		if b.now().Before(until) {
+			return
+		}
+		delete(b.refused, sequence)
+	}
+	timeout := b.options.Timeout
+	if timeout <= 0 {
+		timeout = DefaultTimeout
+	}
+	if timeout < time.Millisecond {
+		timeout = time.Millisecond
+	}
+	socket, name, text := C.CString(b.options.Socket), C.CString(b.options.Name), C.CString(sequence)
+	if handle := C.make(socket, name, C.int64_t(timeout.Milliseconds()), text); handle != 0 {
+		b.handles[sequence] = handle
+	}
+	for _, one := range []*C.char{socket, name, text} {
+		C.free(unsafe.Pointer(one))
+	}
+}
+
+func (b *blockSet) refuse(sequence string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if handle := b.handles[sequence]; handle != 0 {
+		delete(b.handles, sequence)
+		C.end(handle)
+	}
+	if len(b.refused) >= mostRefused {
+		b.refused = map[string]time.Time{}
+	}
+	b.refused[sequence] = b.now().Add(refusedAgain)
+}
+
+func (b *blockSet) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	for sequence, handle := range b.handles {
+		delete(b.handles, sequence)
+		C.end(handle)
+	}
+}

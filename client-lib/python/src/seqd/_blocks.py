@@ -1,0 +1,118 @@
+"""The blocks of a client: IDs that libseqd takes in this process, without a request for each. Nothing here waits: where a
+thread has no ID at hand, the client makes a request, and libseqd has asked for a block for the calls that follow.
+
+Each sequence has a handle of libseqd, with a connection of its own; threads have blocks of their own in it. There is no lock:
+dictionaries of Python change in one step. Any thread, tasks, and signal handlers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from time import monotonic
+from typing import Dict, Literal, Optional, Union
+
+from . import _fork, _libseqd
+from ._libseqd import FORKED, NO_METHOD, OK, WRONG_MODE, Handle, Library
+from .errors import ArgumentError, ClosedError, ForkedError, LibraryError, NoMethod, WrongMode
+
+Wanted = Union[bool, Literal["auto"]]
+
+MOST_SEQUENCES = 64  # handles of a client
+_MOST_REFUSED = 1024
+_AGAIN = 60.0  # seconds until a sequence without blocks is asked again: it may have been configured
+
+_Int64 = ctypes.c_int64
+_byref = ctypes.byref
+
+
+class Blocks:
+    """path, name, timeout: of the client. strict: a sequence without blocks is an error."""
+
+    def __init__(self, library: Library, path: str, name: str, timeout: float, strict: bool) -> None:
+        self._library = library
+        self._next = library.next
+        self._path, self._name, self._timeout = path, name, timeout
+        self._strict = strict
+        self._closed = False
+        self._handles: Dict[str, Handle] = {}
+        self._refused: Dict[str, float] = {}  # until when, by name
+        _fork.remember(self)
+
+    def next(self, name: str) -> Optional[int]:
+        """One ID; None: a request is to be made. Raises WrongMode and NoMethod if strict, and ClosedError."""
+        handle = self._handles.get(name)
+        if handle is None:
+            handle = self._open(name)
+            if handle is None:
+                return None
+        number = _Int64()
+        code = self._next(handle.pointer, _byref(number))
+        if handle.pointer is None:
+            # A signal handler forked behind the call of libseqd: the ID is the parent's.
+            raise ForkedError("this process was forked off inside of the call")
+        if code == OK:
+            return number.value
+        # The traceback of an error would keep it, and so its blocks, beyond close().
+        del handle
+        return self._without(name, code)
+
+    def _open(self, name: str) -> Optional[Handle]:
+        if self._closed:
+            raise ClosedError("the client was closed")
+        if not isinstance(name, str) or "\0" in name or len(self._handles) >= MOST_SEQUENCES:
+            return None
+        if name in self._refused and self._refused[name] > monotonic():
+            return None
+        try:
+            sequence = name.encode()
+        except UnicodeEncodeError:
+            return None
+        handle = self._library.open(self._path, self._name, self._timeout, sequence)
+        if handle is None:
+            return None
+        # Of two threads at once, the first one's is kept; the other one's was not connected yet.
+        handle = self._handles.setdefault(name, handle)
+        if self._closed:
+            self._handles.pop(name, None)
+        return handle
+
+    def _without(self, name: str, code: int) -> Optional[int]:
+        """After a call that gave no ID. What else is wrong, the request will tell."""
+        if code == FORKED:
+            # A fork() that Python does not know of.
+            self.forget_parent()
+            return self.next(name)
+        if code in (WRONG_MODE, NO_METHOD):
+            if self._strict:
+                raise (WrongMode if code == WRONG_MODE else NoMethod)(self._library.last_error())
+            if len(self._refused) >= _MOST_REFUSED:
+                self._refused.clear()
+            self._refused[name] = monotonic() + _AGAIN
+            self._handles.pop(name, None)
+        return None
+
+    def forget_parent(self) -> None:
+        """In the child, whose only thread this is."""
+        for handle in list(self._handles.values()):
+            handle.close()
+        self._handles.clear()
+
+    def close(self) -> None:
+        """What was not taken is available again."""
+        self._closed = True
+        self._handles.clear()
+
+
+def make(wanted: Wanted, path: str, name: str, timeout: float) -> Optional[Blocks]:
+    """What a client with `blocks=wanted` has; None: it makes requests. Raises LibraryError if it is True, and ArgumentError."""
+    if wanted is False:
+        return None
+    if wanted is not True and wanted != "auto":
+        raise ArgumentError(f'blocks is True, False or "auto", not {wanted!r}')
+    try:
+        library = _libseqd.library()
+    except LibraryError:
+        if wanted is True:
+            raise
+        return None
+    return Blocks(library, path, name, timeout, wanted is True)
