@@ -108,17 +108,17 @@ TEST_CASE("BlocksAndReservationsTogetherAreBounded") {
 // They wait, and more would be at risk if it were reserved beside the blocks.
 TEST_CASE("BlocksEndWhereMoreIsWaitedForThanMayBeReservedBesideThem") {
   Blocks f([](SequenceSettings& settings) { settings.max_unsynced = 40; });
-  const Run block = f.out(1, 0, 10);
+  const Run block = f.out(1, 0, 8);
   f.take(block, 0, 1, 3);
   f.world.settle();
-  for (int ids = 0; ids < 20; ++ids) REQUIRE(f.world.next("orders"));  // not all 30 are reserved
+  for (int ids = 0; ids < 20; ++ids) REQUIRE(f.world.next("orders"));  // not all 32 are reserved
   SECTION("as many as there is room for") {
-    CHECK_FALSE(f.world.range("orders", 30));
+    CHECK_FALSE(f.world.range("orders", 32));
     f.world.settle();
-    CHECK(f.sequence().out() == 10);
+    CHECK(f.sequence().out() == 8);
   }
   SECTION("more") {
-    CHECK_FALSE(f.world.range("orders", 31));
+    CHECK_FALSE(f.world.range("orders", 33));
     f.world.settle();
     CHECK(f.sequence().out() == 0);
     CHECK(f.sent().at(0).runs.at(0).first == block.first + 3);
