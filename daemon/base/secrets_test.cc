@@ -32,15 +32,15 @@ TEST_CASE("KnownSecretsAreHiddenWhereverTheyStand", "[secrets]") {
 TEST_CASE("WhatLooksSecretInTheTextOfAnotherProgramIsHidden", "[secrets]") {
   const std::string key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
   const std::string jwt = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQifQ.c2ln";
-  for (const std::string& text : {
-           "{\"AccessKeyId\": \"AKIA\", \"SecretAccessKey\": \"hunter2\", \"x\": 1}",
-           std::string("export AWS_SECRET_ACCESS_KEY='hunter2' in vain"),
-           std::string("aws_session_token = hunter2"),
-           std::string("PASSWORD:hunter2;"),
-           std::string("Authorization: Bearer hunter2"),
-           std::string("authorization: hunter2"),
-           std::string("GET https://user:hunter2@proxy:3128/x failed"),
-           std::string("cannot reach \"http://hunter2@proxy\""),
+  for (const char* const text : {
+           R"({"AccessKeyId": "AKIA", "SecretAccessKey": "hunter2", "x": 1})",
+           "export AWS_SECRET_ACCESS_KEY='hunter2' in vain",
+           "aws_session_token = hunter2",
+           "PASSWORD:hunter2;",
+           "Authorization: Bearer hunter2",
+           "authorization: hunter2",
+           "GET https://user:hunter2@proxy:3128/x failed",
+           "cannot reach \"http://hunter2@proxy\"",
        }) {
     INFO(text);
     const std::string hidden = hide_what_looks_secret(text);

@@ -203,7 +203,7 @@ const SequenceTableSettings* Configuration::find_table(const std::string& name) 
 Configuration::NamedTable Configuration::find_named_table(const std::string& name) const {
   if (const Table* const written = find_written(name); written != nullptr)
     return {written->first, &written->second};
-  return {{}, find_table(name)};
+  return {{}, daemon.allow_unlisted ? &sequence_defaults : nullptr};
 }
 
 const SequenceSettings* Configuration::find_kept(const std::string& name) const {

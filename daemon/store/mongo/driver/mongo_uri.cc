@@ -168,6 +168,16 @@ bool is_harmless(const Option& option) {
   return std::find(kHarmless.begin(), kHarmless.end(), name) != kHarmless.end();
 }
 
+// Of a mechanism: "NAME:value,NAME:value".
+std::vector<std::string_view> properties_in(std::string_view text) {
+  std::vector<std::string_view> properties;
+  while (!text.empty()) {
+    properties.push_back(text.substr(0, text.find(',')));
+    text.remove_prefix(std::min(properties.back().size() + 1, text.size()));
+  }
+  return properties;
+}
+
 // The password as it is written and as it is meant, and whatever options are named as secrets.
 std::vector<std::string> secrets_in(std::string_view uri) {
   std::vector<std::string> secrets;
@@ -184,15 +194,13 @@ std::vector<std::string> secrets_in(std::string_view uri) {
   }
   for (const Option& option : options_in(uri)) {
     if (is_named_secret(percent_decoded(option.name))) add(option.value);
-    // Of a mechanism: "NAME:value,NAME:value".
-    const std::string properties = percent_decoded(option.value);
-    for (std::size_t from = 0; from < properties.size();) {
-      const std::size_t end = std::min(properties.find(',', from), properties.size());
-      const std::string property = properties.substr(from, end - from);
-      const std::size_t colon = property.find(':');
-      if (colon != std::string::npos && is_named_secret(property.substr(0, colon)))
-        add(property.substr(colon + 1));
-      from = end + 1;
+    for (const std::string& properties :
+         {std::string(option.value), percent_decoded(option.value)}) {
+      for (const std::string_view property : properties_in(properties)) {
+        // With "%3A" in place of the colon all of it is hidden.
+        const std::size_t colon = property.find(':');
+        if (is_named_secret(property.substr(0, colon))) add(property.substr(colon + 1));
+      }
     }
   }
   return secrets;
