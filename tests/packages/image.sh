@@ -27,7 +27,7 @@ chmod +x "$work/podman"
 PATH=$work:$PATH
 hash -r
 
-witness=$(mktemp -d /run/seqd-image-XXXXXX)
+witness=$(mktemp -d /dev/shm/seqd-image-XXXXXX) # in memory, as /run of a host is
 clean() {
   podman rm -f -t 0 seqd >/dev/null 2>&1 || true
   podman volume rm -f seqd-state seqd-socket >/dev/null 2>&1 || true
@@ -40,7 +40,7 @@ podman image exists docker.io/library/debian:12-slim || podman import -q "$work/
 settings_of_apt >"$work/reach.conf"
 reaching=(-v "$work/reach.conf:/etc/apt/apt.conf.d/90reach:ro")
 [ ! -d /usr/local/share/ca-certificates ] || reaching+=(-v /usr/local/share/ca-certificates:/usr/local/share/ca-certificates:ro)
-timeout --kill-after=10 900 podman build -q --isolation=chroot --network=host --pull=never "${reaching[@]}" \
+timeout --kill-after=10 2400 podman build -q --isolation=chroot --network=host --pull=never "${reaching[@]}" \
   -f packaging/containers/Containerfile -t "$image" "$debs" >"$work/build.log" 2>&1 ||
   { tail -n 30 "$work/build.log" >&2; echo "image: the build failed" >&2; exit 1; }
 echo "image: $(podman image inspect -f '{{.Size}}' "$image") bytes, of $(podman image inspect -f '{{.Size}}' docker.io/library/debian:12-slim) that the Debian has"
