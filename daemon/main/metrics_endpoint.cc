@@ -23,48 +23,51 @@ HttpServer::Site site_of(const MetricsSource& source) {
 MetricsEndpoint::MetricsEndpoint(EventLoop& loop, EventSink& events, const MetricsSource& source,
                                  std::function<void(const std::string&)> warn)
     : warn_(std::move(warn)),
-      socket_server_(loop, events, site_of(source)),
-      address_server_(loop, events, site_of(source)),
+      socket_{"metrics_socket", {loop, events, site_of(source)}, {}},
+      address_{"metrics_address", {loop, events, site_of(source)}, {}},
       retry_(loop) {}
 
 void MetricsEndpoint::start(const DaemonSettings& settings) {
-  socket_ = settings.metrics_socket;
+  socket_.wanted = settings.metrics_socket;
   mode_ = static_cast<int>(settings.metrics_socket_mode);
-  address_ = settings.metrics_address;
+  address_.wanted = settings.metrics_address;
   listen();
 }
 
 void MetricsEndpoint::close() {
   retry_.cancel();
-  socket_server_.close();
-  address_server_.close();
+  socket_.server.close();
+  address_.server.close();
 }
 
 void MetricsEndpoint::listen() {
-  const Status of_socket = listen_at_socket();
-  const Status of_address = listen_on_address();
-  const Status& failed = of_socket.ok() ? of_address : of_socket;
-  if (failed.ok()) return;
-  if (!std::exchange(told_, true))
-    warn_("metrics are not served: " + failed.text() + "; tried again every " +
-          std::to_string(kRetryMs / 1'000) + " s, and IDs are issued as usual");
-  retry_.start(kRetryMs, [this] { listen(); });
+  const bool socket_again = note(socket_, listen_at_socket());
+  const bool address_again = note(address_, listen_on_address());
+  if (socket_again || address_again) retry_.start(kRetryMs, [this] { listen(); });
+}
+
+bool MetricsEndpoint::note(Place& place, const Status& listening) {
+  if (listening.ok()) {
+    place.wanted.clear();
+    return false;
+  }
+  if (!std::exchange(place.told, true))
+    warn_(std::string(place.option) + " serves no metrics: " + listening.text() +
+          "; tried again every " + std::to_string(kRetryMs / 1'000) +
+          " s, and IDs are issued as usual");
+  return true;
 }
 
 Status MetricsEndpoint::listen_at_socket() {
-  if (socket_.empty()) return {};
-  Status listening = socket_server_.listen_at(socket_, mode_);
-  if (listening.ok()) socket_.clear();
-  return listening;
+  if (socket_.wanted.empty()) return {};
+  return socket_.server.listen_at(socket_.wanted, mode_);
 }
 
 Status MetricsEndpoint::listen_on_address() {
-  if (address_.empty()) return {};
-  const Result<LoopbackAddress> address = parse_loopback(address_);
+  if (address_.wanted.empty()) return {};
+  const Result<LoopbackAddress> address = parse_loopback(address_.wanted);
   if (!address.ok()) return address.status();
-  Status listening = address_server_.listen_on(*address, address_);
-  if (listening.ok()) address_.clear();
-  return listening;
+  return address_.server.listen_on(*address, address_.wanted);
 }
 
 std::size_t MetricsEndpoint::sequences_shown(const DaemonSettings& settings) {

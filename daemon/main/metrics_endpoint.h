@@ -18,7 +18,8 @@ namespace seqd {
 
 class MetricsEndpoint {
  public:
-  // All of `source` outlives this. `warn`: tells people, once, that it cannot listen.
+  // All of `source` outlives this. `warn`: tells people, once each, that it cannot listen at the
+  // socket or on the address.
   MetricsEndpoint(EventLoop& loop, EventSink& events, const MetricsSource& source,
                   std::function<void(const std::string&)> warn);
 
@@ -34,19 +35,24 @@ class MetricsEndpoint {
  private:
   static constexpr std::int64_t kRetryMs = 5'000;
 
+  // One each: any user may take all places of the address, and none of the socket's.
+  struct Place {
+    const char* option;
+    HttpServer server;
+    std::string wanted;  // where it does not listen yet
+    bool told = false;   // that it does not
+  };
+
   void listen();
+  // Whether it is to be tried again.
+  bool note(Place& place, const Status& listening);
   Status listen_at_socket();
   Status listen_on_address();
 
   const std::function<void(const std::string&)> warn_;
-  // One each: any user may take all places of the address, and none of the socket's.
-  HttpServer socket_server_;
-  HttpServer address_server_;
-  // Where it does not listen yet.
-  std::string socket_;
-  int mode_ = 0;
-  std::string address_;
-  bool told_ = false;  // that it does not
+  Place socket_;
+  Place address_;
+  int mode_ = 0;  // of the socket
   OneShot retry_;
 };
 

@@ -1,12 +1,19 @@
 #include "daemon/os/init_process.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "daemon/os/notify_relay.h"
 
 namespace seqd {
 namespace {
@@ -23,21 +30,36 @@ sigset_t awaited_signals() {
   return awaited;
 }
 
+// What number 1 needs beside its child.
+struct Init {
+  int signals = -1;                  // a signalfd
+  std::optional<NotifyRelay> relay;  // none: nobody asked for reports
+};
+
 // Waits for all that have ended, and ends with the daemon.
-void wait_for_the_ended(pid_t daemon) {
+void wait_for_the_ended(const Init& init, pid_t daemon) {
   int status = 0;
   for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
     if (ended != daemon) continue;
+    // Its last words came before its end.
+    if (init.relay) init.relay->pass_on(daemon);
     _exit(WIFSIGNALED(status) ? kKilledBy + WTERMSIG(status) : WEXITSTATUS(status));
   }
 }
 
-[[noreturn]] void be_init(pid_t daemon, const sigset_t& awaited) {
+[[noreturn]] void be_init(const Init& init, pid_t daemon) {
+  // A descriptor below 0 is skipped.
+  std::array<pollfd, 2> sources{{{init.signals, POLLIN, 0}, {-1, POLLIN, 0}}};
+  if (init.relay) sources[1].fd = init.relay->fd();
   while (true) {
-    const int number = sigwaitinfo(&awaited, nullptr);
+    if (poll(sources.data(), sources.size(), -1) < 0) continue;
+    if (init.relay) init.relay->pass_on(daemon);
+    signalfd_siginfo came{};
+    if (sources[0].revents == 0 || read(init.signals, &came, sizeof came) != sizeof came) continue;
+    const int number = static_cast<int>(came.ssi_signo);
     if (number == SIGCHLD) {
-      wait_for_the_ended(daemon);
-    } else if (number > 0) {
+      wait_for_the_ended(init, daemon);
+    } else {
       kill(daemon, number);
     }
   }
@@ -62,10 +84,14 @@ void be_init_for_a_child() {
   signal(SIGCHLD, SIG_DFL);
   sigset_t before;
   sigprocmask(SIG_BLOCK, &awaited, &before);
-  const pid_t daemon = fork();
-  if (daemon > 0) be_init(daemon, awaited);
+  Init init{signalfd(-1, &awaited, SFD_CLOEXEC), NotifyRelay::make()};
+  const pid_t daemon = init.signals < 0 ? -1 : fork();
+  if (daemon > 0) be_init(init, daemon);
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  if (daemon == 0) name_the_child();
+  if (init.signals >= 0) close(init.signals);
+  if (daemon != 0) return;
+  name_the_child();
+  if (init.relay) init.relay->use();
 }
 
 }  // namespace seqd

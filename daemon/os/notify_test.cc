@@ -3,13 +3,19 @@
 // Last, so that CHECK is the one of the tests.
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "daemon/os/notify_relay.h"
 
 namespace seqd {
 namespace {
@@ -154,6 +160,71 @@ TEST_CASE("TheWatchdogIsFedTwiceInItsTime") {
   CHECK(ServiceNotifier::watchdog_interval_ms() == 0);
   unsetenv("WATCHDOG_PID");
   unsetenv("WATCHDOG_USEC");
+}
+
+// Process 1 passes on what the daemon reports, and nothing else (the whole of it:
+// tests/integration/service/test_process_one.py).
+
+std::size_t open_files() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+
+// The relay, between the manager and a daemon, which both are this process.
+struct Relayed {
+  Relayed() : managers(getenv("NOTIFY_SOCKET")), relay(NotifyRelay::make()) { REQUIRE(relay); }
+  void report(const char* text) const {
+    relay->use();
+    REQUIRE(sd_notify(0, text) > 0);
+    setenv("NOTIFY_SOCKET", managers.c_str(), 1);
+  }
+  const NotifySocket manager;
+  const std::string managers;
+  const std::optional<NotifyRelay> relay;
+};
+
+TEST_CASE("ReportsOfTheDaemonArePassedOnInOrder") {
+  const Relayed between;
+  between.report("READY=1\nSTATUS=3 sequences");
+  between.report("WATCHDOG=1");
+  CHECK(between.manager.take().empty());
+  between.relay->pass_on(getpid());
+  CHECK(between.manager.take() == "READY=1\nSTATUS=3 sequences");
+  CHECK(between.manager.take() == "WATCHDOG=1");
+  CHECK(between.manager.take().empty());
+}
+
+TEST_CASE("ReportsOfOthersAreDropped") {
+  const Relayed between;
+  between.relay->use();
+  const pid_t other = fork();
+  if (other == 0) _exit(sd_notify(0, "READY=1") > 0 ? 0 : 1);
+  int status = 0;
+  REQUIRE(waitpid(other, &status, 0) == other);
+  REQUIRE(status == 0);
+  between.report("WATCHDOG=1");
+  between.relay->pass_on(getpid());
+  CHECK(between.manager.take() == "WATCHDOG=1");
+  CHECK(between.manager.take().empty());
+}
+
+TEST_CASE("DescriptorsThatComeWithAReportAreNotKept") {
+  const Relayed between;
+  const int sent = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  REQUIRE(sent >= 0);
+  between.relay->use();
+  REQUIRE(sd_pid_notify_with_fds(0, 0, "FDSTORE=1", &sent, 1) > 0);
+  setenv("NOTIFY_SOCKET", between.managers.c_str(), 1);
+  const std::size_t before = open_files();
+  between.relay->pass_on(getpid());
+  CHECK(between.manager.take() == "FDSTORE=1");
+  CHECK(open_files() == before);
+  close(sent);
+}
+
+TEST_CASE("WithoutAManagerNothingIsRelayed") {
+  unsetenv("NOTIFY_SOCKET");
+  CHECK_FALSE(NotifyRelay::make().has_value());
 }
 
 }  // namespace

@@ -61,6 +61,9 @@ Permission may_take(const MethodContext& context, const Peer& peer, std::string_
   if (access == nullptr) return {false, "there is no such sequence"};
   const Status status = check_may_take(context, peer, name, access);
   if (!status.ok()) return {false, status.text()};
+  if (base_of(name) != name && !context.table.is_present_period(name))
+    return {false, "IDs are taken by the name \"" + std::string(base_of(name)) +
+                       "\", and of its present period alone"};
   if (access->allow.compiled.everyone) return {true, "everyone who can connect may"};
   if (access->allow.compiled.contains(peer))
     return {true, "the option \"allow\" of the sequence lists the user or a group of it"};

@@ -24,6 +24,7 @@ struct Permission {
   std::string why;
 };
 Permission may_administer(const Control& control, const Peer& peer);
+// Of "NAME@PERIOD", which no request for IDs can name: whether those of NAME come from it now.
 Permission may_take(const MethodContext& context, const Peer& peer, std::string_view name);
 
 // Whether another request for every sequence may begin, a drain or an advance of a store. Each

@@ -19,14 +19,18 @@ void WorkerStore::call_on(Worker& worker, Answer (BlockingStore::*verb)(const Re
   };
   auto call = std::make_shared<Call>(Call{store_, request, std::nullopt, std::move(done)});
   worker.submit([call, verb] { call->answer.emplace((*call->store.*verb)(call->request)); },
-                [call, tell = alive_.guard([this] { tell_mode(); })] {
+                [call, tell = alive_.guard([this] { tell_news(); })] {
                   ASSERT(call->answer.has_value());
                   tell();
                   call->done(std::move(*call->answer));
                 });
 }
 
-void WorkerStore::tell_mode() {
+void WorkerStore::tell_news() {
+  if (converted_) {
+    if (const std::optional<SchemaConversion> conversion = store_->take_conversion())
+      converted_(*conversion);
+  }
   if (!told_) return;
   const BlockingStore::LeaseMode now = lease_mode();
   if (now.word == mode_) return;
@@ -36,7 +40,7 @@ void WorkerStore::tell_mode() {
 
 template <typename Outcome>
 std::function<void(Outcome)> WorkerStore::telling(std::function<void(Outcome)> done) {
-  return [tell = alive_.guard([this] { tell_mode(); }), done = std::move(done)](Outcome outcome) {
+  return [tell = alive_.guard([this] { tell_news(); }), done = std::move(done)](Outcome outcome) {
     tell();
     done(std::move(outcome));
   };

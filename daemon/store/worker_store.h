@@ -21,11 +21,12 @@ namespace seqd {
 class WorkerStore final : public LeaseStore, public InsertStore, public PurgeStore {
  public:
   using ModeTold = std::function<void(const BlockingStore::LeaseMode&)>;
+  using ConversionTold = std::function<void(const SchemaConversion&)>;
 
-  // `told` hears on the loop thread how leases are traced, once it is known and whenever it
-  // changes.
+  // On the loop thread, after a call, `told` hears how leases are traced, once it is known and
+  // whenever it changes; and `converted` that the database got the schema of this version.
   WorkerStore(std::shared_ptr<BlockingStore> store, Worker& worker, Worker& inserter,
-              ModeTold told = {})
+              ModeTold told = {}, ConversionTold converted = {})
       : store_(std::move(store)),
         worker_(worker),
         inserter_(inserter),
@@ -35,7 +36,8 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
             store_, worker_, &BlockingStore::resolve_all)),
         returns_(std::make_shared<BatchQueue<ReturnRequest, ReturnOutcome>>(
             store_, worker_, &BlockingStore::return_all)),
-        told_(std::move(told)) {}
+        told_(std::move(told)),
+        converted_(std::move(converted)) {}
 
   Token new_token(Random& random) override { return store_->new_token(random); }
   BlockingStore::LeaseMode lease_mode() const { return store_->lease_mode(); }
@@ -61,8 +63,8 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
               std::function<void(Result<InstanceRecords>)> done) override;
 
  private:
-  void tell_mode();
-  // `done`, after tell_mode().
+  void tell_news();
+  // `done`, after tell_news().
   template <typename Outcome>
   std::function<void(Outcome)> telling(std::function<void(Outcome)> done);
 
@@ -83,6 +85,7 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
   const std::shared_ptr<BatchQueue<LeaseRequest, Resolution>> look_ups_;
   const std::shared_ptr<BatchQueue<ReturnRequest, ReturnOutcome>> returns_;
   const ModeTold told_;
+  const ConversionTold converted_;
   std::string mode_;  // told last
   Lifetime alive_;
 };

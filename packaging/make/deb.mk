@@ -4,8 +4,9 @@
 PACKAGES_DEB := build-essential debhelper dpkg-dev git $(PACKAGES_BUILD) $(PACKAGES_INSTALL)
 PACKAGES_LINTIAN := lintian
 PACKAGES_MACHINE := mmdebstrap systemd-container git util-linux python3
+PACKAGES_IMAGE := mmdebstrap podman runc
 
-.PHONY: deb lint-deb deb-reproducible test-packages
+.PHONY: deb lint-deb deb-reproducible test-packages test-image
 deb: | $(call packages,DEB) ## Debian packages of the commit, in build/deb
 	@packaging/build-deb.sh $(VERSION) build/deb
 
@@ -20,3 +21,6 @@ deb-reproducible: deb ## build the packages once more, elsewhere, and compare th
 test-packages: deb $(BUILD)/tools/kill_client | $(call packages,DEB) $(call packages,MACHINE) ## the packages in a booted Debian 12: install, upgrade under load, purge (needs root)
 	@$(PYTHON) -B tests/packages/build_deb_test.py
 	@tests/packages/run.sh build/deb $(BUILD)/tools/kill_client
+
+test-image: deb | $(call packages,IMAGE) ## the image of packaging/containers, built by podman of the packages, and tried (needs root)
+	@tests/packages/image.sh build/deb $(VERSION)

@@ -232,6 +232,11 @@ SequenceId SequenceTable::any_period_of(std::string_view name) const {
   return period != by_name_.end() && base_of(period->first) == base ? period->second : 0;
 }
 
+bool SequenceTable::is_present_period(std::string_view name) const {
+  const PeriodRule* const rule = periods_.rule_of(base_of(name));
+  return rule != nullptr && rule->at(wall_s(context_)).name == period_of(name);
+}
+
 bool SequenceTable::has_forgotten(std::string_view name) const {
   const auto known = names_.find(base_of(name));
   const PeriodRule* const rule = periods_.rule_of(base_of(name));

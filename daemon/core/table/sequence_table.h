@@ -41,7 +41,8 @@ class SequenceTable final : public RemainderLogObserver,
   bool is_there(SequenceId id) const { return sequences_.contains(id); }
   // Any sequence of the same base name: its periods share progression and rule. 0: none.
   SequenceId any_period_of(std::string_view name) const;
-  bool has_forgotten(std::string_view name) const;  // it is a period that was used here
+  bool has_forgotten(std::string_view name) const;      // it is a period that was used here
+  bool is_present_period(std::string_view name) const;  // "NAME@PERIOD", whence NAME issues now
   Sequence& at(SequenceId id) { return id == last_at_.first ? *last_at_.second : look_up(id); }
   const Sequence& at(SequenceId id) const { return *sequences_.at(id); }
   // Of that name, in use or not: how its texts are written and read, who may take IDs. Or null.
@@ -76,8 +77,7 @@ class SequenceTable final : public RemainderLogObserver,
   void beat_stores();                        // compares and raises their heartbeats; regularly
   // Uses a store again that was put back, with gaps. SEQ_REGRESSED: not raised; UNAVAILABLE: later.
   Status resume_store(std::string_view store);
-  // See Drain::begin(). An error: nothing is changed.
-  Status drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done);
+  Status drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done);  // as Drain::begin()
   // Requests for IDs hear `why`, but for repeats; no lease is begun. OK: they are served again.
   void refuse_requests(const Status& why);
   // The end: then leave_clean() when settled() or no time is left; exit behind the next flush.

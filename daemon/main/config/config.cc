@@ -189,24 +189,21 @@ std::vector<NamedSequence> Configuration::named_sequences() const {
   return out;
 }
 
+const Configuration::Table* Configuration::find_written(const std::string& name) const {
+  if (const auto exact = sequences.find(name); exact != sequences.end()) return &*exact;
+  const std::string* const pattern = patterns.find(name);
+  return pattern == nullptr ? nullptr : &*sequences.find(*pattern);
+}
+
 const SequenceTableSettings* Configuration::find_table(const std::string& name) const {
-  if (const auto exact = sequences.find(name); exact != sequences.end()) return &exact->second;
-  const SequenceTableSettings* best = daemon.allow_unlisted ? &sequence_defaults : nullptr;
-  std::size_t longest = 0;
-  for (const auto& [pattern, table] : sequences) {
-    if (pattern.size() <= longest || !is_pattern(pattern)) continue;
-    if (!matches_pattern(pattern, name)) continue;
-    best = &table;
-    longest = pattern.size();
-  }
-  return best;
+  if (const Table* const written = find_written(name); written != nullptr) return &written->second;
+  return daemon.allow_unlisted ? &sequence_defaults : nullptr;
 }
 
 Configuration::NamedTable Configuration::find_named_table(const std::string& name) const {
-  const SequenceTableSettings* const found = find_table(name);
-  for (const auto& [table, settings] : sequences)
-    if (&settings == found) return {table, found};
-  return {{}, found};
+  if (const Table* const written = find_written(name); written != nullptr)
+    return {written->first, &written->second};
+  return {{}, daemon.allow_unlisted ? &sequence_defaults : nullptr};
 }
 
 const SequenceSettings* Configuration::find_kept(const std::string& name) const {

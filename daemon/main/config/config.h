@@ -22,6 +22,7 @@
 #include "daemon/core/settings.h"
 #include "daemon/main/config/config_problems.h"
 #include "daemon/main/config/config_settings.h"
+#include "daemon/main/config/sequences/pattern_list.h"
 
 namespace seqd {
 
@@ -50,6 +51,7 @@ class Configuration final : public SettingsSource {
   std::map<std::string, StoreSettings> stores;             // at least one
   SequenceTableSettings sequence_defaults;                 // [sequence_defaults]
   std::map<std::string, SequenceTableSettings> sequences;  // by name or pattern, as written
+  PatternList patterns;                                    // those of `sequences`
   std::string file;                                        // what was read; empty: nothing
   // The keys that stand in the file or on the command line, of the tables without such a list.
   WrittenKeys daemon_written;
@@ -81,6 +83,10 @@ class Configuration final : public SettingsSource {
  private:
   friend ConfigurationChanges prepare_reload(const Configuration& running, Configuration& next,
                                              const std::set<std::string>& in_use);
+  using Table = std::map<std::string, SequenceTableSettings>::value_type;
+  // Of the name itself, or of the pattern that it falls under; null: there is none.
+  const Table* find_written(const std::string& name) const;
+  // As above, or the defaults if those apply.
   const SequenceTableSettings* find_table(const std::string& name) const;
   // Of a name with a period, "NAME@PERIOD".
   const SequenceSettings* find_period(const std::string& name) const;

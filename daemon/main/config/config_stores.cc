@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "daemon/base/secrets.h"
 #include "daemon/main/config/config_dynamo.h"
 #include "daemon/main/config/config_tables.h"
 #include "daemon/os/credentials.h"
@@ -230,18 +231,10 @@ bool fits_store_type(std::string_view key, StoreType type) {
 }
 
 std::string mask_uri(const std::string& uri) {
-  const std::size_t scheme = uri.find("://");
-  if (scheme == std::string::npos) return "***";
-  std::string out = uri.substr(0, scheme + 3);
-  std::string rest = uri.substr(scheme + 3);
-  // The last @: a password that was not percent-encoded may hold some, and so may the options.
-  if (const std::size_t at = rest.rfind('@'); at != std::string::npos) {
-    out.append("***@");
-    rest.erase(0, at + 1);
-  }
-  const std::size_t question = rest.find('?');
-  out.append(rest.substr(0, question));
-  if (question != std::string::npos) out.append("?***");
+  std::string out = masked_address(uri);
+  // In what may be a password a question mark is one of its letters.
+  if (uri.find('?', uri.rfind('@') + 1) != std::string::npos && !out.ends_with(kHidden))
+    out.append("?").append(kHidden);
   return out;
 }
 

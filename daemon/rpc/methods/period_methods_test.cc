@@ -72,6 +72,28 @@ TEST_CASE("PeriodsAreAskedAboutByTheirNames", "[period]") {
   CHECK(listed.find("daily@2023-11-15") != std::string::npos);
 }
 
+// By such a name nobody can take IDs; "list" gives them, and "rights" is asked about those.
+TEST_CASE("RightsOfAPeriodAreThoseOfThePresentOneAlone", "[period]") {
+  PeriodService service;
+  REQUIRE(service.ask(next_request(1, "daily")).id() == 1);
+  service.world.core.time.advance(kToMidnightMs);
+  const auto may_take = [&](const char* name) {
+    const std::string frame = service.ask(request("rights", name)).frame;
+    REQUIRE(frame.find("\xa4take") != std::string::npos);
+    return frame.find("\xa4take\xc3") != std::string::npos;
+  };
+  CHECK(may_take("daily"));
+  CHECK(may_take("daily@2023-11-15"));
+  CHECK_FALSE(may_take("daily@2023-11-14"));
+  CHECK_FALSE(may_take("daily@2023-11-16"));
+  CHECK_FALSE(may_take("daily@never"));
+  CHECK(service.ask(request("rights", "daily@2023-11-14")).frame.find("present period") !=
+        std::string::npos);
+  REQUIRE(service.ask(next_request(2, "daily")).id() == 1);
+  CHECK(may_take("daily@2023-11-15"));
+  CHECK_FALSE(may_take("daily@2023-11-14"));
+}
+
 TEST_CASE("TheHistoryIsAskedByTheNameOfThePresentPeriod", "[period]") {
   PeriodService service;
   REQUIRE(service.ask(next_request(1, "daily")).id() == 1);

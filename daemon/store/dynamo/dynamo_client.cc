@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/base/secrets.h"
 
 namespace seqd {
 namespace {
@@ -82,13 +83,20 @@ DynamoAnswer answer(DynamoAnswer::Kind kind, ErrorCode code, std::string text) {
   return {.kind = kind, .item = {}, .error = {code, std::move(text)}};
 }
 
-DynamoAnswer judge_error(const HttpReply& reply, const DynamoBody& body, const std::string& where) {
+// Before it is cut: a part of a secret would not be known any more.
+std::string words_of(const std::string& said, const AwsCredentials& credentials) {
+  return hide(said, {credentials.secret_access_key, credentials.session_token})
+      .substr(0, kMostMessage);
+}
+
+DynamoAnswer judge_error(const HttpReply& reply, const DynamoBody& body, const std::string& where,
+                         const AwsCredentials& credentials) {
   using Kind = DynamoAnswer::Kind;
   if (body.error_type == "ConditionalCheckFailedException")
     return answer(Kind::mismatch, ErrorCode::UNAVAILABLE,
                   where + ": others changed the item at the same moment");
   const std::string said = fmt::format("{}: DynamoDB says {}: {}", where, body.error_type,
-                                       body.message.substr(0, kMostMessage));
+                                       words_of(body.message, credentials));
   if (const Refusal* const known = find_refusal(body.error_type))
     return answer(Kind::refused, known->code, said + "; " + known->advice);
   return answer(Kind::refused, ErrorCode::STORE_REFUSED,
@@ -97,7 +105,8 @@ DynamoAnswer judge_error(const HttpReply& reply, const DynamoBody& body, const s
 
 }  // namespace
 
-DynamoAnswer judge_dynamo_reply(const HttpReply& reply, const std::string& where) {
+DynamoAnswer judge_dynamo_reply(const HttpReply& reply, const std::string& where,
+                                const AwsCredentials& credentials) {
   using Kind = DynamoAnswer::Kind;
   if (reply.status == 0)
     return answer(reply.sent ? Kind::unknown : Kind::refused, ErrorCode::UNAVAILABLE,
@@ -107,10 +116,10 @@ DynamoAnswer judge_dynamo_reply(const HttpReply& reply, const std::string& where
     return {.kind = Kind::done, .item = std::move(body->item), .error = {}};
   // Only the service itself can say that nothing was applied, and it does so with a type.
   if (is_client_error(reply.status) && body.ok() && !body->error_type.empty())
-    return judge_error(reply, *body, where);
+    return judge_error(reply, *body, where, credentials);
   std::string what = fmt::format("{}: the service answered with status {}", where, reply.status);
   if (body.ok() && !body->error_type.empty()) {
-    what += fmt::format(", {}: {}", body->error_type, body->message.substr(0, kMostMessage));
+    what += fmt::format(", {}: {}", body->error_type, words_of(body->message, credentials));
   } else if (!body.ok()) {
     what += "; " + body.status().text();
   }
@@ -169,7 +178,7 @@ void DynamoClient::sign_and_send(const char* operation, std::string body, const 
   request.timeout_ms = target_.timeout_ms;
   http_.send(std::move(request), [&provider = credentials_, credentials, where,
                                   done = std::move(done)](const HttpReply& reply) {
-    DynamoAnswer judged = judge_dynamo_reply(reply, where);
+    DynamoAnswer judged = judge_dynamo_reply(reply, where, *credentials);
     // With others it may be granted, so waiting requests keep waiting.
     const std::optional<AwsRefusal> refusal = refusal_of_credentials(reply);
     if (refusal && provider.refused(*credentials, *refusal))

@@ -69,8 +69,10 @@ class DynamoClient {
   AwsProvider& credentials_;
 };
 
-// What an answer of the service means. Pure; `where` begins the text of an error.
-DynamoAnswer judge_dynamo_reply(const HttpReply& reply, const std::string& where);
+// What an answer of the service means. Pure; `where` begins the text of an error, which holds none
+// of the secrets of `credentials`: of a wrong signature the service tells what it signed itself.
+DynamoAnswer judge_dynamo_reply(const HttpReply& reply, const std::string& where,
+                                const AwsCredentials& credentials = {});
 // What the service found wrong with the credentials; none: nothing.
 std::optional<AwsRefusal> refusal_of_credentials(const HttpReply& reply);
 

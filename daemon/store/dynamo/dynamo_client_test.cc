@@ -86,6 +86,24 @@ TEST_CASE("DynamoClient: what the service says is passed on in part", "[dynamo]"
   REQUIRE(answer.error.text().size() < 1'000);
 }
 
+// "The Canonical String for this request should have been ..." holds all that was signed.
+TEST_CASE("DynamoClient: no error holds a secret of the credentials, nor a part of one",
+          "[dynamo]") {
+  const AwsCredentials credentials{"AKID", "hunter2key", "hunter2" + std::string(1'000, 't')};
+  for (const int status : {400, 500}) {
+    const std::string said = "x-amz-security-token:" + credentials.session_token + " hunter2key";
+    const HttpReply reply{
+        .status = status,
+        .sent = true,
+        .body = fmt::format(R"({{"__type": "InvalidSignatureException", "message": "{}"}})", said),
+        .error = ""};
+    const std::string text = judge_dynamo_reply(reply, "place", credentials).error.text();
+    INFO(text);
+    REQUIRE(text.find("hunter2") == std::string::npos);
+    REQUIRE(text.find("x-amz-security-token:*** ***") != std::string::npos);
+  }
+}
+
 TEST_CASE("DynamoClient: credentials are at fault only where the service says so", "[dynamo]") {
   const auto at_fault = [](int status, const char* type) {
     return refusal_of_credentials(

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "daemon/store/sqlite/sqlite_copy.h"
 #include "daemon/store/sqlite/sqlite_locks.h"
 #include "daemon/store/sqlite/sqlite_open_error.h"
 #include "daemon/store/sqlite/sqlite_shared_memory.h"
@@ -217,9 +218,27 @@ Status SqliteConnection::create_schema() {
   return status;
 }
 
-// In one transaction, which another daemon may have been faster with.
+// In one transaction, which another daemon may have been faster with. Nobody else writes to the
+// file while it is copied.
 Status SqliteConnection::change_schema() {
-  if (run("BEGIN IMMEDIATE") != SQLITE_OK || run(kTables) != SQLITE_OK) return error();
+  if (run("BEGIN IMMEDIATE") != SQLITE_OK) return error();
+  const auto before = pragma_integer("PRAGMA user_version");
+  if (!before.ok()) return before.status();
+  if (*before == kSchemaVersion) return run("COMMIT") == SQLITE_OK ? Status() : error();
+  std::optional<SchemaConversion> conversion;
+  if (*before > 0) {  // not a file that is made here
+    const std::string file = sqlite3_db_filename(handle_, "main");
+    conversion = {*before, kSchemaVersion, fmt::format("{}.schema-{}", file, *before)};
+    if (Status status = copy_sqlite_file(file, conversion->copy); !status.ok()) return status;
+  }
+  if (run(kTables) != SQLITE_OK) return error();
+  if (Status status = add_columns(); !status.ok()) return status;
+  if (run(kFinish) != SQLITE_OK) return error();
+  conversion_ = std::move(conversion);
+  return {};
+}
+
+Status SqliteConnection::add_columns() {
   const std::pair<const char*, const char*> columns[] = {{kLeaseOfNoSequence, kAddSequence},
                                                          {kIdentityWithoutCommits, kAddCommits}};
   for (const auto& [is_missing, add] : columns) {
@@ -227,7 +246,7 @@ Status SqliteConnection::change_schema() {
     if (!missing.ok()) return missing.status();
     if (*missing != 0 && run(add) != SQLITE_OK) return error();
   }
-  return run(kFinish) == SQLITE_OK ? Status() : error();
+  return {};
 }
 
 Status SqliteConnection::check_health() {

@@ -2,6 +2,8 @@
 released version, which the daemon of that version made (tests/golden/make.py); and a state of a version that is still to come."""
 
 import json
+import re
+import shutil
 import sqlite3
 import struct
 import tarfile
@@ -176,6 +178,82 @@ def test_TheFirstStartGivesTheLogTheVersionOfItsWriter(make_daemon):
     assert log_version(daemon.state) == 1
     daemon.start().terminate()
     assert log_version(daemon.state) == 2
+
+
+def contents(path: Path) -> list:
+    """Schema and rows of a database, which must be whole."""
+    database = sqlite3.connect(path)
+    try:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return [database.execute("PRAGMA user_version").fetchone(), *database.iterdump()]
+    finally:
+        database.close()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_AnEmbeddedStoreIsCopiedBeforeItsSchemaIsChanged(make_daemon, version, tmp_path):
+    daemon = daemon_of(make_daemon, version, "clean")
+    unpack(version, "clean", tmp_path)
+    before = contents(tmp_path / "sequences.db")
+    (schema,) = before[0]
+    copy = daemon.state / f"sequences.db.schema-{schema}"
+    with daemon.start().connect() as client:
+        for name in golden(version)["clean"]["issued"]:
+            client.next(name, timeout_ms=20_000)
+    newest, = contents(daemon.state / "sequences.db")[0]
+    told = f"was converted from schema {schema} to {newest}; as it was before, it is in {copy}"
+    copies = list(daemon.state.glob("sequences.db.*"))
+    if schema == newest:
+        assert not copies and "was converted" not in daemon.stderr(-1)
+        return
+    assert copies == [copy] and contents(copy) == before
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert daemon.stderr(-1).count(told) == 1
+    daemon.restart()
+    assert daemon.stderr(-1).count("was converted") <= 1 and contents(copy) == before
+
+
+def test_AfterGoingBackNoIdIsIssuedTwice(make_daemon):
+    """With the statements of OPERATING.md on the copy. No released binary is at hand, so this version stands in for the older one."""
+    operating = (harness.PROJECT / "daemon" / "doc" / "OPERATING.md").read_text(encoding="utf-8")
+    statements = re.search(r'sqlite3 /var/lib/seqd/sequences.db "\n(.*?)"', operating, re.DOTALL)[1]
+    told = golden(FIRST)["clean"]
+    books = ledgers(told["issued"])
+    daemon = daemon_of(make_daemon, FIRST, "clean")
+    with daemon.start().connect() as client:
+        for name, book in books.items():
+            book.add([client.next(name, timeout_ms=20_000)])
+            book.add(client.many(name, 3000))  # beyond what was leased at the copy
+        books["later"] = Ledger("later")
+        books["later"].add(client.many("later", 7))
+    daemon.terminate()
+    newer = daemon.state.rename(daemon.state.with_name("newer"))
+    daemon.state.mkdir(mode=0o700)
+    shutil.copy2(newer / "sequences.db.schema-2", daemon.state / "sequences.db")
+    database = sqlite3.connect(daemon.state / "sequences.db")
+    database.executescript(statements.replace("/var/lib/seqd.newer", str(newer)))
+    database.close()
+    with daemon.start().connect() as client:
+        assert client.call("status")["state_how"] == "fresh"
+        for name, book in books.items():
+            book.add(client.many(name, 100))
+            if name != "daily":
+                book.assert_no_duplicate()
+
+
+def test_AnEmbeddedStoreThatCannotBeCopiedIsLeftAsItIs(make_daemon, tmp_path):
+    daemon = daemon_of(make_daemon, FIRST, "clean")
+    unpack(FIRST, "clean", tmp_path)
+    copy = daemon.state / "sequences.db.schema-2"
+    (copy / "in the way").mkdir(parents=True)
+    with pytest.raises(harness.Died) as died:
+        daemon.start()
+    assert died.value.code == EXIT_STORE and f"the copy {copy} of it cannot be made first" in died.value.stderr
+    assert contents(daemon.state / "sequences.db") == contents(tmp_path / "sequences.db")
+    (copy / "in the way").rmdir()
+    copy.rmdir()
+    daemon.start()
+    assert contents(copy) == contents(tmp_path / "sequences.db")
 
 
 def test_AnEmbeddedStoreOfANewerVersionIsRefusedWithWhatToDoAndKept(make_daemon):

@@ -247,7 +247,8 @@ def test_APortThatIsTakenKeepsNobodyFromItsIdsAndIsTriedAgain(make_daemon):
         daemon.start()
         with daemon.connect() as client:
             assert client.next("orders") == 1
-        assert f"metrics are not served: address 127.0.0.1:{port} cannot be used: Address already in use" in daemon.stderr()
+        assert f"metrics_address serves no metrics: address 127.0.0.1:{port} cannot be used: Address already in use" in daemon.stderr()
+        assert "metrics_socket serves" not in daemon.stderr()
         assert metrics.get(place).status == 200
     deadline = time.monotonic() + PROGRAM_SECONDS
     while True:
@@ -259,6 +260,24 @@ def test_APortThatIsTakenKeepsNobodyFromItsIdsAndIsTriedAgain(make_daemon):
             time.sleep(0.1)
     daemon.terminate()
     assert not place.exists()
+
+
+def test_TheSocketAndTheAddressEachTellTheirOwnFailure(make_daemon):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        daemon = make_daemon()
+        place = daemon.short / "later" / "metrics.sock"
+        daemon.configure(daemon={"metrics_socket": place, "metrics_address": address})
+        daemon.start()
+        assert f"metrics_address serves no metrics: address {address} cannot be used: Address already in use" in daemon.stderr()
+        assert f"metrics_socket serves no metrics: socket {place}: cannot be bound" in daemon.stderr()
+        place.parent.mkdir()
+        expect_soon("the socket", place.exists, PROGRAM_SECONDS)
+        assert metrics.get(place).status == 200
+        assert daemon.stderr().count("serves no metrics") == 2  # each once, however often it was tried
+        daemon.terminate()
 
 
 def are_open(connections):

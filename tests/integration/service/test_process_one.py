@@ -2,6 +2,8 @@
 
 import os
 import signal
+import socket
+import struct
 import subprocess
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 
 from disks import NotShown
 from servers.mongod import expect_soon
+from servers.patience import PATIENCE
 
 # /proc is that of the namespace, so that the processes in it see each other.
 NAMESPACE = ["unshare", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"]
@@ -142,3 +145,63 @@ def test_ASocketThatIsPassedToProcessOneIsTheDaemons(container):
     assert not daemon.socket.exists()
     daemon.socket = passed
     assert ids(daemon, 3) == [1, 2, 3]
+
+
+@pytest.fixture(name="manager")
+def a_service_manager_that_looks_at_the_sender(container):
+    """As systemd with PrivatePIDs= and nspawn with --notify-ready= do: they started process 1."""
+    place = container.daemon.short / "manager"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(place))
+        manager.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        manager.settimeout(20 * PATIENCE)
+        container.daemon.environment = {"NOTIFY_SOCKET": str(place)}
+        yield manager
+
+
+def hear(manager, container, wanted):
+    """All that is reported up to what is wanted."""
+    texts = []
+    while not texts or wanted not in texts[-1]:
+        data, controls, _, _ = manager.recvmsg(4096, socket.CMSG_SPACE(12))
+        texts.append(data.decode())
+        assert struct.unpack("iII", controls[0][2])[0] == container.first, texts
+    return texts
+
+
+def test_WhatTheDaemonReportsComesFromProcessOne(container, manager):
+    container.daemon.environment.update({"WATCHDOG_PID": "1", "WATCHDOG_USEC": "1000000"})
+    container.spawn()
+    hear(manager, container, "READY=1")
+    hear(manager, container, "WATCHDOG=1")
+    container.send(signal.SIGTERM)
+    hear(manager, container, "STOPPING=1")
+    assert container.daemon.wait_exit() == 0
+
+
+# Sends to every abstract socket there is, from a process that is not the daemon, and says how many took it.
+FORGE = """
+import socket
+names = {line.split()[-1] for line in open("/proc/net/unix") if line.split()[-1].startswith("@")}
+taken = 0
+for name in names:
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as one:
+            one.sendto(b"X_FORGED=1", "\\0" + name[1:])
+            taken += 1
+    except OSError:
+        continue
+print(taken)
+"""
+
+
+def test_NobodyElseReportsThroughProcessOne(container, manager):
+    container.daemon.prefix = [*NAMESPACE, "unshare", "--net"]
+    container.spawn()
+    hear(manager, container, "READY=1")
+    done = subprocess.run(["nsenter", "--target", str(container.first), "--net", "/usr/bin/python3", "-c", FORGE],
+                          capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "1\n", done.stderr
+    container.send(signal.SIGTERM)
+    assert not any("FORGED" in text for text in hear(manager, container, "STOPPING=1"))
+    assert container.daemon.wait_exit() == 0

@@ -17,7 +17,7 @@ TABLE, KEY, NUMBER = "NextId", "NextKey", "NextId"
 SHORT = 6.0  # seconds that keys last
 PROCESS = """#!{python}
 import sys, urllib.request
-print("about to ask " + sys.argv[1], file=sys.stderr)
+print("about to ask; aws_secret_access_key = hunter2", file=sys.stderr)
 sys.stdout.buffer.write(urllib.request.urlopen(sys.argv[1]).read())
 """
 
@@ -106,7 +106,7 @@ def test_CredentialsAreReplacedBeforeTheyExpire(site, make_daemon, scratch, sour
     ledger.assert_complete(1, ledger.highest() + 1)
     assert f"AWS credentials ASIA{source}0000 from " in daemon.stderr(-1)
     if source == "PROC":
-        assert "wrote to its standard error: about to ask" in daemon.stderr(-1)
+        assert "wrote to its standard error: about to ask; aws_secret_access_key = ***" in daemon.stderr(-1)
     assert_silent(site, daemon)
 
 

@@ -83,15 +83,17 @@ class SequenceTables {
     configuration_.sequences.emplace(entry.key, std::move(sequence));
   }
 
-  void check_patterns() {
+  void settle_patterns() {
     if (patterns_.size() > kMaxPatterns) {
       problems_.add(patterns_[kMaxPatterns]->line, "sequence",
                     "found " + std::to_string(patterns_.size()) +
                         " patterns; allowed: " + std::to_string(kMaxPatterns));
       return;
     }
-    for (std::size_t i = 0; i < patterns_.size(); ++i)
+    for (std::size_t i = 0; i < patterns_.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) check_pair(*patterns_[j], *patterns_[i]);
+      configuration_.patterns.add(patterns_[i]->key);
+    }
   }
 
  private:
@@ -179,7 +181,7 @@ void read_sequences(const DocumentEntry* defaults, const DocumentEntry* sequence
   tables.read_defaults(defaults);
   if (sequences == nullptr) return;
   for (const DocumentEntry& entry : sequences->table.entries) tables.read_named(entry);
-  tables.check_patterns();
+  tables.settle_patterns();
 }
 
 }  // namespace seqd

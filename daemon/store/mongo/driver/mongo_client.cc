@@ -78,6 +78,10 @@ std::string MongoClients::where(const std::string& collection) const {
                      collection);
 }
 
+std::string MongoClients::readable(const bson_error_t& error) const {
+  return hide_secrets(error.message, target_.uri.get());
+}
+
 Status MongoClients::no_connection() const {
   return {ErrorCode::UNAVAILABLE, fmt::format("MongoDB at {}: all connections have been busy for "
                                               "{} ms; the server is slow, or concurrency is "
@@ -87,8 +91,7 @@ Status MongoClients::no_connection() const {
 
 Status MongoClients::status_of(const bson_error_t& error, const std::string& collection,
                                const bson_t* reply) const {
-  const std::string what =
-      fmt::format("{}: {}", where(collection), hide_secrets(error.message, target_.uri.get()));
+  const std::string what = fmt::format("{}: {}", where(collection), readable(error));
   if (error.domain == MONGOC_ERROR_SERVER) {
     if (is_transient_error(error.code) || (reply != nullptr && is_labelled_transient(reply)))
       return {ErrorCode::UNAVAILABLE, fmt::format("{} (code {})", what, error.code)};

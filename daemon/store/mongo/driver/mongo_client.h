@@ -117,6 +117,8 @@ class MongoClients {
                              bool only_attempt) const;
   // "MongoDB at db1:27017, collection shop.counters".
   std::string where(const std::string& collection) const;
+  // Its words, without the secrets of the URI.
+  std::string readable(const bson_error_t& error) const;
 
  private:
   Status was_lost(const std::string& collection) const;

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
+#include <vector>
+
+#include "daemon/base/secrets.h"
 
 namespace seqd {
 namespace {
@@ -110,6 +114,98 @@ void set_write_concern(MongoTarget& target, bool unsafe) {
   target.write_concern = std::move(concern);
 }
 
+// As they are written. A name without "=" has no value.
+struct Option {
+  std::string_view name;
+  std::string_view value;
+};
+
+// Behind the last "@", since a password that was not encoded may hold a "?".
+std::vector<Option> options_in(std::string_view uri) {
+  std::vector<Option> options;
+  const std::size_t question = uri.find('?', uri.rfind('@') + 1);
+  if (question == std::string_view::npos) return options;
+  std::string_view rest = uri.substr(question + 1);
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+    const std::size_t equals = std::min(one.find('='), one.size());
+    options.push_back({one.substr(0, equals), one.substr(std::min(equals + 1, one.size()))});
+  }
+  return options;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return text;
+}
+
+// Numbers, and words that the server's manual has.
+bool is_harmless(const Option& option) {
+  constexpr std::array<std::string_view, 21> kHarmless = {"appname",
+                                                          "authmechanism",
+                                                          "authsource",
+                                                          "connecttimeoutms",
+                                                          "directconnection",
+                                                          "heartbeatfrequencyms",
+                                                          "journal",
+                                                          "loadbalanced",
+                                                          "maxpoolsize",
+                                                          "minpoolsize",
+                                                          "readconcernlevel",
+                                                          "readpreference",
+                                                          "replicaset",
+                                                          "retryreads",
+                                                          "retrywrites",
+                                                          "serverselectiontimeoutms",
+                                                          "sockettimeoutms",
+                                                          "ssl",
+                                                          "tls",
+                                                          "w",
+                                                          "wtimeoutms"};
+  const std::string name = lower(std::string(option.name));
+  return std::find(kHarmless.begin(), kHarmless.end(), name) != kHarmless.end();
+}
+
+// Of a mechanism: "NAME:value,NAME:value".
+std::vector<std::string_view> properties_in(std::string_view text) {
+  std::vector<std::string_view> properties;
+  while (!text.empty()) {
+    properties.push_back(text.substr(0, text.find(',')));
+    text.remove_prefix(std::min(properties.back().size() + 1, text.size()));
+  }
+  return properties;
+}
+
+// The password as it is written and as it is meant, and whatever options are named as secrets.
+std::vector<std::string> secrets_in(std::string_view uri) {
+  std::vector<std::string> secrets;
+  const auto add = [&](std::string_view written) {
+    secrets.emplace_back(written);
+    secrets.push_back(percent_decoded(written));
+  };
+  const std::size_t begin = uri.find("://");
+  const std::size_t at = uri.rfind('@');
+  if (begin != std::string_view::npos && at != std::string_view::npos && at > begin) {
+    const std::string_view user_info = uri.substr(begin + 3, at - begin - 3);
+    if (const std::size_t colon = user_info.find(':'); colon != std::string_view::npos)
+      add(user_info.substr(colon + 1));
+  }
+  for (const Option& option : options_in(uri)) {
+    if (is_named_secret(percent_decoded(option.name))) add(option.value);
+    for (const std::string& properties :
+         {std::string(option.value), percent_decoded(option.value)}) {
+      for (const std::string_view property : properties_in(properties)) {
+        // With "%3A" in place of the colon all of it is hidden.
+        const std::size_t colon = property.find(':');
+        if (is_named_secret(property.substr(0, colon))) add(property.substr(colon + 1));
+      }
+    }
+  }
+  return secrets;
+}
+
 std::string host_names(const mongoc_uri_t* uri) {
   if (const char* name = mongoc_uri_get_srv_hostname(uri); name != nullptr) return name;
   std::string names;
@@ -130,12 +226,15 @@ Result<MongoTarget> read_mongo_uri(const MongoStoreOptions& options) {
   target.uri.reset(mongoc_uri_new_with_error(options.uri.c_str(), &error));
   mongoc_uri_t* uri = target.uri.get();
   if (uri == nullptr) {
-    // With a user in it the driver's text may quote the password.
-    const bool secret = options.uri.find('@') != std::string::npos;
-    return config_error(fmt::format("the URI {} cannot be read ({})", masked_mongo_uri(options.uri),
-                                    secret ? "user name and password must be percent-encoded: @ is "
-                                             "%40, : is %3A, / is %2F, % is %25"
-                                           : error.message));
+    const std::string masked = masked_mongo_uri(options.uri);
+    // With a user in it the driver's text may quote parts of the password.
+    const bool secret = masked.find(kHidden) < masked.find('?');
+    return config_error(fmt::format("the URI {} cannot be read ({})", masked,
+                                    secret
+                                        ? "it is mongodb://USER:PASSWORD@HOST/DATABASE, and user "
+                                          "name and password must be percent-encoded: @ is "
+                                          "%40, : is %3A, / is %2F, % is %25"
+                                        : hide(error.message, secrets_in(options.uri))));
   }
   if (Status status = check_write_concern(uri, options.unsafe_write_concern); !status.ok())
     return status;
@@ -159,38 +258,23 @@ Result<MongoTarget> read_mongo_uri(const MongoStoreOptions& options) {
 }
 
 std::string masked_mongo_uri(const std::string& uri) {
-  std::string masked = uri;
-  const std::size_t scheme = masked.find("://");
-  const std::size_t begin = scheme == std::string::npos ? 0 : scheme + 3;
-  // The last @ of all: a password that was not encoded may itself contain @ and /.
-  const std::size_t at = masked.rfind('@');
-  if (at != std::string::npos && at >= begin) masked.replace(begin, at - begin, "***");
-  std::string lower = masked;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  for (const std::string_view word : {"passphrase=", "password=", "aws_session_token:"}) {
-    for (std::size_t found = lower.find(word); found != std::string::npos;
-         found = lower.find(word, found + 1)) {
-      const std::size_t value = found + word.size();
-      // Properties of a mechanism have commas between them.
-      const char* const ends = word.ends_with(':') ? ",&" : "&";
-      const std::size_t length = std::min(lower.find_first_of(ends, value), lower.size()) - value;
-      masked.replace(value, length, "***");
-      lower.replace(value, length, "***");
-    }
+  if (uri.empty()) return uri;
+  std::string masked = masked_address(uri);
+  if (masked.ends_with(kHidden)) return masked;
+  char separator = '?';
+  for (const Option& option : options_in(uri)) {
+    masked += separator;
+    masked += is_harmless(option) ? fmt::format("{}={}", option.name, option.value)
+              : option.name.find('%') == std::string::npos
+                  ? fmt::format("{}={}", option.name, kHidden)
+                  : std::string(kHidden);
+    separator = '&';
   }
   return masked;
 }
 
 std::string hide_secrets(std::string text, const mongoc_uri_t* uri) {
-  const char* password = mongoc_uri_get_password(uri);
-  if (password == nullptr || *password == '\0') return text;
-  const std::string_view secret = password;
-  for (std::size_t found = text.find(secret); found != std::string::npos;
-       found = text.find(secret, found + 3)) {
-    text.replace(found, secret.size(), "***");
-  }
-  return text;
+  return hide(std::move(text), secrets_in(mongoc_uri_get_string(uri)));
 }
 
 }  // namespace seqd

@@ -2,7 +2,7 @@
 // concern is majority and journalled whatever the string says; one that asks for less is refused.
 // Values; any thread.
 //
-// Invariant: no text made here or by `hide_secrets` carries the user's name or password.
+// Invariant: no text made here or by `hide_secrets` carries a password, a passphrase or a token.
 #pragma once
 
 #include <mongoc/mongoc.h>
@@ -58,10 +58,12 @@ struct MongoTarget {
 // asks the name service when the store is opened.
 Result<MongoTarget> read_mongo_uri(const MongoStoreOptions& options);
 
-// The URI with user, password, key passphrase and session token replaced by "***", for people.
+// The URI for people: "***" in place of user and password, and of the values of all options but
+// those that hold no secret.
 std::string masked_mongo_uri(const std::string& uri);
 
-// `text` (an error of driver or server) without the password of `uri`.
+// `text` (an error of driver or server) without the password of `uri`, and without the passphrase
+// and the session token in its options, as they are written and as they are meant.
 std::string hide_secrets(std::string text, const mongoc_uri_t* uri);
 
 }  // namespace seqd

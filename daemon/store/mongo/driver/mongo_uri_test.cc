@@ -109,7 +109,11 @@ TEST_CASE("MongoUri: no error text carries a secret", "[mongo]") {
       "nonsense://user:hunter2@one/shop", "mongodb://user:hunter2%@one/shop",
       "mongodb://user:hunter2@one/shop?tls=true&tlsCertificateKeyFilePassword=hunter2&w=1",
       "mongodb://:bad:/shop?authMechanismProperties=SERVICE_NAME:x,AWS_SESSION_TOKEN:hunter2&w=3",
-      "mongodb://one/shop?authMechanismProperties=AWS_SESSION_TOKEN:hunter2%");
+      "mongodb://one/shop?authMechanismProperties=AWS_SESSION_TOKEN:hunter2%",
+      "mongodb://:bad:/?authMechanismProperties=AWS_SESSION_TOKEN%3Ahunter2&w=3",
+      "mongodb://one/shop?tlsCertificateKeyFilePass%77ord=hunter2&w=1", "mongodb://user:hunter2",
+      "mongodb://user:hunter2/shop?w=1", "hunter2", "user:hunter2@one",
+      "mongodb://one,user:hunter2/shop");
   INFO(uri);
   auto target = read_mongo_uri(options_of(uri));
   REQUIRE(target.status().code() == ErrorCode::CONFIG);
@@ -128,10 +132,12 @@ TEST_CASE("MongoUri: masking hides user, password and the key's passphrase", "[m
   REQUIRE(masked_mongo_uri("mongodb://u:p@ss@one/shop") == "mongodb://***@one/shop");
   REQUIRE(masked_mongo_uri("mongodb://one/shop?tlsCertificateKeyFilePassword=p&w=3") ==
           "mongodb://one/shop?tlsCertificateKeyFilePassword=***&w=3");
-  REQUIRE(masked_mongo_uri("mongodb://one/?x=AWS_SESSION_TOKEN:p,A:b&w=3") ==
-          "mongodb://one/?x=AWS_SESSION_TOKEN:***,A:b&w=3");
+  REQUIRE(masked_mongo_uri("mongodb://one/?x=AWS_SESSION_TOKEN:p,A:b&w=3&tls") ==
+          "mongodb://one/?x=***&w=3&tls=");
+  REQUIRE(masked_mongo_uri("mongodb://one/?pass%77ord=p&w=3") == "mongodb://one/?***&w=3");
   REQUIRE(masked_mongo_uri("mongodb://one/shop") == "mongodb://one/shop");
-  REQUIRE(masked_mongo_uri("u:p@one") == "***@one");
+  REQUIRE(masked_mongo_uri("mongodb://u:p") == "mongodb://***");
+  REQUIRE(masked_mongo_uri("u:p@one") == "***");
   REQUIRE(masked_mongo_uri("").empty());
 }
 
@@ -141,6 +147,22 @@ TEST_CASE("MongoUri: bytes that no URI holds are refused", "[mongo]") {
           ErrorCode::CONFIG);
   REQUIRE(read_mongo_uri(options_of("mongodb://")).status().code() == ErrorCode::CONFIG);
   REQUIRE(read_mongo_uri(options_of("http://one/shop")).status().code() == ErrorCode::CONFIG);
+}
+
+TEST_CASE("MongoUri: an error of driver or server loses every secret of the URI", "[mongo]") {
+  const auto target = read_mongo_uri(
+      options_of("mongodb://AKIA:se%2Fcret@one/shop?authMechanism=MONGODB-AWS&authSource=$external&"
+                 "authMechanismProperties=AWS_SESSION_TOKEN:to%2Bken&tls=true&"
+                 "tlsCertificateKeyFilePassword=phrase%21"));
+  REQUIRE(target.ok());
+  const auto hidden = [&](const char* text) { return hide_secrets(text, target->uri.get()); };
+  for (const char* secret :
+       {"se/cret", "se%2Fcret", "to+ken", "to%2Bken", "phrase!", "phrase%21"}) {
+    INFO(secret);
+    CHECK(hidden(secret) == "***");
+    CHECK(hidden((std::string("a ") + secret + " b").c_str()) == "a *** b");
+  }
+  CHECK(hidden("w=majority is not reached") == "w=majority is not reached");
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ Status check_unique_id(MongoClients& clients, const std::string& collection) {
   return {ErrorCode::STORE_REFUSED,
           fmt::format("{}: whether it is sharded by another key than _id cannot be read: allow the "
                       "user to find in config.collections ({})",
-                      clients.where(collection), error.message)};
+                      clients.where(collection), clients.readable(error))};
 }
 
 }  // namespace seqd

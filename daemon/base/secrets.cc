@@ -1,0 +1,194 @@
+#include "daemon/base/secrets.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace seqd {
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n";
+constexpr std::string_view kQuotes = "\"'`";
+constexpr std::size_t kLongWord = 40;  // bytes, as a secret access key of AWS has
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_lower(char c) {
+  return c >= 'a' && c <= 'z';
+}
+bool is_upper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+bool is_name(char c) {
+  return is_digit(c) || is_lower(c) || is_upper(c) || c == '_' || c == '-';
+}
+bool is_of_key(char c) {
+  return is_name(c) || c == '/' || c == '+' || c == '=' || c == '.';
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (is_upper(c)) c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+int hex(char c) {
+  if (is_digit(c)) return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// "db1:27017,[::1]:27017": none of it can be a user and a password, which is no number.
+bool are_hosts(std::string_view authority) {
+  std::size_t begin = 0;
+  while (begin <= authority.size()) {
+    const std::size_t end = std::min(authority.find(',', begin), authority.size());
+    const std::string_view host = authority.substr(begin, end - begin);
+    const std::size_t inside = host.starts_with('[') ? std::min(host.find(']'), host.size()) : 0;
+    const std::size_t colon = host.find(':', inside);
+    if (colon != std::string_view::npos &&
+        !std::all_of(host.begin() + static_cast<std::ptrdiff_t>(colon) + 1, host.end(), is_digit))
+      return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+// In place, from where the address begins; up to its last "@".
+void hide_user_info(std::string& text) {
+  for (std::size_t at = text.find("://"); at != std::string::npos; at = text.find("://", at + 1)) {
+    const std::size_t begin = at + 3;
+    std::size_t end = begin;
+    while (end < text.size() && kSpace.find(text[end]) == std::string_view::npos &&
+           kQuotes.find(text[end]) == std::string_view::npos)
+      ++end;
+    const std::size_t last = text.substr(begin, end - begin).rfind('@');
+    if (last != std::string::npos && last > 0) text.replace(begin, last, kHidden);
+  }
+}
+
+// The value after the name that ends at `at`, as in `name: "value"` and `name=value`; its length is
+// 0 where there is none.
+std::string_view value_after(std::string_view text, std::size_t at) {
+  const auto skip = [&](std::string_view some) {
+    while (at < text.size() && some.find(text[at]) != std::string_view::npos) ++at;
+  };
+  skip(kQuotes);
+  skip(" \t");
+  if (at == text.size() || (text[at] != ':' && text[at] != '=')) return {};
+  ++at;
+  skip(" \t");
+  const bool quoted = at < text.size() && kQuotes.find(text[at]) != std::string_view::npos;
+  const std::string_view ends = quoted ? text.substr(at, 1) : std::string_view(" \t\r\n,;&\"'}");
+  if (quoted) ++at;
+  const std::size_t end = std::min(text.find_first_of(ends, at), text.size());
+  return text.substr(at, end - at);
+}
+
+void hide_named(std::string& text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::size_t end = at;
+    while (end < text.size() && is_name(text[end])) ++end;
+    if (end == at) {
+      ++at;
+      continue;
+    }
+    const bool secret = is_named_secret(std::string_view(text).substr(at, end - at));
+    at = end;
+    if (!secret) continue;
+    const std::string_view value = value_after(text, end);
+    if (value.empty()) continue;
+    const auto begin = static_cast<std::size_t>(value.data() - text.data());
+    // "Bearer" and "Basic" are the names of what follows.
+    const bool scheme = value == "Bearer" || value == "Basic";
+    std::size_t length = value.size();
+    if (scheme) length = std::min(text.find_first_of("\r\n\"'", begin), text.size()) - begin;
+    text.replace(begin, length, kHidden);
+    at = begin + kHidden.size();
+  }
+}
+
+void hide_long_words(std::string& text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::size_t end = at;
+    while (end < text.size() && is_of_key(text[end])) ++end;
+    const auto word = std::string_view(text).substr(at, end - at);
+    const auto has = [&](bool (*kind)(char)) {
+      return std::any_of(word.begin(), word.end(), kind);
+    };
+    if (word.size() >= kLongWord && has(is_digit) && has(is_lower) && has(is_upper)) {
+      text.replace(at, word.size(), kHidden);
+      end = at + kHidden.size();
+    }
+    at = end + 1;
+  }
+}
+
+}  // namespace
+
+std::string masked_address(std::string_view uri) {
+  const std::size_t scheme = uri.find("://");
+  if (scheme == std::string_view::npos) return std::string(kHidden);
+  std::string out(uri.substr(0, scheme + 3));
+  std::string_view rest = uri.substr(scheme + 3);
+  // The last @: a password that was not percent-encoded may hold some, and so may the options.
+  if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
+    out.append(kHidden).append("@");
+    rest.remove_prefix(at + 1);
+  } else if (!are_hosts(rest.substr(0, rest.find_first_of("/?")))) {
+    return out.append(kHidden);
+  }
+  return out.append(rest.substr(0, rest.find('?')));
+}
+
+bool is_named_secret(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kWords = {
+      "password", "passwd", "passphrase", "secret", "token", "authorization", "apikey", "api_key"};
+  const std::string small = lower(name);
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return small.find(word) != std::string::npos; });
+}
+
+std::string hide(std::string text, const std::vector<std::string>& secrets) {
+  // The longest first: another one may be a part of it.
+  std::vector<std::string_view> ordered(secrets.begin(), secrets.end());
+  std::sort(ordered.begin(), ordered.end(),
+            [](std::string_view a, std::string_view b) { return a.size() > b.size(); });
+  for (const std::string_view secret : ordered) {
+    if (secret.empty()) continue;
+    for (std::size_t found = text.find(secret); found != std::string::npos;
+         found = text.find(secret, found + kHidden.size()))
+      text.replace(found, secret.size(), kHidden);
+  }
+  return text;
+}
+
+std::string hide_what_looks_secret(std::string_view text) {
+  std::string out(text);
+  hide_user_info(out);
+  hide_named(out);
+  hide_long_words(out);
+  return out;
+}
+
+std::string percent_decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const int high = text[at] == '%' && at + 2 < text.size() ? hex(text[at + 1]) : -1;
+    const int low = high < 0 ? -1 : hex(text[at + 2]);
+    if (low < 0) {
+      out += text[at];
+    } else {
+      out += static_cast<char>(high * 16 + low);
+      at += 2;
+    }
+  }
+  return out;
+}
+
+}  // namespace seqd
