@@ -15,13 +15,13 @@ PEER_LIBS_lmdb := -llmdb
 PEER_LIBS_blocks := -pthread
 
 $(call objects,$(PEER_SOURCES)): CPPFLAGS += -isystem /usr/include/postgresql
-$(call objects,$(PEER_SOURCES)): | $(call packages,BENCH)
+$(call objects,$(filter-out $(addprefix %/,peer.cc libseqd.cc blocks.cc flock.cc),$(PEER_SOURCES))): | $(call packages,BENCH)
 
 $(BUILD)/bench/peers/%: $(BUILD)/obj/tests/bench/peers/%.o $(PEER_SHARED) $(LIBSEQD_A)
 	@mkdir -p $(@D)
 	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^ $(PEER_LIBS_$*)
 
-# What callgrind counts needs none of the peers: CI runs it.
+# What callgrind counts needs no peer but libseqd: CI runs it.
 PACKAGES_INSTRUCTIONS := python3 python3-msgpack python3-pymongo valgrind
 
 .PHONY: bench bench-page lint-figures bench-hosts bench-instructions bench-loop bench-tails
@@ -40,7 +40,7 @@ lint-figures: | $(call packages,LINT)
 	@$(PYTHON) -B tests/bench/page_test.py -q
 	@$(PYTHON) -B tests/bench/page.py --check
 
-bench-instructions: $(SEQD) $(BUILD)/tools/load | $(call packages,INSTRUCTIONS) ## instructions a request, by callgrind
+bench-instructions: $(SEQD) $(BUILD)/tools/load $(BUILD)/bench/peers/libseqd | $(call packages,INSTRUCTIONS) ## instructions a request, by callgrind
 	@BUILD=$(BUILD) $(PYTHON) tests/bench/instructions.py
 
 bench-hosts: $(SEQD) | $(call packages,BENCH) ## many daemons on one counter of a replica set (BENCH_HOSTS=, BENCH_RANGES=, BENCH_MODES=)

@@ -22,7 +22,7 @@ struct Options {
   std::int64_t count = 1;  // IDs a request
   double seconds = 1;
   std::size_t requests = 0;  // so many of each thread, and no warm-up; 0: as many as it can
-  int cpu = -1;  // -1: any
+  int cpu = -1;              // -1: any
 };
 
 // One connection. Made and used by one thread.
