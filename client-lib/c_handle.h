@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "client-lib/client.h"
+#include "protocol/limits.h"
 
 struct seqd_client {
   std::unique_ptr<seqd::engine::Client> engine;
@@ -31,7 +33,8 @@ inline int fail(seqd_client* client, Outcome outcome) {
   return code;
 }
 
-// Runs `body`, which gives an Outcome, for a handle that may be used here.
+// Runs `body` for a handle that may be used here. It gives an Outcome; or a code, if fail() has had
+// the error.
 template <typename Body>
 int guarded(seqd_client* client, Body body) {
   if (client == nullptr) return SEQD_E_ARGUMENT;
@@ -42,7 +45,10 @@ int guarded(seqd_client* client, Body body) {
                            "this handle belongs to the parent process: open one after fork()"});
     }
     client->engine->begin_call();
-    return fail(client, body(*client->engine));
+    if constexpr (std::is_same_v<decltype(body(*client->engine)), int>)
+      return body(*client->engine);
+    else
+      return fail(client, body(*client->engine));
   } catch (...) {
     // Only memory can run out. The text is short enough to need none.
     client->error.code = client->engine->recover();
@@ -70,6 +76,13 @@ bool copy_out(const Structure& from, Structure* to, std::size_t least) {
 
 // The requests of seqd.h, with arguments that a daemon may accept; its rules are the daemon's.
 Outcome check_name(const char* name);
+// The name and its length; empty: check_name() says why.
+inline std::string_view read_name(const char* name) {
+  constexpr auto kLongest = static_cast<std::size_t>(protocol::kNameLimit.max);
+  if (name == nullptr) return {};
+  const std::size_t size = ::strnlen(name, kLongest + 1);
+  return size > kLongest ? std::string_view() : std::string_view(name, size);
+}
 Outcome make_next(const char* name, Request& request);
 Outcome make_range(const char* name, std::int64_t count, Request& request);
 // `unique` null: it is not repeated.

@@ -26,7 +26,7 @@ void write_reply(const Answer& answer, char* place, std::size_t size) {
   reply.runs = answer.runs().data();
   reply.run_count = answer.runs().size();
   reply.id = reply.run_count == 0 ? 0 : reply.runs[0].first;
-  std::memset(place, 0, size);
+  if (size > sizeof(reply)) std::memset(place + sizeof(reply), 0, size - sizeof(reply));
   std::memcpy(place, &reply, std::min(size, sizeof(reply)));
 }
 
@@ -34,10 +34,13 @@ void write_reply(const Answer& answer, char* place, std::size_t size) {
 
 int seqd_submit_next(seqd_client* client, const char* name, void* tag) {
   return guarded(client, [&](auto& engine) {
+    const std::string_view text = read_name(name);
+    if (text.empty()) return fail(client, check_name(name));
+    if (engine.submit_next_quickly(text, tag)) return int{SEQD_OK};
     Request request;
-    Outcome outcome = make_next(name, request);
+    request.name = text;
     request.tag = tag;
-    return outcome.ok() ? engine.submit(std::move(request)) : outcome;
+    return fail(client, engine.submit(std::move(request)));
   });
 }
 

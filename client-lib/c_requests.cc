@@ -11,17 +11,14 @@ namespace seqd::engine {
 
 // Only what no daemon can accept; the alphabet is the daemon's to judge.
 Outcome check_name(const char* name) {
-  constexpr auto kLongest = static_cast<std::size_t>(protocol::kNameLimit.max);
+  if (!read_name(name).empty()) return {};
   if (name == nullptr || *name == '\0') return argument("the sequence's name is empty");
-  if (::strnlen(name, kLongest + 1) > kLongest)
-    return argument("the sequence's name is longer than 128 bytes");
-  return {};
+  return argument("the sequence's name is longer than 128 bytes");
 }
 
 Outcome make_next(const char* name, Request& request) {
-  Outcome outcome = check_name(name);
-  if (outcome.ok()) request.name = name;
-  return outcome;
+  request.name = read_name(name);
+  return check_name(name);
 }
 
 Outcome make_range(const char* name, std::int64_t count, Request& request) {

@@ -1,5 +1,7 @@
 #include "protocol/fast_reply.h"
 
+#include <type_traits>
+
 #include "protocol/limits.h"
 #include "protocol/values/value_header.h"
 
@@ -10,55 +12,55 @@ static_assert(2 + 5 + 1 + 9 <= kFrameLimit.min);
 
 constexpr std::uint8_t kNil = 0xc0;
 
-// The integer at `at`, of which the header and all else is there. False: it is none, or it is above
-// 2^63-1.
-bool read_integer(const std::uint8_t* at, std::int64_t& value) {
+// The big-endian number behind the first byte, if it is there; moves `at` behind it.
+template <typename Number>
+bool take_number(const std::uint8_t*& at, const std::uint8_t* end, std::int64_t& value) {
+  if (static_cast<std::size_t>(end - at) < 1 + sizeof(Number)) return false;
+  value = static_cast<std::int64_t>(
+      static_cast<Number>(load_big_endian<std::make_unsigned_t<Number>>(at + 1)));
+  at += 1 + sizeof(Number);
+  return true;
+}
+
+bool take_any_integer(const std::uint8_t*& at, const std::uint8_t* end, std::int64_t& value) {
+  if (at == end) return false;
   const std::uint8_t first = *at;
-  if (first <= 0x7f) {
-    value = first;
-    return true;
-  }
-  if (first >= 0xe0) {
-    value = static_cast<std::int8_t>(first);
-    return true;
-  }
   switch (first) {
     case 0xcc:
-      value = at[1];
-      return true;
+      return take_number<std::uint8_t>(at, end, value);
     case 0xcd:
-      value = load_big_endian<std::uint16_t>(at + 1);
-      return true;
+      return take_number<std::uint16_t>(at, end, value);
     case 0xce:
-      value = load_big_endian<std::uint32_t>(at + 1);
-      return true;
+      return take_number<std::uint32_t>(at, end, value);
     case 0xcf:
-      value = static_cast<std::int64_t>(load_big_endian<std::uint64_t>(at + 1));
-      return value >= 0;
+      return take_number<std::uint64_t>(at, end, value) && value >= 0;
     case 0xd0:
-      value = static_cast<std::int8_t>(at[1]);
-      return true;
+      return take_number<std::int8_t>(at, end, value);
     case 0xd1:
-      value = static_cast<std::int16_t>(load_big_endian<std::uint16_t>(at + 1));
-      return true;
+      return take_number<std::int16_t>(at, end, value);
     case 0xd2:
-      value = static_cast<std::int32_t>(load_big_endian<std::uint32_t>(at + 1));
-      return true;
+      return take_number<std::int32_t>(at, end, value);
     case 0xd3:
-      value = static_cast<std::int64_t>(load_big_endian<std::uint64_t>(at + 1));
-      return true;
+      return take_number<std::int64_t>(at, end, value);
     default:
-      return false;
+      if (first > 0x7f && first < 0xe0) return false;
+      value = static_cast<std::int8_t>(first);
+      ++at;
+      return true;
   }
 }
 
-// Moves `at` behind the integer.
-bool take_integer(const std::uint8_t*& at, const std::uint8_t* end, std::int64_t& value) {
-  if (at == end) return false;
-  const std::size_t size = header_size(*at);
-  if (static_cast<std::size_t>(end - at) < size || !read_integer(at, value)) return false;
-  at += size;
-  return true;
+// Moves `at` behind the integer, in whatever form it is. False: it is none, is not there as a
+// whole, or is above 2^63-1.
+inline bool take_integer(const std::uint8_t*& at, const std::uint8_t* end, std::int64_t& value) {
+  // Nearly always it is not negative, and something follows it: its bytes are the first of eight.
+  if (end - at <= 8) return take_any_integer(at, end, value);
+  const unsigned form = *at - 0xccU;
+  if (form > 3) return take_any_integer(at, end, value);
+  const unsigned size = 1U << form;
+  value = static_cast<std::int64_t>(load_big_endian<std::uint64_t>(at + 1) >> (64 - 8 * size));
+  at += 1 + size;
+  return value >= 0;
 }
 
 }  // namespace

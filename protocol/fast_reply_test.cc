@@ -54,6 +54,13 @@ TEST_CASE("EveryReplyOfAnIdIsRecognisedWhole", "[protocol][fast_reply]") {
       // Not whole: the slow path waits for the rest.
       for (std::size_t size = 0; size < bytes.size(); ++size)
         REQUIRE(parse_fast_reply(bytes.first(size), fast) == 0);
+      // Whatever stands behind it.
+      const std::size_t size = bytes.size();
+      append_id_reply(buffer, UINT32_MAX, INT64_MIN);
+      fast = {};
+      REQUIRE(parse_fast_reply(buffer.bytes(), fast) == size);
+      CHECK(fast.msgid == msgid);
+      CHECK(fast.id == id);
     }
   }
 }
@@ -64,6 +71,7 @@ TEST_CASE("OtherRepliesAreLeftToTheSlowPath", "[protocol][fast_reply]") {
                           "94 01 01 c0 a1 78",                       // a text
                           "94 01 01 c0 ca 3f 80 00 00",              // a float
                           "94 01 01 c0 cf 80 00 00 00 00 00 00 00",  // above 2^63-1
+                          "94 01 01 c0 cf ff ff ff ff ff ff ff ff 94 01 02 c0 01",
                           "94 01 01 92 01 a1 78 c0",                 // an error
                           "94 01 ff c0 01",                          // a msgid below 0
                           "94 01 cf 00 00 00 01 00 00 00 00 c0 01",  // one above 2^32-1

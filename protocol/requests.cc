@@ -1,5 +1,7 @@
 #include "protocol/requests.h"
 
+#include <cstring>
+
 #include "protocol/values/value_encoding.h"
 #include "protocol/values/value_writer.h"
 
@@ -11,13 +13,22 @@ constexpr std::int64_t kNotification = 2;
 
 constexpr std::size_t kBeginRoom = 2 + kIntegerRoom + 2 * kHeaderRoom;  // without the method
 
-// [0, msgid, method, [ ... : `params` values have to follow.
-char* put_begin(char* at, std::uint32_t msgid, std::string_view method, std::uint32_t params) {
+constexpr std::size_t kFrontRoom = 2 + kIntegerRoom;
+
+// [0, msgid, ...
+char* put_front(char* at, std::uint32_t msgid) {
   at = put_array_header(at, 4);
   at = put_byte(at, kRequest);
-  at = put_unsigned(at, msgid);
-  at = put_text(at, method);
-  return put_array_header(at, params);
+  return put_unsigned(at, msgid);
+}
+
+// method, [ ... : `params` values have to follow.
+char* put_method(char* at, std::string_view method, std::uint32_t params) {
+  return put_array_header(put_text(at, method), params);
+}
+
+char* put_begin(char* at, std::uint32_t msgid, std::string_view method, std::uint32_t params) {
+  return put_method(put_front(at, msgid), method, params);
 }
 
 void begin_request(Buffer& out, std::uint32_t msgid, std::string_view method,
@@ -41,15 +52,22 @@ void append_options(Buffer& out, std::optional<std::int64_t> timeout_ms) {
   out.commit(static_cast<std::size_t>(put_options(begin, timeout_ms) - begin));
 }
 
+std::size_t named_room(std::string_view method, std::string_view name) {
+  return kBeginRoom + method.size() + kHeaderRoom + name.size() + kOptionsRoom;
+}
+
+char* put_named_rest(char* at, std::string_view method, std::string_view name,
+                     std::optional<std::int64_t> timeout_ms) {
+  at = put_method(at, method, timeout_ms ? 2 : 1);
+  return put_options(put_text(at, name), timeout_ms);
+}
+
 // A whole request with a name; the most frequent ones are written at one go.
 void append_named(Buffer& out, std::uint32_t msgid, std::string_view method, std::string_view name,
                   std::optional<std::int64_t> timeout_ms) {
-  char* const begin =
-      out.prepare(kBeginRoom + method.size() + kHeaderRoom + name.size() + kOptionsRoom);
-  char* at = put_begin(begin, msgid, method, timeout_ms ? 2 : 1);
-  at = put_text(at, name);
-  at = put_options(at, timeout_ms);
-  out.commit(static_cast<std::size_t>(at - begin));
+  char* const begin = out.prepare(named_room(method, name));
+  const char* const end = put_named_rest(put_front(begin, msgid), method, name, timeout_ms);
+  out.commit(static_cast<std::size_t>(end - begin));
 }
 
 }  // namespace
@@ -70,6 +88,18 @@ void append_hello(Buffer& out, std::uint32_t msgid, const Hello& hello) {
 void append_next(Buffer& out, std::uint32_t msgid, std::string_view name,
                  std::optional<std::int64_t> timeout_ms) {
   append_named(out, msgid, "next", name, timeout_ms);
+}
+
+void append_next_rest(Buffer& out, std::string_view name, std::optional<std::int64_t> timeout_ms) {
+  char* const begin = out.prepare(named_room("next", name));
+  out.commit(static_cast<std::size_t>(put_named_rest(begin, "next", name, timeout_ms) - begin));
+}
+
+void append_with_rest(Buffer& out, std::uint32_t msgid, std::string_view rest) {
+  char* const begin = out.prepare(kFrontRoom + rest.size());
+  char* const at = put_front(begin, msgid);
+  std::memcpy(at, rest.data(), rest.size());
+  out.commit(static_cast<std::size_t>(at - begin) + rest.size());
 }
 
 void append_next_text(Buffer& out, std::uint32_t msgid, std::string_view name,

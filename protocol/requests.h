@@ -27,6 +27,11 @@ void append_hello(Buffer& out, std::uint32_t msgid, const Hello& hello);
 void append_next(Buffer& out, std::uint32_t msgid, std::string_view name,
                  std::optional<std::int64_t> timeout_ms = std::nullopt);
 
+// The same in two parts: what follows the msgid, which many requests have in common; and a request
+// with such a rest.
+void append_next_rest(Buffer& out, std::string_view name, std::optional<std::int64_t> timeout_ms);
+void append_with_rest(Buffer& out, std::uint32_t msgid, std::string_view rest);
+
 // [0, msgid, "next_text", [name]] or with options as above
 void append_next_text(Buffer& out, std::uint32_t msgid, std::string_view name,
                       std::optional<std::int64_t> timeout_ms = std::nullopt);

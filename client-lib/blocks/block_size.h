@@ -1,5 +1,6 @@
 // BlockSize: how many IDs the next block of a thread is to have: as many as the thread takes in a
-// while, so that it asks a few times a second and keeps few IDs from others. One thread at a time.
+// while, so that it asks a few times a second and keeps few IDs from others; never more than
+// `bound`. One thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +16,9 @@ class BlockSize {
   static constexpr std::int64_t kShortMs = 100;
   static constexpr std::int64_t kLongMs = 10'000;
 
+  explicit BlockSize(std::int64_t bound = kMost)
+      : bound_(bound), ids_(std::min(kFirst, bound)), most_(bound) {}
+
   std::int64_t ids() const { return ids_; }
   // A block was used up after so long.
   void lasted(std::int64_t ms) {
@@ -29,14 +33,15 @@ class BlockSize {
     granted_ = 0;
   }
   void granted() {
-    if (++granted_ % kAgain == 0) most_ = std::min(most_ * 2, kMost);
+    if (++granted_ % kAgain == 0) most_ = std::min(most_ * 2, bound_);
   }
 
  private:
   static constexpr std::uint32_t kAgain = 32;  // blocks
 
-  std::int64_t ids_ = kFirst;
-  std::int64_t most_ = kMost;
+  std::int64_t bound_;
+  std::int64_t ids_;
+  std::int64_t most_;
   std::uint32_t granted_ = 0;
 };
 

@@ -91,6 +91,19 @@ TEST_CASE("BlocksFollowTheRateOfTheirThread", "[blocks]") {
   CHECK(size.ids() == 1);
 }
 
+TEST_CASE("BlocksAreNoLongerThanTheirBound", "[blocks]") {
+  BlockSize size(100);
+  CHECK(size.ids() == 64);
+  for (int blocks = 0; blocks < 100; ++blocks) {
+    size.granted();
+    size.lasted(0);
+    CHECK(size.ids() == 100);
+  }
+  size.refused();
+  CHECK(size.ids() == 50);
+  CHECK(BlockSize(10).ids() == 10);
+}
+
 TEST_CASE("BlocksLeaveRoomForEachOther", "[blocks]") {
   BlockSize size;
   for (int times = 0; times < 4; ++times) size.lasted(0);

@@ -19,8 +19,9 @@ namespace seqd::engine {
 class alignas(64) ThreadBlocks {
  public:
   // Takes from `slot`, an even one, and the one behind it. `source` outlives it.
-  ThreadBlocks(BlockSource& source, std::uint32_t slot, std::int64_t timeout_ms)
-      : source_(source), timeout_ms_(timeout_ms), slot_(slot) {}
+  ThreadBlocks(BlockSource& source, std::uint32_t slot, std::int64_t timeout_ms,
+               const BlockSize& size = BlockSize())
+      : source_(source), timeout_ms_(timeout_ms), slot_(slot), size_(size) {}
   ThreadBlocks(const ThreadBlocks&) = delete;
   ThreadBlocks& operator=(const ThreadBlocks&) = delete;
 

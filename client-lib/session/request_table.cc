@@ -13,42 +13,21 @@ std::uint32_t RequestTable::add(Request&& request) {
   return next_number() - 1;
 }
 
-const RequestTable::Slot* RequestTable::slot(std::uint32_t number) const {
-  if (number < floor_ || number - floor_ >= slots_.size()) return nullptr;
-  const Slot& found = slots_[number - floor_];
-  return found.state == Slot::State::finished ? nullptr : &found;
-}
-
-const Request* RequestTable::find(std::uint32_t number) const {
-  const Slot* found = slot(number);
-  return found == nullptr ? nullptr : &found->request;
-}
-
-const Request* RequestTable::find_sent(std::uint32_t number) const {
-  const Slot* found = slot(number);
-  return found != nullptr && found->state == Slot::State::sent ? &found->request : nullptr;
-}
-
-void RequestTable::finish(std::uint32_t number) {
-  Slot& finished = slots_[number - floor_];
-  if (is_unrepeatable(finished)) --inserts_;
-  if (finished.state == Slot::State::sent) --sent_;
-  finished.state = Slot::State::finished;
-  --waiting_;
-  if (number != floor_) finished.clear();  // its texts are not needed any more
-  while (!slots_.empty() && slots_.front().state == Slot::State::finished) {
-    slots_.pop_front();
-    ++floor_;
-  }
-}
-
-std::uint32_t RequestTable::first_unsent() {
-  unsent_from_ = std::max(unsent_from_, floor_);
-  while (unsent_from_ < next_number()) {
-    if (slots_[unsent_from_ - floor_].state == Slot::State::unsent) return unsent_from_;
-    ++unsent_from_;
-  }
-  return 0;
+// As the other one, without a Request that is made and moved.
+std::uint32_t RequestTable::add_next(std::string_view name, void* tag, const Deadlines& deadlines) {
+  Slot& slot = slots_.prepare_back();
+  Request& request = slot.request;
+  request.name.assign(name);  // may throw, so it comes first
+  request.method = Request::Method::next;
+  request.synchronous = false;
+  request.count = 1;
+  request.tag = tag;
+  request.deadline_ms = deadlines.ms;
+  request.connect_deadline_ms = deadlines.connect_ms;
+  slot.state = Slot::State::unsent;
+  slots_.commit_back();
+  ++waiting_;
+  return next_number() - 1;
 }
 
 std::uint32_t RequestTable::first_unrepeatable() const {
@@ -56,13 +35,6 @@ std::uint32_t RequestTable::first_unrepeatable() const {
   std::size_t at = 0;
   while (!is_unrepeatable(slots_[at])) ++at;
   return floor_ + static_cast<std::uint32_t>(at);
-}
-
-void RequestTable::mark_sent(std::uint32_t number) {
-  Slot& slot = slots_[number - floor_];
-  slot.state = Slot::State::sent;
-  ++sent_;
-  if (is_unrepeatable(slot)) ++inserts_;
 }
 
 void RequestTable::mark_unsent(std::uint32_t number) {

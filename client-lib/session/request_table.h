@@ -6,6 +6,7 @@
 // answer; so floor() is the lowest number without one, which is what an `ack` says.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,12 +36,18 @@ struct Request {
 
   std::string_view params() const { return body ? std::string_view(body->params) : ""; }
   std::string_view unique() const { return body ? std::string_view(body->unique) : ""; }
-  // Gives memory back; that of the name is used again. What add() assigns stays as it is.
+  // Gives memory back; that of the name is used again. What add() and add_next() assign stays.
   void clear() {
     name.clear();
     body.reset();
     perhaps = false;
   }
+};
+
+// Of a request; see there.
+struct Deadlines {
+  std::int64_t ms = 0;
+  std::int64_t connect_ms = 0;
 };
 
 class RequestTable {
@@ -55,24 +62,55 @@ class RequestTable {
 
   // Appends a request, not sent yet, and gives its number.
   std::uint32_t add(Request&& request);
+  // The same of a `next` for seqd_poll.
+  std::uint32_t add_next(std::string_view name, void* tag, const Deadlines& deadlines);
   // The request of that number; null when it has an answer or there never was one. Valid until the
   // next call that is not const.
-  const Request* find(std::uint32_t number) const;
+  const Request* find(std::uint32_t number) const {
+    const Slot* found = slot(number);
+    return found == nullptr ? nullptr : &found->request;
+  }
   bool is_sent(std::uint32_t number) const { return find_sent(number) != nullptr; }
   // The same as find(), of one that this connection owes an answer to.
-  const Request* find_sent(std::uint32_t number) const;
+  const Request* find_sent(std::uint32_t number) const {
+    const Slot* found = slot(number);
+    return found != nullptr && found->state == Slot::State::sent ? &found->request : nullptr;
+  }
   // Whether this connection owes an answer to any of them.
   bool any_sent() const { return sent_ != 0; }
   bool any_unsent() const { return sent_ != waiting_; }
   // The number has its answer, or no caller waits for it any more. It must be in the table.
-  void finish(std::uint32_t number);
+  void finish(std::uint32_t number) {
+    Slot& finished = slots_[number - floor_];
+    if (is_unrepeatable(finished)) --inserts_;
+    if (finished.state == Slot::State::sent) --sent_;
+    finished.state = Slot::State::finished;
+    --waiting_;
+    if (number != floor_) return finished.clear();  // its texts are not needed any more
+    do {
+      slots_.pop_front();
+      ++floor_;
+    } while (!slots_.empty() && slots_.front().state == Slot::State::finished);
+  }
 
   // The lowest number that is to be sent; 0 when there is none.
-  std::uint32_t first_unsent();
+  std::uint32_t first_unsent() {
+    unsent_from_ = std::max(unsent_from_, floor_);
+    for (std::uint32_t next = next_number(); unsent_from_ < next; ++unsent_from_) {
+      if (slots_[unsent_from_ - floor_].state == Slot::State::unsent) return unsent_from_;
+    }
+    return 0;
+  }
   // The lowest number that is sent and may not be sent again: an insert without a unique field. 0
   // when there is none.
   std::uint32_t first_unrepeatable() const;
-  void mark_sent(std::uint32_t number);    // it must be unsent
+  // It must be unsent.
+  void mark_sent(std::uint32_t number) {
+    Slot& slot = slots_[number - floor_];
+    slot.state = Slot::State::sent;
+    ++sent_;
+    if (is_unrepeatable(slot)) ++inserts_;
+  }
   void mark_unsent(std::uint32_t number);  // it must be sent
   // The connection is gone: everything is to be sent again, in the same order.
   void mark_all_unsent();
@@ -84,7 +122,12 @@ class RequestTable {
     Request request;
     void clear() { request.clear(); }
   };
-  const Slot* slot(std::uint32_t number) const;
+  // Null: it has an answer, or there never was one.
+  const Slot* slot(std::uint32_t number) const {
+    if (number < floor_ || number - floor_ >= slots_.size()) return nullptr;
+    const Slot& found = slots_[number - floor_];
+    return found.state == Slot::State::finished ? nullptr : &found;
+  }
 
   static bool is_unrepeatable(const Slot& slot) {
     return slot.state == Slot::State::sent && slot.request.method == Request::Method::insert &&

@@ -28,9 +28,12 @@ Session::Session(const SessionSettings& settings)
 
 // --- requests
 
+bool Session::is_full() const {
+  return table_.size() + answers_.count() >= kCapacity || table_.next_number() >= kLastNumber;
+}
+
 std::uint32_t Session::submit(Request&& request) {
-  if (table_.size() + answers_.count() >= kCapacity || table_.next_number() >= kLastNumber)
-    return 0;
+  if (is_full()) return 0;
   const bool synchronous = request.synchronous;
   const std::uint32_t number = table_.add(std::move(request));
   if (synchronous) {
@@ -38,6 +41,10 @@ std::uint32_t Session::submit(Request&& request) {
     synchronous_answer_.reset();
   }
   return number;
+}
+
+std::uint32_t Session::submit_next(std::string_view name, void* tag, const Deadlines& deadlines) {
+  return is_full() ? 0 : table_.add_next(name, tag, deadlines);
 }
 
 std::size_t Session::pending() const {
@@ -193,8 +200,7 @@ void Session::write_request(std::uint32_t number, const Request& request, std::i
   if (settings_.limits_wait) wait_ms = wait_within(request.deadline_ms - now_ms);
   switch (request.method) {
     case Request::Method::next:
-      protocol::append_next(output_, number, request.name, wait_ms);
-      return;
+      return next_writer_.write(output_, number, request.name, wait_ms);
     case Request::Method::next_text:
       protocol::append_next_text(output_, number, request.name, wait_ms);
       return;

@@ -14,6 +14,7 @@
 
 #include "client-lib/session/answer_queue.h"
 #include "client-lib/session/burst_pattern.h"
+#include "client-lib/session/next_writer.h"
 #include "client-lib/session/reply_reader.h"
 #include "client-lib/session/request_table.h"
 #include "protocol/buffer.h"
@@ -52,11 +53,11 @@ class Session {
 
   // Requests. The number, or 0 when there are too many.
   std::uint32_t submit(Request&& request);
+  std::uint32_t submit_next(std::string_view name, void* tag, const Deadlines& deadlines);
   std::size_t in_flight() const { return table_.size(); }
   // Submitted and not collected, without synchronous ones.
   std::size_t pending() const;
-  // The caller of the synchronous request does not wait any more; only while not connected.
-  void abandon_synchronous();
+  void abandon_synchronous();  // its caller does not wait any more; only while not connected
   // Whether it is an insert that the daemon may have carried out.
   bool synchronous_may_have_inserted() const;
 
@@ -68,8 +69,7 @@ class Session {
   bool ready() const { return ready_; }  // hello was answered
   // Puts into output() what can be sent now: requests, and what has arrived of a burst that ended.
   void fill_output(std::int64_t now_ms);
-  // Puts into output() what has arrived, as before closing.
-  void acknowledge_all();
+  void acknowledge_all();  // puts into output() what has arrived, as before closing
   protocol::Buffer& output() { return output_; }
   [[nodiscard]] Verdict receive(std::string_view bytes);
   const Outcome& trouble() const { return trouble_; }
@@ -79,8 +79,7 @@ class Session {
   // Answers with SEQD_E_TIMEOUT, or with `unreachable` when this connection was not ready, what is
   // over its deadline.
   void expire(std::int64_t now_ms, const Outcome& unreachable);
-  // When expire() has to be called next; nothing when nothing is in flight.
-  std::optional<std::int64_t> next_deadline_ms() const;
+  std::optional<std::int64_t> next_deadline_ms() const;  // of expire(); nothing is in flight: none
   // So many answers came too late, and still might, that the connection is of no use.
   bool too_many_late() const { return late_.size() >= kCapacity; }
   void fail_all(const Outcome& outcome);
@@ -117,9 +116,11 @@ class Session {
   void finish(std::uint32_t number, Answer&& answer);
   void acknowledge_if_due(std::uint32_t number);
   void acknowledge_rest(std::int64_t now_ms);
+  bool is_full() const;
   void write_request(std::uint32_t number, const Request& request, std::int64_t now_ms);
 
   SessionSettings settings_;
+  NextWriter next_writer_;
   RequestTable table_;
   AnswerQueue answers_;
   std::optional<Answer> synchronous_answer_;

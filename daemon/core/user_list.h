@@ -30,6 +30,12 @@ struct UserListSettings {
 struct AccessSettings {
   UserListSettings allow{"*", {true, {}, {}}};
   UserListSettings deny;
+  // The same for every peer: most sequences have this, and it is asked for each of their requests.
+  bool lets_everyone() const {
+    const UserList& denied = deny.compiled;
+    return allow.compiled.everyone && !denied.everyone && denied.users.empty() &&
+           denied.groups.empty();
+  }
   bool operator==(const AccessSettings&) const = default;
 };
 

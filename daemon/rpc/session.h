@@ -71,7 +71,6 @@ struct Session {
   // one request again and again. Holds as long as the settings it was found by are in force.
   protocol::FastParser fast_parser;
   std::uint64_t last_settings = 0;
-  std::string last_name;
   SequenceId last_sequence = 0;  // 0: that of this name may change, or could not be opened
 };
 

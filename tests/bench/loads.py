@@ -16,10 +16,12 @@ from servers.mongod import Mongod
 
 # For the rows of ranges: leases that a hundred million IDs a second do not use up in a millisecond.
 BULK = {"lease_max": 20_000_000, "max_available": 100_000_000, "max_unsynced": 20_000_000}
+# The same for blocks, of which a thread takes five times as many.
+BLOCKS = {"blocks": True, "lease_max": 1_000_000_000, "max_available": 1_000_000_000, "max_unsynced": 20_000_000}
 SPARE_SECONDS = 60  # for the start and the end of a program
 LEASE_MS = 60_000
 WARM_SECONDS = 2
-COSID_STEP = 100  # of a row in which a request takes one ID: CosId's own default with Spring
+COSID_STEP = 100  # of a row that does not say how many: CosId's own default with Spring
 
 
 def finish(command: list, process: subprocess.Popen, seconds: float) -> dict:
@@ -93,6 +95,7 @@ class Bench:
                 return server
             self.seqd = own(harness.Daemon(self.directory, sequences={"bulk-*": BULK})).start()
             self.wide = own(harness.Daemon(self.directory, "wide")).start()
+            self.blocks = own(harness.Daemon(self.directory, "blocks", sequences={"*": BLOCKS})).start()
             self.polling = own(harness.Daemon(self.directory, "polling", daemon={"busy_poll": "10ms"})).start()
             self.redis = own(start_redis(self.seqd.short))  # a short path for its socket
             self.postgresql = own(Postgresql(self.directory)).start()
@@ -110,6 +113,8 @@ class Bench:
         for row in SEQUENCE_ROWS:
             command = self.command(row, "seqd")
             measure([[*command, "--seconds", str(WARM_SECONDS)]], WARM_SECONDS)
+        with self.blocks.connect(LEASE_MS / 1000) as connection:
+            connection.call("next", "orders", {"timeout_ms": LEASE_MS})
 
     def __exit__(self, *_) -> None:
         self.closing.close()
@@ -126,7 +131,7 @@ class Bench:
             pins = [] if row.server is None else ["--server-cpu", str(row.server), "--client-cpu", str(row.client)]
             return [harness.tool("load_floor"), "--seconds", str(self.seconds), *pins]
         if side == "cosid":
-            return self.cosid.command(self.mongod.uri(), COSID_STEP if row.count == 1 else row.count, self.seconds)
+            return self.cosid.command(self.mongod.uri(), row.block or COSID_STEP, self.seconds, row.connections)
         if row.driver == LIBRARY or not SIDES[side].loader:
             return self.library(row, side)
         socket = self.redis.socket if side == "redis" else self.wide.socket if row.wide else self.seqd.socket
@@ -149,10 +154,18 @@ class Bench:
         command = [str(harness.BUILD / "bench" / "peers" / found.program), "--address", self.address(side), "--name", name,
                    "--connections", str(row.connections), "--depth", str(depth), "--count", str(row.count),
                    "--seconds", str(self.seconds), *(["--variant", found.variant] if found.variant else [])]
+        if side == "seqd-blocks" and row.block:
+            command += ["--variant", str(row.block)]
         return command + ([] if row.client is None else ["--pin", str(row.client)])
 
+    def blocks_audit(self) -> dict:
+        """What became of the IDs that were taken from blocks."""
+        with self.blocks.connect(LEASE_MS / 1000) as connection:
+            audit = connection.call("audit", "orders")
+        return {field: audit[field] for field in ("issued", "gaps", "out")}
+
     def address(self, side: str) -> str:
-        servers = {"seqd": self.seqd.socket, "seqd-polling": self.polling.socket, "redis": self.redis.socket, "mongod": self.mongod.uri(),
+        servers = {"seqd": self.seqd.socket, "seqd-blocks": self.blocks.socket, "seqd-polling": self.polling.socket, "redis": self.redis.socket, "mongod": self.mongod.uri(),
                    "postgresql-cache1": self.postgresql.socket, "postgresql-cache100": self.postgresql.socket}
         return str(servers.get(side, self.directory / side))  # the others have a file or a folder
 
@@ -164,5 +177,5 @@ class Bench:
             return [*(daemon.process.pid for daemon in daemons), *mongod]
         if side.startswith("postgresql"):
             return self.postgresql.pids()
-        servers = {"seqd-polling": self.polling.process, "redis": self.redis.process, "mongod": self.mongod.process, "cosid": self.mongod.process}
+        servers = {"seqd-blocks": self.blocks.process, "seqd-polling": self.polling.process, "redis": self.redis.process, "mongod": self.mongod.process, "cosid": self.mongod.process}
         return [servers[side].pid] if side in servers else []

@@ -5,7 +5,7 @@ import statistics
 from typing import List
 
 from figures import column, has, median
-from rows import ROWS, SEQD
+from rows import ROWS, SEQD, Row
 
 FIELDS = {"ids_per_s": "IDs/s", "p50_us": "p50, µs", "p99_us": "p99, µs"}
 
@@ -21,16 +21,16 @@ class Loss:
     rounds: int  # in how many of them the peer was ahead
 
 
-def compare(result: dict, key: str, peer: str, field: str) -> Loss:
-    ours, theirs = median(result["seqd"], field), median(result[peer], field)
+def compare(result: dict, row: Row, peer: str, field: str) -> Loss:
+    ours, theirs = median(result[row.ours], field), median(result[peer], field)
     rising = field == "ids_per_s"
-    ahead = sum((b > a) == rising and a != b for a, b in zip(column(result["seqd"], field), column(result[peer], field)))
-    return Loss(key, peer, field, ours, theirs, theirs / ours if rising else ours / theirs, ahead)
+    ahead = sum((b > a) == rising and a != b for a, b in zip(column(result[row.ours], field), column(result[peer], field)))
+    return Loss(row.key, peer, field, ours, theirs, theirs / ours if rising else ours / theirs, ahead)
 
 
 def comparisons(results: dict) -> List[Loss]:
     """All of them, in the order of the rows."""
-    return [compare(results[row.key], row.key, peer, field) for row in ROWS for peer in row.sides if peer not in (*SEQD, "floor")
+    return [compare(results[row.key], row, peer, field) for row in ROWS for peer in row.sides if peer not in (*SEQD, "floor")
             for field in FIELDS if has(results[row.key][peer], field)]
 
 

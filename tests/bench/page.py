@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """`make bench-page`: daemon/doc/PERFORMANCE.md and the plots in daemon/doc/figures, made of the figures of one `make bench`.
 
-    page.py FIGURES    writes them, and keeps the figures beside the plots
+    page.py FIGURES TAILS    writes them, and keeps the figures beside the plots; TAILS: of `make bench-tails`
     page.py --check    whether they are what the figures beside the plots say; measures nothing
 """
 
@@ -11,21 +11,23 @@ from pathlib import Path
 from typing import Dict, List
 
 import plots
+import tails_table
 from figures import has, median, require, short, spread, times
 from losses import FIELDS, comparisons, losses, middle_unused, worst
-from rows import BY_KEY, DAEMON_ROWS, HOST_ROWS, LIBRARY_ROWS, RANGE_ROWS, ROWS, SEQUENCE_ROWS, SIDES, SPLIT_ROWS, THREAD_ROWS, Row
+from rows import BLOCK_ROWS, BY_KEY, DAEMON_ROWS, HOST_ROWS, LIBRARY_ROWS, RANGE_ROWS, ROWS, SEQUENCE_ROWS, SIDES, SPLIT_ROWS, THREAD_ROWS, Row
 from verdicts import verdicts
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "daemon" / "doc"
-PAGE, FOLDER, FIGURES = "PERFORMANCE.md", "figures", "latest.json"
+PAGE, FOLDER, FIGURES, TAILS = "PERFORMANCE.md", "figures", "latest.json", "tails.json"
 IDLE_LOAD = 0.5  # what a machine with nothing else to do may have
-AGAIN = "make bench-page FIGURES=daemon/doc/figures/latest.json"
+AGAIN = "make bench-page FIGURES=daemon/doc/figures/latest.json TAILS=daemon/doc/figures/tails.json"
 
 INTRODUCTION = """# Performance
 
 seqd and other sources of IDs, measured in one run on one machine. `make bench` measures,
-`make bench-page` writes this page and its plots from [the figures](figures/latest.json). Do not edit
-it: `make lint` compares the page with the figures.
+`make bench-page` writes this page and its plots from [the figures](figures/latest.json); those of the
+[tails](#tails) are [apart](figures/tails.json). Do not edit it: `make lint` compares the page with
+the figures.
 """
 
 METHOD = """## Method
@@ -50,10 +52,15 @@ METHOD = """## Method
   side (tests/bench/peers), one thread a connection: libseqd, hiredis, libpq, libmongoc, LMDB. Above
   depth 1 the latency is that of all requests that were sent together. LMDB and flock have no
   server and no pipelining.
+- "seqd, blocks" takes IDs inside the program: `seqd_blocks_next` of all threads on one handle, of a
+  sequence with `blocks = true` and leases and `max_unsynced` for hundreds of millions of IDs a second.
+  Its rate is measured without a clock at each ID; then, as long, its latency with one, which is in
+  it. In the rows named `block` the length of its blocks has a bound, which libseqd sets itself
+  otherwise, and this side is what is compared with the peers; elsewhere ordinary requests are.
 - "seqd, busy_poll" is a daemon with `busy_poll = "10ms"` and a program with `busy_poll_us`: each keeps
   its CPU busy while it waits for the other.
-- CosId takes IDs one by one in its own process, from segments as long as the row's IDs a request
-  (100 in `library-1`). Its latency is not measured: reading a clock takes longer than an ID.
+- CosId takes IDs one by one in its own process, from segments as long as the row's blocks (100 in the
+  other rows). Its latency is not measured: reading a clock takes longer than an ID.
 - In the rows of hosts, seqd is that many daemons that lease from one counter of mongod, each with
   one connection at depth 16. The peers are that many connections to one server, Redis at depth 16
   and mongod at depth 1, which has no pipelining.
@@ -84,14 +91,31 @@ def cell(measured: list, field: str) -> str:
 def measured_table(results: dict, rows: List[Row]) -> str:
     lines = []
     for row in rows:
-        ours = median(results[row.key]["seqd"], "ids_per_s")
+        ours = median(results[row.key][row.ours], "ids_per_s")
         for place, side in enumerate(row.sides):
             found = results[row.key][side]
             rate = "requests_per_s" if side == "floor" else "ids_per_s"
-            ratio = "" if side in ("seqd", "floor") else times(ours / median(found, rate))
+            ratio = "" if side in (row.ours, "floor") else times(ours / median(found, rate))
             lines.append([f"`{row.key}`" if place == 0 else "", SIDES[side].title, cell(found, rate), cell(found, "p50_us"),
                           cell(found, "p99_us"), ratio])
     return table(["row", "side", "IDs/s", "p50, µs", "p99, µs", "seqd / side"], lines)
+
+
+def waits(results: dict, audit: dict) -> str:
+    """What an ID of a block takes, and how long the latest of them wait, beside ordinary requests."""
+    lines = []
+    for row in [BY_KEY["library-1"], *THREAD_ROWS, *BLOCK_ROWS]:
+        for side in ("seqd-blocks", "cosid", "seqd"):
+            if side not in row.sides:
+                continue
+            found = results[row.key][side]
+            taken = short(row.connections * 1e9 / median(found, "ids_per_s"))
+            lines.append([f"`{row.key}`", SIDES[side].title, taken, *(cell(found, f"{one}_us") for one in ("p50", "p99", "p999"))])
+    said = ("An ID of a block is taken without a request, until the block is used up: the next one is asked for when half of it is, "
+            "and who needs it before it is there waits for it. Latencies have reading a clock in them. In this run "
+            f"{short(audit['issued'])} IDs were issued from blocks and as ordinary ones of their sequence; "
+            f"{audit['gaps']:,} are gaps, {audit['out']:,} were out at its end.")
+    return wrapped(said) + "\n\n" + table(["row", "side", "ns an ID, in each thread", "p50, µs", "p99, µs", "p999, µs"], lines)
 
 
 def legend(rows: List[Row]) -> str:
@@ -138,7 +162,12 @@ def section(results: dict, title: str, names: List[str], rows: List[Row]) -> str
     return "\n".join([f"## {title}\n", *pictures, legend(rows), measured_table(results, rows)])
 
 
-def page(figures: dict) -> str:
+def tails_section(tails: dict) -> str:
+    head, *rows = tails_table.lines(tails)
+    return "## Tails\n\n" + wrapped(tails_table.said(tails)) + "\n\n" + table(head, rows)
+
+
+def page(figures: dict, tails: dict) -> str:
     results = figures["results"]
     one = [row for row in DAEMON_ROWS if row.connections == 1]
     connections = [BY_KEY[key] for key in plots.SERIES["connections"][0]]
@@ -150,31 +179,33 @@ def page(figures: dict) -> str:
         section(results, "Requests in flight", ["depth", "depth-library"], depths + LIBRARY_ROWS[1:]),
         section(results, "Connections", ["connections", "threads"], connections + THREAD_ROWS),
         section(results, "IDs a request", ["range"], RANGE_ROWS),
+        section(results, "Blocks", ["block"], BLOCK_ROWS), waits(results, figures["blocks"]),
         section(results, "Sequences", ["sequences"], SEQUENCE_ROWS),
-        section(results, "Hosts on one counter", ["hosts"], HOST_ROWS),
+        section(results, "Hosts on one counter", ["hosts"], HOST_ROWS), tails_section(tails),
     ])
 
 
-def made_of(text: str) -> Dict[str, str]:
+def made_of(text: str, tails_text: str) -> Dict[str, str]:
     """Every file below daemon/doc that these figures make, with its content."""
     figures = json.loads(text)
     missing = require(figures["results"], ROWS)
     if missing:
         sys.exit(f"bench-page: {missing}")
     try:
-        text_of_page = page(figures)
+        text_of_page = page(figures, json.loads(tails_text))
     except KeyError as error:
         sys.exit(f"bench-page: the figures do not have {error}: measure with `make bench`")
     pictures = plots.all_plots(figures["results"])
-    return {PAGE: text_of_page, f"{FOLDER}/{FIGURES}": text, **{f"{FOLDER}/{name}": content for name, content in pictures.items()}}
+    return {PAGE: text_of_page, f"{FOLDER}/{FIGURES}": text, f"{FOLDER}/{TAILS}": tails_text, **{f"{FOLDER}/{name}": content for name, content in pictures.items()}}
 
 
 def check() -> int:
-    kept = DOCUMENTS / FOLDER / FIGURES
-    if not kept.exists():
-        sys.exit(f"figures: {kept.name} is missing: make bench bench-page")
-    made = made_of(kept.read_text(encoding="ascii"))
-    there = {f"{FOLDER}/{path.name}" for path in kept.parent.iterdir()} | {PAGE}
+    folder = DOCUMENTS / FOLDER
+    for name in (FIGURES, TAILS):
+        if not (folder / name).exists():
+            sys.exit(f"figures: {name} is missing: make bench bench-tails bench-page")
+    made = made_of(*((folder / name).read_text(encoding="ascii") for name in (FIGURES, TAILS)))
+    there = {f"{FOLDER}/{path.name}" for path in folder.iterdir()} | {PAGE}
     wrong = [name for name in sorted(there | made.keys())
              if name not in made or name not in there or made[name] != (DOCUMENTS / name).read_text(encoding="utf-8")]
     for name in wrong:
@@ -183,18 +214,19 @@ def check() -> int:
     return 1 if wrong else 0
 
 
-def main(argument: str) -> int:
-    if argument == "--check":
+def main(arguments: List[str]) -> int:
+    if arguments == ["--check"]:
         return check()
-    source = Path(argument)
-    if not source.exists():
-        sys.exit(f"bench-page: there is no {source}: make bench, or {AGAIN}")
+    sources = [Path(argument) for argument in arguments]
+    for source in sources:
+        if not source.exists():
+            sys.exit(f"bench-page: there is no {source}: make bench bench-tails, or {AGAIN}")
     (DOCUMENTS / FOLDER).mkdir(exist_ok=True)
-    for name, content in made_of(source.read_text(encoding="ascii")).items():
+    for name, content in made_of(*(source.read_text(encoding="ascii") for source in sources)).items():
         (DOCUMENTS / name).write_text(content, encoding="utf-8")
     print(f"bench-page: daemon/doc/{PAGE}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

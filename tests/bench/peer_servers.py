@@ -107,5 +107,5 @@ class CosId:
         self.path = f"{directory / 'cosid'}:{files}/*"
         call(["javac", "-d", directory / "cosid", "-cp", f"{files}/*", self.RECIPE / "CosIdPeer.java"])
 
-    def command(self, uri: str, step: int, seconds: float) -> list:
-        return ["java", "-cp", self.path, "CosIdPeer", uri, str(step), str(seconds)]
+    def command(self, uri: str, step: int, seconds: float, threads: int) -> list:
+        return ["java", "-cp", self.path, "CosIdPeer", uri, str(step), str(seconds), str(threads)]

@@ -17,7 +17,7 @@ matplotlib.rcParams.update({"svg.hashsalt": "seqd", "svg.fonttype": "none", "fon
                             "axes.grid": True, "grid.alpha": 0.4, "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False})
 SIZE = (11, 3.6)
 AXES_WIDTH = 0.79  # beside the legend
-COLOURS = {"seqd": "#c0392b", "seqd-polling": "#ec7063", "redis": "#2c3e50", "postgresql-cache1": "#5dade2", "postgresql-cache100": "#1f618d", "mongod": "#27ae60",
+COLOURS = {"seqd": "#c0392b", "seqd-polling": "#ec7063", "seqd-blocks": "#7b241c", "redis": "#2c3e50", "postgresql-cache1": "#5dade2", "postgresql-cache100": "#1f618d", "mongod": "#27ae60",
            "flock": "#d4ac0d", "flock-fsync": "#9a7d0a", "lmdb": "#884ea0", "lmdb-nosync": "#bb8fce", "cosid": "#e67e22",
            "floor": "#95a5a6"}
 
@@ -26,8 +26,9 @@ SERIES: Dict[str, Tuple[List[str], str, Callable[[Row], int]]] = {
     "depth": (["8x1", "8x4", "8x16", "8x64", "8x128"], "requests in flight on each of 8 connections", lambda row: row.depth),
     "depth-library": (["library-1", "library-16", "library-128"], "requests in flight on 1 connection, by library", lambda row: row.depth),
     "connections": (["1x1-split", "8x1", "64x1", "512x1"], "connections with one request in flight", lambda row: row.connections),
-    "threads": (["threads-1", "threads-8", "threads-32"], "threads with a connection and one request in flight", lambda row: row.connections),
+    "threads": (["threads-1", "threads-2", "threads-8", "threads-32"], "threads with a connection and one request in flight", lambda row: row.connections),
     "range": (["library-1", "range-10", "range-100", "range-1000", "range-10000"], "IDs a request", lambda row: row.count),
+    "block": (["block-10", "block-100", "block-1000", "block-10000"], "IDs of a block, or of a segment of CosId", lambda row: row.block),
     "sequences": (["sequences-1", "sequences-100", "sequences-10000"], "sequences", lambda row: row.sequences),
     "hosts": (["hosts-1", "hosts-2", "hosts-4", "hosts-8"], "hosts on one counter", lambda row: row.connections),
 }

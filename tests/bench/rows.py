@@ -23,6 +23,7 @@ POWER, KILL, NOTHING = "power loss", "kill -9", "nothing"
 SIDES: Dict[str, Side] = {
     "floor": Side("bare ping-pong", "-"),
     "seqd": Side("seqd", POWER, "libseqd", loader="seqd"),
+    "seqd-blocks": Side("seqd, blocks", POWER, "blocks"),
     "seqd-polling": Side("seqd, busy_poll", POWER, "libseqd", "busy-poll"),
     "redis": Side("Redis INCR / INCRBY", NOTHING, "hiredis", loader="redis"),
     "postgresql-cache1": Side("PostgreSQL nextval, CACHE 1", POWER, "postgresql", "orders_1"),
@@ -52,8 +53,14 @@ class Row:
     count: int = 1  # IDs a request
     sequences: int = 1
     identity: bool = False
+    block: int = 0  # IDs of a block, or of a segment of CosId; 0: what the library chooses
     sides: Tuple[str, ...] = ("redis", "seqd")
     wide: bool = False  # on the daemon whose memory is not judged
+
+    @property
+    def ours(self) -> str:
+        """The side that the peers are compared with."""
+        return "seqd" if "seqd" in self.sides else "seqd-blocks"
 
     def placement(self) -> str:
         return "unpinned" if self.server is None else f"server on CPU {self.server}, client on CPU {self.client}"
@@ -67,10 +74,11 @@ class Row:
             text = f"{plural(self.connections, 'connection')}, depth {self.depth}"
         text += f", {self.sequences:,} sequences" if self.sequences > 1 else ""
         text += f", {self.count:,} IDs a request" if self.count > 1 else ""
+        text += f", blocks of {self.block:,} IDs" if self.block else ""
         return text + (", with an identity" if self.identity else "")
 
 
-SEQD = ("seqd", "seqd-polling")
+SEQD = ("seqd", "seqd-blocks", "seqd-polling")
 EVERY_SIDE = tuple(side for side in SIDES if side not in ("floor", "seqd-polling", "cosid"))
 PIPELINED = ("redis", "seqd", "postgresql-cache1", "postgresql-cache100")
 
@@ -96,15 +104,20 @@ LIBRARY_ROWS = [
     Row("library-128", LIBRARY, depth=128, server=0, client=0, sides=PIPELINED),
 ]
 # Program and server on a CPU each, where both wake-ups of a call cost most.
-SPLIT_ROWS = [Row("library-split", LIBRARY, server=0, client=1, sides=("redis", *SEQD))]
-THREAD_ROWS = [Row(f"threads-{count}", LIBRARY, connections=count, sides=EVERY_SIDE) for count in (1, 8, 32)]
+SPLIT_ROWS = [Row("library-split", LIBRARY, server=0, client=1, sides=("redis", "seqd", "seqd-polling"))]
+THREAD_ROWS = [Row(f"threads-{count}", LIBRARY, connections=count, sides=("seqd", "seqd-blocks", "cosid") if count == 2 else EVERY_SIDE)
+               for count in (1, 2, 8, 32)]
+# What a request costs mongod, LMDB and a file does not depend on its IDs: two rows show it.
 RANGE_ROWS = [Row(f"range-{count}", LIBRARY, server=0, client=0, count=count,
-                  sides=("redis", "seqd", "mongod", "flock-fsync", "lmdb", "cosid")) for count in (10, 100, 1000, 10_000)]
+                  sides=("redis", "seqd", *(("mongod", "flock-fsync", "lmdb") if count in (10, 10_000) else ())))
+              for count in (10, 100, 1000, 10_000)]
+# IDs of the program's own process, by how many of them it gets at once.
+BLOCK_ROWS = [Row(f"block-{count}", LIBRARY, block=count, sides=("seqd-blocks", "cosid")) for count in (10, 100, 1000, 10_000)]
 SEQUENCE_ROWS = [Row(f"sequences-{count}", connections=8, depth=16, server=0, client=1, sequences=count, wide=True)
                  for count in (1, 100, 10_000)]
 HOST_ROWS = [Row(f"hosts-{count}", HOSTS, connections=count, depth=16, sides=("redis", "seqd", "mongod"), wide=True)
              for count in (1, 2, 4, 8)]
 MOST_HOSTS = 8
 
-ROWS: List[Row] = DAEMON_ROWS + LIBRARY_ROWS + SPLIT_ROWS + THREAD_ROWS + RANGE_ROWS + SEQUENCE_ROWS + HOST_ROWS
+ROWS: List[Row] = DAEMON_ROWS + LIBRARY_ROWS + SPLIT_ROWS + THREAD_ROWS + RANGE_ROWS + BLOCK_ROWS + SEQUENCE_ROWS + HOST_ROWS
 BY_KEY: Dict[str, Row] = {row.key: row for row in ROWS}

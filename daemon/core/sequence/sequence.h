@@ -112,7 +112,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
 
   void note_issued() { replenisher_.want(), touch(); }
   void touch() {
-    if (!std::exchange(touched_, true)) context_.table.touched(id_);
+    if (!std::exchange(touched_, true)) context_.table.touched(*this);
   }
   Status above_budget(std::int64_t count) const;  // TOO_LARGE
   void serve_waiters();

@@ -11,6 +11,7 @@
 namespace seqd {
 
 class BlockTable;
+class Sequence;
 class SequenceAccounts;
 class StoreScope;
 
@@ -18,7 +19,7 @@ class SequenceOwner {
  public:
   virtual ~SequenceOwner() = default;
   // Sequence::pump() is to be called at the end of this turn.
-  virtual void touched(SequenceId sequence) = 0;
+  virtual void touched(Sequence& sequence) = 0;
   // Has this turn's record made durable, and calls `then` when it is: in this order, and only while
   // the sequence is there. Not when the daemon ends before.
   virtual void when_durable(SequenceId sequence, std::function<void()> then) = 0;

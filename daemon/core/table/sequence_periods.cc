@@ -290,7 +290,7 @@ bool SequenceTable::is_settled(const Sequence& sequence) const {
   const auto waits = [id](const AwaitingFlush& one) { return one.sequence == id; };
   return sequence.holds_nothing() && sequence.waiting() == 0 && !sequence.in_flight() &&
          !sequence.draining().active() && !replays_.keeps(id) &&
-         std::find(touched_.begin(), touched_.end(), id) == touched_.end() &&
+         std::find(touched_.begin(), touched_.end(), &sequence) == touched_.end() &&
          std::none_of(awaiting_.begin(), awaiting_.end(), waits);
 }
 
@@ -316,6 +316,7 @@ void SequenceTable::forget(Sequence& sequence) {
   context_.log.append(known);
   context_.log.append(ForgetSequence{id});
   accounts_.forgotten(sequence);
+  known_.drop(sequence);
   by_name_.erase(sequence.name());
   if (last_at_.first == id) last_at_ = {};
   sequences_.erase(id);

@@ -218,10 +218,6 @@ void SequenceTable::cancel(SessionId session, const Refusal& why) {
 
 // --- the turn
 
-void SequenceTable::touched(SequenceId sequence) {
-  touched_.push_back(sequence);
-}
-
 std::size_t SequenceTable::flush_issues() {
   // Not all that were touched: anyone may ask for this as often as he likes.
   const std::size_t count = accounts_.issuing().size();
@@ -235,10 +231,9 @@ void SequenceTable::end_turn() {
   // One round: what a pump touches again (a log that does not accept) is for the next turn.
   pumped_.clear();
   pumped_.swap(touched_);
-  for (const SequenceId id : pumped_) {
-    Sequence& sequence = at(id);
-    sequence.pump();
-    accounts_.update(sequence);
+  for (Sequence* sequence : pumped_) {
+    sequence->pump();
+    accounts_.update(*sequence);
   }
   accounts_.issues_flushed();
 }

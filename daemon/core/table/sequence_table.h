@@ -14,6 +14,7 @@
 #include "daemon/core/periods/current_periods.h"
 #include "daemon/core/sequence/sequence.h"
 #include "daemon/core/table/awaiting_flush.h"
+#include "daemon/core/table/known_names.h"
 #include "daemon/core/table/shared_settings.h"
 #include "daemon/core/table/table_limits.h"
 
@@ -38,6 +39,8 @@ class SequenceTable final : public RemainderLogObserver,
   // and that what was begun of later ones was not. BAD_REQUEST: the period is too far ahead.
   Result<SequenceId> open_to_advance(std::string_view name);
   SequenceId find(std::string_view name) const;  // without making it; 0: it is not there
+  Sequence* find_kept(std::string_view name) { return known_.find(name); }  // null: not lately
+  void keep(Sequence& sequence) { known_.keep(sequence, by_name_.size()); }
   bool is_there(SequenceId id) const { return sequences_.contains(id); }
   // Any sequence of the same base name: its periods share progression and rule. 0: none.
   SequenceId any_period_of(std::string_view name) const;
@@ -92,14 +95,13 @@ class SequenceTable final : public RemainderLogObserver,
   void snapshot(const std::function<void(const LogEntry&)>& entry) const override;
 
  private:
-  void touched(SequenceId sequence) override;
+  void touched(Sequence& sequence) override { touched_.push_back(&sequence); }
   void when_durable(SequenceId sequence, std::function<void()> then) override;
   void when_durable(std::function<void()> then) override { when_durable(0, std::move(then)); }
   void recorded(const Issued& issue) override;
   Status check_not_removed(SequenceId sequence) const override;
   void scope_owned(ScopeId scope) override;
-  bool scope_lost(ScopeId scope) override;
-  bool scope_holds(ScopeId scope) const override;
+  bool scope_lost(ScopeId scope) override, scope_holds(ScopeId scope) const override;
   StoreScope* restored_scope(std::string_view store);
   void scope_refused(ScopeId scope, const Status& why) override;
   StoreScope& scope_for(const std::string& store);
@@ -111,17 +113,14 @@ class SequenceTable final : public RemainderLogObserver,
   void know_periods(std::string_view name, const SequenceSettings& settings);
   Result<SequenceId> open_period(const std::string& base, const SequenceSettings& settings);
   SequenceId find_period(std::string_view base) const;
-  void look_for_ends();
-  void look_on();
+  void look_for_ends(), look_on();
   bool may_be_forgotten(const Sequence& sequence, std::int64_t over_s) const;
-  bool is_settled(const Sequence& sequence) const;
-  bool is_known(std::string_view base) const;
+  bool is_settled(const Sequence&sequence) const, is_known(std::string_view base) const;
   DefineName* find_name(std::string_view base);
   DefineName& know_name(std::string_view base, const SequenceSettings& settings);
-  void settle_name(std::string_view base);
   void add_form(DefineName& known, const std::string& form);
   void note_begun(DefineName& known, const PeriodSettings& periods);
-  void forget(Sequence& sequence);
+  void settle_name(std::string_view base), forget(Sequence&sequence);
   const CoreContext context_;
   const SettingsSource& settings_;
   const Stores stores_;
@@ -133,8 +132,9 @@ class SequenceTable final : public RemainderLogObserver,
   std::map<ScopeId, std::unique_ptr<StoreScope>> scopes_;
   std::map<ScopeId, SequenceContext> contexts_;  // of their sequences
   std::unordered_map<SequenceId, std::unique_ptr<Sequence>> sequences_;
-  std::pair<SequenceId, Sequence*> last_at_;                    // what at() found last; 0: nothing
-  std::map<std::string_view, SequenceId> by_name_;              // no hash: callers choose the names
+  std::pair<SequenceId, Sequence*> last_at_;        // what at() found last; 0: nothing
+  std::map<std::string_view, SequenceId> by_name_;  // no hash: callers choose the names
+  KnownNames<Sequence> known_;
   std::map<std::string, DefineName, std::less<>> names_;        // but for the plain ones, see Notes
   std::map<std::string, LogPosition, std::less<>> forms_open_;  // durable with these positions
   CurrentPeriods periods_;
@@ -142,7 +142,7 @@ class SequenceTable final : public RemainderLogObserver,
   std::string looked_at_;  // the last one, for the end of its period
   NextNumbers next_;
   Status ending_, refusing_;  // why the daemon ends, or refuses requests; no sequence is made
-  std::vector<SequenceId> touched_, pumped_;  // pumped_: those of the turn that ends
+  std::vector<Sequence*> touched_, pumped_;  // pumped_: those of the turn that ends
   AwaitingFlushes awaiting_;
 };
 

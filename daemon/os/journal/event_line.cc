@@ -63,6 +63,15 @@ void append_value(std::string& out, std::string_view value) {
 std::string escape_line(std::string_view text, std::size_t limit) {
   std::string out;
   while (!text.empty()) {
+    // Nearly all of it is plain, and goes over at once.
+    const auto plain =
+        std::find_if(text.begin(), text.end(), [](char c) { return c < 0x20 || c > 0x7e; });
+    const auto run = static_cast<std::size_t>(plain - text.begin());
+    const std::size_t fits = std::min(run, limit - out.size());
+    out.append(text.substr(0, fits));
+    if (fits < run) return out.append("...");
+    text.remove_prefix(run);
+    if (text.empty()) break;
     const std::size_t length = protocol::utf8_length(text);
     const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
     const std::size_t before = out.size();

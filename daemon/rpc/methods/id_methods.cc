@@ -35,9 +35,17 @@ SequenceId served_from(const MethodContext& context, const Session& session, std
 
 Result<SequenceId> look_up(const MethodContext& context, Session& session, std::uint32_t msgid,
                            std::string_view name) {
-  if (session.last_sequence != 0 && session.last_settings == context.settings &&
-      session.last_name == name) {
-    return session.last_sequence;
+  // What is kept was checked here, and is what it was then; rights are those of each connection.
+  if (const Sequence* const kept = context.table.find_kept(name);
+      kept != nullptr && name.size() <= context.limits.name) {
+    if (session.last_sequence == kept->id() && session.last_settings == context.settings)
+      return kept->id();
+    const AccessSettings& access = kept->settings().access;
+    if (access.lets_everyone() || check_may_take(context, session.peer, name, &access).ok()) {
+      session.last_settings = context.settings;
+      session.last_sequence = kept->id();
+      return kept->id();
+    }
   }
   session.last_sequence = 0;
   if (Status status = check_name(context.limits, name); !status.ok()) return status;
@@ -58,8 +66,8 @@ Result<SequenceId> look_up(const MethodContext& context, Session& session, std::
   }
   if (is_it) {
     session.last_settings = context.settings;
-    session.last_name.assign(name);
     session.last_sequence = *found;
+    context.table.keep(context.table.at(there));
   }
   return found;
 }

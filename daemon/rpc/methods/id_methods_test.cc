@@ -152,6 +152,19 @@ TEST_CASE("NameAtItsLimitIsTakenAndAboveIsTooLarge", "[methods]") {
   REQUIRE(service.code(peek_request(1, std::string(11, 'x'))) == ErrorCode::TOO_LARGE);
 }
 
+TEST_CASE("ANameThatWasTakenIsTooLargeUnderALowerLimit", "[methods]") {
+  ServerLimits limits;
+  limits.methods.name = 10;
+  Service service(limits);
+  const std::string name(10, 'x');
+  service.world.core.settings.add(name);
+  REQUIRE(service.code(next_request(1, name)) == ErrorCode::OK);
+  limits.methods.name = 9;
+  service.world.server->apply_settings(limits);
+  REQUIRE(service.code(next_request(1, name)) == ErrorCode::TOO_LARGE);
+  REQUIRE(service.code(next_request(1, name.substr(1))) == ErrorCode::NO_SEQUENCE);
+}
+
 TEST_CASE("CountAtItsLimitIsTakenAndAboveIsTooLarge", "[methods]") {
   ServerLimits limits;
   limits.methods.count = 100;
@@ -180,6 +193,24 @@ TEST_CASE("AlternatingNamesAreNotMixedUp", "[methods]") {
     REQUIRE(service.ask(next_request(1, "orders")).id() == id);
     REQUIRE(service.ask(next_request(1, "bills")).id() == id);
   }
+}
+
+// On many connections, so that none of them had the same name before.
+TEST_CASE("ManyNamesOnManyConnectionsAreNotMixedUp", "[methods]") {
+  Service service;
+  std::vector<std::string> names;
+  for (int number = 0; number < 300; ++number) {
+    names.push_back("tenant-" + std::to_string(number) + ".orders");
+    service.world.core.settings.add(names.back());
+  }
+  for (std::int64_t id = 1; id <= 4; ++id) {
+    Line& line = service.world.connect(static_cast<std::uint32_t>(id));
+    for (const std::string& name : names) {
+      REQUIRE(service.world.ask(line, next_request(1, name)).id() == id);
+    }
+  }
+  for (const Sequence* sequence : service.world.core.table->list())
+    REQUIRE(sequence->totals().issued == 4);
 }
 
 // Every encoding of the same request has the same answer, on the fast path and on the slow one.

@@ -18,11 +18,12 @@ namespace {
 constexpr double kWarmUp = 0.1;
 constexpr char kUsage[] =
     "usage: --address WHERE [--variant NAME] [--name SEQUENCE] [--connections N] [--depth N] "
-    "[--count IDS] [--seconds S] [--pin CPU]";
+    "[--count IDS] [--seconds S | --requests N] [--pin CPU]";
 
 // What one thread measured.
 struct Measured {
   load::Histogram latency;  // of a request at depth 1, else of `depth` of them
+  double requests = 0;
   double seconds = 0;
 };
 
@@ -47,6 +48,7 @@ Options parse(int argc, char** argv) {
                                  {"depth", required_argument, nullptr, 'd'},
                                  {"count", required_argument, nullptr, 'i'},
                                  {"seconds", required_argument, nullptr, 't'},
+                                 {"requests", required_argument, nullptr, 'r'},
                                  {"pin", required_argument, nullptr, 'p'},
                                  {nullptr, 0, nullptr, 0}};
   Options options;
@@ -59,6 +61,7 @@ Options parse(int argc, char** argv) {
     if (key == 'd') options.depth = std::strtoul(optarg, nullptr, 10);
     if (key == 'i') options.count = std::strtoll(optarg, nullptr, 10);
     if (key == 't') options.seconds = std::strtod(optarg, nullptr);
+    if (key == 'r') options.requests = std::strtoul(optarg, nullptr, 10);
     if (key == 'p') options.cpu = std::atoi(optarg);
   }
   if (options.address.empty() || options.connections == 0 || options.depth == 0 ||
@@ -68,18 +71,16 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-Measured measure(Client& client, const Options& options) {
+// `step` makes `requests` of them.
+template <typename Step>
+Measured repeat(double seconds, std::size_t requests, Step step) {
   Measured measured;
   const double begin = now();
   double end = begin;
   double counted_from = 0;
-  while (counted_from == 0 || end - counted_from < options.seconds) {
+  while (counted_from == 0 || end - counted_from < seconds) {
     const double start = end;
-    if (options.depth == 1) {
-      client.take();
-    } else {
-      client.take_pipelined(options.depth);
-    }
+    step();
     end = now();
     measured.latency.add(static_cast<std::uint64_t>((end - start) * 1e9));
     if (counted_from == 0 && end - begin > kWarmUp) {
@@ -88,24 +89,53 @@ Measured measure(Client& client, const Options& options) {
     }
   }
   measured.seconds = end - counted_from;
+  measured.requests = static_cast<double>(measured.latency.count() * requests);
   return measured;
+}
+
+// So many requests: what they cost is counted from outside.
+Measured make(Client& client, const Options& options) {
+  const double begin = now();
+  std::size_t made = 0;
+  for (; made < options.requests; made += options.depth) {
+    if (options.depth == 1) {
+      client.take();
+    } else {
+      client.take_pipelined(options.depth);
+    }
+  }
+  return {load::Histogram(), static_cast<double>(made), now() - begin};
+}
+
+Measured measure(Client& client, const Options& options) {
+  if (options.requests > 0) return make(client, options);
+  const auto take = [&client] { client.take(); };
+  if (options.depth > 1) {
+    return repeat(options.seconds, options.depth,
+                  [&client, &options] { client.take_pipelined(options.depth); });
+  }
+  if (client.batch() == 1) return repeat(options.seconds, 1, take);
+  const Measured rate = repeat(options.seconds, client.batch(), [&client] { client.take_batch(); });
+  return {repeat(options.seconds, 1, take).latency, rate.requests, rate.seconds};
 }
 
 void print(const std::vector<Measured>& all, const Options& options) {
   load::Histogram latency;
+  double requests = 0;
   double requests_per_s = 0;
   for (const Measured& one : all) {
     latency.add_all(one.latency);
-    requests_per_s += static_cast<double>(one.latency.count() * options.depth) / one.seconds;
+    requests += one.requests;
+    requests_per_s += one.requests / one.seconds;
   }
   const auto us = [&latency](double quantile) {
     return static_cast<double>(latency.quantile(quantile)) / 1000;
   };
   std::printf(
-      "{\"requests\":%llu,\"requests_per_s\":%.0f,\"ids_per_s\":%.0f,\"p50_us\":%.2f,"
+      "{\"requests\":%.0f,\"requests_per_s\":%.0f,\"ids_per_s\":%.0f,\"p50_us\":%.2f,"
       "\"p99_us\":%.2f,\"p999_us\":%.2f,\"errors\":0,\"first_error\":\"\"}\n",
-      static_cast<unsigned long long>(latency.count() * options.depth), requests_per_s,
-      requests_per_s * static_cast<double>(options.count), us(0.5), us(0.99), us(0.999));
+      requests, requests_per_s, requests_per_s * static_cast<double>(options.count), us(0.5),
+      us(0.99), us(0.999));
 }
 
 }  // namespace

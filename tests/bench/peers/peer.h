@@ -2,7 +2,7 @@
 // which is like that of tests/tools/load.cc. A program takes IDs as an application would, through
 // the library that it would link; each connection has a thread of its own.
 // Usage: PEER --address WHERE [--variant NAME] [--name SEQUENCE] [--connections N] [--depth N]
-//        [--count IDS] [--seconds S] [--pin CPU]
+//        [--count IDS] [--seconds S | --requests N] [--pin CPU]
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@ struct Options {
   std::size_t depth = 1;   // requests that are sent together
   std::int64_t count = 1;  // IDs a request
   double seconds = 1;
-  int cpu = -1;  // -1: any
+  std::size_t requests = 0;  // so many of each thread, and no warm-up; 0: as many as it can
+  int cpu = -1;              // -1: any
 };
 
 // One connection. Made and used by one thread.
@@ -32,6 +33,10 @@ class Client {
   virtual void take() = 0;
   // `depth` requests before the first reply is read. A peer without pipelining does not have it.
   virtual void take_pipelined(std::size_t depth);
+  // Above 1: an ID takes less time than reading a clock. So take_batch() takes this many, which
+  // gives the rate, and then take() one by one, which gives the latency, both for the same time.
+  virtual std::size_t batch() const { return 1; }
+  virtual void take_batch() { take(); }
 };
 
 using Connect = std::function<std::unique_ptr<Client>(const Options&)>;

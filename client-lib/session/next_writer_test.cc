@@ -1,0 +1,32 @@
+#include "client-lib/session/next_writer.h"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace seqd::engine {
+
+TEST_CASE("NextWriterWritesWhatAppendNextWrites", "[client]") {
+  const std::string names[] = {"a", "orders", "order", std::string(128, 'x')};
+  const std::optional<std::int64_t> waits[] = {std::nullopt, 0, 4'500, 3'600'000};
+  NextWriter writer;
+  protocol::Buffer written;
+  protocol::Buffer expected;
+  for (std::uint32_t number :
+       {1U, 127U, 128U, 255U, 256U, 65'535U, 65'536U, std::numeric_limits<std::uint32_t>::max()}) {
+    for (const auto& wait : waits) {
+      for (const std::string& name : names) {
+        // The second time it is kept.
+        for (int times = 0; times < 2; ++times) {
+          writer.write(written, number, name, wait);
+          protocol::append_next(expected, number, name, wait);
+        }
+      }
+    }
+  }
+  CHECK(written.text() == expected.text());
+}
+
+}  // namespace seqd::engine

@@ -1,0 +1,78 @@
+#include "daemon/core/table/known_names.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace seqd {
+namespace {
+
+struct Thing {
+  std::string text;
+  const std::string& name() const { return text; }
+};
+
+std::vector<std::unique_ptr<Thing>> things(std::size_t count) {
+  std::vector<std::unique_ptr<Thing>> made;
+  for (std::size_t at = 0; at < count; ++at)
+    made.push_back(std::make_unique<Thing>(Thing{"tenant-" + std::to_string(at) + ".orders"}));
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("KnownNamesFindsWhatItKeeps", "[known_names]") {
+  KnownNames<Thing> known;
+  CHECK(known.find("a") == nullptr);
+  std::vector<std::unique_ptr<Thing>> made;
+  std::string text;
+  for (const char letter : std::string("abcdefghijklmnopqrstuvwxyz")) {
+    text += letter;
+    made.push_back(std::make_unique<Thing>(Thing{text}));
+    known.keep(*made.back(), 26);
+    CHECK(known.find(text) == made.back().get());
+  }
+  CHECK(known.find("") == nullptr);
+  CHECK(known.find("abd") == nullptr);
+  CHECK(known.find(std::string("abcdefgh\0", 9)) == nullptr);
+}
+
+TEST_CASE("KnownNamesFindsNearlyAllOfMany", "[known_names]") {
+  const auto made = things(10'000);
+  KnownNames<Thing> known;
+  for (const auto& one : made) known.keep(*one, made.size());
+  std::size_t found = 0;
+  for (const auto& one : made) {
+    Thing* const there = known.find(one->name());
+    CHECK((there == nullptr || there == one.get()));
+    found += there == nullptr ? 0 : 1;
+  }
+  CHECK(found > 9'500);
+}
+
+TEST_CASE("KnownNamesForgetsWhatIsDropped", "[known_names]") {
+  const auto made = things(2);
+  KnownNames<Thing> known;
+  known.drop(*made[0]);
+  for (const auto& one : made) known.keep(*one, 2);
+  known.drop(*made[0]);
+  CHECK(known.find(made[0]->name()) == nullptr);
+  CHECK(known.find(made[1]->name()) == made[1].get());
+}
+
+// A bucket keeps the newest ones; an older one with the same name is not found instead.
+TEST_CASE("KnownNamesIsBounded", "[known_names]") {
+  const auto made = things(5'000);
+  KnownNames<Thing> known;
+  for (const auto& one : made) {
+    known.keep(*one, 1);  // as few places as there can be
+    CHECK(known.find(one->name()) == one.get());
+  }
+  std::size_t found = 0;
+  for (const auto& one : made) found += known.find(one->name()) == nullptr ? 0 : 1;
+  CHECK(found <= 64);
+  CHECK(found > 32);
+}
+
+}  // namespace seqd
