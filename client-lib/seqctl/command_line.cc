@@ -63,7 +63,7 @@ std::string check_id(const std::string& text) {
 // Commands for the operator, with --yes.
 void describe_housekeeping(CLI::App& app, Arguments& arguments) {
   CLI::App* decommission = add(app, arguments, "decommission",
-                               "remove this daemon for good; without --yes, show what it would do",
+                               "remove this daemon permanently; without --yes, show what it would do",
                                Command::decommission, kAdministering);
   decommission->add_flag("--yes", arguments.yes, "do it");
   decommission->add_flag("--keep-history", arguments.keep_history, "leave history.db in place");
