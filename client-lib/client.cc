@@ -50,7 +50,7 @@ Outcome Client::open(const ClientOptions& options, std::unique_ptr<Client>& clie
   protocol::Identity identity = {};
   std::uint64_t seed = 0;
   if (!fill_randomly(identity) || !fill_randomly(seed))
-    return {SEQD_E_SYSTEM, "the system gives no random bytes"};
+    return {SEQD_E_SYSTEM, "the system returned no random bytes"};
   client.reset(new Client(options, identity, seed));
   return {};
 }
@@ -85,7 +85,7 @@ std::uint64_t Client::random() {
 Outcome Client::enter(Request&& request, std::uint32_t& number) {
   if (session_.wants_identity()) {
     protocol::Identity identity = {};
-    if (!fill_randomly(identity)) return {SEQD_E_SYSTEM, "the system gives no random bytes"};
+    if (!fill_randomly(identity)) return {SEQD_E_SYSTEM, "the system returned no random bytes"};
     close_connection();
     session_.renew(options_.anonymous ? std::nullopt : std::optional(identity));
   }
@@ -96,7 +96,7 @@ Outcome Client::enter(Request&& request, std::uint32_t& number) {
   request.connect_deadline_ms = now + options_.connect_timeout_ms;
   number = session_.submit(std::move(request));
   if (number == 0)
-    return {SEQD_E_FULL, "too many requests are in flight: collect answers with seqd_poll first"};
+    return {SEQD_E_FULL, "too many requests are in flight: collect replies with seqd_poll first"};
   return {};
 }
 
@@ -270,7 +270,7 @@ Outcome Client::late() const {
 }
 
 Outcome Client::unreachable() const {
-  const std::string why = connection_.is_open()        ? "it accepts but says nothing"
+  const std::string why = connection_.is_open()        ? "it accepts connections but does not reply"
                           : why_not_connected_.empty() ? "there was no time to connect"
                                                        : why_not_connected_;
   return {SEQD_E_CONNECT, "no daemon answers at " + options_.socket_path + ": " + why};

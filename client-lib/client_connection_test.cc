@@ -49,7 +49,7 @@ TEST_CASE("DaemonThatSaysNothingIsAConnectError", "[client]") {
   daemon.start();
   Handle handle(daemon, 30);
   CHECK(seqd_ping(handle.client) == SEQD_E_CONNECT);
-  CHECK(contains(handle.error(), "accepts but says nothing"));
+  CHECK(contains(handle.error(), "accepts connections but does not reply"));
 }
 
 std::int64_t cpu_ms() {

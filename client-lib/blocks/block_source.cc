@@ -240,8 +240,8 @@ Outcome BlockSource::read(BlockOrder& order, const Answer& answer) {
   const auto count = step ? reader.read_integer() : std::nullopt;
   if (!count || *count < 1 || *count > order.wanted || !is_within(*first, *step, *count)) {
     return {SEQD_E_PROTOCOL,
-            "the answer to block is no block that was asked for; is it seqd that answers at this "
-            "socket?"};
+            "the reply to block is not a block that was requested; is the process at this socket "
+            "seqd?"};
   }
   order.block = {*first, *step, static_cast<std::uint64_t>(*count)};
   return {};

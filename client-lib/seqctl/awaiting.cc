@@ -45,8 +45,8 @@ bool Awaiting::next(seqd_reply& reply, int& code, std::string& error) {
 
 std::string unanswered_text(std::size_t requests) {
   return std::to_string(requests) +
-         " requests were not answered; the daemon drops those that wait, and the history has the "
-         "IDs of one that it answered just then (seqctl explain)";
+         " requests were not answered; the daemon drops those that wait; if it answered one at "
+         "this moment, the history has its IDs (seqctl explain)";
 }
 
 }  // namespace seqd::seqctl

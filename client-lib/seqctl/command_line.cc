@@ -62,9 +62,10 @@ std::string check_id(const std::string& text) {
 
 // Commands for the operator, with --yes.
 void describe_housekeeping(CLI::App& app, Arguments& arguments) {
-  CLI::App* decommission = add(app, arguments, "decommission",
-                               "remove this daemon permanently; without --yes, show what it would do",
-                               Command::decommission, kAdministering);
+  CLI::App* decommission =
+      add(app, arguments, "decommission",
+          "remove this daemon permanently; without --yes, show what it would do",
+          Command::decommission, kAdministering);
   decommission->add_flag("--yes", arguments.yes, "do it");
   decommission->add_flag("--keep-history", arguments.keep_history, "leave history.db in place");
   CLI::App* purge =

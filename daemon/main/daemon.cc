@@ -280,9 +280,10 @@ void Daemon::load_again(std::function<void(const Result<ReloadReport>&)> done) {
 
 Result<ReloadReport> Daemon::apply_configuration(Result<Configuration> next) {
   if (!next.ok()) {
-    journal_.raise({EventKind::reload_failed,
-                    "the new configuration is wrong, the old one stays: " + next.status().text(),
-                    {}});
+    journal_.raise(
+        {EventKind::reload_failed,
+         "the new configuration is invalid, the old one stays in force: " + next.status().text(),
+         {}});
     notifier_.ready(status_line());
     return next.status();
   }
@@ -376,9 +377,9 @@ void Daemon::end_for_good(const DecommissionReport& report, bool keep_history) {
   journal_.raise({EventKind::decommissioned,
                   "this instance is decommissioned; it issued " + std::to_string(issued) +
                       " IDs of " + std::to_string(report.sequences.size()) +
-                      " sequences, and its stores have forgotten it",
+                      " sequences, and its stores have removed its records",
                   {{"INSTANCE", instances}, {"STATE_DIR", configuration_.daemon.state_dir}}});
-  begin_stop({ErrorCode::STOPPING, "this daemon is decommissioned; ask another one"}, 0);
+  begin_stop({ErrorCode::STOPPING, "this daemon is decommissioned; use another daemon"}, 0);
   exit_code_ = kExitDecommissioned;
 }
 

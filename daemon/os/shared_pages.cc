@@ -72,9 +72,9 @@ std::unique_ptr<SharedPages> SharedPages::of(const Directory& state, Directory& 
     status = index.status();
   }
   events.raise({EventKind::state_warning,
-                "there are no blocks, because nothing can be kept in " + place.path() +
-                    ", where the witness lies: " + status.to_string() +
-                    "; mend that, or set witness_dir, and restart",
+                "there are no blocks, because no page can be kept in " + place.path() +
+                    ", the place of the witness: " + status.to_string() +
+                    "; correct this, or set witness_dir, and restart",
                 {}});
   return nullptr;
 }
@@ -92,8 +92,7 @@ Status SharedPages::open(ClientId client, UserId user) {
   if (const auto found = pages_.find(client); found != pages_.end()) {
     if (found->second.segment == nullptr) {
       return {ErrorCode::UNAVAILABLE,
-              "the page of this client's blocks was removed; there is another one when this "
-              "connection has ended"};
+              "the page of this client's blocks was removed; a new connection gets another one"};
     }
     return found->second.segment->give_to(user) ? Status() : no_segment(errno);
   }
@@ -115,9 +114,9 @@ Status SharedPages::make(ClientId client, UserId user) {
   std::size_t at = 0;
   while (at < all.size() && all[at].key != 0) ++at;
   if (at == all.size()) {
-    return {ErrorCode::BUSY, std::to_string(kMost) +
-                                 " clients have a page for blocks, which is "
-                                 "all; take IDs with next"};
+    return {ErrorCode::BUSY,
+            std::to_string(kMost) +
+                " clients have a page for blocks, which is the limit; take IDs with next"};
   }
   Entry& entry = all[at];
   const std::atomic_ref<std::int32_t> key(entry.key);
@@ -147,7 +146,7 @@ Status SharedPages::publish(const BlockPlace& place) {
   const auto found = pages_.find(place.client);
   if (found == pages_.end() || found->second.segment == nullptr ||
       place.slot >= protocol::kBlockSlots)
-    return {ErrorCode::UNAVAILABLE, "the page of this client's blocks is gone"};
+    return {ErrorCode::UNAVAILABLE, "the page of this client's blocks is missing"};
   found->second.segment->publish(place);
   return {};
 }

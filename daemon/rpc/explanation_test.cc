@@ -39,7 +39,7 @@ TEST_CASE("AnIssueIsToldWithOrWithoutItsCaller") {
   };
   CHECK(says(Unnamed::lost, "killed"));
   CHECK(says(Unnamed::off, "history_callers"));
-  CHECK(says(Unnamed::dropped, "not kept any more"));
+  CHECK(says(Unnamed::dropped, "no longer has the caller"));
   CHECK(says(Unnamed::not_told, "administrators"));
   // Only a kill is blamed for what a kill did.
   for (const Unnamed why : {Unnamed::off, Unnamed::dropped, Unnamed::not_told})
@@ -99,9 +99,9 @@ TEST_CASE("ALeasedIdThatIsNeitherAvailableNorAGapWasIssued") {
   IdFacts facts = known(500);
   facts.history.lease.emplace();
   CHECK(explain(facts).fate == IdFate::issued);
-  CHECK(explain(facts).text.find("not written down") != std::string::npos);
+  CHECK(explain(facts).text.find("not recorded") != std::string::npos);
   facts.history.issues_forgotten_below = 600;
-  CHECK(explain(facts).text.find("older than what is kept") != std::string::npos);
+  CHECK(explain(facts).text.find("older than the history") != std::string::npos);
 }
 
 TEST_CASE("BelowWhatIsKeptNobodyKnows") {

@@ -206,7 +206,7 @@ void Server::call(Session& session, const Message& message) {
   if (route == nullptr) {
     return answer_error(
         session, message.msgid,
-        {ErrorCode::NO_METHOD, "there is no such method; there are " + method_names()});
+        {ErrorCode::NO_METHOD, "there is no such method; the methods are " + method_names()});
   }
   if (route->right == Right::administer) {
     const Status allowed = check_administers(services_.control, session.peer, route->name);
@@ -215,7 +215,7 @@ void Server::call(Session& session, const Message& message) {
   if (answers_at_length(message.method) && !sessions_.has_output_left(session, kLongReply)) {
     return answer_error(session, message.msgid,
                         {ErrorCode::BUSY,
-                         "replies wait that the connections of this user do not take "
+                         "the connections of this user do not read their replies "
                          "(limits.max_reply_backlog_total)"});
   }
   ASSERT(!session.closing && !session.paused);

@@ -33,7 +33,7 @@ Status remove_stale(const std::string& path, const sockaddr_un& address) {
   if (why == 0 || why == EAGAIN)
     return {ErrorCode::CONFIG, "socket " + path + ": another process listens there already"};
   errno = why;
-  if (why != ECONNREFUSED) return socket_error(path, "whether it is in use cannot be told");
+  if (why != ECONNREFUSED) return socket_error(path, "cannot determine whether it is in use");
   if (unlink(path.c_str()) != 0) return socket_error(path, "the old one cannot be removed");
   return {};
 }

@@ -62,7 +62,7 @@ std::string PurgeReport::text(bool complete) const {
     rows.push_back({shown(counter, "period"), shown(counter, "key"), shown(counter, "last"),
                     state_of(counter)});
   std::string text = counters_.empty() ? "" : table(rows);
-  if (!understood_) return text + "the daemon's answer is not understood\n";
+  if (!understood_) return text + "the daemon's reply is invalid\n";
   if (removed_ + removable_ == 0) {
     text += "no counter " + std::string(removes_ ? "was removed" : "would be removed");
   } else {
@@ -71,7 +71,7 @@ std::string PurgeReport::text(bool complete) const {
   }
   if (kept_ > 0) text += ", " + counters_text(kept_) + (kept_ == 1 ? " stays" : " stay");
   if (!removes_ && removable_ > 0) text += "; nothing was done: this is what --yes would do";
-  if (!complete) text += "; there may be more, behind the error";
+  if (!complete) text += "; there may be more, after the error";
   return text + "\n";
 }
 

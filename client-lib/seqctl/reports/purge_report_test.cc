@@ -70,7 +70,7 @@ TEST_CASE("AnswerToAPurgeThatLeadsNowhereIsAnErrorAndNoLoop", "[client]") {
     PurgeReport report("orders", true);
     report.add(wrong);
     CHECK_FALSE(report.more());
-    CHECK(says(report.text(true), "not understood"));
+    CHECK(says(report.text(true), "is invalid"));
     CHECK(report.exit_code() == kExitError);
   }
   PurgeReport report("orders", true);

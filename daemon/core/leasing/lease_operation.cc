@@ -196,15 +196,15 @@ Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end, bool pa
   const std::int64_t most = parked ? kLongestParked : request_.count;
   if (begin >= end || begin < 1 || end - begin > most || end - 1 > last) {
     return {ErrorCode::STORE_REFUSED, "the store granted [" + std::to_string(begin) + ", " +
-                                          std::to_string(end) + "), which was not asked for"};
+                                          std::to_string(end) + "), which was not requested"};
   }
   if (parked && owner_.holds_some_of(begin, end)) {
-    return {
-        ErrorCode::SEQ_REGRESSED,
-        "the store granted the returned range [" + std::to_string(begin) + ", " +
-            std::to_string(end) +
-            "), of which this host has IDs available: the records of returned ranges were edited "
-            "or put back. `seqctl advance NAME --everywhere` drops all of them and goes on"};
+    return {ErrorCode::SEQ_REGRESSED,
+            "the store granted the returned range [" + std::to_string(begin) + ", " +
+                std::to_string(end) +
+                "), of which this host has IDs available: the records of returned ranges were "
+                "edited or restored. `seqctl advance NAME --everywhere` drops all of them, and the "
+                "sequence continues"};
   }
   return {};
 }

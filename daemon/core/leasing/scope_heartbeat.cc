@@ -131,7 +131,7 @@ void StoreScope::begin_again() {
   confirm({}, 0);
   context_.events.raise({EventKind::store_resumed,
                          "store \"" + store_name() +
-                             "\": an operator has raised its counters, and its sequences go on",
+                             "\": an operator has raised its counters, and its sequences continue",
                          {{"STORE", store_name()}}});
   bind(identity_);
 }

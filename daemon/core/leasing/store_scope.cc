@@ -137,8 +137,8 @@ void StoreScope::stop_changed() {
                      ") is not the database that the unissued IDs of its sequences came from (" +
                      bound_->place +
                      "): restore its options, drain its sequences (seqctl drain), then change "
-                     "them; if the former database is gone for good, `seqctl drain` gives those "
-                     "IDs up, and a restart uses the new one"};
+                     "them; if the former database no longer exists, `seqctl drain` makes those "
+                     "IDs a gap, and a restart uses the new one"};
   owner_.scope_refused(id(), last_error_);
 }
 

@@ -216,11 +216,10 @@ Result<std::shared_ptr<const PeriodRule>> PeriodRule::make(const std::string& pe
   std::vector<Piece> pieces = pieces_of(format);
   const std::optional<PeriodUnit> unit = unit_of(pieces);
   if (!unit) {
-    return Status(ErrorCode::CONFIG,
-                  "found \"" + period +
-                      "\"; allowed: year, month, week, day, hour, or a date format that tells one "
-                      "of these, as %y%m%d, of " +
-                      date_letters());
+    return Status(ErrorCode::CONFIG, "found \"" + period +
+                                         "\"; allowed: year, month, week, day, hour, or a date "
+                                         "format that determines one of these, as %y%m%d, of " +
+                                         date_letters());
   }
   return std::shared_ptr<const PeriodRule>(
       new PeriodRule(*unit, std::move(pieces), std::move(zone)));

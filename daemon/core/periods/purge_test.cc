@@ -98,8 +98,8 @@ TEST_CASE("PurgeRemovesWhatIsOldAndTellsWhoAsked", "[purge]") {
   CHECK(here.world.events.count(EventKind::counters_removed) == 1);
   const Event& event = here.world.events.newest;
   CHECK(event.text ==
-        "3 counters of \"orders\" removed from store \"default\": 2023-11-01 .. 2023-11-03; asked "
-        "for by user 500, process 77");
+        "3 counters of \"orders\" removed from store \"default\": 2023-11-01 .. 2023-11-03; "
+        "requested by user 500, process 77");
 }
 
 TEST_CASE("NothingIsRemovedBeforeTheDecisionIsOnTheMedium", "[purge]") {

@@ -13,7 +13,7 @@ constexpr std::size_t kSlotsAtOnce = 100;
 
 Status refusal() {
   return {ErrorCode::STOPPING,
-          "this daemon is being decommissioned and issues nothing any more; ask another one"};
+          "this daemon is being decommissioned and issues no IDs; use another daemon"};
 }
 
 }  // namespace

@@ -139,8 +139,8 @@ void Sequence::serve_waiters() {
     if (!kept) {
       context_.core.replies.failed(
           waiter.caller, {ErrorCode::BUSY,
-                          "the IDs of this request are of more ranges than may be kept for the "
-                          "repeats of this client: acknowledge (ack), or ask for fewer"});
+                          "the IDs of this request come from more ranges than are kept for the "
+                          "retries of this client: acknowledge (ack), or request fewer"});
       continue;
     }
     IssueAs as{waiter.kind, 0};

@@ -99,7 +99,7 @@ bool Sequence::scope_lost() {
 bool Sequence::give_up_restored() {
   ASSERT(context_.scope.restored());
   if (!context_.core.log.accepting()) return false;
-  surrender(GapCause::restored, "the database was put back from an older copy");
+  surrender(GapCause::restored, "the database was restored from an older copy");
   return true;
 }
 

@@ -19,7 +19,7 @@ Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_
   const Drain& drain = sequence.draining();
   if (sequence.scope().restored() ? drain.active() || drain.in_flight() : drain.blocks_leases()) {
     return Status(ErrorCode::UNAVAILABLE,
-                  "\"" + sequence.name() + "\" is being drained; ask again when it is");
+                  "\"" + sequence.name() + "\" is being drained; try again later");
   }
   const std::int64_t lowest = std::max<std::int64_t>(sequence.high_water(), 1);
   const std::int64_t highest = sequence.settings().last_position();

@@ -78,9 +78,8 @@ Status check_kept(const Period& period, const DefineName& known, const PeriodSet
           "the clock shows the period " + period.name + " of \"" + known.name + "\", but " +
               settings.rule->at(known.newest_s).name +
               " was in use here already, and counters that old may have been removed "
-              "(sequence.period_retention): set the clock; if it was ahead then and is right now, "
-              "say so "
-              "with: seqctl advance " +
+              "(sequence.period_retention): set the clock; if it was ahead then and is correct "
+              "now, confirm it with: seqctl advance " +
               known.name};
 }
 
@@ -131,8 +130,8 @@ Status SequenceTable::check_not_removed(SequenceId sequence) const {
   if (!may_be_removed(*periods.current, wall_s(context_), periods)) return {};
   return {ErrorCode::SEQ_REGRESSED,
           "the period " + periods.current->name + " of \"" + asked.name() +
-              "\" has been over for so long that its counter may have been removed "
-              "(sequence.period_retention); ask for an ID of the present period"};
+              "\" ended so long ago that its counter may have been removed "
+              "(sequence.period_retention); take an ID of the present period"};
 }
 
 Result<SequenceId> SequenceTable::open_to_advance(std::string_view name) {

@@ -309,11 +309,11 @@ Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done 
   Sequence& sequence = at(id);
   if (sequence.scope().refuses() && ending_.ok()) {
     if (!context_.log.accepting()) {
-      return {ErrorCode::UNAVAILABLE, "the log waits for the medium; ask again"};
+      return {ErrorCode::UNAVAILABLE, "the log waits for the medium; try again"};
     }
     const DrainReport report = sequence.give_up(
         sequence.scope().changed() ? "their database is not configured any more"
-                                   : "their database was put back from an older copy");
+                                   : "their database was restored from an older copy");
     context_.timers.schedule(0, [done = std::move(done), report] { done(report); });
     return {};
   }

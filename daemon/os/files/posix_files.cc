@@ -331,7 +331,7 @@ Result<std::unique_ptr<Directory>> open_directory(const std::string& path) {
   }
   if ((found.st_mode & S_IWOTH) != 0) {
     return {ErrorCode::STATE_IO,
-            path + " may be written to by everybody; take that right away (chmod 0700)"};
+            path + " is writable by every user; remove that permission (chmod 0700)"};
   }
   Result<FileSystemKind> kind = kind_of(path, descriptor.number());
   if (!kind.ok()) return kind.status();

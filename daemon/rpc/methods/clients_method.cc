@@ -23,7 +23,7 @@ struct Page {
 
 Result<Page> read_page(const Message& message) {
   const Status usage(ErrorCode::BAD_REQUEST,
-                     "clients takes, if need be, a map of options: \"after\", the number of a "
+                     "clients takes an optional map of options: \"after\", the number of a "
                      "connection, and \"limit\", an integer within 1.." +
                          std::to_string(kMostConnections));
   Page page;

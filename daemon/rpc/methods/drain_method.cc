@@ -42,9 +42,9 @@ Status read_options(protocol::ValueReader& params, Wanted& wanted) {
 }
 
 Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message& message) {
-  const Status usage(ErrorCode::BAD_REQUEST,
-                     "drain takes a name, or nil for every sequence, and, if need be, a map of "
-                     "options");
+  const Status usage(
+      ErrorCode::BAD_REQUEST,
+      "drain takes a name, or nil for every sequence, and, optionally, a map of options");
   protocol::ValueReader params = message.params;
   if (message.param_count < 1 || message.param_count > 2) return usage;
   Wanted wanted;

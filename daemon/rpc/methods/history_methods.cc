@@ -28,10 +28,9 @@ Status bad(std::string text) {
 
 Status nothing_known(const SequenceTable& table, const std::string& name) {
   if (table.has_forgotten(name)) {
-    return {ErrorCode::NO_SEQUENCE,
-            "the period of \"" + name +
-                "\" is over, and nothing of it is kept any more (daemon.history_max_age, "
-                "daemon.history_max_size)"};
+    return {ErrorCode::NO_SEQUENCE, "the period of \"" + name +
+                                        "\" is over, and its history is no longer kept "
+                                        "(daemon.history_max_age, daemon.history_max_size)"};
   }
   return {ErrorCode::NO_SEQUENCE, "this daemon has no record of a range of \"" + name + "\""};
 }
@@ -138,7 +137,7 @@ void core_facts(const SequenceTable& table, const std::string& name, IdFacts& fa
 void method_gaps(const MethodContext& context, Session& session, const Message& message) {
   ValueReader params = message.params;
   const auto name =
-      read_name(context, message, params, "gaps takes a name and, if need be, a map of options");
+      read_name(context, message, params, "gaps takes a name and, optionally, a map of options");
   if (!name.ok()) return answer_error(session, message.msgid, name.status());
   GapsQuestion question;
   question.name = std::string(*name);
@@ -178,7 +177,7 @@ Status read_id(const MethodContext& context, const Message& message, ValueReader
   const std::shared_ptr<const IdFormat> format = context.table.format_of(name);
   if (format == nullptr)
     return {ErrorCode::CONFIG,
-            "\"" + base + "\" has no format, so it has no texts; say the number"};
+            "\"" + base + "\" has no format, so it has no texts; use the number"};
   const Result<ParsedId> parsed = format->read(base, *text);
   if (!parsed.ok()) return parsed.status();
   id = parsed->number;
@@ -189,8 +188,8 @@ Status read_id(const MethodContext& context, const Message& message, ValueReader
   const std::string period = period_told(rule->unit(), parsed->date);
   if (period.empty())
     return {ErrorCode::CONFIG, "the format of \"" + base +
-                                   "\" does not tell the period, because its periods change "
-                                   "at the next restart; say NAME@PERIOD and the number"};
+                                   "\" does not contain the period, because its periods change at "
+                                   "the next restart; use NAME@PERIOD and the number"};
   name = period_sequence(base, period);
   return {};
 }
@@ -288,7 +287,7 @@ void forgotten_facts(AuditFacts& facts) {
                   recorded.gaps + adjust.gaps,
                   recorded.unknown + adjust.unknown};
   facts.store = Status(ErrorCode::NO_SEQUENCE,
-                       "not asked, because this daemon does not hold the sequence any more");
+                       "not queried, because this daemon no longer holds the sequence");
 }
 
 }  // namespace

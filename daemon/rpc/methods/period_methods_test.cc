@@ -229,7 +229,7 @@ TEST_CASE("OfAForgottenPeriodOfWhichNothingIsKeptNobodySaysThatItNeverWas", "[pe
         request("explain", "daily@2023-11-14", 2, "\x01")}) {
     const Reply reply = service.ask(asked);
     CHECK(reply.code == ErrorCode::NO_SEQUENCE);
-    CHECK(reply.text.find("is over, and nothing of it is kept") != std::string::npos);
+    CHECK(reply.text.find("is over, and its history is no longer kept") != std::string::npos);
   }
   CHECK(service.ask(request("audit", "daily@2022-11-14")).text.find("no record") !=
         std::string::npos);

@@ -15,10 +15,9 @@ namespace {
 
 Result<PurgeOrder> read_order(const MethodContext& context, const Session& session,
                               const protocol::Message& message) {
-  const Status usage(
-      ErrorCode::BAD_REQUEST,
-      "purge takes a name; true when counters are to be removed, false when they "
-      "are only looked for; and, if need be, the text \"after\" of the answer before");
+  const Status usage(ErrorCode::BAD_REQUEST,
+                     "purge takes a name; true to remove counters, false to list them; and, "
+                     "optionally, the text \"after\" of the previous reply");
   protocol::ValueReader params = message.params;
   const std::optional<std::string_view> name =
       message.param_count >= 1 ? params.read_text() : std::nullopt;

@@ -47,8 +47,9 @@ DynamoLease::Step DynamoLease::begin() {
 DynamoLease::Step DynamoLease::after_read(Result<std::optional<DynamoItem>> item) {
   if (!item.ok()) return refused(item.status());
   if (++attempts_ > kMostAttempts)
-    return contended({ErrorCode::UNAVAILABLE,
-                      where_ + ": others changed the counter at every attempt; it is asked again"});
+    return contended(
+        {ErrorCode::UNAVAILABLE,
+         where_ + ": others changed the counter at every attempt; the request is repeated"});
   if (!item->has_value()) return create();
   const DynamoItem& found = **item;
   if (traced_) {
@@ -59,7 +60,7 @@ DynamoLease::Step DynamoLease::after_read(Result<std::optional<DynamoItem>> item
       if ((*record)->granted)  // the request was delivered before
         return (*record)->parked ? granted_parked((*record)->span) : granted((*record)->span);
       return refused(
-          {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was given up before it arrived",
+          {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was revoked before it arrived",
                                                  where_, to_hex(request_.token))});
     }
     slots_->erase(slot_);

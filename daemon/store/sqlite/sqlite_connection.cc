@@ -92,9 +92,9 @@ const char* passing_reason(int error) {
     case EDQUOT:
       return "the disk quota of the daemon's user is used up; make room";
     case EMFILE:
-      return "the daemon has as many files open as it may; raise LimitNOFILE= of its unit";
+      return "the daemon has reached its limit of open files; raise LimitNOFILE= of its unit";
     case ENFILE:
-      return "the system has as many files open as it may; raise fs.file-max";
+      return "the system has reached its limit of open files; raise fs.file-max";
     default:
       return nullptr;
   }
@@ -268,7 +268,7 @@ std::string SqliteConnection::locked_text(const char* what, int code) const {
       "SQLite file {}: {} (code {}); {} has held a lock on it for more than {} ms; end its "
       "transaction (a sqlite3 shell, a backup?){}",
       path_, what, code, who.empty() ? "another process" : who, busy_timeout_ms_,
-      who.empty() ? fmt::format("; `fuser -v {}` says which", path_) : "");
+      who.empty() ? fmt::format("; `fuser -v {}` shows which", path_) : "");
 }
 
 Status SqliteConnection::error() const {
@@ -312,7 +312,7 @@ Status SqliteConnection::error() const {
       return refuse(ErrorCode::UNAVAILABLE,
                     "the disk failed to read or write; see the kernel's log");
     default:
-      return refuse(ErrorCode::STORE_REFUSED, "see the file with `sqlite3 FILE`");
+      return refuse(ErrorCode::STORE_REFUSED, "check the file with `sqlite3 FILE`");
   }
 }
 

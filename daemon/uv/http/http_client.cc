@@ -21,7 +21,7 @@ void start_curl() {
 // Behind what libcurl says.
 const char* advice(CURLcode code) {
   if (code == CURLE_PEER_FAILED_VERIFICATION)
-    return "; the server has to show a certificate of its own name, of an authority that the "
+    return "; the server must present a certificate for its name, from an authority that the "
            "system (package ca-certificates) or tls_ca_file names";
   if (code == CURLE_SSL_CACERT_BADFILE)
     return "; install the package ca-certificates, or correct tls_ca_file";

@@ -299,7 +299,7 @@ def test_TheHistoryStaysWithinItsSizeAndSaysWhatItDropped(make_daemon):
                 break
     assert answer["good"], answer
     old = explain(daemon, 1)
-    assert old["answer"] == "issued" and "older than what is kept" in old["text"]
+    assert old["answer"] == "issued" and "older than the history" in old["text"]
     assert explain(daemon, number)["issued"]["callers"]
     assert (daemon.state / "history.db").stat().st_size < 3 << 20
 
@@ -360,7 +360,7 @@ def test_WhoTookAnIdIsRemovedWhenItsTimeIsOverThoughNothingIsWritten(make_daemon
                 not any(b"a-distinctive-caller" in path.read_bytes() for path in files if path.exists()))
     answer = explain(daemon, 2)
     assert answer["answer"] == "issued" and answer["issued"] is None, answer
-    assert "older than what is kept" in answer["text"]
+    assert "older than the history" in answer["text"]
 
 
 def test_CallersCanBeSwitchedOffAndTheWholeHistoryToo(make_daemon):
@@ -474,4 +474,4 @@ def test_APeriodThatTheDaemonForgotIsToldOfByTheHistory(make_daemon, scratch):
     expect_soon("the issues to go", lambda: audit(daemon, f"tickets@{day}")["history"]["kept"]["issued"] == 0)
     answer = audit(daemon, f"tickets@{day}")
     assert answer["history"]["dropped"]["issued"] == 3 and answer["gaps"] == 7
-    assert "older than what is kept" in explain(daemon, 2, f"tickets@{day}")["text"]
+    assert "older than the history" in explain(daemon, 2, f"tickets@{day}")["text"]

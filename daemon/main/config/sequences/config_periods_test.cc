@@ -62,7 +62,7 @@ TEST_CASE("FormatOfASequenceWithPeriodsTellsThem", "[config][period]") {
                                           std::string(format) + "\"\n");
     INFO(found);
     CHECK(found.find("f:3: sequence.\"orders\".format: found \"" + std::string(format) +
-                     "\", which does not tell the period") == 0);
+                     "\", which does not contain the period") == 0);
   }
 }
 

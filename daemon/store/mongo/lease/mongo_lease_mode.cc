@@ -92,8 +92,8 @@ Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& fa
                       "the server is older than MongoDB 4.2; update it, or set \"auto\"");
       if (facts.kind == Kind::alone)
         return cannot("session",
-                      "the server stands alone and has no transactions; make it a replica "
-                      "set (of one member, if need be), or set \"slot\" or \"auto\"");
+                      "the server is standalone and has no transactions; make it a replica set "
+                      "(one member is enough), or set \"slot\" or \"auto\"");
       if (facts.kind == Kind::sharded)
         return cannot("session",
                       "the server is a mongos, where seqd uses no transactions; set "
@@ -107,7 +107,7 @@ Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& fa
       if (old) return Choice{LeaseTrace::plain, "the server is older than MongoDB 4.2"};
       if (facts.kind == Kind::replica_set) return choose_session();
       if (facts.kind == Kind::alone)
-        return Choice{LeaseTrace::slot, "the server stands alone and has no transactions"};
+        return Choice{LeaseTrace::slot, "the server is standalone and has no transactions"};
       return Choice{LeaseTrace::plain, "the server is a mongos"};
   }
   return Choice{LeaseTrace::plain, "lease_mode = \"plain\" is configured"};
