@@ -29,7 +29,7 @@ inline constexpr std::size_t kMostClientPages = 200;
 inline constexpr std::size_t kMostConfigPages = 1'000;
 // Of one walk through list: twice what the configuration allows.
 inline constexpr std::size_t kMostPages = 2'000;
-// Of a request of a command that looks again and again, and can tell that there was no answer.
-inline constexpr std::int64_t kLookTimeoutMs = 1'000;
+// For requests of a command that takes samples, and can report that there was no reply.
+inline constexpr std::int64_t kSampleTimeoutMs = 1'000;
 
 }  // namespace seqd::seqctl

@@ -1,4 +1,4 @@
-// Caller and ReplySink: how the core names whoever waits for IDs, and how it answers later. The
+// Caller and ReplySink: how the core identifies a waiting request, and how it answers later. The
 // core keeps a Caller by value; it never holds a connection.
 #pragma once
 

@@ -232,10 +232,10 @@ void Daemon::tick() {
     if (line != last_status_) notifier_.status(line);
     last_status_ = std::move(line);
     table_->replays().expire(clock_.monotonic_ms());
-    table_->accounts().look_at_rates(clock_.monotonic_ms());
-    runway_watch_.look(*table_, configuration_.daemon.runway_warning_ms, journal_);
-    witness_keeper_->look();
-    idle_trim_.look(log_->statistics().position);
+    table_->accounts().sample_rates(clock_.monotonic_ms());
+    runway_watch_.check(*table_, configuration_.daemon.runway_warning_ms, journal_);
+    witness_keeper_->check();
+    idle_trim_.check(log_->statistics().position);
   }
   const std::int64_t watchdog_ms = ServiceNotifier::watchdog_interval_ms();
   tick_timer_.start(watchdog_ms > 0 ? std::min(kTickMs, watchdog_ms) : kTickMs, [this] { tick(); });

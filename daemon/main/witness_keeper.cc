@@ -4,7 +4,7 @@
 
 namespace seqd {
 
-void WitnessKeeper::look() {
+void WitnessKeeper::check() {
   const Result<Witness::Kept> kept = log_.keep_witness();
   const bool was_lost = std::exchange(lost_, !kept.ok());
   if (!kept.ok()) {

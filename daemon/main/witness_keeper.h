@@ -14,7 +14,7 @@ class WitnessKeeper {
       : log_(log), directory_(directory), events_(events) {}
 
   // Called about once a second.
-  void look();
+  void check();
 
  private:
   StateLog& log_;

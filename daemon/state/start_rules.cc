@@ -32,9 +32,9 @@ std::string why_no_witness(const Evidence& evidence, const Recovered& recovered)
   return "";
 }
 
-// There were newer turns, which the log has not: in a segment that took its place, or in this boot
-// and directory. The nonce says nothing of that: each start under R2 or R3 draws one, so a witness
-// that was left by an earlier start has another and is older. Positions go on over starts.
+// There were newer turns that the log does not have: in a segment that replaced it, or in this boot
+// and directory. The nonce does not show that: each start under R2 or R3 draws a new one, so a
+// witness of an earlier start has another nonce and is older. Positions continue over starts.
 bool misses_turns(const Evidence& evidence, const Recovered& recovered) {
   if (recovered.sealed) return true;
   const std::optional<Witness::Testimony>& witness = evidence.witness;

@@ -1,4 +1,4 @@
-// What commands that look again and again do between two looks. One thread.
+// What commands do between two samples. One thread.
 #pragma once
 
 #include <chrono>

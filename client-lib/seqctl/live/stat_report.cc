@@ -108,7 +108,7 @@ std::string StatReport::answered(const json& status, std::int64_t now_ms) {
                ? to_json_line({{"restarted", {{"pid", member(status, "pid")}}}}) + "\n"
                : "the daemon was restarted, pid " + shown(status, "pid") + "\n";
   } else if (has_before_) {
-    // A look that was late and the next one may be within a millisecond.
+    // A late sample and the next one may be within a millisecond.
     const std::int64_t passed_ms = std::max<std::int64_t>(now_ms - before_ms_, 1);
     text = line(status, static_cast<double>(passed_ms) / 1'000);
   }

@@ -15,7 +15,7 @@ json status(std::int64_t pid, std::int64_t uptime_ms, std::int64_t issued) {
 
 }  // namespace
 
-TEST_CASE("ALineIsWhatWasCountedSinceTheLookBeforeIt", "[client]") {
+TEST_CASE("ALineIsWhatWasCountedSinceThePreviousSample", "[client]") {
   StatReport report(Format::text, 2);
   CHECK(report.answered(status(1, 0, 1'000), 10'000).empty());
   json second = status(1, 2'000, 6'000);

@@ -81,7 +81,7 @@ std::string decommission_text(const json& report) {
 int decommission_exit_code(const json& report) {
   const std::string end = shown(report, "end");
   if (end == "done") return kExitOk;
-  if (end == "preview") return kExitLooked;
+  if (end == "preview") return kExitPreview;
   const std::string why = shown(report, "why");
   for (const char* passing : {"UNAVAILABLE: ", "BUSY: ", "STOPPING: "}) {
     if (why.starts_with(passing)) return kExitTryAgain;

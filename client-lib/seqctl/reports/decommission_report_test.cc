@@ -51,7 +51,7 @@ TEST_CASE("ADecommissionShowsSequencesStoresAndFiles", "[client]") {
 
 TEST_CASE("EveryEndHasItsExitCode", "[client]") {
   CHECK(decommission_exit_code(report("done", nullptr)) == kExitOk);
-  CHECK(decommission_exit_code(report("preview", nullptr)) == kExitLooked);
+  CHECK(decommission_exit_code(report("preview", nullptr)) == kExitPreview);
   CHECK(decommission_exit_code(report("refused", "UNAVAILABLE: away")) == kExitTryAgain);
   CHECK(decommission_exit_code(report("unfinished", "UNAVAILABLE: away")) == kExitTryAgain);
   CHECK(decommission_exit_code(report("refused", "CONFIG: not running")) == kExitError);

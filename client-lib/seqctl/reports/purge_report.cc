@@ -77,7 +77,7 @@ std::string PurgeReport::text(bool complete) const {
 
 int PurgeReport::exit_code() const {
   if (!understood_) return kExitError;
-  return !removes_ && removable_ > 0 ? kExitLooked : kExitOk;
+  return !removes_ && removable_ > 0 ? kExitPreview : kExitOk;
 }
 
 }  // namespace seqd::seqctl

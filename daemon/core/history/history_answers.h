@@ -1,5 +1,5 @@
-// What people ask the history, and what it knows, as plain data: see daemon/rpc/history_asker.h for
-// who asks and daemon/store/history/history_reader.h for who answers. Values; any thread.
+// Questions to the history and their answers, as plain data: daemon/rpc/history_asker.h asks, and
+// daemon/store/history/history_reader.h answers. Values; any thread.
 #pragma once
 
 #include <cstdint>

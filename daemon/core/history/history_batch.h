@@ -94,7 +94,7 @@ struct HistoryBatch {
   std::vector<HistoryLease> leases;
   std::vector<HistoryGap> gaps;
   std::vector<HistorySequence> sequences;
-  // Leases and gaps should be on the medium soon; who was issued what may wait.
+  // Leases and gaps should be on the medium soon; issues may wait.
   bool urgent() const { return !leases.empty() || !gaps.empty(); }
 };
 

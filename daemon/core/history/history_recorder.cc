@@ -128,7 +128,7 @@ void HistoryRecorder::issued(SequenceId sequence, std::int64_t begin, std::int64
   const CallerNumber caller = session == 0 ? 0 : caller_of(session);
   const Gathered& state = touch(sequence);
   ASSERT(state.span == kNone || state.span < pending_.spans.size());
-  // Nearly always the caller goes on where it was.
+  // Nearly always the caller continues where it was.
   if (state.span != kNone && goes_on(pending_.spans[state.span], begin, caller)) {
     pending_.spans[state.span].end = end;
     pending_.spans[state.span].last_ms = turn_ms_;

@@ -1,6 +1,6 @@
-// HistorySink: hears who was issued what, for the history that people ask. Everything else that the
-// history tells stands in the log's entries (see history_log.h). Loop thread; must not call back
-// into the core.
+// HistorySink: receives every issue with its caller, for the history. Everything else in the
+// history comes from the log's entries (see history_log.h). Loop thread; must not call back into
+// the core.
 #pragma once
 
 #include <cstdint>

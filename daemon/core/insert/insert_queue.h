@@ -53,7 +53,7 @@ class InsertQueue {
   // What a session waits for is forgotten, unless it is at the store already. It hears `why`, if
   // that is not OK; then what is at the store is not sent again.
   void cancel(SessionId session, const Status& why = {});
-  // Those who wait hear `why`; what is at the store is answered still.
+  // Waiting requests fail with `why`; those at the store are still answered.
   void begin_stop(const Status& why);
 
   const std::string& name() const { return name_; }

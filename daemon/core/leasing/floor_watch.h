@@ -26,8 +26,8 @@ class FloorWatch {
 
  private:
   void begin_round();
-  void look_on();
-  void look_at(SequenceId id);
+  void read_next();
+  void read(SequenceId id);
   void schedule(std::int64_t delay_ms);
 
   OneShot timer_;
@@ -37,8 +37,8 @@ class FloorWatch {
   // Of the round that is under way:
   std::deque<SequenceId> left_;
   std::set<std::string> away_;  // stores that did not answer
-  int looks_ = 0;               // under way
-  bool missed_ = false;         // something could not be looked at
+  int reads_ = 0;               // in flight
+  bool missed_ = false;         // a floor could not be read
 };
 
 }  // namespace seqd

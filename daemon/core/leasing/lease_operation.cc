@@ -241,8 +241,8 @@ void LeaseOperation::close(LeaseEnd how) {
   }
 }
 
-// What an older copy knows of a lease, or does not, says nothing of it: it stays open until the
-// right database can be asked, or the store goes on without it.
+// An older copy proves nothing about a lease: it stays open until the right database can be
+// queried, or the store continues without it.
 void LeaseOperation::meet_older_copy(bool refused, const Status& status) {
   if (refused) close(LeaseEnd::refused);
   last_error_ = status;

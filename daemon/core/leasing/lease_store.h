@@ -2,7 +2,7 @@
 // on the loop thread, never before the call returned. An adapter that blocks sits behind
 // daemon/store/blocking_store.h and a worker.
 //
-// The invariant every store keeps: two grants of one counter never overlap, whoever asks, and
+// The invariant of every store: two grants of one counter never overlap, whichever hosts ask, and
 // however often a request is delivered.
 #pragma once
 
@@ -25,7 +25,7 @@ namespace seqd {
 struct LeaseRequest {
   CounterBinding binding;
   Token token{};           // names this lease; from new_token() of the store that is asked
-  Token instance{};        // who asks
+  Token instance{};        // that asks
   std::string sequence;    // for which of its sequences; one lease of it is under way at a time
   std::int64_t count = 0;  // IDs wanted, >= 1
   // End (exclusive) of the highest range this host was ever granted, 0 for none. Above 0 the
@@ -48,7 +48,7 @@ struct LeaseOutcome {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   Status error;
-  bool parked = false;     // granted: somebody had returned it
+  bool parked = false;     // granted: a range that was returned
   bool contended = false;  // refused: other hosts changed the counter first, and the store works
   bool restored = false;   // not granted, because the database is an older copy: see heartbeat.h
 };
@@ -97,13 +97,13 @@ struct CounterReading {
   Parked parked;                     // none where there is no counter
 };
 
-// Raises a counter, so that no ID below `next_id` (1 .. 2^63-1) is leased any more by whoever uses
-// it. An operator asks for it, when a counter was lost or put back from an older copy.
+// Raises a counter, so that no ID below `next_id` (1 .. 2^63-1) is leased any more by any host. An
+// operator requests it after a counter was lost or restored from an older copy.
 struct AdvanceRequest {
   CounterBinding binding;
   std::int64_t next_id = 0;
-  // Sets the counter's floor, too, where its next ID then is: nobody is to issue an ID below it,
-  // and no range below it is taken back or kept parked. The floor is never above the next ID.
+  // Sets the counter's floor, too, where its next ID then is: no host may issue an ID below it, and
+  // no range below it is returned or stays parked. The floor is never above the next ID.
   bool withdraw = false;
 };
 

@@ -99,7 +99,7 @@ void StoreScope::identified(const Token& identity) {
     confirm({}, 0);
   }
   identity_ = identity;
-  // An older copy knows of an older epoch: it must not decide who has the remainder.
+  // An older copy has an older epoch: it must not decide which daemon owns the remainder.
   const bool was_restored = heartbeat_.age != StoreAge::current;
   const bool has_beat = heartbeat_.beat > 0;
   // Without a heartbeat its entry was gone; only a raise tells whether that is there again.
@@ -192,8 +192,8 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
   lose();
 }
 
-// The new instance comes behind the last gap: a daemon that is killed in between finds the former
-// instance, loses it once more, and goes on here.
+// The new instance is recorded after the last gap: a daemon that is killed in between finds the
+// former instance, loses it once more, and continues here.
 void StoreScope::lose() {
   ASSERT(state_ == State::claiming);
   if (!owner_.scope_lost(id())) {

@@ -8,7 +8,7 @@
 namespace seqd {
 
 // Numbers that stand for names inside one state directory. A number is never given to another name:
-// who has given the last one refuses new names.
+// after the last number, new names are refused.
 using SequenceId = std::uint32_t;
 using ScopeId = std::uint32_t;   // one store, as this state directory knows it
 using ClientId = std::uint64_t;  // 0: a client without an identity, whose requests cannot be

@@ -20,7 +20,7 @@ std::uint32_t window_of(const ReplayTable::Limits& limits) {
   return static_cast<std::uint32_t>(std::min<std::size_t>(limits.unacknowledged, part));
 }
 
-// Of what is kept by user, that of the user who holds most of the share. Only when there is some.
+// Of what is kept by user, one of the user that holds most of the share. Only if there is one.
 template <typename ByUser>
 auto of_most(ByUser& by_user, const FairShare& share) {
   return std::max_element(by_user.begin(), by_user.end(), [&share](const auto& a, const auto& b) {
@@ -91,7 +91,8 @@ void ReplayTable::restore(const StateImage& image, std::int64_t now_ms) {
     leave(id, client, now_ms);
     for (const Issued& issue : from.retained) record(issue);
   }
-  // The limits were higher when they were let in: those of the user who holds most go first.
+  // The limits were higher when these were accepted: those of the user that holds most are removed
+  // first.
   while (issues_.used() > issues_.total() && !gone_.empty())
     forget(of_most(gone_, issues_)->second.front());
   while (of_clients_.used() > of_clients_.total() && !gone_.empty())

@@ -3,8 +3,8 @@
 // image keeps it in the same way as the table that answers repeats, so both have the same entries.
 // A value; one thread.
 //
-// Invariant: no entry goes on where the one before it ends. So the entries, added in their order to
-// an empty one, come to the same: what a snapshot is read into.
+// Invariant: no entry continues where the one before it ends. So adding the entries in their order
+// to an empty one gives the same, which is how a snapshot is read.
 #pragma once
 
 #include <cstdint>

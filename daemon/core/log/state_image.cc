@@ -16,7 +16,7 @@
 namespace seqd {
 namespace {
 
-// No number of a scope or sequence: there is none behind it to go on with.
+// Not a number of a scope or sequence: no number follows it.
 constexpr std::uint32_t last_number = 0xffffffff;
 static_assert(kLastSequence == last_number - 1);
 

@@ -258,7 +258,7 @@ PeriodRule::Span PeriodRule::span_at(std::int64_t wall_s) const {
 Period PeriodRule::at(std::int64_t wall_s) const {
   const Span span = span_at(std::clamp<std::int64_t>(wall_s, 0, kLastSecond));
   Period period{name_of(span.time), write(pieces_, span.time), span.begin_s, span.end_s};
-  // Where the clock was changed within the period, it goes on with another offset. At both ends of
+  // If the clock was changed within the period, it continues with another offset. At both ends of
   // the calendar the local date stands still, and so does the span.
   while (period.end_s <= kLastSecond) {
     const Span next = span_at(period.end_s);

@@ -1,5 +1,6 @@
-// Which counters of a sequence with periods may be removed from a store. A key that does not read
-// as one of the sequence's, or would not be written so again, is somebody else's. Pure; any thread.
+// Which counters of a sequence with periods may be removed from a store. A key that does not parse
+// as one of the sequence's, or that the sequence would write differently, belongs to another
+// program. Pure; any thread.
 //
 // Invariant: a period that may be removed is never begun again by a host that has used the present
 // one: core/sequence_periods.cc refuses it by the same comparison.

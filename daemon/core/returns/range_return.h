@@ -25,9 +25,9 @@ enum class Reuse : std::uint8_t {
 struct ReturnRequest {
   CounterBinding binding;
   Token token{};         // names this return; from new_token() of the store that is asked
-  Token instance{};      // who returns
+  Token instance{};      // that returns
   std::string sequence;  // which of its sequences
-  // [begin, end): nobody has issued any of it, and nobody will but who is granted it again.
+  // [begin, end): no ID of it was issued, and only a host that leases it again may issue it.
   std::int64_t begin = 0;
   std::int64_t end = 0;
   Reuse reuse = Reuse::parked;  // or tail

@@ -1,8 +1,8 @@
 // HeldRanges: the ranges a sequence has available, in the order of issue, and how far each may be
 // issued already.
 //
-// An ID may be issued only below a reservation that is durable. A reservation is asked for (the log
-// is told), and counts only once reservation_durable() is called; one is in flight at a time.
+// An ID may be issued only below a reservation that is durable. A reservation is requested (an
+// entry of the log), and counts only after reservation_durable(); one is in flight at a time.
 // Invariant, for each range: begin <= issuable_end <= asked_end <= end. A value; one thread.
 #pragma once
 

@@ -24,7 +24,7 @@ class Issuer {
          std::int64_t most_unsynced);
 
   const HeldRanges& held() const { return held_; }
-  HeldRanges& held() { return held_; }             // who removes a range records why
+  HeldRanges& held() { return held_; }             // the caller that removes a range records why
   std::int64_t issued() const { return issued_; }  // as far as the log has it
   std::optional<std::int64_t> last_issued() const {
     return last_issued_ == 0 ? std::nullopt : std::optional(last_issued_);

@@ -10,7 +10,7 @@
 
 namespace seqd {
 
-// The time is kept for the repeats of texts: nobody repeats who did not say who he is.
+// The time is kept for retries of texts; a client without an identity does not retry.
 inline Issued as_recorded(Issued issue) {
   if (issue.kind == IssueKind::text && issue.client == 0) issue.kind = IssueKind::single;
   if (issue.kind != IssueKind::text) issue.wall_s = 0;

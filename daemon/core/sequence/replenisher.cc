@@ -42,7 +42,7 @@ void Replenisher::replenish(const HeldRanges& held, std::int64_t out, std::int64
   if (spare > sizer_.size() / 2) return;
   const SequenceSettings& settings = owner_.settings();
   const std::int64_t room = settings.max_available - held.available() - out;
-  // With little room left a lease would be tiny: wait until more is used, unless somebody waits.
+  // With little room left a lease would be tiny: wait until more is used, unless requests wait.
   if (room < (spare < 0 ? 1 : settings.lease_min)) return;
   // Many small available ranges (parked ones) would not fit a snapshot.
   if (static_cast<std::int64_t>(held.ranges().size()) >= StateBounds::kRangesIncluded &&

@@ -37,7 +37,7 @@ class Replenisher final : private LeaseOperation::Owner {
     virtual void leased_in_vain() = 0;
     // The counter was set back.
     virtual void counter_regressed(const Status& why) = 0;
-    // Nothing can be leased: who waits for more than what is available hears `why`.
+    // Nothing can be leased: requests that need more than is available fail with `why`.
     virtual void cannot_lease(const Status& why) = 0;
   };
 

@@ -1,6 +1,6 @@
-// SequenceAccounts: what is known of all sequences together without walking past them: sums, who
-// waits where, and how much of a snapshot they may take (StateBounds). Owned by the SequenceTable;
-// loop thread.
+// SequenceAccounts: totals of all sequences without a walk over them: sums, waiting requests by
+// user, and how much of a snapshot they may take (StateBounds). Owned by the SequenceTable; loop
+// thread.
 #pragma once
 
 #include <array>
@@ -72,7 +72,7 @@ class SequenceAccounts {
   }
   // By GapCause: IDs that became a gap in this process, or by its start.
   const std::array<std::int64_t, kGapCauses>& gap_ids() const { return gap_ids_; }
-  void look_at_rates(std::int64_t now_ms) { rates_.step(now_ms, sums_.available); }  // every second
+  void sample_rates(std::int64_t now_ms) { rates_.step(now_ms, sums_.available); }  // every second
   SequenceRates& rates() { return rates_; }
   const SequenceRates& rates() const { return rates_; }
   std::int64_t state_bytes() const;  // in a snapshot, at most

@@ -14,8 +14,8 @@
 namespace seqd {
 namespace {
 
-// How often it is looked which periods are over, and how long ago that has to be: a clock that is
-// set back a little finds the remainder still available, and who waits is served.
+// How often ended periods are searched, and how long ago they must have ended: after a clock was
+// set back a little, the remainder is still available, and waiting requests are served.
 constexpr std::int64_t kLookMs = 60'000;
 constexpr std::int64_t kGraceS = 60;
 
@@ -66,8 +66,8 @@ std::optional<Place> place_of(const Sequence& sequence) {
   return Place{named->begin_s, named->end_s, kMostOffsetS};
 }
 
-// Whether the counter of `period` may have been removed at that time: whoever made it again would
-// issue its IDs again.
+// Whether the counter of `period` may have been removed at that time: creating it again would issue
+// its IDs again.
 bool may_be_removed(const Period& period, std::int64_t at_s, const PeriodSettings& settings) {
   return settings.retain_ms != 0 && period.end_s + settings.retain_ms / 1'000 <= at_s;
 }
@@ -115,8 +115,8 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
   return id;
 }
 
-// The period was the present one when it was opened; its first lease may have waited long, in a
-// host that was suspended even where nobody asked for a later period.
+// The period was the present one when it was opened; its first lease may have waited long; in a
+// suspended host even without a request for a later period.
 Status SequenceTable::check_not_removed(SequenceId sequence) const {
   const Sequence& asked = at(sequence);
   ASSERT(asked.high_water() == 0);

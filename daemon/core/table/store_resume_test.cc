@@ -108,8 +108,8 @@ TEST_CASE("RaiseIsFoundByTheNextProcessOrMissedInAnotherCopy", "[store_restore]"
   host.world().settle();
   REQUIRE(host.scope().raised());
   REQUIRE(host.world().table->resume_store("default").code() == ErrorCode::SEQ_REGRESSED);
-  host.world().table->look_at_floor(host.orders().id(),
-                                    [](const Status& seen) { REQUIRE(seen.ok()); });
+  host.world().table->read_floor(host.orders().id(),
+                                 [](const Status& seen) { REQUIRE(seen.ok()); });
   host.world().settle();
   REQUIRE(host.scope().raised() != another);
   REQUIRE(host.world().table->resume_store("default").ok() != another);

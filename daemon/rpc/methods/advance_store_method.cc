@@ -52,8 +52,8 @@ struct Batch : std::enable_shared_from_this<Batch> {
       const Sequence& sequence = reply.table.at(id);
       const StoreScope& scope = sequence.scope();
       if (resume && scope.restored() && (scope.raised() || !sequence.awaits_advance())) {
-        reply.table.look_at_floor(id, [self = shared_from_this(), name = sequence.name()](
-                                          const Status& seen) { self->ended(name, seen, 0); });
+        reply.table.read_floor(id, [self = shared_from_this(), name = sequence.name()](
+                                       const Status& seen) { self->ended(name, seen, 0); });
         continue;
       }
       // For every host: what is parked in an older copy, and what anyone leased from it meanwhile,

@@ -106,7 +106,7 @@ DynamoClaim::Step DynamoClaim::after_read(Result<std::optional<DynamoItem>> item
         holder->second.text == nonce.text)
       return Result<ClaimOutcome>(ClaimOutcome::won);
   }
-  // Of an epoch above 0 a store that does not know the instance cannot say who has it.
+  // The epoch is above 0, and the store does not know the instance: its owner cannot be determined.
   if (wanted == 0 ? item->has_value() : held != wanted)
     return Result<ClaimOutcome>(ClaimOutcome::lost);
   if (++attempts_ > kMostAttempts)

@@ -80,7 +80,8 @@ DynamoLease::Step DynamoLease::after_read(Result<std::optional<DynamoItem>> item
   return sweep_or(found);
 }
 
-// A record more is made: then those go that nobody will ask for, once their instances know.
+// A record is added: the records that are no longer needed are removed, after their instances were
+// marked.
 DynamoLease::Step DynamoLease::sweep_or(const DynamoItem& item) {
   outdated_.clear();
   if (traced_ && !newest()) outdated_ = outdated_slots(item, slot_, wall_ms_);

@@ -16,7 +16,7 @@ namespace {
 
 using Kind = RemovalOutcome::Kind;
 
-// How long one call goes on to the next counter.
+// How long one call continues to the next counter.
 constexpr std::chrono::milliseconds kPatience(2'000);
 // Ranges of one counter that are parked in the collection for them.
 constexpr int kMostParked = 10'000;

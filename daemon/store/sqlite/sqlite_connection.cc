@@ -16,15 +16,15 @@ namespace {
 constexpr std::int64_t kApplicationId = 0x73657164;  // "seqd"
 constexpr std::int64_t kSchemaVersion = 8;
 
-// `seq` has no declared type on purpose: what somebody wrote there by hand stays as it is, and is
-// found out instead of being converted. A file of version 1 has neither `total`, whose sums begin
-// when it is opened, nor `parked`, which came with version 3: ranges that were returned, with the
-// token of the return, and of the lease that took it since. Version 4 has `floor`: counters that
-// were advanced for every host. Version 5 has `identity`: what tells this database from others,
-// wherever its file is moved to. Version 6 has `heartbeat`, whose rows stay when an instance is
-// forgotten: a file that is put back from an older copy is noticed by them. Version 7 has the
-// sequence of a lease, NULL in the records from before. Version 8 has `commits`: how many
-// transactions changed the file, less those from before (sqlite_commit_mark.h).
+// `seq` has no declared type on purpose: a value written by hand stays as it is, and is detected
+// instead of being converted. A file of version 1 has neither `total`, whose sums begin when it is
+// opened, nor `parked`, which came with version 3: ranges that were returned, with the token of the
+// return, and of the lease that took it since. Version 4 has `floor`: counters that were advanced
+// for every host. Version 5 has `identity`: what distinguishes this database from others, wherever
+// its file is moved. Version 6 has `heartbeat`, whose rows stay when an instance is forgotten: they
+// detect a file restored from an older copy. Version 7 has the sequence of a lease, NULL in the
+// records from before. Version 8 has `commits`: how many transactions changed the file, less those
+// from before (sqlite_commit_mark.h).
 constexpr char kTables[] = R"(
   CREATE TABLE IF NOT EXISTS sequence(
     name TEXT PRIMARY KEY NOT NULL,
@@ -84,7 +84,7 @@ constexpr char kFinish[] = R"(
 )";
 static_assert(kApplicationId == 1936028004 && kSchemaVersion == 8);
 
-// Of a file that could not be opened or created. Null: it does not pass by itself.
+// Of a file that could not be opened or created. Null: it is not transient.
 const char* passing_reason(int error) {
   switch (error) {
     case ENOSPC:

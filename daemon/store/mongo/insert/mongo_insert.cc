@@ -128,7 +128,7 @@ Status MongoInsert::prepare() {
   return check_mongo_binding(binding);
 }
 
-// Of what a majority has: a number that a failover takes back is none to go on from.
+// Reads what a majority has: a number that a failover can revert must not be continued.
 Result<std::int64_t> MongoInsert::next_id() {
   const Document numbers = only("_id", Document().add("$type", "number"));
   const Document stages =

@@ -120,7 +120,7 @@ Result<MongoLeaseMode::Choice> MongoLeaseMode::choose_session() {
       clients_.run(Document().add("create", kMongoLedger), kMongoLedger, kMongoNamespaceExists);
   const Status taken = made.ok() ? MongoNumberedWrites::probe(clients_, kMongoLedger) : Status();
   if (made.ok() && taken.ok()) return Choice{LeaseTrace::session, "the server is a replica set"};
-  // What passes by itself decides nothing: the mode would stay "plain" until the server changes.
+  // A transient error decides nothing: the mode would stay "plain" until the server changes.
   for (const Status& failed : {made, taken})
     if (failed.code() == ErrorCode::UNAVAILABLE) return failed;
   const std::string why =
