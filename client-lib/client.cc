@@ -12,7 +12,7 @@
 namespace seqd::engine {
 namespace {
 
-// More than a socket's buffer holds, so that a daemon that goes on writing is left all the same.
+// More than a socket's buffer holds, so that reading from a daemon that keeps writing ends, too.
 constexpr int kLastReads = 64;
 
 template <typename Bytes>
@@ -20,7 +20,7 @@ bool fill_randomly(Bytes& bytes) {
   return ::getrandom(&bytes, sizeof(bytes), 0) == static_cast<ssize_t>(sizeof(bytes));
 }
 
-// The daemon comes back from these by itself: it restarts, or its queue is full.
+// These pass without a change: the daemon restarts, or its queue is full.
 bool is_worth_a_retry(int error) {
   return error == ENOENT || error == ECONNREFUSED || error == ECONNRESET || error == EPIPE ||
          error == EAGAIN || error == EINTR;

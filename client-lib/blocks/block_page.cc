@@ -31,9 +31,10 @@ Outcome no_memory(const char* call) {
                       : "; does a filter forbid shared memory of System V?"));
 }
 
-// Whether it is what the daemon told of. Its maker cannot be changed, but memory of that maker may
-// be the page of another program, or of another daemon: only who answers at the socket as this
-// maker, or as root (a service manager that made the socket), is believed that it is the page.
+// Whether it is the page that the daemon named. The creator of memory cannot be changed, but memory
+// of that creator may be the page of another program, or of another daemon: the page is accepted
+// only if the peer at the socket is that creator, or root (a service manager that created the
+// socket).
 bool is_told(const shmid_ds& facts, const BlockPage::Told& told, std::size_t size) {
   const ipc_perm& rights = facts.shm_perm;
   if (facts.shm_segsz != size || rights.uid != ::geteuid() ||

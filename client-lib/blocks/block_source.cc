@@ -216,7 +216,7 @@ void BlockSource::settle(BlockOrder& order, const Answer& answer) {
   }
   if (order.kind != BlockOrder::Kind::page) return;
   order.state = BlockOrder::State::none;
-  // That no daemon answered says nothing of pages: they are asked for again.
+  // No daemon answered, which proves nothing about pages: they are requested again.
   const bool answered = order.outcome.code > SEQD_E_CONNECT;
   page_generation_ = answered ? client_->generation() : kNoGeneration;
   if (order.outcome.ok()) page_back_off_.reset();

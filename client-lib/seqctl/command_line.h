@@ -1,4 +1,4 @@
-// What seqctl was asked to do: its arguments, checked. Pure: no I/O, no globals.
+// The arguments of seqctl, checked. Pure: no I/O, no globals.
 #pragma once
 
 #include <cstdint>

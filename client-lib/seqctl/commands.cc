@@ -254,7 +254,7 @@ class Execution {
     return printed == kExitOk ? kExitPreview : printed;
   }
 
-  // Whether --yes has to be asked for; `code` is that of having said so.
+  // Whether --yes is required; `code` is the exit code after reporting that.
   bool drain_needs_yes(int& code) {
     json list;
     code = ask_list(list);
@@ -288,7 +288,7 @@ class Execution {
     return code == kExitOk ? decommission_exit_code(answer) : code;
   }
 
-  // Page by page. What was removed before an error is told, too.
+  // Page by page. Counters that were removed before an error are printed, too.
   int purge() {
     PurgeReport report(arguments_.name, arguments_.yes);
     int code = kExitOk;

@@ -45,8 +45,8 @@ int fail(const seqd::Status& status) {
   return exit_code_of(status);
 }
 
-// At the very place: no exception goes through half a turn, or a library that is written in C. To
-// those who come after it is a kill -9, which loses nothing.
+// Ends the process where memory runs out: no exception passes through half a turn, or through a C
+// library. For the next start it is a kill -9, which loses nothing.
 [[noreturn]] void end_without_memory() {
   constexpr std::string_view kLastWords =
       "<2>seqd: no memory is left, so the process ends; start it again, and it continues at the "

@@ -101,7 +101,7 @@ Status SharedPages::open(ClientId client, UserId user) {
             "no page for blocks: the system has no membarrier (Linux 4.16, or a filter forbids "
             "it)"};
   }
-  // Its page would be everybody's who is not known here.
+  // Its page would belong to all users that are not known here.
   if (user == kNoUserOrGroup) {
     return {ErrorCode::UNAVAILABLE,
             "no page for blocks: the daemon's user namespace does not know the client's user"};

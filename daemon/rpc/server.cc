@@ -180,7 +180,7 @@ bool Server::dispatch(Session& session, std::span<const std::uint8_t> frame) {
   return true;
 }
 
-// The session goes on in the next turn; what it has sent behind this request waits.
+// The session continues in the next turn; what it has sent after this request waits.
 bool Server::may_page(Session& session) {
   if (session.page_turn != turn_ && pages_left_ > 0) {
     session.page_turn = turn_;
@@ -220,7 +220,7 @@ void Server::call(Session& session, const Message& message) {
   }
   ASSERT(!session.closing && !session.paused);
   route->method(context(), session, message);
-  // A long reply is counted before another connection asks for one in the same turn.
+  // A long reply is counted before another connection requests one in the same turn.
   if (session.unsent() > session.counted + Sessions::kUncounted) sessions_.count_unsent(session);
 }
 

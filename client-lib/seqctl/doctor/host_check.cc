@@ -26,7 +26,7 @@ constexpr std::uint64_t kMiB = 1 << 20;
 // Two log files of the default size, and one more while they are exchanged; then little is left.
 constexpr std::uint64_t kRoomNeeded = 48 * kMiB;
 constexpr std::uint64_t kRoomWanted = 512 * kMiB;
-constexpr int kMostDescriptors = 200'000;  // that are looked at
+constexpr int kMostDescriptors = 200'000;  // to check
 
 bool is_memory(std::uint32_t kind) {
   return kind == TMPFS_MAGIC || kind == RAMFS_MAGIC;

@@ -38,7 +38,7 @@ class TopTable {
     std::optional<double> runway() const;
   };
 
-  // A page of list, asked for at that time.
+  // A page of list, requested at that time.
   void add_page(const nlohmann::json& page, std::int64_t now_ms);
   // All pages were read: a sequence that was in none of them since the last end no longer exists.
   void end_round();

@@ -30,7 +30,7 @@ void PurgeReport::add(const json& page) {
   const json counters = member(page, "counters");
   const json after = member(page, "after");
   more_ = is_true(page, "more");
-  // A page that leads nowhere would be asked for again and again.
+  // A page that leads nowhere would be requested again without end.
   const bool goes_on = after.is_string() && after != json(after_.value_or(""));
   if (!counters.is_array() || (more_ && !goes_on)) {
     understood_ = false;

@@ -16,7 +16,7 @@ class PurgeReport {
   PurgeReport(std::string name, bool removes) : name_(std::move(name)), removes_(removes) {}
 
   void add(const nlohmann::json& page);
-  // Whether another page is to be asked for, and behind which key; none: the first.
+  // Whether another page must be requested, and after which key; none: the first.
   bool more() const { return more_; }
   const std::optional<std::string>& after() const { return after_; }
 

@@ -64,9 +64,8 @@ class SequenceTable final : public RemainderLogObserver,
   // With those of the SettingsSource now. Returns the sequences whose change needs a restart.
   std::vector<std::string> apply_settings(const Limits& limits);
   // Raises the sequence's counter in the store so that no ID below `next_id` is leased any more; 0:
-  // above everything that was ever granted to this host. Answers with the counter's next ID, once,
-  // later; not if the daemon ends before. For `withdraw` see AdvanceRequest. A stopped sequence
-  // continues.
+  // above everything granted to this host. Answers with the counter's next ID, once, later; not if
+  // the daemon ends before. `withdraw`: see AdvanceRequest. A stopped sequence continues.
   void advance(SequenceId id, std::int64_t next_id, bool withdraw,
                std::function<void(Result<std::int64_t>)> done);
   // `done` is called when the medium has that counters of the (open) name are about to be removed.

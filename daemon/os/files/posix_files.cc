@@ -120,7 +120,8 @@ class PosixFile final : public File {
       Status status = write_over(part);
       if (!status.ok()) return status;
     }
-    // A file that was long enough was synced by whoever made it so, or is by the next sync_data.
+    // A file that was long enough was synced by the call that extended it, or is by the next
+    // sync_data.
     if (unwritten.empty() && *had >= size) return {};
     return ::fsync(descriptor_.number()) == 0 ? Status() : failed(path_, "fsync", errno);
   }

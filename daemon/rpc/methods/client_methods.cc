@@ -128,7 +128,7 @@ void method_hello(const MethodContext& context, Session& session, const Message&
       const std::string& name = context.table.at(block.granted.sequence).name();
       return !check_may_take(context, session.peer, base_of(name)).ok();
     });
-    // The newer connection is the client's; what the older one waits for will be asked for again.
+    // The newer connection is the client's; what the older one waits for will be requested again.
     if (Session* const older = context.sessions.bind(session, attached->client)) {
       forget_waiting(context, *older);
       older->waiting = 0;

@@ -76,7 +76,7 @@ struct Batch {
   const DeferredReply reply;
   std::vector<Drained> sequences;
   std::size_t left = 0;  // of them that have not ended
-  bool begun = false;    // all of them are asked
+  bool begun = false;    // all of them were requested to drain
 };
 
 void pack_drained(Packer& packer, const Drained& drained) {

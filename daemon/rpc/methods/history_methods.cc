@@ -1,4 +1,4 @@
-// gaps, explain and audit: the methods that ask the history, and answer later.
+// gaps, explain and audit: the methods that query the history, and answer later.
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,7 +73,7 @@ Status read_gap_options(ValueReader& params, GapsQuestion& question) {
   return {};
 }
 
-// Asks the store what the counter is, if it can be asked; else says why not.
+// Queries the store for the counter, if possible; else returns why not.
 template <typename Done>
 void read_counter(SequenceTable& table, SequenceId sequence, Done done) {
   const Sequence& asked = table.at(sequence);
@@ -207,9 +207,8 @@ void hide_callers(IdAnswer& answer, UserId user) {
   }
 }
 
-// One explanation on its way. The history and the core are looked at in the same moment; where the
-// store's counter is needed, they are looked at again behind it, so that what was leased meanwhile
-// is seen.
+// One explanation on its way. The history and the core are read at the same moment; if the store's
+// counter is needed, they are read again after it, so that later leases are included.
 class Explaining : public std::enable_shared_from_this<Explaining> {
  public:
   Explaining(const MethodContext& context, const Session& session, DeferredReply reply)
@@ -274,8 +273,8 @@ class Explaining : public std::enable_shared_from_this<Explaining> {
   bool counter_read_ = false;
 };
 
-// The period is over and the core has it no more: its sums as the history knows them. Its counter
-// is not asked for.
+// The period is over, and the core no longer has it: its sums are those of the history. Its counter
+// is not queried.
 void forgotten_facts(AuditFacts& facts) {
   const SequenceTotals& recorded = facts.history.recorded;
   const SequenceTotals& adjust = facts.history.adjust;

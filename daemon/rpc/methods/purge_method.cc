@@ -23,7 +23,7 @@ Result<PurgeOrder> read_order(const MethodContext& context, const Session& sessi
       message.param_count >= 1 ? params.read_text() : std::nullopt;
   const std::optional<bool> remove = message.param_count >= 2 ? params.read_bool() : std::nullopt;
   if (!name || !remove || message.param_count > 3) return usage;
-  // What is wrong with a period is told by whoever knows why.
+  // An error of a period is reported by the code that knows its cause.
   if (const auto problem = protocol::check_name_with_period(*name, context.limits.name)) {
     return Status(problem->code, std::string(problem->text));
   }

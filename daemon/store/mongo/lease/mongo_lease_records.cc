@@ -390,11 +390,10 @@ Resolution MongoLeaseRecords::resolve(const LeaseRequest& request) {
         answer.kind == MongoWriteAnswer::Kind::done || answer.server_code == kMongoDuplicateKey;
     if (!changed) return failed(std::move(answer.error));
   }
-  return failed(
-      {ErrorCode::UNAVAILABLE,
-       fmt::format(
-           "the record of lease \"{}\" changes at every read; is the state directory in use twice?",
-           slot_of(request))});
+  return failed({ErrorCode::UNAVAILABLE,
+                 fmt::format("the record of lease \"{}\" changes at every read; is the state "
+                             "directory in use twice?",
+                             slot_of(request))});
 }
 
 }  // namespace seqd
