@@ -92,7 +92,7 @@ TEST_CASE("ColoursAreOnlyWhereTheTerminalMayHaveThem", "[client]") {
   CHECK(screen.text(table, heading(), 20, coloured, 0).find("\x1b[31morders") != std::string::npos);
 }
 
-TEST_CASE("NoAnswerIsToldAboveTheLastTable", "[client]") {
+TEST_CASE("NoAnswerIsShownAboveTheLastTable", "[client]") {
   TopScreen screen;
   TopScreen::Heading gone = heading();
   gone.trouble = "CONNECT: no daemon\x1b]0;x\x07";

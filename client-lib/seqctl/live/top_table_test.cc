@@ -45,7 +45,7 @@ TEST_CASE("TwoSamplesWithinAMillisecondHaveARate", "[client]") {
   CHECK(table.busiest(1)[0]->rate == 3'000.0);
 }
 
-TEST_CASE("TheBusiestComeFirstThenThoseThatAreWaitedFor", "[client]") {
+TEST_CASE("TheBusiestComeFirstThenThoseWithWaitingRequests", "[client]") {
   TopTable table;
   json waited = row("w", 0);
   waited["waiting"] = 5;

@@ -120,7 +120,7 @@ TEST_CASE("StatPrintsALineForEachInterval", "[client]") {
   CHECK(watched.errors.text().empty());
 }
 
-TEST_CASE("StatFailsWhereNoDaemonWasAndGoesOnWhereOneHasGone", "[client]") {
+TEST_CASE("StatFailsWithoutADaemonAndContinuesAfterOneHasEnded", "[client]") {
   SocketDaemon daemon;
   Arguments absent = arguments_of(Command::stat, 1);
   absent.timeout_ms = 20;
@@ -267,7 +267,7 @@ TEST_CASE("ClientsAreAskedForPageByPage", "[client]") {
   CHECK_THAT(text.out.text(), Catch::Contains("root  4    shop"));
 }
 
-TEST_CASE("PagesOfClientsThatDoNotGoOnAreAnErrorAndNoLoop", "[client]") {
+TEST_CASE("PagesOfClientsThatDoNotAdvanceAreAnErrorAndNoLoop", "[client]") {
   SocketDaemon daemon;
   daemon.start();
   json all = {{"clients", json::array()}, {"more", true}, {"after", 7}};
@@ -303,7 +303,7 @@ TEST_CASE("AConfigurationOfManyPagesIsOneAndNeverAMixture", "[client]") {
   CHECK(dumped["tables"][0]["table"] == "t3");
 }
 
-TEST_CASE("PagesOfAConfigurationThatDoNotGoOnAreAnErrorAndNoLoop", "[client]") {
+TEST_CASE("PagesOfAConfigurationThatDoNotAdvanceAreAnErrorAndNoLoop", "[client]") {
   SocketDaemon daemon;
   daemon.start();
   const auto fails = [&](const json& page, const char* code) {
@@ -345,7 +345,7 @@ TEST_CASE("HealthIsAnExitCodeAndALine", "[client]") {
   CHECK(live.out.text() == "live\n");
 }
 
-TEST_CASE("PagesThatDoNotGoOnAreAnErrorAndNoLoop", "[client]") {
+TEST_CASE("PagesThatDoNotAdvanceAreAnErrorAndNoLoop", "[client]") {
   SocketDaemon daemon;
   json page = json::array();
   for (int i = 0; i < 1'000; ++i) page.push_back({{"name", "same"}});

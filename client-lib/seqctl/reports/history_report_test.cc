@@ -14,7 +14,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_CASE("TimesAreToldInUtcWithMilliseconds") {
+TEST_CASE("TimesAreShownInUtcWithMilliseconds") {
   CHECK(time_text(0) == "1970-01-01 00:00:00.000 UTC");
   CHECK(time_text(1'795'273'200'120) == "2026-11-21 15:00:00.120 UTC");
   CHECK(time_text(-1) == "1969-12-31 23:59:59.999 UTC");
@@ -22,7 +22,7 @@ TEST_CASE("TimesAreToldInUtcWithMilliseconds") {
   CHECK_NOTHROW(time_text(std::numeric_limits<std::int64_t>::min()));
 }
 
-TEST_CASE("AnIssueIsToldWithWhenToWhomAndUnderWhichLease") {
+TEST_CASE("AnIssueIsShownWithTimeCallerAndLease") {
   const json answer = {
       {"name", "orders"},
       {"id", 7},
@@ -56,7 +56,7 @@ TEST_CASE("AnIssueIsToldWithWhenToWhomAndUnderWhichLease") {
   CHECK(has(text, "web1, instance cd"));
 }
 
-TEST_CASE("GapsAreATableThatSaysWhatWasDroppedAndWhereToGoOn") {
+TEST_CASE("GapsAreATableWithWhatWasDroppedAndWhereTheNextPageBegins") {
   const json answer = {{"name", "orders"},
                        {"gaps",
                         {{{"number", 3},

@@ -80,7 +80,7 @@ struct Blocks : Orders {
   std::set<std::int64_t> used;
 };
 
-TEST_CASE("ABlockIsTakenFromTheFrontAndToldAfterItsRecord") {
+TEST_CASE("ABlockIsTakenFromTheFrontAndReportedAfterItsRecord") {
   Blocks f;
   const std::int64_t next = *f.sequence().next_id();
   const std::int64_t available = f.sequence().available();
@@ -132,7 +132,7 @@ TEST_CASE("ASlotThatIsUsedAgainEndsItsBlock") {
   f.use_the_rest();
 }
 
-TEST_CASE("AKillLeavesBlocksOutAndTheClientGoesOn") {
+TEST_CASE("AKillLeavesBlocksOutAndTheClientContinues") {
   Blocks f;
   const Run block = f.out(1, 3, 10);
   f.take(block, 3, 1, 2);
@@ -208,7 +208,7 @@ TEST_CASE("APageThatSaysWhatCannotBeMakesItsBlockAGap") {
   CHECK(f.sequence().next_id() == block.first + 10);
 }
 
-TEST_CASE("ABlockThatCannotBeToldEndsUntaken") {
+TEST_CASE("ABlockThatCannotBeReportedEndsUntaken") {
   Blocks f;
   f.world.pages.cannot_write = true;
   REQUIRE(f.grant(1, 0, 10));
@@ -438,7 +438,7 @@ TEST_CASE("BlocksEndWhereFewerMayBeOut") {
   CHECK(f.world.pages.slot(f.client, 0).limit == 0);
 }
 
-TEST_CASE("NoBlockIsGrantedBeforeThoseWhoWait") {
+TEST_CASE("NoBlockIsGrantedBeforeWaitingRequests") {
   Blocks f;
   CHECK_FALSE(f.world.range("orders", 150'000));
   CHECK_FALSE(f.grant(1, 0, 10));
@@ -546,7 +546,7 @@ TEST_CASE("ALogThatWaitsForTheMediumRefusesABlock") {
   f.world.turn();
 }
 
-TEST_CASE("BlocksEndWhereTheyLeaveNoRoomForThoseWhoWait") {
+TEST_CASE("BlocksEndIfTheyLeaveNoRoomForWaitingRequests") {
   Blocks f([](SequenceSettings& settings) { settings.max_available = 120; });
   const Run block = f.all_out();
   f.take(block, 0, 1, 3);
@@ -559,7 +559,7 @@ TEST_CASE("BlocksEndWhereTheyLeaveNoRoomForThoseWhoWait") {
   CHECK(f.used.size() == 3);
 }
 
-TEST_CASE("BlocksEndWhereTheCounterHasNoMoreForThoseWhoWait") {
+TEST_CASE("BlocksEndIfTheCounterHasNoMoreForWaitingRequests") {
   Blocks f([](SequenceSettings& settings) { settings.max_value = 100; });
   const Run block = f.all_out();
   f.take(block, 0, 1, 3);

@@ -180,7 +180,7 @@ TEST_CASE("TheSmallestRunwayIsShownWhereItsRateIsLow", "[sequence_rates]") {
   CHECK(here.rates().smallest()->sequence == scarce.id());
 }
 
-TEST_CASE("AStepLooksAtABoundedNumberOfSequences", "[sequence_rates]") {
+TEST_CASE("AStepSamplesABoundedNumberOfSequences", "[sequence_rates]") {
   Rated here;
   const auto all = static_cast<std::int64_t>(SequenceRates::kSamplesPerStep) + 10;
   here.rates().show(3);

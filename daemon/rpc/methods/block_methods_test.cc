@@ -213,7 +213,7 @@ TEST_CASE("AHelloKeepsTheBlocksOfAnEarlierProcess", "[blocks]") {
   CHECK(f.table().granted_to(f.line->session->client, 1) != nullptr);
 }
 
-TEST_CASE("OnlyThoseWhomASequenceAllowsHaveBlocksOfIt", "[blocks]") {
+TEST_CASE("OnlyAllowedUsersHaveBlocksOfASequence", "[blocks]") {
   Blocks f;
   Line& other = f.hello(2, kStranger);
   REQUIRE(f.block(1, 0, 10).code == ErrorCode::OK);

@@ -222,7 +222,7 @@ TEST_CASE("AForgottenPeriodIsAuditedFromTheHistory", "[period]") {
   CHECK(map_of(service.ask(request("audit", "daily"))).at("forgotten") == "false");
 }
 
-TEST_CASE("OfAForgottenPeriodOfWhichNothingIsKeptNobodySaysThatItNeverWas", "[period]") {
+TEST_CASE("AForgottenPeriodWithoutHistoryIsNotReportedAsUnused", "[period]") {
   ForgottenPeriod service;
   for (const auto& asked :
        {request("audit", "daily@2023-11-14"), request("gaps", "daily@2023-11-14"),
