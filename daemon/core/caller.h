@@ -14,7 +14,7 @@
 
 namespace seqd {
 
-// Names a connection for ever: a number is not given to another one.
+// Identifies a connection for ever: a number is never used for another one.
 using SessionId = std::uint64_t;
 
 struct Caller {

@@ -1,4 +1,4 @@
-// What the configuration says of one sequence, as the core reads it. Values are checked where the
+// The configuration of one sequence, as the core reads it. Values are checked where the
 // configuration is read (daemon/main/config/options/options.h holds their bounds); here they are
 // taken as they are.
 #pragma once

@@ -52,7 +52,7 @@ class Turn final : public RemainderLogObserver {
 
   // Ends the turn: decides what is left to decide, writes its record, and has its replies sent.
   void end();
-  // From now on requests hear `why`. Only while serving.
+  // From now on requests fail with `why`. Only while serving.
   void begin_stop(const Status& why);
   // Waits no longer for what is in flight. Nothing unless stopping.
   void leave();

@@ -21,7 +21,7 @@ struct HistoryCaller {
   CallerNumber number = 0;
   std::uint32_t uid = 0;
   std::int32_t pid = 0;
-  std::string name;  // said in hello; may be empty
+  std::string name;  // from hello; may be empty
 };
 
 // [begin, end) was issued between the two times, each ID to one of the callers.

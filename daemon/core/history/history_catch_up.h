@@ -55,7 +55,7 @@ class HistoryCatchUp final : public LogReader {
     std::int64_t begin = 0;
     std::int64_t end = 0;
   };
-  // What the log says of one sequence above the mark.
+  // What the log has of one sequence above the mark.
   struct Read {
     std::vector<HistoryLease> leases;
     std::vector<LeaseIntended> untraceable;

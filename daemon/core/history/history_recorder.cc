@@ -318,7 +318,7 @@ HistoryBatch HistoryRecorder::take(LogPosition position,
     sequence.balances = gathered->balances;
     sequence.ended = gathered->ended;
     complete(sequence);
-    // Numbers are not given again. If the batch comes back, it has what there is.
+    // Numbers are not used again. If the batch comes back, it has the present ones.
     if (!sequence.ended) continue;
     sequences_.erase(id);
     returning_.erase(id);

@@ -1,8 +1,8 @@
 // FloorWatch: has the heartbeats of the stores compared and raised regularly (heartbeat.h), and
 // reads the floors of the counters of which IDs are available. So it finds an advance for every
-// host (AdvanceRequest::withdraw) that another daemon carried out. A store that is away or not
-// claimed yet is asked again soon. Owned by the daemon, as long as the table and its stores; loop
-// thread.
+// host (AdvanceRequest::withdraw) that another daemon carried out. A store that is unreachable or
+// not claimed yet is tried again soon. Owned by the daemon, as long as the table and its stores;
+// loop thread.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the core asks of a store about an instance: to take over its remainder, and to forget one
+// Requests of the core to a store about an instance: to take over its remainder, and to forget one
 // that is decommissioned. See LeaseStore::claim() and forget(). Values; any thread.
 #pragma once
 

@@ -86,7 +86,7 @@ void LeaseOperation::adopt(const LeaseIntended& intent) {
   request_.token = intent.lease;
   request_.count = intent.count;
   // It was requested under the settings of its time, which may have been others: what the store
-  // granted then is ours. What lies above the maximum of today is given up by the owner.
+  // granted then is ours. The owner makes the part above the present maximum a gap.
   request_.take_parked = true;
   request_.max_value = IdProgression::kLastOrdinal;
   intent_open_ = true;

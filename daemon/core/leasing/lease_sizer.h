@@ -1,6 +1,6 @@
-// LeaseSizer: how many IDs the next lease asks for. It aims at leases that last `target_ms` at the
+// LeaseSizer: how many IDs the next lease requests. It aims at leases that last `target_ms` at the
 // rate seen, grows fast when a range ran out while requests waited, and shrinks slowly. The
-// sequence may ask for less, where it has no room for more. A value; one thread.
+// sequence may request less, if it has no room for more. A value; one thread.
 #pragma once
 
 #include <cstdint>

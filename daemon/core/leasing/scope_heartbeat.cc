@@ -90,7 +90,7 @@ void StoreScope::stop_restored(const Status& why, bool entry_is_gone) {
   const bool had_entry = heartbeat_.beat > 0 || has_history() || entry_is_gone;
   if (heartbeat_.age == StoreAge::current && had_entry) {
     heartbeat_.scope = id();
-    // The next start asks for the entry that was gone, whichever instance it has.
+    // The next start looks for the entry that was missing, whichever instance it has.
     if (entry_is_gone || heartbeat_.beat == 0) heartbeat_ = {id(), instance(), 0};
     heartbeat_.age = StoreAge::restored;
     context_.log.append(heartbeat_);

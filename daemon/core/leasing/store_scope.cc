@@ -91,7 +91,7 @@ void StoreScope::identified(const Token& identity) {
   ASSERT(!refuses());
   if (is_another(identity)) {
     if (owner_.scope_holds(id())) return stop_changed();
-    // Nothing is left of the former one; what it knows of this instance stays there.
+    // Nothing is left of the former one; its records of this instance stay there.
     definition_.instance = random_token(context_.random);
     definition_.epoch = 0;
     definition_.state = ScopeState::clean;
@@ -102,7 +102,7 @@ void StoreScope::identified(const Token& identity) {
   // An older copy has an older epoch: it must not decide which daemon owns the remainder.
   const bool was_restored = heartbeat_.age != StoreAge::current;
   const bool has_beat = heartbeat_.beat > 0;
-  // Without a heartbeat its entry was gone; only a raise tells whether that is there again.
+  // Without a heartbeat its entry was missing; only a raise shows whether it is there again.
   if (was_restored || (has_beat && definition_.state != ScopeState::owned))
     return compare(heartbeat_.instance, heartbeat_.beat, !has_beat);
   bind(identity);
@@ -171,7 +171,7 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
   store_answered();
   const bool has_beat = heartbeat_.beat > 0;
   if (*result == ClaimOutcome::lost && (has_beat || has_history()) && !looked_twice_) {
-    // It was put back after the first look, perhaps. Without a heartbeat its entry tells.
+    // Perhaps it was restored after the first read. Without a heartbeat its entry shows it.
     looked_twice_ = true;
     state_.move_to(State::waiting);
     verified_ = false;

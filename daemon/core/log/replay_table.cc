@@ -193,7 +193,7 @@ ReplayTable::Seen ReplayTable::check(ClientId id, std::uint32_t request) {
   // A repeat has its IDs, also where the window was larger when they were issued.
   const bool fresh = request > client.issues.newest() || client.issues.find(request).empty();
   if (!fresh) return Seen::repeat;
-  // Request numbers begin at 1, so a floor of 0 says no more than one of 1.
+  // Request numbers begin at 1, so a floor of 0 means the same as one of 1.
   if (request - std::max(client.floor, 1U) >= window_) return Seen::too_far;
   if (client.entries >= window_) return Seen::too_far;
   const bool room = issues_.allows(client.user, 1) || make_room(issues_, client.user, 1);

@@ -23,7 +23,7 @@ class RetainedIssues {
   int add(const Issued& issue);
   // What `request` was issued, in order; empty when nothing.
   std::vector<Issued> find(std::uint32_t request) const;
-  // Drops entries with no request from `below` on; `dropped` hears of each.
+  // Drops entries with no request from `below` on; `dropped` is called for each.
   void acknowledge(std::uint32_t below, const std::function<void(const Issued&)>& dropped);
 
   std::uint32_t newest() const { return newest_; }  // the highest request number issued to

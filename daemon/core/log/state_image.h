@@ -1,6 +1,6 @@
-// StateImage: what a log says, as plain data: the result of applying its entries in order. Recovery
-// builds one, the start rules change it, the SequenceTable is filled from it. Entries that make no
-// sense after those before them are refused, so that a damaged log is noticed. A value; one thread.
+// StateImage: the contents of a log, as plain data: the result of applying its entries in order.
+// Recovery builds one, the start rules change it, the SequenceTable is filled from it. Entries that
+// contradict those before them are refused, so that a damaged log is detected. A value; one thread.
 #pragma once
 
 #include <cstdint>

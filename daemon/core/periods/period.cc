@@ -99,7 +99,7 @@ std::optional<IdDate> read(const std::vector<Piece>& pieces, std::string_view te
   return date;
 }
 
-// The first second of what the parts of a name tell, in the local time.
+// The first second of the time given by the parts of a name, in local time.
 std::int64_t first_second_of(const IdDate& date) {
   const std::int64_t hours = date.get(DatePart::hour).value_or(0) * kHourS;
   const std::optional<int> year = date.get(DatePart::week_year);
@@ -113,7 +113,7 @@ std::int64_t first_second_of(const IdDate& date) {
          (date.get(DatePart::day_of_year).value_or(1) - 1) * kDayS + hours;
 }
 
-// Whether the date tells a period of that unit, or of a finer one.
+// Whether the date determines a period of that unit, or of a finer one.
 bool tells(const IdDate& date, PeriodUnit unit) {
   const auto has = [&](DatePart part) { return date.get(part).has_value(); };
   const bool week = has(DatePart::week_year) && has(DatePart::week);

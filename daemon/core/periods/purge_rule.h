@@ -36,7 +36,7 @@ std::optional<Period> period_of_key(const SequenceSettings& settings, std::strin
 // kept.
 bool may_be_removed(const PeriodSettings& periods, const Period& period, std::int64_t now_s);
 
-// As a store tells the key: an integer without zeros in front.
+// As a store returns the key: an integer without leading zeros.
 std::string plain_key(KeyType type, std::string_view key);
 
 }  // namespace seqd

@@ -153,7 +153,7 @@ void Decommission::looked() {
 
 void Decommission::drain() {
   table_.refuse_requests(refusal());
-  list_sequences();  // some may have come while the stores were asked; from here on none does
+  list_sequences();  // some may be new since the stores were queried; from here on there are none
   ASSERT(draining_ == 0);
   draining_ = 1;
   std::size_t next = 0;

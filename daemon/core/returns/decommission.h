@@ -9,8 +9,8 @@
 // A failure before the mark ends the refusal, and the daemon continues. After the mark it refuses,
 // also after a restart, until the request was repeated and every store has forgotten. Loop thread.
 //
-// Invariant: a store is asked to forget only when nothing is available, being leased or being
-// returned, and when no later life of this directory can lease as this instance.
+// Invariant: a store forgets the instance only when nothing is available, being leased or being
+// returned, and when no later process of this directory can lease as this instance.
 #pragma once
 
 #include <cstdint>
@@ -111,7 +111,7 @@ class Decommission {
   DecommissionReport report_;
   std::vector<Call> calls_;
   std::size_t next_ = 0;      // of calls_
-  std::size_t draining_ = 0;  // sequences, and one while they are asked
+  std::size_t draining_ = 0;  // sequences, and one while they are being started
   Lifetime alive_;
 };
 

@@ -1,6 +1,6 @@
-// Drain: releases everything that a sequence has available, and returns it as the
-// sequence's option `reuse` says: written off as a gap, or returned to the store, the last range
-// first. What time does not suffice for stays available.
+// Drain: releases everything that a sequence has available, and returns it as the sequence's option
+// `reuse` says: written off as a gap, or returned to the store, the last range first. Ranges not
+// returned by the deadline stay available.
 //
 //   idle -> draining -> idle    until nothing is left, or the deadline
 //

@@ -1,8 +1,8 @@
-// What the core asks of a store to return the rest of a range. See LeaseStore::return_range().
+// The request of the core to a store to return the rest of a range. See LeaseStore::return_range().
 //
-// A return is an operation of its own, like a lease: it has a token, that is durable before the
-// request leaves, and its outcome can be asked for until it is known. A sequence has one operation
-// under way at a time, a lease or a return. Values; any thread.
+// A return is an operation of its own, like a lease: it has a token that is durable before the
+// request leaves, and its outcome can be looked up until it is known. A sequence has one operation
+// in flight at a time, a lease or a return. Values; any thread.
 #pragma once
 
 #include <cstdint>

@@ -61,9 +61,9 @@ class HeldRanges {
   // at_most > 0.
   IdRange take(std::int64_t at_most);
 
-  // Widens the asked-for part until `wanted` IDs are asked for, or all are. Returns where each
-  // widened range now ends: the log is to be told. Empty when nothing changes. Not while a
-  // reservation is in flight.
+  // Widens the requested part until `wanted` IDs are requested, or all are. Returns the new end of
+  // each widened range, for the log. Empty if nothing changes. Not while a reservation is in
+  // flight.
   std::vector<std::int64_t> ask(std::int64_t wanted);
   // The reservation in flight is on the medium.
   void reservation_durable();

@@ -1,6 +1,6 @@
-// Issuer: gives out the available IDs of one sequence and tells the log. An ID leaves only below a
-// reservation that is durable; what was issued in a turn goes into the log with flush(), before the
-// replies of that turn leave. Owned by its Sequence; loop thread.
+// Issuer: issues the available IDs of one sequence and writes the log. An ID is issued only below a
+// durable reservation; what was issued in a turn goes into the log with flush(), before the replies
+// of that turn leave. Owned by its Sequence; loop thread.
 #pragma once
 
 #include <algorithm>

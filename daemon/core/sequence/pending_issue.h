@@ -1,6 +1,6 @@
-// PendingIssue: what a sequence issued in this turn and has not given to the log: consecutive IDs
-// that are one entry there. The history hears of them in the pieces that went to one session each.
-// A value of its Sequence; loop thread.
+// PendingIssue: what a sequence issued in this turn and has not written to the log: consecutive IDs
+// that are one entry there. The history receives them in one piece per session. A value of its
+// Sequence; loop thread.
 #pragma once
 
 #include <cstdint>

@@ -289,7 +289,7 @@ void Sequence::end_period() {
   constexpr std::int64_t kLongestMs = 30'000;  // for a lease or return that is under way
   end_blocks();
   replenisher_.want_nothing();
-  // Nobody will ask for parked IDs of this period.
+  // Parked IDs of this period would never be leased.
   const Reuse reuse = settings_->reuse == Reuse::tail ? Reuse::tail : Reuse::never;
   drain_.begin(
       reuse, context_.core.clock.monotonic_ms() + kLongestMs, [](const DrainReport&) {},

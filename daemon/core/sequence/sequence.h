@@ -78,10 +78,10 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   bool counter_read(const CounterReading& reading);        // withdraws; false: it awaits an advance
   void drain(std::int64_t deadline_ms, Drain::Done done);  // see Drain::begin(); requests wait
   void end_period();                                       // it is over: what is available is a gap
-  void refuse(const Status& why);           // not usable as configured: every request hears `why`
+  void refuse(const Status& why);           // not usable as configured: requests fail with `why`
   void refuse_requests(const Status& why);  // see SequenceTable
   void apply_settings(std::shared_ptr<const SequenceSettings> settings);  // of the same counter
-  void begin_stop(const Status& why);  // the daemon ends: waiters hear `why`, no lease is begun
+  void begin_stop(const Status& why);  // the daemon ends: waiters fail, no lease is begun
 
   // Over the end of a process, and of an ownership: sequence_restart.cc.
   void restore(const SequenceImage& image);

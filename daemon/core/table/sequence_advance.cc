@@ -8,9 +8,9 @@
 namespace seqd {
 namespace {
 
-// What to raise the counter to when `next_id` is asked for; 0: above all that was ever granted.
+// The value to raise the counter to for `next_id`; 0: above all that was ever granted.
 Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_id) {
-  // Refused for another reason than its counter: there is nothing that a counter could mend.
+  // Refused for another reason than its counter, which an advance cannot repair.
   const Status& stopped = sequence.stopped();
   if (!stopped.ok() && stopped.code() != ErrorCode::SEQ_REGRESSED) return stopped;
   // The end of what was granted to this host is about to change. A return to an older copy moves

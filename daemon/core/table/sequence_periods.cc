@@ -55,8 +55,8 @@ struct Place {
   std::int64_t unsure_s = 0;
 };
 
-// When the period of a sequence is. Of one that is not configured any more, or with another unit,
-// only the name tells it. Nothing: it has no period.
+// The time of a sequence's period. If it is not configured any more, or with another unit, only the
+// name determines it. Nothing: it has no period.
 std::optional<Place> place_of(const Sequence& sequence) {
   if (const auto& current = sequence.settings().periods.current)
     return Place{current->begin_s, current->end_s, 0};
@@ -185,7 +185,7 @@ void SequenceTable::settle_name(std::string_view base) {
 }
 
 // In a log of seqd 0.1 no name is known: what it may have forgotten follows from the newest period,
-// and texts were given, if any, as the configuration says now. Its periods had one scramble.
+// and texts, if any, were issued in the present format. Its periods had one scramble.
 DefineName& SequenceTable::know_name(std::string_view base, const SequenceSettings& settings) {
   if (DefineName* const found = find_name(base)) return *found;
   DefineName& known = names_[std::string(base)];

@@ -10,7 +10,7 @@
 namespace seqd {
 namespace {
 
-// A rate of less time than this says little.
+// A rate over less time than this is not meaningful.
 constexpr std::int64_t kShortestMs = 500;
 
 // The lowest rate is in front of a heap in this order.

@@ -1,11 +1,11 @@
 // SequenceRates: how fast the sequences in use issue IDs, and so how long what they have available
 // lasts: their runway. Requests pay nothing for it: a sequence that begins to issue is noted at the
-// end of its turn, and step() samples a bounded number of those noted, in rounds. Whoever issued
-// nothing for ten minutes, and wants nothing, is dropped. Owned by the SequenceAccounts; loop
-// thread.
+// end of its turn, and step() samples a bounded number of those noted, in rounds. A sequence that
+// issued nothing for ten minutes, and wants nothing, is dropped. Owned by the SequenceAccounts;
+// loop thread.
 //
 // At the end of a round those with the highest rates are chosen to be shown one by one, so that a
-// monitoring system gets no more names than it asked for; what the others issue is summed up.
+// monitoring system gets no more names than configured; what the others issue is summed up.
 #pragma once
 
 #include <cstddef>

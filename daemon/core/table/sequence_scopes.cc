@@ -113,7 +113,7 @@ Status SequenceTable::resume_store(std::string_view store) {
                   "\" is not raised, or another copy of the database was put in place since: "
                   "raise the counters on every host that uses this store, then resume"};
   }
-  // In parts, where they are many: what was given up is given up again without effect.
+  // In parts, where they are many: discarding again has no effect.
   int left = kLostATurn;
   for (const auto& [name, id] : by_name_) {
     Sequence& sequence = at(id);

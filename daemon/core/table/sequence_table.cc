@@ -223,7 +223,7 @@ void SequenceTable::touched(SequenceId sequence) {
 }
 
 std::size_t SequenceTable::flush_issues() {
-  // Not all that were touched: anyone may ask for this as often as he likes.
+  // Not all that were touched: any user may request this any number of times.
   const std::size_t count = accounts_.issuing().size();
   for (const SequenceId id : accounts_.issuing()) at(id).flush_issues();
   accounts_.issues_flushed();

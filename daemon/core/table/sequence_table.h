@@ -34,8 +34,8 @@ class SequenceTable final : public RemainderLogObserver,
   void restore(const StateImage& image);  // what recovery found; once, before anything else
   // The sequence of that name, or of its present period; made if it may be. NO_SEQUENCE, BUSY.
   Result<SequenceId> open(std::string_view name);
-  // The same for an advance: by one of the present period an operator says that the clock is right,
-  // and that what was begun of later ones was not. BAD_REQUEST: the period is too far ahead.
+  // The same for an advance: by one of the present period an operator confirms that the clock is
+  // correct, and was not when later periods were begun. BAD_REQUEST: the period is too far ahead.
   Result<SequenceId> open_to_advance(std::string_view name);
   SequenceId find(std::string_view name) const;  // without making it; 0: it is not there
   bool is_there(SequenceId id) const { return sequences_.contains(id); }
@@ -78,7 +78,7 @@ class SequenceTable final : public RemainderLogObserver,
   Status resume_store(std::string_view store);
   // See Drain::begin(). An error: nothing is changed.
   Status drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done);
-  // Requests for IDs hear `why`, but for repeats; no lease is begun. OK: they are served again.
+  // Requests for IDs fail with `why`, except retries; no lease is begun. OK: they are served again.
   void refuse_requests(const Status& why);
   // The end: then leave_clean() when settled() or no time is left; exit behind the next flush.
   void begin_stop(const Status& why);

@@ -1,5 +1,5 @@
-// The part of sequence_table.h that keeps one text from being given to two IDs when the format, the
-// key or the periods of a sequence change.
+// The part of sequence_table.h that prevents two IDs with the same text when the format, the key or
+// the periods of a sequence change.
 #include <algorithm>
 #include <string>
 
@@ -51,7 +51,7 @@ Status SequenceTable::admit_text(SequenceId id) {
   return {};
 }
 
-// What is lost in a power cut must not have been told: the next form is compared with it.
+// What is lost in a power cut must not have been sent: the next form is compared with it.
 void SequenceTable::add_form(DefineName& known, const std::string& form) {
   accounts_.form_defined(form);
   known.forms.push_back(form);
