@@ -38,7 +38,7 @@ constexpr const char* kFooter =
     "  seqctl health --ready            answer a probe; see also seqctl doctor\n"
     "  seqctl drain orders              show what --yes would do\n"
     "\nExit codes: 0 done, 1 error of the daemon or its store, or doctor found\n"
-    "something bad, 2 wrong usage, 3 an audit failed, 4 --yes is missing,\n"
+    "something bad, 2 invalid usage, 3 an audit failed, 4 --yes is missing,\n"
     "5 status or health found a stopped sequence or a store with an error,\n"
     "69 no daemon answers, 75 try again (busy, store unavailable, time-out),\n"
     "130 interrupted.\n"
