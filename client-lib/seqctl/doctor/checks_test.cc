@@ -93,7 +93,7 @@ TEST_CASE("DoctorReadsWhatTheDaemonSaysOfItself", "[client]") {
 
   json older = good_status();
   older["version"] = "0.0.9";
-  older["state_how"] = "forfeited: the machine was started again";
+  older["state_how"] = "forfeited: the machine was restarted";
   older["ending"] = {{{"name", "few"}, {"left", 12}, {"days_left", 3}}};
   const Findings warned = status_findings(older);
   REQUIRE(warned.size() == 4);
