@@ -230,7 +230,8 @@ int seqd_limit(seqd_client* client, const char* name, int64_t* value) {
       if (!outcome.ok()) return outcome;
     }
     const auto found = engine.daemon().limits.find(std::string_view(name));
-    if (found == engine.daemon().limits.end()) return argument("the daemon names no such limit");
+    if (found == engine.daemon().limits.end())
+      return argument("the daemon has no limit of this name");
     *value = found->second;
     return Outcome();
   });

@@ -45,7 +45,7 @@ class Departure {
     std::fill(std::begin(t_found), std::end(t_found), Found());
     for (const auto& [weak, own] : own_) {
       const std::shared_ptr<Blocks> blocks = weak.lock();
-      // After fork() a lock that the parent held stays locked in the child for good.
+      // After fork() a lock that the parent held stays locked in the child for ever.
       if (blocks != nullptr && !blocks->is_forked()) blocks->leave(own);
     }
   }

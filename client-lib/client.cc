@@ -12,7 +12,7 @@
 namespace seqd::engine {
 namespace {
 
-// More than a socket's buffer holds, so that a daemon that goes on writing is left all the same.
+// More than a socket's buffer holds, so that reading from a daemon that keeps writing ends, too.
 constexpr int kLastReads = 64;
 
 template <typename Bytes>
@@ -20,7 +20,7 @@ bool fill_randomly(Bytes& bytes) {
   return ::getrandom(&bytes, sizeof(bytes), 0) == static_cast<ssize_t>(sizeof(bytes));
 }
 
-// The daemon comes back from these by itself: it restarts, or its queue is full.
+// These pass without a change: the daemon restarts, or its queue is full.
 bool is_worth_a_retry(int error) {
   return error == ENOENT || error == ECONNREFUSED || error == ECONNRESET || error == EPIPE ||
          error == EAGAIN || error == EINTR;
@@ -50,7 +50,7 @@ Outcome Client::open(const ClientOptions& options, std::unique_ptr<Client>& clie
   protocol::Identity identity = {};
   std::uint64_t seed = 0;
   if (!fill_randomly(identity) || !fill_randomly(seed))
-    return {SEQD_E_SYSTEM, "the system gives no random bytes"};
+    return {SEQD_E_SYSTEM, "the system returned no random bytes"};
   client.reset(new Client(options, identity, seed));
   return {};
 }
@@ -85,7 +85,7 @@ std::uint64_t Client::random() {
 Outcome Client::enter(Request&& request, std::uint32_t& number) {
   if (session_.wants_identity()) {
     protocol::Identity identity = {};
-    if (!fill_randomly(identity)) return {SEQD_E_SYSTEM, "the system gives no random bytes"};
+    if (!fill_randomly(identity)) return {SEQD_E_SYSTEM, "the system returned no random bytes"};
     close_connection();
     session_.renew(options_.anonymous ? std::nullopt : std::optional(identity));
   }
@@ -96,7 +96,7 @@ Outcome Client::enter(Request&& request, std::uint32_t& number) {
   request.connect_deadline_ms = now + options_.connect_timeout_ms;
   number = session_.submit(std::move(request));
   if (number == 0)
-    return {SEQD_E_FULL, "too many requests are in flight: collect answers with seqd_poll first"};
+    return {SEQD_E_FULL, "too many requests are in flight: collect replies with seqd_poll first"};
   return {};
 }
 
@@ -270,7 +270,7 @@ Outcome Client::late() const {
 }
 
 Outcome Client::unreachable() const {
-  const std::string why = connection_.is_open()        ? "it accepts but says nothing"
+  const std::string why = connection_.is_open()        ? "it accepts connections but does not reply"
                           : why_not_connected_.empty() ? "there was no time to connect"
                                                        : why_not_connected_;
   return {SEQD_E_CONNECT, "no daemon answers at " + options_.socket_path + ": " + why};

@@ -69,11 +69,11 @@ class Client {
   bool wants_to_write();
   // How long from now poll() may stay uncalled; -1: for ever.
   std::int64_t idle_ms() const;
-  // Sends what can be sent now, on a connection that there is. Of its loss the next poll() hears.
+  // Sends what can be sent now, if there is a connection. The next poll() notices its loss.
   void send_only();
   // Takes in what has arrived before anything is given up as late; does not wait.
   void take_arrived();
-  // The user who made the daemon's socket, if that is known.
+  // The user that created the daemon's socket, if known.
   std::optional<uid_t> peer_user() const { return connection_.peer_user(); }
   // What a request that has no answer yet fails with when its time is over.
   Outcome late() const;
@@ -98,7 +98,7 @@ class Client {
   // One step: connects, sends, receives, or waits for any of these until `until_ms` at most.
   void turn(std::int64_t until_ms);
   void try_to_connect(std::int64_t now_ms);
-  // Whether there were bytes, and the connection goes on.
+  // Whether there were bytes, and the connection continues.
   bool receive();
   bool take(const Connection::Received& received);
   // The connection is of no use any more: what is unanswered goes over the next one.

@@ -49,7 +49,7 @@ TEST_CASE("DaemonThatSaysNothingIsAConnectError", "[client]") {
   daemon.start();
   Handle handle(daemon, 30);
   CHECK(seqd_ping(handle.client) == SEQD_E_CONNECT);
-  CHECK(contains(handle.error(), "accepts but says nothing"));
+  CHECK(contains(handle.error(), "accepts connections but does not reply"));
 }
 
 std::int64_t cpu_ms() {
@@ -140,7 +140,7 @@ TEST_CASE("ADescriptorThatTheProgramMadeNonBlockingIsWaitedForWithoutSpinning", 
   CHECK(seqd_next(handle.client, "orders", &id) == SEQD_OK);
 }
 
-TEST_CASE("RequestThatIsNotAnsweredTimesOutAndTheHandleGoesOn", "[client]") {
+TEST_CASE("UnansweredRequestTimesOutAndTheHandleStaysUsable", "[client]") {
   SocketDaemon daemon;
   daemon.wire().fault = [](int number, const protocol::Message&) {
     return number == 1 ? Fault::ignore : Fault::none;
@@ -222,7 +222,7 @@ TEST_CASE("DaemonThatClosesEveryTimeEndsInAnErrorAtTheDeadline", "[client]") {
   CHECK(daemon.wire().hellos() < 50);
 }
 
-TEST_CASE("GarbageIsAProtocolErrorForAllThatIsInFlightAndTheHandleGoesOn", "[client]") {
+TEST_CASE("GarbageIsAProtocolErrorForAllThatIsInFlightAndTheHandleStaysUsable", "[client]") {
   SocketDaemon daemon;
   daemon.wire().fault = [](int number, const protocol::Message&) {
     return number == 1 ? Fault::garbage : Fault::none;

@@ -44,7 +44,7 @@ void lose_second(SocketDaemon& daemon) {
 
 }  // namespace
 
-TEST_CASE("CallWithoutMemoryIsAnErrorAndTheHandleGoesOn", "[client]") {
+TEST_CASE("CallWithoutMemoryIsAnErrorAndTheHandleStaysUsable", "[client]") {
   bool failed = true;
   for (int before = 0; failed && before < kMostAllocations; ++before) {
     INFO("allocation " << before);

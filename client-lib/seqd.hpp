@@ -1,4 +1,4 @@
-// libseqd for C++: a thin layer over seqd.h that closes by itself. Header only, C++17, throws
+// libseqd for C++: a thin layer over seqd.h that closes its handle. Header only, C++17, throws
 // nothing of its own. Rules for threads, fork() and time-outs: see seqd.h.
 //
 //   seqd::client::Client client;
@@ -22,15 +22,15 @@ namespace client {
 
 struct Options {
   std::string socket_path;                       // empty: $SEQD_SOCKET, then /run/seqd.sock
-  std::string name;                              // the application's, for the daemon's lists
+  std::string name;                              // of the application, in the daemon's lists
   std::chrono::milliseconds timeout{0};          // 0: 5 seconds
   std::chrono::milliseconds connect_timeout{0};  // 0: timeout
   std::uint64_t flags = 0;                       // SEQD_ANONYMOUS, SEQD_DAEMON_WAIT
   std::chrono::microseconds busy_poll{0};        // see seqd_options
 };
 
-// The answer to one submitted request. Look at `error` first: what the answer does not have cannot
-// be read, as with a Result.
+// The reply to one submitted request. Check `error` first: reading what the reply does not have
+// aborts, as with a Result.
 class Reply {
  public:
   explicit Reply(const seqd_reply& raw)
@@ -59,10 +59,10 @@ class Reply {
   std::string text_;
 };
 
-// A client that was moved from answers every call with SEQD_E_ARGUMENT.
+// Every call of a client that was moved from returns SEQD_E_ARGUMENT.
 class Client {
  public:
-  // Does not connect yet. When the options are not allowed, every call gives the error.
+  // Does not connect yet. If the options are invalid, every call returns the error.
   Client() : Client(Options()) {}
   explicit Client(const Options& options) {
     seqd_options given = SEQD_OPTIONS_INIT;
@@ -140,7 +140,7 @@ class Client {
   }
   Result<bool> ping() { return result(seqd_ping(handle_), true); }
 
-  // Pipelining: submit many, then poll for their answers; see seqd.h.
+  // Pipelining: submit many, then poll for their replies; see seqd.h.
   Error submit_next(const std::string& sequence, void* tag) {
     return error_of(seqd_submit_next(handle_, sequence.c_str(), tag));
   }
@@ -171,7 +171,7 @@ class Client {
     return result(code, found);
   }
 
-  // For the functions of seqd.h that this class does not have; null when it was moved from.
+  // For the functions of seqd.h that this class does not have; null if it was moved from.
   seqd_client* handle() { return handle_; }
 
  private:

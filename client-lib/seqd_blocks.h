@@ -1,16 +1,16 @@
-/* libseqd: IDs taken inside this process, from blocks that the daemon lets it have: no request and
- * no system call for most of them, and none is lost. For sequences with `blocks = true`.
+/* libseqd: IDs taken inside this process, from blocks that the daemon grants: no request and no
+ * system call for most of them, and none is lost. For sequences with `blocks = true`.
  *
- * A handle has a connection of its own. Each thread has a block of its own; 31 threads for each
- * handle, further ones share one and are slower. A thread's IDs increase, with exceptions: what one
- * thread or process leaves of its block others get later. When the handle is closed, the process
- * ends, or the daemon wants them back, the IDs that were not taken are issued to others. A kill -9
- * of the process may cost each thread one ID, which counts as issued.
+ * A handle has a connection of its own. Each of up to 31 threads of a handle has a block of its
+ * own; further threads share one and are slower. A thread's IDs increase, with exceptions: IDs that
+ * a thread or process leaves in its block are issued to others later. This happens when the handle
+ * is closed, when the process ends, and when the daemon ends the block. A kill -9 of the process
+ * may cost one ID of each thread, which counts as issued.
  *
- * Threads: any number of them may use a handle at once; no signal handler may. A child after fork()
- * may only close its parent's handles, and should: their blocks stay out until it has, also when
- * the parent has ended. A process that writes into its page (a segment of shared memory) can repeat
- * its own IDs.
+ * Threads: any number of them may use a handle at once; a signal handler may not. A child after
+ * fork() may only close its parent's handles, and should: until it does, their blocks stay out,
+ * even if the parent has ended. A process that writes into its page (a segment of shared memory)
+ * can repeat its own IDs.
  */
 #ifndef SEQD_BLOCKS_H
 #define SEQD_BLOCKS_H
@@ -27,26 +27,26 @@ typedef struct seqd_blocks seqd_blocks;
  * *blocks is NULL. SEQD_E_ARGUMENT also for SEQD_ANONYMOUS: a block has an owner. */
 SEQD_API int seqd_blocks_open(const seqd_options* options, const char* name, seqd_blocks** blocks);
 
-/* One ID. Waits only where the thread has no block, and at most for the time-out of the options.
- * Where the daemon has no block to give, or its page cannot be attached (another IPC namespace), it
- * is an ordinary request, and seqd_blocks_last_error() says why. SEQD_E_WRONG_MODE: the sequence
- * does not allow blocks. SEQD_E_NO_METHOD: the daemon is older. SEQD_E_FORKED: the handle belongs
- * to the parent process. */
+/* One ID. Waits only if the thread has no block, and at most for the time-out of the options. If
+ * the daemon cannot grant a block, or its page cannot be attached (another IPC namespace), the ID
+ * comes by an ordinary request, and seqd_blocks_last_error() returns the reason. SEQD_E_WRONG_MODE:
+ * the sequence does not allow blocks. SEQD_E_NO_METHOD: the daemon is older than blocks.
+ * SEQD_E_FORKED: the handle belongs to the parent process. */
 SEQD_CHECKED int seqd_blocks_next(seqd_blocks* blocks, int64_t* id);
 
-/* The same for a thread that must not wait, as that of an event loop: SEQD_E_UNAVAILABLE when it
- * has no ID at hand. A block is then asked for, which a later call of this kind takes from;
+/* The same for a thread that must not wait, such as that of an event loop: SEQD_E_UNAVAILABLE if it
+ * has no ID at hand. A block is then requested, from which later calls of this kind take;
  * meanwhile the caller takes IDs with a handle of its own kind (seqd_submit_next). A few
  * microseconds at most. */
 SEQD_CHECKED int seqd_blocks_try_next(seqd_blocks* blocks, int64_t* id);
 
-/* Closes, which makes what was not taken available again, and frees. Does not wait. No other thread
- * may be in a call with the handle. A child after fork() closes the connection that it shares with
- * its parent, whatever the parent's threads do, and frees nothing. NULL is allowed. */
+/* Closes and frees; the IDs of its blocks that were not taken are available again. Does not wait.
+ * No other thread may be in a call with the handle. A child after fork() closes the connection that
+ * it shares with its parent, whatever the parent's threads do, and frees nothing. NULL is allowed. */
 SEQD_API void seqd_blocks_close(seqd_blocks* blocks);
 
-/* The last error that this thread got from a function of this header, or why an ID came by a
- * request, as text; "" when there was none. Until the thread's next one. */
+/* The last error that this thread received from a function of this header, or why an ID came by a
+ * request, as text; "" if there was none. Valid until the next error of the thread. */
 SEQD_API const char* seqd_blocks_last_error(void);
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@ namespace client {
 
 class Blocks {
  public:
-  // Does not connect yet. When the options or the name are not allowed, every next() gives the
+  // Does not connect yet. If the options or the name are invalid, every next() returns the
   // error.
   explicit Blocks(const std::string& sequence, const Options& options = Options()) {
     seqd_options given = SEQD_OPTIONS_INIT;
@@ -32,7 +32,7 @@ class Blocks {
     const int code = seqd_blocks_open(&given, sequence.c_str(), &handle_);
     if (code != SEQD_OK) error_ = {code, seqd_blocks_last_error()};
   }
-  // Makes what was not taken available again. No thread may be in next().
+  // The IDs that were not taken are available again. No thread may be in next().
   ~Blocks() { seqd_blocks_close(handle_); }
   Blocks(Blocks&& other) noexcept
       : handle_(std::exchange(other.handle_, nullptr)), error_(std::move(other.error_)) {
@@ -55,7 +55,7 @@ class Blocks {
     return id;
   }
 
-  // Never waits: SEQD_E_UNAVAILABLE when this thread has no ID at hand.
+  // Never waits: SEQD_E_UNAVAILABLE if this thread has no ID at hand.
   Result<std::int64_t> try_next() {
     if (handle_ == nullptr) return error_;
     std::int64_t id = 0;
@@ -64,7 +64,7 @@ class Blocks {
     return id;
   }
 
-  // For the functions of seqd_blocks.h; null when it could not be opened, or was moved from.
+  // For the functions of seqd_blocks.h; null if opening failed, or after a move.
   seqd_blocks* handle() { return handle_; }
 
  private:

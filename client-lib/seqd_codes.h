@@ -6,7 +6,7 @@
  */
 enum {
   SEQD_OK = 0,
-  /* What the daemon answered, in the order of the daemon's catalogue (protocol/errors.def). */
+  /* Errors of the daemon, in the order of its catalogue (protocol/errors.def). */
   SEQD_E_BAD_REQUEST = -1,
   SEQD_E_NO_METHOD = -2,
   SEQD_E_TOO_LARGE = -3,
@@ -29,16 +29,16 @@ enum {
   SEQD_E_BAD_TEXT = -20,
   SEQD_E_WRONG_MODE = -21,
   SEQD_E_DOCUMENT_REFUSED = -22,
-  SEQD_E_OUTCOME_UNKNOWN = -23, /* the document may have been inserted: look for it first */
-  /* What the library found out by itself. */
-  SEQD_E_CONNECT = -1001, /* no daemon answers at the socket */
-  SEQD_E_TIMEOUT = -1002, /* connected, but no answer in time; the ID, if one was issued, is lost */
-  SEQD_E_PROTOCOL = -1003, /* what answers does not speak the protocol; the connection was closed */
-  SEQD_E_ARGUMENT = -1004, /* an argument is not allowed; nothing was sent */
+  SEQD_E_OUTCOME_UNKNOWN = -23, /* the document may have been inserted: check first */
+  /* Errors of the library. */
+  SEQD_E_CONNECT = -1001,  /* no daemon answers at the socket */
+  SEQD_E_TIMEOUT = -1002,  /* connected, but no reply in time; the ID, if one was issued, is lost */
+  SEQD_E_PROTOCOL = -1003, /* the peer does not speak the protocol; the connection was closed */
+  SEQD_E_ARGUMENT = -1004, /* an argument is invalid; nothing was sent */
   SEQD_E_MEMORY = -1005,   /* out of memory */
   SEQD_E_FORKED = -1006,   /* the handle belongs to the parent process */
   SEQD_E_FULL = -1007,     /* too many requests in flight: seqd_poll first */
-  SEQD_E_SYSTEM = -1008,   /* the system refused something, for example a descriptor */
+  SEQD_E_SYSTEM = -1008,   /* a system call failed, for example for lack of descriptors */
   SEQD_E_UNKNOWN = -1010   /* a code of the daemon that this version of the library does not know */
 };
 

@@ -1,6 +1,6 @@
-// What a call of seqd.hpp gives: a value, or the error in its place. Header only, C++17. A value
-// that is not there cannot be read: the attempt ends the process by abort() with a message, because
-// whatever else it gave could be taken for an ID.
+// The result of a call of seqd.hpp: a value, or an error. Header only, C++17. A program that reads
+// the value of a failed result ends by abort() with a message, because any value could be taken
+// for an ID.
 #ifndef SEQD_RESULT_HPP
 #define SEQD_RESULT_HPP
 
@@ -24,8 +24,8 @@ struct Peek {
 
 struct Parsed {
   std::int64_t number = 0;
-  std::string period;  // "2026-11-21", as far as the text says
-  std::string check;   // which check digits were found right, "luhn"; empty: it has none
+  std::string period;  // "2026-11-21"; empty if the text has none
+  std::string check;   // the check digits that were verified, "luhn"; empty: it has none
 };
 
 struct [[nodiscard]] Error {
@@ -33,18 +33,18 @@ struct [[nodiscard]] Error {
   std::string text;
 
   const char* name() const { return seqd_error_name(code); }
-  // The same call may succeed later with nothing changed.
+  // The same call may succeed later without a change.
   bool is_transient() const { return seqd_error_is_transient(code) != 0; }
 };
 
-// Ends the process: `what` was read and is not there.
+// Ends the process: `what` was read, and there is only an error.
 [[noreturn]] inline void abort_without(const char* what, const Error& error) {
   std::fprintf(stderr, "libseqd: %s was read, and there is only the error %s: %s\n", what,
                error.name(), error.text.c_str());
   std::abort();
 }
 
-// A T, or the error. Check ok() before value(), * and ->: without a value they abort.
+// A T, or an error. Check ok() before value(), * and ->: without a value they abort.
 template <typename T>
 class [[nodiscard]] Result {
  public:

@@ -45,7 +45,7 @@ class Buffer {
     if (capacity_ - end_ < count) make_room(count);
     return bytes_.get() + end_;
   }
-  // Takes over the first `count` bytes of the last prepare(); at most as many as it asked for.
+  // Takes over the first `count` bytes of the last prepare(); at most as many as requested there.
   void commit(std::size_t count) { end_ += count; }
 
   // The name msgpack::packer<Buffer> calls.

@@ -31,8 +31,8 @@ ScanResult FrameScanner::scan(std::span<const std::uint8_t> bytes) {
                                          std::to_string(position_) + " of the message)");
       break;
     }
-    // The header's own length counts before it has arrived, so that nobody waits for bytes that
-    // would be refused.
+    // The header's own length counts before it has arrived, so that the daemon does not wait for
+    // bytes that it would refuse.
     const std::uint64_t header_end = position_ + header_size(first);
     if (header_end + pending_ - 1 > limits_.frame) {
       refuse_length();

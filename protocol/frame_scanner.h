@@ -1,6 +1,6 @@
-// FrameScanner: finds where the first MessagePack value of a stream ends, without looking at what
-// it means and without allocating, and refuses what is not MessagePack, too long or too deep. It
-// goes on where it stopped: call it again with the same frame grown. Owned by one connection; one
+// FrameScanner: finds where the first MessagePack value of a stream ends, without decoding it and
+// without allocating, and refuses bytes that are not MessagePack, too long or too deep. It
+// continues where it stopped: call it again with the same frame grown. Owned by one connection; one
 // thread.
 //
 // Invariant: a header that announces more than the frame limit allows is refused as soon as it is

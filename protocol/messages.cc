@@ -22,9 +22,9 @@ std::optional<std::uint32_t> read_msgid(ValueReader& reader) {
 // Reads method and params; gives what is wrong, or nothing.
 std::string_view read_call(ValueReader& reader, Message& out) {
   const auto method = reader.read_text();
-  if (!method) return "the method has to be a string";
+  if (!method) return "the method must be a string";
   const auto params = reader.read_array();
-  if (!params) return "the params have to be an array";
+  if (!params) return "the params must be an array";
   out.method = *method;
   out.param_count = *params;
   out.params = reader;
@@ -70,7 +70,7 @@ ParseOutcome parse_message(std::span<const std::uint8_t> frame, Message& out) {
                              ? "a request has four parts: [0, msgid, method, params]"
                              : "a reply has four parts: [1, msgid, error, result]");
   const auto msgid = read_msgid(reader);
-  if (!msgid) return refuse(frame, "the msgid has to be an integer from 0 to 4294967295");
+  if (!msgid) return refuse(frame, "the msgid must be an integer from 0 to 4294967295");
   out.msgid = *msgid;
   if (out.kind == Message::Kind::request) {
     const std::string_view wrong = read_call(reader, out);

@@ -21,8 +21,8 @@ struct NameProblem {
 std::optional<NameProblem> check_sequence_name(
     std::string_view name, std::size_t longest = static_cast<std::size_t>(kNameLimit.max));
 
-// The same for a name that may have a period behind it, "orders@2026-11-22": what one may ask
-// about, and not ask IDs of.
+// The same for a name that may have a period behind it, "orders@2026-11-22": it may be queried, but
+// IDs cannot be taken of it.
 std::optional<NameProblem> check_name_with_period(
     std::string_view name, std::size_t longest = static_cast<std::size_t>(kNameLimit.max));
 

@@ -1,5 +1,6 @@
-// BlockBackOff: how long not to ask a daemon for what it has just refused (BUSY, UNAVAILABLE): at
-// first 2 ms, doubling to 100 ms. Single IDs are taken meanwhile. A value; one thread at a time.
+// BlockBackOff: how long to wait before repeating what a daemon has just refused (BUSY,
+// UNAVAILABLE): at first 2 ms, doubling to 100 ms. Single IDs are taken meanwhile. A value; one
+// thread at a time.
 #pragma once
 
 #include <algorithm>

@@ -26,13 +26,15 @@ Outcome no_memory(const char* call) {
   const int error = errno;
   const bool elsewhere = error == ENOENT || error == EACCES || error == EINVAL;
   return no_page(std::string(call) + ": " + ::strerrordesc_np(error) +
-                 (elsewhere ? "; has this process the IPC namespace and the user of the connection?"
-                            : "; does a filter forbid shared memory of System V?"));
+                 (elsewhere
+                      ? "; does this process have the IPC namespace and the user of the connection?"
+                      : "; does a filter forbid shared memory of System V?"));
 }
 
-// Whether it is what the daemon told of. Its maker cannot be changed, but memory of that maker may
-// be the page of another program, or of another daemon: only who answers at the socket as this
-// maker, or as root (a service manager that made the socket), is believed that it is the page.
+// Whether it is the page that the daemon named. The creator of memory cannot be changed, but memory
+// of that creator may be the page of another program, or of another daemon: the page is accepted
+// only if the peer at the socket is that creator, or root (a service manager that created the
+// socket).
 bool is_told(const shmid_ds& facts, const BlockPage::Told& told, std::size_t size) {
   const ipc_perm& rights = facts.shm_perm;
   if (facts.shm_segsz != size || rights.uid != ::geteuid() ||
@@ -47,7 +49,7 @@ Outcome BlockPage::attach(const Told& told, std::shared_ptr<BlockPage>& page) {
   if (told.slots < 1 || told.slots > kMostSlots || told.slot_bytes != std::int64_t{kBlockSlotBytes})
     return no_page("its slots are of a version that libseqd " SEQD_VERSION " does not know");
   if (told.key < 1 || told.key > std::numeric_limits<std::int32_t>::max())
-    return no_page("its key is none");
+    return no_page("its key is invalid");
   // A key is given once as long as its memory is attached.
   if (page != nullptr && page->key_ == told.key && page->slots_ == told.slots) return {};
   const int id = ::shmget(static_cast<key_t>(told.key), 0, 0);

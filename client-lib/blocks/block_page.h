@@ -18,12 +18,12 @@ class BlockPage {
   // What a daemon may call a page, at most.
   static constexpr std::int64_t kMostSlots = 1'024;
 
-  // What the daemon says of a page, and who is known to have made the socket at which it says that.
+  // What the daemon reports about a page, and the known creator of its socket.
   struct Told {
     std::int64_t slots = 0;
     std::int64_t slot_bytes = 0;
     std::int64_t key = 0;    // for shmget(2)
-    std::int64_t maker = 0;  // the user who made the page
+    std::int64_t maker = 0;  // the user that created the page
     std::optional<uid_t> peer;
   };
   // Attaches the page to `page`; a page that is attached already is kept. SEQD_E_UNAVAILABLE: it

@@ -1,5 +1,5 @@
 // BlockSize: how many IDs the next block of a thread is to have: as many as the thread takes in a
-// while, so that it asks a few times a second and keeps few IDs from others; never more than
+// while, so that it sends a few requests a second and keeps few IDs from others; never more than
 // `bound`. One thread at a time.
 #pragma once
 

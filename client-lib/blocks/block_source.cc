@@ -232,7 +232,7 @@ void BlockSource::settle(BlockOrder& order, const Answer& answer) {
   }
   if (order.kind != BlockOrder::Kind::page) return;
   order.state = BlockOrder::State::none;
-  // That no daemon answered says nothing of pages: they are asked for again.
+  // No daemon answered, which proves nothing about pages: they are requested again.
   const bool answered = order.outcome.code > SEQD_E_CONNECT;
   page_generation_ = answered ? client_->generation() : kNoGeneration;
   if (order.outcome.ok()) page_back_off_.reset();
@@ -256,8 +256,8 @@ Outcome BlockSource::read(BlockOrder& order, const Answer& answer) {
   const auto count = step ? reader.read_integer() : std::nullopt;
   if (!count || *count < 1 || *count > order.wanted || !is_within(*first, *step, *count)) {
     return {SEQD_E_PROTOCOL,
-            "the answer to block is no block that was asked for; is it seqd that answers at this "
-            "socket?"};
+            "the reply to block is not a block that was requested; is the process at this socket "
+            "seqd?"};
   }
   order.block = {*first, *step, static_cast<std::uint64_t>(*count)};
   return {};

@@ -1,10 +1,10 @@
 // BlockTaker: takes the IDs of one block, without a system call. Owned by a ThreadBlocks; one
 // thread at a time.
 //
-// Invariant: `taken` of the slot is stored before `limit` is looked at, and an ID is given only
-// after both. The daemon sets the limit to 0, and its membarrier(2) then stands between every
-// taker's store and its look: whoever did not see the limit has its store seen. So there is a fence
-// for the compiler here, and none for the CPU.
+// Invariant: `taken` of the slot is stored before `limit` is read, and an ID is returned only after
+// both. The daemon sets the limit to 0, and its membarrier(2) then separates every taker's store
+// from its read: the daemon sees the store of every taker that did not see the limit. So there is a
+// fence for the compiler here, and none for the CPU.
 #pragma once
 
 #include <atomic>

@@ -63,7 +63,7 @@ void Blocks::leave(ThreadBlocks* blocks) {
 Outcome Blocks::next_shared(std::int64_t& id) {
   const std::unique_lock lock(shared_mutex_, std::chrono::milliseconds(timeout_ms_));
   if (!lock.owns_lock())
-    return {SEQD_E_TIMEOUT, "other threads waited for IDs with the slots that threads share"};
+    return {SEQD_E_TIMEOUT, "the slots that threads share are in use by threads that wait for IDs"};
   return shared_.next(id);
 }
 

@@ -1,6 +1,6 @@
 // Blocks: a handle of seqd_blocks.h: the ThreadBlocks of all threads that take from it. A thread
-// keeps its own until it ends; the next new thread then goes on with it. Threads for which there
-// are no slots share one under a lock. Any thread, in the process that made it.
+// keeps its own until it ends; the next new thread then continues with it. Threads without a slot
+// share one under a lock. Any thread, in the process that made it.
 //
 // Invariant: a ThreadBlocks is one thread's, idle, or the shared one.
 #pragma once

@@ -87,7 +87,7 @@ TEST_CASE("ThreadsHaveBlocksOfTheirOwn", "[blocks]") {
   CHECK(of_blocks(ids) > 0);
 }
 
-TEST_CASE("AThreadGoesOnWithTheBlockOfOneThatEnded", "[blocks]") {
+TEST_CASE("ANewThreadContinuesTheBlockOfOneThatEnded", "[blocks]") {
   BlockDaemon daemon;
   daemon.start();
   Opened opened(daemon);
@@ -143,7 +143,7 @@ TEST_CASE("WithoutADaemonABlockIsUsedUpAndThenItIsWaitedFor", "[blocks]") {
   CHECK(has_no_id_twice(ids));
 }
 
-TEST_CASE("AfterALostConnectionBlocksGoOn", "[blocks]") {
+TEST_CASE("BlocksContinueAfterALostConnection", "[blocks]") {
   BlockDaemon daemon;
   // Every fifth request is lost, half of them after they were carried out.
   daemon.socket().wire().fault = [](int number, const protocol::Message&) {

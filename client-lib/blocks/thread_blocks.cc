@@ -56,7 +56,7 @@ void ThreadBlocks::ask_ahead() {
   taker_.go_on(asked_ ? taker_.count() : taker_.taken() + (left + 1) / 2);
 }
 
-// Another daemon, or the same after a restart, is asked at once.
+// A request to another daemon, or to the same after a restart, is sent at once.
 bool ThreadBlocks::may_ask(std::int64_t now_ms) {
   return now_ms >= blocks_again_ms_ || source_.generation() != refused_on_;
 }
@@ -118,7 +118,7 @@ Outcome ThreadBlocks::wait_for_block(std::int64_t until_ms, std::shared_ptr<Bloc
     if (outcome.ok()) return outcome;
     // While the present block was out: the next ones have to leave room for each other.
     if (outcome.code == SEQD_E_UNAVAILABLE) size_.refused();
-    // What was asked for long ago may have failed for a reason that is over.
+    // A request of long ago may have failed for a reason that no longer exists.
   }
   // In the slot of the block that is over, which so ends for the daemon, too.
   source_.ask_block(ahead_, slot_, size_.ids());

@@ -1,8 +1,8 @@
 // ThreadBlocks: one thread's present block and the next one, in two slots of the page, so that the
-// next is asked for when half of the present one is taken. Owned by a Blocks; one thread at a time.
+// next is requested when half of the present one is taken. Owned by a Blocks; one thread at a time.
 //
-// Invariant: the block that is asked for goes into a slot that is not taken from: the other one, or
-// the present one when its block is over.
+// Invariant: the requested block goes into a slot from which no thread takes: the other one, or the
+// present one when its block has ended.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class alignas(64) ThreadBlocks {
 
   // False: next() has to be called.
   bool take(std::int64_t& id) { return taker_.take(id); }
-  // The same in any case: asks for blocks, waits for one, or takes a single ID where there is none.
+  // The same in any case: requests blocks, waits for one, or takes a single ID if there is none.
   Outcome next(std::int64_t& id);
   // The same without waiting, and without single IDs. SEQD_E_UNAVAILABLE: none is at hand, and a
   // block is asked for as often as next() would.

@@ -243,7 +243,7 @@ func (s *session) perhapsInserted(c *call, e *Error) error {
 func (s *session) unreachable() *Error {
 	why := "there was no time to connect"
 	if s.link != nil {
-		why = "it accepts and says nothing"
+		why = "it accepts connections but does not reply"
 	} else if s.trouble != nil {
 		why = s.trouble.Error()
 	}

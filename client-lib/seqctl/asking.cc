@@ -21,7 +21,7 @@ Answered ask(seqd_client* client, const char* method, const json& params) {
   if (code != SEQD_OK) return {code, seqd_last_error(client), {}};
   json value = from_message_pack({static_cast<const char*>(result), length});
   if (value.is_discarded())
-    return {SEQD_E_PROTOCOL, "the daemon's answer holds what JSON cannot hold", {}};
+    return {SEQD_E_PROTOCOL, "the daemon's reply has a value that JSON cannot represent", {}};
   return {SEQD_OK, {}, std::move(value)};
 }
 
@@ -46,7 +46,7 @@ Answered ask_clients(seqd_client* client) {
     last = after;
     params = json::array({{{"after", after}}});
   }
-  return {SEQD_E_PROTOCOL, "the daemon's pages of clients do not come to an end", {}};
+  return {SEQD_E_PROTOCOL, "the daemon's pages of clients do not end", {}};
 }
 
 namespace {
@@ -72,7 +72,7 @@ Answered ask_rights(seqd_client* client, const std::vector<std::string>& names) 
     if (!answered.ok()) return answered;
     json rows = member(answered.value, "sequences");
     if (!rows.is_array() || rows.size() != end - begin)
-      return {SEQD_E_PROTOCOL, "the daemon does not tell the rights of all that was named", {}};
+      return {SEQD_E_PROTOCOL, "the daemon did not return the rights of every name", {}};
     if (begin == 0) {
       all = std::move(answered.value);
     } else {
@@ -85,7 +85,7 @@ Answered ask_rights(seqd_client* client, const std::vector<std::string>& names) 
 
 namespace {
 
-constexpr const char* kEndlessConfig = "the daemon's pages of config do not come to an end";
+constexpr const char* kEndlessConfig = "the daemon's pages of config do not end";
 
 // All pages of one configuration; null: another one came into force between two of them.
 Answered ask_config_once(seqd_client* client) {
@@ -133,7 +133,7 @@ Answered Pages::next() {
   const bool goes_on = last.is_string() && last.get_ref<const std::string&>() > after_;
   if (!goes_on || ++pages_ >= kMostPages) {
     more_ = false;
-    return {SEQD_E_PROTOCOL, "the daemon's pages of list do not come to an end", {}};
+    return {SEQD_E_PROTOCOL, "the daemon's pages of list do not end", {}};
   }
   after_ = last.get<std::string>();
   return page;

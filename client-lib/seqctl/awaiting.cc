@@ -10,18 +10,18 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kLook{100};  // how often it looks whether it was interrupted
+constexpr milliseconds kInterruptionCheck{100};  // how often it checks for an interruption
 constexpr milliseconds kMoment{500};
 
 }  // namespace
 
 // How long to wait for an answer that is not here. 0: not at all.
 std::int64_t Awaiting::patience_ms() {
-  if (!is_interrupted()) return kLook.count();
+  if (!is_interrupted()) return kInterruptionCheck.count();
   const auto now = steady_clock::now();
   if (!ends_) ends_ = now + kMoment;
   const auto left = std::chrono::ceil<milliseconds>(*ends_ - now);
-  return std::clamp(left, milliseconds{0}, kLook).count();
+  return std::clamp(left, milliseconds{0}, kInterruptionCheck).count();
 }
 
 bool Awaiting::next(seqd_reply& reply, int& code, std::string& error) {
@@ -45,8 +45,8 @@ bool Awaiting::next(seqd_reply& reply, int& code, std::string& error) {
 
 std::string unanswered_text(std::size_t requests) {
   return std::to_string(requests) +
-         " requests were not answered; the daemon drops those that wait, and the history has the "
-         "IDs of one that it answered just then (seqctl explain)";
+         " requests were not answered; the daemon drops those that wait; if it answered one at "
+         "this moment, the history has its IDs (seqctl explain)";
 }
 
 }  // namespace seqd::seqctl

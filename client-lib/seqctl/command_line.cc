@@ -18,13 +18,13 @@ constexpr std::int64_t kMostGaps = 1'000;
 
 constexpr double kShortestInterval = 0.001;
 constexpr double kLongestInterval = 3'600;
-constexpr std::int64_t kMostLooks = 1'000'000;
+constexpr std::int64_t kMostSamples = 1'000'000;
 constexpr std::int64_t kMostRows = 1'000;
 constexpr int kMostWatched = 100;
 constexpr std::int64_t kPings = 1'000;
 
 constexpr const char* kTaking = "Taking IDs";
-constexpr const char* kLooking = "Looking";
+constexpr const char* kQuerying = "Querying";
 constexpr const char* kWatching = "Watching";
 constexpr const char* kAdministering = "Administering";
 
@@ -38,7 +38,7 @@ constexpr const char* kFooter =
     "  seqctl health --ready            answer a probe; see also seqctl doctor\n"
     "  seqctl drain orders              show what --yes would do\n"
     "\nExit codes: 0 done, 1 error of the daemon or its store, or doctor found\n"
-    "something bad, 2 wrong usage, 3 an audit failed, 4 --yes is missing,\n"
+    "something bad, 2 invalid usage, 3 an audit failed, 4 --yes is missing,\n"
     "5 status or health found a stopped sequence or a store with an error,\n"
     "69 no daemon answers, 75 try again (busy, store unavailable, time-out),\n"
     "130 interrupted.\n"
@@ -46,7 +46,7 @@ constexpr const char* kFooter =
 
 // Adds a command; its use sets `arguments.command`.
 CLI::App* add(CLI::App& app, Arguments& arguments, const char* word, const char* text,
-              Command command, const char* group = kLooking) {
+              Command command, const char* group = kQuerying) {
   CLI::App* added = app.add_subcommand(word, text)->group(group);
   added->callback([&arguments, command] { arguments.command = command; });
   return added;
@@ -62,9 +62,10 @@ std::string check_id(const std::string& text) {
 
 // Commands for the operator, with --yes.
 void describe_housekeeping(CLI::App& app, Arguments& arguments) {
-  CLI::App* decommission = add(app, arguments, "decommission",
-                               "remove this daemon for good; without --yes, show what it would do",
-                               Command::decommission, kAdministering);
+  CLI::App* decommission =
+      add(app, arguments, "decommission",
+          "remove this daemon permanently; without --yes, show what it would do",
+          Command::decommission, kAdministering);
   decommission->add_flag("--yes", arguments.yes, "do it");
   decommission->add_flag("--keep-history", arguments.keep_history, "leave history.db in place");
   CLI::App* purge =
@@ -129,7 +130,7 @@ void describe_config(CLI::App& app, Arguments& arguments) {
 
 // Commands that query the daemon at an interval.
 void describe_watching(CLI::App& app, Arguments& arguments) {
-  const auto looks = CLI::Range(std::int64_t{1}, kMostLooks);
+  const auto samples = CLI::Range(std::int64_t{1}, kMostSamples);
   const auto interval = [&arguments](CLI::App* command, const char* text) {
     add_seconds(*command, "-i,--interval", arguments.interval_ms, text, kShortestInterval,
                 kLongestInterval);
@@ -138,23 +139,23 @@ void describe_watching(CLI::App& app, Arguments& arguments) {
                        "print rates, gaps and errors of the daemon, one line per interval",
                        Command::stat, kWatching);
   interval(stat, "seconds per line (default 1)");
-  stat->add_option("-n,--count", arguments.looks, "number of lines (default: unlimited)")
-      ->check(looks);
+  stat->add_option("-n,--count", arguments.samples, "number of lines (default: unlimited)")
+      ->check(samples);
   CLI::App* top =
       add(app, arguments, "top", "show the busiest sequences; refreshed on a terminal, else once",
           Command::top, kWatching);
   interval(top, "seconds between two tables (default 1)");
-  top->add_option("-n,--count", arguments.looks,
+  top->add_option("-n,--count", arguments.samples,
                   "number of tables (default: unlimited on a terminal, else 1)")
-      ->check(looks);
+      ->check(samples);
   top->add_option("--rows", arguments.rows,
                   "the most sequences in a table (default: as many as fit, or 20)")
       ->check(CLI::Range(std::int64_t{1}, kMostRows));
   CLI::App* watch = add(app, arguments, "watch", "print a line for each change of some sequences",
                         Command::watch, kWatching);
   interval(watch, "seconds between two queries (default 1)");
-  watch->add_option("-n,--count", arguments.looks, "number of queries (default: unlimited)")
-      ->check(looks);
+  watch->add_option("-n,--count", arguments.samples, "number of queries (default: unlimited)")
+      ->check(samples);
   watch->add_option("NAME", arguments.names, "the sequences, at most 100")
       ->required()
       ->expected(1, kMostWatched);
@@ -162,8 +163,8 @@ void describe_watching(CLI::App& app, Arguments& arguments) {
                           "measure pings, one at a time; print quantiles and a histogram",
                           Command::latency, kWatching);
   interval(latency, "seconds from the start of a ping to the next (default 0.001)");
-  latency->add_option("-n,--count", arguments.looks, "number of pings (default 1000)")
-      ->check(looks);
+  latency->add_option("-n,--count", arguments.samples, "number of pings (default 1000)")
+      ->check(samples);
 }
 
 void describe_checks(CLI::App& app, Arguments& arguments) {
@@ -318,7 +319,7 @@ Parsed parse_command_line(int argc, const char* const* argv, const char* version
     arguments.id = id;
   }
   const bool pings = arguments.command == Command::latency;
-  if (pings && arguments.looks == 0) arguments.looks = kPings;
+  if (pings && arguments.samples == 0) arguments.samples = kPings;
   if (arguments.interval_ms == 0) arguments.interval_ms = pings ? 1 : 1'000;
   arguments.format = format == "json" ? Format::json : Format::text;
   arguments.timeout_ms = std::llround(timeout_s * 1'000);

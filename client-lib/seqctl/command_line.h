@@ -1,4 +1,4 @@
-// What seqctl was asked to do: its arguments, checked. Pure: no I/O, no globals.
+// The arguments of seqctl, checked. Pure: no I/O, no globals.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ enum class Command : std::uint8_t {
   watch,
   config_dump
 };
-// It goes on until it is interrupted, and tells a request without an answer.
-constexpr bool looks_again(Command command) {
+// It continues until it is interrupted, and reports a request without a reply.
+constexpr bool takes_samples(Command command) {
   return command == Command::stat || command == Command::latency || command == Command::top ||
          command == Command::watch;
 }
@@ -51,7 +51,7 @@ struct Arguments {
   bool yes = false;  // of advance, drain, decommission and purge: do it
   bool keep_history = false;
   std::string store;        // of advance with `all`: whose sequences
-  bool resume = false;      // of the same: they go on
+  bool resume = false;      // of the same: they continue
   bool everywhere = false;  // of advance: what is available is withdrawn, too
   std::int64_t count = 1;   // of next and range
   bool as_text = false;     // of next
@@ -66,11 +66,11 @@ struct Arguments {
   bool ready = false;              // of health; also where neither is given
   bool live = false;               // of health
   std::vector<std::string> names;  // of watch and rights
-  // Of what looks again and again: stat, latency, top and watch.
-  std::int64_t interval_ms = 0;  // 0: as the command says; never what parse_command_line() gives
-  std::int64_t looks = 0;        // 0: without end, or as the command says
+  // Of the commands that take samples: stat, latency, top and watch.
+  std::int64_t interval_ms = 0;  // 0: the default of the command; never after parse_command_line()
+  std::int64_t samples = 0;      // 0: unlimited, or the default of the command
   std::int64_t rows = 0;         // of top: at most so many; the same
-  std::string state_dir;         // of doctor; empty: looked for
+  std::string state_dir;         // of doctor; empty: to be found
   std::string witness_dir;
   std::string socket;  // empty: $SEQD_SOCKET, then /run/seqd.sock
   std::int64_t timeout_ms = 5'000;

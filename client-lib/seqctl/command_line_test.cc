@@ -137,14 +137,14 @@ TEST_CASE("EveryCommandIsKnown", "[client]") {
 
 TEST_CASE("WhatLooksAgainTakesAnIntervalAndACount", "[client]") {
   const Arguments stat = parse({"stat"}).arguments;
-  CHECK((stat.command == Command::stat && stat.interval_ms == 1'000 && stat.looks == 0));
+  CHECK((stat.command == Command::stat && stat.interval_ms == 1'000 && stat.samples == 0));
   const Arguments often = parse({"stat", "-i", "0.25", "-n", "12"}).arguments;
-  CHECK((often.interval_ms == 250 && often.looks == 12));
+  CHECK((often.interval_ms == 250 && often.samples == 12));
   const Arguments pings = parse({"latency"}).arguments;
-  CHECK((pings.command == Command::latency && pings.interval_ms == 1 && pings.looks == 1'000));
+  CHECK((pings.command == Command::latency && pings.interval_ms == 1 && pings.samples == 1'000));
   CHECK(parse({"latency", "-i", "2"}).arguments.interval_ms == 2'000);
   const Arguments watch = parse({"watch", "-n", "5", "orders", "bills", "-i", "2"}).arguments;
-  CHECK((watch.command == Command::watch && watch.looks == 5 && watch.interval_ms == 2'000));
+  CHECK((watch.command == Command::watch && watch.samples == 5 && watch.interval_ms == 2'000));
   CHECK(watch.names == std::vector<std::string>{"orders", "bills"});
   CHECK(parse({"watch"}).exit_code == kExitUsage);
   std::vector<const char*> many(102, "orders");
@@ -161,13 +161,13 @@ TEST_CASE("WhatLooksAgainTakesAnIntervalAndACount", "[client]") {
   CHECK((doctor.command == Command::doctor && doctor.state_dir == "/s" &&
          doctor.witness_dir == "/w"));
   for (const Command command : {Command::stat, Command::top, Command::latency})
-    CHECK(looks_again(command));
-  CHECK_FALSE(looks_again(Command::next));
+    CHECK(takes_samples(command));
+  CHECK_FALSE(takes_samples(Command::next));
 }
 
 TEST_CASE("HelpIsGroupedAndHasExamples", "[client]") {
   const std::string help = parse({"--help"}).text;
-  for (const char* group : {"Taking IDs:", "Looking:", "Watching:", "Administering:", "Examples:"})
+  for (const char* group : {"Taking IDs:", "Querying:", "Watching:", "Administering:", "Examples:"})
     CHECK_THAT(help, Catch::Contains(group));
 }
 

@@ -237,7 +237,7 @@ class Execution {
     if (const int code = ask_list(list); code != kExitOk) return code;
     const json preview = advance_all_preview(list, arguments_.store, arguments_.resume);
     const int printed = print(preview, advance_all_preview_text(preview));
-    return printed == kExitOk ? kExitLooked : printed;
+    return printed == kExitOk ? kExitPreview : printed;
   }
 
   int advance() {
@@ -251,10 +251,10 @@ class Execution {
                           {"everywhere", arguments_.everywhere},
                           {"next", member(answer, "next")}};
     const int printed = print(preview, advance_preview_text(preview));
-    return printed == kExitOk ? kExitLooked : printed;
+    return printed == kExitOk ? kExitPreview : printed;
   }
 
-  // Whether --yes has to be asked for; `code` is that of having said so.
+  // Whether --yes is required; `code` is the exit code after reporting that.
   bool drain_needs_yes(int& code) {
     json list;
     code = ask_list(list);
@@ -262,7 +262,7 @@ class Execution {
     const json losses = drain_losses(list, arguments_.all ? "" : arguments_.name);
     if (losses.empty()) return false;
     code = print(losses, drain_losses_text(losses));
-    if (code == kExitOk) code = kExitLooked;
+    if (code == kExitOk) code = kExitPreview;
     return true;
   }
 
@@ -288,7 +288,7 @@ class Execution {
     return code == kExitOk ? decommission_exit_code(answer) : code;
   }
 
-  // Page by page. What was removed before an error is told, too.
+  // Page by page. Counters that were removed before an error are printed, too.
   int purge() {
     PurgeReport report(arguments_.name, arguments_.yes);
     int code = kExitOk;
@@ -341,8 +341,8 @@ int run_command(const Arguments& arguments, Output& out, Output& errors) {
   if (arguments.command == Command::decommission) options.timeout_ms += kDecommissionAnswerMs;
   if (arguments.all) options.timeout_ms += kAdvanceAllAnswerMs;
   if (arguments.command == Command::purge) options.timeout_ms += kPurgeAnswerMs;
-  if (looks_again(arguments.command) && !arguments.timeout_is_given)
-    options.timeout_ms = kLookTimeoutMs;
+  if (takes_samples(arguments.command) && !arguments.timeout_is_given)
+    options.timeout_ms = kSampleTimeoutMs;
   if (arguments.command != Command::wait && !arguments.timeout_is_given)
     options.connect_timeout_ms = std::min(arguments.timeout_ms, kConnectTimeoutMs);
   seqd_client* opened = nullptr;

@@ -58,7 +58,7 @@ TEST_CASE("SeqctlAdvanceAndDrainOnlyShowWhatTheyWouldDoWithoutYes", "[client]") 
   advance.id = 5'000;
   advance.everywhere = true;
   const Outcome looked = run(daemon, advance);
-  CHECK(looked.exit_code == kExitLooked);
+  CHECK(looked.exit_code == kExitPreview);
   CHECK_THAT(looked.out, Catch::StartsWith("the counter of orders would be raised to 5000 (next"));
   CHECK_THAT(looked.out, Catch::Contains("every host would discard the IDs it holds below that"));
   advance.yes = true;
@@ -81,7 +81,7 @@ TEST_CASE("SeqctlAdvanceAndDrainOnlyShowWhatTheyWouldDoWithoutYes", "[client]") 
              Catch::StartsWith("raised: 2\nfailed: 1, the first: x\nthe store is still"));
 
   Arguments drain = command(Command::drain);
-  CHECK(run(daemon, drain).exit_code == kExitLooked);
+  CHECK(run(daemon, drain).exit_code == kExitPreview);
   CHECK_THAT(run(daemon, drain).out, Catch::Contains("a gap: never issued"));
   drain.yes = true;
   CHECK(run(daemon, drain).out == "nothing to drain\n");

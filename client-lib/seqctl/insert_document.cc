@@ -50,7 +50,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   bool end_array() override { return close(); }
   bool parse_error(std::size_t position, const std::string& /*last_token*/,
                    const nlohmann::json::exception& /*problem*/) override {
-    return refuse("it is not JSON: byte " + std::to_string(position) + " does not belong there");
+    return refuse("it is not JSON: byte " + std::to_string(position) + " is unexpected");
   }
 
   const Json& value() const { return root_; }

@@ -1,6 +1,6 @@
 // Interruption: SIGINT and SIGTERM end a command at the next place where it has printed everything
 // that it has taken; a second signal ends it at once. One in a process, made by main(); a command
-// only asks whether one came.
+// only checks whether one came.
 #pragma once
 
 namespace seqd::seqctl {

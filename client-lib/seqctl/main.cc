@@ -23,11 +23,11 @@ int run(int argc, char** argv) {
     (parsed.exit_code == 0 ? out : errors).write(parsed.text);
     return parsed.exit_code;
   }
-  // What takes IDs prints them, and what looks again and again has a table or a terminal to leave
-  // in order; the others end at once.
+  // Commands that take IDs print them, and those that take samples have a table or a terminal to
+  // leave in order; the others end at once.
   using seqd::seqctl::Command;
   const Command command = parsed.arguments.command;
-  if (command == Command::next || command == Command::range || seqd::seqctl::looks_again(command))
+  if (command == Command::next || command == Command::range || seqd::seqctl::takes_samples(command))
     seqd::seqctl::watch_interruptions();
   return seqd::seqctl::run_command(parsed.arguments, out, errors);
 }

@@ -19,7 +19,8 @@ Output::State Output::write(std::string_view text) {
     } else if (errno == EPIPE) {
       state_ = State::reader_gone;
     } else if (errno == EAGAIN) {
-      // The descriptor is somebody else's as well, who made it so. What was taken must be printed.
+      // Another process shares the descriptor, and made it non-blocking. IDs that were taken must
+      // be printed.
       pollfd room{descriptor_, POLLOUT, 0};
       poll(&room, 1, -1);
     } else if (errno != EINTR) {
@@ -31,7 +32,7 @@ Output::State Output::write(std::string_view text) {
 }
 
 Output::State Output::wait_while_read(std::int64_t milliseconds) {
-  // Of a descriptor that nothing is asked of, poll() tells only that it has ended.
+  // Without requested events, poll() reports only that the descriptor has ended.
   pollfd end{descriptor_, 0, 0};
   const int ready = poll(&end, 1, static_cast<int>(milliseconds));
   if (ready <= 0 || state_ != State::well) return state_;

@@ -45,7 +45,7 @@ std::int64_t Taking::ids_at_once(int& code) {
   return limit > 0 ? std::min(kIdsAtOnce, limit) : kIdsAtOnce;
 }
 
-// In as many requests as the daemon's limit asks for.
+// In as many requests as the daemon's limit requires.
 int Taking::next() {
   IdStream stream(arguments_, out_);
   int code = SEQD_OK;

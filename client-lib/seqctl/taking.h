@@ -1,5 +1,5 @@
-// Taking: IDs and texts that `next` and `range` ask the daemon for. What it has answered is
-// printed, also after an interruption or an error; then nothing more is asked for. Owned by a
+// Taking: IDs and texts that `next` and `range` request from the daemon. What it has replied is
+// printed, also after an interruption or an error; then nothing more is requested. Owned by a
 // command; one thread.
 #pragma once
 

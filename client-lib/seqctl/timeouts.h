@@ -1,4 +1,4 @@
-// How long the commands of seqctl wait, and how much they ask for at once.
+// How long the commands of seqctl wait, and how much they request at once.
 #pragma once
 
 #include <cstddef>
@@ -6,14 +6,14 @@
 
 namespace seqd::seqctl {
 
-// A daemon that is absent may have just been started again. Only `wait`, and who says how long to
-// wait, waits longer for one to listen.
+// An absent daemon may be restarting. Only `wait`, and commands with --timeout, wait longer for one
+// to listen.
 inline constexpr std::int64_t kConnectTimeoutMs = 1'000;
 // IDs of one request of `next -n`: few enough to print while the next ones come.
 inline constexpr std::int64_t kIdsAtOnce = 10'000;
 inline constexpr std::int64_t kLongestDrainMs = 300'000;
 inline constexpr std::int64_t kDrainAnswerMs = 5'000;
-// Behind its deadline every store is asked once more.
+// After its deadline every store is queried once more.
 inline constexpr std::int64_t kDecommissionAnswerMs = 60'000;
 // Of a page: the store goes through so many keys.
 inline constexpr std::int64_t kPurgeAnswerMs = 30'000;
@@ -29,7 +29,7 @@ inline constexpr std::size_t kMostClientPages = 200;
 inline constexpr std::size_t kMostConfigPages = 1'000;
 // Of one walk through list: twice what the configuration allows.
 inline constexpr std::size_t kMostPages = 2'000;
-// Of a request of a command that looks again and again, and can tell that there was no answer.
-inline constexpr std::int64_t kLookTimeoutMs = 1'000;
+// For requests of a command that takes samples, and can report that there was no reply.
+inline constexpr std::int64_t kSampleTimeoutMs = 1'000;
 
 }  // namespace seqd::seqctl

@@ -1,5 +1,5 @@
-// The names of users and groups for people; their numbers where they have none. May ask a directory
-// service. One thread.
+// The names of users and groups for people; their numbers where they have none. May query a
+// directory service. One thread.
 #pragma once
 
 #include <sys/types.h>

@@ -121,7 +121,7 @@ Connection::Received Connection::receive_within(std::int64_t timeout_ms) {
   return received;
 }
 
-// The time does not begin again with each call: a signal or a late answer is no reason to go on.
+// The time does not begin again with each call: a signal or a late answer does not extend it.
 Connection::Received Connection::receive_busily(Clock::time_point end) {
   end = std::min(end, poll_until_);
   Received received;
@@ -147,7 +147,7 @@ Connection::Received Connection::receive(int flags) {
     return {Kind::bytes, {room, static_cast<std::size_t>(count)}, 0};
   }
   if (count == 0) return {Kind::lost, {}, 0};
-  // Interrupted by a signal: the caller looks at the clock and comes back.
+  // Interrupted by a signal: the caller checks the clock and calls again.
   if (errno == EINTR) return {Kind::nothing_yet, {}, EINTR};
   if (errno == EAGAIN || errno == EWOULDBLOCK) return {Kind::nothing_yet, {}, 0};
   return {Kind::lost, {}, errno};
@@ -165,7 +165,7 @@ void Connection::wait(bool to_write, std::int64_t timeout_ms) const {
   watched.fd = descriptor_;  // poll() passes over a negative one
   watched.events = static_cast<short>(to_write ? POLLIN | POLLOUT : POLLIN);
   const auto timeout = static_cast<int>(std::clamp<std::int64_t>(timeout_ms, 0, INT_MAX));
-  // Interrupted by a signal or not: the caller looks at the clock and comes back.
+  // Interrupted by a signal or not: the caller checks the clock and calls again.
   (void)::poll(&watched, 1, timeout);
 }
 

@@ -50,7 +50,7 @@ class Connection {
   Received receive_within(std::int64_t timeout_ms);
   // receive_within() looks without sleeping until so long after the last bytes, sent or received.
   void set_busy_poll(std::int64_t busy_poll_us) { busy_poll_us_ = busy_poll_us; }
-  // The user who made the daemon's socket: the daemon's, or root's where systemd did. None: not
+  // The user that created the daemon's socket: the daemon's, or root if systemd did. None: not
   // known.
   std::optional<uid_t> peer_user() const;
 

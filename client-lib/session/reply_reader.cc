@@ -12,8 +12,8 @@ using protocol::Message;
 using protocol::ValueReader;
 
 Outcome strange(std::string_view method, std::string_view what) {
-  return {SEQD_E_PROTOCOL, "the answer to " + std::string(method) + " " + std::string(what) +
-                               "; is it seqd that answers at this socket?"};
+  return {SEQD_E_PROTOCOL, "the reply to " + std::string(method) + " " + std::string(what) +
+                               "; is the process at this socket seqd?"};
 }
 
 Outcome read_id(std::string_view method, ValueReader reader, Answer& answer) {
@@ -57,14 +57,14 @@ Outcome read_runs(const Request& request, ValueReader reader, Answer& answer) {
   // Grows with what is there, not with what the header announces.
   for (std::uint32_t i = 0; i < *count; ++i) {
     const auto run = protocol::read_run(reader);
-    if (!run || run->count > left) return strange("range", "holds runs that were not asked for");
+    if (!run || run->count > left) return strange("range", "has runs that were not requested");
     left -= run->count;
     const seqd_run each = {run->first, run->count, run->step};
     if (i == 0) answer.first = each;
     if (i == 1) answer.more().all.push_back(answer.first);
     if (i >= 1) answer.more().all.push_back(each);
   }
-  if (left != 0) return strange("range", "holds fewer IDs than were asked for");
+  if (left != 0) return strange("range", "has fewer IDs than requested");
   return {};
 }
 
@@ -94,7 +94,7 @@ Outcome read_peek(ValueReader reader, Answer& answer) {
     else
       well = !key.empty() && reader.skip();
   }
-  return well ? Outcome() : strange("peek", "holds other types than agreed");
+  return well ? Outcome() : strange("peek", "has unexpected types");
 }
 
 bool read_limits(ValueReader& reader, HelloAnswer& answer) {
@@ -165,7 +165,7 @@ Outcome read_parsed(std::string_view result, ParsedText& parsed) {
       well = !key.empty() && reader.skip();
     }
   }
-  return well && parsed.number >= 1 ? Outcome() : strange("parse", "holds other types than agreed");
+  return well && parsed.number >= 1 ? Outcome() : strange("parse", "has unexpected types");
 }
 
 Outcome read_hello(const Message& reply, HelloAnswer& answer) {
@@ -191,7 +191,7 @@ Outcome read_hello(const Message& reply, HelloAnswer& answer) {
       well = !key.empty() && reader.skip();
     }
   }
-  if (!well) return strange("hello", "holds other types than agreed");
+  if (!well) return strange("hello", "has unexpected types");
   if (version != protocol::kProtocolVersion) {
     return strange("hello", "names protocol version " + std::to_string(version) +
                                 ", and this library speaks version 1 only");

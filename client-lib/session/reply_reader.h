@@ -1,5 +1,5 @@
-// Reads what the daemon answered, and believes nothing: every answer has the types, bounds and sums
-// that its request asked for, or it is SEQD_E_PROTOCOL. Pure functions: any thread.
+// Reads and checks the daemon's replies: every reply has the types, bounds and sums that its
+// request requires, or it is SEQD_E_PROTOCOL. Pure functions: any thread.
 #pragma once
 
 #include <cstdint>

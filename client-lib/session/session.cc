@@ -343,7 +343,7 @@ Session::Verdict Session::receive_late(const protocol::Message& reply) {
   const std::string what =
       reply.msgid == 0 && !outcome.ok()
           ? "the daemon cannot read what this library sends: " + outcome.text
-          : "an answer came to a request that was not sent, number " + std::to_string(reply.msgid);
+          : "a reply to a request that was not sent, number " + std::to_string(reply.msgid);
   return give_up(Verdict::broken, {SEQD_E_PROTOCOL, what});
 }
 

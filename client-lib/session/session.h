@@ -45,7 +45,7 @@ class Session {
   // What the caller of receive() has to do with the connection.
   enum class Verdict : std::uint8_t {
     keep,
-    reconnect,  // the daemon asked for it; see trouble()
+    reconnect,  // the daemon requested it; see trouble()
     broken,     // it does not speak the protocol; see trouble()
   };
 

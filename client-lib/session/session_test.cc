@@ -157,7 +157,7 @@ TEST_CASE("AnonymousRequestsAreRepeatedWithoutHelloIdentityAndWithoutAcks", "[cl
   CHECK(f.daemon.issued("orders") >= 200);
 }
 
-TEST_CASE("DaemonThatForgotTheIdentityHearsTheFloorBeforeTheRepeats", "[client]") {
+TEST_CASE("DaemonThatForgotTheIdentityReceivesTheFloorBeforeTheRepeats", "[client]") {
   SessionLine f;
   f.daemon.unacknowledged_limit = 1'024;
   for (int i = 0; i < 3'000; ++i) (void)f.session.submit(request_for("orders"));
@@ -172,7 +172,7 @@ TEST_CASE("DaemonThatForgotTheIdentityHearsTheFloorBeforeTheRepeats", "[client]"
   CHECK(f.daemon.acknowledgements().back() == 3'001);
 }
 
-TEST_CASE("ErrorOfOneRequestIsItsAnswerAndTheOthersGoOn", "[client]") {
+TEST_CASE("ErrorOfOneRequestIsItsReplyAndTheOthersContinue", "[client]") {
   SessionLine f;
   (void)f.session.submit(request_for("orders"));
   (void)f.session.submit(request_for("missing"));
@@ -205,7 +205,7 @@ TEST_CASE("StoppingDaemonsOtherAnswersAreTakenBeforeReconnecting", "[client]") {
   CHECK(is_one_to(3, f.ids()));
 }
 
-TEST_CASE("HelloRefusedForNowMeansReconnectAndForGoodMeansBroken", "[client]") {
+TEST_CASE("HelloRefusedTemporarilyMeansReconnectAndPermanentlyMeansBroken", "[client]") {
   SessionLine f;
   f.daemon.hello_fault = [](int number) { return number == 1 ? Fault::stopping : Fault::garbage; };
   protocol::Buffer refusal;

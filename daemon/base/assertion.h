@@ -1,6 +1,6 @@
-// ASSERT(condition): our own mistakes end the process, in release builds too, because a daemon that
-// goes on after one may issue an ID twice. Never used for what came from a socket, a file, a store
-// or the configuration.
+// ASSERT(condition): programming errors end the process, in release builds too, because a daemon
+// that continues after one may issue an ID twice. Never used for data from a socket, a file, a
+// store or the configuration.
 #pragma once
 
 namespace seqd {

@@ -27,7 +27,7 @@ class FairShare {
     return found == by_user_.end() ? 0 : found->second;
   }
 
-  // A user who holds nothing may have the last of it.
+  // A user that holds nothing may have the last place.
   bool allows(UserId user, std::int64_t more) const {
     const std::int64_t left = total_ - used_ - more;
     if (left < 0) return false;

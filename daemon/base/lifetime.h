@@ -1,6 +1,6 @@
 // Lifetime: lets callbacks end with their owner. An answer of a store cannot be cancelled as a
-// timer can: it may come when whoever asked is gone. The last member of the owner, so that it ends
-// first; one thread.
+// timer can: it may arrive when its requester no longer exists. The last member of the owner, so
+// that it ends first; one thread.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Caller and ReplySink: how the core names whoever waits for IDs, and how it answers later. The
+// Caller and ReplySink: how the core identifies a waiting request, and how it answers later. The
 // core keeps a Caller by value; it never holds a connection.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace seqd {
 
-// Names a connection for ever: a number is not given to another one.
+// Identifies a connection for ever: a number is never used for another one.
 using SessionId = std::uint64_t;
 
 struct Caller {

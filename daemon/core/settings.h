@@ -1,4 +1,4 @@
-// What the configuration says of one sequence, as the core reads it. Values are checked where the
+// The configuration of one sequence, as the core reads it. Values are checked where the
 // configuration is read (daemon/main/config/options/options.h holds their bounds); here they are
 // taken as they are.
 #pragma once
@@ -55,9 +55,9 @@ struct PeriodSettings {
   }
 };
 
-// The part of a limit that is for sequences that a pattern or `daemon.allow_unlisted` makes:
-// anybody may make those, and nobody can take them back. The rest is kept for those with a table of
-// their own.
+// The part of a limit for sequences that a pattern or `daemon.allow_unlisted` creates: any user may
+// create those, and they cannot be removed. The rest is kept for sequences with a table of their
+// own.
 template <typename Number>
 constexpr Number share_of_unnamed(Number limit) {
   return limit - limit / 4;
@@ -118,8 +118,7 @@ class SettingsSource {
   // Null when the name is neither configured nor may be created. Of a name with a period,
   // "NAME@PERIOD": the settings of NAME with the counter of that period.
   virtual const SequenceSettings* find(const std::string& name) const = 0;
-  // How IDs of that name are written, for a name that nobody has asked for IDs of yet; null: not at
-  // all.
+  // The format of a name of which no ID was requested yet; null: none.
   virtual std::shared_ptr<const IdFormat> find_format(std::string_view name) const = 0;
   // Who may take IDs of that name; null where find() gives nothing. Keeps nothing about the name.
   virtual const AccessSettings* find_access(std::string_view name) const = 0;

@@ -1,7 +1,7 @@
 // Turn: the main rule in one place. One pass of the event loop decides, writes the log, and then
-// replies, in this order; so nobody is told what a kill -9 could undo. It is the last turn's rule,
-// too: a daemon ends when its clean record is on the medium. The daemon and the simulator run this
-// class, each with its own TurnOwner around it.
+// replies, in this order; so no reply contains what a kill -9 could undo. The last turn follows the
+// rule, too: a daemon ends when its clean record is on the medium. The daemon and the simulator run
+// this class, each with its own TurnOwner around it.
 //
 //   serving -> stopping    begin_stop(): no new request; leases in flight are awaited
 //   stopping -> leaving    all is settled, or leave(): the clean record waits for the medium
@@ -26,7 +26,7 @@ class TurnOwner {
   virtual void decide() = 0;
   // While stopping: whether nothing is under way any more besides what the core waits for.
   virtual bool others_settled() const = 0;
-  // Whether somebody takes up the state of this daemon; not of one that is decommissioned.
+  // Whether a later start uses the state of this daemon; false for a decommissioned one.
   virtual bool leaves_state() const = 0;
   // The turn is in the log: its replies may leave.
   virtual void reply() = 0;
@@ -52,7 +52,7 @@ class Turn final : public RemainderLogObserver {
 
   // Ends the turn: decides what is left to decide, writes its record, and has its replies sent.
   void end();
-  // From now on requests hear `why`. Only while serving.
+  // From now on requests fail with `why`. Only while serving.
   void begin_stop(const Status& why);
   // Waits no longer for what is in flight. Nothing unless stopping.
   void leave();

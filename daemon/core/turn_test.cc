@@ -72,7 +72,7 @@ TEST_CASE("ATurnWhoseRecordFailsHasNoReplies", "[turn]") {
 }
 
 // A page that says what no log has: after a kill its IDs would be issued to others.
-TEST_CASE("ABlockIsToldToItsPageWhenItsRecordIsInTheLog", "[turn]") {
+TEST_CASE("ABlockIsWrittenToItsPageWhenItsRecordIsInTheLog", "[turn]") {
   Turning here;
   here.orders.world.settings.by_name.at("orders").blocks = true;
   here.world.table->apply_settings(here.world.limits);
@@ -106,7 +106,7 @@ TEST_CASE("ADaemonIsOverWhenItsCleanRecordIsOnTheMedium", "[turn]") {
   CHECK(here.around.take() == Happened{"over"});
 }
 
-TEST_CASE("ADaemonWaitsForWhatIsUnderWayUntilItIsToldToLeave", "[turn]") {
+TEST_CASE("ADaemonWaitsForOperationsInFlightUntilItMustLeave", "[turn]") {
   Turning here;
   here.turn.leave();
   CHECK(here.turn.serving());
@@ -118,7 +118,7 @@ TEST_CASE("ADaemonWaitsForWhatIsUnderWayUntilItIsToldToLeave", "[turn]") {
   CHECK(here.turn.phase() == Turn::Phase::leaving);
 }
 
-TEST_CASE("ADaemonThatNobodyFollowsLeavesNoCleanRecord", "[turn]") {
+TEST_CASE("ADecommissionedDaemonLeavesNoCleanRecord", "[turn]") {
   Turning here;
   here.around.leaves = false;
   here.turn.begin_stop(kStopping);

@@ -26,7 +26,7 @@ struct UserListSettings {
   bool operator==(const UserListSettings& other) const { return names == other.names; }
 };
 
-// `deny` comes first and binds everybody; then root and the daemon's user may always take.
+// `deny` comes first and applies to all users; then root and the daemon's user may always take.
 struct AccessSettings {
   UserListSettings allow{"*", {true, {}, {}}};
   UserListSettings deny;

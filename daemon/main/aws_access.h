@@ -1,6 +1,6 @@
-// AwsAccess: the credentials of one DynamoDB store, with all that looking for them needs: an HTTP
-// client of its own, which the store's requests do not hold up, a thread that reads files, and
-// programs. Owned by who owns the store, which it outlives; loop thread.
+// AwsAccess: the credentials of one DynamoDB store, with everything needed to find them: an HTTP
+// client of its own, which the store's requests do not delay, a thread that reads files, and
+// programs. Owned by the owner of the store, which it outlives; loop thread.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ class WorkerFileReader final : public FileReader {
 
 class AwsAccess {
  public:
-  // `name`: the store's. Nothing is asked for before the store needs it.
+  // `name`: the store's. Nothing is fetched before the store needs it.
   AwsAccess(const std::string& name, const StoreSettings& settings, EventLoop& loop,
             const Clock& clock, EventSink& events);
 

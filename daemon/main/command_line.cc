@@ -45,14 +45,14 @@ void describe(CLI::App& app, Words& words) {
       ->type_name("DIR");
   app.add_option("--witness-dir", words.request.witness_dir, "in place of daemon.witness_dir")
       ->type_name("DIR");
-  app.add_flag("--check", words.check, "check the configuration and leave");
+  app.add_flag("--check", words.check, "check the configuration and exit");
   // For the build: an empty group is not shown.
   app.add_option("--print-options", words.print_options)
       ->check(CLI::IsMember({"scdoc", "sample", "errors", "help"}))
       ->group("");
   app.add_flag("--print-catalog", words.print_catalog)->group("");
   app.footer(
-      "Exit codes: 0 stopped in an orderly way, 2 wrong usage, 78 wrong configuration; see "
+      "Exit codes: 0 stopped in an orderly way, 2 invalid usage, 78 invalid configuration; see "
       "seqd(8).\n\nOptions of the configuration, with their defaults:\n" +
       options_help());
 }

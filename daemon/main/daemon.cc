@@ -233,10 +233,10 @@ void Daemon::tick() {
     if (line != last_status_) notifier_.status(line);
     last_status_ = std::move(line);
     table_->replays().expire(clock_.monotonic_ms());
-    table_->accounts().look_at_rates(clock_.monotonic_ms(), table_->blocks().ids());
-    runway_watch_.look(*table_, configuration_.daemon.runway_warning_ms, journal_);
-    witness_keeper_->look();
-    idle_trim_.look(log_->statistics().position);
+    table_->accounts().sample_rates(clock_.monotonic_ms(), table_->blocks().ids());
+    runway_watch_.check(*table_, configuration_.daemon.runway_warning_ms, journal_);
+    witness_keeper_->check();
+    idle_trim_.check(log_->statistics().position);
   }
   const std::int64_t watchdog_ms = ServiceNotifier::watchdog_interval_ms();
   tick_timer_.start(watchdog_ms > 0 ? std::min(kTickMs, watchdog_ms) : kTickMs, [this] { tick(); });
@@ -281,9 +281,10 @@ void Daemon::load_again(std::function<void(const Result<ReloadReport>&)> done) {
 
 Result<ReloadReport> Daemon::apply_configuration(Result<Configuration> next) {
   if (!next.ok()) {
-    journal_.raise({EventKind::reload_failed,
-                    "the new configuration is wrong, the old one stays: " + next.status().text(),
-                    {}});
+    journal_.raise(
+        {EventKind::reload_failed,
+         "the new configuration is invalid, the old one stays in force: " + next.status().text(),
+         {}});
     notifier_.ready(status_line());
     return next.status();
   }
@@ -377,9 +378,9 @@ void Daemon::end_for_good(const DecommissionReport& report, bool keep_history) {
   journal_.raise({EventKind::decommissioned,
                   "this instance is decommissioned; it issued " + std::to_string(issued) +
                       " IDs of " + std::to_string(report.sequences.size()) +
-                      " sequences, and its stores have forgotten it",
+                      " sequences, and its stores have removed its records",
                   {{"INSTANCE", instances}, {"STATE_DIR", configuration_.daemon.state_dir}}});
-  begin_stop({ErrorCode::STOPPING, "this daemon is decommissioned; ask another one"}, 0);
+  begin_stop({ErrorCode::STOPPING, "this daemon is decommissioned; use another daemon"}, 0);
   exit_code_ = kExitDecommissioned;
 }
 

@@ -128,13 +128,13 @@ void History::report_gaps(const Started& state) {
   for (const GapMade& gap : state.gaps) raise(gap, state.how);
   for (const GapMade& gap : catch_up_.found()) {
     raise(gap, gap.cause == GapCause::corrupt
-                   ? "the log that told how far they were issued is gone or older than the history"
-                   : "an earlier start gave them up and was killed");
+                   ? "the log with the record of their issue is missing or older than the history"
+                   : "an earlier start discarded them and was killed");
   }
   for (const LeaseIntended& lease : state.dropped) {
     events_.raise(untraceable_event(lease, name_of(lease.sequence),
                                     catch_up_.instance_of(lease.sequence),
-                                    "was given up: " + state.how));
+                                    "was discarded: " + state.how));
   }
   catch_up_.end();
 }
@@ -212,12 +212,12 @@ void History::written(Job& job) {
   if (log_due_ && !auditing_) prune_now();
   warn(job.warnings);
   if (job.writes || job.prunes) note(job.status);
-  const Status failed = job.status.ok()
-                            ? Status()
-                            : Status(ErrorCode::UNAVAILABLE,
-                                     "the history cannot be written, and what it says would be "
-                                     "incomplete: " +
-                                         job.status.text());
+  const Status failed =
+      job.status.ok()
+          ? Status()
+          : Status(ErrorCode::UNAVAILABLE,
+                   "the history cannot be written, and its answers would be incomplete: " +
+                       job.status.text());
   if (!job.status.ok() && job.writes) recorder_.take_back(std::move(job.batch));
   for (const Question& question : job.questions) questions_.answered(question);
   for (const Question& question : job.questions) question.done(failed);
@@ -256,7 +256,7 @@ void History::note(const Status& status) {
   if (!status.ok() && failure_.ok()) {
     events_.raise({EventKind::history_failed,
                    "the history cannot be written: " + status.text() +
-                       "; what happens meanwhile is kept in memory as far as there is room",
+                       "; its events are kept in memory until there is no room",
                    {}});
   }
   failure_ = status;

@@ -33,7 +33,8 @@ class History final : public HistoryAsker {
 
   // The log to append to, so that the history sees every entry. `log` outlives the appending.
   RemainderLog& follow(RemainderLog& log);
-  // Who learns of issues and of sessions, and who answers questions. Null: it is switched off.
+  // The receivers of issues and sessions, and the one that answers questions. Null: it is switched
+  // off.
   HistoryRecorder* recorder() { return kept_ ? &recorder_ : nullptr; }
   HistoryAsker* asker() { return kept_ ? this : nullptr; }
   void set_limits(const HistoryLimits& limits) {
@@ -52,7 +53,7 @@ class History final : public HistoryAsker {
   // Whose sums a batch carries from now on. It outlives this.
   void attach(const SequenceTable& table) { table_ = &table; }
 
-  // A turn is in the log. `position` is asked for the log's position when a batch is taken.
+  // A turn is in the log. `position` is called for the log's position when a batch is taken.
   template <typename Position>
   void turn_over(Position position) {
     recorder_.turn_over();
@@ -102,8 +103,8 @@ class History final : public HistoryAsker {
     // A file that cannot be written is tried again with the ticks only.
     return (recorder_.urgent() || recorder_.filling()) && failure_.ok();
   }
-  // A large batch was written just now, and nobody waits for another one. By the loop's time: this
-  // is asked in every turn.
+  // A large batch was written just now, and no question waits for another one. By the loop's time:
+  // this is called in every turn.
   bool pausing() const { return !is_asked() && !ending_ && loop_.now_ms() < not_before_ms_; }
   bool is_asked() const { return questions_.questions_wait() || may_audit(); }
   bool may_audit() const { return !auditing_ && !log_due_ && questions_.audits_wait(); }
@@ -131,7 +132,7 @@ class History final : public HistoryAsker {
   HistoryQuestions questions_;  // of this turn, or waiting for the worker
   bool auditing_ = false;
   bool opening_ = false;          // the worker opens the file for an audit
-  std::int64_t prune_at_ms_ = 0;  // when old rows are looked for again; by the loop's time
+  std::int64_t prune_at_ms_ = 0;  // of the next pruning; by the loop's time
   bool prune_ = false;            // that time has come
   // Rows were dropped during an audit, which keeps them in the write-ahead log: they leave it
   // before the next audit.
@@ -139,7 +140,7 @@ class History final : public HistoryAsker {
   bool due_ = false;
   bool ending_ = false;
   bool writing_ = false;
-  std::int64_t not_before_ms_ = 0;  // a batch that nobody waits for; by the loop's time
+  std::int64_t not_before_ms_ = 0;  // a batch that no question waits for; by the loop's time
   Status failure_;                  // of the last batch
   ThreadWorker auditor_;
   ThreadWorker worker_;  // last: it ends first

@@ -13,7 +13,7 @@ Status busy(const FairShare& share, UserId user, const char* what) {
   return {ErrorCode::BUSY, std::to_string(share.used_by(user)) + " " + what + " of this user and " +
                                std::to_string(share.used()) +
                                " in all wait for the history already, and one user may not have "
-                               "all of the places; ask again"};
+                               "all of the places; try again"};
 }
 
 }  // namespace

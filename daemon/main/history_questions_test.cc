@@ -13,7 +13,7 @@ Question of(UserId user) {
 }
 
 // 64 audits of one user kept the questions of all others BUSY, root's too.
-TEST_CASE("AuditsOfOneUserKeepNobodyFromAsking", "[history_questions]") {
+TEST_CASE("AuditsOfOneUserDoNotBlockOtherUsers", "[history_questions]") {
   HistoryQuestions questions;
   int audits = 0;
   while (questions.ask_audit(of(1'000)).ok()) REQUIRE(++audits < 100);
@@ -24,7 +24,7 @@ TEST_CASE("AuditsOfOneUserKeepNobodyFromAsking", "[history_questions]") {
   CHECK(questions.ask_audit(of(0)).ok());
 }
 
-TEST_CASE("QuestionsOfOneUserKeepNobodyFromAsking", "[history_questions]") {
+TEST_CASE("QuestionsOfOneUserDoNotBlockOtherUsers", "[history_questions]") {
   HistoryQuestions questions;
   int asked = 0;
   while (questions.ask(of(1'000)).ok()) REQUIRE(++asked < 100);

@@ -12,7 +12,7 @@ namespace seqd {
 class IdleTrim {
  public:
   // Regularly. `position`: of the log; it tells whether anything happened since the last call.
-  void look(LogPosition position) {
+  void check(LogPosition position) {
     const bool rests = position == seen_;
     seen_ = position;
     if (!rests || position == trimmed_) return;

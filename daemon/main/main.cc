@@ -45,12 +45,12 @@ int fail(const seqd::Status& status) {
   return exit_code_of(status);
 }
 
-// At the very place: no exception goes through half a turn, or a library that is written in C. To
-// those who come after it is a kill -9, which loses nothing.
+// Ends the process where memory runs out: no exception passes through half a turn, or through a C
+// library. For the next start it is a kill -9, which loses nothing.
 [[noreturn]] void end_without_memory() {
   constexpr std::string_view kLastWords =
-      "<2>seqd: no memory is left, so the process ends; it is to be started again and goes on at "
-      "the next ID. Look at MemoryMax= of the unit, at limits, and at what else runs here\n";
+      "<2>seqd: no memory is left, so the process ends; start it again, and it continues at the "
+      "next ID. Check MemoryMax= of the unit, limits, and the other programs of this host\n";
   [[maybe_unused]] const ssize_t written =
       write(STDERR_FILENO, kLastWords.data(), kLastWords.size());
   std::abort();

@@ -1,6 +1,6 @@
 // MetricsEndpoint: the metrics of the daemon over HTTP, on the socket and the address that the
-// configuration names, if any. No ID depends on it: a port that another program has (any user may
-// take one) is told to the journal and tried again. Owned by the Daemon; loop thread.
+// configuration names, if any. No ID depends on it: a port that another program uses (any user may
+// take one) is reported in the journal and tried again. Owned by the Daemon; loop thread.
 #pragma once
 
 #include <cstddef>

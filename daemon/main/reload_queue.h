@@ -1,6 +1,6 @@
-// ReloadQueue: reads the configuration again for whoever asks, one time after the other and at most
-// once a second: who asks meanwhile gets the outcome of the next time. Asking in a loop neither
-// stalls the loop nor floods the journal. Owned by the Daemon; loop thread.
+// ReloadQueue: reads the configuration again on request, one reload at a time and at most one a
+// second: requests that arrive meanwhile get the outcome of the next reload. Requests in a loop
+// neither stall the event loop nor flood the journal. Owned by the Daemon; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ class ReloadQueue {
   // `done` is called once, in a later turn, with a reload that began after this call. BUSY: too
   // many wait already, or the user has its share of them.
   Status ask(UserId user, Done done);
-  // The daemon ends: no reload begins any more, and everybody hears `why`, also of the one that is
-  // under way.
+  // The daemon ends: no reload begins any more, and all requests fail with `why`, also that of a
+  // reload in progress.
   void stop(const Status& why);
 
  private:

@@ -154,7 +154,7 @@ TEST_CASE("TooManyRequestsForAReloadAreBusy", "[reload_queue]") {
   CHECK(queue.answers.size() == ReloadQueue::kMostWaiting);
 }
 
-TEST_CASE("AQueueThatEndsAnswersNobody", "[reload_queue]") {
+TEST_CASE("AQueueThatEndsSendsNoReply", "[reload_queue]") {
   VirtualTime time;
   int answers = 0;
   {

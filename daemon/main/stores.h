@@ -37,7 +37,7 @@ class Stores {
   SequenceTable::Stores by_name() const;
   // Those that can insert documents.
   InsertQueues::Stores that_insert() const;
-  // Null for those whose counters cannot be looked for.
+  // Null for stores whose counters cannot be listed.
   Purge::Stores that_purge() const;
   // This state directory was `instance` to the store before its remainder was forfeited.
   void abandoned(const std::string& name, const Token& instance);
@@ -49,7 +49,7 @@ class Stores {
   bool quiet() const;
 
  private:
-  // What blocks has a worker; what asks over HTTP has a client.
+  // A store that blocks has a worker; a store over HTTP has a client.
   struct Entry {
     std::unique_ptr<ThreadWorker> worker;
     std::unique_ptr<ThreadWorker> inserter;  // null where nothing is inserted

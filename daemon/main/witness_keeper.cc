@@ -4,13 +4,13 @@
 
 namespace seqd {
 
-void WitnessKeeper::look() {
-  look_at_witness();
+void WitnessKeeper::check() {
+  check_witness();
   // Without a witness nothing beside it is of use, and one report is enough.
-  if (!lost_ && pages_ != nullptr) look_at_index();
+  if (!lost_ && pages_ != nullptr) check_index();
 }
 
-void WitnessKeeper::look_at_index() {
+void WitnessKeeper::check_index() {
   const Result<bool> made_again = pages_->keep_index();
   const bool was_lost = std::exchange(index_lost_, !made_again.ok());
   if (!made_again.ok()) {
@@ -30,7 +30,7 @@ void WitnessKeeper::look_at_index() {
   }
 }
 
-void WitnessKeeper::look_at_witness() {
+void WitnessKeeper::check_witness() {
   const Result<Witness::Kept> kept = log_.keep_witness();
   const bool was_lost = std::exchange(lost_, !kept.ok());
   if (!kept.ok()) {

@@ -16,11 +16,11 @@ class WitnessKeeper {
       : log_(log), pages_(pages), directory_(directory), events_(events) {}
 
   // Called about once a second.
-  void look();
+  void check();
 
  private:
-  void look_at_witness();
-  void look_at_index();
+  void check_witness();
+  void check_index();
 
   StateLog& log_;
   SharedPages* const pages_;

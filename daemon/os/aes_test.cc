@@ -53,7 +53,7 @@ TEST_CASE("AesEncryptsAsInFips197") {
   CHECK(block == expected);
 }
 
-TEST_CASE("KeyThatIsNoneIsRefusedWithoutBeingTold") {
+TEST_CASE("InvalidKeyIsRefusedWithoutBeingShown") {
   for (const char* key :
        {"", "2B7E", "2B7E151628AED2A6ABF7158809CF4F3", "correct horse battery",
         "2B7E151628AED2A6ABF7158809CF4F3G", "2B7E151628AED2A6ABF7158809CF4F3C2B7E151628AED2A6"}) {

@@ -26,7 +26,7 @@ Status read_all(int fd, const std::string& path, std::size_t most, Secret& secre
   if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode))
     return {ErrorCode::CONFIG, path + " is no regular file"};
   if ((facts.st_mode & S_IROTH) != 0)
-    secret.warning = "everybody may read " + path + "; chmod o-r would keep the secret";
+    secret.warning = "every user can read " + path + "; protect it with chmod o-r";
   std::string content(most + 2, '\0');
   std::size_t size = 0;
   while (size < content.size()) {

@@ -62,8 +62,9 @@ bool ServiceNotifier::deliver(const std::string& state, bool awaited) {
   }
   if (!std::exchange(failing_, true) || awaited) {
     events_.raise({EventKind::notify_failed,
-                   "systemd could not be told " + escape_line(state.substr(0, state.find('\n'))) +
-                       ": " + std::strerror(-code) + "; the daemon goes on and tells it again",
+                   "systemd could not be notified of " +
+                       escape_line(state.substr(0, state.find('\n'))) + ": " +
+                       std::strerror(-code) + "; the daemon continues and repeats the notification",
                    {}});
   }
   return false;

@@ -1,7 +1,7 @@
-// ServiceNotifier: tells systemd what the daemon is doing (sd_notify). Does nothing when nobody
-// asked ($NOTIFY_SOCKET is not set). Never waits. A daemon that cannot report goes on serving: it
-// raises an event, and what systemd waits for (READY, RELOADING, STOPPING) is said again before the
-// next report. Owned by main; loop thread.
+// ServiceNotifier: reports the daemon's state to systemd (sd_notify). Does nothing if
+// $NOTIFY_SOCKET is not set. Never waits. A daemon that cannot report continues to serve: it raises
+// an event, and the states that systemd waits for (READY, RELOADING, STOPPING) are repeated before
+// the next report. Owned by main; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class ServiceNotifier {
   // Asks for this much more time from now to start or to stop.
   void extend_timeout(std::int64_t time_us);
 
-  // How often to call watchdog(), half of what the unit asks for; 0: never. At least 1.
+  // How often to call watchdog(), half of the unit's interval; 0: never. At least 1.
   static std::int64_t watchdog_interval_ms();
 
  private:

@@ -58,7 +58,7 @@ struct HeardEvents final : EventSink {
   std::vector<std::string> texts;
 };
 
-TEST_CASE("SystemdHearsEachStateOnce") {
+TEST_CASE("EachStateIsReportedToSystemdOnce") {
   const NotifySocket systemd;
   HeardEvents events;
   ServiceNotifier notifier(events);
@@ -76,7 +76,7 @@ TEST_CASE("SystemdHearsEachStateOnce") {
   CHECK(events.texts.empty());
 }
 
-TEST_CASE("AReadyThatCannotBeToldIsSaidOnceAndToldWithTheNextReport") {
+TEST_CASE("AReadyThatCannotBeReportedIsRepeatedWithTheNextReport") {
   HeardEvents events;
   ServiceNotifier notifier(events);
   setenv("NOTIFY_SOCKET", "@nobody-listens-here", 1);

@@ -70,9 +70,9 @@ std::unique_ptr<SharedPages> SharedPages::of(const Directory& state, Directory& 
     status = index.status();
   }
   events.raise({EventKind::state_warning,
-                "there are no blocks, because nothing can be kept in " + place.path() +
-                    ", where the witness lies: " + status.to_string() +
-                    "; mend that, or set witness_dir, and restart",
+                "there are no blocks, because no page can be kept in " + place.path() +
+                    ", the place of the witness: " + status.to_string() +
+                    "; correct this, or set witness_dir, and restart",
                 {}});
   return nullptr;
 }
@@ -130,7 +130,7 @@ Status SharedPages::open(ClientId client, UserId user) {
             "no page for blocks: the system has no membarrier (Linux 4.16, or a filter forbids "
             "it)"};
   }
-  // Its page would be everybody's who is not known here.
+  // Its page would belong to all users that are not known here.
   if (user == kNoUserOrGroup) {
     return {ErrorCode::UNAVAILABLE,
             "no page for blocks: the daemon's user namespace does not know the client's user"};
@@ -143,9 +143,9 @@ Status SharedPages::make(ClientId client, UserId user) {
   std::size_t at = 0;
   while (at < all.size() && all[at].key != 0) ++at;
   if (at == all.size()) {
-    return {ErrorCode::BUSY, std::to_string(kMost) +
-                                 " clients have a page for blocks, which is "
-                                 "all; take IDs with next"};
+    return {ErrorCode::BUSY,
+            std::to_string(kMost) +
+                " clients have a page for blocks, which is the limit; take IDs with next"};
   }
   Entry& entry = all[at];
   const std::atomic_ref<std::int32_t> key(entry.key);
@@ -175,7 +175,7 @@ Status SharedPages::publish(const BlockPlace& place) {
   const auto found = pages_.find(place.client);
   if (found == pages_.end() || found->second.segment == nullptr ||
       place.slot >= protocol::kBlockSlots)
-    return {ErrorCode::UNAVAILABLE, "the page of this client's blocks is gone"};
+    return {ErrorCode::UNAVAILABLE, "the page of this client's blocks is missing"};
   found->second.segment->publish(place);
   return {};
 }

@@ -123,7 +123,7 @@ TEST_CASE("ABlockThatEndsSaysHowManyIdsWereTaken", "[pages]") {
   CHECK(test.revoke({7, 0, 102, 64}) == Taken(0));
 }
 
-TEST_CASE("ABlockThatItsSlotWasNeverToldOfIsWhole", "[pages]") {
+TEST_CASE("ABlockThatWasNeverWrittenToItsSlotIsWhole", "[pages]") {
   PageTest test;
   REQUIRE(test.pages->open(7, kUser).ok());
   REQUIRE(test.pages->publish({7, 3, 100, 64}).ok());
@@ -365,7 +365,7 @@ TEST_CASE("ABlockThatIsTakenToItsEndNeedsNoBarrier", "[pages]") {
 }
 
 // Without the barrier a store of the client may come behind the read of what was taken.
-TEST_CASE("WithoutABarrierNobodyKnowsWhatWasTaken", "[pages]") {
+TEST_CASE("WithoutABarrierWhatWasTakenIsUnknown", "[pages]") {
   PageTest test;
   REQUIRE(test.pages->open(7, kUser).ok());
   const BlockPlace block{7, 1, 100, 64};

@@ -38,7 +38,7 @@ TEST_CASE("OffsetOfBerlinChangesAtTheSecondOfTheSwitch") {
   CHECK(summer.end_s == 1'792'890'000);  // 2026-10-25 01:00 UTC
 }
 
-TEST_CASE("SummerTimeGoesOnBehindTheLastChangeThatAZoneFileLists") {
+TEST_CASE("SummerTimeContinuesAfterTheLastChangeThatAZoneFileLists") {
   struct Case {
     const char* name;
     std::int64_t begin_s, end_s, offset_s;

@@ -7,7 +7,7 @@ void compare(const char* what, std::int64_t rows, std::int64_t dropped, std::int
              std::vector<std::string>& problems) {
   if (rows + dropped == recorded) return;
   problems.push_back("the history has lost rows: " + std::to_string(recorded) + " IDs " + what +
-                     " were written down, " + std::to_string(rows) + " are there and " +
+                     " were recorded, " + std::to_string(rows) + " remain and " +
                      std::to_string(dropped) + " were dropped as too old");
 }
 
@@ -38,10 +38,10 @@ void check_history(const AuditFacts& facts, Audit& audit) {
   const SequenceTotals& dropped = history.dropped;
   compare("leased", rows.leased, dropped.leased, recorded.leased, audit.problems);
   compare("issued", rows.issued, dropped.issued, recorded.issued, audit.problems);
-  compare("given up", rows.gaps, dropped.gaps, recorded.gaps, audit.problems);
+  compare("in gaps", rows.gaps, dropped.gaps, recorded.gaps, audit.problems);
   if (history.issued_twice > 0) {
     audit.problems.push_back(std::to_string(history.issued_twice) +
-                             " IDs stand in the history as issued twice");
+                             " IDs are in the history as issued twice");
   }
 }
 
@@ -69,7 +69,7 @@ Audit audit(const AuditFacts& facts) {
             ? "the store's next ID is " + id(facts.counter->next_id) +
                   ", but this host was granted IDs up to " + id(facts.high_water - 1) +
                   ": the counter was set back"
-            : "the counter is gone from the store, but this host was granted IDs up to " +
+            : "the counter is missing from the store, but this host was granted IDs up to " +
                   id(facts.high_water - 1));
   }
   if (facts.counter && facts.counter->totals) {

@@ -1,5 +1,5 @@
-// Control: what the methods ask of the daemon around the core: its facts for `status`, its
-// configuration, a reload, and its end for good. Implemented in daemon/main; loop thread.
+// Control: what the methods need of the daemon around the core: its facts for `status`, its
+// configuration, a reload, and a decommission. Implemented in daemon/main; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -88,8 +88,8 @@ class Control {
   virtual ~Control() = default;
   virtual DaemonFacts facts() const = 0;
   // `done` is called once, in this or a later turn, with CONFIG when the new configuration is
-  // wrong: the old one stays in force; STOPPING when the daemon ends first. An error: too many ask
-  // already, of whom `user` has its share, or the daemon ends.
+  // wrong: the old one stays in force; STOPPING when the daemon ends first. An error: too many
+  // requests wait already, of which `user` has its share, or the daemon ends.
   virtual Status reload(UserId user, std::function<void(const Result<ReloadReport>&)> done) = 0;
   // NO_SEQUENCE: the configuration does not allow that one.
   virtual Result<ConfigPage> config(const ConfigQuestion& question) const = 0;

@@ -21,28 +21,29 @@ Explanation returned(const IdFacts& facts) {
   if (!lease && facts.id < history.leases_forgotten_below &&
       history.gap->gap.wall_ms < kept_since_ms) {
     return {IdFate::older,
-            "returned to the store; whether this host leased and issued it again is older than "
-            "what is kept"};
+            "returned to the store; whether this host leased and issued it again is older than the "
+            "history"};
   }
   if (lease && lease->lease.wall_ms > history.gap->gap.wall_ms) {
     return {IdFate::older,
-            "returned to the store, and perhaps leased by this host again; what became of it then "
-            "is not kept"};
+            "returned to the store, and perhaps leased by this host again; the history no longer "
+            "has what happened to it then"};
   }
   return {IdFate::returned,
-          "returned to the store; not this host's any more: whoever leases it next may issue it"};
+          "returned to the store; it no longer belongs to this host, and any host may lease and "
+          "issue it"};
 }
 
 std::string issued_text(const IssueRow& issue) {
   if (!issue.callers.empty()) return "issued";
   switch (issue.unnamed) {
     case Unnamed::lost:
-      return "issued; the daemon ended before it had written down who the caller was (it was "
-             "killed, or the power or the disk failed)";
+      return "issued; the daemon ended before it had recorded the caller (it was killed, or the "
+             "power or the disk failed)";
     case Unnamed::off:
       return "issued; callers are not recorded (daemon.history_callers)";
     case Unnamed::dropped:
-      return "issued; who the caller was is not kept any more";
+      return "issued; the history no longer has the caller";
     case Unnamed::not_told:
       return "issued; the caller is shown to administrators only (daemon.admins)";
     case Unnamed::nobody:
@@ -55,7 +56,7 @@ Explanation leased(const IdFacts& facts) {
   const bool is_gap = facts.history.gap && facts.history.gap->gap.cause != kReturned;
   if (facts.history.issue && is_gap) {
     return {IdFate::issued, "issued, and counted as a gap (" + facts.history.gap->gap.cause +
-                                ") all the same, because the log had lost that it was issued"};
+                                "), because the log had lost the issue"};
   }
   if (facts.history.issue) {
     return {IdFate::issued, issued_text(*facts.history.issue)};
@@ -65,9 +66,9 @@ Explanation leased(const IdFacts& facts) {
     return {IdFate::gap, "will never be issued: " + facts.history.gap->gap.cause};
   }
   if (facts.id < facts.history.issues_forgotten_below) {
-    return {IdFate::issued, "issued; when and to whom is older than what is kept"};
+    return {IdFate::issued, "issued; time and caller are older than the history"};
   }
-  return {IdFate::issued, "issued; when and to whom was not written down"};
+  return {IdFate::issued, "issued; time and caller were not recorded"};
 }
 
 }  // namespace
@@ -109,50 +110,50 @@ Explanation explain_position(const IdFacts& facts) {
   const IdAnswer& history = facts.history;
   if (facts.available) return {IdFate::available, "available here, not issued yet"};
   if (facts.block) {
-    return {IdFate::block,
-            "in a block of " + (facts.block_client.empty() ? "a client" : facts.block_client) +
-                ", which takes the IDs of it in its own process; how far it has come "
-                "is known when the block is over"};
+    return {IdFate::block, "in a block of " +
+                               (facts.block_client.empty() ? "a client" : facts.block_client) +
+                               ", which takes its IDs in its own process; which of them it took is "
+                               "known when the block has ended"};
   }
   if (facts.returning) {
     return {IdFate::returned,
-            "being returned to the store, which has not confirmed it yet; not issued here any "
-            "more"};
+            "being returned to the store, which has not confirmed it yet; this host no longer "
+            "issues it"};
   }
   if (history.issue || history.gap || history.lease) return leased(facts);
   if (facts.id < history.leases_forgotten_below) {
-    return {IdFate::older, "older than what is kept: issued here, or another host's"};
+    return {IdFate::older, "older than the history: issued here, or by another host"};
   }
   if (facts.forgotten) {
     return {IdFate::older,
-            "nothing of it is kept: the period is over, and no lease of this host that is kept has "
-            "it" +
+            "the history has no record of it: the period is over, and none of the recorded leases "
+            "of this host contains it" +
                 untraceable_text(history)};
   }
   if (facts.counter && facts.counter->exists && facts.id >= facts.counter->next_id) {
     return {IdFate::not_issued,
-            "not issued by anybody yet: the next ID of the store is " +
+            "not issued yet: the next ID of the store is " +
                 std::to_string(to_external_near(facts.progression.get(), facts.counter->next_id))};
   }
   if (facts.counter && !facts.counter->exists) {
-    return {IdFate::not_issued, "not issued by anybody: the store has no such counter"};
+    return {IdFate::not_issued, "not issued: the store has no such counter"};
   }
   if (!facts.counter && facts.id >= facts.high_water) {
     return {IdFate::not_issued,
-            "not issued here, and above everything this host has leased; whether another host has "
-            "it the store could not be asked: " +
+            "not issued here, and above everything that this host has leased; the store could not "
+            "be queried for leases of other hosts: " +
                 facts.store.to_string()};
   }
   if (history.leased_before && facts.id < history.first_lease.value_or(facts.high_water)) {
-    return {IdFate::older, "from before the history began: issued here, or another host's"};
+    return {IdFate::older, "from before the history began: issued here, or by another host"};
   }
   if (facts.leasing) {
     return {IdFate::leasing,
-            "not issued here; a lease of this host is under way, and may have it; ask again"};
+            "not issued here; a lease of this host is in flight and may contain it; try again"};
   }
   return {IdFate::elsewhere,
-          "never leased by this host: another host or program has taken it, or the "
-          "counter was moved past it" +
+          "never leased by this host: another host or program has taken it, or the counter was "
+          "raised above it" +
               untraceable_text(history)};
 }
 
@@ -162,7 +163,7 @@ Explanation explain(const IdFacts& facts) {
   Explanation explanation = explain_position(facts);
   if (facts.times > 1) {
     explanation.text += "; this is the newest of " + std::to_string(facts.times) +
-                        " times that the cycle came to it";
+                        " times that the cycle reached it";
   }
   return explanation;
 }

@@ -15,7 +15,7 @@ namespace seqd {
 
 struct IdFacts {
   std::int64_t id = 0;     // its position, as the core and the history count
-  std::int64_t value = 0;  // as it was asked for
+  std::int64_t value = 0;  // as requested
   std::int64_t times = 0;  // how often the value came here, this position included; of cycles
   Progression progression;
   bool served = false;  // the core has the sequence
@@ -36,7 +36,7 @@ enum class IdFate : std::uint8_t {
   issued,      // by this host
   gap,         // leased by this host, and never to be issued
   available,   // leased by this host, to be issued
-  block,       // in a block of a client, which takes its IDs by itself
+  block,       // in a block of a client, which takes its IDs in its process
   returned,    // leased by this host, and returned to the store, or on its way there
   not_issued,  // by no host yet: the counter is below
   leasing,     // in the lease that this host has under way, or never leased by it
@@ -52,7 +52,7 @@ struct Explanation {
 };
 
 Explanation explain(const IdFacts& facts);
-// Whether the store has to be asked before there is an answer.
+// Whether the answer needs a query of the store.
 bool needs_store(const IdFacts& facts);
 
 }  // namespace seqd

@@ -29,7 +29,7 @@ TEST_CASE("AnAvailableIdIsAvailableWhateverElseIsKnown") {
   CHECK(explain(facts).fate == IdFate::available);
 }
 
-TEST_CASE("AnIssueIsToldWithOrWithoutItsCaller") {
+TEST_CASE("AnIssueIsExplainedWithOrWithoutItsCaller") {
   IdFacts facts = known(500);
   IssueRow& issue = facts.history.issue.emplace();
   const auto says = [&facts](Unnamed why, const char* words) {
@@ -39,7 +39,7 @@ TEST_CASE("AnIssueIsToldWithOrWithoutItsCaller") {
   };
   CHECK(says(Unnamed::lost, "killed"));
   CHECK(says(Unnamed::off, "history_callers"));
-  CHECK(says(Unnamed::dropped, "not kept any more"));
+  CHECK(says(Unnamed::dropped, "no longer has the caller"));
   CHECK(says(Unnamed::not_told, "administrators"));
   // Only a kill is blamed for what a kill did.
   for (const Unnamed why : {Unnamed::off, Unnamed::dropped, Unnamed::not_told})
@@ -60,7 +60,7 @@ TEST_CASE("ALeaseUnderWayMayHaveTheId") {
   CHECK(explain(facts).fate == IdFate::issued);
 }
 
-TEST_CASE("OfAForgottenPeriodTheStoreIsNotAskedAndNobodyIsBlamed") {
+TEST_CASE("AForgottenPeriodIsExplainedWithoutTheStore") {
   IdFacts facts = known(500);
   facts.served = false;
   facts.forgotten = true;
@@ -79,7 +79,7 @@ TEST_CASE("FromBeforeTheHistoryBeganThoughNoLeaseIsKept") {
   CHECK(explain(facts).fate == IdFate::elsewhere);
 }
 
-TEST_CASE("AGapIsToldWithItsCause") {
+TEST_CASE("AGapIsExplainedWithItsCause") {
   IdFacts facts = known(500);
   facts.history.lease.emplace();
   facts.history.gap.emplace().gap.cause = "no_witness";
@@ -99,12 +99,12 @@ TEST_CASE("ALeasedIdThatIsNeitherAvailableNorAGapWasIssued") {
   IdFacts facts = known(500);
   facts.history.lease.emplace();
   CHECK(explain(facts).fate == IdFate::issued);
-  CHECK(explain(facts).text.find("not written down") != std::string::npos);
+  CHECK(explain(facts).text.find("not recorded") != std::string::npos);
   facts.history.issues_forgotten_below = 600;
-  CHECK(explain(facts).text.find("older than what is kept") != std::string::npos);
+  CHECK(explain(facts).text.find("older than the history") != std::string::npos);
 }
 
-TEST_CASE("BelowWhatIsKeptNobodyKnows") {
+TEST_CASE("BelowTheHistoryTheAnswerIsOlder") {
   IdFacts facts = known(500);
   facts.history.leases_forgotten_below = 501;
   CHECK_FALSE(needs_store(facts));
@@ -121,7 +121,7 @@ TEST_CASE("BelowTheCounterAndNeverLeasedHereIsAnotherHosts") {
   CHECK(explain(facts).text.find("2 leases") != std::string::npos);
 }
 
-TEST_CASE("AtOrAboveTheCounterIsNobodysYet") {
+TEST_CASE("AtOrAboveTheCounterIsNotIssuedYet") {
   IdFacts facts = known(5'000);
   facts.counter = counter_at(5'000);
   CHECK(explain(facts).fate == IdFate::not_issued);

@@ -1,4 +1,4 @@
-// HistoryAsker: what the methods gaps, explain and audit ask of the history. Implemented in
+// HistoryAsker: the questions of the methods gaps, explain and audit to the history. Implemented in
 // daemon/main; loop thread.
 //
 // Every question is answered once, later, on the loop thread, with everything in it that was issued

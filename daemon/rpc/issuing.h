@@ -23,8 +23,8 @@ Result<std::int64_t> read_timeout(protocol::ValueReader& params);
 // name, of this daemon or another. Empty where nothing inserts.
 std::string connection_name(const MethodContext& context, const Session& session);
 
-// The sequence of that name, by way of the one this session asked for last. Of a name that cannot
-// be served now, the sequence that the request `msgid` was served from, if it is a repeat.
+// The sequence of that name, found by the one that this session used last. Of a name that cannot be
+// served now, the sequence that the request `msgid` was served from, if it is a repeat.
 Result<SequenceId> look_up(const MethodContext& context, Session& session, std::uint32_t msgid,
                            std::string_view name);
 

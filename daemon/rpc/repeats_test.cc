@@ -240,7 +240,7 @@ TEST_CASE("SixHundredClientsOfOneUserAreNeverBusy", "[repeats]") {
 
 // 330 processes that each took a stock of 100 IDs from two sequences in turn and then had nothing
 // to ask for: 33,000 replies, more than a user may have, unless each burst is acknowledged.
-TEST_CASE("IdleClientsThatAcknowledgedTheirBurstsKeepNobodyFromTheRoom", "[repeats]") {
+TEST_CASE("IdleClientsThatAcknowledgedTheirBurstsLeaveTheRoomToOthers", "[repeats]") {
   Service service;
   service.world.core.settings.add("invoices");
   for (std::uint32_t who = 0; who < 331; ++who) {

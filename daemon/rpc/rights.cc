@@ -24,11 +24,11 @@ const char* owner_text(const Peer& peer) {
 
 Status check_administers(const Control& control, const Peer& peer, std::string_view method) {
   if (is_owner(control, peer) || control.admins().contains(peer)) return {};
-  return {ErrorCode::DENIED,
-          std::string(method) + " is for administrators, and " + user_text(peer) +
-              " is none: root and user " + std::to_string(control.user()) +
-              ", whom the daemon runs as, are, and whom the option daemon.admins "
-              "of seqd.toml lists, a user or a \"@group\""};
+  return {ErrorCode::DENIED, std::string(method) + " is for administrators, and " +
+                                 user_text(peer) + " is not one. Administrators are root, user " +
+                                 std::to_string(control.user()) +
+                                 " (which the daemon runs as), and the users and \"@groups\" in "
+                                 "the option daemon.admins of seqd.toml"};
 }
 
 Status check_may_take(const MethodContext& context, const Peer& peer, std::string_view name) {
@@ -44,16 +44,16 @@ Status check_may_take(const MethodContext& context, const Peer& peer, std::strin
     return {};
   return {ErrorCode::DENIED,
           user_text(peer) + " may not take IDs of \"" + std::string(name) + "\": the option " +
-              (denied ? "\"deny\" of the sequence in seqd.toml lists the user or a group of it"
-                      : "\"allow\" of the sequence in seqd.toml lists neither the user nor a group "
-                        "of it; an administrator can add it there")};
+              (denied ? "\"deny\" of the sequence in seqd.toml lists this user or one of its groups"
+                      : "\"allow\" of the sequence in seqd.toml lists neither this user nor one of "
+                        "its groups; an administrator can add it there")};
 }
 
 Permission may_administer(const Control& control, const Peer& peer) {
   const Status status = check_administers(control, peer, "administering");
   if (!status.ok()) return {false, status.text()};
   if (is_owner(control, peer)) return {true, owner_text(peer)};
-  return {true, "the option daemon.admins lists the user or a group of it"};
+  return {true, "the option daemon.admins lists this user or one of its groups"};
 }
 
 Permission may_take(const MethodContext& context, const Peer& peer, std::string_view name) {
@@ -66,7 +66,7 @@ Permission may_take(const MethodContext& context, const Peer& peer, std::string_
                        "\", and of its present period alone"};
   if (access->allow.compiled.everyone) return {true, "everyone who can connect may"};
   if (access->allow.compiled.contains(peer))
-    return {true, "the option \"allow\" of the sequence lists the user or a group of it"};
+    return {true, "the option \"allow\" of the sequence lists this user or one of its groups"};
   return {true, owner_text(peer)};
 }
 
@@ -76,7 +76,7 @@ Status check_slot(const MethodContext& context, const Peer& peer) {
   const bool owner = is_owner(context.control, peer);
   const std::size_t most = owner ? DrainsOfAll::kMost : DrainsOfAll::kMost - 1;
   if (!by_user.contains(peer.uid) && by_user.size() < most) return {};
-  return {ErrorCode::BUSY, "a request for every sequence is under way; ask when it has ended"};
+  return {ErrorCode::BUSY, "a request for every sequence is in progress; try again later"};
 }
 
 }  // namespace seqd

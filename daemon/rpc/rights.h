@@ -1,5 +1,6 @@
-// Rights: who may administer, and who may take IDs of a sequence. Decided by what the kernel said
-// of the connection and by the configuration in force. Functions without state; loop thread.
+// Rights: which users may administer, and which may take IDs of a sequence. Decided by the kernel's
+// report about the connection and by the configuration in force. Functions without state; loop
+// thread.
 #pragma once
 
 #include <string>
@@ -18,7 +19,8 @@ Status check_may_take(const MethodContext& context, const Peer& peer, std::strin
 Status check_may_take(const MethodContext& context, const Peer& peer, std::string_view name,
                       const AccessSettings* access);
 
-// A right, and in words who gave or refused it: what the functions above decide, for people.
+// A right, and in words the rule that granted or refused it: the decisions of the functions above,
+// for people.
 struct Permission {
   bool given = false;
   std::string why;

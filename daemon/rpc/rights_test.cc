@@ -145,7 +145,7 @@ TEST_CASE("RightsSaysOfANameThatIsNoSequenceThatThereIsNone", "[rpc]") {
   CHECK(service.by(0, request("rights", 1, "\x07")) == ErrorCode::BAD_REQUEST);
 }
 
-TEST_CASE("OnlyThoseWhomASequenceAllowsTakeItsIds", "[rpc]") {
+TEST_CASE("OnlyAllowedUsersTakeTheIdsOfASequence", "[rpc]") {
   for (const char* const method : {"next", "range"}) {
     Rights service;
     INFO(method);

@@ -180,7 +180,7 @@ bool Server::dispatch(Session& session, std::span<const std::uint8_t> frame) {
   return true;
 }
 
-// The session goes on in the next turn; what it has sent behind this request waits.
+// The session continues in the next turn; what it has sent after this request waits.
 bool Server::may_page(Session& session) {
   if (session.page_turn != turn_ && pages_left_ > 0) {
     session.page_turn = turn_;
@@ -206,7 +206,7 @@ void Server::call(Session& session, const Message& message) {
   if (route == nullptr) {
     return answer_error(
         session, message.msgid,
-        {ErrorCode::NO_METHOD, "there is no such method; there are " + method_names()});
+        {ErrorCode::NO_METHOD, "there is no such method; the methods are " + method_names()});
   }
   if (route->right == Right::administer) {
     const Status allowed = check_administers(services_.control, session.peer, route->name);
@@ -215,12 +215,12 @@ void Server::call(Session& session, const Message& message) {
   if (answers_at_length(message.method) && !sessions_.has_output_left(session, kLongReply)) {
     return answer_error(session, message.msgid,
                         {ErrorCode::BUSY,
-                         "replies wait that the connections of this user do not take "
+                         "the connections of this user do not read their replies "
                          "(limits.max_reply_backlog_total)"});
   }
   ASSERT(!session.closing && !session.paused);
   route->method(context(), session, message);
-  // A long reply is counted before another connection asks for one in the same turn.
+  // A long reply is counted before another connection requests one in the same turn.
   if (session.unsent() > session.counted + Sessions::kUncounted) sessions_.count_unsent(session);
 }
 

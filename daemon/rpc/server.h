@@ -52,7 +52,7 @@ class Server final {
     if (session.unsent() != session.counted) sessions_.count_unsent(session);
   }
   // Whether the session is within its limits: false while it has too many requests waiting or too
-  // many replies unsent, while the log is full, or for the rest of a turn in which it asked for a
+  // many replies unsent, while the log is full, or for the rest of a turn in which it requested a
   // page too many.
   bool may_read(const Session& session) const;
   // The next turn begins: so many pages (of list, clients and config) are made in each, one for a

@@ -177,7 +177,7 @@ TEST_CASE("ClientThatDoesNotReadIsHeldAtTheOutputLimit", "[server]") {
 }
 
 // Twice `output` for each connection, and 10,240 of those.
-TEST_CASE("RepliesThatNobodyTakesAreBoundedInAll", "[server]") {
+TEST_CASE("UnreadRepliesAreBoundedInTotal", "[server]") {
   ServerLimits limits;
   limits.output_total = 4 << 20;
   Service service(limits);

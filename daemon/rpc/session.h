@@ -1,6 +1,6 @@
-// Session: one connection as the methods see it: who it is, what it waits for and the bytes that
-// are to go out. It knows no socket. Owned by the Server; named by its id, which is never used
-// again; loop thread.
+// Session: one connection as the methods see it: its identity, its waiting requests and its bytes
+// to send. It knows no socket. Owned by the Server; named by its id, which is never used again;
+// loop thread.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ namespace seqd {
 class Transport {
  public:
   virtual ~Transport() = default;
-  // The session has bytes to send, or is to be closed once they are sent, or may go on reading.
-  // Looked at when the turn is over; calling again is free.
+  // The session has bytes to send, or must be closed once they are sent, or may continue reading.
+  // Handled when the turn is over; calling again is free.
   virtual void attend() = 0;
 };
 

@@ -88,10 +88,9 @@ Result<std::optional<std::vector<RetiredInstance>>> read_decommission_mark(Direc
   std::optional<std::vector<RetiredInstance>> instances =
       parse(std::string_view(text).substr(0, *got));
   if (instances) return instances;
-  return Status(ErrorCode::STATE_CORRUPT,
-                directory.path() + "/" + decommission_mark_name +
-                    " is not one that seqd wrote; it says that a decommission is under way. Remove "
-                    "it if that is not so");
+  return Status(ErrorCode::STATE_CORRUPT, directory.path() + "/" + decommission_mark_name +
+                                              " was not written by seqd; it marks a decommission "
+                                              "in progress. Remove it if there is none");
 }
 
 }  // namespace seqd

@@ -1,7 +1,7 @@
 // DecommissionMark: the file by which a state directory says that its daemon is being
-// decommissioned, and who that daemon was to its stores. It is there whole or not at all; it is
-// written before a store is asked to forget, and removed when everything else is. Blocking; the
-// log's owner calls.
+// decommissioned, and the daemon's identity in its stores. It exists as a whole or not at all. It
+// is written before the first store removes its records, and is removed last. Blocking; the log's
+// owner calls.
 #pragma once
 
 #include <optional>

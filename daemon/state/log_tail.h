@@ -33,7 +33,7 @@ class LogTail {
 
   // Nothing when it is empty or cannot be true.
   std::optional<Content> read() const;
-  // Empty from now on, and to go on at `offset`: all before is in the file.
+  // Empties the tail; it continues at `offset`. Everything before is in the file.
   void begin(std::uint64_t salt, std::uint64_t offset);
   // False, and nothing is changed, when there is no room.
   bool append(std::span<const std::uint8_t> bytes);

@@ -126,8 +126,8 @@ Status Start::check_places() {
       break;
     case FileSystemKind::overlay:
       started_.warnings.push_back(path +
-                                  " is on an overlay file system: mount a volume of the "
-                                  "host there, or the state goes with the container");
+                                  " is on an overlay file system: mount a volume of the host "
+                                  "there, or the state is lost with the container");
       break;
     case FileSystemKind::unknown:
       started_.warnings.push_back(path +
@@ -138,10 +138,10 @@ Status Start::check_places() {
       break;
   }
   if (!witness_proves_) {
-    started_.warnings.push_back(places_.witness.path() +
-                                ", the witness directory, is not on a tmpfs, so it proves "
-                                "nothing: after a kill -9 the available IDs are given up. Leave "
-                                "witness_dir out, and seqd finds memory by itself");
+    started_.warnings.push_back(
+        places_.witness.path() +
+        ", the witness directory, is not on a tmpfs, so it proves nothing: after a kill -9 the "
+        "available IDs become a gap. Remove witness_dir, and seqd selects memory");
   }
   return {};
 }
@@ -175,8 +175,8 @@ Status Start::open_witness() {
     if (!options_.may_lack_witness || memory.status().code() != ErrorCode::STATE_IO)
       return memory.status();
     started_.warnings.push_back(memory.status().text() +
-                                ", so there is no witness: after a kill -9 the available IDs are "
-                                "given up. Name a directory on a tmpfs as witness_dir");
+                                ", so there is no witness: after a kill -9 the available IDs "
+                                "become a gap. Name a directory on a tmpfs as witness_dir");
     witness_ = std::make_unique<Witness>(std::make_unique<NoWitness>());
     return {};
   }
@@ -237,7 +237,7 @@ Status Start::read_and_judge() {
   if (judgement_.verdict == Verdict::fresh && evidence_.witness &&
       evidence_.witness->boot_id == options_.boot_id) {
     started_.warnings.push_back(places_.state.path() +
-                                ": the log is gone that was there earlier in this boot; the IDs "
+                                ": the log that existed earlier in this boot is missing; the IDs "
                                 "that were available will never be issued");
   }
   return {};

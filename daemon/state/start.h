@@ -27,8 +27,8 @@ struct StartOptions {
   AfterPowerLoss after_power_loss = AfterPowerLoss::forfeit;
   Token boot_id{};              // of the running system
   LogReader* reader = nullptr;  // is shown the log while it is read; null: none
-  // The place of the witness is nobody's choice: where it cannot be made, the start goes on
-  // without.
+  // The place of the witness was not configured: if it cannot be created, the start continues
+  // without one.
   bool may_lack_witness = false;
 };
 
@@ -51,7 +51,7 @@ struct Started {
 };
 
 // FENCED: another process holds the directory (the text has its pid): exit 75. STATE_CORRUPT: the
-// log is of another version, or whole and yet makes no sense: never reset, somebody has to look.
+// log is of another version, or whole and contradictory: never reset, an operator must check it.
 // STATE_IO: the directory cannot be used.
 Result<Started> start(const StartPlaces& places, const StartOptions& options);
 

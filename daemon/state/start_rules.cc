@@ -15,7 +15,7 @@ std::string why_no_witness(const Evidence& evidence, const Recovered& recovered)
       recovered.header.boot_id != evidence.boot_id) {
     return recovered.header.boot_id == evidence.boot_id
                ? "there is no witness: the state directory is a copy, or the witness was removed"
-               : "the machine was started again without an orderly stop of seqd, or the state "
+               : "the machine was restarted without an orderly stop of seqd, or the state "
                  "directory is a copy";
   }
   if (witness->nonce != recovered.header.nonce || witness->directory != evidence.directory) {
@@ -23,7 +23,7 @@ std::string why_no_witness(const Evidence& evidence, const Recovered& recovered)
   }
   if (recovered.sealed) return "the newest part of the log is damaged";
   if (witness->position > recovered.position) {
-    return "the log is older than its witness: it is damaged or was put back from a copy";
+    return "the log is older than its witness: it is damaged or was restored from a copy";
   }
   // The witness follows every turn, so it is behind by the last one at most.
   if (recovered.position - witness->position > 1) {
@@ -32,9 +32,9 @@ std::string why_no_witness(const Evidence& evidence, const Recovered& recovered)
   return "";
 }
 
-// There were newer turns, which the log has not: in a segment that took its place, or in this boot
-// and directory. The nonce says nothing of that: each start under R2 or R3 draws one, so a witness
-// that was left by an earlier start has another and is older. Positions go on over starts.
+// There were newer turns that the log does not have: in a segment that replaced it, or in this boot
+// and directory. The nonce does not show that: each start under R2 or R3 draws a new one, so a
+// witness of an earlier start has another nonce and is older. Positions continue over starts.
 bool misses_turns(const Evidence& evidence, const Recovered& recovered) {
   if (recovered.sealed) return true;
   const std::optional<Witness::Testimony>& witness = evidence.witness;

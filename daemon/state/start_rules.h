@@ -23,7 +23,7 @@ namespace seqd {
 
 enum class AfterPowerLoss : std::uint8_t {
   forfeit,  // R3: all available ranges are gaps
-  resume,   // go on above what was reserved. Only where no copy of the directory ever runs.
+  resume,   // continue above what was reserved. Only if no copy of the directory ever runs.
 };
 
 struct Evidence {
@@ -53,7 +53,7 @@ struct Changes {
   std::vector<LeaseIntended> dropped;
 };
 
-// Makes the image what this daemon may go on with.
+// Reduces the image to what this daemon may continue with.
 Result<Changes> carry_out(const Judgement& judgement, StateImage& image, Random& random,
                           std::int64_t wall_ms);
 

@@ -42,8 +42,8 @@ struct StateLog::Flush {
     if (status.ok()) witness->flush_succeeded();
   }
 
-  // Before anybody hears that the newer segment is durable, the older one must say that it is not
-  // the state any more: should the newer one rot, the older must not pass for the last word.
+  // Before the newer segment counts as durable, the older one must record that it is no longer the
+  // state: if the newer one is damaged later, the older one must not be taken for the newest state.
   Status seal_older() {
     File& older = *files->segments[1 - file];
     Status written = older.write_at(seal_offset, encode_seal(*seal, number));
@@ -59,7 +59,7 @@ Status StateFiles::check_in_place() const {
     return Status(ErrorCode::FENCED,
                   directory->path() + (name.empty() ? "" : "/" + name) +
                       " was removed or replaced while seqd was using it; nothing more is issued. "
-                      "Restart seqd: it goes on with what is there now");
+                      "Restart seqd: it continues with the present files");
   };
   Status status = leads_to("", identity);
   if (status.ok()) status = leads_to(lock_name, lock->identity());

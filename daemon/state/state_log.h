@@ -37,8 +37,8 @@ struct StateFiles {
   std::unique_ptr<File> lock;
   std::unique_ptr<File> segments[2];
 
-  // FENCED when the paths do not lead to these files any more: somebody replaced the state under
-  // us, and another daemon may have locked what is there now. Any thread.
+  // FENCED if the paths no longer lead to these files: the state was replaced while we used it, and
+  // another daemon may have locked the new files. Any thread.
   Status check_in_place() const;
 };
 
@@ -49,7 +49,7 @@ class StateLog final : public RemainderLog {
   static constexpr std::uint64_t smallest_size = std::uint64_t{1} << 16;  // that works: for tests
   static constexpr std::uint64_t max_size = std::uint64_t{1} << 30;
 
-  // Where the log goes on: behind a segment that is durable.
+  // Where the log continues: after a durable segment.
   struct Place {
     int file = 0;
     SegmentHeader header;

@@ -80,8 +80,8 @@ std::optional<Witness::Testimony> Witness::read() const {
 
 void Witness::write(const Testimony& testimony) {
   const std::span<std::uint8_t> bytes = memory_->bytes();
-  // No store is moved over the mark in either direction. The fences hold the compiler back: who
-  // reads this is a process that begins after this one has ended, however it ended.
+  // No write to memory is moved over the mark in either direction. The fences are for the compiler:
+  // the reader is a process that begins after this one has ended in any way.
   word(*memory_, mark_at).store(0);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   std::copy_n(testimony.boot_id.begin(), testimony.boot_id.size(), bytes.begin() + boot_id_at);

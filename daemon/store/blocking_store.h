@@ -63,8 +63,8 @@ class BlockingStore {
   // The same for each request, in order. At most leases_together() requests. A failed commit fails
   // all of them.
   virtual std::vector<ReturnOutcome> return_all(std::span<const ReturnRequest> requests);
-  // What earlier calls made due, and nobody waits for: the removal of records of hosts that are
-  // gone. A call takes some seconds at most. has_chores() does not block, as above.
+  // Work that earlier calls made due and no request waits for: the removal of records of hosts that
+  // no longer exist. A call takes some seconds at most. has_chores() does not block, as above.
   virtual bool has_chores() const { return false; }
   virtual void do_chores() {}
   virtual Result<InstanceRecords> forget(const ForgetRequest& request) = 0;

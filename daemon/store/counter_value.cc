@@ -33,21 +33,19 @@ std::int64_t highest_id(const LeaseRequest& request) {
 
 Result<Meaning> agreed_meaning(Meaning configured, Meaning marked, const std::string& where) {
   if (configured == Meaning::unset && marked == Meaning::unset) {
-    return Status(
-        ErrorCode::SEQ_MEANING,
-        fmt::format(
-            "{}: the number exists and nothing says whether it is the last ID issued or the "
-            "next one to issue; set meaning = \"last\" or meaning = \"next\" for this sequence",
-            where));
+    return Status(ErrorCode::SEQ_MEANING,
+                  fmt::format("{}: the number exists, and the configuration does not say whether "
+                              "it is the last ID issued or the next one to issue; set meaning = "
+                              "\"last\" or meaning = \"next\" for this sequence",
+                              where));
   }
   if (configured != Meaning::unset && marked != Meaning::unset && configured != marked) {
     return Status(
         ErrorCode::SEQ_MEANING,
-        fmt::format(
-            "{}: the configuration says meaning = \"{}\" and the counter is marked \"{}\" in the "
-            "store, so another daemon may read it so; give every daemon the same meaning, or "
-            "correct the mark in the store",
-            where, meaning_word(configured), meaning_word(marked)));
+        fmt::format("{}: the configuration says meaning = \"{}\" and the counter is marked \"{}\" "
+                    "in the store, so another daemon may read it that way; give every daemon the "
+                    "same meaning, or correct the mark in the store",
+                    where, meaning_word(configured), meaning_word(marked)));
   }
   return configured != Meaning::unset ? configured : marked;
 }
@@ -62,8 +60,8 @@ Result<LeasedSpan> span_after(std::int64_t last_issued, const LeaseRequest& requ
     return Status(
         ErrorCode::SEQ_REGRESSED,
         fmt::format(
-            "{}: the counter says {} is the next ID, but this host was already given IDs up to {}; "
-            "the store was set back or restored. Move it forward (seqctl advance) to at least {}",
+            "{}: the counter has {} as the next ID, but this host has leased IDs up to {}; the "
+            "store was set back or restored. Move it forward (seqctl advance) to at least {}",
             where, last_issued + 1, request.high_water - 1, request.high_water));
   }
   const std::int64_t highest = highest_id(request);
@@ -82,9 +80,8 @@ Status missing_counter(const LeaseRequest& request, const std::string& where) {
   ASSERT(request.high_water > 0);
   return {ErrorCode::SEQ_REGRESSED,
           fmt::format(
-              "{}: the counter is gone, but this host was already given IDs up to {}. It is not "
-              "created "
-              "again by itself; restore it, or write it again so that the next ID is at least {}",
+              "{}: the counter is missing, but this host has leased IDs up to {}. seqd does not "
+              "create it again; restore it, or create it so that the next ID is at least {}",
               where, request.high_water - 1, request.high_water)};
 }
 
@@ -121,9 +118,9 @@ Status check_advance_request(const AdvanceRequest& request) {
 
 Status check_lease_request(const LeaseRequest& request) {
   if (Status status = check_counter_binding(request.binding); !status.ok()) return status;
-  if (request.count < 1) return {ErrorCode::INTERNAL, "a lease of less than one ID was asked for"};
+  if (request.count < 1) return {ErrorCode::INTERNAL, "a lease of less than one ID was requested"};
   if (request.high_water < 0)
-    return {ErrorCode::INTERNAL, "a lease with a negative high-water mark was asked for"};
+    return {ErrorCode::INTERNAL, "a lease with a negative high-water mark was requested"};
   if (request.max_value < 1) return {ErrorCode::CONFIG, "max_value must be at least 1"};
   return {};
 }
@@ -132,7 +129,7 @@ Status check_return_request(const ReturnRequest& request) {
   if (Status status = check_counter_binding(request.binding); !status.ok()) return status;
   if (request.begin < 1 || request.begin >= request.end || request.reuse == Reuse::never) {
     return {ErrorCode::INTERNAL,
-            fmt::format("a return of [{}, {}) was asked for", request.begin, request.end)};
+            fmt::format("a return of [{}, {}) was requested", request.begin, request.end)};
   }
   return {};
 }
@@ -191,8 +188,8 @@ ReturnOutcome end_of(Resolution found, Status why, const std::string& where) {
       return kept(std::move(why));
     case Resolution::Kind::untraceable:
       return kept({ErrorCode::STORE_REFUSED,
-                   fmt::format("{}: the record of the return is gone; it will never be known "
-                               "whether the range was taken back",
+                   fmt::format("{}: the record of the return is missing; it cannot be determined "
+                               "whether the range was returned",
                                where)});
     case Resolution::Kind::failed:
       break;
@@ -213,14 +210,14 @@ LeaseRequest as_lease(const ReturnRequest& request) {
 
 Status given_up_reason(const std::string& where) {
   return {ErrorCode::UNAVAILABLE,
-          fmt::format("{}: the store did not take it back within the time allowed", where)};
+          fmt::format("{}: the store did not confirm the return within the time allowed", where)};
 }
 
 Status record_is_gone(const std::string& where) {
   return {ErrorCode::STORE_REFUSED,
           fmt::format("{}: there is no record of this host's newest lease, so it is not known "
-                      "whether the range was taken back before; was the document written again as "
-                      "a whole, or was the range leased in lease_mode \"plain\"?",
+                      "whether the range was returned before; was the whole document replaced, or "
+                      "was the range leased in lease_mode \"plain\"?",
                       where)};
 }
 

@@ -133,7 +133,7 @@ std::vector<InsertOutcome> BlockingStore::insert(const InsertBatch& batch) {
 namespace {
 
 Status no_keys_in_order() {
-  return {ErrorCode::CONFIG, "counters can be looked for in sqlite and mongodb stores only"};
+  return {ErrorCode::CONFIG, "counters can be listed in sqlite and mongodb stores only"};
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
-// AcceptingSockets: listening sockets, and when they are looked at. Who may connect and what
-// becomes of a connection is their owner's affair. An accept that the system refuses (no descriptor
-// is left, or no memory) makes all of them rest for a moment, with one line in the journal; clients
+// AcceptingSockets: listening sockets, and when they are watched. Their owner decides who may
+// connect and what happens to a connection. An accept that the system refuses (no descriptor is
+// left, or no memory) makes all of them rest for a moment, with one line in the journal; clients
 // wait in the sockets' queues meanwhile. Not uv_listen: while no descriptor is left, that one tries
-// again without an end and without letting anybody else have a turn. Loop thread.
+// again without an end and starves all other handles. Loop thread.
 #pragma once
 
 #include <uv.h>
@@ -23,8 +23,8 @@ class AcceptingSockets {
  public:
   static constexpr std::int64_t kRestMs = 100;  // after an accept that the system refused
 
-  // `complaint` begins the line in the journal. `incoming` is called with a socket at which
-  // somebody waits, again in each turn as long as somebody does. Loop and events outlive this.
+  // `complaint` begins the line in the journal. `incoming` is called with a socket that has a
+  // waiting client, again in each turn as long as it has one. Loop and events outlive this.
   AcceptingSockets(EventLoop& loop, EventSink& events, std::string complaint,
                    std::function<void(int listening)> incoming);
   ~AcceptingSockets() { close(); }

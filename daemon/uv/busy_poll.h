@@ -1,9 +1,9 @@
-// BusyPoll: reads from the connections that sent something last without asking the kernel which of
+// BusyPoll: reads from the connections that sent something last without a system call for which of
 // them is ready, and without sleeping, for a time after each request (daemon.busy_poll). A caller
-// on another CPU hears its reply without the wake-up of this process; the price is one CPU, as long
-// as requests come and for that time after the last.
+// on another CPU receives its reply without the wake-up of this process; the price is one CPU, as
+// long as requests come and for that time after the last.
 //
-// The loop looks at everything else once a slice, so that nothing else waits longer. Loop thread.
+// The loop polls everything else once a slice, so that nothing else waits longer. Loop thread.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class BusyPoll {
   };
   enum class Found : std::uint8_t {
     input,       // the turn ends now; look again after it
-    everything,  // the slice is over: the loop looks at everything, without sleeping
+    everything,  // the slice is over: the loop polls everything, without sleeping
     nothing,     // for too long: the loop may sleep
   };
 

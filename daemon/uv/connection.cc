@@ -54,7 +54,7 @@ void Connection::set_reading(bool reading) {
   if (uv_read_start(stream(), memory, read) != 0) close();
 }
 
-// Who reads hears of the end from its reads.
+// A reader notices the end by its reads.
 void Connection::watch_peer(bool watch) {
   if (watch == watched_) return;
   watched_ = watch;

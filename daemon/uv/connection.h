@@ -37,8 +37,8 @@ class Connection final : public Transport, public BusyPoll::Source {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Takes an accepted socket over and begins. `peer` is who is at its other end. Once only, and
-  // before anything else.
+  // Takes an accepted socket over and begins. `peer` is the process at its other end. Once only,
+  // and before anything else.
   void start(uv_loop_t* loop, int socket, const Peer& peer);
   const Peer& peer() const { return peer_; }
 

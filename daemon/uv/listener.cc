@@ -78,7 +78,7 @@ Status Listener::listen(int socket) {
   return {ErrorCode::CONFIG, std::string("cannot listen: ") + uv_strerror(failed)};
 }
 
-// What is left of many waits for the next turn: those who are connected already are served first.
+// The rest waits for the next turn: existing connections are served first.
 void Listener::accept(int listening) {
   for (int accepted = 0; accepted < kMostAcceptsATurn; ++accepted) {
     const int fd = sockets_.accept(listening);

@@ -42,8 +42,8 @@ class Listener final : private Connection::Owner {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // Makes the socket at `path` with permissions `mode`. A socket nobody listens on any more is
-  // replaced; one that is in use, or a file of another kind, is an error (CONFIG).
+  // Makes the socket at `path` with permissions `mode`. A socket without a listener is replaced;
+  // one that is in use, or a file of another kind, is an error (CONFIG).
   Status listen_at(const std::string& path, int mode);
   // Accepts from a socket that systemd handed over.
   Status listen_on(int socket);

@@ -16,7 +16,8 @@ constexpr std::size_t kMostGroups = 65'536;  // NGROUPS_MAX of Linux
 
 Status unknown_peer() {
   return {ErrorCode::INTERNAL,
-          std::string("the kernel does not say who connected: ") + std::strerror(errno)};
+          std::string("the kernel does not report the user of the connection: ") +
+              std::strerror(errno)};
 }
 
 // A user namespace that does not map all users (most rootless containers) reports every unmapped

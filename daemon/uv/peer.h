@@ -7,9 +7,9 @@
 
 namespace seqd {
 
-// A user whom the daemon's user namespace cannot name is kNoUserOrGroup: in no list and no owner.
-// Such groups are left out. INTERNAL when `fd` is no connected Unix socket, or when not all of it
-// is known: rights hang on every part.
+// A user that is not mapped in the daemon's user namespace is kNoUserOrGroup: it is in no list, and
+// not an owner. Unmapped groups are left out. INTERNAL if `fd` is not a connected Unix socket, or
+// if a part is unknown: rights depend on every part.
 Result<Peer> peer_of(int fd);
 
 }  // namespace seqd

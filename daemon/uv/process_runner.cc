@@ -191,8 +191,8 @@ void UvProcessRunner::end(Run& run) {
 // The program with all that it started, as far as that is in its group still.
 void UvProcessRunner::kill_group(const Run& run) {
   if (!run.started) return;
-  // While libuv has not waited for it, its number is nobody else's. Nor is it while somebody is of
-  // its group: only a number that is of no process and no group any more is used again.
+  // Until libuv has waited for it, no other process has its number; nor while a process is in its
+  // group: the kernel reuses a number only after the process and the group have ended.
   if (run.runs || (kill(run.process.pid, 0) != 0 && errno == ESRCH))
     kill(-run.process.pid, SIGKILL);
 }

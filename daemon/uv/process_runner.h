@@ -1,6 +1,6 @@
 // UvProcessRunner: runs programs by uv_spawn, in a session of their own, with the daemon's
-// environment but for what systemd tells the daemon alone, and with none of its descriptors. Owned
-// by who asks; loop thread.
+// environment except the variables that systemd sets for the daemon alone, and with none of its
+// descriptors. Owned by the caller; loop thread.
 //
 // Every run has an end: its time and its output are bounded, and what is beyond them is killed,
 // with what was started by it: also where the program itself has ended, and another has its pipe.

@@ -1,5 +1,5 @@
-// ThreadWorker: a Worker with threads of its own, so that work that hangs delays nobody who uses
-// another one. Jobs run on the threads; their `done` runs on the loop. Owned by the Daemon; loop
+// ThreadWorker: a Worker with threads of its own, so that work that hangs does not delay the users
+// of another one. Jobs run on the threads; their `done` runs on the loop. Owned by the Daemon; loop
 // thread.
 //
 // A job that hangs cannot be ended: a process that must go leaves by _exit() and not by this
@@ -24,7 +24,7 @@ namespace seqd {
 
 class ThreadWorker final : public Worker {
  public:
-  // `name` is the threads' (at most 15 bytes), for people who look at the process.
+  // `name` is the threads' (at most 15 bytes), shown by ps and top.
   ThreadWorker(EventLoop& loop, const std::string& name, int threads);
   // Waits for the jobs that run; those that have not begun are dropped, and so is every `done`.
   ~ThreadWorker() override;

@@ -33,7 +33,7 @@ Status remove_stale(const std::string& path, const sockaddr_un& address) {
   if (why == 0 || why == EAGAIN)
     return {ErrorCode::CONFIG, "socket " + path + ": another process listens there already"};
   errno = why;
-  if (why != ECONNREFUSED) return socket_error(path, "whether it is in use cannot be told");
+  if (why != ECONNREFUSED) return socket_error(path, "cannot determine whether it is in use");
   if (unlink(path.c_str()) != 0) return socket_error(path, "the old one cannot be removed");
   return {};
 }
@@ -52,8 +52,9 @@ Result<UnixSocket> bind_unix_socket(const std::string& path, int mode) {
   if (!stale.ok()) return stale;
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return socket_error(path, "cannot be made");
-  // The socket has its permissions from the start: a client that may connect hears "refused" until
-  // it is listened at, and tries again, but not EACCES. A default ACL may have changed them.
+  // The socket has its permissions from the start: a client that may connect gets ECONNREFUSED
+  // until the daemon listens, and tries again, but never EACCES. A default ACL may have changed
+  // them.
   const mode_t before = umask(static_cast<mode_t>(~mode & 0777));
   const int bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   umask(before);

@@ -16,8 +16,8 @@ struct UnixSocket {
   std::uint64_t inode = 0;  // so that another daemon's socket is not removed
 };
 
-// A socket nobody listens on any more is replaced; one that is in use, or a file of another kind,
-// is an error (CONFIG).
+// A socket without a listener is replaced; one that is in use, or a file of another kind, is an
+// error (CONFIG).
 Result<UnixSocket> bind_unix_socket(const std::string& path, int mode);
 // Removes the file, if it is still that of this socket.
 void unlink_unix_socket(const UnixSocket& socket);

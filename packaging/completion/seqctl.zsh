@@ -29,7 +29,7 @@ _seqctl_commands() {
     'audit:verify that every leased ID is accounted for'
     'advance:raise the counter in the store'
     'drain:release the available IDs'
-    'decommission:remove this daemon for good'
+    'decommission:remove this daemon permanently'
     'purge:remove the counters of old periods'
     'wait:wait until the daemon answers'
     'health:answer a probe\: one line and an exit code'

@@ -1,6 +1,6 @@
 // Encodes single MessagePack values into memory that has room for them, always in the shortest
-// form. Each function gives where the next value goes. For the writers of this folder; everybody
-// else uses value_writer.h. Pure functions: any thread.
+// form. Each function returns the place of the next value. For the writers of this folder; other
+// code uses value_writer.h. Pure functions: any thread.
 #pragma once
 
 #include <cstdint>

@@ -135,7 +135,7 @@ class Core {
     socket.on("connect", () => {
       if (socket !== this.#socket) return;
       this.#isOpen = true;
-      this.#greeting = setTimeout(() => this.#lose("it accepts and says nothing"), this.#helloTimeout);
+      this.#greeting = setTimeout(() => this.#lose("it accepts connections but does not reply"), this.#helloTimeout);
       this.#greeting.unref();
       this.#session.connected();
       this.#flush();
@@ -242,7 +242,7 @@ class Core {
   #expire() {
     this.#clockAt = Infinity;
     const earliest = this.#session.expire(performance.now(), () => {
-      const why = this.#isOpen ? "it accepts and says nothing" : this.#whyNot;
+      const why = this.#isOpen ? "it accepts connections but does not reply" : this.#whyNot;
       return new ConnectError(`no daemon answers at ${this.#path}: ${why}`);
     });
     // Each look costs as much as there are requests: with many of them it is worth less often.

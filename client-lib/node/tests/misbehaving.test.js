@@ -139,7 +139,7 @@ test("silence instead of a hello", async (t) => {
   await until("the hello", () => server.messages.length > 0);
   const error = await errorOf(client.next("a"));
   assert.ok(error instanceof seqd.ConnectError);
-  assert.match(error.text, /says nothing/);
+  assert.match(error.text, /does not reply/);
   assert.deepEqual(server.messages.map((message) => message[3]), ["hello"]);
 });
 

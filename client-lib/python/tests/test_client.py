@@ -153,7 +153,7 @@ def test_ACallWaitsForADaemonThatStarts(make_daemon, make_client):
     assert ids == [1]
 
 
-def test_TheDaemonIsToldTheTimeThatIsLeft(make_daemon, make_client):
+def test_ARequestCarriesTheRemainingTime(make_daemon, make_client):
     """An unreachable store: the daemon's UNAVAILABLE comes, with its reason, before the client's own time-out."""
     daemon = make_daemon(stores={"mongo": {"type": "mongodb", "uri": "mongodb://127.0.0.1:9/?serverSelectionTimeoutMS=100"}}).start()
     client = make_client(daemon.socket, timeout=LONG)

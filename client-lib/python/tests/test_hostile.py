@@ -253,7 +253,7 @@ def test_AnInsertNoticesThatAnIdleConnectionHasEnded(serve, make_client):
     assert client.insert("people", {"name": "Ada"}) == 2
 
 
-def test_AServerThatDoesNotReadHoldsNobodyForEver(serve, make_client):
+def test_AServerThatDoesNotReadHoldsNoCallForEver(serve, make_client):
     free = threading.Event()
 
     def act(line):

@@ -133,7 +133,7 @@ def test_InsertsWithAUniqueFieldOverKills(shop, database, make_client):
     assert there == told and sorted(there.values()) == list(range(1, 1001))
 
 
-def test_WhatAnInsertIsToldOfTheStore(shop, database, make_client):
+def test_AnInsertReturnsTheErrorOfTheStore(shop, database, make_client):
     database.people.create_index("name", unique=True)
     client = make_client(shop.socket, timeout=LONG)
     assert client.insert("people", {"name": "Ada", "data": b"\x00\xff", "none": None, "list": [1, 2.5, {"deep": True}]}) == 1

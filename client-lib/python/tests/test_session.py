@@ -153,7 +153,7 @@ def test_AfterAReconnectTheAckComesFirstThenTheRepeatsInOrder():
     assert [request.result for request in [*requests, newer]] == [101, 102, 103, 104, 105]
 
 
-def test_ANewConnectionIsToldAgainWhatIsAcknowledged():
+def test_ANewConnectionAcknowledgesAgain():
     world = World()
     world.connect()
     for _ in range(20):
@@ -405,7 +405,7 @@ print(len(good))
     assert (done.stdout, done.stderr) == ("4\n", "")
 
 
-def test_RepeatsGoOnWhereTheNextDaemonRemembersLess():
+def test_RetriesContinueIfTheNextDaemonRemembersLess():
     """Fewer numbers than the eight after which an acknowledgement is due."""
     world = World()
     world.connect()

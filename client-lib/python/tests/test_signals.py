@@ -18,7 +18,7 @@ def until_sent(client):
     wait_for("the request", lambda: session._sent)  # pylint: disable=protected-access
 
 
-def test_AnInterruptedCallIsGivenUpAndTheClientGoesOn(daemon):
+def test_AnInterruptedCallIsAbandonedAndTheClientStaysUsable(daemon):
     class Interrupt(Exception):
         pass
 
@@ -45,7 +45,7 @@ def test_AnInterruptedCallIsGivenUpAndTheClientGoesOn(daemon):
         client.close()
 
 
-def test_ASignalHandlerThatCallsTheClientIsTold(daemon):
+def test_ASignalHandlerThatCallsTheClientGetsAnError(daemon):
     """In the middle of a call of the same thread the client cannot serve another one; it says so, and the call goes on."""
     client = seqd.Client(daemon.socket, timeout=LONG)
     client.ping()

@@ -1,6 +1,6 @@
-// What `seqctl doctor` looks at. Every check is of a few system calls, or of a program that is
-// ended after two seconds; no check changes anything. They describe the present user: what it may
-// not see is `unknown`. One thread.
+// The checks of `seqctl doctor`. Every check needs a few system calls, or a program that is killed
+// after two seconds; no check changes anything. They run as the present user: what it may not see
+// is `unknown`. One thread.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,8 +12,8 @@
 
 namespace seqd::seqctl {
 
-// The socket: whether it is one, who may connect, and whether somebody else could put another
-// there.
+// The socket: whether it is one, which users may connect, and whether another user could replace
+// it.
 void check_socket(const std::string& path, Findings& findings);
 
 // What status and list tell: of an answer of status, and of sequences that cannot issue. Pure.

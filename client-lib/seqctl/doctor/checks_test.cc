@@ -67,7 +67,7 @@ Findings status_findings(const json& status) {
 
 }  // namespace
 
-TEST_CASE("DoctorSaysWhoMayConnectToTheSocket", "[client]") {
+TEST_CASE("DoctorShowsWhichUsersMayConnectToTheSocket", "[client]") {
   const Folder folder("/tmp");
   const std::string path = folder.path() + "/s";
   REQUIRE(socket_findings(path).at(0).level == Level::bad);
@@ -93,7 +93,7 @@ TEST_CASE("DoctorReadsWhatTheDaemonSaysOfItself", "[client]") {
 
   json older = good_status();
   older["version"] = "0.0.9";
-  older["state_how"] = "forfeited: the machine was started again";
+  older["state_how"] = "forfeited: the machine was restarted";
   older["ending"] = {{{"name", "few"}, {"left", 12}, {"days_left", 3}}};
   const Findings warned = status_findings(older);
   REQUIRE(warned.size() == 4);
@@ -117,7 +117,7 @@ TEST_CASE("DoctorReadsWhatTheDaemonSaysOfItself", "[client]") {
   CHECK_FALSE(has_bad(status_findings(json{{"stores", 7}, {"ending", {1, "x"}}})));
 }
 
-TEST_CASE("DoctorLooksAtTheStateDirectory", "[client]") {
+TEST_CASE("DoctorChecksTheStateDirectory", "[client]") {
   const Folder in_memory("/dev/shm");
   Findings findings;
   check_state_dir(in_memory.path(), findings);

@@ -23,8 +23,8 @@ std::string remedy_of_store(const std::string& state) {
   if (state == "restored") return "OPERATING.md, \"Restoring a store\"";
   if (state == "changed") return "OPERATING.md, \"Moving a store\"";
   if (state == "down" || state == "waiting")
-    return "see to the database and the way to it; journalctl -u seqd";
-  return "see whether it stays: seqctl status, journalctl -u seqd";
+    return "check the database and the connection to it; journalctl -u seqd";
+  return "check whether it lasts: seqctl status, journalctl -u seqd";
 }
 
 void check_stores(const json& status, Findings& findings) {
@@ -52,7 +52,7 @@ void check_ending(const json& status, Findings& findings) {
                         shown(ending[i], "name") + " has " + shown(ending[i], "left") +
                             " IDs left to lease" +
                             (days == "-" ? "" : ", for " + days + " days at the present rate"),
-                        "a higher `max_value` of it, or another sequence"});
+                        "raise its `max_value`, or use another sequence"});
   }
 }
 
@@ -64,7 +64,7 @@ void check_rights(seqd_client* client, Findings& findings) {
   if (!denied && answered.code != SEQD_E_BAD_REQUEST) return;
   findings.push_back(
       {Level::ok, "rights",
-       denied ? user + " may take IDs, as `allow` and `deny` say, and may not administer"
+       denied ? user + " may take IDs, subject to `allow` and `deny`, and may not administer"
               : user + " may take IDs and administer",
        ""});
 }
@@ -88,21 +88,23 @@ void check_sequences(seqd_client* client, Findings& findings) {
 
 void check_status(const json& status, const char* own_version, Findings& findings) {
   if (!status.is_object()) {
-    findings.push_back({Level::bad, "daemon", "its answer to status is not understood",
-                        "look what listens at the socket: ss -xlp"});
+    findings.push_back({Level::bad, "daemon", "its reply to status is invalid",
+                        "check what listens at the socket: ss -xlp"});
     return;
   }
   const json version = member(status, "version");
   if (version != json(own_version)) {
-    findings.push_back({Level::warn, "version",
-                        "the daemon is " + shown(status, "version") + ", seqctl is " + own_version,
-                        "the same version of both; after an upgrade: systemctl restart seqd"});
+    findings.push_back(
+        {Level::warn, "version",
+         "the daemon is " + shown(status, "version") + ", seqctl is " + own_version,
+         "install the same version of both; after an upgrade: systemctl restart seqd"});
   }
   if (begins_with(member(status, "state_how"), "forfeited")) {
     findings.push_back(
         {Level::warn, "start",
          "the last start made the available IDs a gap: " + shown(status, "state_how"),
-         "a witness in memory (see witness) and an orderly stop before a reboot"});
+         "keep the witness in memory (see witness), and stop seqd in an orderly way before a "
+         "reboot"});
   }
   check_stores(status, findings);
   check_ending(status, findings);
@@ -116,11 +118,10 @@ json check_daemon(seqd_client* client, Findings& findings) {
   const Answered status = pinged.ok() ? ask(client, "status") : pinged;
   if (!status.ok()) {
     const bool socket_is_bad = has_bad(findings);
-    findings.push_back({Level::bad, "daemon",
-                        std::string(seqd_error_name(status.code)) + ": " + status.error,
-                        socket_is_bad ? "see socket"
-                                      : "systemctl start seqd.service; journalctl -u seqd says why "
-                                        "it ended"});
+    findings.push_back(
+        {Level::bad, "daemon", std::string(seqd_error_name(status.code)) + ": " + status.error,
+         socket_is_bad ? "see socket"
+                       : "systemctl start seqd.service; journalctl -u seqd shows why it ended"});
     return {};
   }
   const auto took = std::chrono::duration_cast<std::chrono::microseconds>(end - begin).count();
@@ -128,7 +129,7 @@ json check_daemon(seqd_client* client, Findings& findings) {
                       "seqd " + shown(status.value, "version") + ", pid " +
                           shown(status.value, "pid") + ", answers in " + std::to_string(took) +
                           " us",
-                      took > 100'000 ? "see what else uses its processor and its disk" : ""});
+                      took > 100'000 ? "check what else uses its CPU and its disk" : ""});
   check_status(status.value, seqd_version(), findings);
   check_rights(client, findings);
   check_sequences(client, findings);

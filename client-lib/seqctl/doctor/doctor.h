@@ -1,5 +1,5 @@
-// `seqctl doctor`: looks at everything that can be seen from outside of the daemon as the present
-// user, and says what to do. One thread.
+// `seqctl doctor`: checks everything that the present user can see from outside of the daemon, and
+// prints what to do. One thread.
 #pragma once
 
 #include "client-lib/seqctl/command_line.h"

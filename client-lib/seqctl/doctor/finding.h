@@ -1,4 +1,4 @@
-// Finding: one thing that `seqctl doctor` looked at, and what to do about it. Pure: any thread.
+// Finding: the result of one check of `seqctl doctor`, and what to do about it. Pure: any thread.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ constexpr std::uint64_t kMiB = 1 << 20;
 // Two log files of the default size, and one more while they are exchanged; then little is left.
 constexpr std::uint64_t kRoomNeeded = 48 * kMiB;
 constexpr std::uint64_t kRoomWanted = 512 * kMiB;
-constexpr int kMostDescriptors = 200'000;  // that are looked at
+constexpr int kMostDescriptors = 200'000;  // to check
 
 bool is_memory(std::uint32_t kind) {
   return kind == TMPFS_MAGIC || kind == RAMFS_MAGIC;
@@ -55,7 +55,7 @@ void check_room(const std::string& path, const struct statfs& facts, Findings& f
       {level, "disk",
        std::to_string(left / kMiB) + " MiB are free for " + path +
            (facts.f_files > 0 ? ", " + std::to_string(facts.f_ffree) + " files" : ""),
-       level == Level::ok ? "" : "more room: a full disk stops every sequence"});
+       level == Level::ok ? "" : "make room: a full disk stops every sequence"});
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ void check_state_dir(const std::string& path, Findings& findings) {
   struct statfs system {};
   if (::stat(path.c_str(), &facts) != 0 || ::statfs(path.c_str(), &system) != 0) {
     findings.push_back({Level::unknown, "state", path + ": " + std::strerror(errno),
-                        "as root, or with --state-dir, if it is elsewhere"});
+                        "run this as root, or with --state-dir, if it is elsewhere"});
     return;
   }
   const bool open = (facts.st_mode & (S_IRWXG | S_IRWXO)) != 0;
@@ -98,7 +98,7 @@ void check_state_dir(const std::string& path, Findings& findings) {
     findings.push_back({Level::bad, "state",
                         path + " is in memory: a reboot loses it, and an SQLite store in it issues "
                                "its IDs again",
-                        "a `state_dir` on a local disk"});
+                        "set `state_dir` to a directory on a local disk"});
   }
   check_room(path, system, findings);
 }
@@ -126,12 +126,14 @@ void check_witness_dir(const std::string& path, const std::string& state_dir, Fi
          candidate + (memory ? " is in memory"
                              : " is not in memory: it can be copied, and survives "
                                "a reboot"),
-         memory ? "" : "a `witness_dir` on a tmpfs, or none: seqd then looks for one"});
+         memory
+             ? ""
+             : "set `witness_dir` to a directory on a tmpfs, or remove it: seqd then selects one"});
     return;
   }
-  findings.push_back({Level::unknown, "witness", "no directory of it was found",
-                      "with --witness-dir, if the configuration names one; else it is shared "
-                      "memory (ipcs -m)"});
+  findings.push_back(
+      {Level::unknown, "witness", "its directory was not found",
+       "use --witness-dir, if the configuration names one; else it is shared memory (ipcs -m)"});
 }
 
 void check_clock(Findings& findings) {
@@ -144,9 +146,9 @@ void check_clock(Findings& findings) {
   const bool wrong = state == TIME_ERROR || (clock.status & STA_UNSYNC) != 0;
   findings.push_back(
       {wrong ? Level::warn : Level::ok, "clock",
-       wrong ? "is not kept in step with a time server: periods and dates in IDs may be wrong"
-             : "is kept in step, to " + std::to_string(clock.maxerror / 1'000) + " ms",
-       wrong ? "timedatectl set-ntp true, or chrony" : ""});
+       wrong ? "is not synchronized with a time server: periods and dates in IDs may be wrong"
+             : "is synchronized, to " + std::to_string(clock.maxerror / 1'000) + " ms",
+       wrong ? "timedatectl set-ntp true, or install chrony" : ""});
 }
 
 }  // namespace seqd::seqctl

@@ -33,22 +33,22 @@ void check_folder(const std::string& path, Findings& findings) {
   findings.push_back(
       {Level::bad, "socket",
        folder + " is " + facts_text(facts) + ": every user can put another socket in its place",
-       "chmod o-w " + folder + ", or another `socket` in seqd.toml"});
+       "chmod o-w " + folder + ", or set another `socket` in seqd.toml"});
 }
 
 // Whoever is in the group root may do more than connect, so that is no advice.
 std::string remedy_to_connect(const struct stat& facts) {
   if (facts.st_gid == 0 || (facts.st_mode & S_IWGRP) == 0)
-    return "a group of its own for the socket, with mode 0660: SocketGroup= of seqd.socket, or the "
-           "group that the daemon runs as";
+    return "give the socket a group of its own, with mode 0660: SocketGroup= of seqd.socket, or "
+           "the group that the daemon runs as";
   return "usermod -aG " + group_name(facts.st_gid) + " " + user_name(::geteuid()) +
-         ", and a new login";
+         ", and log in again";
 }
 
 void not_found(const std::string& path, int error, Findings& findings) {
   const std::string remedy =
       error == EACCES
-          ? "a user who may search the directories above it, as root"
+          ? "use a user who may search the directories above it, as root"
           : "systemctl enable --now seqd.socket; or name the socket with --socket or SEQD_SOCKET";
   findings.push_back({Level::bad, "socket", path + ": " + std::strerror(error), remedy});
 }

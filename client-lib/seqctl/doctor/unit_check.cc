@@ -52,7 +52,7 @@ void check_unit_properties(const std::string& shown, Findings& findings) {
        "unit",
        std::string(kUnit) + " is " + state + (failed ? ", result " + properties["Result"] : "") +
            (again ? ", and was started again " + restarts + " times by systemd" : ""),
-       failed || again ? "journalctl -x -u seqd says why it ended" : ""});
+       failed || again ? "journalctl -x -u seqd shows why it ended" : ""});
 }
 
 void check_exposure(const std::string& analyzed, Findings& findings) {
@@ -67,8 +67,8 @@ void check_exposure(const std::string& analyzed, Findings& findings) {
   findings.push_back(
       {wide ? Level::warn : Level::ok, "hardening",
        "systemd-analyze security finds an exposure of " + std::string(begin, read.ptr),
-       wide ? "a drop-in opens what the unit closes: systemctl cat seqd, "
-              "systemd-analyze security seqd"
+       wide ? "a drop-in relaxes the hardening of the unit: systemctl cat seqd, systemd-analyze "
+              "security seqd"
             : ""});
 }
 

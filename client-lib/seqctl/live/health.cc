@@ -9,7 +9,7 @@ using nlohmann::json;
 void Readiness::add_status(const json& status) {
   const json stores = member(status, "stores");
   if (!status.is_object() || !stores.is_array())
-    return add_obstacle("the daemon's answer to status is not understood");
+    return add_obstacle("the daemon's reply to status is invalid");
   for (const json& store : stores) {
     const json name = member(store, "name");
     if (member(store, "error").is_null() || !name.is_string()) continue;
@@ -19,7 +19,7 @@ void Readiness::add_status(const json& status) {
 }
 
 void Readiness::add_page(const json& page) {
-  if (!page.is_array()) return add_obstacle("the daemon's answer to list is not understood");
+  if (!page.is_array()) return add_obstacle("the daemon's reply to list is invalid");
   for (const json& row : page) {
     ++sequences_;
     const json error = member(row, "error");

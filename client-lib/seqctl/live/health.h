@@ -1,6 +1,6 @@
-// Health: what a probe asks. Live: the daemon answers. Ready: it can also issue IDs of every
-// sequence in use: none is stopped, none is without IDs that it may issue while its store has an
-// error, and none has documents that wait because they could not be inserted. Pure but for
+// Health: the state that a probe queries. Live: the daemon answers. Ready: it can also issue IDs of
+// every sequence in use: none is stopped, none is without IDs that it may issue while its store has
+// an error, and none has documents that wait because they could not be inserted. Pure but for
 // check_readiness(): of what the daemon sent nothing is assumed.
 #pragma once
 
@@ -32,7 +32,7 @@ class Readiness {
   void add_obstacle(const std::string& why);
 
   std::set<std::string> failing_;  // stores with an error
-  std::set<std::string> silent_;   // of these, who have not answered since the daemon's start
+  std::set<std::string> silent_;   // of these, without an answer since the daemon's start
   std::size_t sequences_ = 0;
   std::size_t obstacles_ = 0;
   nlohmann::json why_ = nlohmann::json::array();

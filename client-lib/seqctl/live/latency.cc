@@ -5,7 +5,7 @@
 #include "client-lib/seqctl/exit_codes.h"
 #include "client-lib/seqctl/interruption.h"
 #include "client-lib/seqctl/live/latency_report.h"
-#include "client-lib/seqctl/live/looks.h"
+#include "client-lib/seqctl/live/samples.h"
 #include "client-lib/seqctl/live/terminal.h"
 #include "client-lib/seqctl/live/watching.h"
 #include "client-lib/seqctl/reports/report.h"
@@ -31,10 +31,10 @@ void print(const Arguments& arguments, LatencyReport& report, Output& out) {
 int run_latency(const Arguments& arguments, seqd_client* client, Output& out, Output& errors) {
   using Clock = std::chrono::steady_clock;
   LatencyReport report;
-  Looks looks(arguments.interval_ms, arguments.looks, out);
+  Samples samples(arguments.interval_ms, arguments.samples, out);
   // The first one connects, and is not measured.
   Answered answered = ping(client);
-  while (answered.ok() && looks.next()) {
+  while (answered.ok() && samples.next()) {
     const Clock::time_point begin = Clock::now();
     answered = ping(client);
     if (answered.ok()) report.add(std::chrono::nanoseconds(Clock::now() - begin).count());

@@ -95,7 +95,7 @@ json LatencyReport::value() {
 }
 
 std::string LatencyReport::text(std::size_t width, bool utf8) {
-  if (empty()) return "no answer was measured\n";
+  if (empty()) return "no reply was measured\n";
   std::string text = std::to_string(samples_.size()) + " pings: min " + us_text(quantile(0)) +
                      ", p50 " + us_text(quantile(0.5)) + ", p90 " + us_text(quantile(0.9)) +
                      ", p99 " + us_text(quantile(0.99)) + ", max " + us_text(quantile(1)) + "\n";

@@ -46,7 +46,7 @@ TEST_CASE("TheHistogramIsDrawnInAsciiAndInBlocks", "[client]") {
         " 20 ..  50 us   0\n"
         " 50 .. 100 us   4  ##\n");
   CHECK(report.text(8, true).find("16  ████████\n") != std::string::npos);
-  CHECK(LatencyReport().text(8, true) == "no answer was measured\n");
+  CHECK(LatencyReport().text(8, true) == "no reply was measured\n");
   CHECK(LatencyReport().value() == json{{"count", 0}});
 }
 

@@ -29,7 +29,7 @@ TEST_CASE("ALongIntervalFillsAllThatItIsAbout", "[client]") {
   CHECK(minute.text(600'000, false) == std::string(20, '_'));
 }
 
-TEST_CASE("WhatIsOlderThanAMinuteOrWasNotLookedAtIsBlank", "[client]") {
+TEST_CASE("SamplesThatAreMissingOrOlderThanAMinuteAreBlank", "[client]") {
   Minute minute;
   minute.add(5, 0, 3'000);
   CHECK_FALSE(minute.is_over(59'999));

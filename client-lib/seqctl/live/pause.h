@@ -1,4 +1,4 @@
-// What commands that look again and again do between two looks. One thread.
+// What commands do between two samples. One thread.
 #pragma once
 
 #include <chrono>
@@ -7,8 +7,8 @@
 
 namespace seqd::seqctl {
 
-// Waits until `end`. False: a signal came (see interruption.h), or the reader of `out` has gone, so
-// that there is nobody to go on for; noticed within 0.1 s.
+// Waits until `end`. False: a signal came (see interruption.h), or the reader of `out` has closed
+// it; noticed within 0.1 s.
 bool pause_until(std::chrono::steady_clock::time_point end, Output& out);
 
 }  // namespace seqd::seqctl

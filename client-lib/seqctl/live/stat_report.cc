@@ -106,9 +106,9 @@ std::string StatReport::answered(const json& status, std::int64_t now_ms) {
   if (has_before_ && !same_process(before_, status)) {
     text = format_ == Format::json
                ? to_json_line({{"restarted", {{"pid", member(status, "pid")}}}}) + "\n"
-               : "the daemon was started again, pid " + shown(status, "pid") + "\n";
+               : "the daemon was restarted, pid " + shown(status, "pid") + "\n";
   } else if (has_before_) {
-    // A look that was late and the next one may be within a millisecond.
+    // A late sample and the next one may be within a millisecond.
     const std::int64_t passed_ms = std::max<std::int64_t>(now_ms - before_ms_, 1);
     text = line(status, static_cast<double>(passed_ms) / 1'000);
   }

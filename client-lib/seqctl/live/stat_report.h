@@ -1,4 +1,4 @@
-// StatReport: the lines of `seqctl stat`: of each look at the daemon what was counted since the one
+// StatReport: the lines of `seqctl stat`: for each sample, what the daemon counted since the one
 // before it. Pure: time comes in as an argument, and of what the daemon sent nothing is assumed.
 // One thread.
 #pragma once
@@ -19,10 +19,10 @@ class StatReport {
   StatReport(Format format, std::int64_t rows_a_header)
       : format_(format), rows_a_header_(rows_a_header) {}
 
-  // The line of a look: an answer of status at that time (milliseconds of a clock that does not
-  // go back). Empty for the first one, which has nothing to be compared with.
+  // The line of a sample: a reply of status at that time (milliseconds of a clock that does not go
+  // back). Empty for the first one, which has nothing to be compared with.
   std::string answered(const nlohmann::json& status, std::int64_t now_ms);
-  // The line of a look that failed. The next answer is compared with nothing, if it is of another
+  // The line of a failed sample. The next answer is compared with nothing, if it is of another
   // process.
   std::string unanswered(std::string_view code, std::string_view text);
 
@@ -42,7 +42,7 @@ class StatReport {
 std::string rate_text(const std::optional<double>& rate);
 // An integer of an object; none where there is none.
 std::optional<std::int64_t> count_of(const nlohmann::json& object, const char* key);
-// A count of the second look less that of the first, at least 0 (a sequence that was forgotten
+// A count of the second sample minus that of the first, at least 0 (a sequence that was forgotten
 // takes its IDs out of the sums); none where one of them is missing.
 std::optional<std::int64_t> difference(const nlohmann::json& first, const nlohmann::json& second,
                                        const char* key);

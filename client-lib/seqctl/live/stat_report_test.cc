@@ -15,7 +15,7 @@ json status(std::int64_t pid, std::int64_t uptime_ms, std::int64_t issued) {
 
 }  // namespace
 
-TEST_CASE("ALineIsWhatWasCountedSinceTheLookBeforeIt", "[client]") {
+TEST_CASE("ALineIsWhatWasCountedSinceThePreviousSample", "[client]") {
   StatReport report(Format::text, 2);
   CHECK(report.answered(status(1, 0, 1'000), 10'000).empty());
   json second = status(1, 2'000, 6'000);
@@ -50,10 +50,10 @@ TEST_CASE("ADaemonThatWasStartedAgainIsComparedWithNothing", "[client]") {
   StatReport report(Format::text, 20);
   report.answered(status(1, 60'000, 500), 0);
   CHECK(report.unanswered("CONNECT", "no daemon\x1b[2J") == "no answer: CONNECT: no daemon?[2J\n");
-  CHECK(report.answered(status(2, 100, 500), 2'000) == "the daemon was started again, pid 2\n");
+  CHECK(report.answered(status(2, 100, 500), 2'000) == "the daemon was restarted, pid 2\n");
   CHECK(report.answered(status(2, 1'100, 600), 3'000).find("100") != std::string::npos);
   // The number of the process may come again, as in a container.
-  CHECK(report.answered(status(2, 5, 600), 4'000).starts_with("the daemon was started again"));
+  CHECK(report.answered(status(2, 5, 600), 4'000).starts_with("the daemon was restarted"));
 }
 
 TEST_CASE("WhatADaemonDoesNotTellIsADash", "[client]") {

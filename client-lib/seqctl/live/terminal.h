@@ -1,5 +1,5 @@
-// What the output is connected to, and so how something is drawn on it. Looks at the environment
-// and the descriptor; any thread.
+// What the output is connected to, which determines how to draw on it. Reads the environment and
+// the descriptor; any thread.
 #pragma once
 
 #include <cstddef>

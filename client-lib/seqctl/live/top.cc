@@ -4,7 +4,7 @@
 #include "client-lib/seqctl/asking.h"
 #include "client-lib/seqctl/exit_codes.h"
 #include "client-lib/seqctl/interruption.h"
-#include "client-lib/seqctl/live/looks.h"
+#include "client-lib/seqctl/live/samples.h"
 #include "client-lib/seqctl/live/stat_report.h"
 #include "client-lib/seqctl/live/terminal.h"
 #include "client-lib/seqctl/live/top_screen.h"
@@ -18,9 +18,9 @@ namespace {
 
 using nlohmann::json;
 
-// Of one look: 20,000 sequences. With more, the table is renewed by and by, and a rate is that
-// between two looks at its sequence.
-constexpr std::size_t kPagesALook = 20;
+// One sample reads 20,000 sequences. With more, the table is renewed in parts, and a rate is that
+// between two samples of its sequence.
+constexpr std::size_t kPagesPerSample = 20;
 constexpr std::size_t kPagesOfAll = TopTable::kMostSequences / kPageRows + 1;
 constexpr std::int64_t kRowsElsewhere = 20;  // on what is no terminal
 
@@ -43,13 +43,13 @@ class Top {
         client_(client),
         out_(out),
         errors_(errors),
-        looks_(arguments.interval_ms, 0, out),
+        samples_(arguments.interval_ms, 0, out),
         pages_(client) {}
 
   int run() {
     const bool live = arguments_.format == Format::text && terminal_of(out_.descriptor()).is_one;
-    looks_.next();
-    const Answered first = look(live ? kPagesALook : kPagesOfAll);
+    samples_.next();
+    const Answered first = sample(live ? kPagesPerSample : kPagesOfAll);
     if (!first.ok()) {
       errors_.write(error_text(arguments_.format, seqd_error_name(first.code), first.error));
       return exit_code(first.code);
@@ -70,19 +70,19 @@ class Top {
     for (std::int64_t drawn = 1;; ++drawn) {
       const Terminal terminal = terminal_of(out_.descriptor());
       out_.write(
-          screen_.text(table_, heading_, rows(TopScreen::kMostRows), terminal, looks_.now_ms()));
-      if (drawn == arguments_.looks || !looks_.next()) return;
-      const Answered answered = look(kPagesALook);
+          screen_.text(table_, heading_, rows(TopScreen::kMostRows), terminal, samples_.now_ms()));
+      if (drawn == arguments_.samples || !samples_.next()) return;
+      const Answered answered = sample(kPagesPerSample);
       heading_.trouble =
           answered.ok() ? "" : std::string(seqd_error_name(answered.code)) + ": " + answered.error;
     }
   }
 
-  // A table an interval: with rates, so none of the first look.
+  // One table per interval: with rates, so none for the first sample.
   void print() {
-    const std::int64_t most = arguments_.looks == 0 ? 1 : arguments_.looks;
-    for (std::int64_t printed = 0; printed < most && looks_.next(); ++printed) {
-      const Answered answered = look(kPagesOfAll);
+    const std::int64_t most = arguments_.samples == 0 ? 1 : arguments_.samples;
+    for (std::int64_t printed = 0; printed < most && samples_.next(); ++printed) {
+      const Answered answered = sample(kPagesOfAll);
       if (!answered.ok()) {
         const std::string code = seqd_error_name(answered.code);
         out_.write(arguments_.format == Format::json
@@ -91,7 +91,7 @@ class Top {
       } else if (arguments_.format == Format::json) {
         out_.write(to_json_line(top_value(table_, heading_, rows(kRowsElsewhere))) + "\n");
       } else {
-        out_.write(screen_.text(table_, heading_, rows(kRowsElsewhere), {}, looks_.now_ms()));
+        out_.write(screen_.text(table_, heading_, rows(kRowsElsewhere), {}, samples_.now_ms()));
       }
     }
   }
@@ -101,17 +101,17 @@ class Top {
   }
 
   // At the daemon, and at the next pages of list: at most so many, and none twice.
-  Answered look(std::size_t pages) {
+  Answered sample(std::size_t pages) {
     Answered status = ask(client_, "status");
     if (!status.ok()) return status;
     note(status.value);
-    for (std::size_t looked_at = 0; looked_at < pages; ++looked_at) {
+    for (std::size_t pages_read = 0; pages_read < pages; ++pages_read) {
       Answered page = pages_.next();
       if (!page.ok()) {
         pages_ = Pages(client_);
         return page;
       }
-      table_.add_page(page.value, looks_.now_ms());
+      table_.add_page(page.value, samples_.now_ms());
       if (pages_.more() && !table_.is_full()) continue;
       table_.end_round();
       pages_ = Pages(client_);
@@ -121,7 +121,7 @@ class Top {
   }
 
   void note(const json& status) {
-    const std::int64_t now_ms = looks_.now_ms();
+    const std::int64_t now_ms = samples_.now_ms();
     const json version = member(status, "version");
     heading_.version = version.is_string() ? version.get<std::string>().substr(0, 64) : "";
     heading_.connections = count_of(status, "connections").value_or(0);
@@ -139,7 +139,7 @@ class Top {
   seqd_client* client_;
   Output& out_;
   Output& errors_;
-  Looks looks_;
+  Samples samples_;
   Pages pages_;
   TopTable table_;
   TopScreen screen_;

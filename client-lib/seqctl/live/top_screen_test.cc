@@ -14,7 +14,7 @@ json row(const std::string& name, std::int64_t issued, const char* state = "read
           {"out", 0},     {"issued", issued}, {"waiting", 0}};
 }
 
-TopTable two_looks(const std::string& name, std::int64_t issued, const char* state = "ready") {
+TopTable two_samples(const std::string& name, std::int64_t issued, const char* state = "ready") {
   TopTable table;
   table.add_page(json::array({row(name, 0, state)}), 0);
   table.add_page(json::array({row(name, issued, state)}), 1'000);
@@ -44,7 +44,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 TEST_CASE("TheTableOfWhatIsNoTerminalIsPlainText", "[client]") {
   TopScreen screen;
-  CHECK(screen.text(two_looks("orders", 40), heading(), 20, {}, 1'000) ==
+  CHECK(screen.text(two_samples("orders", 40), heading(), 20, {}, 1'000) ==
         "seqd 0.1.0: 40 IDs/s, 1 sequences, 0 stopped, 0 requests waiting, 3 connections\n"
         "NAME    IDS/S  AVAILABLE  RUNWAY  WAITING  STORE  STATE\n"
         "orders     40        100   2.5 s        0  main   ready\n");
@@ -85,7 +85,7 @@ TEST_CASE("ATerminalGetsLinesThatFitItAndOverwriteTheLastOnes", "[client]") {
 
 TEST_CASE("TheLastMinuteIsDrawnWhereThereIsRoom", "[client]") {
   TopScreen screen;
-  const TopTable table = two_looks("orders", 40);
+  const TopTable table = two_samples("orders", 40);
   const std::string wide = screen.text(table, heading(), 20, terminal(24, 100), 1'000);
   CHECK(wide.find("LAST MINUTE") != std::string::npos);
   CHECK(wide.find(std::string(19, ' ') + "#\x1b[K") != std::string::npos);
@@ -97,18 +97,18 @@ TEST_CASE("TheLastMinuteIsDrawnWhereThereIsRoom", "[client]") {
 
 TEST_CASE("ColoursAreOnlyWhereTheTerminalMayHaveThem", "[client]") {
   TopScreen screen;
-  const TopTable table = two_looks("orders", 40, "stopped");
+  const TopTable table = two_samples("orders", 40, "stopped");
   Terminal coloured = terminal(24, 100);
   CHECK(screen.text(table, heading(), 20, coloured, 0).find("\x1b[31m") == std::string::npos);
   coloured.colours = true;
   CHECK(screen.text(table, heading(), 20, coloured, 0).find("\x1b[31morders") != std::string::npos);
 }
 
-TEST_CASE("NoAnswerIsToldAboveTheLastTable", "[client]") {
+TEST_CASE("NoAnswerIsShownAboveTheLastTable", "[client]") {
   TopScreen screen;
   TopScreen::Heading gone = heading();
   gone.trouble = "CONNECT: no daemon\x1b]0;x\x07";
-  const std::string text = screen.text(two_looks("orders", 40), gone, 20, {}, 0);
+  const std::string text = screen.text(two_samples("orders", 40), gone, 20, {}, 0);
   CHECK(text.starts_with("no answer: CONNECT: no daemon?]0;x?\n"));
   CHECK(text.find("orders") != std::string::npos);
 }
@@ -152,7 +152,7 @@ TEST_CASE("TheMinutesOfSequencesThatWereShownAreBounded", "[client]") {
 }
 
 TEST_CASE("ProgramsGetTheSameTableAsJson", "[client]") {
-  const json value = top_value(two_looks("orders", 40), heading(), 20);
+  const json value = top_value(two_samples("orders", 40), heading(), 20);
   CHECK(value["sequences"] == 1);
   CHECK(value["ids_per_second"] == 40.0);
   CHECK(value["rows"] == json::array({{{"name", "orders"},
@@ -164,7 +164,7 @@ TEST_CASE("ProgramsGetTheSameTableAsJson", "[client]") {
                                        {"issued", 40},
                                        {"ids_per_second", 40.0},
                                        {"runway_s", 2.5}}}));
-  CHECK(top_value(two_looks("orders", 40), heading(), 0)["rows"].empty());
+  CHECK(top_value(two_samples("orders", 40), heading(), 0)["rows"].empty());
 }
 
 }  // namespace seqd::seqctl

@@ -42,7 +42,7 @@ void TopTable::add_row(const json& listed, std::int64_t now_ms) {
   const auto issued = count_of(listed, "issued");
   row.rate.reset();
   if (row.round > 0 && issued && row.issued && *issued >= *row.issued && *row.issued >= 0) {
-    // A look that was late and the next one may be within a millisecond.
+    // A late sample and the next one may be within a millisecond.
     const std::int64_t passed_ms = std::max<std::int64_t>(now_ms - row.seen_ms, 1);
     row.rate = static_cast<double>(*issued - *row.issued) * 1'000 / static_cast<double>(passed_ms);
   }

@@ -1,6 +1,6 @@
-// TopTable: what is known of the sequences from the pages of `list` that were looked at, and at
-// which rate each issues. Pure: time comes in as an argument, and of what the daemon sent nothing
-// is assumed. One thread.
+// TopTable: what is known of the sequences from the pages of `list` that were read, and at which
+// rate each issues. Pure: time comes in as an argument, and of what the daemon sent nothing is
+// assumed. One thread.
 //
 // Invariant: at most kMostSequences rows of at most about 500 bytes, whatever the daemon sends.
 #pragma once
@@ -39,9 +39,9 @@ class TopTable {
     std::optional<double> runway() const;
   };
 
-  // A page of list, asked for at that time.
+  // A page of list, requested at that time.
   void add_page(const nlohmann::json& page, std::int64_t now_ms);
-  // All pages were looked at: what was in none of them since the last end is gone.
+  // All pages were read: a sequence that was in none of them since the last end no longer exists.
   void end_round();
 
   std::size_t size() const { return rows_.size(); }

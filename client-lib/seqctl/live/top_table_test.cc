@@ -20,7 +20,7 @@ std::vector<std::string> names_of(const std::vector<const TopTable::Row*>& rows)
 
 }  // namespace
 
-TEST_CASE("ARateIsWhatWasIssuedBetweenTwoLooksAtASequence", "[client]") {
+TEST_CASE("ARateIsWhatWasIssuedBetweenTwoSamplesOfASequence", "[client]") {
   TopTable table;
   table.add_page(json::array({row("a", 1'000), row("b", 0)}), 10'000);
   table.end_round();
@@ -37,15 +37,15 @@ TEST_CASE("ARateIsWhatWasIssuedBetweenTwoLooksAtASequence", "[client]") {
   CHECK_FALSE(rows[1]->runway());
 }
 
-// Behind a look that took long the next one is due at once.
-TEST_CASE("TwoLooksWithinAMillisecondHaveARate", "[client]") {
+// After a sample that took long the next one is due at once.
+TEST_CASE("TwoSamplesWithinAMillisecondHaveARate", "[client]") {
   TopTable table;
   table.add_page(json::array({row("a", 1)}), 5);
   table.add_page(json::array({row("a", 4)}), 5);
   CHECK(table.busiest(1)[0]->rate == 3'000.0);
 }
 
-TEST_CASE("TheBusiestComeFirstThenThoseThatAreWaitedFor", "[client]") {
+TEST_CASE("TheBusiestComeFirstThenThoseWithWaitingRequests", "[client]") {
   TopTable table;
   json waited = row("w", 0);
   waited["waiting"] = 5;

@@ -5,7 +5,7 @@
 #include "client-lib/seqctl/asking.h"
 #include "client-lib/seqctl/exit_codes.h"
 #include "client-lib/seqctl/interruption.h"
-#include "client-lib/seqctl/live/looks.h"
+#include "client-lib/seqctl/live/samples.h"
 #include "client-lib/seqctl/live/watch_report.h"
 #include "client-lib/seqctl/live/watching.h"
 #include "client-lib/seqctl/reports/report.h"
@@ -17,7 +17,7 @@ using nlohmann::json;
 
 constexpr std::int64_t kRowsAHeader = 20;
 
-LookTime time_of(const Looks& looks) {
+SampleTime time_of(const Samples& samples) {
   const auto wall = std::chrono::system_clock::now();
   const std::time_t seconds = std::chrono::system_clock::to_time_t(wall);
   std::tm parts{};
@@ -25,7 +25,7 @@ LookTime time_of(const Looks& looks) {
   if (::localtime_r(&seconds, &parts) != nullptr)
     std::strftime(clock.data(), clock.size(), "%H:%M:%S", &parts);
   const auto since = wall.time_since_epoch();
-  return {looks.now_ms(), std::chrono::duration_cast<std::chrono::milliseconds>(since).count(),
+  return {samples.now_ms(), std::chrono::duration_cast<std::chrono::milliseconds>(since).count(),
           clock.data()};
 }
 
@@ -33,9 +33,9 @@ LookTime time_of(const Looks& looks) {
 
 int run_watch(const Arguments& arguments, seqd_client* client, Output& out, Output& errors) {
   WatchReport report(arguments.format, arguments.names, kRowsAHeader);
-  Looks looks(arguments.interval_ms, arguments.looks, out);
+  Samples samples(arguments.interval_ms, arguments.samples, out);
   const json params = arguments.names;
-  for (bool first = true; looks.next(); first = false) {
+  for (bool first = true; samples.next(); first = false) {
     const Answered answered = ask(client, "list", params);
     // A daemon that goes away is waited for; what it refuses, it will refuse again.
     const bool refuses = answered.code == SEQD_E_BAD_REQUEST || answered.code == SEQD_E_TOO_LARGE;
@@ -43,7 +43,7 @@ int run_watch(const Arguments& arguments, seqd_client* client, Output& out, Outp
       errors.write(error_text(arguments.format, seqd_error_name(answered.code), answered.error));
       return exit_code(answered.code);
     }
-    out.write(answered.ok() ? report.answered(answered.value, time_of(looks))
+    out.write(answered.ok() ? report.answered(answered.value, time_of(samples))
                             : report.unanswered(seqd_error_name(answered.code), answered.error));
   }
   const int written = exit_code_of_writing(arguments.format, out, errors);

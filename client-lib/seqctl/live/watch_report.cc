@@ -28,12 +28,12 @@ std::string left(const std::string& text, std::size_t width) {
   return text + std::string(width - std::min(width, text.size()), ' ');
 }
 
-// IDs a second since the look before; none where nothing is known of that.
+// IDs per second since the previous sample; none if there is no previous one.
 std::optional<double> rate_of(const json& before, const json& now, std::int64_t passed_ms) {
   if (member(before, "name") != member(now, "name")) return std::nullopt;
   const auto issued = difference(before, now, "issued");
   if (!issued) return std::nullopt;
-  // A look that was late and the next one may be within a millisecond.
+  // A late sample and the next one may be within a millisecond.
   const std::int64_t least_ms = std::max<std::int64_t>(passed_ms, 1);
   return static_cast<double>(*issued) * 1'000 / static_cast<double>(least_ms);
 }
@@ -48,7 +48,7 @@ WatchReport::WatchReport(Format format, std::vector<std::string> names, std::int
   }
 }
 
-std::string WatchReport::answered(const json& rows, const LookTime& time) {
+std::string WatchReport::answered(const json& rows, const SampleTime& time) {
   std::string text;
   failure_.clear();
   for (std::size_t at = 0; at < watched_.size(); ++at) {
@@ -59,7 +59,7 @@ std::string WatchReport::answered(const json& rows, const LookTime& time) {
   return text;
 }
 
-std::string WatchReport::line(Watched& watched, const json& row, const LookTime& time) {
+std::string WatchReport::line(Watched& watched, const json& row, const SampleTime& time) {
   const bool in_use = row.is_object();
   std::optional<double> rate;
   if (before_ms_) rate = rate_of(watched.row, row, time.now_ms - *before_ms_);
@@ -77,7 +77,7 @@ std::string WatchReport::line(Watched& watched, const json& row, const LookTime&
   return format_ == Format::json ? to_json_line(values) + "\n" : text_line(values, time);
 }
 
-std::string WatchReport::text_line(const json& values, const LookTime& time) {
+std::string WatchReport::text_line(const json& values, const SampleTime& time) {
   std::string text;
   if (rows_++ % rows_a_header_ == 0) {
     text = left("TIME", time.clock.size()) + " " + left("NAME", name_width_);

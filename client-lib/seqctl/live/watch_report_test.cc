@@ -13,7 +13,7 @@ json row(const std::string& name, std::int64_t issued, std::int64_t available) {
           {"next", issued + 1}, {"waiting", 0},     {"runway_ms", 9'321},     {"error", nullptr}};
 }
 
-LookTime at(std::int64_t ms) {
+SampleTime at(std::int64_t ms) {
   return {ms, 1'795'273'200'000 + ms, "12:00:00"};
 }
 

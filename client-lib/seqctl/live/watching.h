@@ -1,6 +1,6 @@
-// The commands that look again and again: stat, top, watch and latency. Each returns the exit code,
-// when its looks are over, a signal came, or its reader has gone; a daemon that goes away after the
-// first look is waited for. They read only, and take no ID. One thread.
+// The commands that take samples: stat, top, watch and latency. Each returns the exit code after
+// its last sample, a signal, or the end of its reader; a daemon that ends after the first sample is
+// waited for. They read only, and take no ID. One thread.
 #pragma once
 
 #include "client-lib/seqctl/command_line.h"

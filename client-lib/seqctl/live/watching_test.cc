@@ -15,8 +15,8 @@
 #include "client-lib/seqctl/commands.h"
 #include "client-lib/seqctl/exit_codes.h"
 #include "client-lib/seqctl/interruption.h"
-#include "client-lib/seqctl/live/looks.h"
 #include "client-lib/seqctl/live/pause.h"
+#include "client-lib/seqctl/live/samples.h"
 #include "tests/adapters/client/socket_daemon.h"
 
 namespace seqd::seqctl {
@@ -77,11 +77,11 @@ void watch(const SocketDaemon& daemon, Arguments arguments, Watched& watched) {
   set_interrupted(false);
 }
 
-Arguments arguments_of(Command command, std::int64_t looks, Format format = Format::text) {
+Arguments arguments_of(Command command, std::int64_t samples, Format format = Format::text) {
   Arguments arguments;
   arguments.command = command;
   arguments.interval_ms = 1;
-  arguments.looks = looks;
+  arguments.samples = samples;
   arguments.format = format;
   return arguments;
 }
@@ -120,7 +120,7 @@ TEST_CASE("StatPrintsALineForEachInterval", "[client]") {
   CHECK(watched.errors.text().empty());
 }
 
-TEST_CASE("StatFailsWhereNoDaemonWasAndGoesOnWhereOneHasGone", "[client]") {
+TEST_CASE("StatFailsWithoutADaemonAndContinuesAfterOneHasEnded", "[client]") {
   SocketDaemon daemon;
   Arguments absent = arguments_of(Command::stat, 1);
   absent.timeout_ms = 20;
@@ -143,7 +143,7 @@ TEST_CASE("StatFailsWhereNoDaemonWasAndGoesOnWhereOneHasGone", "[client]") {
   CHECK(count(text, "\n") == 6);
 }
 
-TEST_CASE("WhatLooksAgainEndsWithItsReaderAndWithASignal", "[client]") {
+TEST_CASE("SamplingEndsWithItsReaderAndWithASignal", "[client]") {
   SocketDaemon daemon;
   daemon.wire().results["status"] = pack(status());
   daemon.wire().results["list"] = pack(json::array());
@@ -267,7 +267,7 @@ TEST_CASE("ClientsAreAskedForPageByPage", "[client]") {
   CHECK_THAT(text.out.text(), Catch::Contains("root  4    shop"));
 }
 
-TEST_CASE("PagesOfClientsThatDoNotGoOnAreAnErrorAndNoLoop", "[client]") {
+TEST_CASE("PagesOfClientsThatDoNotAdvanceAreAnErrorAndNoLoop", "[client]") {
   SocketDaemon daemon;
   daemon.start();
   json all = {{"clients", json::array()}, {"more", true}, {"after", 7}};
@@ -303,7 +303,7 @@ TEST_CASE("AConfigurationOfManyPagesIsOneAndNeverAMixture", "[client]") {
   CHECK(dumped["tables"][0]["table"] == "t3");
 }
 
-TEST_CASE("PagesOfAConfigurationThatDoNotGoOnAreAnErrorAndNoLoop", "[client]") {
+TEST_CASE("PagesOfAConfigurationThatDoNotAdvanceAreAnErrorAndNoLoop", "[client]") {
   SocketDaemon daemon;
   daemon.start();
   const auto fails = [&](const json& page, const char* code) {
@@ -345,7 +345,7 @@ TEST_CASE("HealthIsAnExitCodeAndALine", "[client]") {
   CHECK(live.out.text() == "live\n");
 }
 
-TEST_CASE("PagesThatDoNotGoOnAreAnErrorAndNoLoop", "[client]") {
+TEST_CASE("PagesThatDoNotAdvanceAreAnErrorAndNoLoop", "[client]") {
   SocketDaemon daemon;
   json page = json::array();
   for (int i = 0; i < 1'000; ++i) page.push_back({{"name", "same"}});
@@ -355,14 +355,14 @@ TEST_CASE("PagesThatDoNotGoOnAreAnErrorAndNoLoop", "[client]") {
   check_fails(daemon, Command::health, "PROTOCOL");
 }
 
-TEST_CASE("LooksLeaveOutWhatWasMissedAndEndWithTheirCount", "[client]") {
+TEST_CASE("SamplesLeaveOutMissedTimesAndEndWithTheirCount", "[client]") {
   PipedOutput out;
   set_interrupted(false);
-  Looks looks(1, 3, out.out());
-  for (int i = 0; i < 3; ++i) CHECK(looks.next());
-  CHECK_FALSE(looks.next());
+  Samples samples(1, 3, out.out());
+  for (int i = 0; i < 3; ++i) CHECK(samples.next());
+  CHECK_FALSE(samples.next());
   set_interrupted(true);
-  Looks interrupted(1, 3, out.out());
+  Samples interrupted(1, 3, out.out());
   CHECK_FALSE(interrupted.next());
   CHECK_FALSE(pause_until(std::chrono::steady_clock::now(), out.out()));
   set_interrupted(false);

@@ -61,7 +61,7 @@ std::string advance_all_text(const json& answer) {
   if (member(answer, "failed") != json(0))
     text += "failed: " + shown(answer, "failed") + ", the first: " + shown(answer, "error") + "\n";
   if (member(answer, "resumed") == json(true)) {
-    text += "the sequences of the store go on\n";
+    text += "the sequences of the store continue\n";
   } else if (member(answer, "stopped") == json(true)) {
     text +=
         "the store is still stopped: when this is done on every host that used it, run the "

@@ -1,4 +1,4 @@
-// The report of `clients`: who is connected. Pure functions: any thread. Of what the daemon sent
+// The report of `clients`: the connections. Pure functions: any thread. Of what the daemon sent
 // nothing is assumed.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace seqd::seqctl {
 
-// `user_name` names a user; it is asked once for each, with 0 .. 2^32-1.
+// `user_name` names a user; it is called once for each, with 0 .. 2^32-1.
 std::string clients_text(const nlohmann::json& clients,
                          const std::function<std::string(std::uint32_t uid)>& user_name);
 

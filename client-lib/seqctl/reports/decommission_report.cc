@@ -60,11 +60,11 @@ std::string files_text(const char* title, const json& paths) {
 std::string last_line(const std::string& end, const std::string& why) {
   if (end == "done") return "this instance is decommissioned; the daemon ends\n";
   if (end == "preview") return "nothing was done: this is what --yes would do\n";
-  if (end == "refused") return "not decommissioned, the daemon goes on: " + why + "\n";
+  if (end == "refused") return "not decommissioned, the daemon continues: " + why + "\n";
   if (end == "unfinished")
-    return "not finished, and there is no way back; the daemon refuses requests: " + why +
+    return "not finished, and cannot be cancelled; the daemon refuses requests: " + why +
            "\nrepeat this command\n";
-  return "the daemon's answer is not understood\n";
+  return "the daemon's reply is invalid\n";
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ std::string last_line(const std::string& end, const std::string& why) {
 std::string decommission_text(const json& report) {
   const std::string end = shown(report, "end");
   return sequences_text(member(report, "sequences")) + stores_text(member(report, "stores")) +
-         files_text(end == "done" ? "files that go with it:" : "files that would go:",
+         files_text(end == "done" ? "files that are removed:" : "files that would be removed:",
                     member(report, "removed")) +
          files_text("files that stay (stores, and what is not seqd's):", member(report, "left")) +
          last_line(end, shown(report, "why"));
@@ -81,7 +81,7 @@ std::string decommission_text(const json& report) {
 int decommission_exit_code(const json& report) {
   const std::string end = shown(report, "end");
   if (end == "done") return kExitOk;
-  if (end == "preview") return kExitLooked;
+  if (end == "preview") return kExitPreview;
   const std::string why = shown(report, "why");
   for (const char* passing : {"UNAVAILABLE: ", "BUSY: ", "STOPPING: "}) {
     if (why.starts_with(passing)) return kExitTryAgain;

@@ -53,12 +53,12 @@ TEST_CASE("ADecommissionShowsSequencesStoresAndFiles", "[client]") {
 
 TEST_CASE("EveryEndHasItsExitCode", "[client]") {
   CHECK(decommission_exit_code(report("done", nullptr)) == kExitOk);
-  CHECK(decommission_exit_code(report("preview", nullptr)) == kExitLooked);
+  CHECK(decommission_exit_code(report("preview", nullptr)) == kExitPreview);
   CHECK(decommission_exit_code(report("refused", "UNAVAILABLE: away")) == kExitTryAgain);
   CHECK(decommission_exit_code(report("unfinished", "UNAVAILABLE: away")) == kExitTryAgain);
   CHECK(decommission_exit_code(report("refused", "CONFIG: not running")) == kExitError);
   CHECK(says(decommission_text(report("refused", "CONFIG: gone")), "goes on: CONFIG: gone"));
-  CHECK(says(decommission_text(report("unfinished", "STATE_IO: full")), "no way back"));
+  CHECK(says(decommission_text(report("unfinished", "STATE_IO: full")), "cannot be cancelled"));
 }
 
 TEST_CASE("AnAnswerThatIsNoDecommissionIsAnError", "[client]") {

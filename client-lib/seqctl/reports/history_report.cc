@@ -66,12 +66,12 @@ void add_issue(const json& issued, Rows& rows) {
     for (const json& caller : callers) rows.push_back({"to", caller_text(caller)});
   }
   if (callers.is_array() && callers.size() > 1) {
-    rows.push_back({"", "one of these, who took IDs in turn"});
+    rows.push_back({"", "one of these; they took IDs alternately"});
   }
   if (member(issued, "others") == json(true)) {
     const std::string why = shown(issued, "unnamed");
     rows.push_back({"", why == "administrators" ? "or others, shown to administrators only"
-                        : why == "-"            ? "or others: they were too many"
+                        : why == "-"            ? "or others: too many to record"
                                                 : "or others"});
   }
   if (number(issued, "count") > 1) rows.push_back({"among", range_text(issued)});
@@ -113,7 +113,7 @@ void add_history(const json& history, Rows& rows) {
 void add_store(const json& store, Rows& rows) {
   const std::string error = shown(store, "error");
   if (error != "-") {
-    rows.push_back({"store", "could not be asked: " + error});
+    rows.push_back({"store", "could not be queried: " + error});
     return;
   }
   if (member(store, "exists") == json(false)) {
@@ -171,8 +171,8 @@ std::string gaps_text(const json& gaps) {
   const std::int64_t ids = number(gaps, "dropped_ids");
   const std::int64_t leases = number(gaps, "dropped_leases");
   if (ids > 0 || leases > 0) {
-    text += "older than what is kept: " + std::to_string(ids) + " IDs in gaps, " +
-            std::to_string(leases) + " leases that cannot be traced\n";
+    text += "older than kept: " + std::to_string(ids) + " IDs in gaps, " + std::to_string(leases) +
+            " leases that cannot be traced\n";
   }
   return text;
 }

@@ -30,7 +30,7 @@ void PurgeReport::add(const json& page) {
   const json counters = member(page, "counters");
   const json after = member(page, "after");
   more_ = is_true(page, "more");
-  // A page that leads nowhere would be asked for again and again.
+  // A page that leads nowhere would be requested again without end.
   const bool goes_on = after.is_string() && after != json(after_.value_or(""));
   if (!counters.is_array() || (more_ && !goes_on)) {
     understood_ = false;
@@ -62,7 +62,7 @@ std::string PurgeReport::text(bool complete) const {
     rows.push_back({shown(counter, "period"), shown(counter, "key"), shown(counter, "last"),
                     state_of(counter)});
   std::string text = counters_.empty() ? "" : table(rows);
-  if (!understood_) return text + "the daemon's answer is not understood\n";
+  if (!understood_) return text + "the daemon's reply is invalid\n";
   if (removed_ + removable_ == 0) {
     text += "no counter " + std::string(removes_ ? "was removed" : "would be removed");
   } else {
@@ -71,13 +71,13 @@ std::string PurgeReport::text(bool complete) const {
   }
   if (kept_ > 0) text += ", " + counters_text(kept_) + (kept_ == 1 ? " stays" : " stay");
   if (!removes_ && removable_ > 0) text += "; nothing was done: this is what --yes would do";
-  if (!complete) text += "; there may be more, behind the error";
+  if (!complete) text += "; there may be more, after the error";
   return text + "\n";
 }
 
 int PurgeReport::exit_code() const {
   if (!understood_) return kExitError;
-  return !removes_ && removable_ > 0 ? kExitLooked : kExitOk;
+  return !removes_ && removable_ > 0 ? kExitPreview : kExitOk;
 }
 
 }  // namespace seqd::seqctl

@@ -12,11 +12,11 @@ namespace seqd::seqctl {
 
 class PurgeReport {
  public:
-  // `removes`: the daemon was asked to remove, not only to look.
+  // `removes`: the daemon was requested to remove, not only to list.
   PurgeReport(std::string name, bool removes) : name_(std::move(name)), removes_(removes) {}
 
   void add(const nlohmann::json& page);
-  // Whether another page is to be asked for, and behind which key; none: the first.
+  // Whether another page must be requested, and after which key; none: the first.
   bool more() const { return more_; }
   const std::optional<std::string>& after() const { return after_; }
 
@@ -34,7 +34,7 @@ class PurgeReport {
   const bool removes_;
   nlohmann::json counters_ = nlohmann::json::array();
   std::size_t removed_ = 0;
-  std::size_t removable_ = 0;  // found by looking only
+  std::size_t removable_ = 0;  // listed only
   std::size_t kept_ = 0;
   bool more_ = true;
   bool understood_ = true;

@@ -31,7 +31,7 @@ TEST_CASE("APurgeThatOnlyLooksTellsWhatItWouldDo", "[client]") {
   CHECK(says(text, "2025-10-01  251001  4711  would be removed\n"));
   CHECK(says(text, "2025-10-02  251001  4711  stays: in use?here\n"));
   CHECK(says(text, "1 counter would be removed, 1 counter stays; nothing was done"));
-  CHECK(report.exit_code() == kExitLooked);
+  CHECK(report.exit_code() == kExitPreview);
   CHECK(report.whole()["counters"].size() == 2);
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("AnswerToAPurgeThatLeadsNowhereIsAnErrorAndNoLoop", "[client]") {
     PurgeReport report("orders", true);
     report.add(wrong);
     CHECK_FALSE(report.more());
-    CHECK(says(report.text(true), "not understood"));
+    CHECK(says(report.text(true), "is invalid"));
     CHECK(report.exit_code() == kExitError);
   }
   PurgeReport report("orders", true);

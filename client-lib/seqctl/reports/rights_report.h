@@ -9,7 +9,7 @@
 
 namespace seqd::seqctl {
 
-// `user_name` names a user; it is asked once at most, with 0 .. 2^32-1.
+// `user_name` names a user; it is called once at most, with 0 .. 2^32-1.
 std::string rights_text(const nlohmann::json& rights,
                         const std::function<std::string(std::uint32_t uid)>& user_name);
 

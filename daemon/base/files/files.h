@@ -1,6 +1,5 @@
-// Files: the little that the log of the state directory asks of a file system, so that the
-// simulator and the fault-injecting tests can stand in for it. The real one is
-// daemon/os/files/posix_files.h.
+// Files: what the log of the state directory needs of a file system, so that the simulator and the
+// fault-injecting tests can replace it. The real one is daemon/os/files/posix_files.h.
 //
 // Every file is opened with an exclusive lock that lasts until its File is destroyed: a file has
 // one owner. Calls on one File may come from several threads at once when they touch different

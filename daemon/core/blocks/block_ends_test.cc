@@ -146,7 +146,7 @@ TEST_CASE("BlocksEndWhereFewerMayBeOut") {
   CHECK(f.world.pages.slot(f.client, 0).limit == 0);
 }
 
-TEST_CASE("BlocksEndWhereTheyLeaveNoRoomForThoseWhoWait") {
+TEST_CASE("BlocksEndIfTheyLeaveNoRoomForWaitingRequests") {
   Blocks f([](SequenceSettings& settings) { settings.max_available = 120; });
   const Run block = f.all_out();
   f.take(block, 0, 1, 3);
@@ -159,7 +159,7 @@ TEST_CASE("BlocksEndWhereTheyLeaveNoRoomForThoseWhoWait") {
   CHECK(f.used.size() == 3);
 }
 
-TEST_CASE("BlocksEndWhereTheCounterHasNoMoreForThoseWhoWait") {
+TEST_CASE("BlocksEndIfTheCounterHasNoMoreForWaitingRequests") {
   Blocks f([](SequenceSettings& settings) { settings.max_value = 100; });
   const Run block = f.all_out();
   f.take(block, 0, 1, 3);

@@ -125,7 +125,7 @@ TEST_CASE("BlocksEndWhereMoreIsWaitedForThanMayBeReservedBesideThem") {
   }
 }
 
-TEST_CASE("NoBlockIsGrantedBeforeThoseWhoWait") {
+TEST_CASE("NoBlockIsGrantedBeforeWaitingRequests") {
   Blocks f;
   CHECK_FALSE(f.world.range("orders", 150'000));
   CHECK_FALSE(f.grant(1, 0, 10));

@@ -23,8 +23,8 @@ struct BlockPlace {
   std::int64_t count = 0;   // IDs
 };
 
-// How a client finds its page: its key, for shmget(2), and the user who made it, by which the
-// client knows it from another's.
+// How a client finds its page: its key, for shmget(2), and the user that created it, by which the
+// client verifies it.
 struct PageAddress {
   std::int32_t key = 0;
   UserId maker = 0;

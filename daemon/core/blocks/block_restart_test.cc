@@ -12,7 +12,7 @@
 namespace seqd {
 namespace {
 
-TEST_CASE("AKillLeavesBlocksOutAndTheClientGoesOn") {
+TEST_CASE("AKillLeavesBlocksOutAndTheClientContinues") {
   Blocks f;
   const Run block = f.out(1, 3, 10);
   f.take(block, 3, 1, 2);

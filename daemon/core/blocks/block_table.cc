@@ -90,14 +90,14 @@ void BlockTable::count_page(ClientId client, UserId user) {
 Result<PageAddress> BlockTable::open_page(ClientId client, UserId user) {
   if (pages_ == nullptr) {
     return Status(ErrorCode::UNAVAILABLE,
-                  "this daemon has no place in memory for the pages of blocks (the journal says "
-                  "why); ask for IDs with next or range");
+                  "this daemon has no memory for the pages of blocks (the journal has the reason); "
+                  "take IDs with next or range");
   }
   if (!page_users_.contains(client) && !page_share_.allows(user, 1)) {
     return Status(ErrorCode::BUSY, std::to_string(page_share_.used_by(user)) +
                                        " clients of this user have a page for blocks, of " +
                                        std::to_string(page_share_.used()) +
-                                       "; ask for IDs with next or range");
+                                       "; take IDs with next or range");
   }
   const Status opened = pages_->open(client, user);
   if (!opened.ok()) return opened;
@@ -107,10 +107,10 @@ Result<PageAddress> BlockTable::open_page(ClientId client, UserId user) {
 
 Status BlockTable::may_grant(ClientId client, UserId user) {
   if (!share_.allows(user, 1)) {
-    return {ErrorCode::BUSY, "this user has " + std::to_string(share_.used_by(user)) + " of " +
-                                 std::to_string(share_.used()) + " blocks that are out, and " +
-                                 std::to_string(share_.total()) +
-                                 " may be; ask for IDs with next or range"};
+    return {ErrorCode::BUSY,
+            "this user has " + std::to_string(share_.used_by(user)) + " of " +
+                std::to_string(share_.used()) + " blocks that are out, and at most " +
+                std::to_string(share_.total()) + " are allowed; take IDs with next or range"};
   }
   return open_page(client, user).status();
 }

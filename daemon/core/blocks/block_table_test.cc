@@ -12,7 +12,7 @@
 namespace seqd {
 namespace {
 
-TEST_CASE("ABlockIsTakenFromTheFrontAndToldAfterItsRecord") {
+TEST_CASE("ABlockIsTakenFromTheFrontAndReportedAfterItsRecord") {
   Blocks f;
   const std::int64_t next = *f.sequence().next_id();
   const std::int64_t available = f.sequence().available();
@@ -87,7 +87,7 @@ TEST_CASE("APageThatSaysWhatCannotBeMakesItsBlockAGap") {
   CHECK(f.sequence().next_id() == block.first + 10);
 }
 
-TEST_CASE("ABlockThatCannotBeToldEndsUntaken") {
+TEST_CASE("ABlockThatCannotBeReportedEndsUntaken") {
   Blocks f;
   f.world.pages.cannot_write = true;
   REQUIRE(f.grant(1, 0, 10));

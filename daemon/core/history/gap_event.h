@@ -11,7 +11,7 @@ namespace seqd {
 
 EventKind gap_event_kind(GapCause cause);
 
-// `why` is one clause for people. A lease of zeros is not known and not said.
+// `why` is one clause for people. A lease of zeros is unknown and left out.
 Event gap_event(const GapMade& gap, const std::string& name, const Token& lease,
                 const Token& instance, const std::string& why);
 

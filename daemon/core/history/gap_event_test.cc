@@ -18,7 +18,7 @@ TEST_CASE("EveryCauseHasAnEventOfItsOwn") {
   CHECK(identities.size() == kCauses);
 }
 
-TEST_CASE("AGapIsToldWithRangeCauseLeaseAndInstance") {
+TEST_CASE("AGapIsReportedWithRangeCauseLeaseAndInstance") {
   const Event event =
       gap_event({1, 10, 15, GapCause::no_witness, 5}, "orders", Token{1}, Token{2}, "it is a copy");
   CHECK(event.kind == EventKind::gap_no_witness);

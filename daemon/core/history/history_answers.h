@@ -1,5 +1,5 @@
-// What people ask the history, and what it knows, as plain data: see daemon/rpc/history_asker.h for
-// who asks and daemon/store/history/history_reader.h for who answers. Values; any thread.
+// Questions to the history and their answers, as plain data: daemon/rpc/history_asker.h asks, and
+// daemon/store/history/history_reader.h answers. Values; any thread.
 #pragma once
 
 #include <cstdint>
@@ -78,7 +78,7 @@ struct SumsAnswer {
   SequenceTotals recorded;  // what was ever written down: rows and dropped together give the same
   SequenceTotals adjust;  // the log's sums less these: from before the history, or lost by the log
   std::int64_t issued_twice = 0;    // IDs that stand in two issues
-  std::int64_t issued_and_gap = 0;  // issued, and given up because the log had lost it
+  std::int64_t issued_and_gap = 0;  // issued, and in a gap because the log had lost the issue
   std::int64_t issue_rows = 0;
   std::int64_t began_ms = 0;
   std::int64_t size = 0;  // bytes in use

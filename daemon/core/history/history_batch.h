@@ -21,7 +21,7 @@ struct HistoryCaller {
   CallerNumber number = 0;
   std::uint32_t uid = 0;
   std::int32_t pid = 0;
-  std::string name;  // said in hello; may be empty
+  std::string name;  // from hello; may be empty
 };
 
 // [begin, end) was issued between the two times, each ID to one of the callers.
@@ -94,7 +94,7 @@ struct HistoryBatch {
   std::vector<HistoryLease> leases;
   std::vector<HistoryGap> gaps;
   std::vector<HistorySequence> sequences;
-  // Leases and gaps should be on the medium soon; who was issued what may wait.
+  // Leases and gaps should be on the medium soon; issues may wait.
   bool urgent() const { return !leases.empty() || !gaps.empty(); }
 };
 

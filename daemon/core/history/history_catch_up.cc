@@ -234,7 +234,7 @@ void HistoryCatchUp::tell_rest(const SequenceImage& sequence, const Read& read) 
     if (missing != SequenceTotals{missing.sequence}) complete = false;
     std::vector<Span> gone;
     for (const HeldSpan& span : was_available) {
-      // The log lost that this lease was granted, and will ask the store for it.
+      // The log lost the grant of this lease, and will look it up in the store.
       const bool comes_back = sequence.intent && sequence.intent->lease == span.lease;
       if (!comes_back) gone.push_back({span.begin, span.end});
     }

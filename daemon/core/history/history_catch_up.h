@@ -1,9 +1,8 @@
-// HistoryCatchUp: at a start, tells the history what the log says and the history has not heard,
-// because the daemon was killed before its last batch was written, or because the history is new.
-// What was issued then is dated between the last batch and this start, to a caller who was not
-// written down. Ranges that a start gave up before it was killed itself are found as well: whatever
-// was available and is not any more was issued as far as the sums say so, in order, and the rest is
-// a gap.
+// HistoryCatchUp: at a start, writes to the history what only the log has, because the daemon was
+// killed before its last batch was written, or because the history is new. What was issued then is
+// dated between the last batch and this start, without a caller. Ranges that an earlier start
+// discarded before it was killed are found, too: what was available and is not any more was issued
+// as far as the sums show, in order, and the rest is a gap.
 //
 //   reads the log while it is recovered (LogReader), then finish(). One thread.
 #pragma once
@@ -56,7 +55,7 @@ class HistoryCatchUp final : public LogReader {
     std::int64_t begin = 0;
     std::int64_t end = 0;
   };
-  // What the log says of one sequence above the mark.
+  // What the log has of one sequence above the mark.
   struct Read {
     std::vector<HistoryLease> leases;
     std::vector<LeaseIntended> untraceable;

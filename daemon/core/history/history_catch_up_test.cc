@@ -71,7 +71,7 @@ const SequenceTotals& added(const HistoryBatch& batch) {
   return batch.sequences[0].added;
 }
 
-TEST_CASE("WhatTheHistoryHasIsNotToldAgain") {
+TEST_CASE("WhatTheHistoryHasIsNotReportedAgain") {
   Restart here;
   here.lease(3);
   here.log(4, Issued{1, 1, 11, 0, 0, IssueKind::single});
@@ -79,7 +79,7 @@ TEST_CASE("WhatTheHistoryHasIsNotToldAgain") {
   CHECK(here.start().sequences.empty());
 }
 
-TEST_CASE("IssuesAfterTheLastBatchAreToldWithoutACaller") {
+TEST_CASE("IssuesAfterTheLastBatchAreReportedWithoutACaller") {
   Restart here;
   here.lease(3);
   here.log(4, Issued{1, 1, 11, 0, 0, IssueKind::single});
@@ -97,7 +97,7 @@ TEST_CASE("IssuesAfterTheLastBatchAreToldWithoutACaller") {
 }
 
 // Of a block the history hears when it is over; what is out was not issued, and is not lost.
-TEST_CASE("WhatWasTakenOfABlockAfterTheLastBatchIsTold") {
+TEST_CASE("WhatWasTakenOfABlockAfterTheLastBatchIsReported") {
   Restart here;
   here.lease(3);
   here.log(4, Issued{1, 1, 11, 0, 0, IssueKind::single});
@@ -113,7 +113,7 @@ TEST_CASE("WhatWasTakenOfABlockAfterTheLastBatchIsTold") {
   CHECK(added(batch) == SequenceTotals{0, 0, 10, 0, 0, 0});
 }
 
-TEST_CASE("LeasesAndGapsAfterTheLastBatchAreToldAsTheyWere") {
+TEST_CASE("LeasesAndGapsAfterTheLastBatchAreReportedAsTheyWere") {
   Restart here;
   here.lease(3);
   here.knows(1, 3);
@@ -133,7 +133,7 @@ TEST_CASE("LeasesAndGapsAfterTheLastBatchAreToldAsTheyWere") {
   CHECK_FALSE(batch.sequences[0].balances);
 }
 
-TEST_CASE("WhatTheStartGaveUpIsToldWithItsLeaseAndFormerInstance") {
+TEST_CASE("WhatTheStartDiscardedIsReportedWithItsLeaseAndFormerInstance") {
   Restart here;
   here.lease(3);
   here.knows(1, 3);
@@ -213,7 +213,7 @@ TEST_CASE("ALeaseThatTheLogLostAndWillAskForAgainIsNoGap") {
   CHECK(batch.sequences.at(0).balances);
 }
 
-TEST_CASE("ALeaseThatTheLogLostForGoodIsAGap") {
+TEST_CASE("ALeaseThatTheLogHasLostIsAGap") {
   Restart here;
   here.log(3, LeaseIntended{1, kLease, 100, 1});
   here.knows(1, 4);
@@ -253,7 +253,7 @@ TEST_CASE("ASegmentThatIsReadAndRejectedLeavesNothing") {
   CHECK(batch.spans.empty());
 }
 
-TEST_CASE("AHistoryThatCannotBeReadNowIsToldNothingTwice") {
+TEST_CASE("AHistoryThatCannotBeReadNowReceivesNothingTwice") {
   Restart here;
   here.lease(3);
   here.log(4, Issued{1, 1, 11, 0, 0, IssueKind::single});
@@ -264,7 +264,7 @@ TEST_CASE("AHistoryThatCannotBeReadNowIsToldNothingTwice") {
   CHECK(batch.sequences.at(0).balances);
 }
 
-TEST_CASE("AReturnThatTheLogHasIsToldAndOneThatIsOpenIsNeitherIssuedNorLost") {
+TEST_CASE("AReturnInTheLogIsReportedAndAnOpenOneIsNeitherIssuedNorLost") {
   Restart here;
   here.knows(31, 4);
   here.lease(1);
@@ -283,7 +283,7 @@ TEST_CASE("AReturnThatTheLogHasIsToldAndOneThatIsOpenIsNeitherIssuedNorLost") {
   CHECK(batch.sequences.at(0).added.gaps == 0);
 }
 
-TEST_CASE("AReturnThatNobodyCanReadAnyMoreIsFoundByTheSums") {
+TEST_CASE("AReturnThatCannotBeReadAnyMoreIsFoundByTheSums") {
   Restart here;
   here.knows(31, 4);
   here.lease(1);

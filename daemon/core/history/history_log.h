@@ -1,5 +1,5 @@
-// HistoryLog: a RemainderLog that shows the history every entry on its way to the log, so that
-// nothing the log records, whoever appends it, is missing in the history. Loop thread.
+// HistoryLog: a RemainderLog that passes every entry to the history on its way to the log, so that
+// everything that the log records is in the history. Loop thread.
 #pragma once
 
 #include "daemon/core/history/history_recorder.h"

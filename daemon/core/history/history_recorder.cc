@@ -128,7 +128,7 @@ void HistoryRecorder::issued(SequenceId sequence, std::int64_t begin, std::int64
   const CallerNumber caller = session == 0 ? 0 : caller_of(session);
   const Gathered& state = touch(sequence);
   ASSERT(state.span == kNone || state.span < pending_.spans.size());
-  // Nearly always the caller goes on where it was.
+  // Nearly always the caller continues where it was.
   if (state.span != kNone && goes_on(pending_.spans[state.span], begin, caller)) {
     pending_.spans[state.span].end = end;
     pending_.spans[state.span].last_ms = turn_ms_;
@@ -318,7 +318,7 @@ HistoryBatch HistoryRecorder::take(LogPosition position,
     sequence.balances = gathered->balances;
     sequence.ended = gathered->ended;
     complete(sequence);
-    // Numbers are not given again. If the batch comes back, it has what there is.
+    // Numbers are not used again. If the batch comes back, it has the present ones.
     if (!sequence.ended) continue;
     sequences_.erase(id);
     returning_.erase(id);

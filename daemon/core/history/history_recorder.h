@@ -3,8 +3,8 @@
 // neighbours are merged and name several callers; if that is not enough, issues are only counted.
 // So its memory is bounded, and it never waits.
 //
-// It follows the log: `logged()` sees every entry, `issued()` who got what. A batch is taken
-// between two turns. Loop thread.
+// It follows the log: `logged()` receives every entry, `issued()` every issue with its caller. A
+// batch is taken between two turns. Loop thread.
 #pragma once
 
 #include <cstdint>

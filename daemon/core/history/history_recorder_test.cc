@@ -93,7 +93,7 @@ TEST_CASE("ConnectionsOfOneProcessAreOneCaller") {
   CHECK(batch.callers.size() == 2);
 }
 
-TEST_CASE("IssuesThatAreToldAfterTheSessionClosedAreStillItsOwn") {
+TEST_CASE("IssuesReportedAfterTheSessionClosedAreStillItsOwn") {
   Recording here;
   here.recorder.opened(5, 1'000, 77);
   here.recorder.closed(5);

@@ -9,7 +9,7 @@ namespace seqd {
 namespace {
 
 constexpr std::int64_t kLongestPauseMs = 64;
-// Within these an unknown outcome is asked for, however long the callers would wait.
+// An unknown outcome is looked up within these, however long the callers would wait.
 constexpr std::int64_t kLeastPatienceMs = 1'000;
 constexpr std::int64_t kMostPatienceMs = 30'000;
 
@@ -192,13 +192,14 @@ bool InsertQueue::settle(Entry& entry, const InsertOutcome& outcome) {
       entry.done(outcome.id);
       return false;
     case InsertOutcome::Kind::refused:
-      // What refuses the document has refused it before; anything else says nothing of that try.
+      // What refuses the document has refused it before; any other error proves nothing about that
+      // try.
       entry.done(entry.perhaps.ok() || outcome.error.code() == ErrorCode::DOCUMENT_REFUSED
                      ? outcome.error
                      : entry.perhaps);
       return false;
     case InsertOutcome::Kind::unknown:
-      // A unique field makes it safe to send it again, which tells what became of it.
+      // A unique field makes it safe to send it again, which determines the outcome.
       if (!entry.item.unique.empty()) {
         entry.perhaps = outcome.error;
         break;

@@ -50,17 +50,17 @@ class InsertQueue {
 
   // An error: it is not queued, and `done` is not called.
   Status add(Request request);
-  // What a session waits for is forgotten, unless it is at the store already. It hears `why`, if
-  // that is not OK; then what is at the store is not sent again.
+  // The waiting documents of a session are forgotten, unless they are at the store already. If
+  // `why` is not OK, they fail with it; then what is at the store is not sent again.
   void cancel(SessionId session, const Status& why = {});
-  // Those who wait hear `why`; what is at the store is answered still.
+  // Waiting requests fail with `why`; those at the store are still answered.
   void begin_stop(const Status& why);
 
   const std::string& name() const { return name_; }
   bool in_flight() const { return !sent_.empty(); }
   std::int64_t waiting() const { return static_cast<std::int64_t>(queue_.size() + sent_.size()); }
   std::int64_t inserted() const { return inserted_; }
-  std::optional<std::int64_t> last() const { return last_; }  // the _id given last
+  std::optional<std::int64_t> last() const { return last_; }  // the last _id used
   std::string_view state_name() const;
   const Status& error() const { return error_; }
 

@@ -109,7 +109,7 @@ TEST_CASE("OthersThatAreAlwaysFasterAreBusyAtTheDeadlineAndNothingIsInserted", "
   CHECK(desk.store.documents.empty());
 }
 
-TEST_CASE("ARefusedDocumentIsAnsweredAndTheOthersGoOn", "[insert]") {
+TEST_CASE("ARefusedDocumentIsAnsweredAndTheOthersContinue", "[insert]") {
   Desk desk;
   desk.store.refused = {"b"};
   for (const char* document : {"a", "b", "c"}) REQUIRE(desk.send(document).ok());
@@ -230,7 +230,7 @@ TEST_CASE("OneUserCannotTakeAllPlacesOfAQueue", "[insert]") {
   CHECK(sent == 0);  // as many as before
 }
 
-TEST_CASE("WhoIsRefusedHearsItUnlessItsDocumentIsAtTheStore", "[insert]") {
+TEST_CASE("ARefusedCallerGetsTheErrorUnlessItsDocumentIsAtTheStore", "[insert]") {
   Desk desk;
   REQUIRE(desk.send("at the store", 1).ok());
   REQUIRE(desk.send("waits", 1).ok());
@@ -310,7 +310,7 @@ TEST_CASE("WhatASessionThatIsGoneWaitedForIsNotInserted", "[insert]") {
   CHECK(desk.answers.size() == 1);
 }
 
-TEST_CASE("AtAStopWhoWaitsHearsWhyAndWhatIsAtTheStoreIsAnswered", "[insert]") {
+TEST_CASE("AStopFailsWaitingInsertsAndAnswersThoseAtTheStore", "[insert]") {
   Desk desk;
   REQUIRE(desk.send("at the store").ok());
   REQUIRE(desk.send("waiting").ok());
@@ -323,7 +323,7 @@ TEST_CASE("AtAStopWhoWaitsHearsWhyAndWhatIsAtTheStoreIsAnswered", "[insert]") {
   CHECK(desk.id("at the store") == 1);
 }
 
-TEST_CASE("WhatWasNotInsertedAtAStopHearsWhyToo", "[insert]") {
+TEST_CASE("InsertsThatDidNotCompleteAtAStopFailToo", "[insert]") {
   Desk desk;
   desk.store.scripts = {{Kind::contended, {}}};
   REQUIRE(desk.send("at the store").ok());

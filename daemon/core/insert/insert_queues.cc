@@ -25,8 +25,7 @@ Result<InsertQueue*> InsertQueues::open(std::string_view name) {
   if (settings == nullptr || settings->mode != SequenceMode::insert) {
     return Status(settings == nullptr ? ErrorCode::NO_SEQUENCE : ErrorCode::WRONG_MODE,
                   "\"" + text + "\" does not insert documents; configure [sequence.\"" + text +
-                      "\"] with mode = \"insert\" and the collection, or ask it for an ID with "
-                      "next");
+                      "\"] with mode = \"insert\" and the collection, or take its IDs with next");
   }
   const auto store = stores_.find(settings->store);
   if (store == stores_.end()) {

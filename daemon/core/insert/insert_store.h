@@ -1,9 +1,9 @@
-// InsertStore: what the core asks of a store that inserts documents: each gets the highest integer
-// _id of its collection plus one. Asynchronous, as LeaseStore: every call answers exactly once on
-// the loop thread, never before it returned.
+// InsertStore: the interface of a store that inserts documents: each gets the highest integer _id
+// of its collection plus one. Asynchronous, as LeaseStore: every call answers exactly once on the
+// loop thread, never before it returned.
 //
-// Invariant: an ID is said to be a document's (`inserted`) only when a majority has it there, and a
-// document is never inserted twice by one call; one with a unique field, not by several calls
+// Invariant: an ID is reported as a document's (`inserted`) only when a majority has it there, and
+// a document is never inserted twice by one call; one with a unique field, not by several calls
 // either.
 #pragma once
 
@@ -27,9 +27,9 @@ struct InsertItem {
 struct InsertBatch {
   std::string collection;
   std::int64_t first_id = 1;   // where no _id of the collection is that high yet
-  std::int64_t max_value = 0;  // the highest _id that may be given
+  std::int64_t max_value = 0;  // the highest _id that may be used
   std::vector<InsertItem> items;
-  // How long it may ask for an outcome that it does not know.
+  // How long it may look up an unknown outcome.
   std::int64_t patience_ms = 0;
 };
 
@@ -41,7 +41,7 @@ struct InsertOutcome {
     refused,    // not inserted, and it never will be; `error` says why
     contended,  // not inserted: another writer took the _id first
     untried,    // not inserted: the batch ended before it
-    failed,     // not inserted: the store cannot just now; `error` says why
+    failed,     // not inserted: the store cannot at present; `error` says why
     unknown     // perhaps inserted as `id`; `error` says so
   };
   Kind kind = Kind::untried;

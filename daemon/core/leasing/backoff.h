@@ -1,7 +1,7 @@
 // Backoff: how long to wait before the next try: doubling, bounded, with jitter so that many hosts
-// do not come back in step. A store that is away is asked ever more seldom; a conflict with other
-// hosts ends within milliseconds, so the pause after it stays short and is spread over all of its
-// step. Owned by the object that retries; loop thread.
+// do not come back in step. An unreachable store is tried less and less often; a conflict with
+// other hosts ends within milliseconds, so the pause after it stays short and is spread over all of
+// its step. Owned by the object that retries; loop thread.
 #pragma once
 
 #include <cstdint>

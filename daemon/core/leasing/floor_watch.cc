@@ -8,7 +8,7 @@
 namespace seqd {
 namespace {
 
-constexpr int kLooksAtATime = 4;
+constexpr int kReadsAtATime = 4;
 constexpr std::int64_t kSoonMs = 1'000;
 
 }  // namespace
@@ -19,7 +19,7 @@ void FloorWatch::set_interval(std::int64_t interval_ms) {
   retry_ms_ = kSoonMs;
   timer_.cancel();
   // The end of a round under way brings the next.
-  if (interval_ms_ > 0 && looks_ == 0) schedule(kSoonMs);
+  if (interval_ms_ > 0 && reads_ == 0) schedule(kSoonMs);
 }
 
 void FloorWatch::schedule(std::int64_t delay_ms) {
@@ -27,7 +27,7 @@ void FloorWatch::schedule(std::int64_t delay_ms) {
 }
 
 void FloorWatch::begin_round() {
-  ASSERT(looks_ == 0 && interval_ms_ > 0);
+  ASSERT(reads_ == 0 && interval_ms_ > 0);
   left_.clear();
   away_.clear();
   missed_ = false;
@@ -35,20 +35,20 @@ void FloorWatch::begin_round() {
   for (const Sequence* sequence : table_.list()) {
     if (sequence->available() + sequence->out() > 0) left_.push_back(sequence->id());
   }
-  look_on();
+  read_next();
 }
 
-void FloorWatch::look_on() {
-  while (looks_ < kLooksAtATime && !left_.empty() && interval_ms_ > 0) {
-    look_at(left_.front());
+void FloorWatch::read_next() {
+  while (reads_ < kReadsAtATime && !left_.empty() && interval_ms_ > 0) {
+    read(left_.front());
     left_.pop_front();
   }
-  if (looks_ > 0 || interval_ms_ == 0) return;
+  if (reads_ > 0 || interval_ms_ == 0) return;
   retry_ms_ = missed_ ? std::min(retry_ms_ * 2, interval_ms_) : kSoonMs;
   schedule(missed_ ? retry_ms_ : interval_ms_);
 }
 
-void FloorWatch::look_at(SequenceId id) {
+void FloorWatch::read(SequenceId id) {
   if (!table_.is_there(id)) return;
   const StoreScope& scope = table_.at(id).scope();
   const std::string& store = scope.store_name();
@@ -57,15 +57,15 @@ void FloorWatch::look_at(SequenceId id) {
     missed_ = true;
     return;
   }
-  ++looks_;
-  table_.look_at_floor(id, [this, store](const Status& seen) {
-    ASSERT(looks_ > 0 && looks_ <= kLooksAtATime);
-    --looks_;
+  ++reads_;
+  table_.read_floor(id, [this, store](const Status& seen) {
+    ASSERT(reads_ > 0 && reads_ <= kReadsAtATime);
+    --reads_;
     if (!seen.ok() && error_info(seen.code()).retry == Retry::again) {
       missed_ = true;
       away_.insert(store);
     }
-    look_on();
+    read_next();
   });
 }
 

@@ -1,8 +1,8 @@
 // FloorWatch: has the heartbeats of the stores compared and raised regularly (heartbeat.h), and
 // reads the floors of the counters of which IDs are available. So it finds an advance for every
-// host (AdvanceRequest::withdraw) that another daemon carried out. A store that is away or not
-// claimed yet is asked again soon. Owned by the daemon, as long as the table and its stores; loop
-// thread.
+// host (AdvanceRequest::withdraw) that another daemon carried out. A store that is unreachable or
+// not claimed yet is tried again soon. Owned by the daemon, as long as the table and its stores;
+// loop thread.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class FloorWatch {
 
  private:
   void begin_round();
-  void look_on();
-  void look_at(SequenceId id);
+  void read_next();
+  void read(SequenceId id);
   void schedule(std::int64_t delay_ms);
 
   OneShot timer_;
@@ -37,8 +37,8 @@ class FloorWatch {
   // Of the round that is under way:
   std::deque<SequenceId> left_;
   std::set<std::string> away_;  // stores that did not answer
-  int looks_ = 0;               // under way
-  bool missed_ = false;         // something could not be looked at
+  int reads_ = 0;               // in flight
+  bool missed_ = false;         // a floor could not be read
 };
 
 }  // namespace seqd

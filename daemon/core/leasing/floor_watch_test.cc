@@ -96,7 +96,7 @@ TEST_CASE("AStoreThatDoesNotAnswerIsAskedAboutOneSequenceARound", "[floor_watch]
   REQUIRE(orders.world.store.read_calls.size() == 4);
 }
 
-TEST_CASE("WhatWasAvailableAtTheStartIsLookedAtAsSoonAsItIsOurs", "[floor_watch]") {
+TEST_CASE("WhatWasAvailableAtTheStartIsComparedAsSoonAsItIsOurs", "[floor_watch]") {
   Watched orders;
   orders.watch.set_interval(0);
   orders.world.kill();

@@ -7,7 +7,7 @@ Status older_copy(const std::string& where, std::int64_t known, std::int64_t fou
       known == 0 ? "the entry of this host was there and is "
                  : "the heartbeat of this host was " + std::to_string(known) + " there and is ";
   return {ErrorCode::SEQ_REGRESSED,
-          where + " was put back from an older copy: " + was +
+          where + " was restored from an older copy: " + was +
               (found == 0 ? std::string("gone") : std::to_string(found)) +
               ", so IDs that were leased since the copy was made could be leased again"};
 }
@@ -15,7 +15,7 @@ Status older_copy(const std::string& where, std::int64_t known, std::int64_t fou
 Status older_copy_met(const std::string& where) {
   return {ErrorCode::SEQ_REGRESSED,
           where +
-              " was put back from an older copy, or another copy of it is in use: IDs that were "
+              " was restored from an older copy, or another copy of it is in use: IDs that were "
               "leased since the copy was made could be leased again"};
 }
 

@@ -21,7 +21,7 @@ namespace seqd {
 struct BeatRequest {
   Token instance{};
   std::int64_t known = 0;  // the newest one that was confirmed; 0: none, and nothing is compared
-  bool raise = true;       // otherwise the store is only asked
+  bool raise = true;       // otherwise it is only read
 };
 
 struct BeatOutcome {

@@ -1,5 +1,5 @@
-// What the core asks of a store about an instance: to take over its remainder, and to forget one
-// that is taken out of service for good. See LeaseStore::claim() and forget(). Values; any thread.
+// Requests of the core to a store about an instance: to take over its remainder, and to forget one
+// that is decommissioned. See LeaseStore::claim() and forget(). Values; any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct ClaimRequest {
   Token instance{};
   std::uint64_t epoch = 0;
   Token nonce{};
-  // After an operator has raised the counters of an older copy: it is the right database from here
-  // on. Otherwise a store that notices an older copy by itself fails with SEQ_REGRESSED.
+  // After an operator has raised the counters of an older copy: it is the right database from now
+  // on. Otherwise a store that detects an older copy fails with SEQ_REGRESSED.
   bool resumes = false;
 };
 enum class ClaimOutcome : std::uint8_t { won, lost };

@@ -86,7 +86,7 @@ void LeaseOperation::adopt(const LeaseIntended& intent) {
   request_.token = intent.lease;
   request_.count = intent.count;
   // It was requested under the settings of its time, which may have been others: what the store
-  // granted then is ours. What lies above the maximum of today is given up by the owner.
+  // granted then is ours. The owner makes the part above the present maximum a gap.
   request_.take_parked = true;
   request_.max_value = IdProgression::kLastOrdinal;
   intent_open_ = true;
@@ -196,15 +196,15 @@ Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end, bool pa
   const std::int64_t most = parked ? kLongestParked : request_.count;
   if (begin >= end || begin < 1 || end - begin > most || end - 1 > last) {
     return {ErrorCode::STORE_REFUSED, "the store granted [" + std::to_string(begin) + ", " +
-                                          std::to_string(end) + "), which was not asked for"};
+                                          std::to_string(end) + "), which was not requested"};
   }
   if (parked && owner_.holds_some_of(begin, end)) {
-    return {
-        ErrorCode::SEQ_REGRESSED,
-        "the store granted the returned range [" + std::to_string(begin) + ", " +
-            std::to_string(end) +
-            "), of which this host has IDs available: the records of returned ranges were edited "
-            "or put back. `seqctl advance NAME --everywhere` drops all of them and goes on"};
+    return {ErrorCode::SEQ_REGRESSED,
+            "the store granted the returned range [" + std::to_string(begin) + ", " +
+                std::to_string(end) +
+                "), of which this host has IDs available: the records of returned ranges were "
+                "edited or restored. `seqctl advance NAME --everywhere` drops all of them, and the "
+                "sequence continues"};
   }
   return {};
 }
@@ -241,8 +241,8 @@ void LeaseOperation::close(LeaseEnd how) {
   }
 }
 
-// What an older copy knows of a lease, or does not, says nothing of it: it stays open until the
-// right database can be asked, or the store goes on without it.
+// An older copy proves nothing about a lease: it stays open until the right database can be
+// queried, or the store continues without it.
 void LeaseOperation::meet_older_copy(bool refused, const Status& status) {
   if (refused) close(LeaseEnd::refused);
   last_error_ = status;

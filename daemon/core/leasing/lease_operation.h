@@ -48,7 +48,7 @@ class LeaseOperation {
     virtual void lease_failed(const Status& status) = 0;
     // Other hosts were faster: the store works, and the operation is pausing for a moment.
     virtual void lease_contended() = 0;
-    // The store may be asked: it is not an older copy. When it may again, go_on() follows.
+    // Whether the store may be called: it is not an older copy. When it may again, go_on() follows.
     virtual bool may_ask() const = 0;
     // The store is an older copy of the database; a lease whose outcome is not known stays open.
     virtual void met_older_copy() = 0;
@@ -91,7 +91,7 @@ class LeaseOperation {
   void abandon(const LeaseIntended& intent);
   // The same of one of this process that is between two look-ups; nothing where none is.
   void abandon_open();
-  // The store may be asked again: a look-up that waits for that follows.
+  // The store may be called again: a look-up that waits for that follows.
   void go_on();
   // What the last try failed for was mended: the next need not wait for the pause to end.
   void mended();
@@ -115,7 +115,7 @@ class LeaseOperation {
   void unknown(const Status& status);
   void pause(std::int64_t delay_ms);
   void raise(EventKind kind, std::string text);
-  // Why the range cannot be what was asked for; OK when it can.
+  // Why the range cannot be the requested one; OK if it can.
   Status check_grant(std::int64_t begin, std::int64_t end, bool parked) const;
 
   const CoreContext& context_;

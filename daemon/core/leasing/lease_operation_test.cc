@@ -196,7 +196,7 @@ TEST_CASE("StopWhilePausingEndsThePause", "[lease_operation]") {
   REQUIRE(leasing.time.pending() == 0);
 }
 
-TEST_CASE("AnswerAfterTheEndFindsNobody", "[lease_operation]") {
+TEST_CASE("AnswerAfterTheEndIsDropped", "[lease_operation]") {
   ScriptedStore store;
   {
     Leasing leasing;

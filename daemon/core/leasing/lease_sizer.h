@@ -1,6 +1,6 @@
-// LeaseSizer: how many IDs the next lease asks for. It aims at leases that last `target_ms` at the
-// rate seen, grows fast when a range ran out while somebody waited, and shrinks slowly. The
-// sequence may ask for less, where it has no room for more. A value; one thread.
+// LeaseSizer: how many IDs the next lease requests. It aims at leases that last `target_ms` at the
+// rate seen, grows fast when a range ran out while requests waited, and shrinks slowly. The
+// sequence may request less, if it has no room for more. A value; one thread.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ class LeaseSizer {
   // After a reload: the present size is moved into the new bounds.
   void keep_within(const Bounds& bounds);
 
-  // A lease is about to be requested: `issued` is the total ever issued, `starved` whether somebody
-  // waits. Returns the size to ask for, within the bounds.
+  // A lease is about to be requested: `issued` is the total ever issued, `starved` whether requests
+  // wait. Returns the size to ask for, within the bounds.
   std::int64_t next_size(const Bounds& bounds, std::int64_t now_ms, std::int64_t issued,
                          bool starved);
 

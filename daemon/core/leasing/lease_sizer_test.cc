@@ -42,7 +42,7 @@ TEST_CASE("OneStepHalvesAtMost", "[lease_sizer]") {
   REQUIRE(sizer.next_size(kBounds, 1'000'000, 2'000'001, false) == 320);
 }
 
-TEST_CASE("SizeDoesNotShrinkWhileSomebodyWaits", "[lease_sizer]") {
+TEST_CASE("SizeDoesNotShrinkWhileRequestsWait", "[lease_sizer]") {
   constexpr LeaseSizer::Bounds kBounds{10, 100'000, 10'000};
   LeaseSizer sizer(kBounds);
   static_cast<void>(sizer.next_size(kBounds, 0, 0, true));

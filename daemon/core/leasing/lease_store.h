@@ -1,8 +1,8 @@
-// LeaseStore: what the core asks of a central store. Asynchronous: every verb answers exactly once
-// on the loop thread, never before the call returned. An adapter that blocks sits behind
+// LeaseStore: the interface of a central store. Asynchronous: every verb answers exactly once on
+// the loop thread, never before the call returned. An adapter that blocks sits behind
 // daemon/store/blocking_store.h and a worker.
 //
-// The invariant every store keeps: two grants of one counter never overlap, whoever asks, and
+// The invariant of every store: two grants of one counter never overlap, whichever hosts ask, and
 // however often a request is delivered.
 #pragma once
 
@@ -25,7 +25,7 @@ namespace seqd {
 struct LeaseRequest {
   CounterBinding binding;
   Token token{};           // names this lease; from new_token() of the store that is asked
-  Token instance{};        // who asks
+  Token instance{};        // that asks
   std::string sequence;    // for which of its sequences; one lease of it is under way at a time
   std::int64_t count = 0;  // IDs wanted, >= 1
   // End (exclusive) of the highest range this host was ever granted, 0 for none. Above 0 the
@@ -48,7 +48,7 @@ struct LeaseOutcome {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   Status error;
-  bool parked = false;     // granted: somebody had returned it
+  bool parked = false;     // granted: a range that was returned
   bool contended = false;  // refused: other hosts changed the counter first, and the store works
   bool restored = false;   // not granted, because the database is an older copy: see heartbeat.h
 };
@@ -66,7 +66,7 @@ struct Resolution {
   bool restored = false;  // failed: as there
 };
 
-// What the store says of a counter. `instance`: whose leases to sum up.
+// What the store has of a counter. `instance`: sum up the leases of this one.
 struct ReadRequest {
   CounterBinding binding;
   Token instance{};
@@ -97,20 +97,20 @@ struct CounterReading {
   Parked parked;                     // none where there is no counter
 };
 
-// Raises a counter, so that no ID below `next_id` (1 .. 2^63-1) is leased any more by whoever uses
-// it. An operator asks for it, when a counter was lost or put back from an older copy.
+// Raises a counter, so that no ID below `next_id` (1 .. 2^63-1) is leased any more by any host. An
+// operator requests it after a counter was lost or restored from an older copy.
 struct AdvanceRequest {
   CounterBinding binding;
   std::int64_t next_id = 0;
-  // Sets the counter's floor, too, where its next ID then is: nobody is to issue an ID below it,
-  // and no range below it is taken back or kept parked. The floor is never above the next ID.
+  // Sets the counter's floor, too, where its next ID then is: no host may issue an ID below it, and
+  // no range below it is returned or stays parked. The floor is never above the next ID.
   bool withdraw = false;
 };
 
 class LeaseStore {
  public:
   virtual ~LeaseStore() = default;
-  // Where the store is. Constant; does not ask it.
+  // Where the store is. Constant; does not call it.
   virtual StorePlace place() const = 0;
   // Answers with the identity of the database, which lies in the database, survives its backups and
   // is the same for all hosts. One that has none yet gets `candidate`, once.
@@ -129,19 +129,19 @@ class LeaseStore {
   // counter whose number cannot be read as an ID is an error (SEQ_TYPE, SEQ_MEANING).
   virtual void read(const ReadRequest& request,
                     std::function<void(Result<CounterReading>)> done) = 0;
-  // Answers with the counter's next ID, which is at least the one asked for: a counter is never
-  // lowered, and made when it is missing. The request may arrive any number of times and late;
-  // after an error it may have been applied, and asking again does no harm.
+  // Answers with the counter's next ID, which is at least the requested one: a counter is never
+  // lowered, and created if it is missing. The request may arrive often and late; after an error it
+  // may have been applied, and a retry does no harm.
   virtual void advance(const AdvanceRequest& request,
                        std::function<void(Result<std::int64_t>)> done) = 0;
-  // Returns a range, at most once for a token, however often and late the request arrives; asked
-  // for by the caller only while no later operation of its sequence was begun. See ReturnOutcome.
+  // Returns a range, at most once for a token, however often and late the request arrives. Called
+  // only while no later operation of its sequence was begun. See ReturnOutcome.
   virtual void return_range(const ReturnRequest& request,
                             std::function<void(ReturnOutcome)> done) = 0;
-  // Removes what is kept of an instance that will never ask again: its newest leases and returns,
-  // and its epoch, so that any later claim of it is lost. Answers with what there was. Counters,
-  // parked ranges and what is kept of others stay. May be repeated; after an error any part of it
-  // may have been done.
+  // Removes what is kept of an instance that will send no more requests: its newest leases and
+  // returns, and its epoch, so that any later claim of it is lost. Answers with what there was.
+  // Counters, parked ranges and what is kept of others stay. May be repeated; after an error any
+  // part of it may have been done.
   virtual void forget(const ForgetRequest& request,
                       std::function<void(Result<InstanceRecords>)> done) = 0;
 };

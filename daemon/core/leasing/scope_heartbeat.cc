@@ -90,7 +90,7 @@ void StoreScope::stop_restored(const Status& why, bool entry_is_gone) {
   const bool had_entry = heartbeat_.beat > 0 || has_history() || entry_is_gone;
   if (heartbeat_.age == StoreAge::current && had_entry) {
     heartbeat_.scope = id();
-    // The next start asks for the entry that was gone, whichever instance it has.
+    // The next start looks for the entry that was missing, whichever instance it has.
     if (entry_is_gone || heartbeat_.beat == 0) heartbeat_ = {id(), instance(), 0};
     heartbeat_.age = StoreAge::restored;
     context_.log.append(heartbeat_);
@@ -131,7 +131,7 @@ void StoreScope::begin_again() {
   confirm({}, 0);
   context_.events.raise({EventKind::store_resumed,
                          "store \"" + store_name() +
-                             "\": an operator has raised its counters, and its sequences go on",
+                             "\": an operator has raised its counters, and its sequences continue",
                          {{"STORE", store_name()}}});
   bind(identity_);
 }

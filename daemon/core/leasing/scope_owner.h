@@ -14,7 +14,7 @@ class ScopeOwner {
   // Has this turn's record made durable, and calls `then` when it is; not when the daemon ends
   // before.
   virtual void when_durable(std::function<void()> then) = 0;
-  // The ranges of this scope may be issued; and again when its store may be asked, too.
+  // The ranges of this scope may be issued; and again when its store may be called, too.
   virtual void scope_owned(ScopeId scope) = 0;
   // Whether a range, a lease or a return of this scope is open.
   virtual bool scope_holds(ScopeId scope) const = 0;

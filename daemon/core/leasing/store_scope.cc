@@ -91,7 +91,7 @@ void StoreScope::identified(const Token& identity) {
   ASSERT(!refuses());
   if (is_another(identity)) {
     if (owner_.scope_holds(id())) return stop_changed();
-    // Nothing is left of the former one; what it knows of this instance stays there.
+    // Nothing is left of the former one; its records of this instance stay there.
     definition_.instance = random_token(context_.random);
     definition_.epoch = 0;
     definition_.state = ScopeState::clean;
@@ -99,10 +99,10 @@ void StoreScope::identified(const Token& identity) {
     confirm({}, 0);
   }
   identity_ = identity;
-  // An older copy knows of an older epoch: it must not decide who has the remainder.
+  // An older copy has an older epoch: it must not decide which daemon owns the remainder.
   const bool was_restored = heartbeat_.age != StoreAge::current;
   const bool has_beat = heartbeat_.beat > 0;
-  // Without a heartbeat its entry was gone; only a raise tells whether that is there again.
+  // Without a heartbeat its entry was missing; only a raise shows whether it is there again.
   if (was_restored || (has_beat && definition_.state != ScopeState::owned))
     return compare(heartbeat_.instance, heartbeat_.beat, !has_beat);
   bind(identity);
@@ -137,8 +137,8 @@ void StoreScope::stop_changed() {
                      ") is not the database that the unissued IDs of its sequences came from (" +
                      bound_->place +
                      "): restore its options, drain its sequences (seqctl drain), then change "
-                     "them; if the former database is gone for good, `seqctl drain` gives those "
-                     "IDs up, and a restart uses the new one"};
+                     "them; if the former database no longer exists, `seqctl drain` makes those "
+                     "IDs a gap, and a restart uses the new one"};
   owner_.scope_refused(id(), last_error_);
 }
 
@@ -171,7 +171,7 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
   store_answered();
   const bool has_beat = heartbeat_.beat > 0;
   if (*result == ClaimOutcome::lost && (has_beat || has_history()) && !looked_twice_) {
-    // It was put back after the first look, perhaps. Without a heartbeat its entry tells.
+    // Perhaps it was restored after the first read. Without a heartbeat its entry shows it.
     looked_twice_ = true;
     state_.move_to(State::waiting);
     verified_ = false;
@@ -192,8 +192,8 @@ void StoreScope::answered(const Result<ClaimOutcome>& result) {
   lose();
 }
 
-// The new instance comes behind the last gap: a daemon that is killed in between finds the former
-// instance, loses it once more, and goes on here.
+// The new instance is recorded after the last gap: a daemon that is killed in between finds the
+// former instance, loses it once more, and continues here.
 void StoreScope::lose() {
   ASSERT(state_ == State::claiming);
   if (!owner_.scope_lost(id())) {

@@ -1,11 +1,11 @@
-// StoreScope: whether this daemon may issue from the ranges it holds of one store, and whether it
-// may ask that store for more.
+// StoreScope: whether this daemon may issue from the ranges that it holds of one store, and whether
+// it may lease more from that store.
 //
 // The ranges belong to a database, not to the name of a store: the log has the identity of that
-// database and where it was found. The store's identity is compared before anything is asked of it;
+// database and where it was found. The store's identity is compared before any other request to it;
 // another one with ranges left stops the scope. A remainder left by a clean stop is ours only after
 // our claim has moved the instance's epoch in the store (rule R2); copies of one state directory
-// race for the same epoch: one wins, the others hear scope_lost().
+// race for the same epoch: one wins, the others get scope_lost().
 //
 //   waiting -> recording -> claiming -> won -> owned    recording, won: until that is durable
 //   waiting -> owned                           R1: a killed daemon goes on at the same store
@@ -14,8 +14,8 @@
 //   waiting, owned -> changed                  and ranges of the former database are left
 //   waiting, owned -> restored -> recording    an older copy (heartbeat.h); begin_again()
 //
-// Once it is owned and its database known, the heartbeat is compared and raised before anything
-// else is asked of the store. Owned by the SequenceTable; loop thread.
+// Once it is owned and its database known, the heartbeat is compared and raised before any other
+// request to the store. Owned by the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@
 
 namespace seqd {
 
-// What an error of a call says of the store: one that the store answered with says that it is there
-// (OK). Which sequence is refused, or stands at its end, is that sequence's affair.
+// What an error of a call proves about the store: an error that the store returned proves that it
+// is reachable (OK). A refused or exhausted sequence does not concern the store.
 Status as_seen_of_store(const Status& outcome);
 
 class StoreScope {
@@ -61,7 +61,7 @@ class StoreScope {
   LeaseStore* store() const { return store_; }
   // The ranges may be issued.
   bool owned() const { return state_ == State::owned; }
-  // The store may be asked: it is the database that the ranges came from, and no older copy of it.
+  // The store may be called: it is the database that the ranges came from, and no older copy of it.
   bool verified() const { return owned() && verified_ && confirmed_; }
   bool changed() const { return state_ == State::changed; }
   bool restored() const { return state_ == State::restored; }
@@ -74,7 +74,7 @@ class StoreScope {
   // Whether any claim of this scope could have been ours at an earlier start (its open leases may
   // be looked up).
   bool has_history() const { return definition_.epoch > 0; }
-  void start();  // begins to ask the store, if there is one; once
+  void start();  // begins to call the store, if there is one; once
   // Compares and raises the heartbeat, if the store is known; to be called regularly.
   void beat();
   // A lease was refused by a database that is an older copy.
@@ -121,7 +121,7 @@ class StoreScope {
   DefineScope definition_;
   std::optional<StoreBound> bound_;
   StoreHeartbeat heartbeat_;
-  Token identity_{};         // as the store has told it
+  Token identity_{};         // as the store returned it
   LeaseStore* const store_;  // null: the store is not configured any more; its remainder waits
   StorePlace place_;
   StateMachine<State> state_{kMoves, State::waiting};
@@ -133,8 +133,8 @@ class StoreScope {
   OneShot timer_{context_.timers};
   bool stopping_ = false;
   std::int64_t failing_since_ms_ = 0;
-  bool told_down_ = false;     // the journal says that the store is down
-  bool probing_ = false;       // asks for stop(), which leaves the state as it is
+  bool told_down_ = false;     // the journal has that the store is down
+  bool probing_ = false;       // a query for stop(), which leaves the state as it is
   bool comparing_ = false;     // a heartbeat is in flight: before a claim, and while owned
   bool looked_twice_ = false;  // at the heartbeat, around a claim that was lost
   bool resumes_ = false;       // until a claim of the new instance succeeds

@@ -6,7 +6,7 @@
 
 namespace seqd {
 
-// What the number in the store says. `unset`: not configured; see CounterBinding.
+// The meaning of the number in the store. `unset`: not configured; see CounterBinding.
 enum class Meaning : std::uint8_t { unset, last, next };
 
 // What kind of value the key is in the store; an integer's `key` is its digits.

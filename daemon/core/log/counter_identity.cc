@@ -50,7 +50,7 @@ bool same_counter(const std::string& held, const CounterBinding& configured,
   const std::size_t end = std::min(meaning.find(' '), meaning.size());
   if (meaning.substr(end) != progression_text(progression)) return false;
   meaning.resize(end);
-  // A meaning that was not said is the store's own, which has not changed.
+  // A meaning that was not configured is the store's own, which has not changed.
   return meaning == "unset" || configured.meaning == Meaning::unset ||
          meaning == meaning_word(configured.meaning);
 }

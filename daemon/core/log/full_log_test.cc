@@ -38,7 +38,7 @@ TEST_CASE("WhatIsAboveALoweredMaximumWaitsForTheLogAndIsNotIssued", "[full_log]"
   CHECK(served == 1);
 }
 
-TEST_CASE("DrainGoesOnWhenTheLogAcceptsAgain", "[full_log]") {
+TEST_CASE("DrainContinuesWhenTheLogAcceptsAgain", "[full_log]") {
   Orders orders([](SequenceSettings& settings) { settings.reuse = Reuse::never; });
   orders.fill();
   CoreWorld& world = orders.world;

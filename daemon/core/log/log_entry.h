@@ -75,7 +75,7 @@ struct Issued {
   ClientId client = 0;  // 0: nothing to repeat, the two below mean nothing
   std::uint32_t request = 0;
   IssueKind kind = IssueKind::single;
-  std::int64_t wall_s = 0;  // of text: the time that it tells; else 0
+  std::int64_t wall_s = 0;  // of text: the time in it; else 0
   bool operator==(const Issued&) const = default;
 };
 
@@ -96,7 +96,7 @@ struct RetainedIssue {
 };
 
 // Nothing of the sequence is left to know: it has no IDs, its leases are settled, no client can
-// repeat a request for it. Its number is not given again; its name may be.
+// repeat a request for it. Its number is not used again; its name may be.
 struct ForgetSequence {
   SequenceId sequence = 0;
   bool operator==(const ForgetSequence&) const = default;

@@ -8,7 +8,7 @@
 namespace seqd {
 
 // Numbers that stand for names inside one state directory. A number is never given to another name:
-// who has given the last one refuses new names.
+// after the last number, new names are refused.
 using SequenceId = std::uint32_t;
 using ScopeId = std::uint32_t;   // one store, as this state directory knows it
 using ClientId = std::uint64_t;  // 0: a client without an identity, whose requests cannot be
@@ -35,7 +35,7 @@ enum class StoreAge : std::uint8_t {
 enum class IssueKind : std::uint8_t {
   single,  // request numbers request, request + 1, ... got one ID each
   batch,   // all of it belongs to `request`
-  text,    // as single, and each got its ID as text, which may tell the time of the issue
+  text,    // as single, and each got its ID as text, which may contain the time of the issue
 };
 
 // Whether requests of that kind get one ID each, so that those of several can be one entry.
@@ -43,7 +43,7 @@ constexpr bool is_one_each(IssueKind kind) {
   return kind != IssueKind::batch;
 }
 
-// What an ID is issued as. `wall_s` is of a text: the time that it tells, in seconds since 1970.
+// What an ID is issued as. `wall_s` of a text: the time in it, in seconds since 1970.
 struct IssueAs {
   IssueKind kind = IssueKind::single;
   std::int64_t wall_s = 0;

@@ -20,7 +20,7 @@ std::uint32_t window_of(const ReplayTable::Limits& limits) {
   return static_cast<std::uint32_t>(std::min<std::size_t>(limits.unacknowledged, part));
 }
 
-// Of what is kept by user, that of the user who holds most of the share. Only when there is some.
+// Of what is kept by user, one of the user that holds most of the share. Only if there is one.
 template <typename ByUser>
 auto of_most(ByUser& by_user, const FairShare& share) {
   return std::max_element(by_user.begin(), by_user.end(), [&share](const auto& a, const auto& b) {
@@ -91,7 +91,8 @@ void ReplayTable::restore(const StateImage& image, std::int64_t now_ms) {
     leave(id, client, now_ms);
     for (const Issued& issue : from.retained) record(issue);
   }
-  // The limits were higher when they were let in: those of the user who holds most go first.
+  // The limits were higher when these were accepted: those of the user that holds most are removed
+  // first.
   while (issues_.used() > issues_.total() && !gone_.empty())
     forget(of_most(gone_, issues_)->second.front());
   while (of_clients_.used() > of_clients_.total() && !gone_.empty())
@@ -192,7 +193,7 @@ ReplayTable::Seen ReplayTable::check(ClientId id, std::uint32_t request) {
   // A repeat has its IDs, also where the window was larger when they were issued.
   const bool fresh = request > client.issues.newest() || client.issues.find(request).empty();
   if (!fresh) return Seen::repeat;
-  // Request numbers begin at 1, so a floor of 0 says no more than one of 1.
+  // Request numbers begin at 1, so a floor of 0 means the same as one of 1.
   if (request - std::max(client.floor, 1U) >= window_) return Seen::too_far;
   if (client.entries >= window_) return Seen::too_far;
   const bool room = issues_.allows(client.user, 1) || make_room(issues_, client.user, 1);

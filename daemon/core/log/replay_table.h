@@ -50,8 +50,8 @@ class ReplayTable {
   // one.
   std::uint32_t window() const { return window_; }
 
-  // A connection of `user` says who it is. BUSY when the table is full of connected clients, or the
-  // user has as many as it may.
+  // A connection of `user` has sent its identity. BUSY when the table is full of connected clients,
+  // or the user has as many as it may.
   Result<Attached> attach(const Token& identity, UserId user);
   const Token& identity(ClientId client) const { return clients_.at(client).identity; }
   // Its connection has ended.

@@ -80,7 +80,7 @@ TEST_CASE("UserDoesNotEvictTheClientsOfOthersAfterARestart", "[replay_table]") {
 }
 
 // A directory whose identities were 2^32 and more, one after the other.
-TEST_CASE("ClientNumbersGoOnBeyond32Bits", "[replay_table]") {
+TEST_CASE("ClientNumbersContinueBeyond32Bits", "[replay_table]") {
   StateImage image;
   image.next_numbers.client = 0xffff'fffe;
   Replays replays;

@@ -64,7 +64,7 @@ TEST_CASE("GoneClientExpiresAtItsTime", "[replay_table]") {
   REQUIRE(replays.table.attach(Token{2}, kUser)->known);
 }
 
-TEST_CASE("DetachingTwiceOrNobodyIsHarmless", "[replay_table]") {
+TEST_CASE("DetachingTwiceOrAnUnknownClientIsHarmless", "[replay_table]") {
   Replays replays({.clients = 10, .unacknowledged = 100, .remember_ms = 1'000});
   replays.attach(1);
   replays.table.detach(1, 0);

@@ -71,8 +71,8 @@ std::vector<Issued> RetainedIssues::find(std::uint32_t request) const {
   return out;
 }
 
-// They are in the order of their requests, but for those of a client that gave one number twice:
-// such an entry goes with the one before it.
+// They are in the order of their requests, except those of a client that used one number twice:
+// that entry belongs to the one before it.
 void RetainedIssues::acknowledge(std::uint32_t below,
                                  const std::function<void(const Issued&)>& dropped) {
   while (!entries_.empty() && last_request(entries_.front()) < below) {

@@ -3,8 +3,8 @@
 // image keeps it in the same way as the table that answers repeats, so both have the same entries.
 // A value; one thread.
 //
-// Invariant: no entry goes on where the one before it ends. So the entries, added in their order to
-// an empty one, come to the same: what a snapshot is read into.
+// Invariant: no entry continues where the one before it ends. So adding the entries in their order
+// to an empty one gives the same, which is how a snapshot is read.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class RetainedIssues {
   int add(const Issued& issue);
   // What `request` was issued, in order; empty when nothing.
   std::vector<Issued> find(std::uint32_t request) const;
-  // Drops entries with no request from `below` on; `dropped` hears of each.
+  // Drops entries with no request from `below` on; `dropped` is called for each.
   void acknowledge(std::uint32_t below, const std::function<void(const Issued&)>& dropped);
 
   std::uint32_t newest() const { return newest_; }  // the highest request number issued to

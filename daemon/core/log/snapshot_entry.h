@@ -40,7 +40,7 @@ struct UsedBelow {
   bool operator==(const UsedBelow&) const = default;
 };
 
-// Numbers below these were given out before and are not given again.
+// Numbers below these were used before and are not used again.
 struct NextNumbers {
   SequenceId sequence = 1;
   ScopeId scope = 1;

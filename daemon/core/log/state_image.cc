@@ -16,7 +16,7 @@
 namespace seqd {
 namespace {
 
-// No number of a scope or sequence: there is none behind it to go on with.
+// Not a number of a scope or sequence: no number follows it.
 constexpr std::uint32_t last_number = 0xffffffff;
 static_assert(kLastSequence == last_number - 1);
 
@@ -132,7 +132,7 @@ Status StateImage::apply_one(const LeaseGranted& entry) {
   if (!is_range(entry.begin, entry.end)) return corrupt("a lease of no range", entry.sequence);
   SequenceImage& image = **sequence;
   if (!image.intent || image.intent->lease != entry.lease)
-    return corrupt("a lease nobody asked for", entry.sequence);
+    return corrupt("a lease that was not requested", entry.sequence);
   image.intent.reset();
   image.ranges.push_back({entry.sequence, entry.lease, entry.begin, entry.end, entry.begin});
   if (!count(image.totals.leased, entry.end - entry.begin)) return too_many(entry.sequence);
@@ -145,7 +145,7 @@ Status StateImage::apply_one(const LeaseClosed& entry) {
   if (!sequence.ok()) return sequence.status();
   SequenceImage& image = **sequence;
   if (!image.intent || image.intent->lease != entry.lease)
-    return corrupt("a lease nobody asked for", entry.sequence);
+    return corrupt("a lease that was not requested", entry.sequence);
   if (entry.how == LeaseEnd::untraceable && !count(image.totals.unknown, 1)) {
     return too_many(entry.sequence);
   }
@@ -217,11 +217,11 @@ Status StateImage::apply_one(const ForgetSequence& entry) {
   if (!sequence.ok()) return sequence.status();
   const SequenceImage& image = **sequence;
   if (!image.ranges.empty() || !image.blocks.empty() || image.intent || image.returning)
-    return corrupt("a sequence is forgotten that has something available", entry.sequence);
+    return corrupt("a forgotten sequence that has available IDs", entry.sequence);
   for (const auto& [client, kept] : clients) {
     for (const Issued& issue : kept.retained) {
       if (issue.sequence == entry.sequence)
-        return corrupt("a sequence is forgotten that a client may ask about", entry.sequence);
+        return corrupt("a forgotten sequence that a client may retry", entry.sequence);
     }
   }
   sequences.erase(entry.sequence);

@@ -1,6 +1,6 @@
-// StateImage: what a log says, as plain data: the result of applying its entries in order. Recovery
-// builds one, the start rules change it, the SequenceTable is filled from it. Entries that make no
-// sense after those before them are refused, so that a damaged log is noticed. A value; one thread.
+// StateImage: the contents of a log, as plain data: the result of applying its entries in order.
+// Recovery builds one, the start rules change it, the SequenceTable is filled from it. Entries that
+// contradict those before them are refused, so that a damaged log is detected. A value; one thread.
 #pragma once
 
 #include <cstdint>
@@ -60,8 +60,8 @@ class StateImage {
   // The entries that make an equal image when applied to an empty one.
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
 
-  // What no entry shows by itself: STATE_CORRUPT when an ID or a name is there twice. Of an image
-  // to which all entries of a log were applied.
+  // Checks what no single entry shows: STATE_CORRUPT if an ID or a name is there twice. For an
+  // image to which all entries of a log were applied.
   Status check() const;
 
   // Available IDs of a sequence, without those being returned or in blocks.

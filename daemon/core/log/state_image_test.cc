@@ -81,7 +81,7 @@ TEST_CASE("ARangeIssuedToItsEndIsGone") {
   CHECK(image.sequences.at(1).ranges.empty());
 }
 
-TEST_CASE("ASequenceIsForgottenOnlyWhenNobodyCanAskForAnythingOfIt") {
+TEST_CASE("ASequenceIsForgottenOnlyIfNothingOfItCanBeRequested") {
   StateImage image = with_a_range();
   refuses(image, ForgetSequence{7});
   refuses(image, ForgetSequence{1});

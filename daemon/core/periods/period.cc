@@ -99,7 +99,7 @@ std::optional<IdDate> read(const std::vector<Piece>& pieces, std::string_view te
   return date;
 }
 
-// The first second of what the parts of a name tell, in the local time.
+// The first second of the time given by the parts of a name, in local time.
 std::int64_t first_second_of(const IdDate& date) {
   const std::int64_t hours = date.get(DatePart::hour).value_or(0) * kHourS;
   const std::optional<int> year = date.get(DatePart::week_year);
@@ -113,7 +113,7 @@ std::int64_t first_second_of(const IdDate& date) {
          (date.get(DatePart::day_of_year).value_or(1) - 1) * kDayS + hours;
 }
 
-// Whether the date tells a period of that unit, or of a finer one.
+// Whether the date determines a period of that unit, or of a finer one.
 bool tells(const IdDate& date, PeriodUnit unit) {
   const auto has = [&](DatePart part) { return date.get(part).has_value(); };
   const bool week = has(DatePart::week_year) && has(DatePart::week);
@@ -216,11 +216,10 @@ Result<std::shared_ptr<const PeriodRule>> PeriodRule::make(const std::string& pe
   std::vector<Piece> pieces = pieces_of(format);
   const std::optional<PeriodUnit> unit = unit_of(pieces);
   if (!unit) {
-    return Status(ErrorCode::CONFIG,
-                  "found \"" + period +
-                      "\"; allowed: year, month, week, day, hour, or a date format that tells one "
-                      "of these, as %y%m%d, of " +
-                      date_letters());
+    return Status(ErrorCode::CONFIG, "found \"" + period +
+                                         "\"; allowed: year, month, week, day, hour, or a date "
+                                         "format that determines one of these, as %y%m%d, of " +
+                                         date_letters());
   }
   return std::shared_ptr<const PeriodRule>(
       new PeriodRule(*unit, std::move(pieces), std::move(zone)));
@@ -259,7 +258,7 @@ PeriodRule::Span PeriodRule::span_at(std::int64_t wall_s) const {
 Period PeriodRule::at(std::int64_t wall_s) const {
   const Span span = span_at(std::clamp<std::int64_t>(wall_s, 0, kLastSecond));
   Period period{name_of(span.time), write(pieces_, span.time), span.begin_s, span.end_s};
-  // Where the clock was changed within the period, it goes on with another offset. At both ends of
+  // If the clock was changed within the period, it continues with another offset. At both ends of
   // the calendar the local date stands still, and so does the span.
   while (period.end_s <= kLastSecond) {
     const Span next = span_at(period.end_s);

@@ -4,7 +4,7 @@
 // up. Immutable; any thread.
 //
 // The IDs of one period are a sequence of their own, "orders@2026-11-22": a name that no client can
-// ask for, since "@" is not allowed in names.
+// use, since "@" is not allowed in names.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ struct Period {
 
 class PeriodRule {
  public:
-  // `period`: "year", "month", "week", "day", "hour", or a date format as "%y%m%d" that tells one
-  // of these. `zone` null: UTC. CONFIG with what is allowed.
+  // `period`: "year", "month", "week", "day", "hour", or a date format as "%y%m%d" that determines
+  // one of these. `zone` null: UTC. CONFIG with what is allowed.
   static Result<std::shared_ptr<const PeriodRule>> make(const std::string& period,
                                                         std::shared_ptr<const TimeZone> zone);
 
@@ -56,8 +56,8 @@ class PeriodRule {
   PeriodRule(PeriodUnit unit, std::vector<IdTemplate::Piece> pieces,
              std::shared_ptr<const TimeZone> zone);
 
-  // What the calendar says of one second: in which period it is, and the seconds around it that
-  // have the same offset from UTC and are in it, too.
+  // The calendar at one second: in which period it is, and the seconds around it that have the same
+  // offset from UTC and are in it, too.
   struct Span {
     CivilTime time;
     std::int64_t begin_s = 0;
@@ -82,7 +82,7 @@ const char* name_format(PeriodUnit unit);
 inline constexpr std::int64_t kMostOffsetS = 16 * 3'600;
 std::optional<Period> period_in_utc(std::string_view name);
 
-// The unit that date parts tell together; nothing when they tell none, or more than an hour.
+// The unit that date parts determine together; nothing if there is none, or one below an hour.
 std::optional<PeriodUnit> unit_of(const std::vector<IdTemplate::Piece>& pieces);
 
 // "orders" and "2026-11-22" are "orders@2026-11-22", and back; a name without a period is its own

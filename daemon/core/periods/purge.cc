@@ -19,13 +19,12 @@ Status check_periods(const std::string& name, const SequenceSettings& settings) 
   if (settings.periods.rule == nullptr) {
     return {ErrorCode::BAD_REQUEST,
             "\"" + name +
-                "\" has no periods, so it has one counter, which is in use; only the counters of a "
-                "sequence with the option period grow old"};
+                "\" has no periods, so it has one counter, which is in use; only a sequence with "
+                "the option period has old counters"};
   }
   if (settings.periods.retain_ms == 0) {
     return {ErrorCode::CONFIG, "the counters of \"" + name +
-                                   "\" are kept for ever; say in sequence.period_retention how "
-                                   "long they are to be kept, for "
+                                   "\" are kept for ever; set sequence.period_retention, for "
                                    "example \"400d\", on every host that uses them, and reload"};
   }
   return {};
@@ -111,10 +110,9 @@ Status Purge::begin(const PurgeOrder& order, Done done) {
 
 Status Purge::prepare() {
   if (!period_of(order_.name).empty() || order_.name.ends_with('@')) {
-    return {ErrorCode::BAD_REQUEST, "purge takes the name of the whole sequence, \"" +
-                                        std::string(base_of(order_.name)) +
-                                        "\": which of its periods are over for long enough is told "
-                                        "by sequence.period_retention"};
+    return {ErrorCode::BAD_REQUEST,
+            "purge takes the name of the whole sequence, \"" + std::string(base_of(order_.name)) +
+                "\": sequence.period_retention determines which of its periods are removed"};
   }
   const SequenceSettings* const settings = settings_source_.find(order_.name);
   if (settings == nullptr) return no_such_sequence(order_.name);
@@ -207,8 +205,7 @@ void Purge::removed(const std::vector<RemovalOutcome>& outcomes) {
     ASSERT(chosen_[at] < report_.counters.size());
     PurgeReport::Counter& counter = report_.counters[chosen_[at]];
     counter.removed = outcomes[at].kind == Kind::removed;
-    if (!counter.removed)
-      counter.why = "it was changed while it was looked at, so somebody uses it";
+    if (!counter.removed) counter.why = "it changed during the purge, so it is in use";
   }
   ASSERT(tried >= 1);
   if (tried < chosen_.size()) {
@@ -236,7 +233,7 @@ void Purge::tell() const {
       {EventKind::counters_removed,
        std::to_string(count) + (count == 1 ? " counter of \"" : " counters of \"") + order_.name +
            "\" removed from store \"" + settings_.store + "\": " + first->name + " .. " +
-           last->name + "; asked for by user " + std::to_string(order_.user) + ", process " +
+           last->name + "; requested by user " + std::to_string(order_.user) + ", process " +
            std::to_string(order_.process),
        {{"SEQUENCE", order_.name},
         {"STORE", settings_.store},

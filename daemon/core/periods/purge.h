@@ -1,12 +1,11 @@
-// Purge: housekeeping of a sequence with periods: finds the counters of those that are over for
-// longer than `period_retention` and removes them, a page at a time; who wants more asks again. One
-// page is under way at a time. Owned by the daemon; loop thread.
+// Purge: housekeeping of a sequence with periods: finds the counters of those that ended longer
+// than `period_retention` ago and removes them, a page per request. One page is in progress at a
+// time. Owned by the daemon; loop thread.
 //
 // Invariant: a counter is removed only if its period may be (purge_rule.h) by this host's clock and
 // by the store server's, nothing of it is available here, and no other sequence that this host
 // knows has it. Before the store removes anything, the log has on its medium that this host purges
-// and which period it uses, so it never begins one again that was removed, not after a power loss
-// either.
+// and which period it uses, so it never begins a removed period again, even after a power loss.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +40,7 @@ struct PurgeReport {
     std::string why;  // it stays; empty: it does not have to
   };
   std::vector<Counter> counters;  // those whose time is over, by one of the clocks at least
-  std::string after;              // where to go on, if there is more
+  std::string after;              // where the next page begins, if any
   bool more = false;
   std::shared_ptr<const IdProgression> progression;  // of the IDs; null: they are the ordinals
 };

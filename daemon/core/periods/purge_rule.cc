@@ -49,8 +49,8 @@ std::optional<Period> period_of_key(const SequenceSettings& settings, std::strin
       std::string_view(written).substr(form.before.size(), form.period));
 }
 
-// Against the beginning of the present period, and not the moment: that is what the state directory
-// knows of how late it once was.
+// Compared with the beginning of the present period, not with the present moment: the state
+// directory knows the latest time only by its period.
 bool may_be_removed(const PeriodSettings& periods, const Period& period, std::int64_t now_s) {
   if (periods.retain_ms <= 0) return false;
   const std::int64_t retain_s = (periods.retain_ms + 999) / 1'000;

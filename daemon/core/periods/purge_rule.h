@@ -1,5 +1,6 @@
-// Which counters of a sequence with periods may be removed from a store. A key that does not read
-// as one of the sequence's, or would not be written so again, is somebody else's. Pure; any thread.
+// Which counters of a sequence with periods may be removed from a store. A key that does not parse
+// as one of the sequence's, or that the sequence would write differently, belongs to another
+// program. Pure; any thread.
 //
 // Invariant: a period that may be removed is never begun again by a host that has used the present
 // one: core/sequence_periods.cc refuses it by the same comparison.
@@ -35,7 +36,7 @@ std::optional<Period> period_of_key(const SequenceSettings& settings, std::strin
 // kept.
 bool may_be_removed(const PeriodSettings& periods, const Period& period, std::int64_t now_s);
 
-// As a store tells the key: an integer without zeros in front.
+// As a store returns the key: an integer without leading zeros.
 std::string plain_key(KeyType type, std::string_view key);
 
 }  // namespace seqd

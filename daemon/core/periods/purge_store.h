@@ -1,6 +1,6 @@
-// PurgeStore: what the core asks of a store in which old counters are looked for and removed.
-// Asynchronous, as LeaseStore: every call answers exactly once on the loop thread, never before it
-// returned. Which counters are old is the core's to say: a store reads no dates.
+// PurgeStore: the interface of a store in which old counters are listed and removed. Asynchronous,
+// as LeaseStore: every call answers exactly once on the loop thread, never before it returned. The
+// core decides which counters are old: a store reads no dates.
 //
 // Invariant: a counter is removed only while it still is what was found, in one step with
 // everything that belongs to it alone (ranges that are parked).
@@ -30,7 +30,7 @@ struct CounterQuery {
 struct FoundCounter {
   std::string key;          // an integer's in digits
   std::int64_t number = 0;  // as it stands in the store
-  std::int64_t last = 0;    // the last ID that was issued, as the number says; 0: none
+  std::int64_t last = 0;    // the last ID that was issued, by the number; 0: none
   std::string problem;      // why it is no counter that could be leased from; empty: it is one
 };
 

@@ -98,8 +98,8 @@ TEST_CASE("PurgeRemovesWhatIsOldAndTellsWhoAsked", "[purge]") {
   CHECK(here.world.events.count(EventKind::counters_removed) == 1);
   const Event& event = here.world.events.newest;
   CHECK(event.text ==
-        "3 counters of \"orders\" removed from store \"default\": 2023-11-01 .. 2023-11-03; asked "
-        "for by user 500, process 77");
+        "3 counters of \"orders\" removed from store \"default\": 2023-11-01 .. 2023-11-03; "
+        "requested by user 500, process 77");
 }
 
 TEST_CASE("NothingIsRemovedBeforeTheDecisionIsOnTheMedium", "[purge]") {
@@ -217,7 +217,7 @@ TEST_CASE("WhatIsNoCounterStays", "[purge]") {
   CHECK(here.report.counters[1].why == "field count holds a string");
 }
 
-TEST_CASE("PagesOfAPurgeGoOnBehindTheLastKey", "[purge]") {
+TEST_CASE("PagesOfAPurgeContinueAfterTheLastKey", "[purge]") {
   Housekeeping here;
   here.store.most_found = 2;
   CHECK(here.keys(false) == Keys{"231101", "231102"});
@@ -244,7 +244,7 @@ TEST_CASE("OnePageRemovesAHundredAtMost", "[purge]") {
   CHECK(here.store.counters.empty());
 }
 
-TEST_CASE("WhatWasChangedMeanwhileOrFoundNoTimeIsToldSo", "[purge]") {
+TEST_CASE("CountersThatChangedOrWereNotReachedAreReported", "[purge]") {
   using Kind = RemovalOutcome::Kind;
   Housekeeping here;
   here.store.scripts = {{Kind::changed, {}}};

@@ -13,7 +13,7 @@ constexpr std::size_t kSlotsAtOnce = 100;
 
 Status refusal() {
   return {ErrorCode::STOPPING,
-          "this daemon is being decommissioned and issues nothing any more; ask another one"};
+          "this daemon is being decommissioned and issues no IDs; use another daemon"};
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ void Decommission::looked() {
 
 void Decommission::drain() {
   table_.refuse_requests(refusal());
-  list_sequences();  // some may have come while the stores were asked; from here on none does
+  list_sequences();  // some may be new since the stores were queried; from here on there are none
   ASSERT(draining_ == 0);
   draining_ = 1;
   std::size_t next = 0;

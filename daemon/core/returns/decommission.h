@@ -1,4 +1,4 @@
-// Decommission: takes this instance out of service for good, one step after the other:
+// Decommission: removes this instance, one step after the other:
 //
 //   look     every store is asked what it holds of us, so that one that is away is known first
 //   refuse   requests for IDs hear STOPPING; repeats of what was issued are still answered
@@ -6,11 +6,11 @@
 //   mark     the directory says that we retire: from here on there is no way back
 //   forget   every store forgets us
 //
-// What fails before the mark ends the refusal, and the daemon goes on. Behind the mark it refuses,
-// also after a restart, until it is asked again and every store has forgotten. Loop thread.
+// A failure before the mark ends the refusal, and the daemon continues. After the mark it refuses,
+// also after a restart, until the request was repeated and every store has forgotten. Loop thread.
 //
-// Invariant: a store is asked to forget only when nothing is available, being leased or being
-// returned, and when no later life of this directory can lease as this instance.
+// Invariant: a store forgets the instance only when nothing is available, being leased or being
+// returned, and when no later process of this directory can lease as this instance.
 #pragma once
 
 #include <cstdint>
@@ -112,7 +112,7 @@ class Decommission {
   DecommissionReport report_;
   std::vector<Call> calls_;
   std::size_t next_ = 0;      // of calls_
-  std::size_t draining_ = 0;  // sequences, and one while they are asked
+  std::size_t draining_ = 0;  // sequences, and one while they are being started
   Lifetime alive_;
 };
 

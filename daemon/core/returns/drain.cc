@@ -10,7 +10,7 @@
 namespace seqd {
 namespace {
 
-// A return of an earlier daemon is tried for so long before it is given up.
+// How long a return of an earlier daemon is tried before it is abandoned.
 constexpr std::int64_t kAdoptedMs = 30'000;
 
 // Ranges that are written off in one turn.

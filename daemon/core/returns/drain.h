@@ -1,6 +1,6 @@
-// Drain: releases everything that a sequence has available, and returns it as the
-// sequence's option `reuse` says: written off as a gap, or returned to the store, the last range
-// first. What time does not suffice for stays available.
+// Drain: releases everything that a sequence has available, and returns it as the sequence's option
+// `reuse` says: written off as a gap, or returned to the store, the last range first. Ranges not
+// returned by the deadline stay available.
 //
 //   idle -> draining -> idle    until nothing is left, or the deadline
 //
@@ -55,7 +55,7 @@ class Drain final : private ReturnOperation::Owner {
     virtual void when_durable(std::function<void()> then) = 0;
     virtual bool may_ask() const = 0;
     virtual void met_older_copy() = 0;
-    // These are gone for good; the log has it.
+    // These are a gap now; the log has it.
     virtual void written_off(std::int64_t begin, std::int64_t end, GapCause cause) = 0;
     virtual void returned(std::int64_t begin, std::int64_t end, Reuse reuse) = 0;
     // Whether it is active has changed, or there is something to do.
@@ -90,7 +90,7 @@ class Drain final : private ReturnOperation::Owner {
   void restore(const ReturnOpened& opened) { work().left_open = opened; }
   void adopt();
   void go_on();
-  // A return that is open and not in flight is given up: nobody may ask for it any more.
+  // An open return that is not in flight is abandoned: it may not be requested again.
   void abandon(GapCause cause, const std::string& why);
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
   // The daemon ends: what is available stays available.

@@ -232,7 +232,7 @@ TEST_CASE("WhenTimeIsUpTheTokenIsMadeVoidBeforeTheRangeIsAGap", "[core]") {
 
 // A store that refuses: asking again would not help, and the range is a gap. The next return is
 // another matter.
-TEST_CASE("AReturnThatWasRefusedForGoodLeavesTheNextOneItsChance", "[core]") {
+TEST_CASE("AReturnThatWasFinallyRefusedDoesNotStopTheNextOne", "[core]") {
   Drained here(Reuse::parked);
   REQUIRE(here.one() == 1);
   here.world.store.returns.push_back({Script::failed_lost, {ErrorCode::STORE_REFUSED, "no"}});

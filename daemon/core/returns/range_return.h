@@ -1,8 +1,8 @@
-// What the core asks of a store to return the rest of a range. See LeaseStore::return_range().
+// The request of the core to a store to return the rest of a range. See LeaseStore::return_range().
 //
-// A return is an operation of its own, like a lease: it has a token, that is durable before the
-// request leaves, and its outcome can be asked for until it is known. A sequence has one operation
-// under way at a time, a lease or a return. Values; any thread.
+// A return is an operation of its own, like a lease: it has a token that is durable before the
+// request leaves, and its outcome can be looked up until it is known. A sequence has one operation
+// in flight at a time, a lease or a return. Values; any thread.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ enum class Reuse : std::uint8_t {
 struct ReturnRequest {
   CounterBinding binding;
   Token token{};         // names this return; from new_token() of the store that is asked
-  Token instance{};      // who returns
+  Token instance{};      // that returns
   std::string sequence;  // which of its sequences
-  // [begin, end): nobody has issued any of it, and nobody will but who is granted it again.
+  // [begin, end): no ID of it was issued, and only a host that leases it again may issue it.
   std::int64_t begin = 0;
   std::int64_t end = 0;
   Reuse reuse = Reuse::parked;  // or tail

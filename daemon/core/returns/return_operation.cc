@@ -92,7 +92,7 @@ void ReturnOperation::answered(const ReturnOutcome& outcome) {
       break;
     case ReturnOutcome::Kind::failed:
       if (!outcome.restored) return pause(outcome);
-      state_.move_to(State::pausing);  // what an older copy says of it says nothing
+      state_.move_to(State::pausing);  // an older copy proves nothing about it
       owner_.met_older_copy();
       break;
   }

@@ -7,10 +7,10 @@
 //   idle -> asking                         a return of the last process: adopt()
 //   pausing -> idle                        abandon_open(): a gap
 //
-// The record that releases the range is durable before the request leaves. A return whose
-// outcome is unknown is asked for again until it is known, also by the next daemon; when time is
-// up, so that the store makes its token void, and only then it is a gap (tests/model/return.pml).
-// Owned by its Drain; loop thread.
+// The record that releases the range is durable before the request leaves. A return of unknown
+// outcome is repeated until the outcome is known, also by the next daemon. When its time is up, the
+// store makes its token void, and only then it is a gap (tests/model/return.pml). Owned by its
+// Drain; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class ReturnOperation {
     virtual ReturnRequest return_request() const = 0;
     // As that of a LeaseOperation.
     virtual void when_durable(std::function<void()> then) = 0;
-    // The store may be asked: it is not an older copy. When it may again, go_on() follows.
+    // Whether the store may be called: it is not an older copy. When it may again, go_on() follows.
     virtual bool may_ask() const = 0;
     // The store is an older copy of the database; the return stays open.
     virtual void met_older_copy() = 0;
@@ -60,9 +60,9 @@ class ReturnOperation {
   void start(const IdRange& range, Reuse reuse, std::int64_t deadline_ms);
   // Takes up a return that was open when the daemon last ended, once the scope is owned.
   void adopt(const ReturnOpened& opened, std::int64_t deadline_ms);
-  // The store may be asked again: a request that waits for that follows.
+  // The store may be called again: a request that waits for that follows.
   void go_on();
-  // A return that may not be asked for any more: a gap.
+  // A return that may not be repeated any more: a gap.
   void abandon(const ReturnOpened& opened, GapCause cause, const Status& why);
   // The same of one of this process that is between two requests; nothing where none is.
   void abandon_open(GapCause cause, const Status& why);

@@ -134,7 +134,7 @@ void Exhaustion::warn_of_end(std::int64_t now_ms, const std::string& name,
   const bool tenth = part <= 0.10;
   const bool last_percent = part <= 0.01;
   if (!tenth && !is_soon(known, settings)) return;
-  // The later warning says all that an earlier one would.
+  // The later warning includes the earlier one.
   if (tenth) told_ |= kSoon;
   if (last_percent) told_ |= kNinety;
   const unsigned warning = last_percent ? kNinetyNine : tenth ? kNinety : kSoon;

@@ -16,11 +16,11 @@ namespace seqd {
 class Exhaustion {
  public:
   // Taken over at a start: the end of the highest range ever granted, 0 for none. Bounds that were
-  // passed in an earlier life are not told of again; how little is left is, once.
+  // passed in an earlier process are not reported again; the number of IDs left is, once.
   void restore(std::int64_t high_water, const SequenceSettings& settings);
 
-  // A lease up to `end` (exclusive) came at `now_ms`, of a monotonic clock. Raises what there is to
-  // be said.
+  // A lease up to `end` (exclusive) came at `now_ms`, of a monotonic clock. Raises the warnings
+  // that are due.
   void leased(std::int64_t end, std::int64_t now_ms, const std::string& name,
               const SequenceSettings& settings, EventSink& events);
 
@@ -57,8 +57,8 @@ class Exhaustion {
   Point from_, middle_;
 };
 
-// What is left of a sequence is little: less than a tenth, or it lasts for less than the option
-// exhaustion_warning says.
+// The rest of a sequence is small: less than a tenth, or it lasts for less than the option
+// exhaustion_warning.
 bool ends_soon(const Exhaustion::Forecast& forecast, const SequenceSettings& settings);
 
 }  // namespace seqd

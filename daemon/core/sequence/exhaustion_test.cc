@@ -36,7 +36,7 @@ bool has(const std::vector<std::string>& texts, const std::string& part) {
   return texts.size() == 1 && texts[0].find(part) != std::string::npos;
 }
 
-TEST_CASE("BoundIsToldWhenItIsNearAndWhenItIsPassedOnceEach", "[exhaustion]") {
+TEST_CASE("BoundIsReportedOnceWhenNearAndOnceWhenPassed", "[exhaustion]") {
   Watched watched;
   CHECK(watched.leased(1'000).empty());
   CHECK(has(watched.leased(kHighest32 / 10 * 9 + 2), "nine tenths of the way to 2147483647"));
@@ -48,7 +48,7 @@ TEST_CASE("BoundIsToldWhenItIsNearAndWhenItIsPassedOnceEach", "[exhaustion]") {
   CHECK(has(watched.leased(8'106'479'329'266'893), "nine tenths of the way to 9007199254740991"));
 }
 
-TEST_CASE("BoundPassedInAnEarlierLifeIsNotToldOfAgainAndOneNotPassedIs", "[exhaustion]") {
+TEST_CASE("BoundPassedInAnEarlierProcessIsNotReportedAgain", "[exhaustion]") {
   Watched watched;
   watched.restart(kHighest32 + 50);
   CHECK(watched.leased(kHighest32 + 60).empty());
@@ -57,12 +57,12 @@ TEST_CASE("BoundPassedInAnEarlierLifeIsNotToldOfAgainAndOneNotPassedIs", "[exhau
   CHECK(has(watched.leased(kHighest32 + 60), "beyond 2147483647"));
 }
 
-TEST_CASE("BoundJumpedOverIsToldOfAsPassedOnly", "[exhaustion]") {
+TEST_CASE("BoundJumpedOverIsReportedAsPassedOnly", "[exhaustion]") {
   Watched watched;
   CHECK(has(watched.leased(kHighest32 + 1'000), "beyond 2147483647"));
 }
 
-TEST_CASE("LittleLeftIsToldAtNineTenthsAndAtNinetyNineOnceALife", "[exhaustion]") {
+TEST_CASE("LittleLeftIsReportedAt90And99PercentOncePerProcess", "[exhaustion]") {
   Watched watched;
   watched.settings.binding.first_id = 1'001;
   watched.settings.max_value = 2'000;
@@ -78,7 +78,7 @@ TEST_CASE("LittleLeftIsToldAtNineTenthsAndAtNinetyNineOnceALife", "[exhaustion]"
   CHECK(watched.leased(1'790).empty());
 }
 
-TEST_CASE("ProgressionIsToldByItsValues", "[exhaustion]") {
+TEST_CASE("ProgressionIsReportedByItsValues", "[exhaustion]") {
   Watched watched;
   const auto progression = [&watched](const IdProgression::Form& form) {
     watched.exhaustion = Exhaustion();
@@ -113,7 +113,7 @@ TEST_CASE("DaysAreForecastAtTheRateOfTheLastHours", "[exhaustion]") {
   CHECK((idle.days > 100 && !ends_soon(idle, watched.settings)));
 }
 
-TEST_CASE("AnEndThatIsNearInTimeIsToldOnceAsTheOptionSays", "[exhaustion]") {
+TEST_CASE("AnEndThatIsNearInTimeIsReportedOnceAsTheOptionSets", "[exhaustion]") {
   for (const std::int64_t days : {30, 45}) {
     Watched watched;
     watched.settings.exhaustion_warning_ms = days * kDayMs;

@@ -9,7 +9,7 @@
 namespace seqd {
 namespace {
 
-// Of the sums over all ranges. An ID that is issuable without being asked for is in no reservation.
+// Of the sums over all ranges. An ID that is issuable without a request is in no reservation.
 void check_sums(std::int64_t issuable, std::int64_t asked, std::int64_t available) {
   ASSERT(0 <= issuable && issuable <= asked && asked <= available);
 }

@@ -1,8 +1,8 @@
 // HeldRanges: the ranges a sequence has available, in the order of issue, and how far each may be
 // issued already.
 //
-// An ID may be issued only below a reservation that is durable. A reservation is asked for (the log
-// is told), and counts only once reservation_durable() is called; one is in flight at a time.
+// An ID may be issued only below a reservation that is durable. A reservation is requested (an
+// entry of the log), and counts only after reservation_durable(); one is in flight at a time.
 // Invariant, for each range: begin <= issuable_end <= asked_end <= end. A value; one thread.
 #pragma once
 
@@ -61,9 +61,9 @@ class HeldRanges {
   // at_most > 0.
   IdRange take(std::int64_t at_most);
 
-  // Widens the asked-for part until `wanted` IDs are asked for, or all are. Returns where each
-  // widened range now ends: the log is to be told. Empty when nothing changes. Not while a
-  // reservation is in flight.
+  // Widens the requested part until `wanted` IDs are requested, or all are. Returns the new end of
+  // each widened range, for the log. Empty if nothing changes. Not while a reservation is in
+  // flight.
   std::vector<std::int64_t> ask(std::int64_t wanted);
   // The reservation in flight is on the medium.
   void reservation_durable();

@@ -124,7 +124,7 @@ void IdProgression::append_runs(std::int64_t ordinal, std::int64_t count,
   const std::uint64_t most = bits(std::numeric_limits<std::int64_t>::max()) / far;
   while (count > 0) {
     const std::uint64_t index = bits(ordinal) - 1;
-    std::uint64_t left = last_ - index;  // steps that go on without a turn
+    std::uint64_t left = last_ - index;  // steps until it wraps
     if (index > last_) {
       const std::uint64_t behind = index - last_ - 1;
       left = length_ - 1 - (length_ == 0 ? behind : behind % length_);

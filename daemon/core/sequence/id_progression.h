@@ -20,8 +20,8 @@ namespace seqd {
 
 class IdProgression;
 
-// The options of a sequence about its progression. What is not given is nullopt until the
-// configuration has settled it.
+// The options of a sequence about its progression. A missing option is nullopt until the
+// configuration has set its default.
 struct ProgressionSettings {
   std::optional<std::int64_t> start;
   std::optional<std::int64_t> increment;

@@ -31,7 +31,7 @@ TEST_CASE("ValuesBeginAtStartAndGoByTheIncrement", "[progression]") {
   CHECK(down.value(4) == -3);
 }
 
-TEST_CASE("CycleGoesOnAtTheOtherEnd", "[progression]") {
+TEST_CASE("CycleRestartsAtTheOtherEnd", "[progression]") {
   const IdProgression up({.start = 8, .increment = 3, .min = 1, .max = 12, .cycle = true});
   const std::vector<std::int64_t> expected = {8, 11, 1, 4, 7, 10, 1, 4};
   for (std::size_t at = 0; at < expected.size(); ++at)
@@ -84,7 +84,7 @@ TEST_CASE("WholeOfInt64IsCountedWithoutOverflow", "[progression]") {
 }
 
 // Its length is 2^64, which the counter of its steps cannot hold.
-TEST_CASE("CycleOverAllOfInt64GoesOnAtTheOtherEnd", "[progression]") {
+TEST_CASE("CycleOverAllOfInt64RestartsAtTheOtherEnd", "[progression]") {
   const IdProgression up({kHighest - 1, 1, kLowest, kHighest, true});
   CHECK(up.value(2) == kHighest);
   CHECK(up.value(3) == kLowest);

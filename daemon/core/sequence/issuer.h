@@ -1,6 +1,6 @@
-// Issuer: gives out the available IDs of one sequence and tells the log. An ID leaves only below a
-// reservation that is durable; what was issued in a turn goes into the log with flush(), before the
-// replies of that turn leave. Owned by its Sequence; loop thread.
+// Issuer: issues the available IDs of one sequence and writes the log. An ID is issued only below a
+// durable reservation; what was issued in a turn goes into the log with flush(), before the replies
+// of that turn leave. Owned by its Sequence; loop thread.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class Issuer {
          std::int64_t most_unsynced);
 
   const HeldRanges& held() const { return held_; }
-  HeldRanges& held() { return held_; }             // who removes a range records why
+  HeldRanges& held() { return held_; }             // the caller that removes a range records why
   std::int64_t issued() const { return issued_; }  // as far as the log has it
   std::optional<std::int64_t> last_issued() const {
     return last_issued_ == 0 ? std::nullopt : std::optional(last_issued_);

@@ -1,6 +1,6 @@
-// PendingIssue: what a sequence issued in this turn and has not given to the log: consecutive IDs
-// that are one entry there. The history hears of them in the pieces that went to one session each.
-// A value of its Sequence; loop thread.
+// PendingIssue: what a sequence issued in this turn and has not written to the log: consecutive IDs
+// that are one entry there. The history receives them in one piece per session. A value of its
+// Sequence; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace seqd {
 
-// The time is kept for the repeats of texts: nobody repeats who did not say who he is.
+// The time is kept for retries of texts; a client without an identity does not retry.
 inline Issued as_recorded(Issued issue) {
   if (issue.kind == IssueKind::text && issue.client == 0) issue.kind = IssueKind::single;
   if (issue.kind != IssueKind::text) issue.wall_s = 0;

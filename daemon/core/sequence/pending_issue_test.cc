@@ -22,7 +22,7 @@ Issued one(std::int64_t id) {
   return {1, id, id + 1, 0, 0, IssueKind::single};
 }
 
-TEST_CASE("ConsecutiveIssuesOfOneSessionAreToldOnce") {
+TEST_CASE("ConsecutiveIssuesOfOneSessionAreReportedOnce") {
   Listener history;
   PendingIssue pending(&history);
   CHECK_FALSE(pending.merge(one(10), 100, 7));

@@ -42,7 +42,7 @@ void Replenisher::replenish(const HeldRanges& held, std::int64_t out, std::int64
   if (spare > sizer_.size() / 2) return;
   const SequenceSettings& settings = owner_.settings();
   const std::int64_t room = settings.max_available - held.available() - out;
-  // With little room left a lease would be tiny: wait until more is used, unless somebody waits.
+  // With little room left a lease would be tiny: wait until more is used, unless requests wait.
   if (room < (spare < 0 ? 1 : settings.lease_min)) return;
   // Many small available ranges (parked ones) would not fit a snapshot.
   if (static_cast<std::int64_t>(held.ranges().size()) >= StateBounds::kRangesIncluded &&
@@ -103,7 +103,7 @@ Status Replenisher::check_counter_kept() const {
 }
 
 void Replenisher::lease_granted(IdRange range, const Token& lease) {
-  // One of the last process is taken up, or given up, before another begins.
+  // One of the last process is continued, or abandoned, before another begins.
   ASSERT(!range.empty() && left_open_ == nullptr);
   context_.scope.note({});
   wanted_ = false;
@@ -115,8 +115,7 @@ void Replenisher::lease_failed(const Status& status) {
   owner_.lease_changed();
   context_.scope.note(as_seen_of_store(status));
   if (status.code() == ErrorCode::SEQ_REGRESSED) {
-    if (context_.scope.refuses())
-      return;  // why it does says more than this counter, and what to do
+    if (context_.scope.refuses()) return;  // that error says more than this counter, and what to do
     owner_.counter_regressed(status);
     context_.scope.beat();  // the whole database may be an older copy
     return;

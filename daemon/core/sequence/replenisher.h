@@ -1,5 +1,5 @@
 // Replenisher: decides when a sequence leases its next range and how many IDs, and which failed
-// leases the waiters hear of. One lease at a time, whose LeaseOperation exists until it is at rest.
+// leases fail the waiters. One lease at a time, whose LeaseOperation exists until it is at rest.
 // Owned by its Sequence; loop thread.
 #pragma once
 
@@ -37,7 +37,7 @@ class Replenisher final : private LeaseOperation::Owner {
     virtual void leased_in_vain() = 0;
     // The counter was set back.
     virtual void counter_regressed(const Status& why) = 0;
-    // Nothing can be leased: who waits for more than what is available hears `why`.
+    // Nothing can be leased: requests that need more than is available fail with `why`.
     virtual void cannot_lease(const Status& why) = 0;
   };
 
@@ -55,12 +55,12 @@ class Replenisher final : private LeaseOperation::Owner {
   bool leasing() const {
     return left_open_ != nullptr || (operation_ != nullptr && operation_->intent_open());
   }
-  // What callers hear while nothing is available and trying again would not help.
+  // The error for callers while nothing is available and a retry would not help.
   const Status& failing() const { return failing_; }
   Status last_error() const { return operation_ == nullptr ? Status() : operation_->last_error(); }
 
   // Starts a lease if the available IDs, less the `demand` of the waiters, run low. `issued`: by
-  // the sequence so far. Only while the store may be asked.
+  // the sequence so far. Only while the store may be called.
   void replenish(const HeldRanges& held, std::int64_t out, std::int64_t demand,
                  std::int64_t issued);
   // Drops the operation if it is at rest. At the end of a turn: it does not call.

@@ -139,8 +139,8 @@ void Sequence::serve_waiters() {
     if (!kept) {
       context_.core.replies.failed(
           waiter.caller, {ErrorCode::BUSY,
-                          "the IDs of this request are of more ranges than may be kept for the "
-                          "repeats of this client: acknowledge (ack), or ask for fewer"});
+                          "the IDs of this request come from more ranges than are kept for the "
+                          "retries of this client: acknowledge (ack), or request fewer"});
       continue;
     }
     IssueAs as{waiter.kind, 0};
@@ -289,7 +289,7 @@ void Sequence::end_period() {
   constexpr std::int64_t kLongestMs = 30'000;  // for a lease or return that is under way
   end_blocks();
   replenisher_.want_nothing();
-  // Nobody will ask for parked IDs of this period.
+  // Parked IDs of this period would never be leased.
   const Reuse reuse = settings_->reuse == Reuse::tail ? Reuse::tail : Reuse::never;
   drain_.begin(
       reuse, context_.core.clock.monotonic_ms() + kLongestMs, [](const DrainReport&) {},

@@ -74,19 +74,19 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void hold();                            // issues nothing until this turn's record is
   void log_failed(const Status& status);  // nothing more becomes durable: lease nothing
   void begin_advance() { ++advances_; }   // of the counter: until its end nothing is returned
-  void end_advance(const Result<std::int64_t>& next_id);   // what the counter had stopped goes on
+  void end_advance(const Result<std::int64_t>& next_id);   // resumes what the counter had stopped
   bool counter_read(const CounterReading& reading);        // withdraws; false: it awaits an advance
   void drain(std::int64_t deadline_ms, Drain::Done done);  // see Drain::begin(); requests wait
   void end_period();                                       // it is over: what is available is a gap
-  void refuse(const Status& why);           // not usable as configured: every request hears `why`
+  void refuse(const Status& why);           // not usable as configured: requests fail with `why`
   void refuse_requests(const Status& why);  // see SequenceTable
   void apply_settings(std::shared_ptr<const SequenceSettings> settings);  // of the same counter
-  void begin_stop(const Status& why);  // the daemon ends: waiters hear `why`, no lease is begun
+  void begin_stop(const Status& why);  // the daemon ends: waiters fail, no lease is begun
 
   // Over the end of a process, and of an ownership: sequence_restart.cc.
   void restore(const SequenceImage& image);
   void snapshot(const std::function<void(const LogEntry&)>& entry) const;
-  void scope_owned();  // leases and reservations may go on
+  void scope_owned();  // leases and reservations may continue
   bool scope_lost();  // to another daemon: all available is a gap; false: the log waits, call again
   bool give_up_restored();  // its database is an older copy: the same; then begin_again()
   void begin_again();

@@ -37,12 +37,13 @@ Result<Run> Sequence::grant_block(const Caller& caller, std::uint32_t slot, std:
   const bool accepting = context_.core.log.accepting();
   if (!accepting || !gate_.open() || !waiters_.empty() || held().issuable() == 0 || share < 1 ||
       !may_hold) {
-    return Status(ErrorCode::UNAVAILABLE,
-                  "no block of \"" + name() + "\" is to be had now: " +
-                      (!accepting  ? "the log waits for the medium"
-                       : share < 1 ? "nearly as many IDs are out as may be (sequence.max_unsynced)"
-                       : !may_hold ? "the log has no room for another range (daemon.state_log_size)"
-                                   : "no ID is available; next waits for one"));
+    return Status(
+        ErrorCode::UNAVAILABLE,
+        "no block of \"" + name() + "\" is available now: " +
+            (!accepting  ? "the log waits for the medium"
+             : share < 1 ? "the limit of IDs that are out is nearly reached (sequence.max_unsynced)"
+             : !may_hold ? "the log has no room for another range (daemon.state_log_size)"
+                         : "no ID is available; next waits for one"));
   }
   flush_issues();
   const auto [range, lease] = issuer_.take_block(std::min(count, share));
@@ -73,7 +74,7 @@ void Sequence::block_over(const Block& block, std::optional<std::int64_t> taken)
     issuer_.held().put_back(IdRange(taken_end, granted.end), block.lease);
   if (!taken) {
     leave({issuer_.held().take(block.size()), block.lease, granted.end, granted.end},
-          GapCause::block_lost, "it was in a block whose page is gone or says what cannot be");
+          GapCause::block_lost, "it was in a block whose page is missing or damaged");
   }
   withdraw();
   touch();

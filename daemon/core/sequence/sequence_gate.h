@@ -1,5 +1,5 @@
-// SequenceGate: whether a sequence may issue, and what a request hears where it may not. One state,
-// found from everything that can keep it from issuing. Owned by its Sequence; loop thread.
+// SequenceGate: whether a sequence may issue, and the error of requests if it may not. One state,
+// derived from everything that can keep it from issuing. Owned by its Sequence; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class SequenceGate {
 
   State state() const { return state_; }
   bool open() const { return state_ == State::open; }
-  // What every request hears; OK: it may wait.
+  // The error of every request; OK: it may wait.
   Status refusal() const;
   bool ending() const { return !ending_.ok(); }
   const Status& stopped() const { return stopped_; }

@@ -69,7 +69,7 @@ TEST_CASE("NextLeaseIsFetchedBeforeTheLastOneEnds", "[sequence]") {
   REQUIRE(id < 10);
 }
 
-TEST_CASE("SequenceThatNobodyUsesLeasesNothing", "[sequence]") {
+TEST_CASE("UnusedSequenceLeasesNothing", "[sequence]") {
   Orders orders;
   orders.fill();
   for (int at = 0; at < 100; ++at) orders.world.advance(60'000);
@@ -203,7 +203,7 @@ TEST_CASE("UntraceableLeaseIsCounted", "[sequence]") {
   REQUIRE(orders.sequence().totals().unknown == 1);
 }
 
-TEST_CASE("CounterSetBackStopsTheSequenceForGood", "[sequence]") {
+TEST_CASE("CounterSetBackStopsTheSequence", "[sequence]") {
   Orders orders;
   orders.fill();
   orders.world.store.leases = {{LeaseKind::wrong, {}, 1, 5}};
@@ -219,7 +219,7 @@ TEST_CASE("CounterSetBackStopsTheSequenceForGood", "[sequence]") {
   REQUIRE(orders.world.store.lease_calls.size() == 2);
 }
 
-TEST_CASE("RegressionSaidByTheStoreFailsThoseWhoWait", "[sequence]") {
+TEST_CASE("RegressionReportedByTheStoreFailsWaitingRequests", "[sequence]") {
   Orders orders;
   orders.fill();
   orders.world.store.next_id["orders"] = 5;

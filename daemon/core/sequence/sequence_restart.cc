@@ -73,7 +73,7 @@ void Sequence::scope_owned() {
   touch();
 }
 
-// When the store may be asked and nothing stops the sequence, whichever comes last. Settled also
+// When the store may be called and nothing stops the sequence, whichever comes last. Settled also
 // where requests are refused.
 void Sequence::adopt() {
   if (!stopped().ok() || gate_.ending() || !context_.scope.verified()) return;
@@ -99,7 +99,7 @@ bool Sequence::scope_lost() {
 bool Sequence::give_up_restored() {
   ASSERT(context_.scope.restored());
   if (!context_.core.log.accepting()) return false;
-  surrender(GapCause::restored, "the database was put back from an older copy");
+  surrender(GapCause::restored, "the database was restored from an older copy");
   return true;
 }
 
@@ -107,7 +107,7 @@ void Sequence::begin_again() {
   ASSERT(context_.scope.restored() && holds_nothing());
   raised_to_ = 0;
   if (stopped().code() == ErrorCode::SEQ_REGRESSED) go_on();
-  // Nothing was asked for: it may be a period that is over, and its counter purged.
+  // Nothing was requested: it may be an ended period, and its counter purged.
   replenisher_.want_nothing();
 }
 

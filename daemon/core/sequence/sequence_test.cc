@@ -65,7 +65,7 @@ TEST_CASE("FlushThatBeganBeforeAReservationDoesNotMakeItDurable", "[sequence]") 
   REQUIRE(orders.sent().size() == 2);
 }
 
-TEST_CASE("ThoseWhoWaitAreServedFirstInFirstOut", "[sequence]") {
+TEST_CASE("WaitingRequestsAreServedFirstInFirstOut", "[sequence]") {
   Orders orders;
   for (SessionId session = 1; session <= 5; ++session) {
     REQUIRE_FALSE(orders.world.next("orders", caller(session)));
@@ -79,7 +79,7 @@ TEST_CASE("ThoseWhoWaitAreServedFirstInFirstOut", "[sequence]") {
   REQUIRE(orders.sent()[6].runs == Runs{{9, 1, 1}});
 }
 
-TEST_CASE("NobodyOvertakesALargeRequestThatWaits", "[sequence]") {
+TEST_CASE("NoRequestOvertakesALargeOneThatWaits", "[sequence]") {
   Orders orders;
   orders.fill();
   REQUIRE_FALSE(orders.world.range("orders", 50, caller(1)));
@@ -325,7 +325,7 @@ TEST_CASE("FailedFlushIssuesWhatIsDurableAndThenNothing", "[sequence]") {
   REQUIRE(orders.sequence().available() > 0);
 }
 
-TEST_CASE("FailedFlushFailsThoseWhoWait", "[sequence]") {
+TEST_CASE("FailedFlushFailsWaitingRequests", "[sequence]") {
   Orders orders;
   REQUIRE_FALSE(orders.world.next("orders", caller(1)));
   orders.world.turn();
@@ -336,7 +336,7 @@ TEST_CASE("FailedFlushFailsThoseWhoWait", "[sequence]") {
   REQUIRE(orders.world.store.lease_calls.empty());
 }
 
-TEST_CASE("FullLogPutsThoseWhoWaitOff", "[sequence]") {
+TEST_CASE("FullLogDefersWaitingRequests", "[sequence]") {
   Orders orders;
   REQUIRE_FALSE(orders.world.next("orders", caller(1)));
   orders.world.log.accepts = false;
@@ -372,7 +372,7 @@ TEST_CASE("CancelledLargeRequestLetsTheOthersPass", "[sequence]") {
   REQUIRE(orders.sent()[0].runs == Runs{{2, 1, 1}});
 }
 
-TEST_CASE("TurnThatIsNotCommittedAnswersNobody", "[sequence]") {
+TEST_CASE("TurnThatIsNotCommittedSendsNoReply", "[sequence]") {
   Orders orders;
   orders.fill();
   REQUIRE(orders.world.next("orders", caller(1)) == 2);

@@ -36,7 +36,7 @@ class WaiterQueue {
   void fail(const Status& why, std::int64_t available = 0);
   // Fails the waiters that need more than `most` IDs.
   void fail_above(std::int64_t most, const std::function<Status(std::int64_t count)>& why);
-  // Those whose time is over hear `why`.
+  // Those whose time is over fail with `why`.
   void expire(const Status& why);
   // Once a turn, at its end. Has `overdue` called when the time of one is over; expire() is to
   // follow. Gives up what is not needed any more.

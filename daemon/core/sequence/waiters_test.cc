@@ -22,7 +22,7 @@ TEST_CASE("WaitersLeaveInTheOrderTheyCame", "[waiters]") {
   REQUIRE(waiters.empty());
 }
 
-TEST_CASE("DemandIsTheSumOfThoseThatWait", "[waiters]") {
+TEST_CASE("DemandIsTheSumOfWaitingRequests", "[waiters]") {
   Waiters waiters;
   waiters.push(waiter(1, 10, 5));
   waiters.push(waiter(2, 20, 5));

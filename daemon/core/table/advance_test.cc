@@ -154,7 +154,7 @@ TEST_CASE("AFloorThatCannotBeReadAfterTheAdvanceIsSaid") {
   REQUIRE(orders.world.store.next_id["orders"] == 5'000);
 }
 
-TEST_CASE("ASequenceStoppedByItsCounterGoesOnAboveAllItWasGranted") {
+TEST_CASE("ASequenceStoppedByItsCounterContinuesAboveAllItWasGranted") {
   Advancing orders;
   orders.regress();
   const std::optional<Result<std::int64_t>> reached = orders.advance(0);

@@ -8,7 +8,7 @@
 
 namespace seqd {
 
-void RunwayWatch::look(SequenceTable& table, std::int64_t warning_ms, EventSink& events) {
+void RunwayWatch::check(SequenceTable& table, std::int64_t warning_ms, EventSink& events) {
   const auto& runway = table.accounts().rates().smallest_in_outage();
   if (!runway || runway->ms >= warning_ms) {
     // Without one the outage is over; a runway that is long again is no news of its own.

@@ -13,9 +13,9 @@ class SequenceTable;
 
 class RunwayWatch {
  public:
-  // To be called behind each step of the rates; looks at one sequence. `warning_ms`: what is soon;
-  // 0: nothing is. Raises runway_short.
-  void look(SequenceTable& table, std::int64_t warning_ms, EventSink& events);
+  // To be called after each step of the rates; checks one sequence. `warning_ms`: what is soon; 0:
+  // nothing is. Raises runway_short.
+  void check(SequenceTable& table, std::int64_t warning_ms, EventSink& events);
 
  private:
   bool told_ = false;

@@ -32,8 +32,8 @@ struct Watch {
   void step(std::int64_t warning_ms = kHourMs) {
     world.advance(1'000);
     world.settle();
-    world.table->accounts().look_at_rates(world.time.monotonic_ms(), world.table->blocks().ids());
-    watch.look(*world.table, warning_ms, world.events);
+    world.table->accounts().sample_rates(world.time.monotonic_ms(), world.table->blocks().ids());
+    watch.check(*world.table, warning_ms, world.events);
   }
   // So many leases fail; the sequence asks for more when half of one is left.
   void fail() {

@@ -1,6 +1,6 @@
-// SequenceAccounts: what is known of all sequences together without walking past them: sums, who
-// waits where, and how much of a snapshot they may take (StateBounds). Owned by the SequenceTable;
-// loop thread.
+// SequenceAccounts: totals of all sequences without a walk over them: sums, waiting requests by
+// user, and how much of a snapshot they may take (StateBounds). Owned by the SequenceTable; loop
+// thread.
 #pragma once
 
 #include <array>
@@ -73,7 +73,7 @@ class SequenceAccounts {
   // By GapCause: IDs that became a gap in this process, or by its start.
   const std::array<std::int64_t, kGapCauses>& gap_ids() const { return gap_ids_; }
   // Every second. `out`: IDs in blocks, of all sequences.
-  void look_at_rates(std::int64_t now_ms, std::int64_t out) {
+  void sample_rates(std::int64_t now_ms, std::int64_t out) {
     rates_.step(now_ms, sums_.available, out);
   }
   SequenceRates& rates() { return rates_; }

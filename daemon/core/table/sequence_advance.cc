@@ -1,4 +1,4 @@
-// The counters of sequences: where they are raised, and where their floors are looked at.
+// The counters of sequences: where they are raised, and where their floors are read.
 #include <algorithm>
 #include <utility>
 
@@ -8,18 +8,18 @@
 namespace seqd {
 namespace {
 
-// What to raise the counter to when `next_id` is asked for; 0: above all that was ever granted.
+// The value to raise the counter to for `next_id`; 0: above all that was ever granted.
 Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_id) {
-  // Refused for another reason than its counter: there is nothing that a counter could mend.
+  // Refused for another reason than its counter, which an advance cannot repair.
   const Status& stopped = sequence.stopped();
   if (!stopped.ok() && stopped.code() != ErrorCode::SEQ_REGRESSED) return stopped;
-  // The end of what this host was granted is about to be another. A return to an older copy moves
-  // nothing: nobody asks for one of the last process before the store goes on, and then it is
-  // given up.
+  // The end of what was granted to this host is about to change. A return to an older copy moves
+  // nothing: a return of the last process is not repeated before the store continues, and then it
+  // is abandoned.
   const Drain& drain = sequence.draining();
   if (sequence.scope().restored() ? drain.active() || drain.in_flight() : drain.blocks_leases()) {
     return Status(ErrorCode::UNAVAILABLE,
-                  "\"" + sequence.name() + "\" is being drained; ask again when it is");
+                  "\"" + sequence.name() + "\" is being drained; try again later");
   }
   const std::int64_t lowest = std::max<std::int64_t>(sequence.high_water(), 1);
   const std::int64_t highest = sequence.settings().last_position();
@@ -39,7 +39,7 @@ Result<std::int64_t> advance_target(const Sequence& sequence, std::int64_t next_
 
 }  // namespace
 
-void SequenceTable::look_at_floor(SequenceId id, std::function<void(const Status&)> done) {
+void SequenceTable::read_floor(SequenceId id, std::function<void(const Status&)> done) {
   const Sequence& sequence = at(id);
   LeaseStore* const store = sequence.scope().store();
   ASSERT(store != nullptr);
@@ -70,7 +70,7 @@ void SequenceTable::advance(SequenceId id, std::int64_t next_id, bool withdraw,
     ASSERT(is_there(id));  // an advance is under way until here
     at(id).end_advance(reached);
     if (!withdraw || !reached.ok()) return done(std::move(reached));
-    look_at_floor(id, [reached, done](const Status& seen) {
+    read_floor(id, [reached, done](const Status& seen) {
       done(seen.ok() ? reached : Result<std::int64_t>(seen));
     });
   };

@@ -14,8 +14,8 @@
 namespace seqd {
 namespace {
 
-// How often it is looked which periods are over, and how long ago that has to be: a clock that is
-// set back a little finds the remainder still available, and who waits is served.
+// How often ended periods are searched, and how long ago they must have ended: after a clock was
+// set back a little, the remainder is still available, and waiting requests are served.
 constexpr std::int64_t kLookMs = 60'000;
 constexpr std::int64_t kGraceS = 60;
 
@@ -55,8 +55,8 @@ struct Place {
   std::int64_t unsure_s = 0;
 };
 
-// When the period of a sequence is. Of one that is not configured any more, or with another unit,
-// only the name tells it. Nothing: it has no period.
+// The time of a sequence's period. If it is not configured any more, or with another unit, only the
+// name determines it. Nothing: it has no period.
 std::optional<Place> place_of(const Sequence& sequence) {
   if (const auto& current = sequence.settings().periods.current)
     return Place{current->begin_s, current->end_s, 0};
@@ -66,8 +66,8 @@ std::optional<Place> place_of(const Sequence& sequence) {
   return Place{named->begin_s, named->end_s, kMostOffsetS};
 }
 
-// Whether the counter of `period` may have been removed at that time: whoever made it again would
-// issue its IDs again.
+// Whether the counter of `period` may have been removed at that time: creating it again would issue
+// its IDs again.
 bool may_be_removed(const Period& period, std::int64_t at_s, const PeriodSettings& settings) {
   return settings.retain_ms != 0 && period.end_s + settings.retain_ms / 1'000 <= at_s;
 }
@@ -78,9 +78,8 @@ Status check_kept(const Period& period, const DefineName& known, const PeriodSet
           "the clock shows the period " + period.name + " of \"" + known.name + "\", but " +
               settings.rule->at(known.newest_s).name +
               " was in use here already, and counters that old may have been removed "
-              "(sequence.period_retention): set the clock; if it was ahead then and is right now, "
-              "say so "
-              "with: seqctl advance " +
+              "(sequence.period_retention): set the clock; if it was ahead then and is correct "
+              "now, confirm it with: seqctl advance " +
               known.name};
 }
 
@@ -116,8 +115,8 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
   return id;
 }
 
-// The period was the present one when it was opened; its first lease may have waited long, in a
-// host that was suspended even where nobody asked for a later period.
+// The period was the present one when it was opened; its first lease may have waited long; in a
+// suspended host even without a request for a later period.
 Status SequenceTable::check_not_removed(SequenceId sequence) const {
   const Sequence& asked = at(sequence);
   ASSERT(asked.high_water() == 0);
@@ -131,8 +130,8 @@ Status SequenceTable::check_not_removed(SequenceId sequence) const {
   if (!may_be_removed(*periods.current, wall_s(context_), periods)) return {};
   return {ErrorCode::SEQ_REGRESSED,
           "the period " + periods.current->name + " of \"" + asked.name() +
-              "\" has been over for so long that its counter may have been removed "
-              "(sequence.period_retention); ask for an ID of the present period"};
+              "\" ended so long ago that its counter may have been removed "
+              "(sequence.period_retention); take an ID of the present period"};
 }
 
 Result<SequenceId> SequenceTable::open_to_advance(std::string_view name) {
@@ -186,7 +185,7 @@ void SequenceTable::settle_name(std::string_view base) {
 }
 
 // In a log of seqd 0.1 no name is known: what it may have forgotten follows from the newest period,
-// and texts were given, if any, as the configuration says now. Its periods had one scramble.
+// and texts, if any, were issued in the present format. Its periods had one scramble.
 DefineName& SequenceTable::know_name(std::string_view base, const SequenceSettings& settings) {
   if (DefineName* const found = find_name(base)) return *found;
   DefineName& known = names_[std::string(base)];

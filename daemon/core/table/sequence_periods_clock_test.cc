@@ -10,7 +10,7 @@
 namespace seqd {
 namespace {
 
-TEST_CASE("ClockThatIsSetBackGoesOnInTheFormerPeriodWithNewNumbers", "[core][period]") {
+TEST_CASE("ClockThatIsSetBackContinuesTheFormerPeriodWithNewNumbers", "[core][period]") {
   Daily here;
   REQUIRE(here.one() == 1);
   REQUIRE(here.one() == 2);
@@ -115,7 +115,7 @@ TEST_CASE("FirstLeaseThatIsGrantedWhenItsCounterMayBeGoneIsNotTaken", "[core][pe
 }
 
 // A clock that was ahead once, for a request or for days, and is right again.
-TEST_CASE("PeriodsGoOnWhenAClockThatWasAheadIsRightAgain", "[core][period]") {
+TEST_CASE("PeriodsContinueWhenAClockThatWasAheadIsCorrectAgain", "[core][period]") {
   Daily here;
   REQUIRE(here.one() == 1);
   here.world.time.wall_set_ms += 40 * kDayMs;

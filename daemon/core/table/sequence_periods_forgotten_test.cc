@@ -179,7 +179,7 @@ TEST_CASE("PresentPeriodThatWasForgottenMeanwhileIsFoundAgain", "[core][period]"
 }
 
 // Of the days that were forgotten last each keeps its own high-water mark.
-TEST_CASE("ForgottenPeriodGoesOnWhereItsCounterIs", "[core][period]") {
+TEST_CASE("ForgottenPeriodContinuesAtItsCounter", "[core][period]") {
   Daily here;
   REQUIRE(here.world.range("orders", 500).value_or(std::vector<Run>()).empty());
   here.world.settle();

@@ -10,7 +10,7 @@
 namespace seqd {
 namespace {
 
-// A rate of less time than this says little.
+// A rate over less time than this is not meaningful.
 constexpr std::int64_t kShortestMs = 500;
 
 // The lowest rate is in front of a heap in this order.
@@ -18,8 +18,8 @@ bool is_faster(const SequenceRates::Row& a, const SequenceRates::Row& b) {
   return a.rate > b.rate;
 }
 
-// It has nothing that it may issue, and somebody asked for more than that. Until its store has
-// confirmed that they are ours, what is available is not issued.
+// It has nothing that it may issue, and a request needs IDs. Until its store has confirmed the
+// claim, the available IDs are not issued.
 bool starves(const Sequence& sequence) {
   const bool has_none = sequence.available() == 0 || !sequence.scope().owned();
   return has_none && (sequence.waiting() > 0 || sequence.wants());
@@ -60,9 +60,9 @@ void SequenceRates::remove(std::size_t place) {
 void SequenceRates::step(std::int64_t now_ms, std::int64_t available, std::int64_t out) {
   ASSERT(now_ms >= stepped_ms_);
   stepped_ms_ = now_ms;
-  for (std::size_t looks = 0; looks < kLooksAStep && next_ < entries_.size(); ++looks) {
+  for (std::size_t samples = 0; samples < kSamplesPerStep && next_ < entries_.size(); ++samples) {
     Entry& entry = entries_[next_];
-    look(entry, now_ms);
+    sample(entry, now_ms);
     if (entry.idle_ms >= kIdleMs && !starves(*entry.sequence)) {
       remove(next_);
       continue;
@@ -73,7 +73,7 @@ void SequenceRates::step(std::int64_t now_ms, std::int64_t available, std::int64
   if (next_ >= entries_.size()) end_round(available, out);
 }
 
-void SequenceRates::look(Entry& entry, std::int64_t now_ms) {
+void SequenceRates::sample(Entry& entry, std::int64_t now_ms) {
   const std::int64_t issued = entry.sequence->issued();
   ASSERT(issued >= entry.issued);
   const std::int64_t passed_ms = now_ms - entry.at_ms;

@@ -1,11 +1,11 @@
 // SequenceRates: how fast the sequences in use issue IDs, and so how long what they have available
 // lasts: their runway. Requests pay nothing for it: a sequence that begins to issue is noted at the
-// end of its turn, and step() looks at a bounded number of those noted, in rounds. Whoever issued
-// nothing for ten minutes, and wants nothing, is dropped. Owned by the SequenceAccounts; loop
-// thread.
+// end of its turn, and step() samples a bounded number of those noted, in rounds. A sequence that
+// issued nothing for ten minutes, and wants nothing, is dropped. Owned by the SequenceAccounts;
+// loop thread.
 //
 // At the end of a round those with the highest rates are chosen to be shown one by one, so that a
-// monitoring system gets no more names than it asked for; what the others issue is summed up.
+// monitoring system gets no more names than configured; what the others issue is summed up.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ class Sequence;
 
 class SequenceRates {
  public:
-  static constexpr std::size_t kLooksAStep = 1'024;  // sequences
-  static constexpr std::int64_t kIdleMs = 600'000;   // after that a sequence has no rate
-  static constexpr std::int64_t kSmoothMs = 20'000;  // an older rate counts less and less
+  static constexpr std::size_t kSamplesPerStep = 1'024;  // sequences
+  static constexpr std::int64_t kIdleMs = 600'000;       // after that a sequence has no rate
+  static constexpr std::int64_t kSmoothMs = 20'000;      // an older rate counts less and less
   static constexpr std::int64_t kMostRunwayMs = 315'360'000'000;
 
   struct Runway {
@@ -66,7 +66,7 @@ class SequenceRates {
   // The smallest runway that is known: of the last round, or of this one if it is smaller. None:
   // nothing is issued.
   const std::optional<Runway>& smallest() const { return smallest_.known; }
-  // The same of the sequences in an outage: their store had an error at their last look.
+  // The same for sequences in an outage: their store had an error at their last sample.
   const std::optional<Runway>& smallest_in_outage() const { return smallest_in_outage_.known; }
   // By what is available now. None: not known, or it issues nothing.
   std::optional<std::int64_t> runway_ms(const Sequence& sequence) const;
@@ -92,7 +92,7 @@ class SequenceRates {
     std::optional<Runway> known;  // see smallest()
   };
 
-  void look(Entry& entry, std::int64_t now_ms);
+  void sample(Entry& entry, std::int64_t now_ms);
   void remove(std::size_t place);
   bool is_shown(const Entry& entry) const;
   void consider(const Entry& entry);

@@ -32,7 +32,7 @@ struct Rated {
   void step(std::int64_t ms = kSecond) {
     world.advance(ms);
     world.settle();
-    world.table->accounts().look_at_rates(world.time.monotonic_ms(), world.table->blocks().ids());
+    world.table->accounts().sample_rates(world.time.monotonic_ms(), world.table->blocks().ids());
   }
   SequenceRates& rates() { return world.table->accounts().rates(); }
   const SequenceRates::Shown& shown() { return *rates().shown(); }
@@ -127,8 +127,8 @@ TEST_CASE("WhatMayNotBeIssuedYetIsNoRunway", "[sequence_rates]") {
   daemon.world.settle();
   Sequence& orders = daemon.world.sequence("orders");
   REQUIRE((orders.available() > 0 && orders.waiting() == 1));
-  daemon.world.table->accounts().look_at_rates(daemon.world.time.monotonic_ms(),
-                                               daemon.world.table->blocks().ids());
+  daemon.world.table->accounts().sample_rates(daemon.world.time.monotonic_ms(),
+                                              daemon.world.table->blocks().ids());
   CHECK(daemon.world.table->accounts().rates().runway_ms(orders) == 0);
   REQUIRE(daemon.world.table->accounts().rates().smallest());
   CHECK(daemon.world.table->accounts().rates().smallest()->ms == 0);
@@ -181,9 +181,9 @@ TEST_CASE("TheSmallestRunwayIsShownWhereItsRateIsLow", "[sequence_rates]") {
   CHECK(here.rates().smallest()->sequence == scarce.id());
 }
 
-TEST_CASE("AStepLooksAtABoundedNumberOfSequences", "[sequence_rates]") {
+TEST_CASE("AStepSamplesABoundedNumberOfSequences", "[sequence_rates]") {
   Rated here;
-  const auto all = static_cast<std::int64_t>(SequenceRates::kLooksAStep) + 10;
+  const auto all = static_cast<std::int64_t>(SequenceRates::kSamplesPerStep) + 10;
   here.rates().show(3);
   here.step();
   for (std::int64_t number = 0; number < all; ++number) {
@@ -233,15 +233,15 @@ TEST_CASE("GapsAreCountedByTheirCause", "[sequence_rates]") {
 TEST_CASE("WhoIsForgottenIsNoneOfTheRates", "[sequence_rates]") {
   Daily here;
   SequenceRates& rates = here.world.table->accounts().rates();
-  const auto look = [&here] {
-    here.world.table->accounts().look_at_rates(here.world.time.monotonic_ms(),
-                                               here.world.table->blocks().ids());
+  const auto sample = [&here] {
+    here.world.table->accounts().sample_rates(here.world.time.monotonic_ms(),
+                                              here.world.table->blocks().ids());
   };
   rates.show(5);
-  look();
+  sample();
   REQUIRE(here.one() == 1);
   here.wait(1'000);
-  look();
+  sample();
   REQUIRE(rates.shown()->rows.size() == 1);
   REQUIRE(rates.smallest()->sequence == here.of(kFirst)->id());
   here.world.time.wall_set_ms = 31 * kDayMs;
@@ -252,7 +252,7 @@ TEST_CASE("WhoIsForgottenIsNoneOfTheRates", "[sequence_rates]") {
   CHECK(rates.noted() == 1);
   CHECK_FALSE(rates.smallest());
   CHECK(here.world.table->accounts().issued_here() == 2);
-  look();
+  sample();
   CHECK(rates.smallest());
   CHECK(here.world.table->is_there(rates.smallest()->sequence));
 }

@@ -106,22 +106,22 @@ Status SequenceTable::resume_store(std::string_view store) {
     if (&sequence.scope() != stopped) continue;
     if (sequence.in_flight())
       return {ErrorCode::UNAVAILABLE,
-              "an operation of \"" + sequence.name() + "\" is under way; ask again"};
+              "an operation of \"" + sequence.name() + "\" is in progress; try again"};
     if (sequence.awaits_advance())
       return {ErrorCode::SEQ_REGRESSED,
               "the counter of \"" + sequence.name() +
                   "\" is not raised, or another copy of the database was put in place since: "
                   "raise the counters on every host that uses this store, then resume"};
   }
-  // In parts, where they are many: what was given up is given up again without effect.
+  // In parts, where they are many: discarding again has no effect.
   int left = kLostATurn;
   for (const auto& [name, id] : by_name_) {
     Sequence& sequence = at(id);
     if (&sequence.scope() != stopped) continue;
     if (!sequence.holds_nothing() && left-- == 0)
-      return {ErrorCode::UNAVAILABLE, "there are more sequences; ask again"};
+      return {ErrorCode::UNAVAILABLE, "there are more sequences; try again"};
     if (!sequence.give_up_restored())
-      return {ErrorCode::UNAVAILABLE, "the log waits for the medium; ask again"};
+      return {ErrorCode::UNAVAILABLE, "the log waits for the medium; try again"};
   }
   for (const auto& [name, id] : by_name_) {
     if (&at(id).scope() == stopped) at(id).begin_again();

@@ -219,7 +219,7 @@ void SequenceTable::cancel(SessionId session, const Refusal& why) {
 // --- the turn
 
 std::size_t SequenceTable::flush_issues() {
-  // Not all that were touched: anyone may ask for this as often as he likes.
+  // Not all that were touched: any user may request this any number of times.
   const std::size_t count = accounts_.issuing().size();
   for (const SequenceId id : accounts_.issuing()) at(id).flush_issues();
   accounts_.issues_flushed();
@@ -304,11 +304,11 @@ Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done 
   Sequence& sequence = at(id);
   if (sequence.scope().refuses() && ending_.ok()) {
     if (!context_.log.accepting()) {
-      return {ErrorCode::UNAVAILABLE, "the log waits for the medium; ask again"};
+      return {ErrorCode::UNAVAILABLE, "the log waits for the medium; try again"};
     }
     const DrainReport report = sequence.give_up(
         sequence.scope().changed() ? "their database is not configured any more"
-                                   : "their database was put back from an older copy");
+                                   : "their database was restored from an older copy");
     context_.timers.schedule(0, [done = std::move(done), report] { done(report); });
     return {};
   }

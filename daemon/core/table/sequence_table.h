@@ -35,8 +35,8 @@ class SequenceTable final : public RemainderLogObserver,
   void restore(const StateImage& image);  // what recovery found; once, before anything else
   // The sequence of that name, or of its present period; made if it may be. NO_SEQUENCE, BUSY.
   Result<SequenceId> open(std::string_view name);
-  // The same for an advance: by one of the present period an operator says that the clock is right,
-  // and that what was begun of later ones was not. BAD_REQUEST: the period is too far ahead.
+  // The same for an advance: by one of the present period an operator confirms that the clock is
+  // correct, and was not when later periods were begun. BAD_REQUEST: the period is too far ahead.
   Result<SequenceId> open_to_advance(std::string_view name);
   SequenceId find(std::string_view name) const;  // without making it; 0: it is not there
   Sequence* find_kept(std::string_view name) { return known_.find(name); }  // null: not lately
@@ -48,7 +48,7 @@ class SequenceTable final : public RemainderLogObserver,
   bool is_present_period(std::string_view name) const;  // "NAME@PERIOD", whence NAME issues now
   Sequence& at(SequenceId id) { return id == last_at_.first ? *last_at_.second : look_up(id); }
   const Sequence& at(SequenceId id) const { return *sequences_.at(id); }
-  // Of that name, in use or not: how its texts are written and read, who may take IDs. Or null.
+  // The format and the rights of that name, in use or not; or null.
   std::shared_ptr<const IdFormat> format_of(std::string_view name) const;
   const AccessSettings* access_of(std::string_view name) const;
   // Before an ID is taken for a text: whether the text cannot be that of another ID. SEQ_CHANGED,
@@ -68,20 +68,20 @@ class SequenceTable final : public RemainderLogObserver,
   // With those of the SettingsSource now. Returns the sequences whose change needs a restart.
   std::vector<std::string> apply_settings(const Limits& limits);
   // Raises the sequence's counter in the store so that no ID below `next_id` is leased any more; 0:
-  // above all that this host was ever granted. Answers with the counter's next ID, once, later; not
-  // when the daemon ends before. For `withdraw` see AdvanceRequest. A stopped sequence goes on.
+  // above everything granted to this host. Answers with the counter's next ID, once, later; not if
+  // the daemon ends before. `withdraw`: see AdvanceRequest. A stopped sequence continues.
   void advance(SequenceId id, std::int64_t next_id, bool withdraw,
                std::function<void(Result<std::int64_t>)> done);
   // `done` is called when the medium has that counters of the (open) name are about to be removed.
   void record_purge(std::string_view base, std::function<void()> done);
   // Reads the counter's floor, and withdraws what is below it; after a restore: see note_raised().
-  void look_at_floor(SequenceId id, std::function<void(const Status&)> done);
+  void read_floor(SequenceId id, std::function<void(const Status&)> done);
   void note_raised(std::string_view store);  // that it was put back, and all counters are raised
   void beat_stores();                        // compares and raises their heartbeats; regularly
   // Uses a store again that was put back, with gaps. SEQ_REGRESSED: not raised; UNAVAILABLE: later.
   Status resume_store(std::string_view store);
   Status drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done);  // as Drain::begin()
-  // Requests for IDs hear `why`, but for repeats; no lease is begun. OK: they are served again.
+  // Requests for IDs fail with `why`, except retries; no lease is begun. OK: they are served again.
   void refuse_requests(const Status& why);
   // The end: then leave_clean() when settled() or no time is left; exit behind the next flush.
   void begin_stop(const Status& why);

@@ -39,7 +39,7 @@ TEST_CASE("CleanStopAndStartMakesNoHole", "[sequence_table]") {
   }
 }
 
-TEST_CASE("StoppingDaemonTellsThoseWhoWaitAndIssuesNothing", "[sequence_table]") {
+TEST_CASE("StoppingDaemonFailsWaitingRequestsAndIssuesNothing", "[sequence_table]") {
   CoreDaemon daemon;
   daemon.one("orders");
   static_cast<void>(daemon.world.range("orders", 500, {1, 1, 0}));

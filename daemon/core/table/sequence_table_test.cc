@@ -42,7 +42,7 @@ TEST_CASE("SequencesAreLimited", "[sequence_table]") {
 
 // Whoever may connect can make names that a pattern or daemon.allow_unlisted allows, and no one can
 // take them back.
-TEST_CASE("NamesThatAnybodyCanMakeLeaveRoomForThoseOfTheConfiguration", "[sequence_table]") {
+TEST_CASE("NamesThatAnyUserCanCreateLeaveRoomForConfiguredOnes", "[sequence_table]") {
   CoreWorld world;
   world.limits.sequences = 8;
   for (int i = 1; i <= 8; ++i) world.settings.add("x" + std::to_string(i)).named = false;

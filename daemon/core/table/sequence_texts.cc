@@ -1,5 +1,5 @@
-// The part of sequence_table.h that keeps one text from being given to two IDs when the format, the
-// key or the periods of a sequence change.
+// The part of sequence_table.h that prevents two IDs with the same text when the format, the key or
+// the periods of a sequence change.
 #include <algorithm>
 #include <string>
 
@@ -12,7 +12,7 @@ namespace {
 Status may_come_again(const std::string& name, const std::string& former, const std::string& now) {
   return {ErrorCode::SEQ_CHANGED,
           "a text of \"" + name + "\" as it is written now (" + form_shown(now) +
-              ") may be one that was given before (" + form_shown(former) +
+              ") may be one that was issued before (" + form_shown(former) +
               "): configure the former format, key and period again, or a format that differs "
               "from it in a character at a place that both have, as another prefix, or give the "
               "sequence another name"};
@@ -38,8 +38,8 @@ Status SequenceTable::admit_text(SequenceId id) {
     return {ErrorCode::SEQ_CHANGED,
             "the format of \"" + known.name + "\" was changed " +
                 std::to_string(known.forms.size()) +
-                " times, and no more changes can be told apart: configure a former one, or give "
-                "the sequence another name"};
+                " times, and further changes cannot be distinguished: configure a former one, or "
+                "give the sequence another name"};
   }
   if (!accounts_.may_define_form(form)) {
     return {ErrorCode::BUSY, "the log has no room for another format of \"" + known.name +
@@ -51,7 +51,7 @@ Status SequenceTable::admit_text(SequenceId id) {
   return {};
 }
 
-// What is lost in a power cut must not have been told: the next form is compared with it.
+// What is lost in a power cut must not have been sent: the next form is compared with it.
 void SequenceTable::add_form(DefineName& known, const std::string& form) {
   accounts_.form_defined(form);
   known.forms.push_back(form);
@@ -63,7 +63,7 @@ Status SequenceTable::admit_reply(SequenceId id) {
   const std::string_view base = base_of(at(id).name());
   if (!forms_open_.contains(base)) return {};
   return {ErrorCode::UNAVAILABLE,
-          "the format of \"" + std::string(base) + "\" is new and is being recorded; ask again"};
+          "the format of \"" + std::string(base) + "\" is new and is being recorded; try again"};
 }
 
 }  // namespace seqd

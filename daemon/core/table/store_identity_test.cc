@@ -68,7 +68,7 @@ TEST_CASE("IdentityThatTheStoreTellsAtOnceCostsNoCall", "[store_identity]") {
   REQUIRE(daemon.world.log.image.databases.at(1).identity == daemon.world.store.identity);
 }
 
-TEST_CASE("KilledDaemonGoesOnInTheSamePlaceWithoutTheStore", "[store_identity]") {
+TEST_CASE("KilledDaemonContinuesAtTheSamePlaceWithoutTheStore", "[store_identity]") {
   Ended ended(false);
   ended.world().store.identities.assign(1'000, {Identity::failed, kDown});
   ended.world().start();
@@ -271,7 +271,7 @@ TEST_CASE("OldLogIsBoundToItsPlaceBeforeTheFirstContact", "[store_identity]") {
   REQUIRE(old.daemon.error_of("orders") == ErrorCode::SEQ_CHANGED);
 }
 
-TEST_CASE("PlaceTooLongForTheLogIsToldByItsDigest", "[store_identity]") {
+TEST_CASE("PlaceTooLongForTheLogIsRecordedByItsDigest", "[store_identity]") {
   const std::string hosts(5'000, 'h');
   REQUIRE(place_record("mongodb a").size() == 9);
   REQUIRE(place_record(hosts).size() < 1'100);

@@ -151,7 +151,7 @@ TEST_CASE("StatusSaysThatNoLeaseSucceeds", "[store_outage]") {
   REQUIRE(scope_of(world).last_error().ok());
 }
 
-TEST_CASE("OutageIsToldOnceAndSoIsItsEnd", "[store_outage]") {
+TEST_CASE("OutageIsReportedOnceAndSoIsItsEnd", "[store_outage]") {
   Serving serving;
   CoreWorld& world = serving.world();
   REQUIRE(world.range("orders", 9));
@@ -169,7 +169,7 @@ TEST_CASE("OutageIsToldOnceAndSoIsItsEnd", "[store_outage]") {
   REQUIRE(world.events.count(EventKind::store_up) == 1);
 }
 
-TEST_CASE("LeaseThatIsRefusedForGoodIsNoOutage", "[store_outage]") {
+TEST_CASE("LeaseThatIsFinallyRefusedIsNoOutage", "[store_outage]") {
   Serving serving;
   CoreWorld& world = serving.world();
   REQUIRE(world.range("orders", 9));
@@ -179,7 +179,7 @@ TEST_CASE("LeaseThatIsRefusedForGoodIsNoOutage", "[store_outage]") {
   REQUIRE(scope_of(world).last_error().ok());
 }
 
-TEST_CASE("OutageBeforeTheFirstContactIsToldOnce", "[store_outage]") {
+TEST_CASE("OutageBeforeTheFirstContactIsReportedOnce", "[store_outage]") {
   Serving serving;
   CoreWorld& world = serving.world();
   world.kill();

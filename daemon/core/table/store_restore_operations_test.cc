@@ -129,7 +129,7 @@ TEST_CASE("NothingIsSentToAnOlderCopyThatWasFound", "[store_restore]") {
 }
 
 // Before the heartbeat is confirmed nothing is looked up, and a sequence may be stopped meanwhile.
-TEST_CASE("LeaseLeftOpenIsLookedUpWhenItsSequenceGoesOnAfterTheHeartbeat", "[store_restore]") {
+TEST_CASE("LeaseLeftOpenIsLookedUpWhenItsSequenceContinuesAfterTheHeartbeat", "[store_restore]") {
   IdleHost host;
   host.store().leases = {{ScriptedStore::LeaseScript::Kind::unknown_applied}};
   host.store().resolutions = {{ScriptedStore::ResolveScript::Kind::failed}};
@@ -179,7 +179,7 @@ TEST_CASE("ReturnLeftOpenIsEndedBeforeACounterIsRaised", "[store_restore]") {
 }
 
 // The copy may have it: "drained" would say that it was not returned.
-TEST_CASE("OpenReturnOfAStoreThatIsGivenUpIsRestoredAndNotDrained", "[store_restore]") {
+TEST_CASE("OpenReturnOfAnAbandonedStoreIsRestoredAndNotDrained", "[store_restore]") {
   IdleHost host;
   host.world().settings.add("orders").reuse = Reuse::parked;
   host.world().table->apply_settings(host.world().limits);
@@ -202,7 +202,7 @@ TEST_CASE("OpenReturnOfAStoreThatIsGivenUpIsRestoredAndNotDrained", "[store_rest
 }
 
 // `seqctl drain` of a store that is stopped: what is under way may still end the other way.
-TEST_CASE("ReturnThatIsUnderWayIsNoGapInTheReportOfAStoreThatIsGivenUp", "[store_restore]") {
+TEST_CASE("ReturnInFlightIsNoGapInTheReportOfAnAbandonedStore", "[store_restore]") {
   IdleHost host;
   host.world().settings.add("orders").reuse = Reuse::parked;
   host.world().table->apply_settings(host.world().limits);

@@ -12,7 +12,7 @@ namespace seqd {
 namespace {
 
 // What it had available may have been leased by a host that could not know of the restore.
-TEST_CASE("RaisedCountersLetAHostGoOnWithoutWhatItHadAvailable", "[store_restore]") {
+TEST_CASE("RaisedCountersLetAHostContinueWithoutWhatItHadAvailable", "[store_restore]") {
   const bool restarts = GENERATE(false, true);
   IdleHost host;
   host.back_up();
@@ -108,8 +108,8 @@ TEST_CASE("RaiseIsFoundByTheNextProcessOrMissedInAnotherCopy", "[store_restore]"
   host.world().settle();
   REQUIRE(host.scope().raised());
   REQUIRE(host.world().table->resume_store("default").code() == ErrorCode::SEQ_REGRESSED);
-  host.world().table->look_at_floor(host.orders().id(),
-                                    [](const Status& seen) { REQUIRE(seen.ok()); });
+  host.world().table->read_floor(host.orders().id(),
+                                 [](const Status& seen) { REQUIRE(seen.ok()); });
   host.world().settle();
   REQUIRE(host.scope().raised() != another);
   REQUIRE(host.world().table->resume_store("default").ok() != another);
@@ -153,7 +153,7 @@ TEST_CASE("ReturnThatWasOpenDoesNotKeepARestoredStoreStopped", "[store_restore]"
   REQUIRE(host.daemon.one("orders") == high_water);
 }
 
-TEST_CASE("LeaseThatIsLookedUpIsGivenUpWhenAStoreThatWasPutBackGoesOn", "[store_restore]") {
+TEST_CASE("LeaseBeingLookedUpIsAbandonedWhenARestoredStoreContinues", "[store_restore]") {
   const bool restarts = GENERATE(false, true);
   IdleHost host;
   host.beat();

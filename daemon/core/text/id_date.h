@@ -1,5 +1,5 @@
-// The date parts of a readable ID: which there are, how they are written, and what a text of them
-// says. Every part has a fixed number of digits. Values and constants; any thread.
+// The date parts of a readable ID: the list of them, how they are written, and how a text of them
+// is read. Every part has a fixed number of digits. Values and constants; any thread.
 #pragma once
 
 #include <array>

@@ -24,7 +24,7 @@ using IdKeys = std::map<int, std::shared_ptr<const BlockCipher>>;
 class IdFormat {
  public:
   // `zone` null: UTC. There is a key if the template scrambles; none otherwise or unused, and
-  // numbered ones only if the template tells the key.
+  // numbered ones only if the template has the key.
   IdFormat(IdTemplate form, std::shared_ptr<const TimeZone> zone, IdKeys keys);
   IdFormat(IdTemplate form, std::shared_ptr<const TimeZone> zone,
            std::shared_ptr<const BlockCipher> key);
@@ -37,14 +37,13 @@ class IdFormat {
   // the second `wall_s` (UTC, since 1970). The name is the scramble's tweak, so that one key serves
   // many sequences, and the IDs of two periods have nothing in common.
   std::string write(const std::string& name, std::int64_t number, std::int64_t wall_s) const;
-  // `name` without a period: the text tells it.
+  // `name` without a period: the text contains it.
   Result<ParsedId> read(const std::string& name, std::string_view text) const;
   CheckKind check() const { return form_.check; }
   // Whether both scramble with the same key, or neither does.
   bool has_key_of(const IdFormat& other) const { return key_mark() == other.key_mark(); }
-  // The number of the key that scrambles and eight digits that tell it from other keys,
-  // "1:0a1b2c3d";
-  // "-" without a scramble.
+  // The number of the key that scrambles and eight digits that distinguish it from other keys,
+  // "1:0a1b2c3d"; "-" without a scramble.
   std::string key_mark() const;
 
  private:
@@ -58,7 +57,7 @@ class IdFormat {
   const IdKeys keys_;
   std::shared_ptr<const PeriodRule> rule_;
   std::string own_from_;
-  mutable UtcOffset offset_;  // the last one asked for, good until its end
+  mutable UtcOffset offset_;  // the last one used, valid until its end
 };
 
 }  // namespace seqd

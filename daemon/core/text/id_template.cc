@@ -219,14 +219,14 @@ class Reader {
       return fault(at_, "found " + quoted(kind) + "; allowed: luhn, damm, mod97");
     if (out_.radix == nullptr)
       return fault(begin,
-                   "found {check} before {number}; allowed: behind it, because it is "
-                   "computed over what stands before");
+                   "found {check} before {number}; allowed: after it, because it is computed over "
+                   "the text before");
     const unsigned base = out_.radix->base();
     if (base > 36 || (base != 10 && out_.check != CheckKind::mod97)) {
       return fault(begin, "found the check " + quoted(kind) + " of a number in base " +
                               std::to_string(base) +
-                              "; allowed: luhn and damm in base 10 (they know no letters), mod97 "
-                              "up to base 36 (it does not tell small letters from capital ones)");
+                              "; allowed: luhn and damm in base 10 (they have no letters), mod97 "
+                              "up to base 36 (it does not distinguish upper and lower case)");
     }
     out_.pieces.push_back({Kind::check, "", DatePart::year, check_length(out_.check), begin});
     return {};
@@ -251,8 +251,8 @@ class Reader {
                      (behind->kind == Kind::date  ? std::string("a date")
                       : behind->kind == Kind::key ? std::string("{key}")
                                                   : quoted(behind->literal.substr(0, 1))) +
-                     ", so that nobody sees where it ends; allowed: {number:WIDTH}, or a character "
-                     "between them that is no digit of base " +
+                     ", so that its end cannot be determined; allowed: {number:WIDTH}, or a "
+                     "character between them that is no digit of base " +
                      std::to_string(out_.radix->base()));
   }
 

@@ -36,7 +36,7 @@ struct IdTemplate {
 
   std::vector<Piece> pieces;
   const Radix* radix = nullptr;  // never null once read
-  std::size_t width = 0;         // digits of the number, at least; 0: not said, as many as it has
+  std::size_t width = 0;         // digits of the number, at least; 0: not given, as many as it has
   bool scramble = false;
   bool tells_key = false;  // {key} is there
   CheckKind check = CheckKind::none;

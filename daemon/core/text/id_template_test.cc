@@ -97,16 +97,17 @@ TEST_CASE("BadTemplateIsRefusedWithPlaceAndWhatIsAllowed", "[id_template]") {
        "because "
        "fewer numbers than a million cannot be hidden"},
       {"{number}7",
-       "position 1: found a number without a width before \"7\", so that nobody sees where it "
-       "ends; "
-       "allowed: {number:WIDTH}, or a character between them that is no digit of base 10"},
+       "position 1: found a number without a width before \"7\", so that its end cannot be "
+       "determined; allowed: {number:WIDTH}, or a character between them that is no digit of base "
+       "10"},
       {"{number:base36}o",
-       "position 1: found a number without a width before \"o\", so that nobody sees where it "
-       "ends; "
-       "allowed: {number:WIDTH}, or a character between them that is no digit of base 36"},
+       "position 1: found a number without a width before \"o\", so that its end cannot be "
+       "determined; allowed: {number:WIDTH}, or a character between them that is no digit of base "
+       "36"},
       {"{number}{date:%y}",
-       "position 1: found a number without a width before a date, so that nobody sees where it "
-       "ends; allowed: {number:WIDTH}, or a character between them that is no digit of base 10"},
+       "position 1: found a number without a width before a date, so that its end cannot be "
+       "determined; allowed: {number:WIDTH}, or a character between them that is no digit of base "
+       "10"},
       {"{date}{number}", "position 6: found no date part; allowed: {date:FORMAT} with " + letters},
       {"{date:2026}{number}",
        "position 7: found no date part; allowed: {date:FORMAT} with " + letters},
@@ -118,22 +119,20 @@ TEST_CASE("BadTemplateIsRefusedWithPlaceAndWhatIsAllowed", "[id_template]") {
       {"{date:%j%d}{number}", "position 9: found \"%d\" besides \"%j\" (position 7)" + once},
       {"{date:%Y-W%V}{number}", "position 11: found \"%V\" besides \"%Y\" (position 7)" + mixed},
       {"{check:luhn}{number}",
-       "position 1: found {check} before {number}; allowed: behind it, because it is computed over "
-       "what stands before"},
+       "position 1: found {check} before {number}; allowed: after it, because it is computed over "
+       "the text before"},
       {"{number}{check}", "position 15: found \"\"; allowed: luhn, damm, mod97"},
       {"{number}{check:crc}", "position 16: found \"crc\"; allowed: luhn, damm, mod97"},
       {"{number}{check:luhn}{check:damm}",
        "position 21: found a second {check}; allowed: at most one"},
       {"{number:base16}{check:luhn}",
        "position 16: found the check \"luhn\" of a number in base 16; allowed: luhn and damm in "
-       "base "
-       "10 (they know no letters), mod97 up to base 36 (it does not tell small letters from "
-       "capital "
-       "ones)"},
+       "base 10 (they have no letters), mod97 up to base 36 (it does not distinguish upper and "
+       "lower case)"},
       {"{number:base58}{check:mod97}",
        "position 16: found the check \"mod97\" of a number in base 58; allowed: luhn and damm in "
-       "base 10 (they know no letters), mod97 up to base 36 (it does not tell small letters from "
-       "capital ones)"},
+       "base 10 (they have no letters), mod97 up to base 36 (it does not distinguish upper and "
+       "lower case)"},
       {std::string(250, 'x') + "{number}", "has 258 characters; allowed: at most 255"},
   };
   for (const Refused& refused : all) {

@@ -20,13 +20,13 @@ namespace seqd {
 struct ParsedId {
   std::int64_t number = 0;
   IdDate date;
-  int key = 0;  // the number of the key, where the template tells it
+  int key = 0;  // the number of the key, if the template has it
   bool operator==(const ParsedId&) const = default;
 };
 
 // `number` is within 1 .. 2^63-1. A number that is longer than the template's width is written in
-// full. `scramble` is null unless the template asks for it; `key` is its key's number, where the
-// template tells it.
+// full. `scramble` is null unless the template needs it; `key` is its key's number, if the template
+// has it.
 std::string write_id(const IdTemplate& form, std::int64_t number, const CivilTime& time,
                      const Scramble* scramble, int key = 0);
 

@@ -1,4 +1,4 @@
-// Which period a text tells: the name of the one in which its date parts lie. They tell the unit or
+// The period of a text: the name of the one in which its date parts lie. They determine the unit or
 // a finer one. Without state; any thread.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace seqd {
 
 // "day".
 std::string_view unit_name(PeriodUnit unit);
-// Empty: the date tells no period of that unit.
+// Empty: the date determines no period of that unit.
 std::string period_told(PeriodUnit unit, const IdDate& date);
 
 }  // namespace seqd

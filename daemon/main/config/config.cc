@@ -109,7 +109,7 @@ void read_root(const DocumentTable& root, const ConfigurationRequest& request,
   relate_daemon(configuration.daemon, daemon_written, problems);
   UserLists(problems).make("daemon", "admins", daemon_written, configuration.daemon.admins);
   if (configuration.daemon.admins.compiled.everyone)
-    configuration.warnings.emplace_back("daemon.admins: everybody who may connect may administer");
+    configuration.warnings.emplace_back("daemon.admins: every user who can connect may administer");
 
   WrittenKeys limits_written;
   configuration.limits = default_settings<Limits>();
@@ -238,7 +238,7 @@ Result<Configuration> load_configuration(const ConfigurationRequest& request) {
     const bool inline_password = store.uri_file.empty() && store.uri_credential.empty() &&
                                  store.uri.find('@') != std::string::npos;
     if (inline_password && (*content)->others_may_read)
-      configuration->warnings.push_back("store." + name + ".uri: everybody may read " +
+      configuration->warnings.push_back("store." + name + ".uri: every user can read " +
                                         configuration->file + ", which holds its password");
   }
   return configuration;

@@ -36,7 +36,7 @@ std::string summarize(const Configuration& configuration) {
                         : "file: " + configuration.file + "\n";
   out.append("socket: " + configuration.daemon.socket + "\n");
   out.append("state: " + configuration.daemon.state_dir + ", witness: " +
-             (configuration.daemon.witness_dir.empty() ? "in memory that seqd finds"
+             (configuration.daemon.witness_dir.empty() ? "in memory that seqd selects"
                                                        : configuration.daemon.witness_dir) +
              "\n");
   for (const auto& [name, store] : configuration.stores) {
@@ -55,7 +55,7 @@ std::string summarize(const Configuration& configuration) {
   for (const auto& [name, sequence] : configuration.sequences) patterns += is_pattern(name) ? 1 : 0;
   out.append("sequences: " + std::to_string(configuration.sequences.size() - patterns) +
              " by name, " + std::to_string(patterns) + " by pattern, others are " +
-             (configuration.daemon.allow_unlisted ? "created when asked for\n" : "refused\n"));
+             (configuration.daemon.allow_unlisted ? "created when used\n" : "refused\n"));
   return out;
 }
 

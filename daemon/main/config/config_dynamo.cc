@@ -48,7 +48,7 @@ void check_credentials(const std::string& name, int line, const StoreSettings& s
   if (store.aws_credentials_file.empty() && store.aws_credential.empty()) return;
   if (!request.need_credentials && !store.aws_credential.empty() && !have_credentials()) {
     configuration.warnings.push_back(
-        name + ": the credentials were not looked at, they are not in $CREDENTIALS_DIRECTORY here");
+        name + ": the credentials were not checked: they are not in $CREDENTIALS_DIRECTORY here");
     return;
   }
   const Result<DynamoCredentials> found = read_dynamo_credentials(store);
@@ -113,7 +113,7 @@ void read_dynamo_store(const std::string& name, int line, StoreSettings& store,
   if (store.region.empty()) store.region = find_region(store);
   if (store.region.empty() && !request.need_credentials) {
     configuration.warnings.push_back(
-        name + ".region: it is not given, and neither AWS_REGION nor a profile says it here");
+        name + ".region: it is not set, and neither AWS_REGION nor a profile sets it here");
   } else if (Status status = check_dynamo_options(dynamo_options(store)); !status.ok()) {
     // The text begins with the option.
     const std::size_t end = status.text().find(": ");

@@ -130,7 +130,7 @@ TEST_CASE("TheRegionIsThatOfTheEnvironmentOrTheProfileWhereItIsNotGiven") {
   for (const char* const name : {"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"}) unsetenv(name);
 }
 
-TEST_CASE("WhatADynamoStoreCannotUseIsToldByLineAndKey") {
+TEST_CASE("WhatADynamoStoreCannotUseIsReportedByLineAndKey") {
   const Scratch scratch;
   const std::string file =
       "aws_credentials_file = \"" + scratch.file(kProfile) + "\"\naws_profile = \"ids\"\n";

@@ -179,17 +179,17 @@ const std::vector<BadConfiguration>& bad_configurations() {
       {"WitnessInsideState",
        "[daemon]\nstate_dir = \"/var/lib/seqd\"\nwitness_dir = \"/var/lib/seqd/witness\"\n",
        "f:3: daemon.witness_dir: found \"/var/lib/seqd/witness\"; allowed: a directory apart from "
-       "state_dir (line 2): a copy of state_dir must not carry its witness along, and a reboot "
-       "must clear only the witness"},
+       "state_dir (line 2): a copy of state_dir must not include its witness, and a reboot must "
+       "clear only the witness"},
       {"WitnessIsState", "[daemon]\nwitness_dir = \"/var/lib/seqd/\"\n",
        "f:2: daemon.witness_dir: found \"/var/lib/seqd/\"; allowed: a directory apart from "
-       "state_dir (not written in this table): a copy of state_dir must not carry its witness "
-       "along, and a reboot must clear only the witness"},
+       "state_dir (not written in this table): a copy of state_dir must not include its witness, "
+       "and a reboot must clear only the witness"},
       {"StateInsideWitness",
        "[daemon]\nstate_dir = \"/run/seqd/state\"\nwitness_dir = \"/run/seqd\"\n",
        "f:3: daemon.witness_dir: found \"/run/seqd\"; allowed: a directory apart from state_dir "
-       "(line 2): a copy of state_dir must not carry its witness along, and a reboot must clear "
-       "only the witness"},
+       "(line 2): a copy of state_dir must not include its witness, and a reboot must clear only "
+       "the witness"},
       {"DefaultStoreMissing", "[daemon]\ndefault_store = \"main\"\n",
        "f:2: daemon.default_store: there is no [store.main]; allowed: one of default"},
       {"NoDefaultAmongSeveralStores", "[store.a]\npath = \"/a\"\n[store.b]\npath = \"/b\"\n",
@@ -280,7 +280,7 @@ const std::vector<BadConfiguration>& bad_configurations() {
       {"SequenceNameEmpty", "[sequence.\"\"]\n",
        "f:1: sequence.\"\": allowed in a name: A-Z a-z 0-9 . _ : - and, in a pattern, * and ?"},
       {"SequenceNameUnquotedDot", "[sequence.a.b]\nlease_min = 1\n",
-       "f:1: sequence.\"a\": a name with a dot is to stand in quotes: [sequence.\"a.b\"]"},
+       "f:1: sequence.\"a\": a name with a dot must be quoted: [sequence.\"a.b\"]"},
       {"SequenceNameTooLong", std::string("[sequence.") + std::string(129, 'n') + "]\n",
        std::string("f:1: sequence.\"") + std::string(129, 'n') +
            "\": the name is longer than limits.max_name = 128"},
@@ -379,12 +379,11 @@ TEST_CASE("AProblemOfTheCommandLineSaysSo") {
   request.socket = "relative";
   request.state_dir = "/state";
   request.witness_dir = "/state/witness";
-  CHECK(
-      parse_configuration("", "f", request).status().text() ==
-      "command line: --socket: found \"relative\"; allowed: an absolute path of 1 to 107 bytes\n"
-      "command line: daemon.witness_dir: found \"/state/witness\"; allowed: a directory apart from "
-      "state_dir (command line): a copy of state_dir must not carry its witness along, and a "
-      "reboot must clear only the witness");
+  CHECK(parse_configuration("", "f", request).status().text() ==
+        "command line: --socket: found \"relative\"; allowed: an absolute path of 1 to 107 "
+        "bytes\ncommand line: daemon.witness_dir: found \"/state/witness\"; allowed: a directory "
+        "apart from state_dir (command line): a copy of state_dir must not include its witness, "
+        "and a reboot must clear only the witness");
 }
 
 }  // namespace

@@ -54,10 +54,10 @@ bool are_nested(const std::string& one, const std::string& other) {
 }
 
 void relate_daemon(const DaemonSettings& daemon, const WrittenKeys& written, Problems& problems) {
-  const std::string why =
-      "; allowed: a directory apart from state_dir (" + where_written(written, "state_dir") +
-      "): a copy of state_dir must not carry its witness along, and a reboot must clear only the "
-      "witness";
+  const std::string why = "; allowed: a directory apart from state_dir (" +
+                          where_written(written, "state_dir") +
+                          "): a copy of state_dir must not include its witness, and a reboot must "
+                          "clear only the witness";
   // One that is not given is found apart from the state.
   if (!daemon.witness_dir.empty() && are_nested(daemon.witness_dir, daemon.state_dir))
     problems.add(std::max(line_of(written, "witness_dir"), line_of(written, "state_dir")),

@@ -92,9 +92,8 @@ class MongoStore {
     // A wrong one was reported already.
     if (from_file && store_.uri_file.empty()) return;
     if (!from_file && !request.need_credentials && !have_credentials()) {
-      configuration.warnings.push_back(name_ +
-                                       ".uri_credential: not looked at, there is no "
-                                       "$CREDENTIALS_DIRECTORY here");
+      configuration.warnings.push_back(
+          name_ + ".uri_credential: not checked: there is no $CREDENTIALS_DIRECTORY here");
       return;
     }
     const std::string_view key = from_file ? "uri_file" : "uri_credential";

@@ -191,7 +191,7 @@ TEST_CASE("TheUriComesFromAFileOrACredentialWithoutItsNewline") {
   CHECK(from_file->stores.at("m").uri == uri);
   REQUIRE(from_file->warnings.size() == 1);
   CHECK(from_file->warnings[0] ==
-        "store.m.uri_file: everybody may read " + open_file + "; chmod o-r would keep the secret");
+        "store.m.uri_file: every user can read " + open_file + "; protect it with chmod o-r");
 
   scratch.file("mongodb-uri", uri + "\r\n");
   setenv("CREDENTIALS_DIRECTORY", scratch.path().c_str(), 1);

@@ -120,7 +120,8 @@ class PosixFile final : public File {
       Status status = write_over(part);
       if (!status.ok()) return status;
     }
-    // A file that was long enough was synced by whoever made it so, or is by the next sync_data.
+    // A file that was long enough was synced by the call that extended it, or is by the next
+    // sync_data.
     if (unwritten.empty() && *had >= size) return {};
     return ::fsync(descriptor_.number()) == 0 ? Status() : failed(path_, "fsync", errno);
   }
@@ -331,7 +332,7 @@ Result<std::unique_ptr<Directory>> open_directory(const std::string& path) {
   }
   if ((found.st_mode & S_IWOTH) != 0) {
     return {ErrorCode::STATE_IO,
-            path + " may be written to by everybody; take that right away (chmod 0700)"};
+            path + " is writable by every user; remove that permission (chmod 0700)"};
   }
   Result<FileSystemKind> kind = kind_of(path, descriptor.number());
   if (!kind.ok()) return kind.status();

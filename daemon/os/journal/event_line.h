@@ -1,5 +1,5 @@
-// An event as one line of text: bounded, and without control characters, so that nobody who
-// chooses a name or an error text can forge a second line. Pure; any thread.
+// An event as one line of text: bounded, and without control characters, so that a name or an error
+// text cannot forge a second line. Pure; any thread.
 #pragma once
 
 #include <cstddef>

@@ -12,8 +12,8 @@
 namespace seqd {
 namespace {
 
-// Bytes that may wait for journald: as many as libsystemd asks for. The kernel gives what it allows
-// (net.core.wmem_max), and all of it to root.
+// Bytes that may wait for journald: as many as libsystemd requests. The kernel grants what it
+// allows (net.core.wmem_max), and all of it to root.
 constexpr int kRoom = 8 << 20;
 constexpr unsigned kPauseUs = 1'000;
 

@@ -92,7 +92,7 @@ TEST_CASE("LastWordsGoThroughStderrAlsoToTheJournal") {
   CHECK(captured.take() == "<3>seqd: one\n");
 }
 
-TEST_CASE("AReaderThatDoesNotReadStopsNobody") {
+TEST_CASE("AReaderThatDoesNotReadBlocksNoOther") {
   const CapturedStderr captured;
   // The daemon's stderr blocks, as an inherited pipe does.
   REQUIRE(fcntl(STDERR_FILENO, F_SETFL, 0) == 0);

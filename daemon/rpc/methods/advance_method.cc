@@ -33,9 +33,9 @@ Status read_options(protocol::ValueReader& params, Wanted& wanted) {
 }
 
 Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message& message) {
-  const Status usage(ErrorCode::BAD_REQUEST,
-                     "advance takes a name and, if need be, the ID that is to come next, or nil, "
-                     "and a map of options");
+  const Status usage(
+      ErrorCode::BAD_REQUEST,
+      "advance takes a name and, optionally, the next ID or nil, and a map of options");
   protocol::ValueReader params = message.params;
   if (message.param_count < 1 || message.param_count > 3) return usage;
   const std::optional<std::string_view> name = params.read_text();
@@ -61,7 +61,7 @@ Result<std::int64_t> ordinal_of(const Sequence& sequence, std::optional<std::int
   const IdProgression* const progression = sequence.settings().progression.compiled.get();
   if (progression == nullptr) {
     if (!next_id || *next_id >= 1) return next_id.value_or(0);
-    return Status(ErrorCode::BAD_REQUEST, "the ID that is to come next is at least 1");
+    return Status(ErrorCode::BAD_REQUEST, "the next ID must be at least 1");
   }
   const std::int64_t lowest = std::max<std::int64_t>(sequence.high_water(), 1);
   if (lowest > progression->ordinals()) return progression->exhausted(sequence.name());

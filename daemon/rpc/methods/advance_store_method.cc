@@ -26,8 +26,8 @@ struct Wanted {
 
 Result<Wanted> read_wanted(const protocol::Message& message) {
   const Status usage(ErrorCode::BAD_REQUEST,
-                     "advance_store takes the name of a store and, if need be, whether its "
-                     "sequences are to go on: true or false");
+                     "advance_store takes the name of a store and, optionally, whether its "
+                     "sequences continue: true or false");
   protocol::ValueReader params = message.params;
   if (message.param_count < 1 || message.param_count > 2) return usage;
   const std::optional<std::string_view> store = params.read_text();
@@ -52,8 +52,8 @@ struct Batch : std::enable_shared_from_this<Batch> {
       const Sequence& sequence = reply.table.at(id);
       const StoreScope& scope = sequence.scope();
       if (resume && scope.restored() && (scope.raised() || !sequence.awaits_advance())) {
-        reply.table.look_at_floor(id, [self = shared_from_this(), name = sequence.name()](
-                                          const Status& seen) { self->ended(name, seen, 0); });
+        reply.table.read_floor(id, [self = shared_from_this(), name = sequence.name()](
+                                       const Status& seen) { self->ended(name, seen, 0); });
         continue;
       }
       // For every host: what is parked in an older copy, and what anyone leased from it meanwhile,
@@ -119,7 +119,7 @@ void method_advance_store(const MethodContext& context, Session& session,
   if (wanted->resume && !scope->refuses() && !scope->verified())
     return answer_error(
         session, message.msgid,
-        {ErrorCode::UNAVAILABLE, "the store was not compared with the log yet; ask again"});
+        {ErrorCode::UNAVAILABLE, "the store was not compared with the log yet; try again"});
   if (wanted->resume && scope->restored() && scope->heartbeat().age == StoreAge::replaced)
     return answer_error(session, message.msgid,
                         {ErrorCode::SEQ_REGRESSED,

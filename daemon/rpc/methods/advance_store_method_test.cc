@@ -37,7 +37,7 @@ struct PutBack : Service {
   CoreWorld& core() { return world.core; }
 };
 
-TEST_CASE("AdvanceStoreRaisesEveryCounterAndOnResumeTheSequencesGoOn", "[rpc]") {
+TEST_CASE("AdvanceStoreRaisesEveryCounterAndResumesTheSequences", "[rpc]") {
   PutBack service;
   const std::int64_t high_water = service.core().sequence("orders").high_water();
   CHECK(service.code(advance_store("default")) == ErrorCode::OK);
@@ -137,7 +137,7 @@ TEST_CASE("AdvanceStoreRaisesNothingOnResumeBeforeTheStoreIsCompared", "[rpc]") 
   CHECK(world.core.store.advance_calls.empty());
 }
 
-TEST_CASE("AdvanceStoreThatFailsLetsNothingGoOn", "[rpc]") {
+TEST_CASE("AdvanceStoreThatFailsResumesNothing", "[rpc]") {
   PutBack service;
   service.core().store.advances = {{ScriptedStore::AdvanceScript::Kind::failed}};
   CHECK(service.code(resume("default")) == ErrorCode::OK);

@@ -29,8 +29,7 @@ Status bad(std::string text) {
 // Blocks belong to clients that can be known again.
 Status check_identity(const Session& session, std::uint32_t msgid, std::string_view method) {
   if (session.client == 0) {
-    return bad(std::string(method) +
-               " is for clients that said who they are (hello with \"client\")");
+    return bad(std::string(method) + " requires a client with an identity (hello with \"client\")");
   }
   return msgid != 0 ? Status() : bad("the request numbers of a client with an identity begin at 1");
 }
@@ -60,9 +59,9 @@ void answer_block(Session& session, std::uint32_t msgid, std::int64_t first, std
 Status check_has_blocks(const Sequence& sequence) {
   const SequenceSettings& settings = sequence.settings();
   if (settings.blocks && settings.progression.compiled == nullptr) return {};
-  return {ErrorCode::WRONG_MODE, "\"" + std::string(base_of(sequence.name())) +
-                                     "\" has no blocks (sequence.blocks); ask for its IDs with "
-                                     "next or range"};
+  return {ErrorCode::WRONG_MODE,
+          "\"" + std::string(base_of(sequence.name())) +
+              "\" has no blocks (sequence.blocks); take its IDs with next or range"};
 }
 
 }  // namespace
@@ -72,9 +71,9 @@ void method_page(const MethodContext& context, Session& session, const Message& 
   if (allowed.ok() && message.param_count != 0) allowed = bad("page takes no parameters");
   // Shared memory of the system is scarce: no page without a use.
   if (allowed.ok() && !context.limits.blocks) {
-    allowed = {ErrorCode::WRONG_MODE,
-               "no sequence of this daemon has blocks (sequence.blocks); ask for IDs with next or "
-               "range"};
+    allowed = {
+        ErrorCode::WRONG_MODE,
+        "no sequence of this daemon has blocks (sequence.blocks); take IDs with next or range"};
   }
   if (!allowed.ok()) return answer_error(session, message.msgid, allowed);
   const Result<PageAddress> page =
@@ -102,7 +101,7 @@ void method_block(const MethodContext& context, Session& session, const Message&
         base_of(context.table.at(out->granted.sequence).name()) != asked->name) {
       return answer_error(
           session, msgid,
-          bad("request " + std::to_string(msgid) + " of this client was another one"));
+          bad("request " + std::to_string(msgid) + " of this client was another request"));
     }
     return answer_block(session, msgid, out->granted.begin, out->size());
   }

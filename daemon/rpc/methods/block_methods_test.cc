@@ -264,7 +264,7 @@ TEST_CASE("AnotherProcessWithAnIdentityEndsTheBlocksOfTheOlder", "[blocks]") {
   CHECK(f.orders().out() == 10);
 }
 
-TEST_CASE("OnlyThoseWhomASequenceAllowsHaveBlocksOfIt", "[blocks]") {
+TEST_CASE("OnlyAllowedUsersHaveBlocksOfASequence", "[blocks]") {
   Blocks f;
   Line& other = f.hello(2, kStranger);
   REQUIRE(f.block(1, 0, 10).code == ErrorCode::OK);

@@ -87,7 +87,7 @@ Result<std::uint32_t> read_below(const Session& session, const Message& message)
   }
   if (session.client == 0) {
     return Status(ErrorCode::BAD_REQUEST,
-                  "ack is for clients that said who they are (hello with \"client\")");
+                  "ack requires a client with an identity (hello with \"client\")");
   }
   return static_cast<std::uint32_t>(*below);
 }

@@ -1,5 +1,4 @@
-// clients: who is connected, page by page. Everyone sees the connections of their own user,
-// administrators see all.
+// clients: the connections, page by page. Users see their own connections, administrators see all.
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,7 +14,7 @@ namespace {
 
 using protocol::Message;
 
-constexpr std::int64_t kMostConnections = 1'000;  // that one page looks at
+constexpr std::int64_t kMostConnections = 1'000;  // of one page
 
 using Page = PageOptions<std::int64_t>;
 

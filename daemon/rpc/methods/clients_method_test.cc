@@ -121,7 +121,7 @@ TEST_CASE("ClientsOfUsersThatAreNotMappedAreSeenByAdministratorsOnly", "[methods
   CHECK(all.clients[1].at("uid") == "nil");
 }
 
-TEST_CASE("ClientsComesInPagesThatGoOnBehindConnectionsOfOthers", "[methods]") {
+TEST_CASE("ClientsComesInPagesThatContinueAfterConnectionsOfOthers", "[methods]") {
   Clients service;
   Line& asking = service.world.connect(kStranger);
   for (int at = 0; at < 5; ++at) service.world.connect(2'000);

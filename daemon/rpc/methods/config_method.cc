@@ -14,8 +14,8 @@ using protocol::Message;
 
 Result<ConfigQuestion> read_question(const MethodContext& context, const Message& message) {
   const Status usage(ErrorCode::BAD_REQUEST,
-                     "config takes, if need be, a map with one option: \"after\", the text of the "
-                     "page before, or \"sequence\", a name");
+                     "config takes an optional map with one option: \"after\", the text of the "
+                     "previous page, or \"sequence\", a name");
   ConfigQuestion question;
   if (message.param_count == 0) return question;
   protocol::ValueReader params = message.params;

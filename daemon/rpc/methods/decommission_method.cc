@@ -1,5 +1,5 @@
-// decommission: takes this daemon's instance out of service for good, or says what that would do.
-// The answer comes when the stores have forgotten it, or when that did not work.
+// decommission: removes this daemon's instance, or shows what that would do. The answer comes when
+// the stores have forgotten it, or when that did not work.
 #include <optional>
 #include <string>
 #include <utility>

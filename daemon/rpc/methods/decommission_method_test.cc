@@ -69,7 +69,7 @@ TEST_CASE("WithoutAWordADecommissionOnlyLooks", "[rpc]") {
   CHECK(asked->timeout_ms == 10'000);
 }
 
-TEST_CASE("RootAndTheDaemonsOwnUserMayDecommissionAndNobodyElse", "[rpc]") {
+TEST_CASE("OnlyRootAndTheDaemonsOwnUserMayDecommission", "[rpc]") {
   Asked service;
   const std::string bytes = decommission(
       {{"confirm", flag(true)}, {"keep_history", flag(true)}, {"timeout_ms", integer(77)}});

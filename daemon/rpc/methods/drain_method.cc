@@ -42,9 +42,9 @@ Status read_options(protocol::ValueReader& params, Wanted& wanted) {
 }
 
 Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message& message) {
-  const Status usage(ErrorCode::BAD_REQUEST,
-                     "drain takes a name, or nil for every sequence, and, if need be, a map of "
-                     "options");
+  const Status usage(
+      ErrorCode::BAD_REQUEST,
+      "drain takes a name, or nil for every sequence, and, optionally, a map of options");
   protocol::ValueReader params = message.params;
   if (message.param_count < 1 || message.param_count > 2) return usage;
   Wanted wanted;
@@ -75,7 +75,7 @@ struct Batch {
   const DeferredReply reply;
   std::vector<Drained> sequences;
   std::size_t left = 0;  // of them that have not ended
-  bool begun = false;    // all of them are asked
+  bool begun = false;    // all of them were requested to drain
 };
 
 void pack_drained(Packer& packer, const Drained& drained) {

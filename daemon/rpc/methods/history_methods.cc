@@ -1,4 +1,4 @@
-// gaps, explain and audit: the methods that ask the history, and answer later.
+// gaps, explain and audit: the methods that query the history, and answer later.
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,10 +29,9 @@ Status bad(std::string text) {
 
 Status nothing_known(const SequenceTable& table, const std::string& name) {
   if (table.has_forgotten(name)) {
-    return {ErrorCode::NO_SEQUENCE,
-            "the period of \"" + name +
-                "\" is over, and nothing of it is kept any more (daemon.history_max_age, "
-                "daemon.history_max_size)"};
+    return {ErrorCode::NO_SEQUENCE, "the period of \"" + name +
+                                        "\" is over, and its history is no longer kept "
+                                        "(daemon.history_max_age, daemon.history_max_size)"};
   }
   return {ErrorCode::NO_SEQUENCE, "this daemon has no record of a range of \"" + name + "\""};
 }
@@ -67,7 +66,7 @@ Status read_gap_options(ValueReader& params, GapsQuestion& question) {
   return {};
 }
 
-// Asks the store what the counter is, if it can be asked; else says why not.
+// Queries the store for the counter, if possible; else returns why not.
 template <typename Done>
 void read_counter(SequenceTable& table, SequenceId sequence, Done done) {
   const Sequence& asked = table.at(sequence);
@@ -131,7 +130,7 @@ void core_facts(const SequenceTable& table, const std::string& name, IdFacts& fa
 void method_gaps(const MethodContext& context, Session& session, const Message& message) {
   ValueReader params = message.params;
   const auto name =
-      read_name(context, message, params, "gaps takes a name and, if need be, a map of options");
+      read_name(context, message, params, "gaps takes a name and, optionally, a map of options");
   if (!name.ok()) return answer_error(session, message.msgid, name.status());
   GapsQuestion question;
   question.name = std::string(*name);
@@ -171,7 +170,7 @@ Status read_id(const MethodContext& context, const Message& message, ValueReader
   const std::shared_ptr<const IdFormat> format = context.table.format_of(name);
   if (format == nullptr)
     return {ErrorCode::CONFIG,
-            "\"" + base + "\" has no format, so it has no texts; say the number"};
+            "\"" + base + "\" has no format, so it has no texts; use the number"};
   const Result<ParsedId> parsed = format->read(base, *text);
   if (!parsed.ok()) return parsed.status();
   id = parsed->number;
@@ -182,8 +181,8 @@ Status read_id(const MethodContext& context, const Message& message, ValueReader
   const std::string period = period_told(rule->unit(), parsed->date);
   if (period.empty())
     return {ErrorCode::CONFIG, "the format of \"" + base +
-                                   "\" does not tell the period, because its periods change "
-                                   "at the next restart; say NAME@PERIOD and the number"};
+                                   "\" does not contain the period, because its periods change at "
+                                   "the next restart; use NAME@PERIOD and the number"};
   name = period_sequence(base, period);
   return {};
 }
@@ -201,9 +200,8 @@ void hide_callers(IdAnswer& answer, UserId user) {
   }
 }
 
-// One explanation on its way. The history and the core are looked at in the same moment; where the
-// store's counter is needed, they are looked at again behind it, so that what was leased meanwhile
-// is seen.
+// One explanation on its way. The history and the core are read at the same moment; if the store's
+// counter is needed, they are read again after it, so that later leases are included.
 class Explaining : public std::enable_shared_from_this<Explaining> {
  public:
   Explaining(const MethodContext& context, const Session& session, DeferredReply reply)
@@ -268,8 +266,8 @@ class Explaining : public std::enable_shared_from_this<Explaining> {
   bool counter_read_ = false;
 };
 
-// The period is over and the core has it no more: its sums as the history knows them. Its counter
-// is not asked for.
+// The period is over, and the core no longer has it: its sums are those of the history. Its counter
+// is not queried.
 void forgotten_facts(AuditFacts& facts) {
   const SequenceTotals& recorded = facts.history.recorded;
   const SequenceTotals& adjust = facts.history.adjust;
@@ -281,7 +279,7 @@ void forgotten_facts(AuditFacts& facts) {
                   recorded.gaps + adjust.gaps,
                   recorded.unknown + adjust.unknown};
   facts.store = Status(ErrorCode::NO_SEQUENCE,
-                       "not asked, because this daemon does not hold the sequence any more");
+                       "not queried, because this daemon no longer holds the sequence");
 }
 
 }  // namespace

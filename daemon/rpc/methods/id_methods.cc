@@ -94,7 +94,7 @@ Result<NextParameters> read_next(const Message& message, std::string_view method
   const std::optional<std::string_view> name =
       message.param_count >= 1 ? params.read_text() : std::nullopt;
   if (!name || message.param_count > 2)
-    return bad(std::string(method) + " takes a name and, if need be, a map of options");
+    return bad(std::string(method) + " takes a name and, optionally, a map of options");
   NextParameters out{*name, -1};
   if (message.param_count == 2) {
     const Result<std::int64_t> timeout = read_timeout(params);
@@ -120,7 +120,7 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
   for (const Issued& issue : context.table.replays().find(session.client, msgid)) {
     if (!same_sequence(context.table, issue.sequence, sequence) || issue.kind != kind) {
       answer_error(session, msgid,
-                   bad("request " + std::to_string(msgid) + " of this client was another one"));
+                   bad("request " + std::to_string(msgid) + " of this client was another request"));
       return;
     }
     wall_s = issue.wall_s;
@@ -176,8 +176,8 @@ bool is_fresh(const MethodContext& context, Session& session, std::uint32_t msgi
   }
   answer_error(session, msgid,
                {ErrorCode::BUSY,
-                "as much is kept for repeats as may be for the clients of this user; those that do "
-                "not acknowledge (ack) take the room of the others"});
+                "the limit of replies kept for retries of this user's clients is reached; clients "
+                "that do not acknowledge (ack) use the room of the others"});
   return false;
 }
 
@@ -267,7 +267,7 @@ void method_range(const MethodContext& context, Session& session, const Message&
       message.param_count >= 2 ? params.read_text() : std::nullopt;
   if (!name || message.param_count > 3) {
     return answer_error(session, message.msgid,
-                        bad("range takes a name, a count and, if need be, a map of options"));
+                        bad("range takes a name, a count and, optionally, a map of options"));
   }
   const std::optional<std::int64_t> count = params.read_integer();
   if (!count)

@@ -54,7 +54,7 @@ TEST_CASE("RangeGivesRunsWhoseCountsAddUp", "[methods]") {
   REQUIRE(service.ask(range_request(2, "orders", 1)).runs() == Runs{{26, 1, 1}});
 }
 
-TEST_CASE("WrongParametersAreBadRequestsAndTheConnectionGoesOn", "[methods]") {
+TEST_CASE("WrongParametersAreBadRequestsAndTheConnectionContinues", "[methods]") {
   Service service;
   const std::string orders = "\xa6orders";
   const std::string cases[] = {

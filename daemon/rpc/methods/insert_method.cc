@@ -49,7 +49,7 @@ Status read_options(ValueReader& params, Wanted& wanted) {
     if (key == "connection") {
       const std::optional<std::string_view> name = params.read_text();
       if (!name || name->empty())
-        return bad("connection must be the text that hello gave as \"connection\"");
+        return bad("connection must be the text that hello returned as \"connection\"");
       wanted.connection = *name;
       continue;
     }
@@ -76,7 +76,7 @@ Status read_options(ValueReader& params, Wanted& wanted) {
 }
 
 Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message& message) {
-  const Status usage = bad("insert takes a name, a document and, if need be, a map of options");
+  const Status usage = bad("insert takes a name, a document and, optionally, a map of options");
   ValueReader params = message.params;
   if (message.param_count < 2 || message.param_count > 3) return usage;
   const std::optional<std::string_view> name = params.read_text();
@@ -100,15 +100,16 @@ Status check_fresh(const MethodContext& context, Session& session, std::uint32_t
   // Sending it again is safe.
   if (!wanted.unique.empty()) return {};
   if (!wanted.connection.empty() && wanted.connection != connection_name(context, session)) {
-    return {ErrorCode::OUTCOME_UNKNOWN,
-            "this insert was sent on an earlier connection, and it is not known whether the "
-            "document was inserted then; look for it, and send a new request if it is not there"};
+    return {
+        ErrorCode::OUTCOME_UNKNOWN,
+        "this insert was sent on an earlier connection, and it is not known whether the document "
+        "was inserted then; check whether it exists, and send a new request if it does not"};
   }
   if (session.client == 0) return {};
   if (wanted.connection.empty()) {
     return bad(
-        "a client with an identity names, in the options of insert, the \"connection\" "
-        "that its hello was told");
+        "a client with an identity must set, in the options of insert, the \"connection\" that its "
+        "hello returned");
   }
   if (msgid <= session.newest_insert) {
     return bad("the request number of an insert is above that of the insert before it, which was " +
@@ -142,11 +143,11 @@ void method_insert(const MethodContext& context, Session& session,
   if (Status fresh = check_fresh(context, session, message.msgid, *wanted); !fresh.ok())
     return answer_error(session, message.msgid, fresh);
   if (context.table.find(wanted->name) != 0) {
-    return answer_error(session, message.msgid,
-                        {ErrorCode::WRONG_MODE,
-                         "\"" + std::string(wanted->name) +
-                             "\" has leased ranges and issues IDs: ask it with next, or configure "
-                             "a sequence of another name with mode = \"insert\""});
+    return answer_error(
+        session, message.msgid,
+        {ErrorCode::WRONG_MODE, "\"" + std::string(wanted->name) +
+                                    "\" has leased ranges and issues IDs: take them with next, or "
+                                    "configure a sequence of another name with mode = \"insert\""});
   }
   InsertQueue::Request request;
   request.session = session.id;

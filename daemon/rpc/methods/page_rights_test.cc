@@ -38,7 +38,7 @@ struct Pages : Service {
   }
 };
 
-TEST_CASE("WhereNoSequenceHasBlocksNobodyHasAPage", "[blocks]") {
+TEST_CASE("WithoutASequenceWithBlocksThereAreNoPages", "[blocks]") {
   Pages f;
   ServerLimits limits;
   limits.methods.blocks = false;
@@ -49,7 +49,7 @@ TEST_CASE("WhereNoSequenceHasBlocksNobodyHasAPage", "[blocks]") {
   CHECK(f.ask(plain_request(2, "page")).code == ErrorCode::OK);
 }
 
-TEST_CASE("AClientThatIsDeniedSinceTheStartGoesOnWithNoBlock", "[blocks]") {
+TEST_CASE("AClientThatIsDeniedSinceTheStartContinuesNoBlock", "[blocks]") {
   Pages f;
   REQUIRE(f.ask(block_request(1, 0, 10)).code == ErrorCode::OK);
   const ClientId client = f.line->session->client;

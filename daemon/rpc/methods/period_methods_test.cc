@@ -244,14 +244,14 @@ TEST_CASE("AForgottenPeriodIsAuditedFromTheHistory", "[period]") {
   CHECK(map_of(service.ask(request("audit", "daily"))).at("forgotten") == "false");
 }
 
-TEST_CASE("OfAForgottenPeriodOfWhichNothingIsKeptNobodySaysThatItNeverWas", "[period]") {
+TEST_CASE("AForgottenPeriodWithoutHistoryIsNotReportedAsUnused", "[period]") {
   ForgottenPeriod service;
   for (const auto& asked :
        {request("audit", "daily@2023-11-14"), request("gaps", "daily@2023-11-14"),
         request("explain", "daily@2023-11-14", 2, "\x01")}) {
     const Reply reply = service.ask(asked);
     CHECK(reply.code == ErrorCode::NO_SEQUENCE);
-    CHECK(reply.text.find("is over, and nothing of it is kept") != std::string::npos);
+    CHECK(reply.text.find("is over, and its history is no longer kept") != std::string::npos);
   }
   CHECK(service.ask(request("audit", "daily@2022-11-14")).text.find("no record") !=
         std::string::npos);

@@ -15,16 +15,15 @@ namespace {
 
 Result<PurgeOrder> read_order(const MethodContext& context, const Session& session,
                               const protocol::Message& message) {
-  const Status usage(
-      ErrorCode::BAD_REQUEST,
-      "purge takes a name; true when counters are to be removed, false when they "
-      "are only looked for; and, if need be, the text \"after\" of the answer before");
+  const Status usage(ErrorCode::BAD_REQUEST,
+                     "purge takes a name; true to remove counters, false to list them; and, "
+                     "optionally, the text \"after\" of the previous reply");
   protocol::ValueReader params = message.params;
   const std::optional<std::string_view> name =
       message.param_count >= 1 ? params.read_text() : std::nullopt;
   const std::optional<bool> remove = message.param_count >= 2 ? params.read_bool() : std::nullopt;
   if (!name || !remove || message.param_count > 3) return usage;
-  // What is wrong with a period is told by whoever knows why.
+  // An error of a period is reported by the code that knows its cause.
   if (Status status = check_name_with_period(context.limits, *name); !status.ok()) return status;
   PurgeOrder order;
   order.name = std::string(*name);

@@ -43,7 +43,7 @@ TEST_CASE("AnAdministratorMayLookWhichCountersAreOld", "[rpc]") {
   CHECK(service.world.purges.counters.size() == 3);
 }
 
-TEST_CASE("RootAndTheDaemonsOwnUserMayRemoveCountersAndNobodyElse", "[rpc]") {
+TEST_CASE("OnlyRootAndTheDaemonsOwnUserMayRemoveCounters", "[rpc]") {
   const std::string bytes = request("purge", "daily", 2, kTrue);
   for (const std::uint32_t user : {std::uint32_t{0}, ScriptedControl::kUser}) {
     Housekeeper service;
@@ -59,7 +59,7 @@ TEST_CASE("RootAndTheDaemonsOwnUserMayRemoveCountersAndNobodyElse", "[rpc]") {
   CHECK(service.world.purges.queries.empty());
 }
 
-TEST_CASE("AnswerOfAPurgeTellsEachCounterAndWhereToGoOn", "[rpc]") {
+TEST_CASE("ReplyOfAPurgeHasEachCounterAndWhereTheNextPageBegins", "[rpc]") {
   Housekeeper service;
   service.world.purges.most_found = 1;
   const Reply reply = service.by(0, request("purge", "daily", 2, kTrue));
@@ -82,7 +82,7 @@ TEST_CASE("AnswerOfAPurgeTellsEachCounterAndWhereToGoOn", "[rpc]") {
   CHECK(service.world.purges.queries.back().after == "daily@2023-11-01");
 }
 
-TEST_CASE("AWrongPurgeIsAnErrorAndNothingIsLookedFor", "[rpc]") {
+TEST_CASE("AWrongPurgeIsAnErrorAndNoCounterIsSearched", "[rpc]") {
   Housekeeper service;
   for (const std::string& wrong :
        {request("purge", 0, ""), request("purge", "daily"), request("purge", "daily", 2, "\x01"),

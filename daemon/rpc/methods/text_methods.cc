@@ -22,7 +22,7 @@ Status no_format(const Sequence& sequence) {
   const bool low = progression != nullptr && progression->lowest() < 1;
   return {ErrorCode::CONFIG,
           "\"" + sequence.name() + "\" has no format: " +
-              (low ? "its IDs may come below 1, which no format writes; ask for numbers"
+              (low ? "its IDs may be below 1, which no format writes; take numbers with next"
                    : "it is not configured any more")};
 }
 

@@ -64,9 +64,9 @@ using Page = PageOptions<std::string_view>;
 
 Status usage_of_list() {
   return {ErrorCode::BAD_REQUEST,
-          "list takes, if need be, a map of options: \"after\", a name, and \"limit\", an integer "
+          "list takes an optional map of options: \"after\", a name, and \"limit\", an integer "
           "within 1.." +
-              std::to_string(kMostRows) + "; or at most so many names"};
+              std::to_string(kMostRows) + "; or at most as many names"};
 }
 
 // Whether it names sequences, in place of a page of all of them.

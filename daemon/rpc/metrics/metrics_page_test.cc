@@ -20,8 +20,8 @@ struct Scraped {
   void step() {
     service.world.core.time.advance(1'000);
     service.world.settle();
-    service.world.core.table->accounts().look_at_rates(service.world.core.time.monotonic_ms(),
-                                                       service.world.core.table->blocks().ids());
+    service.world.core.table->accounts().sample_rates(service.world.core.time.monotonic_ms(),
+                                                      service.world.core.table->blocks().ids());
   }
   std::string text(MetricsFormat format = MetricsFormat::prometheus) {
     MetricsPage page(source(), format);

@@ -29,8 +29,9 @@ constexpr auto kRights = AwsRefusal::rights;
 constexpr std::nullopt_t kNothing = std::nullopt;
 
 constexpr char kSlowDown[] =
-    "the table's or the account's throughput is used up; it is asked again, less often";
-constexpr char kConflict[] = "a transaction changes the item at this moment; it is asked again";
+    "the table's or the account's throughput is used up; the request is repeated, less often";
+constexpr char kConflict[] =
+    "a transaction changes the item at this moment; the request is repeated";
 constexpr char kWrongKeys[] = "check access key, secret and session token";
 constexpr char kExpired[] =
     "the temporary credentials have expired; they are read again before the next try";
@@ -95,7 +96,7 @@ DynamoAnswer judge_error(const HttpReply& reply, const DynamoBody& body, const s
   if (body.error_type == "ConditionalCheckFailedException")
     return answer(Kind::mismatch, ErrorCode::UNAVAILABLE,
                   where + ": others changed the item at the same moment");
-  const std::string said = fmt::format("{}: DynamoDB says {}: {}", where, body.error_type,
+  const std::string said = fmt::format("{}: DynamoDB reports {}: {}", where, body.error_type,
                                        words_of(body.message, credentials));
   if (const Refusal* const known = find_refusal(body.error_type))
     return answer(Kind::refused, known->code, said + "; " + known->advice);
@@ -182,7 +183,8 @@ void DynamoClient::sign_and_send(const char* operation, std::string body, const 
     // With others it may be granted, so waiting requests keep waiting.
     const std::optional<AwsRefusal> refusal = refusal_of_credentials(reply);
     if (refusal && provider.refused(*credentials, *refusal))
-      judged.error = {ErrorCode::UNAVAILABLE, judged.error.text() + "; others are looked for"};
+      judged.error = {ErrorCode::UNAVAILABLE,
+                      judged.error.text() + "; the daemon searches for others"};
     done(std::move(judged));
   });
 }

@@ -1,9 +1,9 @@
-// DynamoClient: reads and updates single items of Amazon DynamoDB over an HttpClient, and says of
-// every failure whether something may have been applied. It retries nothing: who asks has a
-// back-off. Loop thread; what it refers to outlives it, and it outlives its calls: whoever asks
+// DynamoClient: reads and updates single items of Amazon DynamoDB over an HttpClient, and reports
+// for every failure whether something may have been applied. It retries nothing: the caller has a
+// back-off. Loop thread; the referenced objects outlive it, and it outlives its calls: the caller
 // holds it until the answer.
 //
-// Invariant: `refused` is only said where the service itself said so, or nothing was sent.
+// Invariant: the outcome is `refused` only if the service itself refused, or nothing was sent.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// DynamoForget: removes the records of an instance that will never ask again, and its epoch, as a
-// plan. The instance's item stays with its heartbeat only: whoever claims the instance later loses,
-// and what becomes of its leases cannot be said any more. Loop thread.
+// DynamoForget: removes the records of an instance that will send no more requests, and its epoch,
+// as a plan. The instance's item stays with its heartbeat only: a later claim of the instance
+// loses, and the outcome of its leases can no longer be determined. Loop thread.
 #pragma once
 
 #include <cstddef>

@@ -50,7 +50,7 @@ DynamoBeat::Step DynamoBeat::after_read(Result<std::optional<DynamoItem>> item) 
   if (!raises) return Result<BeatOutcome>(BeatOutcome{false, found.value_or(0), {}});
   if (++attempts_ > kMostAttempts)
     return Result<BeatOutcome>(ErrorCode::UNAVAILABLE,
-                               "the item of this instance changes at every look");
+                               "the item of this instance changes at every read");
   DynamoUpdate update(key_);
   update.require_there(kEpoch);
   if (found) {
@@ -80,7 +80,7 @@ DynamoIdentity::Step DynamoIdentity::after_read(Result<std::optional<DynamoItem>
                              "digits that it was; restore it from a backup");
   }
   if (++attempts_ > kMostAttempts)
-    return Result<Token>(ErrorCode::UNAVAILABLE, where_ + " changes at every look");
+    return Result<Token>(ErrorCode::UNAVAILABLE, where_ + " changes at every read");
   DynamoUpdate update(key_);
   update.require_missing(kIdentity).set(kIdentity, dynamo_text(to_hex(candidate_)));
   return update;
@@ -106,12 +106,12 @@ DynamoClaim::Step DynamoClaim::after_read(Result<std::optional<DynamoItem>> item
         holder->second.text == nonce.text)
       return Result<ClaimOutcome>(ClaimOutcome::won);
   }
-  // Of an epoch above 0 a store that does not know the instance cannot say who has it.
+  // The epoch is above 0, and the store does not know the instance: its owner cannot be determined.
   if (wanted == 0 ? item->has_value() : held != wanted)
     return Result<ClaimOutcome>(ClaimOutcome::lost);
   if (++attempts_ > kMostAttempts)
     return Result<ClaimOutcome>(
-        Status(ErrorCode::UNAVAILABLE, "the item of this instance changes at every look"));
+        Status(ErrorCode::UNAVAILABLE, "the item of this instance changes at every read"));
   DynamoUpdate update(key_);
   if (wanted == 0) {
     update.require_missing(key_.key_field);

@@ -47,8 +47,9 @@ DynamoLease::Step DynamoLease::begin() {
 DynamoLease::Step DynamoLease::after_read(Result<std::optional<DynamoItem>> item) {
   if (!item.ok()) return refused(item.status());
   if (++attempts_ > kMostAttempts)
-    return contended({ErrorCode::UNAVAILABLE,
-                      where_ + ": others changed the counter at every attempt; it is asked again"});
+    return contended(
+        {ErrorCode::UNAVAILABLE,
+         where_ + ": others changed the counter at every attempt; the request is repeated"});
   if (!item->has_value()) return create();
   const DynamoItem& found = **item;
   if (traced_) {
@@ -59,7 +60,7 @@ DynamoLease::Step DynamoLease::after_read(Result<std::optional<DynamoItem>> item
       if ((*record)->granted)  // the request was delivered before
         return (*record)->parked ? granted_parked((*record)->span) : granted((*record)->span);
       return refused(
-          {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was given up before it arrived",
+          {ErrorCode::STORE_REFUSED, fmt::format("{}: lease {} was revoked before it arrived",
                                                  where_, to_hex(request_.token))});
     }
     slots_->erase(slot_);
@@ -79,7 +80,8 @@ DynamoLease::Step DynamoLease::after_read(Result<std::optional<DynamoItem>> item
   return sweep_or(found);
 }
 
-// A record more is made: then those go that nobody will ask for, once their instances know.
+// A record is added: the records that are no longer needed are removed, after their instances were
+// marked.
 DynamoLease::Step DynamoLease::sweep_or(const DynamoItem& item) {
   outdated_.clear();
   if (traced_ && !newest()) outdated_ = outdated_slots(item, slot_, wall_ms_);

@@ -44,10 +44,10 @@ void put_lease(DynamoUpdate& update, const std::string& slot, const Token& token
                std::int64_t count, const std::string& counter_field, std::int64_t more,
                const std::optional<Token>& newest, std::int64_t wall_ms);
 
-// Records of lease slots that nobody will ask for any more, oldest first: not written for 30 days,
-// or, above kMostDynamoRecords, for a day. Hosts that lease keep theirs: to remove the record of
-// one costs its next lease five calls. Only above what one item has room for, the oldest go
-// whatever their age. The record of `slot` is not among them.
+// Records of lease slots that are no longer needed, oldest first: not written for 30 days, or,
+// above kMostDynamoRecords, for a day. Records of hosts that lease are kept: removing one costs the
+// host's next lease five calls. Above the capacity of an item, the oldest are removed whatever
+// their age. The record of `slot` is never among them.
 inline constexpr std::int64_t kDynamoRecordsKeptMs = std::int64_t{30} * 86'400'000;
 inline constexpr std::int64_t kDynamoRecordsIdleMs = std::int64_t{86'400'000};
 inline constexpr std::size_t kMostDynamoRecords = 100;

@@ -33,10 +33,10 @@ DynamoResolve::Step DynamoResolve::after_read(Result<std::optional<DynamoItem>> 
 
 DynamoResolve::Step DynamoResolve::after_counter(const std::optional<DynamoItem>& counter) {
   if (++attempts_ > kMostAttempts)
-    return failed({ErrorCode::UNAVAILABLE,
-                   fmt::format("{}: the record of lease \"{}\" changes at every look; is the state "
-                               "directory in use twice?",
-                               where_, slot_)});
+    return failed(
+        {ErrorCode::UNAVAILABLE, fmt::format("{}: the record of lease \"{}\" changes at every "
+                                             "read; is the state directory in use twice?",
+                                             where_, slot_)});
   counter_exists_ = counter.has_value();
   // The counter is gone, and with it whatever its records said.
   if (!counter && (request_.high_water > 0 || !request_.binding.create))

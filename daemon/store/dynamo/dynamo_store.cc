@@ -104,8 +104,8 @@ void DynamoStore::lease(const LeaseRequest& request, std::function<void(LeaseOut
   if (status.ok() && marked != LeaseTrace::plain && marked != trace())
     status = {
         ErrorCode::UNAVAILABLE,
-        fmt::format("{}: leases are traced by {} from now on, and this one was to be traced "
-                    "by {}; it is asked for again",
+        fmt::format("{}: leases are traced by {} from now on, and this one was to be traced by {}; "
+                    "it is requested again",
                     where(request.binding), lease_trace_word(trace()), lease_trace_word(marked))};
   if (!status.ok()) return answer(std::move(done), refused(std::move(status)));
   // Behind the lease: a table that was put back before it is noticed, whenever that was.

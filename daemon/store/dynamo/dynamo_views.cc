@@ -51,8 +51,8 @@ DynamoAdvance::Step DynamoAdvance::after_read(Result<std::optional<DynamoItem>> 
   return raise(*state, parked);
 }
 
-// The number is lower still; or it is not and stays as it is, unless it was lowered since by who
-// gave its end back, and then is read again.
+// If the number is still lower, it is raised; otherwise it stays as it is, unless a return has
+// lowered it since, and then it is read again.
 DynamoUpdate DynamoAdvance::raise(const DynamoCounterState& state,
                                   const std::vector<std::string>& parked) const {
   const CounterBinding& binding = request_.binding;

@@ -76,7 +76,7 @@ class HistoryDatabase {
 
   const std::string path_;
   const Access access_;
-  std::mutex handle_mutex_;  // of those who set handle_, and of interrupt()
+  std::mutex handle_mutex_;  // for setting handle_, and for interrupt()
   sqlite3* handle_ = nullptr;
   std::string unusable_;  // why the file cannot be used any more; empty: it can
   std::vector<std::string> warnings_;

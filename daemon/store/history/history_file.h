@@ -1,7 +1,7 @@
-// HistoryFile: writes batches of history into its database and drops what is older, or more, than
-// may be kept: first who was issued what, then leases, gaps last; what is dropped is counted with
-// its sequence. prune() does so where nothing is written. Blocking: behind a worker of its own. One
-// thread at a time.
+// HistoryFile: writes batches of history into its database and drops what exceeds the age or size
+// limit: first issues, then leases, gaps last; what is dropped is counted with its sequence.
+// prune() does so while nothing is written. Blocking: runs on a worker of its own. One thread at a
+// time.
 //
 // A batch is one transaction. One with leases or gaps is on the medium when write() returns; a
 // batch of issues alone may be lost when the power goes, which the next start notices and mends as
@@ -22,7 +22,7 @@ namespace seqd {
 struct HistoryLimits {
   std::int64_t size = std::int64_t{64} << 20;            // bytes in use
   std::int64_t keep_ms = std::int64_t{30} * 86'400'000;  // for issues and leases
-  bool callers = true;  // who was issued what is written down; false: what was is removed
+  bool callers = true;  // issues have callers; false: recorded callers are removed
 };
 
 class HistoryFile {

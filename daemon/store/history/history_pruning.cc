@@ -10,7 +10,8 @@ namespace seqd {
 namespace {
 
 constexpr std::int64_t kRowsAtOnce = 2'000;
-// A batch drops at most so many times as much, so that it stays short; the next one goes on.
+// A batch drops at most this many times its own rows, so that it stays short; the next one
+// continues.
 constexpr int kRounds = 16;
 // Stamps are made so often in the time for which rows are kept, but not more often than a minute.
 constexpr std::int64_t kStamps = 32;
@@ -106,7 +107,7 @@ class Pruning {
     return run("DELETE FROM stamp WHERE wall_ms < ?1", before_ms);
   }
 
-  // Callers of whom nothing is left.
+  // Callers without spans.
   Status drop_callers() {
     return run(
         "DELETE FROM caller WHERE last_span < coalesce((SELECT min(id) FROM span), "

@@ -16,7 +16,7 @@ namespace {
 
 using Kind = RemovalOutcome::Kind;
 
-// How long one call goes on to the next counter.
+// How long one call continues to the next counter.
 constexpr std::chrono::milliseconds kPatience(2'000);
 // Ranges of one counter that are parked in the collection for them.
 constexpr int kMostParked = 10'000;
@@ -163,8 +163,8 @@ Result<std::int64_t> MongoPurge::server_clock_s(const MongoConnection& connectio
   if (find_field(reply.get(), "localTime", &found) && BSON_ITER_HOLDS_DATE_TIME(&found))
     return bson_iter_date_time(&found) / 1'000;
   return Status(ErrorCode::STORE_REFUSED,
-                fmt::format("{}: the server does not tell its time (localTime of hello), without "
-                            "which it cannot be known which periods are over; nothing is removed",
+                fmt::format("{}: the server does not report its time (localTime of hello), which "
+                            "is needed to determine the ended periods; nothing is removed",
                             clients_.where(collection)));
 }
 
@@ -225,7 +225,8 @@ RemovalOutcome MongoPurge::outcome_of(const MongoWriteAnswer& answer) const {
       break;
   }
   return {Kind::failed,
-          {answer.error.code(), answer.error.text() + "; it may be gone: look again"}};
+          {answer.error.code(),
+           answer.error.text() + "; it may have been removed: list the counters again"}};
 }
 
 // What is parked lies in the document then. Documents of seqd_returned are of a time when the

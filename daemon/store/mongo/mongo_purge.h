@@ -1,7 +1,7 @@
-// MongoPurge: finds counters of a MongoDB store by the form of their keys, and removes those that
-// it is told to. A counter goes on condition that it still has the key and the number that were
-// found; with what is parked of it, in one transaction where the server has those. Records of
-// leases in the ledger stay: whoever still looks one up must not hear that it never was, and the
+// MongoPurge: finds counters of a MongoDB store by the form of their keys, and removes the
+// requested ones. A counter is removed only if it still has the key and the number that were found,
+// together with its parked ranges, in one transaction if the server supports that. Records of
+// leases in the ledger stay: a late look-up must not return that the lease was not applied. The
 // sweep removes them after 30 days. Blocking; thread-safe as far as MongoClients is.
 #pragma once
 

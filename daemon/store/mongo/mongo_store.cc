@@ -55,7 +55,7 @@ Status MongoStore::check_trace(const LeaseRequest& request) {
   if (possible || marked == LeaseTrace::plain) return {};
   return {ErrorCode::UNAVAILABLE,
           fmt::format("{}: leases are traced by {} from now on ({}), and this one was to be traced "
-                      "by {}; it is asked for again",
+                      "by {}; it is requested again",
                       clients_->where(request.binding.collection), lease_trace_word(*mode),
                       mode_.told().reason, lease_trace_word(marked))};
 }
@@ -84,9 +84,9 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
   LeaseOutcome outcome = counter.lease(index_known);
   if (counter.field_refused() && mode_.no_fields_allowed(outcome.error.text())) {
     // No waiting request fails for it: the next attempt leaves the field out.
-    outcome = refused({ErrorCode::UNAVAILABLE,
-                       outcome.error.text() + "; leases are plain from now on, and this one is "
-                                              "asked for again"});
+    outcome = refused(
+        {ErrorCode::UNAVAILABLE,
+         outcome.error.text() + "; leases are plain from now on, and this one is requested again"});
   }
   if (!index_known && outcome.kind == LeaseOutcome::Kind::granted) {
     const std::lock_guard lock(mutex_);

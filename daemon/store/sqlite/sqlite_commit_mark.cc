@@ -71,11 +71,10 @@ Status SqliteCommitMark::lock() {
 
 Status SqliteCommitMark::older_copy(const std::string& where) const {
   return {ErrorCode::SEQ_REGRESSED,
-          // Short: what a caller is told is cut off, and what to do next comes behind it.
-          fmt::format("{} was put back from an older copy, or a copy of it is in use ({}): end "
-                      "that copy; if the log went back, too, first raise each "
-                      "sequence above all IDs in your records (`seqctl advance NAME --to ID "
-                      "--everywhere --yes`)",
+          // Short: the text of a reply is cut off, and the remedy comes after it.
+          fmt::format("{} was restored from an older copy, or a copy of it is in use ({}): end "
+                      "that copy; if the log was restored, too, first raise each sequence above "
+                      "all IDs in your records (`seqctl advance NAME --to ID --everywhere --yes`)",
                       where,
                       commits_ < 0 ? "as was found before"
                                    : fmt::format("{} of {} changes", commits_, known_))};

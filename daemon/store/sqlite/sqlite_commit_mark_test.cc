@@ -66,7 +66,7 @@ void require_refused(SqliteStore& store) {
   REQUIRE(outcome.kind == Kind::refused);
   REQUIRE(outcome.restored);
   REQUIRE(outcome.error.code() == ErrorCode::SEQ_REGRESSED);
-  REQUIRE(outcome.error.text().find("was put back from an older copy") != std::string::npos);
+  REQUIRE(outcome.error.text().find("was restored from an older copy") != std::string::npos);
 }
 
 // Two leases after the backup, and the copy is put back.

@@ -17,15 +17,15 @@ namespace {
 constexpr std::int64_t kApplicationId = 0x73657164;  // "seqd"
 constexpr std::int64_t kSchemaVersion = 8;
 
-// `seq` has no declared type on purpose: what somebody wrote there by hand stays as it is, and is
-// found out instead of being converted. A file of version 1 has neither `total`, whose sums begin
-// when it is opened, nor `parked`, which came with version 3: ranges that were returned, with the
-// token of the return, and of the lease that took it since. Version 4 has `floor`: counters that
-// were advanced for every host. Version 5 has `identity`: what tells this database from others,
-// wherever its file is moved to. Version 6 has `heartbeat`, whose rows stay when an instance is
-// forgotten: a file that is put back from an older copy is noticed by them. Version 7 has the
-// sequence of a lease, NULL in the records from before. Version 8 has `commits`: how many
-// transactions changed the file, less those from before (sqlite_commit_mark.h).
+// `seq` has no declared type on purpose: a value written by hand stays as it is, and is detected
+// instead of being converted. A file of version 1 has neither `total`, whose sums begin when it is
+// opened, nor `parked`, which came with version 3: ranges that were returned, with the token of the
+// return, and of the lease that took it since. Version 4 has `floor`: counters that were advanced
+// for every host. Version 5 has `identity`: what distinguishes this database from others, wherever
+// its file is moved. Version 6 has `heartbeat`, whose rows stay when an instance is forgotten: they
+// detect a file restored from an older copy. Version 7 has the sequence of a lease, NULL in the
+// records from before. Version 8 has `commits`: how many transactions changed the file, less those
+// from before (sqlite_commit_mark.h).
 constexpr char kTables[] = R"(
   CREATE TABLE IF NOT EXISTS sequence(
     name TEXT PRIMARY KEY NOT NULL,
@@ -85,7 +85,7 @@ constexpr char kFinish[] = R"(
 )";
 static_assert(kApplicationId == 1936028004 && kSchemaVersion == 8);
 
-// Of a file that could not be opened or created. Null: it does not pass by itself.
+// Of a file that could not be opened or created. Null: it is not transient.
 const char* passing_reason(int error) {
   switch (error) {
     case ENOSPC:
@@ -93,9 +93,9 @@ const char* passing_reason(int error) {
     case EDQUOT:
       return "the disk quota of the daemon's user is used up; make room";
     case EMFILE:
-      return "the daemon has as many files open as it may; raise LimitNOFILE= of its unit";
+      return "the daemon has reached its limit of open files; raise LimitNOFILE= of its unit";
     case ENFILE:
-      return "the system has as many files open as it may; raise fs.file-max";
+      return "the system has reached its limit of open files; raise fs.file-max";
     default:
       return nullptr;
   }
@@ -287,7 +287,7 @@ std::string SqliteConnection::locked_text(const char* what, int code) const {
       "SQLite file {}: {} (code {}); {} has held a lock on it for more than {} ms; end its "
       "transaction (a sqlite3 shell, a backup?){}",
       path_, what, code, who.empty() ? "another process" : who, busy_timeout_ms_,
-      who.empty() ? fmt::format("; `fuser -v {}` says which", path_) : "");
+      who.empty() ? fmt::format("; `fuser -v {}` shows which", path_) : "");
 }
 
 Status SqliteConnection::error() const {
@@ -331,7 +331,7 @@ Status SqliteConnection::error() const {
       return refuse(ErrorCode::UNAVAILABLE,
                     "the disk failed to read or write; see the kernel's log");
     default:
-      return refuse(ErrorCode::STORE_REFUSED, "see the file with `sqlite3 FILE`");
+      return refuse(ErrorCode::STORE_REFUSED, "check the file with `sqlite3 FILE`");
   }
 }
 

@@ -1,6 +1,6 @@
 // SqliteConnection: one open SQLite file that is known to be seqd's own, and its prepared
-// statements. Opening checks who made the file before anything is written to it. The owner calls
-// from one thread at a time.
+// statements. Opening checks which program created the file before anything is written to it. The
+// owner calls from one thread at a time.
 //
 // Invariant: WAL and synchronous=FULL, so a commit that returned is on the disk, where
 // check_in_place() is OK afterwards.

@@ -25,7 +25,7 @@ Result<std::optional<FileIdentity>> identity_of(const std::string& path) {
   }
   if (is_absence(errno)) return std::optional<FileIdentity>();
   return Status(ErrorCode::UNAVAILABLE,
-                fmt::format("SQLite file {}: whether it is still there cannot be told: {}", path,
+                fmt::format("SQLite file {}: cannot determine whether it still exists: {}", path,
                             std::generic_category().message(errno)));
 }
 

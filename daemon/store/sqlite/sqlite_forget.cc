@@ -8,15 +8,15 @@
 namespace seqd {
 namespace {
 
-// The sums stay, in a row that names nobody: the counter has moved by them, and audits of others
-// compare the two.
+// The sums stay, in a row without an instance: the counter has moved by them, and audits of other
+// hosts compare the two.
 constexpr char kKeepTotals[] =
     "INSERT INTO total(name, instance, since, leases, ids) SELECT name, zeroblob(16), since, "
     "leases, ids FROM total WHERE instance = ?1 ON CONFLICT(name, instance) DO UPDATE SET since = "
     "min(since, excluded.since), leases = leases + excluded.leases, ids = ids + excluded.ids";
 
 constexpr const char* kForget[] = {
-    // A mark of who took a range is needed for as long as that lease can be asked for.
+    // The mark of the lease that took a range is needed as long as that lease can be looked up.
     "DELETE FROM parked WHERE taken IN (SELECT token FROM lease WHERE instance = ?1)",
     "DELETE FROM lease WHERE instance = ?1",
     kKeepTotals,

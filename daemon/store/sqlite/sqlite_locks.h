@@ -11,9 +11,9 @@ namespace seqd {
 // process, before a file is opened; more often does no harm.
 void bound_sqlite_waits();
 
-// "process 4711 (sqlite3)": who but us holds locks on the file or its write-ahead log, those who
-// may write first; "" where the kernel does not tell (another name space of processes). Opens
-// neither file: closing it again would give up the locks of our own.
+// "process 4711 (sqlite3)": the other processes that hold locks on the file or its write-ahead log,
+// writers first; "" if the kernel does not report them (another PID namespace). Opens neither file:
+// closing it again would release our own locks.
 std::string sqlite_lock_holders(const std::string& path);
 
 }  // namespace seqd

@@ -241,7 +241,7 @@ TEST_CASE("SqliteStore: a process that may open no more files is an outage", "[s
     outcome = store.lease(lease_request("orders", 10));
   }
   require_refused(outcome, ErrorCode::UNAVAILABLE);
-  CHECK(outcome.error.text().find("as many files open as it may") != std::string::npos);
+  CHECK(outcome.error.text().find("reached its limit of open files") != std::string::npos);
   require_granted(store.lease(lease_request("orders", 10)), 1, 11);
   // A directory that is not there does not pass.
   const auto nowhere = SqliteStore::open_when_available({.path = fixture.file() + "/none"});

@@ -51,7 +51,8 @@ Status SqliteStore::prepare() {
        "INSERT INTO total(name, instance, since, leases, ids) VALUES(?1, ?2, ?3, 1, ?4) "
        "ON CONFLICT(name, instance) DO UPDATE SET leases = leases + 1, ids = ids + ?4"},
       {&statements_.subtract_total,
-       // Where it has no sums of its own, they are with those of nobody: see sqlite_forget.cc.
+       // An instance without sums of its own has them in the row without an instance: see
+       // sqlite_forget.cc.
        "UPDATE total SET ids = ids - ?3 WHERE name = ?1 AND instance = CASE WHEN EXISTS (SELECT 1 "
        "FROM total WHERE name = ?1 AND instance = ?2) THEN ?2 ELSE zeroblob(16) END"},
       {&statements_.park, "INSERT INTO parked(token, name, first, after) VALUES(?1, ?2, ?3, ?4)"},

@@ -21,7 +21,7 @@ void start_curl() {
 // Behind what libcurl says.
 const char* advice(CURLcode code) {
   if (code == CURLE_PEER_FAILED_VERIFICATION)
-    return "; the server has to show a certificate of its own name, of an authority that the "
+    return "; the server must present a certificate for its name, from an authority that the "
            "system (package ca-certificates) or tls_ca_file names";
   if (code == CURLE_SSL_CACERT_BADFILE)
     return "; install the package ca-certificates, or correct tls_ca_file";
@@ -135,8 +135,8 @@ void UvHttpClient::send(HttpRequest request, std::function<void(HttpReply)> done
   transfer->set(CURLOPT_MAXAGE_CONN, kIdleSeconds);
   transfer->set(CURLOPT_ERRORBUFFER, transfer->error.data());
   // By a function and not as a whole: what was read from it cannot be read again, so libcurl never
-  // sends a request a second time by itself where a connection was closed under it. A refusal of
-  // the second would say nothing of the first.
+  // repeats a request after its connection was closed. A refusal of the second would prove nothing
+  // about the first.
   using Source = std::size_t (*)(char*, std::size_t, std::size_t, void*);
   transfer->set(CURLOPT_READDATA, transfer.get());
   transfer->set(CURLOPT_READFUNCTION,
@@ -211,7 +211,7 @@ void UvHttpClient::watch(curl_socket_t socket, int what, Watch* watch) {
   ASSERT(uv_poll_start(&watch->handle, events, ready) == 0);
 }
 
-// Lets libcurl go on, and answers what has come to its end.
+// Lets libcurl continue, and answers the completed transfers.
 void UvHttpClient::act(curl_socket_t socket, int events) {
   int running = 0;
   ASSERT(curl_multi_socket_action(multi_, socket, events, &running) == CURLM_OK);

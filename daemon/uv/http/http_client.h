@@ -1,6 +1,6 @@
-// UvHttpClient: libcurl's multi interface on the loop, so that a web service is asked without a
-// thread. libcurl says which sockets and which time it waits for; libuv waits. Owned by who owns
-// the store; loop thread.
+// UvHttpClient: libcurl's multi interface on the loop, so that a web service is queried without a
+// thread. libcurl names the sockets and the time that it waits for; libuv waits. Owned by the owner
+// of the store; loop thread.
 //
 // Every transfer has an end: time, size of the answer and connections are bounded; redirects,
 // proxies and protocols other than http and https are off. The only files that know libcurl.

@@ -1,5 +1,5 @@
 // HttpRequestParser: the head of one HTTP/1 request, from bytes as they arrive; Boost.Beast reads
-// it. A body is not looked at. Loop thread; owned by its connection.
+// it. A body is ignored. Loop thread; owned by its connection.
 #pragma once
 
 #include <cstddef>

@@ -78,7 +78,7 @@ Status HttpServer::listen(int fd, const std::string& what) {
   return cannot(what, "listened at");
 }
 
-// One a turn: the others are told again.
+// One a turn: libuv reports the others again.
 void HttpServer::accept(int listening) {
   if (exchanges_.size() >= kMostClients) return sockets_.set_paused(true);
   const int fd = sockets_.accept(listening);

@@ -64,7 +64,7 @@ def test_StatGoesOnWhileTheDaemonIsGoneAndEndsWithASignal(daemon, watching):
     daemon.kill()
     stat.wait_for(rb"no answer: CONNECT: ")
     daemon.start()
-    stat.wait_for(rb"the daemon was started again, pid %d\n" % daemon.process.pid)
+    stat.wait_for(rb"the daemon was restarted, pid %d\n" % daemon.process.pid)
     stat.wait_for(rb"\n +[0-9.]+ +[0-9.]+ +1 +0 +[0-]+ +[0-]+ +[0-]+\n")
     assert stat.end(signal.SIGINT) == (130, b"")
     assert stat.everything.endswith(b"\n")
@@ -226,7 +226,7 @@ def test_PagesWithoutAnEndDoNotKeepHealthForEver(fake_daemon, watching):
     page = [{"name": f"{number:04}"} for number in range(1_000)]
     command = watching(fake_daemon(status={"stores": []}, list=page), "health")
     code, said = command.end()
-    assert code == 1 and b"do not come to an end" in said
+    assert code == 1 and b"do not end" in said
 
 
 # --- watch ------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from rpc import RpcError
 from servers.mongod import expect_soon
 
 LEASES = {"lease_min": 20, "lease_max": 20, "max_available": 40}
-STOPPED = "was put back from an older copy"
+STOPPED = "was restored from an older copy"
 EXIT_STOPPED = 5
 
 

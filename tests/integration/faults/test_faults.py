@@ -328,7 +328,7 @@ def test_AStartThatSystemdCouldNotBeToldIsToldLater(make_daemon):
     missing = daemon.short / "later"
     daemon.environment = {"NOTIFY_SOCKET": str(missing)}
     daemon.spawn()
-    expect_soon("the event", lambda: "notify_failed: systemd could not be told READY=1" in daemon.stderr())
+    expect_soon("the event", lambda: "notify_failed: systemd could not be notified of READY=1" in daemon.stderr())
     with daemon.connect() as client:
         assert client.next() == 1
     missing.symlink_to(daemon.notifications.path)

@@ -220,7 +220,7 @@ def test_ThePowerFailsRightAfterTheFirstStart(machine, disk):
         ids = client.many("orders", 10)
     cut_the_power(daemon, disk, freeze=True)
     with daemon.start().connect() as client:
-        assert client.call("status")["state_how"].startswith("forfeited: the machine was started again")
+        assert client.call("status")["state_how"].startswith("forfeited: the machine was restarted")
         following = client.next()
     assert following > max(ids)
     assert set(range(1, following)) - set(ids) <= {number for gap in journalled_gaps(daemon.stderr_file, "orders") for number in gap}

@@ -327,4 +327,4 @@ def test_APeriodThatTheDaemonForgotIsToldOfByTheHistory(make_daemon, scratch):
     expect_soon("the issues to go", lambda: audit(daemon, f"tickets@{day}")["history"]["kept"]["issued"] == 0)
     answer = audit(daemon, f"tickets@{day}")
     assert answer["history"]["dropped"]["issued"] == 3 and answer["gaps"] == 7
-    assert "older than what is kept" in explain(daemon, 2, f"tickets@{day}")["text"]
+    assert "older than the history" in explain(daemon, 2, f"tickets@{day}")["text"]

@@ -97,7 +97,7 @@ def test_TheHistoryStaysWithinItsSizeAndSaysWhatItDropped(make_daemon):
                 break
     assert answer["good"], answer
     old = explain(daemon, 1)
-    assert old["answer"] == "issued" and "older than what is kept" in old["text"]
+    assert old["answer"] == "issued" and "older than the history" in old["text"]
     assert explain(daemon, number)["issued"]["callers"]
     assert (daemon.state / "history.db").stat().st_size < 3 << 20
 
@@ -124,7 +124,7 @@ def test_WhoTookAnIdIsRemovedWhenItsTimeIsOverThoughNothingIsWritten(make_daemon
                 not any(b"a-distinctive-caller" in path.read_bytes() for path in files if path.exists()))
     answer = explain(daemon, 2)
     assert answer["answer"] == "issued" and answer["issued"] is None, answer
-    assert "older than what is kept" in answer["text"]
+    assert "older than the history" in answer["text"]
 
 
 def test_CallersCanBeSwitchedOffAndTheWholeHistoryToo(make_daemon):

@@ -71,7 +71,7 @@ def test_RepeatAfterAKillGetsTheSameValues(make_daemon):
 
 
 @pytest.mark.parametrize("wrong,what", [({"increment": 0}, "increment: found 0"), ({"start": 0}, "must not be below min = 1"),
-                                        ({"increment": 2, "meaning": "last"}, "other programs would take for an ID"),
+                                        ({"increment": 2, "meaning": "last"}, "other programs would read as an ID"),
                                         ({"increment": -1, "format": "A{number}"}, "a format writes none below 1")])
 def test_ProgressionThatCannotBeIsRefusedWhenItIsLoaded(make_daemon, wrong, what):
     daemon = make_daemon(sequences={"orders": wrong})

@@ -131,7 +131,7 @@ def test_OldDaysAreRemovedAndThePresentOneGoesOn(mongo, mongo_set, make_daemon, 
     assert old.ids.count_documents({}) == DAYS + old.foreign - len(old.old)
     assert "no counter was removed" in daemon.seqctl("purge", NAME, "--yes").stdout
     journal = daemon.stderr_file.read_text(errors="replace")
-    found = re.findall(r"counters_removed: (\d+) counters? of \"dailyids\" removed .*asked for by user (\d+), process \d+", journal)
+    found = re.findall(r"counters_removed: (\d+) counters? of \"dailyids\" removed .*requested by user (\d+), process \d+", journal)
     assert sum(int(count) for count, _ in found) == len(old.old) and {user for _, user in found} == {str(os.getuid())}, journal
     numbers += [old.count() for _ in range(20)]
     with daemon.connect() as client:

@@ -250,5 +250,5 @@ def test_APodAsItIsWrittenIssuesIdsAndGoesOnAfterAKill(pod, scratch):
     # A directory that is made in a volume may have its setgid.
     assert re.search(rf"^state 2?700 {state}$", ran.stdout, re.MULTILINE), ran.stdout
     assert "Permission denied" in ran.stdout
-    for warning in ("overlay", "tmpfs", "memory file system", "may be written"):
+    for warning in ("overlay", "tmpfs", "memory file system", "is writable by every user"):
         assert warning not in ran.stderr

@@ -16,7 +16,7 @@ from servers.mongod import expect_soon, standalone, wait_for
 LEASES = {"lease_min": 50, "lease_max": 50, "max_available": 100}
 CHECK = "100ms"
 EXIT_LOOKED, EXIT_STOPPED = 4, 5
-STOPPED = "was put back from an older copy"
+STOPPED = "was restored from an older copy"
 
 
 @pytest.fixture(scope="module", name="dynamo")

@@ -380,7 +380,7 @@ class Connection:
         self._session.disconnected(now + self._grace)
 
     def _unreachable(self) -> errors.SeqdError:
-        why = "it accepts but says nothing" if self._socket is not None else self._why
+        why = "it accepts connections but does not reply" if self._socket is not None else self._why
         return errors.ConnectError(f"no daemon answers at {self._path}: {why}")
 
     # --- the end

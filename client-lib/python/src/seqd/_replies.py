@@ -93,7 +93,7 @@ class Status(TypedDict):
 
 
 def strange(method: str, what: str) -> ProtocolError:
-    return ProtocolError(f"the answer to {method} {what}; is it seqd that answers at this socket?")
+    return ProtocolError(f"the reply to {method} {what}; is the process at this socket seqd?")
 
 
 def read_id(result: Any) -> int:
@@ -121,13 +121,13 @@ def read_runs(asked: int, result: Any) -> List[Run]:
         if type(first) is not int or type(count) is not int or type(step) is not int or count < 1 or step == 0:
             raise strange("range", "is not made of runs")
         if count > left:
-            raise strange("range", "holds runs that were not asked for")
+            raise strange("range", "has runs that were not requested")
         if not (MIN_ID <= first <= MAX_ID and MIN_ID <= first + (count - 1) * step <= MAX_ID):
             raise strange("range", "holds IDs beyond 64 bits")
         left -= count
         runs.append(Run(first, first + count * step, step))
     if left != 0:
-        raise strange("range", "holds fewer IDs than were asked for")
+        raise strange("range", "has fewer IDs than requested")
     return runs
 
 
@@ -145,11 +145,11 @@ def read_parsed(result: Any) -> Parsed:
     if date is None:
         date = {}
     if type(number) is not int or not MIN_ID <= number <= MAX_ID or type(date) is not dict:
-        raise strange("parse", "has other types than agreed")
+        raise strange("parse", "has unexpected types")
     if not (_is_plain_or_none(period) and _is_plain_or_none(check)):
-        raise strange("parse", "has other types than agreed")
+        raise strange("parse", "has unexpected types")
     if not all(type(key) is str and type(value) is int for key, value in date.items()):
-        raise strange("parse", "has other types than agreed")
+        raise strange("parse", "has unexpected types")
     return Parsed(number, period, date, check)
 
 
@@ -159,7 +159,7 @@ def read_peeked(result: Any) -> Peeked:
     following, available, last = (result.get(key) for key in ("next", "available", "last"))
     available = 0 if available is None else available
     if type(available) is not int or not (_is_id_or_none(following) and _is_id_or_none(last)):
-        raise strange("peek", "has other types than agreed")
+        raise strange("peek", "has unexpected types")
     return Peeked(following, available, last)
 
 
@@ -192,14 +192,14 @@ def read_hello(result: Any) -> Hello:
         raise strange("hello", "is not a map")
     protocol, known, limits = result.get("protocol"), result.get("known"), result.get("limits", {})
     if type(protocol) is not int or type(known) is not bool or type(limits) is not dict:
-        raise strange("hello", "has other types than agreed")
+        raise strange("hello", "has unexpected types")
     if protocol != 1:
         raise strange("hello", f"names version {protocol} of the protocol, and this package speaks version 1 only")
     if not all(type(key) is str and type(value) is int and value >= 0 for key, value in limits.items()):
-        raise strange("hello", "has limits of other types than agreed")
+        raise strange("hello", "has limits of unexpected types")
     connection, version = result.get("connection"), result.get("version")
     if not _is_plain_or_none(connection) or not _is_plain_or_none(version):
-        raise strange("hello", "has other types than agreed")
+        raise strange("hello", "has unexpected types")
     return Hello(known, connection or "", version or "", limits)
 
 

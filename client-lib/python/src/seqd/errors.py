@@ -234,7 +234,7 @@ _CODE = re.compile(r"(?<!\w)(" + "|".join(sorted(BY_CODE)) + r"): ?")
 def of_reply(error: Any) -> DaemonError:
     """The exception for the `error` of a reply, which is not nil. Raises ProtocolError when it is none of the protocol."""
     if type(error) is not list or len(error) != 2 or error[0] not in (0, 1) or type(error[1]) is not str:
-        raise ProtocolError("the daemon's error is not [0 or 1, text]; is it seqd that answers at this socket?")
+        raise ProtocolError("the daemon's error is not [0 or 1, text]; is the process at this socket seqd?")
     fault, text = error
     found = _CODE.search(text)
     if found:

@@ -77,15 +77,15 @@ std::string_view table_introduction(OptionTable table) {
     case OptionTable::daemon:
       return "The daemon itself.";
     case OptionTable::limits:
-      return "A limit on everything that a client can make grow. Hitting one is an error with a "
+      return "A limit on everything that a client can make grow. Exceeding one is an error with a "
              "name.";
     case OptionTable::store:
       return "A central store, one table each. Without any, there is one called \"default\" of "
              "type "
              "sqlite.";
     case OptionTable::sequence:
-      return "A sequence, by name or by pattern (* any text, ? one character). Its own table is "
-             "taken before patterns, a longer pattern before a shorter one; one table is taken, on "
+      return "A sequence, by name or by pattern (* any text, ? one character). Its own table takes "
+             "precedence over patterns, a longer pattern over a shorter one; one table applies, on "
              "top of [sequence_defaults], which holds the same options for all sequences.";
   }
   return {};
@@ -146,10 +146,9 @@ std::string options_scdoc() {
 std::string options_sample() {
   std::string out =
       "# seqd.toml: the configuration of seqd, with every option at its default. See "
-      "seqd.toml(5).\n"
-      "# `seqd --check --config FILE` checks it; `systemctl reload seqd` applies what can be "
-      "applied.\n"
-      "# This file is made from the table of options (`make sample`).\n";
+      "seqd.toml(5).\n# `seqd --check --config FILE` checks it; `systemctl reload seqd` applies "
+      "the options that need no restart.\n# This file is made from the table of options (`make "
+      "sample`).\n";
   each_table([&out](const auto& table) {
     const OptionTable which = table.front().table;
     out.append("\n").append(wrapped(table_introduction(which), "# ", 100));
@@ -181,8 +180,8 @@ std::string errors_scdoc() {
     const ErrorInfo& error = error_info(code);
     out.append("*").append(scdoc_escape(error.name)).append("*\n\t");
     out.append(scdoc_escape(error.meaning)).append(". ");
-    out.append(error.fault == Fault::caller ? "The caller's mistake."
-                                            : "Not the caller's mistake.");
+    out.append(error.fault == Fault::caller ? "Caused by the caller."
+                                            : "Not caused by the caller.");
     out.append(error.retry == Retry::again ? " The same request may succeed later.\n\n" : "\n\n");
   }
   return out;

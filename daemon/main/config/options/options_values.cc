@@ -153,8 +153,8 @@ std::string allowed_values(const OptionInfo& option) {
              "\"";
     case OptionType::users:
       return "an array of at most " + high +
-             " users and @groups, by name or number, as [\"alice\", \"@staff\"]; [\"*\"] is "
-             "everybody";
+             " users and @groups, by name or number, as [\"alice\", \"@staff\"]; [\"*\"] is all "
+             "users";
     case OptionType::choice: {
       std::string out;
       for (const std::string_view choice : split_choices(option.choices))

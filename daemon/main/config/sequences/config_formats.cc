@@ -91,9 +91,9 @@ class Format {
              "what stands there is a key without a number; allowed: 1:KEY, since the "
              "format has {key}");
     if (!form.tells_key && numbered)
-      report("format", "found \"" + text_.format +
-                           "\" and a key with a number; allowed: with {key}, so that a text tells "
-                           "its key");
+      report("format",
+             "found \"" + text_.format +
+                 "\" and a key with a number; allowed: with {key}, so that a text names its key");
     const std::string& from = text_.scramble_periods_from;
     const bool known = from.empty() || (periods_.rule != nullptr && periods_.rule->named(from));
     if (!known)
@@ -125,7 +125,7 @@ class Format {
       text_.scramble_key_credential = kScrambleCredential;
     if (!from_file && !request.need_credentials && !have_credentials()) {
       warnings.push_back(table_ + "." + option +
-                         ": not looked at, there is no $CREDENTIALS_DIRECTORY here");
+                         ": not checked: there is no $CREDENTIALS_DIRECTORY here");
       return std::nullopt;
     }
     const Result<Secret> secret = from_file ? read_secret_file(text_.scramble_key_file)

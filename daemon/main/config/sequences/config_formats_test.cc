@@ -151,7 +151,7 @@ TEST_CASE("CheckOfAFileDoesNotNeedTheCredential", "[config_formats]") {
   REQUIRE(configuration.ok());
   REQUIRE(configuration->warnings.size() == 1);
   CHECK(configuration->warnings[0] ==
-        "sequence.\"a\".scramble_key_credential: not looked at, there is no $CREDENTIALS_DIRECTORY "
+        "sequence.\"a\".scramble_key_credential: not checked: there is no $CREDENTIALS_DIRECTORY "
         "here");
   CHECK(configuration->find_format("a") == nullptr);
 }
@@ -171,7 +171,7 @@ TEST_CASE("NoKeyStandsInADumpAndKeysThatOthersMayReadAreWarnedOf", "[config_form
   CHECK(dump_effective(configuration).find(kKey) == std::string::npos);
   CHECK(dump_effective(configuration).find(key.path()) != std::string::npos);
   REQUIRE(configuration.warnings.size() == 1);
-  CHECK(configuration.warnings[0].find("everybody may read") != std::string::npos);
+  CHECK(configuration.warnings[0].find("every user can read") != std::string::npos);
   CHECK(configuration.warnings[0].find(kKey) == std::string::npos);
 }
 

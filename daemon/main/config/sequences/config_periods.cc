@@ -118,7 +118,7 @@ class Periods {
     const std::optional<PeriodUnit> told = unit_of(dates);
     if (told && tells(*told, periods_.rule->unit())) return;
     report("format", "found \"" + format +
-                         "\", which does not tell the period, so that its texts would come again; "
+                         "\", which does not contain the period, so that its texts would repeat; "
                          "allowed: with the date, as {date:" +
                          name_format(periods_.rule->unit()) + "}");
   }

@@ -62,7 +62,7 @@ TEST_CASE("FormatOfASequenceWithPeriodsTellsThem", "[config][period]") {
                                           std::string(format) + "\"\n");
     INFO(found);
     CHECK(found.find("f:3: sequence.\"orders\".format: found \"" + std::string(format) +
-                     "\", which does not tell the period") == 0);
+                     "\", which does not contain the period") == 0);
   }
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("ReloadKeepsThePeriodsAndTakesTheZone", "[config][period]") {
   CHECK(zoned.find("orders")->periods.rule->at(kLateSaturday).name == "2026-11-22");
 }
 
-TEST_CASE("SequencesWithTablesOfTheirOwnAreToldAsTheyAreWritten", "[config][period]") {
+TEST_CASE("SequencesWithTablesOfTheirOwnAreShownAsTheyAreWritten", "[config][period]") {
   const Configuration configuration = configuration_of(
       "[sequence.orders]\nperiod = \"month\"\n"
       "[sequence.ids]\nperiod = \"day\"\nkey = \"day-{period}\"\n"

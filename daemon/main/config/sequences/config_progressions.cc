@@ -60,10 +60,9 @@ class Progression {
     settings_.binding.first_id = 1;
     if (settings_.binding.meaning != Meaning::unset) {
       refuse("meaning",
-             "with this progression the number in the store counts how many IDs there were, which "
-             "other "
-             "programs would take for an ID; allowed: a counter of its own without meaning, or "
-             "increment = 1 with a start of at least 1 and no cycle");
+             "with this progression the number in the store is an ordinal, which other programs "
+             "would read as an ID; allowed: a counter of its own without meaning, or increment = 1 "
+             "with a start of at least 1 and no cycle");
       return;
     }
     if (settings_.blocks) {

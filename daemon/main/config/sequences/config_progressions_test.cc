@@ -60,7 +60,7 @@ TEST_CASE("ProgressionThatCannotBeIsRefusedWithPlaceAndReason", "[progression]")
   for (const char* progression : {"increment = 2\n", "cycle = true\n", "start = 0\nmin = 0\n"}) {
     CAPTURE(progression);
     CHECK(has(problems_of(head + progression + "meaning = \"next\"\n"),
-              "other programs would take for an ID"));
+              "other programs would read as an ID"));
   }
 }
 

@@ -41,13 +41,13 @@ void relate_seed(const std::string& table, int line, const WrittenKeys& written,
   const auto store = configuration.stores.find(settings.store);
   if (store != configuration.stores.end() && store->second.type != StoreType::mongodb) {
     report(kCollection, "a store of type " + std::string(store_type_name(store->second.type)) +
-                            " cannot look for the highest number of a collection; allowed: in "
+                            " cannot find the highest number of a collection; allowed: in "
                             "sequences of a store of type mongodb (set first_id instead)");
   }
   if (settings.progression.compiled != nullptr) {
     report(kCollection,
-           "with this progression the number in the store counts how many IDs there were; allowed: "
-           "without a progression, or set start instead");
+           "with this progression the number in the store is an ordinal; allowed: without a "
+           "progression, or set start instead");
   }
 }
 

@@ -41,7 +41,7 @@ TEST_CASE("SeedThatCannotBeIsRefusedWithTheReason", "[seed]") {
   CHECK(has(problem("seed_field = \"n\"\n"), "f:9: sequence.\"a\".seed_field: found without"));
   CHECK(has(problem(seed + "store = \"s\"\n"),
             "f:9: sequence.\"a\".seed_collection: a store of type sqlite"));
-  CHECK(has(problem(seed + "increment = 2\n"), "counts how many IDs there were"));
+  CHECK(has(problem(seed + "increment = 2\n"), "is an ordinal"));
   for (const char* field : {"$n", "a.", ".a", "a..b", "a.$b"}) {
     CAPTURE(field);
     CHECK(

@@ -60,7 +60,7 @@ class SequenceTables {
     }
     if (has_only_tables(entry)) {
       problems_.add(entry.line, table,
-                    "a name with a dot is to stand in quotes: [sequence.\"" + entry.key + "." +
+                    "a name with a dot must be quoted: [sequence.\"" + entry.key + "." +
                         entry.table.entries.front().key + "\"]");
       return;
     }

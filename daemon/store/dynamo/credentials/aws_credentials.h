@@ -11,14 +11,14 @@
 
 namespace seqd {
 
-// CONFIG when they cannot be the credentials of anybody: they go into a header of a request.
+// CONFIG if they are malformed: they are sent in a header of a request.
 Status check_aws_credentials(const AwsCredentials& credentials);
 
 // As they stand there; empty where they do not.
 AwsCredentials keys_of_aws_profile(const AwsProfile& profile);
 
-// CONFIG when the profile is missing, incomplete or malformed. What else the file holds is left to
-// those whom it is for.
+// CONFIG when the profile is missing, incomplete or malformed. Everything else in the file is
+// ignored.
 Result<AwsCredentials> parse_aws_credentials(std::string_view text, const std::string& profile);
 
 }  // namespace seqd

@@ -141,7 +141,7 @@ Result<AwsGrant> read_metadata_document(std::string_view text) {
   const Result<Json> json = parse(text);
   if (!json.ok()) return json.status();
   const std::string code = text_of(*json, "Code");
-  if (!code.empty() && code != "Success") return unusable("it says " + aws_error_of(text));
+  if (!code.empty() && code != "Success") return unusable("it reports " + aws_error_of(text));
   Result<AwsGrant> grant = grant_of(*json, "Token");
   if (grant.ok() && grant->credentials.session_token.empty())
     return unusable("the answer has no Token");
@@ -150,7 +150,7 @@ Result<AwsGrant> read_metadata_document(std::string_view text) {
 
 Result<AwsGrant> read_sts_document(std::string_view text) {
   const Result<Json> json = parse(text);
-  if (!json.ok()) return unusable(json.status().text() + ", for which it was asked");
+  if (!json.ok()) return unusable(json.status().text() + ", the requested format");
   const Json* at = &*json;
   for (const char* const name :
        {"AssumeRoleWithWebIdentityResponse", "AssumeRoleWithWebIdentityResult", "Credentials"}) {

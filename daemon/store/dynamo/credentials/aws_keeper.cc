@@ -41,7 +41,7 @@ bool AwsKeeper::is_usable() const {
 AwsKeeper::Given AwsKeeper::present() const {
   if (is_usable()) return credentials_;
   if (!error_.ok()) return error_;
-  return none(asking_ ? "the sources were asked and have not answered yet" : "they have expired");
+  return none(asking_ ? "the sources were queried and have not answered yet" : "they have expired");
 }
 
 void AwsKeeper::get(std::function<void(const Given&)> done) {

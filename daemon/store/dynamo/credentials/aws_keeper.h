@@ -1,9 +1,9 @@
-// AwsKeeper: has the credentials of one store, asks for new ones before they expire, and at once
-// when the service refuses them; who needs some meanwhile waits, or gets those that are still good.
-// Loop thread; what it refers to outlives it.
+// AwsKeeper: holds the credentials of one store, fetches new ones before they expire, and at once
+// when the service refuses them. Meanwhile callers wait, or get the present ones if these are still
+// valid. Loop thread; the referenced objects outlive it.
 //
-// Invariant: the source is asked by one call at a time, and never in a tight loop: after a failure
-// there is a pause that grows, and between calls for refusals one of kRefusedPauseMs.
+// Invariant: the source is queried by one call at a time, and never in a tight loop: after a
+// failure there is a growing pause, and between calls caused by refusals one of kRefusedPauseMs.
 #pragma once
 
 #include <cstddef>

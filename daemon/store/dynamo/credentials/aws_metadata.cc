@@ -100,10 +100,10 @@ void AwsInstance::ask(Done done) {
     const std::string fault = fault_of_aws_reply(reply);
     const std::string token = one_word(reply.body);
     if (fault.empty() && !token.empty()) return find_role(endpoint, token, done);
-    done(aws_failed(fmt::format(
-        "{} gives no token: {} (in a container on EC2 the hop limit of the instance's metadata "
-        "options has to be 2)",
-        endpoint, fault.empty() ? "the answer is not one word" : fault)));
+    done(
+        aws_failed(fmt::format("{} returns no token: {} (in a container on EC2 the hop limit of "
+                               "the instance's metadata options must be 2)",
+                               endpoint, fault.empty() ? "the answer is not one word" : fault)));
   });
   parts_.http.send(std::move(request), answered);
 }

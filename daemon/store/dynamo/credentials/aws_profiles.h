@@ -1,5 +1,5 @@
 // The shared files of Amazon's tools, ~/.aws/credentials and ~/.aws/config: profiles in brackets,
-// each with properties. Pure; any thread. What it does not know is left to those whom it is for.
+// each with properties. Pure; any thread. Unknown properties are ignored.
 #pragma once
 
 #include <cstdint>

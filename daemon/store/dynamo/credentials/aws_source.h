@@ -23,9 +23,9 @@ struct AwsGrant {
   bool operator==(const AwsGrant&) const = default;
 };
 
-// absent: nobody has configured this source here, so the next one is asked. failed: it is
-// configured and gives nothing, so nobody else is asked: those would be credentials of somebody
-// else.
+// absent: this source is not configured here, so the next one is queried. failed: it is configured
+// and returned no credentials, so the search ends: a later source would have the credentials of
+// another user.
 struct AwsAnswer {
   enum class Kind : std::uint8_t { found, absent, failed };
   Kind kind = Kind::absent;

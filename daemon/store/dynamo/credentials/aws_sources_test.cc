@@ -63,7 +63,7 @@ TEST_CASE("AwsSources: without any, each source says why it gave nothing", "[aws
        {"environment: AWS_ACCESS_KEY_ID is not set", "web identity: AWS_WEB_IDENTITY_TOKEN_FILE",
         "shared files: there is no profile \"default\"", "/h/.aws/credentials cannot be opened",
         "/h/.aws/config", "container: AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-        "instance metadata: http://169.254.169.254 gives no token: nobody listens there"}) {
+        "instance metadata: http://169.254.169.254 returns no token: nobody listens there"}) {
     INFO(word << " in: " << answer.why);
     REQUIRE(answer.why.find(word) != std::string::npos);
   }
@@ -325,7 +325,7 @@ TEST_CASE("AwsSources: an instance is asked with a token only", "[aws]") {
     world.environment["AWS_EC2_METADATA_SERVICE_ENDPOINT"] = "http://example.com";
     fails(world, "AWS_EC2_METADATA_SERVICE_ENDPOINT: http is allowed");
     world.environment = {{"AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE", "IPv6"}};
-    fails(world, "http://[fd00:ec2::254] gives no token");
+    fails(world, "http://[fd00:ec2::254] returns no token");
   }
   SECTION("and what it says is looked at") {
     const std::string token = "PUT http://169.254.169.254/latest/api/token";

@@ -1,5 +1,5 @@
-// Web identity: a token that somebody else has signed (a cluster of Kubernetes, for example) is
-// exchanged for the credentials of a role, by STS in the region. Loop thread.
+// Web identity: a token signed by a third party (a Kubernetes cluster, for example) is exchanged
+// for the credentials of a role, by STS in the region. Loop thread.
 #pragma once
 
 #include <string>

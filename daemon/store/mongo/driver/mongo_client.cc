@@ -373,7 +373,7 @@ Status MongoClients::leave_built(const MongoConnection& connection, const std::s
   });
   if (first.empty() || !indexes.empty()) return {};
   return {ErrorCode::UNAVAILABLE,
-          fmt::format("{}: the unique index {} is being built; it is asked for again",
+          fmt::format("{}: the unique index {} is being built; the request is repeated",
                       where(collection), first)};
 }
 

@@ -107,7 +107,7 @@ class MongoClients {
   // Whether a mongos, or what balances several of them, may be what answers. As the driver knows
   // it; asks nothing. Called before a write and after it, as an error makes the driver forget.
   bool through_mongos(const MongoConnection& connection);
-  // `reply`: the server's, where there is one: its labels tell what passes by itself.
+  // `reply`: the server's, where there is one: its labels show which errors are transient.
   Status status_of(const bson_error_t& error, const std::string& collection,
                    const bson_t* reply = nullptr) const;
   Status no_connection() const;

@@ -45,8 +45,8 @@ bool raised_before_writing(std::uint32_t code) {
   }
 }
 
-// A mongos repeats a write by itself and reports the last attempt alone: an error that an attempt
-// after the first can meet proves nothing of the first.
+// A mongos repeats a write and reports the last attempt only: an error that a later attempt can
+// meet proves nothing about the first.
 bool raised_before_writing_by_shard(std::uint32_t code) {
   return raised_before_writing(code) && !is_transient_error(code);
 }

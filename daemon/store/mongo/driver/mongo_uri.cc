@@ -61,7 +61,8 @@ Status check_write_concern(const mongoc_uri_t* uri, bool unsafe) {
   const int32_t w = mongoc_write_concern_get_w(asked);
   if (w == 0 || w == MONGOC_WRITE_CONCERN_W_ERRORS_IGNORED) {
     return config_error(
-        "the URI asks for w=0: the server would not say what it allocated; remove w from the URI");
+        "the URI asks for w=0: the server would not report what it allocated; remove w from the "
+        "URI");
   }
   if (unsafe) return {};
   if (w == 1) {

@@ -128,7 +128,7 @@ Status MongoInsert::prepare() {
   return check_mongo_binding(binding);
 }
 
-// Of what a majority has: a number that a failover takes back is none to go on from.
+// Reads what a majority has: a number that a failover can revert must not be continued.
 Result<std::int64_t> MongoInsert::next_id() {
   const Document numbers = only("_id", Document().add("$type", "number"));
   const Document stages =
@@ -147,7 +147,7 @@ Result<std::int64_t> MongoInsert::next_id() {
   if (number.kind == CounterNumber::Kind::other) {
     return Status(ErrorCode::SEQ_TYPE,
                   fmt::format("{}: the highest number among the _id is {}: the next one cannot be "
-                              "told; move that document away",
+                              "determined; move that document away",
                               clients_.where(batch_.collection), number.found));
   }
   if (number.value >= batch_.max_value) {
@@ -351,9 +351,9 @@ void MongoInsert::take_unknown(const Answer& answer, std::int64_t first, std::si
   bool readable = answer.transaction_number == 0;
   const std::string why =
       answer.transaction_number == 0
-          ? "the answer was lost, and a server that is not of a replica set (or retryWrites=false) "
-            "cannot be asked what became of it"
-          : fmt::format("the answer was lost, and was not to be had within {} ms",
+          ? "the reply was lost, and a server outside of a replica set (or with retryWrites=false) "
+            "cannot report the outcome later"
+          : fmt::format("the reply was lost, and could not be obtained within {} ms",
                         batch_.patience_ms);
   for (std::size_t at = 0; at < count; ++at) {
     const std::int64_t id = first + static_cast<std::int64_t>(at);

@@ -58,7 +58,7 @@ class MongoInsert {
                 mongoc_client_session_t* session, Answer first);
   Answer read_answer(const bson_error_t& error, const struct CommandTrace& trace,
                      bool through_mongos) const;
-  // True: those that are left may go on with the _id `next`.
+  // True: the remaining documents may continue with the _id `next`.
   bool take(const Answer& answer, std::int64_t first, std::size_t count, std::int64_t& next);
   bool take_refusal(const Document& refusal, std::int64_t id);
   // There is a document with the unique value of the next one: its _id is the answer.

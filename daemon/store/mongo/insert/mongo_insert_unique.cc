@@ -10,14 +10,13 @@ Status MongoInsert::prepare_unique(const std::string& field, Pending& pending) {
   bson_iter_t value;
   if (!bson_iter_init_find(&value, pending.body.get(), field.c_str()))
     return {ErrorCode::DOCUMENT_REFUSED,
-            fmt::format("the document has no field \"{}\", which is to be unique", field)};
+            fmt::format("the document has no field \"{}\", which must be unique", field)};
   const bson_type_t type = bson_iter_type(&value);
   if (type != BSON_TYPE_UTF8 && type != BSON_TYPE_BINARY && type != BSON_TYPE_INT32 &&
       type != BSON_TYPE_INT64 && type != BSON_TYPE_DATE_TIME)
-    return {ErrorCode::DOCUMENT_REFUSED,
-            fmt::format("the field \"{}\", which is to be unique, is neither a text, bytes, an "
-                        "integer nor a date",
-                        field)};
+    return {ErrorCode::DOCUMENT_REFUSED, fmt::format("the field \"{}\", which must be unique, is "
+                                                     "neither a text, bytes, an integer nor a date",
+                                                     field)};
   const auto [known, fresh] = unique_fields_.try_emplace(field);
   if (fresh) {
     const Result<bool> unique = clients_.has_unique_index(batch_.collection, field);
@@ -41,11 +40,11 @@ bool MongoInsert::take_found() {
   InsertOutcome& outcome = outcomes_[pending_.front().index];
   if (!found.ok()) {
     // It was not inserted now, and may have been before: to be asked again.
-    outcome = {Kind::unknown, 0,
-               Status(ErrorCode::OUTCOME_UNKNOWN,
-                      "a document of the same unique field is there, and its _id could not be "
-                      "read: " +
-                          found.status().text())};
+    outcome = {
+        Kind::unknown, 0,
+        Status(ErrorCode::OUTCOME_UNKNOWN,
+               "a document with the same unique field exists, and its _id could not be read: " +
+                   found.status().text())};
   } else if (!*found) {
     return false;
   } else {
@@ -55,8 +54,8 @@ bool MongoInsert::take_found() {
     outcome = numbered ? InsertOutcome{Kind::inserted, bson_iter_as_int64(&id), {}}
                        : InsertOutcome{Kind::refused, 0,
                                        Status(ErrorCode::DOCUMENT_REFUSED,
-                                              "a document with the same unique field is there, and "
-                                              "its _id is no integer")};
+                                              "a document with the same unique field exists, and "
+                                              "its _id is not an integer")};
   }
   pending_.erase(pending_.begin());
   return true;

@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kMostAttempts = 5;  // 1 is the rule; others may make or delete the document
 
-// Raises the document if it still says what it was read to say. A counter that stands there already
-// is not moved: it may have been lowered since, by who gave its end back, and then is read again.
+// Raises the document if it still has the value that was read. A counter that is high enough is not
+// moved: a return may have lowered it since, and then it is read again.
 MongoWrite raising(const AdvanceRequest& request, std::int64_t next_id,
                    const CounterReading& reading) {
   const std::int64_t value = value_of(next_id - 1, reading.meaning);

@@ -243,7 +243,7 @@ Status check_mongo_binding(const CounterBinding& binding) {
     return status;
   if (Status status = check_text("key", binding.key); !status.ok()) return status;
   if (binding.key_type == KeyType::integer && !integer_key(binding))
-    return bad_name("key", binding.key, "must be an integer where key_type says so");
+    return bad_name("key", binding.key, "must be an integer with key_type = \"integer\"");
   const std::string& counter = binding.counter_field;
   if (counter == binding.key_field || counter == "_id" || counter.starts_with("_id.")) {
     return bad_name("counter_field", counter,

@@ -44,9 +44,9 @@ Document integer_at_least(std::int64_t value);
 std::string mongo_floor_of(const CounterBinding& binding);
 Document floor_at_most(std::int64_t id);
 
-// For a transaction: takes 1 off the counter, which conflicts with whoever changes its document,
-// and puts it back. The filter of the first is to be completed, and has to ask for 1 or more.
-// (Adding 0 changes nothing, and MongoDB writes nothing then: it conflicts with nobody.)
+// For a transaction: subtracts 1 from the counter, which conflicts with every other change of its
+// document, and adds it again. The filter of the first must be completed, and must require 1 or
+// more. (Adding 0 changes nothing: MongoDB then writes nothing, and there is no conflict.)
 MongoWrite counter_touch(const CounterBinding& binding);
 MongoWrite counter_restored(const CounterBinding& binding);
 

@@ -359,7 +359,7 @@ MongoCounter::Step MongoCounter::compare(const std::optional<LeaseRecord>& recor
     return record->parked ? granted_parked(record->span) : granted(record->span);
   return refused(
       {ErrorCode::STORE_REFUSED,
-       fmt::format("{}: lease {} was given up before it arrived", where_, to_hex(request_.token))});
+       fmt::format("{}: lease {} was revoked before it arrived", where_, to_hex(request_.token))});
 }
 
 }  // namespace seqd

@@ -93,7 +93,7 @@ Status MongoForget::forget_rest() {
     if (!status.ok() || found_.records == before) return status;
   }
   return {ErrorCode::UNAVAILABLE,
-          fmt::format("{}: {} records of instance {} were removed and there are more; ask again",
+          fmt::format("{}: {} records of instance {} were removed and there are more; try again",
                       clients_.where(kMongoLedger), kMostLeftOver, name_)};
 }
 

@@ -1,10 +1,9 @@
-// MongoForget: takes away what a MongoDB store keeps of one instance: the records of its lease
-// slots, in the ledger and in the counters' documents, and at last its document of seqd_instances.
+// MongoForget: removes what a MongoDB store keeps of one instance: the records of its lease slots,
+// in the ledger and in the counters' documents, and finally its document of seqd_instances.
 // Thread-safe as far as MongoClients is; refers to it, to the records and to the request.
 //
-// Invariant: the instance is marked before a record of it is removed, and its document goes last.
-// So whoever looks a lease up all the same hears that it cannot be traced, and never that it was
-// not applied.
+// Invariant: the instance is marked before a record of it is removed, and its document is removed
+// last. So a late look-up of a lease returns untraceable, and never that it was not applied.
 #pragma once
 
 #include <string>

@@ -92,8 +92,8 @@ Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& fa
                       "the server is older than MongoDB 4.2; update it, or set \"auto\"");
       if (facts.kind == Kind::alone)
         return cannot("session",
-                      "the server stands alone and has no transactions; make it a replica "
-                      "set (of one member, if need be), or set \"slot\" or \"auto\"");
+                      "the server is standalone and has no transactions; make it a replica set "
+                      "(one member is enough), or set \"slot\" or \"auto\"");
       if (facts.kind == Kind::sharded)
         return cannot("session",
                       "the server is a mongos, where seqd uses no transactions; set "
@@ -107,7 +107,7 @@ Result<MongoLeaseMode::Choice> MongoLeaseMode::choose(const MongoServerFacts& fa
       if (old) return Choice{LeaseTrace::plain, "the server is older than MongoDB 4.2"};
       if (facts.kind == Kind::replica_set) return choose_session();
       if (facts.kind == Kind::alone)
-        return Choice{LeaseTrace::slot, "the server stands alone and has no transactions"};
+        return Choice{LeaseTrace::slot, "the server is standalone and has no transactions"};
       return Choice{LeaseTrace::plain, "the server is a mongos"};
   }
   return Choice{LeaseTrace::plain, "lease_mode = \"plain\" is configured"};
@@ -120,7 +120,7 @@ Result<MongoLeaseMode::Choice> MongoLeaseMode::choose_session() {
       clients_.run(Document().add("create", kMongoLedger), kMongoLedger, kMongoNamespaceExists);
   const Status taken = made.ok() ? MongoNumberedWrites::probe(clients_, kMongoLedger) : Status();
   if (made.ok() && taken.ok()) return Choice{LeaseTrace::session, "the server is a replica set"};
-  // What passes by itself decides nothing: the mode would stay "plain" until the server changes.
+  // A transient error decides nothing: the mode would stay "plain" until the server changes.
   for (const Status& failed : {made, taken})
     if (failed.code() == ErrorCode::UNAVAILABLE) return failed;
   const std::string why =

@@ -27,8 +27,8 @@ class MongoLeaseMode {
   // away. `collection` is for the text.
   Result<LeaseTrace> decide(const std::string& collection);
 
-  // The server does not let us add a field to a counter. Where that is configured it is an error
-  // (false); else the store goes on in plain mode.
+  // The server does not allow a new field in a counter. If the mode is configured, this is an error
+  // (false); otherwise the store continues in plain mode.
   bool no_fields_allowed(const std::string& why);
 
   BlockingStore::LeaseMode told() const;

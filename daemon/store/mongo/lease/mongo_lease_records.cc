@@ -232,8 +232,8 @@ void MongoLeaseRecords::add_slot(const LeaseRequest& request, Meaning meaning, s
                                  MongoWrite& write) const {
   const std::string& number = request.binding.counter_field;
   require_newest(write.filter, request, newest(request));
-  // The expressions below read the number otherwise than $inc does (a path through arrays); and
-  // what somebody else may keep under our name stays as it is.
+  // The expressions below read the number differently from $inc (a path through arrays); and a
+  // field of another program under our name stays as it is.
   const Document ours = std::move(Document().add("0", "missing").add("1", "object"));
   const auto type_in = [](const std::string& field, const Document& types) {
     return std::move(Document().add_array(
@@ -391,7 +391,7 @@ Resolution MongoLeaseRecords::resolve(const LeaseRequest& request) {
     if (!changed) return failed(std::move(answer.error));
   }
   return failed({ErrorCode::UNAVAILABLE,
-                 fmt::format("the record of lease \"{}\" changes at every look; is the state "
+                 fmt::format("the record of lease \"{}\" changes at every read; is the state "
                              "directory in use twice?",
                              slot_of(request))});
 }

@@ -1,10 +1,10 @@
-// MongoLeaseSweep: takes away the records of leases that nobody will ask for: of instances that are
-// gone. Due when a lease slot has made its first record, which is when records become more; a job
-// of its own, so that no lease waits for it. Thread-safe.
+// MongoLeaseSweep: removes the records of leases that are no longer needed: of instances that no
+// longer exist. Due when a lease slot has created its first record, which is when the number of
+// records grows; a separate job, so that no lease waits for it. Thread-safe.
 //
-// Invariant: before a record is removed, its instance is marked in seqd_instances. A lease that is
-// looked up after all is then untraceable, and never taken for one that was not applied. Age is by
-// the server's clock alone.
+// Invariant: before a record is removed, its instance is marked in seqd_instances. A late look-up
+// of its lease then returns untraceable, and never that it was not applied. Age is measured by the
+// server's clock alone.
 #pragma once
 
 #include <chrono>

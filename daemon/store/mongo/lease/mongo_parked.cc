@@ -72,7 +72,7 @@ Status drop_parked_documents(MongoClients& clients, const CounterBinding& bindin
     if (!answer.document) return {};
   }
   return {ErrorCode::UNAVAILABLE,
-          fmt::format("{}: {} parked ranges below {} were removed, and there are more; ask again",
+          fmt::format("{}: {} parked ranges below {} were removed, and there are more; try again",
                       clients.where(kMongoReturned), kMostDropped, floor)};
 }
 

@@ -1,11 +1,10 @@
 // Where MongoDB keeps ranges that were returned for others: `ledger`, documents of seqd_returned;
-// `slot`, fields of the counter's document. A range is there once, and is taken out by the lease
-// that it is granted to, in one step with that lease's record (mongo_lease_records.h): so whether a
-// return or a lease was applied is asked of that record, and nothing depends on what is kept here.
+// `slot`, fields of the counter's document. A range is there once, and is removed by the lease that
+// receives it, in one step with that lease's record (mongo_lease_records.h): so that record shows
+// whether a return or a lease was applied, and nothing depends on what is kept here.
 //
-// Invariant: a range says of which counter it is: collection, key and its type, the field of the
-// key and that of the number. One that does not say it all is granted to nobody. Functions; any
-// thread.
+// Invariant: a range names its counter: collection, key and its type, the field of the key and that
+// of the number. A range without all of these is never granted. Functions; any thread.
 #pragma once
 
 #include <cstddef>

@@ -78,8 +78,8 @@ Status MongoSessions::announce(const Token& instance, const MongoTransaction& tr
     const std::lock_guard lock(mutex_);
     if (announced_.contains({instance, session})) return {};
   }
-  // Those of the daemon before stay in the list until newer ones take their place: whoever replaced
-  // the list would remove what another thread has just announced.
+  // The sessions of the previous daemon stay in the list until newer ones take their place:
+  // replacing the list would remove what another thread has just announced.
   Status status = MongoInstances(clients_).add_session(instance, session_id, kMostSessions,
                                                        transaction.connection());
   if (!status.ok()) return status;

@@ -1,6 +1,6 @@
 // MongoSessions: the sessions in which our transactions run, so that one that was left open can be
 // ended. A transaction whose connection broke, whose statement arrives late or whose daemon was
-// killed keeps its counter locked, for everybody, until the server drops it after a minute
+// killed keeps its counter locked for all hosts, until the server drops it after a minute
 // (transactionLifetimeLimitSeconds). The sessions of an instance stand in its document of
 // seqd_instances; a daemon that starts ends those of the one before it. Thread-safe.
 //

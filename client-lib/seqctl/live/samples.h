@@ -1,6 +1,6 @@
-// Looks: when a command looks again: at the beginning, then at each whole interval behind it. Those
-// that were missed, because an answer took long, are left out. Ends with the count, a signal, or
-// the reader. One thread.
+// Samples: the times at which a command queries the daemon: at the beginning, then after each whole
+// interval. Times that were missed, because a reply took long, are left out. Ends with the count, a
+// signal, or the reader. One thread.
 #pragma once
 
 #include <algorithm>
@@ -11,15 +11,15 @@
 
 namespace seqd::seqctl {
 
-class Looks {
+class Samples {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `most`: so many; 0: without end. `out` outlives this.
-  Looks(std::int64_t interval_ms, std::int64_t most, Output& out)
+  // `most`: the number of samples; 0: unlimited. `out` outlives this.
+  Samples(std::int64_t interval_ms, std::int64_t most, Output& out)
       : interval_(std::max<std::int64_t>(interval_ms, 1)), most_(most), out_(out) {}
 
-  // Waits for the time of the next look. False: there is none.
+  // Waits for the time of the next sample. False: there is none.
   bool next();
   // Since the beginning, as of now.
   std::int64_t now_ms() const;
@@ -30,7 +30,7 @@ class Looks {
   Output& out_;
   const Clock::time_point begin_ = Clock::now();
   std::int64_t due_ = 0;  // the number of the next interval
-  std::int64_t looks_ = 0;
+  std::int64_t samples_ = 0;
 };
 
 }  // namespace seqd::seqctl
