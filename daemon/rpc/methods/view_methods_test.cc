@@ -152,7 +152,8 @@ TEST_CASE("StatusHasAllItsFields", "[methods]") {
   service.world.control.now.stores = {{"default", "sqlite", "ready", "", "session"}};
   service.ask(next_request(1, "orders"));
   const auto seen = map_of(service.ask(plain_request(1, "status")));
-  REQUIRE(seen.size() == 20);
+  REQUIRE(seen.size() == 21);
+  CHECK(seen.at("out") == "0");
   REQUIRE(seen.at("version") == "0.1.0");
   REQUIRE(seen.at("pid") == "77");
   REQUIRE(seen.at("state_how") == "fresh");
