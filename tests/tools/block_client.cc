@@ -3,11 +3,9 @@
 // stands in it was used. Behind the last ID are zeros.
 //
 //   block_client --socket S --name orders --threads N --ids M [--rate R] --log FILE
-//   block_client --socket S --name orders --threads N --ids M --bench
 //
 // Ends when each thread has M IDs, and on SIGTERM; closes the handle. R: IDs a second of each
-// thread. --bench writes no log, and prints the nanoseconds that an ID takes in each thread, behind
-// a tenth of M to warm up. Exit code 0: no error came.
+// thread. Exit code 0: no error came.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,7 +17,6 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,7 +40,6 @@ struct Arguments {
   std::int64_t rate = 0;  // 0: as fast as it goes
   std::int64_t timeout_ms = 600'000;
   std::string log;
-  bool bench = false;
 };
 
 struct Totals {
@@ -88,34 +84,6 @@ void take(seqd_blocks* blocks, const Arguments& arguments, std::int64_t* log, To
   totals.taken += taken;
 }
 
-double cpu_ns() {
-  timespec used = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) * 1e9 + static_cast<double>(used.tv_nsec);
-}
-
-void measure(seqd_blocks* blocks, const Arguments& arguments, int thread, Totals& totals) {
-  std::int64_t id = 0;
-  std::int64_t last = 0;
-  const auto run = [&](std::int64_t ids) {
-    for (std::int64_t at = 0; at < ids; ++at) {
-      const int code = seqd_blocks_next(blocks, &id);
-      if (code != SEQD_OK) return complain(code, totals);
-      last ^= id;
-    }
-  };
-  run(arguments.ids / 10);
-  const Clock::time_point begin = Clock::now();
-  const double cpu_begin = cpu_ns();
-  run(arguments.ids);
-  const double cpu = cpu_ns() - cpu_begin;
-  const std::chrono::duration<double, std::nano> time = Clock::now() - begin;
-  totals.taken += arguments.ids;
-  const auto ids = static_cast<double>(arguments.ids);
-  std::printf("{\"thread\": %d, \"ns_per_id\": %.3f, \"cpu_ns_per_id\": %.3f, \"xor\": %lld}\n",
-              thread, time.count() / ids, cpu / ids, static_cast<long long>(last));
-}
-
 int read_arguments(int argc, char** argv, Arguments& arguments) {
   CLI::App app{"Takes IDs from blocks, over any number of restarts of the daemon."};
   seqd::tools::add_place(app, arguments.socket, arguments.name);
@@ -123,13 +91,8 @@ int read_arguments(int argc, char** argv, Arguments& arguments) {
   app.add_option("--ids", arguments.ids)->required()->check(CLI::PositiveNumber);
   app.add_option("--rate", arguments.rate)->check(CLI::PositiveNumber);
   app.add_option("--timeout-ms", arguments.timeout_ms)->check(CLI::PositiveNumber);
-  auto* log = app.add_option("--log", arguments.log);
-  app.add_flag("--bench", arguments.bench)->excludes(log);
-  const int usage = seqd::tools::read_options(app, argc, argv);
-  if (usage >= 0) return usage;
-  if (arguments.bench || log->count() > 0) return -1;
-  std::fprintf(stderr, "block_client: --log or --bench is needed\n");
-  return 2;
+  app.add_option("--log", arguments.log)->required();
+  return seqd::tools::read_options(app, argc, argv);
 }
 
 }  // namespace
@@ -154,10 +117,6 @@ int main(int argc, char** argv) {
   }
   std::vector<std::thread> threads;
   for (int thread = 0; thread < arguments.threads; ++thread) {
-    if (arguments.bench) {
-      threads.emplace_back([&, thread] { measure(blocks, arguments, thread, totals); });
-      continue;
-    }
     std::int64_t* const log = map_log(arguments.log + "." + std::to_string(thread), arguments.ids);
     if (log == nullptr) {
       std::perror("block_client: the log");
