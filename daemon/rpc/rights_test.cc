@@ -48,7 +48,7 @@ TEST_CASE("AMemberOfTheGroupMayNotAdminister", "[rpc]") {
     INFO(method);
     const Reply reply = service.world.ask(service.world.connect(kStranger), bytes);
     CHECK(reply.code == ErrorCode::DENIED);
-    CHECK(reply.text.starts_with(method + " is for administrators, and user 1001 is none"));
+    CHECK(reply.text.starts_with(method + " is for administrators, and user 1001 is not one"));
     CHECK(reply.text.find("daemon.admins") != std::string::npos);
     CHECK(reply.text.find("user 500") != std::string::npos);
     CHECK_FALSE(service.world.control.asked.has_value());
