@@ -42,7 +42,8 @@ SEQD_CHECKED int seqd_blocks_try_next(seqd_blocks* blocks, int64_t* id);
 
 /* Closes and frees; the IDs of its blocks that were not taken are available again. Does not wait.
  * No other thread may be in a call with the handle. A child after fork() closes the connection that
- * it shares with its parent, whatever the parent's threads do, and frees nothing. NULL is allowed. */
+ * it shares with its parent, whatever the parent's threads do, and frees nothing. NULL is allowed.
+ */
 SEQD_API void seqd_blocks_close(seqd_blocks* blocks);
 
 /* The last error that this thread received from a function of this header, or why an ID came by a

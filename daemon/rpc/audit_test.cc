@@ -74,7 +74,7 @@ TEST_CASE("ACounterBehindWhatWasGrantedIsAProblem") {
   CHECK(audit(facts).problems.size() == 1);
   *facts.counter = CounterReading{};
   REQUIRE(audit(facts).problems.size() == 1);
-  CHECK(audit(facts).problems[0].find("gone") != std::string::npos);
+  CHECK(audit(facts).problems[0].find("missing") != std::string::npos);
   // Of a period that is over for long enough it may have been removed, and not set back.
   facts.may_be_removed = true;
   CHECK(audit(facts).problems.empty());
