@@ -1,6 +1,5 @@
 // SequenceTable: all sequences, the stores' scopes and the replay table: the core as the layers
 // above see it. It is filled from a StateImage, and gives the log its snapshots.
-//
 // One loop turn: any number of calls, end_turn(), RemainderLog::commit(), then replies may leave.
 // Sequences of a period that was over long ago are removed: a SequenceId may be gone. Loop thread.
 #pragma once
@@ -31,7 +30,6 @@ class SequenceTable final : public RemainderLogObserver,
   // `pages` may be null: then there are no blocks.
   SequenceTable(const CoreContext& context, const SettingsSource& settings, Stores stores,
                 const Limits& limits, BlockPages* pages = nullptr);
-
   void restore(const StateImage& image);  // what recovery found; once, before anything else
   // The sequence of that name, or of its present period; made if it may be. NO_SEQUENCE, BUSY.
   Result<SequenceId> open(std::string_view name);
@@ -115,12 +113,14 @@ class SequenceTable final : public RemainderLogObserver,
   SequenceId find_period(std::string_view base) const;
   void look_for_ends(), look_on();
   bool may_be_forgotten(const Sequence& sequence, std::int64_t over_s) const;
-  bool is_settled(const Sequence&sequence) const, is_known(std::string_view base) const;
+  bool is_settled(const Sequence& sequence) const;
+  bool is_known(std::string_view base) const;
   DefineName* find_name(std::string_view base);
   DefineName& know_name(std::string_view base, const SequenceSettings& settings);
   void add_form(DefineName& known, const std::string& form);
   void note_begun(DefineName& known, const PeriodSettings& periods);
-  void settle_name(std::string_view base), forget(Sequence&sequence);
+  void settle_name(std::string_view base);
+  void forget(Sequence& sequence);
   const CoreContext context_;
   const SettingsSource& settings_;
   const Stores stores_;
