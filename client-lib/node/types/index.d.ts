@@ -49,6 +49,8 @@ export interface Status {
   requests: number;
   issued: number;
   sequences: number;
+  /** IDs in blocks of clients, which may be taken already. */
+  out: number;
   waiting: number;
   /** Sequences that come to their end: IDs that are left to lease, and for how many days they will do. */
   ending: { name: string; left: number | bigint | null; days_left: number | null }[];

@@ -57,7 +57,7 @@ TEST_CASE("EveryEndHasItsExitCode", "[client]") {
   CHECK(decommission_exit_code(report("refused", "UNAVAILABLE: away")) == kExitTryAgain);
   CHECK(decommission_exit_code(report("unfinished", "UNAVAILABLE: away")) == kExitTryAgain);
   CHECK(decommission_exit_code(report("refused", "CONFIG: not running")) == kExitError);
-  CHECK(says(decommission_text(report("refused", "CONFIG: gone")), "goes on: CONFIG: gone"));
+  CHECK(says(decommission_text(report("refused", "CONFIG: gone")), "continues: CONFIG: gone"));
   CHECK(says(decommission_text(report("unfinished", "STATE_IO: full")), "cannot be cancelled"));
 }
 

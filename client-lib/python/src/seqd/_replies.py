@@ -69,6 +69,7 @@ class Status(TypedDict):
     """What the daemon says of itself, as a dict. A newer daemon has further keys; an older one may lack some.
 
     runway_ms, runway_sequence: how long the available IDs of the sequence that has them shortest last at its rate, or None.
+    out: IDs in blocks of clients, which may be taken already.
     leases, gaps, errors: since the daemon started, ranges leased, IDs that became a gap, replies that were an error.
     """
 
@@ -81,6 +82,7 @@ class Status(TypedDict):
     requests: int
     issued: int
     sequences: int
+    out: int
     waiting: int
     ending: List[StatusEnding]
     stores: List[StatusStore]
