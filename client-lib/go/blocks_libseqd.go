@@ -40,6 +40,7 @@ static void end(uintptr_t handle) {
 import "C"
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -47,13 +48,14 @@ import (
 )
 
 const (
-	mostRefused  = 1024
-	refusedAgain = time.Minute // it may have been configured
+	mostRefused    = 1024
+	refusedAgain   = time.Minute          // it may have been configured
+	longestTimeout = 365 * 24 * time.Hour // of libseqd
 )
 
 // A blockSet is the blocks of a client: a handle of libseqd for each sequence. No call of libseqd
-// waits here. The mutex is held for reading during the calls that take, for writing where a handle
-// comes or goes.
+// waits here, but for the first one of a process: some milliseconds for membarrier(2). The mutex is
+// held for reading during the calls that take, for writing where a handle comes or goes.
 type blockSet struct {
 	options Options
 	only    bool
@@ -78,8 +80,11 @@ func (b *blockSet) next(sequence string) (int64, bool, error) {
 	b.mu.RLock()
 	handle := b.handles[sequence]
 	if handle == 0 {
+		may := b.mayHave(sequence)
 		b.mu.RUnlock()
-		b.open(sequence)
+		if may {
+			b.open(sequence)
+		}
 		return 0, false, nil
 	}
 	result := C.take(handle)
@@ -103,19 +108,39 @@ func (b *blockSet) next(sequence string) (int64, bool, error) {
 	return 0, false, nil
 }
 
+// requestFailed tells of the request that was made instead. What the daemon refuses, such as a name
+// that does not exist, has no blocks: its handle would take one of mostBlocks for good. What is the
+// daemon's own fault passes.
+func (b *blockSet) requestFailed(sequence string, err error) {
+	var said *Error
+	if !errors.As(err, &said) || !said.CallerFault {
+		return
+	}
+	b.mu.RLock()
+	handle := b.handles[sequence]
+	b.mu.RUnlock()
+	if handle != 0 {
+		b.refuse(sequence)
+	}
+}
+
+// mayHave tells whether a handle can be made. With the mutex.
+func (b *blockSet) mayHave(sequence string) bool {
+	if b.closed || len(b.handles) >= mostBlocks || strings.IndexByte(sequence, 0) >= 0 {
+		return false
+	}
+	until, refused := b.refused[sequence]
+	return !refused || !b.now().Before(until)
+}
+
 // open makes the handle of a sequence, which asks for its first block with the call after this one.
 func (b *blockSet) open(sequence string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed || b.handles[sequence] != 0 || len(b.handles) >= mostBlocks || strings.IndexByte(sequence, 0) >= 0 {
+	if b.handles[sequence] != 0 || !b.mayHave(sequence) {
 		return
 	}
-	if until, ok := b.refused[sequence]; ok {
-		if b.now().Before(until) {
-			return
-		}
-		delete(b.refused, sequence)
-	}
+	delete(b.refused, sequence)
 	timeout := b.options.Timeout
 	if timeout <= 0 {
 		timeout = DefaultTimeout
@@ -123,9 +148,14 @@ func (b *blockSet) open(sequence string) {
 	if timeout < time.Millisecond {
 		timeout = time.Millisecond
 	}
+	if timeout > longestTimeout {
+		timeout = longestTimeout
+	}
 	socket, name, text := C.CString(b.options.Socket), C.CString(b.options.Name), C.CString(sequence)
 	if handle := C.make(socket, name, C.int64_t(timeout.Milliseconds()), text); handle != 0 {
 		b.handles[sequence] = handle
+	} else {
+		b.remember(sequence)
 	}
 	for _, one := range []*C.char{socket, name, text} {
 		C.free(unsafe.Pointer(one))
@@ -139,6 +169,11 @@ func (b *blockSet) refuse(sequence string) {
 		delete(b.handles, sequence)
 		C.end(handle)
 	}
+	b.remember(sequence)
+}
+
+// remember: no handle is made for a while. With the mutex, for writing.
+func (b *blockSet) remember(sequence string) {
 	if len(b.refused) >= mostRefused {
 		b.refused = map[string]time.Time{}
 	}

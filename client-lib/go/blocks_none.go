@@ -14,4 +14,6 @@ func openBlocks(o Options) (*blockSet, error) {
 
 func (*blockSet) next(string) (int64, bool, error) { return 0, false, nil }
 
+func (*blockSet) requestFailed(string, error) {}
+
 func (*blockSet) close() {}

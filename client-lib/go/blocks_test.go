@@ -247,6 +247,73 @@ func TestBlocksAreOfSoManySequences(t *testing.T) {
 	}
 }
 
+// TestBlocksAndNamesThatAreRefused: each of them once, as those of a service whose names come from
+// its users. They keep none of the handles.
+func TestBlocksAndNamesThatAreRefused(t *testing.T) {
+	d := newDaemon(t, "allow_unlisted = false\n"+withBlocks)
+	c := d.open(Options{Blocks: OnlyBlocks})
+	for i := 0; i < mostBlocks; i++ {
+		if _, err := c.Next(fully(t), "other"+strconv.Itoa(i)); !errors.Is(err, ErrNoSequence) {
+			t.Fatalf("%v", err)
+		}
+	}
+	before := requests(t, d)
+	for i := 0; i < 1_000; i++ {
+		_, err := c.Next(fully(t), "orders")
+		must(t, err)
+	}
+	if more := requests(t, d) - before; more > 300 {
+		t.Errorf("%d requests", more)
+	}
+	if len(c.b.handles) != 1 {
+		t.Errorf("%d sequences have handles", len(c.b.handles))
+	}
+}
+
+// TestBlocksAndSequencesWithoutThem: a sequence that is asked by requests does not wait for those
+// that take from blocks, nor do these wait for it.
+func TestBlocksAndSequencesWithoutThem(t *testing.T) {
+	d := newDaemon(t, "[sequence_defaults]\nblocks = true\n[sequence.\"single\"]\nblocks = false\n")
+	c := d.open(Options{Blocks: AutoBlocks})
+	until(t, "it was refused", func() bool {
+		_, err := c.Next(fully(t), "single")
+		must(t, err)
+		c.b.mu.RLock()
+		defer c.b.mu.RUnlock()
+		return len(c.b.refused) == 1
+	})
+	for i := 0; i < mostBlocks; i++ {
+		_, err := c.Next(fully(t), "tenant"+strconv.Itoa(i))
+		must(t, err)
+	}
+	c.b.mu.RLock() // as in the middle of a call that takes
+	defer c.b.mu.RUnlock()
+	for _, name := range []string{"single", "another"} {
+		done := make(chan error, 1)
+		go func() {
+			_, err := c.Next(context.Background(), name)
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			must(t, err)
+		case <-fully(t).Done():
+			t.Fatalf("Next of %q waits for the lock", name)
+		}
+	}
+}
+
+// TestBlocksAndLongTimeouts: libseqd knows no time above 365 days.
+func TestBlocksAndLongTimeouts(t *testing.T) {
+	d := newDaemon(t, withBlocks)
+	c := d.open(Options{Blocks: AutoBlocks, Timeout: 1000 * 24 * time.Hour})
+	_, err := c.Next(context.Background(), "orders")
+	must(t, err)
+	if len(c.b.handles) != 1 {
+		t.Errorf("%d sequences have handles", len(c.b.handles))
+	}
+}
+
 func BenchmarkBlocks(b *testing.B) {
 	d := newDaemon(b, withBlocks)
 	c := d.open(Options{Blocks: OnlyBlocks})

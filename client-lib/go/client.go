@@ -116,6 +116,9 @@ func (c *Client) Next(ctx context.Context, sequence string) (int64, error) {
 	id := r.id
 	r.free()
 	if err != nil {
+		if c.b != nil {
+			c.b.requestFailed(sequence, err)
+		}
 		return 0, err
 	}
 	return id, nil

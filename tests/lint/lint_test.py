@@ -150,6 +150,12 @@ class Checks(unittest.TestCase):
             "README.md": "[a](daemon/doc/A.md#one-heading-in-c) [b](https://example.com/b) in daemon/core/a.h\n",
             "daemon/doc/A.md": "## One heading, in C\n[up](../../README.md)\n", "daemon/core/a.h": ""}))
 
+    def test_decisions_that_the_index_lacks_are_found(self):
+        decision = "## 1. Loops have `ends`\nThey have.\n"
+        self.assert_one(links.check, links.DECISIONS, decision + "\n## Index\n")
+        row = "| Loops | 1 | [Loops have `ends`](#1-loops-have-ends) |\n"
+        self.assertEqual([], self.complaints(links.check, {links.DECISIONS: decision + "\n## Index\n" + row}))
+
     def complaints_about_machine(self, change):
         """About one whose diagram and table agree, but for what the change replaces in one of them."""
         header = ("// Door: a door.\n//\n//   open -> shut -> open     it closes and opens\n//   shut, open -> locked\n//\n// One thread.\n"

@@ -377,6 +377,37 @@ def test_ErrorsAreThoseOfRequests(make_daemon, make_client, tmp_path):
         seqd.Client(blocks="yes")
 
 
+def test_NamesThatAreRefusedLeaveRoomForBlocks(make_daemon, make_client):
+    """Each of them once, as those of a service whose names come from its users."""
+    daemon = make_daemon(daemon={"allow_unlisted": False}, sequences=SEQUENCES).start()
+    client = make_client(daemon.socket, timeout=LONG, blocks=True)
+    for number in range(_blocks.MOST_SEQUENCES):
+        with pytest.raises(seqd.NoSequence):
+            client.next(f"other{number}")
+    before = requests(daemon)
+    ids = [client.next("orders") for _ in range(1_000)]
+    assert requests(daemon) - before < 300
+    with daemon.connect(30) as asker:
+        # The client's own, that of its blocks, and the one that asks.
+        assert asker.call("status")["connections"] <= 3
+    client.close()
+    check(daemon, [ids])
+
+
+def test_ANameThatAnotherThreadForgetsMeanwhileIsNoError(daemon):
+    """There is a bound to the names without blocks: a thread that reaches it forgets all of them while another one looks."""
+    class Forgotten(dict):
+        """As if that thread ran between any two steps."""
+        def __contains__(self, name):
+            found = super().__contains__(name)
+            self.clear()
+            return found
+
+    with seqd.Client(daemon.socket, blocks="auto") as client:
+        client._blocks._refused = Forgotten(single=1e9)  # pylint: disable=protected-access
+        assert client.next("single") == 1
+
+
 def test_TheNumberOfConnectionsIsBounded(make_daemon):
     daemon = make_daemon(defaults={"blocks": True}).start()
     with seqd.Client(daemon.socket, blocks="auto") as client:

@@ -6,6 +6,7 @@ import re
 import shutil
 import sqlite3
 import struct
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -239,6 +240,19 @@ def test_AfterGoingBackNoIdIsIssuedTwice(make_daemon):
             book.add(client.many(name, 100))
             if name != "daily":
                 book.assert_no_duplicate()
+
+
+def test_GoingBackEndsAtTheFirstCommandThatFails(tmp_path):
+    """Without the copy: what would be left is an empty directory, in which the older daemon issues every ID again."""
+    operating = (harness.PROJECT / "daemon" / "doc" / "OPERATING.md").read_text(encoding="utf-8")
+    commands = re.search(r'(?:^    .*\n)*    sqlite3 /var/lib/seqd/sequences.db "\n(?:^    .*\n)*', operating, re.MULTILINE)[0]
+    state = tmp_path / "seqd"
+    state.mkdir()
+    (state / "sequences.db").write_text("that of the newer version")
+    here = "systemctl() { :; }; install() { mkdir " + str(state) + "; }\n" + commands.replace("/var/lib/seqd", str(state))
+    done = subprocess.run(["/bin/bash", "-c", here], capture_output=True, text=True, check=False, timeout=60)
+    assert "systemctl stop" in commands and done.returncode != 0, done
+    assert [path.name for path in tmp_path.iterdir()] == ["seqd"] and [path.name for path in state.iterdir()] == ["sequences.db"]
 
 
 def test_AnEmbeddedStoreThatCannotBeCopiedIsLeftAsItIs(make_daemon, tmp_path):

@@ -1,5 +1,6 @@
-"""The blocks of a client: IDs that libseqd takes in this process, without a request for each. Nothing here waits: where a
-thread has no ID at hand, the client makes a request, and libseqd has asked for a block for the calls that follow.
+"""The blocks of a client: IDs that libseqd takes in this process, without a request for each. Nothing here waits (but
+see _libseqd): where a thread has no ID at hand, the client makes a request, and libseqd has asked for a block for the calls
+that follow.
 
 Each sequence has a handle of libseqd, with a connection of its own; threads have blocks of their own in it. There is no lock:
 dictionaries of Python change in one step. Any thread, tasks, and signal handlers.
@@ -13,7 +14,7 @@ from typing import Dict, Literal, Optional, Union
 
 from . import _fork, _libseqd
 from ._libseqd import FORKED, NO_METHOD, OK, WRONG_MODE, Handle, Library
-from .errors import ArgumentError, ClosedError, ForkedError, LibraryError, NoMethod, WrongMode
+from .errors import ArgumentError, ClosedError, DaemonError, ForkedError, LibraryError, NoMethod, WrongMode
 
 Wanted = Union[bool, Literal["auto"]]
 
@@ -61,7 +62,7 @@ class Blocks:
             raise ClosedError("the client was closed")
         if not isinstance(name, str) or "\0" in name or len(self._handles) >= MOST_SEQUENCES:
             return None
-        if name in self._refused and self._refused[name] > monotonic():
+        if self._refused.get(name, 0.0) > monotonic():  # in one step: another thread may clear it
             return None
         try:
             sequence = name.encode()
@@ -85,11 +86,20 @@ class Blocks:
         if code in (WRONG_MODE, NO_METHOD):
             if self._strict:
                 raise (WrongMode if code == WRONG_MODE else NoMethod)(self._library.last_error())
-            if len(self._refused) >= _MOST_REFUSED:
-                self._refused.clear()
-            self._refused[name] = monotonic() + _AGAIN
-            self._handles.pop(name, None)
+            self._give_up(name)
         return None
+
+    def request_failed(self, name: str, error: DaemonError) -> None:
+        """After the request that was made instead. What the daemon refuses, such as a name that does not exist, has no blocks:
+        its handle would take one of MOST_SEQUENCES for good. What is the daemon's own fault passes."""
+        if error.fault == 1 and name in self._handles:
+            self._give_up(name)
+
+    def _give_up(self, name: str) -> None:
+        if len(self._refused) >= _MOST_REFUSED:
+            self._refused.clear()
+        self._refused[name] = monotonic() + _AGAIN
+        self._handles.pop(name, None)
 
     def forget_parent(self) -> None:
         """In the child, whose only thread this is."""

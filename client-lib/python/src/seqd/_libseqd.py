@@ -1,7 +1,8 @@
 """libseqd by ctypes, where the dynamic linker finds it: the package libseqd0, `make install`, LD_LIBRARY_PATH.
 
 The name has the number of the ABI, so another ABI is another name and is not found. Python's lock is held during the calls,
-of which none waits: so no other thread is in one of them when a thread forks. Any thread.
+of which none waits, but for the first open() of a process with several threads: some milliseconds for membarrier(2). So no
+other thread is in one of them when a thread forks. Any thread.
 """
 
 from __future__ import annotations

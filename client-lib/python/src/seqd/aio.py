@@ -19,6 +19,7 @@ from ._replies import Parsed, Peeked, Run, Status
 from ._requests import Request
 from ._socket import PathLike, socket_path
 from .client import DEFAULT_TIMEOUT, client_name, seconds
+from .errors import DaemonError
 
 T = TypeVar("T")
 
@@ -46,11 +47,16 @@ class Client:
     # --- taking IDs
     async def next(self, name: str, *, timeout: Optional[float] = None) -> int:
         """One ID of the sequence `name`."""
-        if self._blocks is not None:
-            number = self._blocks.next(name)
-            if number is not None:
-                return number
-        return await self._call(_requests.next_id(name), timeout)
+        if self._blocks is None:
+            return await self._call(_requests.next_id(name), timeout)
+        number = self._blocks.next(name)
+        if number is not None:
+            return number
+        try:
+            return await self._call(_requests.next_id(name), timeout)
+        except DaemonError as error:
+            self._blocks.request_failed(name, error)
+            raise
 
     async def range(self, name: str, count: int, *, timeout: Optional[float] = None) -> List[Run]:
         """`count` IDs as runs in the order of issue, usually one: [range(1001, 1101)]."""

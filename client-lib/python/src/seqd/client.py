@@ -15,7 +15,7 @@ from ._pipeline import Collection, outcomes
 from ._replies import Parsed, Peeked, Run, Status
 from ._requests import Request
 from ._socket import PathLike, socket_path
-from .errors import ArgumentError
+from .errors import ArgumentError, DaemonError
 
 T = TypeVar("T")
 DEFAULT_TIMEOUT = 5.0
@@ -67,11 +67,16 @@ class Client:
     # --- taking IDs
     def next(self, name: str, *, timeout: Optional[float] = None) -> int:
         """One ID of the sequence `name`."""
-        if self._blocks is not None:
-            number = self._blocks.next(name)
-            if number is not None:
-                return number
-        return self._call(_requests.next_id(name), timeout)
+        if self._blocks is None:
+            return self._call(_requests.next_id(name), timeout)
+        number = self._blocks.next(name)
+        if number is not None:
+            return number
+        try:
+            return self._call(_requests.next_id(name), timeout)
+        except DaemonError as error:
+            self._blocks.request_failed(name, error)
+            raise
 
     def range(self, name: str, count: int, *, timeout: Optional[float] = None) -> List[Run]:
         """`count` IDs as runs in the order of issue, usually one: [range(1001, 1101)]."""
