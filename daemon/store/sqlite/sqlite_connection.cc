@@ -222,6 +222,8 @@ Status SqliteConnection::create_schema() {
 // file while it is copied.
 Status SqliteConnection::change_schema() {
   if (run("BEGIN IMMEDIATE") != SQLITE_OK) return error();
+  // A newer seqd may have converted the file while this one waited for its lock.
+  if (Status status = check_owner(); !status.ok()) return status;
   const auto before = pragma_integer("PRAGMA user_version");
   if (!before.ok()) return before.status();
   if (*before == kSchemaVersion) return run("COMMIT") == SQLITE_OK ? Status() : error();

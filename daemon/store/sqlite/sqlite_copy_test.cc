@@ -3,7 +3,10 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "daemon/store/sqlite/sqlite_store.h"
 #include "tests/adapters/store_fixtures.h"
@@ -72,6 +75,39 @@ TEST_CASE("SqliteStore: a later copy takes the place of an earlier one", "[sqlit
     fixture.open();
     CHECK(ask(copy, "SELECT seq FROM sequence WHERE name = 'orders'") == last);
   }
+}
+
+// What runs just before the next BEGIN IMMEDIATE of any connection; once.
+std::function<void()> before_begin;
+
+int on_statement(unsigned, void*, void*, void* sql) {
+  if (before_begin && std::string_view(static_cast<const char*>(sql)) == "BEGIN IMMEDIATE")
+    std::exchange(before_begin, nullptr)();
+  return 0;
+}
+
+int trace(sqlite3* handle, char**, const sqlite3_api_routines*) {
+  return sqlite3_trace_v2(handle, SQLITE_TRACE_STMT, on_statement, nullptr);
+}
+
+TEST_CASE("SqliteStore: a newer seqd that converts the file first is not undone", "[sqlite]") {
+  SqliteFixture fixture;
+  fixture.open();
+  fixture.run(kOlder);
+  const auto traced = reinterpret_cast<void (*)()>(trace);
+  REQUIRE(sqlite3_auto_extension(traced) == SQLITE_OK);
+  bool converted = false;
+  before_begin = [&] {
+    fixture.run("PRAGMA user_version = 9");
+    converted = true;
+  };
+  const auto refused = SqliteStore::open({.path = fixture.file()});
+  sqlite3_cancel_auto_extension(traced);
+  REQUIRE(converted);
+  REQUIRE(refused.status().code() == ErrorCode::STORE_REFUSED);
+  CHECK(refused.status().text().find("newer seqd") != std::string::npos);
+  CHECK(ask(fixture.file(), "PRAGMA user_version") == 9);
+  CHECK_FALSE(is_there(fixture.file() + ".schema-9"));
 }
 
 TEST_CASE("SqliteStore: what cannot be copied is not changed", "[sqlite]") {

@@ -56,7 +56,7 @@ def go_on(daemon, ledger) -> None:
         forget_boot(daemon)
         daemon.start()
     expect_stopped(daemon, ledger)
-    assert "go on" in daemon.seqctl("advance", "--all", "--store", "default", "--resume", "--yes").stdout
+    assert "continue" in daemon.seqctl("advance", "--all", "--store", "default", "--resume", "--yes").stdout
     assert take(daemon, ledger, 50) == 50
     for end in (daemon.terminate, daemon.kill):
         end()

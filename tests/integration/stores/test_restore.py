@@ -113,7 +113,7 @@ class Site:
         for host in hosts:
             self.advance(host, "--yes")
         for host in hosts:
-            assert "go on" in self.advance(host, "--resume", "--yes").stdout
+            assert "continue" in self.advance(host, "--resume", "--yes").stdout
 
 
 @pytest.fixture

@@ -122,9 +122,10 @@ struct Option {
 };
 
 // Behind the last "@", since a password that was not encoded may hold a "?".
-std::vector<Option> options_in(std::string_view uri) {
+// The user's part ends at `at`; npos: there is none.
+std::vector<Option> options_behind(std::string_view uri, std::size_t at) {
   std::vector<Option> options;
-  const std::size_t question = uri.find('?', uri.rfind('@') + 1);
+  const std::size_t question = uri.find('?', at + 1);
   if (question == std::string_view::npos) return options;
   std::string_view rest = uri.substr(question + 1);
   while (!rest.empty()) {
@@ -134,6 +135,10 @@ std::vector<Option> options_in(std::string_view uri) {
     options.push_back({one.substr(0, equals), one.substr(std::min(equals + 1, one.size()))});
   }
   return options;
+}
+
+std::vector<Option> options_in(std::string_view uri) {
+  return options_behind(uri, uri.rfind('@'));
 }
 
 std::string lower(std::string text) {
@@ -179,21 +184,20 @@ std::vector<std::string_view> properties_in(std::string_view text) {
   return properties;
 }
 
-// The password as it is written and as it is meant, and whatever options are named as secrets.
-std::vector<std::string> secrets_in(std::string_view uri) {
-  std::vector<std::string> secrets;
+// The password as it is written and as it is meant, and whatever options are named as secrets,
+// where the user's part ends at `at`.
+void add_secrets(std::string_view uri, std::size_t at, std::vector<std::string>& secrets) {
   const auto add = [&](std::string_view written) {
     secrets.emplace_back(written);
     secrets.push_back(percent_decoded(written));
   };
   const std::size_t begin = uri.find("://");
-  const std::size_t at = uri.rfind('@');
   if (begin != std::string_view::npos && at != std::string_view::npos && at > begin) {
     const std::string_view user_info = uri.substr(begin + 3, at - begin - 3);
     if (const std::size_t colon = user_info.find(':'); colon != std::string_view::npos)
       add(user_info.substr(colon + 1));
   }
-  for (const Option& option : options_in(uri)) {
+  for (const Option& option : options_behind(uri, at)) {
     if (is_named_secret(percent_decoded(option.name))) add(option.value);
     for (const std::string& properties :
          {std::string(option.value), percent_decoded(option.value)}) {
@@ -204,6 +208,13 @@ std::vector<std::string> secrets_in(std::string_view uri) {
       }
     }
   }
+}
+
+// An "@" may stand in the password and in the options: both readings are hidden.
+std::vector<std::string> secrets_in(std::string_view uri) {
+  std::vector<std::string> secrets;
+  add_secrets(uri, uri.find('@'), secrets);
+  add_secrets(uri, uri.rfind('@'), secrets);
   return secrets;
 }
 

@@ -163,6 +163,14 @@ TEST_CASE("MongoUri: an error of driver or server loses every secret of the URI"
     CHECK(hidden((std::string("a ") + secret + " b").c_str()) == "a *** b");
   }
   CHECK(hidden("w=majority is not reached") == "w=majority is not reached");
+  const auto with_at =
+      read_mongo_uri(options_of("mongodb://u:se%2Fcret@one/shop?authMechanismProperties="
+                                "AWS_SESSION_TOKEN:to%2Bken&appName=me@x"));
+  REQUIRE(with_at.ok());
+  for (const char* secret : {"se/cret", "se%2Fcret", "to+ken", "to%2Bken"}) {
+    INFO(secret);
+    CHECK(hide_secrets(secret, with_at->uri.get()) == "***");
+  }
 }
 
 }  // namespace
