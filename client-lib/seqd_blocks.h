@@ -4,8 +4,8 @@
  * A handle has a connection of its own. Each of up to 31 threads of a handle has a block of its
  * own; further threads share one and are slower. A thread's IDs increase, with exceptions: IDs that
  * a thread or process leaves in its block are issued to others later. This happens when the handle
- * is closed, when the process ends, and when the daemon ends the block. A kill -9 of the process
- * may cost one ID of each thread, which counts as issued.
+ * is closed, when the process ends, and when the daemon ends the block. A kill -9 of the process,
+ * or a block that the daemon ends, may cost one ID of each thread, which counts as issued.
  *
  * Threads: any number of them may use a handle at once; a signal handler may not. A child after
  * fork() may only close its parent's handles, and should: until it does, their blocks stay out,
