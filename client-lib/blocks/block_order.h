@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
+#include "client-lib/blocks/block_page.h"
 #include "client-lib/blocks/block_taker.h"
 #include "client-lib/session/outcome.h"
 
@@ -20,6 +22,9 @@ struct BlockOrder {
   // Answered:
   Outcome outcome;
   Block block;          // that was granted
+  // Where it lies: the page that the connection of this reply told. A request that is repeated may
+  // be granted again in another page, while the former one still names it.
+  std::shared_ptr<BlockPage> page;
   std::int64_t id = 0;  // of a next
 };
 

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <future>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "client-lib/blocks/block_back_off.h"
@@ -161,6 +163,35 @@ TEST_CASE("BlocksContinueAfterALostConnection", "[blocks]") {
   // Each lost connection ends two blocks, and one of them may be in the middle of an ID.
   CHECK(daemon.taken() >= of_blocks(ids));
   CHECK(daemon.taken() <= of_blocks(ids) + daemon.socket().wire().hellos());
+}
+
+TEST_CASE("ABlockThatIsRepeatedAfterALostPageIsNotTakenFromTheFormerPage", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.longest = 10;
+  // The page, a block, and the next one: granted, and its reply is lost.
+  daemon.socket().wire().fault = [](int number, const protocol::Message&) {
+    return number == 3 ? WireDaemon::Fault::close_after : WireDaemon::Fault::none;
+  };
+  daemon.socket().ended = [&daemon, lost = false]() mutable {
+    if (std::exchange(lost, true))
+      daemon.end_all();
+    else
+      daemon.lose_page();
+  };
+  daemon.start();
+  std::vector<std::int64_t> ids;
+  {
+    Opened opened(daemon);
+    ids = opened.take(30);
+  }
+  daemon.stop();
+  CHECK(daemon.unknown() == 2);
+  CHECK(of_blocks(ids) == 30);
+  CHECK(daemon.taken() == 20);  // and 10 of a block of the lost page
+  daemon.start();
+  Opened opened(daemon);
+  for (int at = 0; at < 30; ++at) ids.push_back(opened.next());
+  CHECK(has_no_id_twice(ids));
 }
 
 TEST_CASE("WhereThereIsNoBlockASingleIdIsTaken", "[blocks]") {
