@@ -21,7 +21,7 @@ namespace {
 // What people and service managers send. Others have their usual effect: none, on number 1.
 constexpr int kPassedOn[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 constexpr int kAgainMs = 1'000;  // between attempts to reach a manager that takes nothing
-constexpr int kKilledBy = 128;  // in front of the number of a signal, as in a shell
+constexpr int kKilledBy = 128;   // in front of the number of a signal, as in a shell
 
 sigset_t awaited_signals() {
   sigset_t awaited;

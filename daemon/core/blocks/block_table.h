@@ -53,8 +53,8 @@ class BlockTable {
   // Whether the block of that request ended with a page that was lost at the start. The page, which
   // its client may still have, names it: no other may be granted to that request.
   bool was_lost(ClientId client, std::uint32_t request) const;
-  const Block* with_id(SequenceId sequence, std::int64_t id) const;       // the same
-  std::vector<const Block*> of(SequenceId sequence) const;  // in the order of their slots
+  const Block* with_id(SequenceId sequence, std::int64_t id) const;  // the same
+  std::vector<const Block*> of(SequenceId sequence) const;           // in the order of their slots
 
   // Whether another block may be granted to a client of that user, with the page that it needs.
   // UNAVAILABLE, BUSY.
@@ -110,7 +110,7 @@ class BlockTable {
   std::set<ClientId> absent_;          // since the start
   // What was_lost() tells, until the client's connection ends: at most the blocks of the start.
   std::map<ClientId, std::set<std::uint32_t>> lost_requests_;
-  OneShot timer_;                      // for them
+  OneShot timer_;  // for them
   OneShot lost_timer_;
 };
 
