@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
+#include "client-lib/blocks/block_page.h"
 #include "client-lib/blocks/block_taker.h"
 #include "client-lib/session/outcome.h"
 
@@ -19,7 +21,10 @@ struct BlockOrder {
   std::uint32_t number = 0;  // of the request, by which the slot names the block
   // Answered:
   Outcome outcome;
-  Block block;          // that was granted
+  Block block;  // that was granted
+  // Where it lies: the page that the connection of this reply told. A request that is repeated may
+  // be granted again in another page, while the former one still names it.
+  std::shared_ptr<BlockPage> page;
   std::int64_t id = 0;  // of a next
 };
 

@@ -29,7 +29,7 @@ class BlockSize {
   // have less by then. A daemon has no room for fewer IDs than kLeast either.
   void refused() {
     ids_ = std::min(ids_, std::max(ids_ / 2, kLeast));
-    most_ = std::max(ids_, kLeast);
+    most_ = std::min(bound_, std::max(ids_, kLeast));
     granted_ = 0;
   }
   void granted() {

@@ -260,6 +260,7 @@ Outcome BlockSource::read(BlockOrder& order, const Answer& answer) {
             "seqd?"};
   }
   order.block = {*first, *step, static_cast<std::uint64_t>(*count)};
+  if (page_generation_ == client_->generation()) order.page = page_;
   return {};
 }
 
@@ -282,11 +283,14 @@ Outcome BlockSource::collect(BlockOrder& order, std::shared_ptr<BlockPage>& page
   const Lock lock(mutex_);
   order.state = BlockOrder::State::none;
   page.reset();
+  const std::shared_ptr<BlockPage> told = std::move(order.page);
   if (!order.outcome.ok() || order.kind != BlockOrder::Kind::block) return order.outcome;
-  if (page_ == nullptr || order.slot >= page_->slots()) return no_page_;
-  const std::atomic_ref<std::uint64_t> block(page_->slot(order.slot).block);
+  const BlockPage* const known = told != nullptr ? told.get() : page_.get();
+  if (known == nullptr || order.slot >= known->slots()) return no_page_;
+  if (told == nullptr) return {};  // its connection had told no page before it
+  const std::atomic_ref<std::uint64_t> block(told->slot(order.slot).block);
   if (block.load(std::memory_order_acquire) == order.number)
-    page = page_;
+    page = told;
   else
     page_generation_ = kNoGeneration;  // it has ended, or lies in another page
   return {};

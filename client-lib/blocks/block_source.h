@@ -37,7 +37,7 @@ class BlockSource {
   bool has_arrived(BlockOrder& order);
 
   // Of an order with an answer, which is in state `none` again: its outcome. Of a block that may be
-  // taken from, `page` is where it lies; null: it has ended since.
+  // taken from, `page` is where it lies; null: it has ended since, or its page is not known.
   Outcome collect(BlockOrder& order, std::shared_ptr<BlockPage>& page);
   // Why an order has no answer yet.
   Outcome late();

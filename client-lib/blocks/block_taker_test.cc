@@ -101,7 +101,11 @@ TEST_CASE("BlocksAreNoLongerThanTheirBound", "[blocks]") {
   }
   size.refused();
   CHECK(size.ids() == 50);
-  CHECK(BlockSize(10).ids() == 10);
+  BlockSize small(10);
+  CHECK(small.ids() == 10);
+  small.refused();
+  small.lasted(0);
+  CHECK(small.ids() == 10);
 }
 
 TEST_CASE("BlocksLeaveRoomForEachOther", "[blocks]") {

@@ -8,12 +8,15 @@
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <future>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "client-lib/blocks/block_back_off.h"
 #include "client-lib/seqd_blocks.hpp"
+#include "client-lib/session/monotonic.h"
 #include "tests/adapters/client/opened_blocks.h"
 
 namespace seqd::engine {
@@ -163,6 +166,35 @@ TEST_CASE("BlocksContinueAfterALostConnection", "[blocks]") {
   CHECK(daemon.taken() <= of_blocks(ids) + daemon.socket().wire().hellos());
 }
 
+TEST_CASE("ABlockThatIsRepeatedAfterALostPageIsNotTakenFromTheFormerPage", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.longest = 10;
+  // The page, a block, and the next one: granted, and its reply is lost.
+  daemon.socket().wire().fault = [](int number, const protocol::Message&) {
+    return number == 3 ? WireDaemon::Fault::close_after : WireDaemon::Fault::none;
+  };
+  daemon.socket().ended = [&daemon, lost = false]() mutable {
+    if (std::exchange(lost, true))
+      daemon.end_all();
+    else
+      daemon.lose_page();
+  };
+  daemon.start();
+  std::vector<std::int64_t> ids;
+  {
+    Opened opened(daemon);
+    ids = opened.take(30);
+  }
+  daemon.stop();
+  CHECK(daemon.unknown() == 2);
+  CHECK(of_blocks(ids) == 30);
+  CHECK(daemon.taken() == 20);  // and 10 of a block of the lost page
+  daemon.start();
+  Opened opened(daemon);
+  for (int at = 0; at < 30; ++at) ids.push_back(opened.next());
+  CHECK(has_no_id_twice(ids));
+}
+
 TEST_CASE("WhereThereIsNoBlockASingleIdIsTaken", "[blocks]") {
   BlockDaemon daemon;
   daemon.refusal = GENERATE(ErrorCode::UNAVAILABLE, ErrorCode::BUSY);
@@ -300,6 +332,51 @@ TEST_CASE("AThreadThatMustNotWaitTakesWhatIsAtHand", "[blocks]") {
   opened.close();
   daemon.stop();
   CHECK(daemon.taken() == of_blocks(ids));
+}
+
+// A sequence at rest has no ID available for the first block, which says nothing of the room.
+TEST_CASE("RefusalsOfTheFirstBlockDoNotMakeTheNextOnesSmall", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.refusal = ErrorCode::UNAVAILABLE;
+  daemon.start();
+  Opened opened(daemon);
+  std::int64_t id = 0;
+  int refusals = 0;
+  for (int calls = 0; refusals < 2; ++calls) {
+    REQUIRE(calls < 10'000'000);
+    REQUIRE(seqd_blocks_try_next(opened.blocks, &id) == SEQD_E_UNAVAILABLE);
+    if (std::string(seqd_blocks_last_error()).find("no block") != std::string::npos) ++refusals;
+  }
+  daemon.refusal.reset();
+  std::vector<std::int64_t> ids;
+  for (int calls = 0; of_blocks(ids) == 0; ++calls) {
+    REQUIRE(calls < 10'000'000);
+    if (seqd_blocks_try_next(opened.blocks, &id) == SEQD_OK) ids.push_back(id);
+  }
+  for (int at = 0; at < 60; ++at) ids.push_back(opened.next());
+  CHECK(of_blocks(ids) == 61);
+  CHECK(daemon.blocks() <= 2);
+}
+
+TEST_CASE("AnIdThatCameLateIsNotLostToACallThatMustNotWait", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.refusal = ErrorCode::UNAVAILABLE;
+  std::promise<void> goes_on;
+  // The page, a block, and the single ID instead, which has a later deadline than its call.
+  daemon.socket().wire().fault = [&](int number, const protocol::Message&) {
+    const std::int64_t later_ms = monotonic_ms() + 50;
+    while (number == 2 && monotonic_ms() < later_ms) std::this_thread::yield();
+    if (number == 3) goes_on.get_future().wait();
+    return WireDaemon::Fault::none;
+  };
+  daemon.start();
+  Opened opened(daemon, 1'000);
+  CHECK(opened.code() == SEQD_E_TIMEOUT);
+  goes_on.set_value();
+  daemon.stop();  // after its reply
+  std::int64_t id = 0;
+  CHECK(seqd_blocks_try_next(opened.blocks, &id) == SEQD_OK);
+  CHECK(id == 1);
 }
 
 TEST_CASE("ThreadsThatMustNotWaitShareTheSlotsThatAreLeft", "[blocks]") {

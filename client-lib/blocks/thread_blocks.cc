@@ -39,6 +39,10 @@ Outcome ThreadBlocks::next(std::int64_t& id) {
 }
 
 Outcome ThreadBlocks::try_next(std::int64_t& id) {
+  if (asked_single_ && source_.has_arrived(single_)) {
+    const Outcome late = take_single(id, monotonic_ms());
+    if (late.ok()) return late;
+  }
   if (taker_.paused()) ask_ahead();
   if (taker_.take(id)) return {};
   Outcome outcome = try_change_block();
@@ -52,7 +56,10 @@ Outcome ThreadBlocks::try_next(std::int64_t& id) {
 // with the half of what is left.
 void ThreadBlocks::ask_ahead() {
   const std::uint64_t left = taker_.count() - taker_.taken();
-  if (!asked_) asked_ = source_.try_ask_block(ahead_, other_slot(), size_.ids());
+  if (!asked_) {
+    asked_ = source_.try_ask_block(ahead_, other_slot(), size_.ids());
+    asked_beside_ = asked_;
+  }
   taker_.go_on(asked_ ? taker_.count() : taker_.taken() + (left + 1) / 2);
 }
 
@@ -87,6 +94,7 @@ Outcome ThreadBlocks::try_change_block() {
     if (!may_ask(monotonic_ms())) return {};
     asked_ = source_.try_ask_block(ahead_, slot_, size_.ids());
     if (!asked_) return {};
+    asked_beside_ = false;
   }
   if (!source_.has_arrived(ahead_)) return {};
   asked_ = false;
@@ -94,7 +102,7 @@ Outcome ThreadBlocks::try_change_block() {
   Outcome outcome = source_.collect(ahead_, page);
   if (outcome.ok() && page != nullptr) begin_block(std::move(page));
   if (!outcome.ok()) {
-    if (outcome.code == SEQD_E_UNAVAILABLE) size_.refused();
+    if (asked_beside_ && outcome.code == SEQD_E_UNAVAILABLE) size_.refused();
     refused();
   }
   return outcome;
@@ -117,12 +125,13 @@ Outcome ThreadBlocks::wait_for_block(std::int64_t until_ms, std::shared_ptr<Bloc
     Outcome outcome = source_.collect(ahead_, page);
     if (outcome.ok()) return outcome;
     // While the present block was out: the next ones have to leave room for each other.
-    if (outcome.code == SEQD_E_UNAVAILABLE) size_.refused();
+    if (asked_beside_ && outcome.code == SEQD_E_UNAVAILABLE) size_.refused();
     // A request of long ago may have failed for a reason that no longer exists.
   }
   // In the slot of the block that is over, which so ends for the daemon, too.
   source_.ask_block(ahead_, slot_, size_.ids());
   asked_ = true;
+  asked_beside_ = false;
   if (!source_.wait(ahead_, until_ms)) return source_.late();
   asked_ = false;
   return source_.collect(ahead_, page);

@@ -29,7 +29,8 @@ class alignas(64) ThreadBlocks {
   bool take(std::int64_t& id) { return taker_.take(id); }
   // The same in any case: requests blocks, waits for one, or takes a single ID if there is none.
   Outcome next(std::int64_t& id);
-  // The same without waiting, and without single IDs. SEQD_E_UNAVAILABLE: none is at hand, and a
+  // The same without waiting, and without single IDs, except for one that next()
+  // gave up. SEQD_E_UNAVAILABLE: none is at hand, and a
   // block is asked for as often as next() would.
   Outcome try_next(std::int64_t& id);
 
@@ -50,6 +51,7 @@ class alignas(64) ThreadBlocks {
   const std::int64_t timeout_ms_;
   std::uint32_t slot_;         // that taker_ is at, or was
   bool asked_ = false;         // ahead_ is the source's
+  bool asked_beside_ = false;  // it is to lie beside a present block, with room for both
   bool asked_single_ = false;  // single_ is
   BlockOrder ahead_;           // the next block
   BlockOrder single_;          // an ID

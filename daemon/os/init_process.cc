@@ -20,7 +20,8 @@ namespace {
 
 // What people and service managers send. Others have their usual effect: none, on number 1.
 constexpr int kPassedOn[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-constexpr int kKilledBy = 128;  // in front of the number of a signal, as in a shell
+constexpr int kAgainMs = 1'000;  // between attempts to reach a manager that takes nothing
+constexpr int kKilledBy = 128;   // in front of the number of a signal, as in a shell
 
 sigset_t awaited_signals() {
   sigset_t awaited;
@@ -41,7 +42,7 @@ void wait_for_the_ended(const Init& init, pid_t daemon) {
   int status = 0;
   for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
     if (ended != daemon) continue;
-    // Its last words came before its end.
+    // Its last words came before its end. A manager that takes none now is not waited for.
     if (init.relay) init.relay->pass_on(daemon);
     _exit(WIFSIGNALED(status) ? kKilledBy + WTERMSIG(status) : WEXITSTATUS(status));
   }
@@ -50,10 +51,11 @@ void wait_for_the_ended(const Init& init, pid_t daemon) {
 [[noreturn]] void be_init(const Init& init, pid_t daemon) {
   // A descriptor below 0 is skipped.
   std::array<pollfd, 2> sources{{{init.signals, POLLIN, 0}, {-1, POLLIN, 0}}};
-  if (init.relay) sources[1].fd = init.relay->fd();
+  bool passed_on = true;
   while (true) {
-    if (poll(sources.data(), sources.size(), -1) < 0) continue;
-    if (init.relay) init.relay->pass_on(daemon);
+    sources[1].fd = init.relay && passed_on ? init.relay->fd() : -1;
+    if (poll(sources.data(), sources.size(), passed_on ? -1 : kAgainMs) < 0) continue;
+    if (init.relay) passed_on = init.relay->pass_on(daemon);
     signalfd_siginfo came{};
     if (sources[0].revents == 0 || read(init.signals, &came, sizeof came) != sizeof came) continue;
     const int number = static_cast<int>(came.ssi_signo);

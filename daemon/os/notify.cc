@@ -26,8 +26,8 @@ std::string status_line(std::string_view status) {
   return "STATUS=" + escape_line(status, kMaxStatus);
 }
 
-// As sd_notify(3), which waits without end while nobody takes its messages: a process 1 that is
-// frozen would stop the daemon with it. Positive, 0 where nobody asked, or a negative errno.
+}  // namespace
+
 int notify_at_once(const std::string& state) {
   const char* place = std::getenv("NOTIFY_SOCKET");
   if (place == nullptr || *place == '\0') return 0;
@@ -50,8 +50,6 @@ int notify_at_once(const std::string& state) {
   ::close(descriptor);
   return code;
 }
-
-}  // namespace
 
 // Tells it now, or says why that cannot be: always of what systemd waits for, of the rest once.
 bool ServiceNotifier::deliver(const std::string& state, bool awaited) {
@@ -76,6 +74,7 @@ void ServiceNotifier::send(const std::string& state) {
 }
 
 void ServiceNotifier::must_send(std::string state) {
+  if (!untold_.empty() && deliver(untold_, false)) untold_.clear();
   untold_ = deliver(state, true) ? std::string() : std::move(state);
 }
 

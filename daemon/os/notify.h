@@ -12,6 +12,11 @@
 
 namespace seqd {
 
+// As sd_notify(3), which waits without end while nobody takes its messages: a process 1 that is
+// frozen would stop the daemon with it. Positive, 0 where nobody asked, or a negative errno
+// (-EAGAIN: nobody takes it now). Any thread, while none changes the environment.
+int notify_at_once(const std::string& state);
+
 class ServiceNotifier {
  public:
   // `events` must outlive it.

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,6 +10,8 @@
 #include <cstring>
 #include <string_view>
 #include <utility>
+
+#include "daemon/os/notify.h"
 
 namespace seqd {
 namespace {
@@ -60,7 +61,7 @@ NotifyRelay::~NotifyRelay() {
   if (fd_ >= 0) close(fd_);
 }
 
-void NotifyRelay::pass_on(pid_t from) const {
+bool NotifyRelay::pass_on(pid_t from) const {
   for (int count = 0; count < kMostAtOnce; ++count) {
     std::array<char, kMaxReport + 1> text{};
     // Room for the sender alone: descriptors that come along are closed by the kernel.
@@ -71,10 +72,14 @@ void NotifyRelay::pass_on(pid_t from) const {
     message.msg_iovlen = 1;
     message.msg_control = control.data();
     message.msg_controllen = control.size();
-    const ssize_t size = recvmsg(fd_, &message, MSG_CMSG_CLOEXEC);
-    if (size < 0) return;
-    if (size > 0 && sender_of(message) == from) sd_notify(0, text.data());
+    // It leaves the socket when it is told: the daemon does not tell it again.
+    const ssize_t size = recvmsg(fd_, &message, MSG_CMSG_CLOEXEC | MSG_PEEK);
+    if (size < 0) return true;
+    const bool passes = size > 0 && sender_of(message) == from;
+    if (passes && notify_at_once({text.data(), static_cast<std::size_t>(size)}) < 0) return false;
+    recv(fd_, text.data(), 1, 0);
   }
+  return true;
 }
 
 void NotifyRelay::use() const {

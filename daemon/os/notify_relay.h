@@ -25,8 +25,10 @@ class NotifyRelay {
   // Readable when there is something to pass on.
   int fd() const { return fd_; }
   // Everything that came from the process `from`, in order. What others sent is dropped: any user
-  // who shares the network namespace can find the socket.
-  void pass_on(pid_t from) const;
+  // who shares the network namespace can find the socket. Never waits. False: the manager takes
+  // nothing now, and the rest stays here, where the daemon notices when it is full; call it again
+  // after a while, and do not wait for fd() meanwhile.
+  bool pass_on(pid_t from) const;
   // The side of the daemon: its reports go here.
   void use() const;
 

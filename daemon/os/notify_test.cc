@@ -125,6 +125,18 @@ TEST_CASE("ASystemdThatTakesNothingIsNotWaitedFor") {
   CHECK(systemd.take() == "WATCHDOG=1");
 }
 
+TEST_CASE("AReloadThatCouldNotBeReportedIsReportedBeforeItsEnd") {
+  HeardEvents events;
+  ServiceNotifier notifier(events);
+  setenv("NOTIFY_SOCKET", "@nobody-listens-here", 1);
+  notifier.reloading();
+  const NotifySocket systemd;
+  notifier.ready("3 sequences");
+  CHECK(systemd.take().starts_with("RELOADING=1\n"));
+  CHECK(systemd.take() == "READY=1\nSTATUS=3 sequences");
+  CHECK(systemd.take().empty());
+}
+
 TEST_CASE("AReloadCarriesTheMonotonicTime") {
   const NotifySocket systemd;
   HeardEvents events;
@@ -191,6 +203,25 @@ TEST_CASE("ReportsOfTheDaemonArePassedOnInOrder") {
   between.relay->pass_on(getpid());
   CHECK(between.manager.take() == "READY=1\nSTATUS=3 sequences");
   CHECK(between.manager.take() == "WATCHDOG=1");
+  CHECK(between.manager.take().empty());
+}
+
+TEST_CASE("AManagerThatTakesNothingIsNotWaitedForAndIsToldLater") {
+  const Relayed between;
+  HeardEvents events;
+  ServiceNotifier filler(events);
+  for (int report = 0; report < 10'000; ++report) filler.watchdog();
+  REQUIRE(events.texts.size() == 1);
+  between.report("READY=1\nSTATUS=3 sequences");
+  between.report("STOPPING=1");
+  ::alarm(60);  // the end of a process 1 that waits
+  CHECK_FALSE(between.relay->pass_on(getpid()));
+  CHECK_FALSE(between.relay->pass_on(getpid()));
+  ::alarm(0);
+  while (between.manager.take() == "WATCHDOG=1") continue;
+  CHECK(between.relay->pass_on(getpid()));
+  CHECK(between.manager.take() == "READY=1\nSTATUS=3 sequences");
+  CHECK(between.manager.take() == "STOPPING=1");
   CHECK(between.manager.take().empty());
 }
 

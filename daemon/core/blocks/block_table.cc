@@ -45,6 +45,20 @@ const Block* BlockTable::granted_to(ClientId client, std::uint32_t request) cons
   return nullptr;
 }
 
+bool BlockTable::was_lost(ClientId client, std::uint32_t request) const {
+  const auto found = lost_requests_.find(client);
+  return found != lost_requests_.end() && found->second.contains(request);
+}
+
+std::set<std::uint32_t> BlockTable::requests_of(ClientId client) const {
+  std::set<std::uint32_t> requests;
+  for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
+    if (at->first.first != client) break;
+    requests.insert(at->second.granted.request);
+  }
+  return requests;
+}
+
 const Block* BlockTable::with_id(SequenceId sequence, std::int64_t id) const {
   for (const Block* block : of(sequence)) {
     if (block->granted.begin <= id && id < block->granted.end) return block;
@@ -164,6 +178,10 @@ void BlockTable::end_slot(ClientId client, std::uint32_t slot) {
 
 void BlockTable::end_client(ClientId client) {
   absent_.erase(client);
+  std::set<std::uint32_t> lost;
+  if (pages_ != nullptr && pages_->is_lost(client)) lost = requests_of(client);
+  lost_requests_.erase(client);
+  if (!lost.empty()) lost_requests_[client] = std::move(lost);
   end_where(client, [](const Block&) { return true; });
   if (pages_ != nullptr) pages_->remove(client);
   const auto page = page_users_.find(client);

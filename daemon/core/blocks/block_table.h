@@ -50,8 +50,11 @@ class BlockTable {
   std::int64_t size_of(SequenceId sequence) const;
   const Block* in_slot(ClientId client, std::uint32_t slot) const;        // null: it is free
   const Block* granted_to(ClientId client, std::uint32_t request) const;  // null: none is out
-  const Block* with_id(SequenceId sequence, std::int64_t id) const;       // the same
-  std::vector<const Block*> of(SequenceId sequence) const;  // in the order of their slots
+  // Whether the block of that request ended with a page that was lost at the start. The page, which
+  // its client may still have, names it: no other may be granted to that request.
+  bool was_lost(ClientId client, std::uint32_t request) const;
+  const Block* with_id(SequenceId sequence, std::int64_t id) const;  // the same
+  std::vector<const Block*> of(SequenceId sequence) const;           // in the order of their slots
 
   // Whether another block may be granted to a client of that user, with the page that it needs.
   // UNAVAILABLE, BUSY.
@@ -86,6 +89,7 @@ class BlockTable {
   using Blocks = std::map<BlockKey, Block>;
 
   void insert(const Block& block);
+  std::set<std::uint32_t> requests_of(ClientId client) const;
   void count_page(ClientId client, UserId user);
   Block remove(BlockKey key);
   void end(const std::vector<BlockKey>& keys);
@@ -104,7 +108,9 @@ class BlockTable {
   std::vector<BlockKey> unpublished_;  // granted in this turn
   std::vector<BlockKey> lost_;         // that could not be published to their pages
   std::set<ClientId> absent_;          // since the start
-  OneShot timer_;                      // for them
+  // What was_lost() tells, until the client's connection ends: at most the blocks of the start.
+  std::map<ClientId, std::set<std::uint32_t>> lost_requests_;
+  OneShot timer_;  // for them
   OneShot lost_timer_;
 };
 

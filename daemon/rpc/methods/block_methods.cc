@@ -105,6 +105,12 @@ void method_block(const MethodContext& context, Session& session, const Message&
     }
     return answer_block(session, msgid, out->granted.begin, out->size());
   }
+  if (blocks.was_lost(session.client, msgid)) {
+    return answer_error(session, msgid,
+                        {ErrorCode::UNAVAILABLE,
+                         "the block of this request ended with its page, which the daemon did not "
+                         "find when it started; send page and a new request"});
+  }
   const Result<SequenceId> id = look_up(context, session, msgid, asked->name);
   if (!id.ok()) return answer_error(session, msgid, id.status());
   // Whatever becomes of this request, the client does not take from the slot any more.

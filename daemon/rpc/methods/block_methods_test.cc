@@ -237,6 +237,26 @@ TEST_CASE("APageThatIsLostAtARestartIsReplacedWhenItsClientIsBack", "[blocks]") 
   CHECK(former.mapped()->at(0).limit == 10);
 }
 
+// The page, as the client has it, still says that the block of this request may be taken from.
+TEST_CASE("ABlockOfALostPageIsNotGrantedAgainToItsRequest", "[blocks]") {
+  const bool late = GENERATE(false, true);
+  Blocks f;
+  REQUIRE(f.block(1, 0, 10).code == ErrorCode::OK);
+  const ClientId client = f.line->session->client;
+  f.world.kill();
+  f.world.core.pages.pages.erase(client);
+  f.world.start();
+  f.world.settle();
+  if (late) f.world.core.advance(BlockTable::kReturnMs);
+  CHECK(f.orders().out() == (late ? 0 : 10));
+  f.line = &f.hello(1);
+  CHECK(f.orders().out() == 0);
+  CHECK(f.code(plain_request(2, "page")) == ErrorCode::OK);
+  CHECK(f.block(1, 0, 10).code == ErrorCode::UNAVAILABLE);
+  CHECK(f.orders().out() == 0);
+  CHECK(f.block(3, 0, 10).code == ErrorCode::OK);
+}
+
 // The protocol forbids that two of them have one identity. If they do, the older may still take.
 TEST_CASE("AnotherProcessWithAnIdentityEndsTheBlocksOfTheOlder", "[blocks]") {
   struct Other {

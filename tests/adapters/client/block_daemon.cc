@@ -132,6 +132,13 @@ void BlockDaemon::replace_page() {
   pages_->remove(kClient);
 }
 
+void BlockDaemon::lose_page() {
+  const std::lock_guard lock(mutex_);
+  unknown_ += static_cast<int>(out_.size());
+  out_.clear();
+  pages_->remove(kClient);
+}
+
 int BlockDaemon::blocks() {
   const std::lock_guard lock(mutex_);
   return granted_;

@@ -45,6 +45,10 @@ class BlockDaemon {
   // The page goes, with a new one in its place when it is asked for.
   void replace_page();
 
+  // As at a restart that does not find the page: the blocks that are out are gaps, and the page as
+  // the client has it still says that they may be taken from.
+  void lose_page();
+
   int blocks();  // granted
   int pages();   // told
   // Of IDs that were granted and ended: how many were taken. All blocks are to have ended.
