@@ -4,6 +4,11 @@
 PACKAGES_BENCH += python3 python3-msgpack python3-pymongo python3-pip python3-matplotlib libcurl4 liblzma5 libssl3 valgrind libhiredis-dev \
   postgresql libpq-dev liblmdb-dev openjdk-17-jdk-headless maven util-linux
 
+# Measurements that are named together run one after the other, in this order, whatever -j says.
+MEASURED := $(filter bench bench-%,$(MAKECMDGOALS))
+$(foreach n,1/2 2/3 3/4 4/5,$(if $(word $(notdir $(n)),$(MEASURED)),\
+  $(eval $(word $(notdir $(n)),$(MEASURED)): | $(word $(patsubst %/,%,$(dir $(n))),$(MEASURED)))))
+
 # A program for each peer, which links its library.
 PEER_SOURCES := $(wildcard tests/bench/peers/*.cc)
 PEERS := $(patsubst tests/bench/peers/%.cc,$(BUILD)/bench/peers/%,$(filter-out %/peer.cc,$(PEER_SOURCES)))
