@@ -205,3 +205,40 @@ def test_NobodyElseReportsThroughProcessOne(container, manager):
     container.send(signal.SIGTERM)
     assert not any("FORGED" in text for text in hear(manager, container, "STOPPING=1"))
     assert container.daemon.wait_exit() == 0
+
+
+def fill(manager):
+    """As one that is frozen; how many messages it takes."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as full:
+        full.setblocking(False)
+        for taken in range(100_000):
+            try:
+                full.sendto(b"X_FULL=1", manager.getsockname())
+            except BlockingIOError:
+                return taken
+    raise AssertionError("there is no end of it")
+
+
+def serves(container):
+    """READY=1 goes to the manager, so the first ID tells that the daemon runs."""
+    expect_soon("the daemon's socket", container.daemon.socket.exists)
+    assert ids(container.daemon, 1) == [1]
+
+
+def test_AManagerThatTakesNothingKeepsNoSignalFromTheDaemon(container, manager):
+    fill(manager)
+    container.spawn()
+    serves(container)
+    container.send(signal.SIGTERM)
+    assert container.daemon.wait_exit() == 0
+
+
+def test_AManagerThatTookNothingIsToldLater(container, manager):
+    taken = fill(manager)
+    container.spawn()
+    serves(container)
+    for _ in range(taken):
+        assert manager.recv(4096) == b"X_FULL=1"
+    hear(manager, container, "READY=1")
+    container.send(signal.SIGTERM)
+    assert container.daemon.wait_exit() == 0
