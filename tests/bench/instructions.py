@@ -45,7 +45,8 @@ DAEMON_CASES = [
     Case("1 connection, depth 128", 1, 128, 600, 600),
     Case("8 connections, depth 128", 8, 128, 600, 800),
     Case("8 connections, depth 16", 8, 16, 600, 600),
-    Case("8 connections, depth 16, 100 sequences", 8, 16, None, 2100, names=100),
+    # Without a gate: how many requests meet in a turn, and so these counts, depend on what else runs.
+    Case("8 connections, depth 16, 100 sequences", 8, 16, None, None, names=100),
     # Each sequence has had many requests before it is counted, so that most leases have their size.
     Case("8 connections, depth 16, 10,000 sequences", 8, 16, None, None, names=10_000, few=200_000, more=300_000),
 ]
