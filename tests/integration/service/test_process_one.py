@@ -96,7 +96,8 @@ def test_SignalsReachTheDaemonAndItsExitCodeComesOut(container):
     assert container.daemon.wait_exit() == 0
     container.start()
     assert ids(container.daemon, 3) == [4, 5, 6]
-    container.daemon.seqctl("decommission", "--yes")
+    # 75 until the store has confirmed the instance, which the daemon does not wait for.
+    expect_soon("the decommission", lambda: container.daemon.seqctl("decommission", "--yes", expect=None).returncode == 0)
     assert container.daemon.wait_exit() == 80
 
 
