@@ -108,9 +108,9 @@ func (b *blockSet) next(sequence string) (int64, bool, error) {
 	return 0, false, nil
 }
 
-// requestFailed tells of the request that was made instead. What the daemon refuses, such as a name
-// that does not exist, has no blocks: its handle would take one of mostBlocks for good. What is the
-// daemon's own fault passes.
+// requestFailed reports the error of the request that was sent instead of a block. A name that the
+// daemon refuses has no blocks, so its handle is closed: it would occupy one of mostBlocks. Errors
+// that are the daemon's own are temporary, and keep the handle.
 func (b *blockSet) requestFailed(sequence string, err error) {
 	var said *Error
 	if !errors.As(err, &said) || !said.CallerFault {

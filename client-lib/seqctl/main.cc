@@ -23,7 +23,7 @@ int run(int argc, char** argv) {
     (parsed.exit_code == 0 ? out : errors).write(parsed.text);
     return parsed.exit_code;
   }
-  // Commands that take IDs print them, and those that take samples have a table or a terminal to
+  // Commands that take IDs print them, and commands that sample have a table or a terminal to
   // leave in order; the others end at once.
   using seqd::seqctl::Command;
   const Command command = parsed.arguments.command;

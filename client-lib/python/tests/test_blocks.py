@@ -74,7 +74,7 @@ def settled(daemon):
 
 
 def check(daemon, received, lost=0):
-    """Nothing came twice, nothing is a gap, and of what was taken at most so many IDs came to nobody."""
+    """No ID was issued twice, none is a gap, and at most so many of the IDs that were taken are lost."""
     ledger = Ledger("orders")
     for ids in received:
         ledger.add(ids)

@@ -1,4 +1,4 @@
-// What ends blocks, and what then becomes of the IDs that nobody took.
+// What ends blocks, and what happens to the IDs in them that were not taken.
 #include "daemon/core/blocks/block_table.h"
 
 #include <cstdint>
@@ -71,7 +71,7 @@ TEST_CASE("TheCounterIsLoweredToWhatWasTakenOfABlock") {
   CHECK(f.sequence().high_water() == block.first + 4);
 }
 
-// Nothing of it is available, and after a start nobody has asked for any.
+// The sequence has no available ID, and after a start no request for one.
 TEST_CASE("ABlockThatHasTheRestOfAPeriodEndsWithIt") {
   Daily here([](SequenceSettings& settings) {
     settings.blocks = true;

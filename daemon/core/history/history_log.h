@@ -1,4 +1,4 @@
-// HistoryLog: a RemainderLog that passes every entry to the history on its way to the log, so that
+// HistoryLog: a RemainderLog that passes each entry to the history before the log, so that
 // everything that the log records is in the history. Loop thread.
 #pragma once
 

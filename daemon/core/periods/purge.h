@@ -1,5 +1,5 @@
-// Purge: housekeeping of a sequence with periods: finds the counters of those that ended longer
-// than `period_retention` ago and removes them, a page per request. One page is in progress at a
+// Purge: removes the counters of a sequence's periods that ended longer than `period_retention`
+// ago, a page per request. One page is in progress at a
 // time. Owned by the daemon; loop thread.
 //
 // Invariant: a counter is removed only if its period may be (purge_rule.h) by this host's clock and

@@ -1,9 +1,9 @@
 // KnownNames: the sequences of names that were asked for lately, found with one line of memory
 // where the tree of all names takes many. A cache: what is not in it may be in use all the same.
 //
-// Callers choose the names: those that share a bucket push each other out, and cost a look into the
-// tree. Bounded: kMostBuckets of four places each. `Named` has a name(). Of the SequenceTable; loop
-// thread.
+// Callers choose the names. Names that share a bucket replace each other, and are then found in the
+// tree. Bounded: kMostBuckets of four places each. `Named` has a name(). Owned by the
+// SequenceTable; loop thread.
 #pragma once
 
 #include <algorithm>

@@ -27,7 +27,7 @@ class _Options(ctypes.Structure):
 
 
 class Handle:
-    """The blocks of one sequence. They end with close(), or when nobody has it any more. `pointer` is None then."""
+    """The blocks of one sequence. They end with close(), or with the last reference to it. `pointer` is None then."""
 
     __slots__ = ("pointer", "_close")
 
