@@ -62,13 +62,7 @@ void seqd_close(seqd_client* client) {
 int seqd_next(seqd_client* client, const char* name, int64_t* id) {
   return guarded(client, [&](auto& engine) {
     if (id == nullptr) return argument("id is NULL");
-    Request request;
-    Outcome outcome = make_next(name, request);
-    if (!outcome.ok()) return outcome;
-    Answer answer;
-    outcome = engine.call(std::move(request), answer);
-    if (outcome.ok()) *id = answer.first.first;
-    return outcome;
+    return read_name(name).empty() ? check_name(name) : engine.call_next(name, *id);
   });
 }
 

@@ -21,10 +21,16 @@ constexpr std::size_t kReplyBytes = SEQD_END_OF(seqd_reply, run_count);
 void write_reply(const Answer& answer, char* place, std::size_t size) {
   seqd_reply reply = {};
   reply.tag = answer.tag;
-  reply.code = answer.outcome.code;
-  reply.text = (answer.outcome.ok() ? answer.result() : answer.outcome.text).c_str();
-  reply.runs = answer.runs().data();
-  reply.run_count = answer.runs().size();
+  if (answer.outcome.ok() && !answer.rest) {
+    reply.text = "";
+    reply.runs = &answer.first;
+    reply.run_count = answer.first.count == 0 ? 0 : 1;
+  } else {
+    reply.code = answer.outcome.code;
+    reply.text = (answer.outcome.ok() ? answer.result() : answer.outcome.text).c_str();
+    reply.runs = answer.runs().data();
+    reply.run_count = answer.runs().size();
+  }
   reply.id = reply.run_count == 0 ? 0 : reply.runs[0].first;
   if (size > sizeof(reply)) std::memset(place + sizeof(reply), 0, size - sizeof(reply));
   std::memcpy(place, &reply, std::min(size, sizeof(reply)));
@@ -34,9 +40,10 @@ void write_reply(const Answer& answer, char* place, std::size_t size) {
 
 int seqd_submit_next(seqd_client* client, const char* name, void* tag) {
   return guarded(client, [&](auto& engine) {
+    if (name != nullptr && engine.submit_next_again(name, tag)) return int{SEQD_OK};
     const std::string_view text = read_name(name);
     if (text.empty()) return fail(client, check_name(name));
-    if (engine.submit_next_quickly(text, tag)) return int{SEQD_OK};
+    if (engine.submit_next(text, tag)) return int{SEQD_OK};
     Request request;
     request.name = text;
     request.tag = tag;

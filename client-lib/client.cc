@@ -12,6 +12,9 @@
 namespace seqd::engine {
 namespace {
 
+// From here on a time-out may be a hundredth longer.
+constexpr std::int64_t kLongTimeoutMs = 1'000;
+
 // More than a socket's buffer holds, so that reading from a daemon that keeps writing ends, too.
 constexpr int kLastReads = 64;
 
@@ -24,6 +27,13 @@ bool fill_randomly(Bytes& bytes) {
 bool is_worth_a_retry(int error) {
   return error == ENOENT || error == ECONNREFUSED || error == ECONNRESET || error == EPIPE ||
          error == EAGAIN || error == EINTR;
+}
+
+std::int64_t allowed_behind_ms(const ClientOptions& options) {
+  const std::int64_t behind_ms = most_behind_ms();
+  const bool long_enough =
+      std::min(options.timeout_ms, options.connect_timeout_ms) >= kLongTimeoutMs;
+  return long_enough && behind_ms <= kLongTimeoutMs / 100 ? behind_ms : -1;
 }
 
 bool is_shortage(int error) {
@@ -58,7 +68,10 @@ Outcome Client::open(const ClientOptions& options, std::unique_ptr<Client>& clie
 // options_ comes before session_, which keeps a view of the name in it.
 Client::Client(const ClientOptions& options, const protocol::Identity& identity,
                std::uint64_t random)
-    : options_(options), session_(session_settings(options_, identity)), random_(random | 1) {
+    : options_(options),
+      behind_ms_(allowed_behind_ms(options)),
+      session_(session_settings(options_, identity)),
+      random_(random | 1) {
   connection_.set_busy_poll(options_.busy_poll_us);
 }
 
@@ -114,28 +127,63 @@ Outcome Client::call(Request&& request, Answer& answer) {
   std::uint32_t number = 0;
   Outcome entered = enter(std::move(request), number);
   if (!entered.ok()) return entered;
-  // Ends: at the request's deadline at the latest the session answers it.
+  return await(number, answer);
+}
+
+Outcome Client::call_next(const char* name, std::int64_t& id) {
+  if (!session_.wants_identity()) {
+    const std::int64_t now = monotonic_ms();
+    const NextRequest next = {nullptr, now + options_.timeout_ms, now + options_.connect_timeout_ms,
+                              true};
+    std::uint32_t number = session_.submit_kept(name, next);
+    if (number == 0) number = session_.submit_next(name, next);
+    if (number != 0) {
+      turn_for(number, now);
+      if (session_.synchronous().take_id(number, id)) return {};
+      Answer answer;
+      Outcome outcome = await(number, answer);
+      if (outcome.ok()) id = answer.first.first;
+      return outcome;
+    }
+  }
+  Request request;
+  request.name = name;
+  Answer answer;
+  Outcome outcome = call(std::move(request), answer);
+  if (outcome.ok()) id = answer.first.first;
+  return outcome;
+}
+
+// Ends: at the request's deadline at the latest the session answers it.
+Outcome Client::await(std::uint32_t number, Answer& answer) {
+  while (!session_.synchronous().take(number, answer)) turn_for(number, monotonic_ms());
+  return std::move(answer.outcome);
+}
+
+void Client::turn_for(std::uint32_t number, std::int64_t now_ms) {
   try {
-    while (!session_.take_synchronous(number, answer)) turn(INT64_MAX);
+    turn(INT64_MAX, now_ms);
   } catch (...) {
     // Memory may have ended behind the answer, at that of another request. The answer holds.
-    if (!session_.take_synchronous(number, answer)) throw;
+    if (!session_.synchronous().has_arrived(number)) throw;
     recovers_ = true;
     close_socket();
   }
-  return std::move(answer.outcome);
 }
 
 void Client::poll(std::int64_t timeout_ms, std::size_t capacity) {
   session_.answers().drop_delivered();
   receive_idle();
   send_idle();
-  const std::int64_t until = monotonic_ms() + timeout_ms;
+  std::int64_t now = monotonic_ms();
+  const std::int64_t until = now + timeout_ms;
   // One turn in any case, so that polling without waiting sends and receives too.
   bool over = false;
   while (session_.answers().count() == 0 && session_.in_flight() > 0 && !over) {
-    turn(until);
-    over = monotonic_ms() >= until;
+    turn(until, now);
+    if (session_.answers().count() > 0) break;
+    now = monotonic_ms();
+    over = now >= until;
   }
   session_.answers().deliver(capacity);
 }
@@ -159,12 +207,14 @@ std::int64_t Client::idle_ms() const {
 
 // --- one step
 
-void Client::turn(std::int64_t until_ms) {
-  const std::int64_t now = monotonic_ms();
+void Client::turn(std::int64_t until_ms, std::int64_t now) {
+  std::int64_t deadline = session_.next_deadline_ms().value_or(0);
   // Its text is made only where it is needed.
-  if (session_.next_deadline_ms().value_or(INT64_MAX) <= now) session_.expire(now, unreachable());
+  if (deadline <= now) session_.expire(now, unreachable());
   if (session_.too_many_late()) lose("the daemon does not answer");
-  const std::int64_t until = std::min(until_ms, session_.next_deadline_ms().value_or(0));
+  if (deadline <= now || !connection_.is_open())
+    deadline = session_.next_deadline_ms().value_or(0);
+  const std::int64_t until = std::min(until_ms, deadline);
   if (until <= now && session_.in_flight() == 0) {
     // Everything ended at its deadline. What was not sent yet must not be carried out later.
     if (connection_.is_open() && !session_.output().empty()) close_connection();
@@ -187,7 +237,8 @@ void Client::turn(std::int64_t until_ms) {
     if (connection_.is_open()) lose(error_text(error));
     return;
   }
-  if (wants_to_write()) {
+  if (session_.any_unsent()) session_.fill_output(now);
+  if (!session_.output().empty()) {
     connection_.wait(true, until - now);
     receive();
   } else {
@@ -223,7 +274,9 @@ void Client::take_arrived() {
 
 // The acknowledgement that no request follows. What the socket does not take waits for a poll.
 void Client::send_idle() {
-  if (session_.in_flight() > 0 || !connection_.is_open() || !wants_to_write()) return;
+  if (session_.in_flight() > 0 || !connection_.is_open()) return;
+  if (session_.output().empty() && !session_.owes_acknowledgement()) return;
+  if (!wants_to_write()) return;
   if (const int error = connection_.send(session_.output()); error != 0) lose(error_text(error));
 }
 

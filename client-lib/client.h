@@ -44,17 +44,19 @@ class Client {
 
   // Queues; sends nothing. Deadlines are filled in.
   Outcome submit(Request&& request);
-  // The same of a `next` in fewer steps. False: submit() takes it, or says why not.
-  bool submit_next_quickly(std::string_view name, void* tag) {
-    if (session_.wants_identity()) return false;
-    const std::int64_t now = monotonic_ms();
-    const Deadlines deadlines = {now + options_.timeout_ms, now + options_.connect_timeout_ms};
-    return session_.submit_next(name, tag, deadlines) != 0;
+  // The same of a `next` in fewer steps, and in yet fewer where the last ones had that name, too.
+  // False: the one before says why.
+  bool submit_next(std::string_view name, void* tag) {
+    return !session_.wants_identity() && session_.submit_next(name, next_request(tag)) != 0;
+  }
+  bool submit_next_again(const char* name, void* tag) {
+    return session_.submit_kept(name, next_request(tag)) != 0;
   }
   // The same; the number is the request's in every repeat.
   Outcome submit(Request&& request, std::uint32_t& number);
   // Waits for the answer. The outcome is the answer's.
   Outcome call(Request&& request, Answer& answer);
+  Outcome call_next(const char* name, std::int64_t& id);  // the name is not empty
   // Waits at most `timeout_ms` for the first answer; then delivers up to `capacity` of them.
   void poll(std::int64_t timeout_ms, std::size_t capacity);
   std::size_t delivered_count() const { return session_.answers().delivered_count(); }
@@ -94,9 +96,17 @@ class Client {
  private:
   Client(const ClientOptions& options, const protocol::Identity& identity, std::uint64_t random);
 
+  NextRequest next_request(void* tag) const {
+    const std::int64_t now = behind_ms_ >= 0 ? last_tick_ms() + behind_ms_ : monotonic_ms();
+    return {tag, now + options_.timeout_ms, now + options_.connect_timeout_ms, false};
+  }
   Outcome enter(Request&& request, std::uint32_t& number);
+  // Waits for the answer to the synchronous request of that number.
+  Outcome await(std::uint32_t number, Answer& answer);
   // One step: connects, sends, receives, or waits for any of these until `until_ms` at most.
-  void turn(std::int64_t until_ms);
+  void turn(std::int64_t until_ms, std::int64_t now_ms);
+  // The same of a call, as long as it takes.
+  void turn_for(std::uint32_t number, std::int64_t now_ms);
   void try_to_connect(std::int64_t now_ms);
   // Whether there were bytes, and the connection continues.
   bool receive();
@@ -113,6 +123,8 @@ class Client {
   void recover_fully();
 
   const ClientOptions options_;
+  // How much later than the last tick it may be; -1: that is too much beside the time-outs.
+  const std::int64_t behind_ms_;
   const ProcessMark mark_;
   Session session_;
   Connection connection_;

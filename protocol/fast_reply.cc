@@ -10,8 +10,6 @@ namespace {
 
 static_assert(2 + 5 + 1 + 9 <= kFrameLimit.min);
 
-constexpr std::uint8_t kNil = 0xc0;
-
 // The big-endian number behind the first byte, if it is there; moves `at` behind it.
 template <typename Number>
 bool take_number(const std::uint8_t*& at, const std::uint8_t* end, std::int64_t& value) {
@@ -21,6 +19,8 @@ bool take_number(const std::uint8_t*& at, const std::uint8_t* end, std::int64_t&
   at += 1 + sizeof(Number);
   return true;
 }
+
+}  // namespace
 
 bool take_any_integer(const std::uint8_t*& at, const std::uint8_t* end, std::int64_t& value) {
   if (at == end) return false;
@@ -48,34 +48,6 @@ bool take_any_integer(const std::uint8_t*& at, const std::uint8_t* end, std::int
       ++at;
       return true;
   }
-}
-
-// Moves `at` behind the integer, in whatever form it is. False: it is none, is not there as a
-// whole, or is above 2^63-1.
-inline bool take_integer(const std::uint8_t*& at, const std::uint8_t* end, std::int64_t& value) {
-  // Nearly always it is not negative, and something follows it: its bytes are the first of eight.
-  if (end - at <= 8) return take_any_integer(at, end, value);
-  const unsigned form = *at - 0xccU;
-  if (form > 3) return take_any_integer(at, end, value);
-  const unsigned size = 1U << form;
-  value = static_cast<std::int64_t>(load_big_endian<std::uint64_t>(at + 1) >> (64 - 8 * size));
-  at += 1 + size;
-  return value >= 0;
-}
-
-}  // namespace
-
-std::size_t parse_fast_reply(std::span<const std::uint8_t> bytes, FastReply& out) {
-  const std::uint8_t* at = bytes.data();
-  const std::uint8_t* const end = at + bytes.size();
-  if (bytes.size() < 5 || at[0] != 0x94 || at[1] != 0x01) return 0;
-  at += 2;
-  std::int64_t msgid = 0;
-  if (!take_integer(at, end, msgid) || msgid < 0 || msgid > UINT32_MAX) return 0;
-  if (at == end || *at++ != kNil) return 0;
-  if (!take_integer(at, end, out.id)) return 0;
-  out.msgid = static_cast<std::uint32_t>(msgid);
-  return static_cast<std::size_t>(at - bytes.data());
 }
 
 }  // namespace seqd::protocol

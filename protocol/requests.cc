@@ -13,7 +13,7 @@ constexpr std::int64_t kNotification = 2;
 
 constexpr std::size_t kBeginRoom = 2 + kIntegerRoom + 2 * kHeaderRoom;  // without the method
 
-constexpr std::size_t kFrontRoom = 2 + kIntegerRoom;
+static_assert(kFrontRoom == 2 + kIntegerRoom);
 
 // [0, msgid, ...
 char* put_front(char* at, std::uint32_t msgid) {
@@ -91,15 +91,26 @@ void append_next(Buffer& out, std::uint32_t msgid, std::string_view name,
 }
 
 void append_next_rest(Buffer& out, std::string_view name, std::optional<std::int64_t> timeout_ms) {
-  char* const begin = out.prepare(named_room("next", name));
-  out.commit(static_cast<std::size_t>(put_named_rest(begin, "next", name, timeout_ms) - begin));
+  char* const begin = out.prepare(named_room("next", name) + kRestStep);
+  char* const end = put_named_rest(begin, "next", name, timeout_ms);
+  std::memset(end, 0, kRestStep);
+  out.commit(static_cast<std::size_t>(end - begin));
 }
 
-void append_with_rest(Buffer& out, std::uint32_t msgid, std::string_view rest) {
-  char* const begin = out.prepare(kFrontRoom + rest.size());
-  char* const at = put_front(begin, msgid);
-  std::memcpy(at, rest.data(), rest.size());
-  out.commit(static_cast<std::size_t>(at - begin) + rest.size());
+void append_with_rest(Buffer& out, std::uint32_t first_msgid, std::size_t count,
+                      std::string_view rest) {
+  char* const begin = out.prepare(count * (kFrontRoom + rest.size()) + kRestStep);
+  char* at = begin;
+  const char* const from = rest.data();
+  const std::size_t size = rest.size();
+  for (; count > 0; --count) {
+    at = put_front(at, first_msgid++);
+    // The next request is written over what is too much.
+    for (std::size_t done = 0; done < size; done += kRestStep)
+      std::memcpy(at + done, from + done, kRestStep);
+    at += size;
+  }
+  out.commit(static_cast<std::size_t>(at - begin));
 }
 
 void append_next_text(Buffer& out, std::uint32_t msgid, std::string_view name,

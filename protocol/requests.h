@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -27,10 +28,15 @@ void append_hello(Buffer& out, std::uint32_t msgid, const Hello& hello);
 void append_next(Buffer& out, std::uint32_t msgid, std::string_view name,
                  std::optional<std::int64_t> timeout_ms = std::nullopt);
 
-// The same in two parts: what follows the msgid, which many requests have in common; and a request
-// with such a rest.
+// The same in two parts: what follows the msgid, which many requests have in common; and `count`
+// requests with such a rest, whose msgids follow each other. A rest is copied in whole steps of
+// kRestStep: behind it append_next_rest() leaves bytes that may be read for that, until `out`
+// changes. In front of it are at most kFrontRoom bytes.
+inline constexpr std::size_t kFrontRoom = 11;
+inline constexpr std::size_t kRestStep = 32;
 void append_next_rest(Buffer& out, std::string_view name, std::optional<std::int64_t> timeout_ms);
-void append_with_rest(Buffer& out, std::uint32_t msgid, std::string_view rest);
+void append_with_rest(Buffer& out, std::uint32_t first_msgid, std::size_t count,
+                      std::string_view rest);
 
 // [0, msgid, "next_text", [name]] or with options as above
 void append_next_text(Buffer& out, std::uint32_t msgid, std::string_view name,

@@ -16,7 +16,8 @@ class AnswerQueue {
  public:
   // Answers that were not delivered.
   std::size_t count() const { return answers_.size() - delivered_; }
-  // A new one; valid until the next call that is not const. Without memory nothing has changed.
+  // A new one, whose tag and run are still to be written; valid until the next call that is not
+  // const. Without memory nothing has changed.
   Answer& add() { return answers_.push_back(); }
 
   // Delivers up to `capacity` of them, after drop_delivered(): delivered(0 .. delivered_count()).

@@ -17,7 +17,7 @@ class BurstPattern {
   std::size_t left_to_next() const {
     return follows_at_once_ ? kLeftToNext : protocol::kAcknowledgeEvery;
   }
-  // All requests are answered.
+  // All requests are answered, and they were more than are left to the next request anyhow.
   void rests(std::int64_t now_ms) {
     if (rest_since_ms_ < 0) rest_since_ms_ = now_ms;
   }

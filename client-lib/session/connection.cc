@@ -132,11 +132,6 @@ Connection::Received Connection::receive_busily(Clock::time_point end) {
   return received;
 }
 
-void Connection::poll_on() {
-  if (busy_poll_us_ == 0) return;
-  poll_until_ = Clock::now() + std::chrono::microseconds(busy_poll_us_);
-}
-
 Connection::Received Connection::receive(int flags) {
   received_.clear();
   char* room = received_.prepare(kReceiveBytes);

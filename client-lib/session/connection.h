@@ -65,7 +65,9 @@ class Connection {
 
   Received receive(int flags);
   Received receive_busily(Clock::time_point end);
-  void poll_on();
+  void poll_on() {
+    if (busy_poll_us_ != 0) poll_until_ = Clock::now() + std::chrono::microseconds(busy_poll_us_);
+  }
 
   int descriptor_ = -1;
   std::int64_t busy_poll_us_ = 0;

@@ -20,7 +20,8 @@ TEST_CASE("NextWriterWritesWhatAppendNextWrites", "[client]") {
       for (const std::string& name : names) {
         // The second time it is kept.
         for (int times = 0; times < 2; ++times) {
-          writer.write(written, number, name, wait);
+          writer.set(name, wait);
+          writer.write(written, number, 1);
           protocol::append_next(expected, number, name, wait);
         }
       }

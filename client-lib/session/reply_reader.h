@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "client-lib/session/outcome.h"
-#include "client-lib/session/request_table.h"
+#include "client-lib/session/request.h"
 #include "protocol/messages.h"
 
 namespace seqd::engine {
@@ -50,11 +50,10 @@ struct Answer {
     if (rest && !rest->all.empty()) return rest->all;
     return {&first, first.count == 0 ? std::size_t{0} : std::size_t{1}};
   }
+  // Gives memory back. Tag and run stay: who fills the place again writes them.
   void clear() {
-    tag = nullptr;
     if (!outcome.ok()) outcome = Outcome();
-    first = {0, 0, 0};
-    rest.reset();
+    if (rest) rest.reset();
   }
 };
 

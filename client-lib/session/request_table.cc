@@ -8,23 +8,22 @@ namespace seqd::engine {
 std::uint32_t RequestTable::add(Request&& request) {
   Slot& slot = slots_.push_back();
   slot.state = Slot::State::unsent;
+  slot.kept = false;
   slot.request = std::move(request);
   ++waiting_;
   return next_number() - 1;
 }
 
-// As the other one, without a Request that is made and moved.
-std::uint32_t RequestTable::add_next(std::string_view name, void* tag, const Deadlines& deadlines) {
+std::uint32_t RequestTable::add_next(std::string_view name, const NextRequest& next) {
+  if (kept_ == 0 || kept_name_ == name) {
+    if (kept_ == 0) kept_name_.assign(name);
+    return add_kept(next);
+  }
   Slot& slot = slots_.prepare_back();
-  Request& request = slot.request;
-  request.name.assign(name);  // may throw, so it comes first
-  request.method = Request::Method::next;
-  request.synchronous = false;
-  request.count = 1;
-  request.tag = tag;
-  request.deadline_ms = deadlines.ms;
-  request.connect_deadline_ms = deadlines.connect_ms;
+  slot.request.name.assign(name);  // may throw, so it comes first
   slot.state = Slot::State::unsent;
+  slot.kept = false;
+  fill(slot.request, next);
   slots_.commit_back();
   ++waiting_;
   return next_number() - 1;
@@ -35,6 +34,28 @@ std::uint32_t RequestTable::first_unrepeatable() const {
   std::size_t at = 0;
   while (!is_unrepeatable(slots_[at])) ++at;
   return floor_ + static_cast<std::uint32_t>(at);
+}
+
+void RequestTable::mark_sent(std::uint32_t number) {
+  Slot& slot = slots_[number - floor_];
+  slot.state = Slot::State::sent;
+  ++sent_;
+  if (is_unrepeatable(slot)) ++inserts_;
+}
+
+std::size_t RequestTable::mark_run_sent(std::uint32_t number, std::size_t most) {
+  const std::size_t from = number - floor_;
+  const std::size_t end = from + std::min(most, slots_.size() - from);
+  const std::int64_t deadline_ms = slots_[from].request.deadline_ms;
+  std::size_t at = from;
+  for (; at < end; ++at) {
+    Slot& slot = slots_[at];
+    if (slot.state != Slot::State::unsent || !slot.kept || slot.request.deadline_ms != deadline_ms)
+      break;
+    slot.state = Slot::State::sent;
+  }
+  sent_ += at - from;
+  return at - from;
 }
 
 void RequestTable::mark_unsent(std::uint32_t number) {

@@ -2,6 +2,10 @@
 // and never mean another request, so that the daemon can recognise a repeat. Owned by a Session;
 // one thread.
 //
+// A program asks for IDs of one sequence again and again, so the table keeps that name once for all
+// its `next` requests. It keeps another one when no request needs the one before; a `next` for any
+// other name has it in the request.
+//
 // Invariant: the requests lie in order of their numbers; the first one, when there is any, has no
 // answer; so floor() is the lowest number without one, which is what an `ack` says.
 #pragma once
@@ -9,46 +13,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <cstring>
 #include <string>
 #include <string_view>
 
+#include "client-lib/session/request.h"
 #include "client-lib/session/ring.h"
 
 namespace seqd::engine {
-
-struct Request {
-  enum class Method : std::uint8_t { next, next_text, range, peek, insert, call };
-  // What few requests have.
-  struct Body {
-    std::string params;  // of call: one MessagePack array; of insert: the document
-    std::string unique;  // of insert: a field that makes it safe to send it again; or empty
-  };
-  Method method = Method::next;
-  bool synchronous = false;    // a call waits for it: its answer is not for seqd_poll
-  bool perhaps = false;        // it was sent on a connection that ended
-  std::string name;            // the sequence; for `call` the method
-  std::int64_t count = 1;      // of range
-  std::unique_ptr<Body> body;  // of call and insert
-  void* tag = nullptr;
-  std::int64_t deadline_ms = 0;          // by the monotonic clock
-  std::int64_t connect_deadline_ms = 0;  // the same, while there is no connection
-
-  std::string_view params() const { return body ? std::string_view(body->params) : ""; }
-  std::string_view unique() const { return body ? std::string_view(body->unique) : ""; }
-  // Gives memory back; that of the name is used again. What add() and add_next() assign stays.
-  void clear() {
-    name.clear();
-    body.reset();
-    perhaps = false;
-  }
-};
-
-// Of a request; see there.
-struct Deadlines {
-  std::int64_t ms = 0;
-  std::int64_t connect_ms = 0;
-};
 
 class RequestTable {
  public:
@@ -60,16 +32,37 @@ class RequestTable {
   std::uint32_t floor() const { return floor_; }
   std::uint32_t next_number() const { return floor_ + static_cast<std::uint32_t>(slots_.size()); }
 
-  // Appends a request, not sent yet, and gives its number.
+  // Appends a request, not sent yet, and gives its number. A name of a `next` is not empty.
   std::uint32_t add(Request&& request);
-  // The same of a `next` for seqd_poll.
-  std::uint32_t add_next(std::string_view name, void* tag, const Deadlines& deadlines);
+  std::uint32_t add_next(std::string_view name, const NextRequest& next);
+  // Whether the kept name is that one, which ends with a zero byte.
+  bool keeps(const char* name) const {
+    return !kept_name_.empty() && std::strcmp(kept_name_.c_str(), name) == 0;
+  }
+  // add_next() for the kept name.
+  std::uint32_t add_kept(const NextRequest& next) {
+    Slot& slot = slots_.prepare_back();
+    slot.state = Slot::State::unsent;
+    slot.kept = true;
+    fill(slot.request, next);
+    slots_.commit_back();
+    ++kept_;
+    ++waiting_;
+    return next_number() - 1;
+  }
+
   // The request of that number; null when it has an answer or there never was one. Valid until the
   // next call that is not const.
   const Request* find(std::uint32_t number) const {
     const Slot* found = slot(number);
     return found == nullptr ? nullptr : &found->request;
   }
+  // The name in that request, which must be in the table, as long valid; whether it is kept.
+  const std::string& name(std::uint32_t number) const {
+    const Slot& found = slots_[number - floor_];
+    return found.kept ? kept_name_ : found.request.name;
+  }
+  bool is_kept(std::uint32_t number) const { return slots_[number - floor_].kept; }
   bool is_sent(std::uint32_t number) const { return find_sent(number) != nullptr; }
   // The same as find(), of one that this connection owes an answer to.
   const Request* find_sent(std::uint32_t number) const {
@@ -82,10 +75,13 @@ class RequestTable {
   // The number has its answer, or no caller waits for it any more. It must be in the table.
   void finish(std::uint32_t number) {
     Slot& finished = slots_[number - floor_];
-    if (is_unrepeatable(finished)) --inserts_;
-    if (finished.state == Slot::State::sent) --sent_;
+    if (finished.state == Slot::State::sent) {
+      if (is_unrepeatable(finished)) --inserts_;
+      --sent_;
+    }
     finished.state = Slot::State::finished;
     --waiting_;
+    if (finished.kept) --kept_;
     if (number != floor_) return finished.clear();  // its texts are not needed any more
     do {
       slots_.pop_front();
@@ -95,22 +91,19 @@ class RequestTable {
 
   // The lowest number that is to be sent; 0 when there is none.
   std::uint32_t first_unsent() {
+    if (!any_unsent()) return 0;
     unsent_from_ = std::max(unsent_from_, floor_);
-    for (std::uint32_t next = next_number(); unsent_from_ < next; ++unsent_from_) {
-      if (slots_[unsent_from_ - floor_].state == Slot::State::unsent) return unsent_from_;
-    }
-    return 0;
+    while (slots_[unsent_from_ - floor_].state != Slot::State::unsent) ++unsent_from_;
+    return unsent_from_;
   }
   // The lowest number that is sent and may not be sent again: an insert without a unique field. 0
   // when there is none.
   std::uint32_t first_unrepeatable() const;
   // It must be unsent.
-  void mark_sent(std::uint32_t number) {
-    Slot& slot = slots_[number - floor_];
-    slot.state = Slot::State::sent;
-    ++sent_;
-    if (is_unrepeatable(slot)) ++inserts_;
-  }
+  void mark_sent(std::uint32_t number);
+  // Marks as sent, from `number` on, which is unsent, requests for the kept name with one deadline
+  // that follow each other. How many: at most `most`, and 0 if `number` is not for that name.
+  std::size_t mark_run_sent(std::uint32_t number, std::size_t most);
   void mark_unsent(std::uint32_t number);  // it must be sent
   // The connection is gone: everything is to be sent again, in the same order.
   void mark_all_unsent();
@@ -119,8 +112,11 @@ class RequestTable {
   struct Slot {
     enum class State : std::uint8_t { unsent, sent, finished };
     State state = State::unsent;
+    bool kept = false;  // a `next` for the kept name; the request has none then
     Request request;
-    void clear() { request.clear(); }
+    void clear() {
+      if (!kept) request.clear();
+    }
   };
   // Null: it has an answer, or there never was one.
   const Slot* slot(std::uint32_t number) const {
@@ -129,12 +125,22 @@ class RequestTable {
     return found.state == Slot::State::finished ? nullptr : &found;
   }
 
+  static void fill(Request& request, const NextRequest& next) {
+    request.method = Request::Method::next;
+    request.synchronous = next.synchronous;
+    request.perhaps = false;
+    request.tag = next.tag;
+    request.deadline_ms = next.deadline_ms;
+    request.connect_deadline_ms = next.connect_deadline_ms;
+  }
   static bool is_unrepeatable(const Slot& slot) {
     return slot.state == Slot::State::sent && slot.request.method == Request::Method::insert &&
            slot.request.unique().empty();
   }
 
   Ring<Slot> slots_;
+  std::string kept_name_;          // empty: none
+  std::size_t kept_ = 0;           // slots that need it and are not finished
   std::uint32_t floor_;            // number of slots_[0]
   std::uint32_t unsent_from_ = 0;  // no lower number is unsent
   std::size_t waiting_ = 0;        // slots that are not finished

@@ -51,7 +51,8 @@ class Ring {
  private:
   static constexpr std::size_t kFirstPlaces = 16;
 
-  void grow() {
+  // Seldom, so its code does not stand in what calls prepare_back().
+  [[gnu::noinline]] void grow() {
     std::vector<T> larger(places_.empty() ? kFirstPlaces : 2 * places_.size());
     for (std::size_t at = 0; at < size_; ++at) larger[at] = std::move((*this)[at]);
     places_.swap(larger);

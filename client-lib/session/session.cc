@@ -16,7 +16,8 @@ constexpr std::size_t kOutputBytes = 64 * 1024;
 
 // The daemon gives up a little before the client does, so that the caller gets the daemon's reason
 // instead of a time-out, and no ID is issued that arrives too late.
-std::int64_t wait_within(std::int64_t left_ms) {
+std::optional<std::int64_t> wait_within(std::int64_t left_ms, const SessionSettings& settings) {
+  if (!settings.limits_wait) return std::nullopt;
   return std::clamp<std::int64_t>(left_ms - left_ms / 10 - (left_ms < 10 ? 1 : 0), 0,
                                   protocol::kMaxTimeoutMs);
 }
@@ -28,57 +29,36 @@ Session::Session(const SessionSettings& settings)
 
 // --- requests
 
-bool Session::is_full() const {
-  return table_.size() + answers_.count() >= kCapacity || table_.next_number() >= kLastNumber;
-}
-
 std::uint32_t Session::submit(Request&& request) {
   if (is_full()) return 0;
   const bool synchronous = request.synchronous;
-  const std::uint32_t number = table_.add(std::move(request));
-  if (synchronous) {
-    synchronous_number_ = number;
-    synchronous_answer_.reset();
-  }
-  return number;
+  return entered(table_.add(std::move(request)), synchronous);
 }
 
-std::uint32_t Session::submit_next(std::string_view name, void* tag, const Deadlines& deadlines) {
-  return is_full() ? 0 : table_.add_next(name, tag, deadlines);
+std::uint32_t Session::submit_next(std::string_view name, const NextRequest& next) {
+  return is_full() ? 0 : entered(table_.add_next(name, next), next.synchronous);
 }
 
 std::size_t Session::pending() const {
-  return table_.size() + answers_.count() - (table_.find(synchronous_number_) != nullptr ? 1 : 0);
+  return table_.size() + answers_.count() - (table_.find(synchronous_.number()) != nullptr ? 1 : 0);
 }
 
 bool Session::synchronous_may_have_inserted() const {
-  const Request* request = table_.find(synchronous_number_);
+  const Request* request = table_.find(synchronous_.number());
   return request != nullptr && request->method == Request::Method::insert &&
-         (request->perhaps || table_.is_sent(synchronous_number_));
+         (request->perhaps || table_.is_sent(synchronous_.number()));
 }
 
 void Session::abandon_synchronous() {
-  if (table_.find(synchronous_number_) != nullptr) table_.finish(synchronous_number_);
-  synchronous_answer_.reset();
-  synchronous_number_ = 0;
-}
-
-bool Session::take_synchronous(std::uint32_t number, Answer& answer) {
-  if (number != synchronous_number_ || !synchronous_answer_) return false;
-  answer = std::move(*synchronous_answer_);
-  synchronous_answer_.reset();
-  synchronous_number_ = 0;
-  return true;
+  if (table_.find(synchronous_.number()) != nullptr) table_.finish(synchronous_.number());
+  synchronous_.drop();
 }
 
 void Session::finish(std::uint32_t number, Answer&& answer) {
   const Request& request = *table_.find(number);
   answer.tag = request.tag;
   // First kept, then taken off the table: if memory ends here, the request is still known.
-  if (request.synchronous)
-    synchronous_answer_ = std::move(answer);
-  else
-    answers_.add() = std::move(answer);
+  (request.synchronous ? synchronous_.arrive() : answers_.add()) = std::move(answer);
   table_.finish(number);
 }
 
@@ -162,7 +142,7 @@ void Session::reset_connection() {
   ready_ = false;
   proved_ = false;
   stopping_ = false;
-  bursts_ = BurstPattern();
+  acknowledgement_.disconnected();
   table_.mark_all_unsent();
 }
 
@@ -170,49 +150,53 @@ void Session::fill_output(std::int64_t now_ms) {
   if (!ready_ || stopping_) return;
   while (output_.size() < kOutputBytes) {
     const std::uint32_t number = table_.first_unsent();
-    if (number == 0 || number - table_.floor() >= window_) return acknowledge_rest(now_ms);
-    bursts_.requests(now_ms);
-    acknowledge_if_due(number);
-    write_request(number, *table_.find(number), now_ms);
-    table_.mark_sent(number);
+    if (number == 0 || number - table_.floor() >= acknowledgement_.window()) {
+      if (acknowledgement_.is_due_at_rest(table_.floor(), table_.empty(), now_ms))
+        acknowledge_all();
+      return;
+    }
+    acknowledgement_.requests(now_ms);
+    if (acknowledgement_.is_due_at(number)) acknowledge_all();
+    if (table_.is_kept(number)) {
+      write_run(number, now_ms);
+    } else {
+      write_request(number, *table_.find(number), now_ms);
+      table_.mark_sent(number);
+    }
   }
 }
 
-// No request follows now, perhaps for hours. As many as wait for the next request otherwise are
-// left to it, so that requests made one at a time cost no packet more; and of a burst, where bursts
-// follow each other.
-void Session::acknowledge_rest(std::int64_t now_ms) {
-  if (table_.empty()) bursts_.rests(now_ms);
-  if (table_.floor() - acknowledged_ > bursts_.left_to_next()) acknowledge_all();
-}
-
-void Session::acknowledge_if_due(std::uint32_t number) {
-  // Often enough for the daemon's memory, and before its window closes: it counts from the last
-  // acknowledgement that it has seen.
-  const std::int64_t half = std::min(window_, kAssumedWindow) / 2;
-  const bool many = answered_ >= protocol::kAcknowledgeEvery;
-  const bool far = number - acknowledged_ >= half;
-  if (many || far) acknowledge_all();
+// As far as the daemon's window and the next acknowledgement, or one request at least.
+void Session::write_run(std::uint32_t number, std::int64_t now_ms) {
+  const std::int64_t left_ms = table_.find(number)->deadline_ms - now_ms;
+  kept_writer_.set(table_.name(number), wait_within(left_ms, settings_));
+  const std::int64_t window_left = acknowledgement_.window() - (number - table_.floor());
+  const auto most =
+      static_cast<std::size_t>(std::min(window_left, acknowledgement_.next_after(number)));
+  const std::size_t fitting = kept_writer_.fitting(kOutputBytes - output_.size());
+  const std::size_t count =
+      table_.mark_run_sent(number, std::max(std::min(most, fitting), std::size_t{1}));
+  kept_writer_.write(output_, number, count);
 }
 
 void Session::write_request(std::uint32_t number, const Request& request, std::int64_t now_ms) {
-  std::optional<std::int64_t> wait_ms;
-  if (settings_.limits_wait) wait_ms = wait_within(request.deadline_ms - now_ms);
+  const std::optional<std::int64_t> wait = wait_within(request.deadline_ms - now_ms, settings_);
   switch (request.method) {
     case Request::Method::next:
-      return next_writer_.write(output_, number, request.name, wait_ms);
+      next_writer_.set(request.name, wait);
+      return next_writer_.write(output_, number, 1);
     case Request::Method::next_text:
-      protocol::append_next_text(output_, number, request.name, wait_ms);
+      protocol::append_next_text(output_, number, request.name, wait);
       return;
     case Request::Method::range:
-      protocol::append_range(output_, number, request.name, request.count, wait_ms);
+      protocol::append_range(output_, number, request.name, request.count, wait);
       return;
     case Request::Method::peek:
       protocol::append_peek(output_, number, request.name);
       return;
     case Request::Method::insert:
       protocol::append_insert(output_, number, request.name, request.params(),
-                              {wait_ms, daemon_.connection, request.unique()});
+                              {wait, daemon_.connection, request.unique()});
       return;
     case Request::Method::call:
       break;
@@ -225,10 +209,8 @@ void Session::write_request(std::uint32_t number, const Request& request, std::i
 }
 
 void Session::acknowledge_all() {
-  if (!ready_ || !settings_.hello.client || table_.floor() == acknowledged_) return;
+  if (!ready_ || !settings_.hello.client || !acknowledgement_.say(table_.floor())) return;
   protocol::append_ack(output_, table_.floor());
-  acknowledged_ = table_.floor();
-  answered_ = 0;
 }
 
 // --- the connection, inward
@@ -257,8 +239,7 @@ Session::Verdict Session::receive(std::string_view bytes) {
 
 Session::Verdict Session::take_in(std::span<const std::uint8_t>& left) {
   while (!left.empty()) {
-    if (const std::size_t size = receive_id(left); size != 0) {
-      left = left.subspan(size);
+    if (receive_ids(left)) {
       scanner_.reset();  // it may have seen a part
       if (const Verdict verdict = after_answer(); verdict != Verdict::keep) return verdict;
       continue;
@@ -276,20 +257,22 @@ Session::Verdict Session::take_in(std::span<const std::uint8_t>& left) {
   return Verdict::keep;
 }
 
-std::size_t Session::receive_id(std::span<const std::uint8_t> bytes) {
+[[gnu::flatten]] bool Session::receive_ids(std::span<const std::uint8_t>& left) {
+  const std::size_t all = left.size();
   protocol::FastReply reply;
-  const std::size_t size = protocol::parse_fast_reply(bytes, reply);
-  if (size == 0) return 0;
-  const Request* request = table_.find_sent(reply.msgid);
-  if (request == nullptr || request->method != Request::Method::next) return 0;
-  // First kept, then taken off the table, as in finish().
-  Answer& answer = request->synchronous ? synchronous_answer_.emplace() : answers_.add();
-  answer.tag = request->tag;
-  answer.first = {reply.id, 1, 1};
-  proved_ = true;
-  ++answered_;
-  table_.finish(reply.msgid);
-  return size;
+  while (const std::size_t size = protocol::parse_fast_reply(left, reply)) {
+    const Request* request = table_.find_sent(reply.msgid);
+    if (request == nullptr || request->method != Request::Method::next) break;
+    // First kept, then taken off the table, as in finish().
+    Answer& answer = request->synchronous ? synchronous_.arrive() : answers_.add();
+    answer.tag = request->tag;
+    answer.first = {reply.id, 1, 1};
+    proved_ = true;
+    acknowledgement_.answered();
+    table_.finish(reply.msgid);
+    left = left.subspan(size);
+  }
+  return left.size() != all;
 }
 
 Session::Verdict Session::receive_frame(std::span<const std::uint8_t> frame) {
@@ -324,9 +307,9 @@ Session::Verdict Session::receive_frame(std::span<const std::uint8_t> frame) {
     if (!read.ok()) return give_up(Verdict::broken, std::move(read));
   }
   proved_ = true;
-  ++answered_;
+  acknowledgement_.answered();
   // Perhaps too much is kept for the clients of this user: this one's part can go.
-  if (answer.outcome.code == SEQD_E_BUSY) answered_ = protocol::kAcknowledgeEvery;
+  if (answer.outcome.code == SEQD_E_BUSY) acknowledgement_.request_at_next();
   finish(number, std::move(answer));
   return after_answer();
 }
@@ -358,13 +341,9 @@ Session::Verdict Session::receive_hello(const protocol::Message& reply) {
   if (!outcome.ok()) return give_up(Verdict::broken, std::move(outcome));
   daemon_ = std::move(answer);
   const auto limit = daemon_.limits.find("unacknowledged");
-  window_ =
-      limit == daemon_.limits.end() ? kAssumedWindow : std::max<std::int64_t>(limit->second, 1);
+  acknowledgement_.ready(limit == daemon_.limits.end() ? Acknowledgement::kAssumedWindow
+                                                       : std::max<std::int64_t>(limit->second, 1));
   ready_ = true;
-  // A daemon that does not know this identity, or knows less of it, must learn the floor first:
-  // otherwise the numbers to come may look too far away.
-  acknowledged_ = 1;
-  answered_ = protocol::kAcknowledgeEvery;
   return Verdict::keep;
 }
 

@@ -8,33 +8,26 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <span>
 #include <string_view>
 #include <unordered_set>
 
+#include "client-lib/session/acknowledgement.h"
 #include "client-lib/session/answer_queue.h"
-#include "client-lib/session/burst_pattern.h"
 #include "client-lib/session/next_writer.h"
 #include "client-lib/session/reply_reader.h"
 #include "client-lib/session/request_table.h"
+#include "client-lib/session/session_settings.h"
+#include "client-lib/session/synchronous_answer.h"
 #include "protocol/buffer.h"
 #include "protocol/frame_scanner.h"
-#include "protocol/requests.h"
 
 namespace seqd::engine {
-
-struct SessionSettings {
-  protocol::Hello hello;     // without `client`: anonymous
-  bool limits_wait = false;  // a request says how long it may wait for an ID: the time it has left
-  std::uint32_t first_number = 1;
-};
 
 class Session {
  public:
   // Requests that are in flight or whose answers were not collected, at most.
   static constexpr std::size_t kCapacity = 65'536;
-  // Request numbers that a daemon keeps for retries, if its hello names no limit.
-  static constexpr std::int64_t kAssumedWindow = 1'024;
   // The hello's msgid: never a request number.
   static constexpr std::uint32_t kHelloNumber = 0xffff'ffff;
   // From here on a new identity is taken when nothing is in flight; from the last one on nothing is
@@ -53,8 +46,14 @@ class Session {
 
   // Requests. The number, or 0 when there are too many.
   std::uint32_t submit(Request&& request);
-  std::uint32_t submit_next(std::string_view name, void* tag, const Deadlines& deadlines);
+  std::uint32_t submit_next(std::string_view name, const NextRequest& next);
+  // The same in fewer steps, where the table keeps that name. 0: submit_next() takes it.
+  std::uint32_t submit_kept(const char* name, const NextRequest& next) {
+    if (!table_.keeps(name) || table_.next_number() >= kRenewFrom || is_full()) return 0;
+    return entered(table_.add_kept(next), next.synchronous);
+  }
   std::size_t in_flight() const { return table_.size(); }
+  bool any_unsent() const { return table_.any_unsent(); }
   // Submitted and not collected, without synchronous ones.
   std::size_t pending() const;
   void abandon_synchronous();  // its caller does not wait any more; only while not connected
@@ -63,13 +62,16 @@ class Session {
 
   // The connection.
   void connected();
-  // Until `reconnect_until_ms` no request is given up for want of a connection, if this one was
-  // ready.
+  // If it was ready, no request is given up for want of a connection until then.
   void disconnected(std::int64_t reconnect_until_ms);
   bool ready() const { return ready_; }  // hello was answered
   // Puts into output() what can be sent now: requests, and what has arrived of a burst that ended.
   void fill_output(std::int64_t now_ms);
   void acknowledge_all();  // puts into output() what has arrived, as before closing
+  // Whether fill_output() may have that to tell, and nothing else.
+  bool owes_acknowledgement() const {
+    return settings_.hello.client && acknowledgement_.is_owed(table_.floor());
+  }
   protocol::Buffer& output() { return output_; }
   [[nodiscard]] Verdict receive(std::string_view bytes);
   const Outcome& trouble() const { return trouble_; }
@@ -84,11 +86,9 @@ class Session {
   bool too_many_late() const { return late_.size() >= kCapacity; }
   void fail_all(const Outcome& outcome);
 
-  // The answers for seqd_poll.
-  AnswerQueue& answers() { return answers_; }
+  AnswerQueue& answers() { return answers_; }  // for seqd_poll
   const AnswerQueue& answers() const { return answers_; }
-  // The answer to the synchronous request; false when there is none yet.
-  bool take_synchronous(std::uint32_t number, Answer& answer);
+  SynchronousAnswer& synchronous() { return synchronous_; }
 
   // The numbers come to their end: renew() has to follow, while not connected.
   bool wants_identity() const { return table_.empty() && table_.next_number() >= kRenewFrom; }
@@ -106,29 +106,32 @@ class Session {
   std::int64_t deadline_ms(const Request& request) const;
   // Takes whole messages from the front of `left`.
   Verdict take_in(std::span<const std::uint8_t>& left);
-  // The bytes of the answer to a `next` at the front of `bytes`, which it takes; or 0.
-  std::size_t receive_id(std::span<const std::uint8_t> bytes);
+  // Takes answers to `next` that follow each other from the front of `left`; whether there was one.
+  bool receive_ids(std::span<const std::uint8_t>& left);
   Verdict receive_frame(std::span<const std::uint8_t> frame);
   Verdict receive_hello(const protocol::Message& reply);
   Verdict receive_late(const protocol::Message& reply);
   Verdict after_answer() const;
   Verdict give_up(Verdict verdict, Outcome outcome);
   void finish(std::uint32_t number, Answer&& answer);
-  void acknowledge_if_due(std::uint32_t number);
-  void acknowledge_rest(std::int64_t now_ms);
-  bool is_full() const;
+  bool is_full() const {
+    return table_.size() + answers_.count() >= kCapacity || table_.next_number() >= kLastNumber;
+  }
+  std::uint32_t entered(std::uint32_t number, bool synchronous) {
+    if (synchronous) synchronous_.expect(number);
+    return number;
+  }
+  // Writes that request and those like it that follow.
+  void write_run(std::uint32_t number, std::int64_t now_ms);
   void write_request(std::uint32_t number, const Request& request, std::int64_t now_ms);
 
   SessionSettings settings_;
-  NextWriter next_writer_;
+  NextWriter kept_writer_, next_writer_;  // of the name that the table keeps; of others
   RequestTable table_;
   AnswerQueue answers_;
-  std::optional<Answer> synchronous_answer_;
-  std::uint32_t synchronous_number_ = 0;
+  SynchronousAnswer synchronous_;
+  Acknowledgement acknowledgement_;
   HelloAnswer daemon_;
-  // Request numbers that the daemon remembers behind the last acknowledgement, at least.
-  std::int64_t window_ = kAssumedWindow;
-
   std::int64_t reconnect_until_ms_ = 0;
 
   // Of this connection.
@@ -141,9 +144,6 @@ class Session {
   bool proved_ = false;
   bool stopping_ = false;  // the daemon said STOPPING: send nothing more here
   Outcome trouble_;
-  std::uint32_t acknowledged_ = 0;  // below: said on this connection
-  std::size_t answered_ = 0;        // since the last acknowledgement
-  BurstPattern bursts_;
 };
 
 }  // namespace seqd::engine

@@ -230,9 +230,9 @@ TEST_CASE("SynchronousAnswerDoesNotMixWithThoseOfPoll", "[client]") {
   f.connect();
   REQUIRE(f.exchange() == Verdict::keep);
   Answer answer;
-  REQUIRE(f.session.take_synchronous(number, answer));
+  REQUIRE(f.session.synchronous().take(number, answer));
   CHECK(answer.first.first == 2);
-  CHECK_FALSE(f.session.take_synchronous(number, answer));
+  CHECK_FALSE(f.session.synchronous().take(number, answer));
   CHECK(f.session.pending() == 2);
   CHECK(f.ids() == std::vector<std::int64_t>{1, 3});
 }
