@@ -272,6 +272,17 @@ void Client::take_arrived() {
   for (int reads = 0; reads < kLastReads && receive();) ++reads;
 }
 
+void Client::show_end() noexcept {
+  try {
+    take_arrived();
+    if (connection_.is_open() || connection_.open(options_.socket_path) != 0) return;
+    session_.connected();
+    (void)connection_.send(session_.output());
+  } catch (...) {
+    // Without memory the daemon waits for this client as it does for one that was killed.
+  }
+}
+
 // The acknowledgement that no request follows. What the socket does not take waits for a poll.
 void Client::send_idle() {
   if (session_.in_flight() > 0 || !connection_.is_open()) return;

@@ -75,6 +75,9 @@ class Client {
   void send_only();
   // Takes in what has arrived before anything is given up as late; does not wait.
   void take_arrived();
+  // Before the end of a client that has blocks: the daemon ends them when it sees the connection
+  // end, so one that was lost is made once more, as far as that goes without waiting.
+  void show_end() noexcept;
   // The user that created the daemon's socket, if known.
   std::optional<uid_t> peer_user() const { return connection_.peer_user(); }
   // What a request that has no answer yet fails with when its time is over.

@@ -52,6 +52,10 @@ BlockSource::BlockSource(std::unique_ptr<Client> client, std::string name, bool 
     no_page_ = {SEQD_E_UNAVAILABLE, "this system has no membarrier(2): there are no blocks"};
 }
 
+BlockSource::~BlockSource() {
+  if (page_ != nullptr) client_->show_end();
+}
+
 // --- asking
 
 void BlockSource::ask(BlockOrder& order, Request&& request) {

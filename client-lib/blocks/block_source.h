@@ -22,6 +22,9 @@ class BlockSource {
  public:
   // `revocable`: the daemon can stop this process from taking; without that there are no blocks.
   BlockSource(std::unique_ptr<Client> client, std::string name, bool revocable);
+  ~BlockSource();
+  BlockSource(const BlockSource&) = delete;
+  BlockSource& operator=(const BlockSource&) = delete;
 
   // Asks for a block of at most `count` IDs in `slot`, or for an ID. The order is in state `none`
   // before.

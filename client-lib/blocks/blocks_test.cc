@@ -1,6 +1,7 @@
 // Blocks through the C ABI, against a daemon of the tests that grants them on real pages.
 #include "client-lib/seqd_blocks.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,8 @@
 #include "client-lib/blocks/block_back_off.h"
 #include "client-lib/seqd_blocks.hpp"
 #include "client-lib/session/monotonic.h"
+#include "tests/adapters/client/client_handle.h"
+#include "tests/adapters/client/connect_hook.h"
 #include "tests/adapters/client/opened_blocks.h"
 
 namespace seqd::engine {
@@ -305,6 +308,49 @@ TEST_CASE("AChildClosesItsParentsBlocksWhileThreadsOfTheParentWait", "[blocks]")
   daemon.start();
   CHECK(status == 0);
   CHECK(has_no_id_twice(threads.join()));
+}
+
+// A daemon that was restarted waits for its clients for a while before it ends their blocks.
+TEST_CASE("ADaemonThatWasRestartedSeesAtOnceThatAHandleIsClosed", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.socket().ended = [&daemon, killed = false]() mutable {
+    if (std::exchange(killed, true)) daemon.end_all();
+  };
+  daemon.start();
+  Opened opened(daemon);
+  const auto ids = opened.take(10);
+  daemon.stop();
+  const bool is_back = GENERATE(true, false);
+  if (is_back) daemon.start();
+  opened.close();
+  if (!is_back) daemon.start();
+  daemon.stop();
+  CHECK(daemon.taken() == (is_back ? of_blocks(ids) : 0));
+  CHECK(of_blocks(ids) == 10);
+}
+
+// The child of another thread, in the middle of a connect.
+TEST_CASE("AChildClosesAConnectionThatItsParentWasMaking", "[blocks][client]") {
+  BlockDaemon daemon;
+  daemon.start();
+  Opened opened(daemon);
+  const Handle handle(daemon.socket());
+  const bool with_blocks = GENERATE(true, false);
+  int status = -1;
+  const ConnectHook hook([&](int descriptor) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (with_blocks)
+        seqd_blocks_close(opened.blocks);
+      else
+        seqd_close(handle.client);
+      ::_exit(::fcntl(descriptor, F_GETFD) < 0 ? 0 : 1);
+    }
+    if (::waitpid(child, &status, 0) != child) status = -2;
+  });
+  std::int64_t id = 0;
+  CHECK((with_blocks ? opened.code() : seqd_next(handle.client, "orders", &id)) == SEQD_OK);
+  CHECK(status == 0);
 }
 
 TEST_CASE("AThreadThatMustNotWaitTakesWhatIsAtHand", "[blocks]") {

@@ -29,8 +29,10 @@ bool Connection::is_path_legal(std::string_view path) {
 }
 
 int Connection::open(const std::string& path) {
-  const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (descriptor < 0) return errno;
+  // Known before it is connected: another thread may fork meanwhile, and its child then finds what
+  // it has to close. Only a child of the moment between the two does not.
+  descriptor_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (descriptor_ < 0) return errno;
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(),
@@ -38,20 +40,14 @@ int Connection::open(const std::string& path) {
   // A Unix socket connects at once or not at all; EAGAIN means that the daemon's queue is full.
   int result = 0;
   do {
-    result = ::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+    result = ::connect(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
   } while (result < 0 && errno == EINTR);
-  if (result < 0) {
-    const int error = errno;
-    ::close(descriptor);
-    return error;
-  }
   // From here on each call says whether it waits.
-  if (::fcntl(descriptor, F_SETFL, 0) != 0) {
+  if (result < 0 || ::fcntl(descriptor_, F_SETFL, 0) != 0) {
     const int error = errno;
-    ::close(descriptor);
+    close();
     return error;
   }
-  descriptor_ = descriptor;
   wait_ms_ = 0;
   recv_gave_nothing_ = false;
   return 0;
