@@ -49,6 +49,7 @@ import (
 
 const (
 	mostRefused    = 1024
+	mostUsed       = 1024
 	refusedAgain   = time.Minute          // it may have been configured
 	longestTimeout = 365 * 24 * time.Hour // of libseqd
 )
@@ -64,6 +65,7 @@ type blockSet struct {
 	closed  bool
 	handles map[string]C.uintptr_t
 	refused map[string]time.Time // until when
+	used    map[string]bool      // names that were asked for before
 	now     func() time.Time     // of the tests
 }
 
@@ -72,7 +74,7 @@ func openBlocks(o Options) (*blockSet, error) {
 		return nil, nil
 	}
 	return &blockSet{options: o, only: o.Blocks == OnlyBlocks, handles: map[string]C.uintptr_t{},
-		refused: map[string]time.Time{}, now: time.Now}, nil
+		refused: map[string]time.Time{}, used: map[string]bool{}, now: time.Now}, nil
 }
 
 // next takes an ID of the sequence, if this thread has one at hand; else libseqd asks for a block.
@@ -134,10 +136,19 @@ func (b *blockSet) mayHave(sequence string) bool {
 }
 
 // open makes the handle of a sequence, which asks for its first block with the call after this one.
+// Not for the first call: only a later one would learn that the sequence has no blocks, so a name that
+// is used once would occupy a handle for good.
 func (b *blockSet) open(sequence string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.handles[sequence] != 0 || !b.mayHave(sequence) {
+		return
+	}
+	if !b.used[sequence] {
+		if len(b.used) >= mostUsed {
+			b.used = map[string]bool{}
+		}
+		b.used[sequence] = true
 		return
 	}
 	delete(b.refused, sequence)

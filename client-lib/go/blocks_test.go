@@ -270,6 +270,28 @@ func TestBlocksAndNamesThatAreRefused(t *testing.T) {
 	}
 }
 
+// TestSequencesWithoutBlocksThatAreUsedOnce: no further call could tell that they have no blocks.
+// They keep none of the handles.
+func TestSequencesWithoutBlocksThatAreUsedOnce(t *testing.T) {
+	d := newDaemon(t, withBlocks)
+	c := d.open(Options{Blocks: AutoBlocks})
+	for i := 0; i < mostBlocks; i++ {
+		_, err := c.Next(fully(t), "other"+strconv.Itoa(i))
+		must(t, err)
+	}
+	if len(c.b.handles) != 0 {
+		t.Errorf("%d sequences have handles", len(c.b.handles))
+	}
+	before := requests(t, d)
+	for i := 0; i < 1_000; i++ {
+		_, err := c.Next(fully(t), "orders")
+		must(t, err)
+	}
+	if more := requests(t, d) - before; more > 300 {
+		t.Errorf("%d requests", more)
+	}
+}
+
 // TestBlocksAndSequencesWithoutThem: a sequence that is asked by requests does not wait for those
 // that take from blocks, nor do these wait for it.
 func TestBlocksAndSequencesWithoutThem(t *testing.T) {
@@ -282,8 +304,8 @@ func TestBlocksAndSequencesWithoutThem(t *testing.T) {
 		defer c.b.mu.RUnlock()
 		return len(c.b.refused) == 1
 	})
-	for i := 0; i < mostBlocks; i++ {
-		_, err := c.Next(fully(t), "tenant"+strconv.Itoa(i))
+	for i := 0; i < 2*mostBlocks; i++ {
+		_, err := c.Next(fully(t), "tenant"+strconv.Itoa(i%mostBlocks))
 		must(t, err)
 	}
 	c.b.mu.RLock() // as in the middle of a call that takes
@@ -307,8 +329,10 @@ func TestBlocksAndSequencesWithoutThem(t *testing.T) {
 func TestBlocksAndLongTimeouts(t *testing.T) {
 	d := newDaemon(t, withBlocks)
 	c := d.open(Options{Blocks: AutoBlocks, Timeout: 1000 * 24 * time.Hour})
-	_, err := c.Next(context.Background(), "orders")
-	must(t, err)
+	for i := 0; i < 2; i++ {
+		_, err := c.Next(context.Background(), "orders")
+		must(t, err)
+	}
 	if len(c.b.handles) != 1 {
 		t.Errorf("%d sequences have handles", len(c.b.handles))
 	}

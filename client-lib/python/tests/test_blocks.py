@@ -337,13 +337,13 @@ def test_ASequenceWithoutBlocksIsAnErrorIfTheyAreWanted(daemon, make_client):
 
 def test_ASequenceWithoutBlocksIsTakenFromByRequests(daemon, monkeypatch):
     with seqd.Client(daemon.socket, blocks="auto") as client:
-        assert [client.next("single") for _ in range(3)] == [1, 2, 3]
+        assert [client.next("single") for _ in range(4)] == [1, 2, 3, 4]
         # It is asked again after a while: it may have been configured.
         daemon.configure(sequences={**SEQUENCES, "single": {"blocks": True}})
         with daemon.connect() as asker:
             asker.call("reload")
         before = requests(daemon)
-        assert [client.next("single") for _ in range(3)] == [4, 5, 6]
+        assert [client.next("single") for _ in range(3)] == [5, 6, 7]
         assert requests(daemon) - before >= 3
         monkeypatch.setattr(_blocks, "monotonic", lambda: 1e9)
         ids = [client.next("single") for _ in range(1_000)]
@@ -394,6 +394,20 @@ def test_NamesThatAreRefusedLeaveRoomForBlocks(make_daemon, make_client):
     check(daemon, [ids])
 
 
+def test_SequencesWithoutBlocksThatAreUsedOnceHoldNothing(daemon, make_client):
+    """Of each of them no call follows that could tell that it has no blocks."""
+    client = make_client(daemon.socket, timeout=LONG, blocks="auto")
+    for number in range(_blocks.MOST_SEQUENCES):
+        assert client.next(f"other{number}") == 1
+    # The client's own.
+    assert client.status()["connections"] == 1
+    before = requests(daemon)
+    ids = [client.next("orders") for _ in range(1_000)]
+    assert requests(daemon) - before < 300
+    client.close()
+    check(daemon, [ids])
+
+
 def test_ANameThatAnotherThreadForgetsMeanwhileIsNoError(daemon):
     """There is a bound to the names without blocks: a thread that reaches it forgets all of them while another one looks."""
     class Forgotten(dict):
@@ -411,8 +425,9 @@ def test_ANameThatAnotherThreadForgetsMeanwhileIsNoError(daemon):
 def test_TheNumberOfConnectionsIsBounded(make_daemon):
     daemon = make_daemon(defaults={"blocks": True}).start()
     with seqd.Client(daemon.socket, blocks="auto") as client:
-        for number in range(_blocks.MOST_SEQUENCES + 5):
-            assert client.next(f"tenant{number}") == 1
+        for time in range(2):
+            for number in range(_blocks.MOST_SEQUENCES + 5):
+                assert client.next(f"tenant{number}") == time + 1
         # The client's other connection, and the one that asks.
         assert client.status()["connections"] == _blocks.MOST_SEQUENCES + 1
 

@@ -1,5 +1,6 @@
 """Blocks on the real daemon: IDs taken in other processes, and what becomes of them when the processes, the daemon, or both end."""
 
+import ctypes
 import os
 import random
 import signal
@@ -19,6 +20,7 @@ from servers.patience import PATIENCE
 
 KILLS = int(os.environ.get("BLOCK_KILLS", "500"))
 SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
+WRONG_MODE = -21
 THREADS = 2
 MOST_IDS = 1_000_000  # of a thread in one life
 RATE = 20_000         # of a thread in a second
@@ -100,6 +102,29 @@ class BlockClient:
         for log in self.logs:
             log.unlink(missing_ok=True)
         return ids
+
+
+class Options(ctypes.Structure):
+    """seqd_options as far as the socket."""
+    _fields_ = [("size", ctypes.c_size_t), ("socket_path", ctypes.c_char_p)]
+
+
+class Handle:
+    """A handle of libseqd.so, in this process."""
+
+    def __init__(self, daemon: harness.Daemon, name: str):
+        self.library = ctypes.CDLL(str(harness.BUILD / "libseqd.so"))
+        self.blocks = ctypes.c_void_p()
+        options = Options(ctypes.sizeof(Options), str(daemon.socket).encode())
+        assert self.library.seqd_blocks_open(ctypes.byref(options), name.encode(), ctypes.byref(self.blocks)) == 0
+
+    def next(self) -> int:
+        """One ID; an error is below 0."""
+        number = ctypes.c_int64()
+        return self.library.seqd_blocks_next(self.blocks, ctypes.byref(number)) or number.value
+
+    def close(self) -> None:
+        self.library.seqd_blocks_close(self.blocks)
 
 
 def audit(daemon: harness.Daemon) -> dict:
@@ -354,6 +379,32 @@ def test_WhatIsOutAndWhatWasTakenIsShown(daemon, scratch):
     with daemon.connect(30) as other:
         row, = other.call("list")
         assert row["out"] == other.call("status")["out"] == 0
+
+
+def test_HandlesOfSequencesWithoutBlocksHoldNothing(make_daemon):
+    daemon = make_daemon(sequences={"orders": {"blocks": True}}).start()
+    handles = [Handle(daemon, f"other{number}") for number in range(64)]
+    assert {handle.next() for handle in handles} == {WRONG_MODE}
+    orders = Handle(daemon, "orders")
+    assert orders.next() == 1
+    for handle in (orders, *handles):
+        handle.close()
+    settled(daemon)
+    with daemon.connect(30) as other:
+        expect_soon("the connections have ended", lambda: other.call("status")["connections"] == 1)
+    assert not pages_of(daemon)
+
+
+def test_AHandleThatIsClosedAfterARestartOfTheDaemonLosesNoId(daemon):
+    handle = Handle(daemon, "orders")
+    assert [handle.next() for _ in range(10)] == list(range(1, 11))
+    daemon.kill()
+    daemon.start()
+    assert audit(daemon)["out"] > 0
+    handle.close()
+    answer = settled(daemon)
+    assert answer["issued"] == 10 and answer["gaps"] == 0
+    assert not pages_of(daemon)
 
 
 def test_TheExampleTakesFromBlocks(daemon):

@@ -20,6 +20,7 @@ Wanted = Union[bool, Literal["auto"]]
 
 MOST_SEQUENCES = 64  # handles of a client
 _MOST_REFUSED = 1024
+_MOST_USED = 1024
 _AGAIN = 60.0  # seconds until a sequence without blocks is asked again: it may have been configured
 
 _Int64 = ctypes.c_int64
@@ -37,6 +38,7 @@ class Blocks:
         self._closed = False
         self._handles: Dict[str, Handle] = {}
         self._refused: Dict[str, float] = {}  # until when, by name
+        self._used: Dict[str, bool] = {}  # names that were asked for before
         _fork.remember(self)
 
     def next(self, name: str) -> Optional[int]:
@@ -67,6 +69,12 @@ class Blocks:
         try:
             sequence = name.encode()
         except UnicodeEncodeError:
+            return None
+        if name not in self._used:
+            # That it has no blocks would be learned by a later call: a name that is used once would hold a handle for good.
+            if len(self._used) >= _MOST_USED:
+                self._used.clear()
+            self._used[name] = True
             return None
         handle = self._library.open(self._path, self._name, self._timeout, sequence)
         if handle is None:
