@@ -30,4 +30,19 @@ TEST_CASE("NextWriterWritesWhatAppendNextWrites", "[client]") {
   CHECK(written.text() == expected.text());
 }
 
+TEST_CASE("NextWriterWritesRequestsThatFollowEachOther", "[client]") {
+  NextWriter writer;
+  protocol::Buffer written;
+  protocol::Buffer expected;
+  for (const std::string& name : {std::string("a"), std::string("orders"), std::string(128, 'x')}) {
+    writer.set(name, 4'500);
+    for (const std::uint32_t number : {120U, 250U, 65'530U, 4'294'967'200U}) {
+      writer.write(written, number, 16);
+      for (std::uint32_t each = 0; each < 16; ++each)
+        protocol::append_next(expected, number + each, name, 4'500);
+    }
+  }
+  CHECK(written.text() == expected.text());
+}
+
 }  // namespace seqd::engine

@@ -96,6 +96,45 @@ TEST_CASE("ABusyAnswerIsFollowedByAnAcknowledgement", "[client]") {
   CHECK(f.daemon.acknowledgements() == std::vector<std::uint32_t>{2, 5});
 }
 
+// The requests of seqd_submit_next, many of which are written at once.
+void submit_next(SessionLine& line, int count) {
+  for (int i = 0; i < count; ++i)
+    (void)line.session.submit_next("orders", {nullptr, 1'000, 1'000, false});
+}
+
+TEST_CASE("RequestsThatAreWrittenTogetherKeepToTheWindowAndTheAcknowledgements", "[client]") {
+  for (const std::int64_t limit : {1, 2, 16, 63, 100, 1'024, 65'536}) {
+    SessionLine f;
+    f.daemon.unacknowledged_limit = limit;
+    f.daemon.fault = [limit](int number, const protocol::Message&) {
+      // One of the first is answered on the next connection.
+      return number == limit % 300 + 1 ? Fault::close_after : Fault::none;
+    };
+    submit_next(f, 500);
+    f.finish();
+    for (int bursts = 0; bursts < 20; ++bursts) {
+      submit_next(f, 300);
+      REQUIRE(f.exchange() == Verdict::keep);
+    }
+    CHECK(is_one_to(6'500, f.ids()));
+    CHECK(f.daemon.complaint() == "");
+    CHECK(f.daemon.repeats() >= 1);
+  }
+}
+
+TEST_CASE("WhatIsWrittenTogetherFillsOneBufferAndNoMore", "[client]") {
+  SessionLine f;
+  f.connect();
+  REQUIRE(f.exchange() == Verdict::keep);
+  submit_next(f, 10'000);
+  f.session.fill_output(f.now_ms);
+  CHECK(f.session.output().size() >= 64 * 1'024);
+  CHECK(f.session.output().size() < 65 * 1'024);
+  CHECK(f.session.any_unsent());
+  REQUIRE(f.exchange() == Verdict::keep);
+  CHECK(is_one_to(10'000, f.ids()));
+}
+
 TEST_CASE("SmallWindowOfTheDaemonIsAcknowledgedBeforeItCloses", "[client]") {
   for (const std::int64_t limit : {1, 2, 16, 63, 100}) {
     SessionLine f;

@@ -51,9 +51,9 @@ DAEMON_CASES = [
     Case("8 connections, depth 16, 10,000 sequences", 8, 16, None, None, names=10_000, few=200_000, more=300_000),
 ]
 LIBRARY_CASES = [
-    Case("libseqd, depth 1", 1, 1, None, 2600),
-    Case("libseqd, depth 16", 1, 16, None, 1150),
-    Case("libseqd, depth 128", 1, 128, None, 1050),
+    Case("libseqd, depth 1", 1, 1, None, 1750),
+    Case("libseqd, depth 16", 1, 16, None, 660),
+    Case("libseqd, depth 128", 1, 128, None, 570),
 ]
 
 

@@ -20,7 +20,8 @@ using seqd::engine::Answer;
 using seqd::engine::Request;
 using seqd::engine::Session;
 
-constexpr std::int64_t kCount = 3;  // IDs of a range
+constexpr std::int64_t kCount = 3;      // IDs of a range
+constexpr std::size_t kSubmitted = 7;  // by submit()
 
 void demand(bool condition) {
   if (!condition) std::abort();
@@ -43,6 +44,8 @@ void submit(Session& session) {
   using Method = Request::Method;
   for (const Method method : {Method::next, Method::range, Method::peek, Method::call})
     submit(method);
+  for (const std::string_view name : {"orders", "orders", "tickets"})
+    (void)session.submit_next(name, {nullptr, 10, 10, false});
 }
 
 void check_answers(Session& session, std::size_t& answers) {
@@ -83,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if ((choices & 1) != 0) settings.hello.client = seqd::protocol::Identity{1};
   Session session(settings);
   submit(session);
-  std::size_t submitted = 4;
+  std::size_t submitted = kSubmitted;
   std::size_t answers = 0;
   const auto connect = [&] {
     session.connected();
@@ -102,7 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check_answers(session, answers);
     if ((choices & 4) != 0 && session.in_flight() == 0 && submitted < 400) {
       submit(session);
-      submitted += 4;
+      submitted += kSubmitted;
     }
     session.fill_output(0);
   }
