@@ -212,8 +212,7 @@ void Client::turn(std::int64_t until_ms, std::int64_t now) {
   // Its text is made only where it is needed.
   if (deadline <= now) session_.expire(now, unreachable());
   if (session_.too_many_late()) lose("the daemon does not answer");
-  if (deadline <= now || !connection_.is_open())
-    deadline = session_.next_deadline_ms().value_or(0);
+  if (deadline <= now || !connection_.is_open()) deadline = session_.next_deadline_ms().value_or(0);
   const std::int64_t until = std::min(until_ms, deadline);
   if (until <= now && session_.in_flight() == 0) {
     // Everything ended at its deadline. What was not sent yet must not be carried out later.

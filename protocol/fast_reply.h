@@ -26,7 +26,8 @@ struct FastReply {
 // The same.
 [[nodiscard]] inline bool take_integer(const std::uint8_t*& at, const std::uint8_t* end,
                                        std::int64_t& value) {
-  // Nearly always it is not negative; and if something follows it, its bytes are the first of eight.
+  // Nearly always it is not negative; and if something follows it, its bytes are the first of
+  // eight.
   const unsigned form = at == end ? 4 : *at - 0xccU;
   if (form > 3) return take_any_integer(at, end, value);
   const std::ptrdiff_t size = std::ptrdiff_t{1} << form;

@@ -2,9 +2,8 @@
 // and never mean another request, so that the daemon can recognise a repeat. Owned by a Session;
 // one thread.
 //
-// A program asks for IDs of one sequence again and again, so the table keeps that name once for all
-// its `next` requests. It keeps another one when no request needs the one before; a `next` for any
-// other name has it in the request.
+// Most programs ask for IDs of one sequence, so the table keeps its name once for all `next`
+// requests, until no request needs it. A `next` for any other name has it in the request.
 //
 // Invariant: the requests lie in order of their numbers; the first one, when there is any, has no
 // answer; so floor() is the lowest number without one, which is what an `ack` says.
@@ -69,8 +68,7 @@ class RequestTable {
     const Slot* found = slot(number);
     return found != nullptr && found->state == Slot::State::sent ? &found->request : nullptr;
   }
-  // Whether this connection owes an answer to any of them.
-  bool any_sent() const { return sent_ != 0; }
+  bool any_sent() const { return sent_ != 0; }  // this connection owes an answer
   bool any_unsent() const { return sent_ != waiting_; }
   // The number has its answer, or no caller waits for it any more. It must be in the table.
   void finish(std::uint32_t number) {

@@ -1,5 +1,5 @@
-// SynchronousAnswer: the answer that a call waits for, of which a handle has one at a time. Owned by
-// a Session; one thread.
+// SynchronousAnswer: the answer that a call waits for, of which a handle has one at a time. Owned
+// by a Session; one thread.
 #pragma once
 
 #include <cstdint>

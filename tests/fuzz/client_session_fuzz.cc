@@ -20,7 +20,7 @@ using seqd::engine::Answer;
 using seqd::engine::Request;
 using seqd::engine::Session;
 
-constexpr std::int64_t kCount = 3;      // IDs of a range
+constexpr std::int64_t kCount = 3;     // IDs of a range
 constexpr std::size_t kSubmitted = 7;  // by submit()
 
 void demand(bool condition) {
