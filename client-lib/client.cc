@@ -104,9 +104,9 @@ Outcome Client::enter(Request&& request, std::uint32_t& number) {
   }
   // What is sent into a connection that has ended is lost, and an insert is not sent twice.
   if (request.method == Request::Method::insert) receive_idle();
-  const std::int64_t now = monotonic_ms();
-  request.deadline_ms = now + options_.timeout_ms;
-  request.connect_deadline_ms = now + options_.connect_timeout_ms;
+  const NextRequest next = next_request(nullptr);
+  request.deadline_ms = next.deadline_ms;
+  request.connect_deadline_ms = next.connect_deadline_ms;
   number = session_.submit(std::move(request));
   if (number == 0)
     return {SEQD_E_FULL, "too many requests are in flight: collect replies with seqd_poll first"};
@@ -132,13 +132,15 @@ Outcome Client::call(Request&& request, Answer& answer) {
 
 Outcome Client::call_next(const char* name, std::int64_t& id) {
   if (!session_.wants_identity()) {
-    const std::int64_t now = monotonic_ms();
-    const NextRequest next = {nullptr, now + options_.timeout_ms, now + options_.connect_timeout_ms,
-                              true};
+    NextRequest next = next_request(nullptr);
+    next.synchronous = true;
     std::uint32_t number = session_.submit_kept(name, next);
     if (number == 0) number = session_.submit_next(name, next);
     if (number != 0) {
-      turn_for(number, now);
+      // The first step of a call with a connection needs no other look at the clock.
+      const bool behind = behind_ms_ >= 0 && connection_.is_open();
+      const std::int64_t began = next.deadline_ms - options_.timeout_ms;
+      turn_for(number, behind ? began - behind_ms_ : monotonic_ms());
       if (session_.synchronous().take_id(number, id)) return {};
       Answer answer;
       Outcome outcome = await(number, answer);

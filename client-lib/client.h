@@ -99,9 +99,13 @@ class Client {
  private:
   Client(const ClientOptions& options, const protocol::Identity& identity, std::uint64_t random);
 
+  // When the time of a request begins: not earlier than now.
+  std::int64_t begin_ms() const {
+    return behind_ms_ >= 0 ? last_tick_ms() + behind_ms_ : monotonic_ms();
+  }
   NextRequest next_request(void* tag) const {
-    const std::int64_t now = behind_ms_ >= 0 ? last_tick_ms() + behind_ms_ : monotonic_ms();
-    return {tag, now + options_.timeout_ms, now + options_.connect_timeout_ms, false};
+    const std::int64_t begin = begin_ms();
+    return {tag, begin + options_.timeout_ms, begin + options_.connect_timeout_ms, false};
   }
   Outcome enter(Request&& request, std::uint32_t& number);
   // Waits for the answer to the synchronous request of that number.

@@ -63,8 +63,7 @@ void Session::finish(std::uint32_t number, Answer&& answer) {
 }
 
 void Session::expire(std::int64_t now_ms, const Outcome& unreachable) {
-  // All requests of a handle have the same time-out, so deadlines rise with the numbers; but for a
-  // few milliseconds between submitted ones and calls, so a call may end that much later.
+  // All requests of a handle have the same time-out, so deadlines rise with the numbers.
   while (!table_.empty()) {
     const std::uint32_t number = table_.floor();
     const Request& request = *table_.find(number);
