@@ -70,7 +70,8 @@ TEST_CASE("ANameIsKeptAsLongAsARequestNeedsIt", "[client]") {
     CHECK(table.add_next("tickets", {}) == number + 1);
     Request range;
     range.name = "parts";
-    CHECK(table.add(std::move(range)) == number + 2);
+    const std::uint32_t added = table.add(std::move(range));
+    CHECK(added == number + 2);
     CHECK(table.name(number) == "orders");
     CHECK(table.name(number + 1) == "tickets");
     CHECK(table.name(number + 2) == "parts");
