@@ -14,6 +14,7 @@ class SynchronousAnswer {
   // A call waits for the answer to the request of that number.
   void expect(std::uint32_t number) {
     number_ = number;
+    if (arrived_) answer_.clear();  // nobody took it
     arrived_ = false;
   }
   std::uint32_t number() const { return number_; }  // 0: no call waits
@@ -35,13 +36,10 @@ class SynchronousAnswer {
   bool take_id(std::uint32_t number, std::int64_t& id) {
     if (!has_arrived(number) || !answer_.outcome.ok()) return false;
     id = answer_.first.first;
-    expect(0);
+    drop();
     return true;
   }
-  void drop() {
-    answer_.clear();
-    expect(0);
-  }
+  void drop() { expect(0); }
 
  private:
   Answer answer_;  // as clear() leaves one, unless arrived_
