@@ -51,6 +51,7 @@ SessionSettings session_settings(const ClientOptions& options, const protocol::I
   settings.hello.name = options.name;
   if (!options.anonymous) settings.hello.client = identity;
   settings.limits_wait = !options.daemon_decides_wait;
+  settings.timeout_ms = options.timeout_ms;
   return settings;
 }
 

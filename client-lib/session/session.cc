@@ -18,6 +18,7 @@ constexpr std::size_t kOutputBytes = 64 * 1024;
 // instead of a time-out, and no ID is issued that arrives too late.
 std::optional<std::int64_t> wait_within(std::int64_t left_ms, const SessionSettings& settings) {
   if (!settings.limits_wait) return std::nullopt;
+  left_ms = std::min(left_ms, settings.timeout_ms);
   return std::clamp<std::int64_t>(left_ms - left_ms / 10 - (left_ms < 10 ? 1 : 0), 0,
                                   protocol::kMaxTimeoutMs);
 }
