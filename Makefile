@@ -101,17 +101,20 @@ LIBSEQD_SONAME := libseqd.so.0
 all: $(SEQD) $(SEQCTL_BIN) $(LIBSEQD_SO) $(BUILD)/$(LIBSEQD_SONAME) $(LIBSEQD_A) ## build seqd, seqctl and libseqd
 
 # Headers of others that most sources include are parsed once: build/precompiled/common.h.gch, and test.h.gch with Catch2. The
-# tests beside the code are not optimized: what they test is, and they are most of the text to compile.
-precompiled = $(BUILD)/precompiled/$(1).h.gch
+# tests beside the code are not optimized: what they test is, and they are most of the text to compile. With PRECOMPILE=no each
+# source parses what it includes: with a precompiled header, g++ 12 writes debug information that depends on where its memory lies.
+PRECOMPILE ?= yes
+if_precompiled = $(if $(filter yes,$(PRECOMPILE)),$(1))
+precompiled = $(call if_precompiled,$(BUILD)/precompiled/$(1).h.gch)
 define compile
 	@mkdir -p $(@D)
-	$(call say,CXX,$<)$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(2) -include $(BUILD)/precompiled/$(1).h -MMD -MP -c -o $@ $<
+	$(call say,CXX,$<)$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(2) $(call if_precompiled,-include $(BUILD)/precompiled/$(1).h) -MMD -MP -c -o $@ $<
 endef
 
-$(call precompiled,common): | $(call packages,BUILD)
-$(call precompiled,test): | $(call packages,BUILD) $(call packages,TEST)
+$(BUILD)/precompiled/common.h.gch: | $(call packages,BUILD)
+$(BUILD)/precompiled/test.h.gch: | $(call packages,BUILD) $(call packages,TEST)
 # The header beside it is what the compiler reads where the precompiled one was made with other flags.
-$(call precompiled,%): packaging/make/precompiled/%.h
+$(BUILD)/precompiled/%.h.gch: packaging/make/precompiled/%.h
 	@mkdir -p $(@D)
 	@echo '#include "$<"' >$(basename $@)
 	$(call say,PRE,$<)$(CXX) $(CPPFLAGS) $(CXXFLAGS) $(if $(filter test,$*),-O0,$(OPTIMIZED)) -x c++-header -MMD -MP -o $@ $<

@@ -10,8 +10,9 @@ export SEQD_SOCKET=$state/seqd.sock
 printf '[daemon]\nsocket = "%s"\nstate_dir = "%s/state"\n' "$SEQD_SOCKET" "$state" >"$state/seqd.toml"
 mkdir -m 0700 "$state/state"
 
+# Not by emulated(): of a function in the background the process is a shell, and a signal would end that one alone.
 begin() {
-  emulated "$build/seqd" --config "$state/seqd.toml" &
+  qemu-aarch64-static "$build/seqd" --config "$state/seqd.toml" &
   daemon=$!
   emulated "$build/seqctl" -t 60 wait
 }
@@ -20,6 +21,9 @@ trap 'kill -9 "$daemon" 2>/dev/null || true' EXIT
 # equal FOUND WANTED WHAT
 equal() { [ "$1" = "$2" ] || { echo "arm64: $3 is \"$1\", not \"$2\"" >&2; exit 1; }; }
 
+# How the daemon found its state.
+start() { emulated "$build/seqctl" -o json status | sed -n 's/.*"state_how": *"\([a-z]*\)".*/\1/p'; }
+
 version=$(emulated "$build/seqd" --version)
 begin
 equal "$(emulated "$build/seqctl" next orders)" 1 "the first ID"
@@ -27,8 +31,14 @@ equal "$(emulated "$build/seqctl" range orders 3 | xargs)" "2 3 1" "a range"
 kill -9 "$daemon"
 wait "$daemon" || true
 begin
+equal "$(start)" witness "the start after a kill -9"
 equal "$(emulated "$build/seqctl" next orders)" 5 "the ID after a kill -9"
 emulated "$build/seqctl" audit orders
+kill "$daemon"
+wait "$daemon"
+begin
+equal "$(start)" clean "the start after a stop"
+equal "$(emulated "$build/seqctl" next orders)" 6 "the ID after a stop"
 kill "$daemon"
 wait "$daemon"
 echo "arm64: good ($version, $(uname -m) runs it by qemu)"
