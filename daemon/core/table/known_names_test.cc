@@ -1,5 +1,6 @@
 #include "daemon/core/table/known_names.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
@@ -13,10 +14,15 @@ struct Thing {
   const std::string& name() const { return text; }
 };
 
-std::vector<std::unique_ptr<Thing>> things(std::size_t count) {
+std::vector<std::unique_ptr<Thing>> things(std::size_t count, const std::string& before = "tenant-",
+                                           const std::string& behind = ".orders",
+                                           std::size_t digits = 1) {
   std::vector<std::unique_ptr<Thing>> made;
-  for (std::size_t at = 0; at < count; ++at)
-    made.push_back(std::make_unique<Thing>(Thing{"tenant-" + std::to_string(at) + ".orders"}));
+  for (std::size_t at = 0; at < count; ++at) {
+    std::string number = std::to_string(at);
+    number.insert(0, digits - std::min(number.size(), digits), '0');
+    made.push_back(std::make_unique<Thing>(Thing{before + number + behind}));
+  }
   return made;
 }
 
@@ -38,8 +44,14 @@ TEST_CASE("KnownNamesFindsWhatItKeeps", "[known_names]") {
   CHECK(known.find(std::string("abcdefgh\0", 9)) == nullptr);
 }
 
+// Wherever the number is that they differ by.
 TEST_CASE("KnownNamesFindsNearlyAllOfMany", "[known_names]") {
-  const auto made = things(10'000);
+  const std::string before = GENERATE("", "a", "t-", "order-", "orders-", "sequence-",
+                                      "a-name-that-is-longer-than-two-words-");
+  const std::string behind = GENERATE("", "x", ".orders", ".orders-of-a-tenant");
+  const std::size_t digits = GENERATE(1, 4, 6, 8, 12);
+  CAPTURE(before, behind, digits);
+  const auto made = things(10'000, before, behind, digits);
   KnownNames<Thing> known;
   for (const auto& one : made) known.keep(*one, made.size());
   std::size_t found = 0;

@@ -119,6 +119,12 @@ Sequence& SequenceTable::look_up(SequenceId id) {
   return *last_at_.second;
 }
 
+Sequence* SequenceTable::find_kept(std::string_view name) {
+  Sequence* const found = known_.find(name);
+  if (found != nullptr) last_at_ = {found->id(), found};
+  return found;
+}
+
 // --- requests
 
 Result<SequenceId> SequenceTable::open(std::string_view name) {

@@ -37,7 +37,7 @@ class SequenceTable final : public RemainderLogObserver,
   // correct, and was not when later periods were begun. BAD_REQUEST: the period is too far ahead.
   Result<SequenceId> open_to_advance(std::string_view name);
   SequenceId find(std::string_view name) const;  // without making it; 0: it is not there
-  Sequence* find_kept(std::string_view name) { return known_.find(name); }  // null: not lately
+  Sequence* find_kept(std::string_view name);    // null: not asked for lately
   void keep(Sequence& sequence) { known_.keep(sequence, by_name_.size()); }
   bool is_there(SequenceId id) const { return sequences_.contains(id); }
   // Any sequence of the same base name: its periods share progression and rule. 0: none.
