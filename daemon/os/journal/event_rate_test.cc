@@ -64,5 +64,18 @@ TEST_CASE("ManySubjectsTakeBoundedRoomAndFloodNothing") {
   CHECK(rate.pass(failed("newer"), EventRate::kInterval_ms) == 0);
 }
 
+// 10,000 sequences that lease all the time would be 10,000 walks past 4,096 subjects.
+TEST_CASE("SubjectsAreLookedThroughOnceASecond") {
+  EventRate rate;
+  int subject = 0;
+  for (std::int64_t now_ms = 0; now_ms < 20'000; now_ms += 100) {
+    for (int i = 0; i < 500; ++i) rate.pass(failed(std::to_string(subject++)), now_ms);
+  }
+  CHECK(rate.looks() <= 20);
+  // What has passed long ago makes room nevertheless.
+  CHECK(rate.looks() >= 2);
+  CHECK(rate.pass(failed("new"), 40'000) == 0);
+}
+
 }  // namespace
 }  // namespace seqd
