@@ -39,10 +39,6 @@ Drain::Work& Drain::work() {
   return *work_;
 }
 
-void Drain::end_turn() {
-  if (work_ != nullptr && !active() && returning() == 0) work_.reset();
-}
-
 std::optional<ReturnOpened> Drain::open_return() const {
   if (work_ == nullptr) return std::nullopt;
   return work_->operation.opened() ? work_->operation.opened() : work_->left_open;
@@ -68,8 +64,7 @@ void Drain::begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cau
   owner_.drain_changed();
 }
 
-void Drain::step() {
-  if (!active()) return;
+void Drain::go_further() {
   const bool late = context_.clock.monotonic_ms() >= work_->deadline_ms;
   const bool busy = returning() > 0 || !owner_.may_drain();
   if (busy && !late) return;

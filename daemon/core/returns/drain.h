@@ -70,7 +70,7 @@ class Drain final : private ReturnOperation::Owner {
   // Nothing may be issued or leased meanwhile.
   bool active() const { return work_ != nullptr && work_->state == State::draining; }
   // Nothing may be leased: a return is open, or was when the daemon last ended.
-  bool blocks_leases() const { return active() || returning() > 0; }
+  bool blocks_leases() const { return work_ != nullptr && (active() || returning() > 0); }
   bool in_flight() const { return work_ != nullptr && work_->operation.in_flight(); }
   // How many wait for its end.
   std::size_t askers() const { return work_ == nullptr ? 0 : work_->done.size(); }
@@ -82,9 +82,13 @@ class Drain final : private ReturnOperation::Owner {
   // another is active has its answer. `cause` is that of what is written off.
   void begin(Reuse reuse, std::int64_t deadline_ms, Done done, GapCause cause = GapCause::drained);
   // Does what can be done now. Once a turn, after everything that was issued is in the log.
-  void step();
+  void step() {
+    if (active()) go_further();
+  }
   // Gives up what is not needed any more. At the end of a turn.
-  void end_turn();
+  void end_turn() {
+    if (work_ != nullptr && !active() && returning() == 0) work_.reset();
+  }
 
   // A return that was open when the daemon last ended; later it is taken up, or abandoned.
   void restore(const ReturnOpened& opened) { work().left_open = opened; }
@@ -124,12 +128,12 @@ class Drain final : private ReturnOperation::Owner {
 
   Work& work();  // made where there is none
   void write_off(const HeldRanges::Held& held);
-  void finish();
+  void go_further(), finish();
 
+  std::unique_ptr<Work> work_;  // first: all others are for it
   const CoreContext& context_;
   Owner& owner_;
   HeldRanges& held_;
-  std::unique_ptr<Work> work_;
 };
 
 }  // namespace seqd

@@ -49,10 +49,10 @@ class Exhaustion {
   void warn_of_bound(std::int64_t bound, const char* holder, bool passed, const std::string& name,
                      const SequenceSettings& settings, EventSink& events) const;
 
+  bool may_end_soon_ = false;   // first: of each turn
+  unsigned told_ = 0;           // a bit for each warning
   std::int64_t end_ = 0;        // of the highest lease known
   std::int64_t leased_ms_ = 0;  // when the last one came
-  unsigned told_ = 0;           // a bit for each warning
-  bool may_end_soon_ = false;
   // The rate is measured from `from_`; `middle_` takes its place an hour after it was noted.
   Point from_, middle_;
 };

@@ -35,11 +35,8 @@ LeaseOperation& Replenisher::operation() {
 
 void Replenisher::replenish(const HeldRanges& held, std::int64_t out, std::int64_t demand,
                             std::int64_t issued) {
-  ASSERT(context_.scope.verified() && demand >= 0);
-  if (!idle() || left_open_ != nullptr) return;
-  if (!wanted_ && demand == 0) return;
+  ASSERT(context_.scope.verified() && demand >= 0 && due(held, demand));
   const std::int64_t spare = held.available() - demand;
-  if (spare > sizer_.size() / 2) return;
   const SequenceSettings& settings = owner_.settings();
   const std::int64_t room = settings.max_available - held.available() - out;
   // With little room left a lease would be tiny: wait until more is used, unless requests wait.

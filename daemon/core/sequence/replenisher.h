@@ -59,8 +59,14 @@ class Replenisher final : private LeaseOperation::Owner {
   const Status& failing() const { return failing_; }
   Status last_error() const { return operation_ == nullptr ? Status() : operation_->last_error(); }
 
-  // Starts a lease if the available IDs, less the `demand` of the waiters, run low. `issued`: by
-  // the sequence so far. Only while the store may be called.
+  // Whether the available IDs, less the `demand` of the waiters, run low, and none are being
+  // leased.
+  bool due(const HeldRanges& held, std::int64_t demand) const {
+    return held.available() - demand <= sizer_.size() / 2 && (wanted_ || demand > 0) && idle() &&
+           left_open_ == nullptr;
+  }
+  // Starts a lease, if there is room for one; it has to be due. `issued`: by the sequence so far.
+  // Only while the store may be called.
   void replenish(const HeldRanges& held, std::int64_t out, std::int64_t demand,
                  std::int64_t issued);
   // Drops the operation if it is at rest. At the end of a turn: it does not call.

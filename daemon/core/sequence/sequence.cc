@@ -11,15 +11,15 @@ namespace seqd {
 
 Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
                    const std::string& key, const DefineSequence& definition)
-    : context_(context),
-      settings_(std::move(settings)),
-      name_(definition.name),
-      key_(key == definition.name ? nullptr : std::make_unique<const std::string>(key)),
-      id_(definition.sequence),
+    : key_(key == definition.name ? nullptr : std::make_unique<const std::string>(key)),
       high_water_(definition.high_water),
       gate_(context.scope),
-      issuer_(context, definition, settings_->max_unsynced),
+      context_(context),
+      settings_(std::move(settings)),
+      name_(definition.name),
+      id_(definition.sequence),
       waiters_(context, id_),
+      issuer_(context, definition, settings_->max_unsynced),
       replenisher_(context, *this, *settings_),
       drain_(context.core, *this, issuer_.held()) {
   ASSERT(settings_->binding.key.empty());
@@ -168,24 +168,32 @@ void Sequence::pump() {
   touched_ = false;
   flush_issues();
   if (gate_.withdrawing()) withdraw();
-  end_blocks_for_waiters();
-  serve_waiters();
-  flush_issues();
+  if (!waiters_.empty()) {
+    end_blocks_for_waiters();
+    serve_waiters();
+    flush_issues();
+  }
   if (!log_failure_.ok()) {
     waiters_.fail(log_failure_);
   } else {
     drain_.step();
-    if (gate_.open() && !context_.core.log.accepting()) touch();  // again in the next turn
-    if (gate_.open() && context_.core.log.accepting())
-      issuer_.reserve(out_, waiters_.demand(), [this] { touch(); });
-    if (gate_.open() && context_.scope.verified() && context_.core.log.accepting() &&
-        !drain_.blocks_leases())
-      replenisher_.replenish(held(), out_, waiters_.demand(), issuer_.issued());
+    if (gate_.open()) prepare();
   }
-  waiters_.end_turn([this] { expire_waiters(); });
+  if (waiters_.in_use()) waiters_.end_turn([this] { expire_waiters(); });
   replenisher_.end_turn();
   drain_.end_turn();
   ASSERT(issuer_.all_in_log());
+}
+
+// Has the IDs of the next requests reserved and leased. A log that does not accept is asked again
+// in the next turn.
+void Sequence::prepare() {
+  if (!context_.core.log.accepting()) return touch();
+  issuer_.reserve(out_, waiters_.demand(), [this] { touch(); });
+  // In most turns no lease is due. The reservation may have filled the log.
+  if (replenisher_.due(held(), waiters_.demand()) && context_.scope.verified() &&
+      !drain_.blocks_leases() && context_.core.log.accepting())
+    replenisher_.replenish(held(), out_, waiters_.demand(), issuer_.issued());
 }
 
 void Sequence::hold() {
@@ -276,34 +284,7 @@ void Sequence::leave(const HeldRanges::Held& held, GapCause cause, const std::st
   context_.core.events.raise(gap_event(gap, name(), held.lease, context_.scope.instance(), why));
 }
 
-// --- drains
-
-void Sequence::drain(std::int64_t deadline_ms, Drain::Done done) {
-  end_blocks();
-  // What was wanted so far is drained with the rest; waiting requests request leases themselves.
-  replenisher_.want_nothing();
-  drain_.begin(settings_->reuse, deadline_ms, std::move(done));
-}
-
-void Sequence::end_period() {
-  constexpr std::int64_t kLongestMs = 30'000;  // for a lease or return that is under way
-  end_blocks();
-  replenisher_.want_nothing();
-  // Parked IDs of this period would never be leased.
-  const Reuse reuse = settings_->reuse == Reuse::tail ? Reuse::tail : Reuse::never;
-  drain_.begin(
-      reuse, context_.core.clock.monotonic_ms() + kLongestMs, [](const DrainReport&) {},
-      GapCause::period_end);
-}
-
-ReturnRequest Sequence::return_request() const {
-  ReturnRequest request;
-  request.binding = binding();
-  request.instance = context_.scope.instance();
-  request.sequence = name();
-  request.heartbeat = context_.scope.known_beat();
-  return request;
-}
+// --- for the parts
 
 void Sequence::when_durable(std::function<void()> then) {
   context_.table.when_durable(id_, std::move(then));
@@ -323,26 +304,6 @@ void Sequence::written_off(std::int64_t begin, std::int64_t end, GapCause cause)
   gaps_ += end - begin;
   issuer_.note_written_off(end);
   context_.table.accounts().gap_made(cause, end - begin);
-}
-
-void Sequence::returned(std::int64_t begin, std::int64_t end, Reuse reuse) {
-  ASSERT(begin < end && !leasing());
-  returned_ += end - begin;
-  if (reuse != Reuse::tail) return;
-  // The counter was lowered: a lease may begin there, but never where IDs were used, in this turn
-  // too, or are available.
-  flush_issues();
-  high_water_ = issuer_.used_below();
-  for (const HeldRanges::Held& one : held().ranges()) {
-    high_water_ = std::max(high_water_, one.range.end());
-  }
-  for (const Block* block : context_.table.blocks().of(id()))
-    high_water_ = std::max(high_water_, block->granted.end);
-}
-
-void Sequence::drain_changed() {
-  gate_.set_draining(drain_.active());
-  touch();
 }
 
 // --- refusing, settings, the end

@@ -115,8 +115,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
     if (!std::exchange(touched_, true)) context_.table.touched(*this);
   }
   Status above_budget(std::int64_t count) const;  // TOO_LARGE
-  void serve_waiters();
-  void expire_waiters();
+  void prepare(), serve_waiters(), expire_waiters();
   void withdraw();  // what lies below the floor or above the maximum; when any of it changes
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
   void go_on();
@@ -125,25 +124,26 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void adopt();                                            // what the last process left open
   void surrender(GapCause cause, const std::string& why);  // everything that is open is a gap
 
+  const std::unique_ptr<const std::string> key_;      // null: the name
+  std::unique_ptr<const std::string> other_binding_;  // null: that of settings and key
+  std::int64_t high_water_;                           // see DefineSequence
+  std::int64_t leased_ = 0, returned_ = 0, gaps_ = 0, unknown_ = 0;  // see SequenceTotals
+  std::int64_t floor_ = 0, raised_to_ = 0;  // AdvanceRequest::withdraw; that of an older copy
+  std::int64_t advances_ = 0;               // under way
+  SequenceGate gate_;     // of it the end, and from here on, is what a request and its turn look at
+  std::int64_t out_ = 0;  // IDs in blocks
+  Status log_failure_;
   const SequenceContext& context_;
   std::shared_ptr<const SequenceSettings> settings_;
   const std::string name_;
-  const std::unique_ptr<const std::string> key_;      // null: the name
-  std::unique_ptr<const std::string> other_binding_;  // null: that of settings and key
   const SequenceId id_;
   bool touched_ = false;
-  std::int64_t high_water_;                                          // see DefineSequence
-  std::int64_t leased_ = 0, returned_ = 0, gaps_ = 0, unknown_ = 0;  // see SequenceTotals
-  mutable SequenceAccounts::Notes notes_;  // of the table, which has them here
-  SequenceGate gate_;
-  Exhaustion exhaustion_;
-  Issuer issuer_;
   WaiterQueue waiters_;
+  Issuer issuer_;
+  mutable SequenceAccounts::Notes notes_;  // of the table, which has them here
   Replenisher replenisher_;
-  Drain drain_;
-  Status log_failure_;
-  std::int64_t out_ = 0, advances_ = 0;     // IDs in blocks; advances under way
-  std::int64_t floor_ = 0, raised_to_ = 0;  // AdvanceRequest::withdraw; that of an older copy
+  Drain drain_;            // to here,
+  Exhaustion exhaustion_;  // and the begin of this
 };
 
 }  // namespace seqd

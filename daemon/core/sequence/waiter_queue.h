@@ -24,6 +24,7 @@ class WaiterQueue {
   std::int64_t size() const { return waiting_ == nullptr ? 0 : waiting_->waiters.size(); }
   // IDs, of all of them.
   std::int64_t demand() const { return waiting_ == nullptr ? 0 : waiting_->waiters.demand(); }
+  bool in_use() const { return waiting_ != nullptr; }  // end_turn() has something to do
   const Waiter& front() const { return waiting_->waiters.front(); }  // only when not empty
 
   // BUSY where this user may not have another of the `places`. `name`: of the sequence.
