@@ -142,8 +142,10 @@ void History::report_gaps(const Started& state) {
 // --- batches
 
 void History::complete(HistorySequence& sequence) const {
-  if (table_ == nullptr || table_->find(sequence.name) != sequence.id) return;
+  // By its number, which is found faster than a name; a batch may have thousands.
+  if (table_ == nullptr || !table_->is_there(sequence.id)) return;
   const Sequence& from = table_->at(sequence.id);
+  if (from.name() != sequence.name) return;
   sequence.totals = from.totals();
   for (const Block* block : table_->blocks().of(sequence.id))
     sequence.available.push_back({block->lease, block->granted.begin, block->granted.end});

@@ -1,6 +1,7 @@
 #include "daemon/core/history/history_recorder.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <utility>
 #include <variant>
@@ -106,8 +107,11 @@ CallerNumber HistoryRecorder::caller_of(SessionId session) {
 // --- issues
 
 HistoryRecorder::Gathered& HistoryRecorder::gather(SequenceId sequence) {
-  last_ = &*sequences_.try_emplace(sequence).first;
-  std::unique_ptr<Gathered>& gathered = last_->second.gathered;
+  auto& known = *sequences_.try_emplace(sequence).first;
+  if (lately_.size() < sequences_.size() && lately_.size() < kMostLately)
+    lately_ = decltype(lately_)(std::min(std::bit_ceil(sequences_.size()), kMostLately));
+  lately_[sequence & (lately_.size() - 1)] = &known;
+  std::unique_ptr<Gathered>& gathered = known.second.gathered;
   if (gathered == nullptr) {
     gathered = std::make_unique<Gathered>();
     dirty_.push_back(sequence);
@@ -306,6 +310,7 @@ HistoryBatch HistoryRecorder::take(LogPosition position,
   most_pieces_ = 1;
   batch.position = position;
   batch.wall_ms = clock_.wall_ms();
+  batch.sequences.reserve(dirty_.size());
   for (const SequenceId id : std::exchange(dirty_, {})) {
     SequenceState& state = sequences_[id];
     ASSERT(state.gathered != nullptr);
@@ -325,7 +330,7 @@ HistoryBatch HistoryRecorder::take(LogPosition position,
     intended_.erase(id);
   }
   last_session_ = 0;
-  last_ = nullptr;
+  std::fill(lately_.begin(), lately_.end(), nullptr);  // some of them have ended
   std::set<CallerNumber> returned;
   for (const HistoryCaller& caller : batch.callers) returned.insert(caller.number);
   for (const CallerNumber number : std::exchange(used_, {})) {

@@ -72,6 +72,7 @@ class HistoryRecorder final : public HistorySink {
 
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};
+  static constexpr std::size_t kMostLately = std::size_t{1} << 14;
   using CallerKey = std::tuple<std::uint32_t, std::int32_t, std::string>;
   struct CallerState {
     std::map<CallerKey, CallerNumber>::iterator key;
@@ -97,8 +98,9 @@ class HistoryRecorder final : public HistorySink {
   void apply(const LeaseClosed& entry);
   void apply(const ReturnClosed& entry);
   Gathered& touch(SequenceId sequence) {
-    const bool same = last_ != nullptr && last_->first == sequence;
-    return same && last_->second.gathered != nullptr ? *last_->second.gathered : gather(sequence);
+    const auto* const known = lately_[sequence & (lately_.size() - 1)];
+    const bool same = known != nullptr && known->first == sequence;
+    return same && known->second.gathered != nullptr ? *known->second.gathered : gather(sequence);
   }
   Gathered& gather(SequenceId sequence);
   CallerNumber join(CallerKey key);
@@ -115,8 +117,10 @@ class HistoryRecorder final : public HistorySink {
   const Limits limits_;
   HistoryBatch pending_;
   std::unordered_map<SequenceId, SequenceState> sequences_;  // until they have ended
-  decltype(sequences_)::value_type* last_ = nullptr;         // a cache of touch()
-  std::unordered_map<SequenceId, std::int64_t> intended_;    // IDs of the leases in flight
+  // A cache of touch(), by the last bits of the number: most numbers follow each other. A power of
+  // two, kMostLately at most.
+  std::vector<decltype(sequences_)::value_type*> lately_{nullptr};
+  std::unordered_map<SequenceId, std::int64_t> intended_;  // IDs of the leases in flight
   std::unordered_map<SequenceId, ReturnOpened> returning_;
   std::vector<SequenceId> dirty_;
   std::map<ScopeId, Token> instances_;
