@@ -1,6 +1,7 @@
 #include "daemon/core/history/history_recorder.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -77,6 +78,34 @@ TEST_CASE("WhatOneCallerTakesInARowIsOneSpan") {
   CHECK(batch.callers[0].name == "shop");
   CHECK(batch.position == 7);
   CHECK(here.recorder.empty());
+}
+
+// More of them than the recorder finds by the last bits of their numbers, which some share.
+TEST_CASE("ManySequencesThatIssueInTurnAreKeptApart") {
+  constexpr SequenceId kSequences = 40'000;
+  Recording here(2 * kSequences);
+  here.recorder.opened(5, 1'000, 77);
+  for (int batches = 1; batches <= 2; ++batches) {
+    for (SequenceId id = 1; id <= kSequences; ++id) {
+      here.issue(id, batches * 10, batches * 10 + 1, 5);
+      const SequenceId other = id % 7 * (SequenceId{1} << 14) + 1;
+      if (other != id) here.issue(other, 1'000 * batches + id, 1'000 * batches + id + 1, 5);
+    }
+    const HistoryBatch batch = here.take();
+    std::map<SequenceId, std::int64_t> issued;
+    for (const IssueSpan& span : batch.spans) issued[span.sequence] += span.end - span.begin;
+    std::size_t wrong = 0;
+    for (const HistorySequence& sequence : batch.sequences)
+      wrong += sequence.added.issued == issued[sequence.id] ? 0 : 1;
+    CHECK(wrong == 0);
+    CHECK(batch.sequences.size() == issued.size());
+    CHECK(issued.size() >= kSequences);
+    CHECK(issued.at(2) == 1);
+    CHECK(issued.at(kSequences) == 1);
+    CHECK(issued.at(1) > kSequences / 8);
+    if (batches == 1) here.recorder.logged(ForgetSequence{2});  // its place is another's afterwards
+    if (batches == 1) CHECK(here.take().sequences.at(0).ended);
+  }
 }
 
 TEST_CASE("ConnectionsOfOneProcessAreOneCaller") {
