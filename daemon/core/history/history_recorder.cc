@@ -1,7 +1,6 @@
 #include "daemon/core/history/history_recorder.h"
 
 #include <algorithm>
-#include <bit>
 #include <set>
 #include <utility>
 #include <variant>
@@ -108,9 +107,7 @@ CallerNumber HistoryRecorder::caller_of(SessionId session) {
 
 HistoryRecorder::Gathered& HistoryRecorder::gather(SequenceId sequence) {
   auto& known = *sequences_.try_emplace(sequence).first;
-  if (lately_.size() < sequences_.size() && lately_.size() < kMostLately)
-    lately_ = decltype(lately_)(std::min(std::bit_ceil(sequences_.size()), kMostLately));
-  lately_[sequence & (lately_.size() - 1)] = &known;
+  remember(known);
   std::unique_ptr<Gathered>& gathered = known.second.gathered;
   if (gathered == nullptr) {
     gathered = std::make_unique<Gathered>();

@@ -7,6 +7,8 @@
 // batch is taken between two turns. Loop thread.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -103,6 +105,11 @@ class HistoryRecorder final : public HistorySink {
     return same && known->second.gathered != nullptr ? *known->second.gathered : gather(sequence);
   }
   Gathered& gather(SequenceId sequence);
+  void remember(std::pair<const SequenceId, SequenceState>& known) {
+    if (lately_.size() < sequences_.size() && lately_.size() < kMostLately)
+      lately_ = decltype(lately_)(std::min(std::bit_ceil(sequences_.size()), kMostLately));
+    lately_[known.first & (lately_.size() - 1)] = &known;
+  }
   CallerNumber join(CallerKey key);
   void leave(CallerNumber caller);
   CallerNumber caller_of(SessionId session);
@@ -119,7 +126,7 @@ class HistoryRecorder final : public HistorySink {
   std::unordered_map<SequenceId, SequenceState> sequences_;  // until they have ended
   // A cache of touch(), by the last bits of the number: most numbers follow each other. A power of
   // two, kMostLately at most.
-  std::vector<decltype(sequences_)::value_type*> lately_{nullptr};
+  std::vector<std::pair<const SequenceId, SequenceState>*> lately_{nullptr};
   std::unordered_map<SequenceId, std::int64_t> intended_;  // IDs of the leases in flight
   std::unordered_map<SequenceId, ReturnOpened> returning_;
   std::vector<SequenceId> dirty_;
