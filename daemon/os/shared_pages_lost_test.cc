@@ -17,6 +17,7 @@ namespace seqd {
 namespace {
 
 using protocol::BlockSlot;
+using protocol::kBlockPageBytes;
 using testing::in_child;
 using testing::is_there;
 using testing::PageTest;
