@@ -7,6 +7,7 @@ paths, in a mount namespace of its own (root): what this host has there is neith
 usage: captures.py SEQD SEQCTL [--print]
 """
 
+import contextlib
 import os
 import re
 import subprocess
@@ -18,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "integration"))
 # pylint: disable=wrong-import-position
-from rpc import Connection
+from rpc import Connection, RpcError
 from servers.mongod import die_with_parent, wait_for
 
 DOCUMENT = ROOT / "daemon" / "doc" / "OPERATING.md"
@@ -32,6 +33,7 @@ exec "$@"
 # A command of the document, and after how many seconds it is read while it runs; None: at its end.
 SHOWN = {"seqctl health; echo $?": None, "seqctl top": 12, "seqctl stat -n 5": None, "seqctl watch -n 3 orders few invoices": None,
          "seqctl clients": None, "seqctl latency -n 300": None, "seqctl doctor": None}
+DRAIN_SECONDS = 20
 MOST_SECONDS = 30
 
 
@@ -44,8 +46,16 @@ class Load:
             for name in ("people", "tickets", "few", "few", "few"):
                 first.call("next", name)
         self.threads = [threading.Thread(target=self.take, args=one) for one in (("orders", 90, 0.08), ("invoices", 1, 0.024))]
+        self.threads.append(threading.Timer(DRAIN_SECONDS, self.drain))
         for thread in self.threads:
             thread.start()
+
+    def drain(self) -> None:
+        """While `stat` runs: a gap, and an error."""
+        with Connection(str(SOCKET)) as connection:
+            connection.call("drain", "invoices")
+            with contextlib.suppress(RpcError):
+                connection.call("next", "few")
 
     def take(self, name: str, most: int, pause_s: float) -> None:
         with Connection(str(SOCKET)) as connection:
