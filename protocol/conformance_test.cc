@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "protocol/errors.h"
-#include "protocol/fast_request.h"
+#include "protocol/fast/fast_request.h"
 #include "protocol/frame_scanner.h"
 #include "protocol/hex_bytes.h"
 #include "protocol/limits.h"

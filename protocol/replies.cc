@@ -3,7 +3,7 @@
 #include <array>
 
 #include "protocol/limits.h"
-#include "protocol/plain_text.h"
+#include "protocol/text/plain_text.h"
 #include "protocol/values/value_encoding.h"
 #include "protocol/values/value_writer.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "protocol/fast_reply.h"
+#include "protocol/fast/fast_reply.h"
 #include "protocol/limits.h"
 #include "protocol/messages.h"
 #include "protocol/values/value_writer.h"

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "daemon/os/journal/event_line.h"
-#include "protocol/utf8.h"
+#include "protocol/text/utf8.h"
 
 namespace seqd {
 namespace {

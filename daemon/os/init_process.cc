@@ -43,7 +43,7 @@ void wait_for_the_ended(const Init& init, pid_t daemon) {
   for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
     if (ended != daemon) continue;
     // Its last words came before its end. A manager that takes none now is not waited for.
-    if (init.relay) init.relay->pass_on(daemon);
+    if (init.relay) init.relay->pass_on();
     _exit(WIFSIGNALED(status) ? kKilledBy + WTERMSIG(status) : WEXITSTATUS(status));
   }
 }
@@ -55,7 +55,7 @@ void wait_for_the_ended(const Init& init, pid_t daemon) {
   while (true) {
     sources[1].fd = init.relay && passed_on ? init.relay->fd() : -1;
     if (poll(sources.data(), sources.size(), passed_on ? -1 : kAgainMs) < 0) continue;
-    if (init.relay) passed_on = init.relay->pass_on(daemon);
+    if (init.relay) passed_on = init.relay->pass_on();
     signalfd_siginfo came{};
     if (sources[0].revents == 0 || read(init.signals, &came, sizeof came) != sizeof came) continue;
     const int number = static_cast<int>(came.ssi_signo);

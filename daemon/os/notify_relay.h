@@ -2,12 +2,11 @@
 // that looks at the sender (systemd with NotifyAccess=main, systemd-nspawn with --notify-ready=)
 // believes the process alone that it started: number 1, whose child the daemon is (init_process.h).
 // Made before the fork, then used by one side each; one thread.
+//
+// Invariant: the two ends have no name, so nobody else can send to them, or fill them.
 #pragma once
 
-#include <sys/types.h>
-
 #include <optional>
-#include <string>
 
 namespace seqd {
 
@@ -23,20 +22,18 @@ class NotifyRelay {
   NotifyRelay& operator=(NotifyRelay&&) = delete;
 
   // Readable when there is something to pass on.
-  int fd() const { return fd_; }
-  // Everything that came from the process `from`, in order. What others sent is dropped: any user
-  // who shares the network namespace can find the socket. Never waits. False: the manager takes
-  // nothing now, and the rest stays here, where the daemon notices when it is full; call it again
-  // after a while, and do not wait for fd() meanwhile.
-  bool pass_on(pid_t from) const;
-  // The side of the daemon: its reports go here.
+  int fd() const { return from_daemon_; }
+  // Everything that came, in order. Never waits. False: the manager takes nothing now, and the rest
+  // stays here, where the daemon notices when it is full; call it again after a while, and do not
+  // wait for fd() meanwhile.
+  bool pass_on() const;
+  // The side of the daemon: its reports go here from now on.
   void use() const;
 
  private:
-  NotifyRelay(int fd, std::string address) : fd_(fd), address_(std::move(address)) {}
+  NotifyRelay(int from_daemon, int to_init) : from_daemon_(from_daemon), to_init_(to_init) {}
 
-  int fd_ = -1;
-  std::string address_;  // as $NOTIFY_SOCKET has it
+  int from_daemon_ = -1, to_init_ = -1;
 };
 
 }  // namespace seqd

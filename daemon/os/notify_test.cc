@@ -3,11 +3,8 @@
 // Last, so that CHECK is the one of the tests.
 #include <catch2/catch.hpp>
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -184,14 +181,13 @@ std::size_t open_files() {
 
 // The relay, between the manager and a daemon, which both are this process.
 struct Relayed {
-  Relayed() : managers(getenv("NOTIFY_SOCKET")), relay(NotifyRelay::make()) { REQUIRE(relay); }
+  Relayed() : relay(NotifyRelay::make()) { REQUIRE(relay); }
   void report(const char* text) const {
     relay->use();
-    REQUIRE(sd_notify(0, text) > 0);
-    setenv("NOTIFY_SOCKET", managers.c_str(), 1);
+    REQUIRE(notify_at_once(text) > 0);
+    notify_through(-1);
   }
   const NotifySocket manager;
-  const std::string managers;
   const std::optional<NotifyRelay> relay;
 };
 
@@ -200,7 +196,7 @@ TEST_CASE("ReportsOfTheDaemonArePassedOnInOrder") {
   between.report("READY=1\nSTATUS=3 sequences");
   between.report("WATCHDOG=1");
   CHECK(between.manager.take().empty());
-  between.relay->pass_on(getpid());
+  between.relay->pass_on();
   CHECK(between.manager.take() == "READY=1\nSTATUS=3 sequences");
   CHECK(between.manager.take() == "WATCHDOG=1");
   CHECK(between.manager.take().empty());
@@ -215,42 +211,61 @@ TEST_CASE("AManagerThatTakesNothingIsNotWaitedForAndIsToldLater") {
   between.report("READY=1\nSTATUS=3 sequences");
   between.report("STOPPING=1");
   ::alarm(60);  // the end of a process 1 that waits
-  CHECK_FALSE(between.relay->pass_on(getpid()));
-  CHECK_FALSE(between.relay->pass_on(getpid()));
+  CHECK_FALSE(between.relay->pass_on());
+  CHECK_FALSE(between.relay->pass_on());
   ::alarm(0);
   while (between.manager.take() == "WATCHDOG=1") continue;
-  CHECK(between.relay->pass_on(getpid()));
+  CHECK(between.relay->pass_on());
   CHECK(between.manager.take() == "READY=1\nSTATUS=3 sequences");
   CHECK(between.manager.take() == "STOPPING=1");
   CHECK(between.manager.take().empty());
 }
 
-TEST_CASE("ReportsOfOthersAreDropped") {
+// Any user who shares the network namespace could send to a name, and fill the socket.
+TEST_CASE("TheRelayHasNoNameThatOthersCouldFill") {
   const Relayed between;
-  between.relay->use();
-  const pid_t other = fork();
-  if (other == 0) _exit(sd_notify(0, "READY=1") > 0 ? 0 : 1);
-  int status = 0;
-  REQUIRE(waitpid(other, &status, 0) == other);
-  REQUIRE(status == 0);
   between.report("WATCHDOG=1");
-  between.relay->pass_on(getpid());
-  CHECK(between.manager.take() == "WATCHDOG=1");
-  CHECK(between.manager.take().empty());
+  sockaddr_un address{};
+  socklen_t size = sizeof(address);
+  REQUIRE(getsockname(between.relay->fd(), reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  CHECK(size == sizeof(sa_family_t));
 }
 
-TEST_CASE("DescriptorsThatComeWithAReportAreNotKept") {
+TEST_CASE("ARelayThatIsFullIsNotWaitedFor") {
   const Relayed between;
-  const int sent = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  REQUIRE(sent >= 0);
   between.relay->use();
-  REQUIRE(sd_pid_notify_with_fds(0, 0, "FDSTORE=1", &sent, 1) > 0);
-  setenv("NOTIFY_SOCKET", between.managers.c_str(), 1);
+  HeardEvents events;
+  ServiceNotifier daemon(events);
+  ::alarm(60);  // the end of a daemon that waits
+  for (int report = 0; report < 10'000; ++report) daemon.watchdog();
+  daemon.ready("3 sequences");
+  notify_through(-1);
+  CHECK(events.texts.size() == 2);
+  while (!between.relay->pass_on())
+    while (!between.manager.take().empty()) continue;
+  between.relay->use();
+  daemon.watchdog();
+  notify_through(-1);
+  while (between.manager.take() == "WATCHDOG=1") continue;
+  CHECK(between.relay->pass_on());
+  ::alarm(0);
+  CHECK(between.manager.take() == "READY=1\nSTATUS=3 sequences");
+  CHECK(between.manager.take() == "WATCHDOG=1");
+}
+
+TEST_CASE("ClosingTheRelayLeavesTheDaemonsSide") {
+  const NotifySocket manager;
   const std::size_t before = open_files();
-  between.relay->pass_on(getpid());
-  CHECK(between.manager.take() == "FDSTORE=1");
+  {
+    const auto relay = NotifyRelay::make();
+    REQUIRE(relay);
+    relay->use();
+  }
+  CHECK(notify_at_once("WATCHDOG=1") < 0);  // its other side is gone, as with the init
+  CHECK(open_files() == before + 1);
+  notify_through(-1);
   CHECK(open_files() == before);
-  close(sent);
+  CHECK(notify_at_once("WATCHDOG=1") > 0);
 }
 
 TEST_CASE("WithoutAManagerNothingIsRelayed") {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "protocol/buffer.h"
-#include "protocol/plain_text.h"
+#include "protocol/text/plain_text.h"
 
 namespace seqd {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "protocol/names.h"
+#include "protocol/text/names.h"
 
 namespace seqd {
 namespace {

@@ -1,5 +1,5 @@
-// The names of sequences in requests: read, and refused as protocol/names.h says. Functions without
-// state; loop thread.
+// The names of sequences in requests: read, and refused as protocol/text/names.h says. Functions
+// without state; loop thread.
 #pragma once
 
 #include <cstddef>

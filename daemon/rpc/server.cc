@@ -9,7 +9,7 @@
 #include "daemon/base/assertion.h"
 #include "daemon/rpc/issuing.h"
 #include "daemon/rpc/rights.h"
-#include "protocol/fast_request.h"
+#include "protocol/fast/fast_request.h"
 #include "protocol/replies.h"
 
 namespace seqd {

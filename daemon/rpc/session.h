@@ -12,7 +12,7 @@
 #include "daemon/core/caller.h"
 #include "protocol/buffer.h"
 #include "protocol/errors.h"
-#include "protocol/fast_request.h"
+#include "protocol/fast/fast_request.h"
 #include "protocol/frame_scanner.h"
 
 namespace seqd {

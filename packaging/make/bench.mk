@@ -55,12 +55,15 @@ bench-loop: $(SEQD) | $(call packages,BENCH) ## how long the loop is held up by 
 	@BUILD=$(BUILD) $(PYTHON) tests/bench/loop.py
 
 BLOCK_ROWS := block-* threads-[12]
-.PHONY: bench-sequences bench-blocks
+.PHONY: bench-sequences bench-blocks bench-idle
 bench-blocks: ## what an ID of a block takes, beside CosId (BENCH_ROUNDS=, BENCH_SECONDS=)
 	@$(MAKE) --no-print-directory bench BENCH_ROWS="$(BLOCK_ROWS)"
 
 bench-sequences: $(SEQD) | $(call packages,BENCH) ## memory of a sequence that rests, and the time to READY (SEQUENCES_COUNTS=, SEQUENCES_STARTS=)
 	@BUILD=$(BUILD) $(PYTHON) tests/bench/sequences.py
+
+bench-idle: $(SEQD) | $(call packages,BENCH) ## memory and wake-ups of a daemon that nobody asks, with SQLite and MongoDB (IDLE_SECONDS=)
+	@BUILD=$(BUILD) $(PYTHON) -B tests/bench/idle.py
 
 bench-tails: $(SEQD) $(BUILD)/tools/load | $(call packages,BENCH) ## the latest answers while something else goes on (BENCH_ROUNDS=, BENCH_SECONDS=)
 	@BUILD=$(BUILD) $(PYTHON) -B tests/bench/tails.py

@@ -24,6 +24,7 @@ lint-rules: | $(call packages,LINT)
 	@$(PYTHON) -B tests/lint/lint_test.py -q
 	@$(PYTHON) -B tests/lint/includes.py
 	@$(PYTHON) -B tests/lint/sizes.py
+	@$(PYTHON) -B tests/lint/columns.py
 	@$(PYTHON) -B tests/lint/state_machines.py
 	@$(PYTHON) -B tests/lint/words.py
 	@$(PYTHON) -B tests/lint/glossary.py

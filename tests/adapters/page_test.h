@@ -2,9 +2,13 @@
 // goes with it; restart() is another process. One thread.
 #pragma once
 
+#include <sys/ipc.h>
+#include <sys/shm.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -61,5 +65,32 @@ struct PageTest {
   std::unique_ptr<Directory> place;
   std::unique_ptr<SharedPages> pages;
 };
+
+// The client's side: the page, as its library attaches it.
+struct PageClient {
+  PageClient(const PageTest& test, ClientId client) : key(test.pages->address(client).key) {
+    REQUIRE(engine::BlockPage::attach(test.told(client), page).ok());
+  }
+  protocol::BlockSlot& slot(std::uint32_t number) const { return page->slot(number); }
+  int id() const { return ::shmget(key, 0, 0); }
+  std::int32_t key;
+  std::shared_ptr<engine::BlockPage> page;
+};
+
+inline bool is_there(std::int32_t key) {
+  return ::shmget(key, 0, 0) >= 0;
+}
+
+// What `work` gives in a process of its own.
+template <typename Work>
+int in_child(Work work) {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) ::_exit(work());
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
 
 }  // namespace seqd::testing

@@ -32,17 +32,17 @@ the figures.
 
 METHOD = """## Method
 
-- A *row* is one load: connections, depth, IDs a request, placement. A *peer* is another source of IDs.
-  The *sides* of a row are seqd and the peers, as the row measures them.
+- A *row* is one load: connections, depth, IDs a request, placement. A *peer* is another source of
+  IDs. The *sides* of a row are seqd and the peers, as the row measures them.
 - A *round* measures each row once; within a row the sides follow each other, every second round in
   reverse. So all sides see the same minutes of the machine. Rounds: {rounds}, of {seconds:g} s for each
   measurement after a warm-up of 0.1 s (0.2 s with the load generator, 1 s for CosId).
 - The tables show the medians of the rounds, with the lowest and the highest in parentheses. In the
   goals a ratio is the median of the ratios of the rounds; elsewhere it is the ratio of the medians.
-- Placement: the rows name the CPUs. All threads and processes of a server are placed. CosId is never
-  placed, since its JVM compiles and leases on threads of its own.
-- "Survives" says after what end of the side no number comes twice. seqd ran as shipped, with its log
-  and the embedded store; Redis without persistence; PostgreSQL with the settings of its package
+- Placement: the rows name the CPUs. All threads and processes of a server are placed. CosId is
+  never placed, since its JVM compiles and leases on threads of its own.
+- "Survives" says after what end of the side no number comes twice. seqd ran as shipped, with its
+  log and the embedded store; Redis without persistence; PostgreSQL with the settings of its package
   (fsync on); mongod as a standalone server, with write concern majority and journal; CosId with the
   default write concern.
 - Rows named by connections and depth, sequences or hosts (`8x16`: 8 connections, 16 requests in
@@ -53,14 +53,15 @@ METHOD = """## Method
   depth 1 the latency is that of all requests that were sent together. LMDB and flock have no
   server and no pipelining.
 - "seqd, blocks" takes IDs inside the program: `seqd_blocks_next` of all threads on one handle, of a
-  sequence with `blocks = true` and leases and `max_unsynced` for hundreds of millions of IDs a second.
-  Its rate is measured without a clock at each ID; then, as long, its latency with one, which is in
-  it. In the rows named `block` the length of its blocks has a bound, which libseqd sets itself
-  otherwise, and this side is what is compared with the peers; elsewhere ordinary requests are.
-- "seqd, busy_poll" is a daemon with `busy_poll = "10ms"` and a program with `busy_poll_us`: each keeps
-  its CPU busy while it waits for the other.
-- CosId takes IDs one by one in its own process, from segments as long as the row's blocks (100 in the
-  other rows). Its latency is not measured: reading a clock takes longer than an ID.
+  sequence with `blocks = true` and leases and `max_unsynced` for hundreds of millions of IDs a
+  second. Its rate is measured without a clock at each ID; then, as long, its latency with one,
+  which is in it. In the rows named `block` the length of its blocks has a bound, which libseqd sets
+  itself otherwise, and this side is what is compared with the peers; elsewhere ordinary requests
+  are.
+- "seqd, busy_poll" is a daemon with `busy_poll = "10ms"` and a program with `busy_poll_us`: each
+  keeps its CPU busy while it waits for the other.
+- CosId takes IDs one by one in its own process, from segments as long as the row's blocks (100 in
+  the other rows). Its latency is not measured: reading a clock takes longer than an ID.
 - In the rows of hosts, seqd is that many daemons that lease from one counter of mongod, each with
   one connection at depth 16. The peers are that many connections to one server, Redis at depth 16
   and mongod at depth 1, which has no pipelining.

@@ -13,7 +13,7 @@
 #include "daemon/base/assertion.h"
 #include "daemon/rpc/metrics/metrics_text.h"
 #include "daemon/uv/http/http_request.h"
-#include "protocol/utf8.h"
+#include "protocol/text/utf8.h"
 
 namespace {
 

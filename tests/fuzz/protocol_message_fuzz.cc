@@ -9,12 +9,12 @@
 #include <cstdlib>
 #include <span>
 
-#include "protocol/fast_request.h"
+#include "protocol/fast/fast_request.h"
 #include "protocol/frame_scanner.h"
 #include "protocol/limits.h"
 #include "protocol/messages.h"
-#include "protocol/names.h"
 #include "protocol/replies.h"
+#include "protocol/text/names.h"
 
 namespace {
 

@@ -22,7 +22,7 @@ LAYERS = {
     "tests": ["protocol", "daemon/", "client-lib", "tests"],
 }
 # What all layers share: the error catalogue, and what UTF-8 is.
-FOR_ALL = ("protocol/errors.h", "protocol/errors.def", "protocol/utf8.h")
+FOR_ALL = ("protocol/errors.h", "protocol/errors.def", "protocol/text/utf8.h")
 
 # The tests beside the code are part of one program each, and share what lies in that program's folder under tests/. Those
 # of the adapters may also fetch a neighbour, to work on real parts.

@@ -6,6 +6,7 @@ import tempfile
 import unittest
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).resolve().parents[1])]
+import columns  # noqa: E402
 import fault  # noqa: E402
 import glossary  # noqa: E402
 import includes  # noqa: E402
@@ -36,6 +37,14 @@ class Checks(unittest.TestCase):
         found = list(tidy.groups(names))
         self.assertEqual(found[:3], [["a/b.cc", "a/z.cc"], ["a/b_test.cc"], ["a/c/d.cc"]])
         self.assertEqual([len(group) for group in found[3:]], [10, 2])
+
+    def test_long_line_of_a_document_is_found(self):
+        long = "a word " * 15
+        self.assert_one(columns.check, "a.md", f"# {long}\n\n- {long}\n")
+        self.assert_one(columns.check, "a.md", f"```\n{long}\n```\n{long}\n")
+        link = "[a word](" + "a" * 100 + ".md)"
+        kept = f"| {long} |\n\n    {long}\n\nBehind {link}.\n"
+        self.assertEqual(self.complaints(columns.check, {"a.md": kept, "CHANGELOG.md": long, "a.py": long}), [])
 
     def test_upward_include_is_found(self):
         self.assert_one(includes.check, "daemon/core/a.h", '#include "daemon/rpc/router.h"\n')

@@ -155,6 +155,21 @@ void Client::ask_block() {
   send_request(number, requests_[number] = request);
 }
 
+void Client::ask_page() {
+  protocol::Buffer out;
+  protocol::append_call(out, kPage, "page");
+  send(out);
+}
+
+// The page is told before what is repeated, or not, as a client may have other things to do first.
+void Client::repeat() {
+  const bool blocks = stage_.profile.blocks && identity_;
+  const bool page_first = blocks && stage_.random.below(2) == 0;
+  if (page_first) ask_page();
+  for (auto& [unanswered, request] : requests_) send_request(unanswered, request);
+  if (blocks && !page_first) ask_page();
+}
+
 void Client::send_request(std::uint32_t number, Request& request) {
   request.sent_ms = stage_.time.monotonic_ms();
   protocol::Buffer out;

@@ -32,6 +32,7 @@ class Client final : public ConnectionUser {
  private:
   // Numbers of requests that ask for no IDs.
   static constexpr std::uint32_t kHello = 0xfffffff0;
+  static constexpr std::uint32_t kPage = 0xfffffff1;
   static constexpr std::uint32_t kOther = 0x80000000;      // and above: anybody may ask that
   static constexpr std::uint32_t kForbidden = 0xc0000000;  // and above: administrators only
 
@@ -58,6 +59,8 @@ class Client final : public ConnectionUser {
   void ask(std::int64_t requests);
   void ask_once();
   void ask_block();
+  void ask_page();
+  void repeat();
   std::int64_t pause_ms() const;
   void send_request(std::uint32_t number, Request& request);
   void send(const protocol::Buffer& bytes);
@@ -80,6 +83,7 @@ class Client final : public ConnectionUser {
   void error_left(std::uint32_t number, const protocol::ReplyError& error);
   void block_left(std::uint32_t number, const Request& request, const Connection& connection,
                   const protocol::Message& reply);
+  void page_left(const Connection& connection, bool good);
   void arrived(std::uint64_t connection, std::uint32_t number, bool good);
   void lost();
   void check_patience();

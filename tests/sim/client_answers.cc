@@ -18,6 +18,7 @@ void Client::reply_left(Connection& connection, const protocol::Message& reply) 
   const std::uint32_t number = reply.msgid;
   if (connection.generation != generation_) return;
   if (connection.spoiled && error && !requests_.contains(number)) return;
+  if (number == kPage) return page_left(connection, !error);
   if (number == kHello) {
     if (!connection.orphaned && !error) hello_left(reply);
   } else if (number >= kOther) {
@@ -178,11 +179,17 @@ void Client::block_left(std::uint32_t number, const Request& request, const Conn
   stage_.after(
       stage_.random.between(0, 4),
       [this, serial = connection.number, number, slot = *request.slot, sequence = request.sequence,
-       first = *first, count = *count, client = connection.session->client] {
+       first = *first, count = *count, page = blocks_.page_of(connection.number)] {
         if (!connection_ || connection_->number != serial || !requests_.contains(number)) return;
         requests_.erase(number);
-        blocks_.granted(slot, number, Site::kSequenceNames[sequence], first, count, client);
+        blocks_.granted(slot, number, Site::kSequenceNames[sequence], first, count, page);
       });
+}
+
+// Where there is none, another connection tells one.
+void Client::page_left(const Connection& connection, bool good) {
+  if (good && !connection.orphaned && connection.session != nullptr)
+    blocks_.told(connection.number, connection.session->client);
 }
 
 void Client::arrived(std::uint64_t connection, std::uint32_t number, bool good) {
@@ -193,7 +200,7 @@ void Client::arrived(std::uint64_t connection, std::uint32_t number, bool good) 
   }
   if (!good) return leave();
   greeted_ = true;
-  for (auto& [unanswered, request] : requests_) send_request(unanswered, request);
+  repeat();
 }
 
 void Client::connection_ended(Connection& connection) {

@@ -28,6 +28,8 @@ void check_witness_dir(const std::string& path, const std::string& state_dir, Fi
 // Where the process `pid` has its state: of the files that it has open. Empty: this user may not
 // see it, or it is no seqd.
 std::string state_dir_of(std::int64_t pid);
+// The same of its witness: of the files that it has mapped.
+std::string witness_dir_of(std::int64_t pid);
 
 void check_clock(Findings& findings);
 

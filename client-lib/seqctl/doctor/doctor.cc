@@ -26,10 +26,12 @@ int run_doctor(const Arguments& arguments, seqd_client* client, Output& out, Out
   check_socket(socket_of(arguments), findings);
   const nlohmann::json status = check_daemon(client, findings);
   std::string state = arguments.state_dir;
-  if (state.empty()) state = state_dir_of(count_of(status, "pid").value_or(0));
+  const std::int64_t pid = count_of(status, "pid").value_or(0);
+  if (state.empty()) state = state_dir_of(pid);
   if (state.empty()) state = kUsualState;
   check_state_dir(state, findings);
-  check_witness_dir(arguments.witness_dir, state, findings);
+  const std::string& witness = arguments.witness_dir;
+  check_witness_dir(witness.empty() ? witness_dir_of(pid) : witness, state, findings);
   check_clock(findings);
   check_unit(findings);
   out.write(arguments.format == Format::json ? to_json_line(findings_value(findings)) + "\n"

@@ -12,7 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "client-lib/seqctl/doctor/checks.h"
@@ -27,6 +29,7 @@ constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kRoomNeeded = 48 * kMiB;
 constexpr std::uint64_t kRoomWanted = 512 * kMiB;
 constexpr int kMostDescriptors = 200'000;  // to check
+constexpr int kMostMapped = 100'000;       // lines
 
 bool is_memory(std::uint32_t kind) {
   return kind == TMPFS_MAGIC || kind == RAMFS_MAGIC;
@@ -58,14 +61,34 @@ void check_room(const std::string& path, const struct statfs& facts, Findings& f
        level == Level::ok ? "" : "make room: a full disk stops every sequence"});
 }
 
+// The directory in /proc of a process that is seqd; else empty: the daemon may be in a container,
+// where the number means another process.
+std::string process_of(std::int64_t pid) {
+  if (pid <= 0) return "";
+  std::string process = "/proc/" + std::to_string(pid);
+  const std::string program = link_target(process + "/exe");
+  return program.find("/seqd") == std::string::npos ? "" : process;
+}
+
 }  // namespace
 
+std::string witness_dir_of(std::int64_t pid) {
+  const std::string process = process_of(pid);
+  if (process.empty()) return "";
+  constexpr std::string_view kEnd = ".witness";
+  std::ifstream maps(process + "/maps");
+  std::string line;
+  for (int looked_at = 0; looked_at < kMostMapped && std::getline(maps, line); ++looked_at) {
+    const std::size_t begin = line.find('/'), slash = line.rfind('/');
+    if (begin != std::string::npos && slash > begin && std::string_view(line).ends_with(kEnd))
+      return line.substr(begin, slash - begin);
+  }
+  return "";
+}
+
 std::string state_dir_of(std::int64_t pid) {
-  if (pid <= 0) return "";
-  const std::string process = "/proc/" + std::to_string(pid);
-  // The daemon may be in a container, where the number means another process.
-  const std::string program = link_target(process + "/exe");
-  if (program.find("/seqd") == std::string::npos) return "";
+  const std::string process = process_of(pid);
+  if (process.empty()) return "";
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir((process + "/fd").c_str()),
                                                    ::closedir);
   if (folder == nullptr) return "";

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "protocol/plain_text.h"
+#include "protocol/text/plain_text.h"
 
 namespace seqd::seqctl {
 namespace {

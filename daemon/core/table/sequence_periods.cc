@@ -232,7 +232,11 @@ SequenceId SequenceTable::any_period_of(std::string_view name) const {
 }
 
 bool SequenceTable::is_present_period(std::string_view name) const {
-  const PeriodRule* const rule = periods_.rule_of(base_of(name));
+  const PeriodRule* rule = periods_.rule_of(base_of(name));
+  if (rule == nullptr) {  // no ID of it was asked for yet
+    const SequenceSettings* const settings = settings_.find(std::string(base_of(name)));
+    if (settings != nullptr) rule = settings->periods.rule.get();
+  }
   return rule != nullptr && rule->at(wall_s(context_)).name == period_of(name);
 }
 
@@ -317,7 +321,7 @@ void SequenceTable::forget(Sequence& sequence) {
   accounts_.forgotten(sequence);
   known_.drop(sequence);
   by_name_.erase(sequence.name());
-  if (last_at_.first == id) last_at_ = {};
+  if (last_.first == id) last_ = {};
   sequences_.erase(id);
 }
 

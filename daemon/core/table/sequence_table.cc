@@ -115,8 +115,9 @@ Sequence& SequenceTable::add_sequence(const DefineSequence& definition, Sequence
 }
 
 Sequence& SequenceTable::look_up(SequenceId id) {
-  last_at_ = {id, sequences_.at(id).get()};
-  return *last_at_.second;
+  ASSERT(id != 0);  // what find() and others say where there is none
+  last_ = {id, sequences_.at(id).get()};
+  return *last_.second;
 }
 
 Sequence* SequenceTable::find_kept(std::string_view name) {

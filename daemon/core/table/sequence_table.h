@@ -44,7 +44,7 @@ class SequenceTable final : public RemainderLogObserver,
   SequenceId any_period_of(std::string_view name) const;
   bool has_forgotten(std::string_view name) const;      // it is a period that was used here
   bool is_present_period(std::string_view name) const;  // "NAME@PERIOD", whence NAME issues now
-  Sequence& at(SequenceId id) { return id == last_at_.first ? *last_at_.second : look_up(id); }
+  Sequence& at(SequenceId id) { return id != 0 && id == last_.first ? *last_.second : look_up(id); }
   const Sequence& at(SequenceId id) const { return *sequences_.at(id); }
   // The format and the rights of that name, in use or not; or null.
   std::shared_ptr<const IdFormat> format_of(std::string_view name) const;
@@ -132,7 +132,7 @@ class SequenceTable final : public RemainderLogObserver,
   std::map<ScopeId, std::unique_ptr<StoreScope>> scopes_;
   std::map<ScopeId, SequenceContext> contexts_;  // of their sequences
   std::unordered_map<SequenceId, std::unique_ptr<Sequence>> sequences_;
-  std::pair<SequenceId, Sequence*> last_at_;        // what at() found last; 0: nothing
+  std::pair<SequenceId, Sequence*> last_;           // what at() found last; 0: nothing
   std::map<std::string_view, SequenceId> by_name_;  // no hash: callers choose the names
   KnownNames<Sequence> known_;
   std::map<std::string, DefineName, std::less<>> names_;        // but for the plain ones, see Notes

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "daemon/os/journal/event_line.h"
-#include "protocol/utf8.h"
+#include "protocol/text/utf8.h"
 
 // toml++ 3.3 asserts things that a file can make false ("[@x]"): that must not end the daemon. For
 // that one the code after the assertion reports an ordinary error; any other ends the parsing.

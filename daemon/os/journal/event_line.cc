@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "daemon/base/assertion.h"
-#include "protocol/utf8.h"
+#include "protocol/text/utf8.h"
 
 namespace seqd {
 namespace {

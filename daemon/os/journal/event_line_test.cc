@@ -1,6 +1,6 @@
 #include "daemon/os/journal/event_line.h"
 #include "daemon/os/journal/journal.h"
-#include "protocol/utf8.h"
+#include "protocol/text/utf8.h"
 
 // Last, so that CHECK is the one of the tests.
 #include <catch2/catch.hpp>

@@ -8,8 +8,8 @@
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
 #include "daemon/rpc/rights.h"
-#include "protocol/plain_text.h"
 #include "protocol/replies.h"
+#include "protocol/text/plain_text.h"
 
 namespace seqd {
 namespace {

@@ -13,7 +13,7 @@
 #include "daemon/rpc/rights.h"
 #include "daemon/rpc/sequence_names.h"
 #include "protocol/limits.h"
-#include "protocol/utf8.h"
+#include "protocol/text/utf8.h"
 
 namespace seqd {
 namespace {

@@ -94,6 +94,17 @@ TEST_CASE("RightsOfAPeriodAreThoseOfThePresentOneAlone", "[period]") {
   CHECK_FALSE(may_take("daily@2023-11-14"));
 }
 
+TEST_CASE("RightsOfThePresentPeriodAreThereBeforeItsFirstId", "[period]") {
+  PeriodService service;
+  const std::string present = service.ask(request("rights", "daily@2023-11-14")).frame;
+  CHECK(present.find("\xa4take\xc3") != std::string::npos);
+  for (const char* name : {"daily@2023-11-15", "daily@2023-11-13", "daily@never"}) {
+    const std::string frame = service.ask(request("rights", name)).frame;
+    CHECK(frame.find("\xa4take\xc2") != std::string::npos);
+  }
+  CHECK(service.world.core.table->size() == 0);  // nothing is made by a question
+}
+
 TEST_CASE("TheHistoryIsAskedByTheNameOfThePresentPeriod", "[period]") {
   PeriodService service;
   REQUIRE(service.ask(next_request(1, "daily")).id() == 1);

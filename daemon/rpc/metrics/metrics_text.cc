@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "daemon/base/assertion.h"
-#include "protocol/utf8.h"
+#include "protocol/text/utf8.h"
 
 namespace seqd {
 namespace {

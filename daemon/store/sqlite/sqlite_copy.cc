@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,6 +20,7 @@ namespace seqd {
 namespace {
 
 constexpr const char* kDraft = ".new";
+constexpr std::int64_t kLeftToOthers = 1 << 20;  // bytes of the file system
 
 struct SqliteCloser {
   void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
@@ -103,14 +105,31 @@ class Copying {
     return Extent{std::stoll(*schema), std::stoll(*pages)};
   }
 
+  // Asked before anything is written: an attempt that takes the last byte takes it from every
+  // program, and is repeated by each call of the store. Where it cannot be told, the copy is tried.
+  Status check_room(std::int64_t bytes) const {
+    struct statvfs disk {};
+    if (::statvfs(directory().c_str(), &disk) != 0) return {};
+    const std::int64_t wanted = bytes + kLeftToOthers;
+    const auto block = static_cast<std::int64_t>(disk.f_frsize);
+    if (static_cast<std::int64_t>(disk.f_bavail) >= wanted / block + 1) return {};
+    return failed(fmt::format("{} bytes are free there, and it waits for {}",
+                              static_cast<std::int64_t>(disk.f_bavail) * block, wanted),
+                  ErrorCode::UNAVAILABLE);
+  }
+
   Status write(Extent& original) const {
     const Result<SqliteHandle> from = open(file_, SQLITE_OPEN_READWRITE);
     if (!from.ok()) return from.status();
-    const Result<SqliteHandle> to = open(draft_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-    if (!to.ok()) return to.status();
     const Result<Extent> extent = extent_of(from->get());
     if (!extent.ok()) return extent.status();
     original = *extent;
+    const Result<std::string> page_bytes = ask(from->get(), "PRAGMA page_size");
+    if (!page_bytes.ok()) return page_bytes.status();
+    if (Status status = check_room(original.pages * std::stoll(*page_bytes)); !status.ok())
+      return status;
+    const Result<SqliteHandle> to = open(draft_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    if (!to.ok()) return to.status();
     sqlite3_backup* const backup = sqlite3_backup_init(to->get(), "main", from->get(), "main");
     if (backup == nullptr) return failed(to->get());
     sqlite3_backup_step(backup, -1);
@@ -133,11 +152,14 @@ class Copying {
     return *extent == original ? Status() : failed("read again, it is another one", kRefused);
   }
 
+  std::string directory() const {
+    const std::size_t end = copy_.rfind('/');
+    return end == std::string::npos ? "." : copy_.substr(0, end + 1);
+  }
+
   Status put_in_place() const {
     if (std::rename(draft_.c_str(), copy_.c_str()) != 0) return failed(errno);
-    const std::string directory = copy_.substr(0, copy_.rfind('/') + 1);
-    const int fd =
-        ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = ::open(directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return failed(errno);
     const int error = ::fsync(fd) == 0 ? 0 : errno;
     ::close(fd);

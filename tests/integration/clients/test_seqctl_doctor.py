@@ -21,10 +21,13 @@ def findings_of(done):
 
 def test_DoctorLooksAtARunningDaemon(daemon):
     daemon.seqctl("next", "orders")
-    found = findings_of(daemon.seqctl("-o", "json", "doctor", "--witness-dir", str(daemon.witness), expect=None))
+    found = findings_of(daemon.seqctl("-o", "json", "doctor", expect=None))
     assert {found[subject]["level"] for subject in ("socket", "daemon", "rights", "store", "sequences", "witness")} == {"ok"}
     assert "and administer" in found["rights"]["text"]
     assert found["state"]["text"].startswith(str(daemon.state))  # found by the process
+    assert found["witness"]["text"].startswith(f"{daemon.witness} ")
+    elsewhere = findings_of(daemon.seqctl("-o", "json", "doctor", "--witness-dir", str(daemon.directory), expect=None))
+    assert elsewhere["witness"]["level"] == "bad"
     assert found["clock"]["level"] in ("ok", "warn", "unknown") and "disk" in found and "unit" in found
     assert "bad" not in {finding["level"] for subject, finding in found.items() if subject not in ("state", "disk", "unit")}
 

@@ -18,6 +18,8 @@ from accounting import Ledger
 from books import explained, ids_of_gaps
 
 GOLDEN = harness.PROJECT / "tests" / "golden"
+OPERATING = harness.PROJECT / "daemon" / "doc" / "OPERATING.md"
+STATEMENTS = r'sqlite3 /var/lib/seqd/sequences.db "\n(.*?)"'
 VERSIONS = sorted(path.name for path in GOLDEN.iterdir() if (path / "golden.json").exists())
 FIRST = "0.1.0"
 # Keys of the first version that have another name now; in pieces, since the glossary gave the word up.
@@ -216,8 +218,7 @@ def test_AnEmbeddedStoreIsCopiedBeforeItsSchemaIsChanged(make_daemon, version, t
 
 def test_AfterGoingBackNoIdIsIssuedTwice(make_daemon):
     """With the statements of OPERATING.md on the copy. No released binary is at hand, so this version stands in for the older one."""
-    operating = (harness.PROJECT / "daemon" / "doc" / "OPERATING.md").read_text(encoding="utf-8")
-    statements = re.search(r'sqlite3 /var/lib/seqd/sequences.db "\n(.*?)"', operating, re.DOTALL)[1]
+    statements = re.search(STATEMENTS, OPERATING.read_text(encoding="utf-8"), re.DOTALL)[1]
     told = golden(FIRST)["clean"]
     books = ledgers(told["issued"])
     daemon = daemon_of(make_daemon, FIRST, "clean")
@@ -242,9 +243,57 @@ def test_AfterGoingBackNoIdIsIssuedTwice(make_daemon):
                 book.assert_no_duplicate()
 
 
+def added_statements(operating: str, schema: int) -> str:
+    """Those that OPERATING.md asks for beside the others, of a copy of that schema."""
+    found = re.findall(r"^- from schema (\d+) on `(.*?)`", operating, re.MULTILINE)
+    assert [int(least) for least, _ in found] == [3, 8]
+    return "".join(statement for least, statement in found if schema >= int(least))
+
+
+def test_AfterGoingBackToACopyOfTheSameBootNothingIsStoppedOrIssuedTwice(make_daemon, scratch):
+    """From schema 8 on the host knows how often the newer file was changed. A person has given a number another meaning since."""
+    operating = OPERATING.read_text(encoding="utf-8")
+    statements = re.search(STATEMENTS, operating, re.DOTALL)[1]
+    daemon = make_daemon()
+    books = {name: Ledger(name) for name in ("orders", "turned")}
+    for _ in range(2):
+        with daemon.start().connect() as client:
+            for name, book in books.items():
+                book.add(client.many(name, 3000))
+        daemon.terminate()
+        path = daemon.state / "sequences.db"
+        copy = scratch / "copy"
+        if copy.exists():
+            continue
+        database = sqlite3.connect(path)
+        with database:
+            database.execute("UPDATE sequence SET seq = seq + 1, meaning = 'next' WHERE name = 'turned'")
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        schema, = database.execute("PRAGMA user_version").fetchone()
+        database.close()
+        shutil.copy2(path, copy)
+        database = sqlite3.connect(path)
+        with database:
+            database.execute("UPDATE sequence SET seq = seq - 1, meaning = 'last' WHERE name = 'turned'")
+        database.close()
+    newer = daemon.state.rename(daemon.state.with_name("newer"))
+    daemon.state.mkdir(mode=0o700)
+    shutil.copy2(copy, daemon.state / "sequences.db")
+    database = sqlite3.connect(daemon.state / "sequences.db")
+    database.executescript((statements + added_statements(operating, schema)).replace("/var/lib/seqd.newer", str(newer)))
+    rows = [sorted(database.execute(f"SELECT name, seq, meaning FROM {which}.sequence")) for which in ("main", "newer")]
+    assert rows[0] == rows[1] and ("turned", "last") in [(name, meaning) for name, _, meaning in rows[0]]
+    database.close()
+    with daemon.start().connect() as client:
+        assert client.call("status")["state_how"] == "fresh"
+        for name, book in books.items():
+            book.add(client.many(name, 100))
+            book.assert_no_duplicate()
+
+
 def test_GoingBackEndsAtTheFirstCommandThatFails(tmp_path):
     """Without the copy: what would be left is an empty directory, in which the older daemon issues every ID again."""
-    operating = (harness.PROJECT / "daemon" / "doc" / "OPERATING.md").read_text(encoding="utf-8")
+    operating = OPERATING.read_text(encoding="utf-8")
     commands = re.search(r'(?:^    .*\n)*    sqlite3 /var/lib/seqd/sequences.db "\n(?:^    .*\n)*', operating, re.MULTILINE)[0]
     state = tmp_path / "seqd"
     state.mkdir()

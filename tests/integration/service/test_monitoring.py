@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import threading
 import time
 import urllib.parse
 import urllib.request
@@ -16,6 +17,7 @@ import pytest
 
 import metrics
 from harness import PROJECT
+from rpc import RpcError
 from servers.mongod import die_with_parent
 from servers.patience import PROGRAM_SECONDS
 
@@ -144,3 +146,37 @@ def test_EveryQueryFindsWhatItIsAbout(scraped):
     known = set(prometheus.ask("label/__name__/values"))
     named = set(re.findall(r"\bseqd_\w+", RULES.read_text() + " ".join(query for _, query in targets)))
     assert named - known == set()
+
+
+@pytest.mark.limit(180)
+def test_TheRunwayAlertFiresWhileMongodIsStoppedAndEndsAfterIt(mongo, make_daemon, scratch):
+    """As it is shipped. A program takes IDs all the while; what it is told in the outage is its own affair."""
+    port = metrics.free_port()
+    daemon = make_daemon(daemon={"metrics_address": f"127.0.0.1:{port}"}, defaults={"store": "mongo", "wait_timeout": "500ms"},
+                         stores={"mongo": {"type": "mongodb", "uri": mongo.uri(), "database": "runway", "timeout": "2s"}}).start()
+    prometheus = Prometheus(scratch, port)
+    ended = threading.Event()
+
+    def take():
+        with daemon.connect() as client:
+            while not ended.wait(0.02):
+                with contextlib.suppress(RpcError):
+                    client.call("range", "orders", 5)
+
+    program = threading.Thread(target=take)
+    program.start()
+    firing = 'ALERTS{alertname="SeqdRunwayShort", alertstate="firing"}'
+    try:
+        prometheus.wait_for("seqd_runway_seconds > 0")
+        assert not prometheus.query(firing)
+        mongo.stop()
+        alert, = prometheus.wait_for(firing)
+        assert alert["metric"]["job"] == "seqd" and alert["metric"]["severity"] == "critical"
+        assert prometheus.query("seqd_store_up")[0]["value"][1] == "0"
+        print(f"firing: {alert['metric']}, runway {prometheus.query('seqd_runway_seconds')[0]['value'][1]} s")
+        mongo.restart()
+        prometheus.wait_for(f"seqd_store_up == 1 unless on (job, instance) {firing}")
+    finally:
+        ended.set()
+        program.join()
+        prometheus.close()

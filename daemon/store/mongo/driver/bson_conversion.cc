@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "protocol/utf8.h"
+#include "protocol/text/utf8.h"
 #include "protocol/values/value_header.h"
 #include "protocol/values/value_reader.h"
 

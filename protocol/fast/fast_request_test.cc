@@ -1,4 +1,4 @@
-#include "protocol/fast_request.h"
+#include "protocol/fast/fast_request.h"
 
 #include <catch2/catch.hpp>
 #include <random>

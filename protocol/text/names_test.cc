@@ -1,4 +1,4 @@
-#include "protocol/names.h"
+#include "protocol/text/names.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,9 +1,9 @@
-#include "protocol/plain_text.h"
+#include "protocol/text/plain_text.h"
 
 #include <cstdint>
 #include <cstring>
 
-#include "protocol/utf8.h"
+#include "protocol/text/utf8.h"
 
 namespace seqd::protocol {
 namespace {

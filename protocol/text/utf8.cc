@@ -1,4 +1,4 @@
-#include "protocol/utf8.h"
+#include "protocol/text/utf8.h"
 
 namespace seqd::protocol {
 

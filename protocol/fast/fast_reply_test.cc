@@ -1,4 +1,4 @@
-#include "protocol/fast_reply.h"
+#include "protocol/fast/fast_reply.h"
 
 #include <catch2/catch.hpp>
 #include <random>

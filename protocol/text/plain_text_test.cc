@@ -1,4 +1,4 @@
-#include "protocol/plain_text.h"
+#include "protocol/text/plain_text.h"
 
 #include <catch2/catch.hpp>
 #include <random>

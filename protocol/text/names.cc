@@ -1,4 +1,4 @@
-#include "protocol/names.h"
+#include "protocol/text/names.h"
 
 #include <array>
 
