@@ -122,7 +122,7 @@ Sequence& SequenceTable::look_up(SequenceId id) {
 
 Sequence* SequenceTable::find_kept(std::string_view name) {
   Sequence* const found = known_.find(name);
-  if (found != nullptr) last_at_ = {found->id(), found};
+  if (found != nullptr) last_ = {found->id(), found};
   return found;
 }
 
