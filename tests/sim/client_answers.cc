@@ -20,6 +20,8 @@ void Client::reply_left(Connection& connection, const protocol::Message& reply) 
   if (connection.spoiled && error && !requests_.contains(number)) return;
   if (number == kHello) {
     if (!connection.orphaned && !error) hello_left(reply);
+  } else if (number >= kEndBlock && number < kForbidden) {
+    return end_left(connection, number, error);
   } else if (number >= kOther) {
     const bool denied = error && error->code == ErrorCode::DENIED;
     if (number >= kForbidden && !denied) violation("a method for administrators is not denied");
@@ -41,7 +43,7 @@ void Client::reply_left(Connection& connection, const protocol::Message& reply) 
     const bool outdated = error && request.answered_on > connection.number;
     if (outdated) return;
     request.answered_on = connection.number;
-    if (request.slot) {
+    if (request.is_block) {
       if (!error) return block_left(number, request, connection, reply);
       if (error->code == ErrorCode::BAD_REQUEST || error->code == ErrorCode::INTERNAL)
         violation("a block is refused with " + std::string(error_name(error->code)));
@@ -164,27 +166,6 @@ void Client::error_left(std::uint32_t number, const protocol::ReplyError& error)
   }
 }
 
-// What was granted holds when the reply arrives on the connection that was asked last.
-void Client::block_left(std::uint32_t number, const Request& request, const Connection& connection,
-                        const protocol::Message& reply) {
-  protocol::ValueReader result = reply.result;
-  const bool three = result.read_array() == 3U;
-  const std::optional<std::int64_t> first = three ? result.read_integer() : std::nullopt;
-  const std::optional<std::int64_t> step = result.read_integer();
-  const std::optional<std::int64_t> count = result.read_integer();
-  if (!first || step != 1 || !count || *count < 1 || *count > request.count)
-    violation("a block that is none");
-  if (connection.orphaned || connection.session == nullptr) return;
-  stage_.after(
-      stage_.random.between(0, 4),
-      [this, serial = connection.number, number, slot = *request.slot, sequence = request.sequence,
-       first = *first, count = *count, client = connection.session->client] {
-        if (!connection_ || connection_->number != serial || !requests_.contains(number)) return;
-        requests_.erase(number);
-        blocks_.granted(slot, number, Site::kSequenceNames[sequence], first, count, client);
-      });
-}
-
 void Client::arrived(std::uint64_t connection, std::uint32_t number, bool good) {
   if (!connection_ || connection_->number != connection) return;
   if (number != kHello) {
@@ -194,6 +175,7 @@ void Client::arrived(std::uint64_t connection, std::uint32_t number, bool good) 
   if (!good) return leave();
   greeted_ = true;
   for (auto& [unanswered, request] : requests_) send_request(unanswered, request);
+  for (const auto& [block, end] : unpaged_.ends()) send_end(block);
 }
 
 void Client::connection_ended(Connection& connection) {
