@@ -135,12 +135,12 @@ Status BlockTable::may_grant(ClientId client, UserId user) {
 
 Result<std::uint32_t> BlockTable::free_slot(ClientId client, UserId user) const {
   if (const Status within = within_share(user); !within.ok()) return within;
-  std::uint32_t slot = protocol::kBlockSlots;
+  std::uint32_t slot = Block::kPageSlots;
   // In the order of their slots.
   for (auto at = blocks_.lower_bound({client, slot}); at != blocks_.end(); ++at, ++slot) {
     if (at->first != BlockKey{client, slot}) break;
   }
-  if (slot < protocol::kBlockSlots + kMostWithoutPage) return slot;
+  if (slot < Block::kPageSlots + kMostWithoutPage) return slot;
   return Status(ErrorCode::BUSY, "this client has " + std::to_string(kMostWithoutPage) +
                                      " blocks without a page, which is the most; end one of them "
                                      "(end_block), or take IDs with next or range");

@@ -14,6 +14,7 @@ namespace {
 using protocol::Message;
 using protocol::ValueReader;
 
+static_assert(Block::kPageSlots == protocol::kBlockSlots);
 constexpr std::int64_t kMostAsked = 1'000'000'000;  // IDs of one block
 
 struct BlockParameters {
