@@ -32,6 +32,7 @@ constexpr std::array kRoutes = {
     Route{"clients", method_clients},
     Route{"config", method_config, Right::administer},
     Route{"rights", method_rights},
+    Route{"end_block", method_end_block},
 };
 
 static_assert(kRoutes.size() == ServerCounts::kMethods);

@@ -63,6 +63,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   world.limits.methods.pipeline = 8;
   world.limits.output = 65'536;
   world.core.settings.add("a").lease_max = 50;
+  world.core.settings.add("orders").blocks = true;
+  world.core.log.any_order = true;  // what comes back from blocks lies below what was issued
   world.start();
   world.connect();
   world.connect();

@@ -3,17 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "protocol/values/value_writer.h"
-
 namespace seqd::sim {
-namespace {
-
-constexpr std::size_t kPipeline = 40;
-
-}  // namespace
-
 Client::Client(Stage& stage, Site& site, std::int64_t number, bool identified)
-    : stage_(stage), site_(site), number_(number), blocks_(stage, site) {
+    : stage_(stage), site_(site), number_(number), blocks_(stage, site), unpaged_(stage, site) {
   if (identified) new_identity();
 }
 
@@ -29,7 +21,8 @@ void Client::act() {
     return;
   }
   // Whether its daemon is there or not.
-  if (stage_.profile.blocks && identity_ && stage_.random.below(2) == 0) blocks_.take();
+  if (stage_.profile.blocks && identity_ && stage_.random.below(2) == 0)
+    stage_.random.below(2) == 0 ? blocks_.take() : unpaged_.take();
   if (!connection_) {
     connect();
   } else if (greeted_) {
@@ -61,6 +54,7 @@ void Client::do_something() {
   if (what < 8 && identity_ && requests_.empty()) return new_identity();
   if (what < 10) return ask_for_what_is_forbidden();
   if (what < 80 && identity_) acknowledge();
+  if (what >= 370 && identity_ && stage_.profile.blocks) return end_block();
   if (what >= 340 && identity_ && stage_.profile.blocks) return ask_block();
   if (what < 60) {
     static constexpr const char* methods[] = {"ping", "list", "status"};
@@ -137,52 +131,12 @@ void Client::ask_once() {
   send_request(number, requests_[number] = request);
 }
 
-void Client::ask_block() {
-  const std::uint32_t floor = requests_.empty() ? next_ : requests_.begin()->first;
-  if (requests_.size() >= kPipeline || next_ - floor + 40 > Process::kUnacknowledged) return;
-  Request request;
-  request.sequence = static_cast<std::size_t>(stage_.random.below(Site::kSequences));
-  request.count = stage_.random.between(1, 60);
-  request.slot = static_cast<std::uint32_t>(stage_.random.below(BlockHolder::kSlots));
-  request.timeout_ms = 0;
-  request.asked_ms = stage_.time.monotonic_ms();
-  // One for each slot at a time: the next one says that nothing is taken of the former any more.
-  for (const auto& [number, other] : requests_) {
-    if (other.slot == request.slot) return;
-  }
-  blocks_.leave(*request.slot);
-  const std::uint32_t number = next_++;
-  send_request(number, requests_[number] = request);
-}
-
-void Client::ask_page() {
-  protocol::Buffer out;
-  protocol::append_call(out, kPage, "page");
-  send(out);
-}
-
-// The page is told before what is repeated, or not, as a client may have other things to do first.
-void Client::repeat() {
-  const bool blocks = stage_.profile.blocks && identity_;
-  const bool page_first = blocks && stage_.random.below(2) == 0;
-  if (page_first) ask_page();
-  for (auto& [unanswered, request] : requests_) send_request(unanswered, request);
-  if (blocks && !page_first) ask_page();
-}
-
 void Client::send_request(std::uint32_t number, Request& request) {
   request.sent_ms = stage_.time.monotonic_ms();
   protocol::Buffer out;
   const char* name = Site::kSequenceNames[request.sequence];
-  if (request.slot) {
-    protocol::append_array(out, 4);
-    protocol::append_integer(out, 0);
-    protocol::append_integer(out, number);
-    protocol::append_text(out, "block");
-    protocol::append_array(out, 3);
-    protocol::append_text(out, name);
-    protocol::append_integer(out, *request.slot);
-    protocol::append_integer(out, request.count);
+  if (request.is_block) {
+    append_block(out, number, request);
   } else if (request.batch) {
     protocol::append_range(out, number, name, request.count, request.timeout_ms);
   } else if (request.text) {
@@ -268,6 +222,7 @@ void Client::new_identity() {
   next_ = 1;
   promised_.clear();
   blocks_.clear();
+  unpaged_.clear();
   memory_losses_ = -1;
 }
 

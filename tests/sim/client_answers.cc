@@ -21,6 +21,8 @@ void Client::reply_left(Connection& connection, const protocol::Message& reply) 
   if (number == kPage) return page_left(connection, !error);
   if (number == kHello) {
     if (!connection.orphaned && !error) hello_left(reply);
+  } else if (number >= kEndBlock && number < kForbidden) {
+    return end_left(connection, number, error);
   } else if (number >= kOther) {
     const bool denied = error && error->code == ErrorCode::DENIED;
     if (number >= kForbidden && !denied) violation("a method for administrators is not denied");
@@ -42,7 +44,7 @@ void Client::reply_left(Connection& connection, const protocol::Message& reply) 
     const bool outdated = error && request.answered_on > connection.number;
     if (outdated) return;
     request.answered_on = connection.number;
-    if (request.slot) {
+    if (request.is_block) {
       if (!error) return block_left(number, request, connection, reply);
       if (error->code == ErrorCode::BAD_REQUEST || error->code == ErrorCode::INTERNAL)
         violation("a block is refused with " + std::string(error_name(error->code)));
@@ -163,33 +165,6 @@ void Client::error_left(std::uint32_t number, const protocol::ReplyError& error)
     violation("request " + std::to_string(number) +
               " had IDs, and its repeat has an error: " + std::string(error_name(code)));
   }
-}
-
-// What was granted holds when the reply arrives on the connection that was asked last.
-void Client::block_left(std::uint32_t number, const Request& request, const Connection& connection,
-                        const protocol::Message& reply) {
-  protocol::ValueReader result = reply.result;
-  const bool three = result.read_array() == 3U;
-  const std::optional<std::int64_t> first = three ? result.read_integer() : std::nullopt;
-  const std::optional<std::int64_t> step = result.read_integer();
-  const std::optional<std::int64_t> count = result.read_integer();
-  if (!first || step != 1 || !count || *count < 1 || *count > request.count)
-    violation("a block that is none");
-  if (connection.orphaned || connection.session == nullptr) return;
-  stage_.after(
-      stage_.random.between(0, 4),
-      [this, serial = connection.number, number, slot = *request.slot, sequence = request.sequence,
-       first = *first, count = *count, page = blocks_.page_of(connection.number)] {
-        if (!connection_ || connection_->number != serial || !requests_.contains(number)) return;
-        requests_.erase(number);
-        blocks_.granted(slot, number, Site::kSequenceNames[sequence], first, count, page);
-      });
-}
-
-// Where there is none, another connection tells one.
-void Client::page_left(const Connection& connection, bool good) {
-  if (good && !connection.orphaned && connection.session != nullptr)
-    blocks_.told(connection.number, connection.session->client);
 }
 
 void Client::arrived(std::uint64_t connection, std::uint32_t number, bool good) {

@@ -4,6 +4,7 @@
 const net = require("node:net");
 const { performance } = require("node:perf_hooks");
 const { ArgumentError, ClosedError, ConnectError, FullError } = require("./errors.js");
+const { Ahead } = require("./ahead.js");
 const { Calls, mergeOptions } = require("./calls.js");
 const { Session } = require("./session/session.js");
 
@@ -12,6 +13,8 @@ const DEFAULT_TIMEOUT_MS = 5_000;
 const LONGEST_PATH = 107;
 const LONGEST_NAME = 64;
 const LONGEST_DELAY_MS = 100;
+const LONGEST_IDLE_DELAY_MS = 1_000; // where no call waits; a daemon that started waits 10 s for blocks
+const LAST_POSTS_MS = 1_000; // for the ends of blocks when a client is closed
 const DEFAULT_MAX_PENDING = 100_000;
 const LOOKED_AT_IN_A_MS = 1_000; // waiting requests, for their deadlines
 const LAST_WRITE_MS = 1_000; // for what is still to be written when a client is closed
@@ -46,9 +49,14 @@ class Core {
   #isAckDue = false;
   #signals = new WeakMap(); // the requests of each AbortSignal: one listener for all of them
   #closing; // of close(): its promise and what fulfils it
+  #posted = 0; // requests of the client's own, for which nobody waits
+  #lastPosts; // timer of those when it is closed
+
+  /** The IDs that are fetched ahead, or undefined. */
+  ahead;
 
   constructor(options) {
-    const { socket, name, maxPending = DEFAULT_MAX_PENDING, numbers, helloTimeout = HELLO_MS } = options;
+    const { socket, name, maxPending = DEFAULT_MAX_PENDING, ahead = 0, numbers, helloTimeout = HELLO_MS, rest } = options;
     this.#path = socketPath(socket);
     if (name !== undefined && (typeof name !== "string" || Buffer.byteLength(name) > LONGEST_NAME))
       throw new ArgumentError(`the option name is a text of at most ${LONGEST_NAME} bytes`);
@@ -56,16 +64,20 @@ class Core {
     this.#maxPending = maxPending;
     this.#helloTimeout = helloTimeout; // another one in tests, as numbers
     this.#session = new Session({ name, numbers });
+    if (ahead !== 0) this.ahead = new Ahead(ahead, (request, timeout) => this.#post(request, timeout), rest);
   }
 
-  get pending() { return this.#session.pending; }
+  get pending() { return this.#session.pending - this.#posted; }
+  get isClosing() { return this.#closing !== undefined; }
+  // Blocks end where their client does not come back.
+  get #needsConnection() { return this.#session.pending > 0 || (this.ahead !== undefined && this.ahead.holds); }
 
   /** Sends a request; a promise of what `request.read` makes of its result. */
   submit(request, { timeout, signal }) {
     return new Promise((resolve, reject) => {
       if (this.#closing !== undefined) return reject(new ClosedError("the client was closed"));
       if (signal !== undefined && signal.aborted) return reject(signal.reason);
-      if (this.#session.pending >= this.#maxPending)
+      if (this.pending >= this.#maxPending)
         return reject(new FullError(`more than ${this.#maxPending} calls are waiting (maxPending)`));
       request.timeout = timeout;
       request.deadline = performance.now() + timeout;
@@ -77,6 +89,29 @@ class Core {
       this.#watch(request.deadline);
       this.#flushSoon();
     });
+  }
+
+  /** Sends a request for which nobody waits: it keeps no process alive, and without a time-out it
+   * is repeated until it has a reply. `request.resolve` and `reject` are called at once, not by a
+   * promise: what they post is sent before a client that is closed leaves. */
+  #post(request, timeout = Infinity) {
+    request.timeout = timeout;
+    request.deadline = performance.now() + timeout;
+    for (const end of ["resolve", "reject"]) {
+      const call = request[end];
+      request[end] = (value) => {
+        --this.#posted;
+        call(value);
+      };
+    }
+    ++this.#posted;
+    if (this.#session.wantsIdentity) this.#renew();
+    this.#session.submit(request);
+    if (timeout !== Infinity) {
+      this.#watch(request.deadline);
+      if (this.pending === 0) this.#clock.unref();
+    }
+    this.#flushSoon();
   }
 
   // --- writing
@@ -209,17 +244,19 @@ class Core {
   #lose(why) {
     this.#whyNot = why;
     this.#drop();
-    if (this.#session.pending === 0) return;
+    if (!this.#needsConnection) return;
     // At once, then after 1 ms doubling to 100 ms, each between half and the whole of it.
-    const delay = this.#attempts === 0 ? 0 : Math.min(2 ** (this.#attempts - 1), LONGEST_DELAY_MS) * (1 - Math.random() / 2);
+    const longest = this.pending > 0 ? LONGEST_DELAY_MS : LONGEST_IDLE_DELAY_MS;
+    const delay = this.#attempts === 0 ? 0 : Math.min(2 ** (this.#attempts - 1), longest) * (1 - Math.random() / 2);
     ++this.#attempts;
-    this.#retry = setTimeout(() => this.#session.pending > 0 ? this.#connect() : (this.#retry = undefined), delay);
+    this.#retry = setTimeout(() => this.#needsConnection ? this.#connect() : (this.#retry = undefined), delay);
     this.#retry.unref();
   }
 
   #renew() {
     this.#leave(() => {});
     this.#session.renew();
+    this.ahead?.renewed();
   }
 
   #failAll(error) {
@@ -279,8 +316,10 @@ class Core {
       this.#renew();
       this.#flushSoon();
     }
-    if (waits) return;
+    if (this.pending > 0) return;
+    if (this.#closing !== undefined && waits) return this.#awaitPosts();
     this.#clock?.unref();
+    if (waits) return;
     if (this.#closing !== undefined) this.#end();
     else this.#acknowledgeSoon();
   }
@@ -290,6 +329,7 @@ class Core {
     if (this.#closing === undefined) {
       this.#closing = {};
       this.#closing.promise = new Promise((resolve) => { this.#closing.resolve = resolve; });
+      this.ahead?.close();
       this.#settled();
     }
     return this.#closing.promise;
@@ -298,8 +338,14 @@ class Core {
   /** The same at once: calls that wait are rejected. */
   destroy() {
     const closed = this.close();
+    if (this.#isOpen && this.#posted > 0) this.#flush(); // the ends of blocks
     this.#failAll(new ClosedError("the client was closed"));
     return closed;
+  }
+
+  // The process stays until the daemon has them, but not for long where there is none.
+  #awaitPosts() {
+    this.#lastPosts ??= setTimeout(() => this.#failAll(new ClosedError("the client was closed")), LAST_POSTS_MS);
   }
 
   #end() {
@@ -307,6 +353,7 @@ class Core {
     this.#closing.hasEnded = true;
     clearTimeout(this.#clock);
     clearTimeout(this.#retry);
+    clearTimeout(this.#lastPosts);
     this.#socket?.ref();
     this.#leave(this.#closing.resolve);
   }

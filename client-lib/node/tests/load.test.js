@@ -11,7 +11,7 @@ const CALLS = Number(process.env.CALLS ?? 1_000_000);
 const ROUNDS = 10;
 let daemon;
 
-before(async () => { daemon = await new Daemon({ sequences: { invoices: { format: "INV-{number:9}" } } }).start(); });
+before(async () => { daemon = await new Daemon({ sequences: { invoices: { format: "INV-{number:9}" }, orders: { blocks: true }, "orders.*": { blocks: true } } }).start(); });
 after(() => daemon?.close());
 
 test("10,000 calls in flight", async () => {
@@ -30,9 +30,9 @@ test("100,000 calls in flight are more than the daemon remembers", async () => {
   await client.close();
 });
 
-test(`memory is flat over ${CALLS} calls`, { timeout: 600_000 }, async (t) => {
+for (const ahead of [0, 100]) test(`memory is flat over ${CALLS} calls, ahead ${ahead}`, { timeout: 600_000 }, async (t) => {
   const { stdout, stderr } = await finish(execFile(process.execPath,
-    ["--expose-gc", path.join(__dirname, "support/memory.js"), daemon.socket, String(CALLS / ROUNDS), String(ROUNDS)]));
+    ["--expose-gc", path.join(__dirname, "support/memory.js"), daemon.socket, String(CALLS / ROUNDS), String(ROUNDS), String(ahead)]));
   assert.equal(stderr, "");
   const bytes = JSON.parse(stdout);
   t.diagnostic(`bytes after each round: ${bytes.join(" ")}`);

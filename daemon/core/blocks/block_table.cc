@@ -18,7 +18,8 @@ BlockPlace place_of(const Block& block) {
 }  // namespace
 
 BlockTable::BlockTable(const CoreContext& context, Over over, BlockPages* pages, std::int64_t most)
-    : over_(std::move(over)),
+    : clock_(context.clock),
+      over_(std::move(over)),
       pages_(pages),
       share_(most, kFactor),
       page_share_(BlockPages::kMost, kFactor),
@@ -54,7 +55,7 @@ std::set<std::uint32_t> BlockTable::requests_of(ClientId client) const {
   std::set<std::uint32_t> requests;
   for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
     if (at->first.first != client) break;
-    requests.insert(at->second.granted.request);
+    if (at->second.has_page()) requests.insert(at->second.granted.request);
   }
   return requests;
 }
@@ -119,19 +120,35 @@ Result<PageAddress> BlockTable::open_page(ClientId client, UserId user) {
   return pages_->address(client);
 }
 
+Status BlockTable::within_share(UserId user) const {
+  if (share_.allows(user, 1)) return {};
+  return {ErrorCode::BUSY,
+          "this user has " + std::to_string(share_.used_by(user)) + " of " +
+              std::to_string(share_.used()) + " blocks that are out, and at most " +
+              std::to_string(share_.total()) + " are allowed; take IDs with next or range"};
+}
+
 Status BlockTable::may_grant(ClientId client, UserId user) {
-  if (!share_.allows(user, 1)) {
-    return {ErrorCode::BUSY,
-            "this user has " + std::to_string(share_.used_by(user)) + " of " +
-                std::to_string(share_.used()) + " blocks that are out, and at most " +
-                std::to_string(share_.total()) + " are allowed; take IDs with next or range"};
+  const Status within = within_share(user);
+  return within.ok() ? open_page(client, user).status() : within;
+}
+
+Result<std::uint32_t> BlockTable::free_slot(ClientId client, UserId user) const {
+  if (const Status within = within_share(user); !within.ok()) return within;
+  std::uint32_t slot = Block::kPageSlots;
+  // In the order of their slots.
+  for (auto at = blocks_.lower_bound({client, slot}); at != blocks_.end(); ++at, ++slot) {
+    if (at->first != BlockKey{client, slot}) break;
   }
-  return open_page(client, user).status();
+  if (slot < Block::kPageSlots + kMostWithoutPage) return slot;
+  return Status(ErrorCode::BUSY, "this client has " + std::to_string(kMostWithoutPage) +
+                                     " blocks without a page, which is the most; end one of them "
+                                     "(end_block), or take IDs with next or range");
 }
 
 void BlockTable::add(const Block& block) {
   insert(block);
-  unpublished_.push_back(block.key());
+  if (block.has_page()) unpublished_.push_back(block.key());
 }
 
 void BlockTable::tell_pages() {
@@ -162,14 +179,25 @@ void BlockTable::end(const std::vector<BlockKey>& keys) {
   std::sort(ended.begin(), ended.end(), [](const Block& one, const Block& other) {
     return one.granted.begin > other.granted.begin;
   });
-  for (const Block& block : ended) places.push_back(place_of(block));
-  std::vector<std::optional<std::int64_t>> taken(places.size());
-  if (pages_ != nullptr) taken = pages_->revoke(places);
-  ASSERT(taken.size() == places.size());
-  for (std::size_t at = 0; at < ended.size(); ++at) {
-    ASSERT(!taken[at] || (*taken[at] >= 0 && *taken[at] <= ended[at].size()));
-    over_(ended[at], taken[at]);
+  for (const Block& block : ended) {
+    if (block.has_page()) places.push_back(place_of(block));
   }
+  std::vector<std::optional<std::int64_t>> taken(places.size());
+  if (pages_ != nullptr && !places.empty()) taken = pages_->revoke(places);
+  ASSERT(taken.size() == places.size());
+  auto known = taken.begin();
+  for (const Block& block : ended) {
+    const std::optional<std::int64_t> count = block.has_page() ? *known++ : std::nullopt;
+    ASSERT(!count || (*count >= 0 && *count <= block.size()));
+    over_(block, count);
+  }
+}
+
+void BlockTable::end_told(BlockKey key, std::int64_t taken) {
+  const Block block = remove(key);
+  ASSERT(!block.has_page() && taken >= 0 && taken <= block.size());
+  if (!has_blocks(key.first)) remove_absent(key.first);
+  over_(block, taken);
 }
 
 void BlockTable::end_slot(ClientId client, std::uint32_t slot) {
@@ -177,12 +205,24 @@ void BlockTable::end_slot(ClientId client, std::uint32_t slot) {
 }
 
 void BlockTable::end_client(ClientId client) {
-  absent_.erase(client);
+  remove_absent(client);
+  end_where(client, [](const Block& block) { return !block.has_page(); });
+  end_page(client);
+}
+
+void BlockTable::client_left(ClientId client, const Peer& peer) {
+  end_page(client);
+  if (client == 0 || !has_blocks(client)) return;
+  add_absent(client, peer);
+  watch_absent();
+}
+
+void BlockTable::end_page(ClientId client) {
   std::set<std::uint32_t> lost;
   if (pages_ != nullptr && pages_->is_lost(client)) lost = requests_of(client);
   lost_requests_.erase(client);
   if (!lost.empty()) lost_requests_[client] = std::move(lost);
-  end_where(client, [](const Block&) { return true; });
+  end_where(client, [](const Block& block) { return block.has_page(); });
   if (pages_ != nullptr) pages_->remove(client);
   const auto page = page_users_.find(client);
   if (page == page_users_.end()) return;
@@ -195,6 +235,14 @@ void BlockTable::end_sequence(SequenceId sequence) {
   if (found != by_sequence_.end()) end({found->second.begin(), found->second.end()});
 }
 
+void BlockTable::end_pages(SequenceId sequence) {
+  std::vector<BlockKey> keys;
+  for (const Block* block : of(sequence)) {
+    if (block->has_page()) keys.push_back(block->key());
+  }
+  end(keys);
+}
+
 void BlockTable::end_outside(SequenceId sequence, std::int64_t floor, std::int64_t last) {
   std::vector<BlockKey> keys;
   for (const Block* block : of(sequence)) {
@@ -203,9 +251,10 @@ void BlockTable::end_outside(SequenceId sequence, std::int64_t floor, std::int64
   end(keys);
 }
 
-void BlockTable::end_all() {
-  end_where([](const Block&) { return true; });
-  end_absent();  // their pages go, too
+void BlockTable::end_all_pages() {
+  end_where([](const Block& block) { return block.has_page(); });
+  // Those of clients that are not back go, too.
+  for (const auto& [client, absent] : absent_) end_page(client);
 }
 
 void BlockTable::end_where(const std::function<bool(const Block&)>& over) {
@@ -225,39 +274,77 @@ void BlockTable::end_where(ClientId client, const std::function<bool(const Block
   end(keys);
 }
 
-// --- over the end of a process
+// --- clients that are not connected
 
-void BlockTable::restore(const StateImage& image) {
-  for (const auto& [id, sequence] : image.sequences) {
-    for (const auto& [key, block] : sequence.blocks) {
-      const auto client = image.clients.find(block.granted.client);
-      const UserId user = client == image.clients.end() ? kNoUserOrGroup : client->second.user;
-      insert({block.granted, block.lease, user, 0});
-      absent_.insert(block.granted.client);
-      count_page(block.granted.client, user);
-    }
-  }
-  // Before a sequence is restored: it may end its blocks at once.
-  if (pages_ != nullptr) pages_->keep_only(absent_);
+bool BlockTable::has_blocks(ClientId client) const {
+  const auto first = blocks_.lower_bound({client, 0});
+  return first != blocks_.end() && first->first.first == client;
 }
 
-void BlockTable::await_clients() {
-  if (!absent_.empty()) timer_.start(kReturnMs, [this] { end_absent(); });
+void BlockTable::add_absent(ClientId client, std::optional<Peer> peer) {
+  remove_absent(client);
+  const std::int64_t until_ms = clock_.monotonic_ms() + kReturnMs;
+  absent_[client] = {until_ms, std::move(peer)};
+  absent_until_.emplace(until_ms, client);
+}
+
+void BlockTable::remove_absent(ClientId client) {
+  const auto found = absent_.find(client);
+  if (found == absent_.end()) return;
+  absent_until_.erase({found->second.until_ms, client});
+  absent_.erase(found);
+}
+
+void BlockTable::watch_absent() {
+  if (absent_until_.empty() || timer_.running()) return;
+  timer_.start(absent_until_.begin()->first - clock_.monotonic_ms(), [this] { end_absent(); });
+}
+
+void BlockTable::end_absent() {
+  const std::int64_t now_ms = clock_.monotonic_ms();
+  while (!absent_until_.empty() && absent_until_.begin()->first <= now_ms)
+    end_client(absent_until_.begin()->second);
+  watch_absent();
+}
+
+const Peer* BlockTable::left_by(ClientId client) const {
+  const auto found = absent_.find(client);
+  return found == absent_.end() || !found->second.peer ? nullptr : &*found->second.peer;
 }
 
 void BlockTable::client_back(ClientId client, SessionId session) {
-  absent_.erase(client);
+  remove_absent(client);
   for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
     if (at->first.first != client) break;
     at->second.session = session;
   }
   // Nobody can find what was taken there. Kept, they would only keep IDs and a page from others.
-  if (pages_ == nullptr || pages_->is_lost(client)) end_client(client);
+  if (pages_ == nullptr || pages_->is_lost(client)) end_page(client);
 }
 
-void BlockTable::end_absent() {
-  const std::set<ClientId> absent = absent_;
-  for (const ClientId client : absent) end_client(client);
+// --- over the end of a process
+
+void BlockTable::restore(const StateImage& image) {
+  std::set<ClientId> with_pages;
+  for (const auto& [id, sequence] : image.sequences) {
+    for (const auto& [key, out] : sequence.blocks) {
+      const ClientId owner = out.granted.client;
+      const auto client = image.clients.find(owner);
+      const UserId user = client == image.clients.end() ? kNoUserOrGroup : client->second.user;
+      const Block block{out.granted, out.lease, user, 0};
+      insert(block);
+      add_absent(owner, std::nullopt);
+      if (!block.has_page()) continue;
+      with_pages.insert(owner);
+      count_page(owner, user);
+    }
+  }
+  // Before a sequence is restored: it may end its blocks at once.
+  if (pages_ != nullptr) pages_->keep_only(with_pages);
+}
+
+void BlockTable::await_clients() {
+  watch_absent();
 }
 
 }  // namespace seqd

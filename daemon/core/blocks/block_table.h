@@ -4,8 +4,13 @@
 // IDs: then nothing is taken from it any more, and its sequence gets the number of IDs that were
 // taken.
 //
-// Bounded: a number of blocks and pages in all, of which one user gets a share. After a start
-// clients have some seconds to reconnect to their blocks. Owned by the SequenceTable; loop thread.
+// A block without a page has a slot behind those of a page. Only its client knows how many IDs are
+// taken, and says so once (end_told). Where the daemon has to end it, or its client does not come
+// back, all of it is a gap: the client may go on with it.
+//
+// Bounded: a number of blocks and pages in all, of which one user gets a share. After a start, and
+// without a page after a connection's end, clients have some seconds to reconnect to their blocks.
+// Owned by the SequenceTable; loop thread.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +22,7 @@
 
 #include "daemon/base/fair_share.h"
 #include "daemon/base/one_shot.h"
+#include "daemon/base/peer.h"
 #include "daemon/core/blocks/block_pages.h"
 #include "daemon/core/caller.h"
 #include "daemon/core/context.h"
@@ -25,11 +31,13 @@
 namespace seqd {
 
 struct Block {
+  static constexpr std::uint32_t kPageSlots = 64;  // from here on: without a page
   BlockGranted granted;
   Token lease{};          // that its range came from
   UserId user = 0;        // of the client
   SessionId session = 0;  // that took it, for the history; 0: granted by an earlier process
   BlockKey key() const { return {granted.client, granted.slot}; }
+  bool has_page() const { return granted.slot < kPageSlots; }
   std::int64_t size() const { return granted.end - granted.begin; }
 };
 
@@ -38,7 +46,9 @@ class BlockTable {
   // `block` has ended, and left the table. `taken`: so many IDs of it; none: not known.
   using Over = std::function<void(const Block& block, std::optional<std::int64_t> taken)>;
   static constexpr std::int64_t kMost = 4'096;
-  // How long a client may take to reconnect after a start.
+  // Without a page, of one client.
+  static constexpr std::uint32_t kMostWithoutPage = 64;
+  // How long a client may take to reconnect.
   static constexpr std::int64_t kReturnMs = 10'000;
 
   // `pages` may be null: then there are no blocks. All outlive this.
@@ -59,6 +69,8 @@ class BlockTable {
   // Whether another block may be granted to a client of that user, with the page that it needs.
   // UNAVAILABLE, BUSY.
   Status may_grant(ClientId client, UserId user);
+  // The same for a block without a page, and the slot of it. BUSY.
+  Result<std::uint32_t> free_slot(ClientId client, UserId user) const;
   // Where the client's page is, which is made where there is none. UNAVAILABLE, BUSY.
   Result<PageAddress> open_page(ClientId client, UserId user);
   // Adds a block that is in the log.
@@ -69,10 +81,15 @@ class BlockTable {
   }
 
   void end_slot(ClientId client, std::uint32_t slot);  // nothing where it is free
-  void end_client(ClientId client);                    // after its connection; removes its page
+  // A block without a page that is out, of which its client has taken 0 .. size() IDs.
+  void end_told(BlockKey key, std::int64_t taken);
+  void end_client(ClientId client);  // removes its page
+  // Its connection has ended: the same, but it may come back to the blocks without a page.
+  void client_left(ClientId client, const Peer& peer);
   void end_sequence(SequenceId sequence);
+  void end_pages(SequenceId sequence);  // the blocks in pages: what is not taken is available
   void end_outside(SequenceId sequence, std::int64_t floor, std::int64_t last);
-  void end_all();
+  void end_all_pages();  // at a stop; the blocks without a page stay out
   // Ends the blocks for which this is true, of all clients or of one.
   void end_where(const std::function<bool(const Block&)>& over);
   void end_where(ClientId client, const std::function<bool(const Block&)>& over);
@@ -84,11 +101,24 @@ class BlockTable {
   // A client has identified itself, on that connection. Where its page is lost, its blocks end as
   // gaps, and it may open another page.
   void client_back(ClientId client, SessionId session);
+  // The process that had the client's last connection, while it may come back; null: not known.
+  const Peer* left_by(ClientId client) const;
 
  private:
   using Blocks = std::map<BlockKey, Block>;
 
+  struct Absent {
+    std::int64_t until_ms = 0;  // on the monotonic clock
+    std::optional<Peer> peer;   // none: it was connected to an earlier daemon
+  };
+
   void insert(const Block& block);
+  void end_page(ClientId client);
+  void add_absent(ClientId client, std::optional<Peer> peer);
+  void remove_absent(ClientId client);
+  void watch_absent();
+  Status within_share(UserId user) const;
+  bool has_blocks(ClientId client) const;
   std::set<std::uint32_t> requests_of(ClientId client) const;
   void count_page(ClientId client, UserId user);
   Block remove(BlockKey key);
@@ -97,6 +127,7 @@ class BlockTable {
   void end_lost();
   void end_absent();
 
+  Clock& clock_;
   const Over over_;
   BlockPages* const pages_;
   Blocks blocks_;
@@ -107,7 +138,8 @@ class BlockTable {
   FairShare page_share_;
   std::vector<BlockKey> unpublished_;  // granted in this turn
   std::vector<BlockKey> lost_;         // that could not be published to their pages
-  std::set<ClientId> absent_;          // since the start
+  std::map<ClientId, Absent> absent_;  // which have blocks, and no connection
+  std::set<std::pair<std::int64_t, ClientId>> absent_until_;
   // What was_lost() tells, until the client's connection ends: at most the blocks of the start.
   std::map<ClientId, std::set<std::uint32_t>> lost_requests_;
   OneShot timer_;  // for them

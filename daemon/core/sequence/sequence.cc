@@ -95,7 +95,7 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
   const Status& failing = replenisher_.failing();
   const auto in_vain = [&] { return available() - waiters_.demand() < count; };
   if (!failing.ok() && !replenisher_.idle() && in_vain()) {
-    end_blocks();  // they may have enough
+    end_blocks_in_pages();  // they may have enough
     if (in_vain()) return failing;
   }
   if (Status full = waiters_.may_push(caller.user, settings_->max_waiters, name()); !full.ok())
@@ -310,7 +310,7 @@ void Sequence::written_off(std::int64_t begin, std::int64_t end, GapCause cause)
 
 void Sequence::refuse(const Status& why) {
   ASSERT(!why.ok());
-  end_blocks();
+  end_blocks_in_pages();
   gate_.stop(why);
   waiters_.fail(why);
   context_.core.events.raise(

@@ -119,7 +119,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void withdraw();  // what lies below the floor or above the maximum; when any of it changes
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
   void go_on();
-  void end_blocks(), end_blocks_for_waiters(), end_blocks_above_bound();
+  void end_blocks(), end_blocks_in_pages(), end_blocks_for_waiters(), end_blocks_above_bound();
   void keep_binding(const std::string& binding);           // see DefineSequence
   void adopt();                                            // what the last process left open
   void surrender(GapCause cause, const std::string& why);  // everything that is open is a gap

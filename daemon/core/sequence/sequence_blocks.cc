@@ -74,32 +74,43 @@ void Sequence::block_over(const Block& block, std::optional<std::int64_t> taken)
     issuer_.held().put_back(IdRange(taken_end, granted.end), block.lease);
   if (!taken) {
     leave({issuer_.held().take(block.size()), block.lease, granted.end, granted.end},
-          GapCause::block_lost, "it was in a block whose page is missing or damaged");
+          block.has_page() ? GapCause::block_lost : GapCause::block_untold,
+          block.has_page() ? "it was in a block whose page is missing or damaged"
+                           : "it was in a block without a page, and its client did not say how "
+                             "many IDs of it are taken");
   }
   withdraw();
   touch();
 }
 
 // Who waits comes first. Where blocks hold as much of the budget that no lease could be large
-// enough, a client that does nothing with its block would stop all others.
+// enough, a client that does nothing with its block would stop all others. Of a block without a
+// page nothing comes back, so it ends only for this.
 void Sequence::end_blocks_for_waiters() {
   if (out_ == 0 || waiters_.empty() || !gate_.open()) return;
-  const std::int64_t missing = waiters_.front().count - available();
-  const std::int64_t room = settings_->max_available - available() - out_;
-  if (missing > 0 && missing > room) return end_blocks();
+  const auto lacks_room = [this] {
+    const std::int64_t missing = waiters_.front().count - available();
+    return missing > 0 && missing > settings_->max_available - available() - out_;
+  };
+  if (lacks_room()) end_blocks_in_pages();
+  if (lacks_room()) return end_blocks();
   // What waits is reserved at once: with the blocks that would be more than a power loss may cost.
   const std::int64_t reserved = std::min(waiters_.demand(), available());
-  if (reserved > settings_->max_unsynced - out_) end_blocks();
+  if (reserved > settings_->max_unsynced - out_) end_blocks_in_pages();
 }
 
 void Sequence::cannot_lease(const Status& why) {
-  if (!waiters_.empty()) end_blocks();  // they may have enough
+  if (!waiters_.empty()) end_blocks_in_pages();  // they may have enough
   waiters_.fail(why, available());
 }
 
 // Also where the settings are those of now, and the blocks of an earlier process.
 void Sequence::end_blocks_above_bound() {
-  if (!settings_->blocks || out_ > most_out(*settings_)) end_blocks();
+  if (!settings_->blocks || out_ > most_out(*settings_)) end_blocks_in_pages();
+}
+
+void Sequence::end_blocks_in_pages() {
+  if (out_ > 0) context_.table.blocks().end_pages(id());
 }
 
 void Sequence::end_blocks() {

@@ -359,7 +359,7 @@ void SequenceTable::refuse_requests(const Status& why) {
 void SequenceTable::begin_stop(const Status& why) {
   ASSERT(!why.ok());
   ending_ = why;
-  blocks_.end_all();
+  blocks_.end_all_pages();
   for (const auto& [id, scope] : scopes_) scope->stop();
   for (const auto& [name, id] : by_name_) at(id).begin_stop(why);
 }

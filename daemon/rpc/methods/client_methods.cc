@@ -97,6 +97,12 @@ bool is_same_process(const Peer& one, const Peer& other) {
   return one.pid != 0 && one.pid == other.pid && one.uid == other.uid;
 }
 
+// Of a connection that has ended: where a process is not known (another PID namespace), it may be
+// the same one.
+bool is_other_process(const Peer& one, const Peer& other) {
+  return one.uid != other.uid || (one.pid != 0 && other.pid != 0 && one.pid != other.pid);
+}
+
 // The newer connection is the client's, with its blocks; what the older one waits for will be asked
 // for again.
 void bind_client(const MethodContext& context, Session& session, ClientId client) {
@@ -109,11 +115,14 @@ void bind_client(const MethodContext& context, Session& session, ClientId client
     older->waiting = 0;
     older->closing = true;
     older->transport.attend();
+  } else if (const Peer* const left = blocks.left_by(client)) {
+    if (is_other_process(*left, session.peer)) blocks.end_client(client);
   }
   blocks.client_back(client, session.id);
   // An earlier process, or another user with this identity, may have been allowed more.
   blocks.end_where(client, [&](const Block& block) {
     const std::string& name = context.table.at(block.granted.sequence).name();
+    if (!block.has_page() && block.user != session.peer.uid) return true;
     return !check_may_take(context, session.peer, base_of(name)).ok();
   });
 }

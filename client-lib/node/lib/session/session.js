@@ -239,6 +239,7 @@ class Session {
       return this.#afterReply(error);
     }
     this.proved = true;
+    request.isRefused = error !== undefined;
     ++this.#answered;
     // Perhaps too much is kept for the clients of this user: the part of this one can go.
     if (error !== undefined && error.code === "BUSY") this.#answered = ACKNOWLEDGE_EVERY;

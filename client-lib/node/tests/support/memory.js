@@ -1,9 +1,9 @@
 "use strict";
-// Takes IDs for a while and prints the bytes of the heap between rounds: memory.js SOCKET CALLS ROUNDS
+// Takes IDs for a while and prints the bytes of the heap between rounds: memory.js SOCKET CALLS ROUNDS AHEAD
 const seqd = require("../../lib/index.js");
 
-async function main(socket, calls, rounds) {
-  const client = new seqd.Client({ socket, timeout: 60_000 });
+async function main(socket, calls, rounds, ahead) {
+  const client = new seqd.Client({ socket, timeout: 60_000, ahead });
   const abort = new AbortController();
   const bytes = [];
   for (let round = 0; round < rounds; ++round) {
@@ -23,4 +23,4 @@ async function main(socket, calls, rounds) {
   process.stdout.write(JSON.stringify(bytes));
 }
 
-if (require.main === module) main(process.argv[2], Number(process.argv[3]), Number(process.argv[4]));
+if (require.main === module) main(process.argv[2], Number(process.argv[3]), Number(process.argv[4]), Number(process.argv[5]));
