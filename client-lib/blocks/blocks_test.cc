@@ -1,62 +1,21 @@
 // Blocks through the C ABI, against a daemon of the tests that grants them on real pages.
 #include "client-lib/seqd_blocks.h"
 
-#include <fcntl.h>
-#include <pthread.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <catch2/catch.hpp>
-#include <future>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "client-lib/blocks/block_back_off.h"
 #include "client-lib/seqd_blocks.hpp"
-#include "client-lib/session/monotonic.h"
-#include "tests/adapters/client/client_handle.h"
-#include "tests/adapters/client/connect_hook.h"
+#include "tests/adapters/client/block_threads.h"
 #include "tests/adapters/client/opened_blocks.h"
 
 namespace seqd::engine {
 namespace {
 
 using namespace testing;
-
-// What threads took; the error that one of them got.
-struct Threads {
-  std::vector<std::thread> running;
-  std::vector<std::vector<std::int64_t>> ids;
-  std::atomic<int> failed{SEQD_OK};
-
-  void start(seqd_blocks* blocks, int threads, int count) {
-    ids.resize(static_cast<std::size_t>(threads));
-    for (auto& own : ids) {
-      running.emplace_back([this, blocks, count, &own] {
-        for (int at = 0; at < count; ++at) {
-          std::int64_t id = 0;
-          const int code = seqd_blocks_next(blocks, &id);
-          if (code != SEQD_OK) {
-            failed = code;
-            return;
-          }
-          own.push_back(id);
-        }
-      });
-    }
-  }
-  std::vector<std::int64_t> join() {
-    std::vector<std::int64_t> all;
-    for (std::thread& one : running) one.join();
-    for (const auto& own : ids) all.insert(all.end(), own.begin(), own.end());
-    REQUIRE(failed == SEQD_OK);
-    return all;
-  }
-};
 
 }  // namespace
 
@@ -82,7 +41,7 @@ TEST_CASE("ThreadsHaveBlocksOfTheirOwn", "[blocks]") {
   daemon.start();
   Opened opened(daemon);
   const int threads = GENERATE(2, 40);  // there are slots for 31, and two that are shared
-  Threads taking;
+  BlockThreads taking;
   taking.start(opened.blocks, threads, 2'000);
   const auto ids = taking.join();
   CHECK(ids.size() == static_cast<std::size_t>(threads) * 2'000);
@@ -99,7 +58,7 @@ TEST_CASE("ANewThreadContinuesTheBlockOfOneThatEnded", "[blocks]") {
   Opened opened(daemon);
   std::vector<std::int64_t> ids;
   for (int threads = 0; threads < 100; ++threads) {
-    Threads one;
+    BlockThreads one;
     one.start(opened.blocks, 1, 1);
     ids.push_back(one.join().at(0));
   }
@@ -113,7 +72,7 @@ TEST_CASE("BlocksThatTheDaemonEndsAreNotTakenFrom", "[blocks]") {
   daemon.longest = 10'000;
   daemon.start();
   Opened opened(daemon);
-  Threads taking;
+  BlockThreads taking;
   taking.start(opened.blocks, 2, 200'000);
   std::int64_t ends = 0;
   for (; ends < 200; ++ends) daemon.end_all();
@@ -264,206 +223,6 @@ TEST_CASE("AnAnswerThatIsNoBlockIsAnError", "[blocks]") {
   Opened opened(daemon);
   CHECK(opened.code() == SEQD_E_PROTOCOL);
   daemon.answer.reset();
-  CHECK(of_blocks(opened.take(10)) == 10);
-}
-
-TEST_CASE("AChildMayNotTakeFromItsParentsBlocks", "[blocks]") {
-  BlockDaemon daemon;
-  daemon.start();
-  Opened opened(daemon);
-  auto ids = opened.take(10);
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    std::int64_t id = 0;
-    const int code = seqd_blocks_next(opened.blocks, &id);
-    seqd_blocks_close(opened.blocks);
-    ::_exit(code == SEQD_E_FORKED && id == 0 ? 0 : 1);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
-  for (int at = 0; at < 1'000; ++at) ids.push_back(opened.next());
-  CHECK(has_no_id_twice(ids));
-  opened.close();
-  daemon.stop();
-  CHECK(daemon.taken() == 1'010);
-}
-
-TEST_CASE("AChildClosesItsParentsBlocksWhileThreadsOfTheParentWait", "[blocks]") {
-  BlockDaemon daemon;  // that does not listen yet
-  Opened opened(daemon);
-  Threads threads;
-  threads.start(opened.blocks, 4, 10);
-  int status = 0;
-  for (int fork = 0; fork < 20 && status == 0; ++fork) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::alarm(20);
-      seqd_blocks_close(opened.blocks);
-      ::_exit(0);
-    }
-    if (::waitpid(child, &status, 0) != child) status = -1;
-  }
-  daemon.start();
-  CHECK(status == 0);
-  CHECK(has_no_id_twice(threads.join()));
-}
-
-// A daemon that was restarted waits for its clients for a while before it ends their blocks.
-TEST_CASE("ADaemonThatWasRestartedSeesAtOnceThatAHandleIsClosed", "[blocks]") {
-  BlockDaemon daemon;
-  daemon.socket().ended = [&daemon, killed = false]() mutable {
-    if (std::exchange(killed, true)) daemon.end_all();
-  };
-  daemon.start();
-  Opened opened(daemon);
-  const auto ids = opened.take(10);
-  daemon.stop();
-  const bool is_back = GENERATE(true, false);
-  if (is_back) daemon.start();
-  opened.close();
-  if (!is_back) daemon.start();
-  daemon.stop();
-  CHECK(daemon.taken() == (is_back ? of_blocks(ids) : 0));
-  CHECK(of_blocks(ids) == 10);
-}
-
-// The child of another thread, in the middle of a connect.
-TEST_CASE("AChildClosesAConnectionThatItsParentWasMaking", "[blocks][client]") {
-  BlockDaemon daemon;
-  daemon.start();
-  Opened opened(daemon);
-  const Handle handle(daemon.socket());
-  const bool with_blocks = GENERATE(true, false);
-  int status = -1;
-  const ConnectHook hook([&](int descriptor) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      if (with_blocks)
-        seqd_blocks_close(opened.blocks);
-      else
-        seqd_close(handle.client);
-      ::_exit(::fcntl(descriptor, F_GETFD) < 0 ? 0 : 1);
-    }
-    if (::waitpid(child, &status, 0) != child) status = -2;
-  });
-  std::int64_t id = 0;
-  CHECK((with_blocks ? opened.code() : seqd_next(handle.client, "orders", &id)) == SEQD_OK);
-  CHECK(status == 0);
-}
-
-TEST_CASE("AThreadThatMustNotWaitTakesWhatIsAtHand", "[blocks]") {
-  BlockDaemon daemon;  // that does not listen yet
-  Opened opened(daemon);
-  std::int64_t id = 0;
-  CHECK(seqd_blocks_try_next(opened.blocks, &id) == SEQD_E_UNAVAILABLE);
-  CHECK(std::string(seqd_blocks_last_error()) == "no ID is at hand: a block is asked for");
-  daemon.start();
-  auto ids = opened.take(1);  // with this the block for the next calls comes, too
-  int refused = 0;
-  while (ids.size() < 10'000 && refused < 1'000'000) {
-    const int code = seqd_blocks_try_next(opened.blocks, &id);
-    if (code == SEQD_OK)
-      ids.push_back(id);
-    else
-      ++refused;
-    REQUIRE((code == SEQD_OK || code == SEQD_E_UNAVAILABLE));
-  }
-  REQUIRE(ids.size() == 10'000);
-  // Both ways go on with the same block.
-  for (int at = 0; at < 100; ++at) ids.push_back(opened.next());
-  CHECK(has_no_id_twice(ids));
-  CHECK(of_blocks(ids) >= 10'099);
-  opened.close();
-  daemon.stop();
-  CHECK(daemon.taken() == of_blocks(ids));
-}
-
-// A sequence at rest has no ID available for the first block, which says nothing of the room.
-TEST_CASE("RefusalsOfTheFirstBlockDoNotMakeTheNextOnesSmall", "[blocks]") {
-  BlockDaemon daemon;
-  daemon.refusal = ErrorCode::UNAVAILABLE;
-  daemon.start();
-  Opened opened(daemon);
-  std::int64_t id = 0;
-  int refusals = 0;
-  for (int calls = 0; refusals < 2; ++calls) {
-    REQUIRE(calls < 10'000'000);
-    REQUIRE(seqd_blocks_try_next(opened.blocks, &id) == SEQD_E_UNAVAILABLE);
-    if (std::string(seqd_blocks_last_error()).find("no block") != std::string::npos) ++refusals;
-  }
-  daemon.refusal.reset();
-  std::vector<std::int64_t> ids;
-  for (int calls = 0; of_blocks(ids) == 0; ++calls) {
-    REQUIRE(calls < 10'000'000);
-    if (seqd_blocks_try_next(opened.blocks, &id) == SEQD_OK) ids.push_back(id);
-  }
-  for (int at = 0; at < 60; ++at) ids.push_back(opened.next());
-  CHECK(of_blocks(ids) == 61);
-  CHECK(daemon.blocks() <= 2);
-}
-
-TEST_CASE("AnIdThatCameLateIsNotLostToACallThatMustNotWait", "[blocks]") {
-  BlockDaemon daemon;
-  daemon.refusal = ErrorCode::UNAVAILABLE;
-  std::promise<void> goes_on;
-  // The page, a block, and the single ID instead, which has a later deadline than its call.
-  daemon.socket().wire().fault = [&](int number, const protocol::Message&) {
-    const std::int64_t later_ms = monotonic_ms() + 50;
-    while (number == 2 && monotonic_ms() < later_ms) std::this_thread::yield();
-    if (number == 3) goes_on.get_future().wait();
-    return WireDaemon::Fault::none;
-  };
-  daemon.start();
-  Opened opened(daemon, 1'000);
-  CHECK(opened.code() == SEQD_E_TIMEOUT);
-  goes_on.set_value();
-  daemon.stop();  // after its reply
-  std::int64_t id = 0;
-  CHECK(seqd_blocks_try_next(opened.blocks, &id) == SEQD_OK);
-  CHECK(id == 1);
-}
-
-TEST_CASE("ThreadsThatMustNotWaitShareTheSlotsThatAreLeft", "[blocks]") {
-  BlockDaemon daemon;
-  daemon.start();
-  Opened opened(daemon);
-  Threads threads;
-  threads.ids.resize(40);
-  for (auto& own : threads.ids) {
-    threads.running.emplace_back([&threads, &own, blocks = opened.blocks] {
-      while (own.size() < 500) {
-        std::int64_t id = 0;
-        const int code = seqd_blocks_try_next(blocks, &id);
-        if (code == SEQD_OK)
-          own.push_back(id);
-        else if (code != SEQD_E_UNAVAILABLE)
-          threads.failed = code;
-        if (threads.failed != SEQD_OK) return;
-      }
-    });
-  }
-  const auto ids = threads.join();
-  CHECK(ids.size() == 20'000);
-  CHECK(has_no_id_twice(ids));
-  CHECK(of_blocks(ids) == 20'000);
-}
-
-TEST_CASE("AThreadIsCancelledBehindItsCall", "[blocks]") {
-  BlockDaemon daemon;            // that does not listen yet
-  Opened opened(daemon, 1'000);  // longer than the pauses between attempts
-  int code = SEQD_OK;
-  std::thread cancelled([&] {
-    ::pthread_cancel(::pthread_self());
-    std::int64_t id = 0;
-    code = seqd_blocks_next(opened.blocks, &id);
-    ::pthread_testcancel();
-    code = SEQD_OK;
-  });
-  cancelled.join();
-  CHECK(code == SEQD_E_CONNECT);
-  daemon.start();
   CHECK(of_blocks(opened.take(10)) == 10);
 }
 
