@@ -174,7 +174,9 @@ void Session::write_run(std::uint32_t number, std::int64_t now_ms) {
   const std::int64_t window_left = acknowledgement_.window() - (number - table_.floor());
   const auto most =
       static_cast<std::size_t>(std::min(window_left, acknowledgement_.next_after(number)));
-  const std::size_t fitting = kept_writer_.fitting(kOutputBytes - output_.size());
+  // An acknowledgement may have filled it.
+  const std::size_t room = kOutputBytes - std::min(kOutputBytes, output_.size());
+  const std::size_t fitting = kept_writer_.fitting(room);
   const std::size_t count =
       table_.mark_run_sent(number, std::max(std::min(most, fitting), std::size_t{1}));
   kept_writer_.write(output_, number, count);

@@ -1,8 +1,10 @@
 // When a session acknowledges the answers it has, and that it keeps to the window of the daemon.
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "client-lib/session/session.h"
+#include "protocol/replies.h"
 #include "tests/adapters/client/session_line.h"
 
 namespace seqd::engine {
@@ -133,6 +135,26 @@ TEST_CASE("WhatIsWrittenTogetherFillsOneBufferAndNoMore", "[client]") {
   CHECK(f.session.any_unsent());
   REQUIRE(f.exchange() == Verdict::keep);
   CHECK(is_one_to(10'000, f.ids()));
+}
+
+// Nothing else is between what a socket has left of a buffer, and the next requests.
+TEST_CASE("AnAcknowledgementThatFillsTheBufferIsFollowedByOneRequest", "[client]") {
+  for (std::size_t left = 64 * 1'024 - 16; left < 64 * 1'024; ++left) {
+    SessionLine f;
+    f.daemon.fault = [](int, const protocol::Message&) { return Fault::ignore; };
+    f.connect();
+    submit_next(f, 600);
+    REQUIRE(f.exchange() == Verdict::keep);
+    protocol::Buffer answers;
+    for (std::uint32_t number = 1; number <= 9; ++number)
+      protocol::append_id_reply(answers, number, number);
+    REQUIRE(f.session.receive(answers.text()) == Verdict::keep);
+    f.session.output().append(std::string(left, 'x'));
+    submit_next(f, 10'000);
+    f.session.fill_output(f.now_ms);
+    CHECK(f.session.output().size() >= 64 * 1'024);
+    CHECK(f.session.output().size() < 65 * 1'024);
+  }
 }
 
 TEST_CASE("SmallWindowOfTheDaemonIsAcknowledgedBeforeItCloses", "[client]") {
