@@ -56,7 +56,10 @@ int seqd_open(const seqd_options* options, seqd_client** client) {
 }
 
 void seqd_close(seqd_client* client) {
-  delete client;
+  if (client != nullptr && client->engine != nullptr && client->engine->is_forked())
+    client->engine->leave_to_parent();
+  else
+    delete client;
 }
 
 int seqd_next(seqd_client* client, const char* name, int64_t* id) {

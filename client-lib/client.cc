@@ -84,6 +84,7 @@ Client::~Client() {
   } catch (...) {
     // Without memory the daemon learns it from the end of the connection.
   }
+  connection_.end_for_all();
 }
 
 std::uint64_t Client::random() {

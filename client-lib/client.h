@@ -37,7 +37,7 @@ Outcome read_options(const seqd_options* options, ClientOptions& out);
 class Client {
  public:
   static Outcome open(const ClientOptions& options, std::unique_ptr<Client>& client);
-  // Tells the daemon what has arrived, as far as that goes without waiting.
+  // Tells the daemon what has arrived, without waiting; ends the connection, for children, too.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -85,6 +85,9 @@ class Client {
   const HelloAnswer& daemon() const { return session_.daemon(); }
   // Whether this process is a copy of the one that opened the handle.
   bool is_forked() const { return mark_.is_copied(); }
+  // In a child after fork(), instead of the destructor: closes its copy of the connection, and
+  // frees nothing: threads of the parent may have been in the middle of a change.
+  void leave_to_parent() { connection_.close(); }
 
   // After an exception (memory) in the middle of a call: what it ends with, SEQD_E_MEMORY or
   // SEQD_E_OUTCOME_UNKNOWN. The connection is dropped, so that every request is in a known state.
@@ -99,7 +102,7 @@ class Client {
  private:
   Client(const ClientOptions& options, const protocol::Identity& identity, std::uint64_t random);
 
-  // When the time of a request begins: not earlier than now.
+  // When the time of a request begins: not earlier than now, but see most_behind_ms().
   std::int64_t begin_ms() const {
     return behind_ms_ >= 0 ? last_tick_ms() + behind_ms_ : monotonic_ms();
   }

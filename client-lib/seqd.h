@@ -119,7 +119,8 @@ typedef struct seqd_reply {
  * error *client is a handle whose every call returns that error, with its text in
  * seqd_last_error(); or NULL if out of memory. seqd_close() frees it. */
 SEQD_API int seqd_open(const seqd_options* options, seqd_client** client);
-/* Acknowledges the received replies, closes and frees. Does not wait. NULL is allowed. */
+/* Acknowledges the received replies, closes and frees. Does not wait. NULL is allowed. In a child
+ * after fork() it closes the connection that the child shares with its parent, and frees nothing. */
 SEQD_API void seqd_close(seqd_client* client);
 
 /* One ID of the sequence `name`. */

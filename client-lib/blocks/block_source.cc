@@ -1,7 +1,6 @@
 #include "client-lib/blocks/block_source.h"
 
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -53,7 +52,7 @@ BlockSource::BlockSource(std::unique_ptr<Client> client, std::string name, bool 
 }
 
 BlockSource::~BlockSource() {
-  if (page_ != nullptr) client_->show_end();
+  if (client_->generation() != 0) client_->show_end();  // it was connected once, at least
 }
 
 // --- asking
@@ -208,11 +207,6 @@ void BlockSource::sleep(Lock& lock, std::int64_t until_ms) {
   lock.lock();
   driven_ = false;
   changed_.notify_all();
-}
-
-void BlockSource::leave_to_parent() {
-  const int descriptor = client_->descriptor();
-  if (descriptor >= 0) ::close(descriptor);
 }
 
 std::uint64_t BlockSource::generation() {

@@ -44,10 +44,8 @@ class BlockSource {
   Outcome collect(BlockOrder& order, std::shared_ptr<BlockPage>& page);
   // Why an order has no answer yet.
   Outcome late();
-  // In a child after fork(): closes its descriptor of the connection, and nothing else. Threads of
-  // the parent, which the child does not have, may have held the lock, waited, or been in the
-  // middle of a change; so the child frees nothing.
-  void leave_to_parent();
+  // In a child after fork(); see Client. Threads of the parent may have held the lock, or waited.
+  void leave_to_parent() { client_->leave_to_parent(); }
   // Another one with each connection: what the daemon refused on an earlier one says nothing.
   std::uint64_t generation();
 

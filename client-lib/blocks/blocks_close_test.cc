@@ -1,11 +1,13 @@
-// How handles of blocks are closed, by whom, and in the middle of what: children after fork(), threads
-// that are cancelled, a daemon that was restarted.
+// How handles of blocks are closed, by whom, and in the middle of what: children after fork(),
+// threads that are cancelled, a daemon that was restarted.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <future>
 #include <string>
 #include <thread>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "tests/adapters/client/block_threads.h"
 #include "tests/adapters/client/client_handle.h"
 #include "tests/adapters/client/connect_hook.h"
+#include "tests/adapters/client/idle_child.h"
 #include "tests/adapters/client/opened_blocks.h"
 
 namespace seqd::engine {
@@ -83,6 +86,47 @@ TEST_CASE("ADaemonThatWasRestartedSeesAtOnceThatAHandleIsClosed", "[blocks]") {
   daemon.stop();
   CHECK(daemon.taken() == (is_back ? of_blocks(ids) : 0));
   CHECK(of_blocks(ids) == 10);
+}
+
+// It may have used up the blocks of a page after a later daemon told none.
+TEST_CASE("ADaemonSeesAtOnceThatAHandleIsClosedThatHasNoPageAnyMore", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.longest = 100;
+  int connections = 0;
+  daemon.socket().ended = [&connections] { ++connections; };
+  daemon.start();
+  Opened opened(daemon);
+  auto ids = opened.take(10);
+  daemon.stop();
+  daemon.page_refusal = ErrorCode::UNAVAILABLE;
+  daemon.start();
+  while (ids.back() >= kFirstOfBlocks) {
+    REQUIRE(ids.size() < 1'000);
+    ids.push_back(opened.next());
+  }
+  daemon.stop();
+  daemon.start();
+  opened.close();
+  daemon.stop();
+  CHECK(connections == 3);
+  CHECK(of_blocks(ids) >= 10);
+}
+
+// A server forks before it closes what it does not need, and its children live for long.
+TEST_CASE("BlocksEndWithTheirHandleThoughAChildHasItsConnectionToo", "[blocks]") {
+  BlockDaemon daemon;
+  std::promise<void> ended;
+  daemon.socket().ended = [&] {
+    daemon.end_all();
+    ended.set_value();
+  };
+  daemon.start();
+  Opened opened(daemon);
+  const auto ids = opened.take(10);
+  const IdleChild child;
+  opened.close();
+  CHECK(ended.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready);
+  CHECK(daemon.taken() == of_blocks(ids));
 }
 
 // The child of another thread, in the middle of a connect.

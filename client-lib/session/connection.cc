@@ -59,6 +59,10 @@ void Connection::close() {
   if (descriptor >= 0) ::close(descriptor);
 }
 
+void Connection::end_for_all() {
+  (void)::shutdown(descriptor_, SHUT_RDWR);
+}
+
 int Connection::send(protocol::Buffer& bytes) {
   while (!bytes.empty()) {
     const ssize_t sent =

@@ -32,6 +32,8 @@ class Connection {
   // 0, or the errno. The socket must not be open.
   [[nodiscard]] int open(const std::string& path);
   void close();
+  // For every copy of the descriptor in other processes. What was sent before still arrives.
+  void end_for_all();
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
 

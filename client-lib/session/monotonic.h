@@ -21,7 +21,8 @@ inline std::int64_t last_tick_ms() {
   return read_clock_ms(CLOCK_MONOTONIC_COARSE);
 }
 
-// How far monotonic_ms() may be ahead of last_tick_ms(): two ticks, since one may be missed.
+// How far monotonic_ms() may be ahead of last_tick_ms(): two ticks, since one may be missed. It is
+// more while the CPU that keeps the time does not run, as one of a guest whose host is busy.
 inline std::int64_t most_behind_ms() {
   timespec tick = {};
   clock_getres(CLOCK_MONOTONIC_COARSE, &tick);

@@ -10,6 +10,7 @@ constexpr std::int64_t kUnlimited = -1;
 
 thread_local std::int64_t left = kUnlimited;
 thread_local bool failed = false;
+thread_local std::int64_t frees = 0;
 
 }  // namespace
 
@@ -26,6 +27,10 @@ bool FailingMemory::has_failed() {
   return failed;
 }
 
+std::int64_t frees_of_thread() {
+  return frees;
+}
+
 // NOLINTBEGIN(cppcoreguidelines-no-malloc): what operator new is made of.
 static void* allocate(std::size_t size) {
   if (left == 0) {
@@ -36,6 +41,11 @@ static void* allocate(std::size_t size) {
   void* memory = std::malloc(size == 0 ? 1 : size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
+}
+
+static void give_back(void* memory) {
+  ++frees;
+  std::free(memory);
 }
 
 }  // namespace seqd::testing
@@ -59,15 +69,15 @@ void* operator new[](std::size_t size, const std::nothrow_t& tag) noexcept {
   return operator new(size, tag);
 }
 void operator delete(void* memory) noexcept {
-  std::free(memory);
+  seqd::testing::give_back(memory);
 }
 void operator delete[](void* memory) noexcept {
-  std::free(memory);
+  seqd::testing::give_back(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
+  seqd::testing::give_back(memory);
 }
 void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
+  seqd::testing::give_back(memory);
 }
 // NOLINTEND(cppcoreguidelines-no-malloc)

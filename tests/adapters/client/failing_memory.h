@@ -18,4 +18,7 @@ class FailingMemory {
   static bool has_failed();
 };
 
+// How often this thread has given memory back.
+std::int64_t frees_of_thread();
+
 }  // namespace seqd::testing
