@@ -42,6 +42,7 @@ Outcome call_method(Client& engine, std::string_view method, std::string_view pa
 int seqd_open(const seqd_options* options, seqd_client** client) {
   if (client == nullptr) return SEQD_E_ARGUMENT;
   *client = nullptr;
+  const NoCancellation whole;
   try {
     auto made = std::make_unique<seqd_client>();
     ClientOptions read;
@@ -56,6 +57,7 @@ int seqd_open(const seqd_options* options, seqd_client** client) {
 }
 
 void seqd_close(seqd_client* client) {
+  const NoCancellation whole;
   if (client != nullptr && client->engine != nullptr && client->engine->is_forked())
     client->engine->leave_to_parent();
   else

@@ -1,7 +1,5 @@
 // The C ABI of seqd_blocks.h: how a thread finds its own blocks, and what it leaves when it
 // ends. No exception leaves.
-#include <pthread.h>
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -41,6 +39,7 @@ class Departure {
  public:
   Departure() = default;
   ~Departure() {
+    const NoCancellation whole;  // it may be the last one that has the blocks
     t_left = true;
     std::fill(std::begin(t_found), std::end(t_found), Found());
     for (const auto& [weak, own] : own_) {
@@ -82,6 +81,7 @@ int fail_here(const Outcome& outcome) {
 
 template <typename Body>
 int guarded_here(Body body) {
+  const NoCancellation whole;
   try {
     const Outcome outcome = body();
     // An ID that came without a block has the reason.
@@ -91,18 +91,6 @@ int guarded_here(Body body) {
   }
 }
 
-// A thread that were cancelled while it sleeps at the socket for all would leave the others there.
-class NoCancellation {
- public:
-  NoCancellation() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-  ~NoCancellation() { ::pthread_setcancelstate(before_, nullptr); }
-  NoCancellation(const NoCancellation&) = delete;
-  NoCancellation& operator=(const NoCancellation&) = delete;
-
- private:
-  int before_ = PTHREAD_CANCEL_ENABLE;
-};
-
 [[gnu::noinline]] int refuse_null() {
   return fail_here(argument("blocks or id is NULL"));
 }
@@ -110,7 +98,6 @@ class NoCancellation {
 // Where the thread has no block at hand.
 [[gnu::noinline]] int next_slowly(const std::shared_ptr<Blocks>& blocks, std::int64_t* id,
                                   bool may_wait) {
-  const NoCancellation whole;
   return guarded_here([&]() -> Outcome {
     if (blocks->is_forked())
       return {SEQD_E_FORKED, "these blocks belong to the parent process: open some after fork()"};
@@ -157,6 +144,7 @@ int seqd_blocks_try_next(seqd_blocks* blocks, int64_t* id) {
 }
 
 void seqd_blocks_close(seqd_blocks* blocks) {
+  const NoCancellation whole;
   if (blocks != nullptr && blocks->blocks->is_forked())
     blocks->blocks->leave_to_parent();
   else

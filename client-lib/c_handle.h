@@ -5,6 +5,8 @@
 // what every call gives.
 #pragma once
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -33,10 +35,24 @@ inline int fail(seqd_client* client, Outcome outcome) {
   return code;
 }
 
+// A thread is cancelled behind a call of the library, not in it: glibc cancels by an exception,
+// which may not be kept, and one that sleeps at the socket for all threads would leave the others
+// there.
+class NoCancellation {
+ public:
+  NoCancellation() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NoCancellation() { ::pthread_setcancelstate(before_, nullptr); }
+  NoCancellation(const NoCancellation&) = delete;
+  NoCancellation& operator=(const NoCancellation&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
 // Runs `body` for a handle that may be used here. It gives an Outcome; or a code, if fail() has had
-// the error.
+// the error. In `body` is nothing in which a thread could be cancelled: no call of the kernel.
 template <typename Body>
-int guarded(seqd_client* client, Body body) {
+int guarded_in_memory(seqd_client* client, Body body) {
   if (client == nullptr) return SEQD_E_ARGUMENT;
   if (client->engine == nullptr) return client->error.code;
   try {
@@ -50,11 +66,19 @@ int guarded(seqd_client* client, Body body) {
     else
       return fail(client, body(*client->engine));
   } catch (...) {
+    const NoCancellation recovering;
     // Only memory can run out. The text is short enough to need none.
     client->error.code = client->engine->recover();
     client->error.text = "out of memory";
     return client->error.code;
   }
+}
+
+// The same of any `body`.
+template <typename Body>
+int guarded(seqd_client* client, Body body) {
+  const NoCancellation whole;
+  return guarded_in_memory(client, std::move(body));
 }
 
 // Copies the fields that a caller with a structure of `size` bytes knows; the caller's own `size`,

@@ -1,11 +1,13 @@
 // How handles of the C ABI are closed: beside children after fork(), by them, and by threads that
 // are cancelled. Those of blocks are in blocks/blocks_close_test.cc.
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <future>
-#include <cstdint>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -54,6 +56,30 @@ TEST_CASE("AChildThatClosesAHandleFreesNothing", "[client]") {
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
   CHECK(handle.next() == 2);
+}
+
+TEST_CASE("AThreadIsCancelledBehindItsCalls", "[client]") {
+  SocketDaemon daemon;
+  daemon.start();
+  seqd_options options = SEQD_OPTIONS_INIT;
+  options.socket_path = daemon.path().c_str();
+  std::vector<int> codes;
+  std::thread cancelled([&] {
+    ::pthread_cancel(::pthread_self());
+    seqd_client* client = nullptr;
+    codes.push_back(seqd_open(&options, &client));
+    std::int64_t id = 0;
+    codes.push_back(seqd_next(client, "orders", &id));
+    codes.push_back(seqd_submit_next(client, "orders", nullptr));
+    seqd_reply reply = {};
+    std::size_t used = 0;
+    codes.push_back(seqd_poll(client, 20'000, &reply, sizeof(reply), 1, &used));
+    seqd_close(client);
+    ::pthread_testcancel();
+    codes.push_back(SEQD_E_UNKNOWN);
+  });
+  cancelled.join();
+  CHECK(codes == std::vector<int>(4, SEQD_OK));
 }
 
 }  // namespace seqd::engine

@@ -7,7 +7,7 @@
  *
  * Threads: a handle is used by one thread at a time; different handles are independent. After
  * fork() or clone() the child may only close the parent's handle (other calls return
- * SEQD_E_FORKED), and opens its own.
+ * SEQD_E_FORKED), and opens its own. No call is a cancellation point of pthread_cancel().
  *
  * Every function that returns int returns SEQD_OK (0) or a negative SEQD_E_ code. Link with -lseqd.
  */

@@ -170,4 +170,24 @@ TEST_CASE("AThreadIsCancelledBehindItsCall", "[blocks]") {
   CHECK(of_blocks(opened.take(10)) == 10);
 }
 
+TEST_CASE("AThreadIsCancelledBehindTheCloseOfItsBlocks", "[blocks]") {
+  BlockDaemon daemon;
+  daemon.start();
+  seqd_options options = SEQD_OPTIONS_INIT;
+  options.socket_path = daemon.socket().path().c_str();
+  int code = SEQD_E_UNKNOWN;
+  std::thread cancelled([&] {
+    ::pthread_cancel(::pthread_self());
+    seqd_blocks* blocks = nullptr;
+    code = seqd_blocks_open(&options, "orders", &blocks);
+    std::int64_t id = 0;
+    if (code == SEQD_OK) code = seqd_blocks_next(blocks, &id);
+    seqd_blocks_close(blocks);
+    ::pthread_testcancel();
+    code = SEQD_E_UNKNOWN;
+  });
+  cancelled.join();
+  CHECK(code == SEQD_OK);
+}
+
 }  // namespace seqd::engine
