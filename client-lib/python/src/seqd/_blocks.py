@@ -21,6 +21,7 @@ Wanted = Union[bool, Literal["auto"]]
 MOST_SEQUENCES = 64  # handles of a client
 _MOST_REFUSED = 1024
 _MOST_USED = 1024
+_LONGEST_NAME = 128  # bytes; the daemon refuses longer ones
 _AGAIN = 60.0  # seconds until a sequence without blocks is asked again: it may have been configured
 
 _Int64 = ctypes.c_int64
@@ -37,7 +38,7 @@ class Blocks:
         self._strict = strict
         self._closed = False
         self._handles: Dict[str, Handle] = {}
-        self._refused: Dict[str, float] = {}  # until when, by name
+        self._refused: Dict[str, float] = {}  # until when no handle is made, by name
         self._used: Dict[str, bool] = {}  # names that were asked for before
         _fork.remember(self)
 
@@ -54,6 +55,7 @@ class Blocks:
             # A signal handler forked behind the call of libseqd: the ID is the parent's.
             raise ForkedError("this process was forked off inside of the call")
         if code == OK:
+            handle.gave = True
             return number.value
         # The traceback of an error would keep it, and so its blocks, beyond close().
         del handle
@@ -62,7 +64,7 @@ class Blocks:
     def _open(self, name: str) -> Optional[Handle]:
         if self._closed:
             raise ClosedError("the client was closed")
-        if not isinstance(name, str) or "\0" in name or len(self._handles) >= MOST_SEQUENCES:
+        if not isinstance(name, str) or "\0" in name:
             return None
         if self._refused.get(name, 0.0) > monotonic():  # in one step: another thread may clear it
             return None
@@ -70,11 +72,16 @@ class Blocks:
             sequence = name.encode()
         except UnicodeEncodeError:
             return None
+        if len(sequence) > _LONGEST_NAME:
+            return None
         if name not in self._used:
             # That it has no blocks would be learned by a later call: a name that is used once would hold a handle for good.
             if len(self._used) >= _MOST_USED:
                 self._used.clear()
             self._used[name] = True
+            return None
+        if not self._make_room():
+            self._give_up(name)
             return None
         handle = self._library.open(self._path, self._name, self._timeout, sequence)
         if handle is None:
@@ -84,6 +91,16 @@ class Blocks:
         if self._closed:
             self._handles.pop(name, None)
         return handle
+
+    def _make_room(self) -> bool:
+        """For one more handle: the oldest that gave no ID ends, as that of a sequence without blocks that is used seldom. Its
+        name waits like one that was refused, or more names in turn than there are handles would push each other out."""
+        while len(self._handles) >= MOST_SEQUENCES:
+            oldest = next((name for name, handle in list(self._handles.items()) if not handle.gave), None)
+            if oldest is None:
+                return False
+            self._give_up(oldest)
+        return True
 
     def _without(self, name: str, code: int) -> Optional[int]:
         """After a call that gave no ID. What else is wrong, the request will tell."""

@@ -27,12 +27,16 @@ class _Options(ctypes.Structure):
 
 
 class Handle:
-    """The blocks of one sequence. They end with close(), or with the last reference to it. `pointer` is None then."""
+    """The blocks of one sequence. They end with close(), or with the last reference to it. `pointer` is None then.
 
-    __slots__ = ("pointer", "_close")
+    gave: whether an ID came of them; the owner's.
+    """
+
+    __slots__ = ("pointer", "gave", "_close")
 
     def __init__(self, pointer: ctypes.c_void_p, close: Any) -> None:
         self.pointer: Optional[ctypes.c_void_p] = pointer
+        self.gave = False
         self._close = close
 
     def close(self) -> None:
