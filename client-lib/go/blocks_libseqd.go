@@ -41,8 +41,10 @@ import "C"
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 )
@@ -50,9 +52,17 @@ import (
 const (
 	mostRefused    = 1024
 	mostUsed       = 1024
+	longestName    = 128                  // bytes; the daemon refuses longer ones
 	refusedAgain   = time.Minute          // it may have been configured
 	longestTimeout = 365 * 24 * time.Hour // of libseqd
 )
+
+// A held handle is one of libseqd. `gave` is set with the mutex of its blockSet for reading or writing.
+type held struct {
+	handle C.uintptr_t
+	made   uint64      // rises
+	gave   atomic.Bool // an ID came of it
+}
 
 // A blockSet is the blocks of a client: a handle of libseqd for each sequence. No call of libseqd
 // waits here, but for the first one of a process: some milliseconds for membarrier(2). The mutex is
@@ -63,8 +73,10 @@ type blockSet struct {
 
 	mu      sync.RWMutex
 	closed  bool
-	handles map[string]C.uintptr_t
-	refused map[string]time.Time // until when
+	handles map[string]*held
+	made    uint64               // handles, so far
+	proved  atomic.Int32         // handles that gave an ID
+	refused map[string]time.Time // until when no handle is made
 	used    map[string]bool      // names that were asked for before
 	now     func() time.Time     // of the tests
 }
@@ -73,15 +85,15 @@ func openBlocks(o Options) (*blockSet, error) {
 	if o.Blocks == NoBlocks {
 		return nil, nil
 	}
-	return &blockSet{options: o, only: o.Blocks == OnlyBlocks, handles: map[string]C.uintptr_t{},
+	return &blockSet{options: o, only: o.Blocks == OnlyBlocks, handles: map[string]*held{},
 		refused: map[string]time.Time{}, used: map[string]bool{}, now: time.Now}, nil
 }
 
 // next takes an ID of the sequence, if this thread has one at hand; else libseqd asks for a block.
 func (b *blockSet) next(sequence string) (int64, bool, error) {
 	b.mu.RLock()
-	handle := b.handles[sequence]
-	if handle == 0 {
+	held := b.handles[sequence]
+	if held == nil {
 		may := b.mayHave(sequence)
 		b.mu.RUnlock()
 		if may {
@@ -89,7 +101,10 @@ func (b *blockSet) next(sequence string) (int64, bool, error) {
 		}
 		return 0, false, nil
 	}
-	result := C.take(handle)
+	result := C.take(held.handle)
+	if result.code == C.SEQD_OK && !held.gave.Load() && !held.gave.Swap(true) {
+		b.proved.Add(1)
+	}
 	b.mu.RUnlock()
 	if result.code == C.SEQD_OK {
 		return int64(result.id), true, nil
@@ -119,16 +134,17 @@ func (b *blockSet) requestFailed(sequence string, err error) {
 		return
 	}
 	b.mu.RLock()
-	handle := b.handles[sequence]
+	held := b.handles[sequence]
 	b.mu.RUnlock()
-	if handle != 0 {
+	if held != nil {
 		b.refuse(sequence)
 	}
 }
 
 // mayHave tells whether a handle can be made. With the mutex.
 func (b *blockSet) mayHave(sequence string) bool {
-	if b.closed || len(b.handles) >= mostBlocks || strings.IndexByte(sequence, 0) >= 0 {
+	if b.closed || b.proved.Load() >= mostBlocks || len(sequence) > longestName ||
+		strings.IndexByte(sequence, 0) >= 0 {
 		return false
 	}
 	until, refused := b.refused[sequence]
@@ -141,7 +157,7 @@ func (b *blockSet) mayHave(sequence string) bool {
 func (b *blockSet) open(sequence string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.handles[sequence] != 0 || !b.mayHave(sequence) {
+	if b.handles[sequence] != nil || !b.mayHave(sequence) {
 		return
 	}
 	if !b.used[sequence] {
@@ -151,6 +167,7 @@ func (b *blockSet) open(sequence string) {
 		b.used[sequence] = true
 		return
 	}
+	b.makeRoom()
 	delete(b.refused, sequence)
 	timeout := b.options.Timeout
 	if timeout <= 0 {
@@ -164,7 +181,8 @@ func (b *blockSet) open(sequence string) {
 	}
 	socket, name, text := C.CString(b.options.Socket), C.CString(b.options.Name), C.CString(sequence)
 	if handle := C.make(socket, name, C.int64_t(timeout.Milliseconds()), text); handle != 0 {
-		b.handles[sequence] = handle
+		b.made++
+		b.handles[sequence] = &held{handle: handle, made: b.made}
 	} else {
 		b.remember(sequence)
 	}
@@ -173,13 +191,40 @@ func (b *blockSet) open(sequence string) {
 	}
 }
 
+// makeRoom: the oldest handle that gave no ID ends, as that of a sequence without blocks that is used
+// seldom. There is one: see mayHave. Its name waits like one that was refused, or more names in turn
+// than there are handles would push each other out. With the mutex, for writing.
+func (b *blockSet) makeRoom() {
+	if len(b.handles) < mostBlocks {
+		return
+	}
+	oldest, made := "", uint64(math.MaxUint64)
+	for sequence, held := range b.handles {
+		if !held.gave.Load() && held.made < made {
+			oldest, made = sequence, held.made
+		}
+	}
+	b.end(oldest)
+	b.remember(oldest)
+}
+
+// end closes the handle of a sequence, if it has one. With the mutex, for writing.
+func (b *blockSet) end(sequence string) {
+	held := b.handles[sequence]
+	if held == nil {
+		return
+	}
+	delete(b.handles, sequence)
+	if held.gave.Load() {
+		b.proved.Add(-1)
+	}
+	C.end(held.handle)
+}
+
 func (b *blockSet) refuse(sequence string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if handle := b.handles[sequence]; handle != 0 {
-		delete(b.handles, sequence)
-		C.end(handle)
-	}
+	b.end(sequence)
 	b.remember(sequence)
 }
 
@@ -195,8 +240,7 @@ func (b *blockSet) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
-	for sequence, handle := range b.handles {
-		delete(b.handles, sequence)
-		C.end(handle)
+	for sequence := range b.handles {
+		b.end(sequence)
 	}
 }

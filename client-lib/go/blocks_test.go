@@ -224,6 +224,9 @@ func TestSequencesWithoutBlocks(t *testing.T) {
 			t.Errorf("%q: %v instead of %v", name, err, expected)
 		}
 	}
+	if auto.b.used[strings.Repeat("x", 200)] {
+		t.Error("what is too long for a name is remembered")
+	}
 }
 
 func TestBlocksAreOfSoManySequences(t *testing.T) {
@@ -292,6 +295,50 @@ func TestSequencesWithoutBlocksThatAreUsedOnce(t *testing.T) {
 	}
 }
 
+// TestSequencesWithoutBlocksThatAreUsedAFewTimes: too seldom for the answer that tells that they have
+// none.
+func TestSequencesWithoutBlocksThatAreUsedAFewTimes(t *testing.T) {
+	d := newDaemon(t, withBlocks)
+	for uses := 1; uses <= 5; uses++ {
+		c := d.open(Options{Blocks: AutoBlocks})
+		useOthers := func(word string) {
+			for i := 0; i < (mostBlocks+2)*uses; i++ {
+				_, err := c.Next(fully(t), word+strconv.Itoa(i/uses))
+				must(t, err)
+			}
+		}
+		useOthers("other")
+		before := requests(t, d)
+		for i := 0; i < 1_000; i++ {
+			_, err := c.Next(fully(t), "orders")
+			must(t, err)
+		}
+		if more := requests(t, d) - before; more > 300 {
+			t.Errorf("%d uses: %d requests", uses, more)
+		}
+		// Nor does it make room for them.
+		held := c.b.handles["orders"]
+		useOthers("another")
+		if c.b.handles["orders"] != held || len(c.b.handles) > mostBlocks {
+			t.Errorf("%d uses: another handle, or one of %d", uses, len(c.b.handles))
+		}
+		must(t, c.Close())
+	}
+}
+
+// TestBlocksOfMoreSequencesInTurn: they do not push each other out before they have their first block.
+func TestBlocksOfMoreSequencesInTurn(t *testing.T) {
+	d := newDaemon(t, "[sequence_defaults]\nblocks = true\n")
+	c := d.open(Options{Blocks: AutoBlocks})
+	until(t, "so many have blocks", func() bool {
+		for i := 0; i < mostBlocks+30; i++ {
+			_, err := c.Next(fully(t), "tenant"+strconv.Itoa(i))
+			must(t, err)
+		}
+		return c.b.proved.Load() == mostBlocks
+	})
+}
+
 // TestBlocksAndSequencesWithoutThem: a sequence that is asked by requests does not wait for those
 // that take from blocks, nor do these wait for it.
 func TestBlocksAndSequencesWithoutThem(t *testing.T) {
@@ -304,10 +351,13 @@ func TestBlocksAndSequencesWithoutThem(t *testing.T) {
 		defer c.b.mu.RUnlock()
 		return len(c.b.refused) == 1
 	})
-	for i := 0; i < 2*mostBlocks; i++ {
-		_, err := c.Next(fully(t), "tenant"+strconv.Itoa(i%mostBlocks))
-		must(t, err)
-	}
+	until(t, "so many have blocks", func() bool {
+		for i := 0; i < mostBlocks; i++ {
+			_, err := c.Next(fully(t), "tenant"+strconv.Itoa(i))
+			must(t, err)
+		}
+		return c.b.proved.Load() == mostBlocks
+	})
 	c.b.mu.RLock() // as in the middle of a call that takes
 	defer c.b.mu.RUnlock()
 	for _, name := range []string{"single", "another"} {
