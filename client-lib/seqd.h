@@ -5,9 +5,9 @@
  * neither loses nor repeats an ID. seqd_insert is never repeated. Every call has a time-out. No
  * function throws, raises a signal, starts a thread or keeps global state. See also seqd_blocks.h.
  *
- * Threads: a handle is used by one thread at a time; different handles are independent. After
- * fork() or clone() the child may only close the parent's handle (other calls return
- * SEQD_E_FORKED), and opens its own. No call is a cancellation point of pthread_cancel().
+ * Threads: a handle is used by one thread at a time; different handles are independent. No call is
+ * a cancellation point. After fork() or clone() the child may only close the parent's handle, which
+ * frees nothing there (other calls return SEQD_E_FORKED), and opens its own.
  *
  * Every function that returns int returns SEQD_OK (0) or a negative SEQD_E_ code. Link with -lseqd.
  */
@@ -119,8 +119,7 @@ typedef struct seqd_reply {
  * error *client is a handle whose every call returns that error, with its text in
  * seqd_last_error(); or NULL if out of memory. seqd_close() frees it. */
 SEQD_API int seqd_open(const seqd_options* options, seqd_client** client);
-/* Acknowledges the received replies, closes and frees. Does not wait. NULL is allowed. In a child
- * after fork() it closes the connection that the child shares with its parent, and frees nothing. */
+/* Acknowledges the received replies, closes and frees. Does not wait. NULL is allowed. */
 SEQD_API void seqd_close(seqd_client* client);
 
 /* One ID of the sequence `name`. */

@@ -9,8 +9,8 @@
  *
  * Threads: any number of them may use a handle at once; a signal handler may not. A child after
  * fork() may only close its parent's handles, and should: until it does, their blocks stay out if
- * the parent ends without closing them. A process that writes into its page (a segment of shared memory)
- * can repeat its own IDs.
+ * the parent ends without closing them. A process that writes into its page (a segment of shared
+ * memory) can repeat its own IDs.
  */
 #ifndef SEQD_BLOCKS_H
 #define SEQD_BLOCKS_H
