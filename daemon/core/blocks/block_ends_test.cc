@@ -170,5 +170,37 @@ TEST_CASE("BlocksEndIfTheCounterHasNoMoreForWaitingRequests") {
   CHECK(f.sent().front().runs.front().first == block.first + 3);
 }
 
+// What cannot be taken from blocks is not looked for there: their number is that of other users.
+TEST_CASE("RequestsThatAreRefusedDoNotVisitBlocksWithoutAPage") {
+  Blocks f([](SequenceSettings& settings) { settings.max_value = 100; });
+  std::uint32_t request = 0;
+  while (f.sequence().available() > 0) {
+    f.out_without_page(++request, (f.sequence().available() + 1) / 2);
+    f.world.settle();
+  }
+  REQUIRE(f.blocks().size() > 3);
+  static_cast<void>(f.world.next("orders"));
+  f.world.settle();
+  const std::int64_t visits = f.blocks().visits();
+  for (int times = 0; times < 10; ++times) {
+    CHECK_FALSE(f.world.next("orders"));
+    CHECK(f.world.status.code() == ErrorCode::EXHAUSTED);
+  }
+  CHECK(f.blocks().visits() == visits);
+  CHECK(f.sequence().out() == 99);
+}
+
+TEST_CASE("TheEndOfABlockVisitsNoOtherBlocks") {
+  Blocks f;
+  f.out(1, 0, 5);
+  for (std::uint32_t request = 2; request < 12; ++request) f.out_without_page(request, 2);
+  const std::int64_t visits = f.blocks().visits();
+  f.blocks().end_slot(f.client, 0);
+  f.blocks().end_told({f.client, Block::kPageSlots}, 1);
+  CHECK(f.blocks().visits() == visits);
+  CHECK(f.blocks().size() == 9);
+  f.world.turn();
+}
+
 }  // namespace
 }  // namespace seqd

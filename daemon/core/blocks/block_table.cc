@@ -72,6 +72,7 @@ std::vector<const Block*> BlockTable::of(SequenceId sequence) const {
   const auto found = by_sequence_.find(sequence);
   if (found == by_sequence_.end()) return blocks;
   for (const BlockKey& key : found->second) blocks.push_back(&blocks_.at(key));
+  visits_ += static_cast<std::int64_t>(blocks.size());
   return blocks;
 }
 

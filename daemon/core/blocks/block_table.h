@@ -23,23 +23,13 @@
 #include "daemon/base/fair_share.h"
 #include "daemon/base/one_shot.h"
 #include "daemon/base/peer.h"
+#include "daemon/core/blocks/block.h"
 #include "daemon/core/blocks/block_pages.h"
 #include "daemon/core/caller.h"
 #include "daemon/core/context.h"
 #include "daemon/core/log/state_image.h"
 
 namespace seqd {
-
-struct Block {
-  static constexpr std::uint32_t kPageSlots = 64;  // from here on: without a page
-  BlockGranted granted;
-  Token lease{};          // that its range came from
-  UserId user = 0;        // of the client
-  SessionId session = 0;  // that took it, for the history; 0: granted by an earlier process
-  BlockKey key() const { return {granted.client, granted.slot}; }
-  bool has_page() const { return granted.slot < kPageSlots; }
-  std::int64_t size() const { return granted.end - granted.begin; }
-};
 
 class BlockTable {
  public:
@@ -65,6 +55,7 @@ class BlockTable {
   bool was_lost(ClientId client, std::uint32_t request) const;
   const Block* with_id(SequenceId sequence, std::int64_t id) const;  // the same
   std::vector<const Block*> of(SequenceId sequence) const;           // in the order of their slots
+  std::int64_t visits() const { return visits_; }  // how many of() has returned: what walks cost
 
   // Whether another block may be granted to a client of that user, with the page that it needs.
   // UNAVAILABLE, BUSY.
@@ -132,6 +123,7 @@ class BlockTable {
   BlockPages* const pages_;
   Blocks blocks_;
   std::int64_t ids_ = 0;
+  mutable std::int64_t visits_ = 0;
   std::map<SequenceId, std::set<BlockKey>> by_sequence_;
   FairShare share_;
   std::map<ClientId, UserId> page_users_;  // of the pages that are open

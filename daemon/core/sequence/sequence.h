@@ -116,7 +116,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   }
   Status above_budget(std::int64_t count) const;  // TOO_LARGE
   void prepare(), serve_waiters(), expire_waiters();
-  void withdraw();  // what lies below the floor or above the maximum; when any of it changes
+  void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
   void go_on();
   void end_blocks(), end_blocks_in_pages(), end_blocks_for_waiters(), end_blocks_above_bound();
@@ -131,7 +131,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   std::int64_t floor_ = 0, raised_to_ = 0;  // AdvanceRequest::withdraw; that of an older copy
   std::int64_t advances_ = 0;               // under way
   SequenceGate gate_;     // of it the end, and from here on, is what a request and its turn look at
-  std::int64_t out_ = 0;  // IDs in blocks
+  std::int64_t out_ = 0, out_in_pages_ = 0;  // IDs in blocks; of them in blocks with a page
   Status log_failure_;
   const SequenceContext& context_;
   std::shared_ptr<const SequenceSettings> settings_;

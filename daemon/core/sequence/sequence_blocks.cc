@@ -52,6 +52,7 @@ Result<Run> Sequence::grant_block(const Caller& caller, std::uint32_t slot, std:
                     caller.user,
                     caller.session};
   out_ += range.size();
+  if (block.has_page()) out_in_pages_ += range.size();
   context_.core.log.append(block.granted);
   context_.table.blocks().add(block);
   context_.table.accounts().update(*this);  // a turn has many of these
@@ -64,6 +65,7 @@ void Sequence::block_over(const Block& block, std::optional<std::int64_t> taken)
   flush_issues();
   const std::int64_t taken_end = granted.begin + taken.value_or(0);
   out_ -= block.size();
+  if (block.has_page()) out_in_pages_ -= block.size();
   context_.core.log.append(
       BlockEnded{id(), granted.client, granted.slot, granted.begin, taken_end});
   if (taken_end > granted.begin) {
@@ -79,7 +81,7 @@ void Sequence::block_over(const Block& block, std::optional<std::int64_t> taken)
                            : "it was in a block without a page, and its client did not say how "
                              "many IDs of it are taken");
   }
-  withdraw();
+  withdraw_available();
   touch();
 }
 
@@ -109,8 +111,9 @@ void Sequence::end_blocks_above_bound() {
   if (!settings_->blocks || out_ > most_out(*settings_)) end_blocks_in_pages();
 }
 
+// Requests that are refused call this, too, and blocks without a page stay out.
 void Sequence::end_blocks_in_pages() {
-  if (out_ > 0) context_.table.blocks().end_pages(id());
+  if (out_in_pages_ > 0) context_.table.blocks().end_pages(id());
 }
 
 void Sequence::end_blocks() {
