@@ -18,6 +18,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "daemon/base/fair_share.h"
@@ -33,8 +34,10 @@ namespace seqd {
 
 class BlockTable {
  public:
-  // `block` has ended, and left the table. `taken`: so many IDs of it; none: not known.
-  using Over = std::function<void(const Block& block, std::optional<std::int64_t> taken)>;
+  // A block has ended, and left the table. `taken`: so many IDs of it; none: not known. Several:
+  // those of one lease without a page that follow each other, the highest first, of which nothing
+  // is known: one gap.
+  using Over = std::function<void(std::span<const Block> ended, std::optional<std::int64_t> taken)>;
   static constexpr std::int64_t kMost = 4'096;
   // Without a page, of one client.
   static constexpr std::uint32_t kMostWithoutPage = 64;
@@ -105,6 +108,9 @@ class BlockTable {
 
   void insert(const Block& block);
   void end_page(ClientId client);
+  void end_clients(std::span<const ClientId> clients);
+  void note_lost(ClientId client);
+  void close_page(ClientId client);
   void add_absent(ClientId client, std::optional<Peer> peer);
   void remove_absent(ClientId client);
   void watch_absent();

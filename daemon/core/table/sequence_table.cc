@@ -1,6 +1,7 @@
 #include "daemon/core/table/sequence_table.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "daemon/base/assertion.h"
@@ -26,8 +27,8 @@ SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& s
       accounts_(replays_, limits.state_bytes, limits.waiting),
       blocks_(
           context_,
-          [this](const Block& block, std::optional<std::int64_t> taken) {
-            at(block.granted.sequence).block_over(block, taken);
+          [this](std::span<const Block> ended, std::optional<std::int64_t> taken) {
+            at(ended.front().granted.sequence).blocks_over(ended, taken);
           },
           pages, limits.blocks) {}
 
