@@ -51,6 +51,7 @@ class BlockTable {
   std::int64_t size() const { return static_cast<std::int64_t>(blocks_.size()); }
   std::int64_t ids() const { return ids_; }  // of all of them, taken or not
   std::int64_t size_of(SequenceId sequence) const;
+  bool has_blocks(ClientId client) const;
   const Block* in_slot(ClientId client, std::uint32_t slot) const;        // null: it is free
   const Block* granted_to(ClientId client, std::uint32_t request) const;  // null: none is out
   // Whether the block of that request ended with a page that was lost at the start. The page, which
@@ -115,7 +116,6 @@ class BlockTable {
   void remove_absent(ClientId client);
   void watch_absent();
   Status within_share(UserId user) const;
-  bool has_blocks(ClientId client) const;
   std::set<std::uint32_t> requests_of(ClientId client) const;
   void count_page(ClientId client, UserId user);
   Block remove(BlockKey key);

@@ -23,7 +23,8 @@ SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& s
       settings_(settings),
       stores_(std::move(stores)),
       limits_(limits),
-      replays_(context.log, limits.replays),
+      replays_(context.log, limits.replays,
+               [this](ClientId client) { return blocks_.has_blocks(client); }),
       accounts_(replays_, limits.state_bytes, limits.waiting),
       blocks_(
           context_,
