@@ -10,6 +10,8 @@ namespace {
 
 // One user alone may have three quarters of all blocks, and of all pages.
 constexpr std::int64_t kFactor = 3;
+// So late the daemon stood still (its disk hung, it was stopped), and a hello may wait in a socket.
+constexpr std::int64_t kLateMs = 1'000;
 
 // Whether the block below that one is part of the same gap, where neither is told.
 bool continues_gap(const Block& block, const Block& below) {
@@ -336,6 +338,9 @@ void BlockTable::watch_absent() {
 
 void BlockTable::end_absent() {
   const std::int64_t now_ms = clock_.monotonic_ms();
+  const bool late = !absent_until_.empty() && now_ms - absent_until_.begin()->first > kLateMs;
+  stood_still_ = late && !stood_still_;
+  if (stood_still_) return timer_.start(kLateMs, [this] { end_absent(); });
   std::vector<ClientId> over;
   for (const auto& [until_ms, client] : absent_until_) {
     if (until_ms > now_ms) break;

@@ -140,7 +140,8 @@ class BlockTable {
   std::set<std::pair<std::int64_t, ClientId>> absent_until_;
   // What was_lost() tells, until the client's connection ends: at most the blocks of the start.
   std::map<ClientId, std::set<std::uint32_t>> lost_requests_;
-  OneShot timer_;  // for them
+  OneShot timer_;             // for those who are absent
+  bool stood_still_ = false;  // it was late, and was started once more
   OneShot lost_timer_;
 };
 

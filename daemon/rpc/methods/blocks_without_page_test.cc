@@ -269,6 +269,42 @@ TEST_CASE("AClientIsRememberedAsLongAsItMayComeBackToItsBlocks", "[blocks]") {
   }
 }
 
+// Of a daemon that stood still the timers come first, then what waits in the sockets.
+TEST_CASE("NoBlockEndsBecauseTheDaemonStoodStill", "[blocks]") {
+  Unpaged f;
+  f.granted(1, 10);
+  f.world.hang_up(*f.line);
+  f.world.core.advance(BlockTable::kReturnMs - 1'000);
+  f.world.core.time.stand_still(2'001);
+  f.world.core.advance(999);
+  CHECK(f.orders().out() == 10);
+  SECTION("its client was back in time") {
+    f.line = &f.hello(1);
+    f.world.core.advance(BlockTable::kReturnMs);
+    CHECK(f.end(1, 4).id() == 6);
+    CHECK(f.gaps() == 0);
+  }
+  SECTION("it was not") {
+    f.world.core.advance(1);
+    CHECK(f.gaps() == 10);
+  }
+  SECTION("it stands still again: once more was enough") {
+    f.world.core.time.stand_still(60'000);
+    f.world.core.advance(0);
+    CHECK(f.gaps() == 10);
+  }
+}
+
+TEST_CASE("ATimerThatIsALittleLateEndsBlocks", "[blocks]") {
+  Unpaged f;
+  f.granted(1, 10);
+  f.world.hang_up(*f.line);
+  f.world.core.advance(BlockTable::kReturnMs - 1'000);
+  f.world.core.time.stand_still(2'000);
+  f.world.core.advance(0);
+  CHECK(f.gaps() == 10);
+}
+
 // It keeps nothing, and so needs no room of those who are gone.
 TEST_CASE("ABlockWithoutAPageForgetsNobody", "[blocks]") {
   Unpaged f;
