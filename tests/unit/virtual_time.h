@@ -29,6 +29,8 @@ class VirtualTime final : public Clock, public Timers {
   std::optional<std::int64_t> next_delay_ms() const;
   // Lets `ms` pass and runs what is due, in order.
   void advance(std::int64_t ms);
+  // Lets `ms` pass and runs nothing: what is due in it is late.
+  void stand_still(std::int64_t ms) { now_ms_ += ms; }
   // Goes to the next call and runs it. False when there is none.
   bool run_next();
 

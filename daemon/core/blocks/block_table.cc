@@ -10,6 +10,15 @@ namespace {
 
 // One user alone may have three quarters of all blocks, and of all pages.
 constexpr std::int64_t kFactor = 3;
+// So late the daemon stood still (its disk hung, it was stopped), and a hello may wait in a socket.
+constexpr std::int64_t kLateMs = 1'000;
+
+// Whether the block below that one is part of the same gap, where neither is told.
+bool continues_gap(const Block& block, const Block& below) {
+  return !block.has_page() && !below.has_page() && block.lease == below.lease &&
+         block.granted.sequence == below.granted.sequence &&
+         block.granted.begin == below.granted.end;
+}
 
 BlockPlace place_of(const Block& block) {
   return {block.granted.client, block.granted.slot, block.granted.request, block.size()};
@@ -72,6 +81,7 @@ std::vector<const Block*> BlockTable::of(SequenceId sequence) const {
   const auto found = by_sequence_.find(sequence);
   if (found == by_sequence_.end()) return blocks;
   for (const BlockKey& key : found->second) blocks.push_back(&blocks_.at(key));
+  visits_ += static_cast<std::int64_t>(blocks.size());
   return blocks;
 }
 
@@ -177,7 +187,9 @@ void BlockTable::end(const std::vector<BlockKey>& keys) {
   for (const BlockKey& key : keys) ended.push_back(remove(key));
   // What comes back goes in front of what is available: the lowest of it last.
   std::sort(ended.begin(), ended.end(), [](const Block& one, const Block& other) {
-    return one.granted.begin > other.granted.begin;
+    const bool same = one.granted.sequence == other.granted.sequence;
+    return same ? one.granted.begin > other.granted.begin
+                : one.granted.sequence < other.granted.sequence;
   });
   for (const Block& block : ended) {
     if (block.has_page()) places.push_back(place_of(block));
@@ -186,10 +198,13 @@ void BlockTable::end(const std::vector<BlockKey>& keys) {
   if (pages_ != nullptr && !places.empty()) taken = pages_->revoke(places);
   ASSERT(taken.size() == places.size());
   auto known = taken.begin();
-  for (const Block& block : ended) {
-    const std::optional<std::int64_t> count = block.has_page() ? *known++ : std::nullopt;
-    ASSERT(!count || (*count >= 0 && *count <= block.size()));
-    over_(block, count);
+  for (auto block = ended.begin(); block != ended.end();) {
+    const std::optional<std::int64_t> count = block->has_page() ? *known++ : std::nullopt;
+    ASSERT(!count || (*count >= 0 && *count <= block->size()));
+    auto next = block + 1;
+    while (next != ended.end() && continues_gap(*(next - 1), *next)) ++next;
+    over_({block, next}, count);
+    block = next;
   }
 }
 
@@ -197,7 +212,7 @@ void BlockTable::end_told(BlockKey key, std::int64_t taken) {
   const Block block = remove(key);
   ASSERT(!block.has_page() && taken >= 0 && taken <= block.size());
   if (!has_blocks(key.first)) remove_absent(key.first);
-  over_(block, taken);
+  over_({&block, 1}, taken);
 }
 
 void BlockTable::end_slot(ClientId client, std::uint32_t slot) {
@@ -205,9 +220,22 @@ void BlockTable::end_slot(ClientId client, std::uint32_t slot) {
 }
 
 void BlockTable::end_client(ClientId client) {
-  remove_absent(client);
-  end_where(client, [](const Block& block) { return !block.has_page(); });
-  end_page(client);
+  end_clients({&client, 1});
+}
+
+// At once: what is adjacent is one gap, and no end looks at what ends with it.
+void BlockTable::end_clients(std::span<const ClientId> clients) {
+  std::vector<BlockKey> keys;
+  for (const ClientId client : clients) {
+    remove_absent(client);
+    note_lost(client);
+    for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
+      if (at->first.first != client) break;
+      keys.push_back(at->first);
+    }
+  }
+  end(keys);
+  for (const ClientId client : clients) close_page(client);
 }
 
 void BlockTable::client_left(ClientId client, const Peer& peer) {
@@ -218,11 +246,19 @@ void BlockTable::client_left(ClientId client, const Peer& peer) {
 }
 
 void BlockTable::end_page(ClientId client) {
+  note_lost(client);
+  end_where(client, [](const Block& block) { return block.has_page(); });
+  close_page(client);
+}
+
+void BlockTable::note_lost(ClientId client) {
   std::set<std::uint32_t> lost;
   if (pages_ != nullptr && pages_->is_lost(client)) lost = requests_of(client);
   lost_requests_.erase(client);
   if (!lost.empty()) lost_requests_[client] = std::move(lost);
-  end_where(client, [](const Block& block) { return block.has_page(); });
+}
+
+void BlockTable::close_page(ClientId client) {
   if (pages_ != nullptr) pages_->remove(client);
   const auto page = page_users_.find(client);
   if (page == page_users_.end()) return;
@@ -302,8 +338,15 @@ void BlockTable::watch_absent() {
 
 void BlockTable::end_absent() {
   const std::int64_t now_ms = clock_.monotonic_ms();
-  while (!absent_until_.empty() && absent_until_.begin()->first <= now_ms)
-    end_client(absent_until_.begin()->second);
+  const bool late = !absent_until_.empty() && now_ms - absent_until_.begin()->first > kLateMs;
+  stood_still_ = late && !stood_still_;
+  if (stood_still_) return timer_.start(kLateMs, [this] { end_absent(); });
+  std::vector<ClientId> over;
+  for (const auto& [until_ms, client] : absent_until_) {
+    if (until_ms > now_ms) break;
+    over.push_back(client);
+  }
+  end_clients(over);
   watch_absent();
 }
 

@@ -18,11 +18,13 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "daemon/base/fair_share.h"
 #include "daemon/base/one_shot.h"
 #include "daemon/base/peer.h"
+#include "daemon/core/blocks/block.h"
 #include "daemon/core/blocks/block_pages.h"
 #include "daemon/core/caller.h"
 #include "daemon/core/context.h"
@@ -30,21 +32,12 @@
 
 namespace seqd {
 
-struct Block {
-  static constexpr std::uint32_t kPageSlots = 64;  // from here on: without a page
-  BlockGranted granted;
-  Token lease{};          // that its range came from
-  UserId user = 0;        // of the client
-  SessionId session = 0;  // that took it, for the history; 0: granted by an earlier process
-  BlockKey key() const { return {granted.client, granted.slot}; }
-  bool has_page() const { return granted.slot < kPageSlots; }
-  std::int64_t size() const { return granted.end - granted.begin; }
-};
-
 class BlockTable {
  public:
-  // `block` has ended, and left the table. `taken`: so many IDs of it; none: not known.
-  using Over = std::function<void(const Block& block, std::optional<std::int64_t> taken)>;
+  // A block has ended, and left the table. `taken`: so many IDs of it; none: not known. Several:
+  // those of one lease without a page that follow each other, the highest first, of which nothing
+  // is known: one gap.
+  using Over = std::function<void(std::span<const Block> ended, std::optional<std::int64_t> taken)>;
   static constexpr std::int64_t kMost = 4'096;
   // Without a page, of one client.
   static constexpr std::uint32_t kMostWithoutPage = 64;
@@ -58,6 +51,7 @@ class BlockTable {
   std::int64_t size() const { return static_cast<std::int64_t>(blocks_.size()); }
   std::int64_t ids() const { return ids_; }  // of all of them, taken or not
   std::int64_t size_of(SequenceId sequence) const;
+  bool has_blocks(ClientId client) const;
   const Block* in_slot(ClientId client, std::uint32_t slot) const;        // null: it is free
   const Block* granted_to(ClientId client, std::uint32_t request) const;  // null: none is out
   // Whether the block of that request ended with a page that was lost at the start. The page, which
@@ -65,6 +59,7 @@ class BlockTable {
   bool was_lost(ClientId client, std::uint32_t request) const;
   const Block* with_id(SequenceId sequence, std::int64_t id) const;  // the same
   std::vector<const Block*> of(SequenceId sequence) const;           // in the order of their slots
+  std::int64_t visits() const { return visits_; }  // how many of() has returned: what walks cost
 
   // Whether another block may be granted to a client of that user, with the page that it needs.
   // UNAVAILABLE, BUSY.
@@ -114,11 +109,13 @@ class BlockTable {
 
   void insert(const Block& block);
   void end_page(ClientId client);
+  void end_clients(std::span<const ClientId> clients);
+  void note_lost(ClientId client);
+  void close_page(ClientId client);
   void add_absent(ClientId client, std::optional<Peer> peer);
   void remove_absent(ClientId client);
   void watch_absent();
   Status within_share(UserId user) const;
-  bool has_blocks(ClientId client) const;
   std::set<std::uint32_t> requests_of(ClientId client) const;
   void count_page(ClientId client, UserId user);
   Block remove(BlockKey key);
@@ -132,6 +129,7 @@ class BlockTable {
   BlockPages* const pages_;
   Blocks blocks_;
   std::int64_t ids_ = 0;
+  mutable std::int64_t visits_ = 0;
   std::map<SequenceId, std::set<BlockKey>> by_sequence_;
   FairShare share_;
   std::map<ClientId, UserId> page_users_;  // of the pages that are open
@@ -142,7 +140,8 @@ class BlockTable {
   std::set<std::pair<std::int64_t, ClientId>> absent_until_;
   // What was_lost() tells, until the client's connection ends: at most the blocks of the start.
   std::map<ClientId, std::set<std::uint32_t>> lost_requests_;
-  OneShot timer_;  // for them
+  OneShot timer_;             // for those who are absent
+  bool stood_still_ = false;  // it was late, and was started once more
   OneShot lost_timer_;
 };
 

@@ -260,8 +260,14 @@ bool Sequence::counter_read(const CounterReading& reading) {
 void Sequence::withdraw() {
   if (!context_.scope.owned() || !log_failure_.ok() || gate_.ending()) return;
   // Nothing is issued until what has to leave has left; in blocks neither, from this moment on.
+  if (out_ > 0) context_.table.blocks().end_outside(id(), floor_, settings_->last_position());
+  withdraw_available();
+}
+
+// All that is needed where a block has ended: the others are not looked at for each.
+void Sequence::withdraw_available() {
+  if (!context_.scope.owned() || !log_failure_.ok() || gate_.ending()) return;
   const std::int64_t last = settings_->last_position();
-  if (out_ > 0) context_.table.blocks().end_outside(id(), floor_, last);
   gate_.set_withdrawing(!context_.core.log.accepting());
   if (gate_.withdrawing()) return touch();
   flush_issues();

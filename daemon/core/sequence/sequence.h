@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "daemon/core/blocks/block_table.h"
@@ -64,7 +65,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   bool issue_many(const Caller& caller, std::int64_t count, std::vector<Run>* runs);
   // A block of up to `count` IDs. Never waits: UNAVAILABLE, and a lease is wanted.
   Result<Run> grant_block(const Caller& caller, std::uint32_t slot, std::int64_t count);
-  void block_over(const Block& block, std::optional<std::int64_t> taken);  // see BlockTable::Owner
+  void blocks_over(std::span<const Block> ended, std::optional<std::int64_t> taken);  // see Over
   // Puts the request behind those that wait: answered through the ReplySink once, unless cancelled
   // or an error is returned. `timeout_ms` < 0: the sequence's own.
   Status wait(const Caller& caller, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);
@@ -116,9 +117,8 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   }
   Status above_budget(std::int64_t count) const;  // TOO_LARGE
   void prepare(), serve_waiters(), expire_waiters();
-  void withdraw();  // what lies below the floor or above the maximum; when any of it changes
-  void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
-  void go_on();
+  void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
+  void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why), go_on();
   void end_blocks(), end_blocks_in_pages(), end_blocks_for_waiters(), end_blocks_above_bound();
   void keep_binding(const std::string& binding);           // see DefineSequence
   void adopt();                                            // what the last process left open
@@ -131,7 +131,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   std::int64_t floor_ = 0, raised_to_ = 0;  // AdvanceRequest::withdraw; that of an older copy
   std::int64_t advances_ = 0;               // under way
   SequenceGate gate_;     // of it the end, and from here on, is what a request and its turn look at
-  std::int64_t out_ = 0;  // IDs in blocks
+  std::int64_t out_ = 0, out_in_pages_ = 0;  // IDs in blocks; of them in blocks with a page
   Status log_failure_;
   const SequenceContext& context_;
   std::shared_ptr<const SequenceSettings> settings_;

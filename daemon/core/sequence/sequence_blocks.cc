@@ -52,34 +52,42 @@ Result<Run> Sequence::grant_block(const Caller& caller, std::uint32_t slot, std:
                     caller.user,
                     caller.session};
   out_ += range.size();
+  if (block.has_page()) out_in_pages_ += range.size();
   context_.core.log.append(block.granted);
   context_.table.blocks().add(block);
   context_.table.accounts().update(*this);  // a turn has many of these
   return Run{range.begin(), range.size(), 1};
 }
 
-void Sequence::block_over(const Block& block, std::optional<std::int64_t> taken) {
-  const BlockGranted& granted = block.granted;
-  ASSERT(granted.sequence == id() && out_ >= block.size());
+void Sequence::blocks_over(std::span<const Block> ended, std::optional<std::int64_t> taken) {
+  ASSERT(!ended.empty() && (ended.size() == 1 || !taken));
   flush_issues();
-  const std::int64_t taken_end = granted.begin + taken.value_or(0);
-  out_ -= block.size();
-  context_.core.log.append(
-      BlockEnded{id(), granted.client, granted.slot, granted.begin, taken_end});
-  if (taken_end > granted.begin) {
-    issuer_.note_taken(granted.begin, taken_end, block.session);
-    context_.core.replies.taken(block.session, taken_end - granted.begin);
+  std::int64_t size = 0;
+  for (const Block& block : ended) {
+    const BlockGranted& granted = block.granted;
+    ASSERT(granted.sequence == id() && out_ >= block.size());
+    const std::int64_t taken_end = granted.begin + taken.value_or(0);
+    size += block.size();
+    out_ -= block.size();
+    if (block.has_page()) out_in_pages_ -= block.size();
+    context_.core.log.append(
+        BlockEnded{id(), granted.client, granted.slot, granted.begin, taken_end});
+    if (taken_end > granted.begin) {
+      issuer_.note_taken(granted.begin, taken_end, block.session);
+      context_.core.replies.taken(block.session, taken_end - granted.begin);
+    }
+    if (taken_end < granted.end)
+      issuer_.held().put_back(IdRange(taken_end, granted.end), block.lease);
   }
-  if (taken_end < granted.end)
-    issuer_.held().put_back(IdRange(taken_end, granted.end), block.lease);
   if (!taken) {
-    leave({issuer_.held().take(block.size()), block.lease, granted.end, granted.end},
-          block.has_page() ? GapCause::block_lost : GapCause::block_untold,
-          block.has_page() ? "it was in a block whose page is missing or damaged"
-                           : "it was in a block without a page, and its client did not say how "
-                             "many IDs of it are taken");
+    const Block& last = ended.front();
+    leave({issuer_.held().take(size), last.lease, last.granted.end, last.granted.end},
+          last.has_page() ? GapCause::block_lost : GapCause::block_untold,
+          last.has_page() ? "it was in a block whose page is missing or damaged"
+                          : "it was in blocks without a page, and nobody said how many IDs of "
+                            "them are taken");
   }
-  withdraw();
+  withdraw_available();
   touch();
 }
 
@@ -109,8 +117,9 @@ void Sequence::end_blocks_above_bound() {
   if (!settings_->blocks || out_ > most_out(*settings_)) end_blocks_in_pages();
 }
 
+// Requests that are refused call this, too, and blocks without a page stay out.
 void Sequence::end_blocks_in_pages() {
-  if (out_ > 0) context_.table.blocks().end_pages(id());
+  if (out_in_pages_ > 0) context_.table.blocks().end_pages(id());
 }
 
 void Sequence::end_blocks() {

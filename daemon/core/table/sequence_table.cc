@@ -1,6 +1,7 @@
 #include "daemon/core/table/sequence_table.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "daemon/base/assertion.h"
@@ -22,12 +23,13 @@ SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& s
       settings_(settings),
       stores_(std::move(stores)),
       limits_(limits),
-      replays_(context.log, limits.replays),
+      replays_(context.log, limits.replays,
+               [this](ClientId client) { return blocks_.has_blocks(client); }),
       accounts_(replays_, limits.state_bytes, limits.waiting),
       blocks_(
           context_,
-          [this](const Block& block, std::optional<std::int64_t> taken) {
-            at(block.granted.sequence).block_over(block, taken);
+          [this](std::span<const Block> ended, std::optional<std::int64_t> taken) {
+            at(ended.front().granted.sequence).blocks_over(ended, taken);
           },
           pages, limits.blocks) {}
 

@@ -110,9 +110,9 @@ Result<std::uint32_t> slot_for(const MethodContext& context, const Session& sess
     const Status may = blocks.may_grant(session.client, session.peer.uid);
     return may.ok() ? Result<std::uint32_t>(*slot) : Result<std::uint32_t>(may);
   }
-  // Its client has a reply, and may have ended that block: the number names no other one.
-  const ReplayTable::Seen seen = context.table.replays().check(session.client, msgid);
-  if (seen == ReplayTable::Seen::acknowledged)
+  // Its client has a reply, and may have ended that block: an acknowledged number names no other
+  // one. Another one does, after its block has ended; a client repeats no request that it ended.
+  if (context.table.replays().is_acknowledged(session.client, msgid))
     return bad("request " + std::to_string(msgid) + " was acknowledged");
   return blocks.free_slot(session.client, session.peer.uid);
 }

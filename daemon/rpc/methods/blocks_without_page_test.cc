@@ -240,6 +240,84 @@ TEST_CASE("ABlockWithoutAPageWhoseClientStaysAwayIsAGap", "[blocks]") {
   f.use_the_rest();
 }
 
+// Under another number it could not say what it took.
+TEST_CASE("AClientIsRememberedAsLongAsItMayComeBackToItsBlocks", "[blocks]") {
+  const bool killed = GENERATE(false, true);
+  Unpaged f;
+  f.world.core.limits.replays.remember_ms = 1'000;
+  f.world.core.table->apply_settings(f.world.core.limits);
+  const auto expire = [&f] {
+    f.world.core.table->replays().expire(f.world.core.time.monotonic_ms());
+  };
+  f.granted(1, 10);
+  f.world.hang_up(*f.line);
+  if (killed) f.restart();
+  f.world.core.advance(4'000);
+  expire();
+  SECTION("it comes back") {
+    f.line = &f.hello(1);
+    CHECK(f.end(1, 4).id() == 6);
+    CHECK(f.gaps() == 0);
+  }
+  SECTION("it does not") {
+    f.world.core.advance(BlockTable::kReturnMs);
+    CHECK(f.gaps() == 10);
+    expire();
+    f.world.core.advance(1'000);
+    expire();
+    CHECK(f.world.core.table->replays().size() == 0);
+  }
+}
+
+// Of a daemon that stood still the timers come first, then what waits in the sockets.
+TEST_CASE("NoBlockEndsBecauseTheDaemonStoodStill", "[blocks]") {
+  Unpaged f;
+  f.granted(1, 10);
+  f.world.hang_up(*f.line);
+  f.world.core.advance(BlockTable::kReturnMs - 1'000);
+  f.world.core.time.stand_still(2'001);
+  f.world.core.advance(999);
+  CHECK(f.orders().out() == 10);
+  SECTION("its client was back in time") {
+    f.line = &f.hello(1);
+    f.world.core.advance(BlockTable::kReturnMs);
+    CHECK(f.end(1, 4).id() == 6);
+    CHECK(f.gaps() == 0);
+  }
+  SECTION("it was not") {
+    f.world.core.advance(1);
+    CHECK(f.gaps() == 10);
+  }
+  SECTION("it stands still again: once more was enough") {
+    f.world.core.time.stand_still(60'000);
+    f.world.core.advance(0);
+    CHECK(f.gaps() == 10);
+  }
+}
+
+TEST_CASE("ATimerThatIsALittleLateEndsBlocks", "[blocks]") {
+  Unpaged f;
+  f.granted(1, 10);
+  f.world.hang_up(*f.line);
+  f.world.core.advance(BlockTable::kReturnMs - 1'000);
+  f.world.core.time.stand_still(2'000);
+  f.world.core.advance(0);
+  CHECK(f.gaps() == 10);
+}
+
+// It keeps nothing, and so needs no room of those who are gone.
+TEST_CASE("ABlockWithoutAPageForgetsNobody", "[blocks]") {
+  Unpaged f;
+  f.world.core.limits.replays.issues = 2;
+  f.world.core.table->apply_settings(f.world.core.limits);
+  Line& other = f.hello(2);
+  REQUIRE(f.world.ask(other, next_request(1, "orders")).code == ErrorCode::OK);
+  f.world.hang_up(other);
+  REQUIRE(f.world.core.table->replays().entries() == 1);
+  CHECK(f.block(1, 10).code == ErrorCode::OK);
+  CHECK(f.world.core.table->replays().entries() == 1);
+}
+
 TEST_CASE("EachClientHasItsOwnTimeToComeBack", "[blocks]") {
   Unpaged f;
   Line& other = f.hello(2);
