@@ -128,8 +128,7 @@ class Core {
 
   #flush() {
     if (this.#socket === undefined) {
-      const isDue = this.#retry === undefined || (this.#isRetryFar && this.pending > 0);
-      if (this.#session.pending > 0 && isDue) this.#connect();
+      if (this.#retry === undefined ? this.#session.pending > 0 : this.#isRetryFar && this.pending > 0) this.#connect();
       return;
     }
     while (this.#isOpen && this.#socket.writableLength < UNWRITTEN_BYTES) {
