@@ -62,6 +62,7 @@ class Ahead {
     const source = this.#sources.get(name);
     if (source === undefined) return this.#add(name);
     source.isUsed = true;
+    this.#endOlder(name, source, this.#keep); // the clock is late in a process that stood still
     const block = source.blocks[0];
     let id;
     if (block !== undefined) {
@@ -110,9 +111,8 @@ class Ahead {
   // What is half as old as a block may be would be too old at the next look. What was not used since
   // the last one rests.
   #look() {
-    const tooOld = performance.now() - this.#keep / 2;
     for (const [name, source] of this.#sources) {
-      while (source.blocks.length > 0 && source.blocks[0].since <= tooOld) this.#end(name, source.blocks.shift());
+      this.#endOlder(name, source, this.#keep / 2);
       if (source.isUsed || source.isFetching) {
         source.isUsed = false;
         continue;
@@ -166,6 +166,10 @@ class Ahead {
         this.#tell(name, request.number, 0, LAST_END_MS);
     };
     this.#post(request);
+  }
+
+  #endOlder(name, { blocks }, age) {
+    while (blocks.length > 0 && performance.now() - blocks[0].since >= age) this.#end(name, blocks.shift());
   }
 
   #endAll(name, source) {

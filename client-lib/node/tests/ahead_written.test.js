@@ -92,6 +92,17 @@ test("a block is not kept, however much is left of it and however often it is us
   });
 });
 
+test("a process that stood still takes nothing from blocks that are too old", async (t) => {
+  const { client, calls } = await setUp(t, (peer, [kind, number, method]) => {
+    if (kind === 0) peer.reply(number, method === "block" ? [1_000_000, 1, 10] : method === "next" ? number : 0);
+  }, { keep: 100 });
+  await until("the block", async () => await client.next("a") >= 1_000_000);
+  const ended = calls("end_block").length;
+  for (const end = performance.now() + 150; performance.now() < end;); // no timer in between
+  assert.ok(await client.next("a") < 1_000_000);
+  await until("its end", () => calls("end_block").length > ended);
+});
+
 const TROUBLES = {
   "another program at the socket": (server) => {
     server.isOther = true;
