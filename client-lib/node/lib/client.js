@@ -40,6 +40,7 @@ class Core {
   #isOpen = false;
   #attempts = 0; // since the last one that led to a reply
   #retry; // timer of the next attempt to connect
+  #isRetryFar = false; // it was set when no call waited
   #whyNot = "there was no time to connect";
   #helloTimeout;
   #greeting; // timer of the hello
@@ -56,15 +57,15 @@ class Core {
   ahead;
 
   constructor(options) {
-    const { socket, name, maxPending = DEFAULT_MAX_PENDING, ahead = 0, numbers, helloTimeout = HELLO_MS, rest } = options;
+    const { socket, name, maxPending = DEFAULT_MAX_PENDING, ahead = 0, numbers, helloTimeout = HELLO_MS, keep } = options;
     this.#path = socketPath(socket);
     if (name !== undefined && (typeof name !== "string" || Buffer.byteLength(name) > LONGEST_NAME))
       throw new ArgumentError(`the option name is a text of at most ${LONGEST_NAME} bytes`);
     if (!Number.isSafeInteger(maxPending) || maxPending < 1) throw new ArgumentError("the option maxPending is a positive integer");
     this.#maxPending = maxPending;
-    this.#helloTimeout = helloTimeout; // another one in tests, as numbers
+    this.#helloTimeout = helloTimeout; // another one in tests, as numbers and keep
     this.#session = new Session({ name, numbers });
-    if (ahead !== 0) this.ahead = new Ahead(ahead, (request, timeout) => this.#post(request, timeout), rest);
+    if (ahead !== 0) this.ahead = new Ahead(ahead, (request, timeout) => this.#post(request, timeout), keep);
   }
 
   get pending() { return this.#session.pending - this.#posted; }
@@ -105,7 +106,6 @@ class Core {
       };
     }
     ++this.#posted;
-    if (this.#session.wantsIdentity) this.#renew();
     this.#session.submit(request);
     if (timeout !== Infinity) {
       this.#watch(request.deadline);
@@ -128,7 +128,7 @@ class Core {
 
   #flush() {
     if (this.#socket === undefined) {
-      if (this.#session.pending > 0 && this.#retry === undefined) this.#connect();
+      if (this.#retry === undefined ? this.#session.pending > 0 : this.#isRetryFar && this.pending > 0) this.#connect();
       return;
     }
     while (this.#isOpen && this.#socket.writableLength < UNWRITTEN_BYTES) {
@@ -153,6 +153,7 @@ class Core {
   // --- the connection
 
   #connect() {
+    clearTimeout(this.#retry);
     this.#retry = undefined;
     const socket = net.connect({
       path: this.#path,
@@ -181,8 +182,7 @@ class Core {
     socket.on("close", () => {
       if (socket !== this.#socket) return;
       if (failure !== undefined && !this.#isOpen && !PASSING.has(failure.code)) {
-        this.#drop();
-        return this.#failAll(new ConnectError(`cannot connect to ${this.#path}: ${failure.message}`, { temporary: false, cause: failure }));
+        return this.#refuse(new ConnectError(`cannot connect to ${this.#path}: ${failure.message}`, { temporary: false, cause: failure }));
       }
       this.#lose(failure === undefined ? "the daemon closed the connection" : failure.message);
     });
@@ -193,9 +193,7 @@ class Core {
     if (this.#session.ready) clearTimeout(this.#greeting);
     if (this.#session.proved) this.#attempts = 0;
     if (trouble !== undefined) {
-      if (trouble.temporary) return this.#lose(trouble.message);
-      this.#drop();
-      return this.#failAll(trouble);
+      return trouble.temporary ? this.#lose(trouble.message) : this.#refuse(trouble);
     }
     this.#settled();
     // The hello was answered, or the window has moved.
@@ -244,9 +242,23 @@ class Core {
   #lose(why) {
     this.#whyNot = why;
     this.#drop();
-    if (!this.#needsConnection) return;
+    this.#retryLater();
+  }
+
+  /** The calls that wait end with an error that does not pass by itself. But it may be over before
+   * the blocks are, so what is not said of them yet is kept. */
+  #refuse(error) {
+    this.#drop();
+    this.#session.failAll(error, (request) => request.isEnd === true);
+    this.#settled();
+    this.#retryLater();
+  }
+
+  #retryLater() {
+    if (!this.#needsConnection || this.#retry !== undefined) return;
     // At once, then after 1 ms doubling to 100 ms, each between half and the whole of it.
-    const longest = this.pending > 0 ? LONGEST_DELAY_MS : LONGEST_IDLE_DELAY_MS;
+    this.#isRetryFar = this.pending === 0;
+    const longest = this.#isRetryFar ? LONGEST_IDLE_DELAY_MS : LONGEST_DELAY_MS;
     const delay = this.#attempts === 0 ? 0 : Math.min(2 ** (this.#attempts - 1), longest) * (1 - Math.random() / 2);
     ++this.#attempts;
     this.#retry = setTimeout(() => this.#needsConnection ? this.#connect() : (this.#retry = undefined), delay);
@@ -254,9 +266,11 @@ class Core {
   }
 
   #renew() {
+    // Their ends are requests of the old identity; when they have replies, this is called again.
+    if (this.ahead?.pause()) return;
     this.#leave(() => {});
     this.#session.renew();
-    this.ahead?.renewed();
+    this.ahead?.resume();
   }
 
   #failAll(error) {
@@ -320,8 +334,7 @@ class Core {
     if (this.#closing !== undefined && waits) return this.#awaitPosts();
     this.#clock?.unref();
     if (waits) return;
-    if (this.#closing !== undefined) this.#end();
-    else this.#acknowledgeSoon();
+    return this.#closing === undefined ? this.#acknowledgeSoon() : this.#end();
   }
 
   /** No further calls; fulfilled when all that wait have ended and the socket is closed. */
@@ -338,14 +351,19 @@ class Core {
   /** The same at once: calls that wait are rejected. */
   destroy() {
     const closed = this.close();
+    this.#giveUp();
+    return closed;
+  }
+
+  #giveUp() {
+    this.ahead?.giveUp();
     if (this.#isOpen && this.#posted > 0) this.#flush(); // the ends of blocks
     this.#failAll(new ClosedError("the client was closed"));
-    return closed;
   }
 
   // The process stays until the daemon has them, but not for long where there is none.
   #awaitPosts() {
-    this.#lastPosts ??= setTimeout(() => this.#failAll(new ClosedError("the client was closed")), LAST_POSTS_MS);
+    this.#lastPosts ??= setTimeout(() => this.#giveUp(), LAST_POSTS_MS);
   }
 
   #end() {

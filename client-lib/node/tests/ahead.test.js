@@ -9,7 +9,6 @@ const { once } = require("node:events");
 const { setTimeout: sleep } = require("node:timers/promises");
 const seqd = require("../lib/index.js");
 const { Daemon, startDaemon } = require("./support/daemon.js");
-const { startScripted } = require("./support/scripted.js");
 const { errorOf, finish, until } = require("./support/waiting.js");
 
 const KILLS = Number(process.env.KILLS ?? 20);
@@ -97,7 +96,7 @@ test("more sequences than a client may have blocks of", async () => {
 });
 
 test("what is not used for a while returns, and is fetched again", async () => {
-  const client = daemon.client({ ahead: AHEAD, rest: 20 });
+  const client = daemon.client({ ahead: AHEAD, keep: 200 });
   const ids = [];
   for (let round = 0; round < 3; ++round) {
     await firstBlock(client, "s.rest", ids);
@@ -105,6 +104,33 @@ test("what is not used for a while returns, and is fetched again", async () => {
   }
   await verify(plain, "s.rest", ids);
   await client.close();
+});
+
+test("a drain and an advance for every host reach a client that is never at rest", async () => {
+  const client = daemon.client({ ahead: 1_000, keep: 500 });
+  const changes = { "s.drained": ["drain", "s.drained"], "s.advanced": ["advance", "s.advanced", 1_000_000, { everywhere: true }] };
+  for (const [name, change] of Object.entries(changes)) {
+    await plain.range(name, 20_000); // blocks are as large as the demand
+    await until("a block that lasts longer than this test", async () => {
+      await client.next(name);
+      return (await plain.call("audit", name)).out >= 1_000;
+    });
+    await plain.call(...change);
+    const floor = name === "s.drained" ? (await plain.peek(name)).next : 1_000_000;
+    let calls = 0;
+    for (; await client.next(name) < floor && calls < 900; ++calls) await sleep(5);
+    assert.ok(calls < 900, "IDs of the block that has ended");
+    for (let round = 0; round < 200; ++round) assert.ok(await client.next(name) >= floor);
+  }
+  await client.close();
+});
+
+test("another identity: the blocks of the old one end before it", async () => {
+  const client = daemon.client({ ahead: AHEAD, numbers: { first: 1, renew: 20, last: 10_000 } });
+  const ids = [];
+  while (ids.length < 3_000) ids.push(await client.next("s.renewed"));
+  await client.close();
+  await verify(plain, "s.renewed", ids);
 });
 
 test("destroy() ends the blocks, too", async () => {
@@ -115,6 +141,17 @@ test("destroy() ends the blocks, too", async () => {
   await client.destroy();
   await until("its end", async () => (await plain.call("audit", "s.destroyed")).out === 0);
   await verify(plain, "s.destroyed", ids);
+});
+
+test("destroy() also ends a block that is being fetched", async () => {
+  const ids = [];
+  for (let round = 0; round < 20; ++round) {
+    const client = daemon.client({ ahead: AHEAD });
+    for (let at = 0; at < 3; ++at) ids.push(await client.next("s.fetched"));
+    await client.destroy();
+  }
+  await until("their end", async () => (await plain.call("audit", "s.fetched")).out === 0);
+  await verify(plain, "s.fetched", ids);
 });
 
 test("a client with blocks keeps no process alive, and close() at its end loses nothing", async () => {
@@ -201,75 +238,4 @@ test("processes that are killed leave gaps with a cause, and nothing comes twice
   }
   t.diagnostic(`${ids.length} IDs, ${audit.gaps} in gaps, ${lost} issued and not written`);
   await looks.close();
-});
-
-// --- servers that do what no daemon does
-
-async function setUp(t, script, options) {
-  const server = await startScripted((end) => t.after(end), (peer, message) => {
-    if (message[2] === "hello") peer.hello();
-    else script(peer, message);
-  });
-  const client = new seqd.Client({ socket: server.socket, timeout: 60_000, ahead: 10, ...options });
-  t.after(() => client.destroy());
-  return { server, client, calls: (method) => server.messages.filter((message) => message[3] === method) };
-}
-
-const NO_BLOCKS = { "a number": 5, "nil": null, "two numbers": [1, 1], "another step": [1, 2, 5], "no IDs": [1, 1, 0], "more than asked for": [1, 1, 11], "a fraction": [0.5, 1, 1], "a text": ["1", 1, 1] };
-for (const [name, reply] of Object.entries(NO_BLOCKS)) {
-  test(`${name} instead of a block: nothing is taken of it, and it is ended`, async (t) => {
-    let id = 100;
-    const { client, calls } = await setUp(t, (peer, [kind, number, method]) => {
-      if (kind !== 0) return;
-      peer.reply(number, method === "block" ? reply : method === "next" ? ++id : 0);
-    });
-    assert.equal(await client.next("a"), 101);
-    const [[, , block]] = await until("the end", () => calls("end_block").length > 0 && calls("block"));
-    assert.deepEqual(calls("end_block").map((message) => message[4]), [["a", block, 0]]);
-    assert.equal(await client.next("a"), 102);
-    assert.equal(calls("block").length, 1);
-    await client.close();
-  });
-}
-
-test("a block without a reply: nobody waits for it, close() neither", async (t) => {
-  let id = 0;
-  const { client, calls } = await setUp(t, (peer, [kind, number, method]) => {
-    if (kind === 0 && method === "next") peer.reply(number, ++id);
-  });
-  for (let at = 1; at <= 50; ++at) assert.equal(await client.next("a"), at);
-  assert.equal(client.pending, 0);
-  assert.equal(calls("block").length, 1);
-  await client.close();
-});
-
-test("a lost connection: the block is repeated with its number, and so is its end", async (t) => {
-  let ends = 0;
-  const { client, calls } = await setUp(t, (peer, [kind, number, method]) => {
-    if (kind !== 0) return;
-    if (method === "next") return peer.reply(number, 1_000 + number);
-    if (method === "block") return peer.number === 1 ? peer.end() : peer.reply(number, [1, 1, 10]);
-    if (++ends < 3) return peer.end();
-    return peer.error(number, "NO_BLOCK: it was ended before", 1);
-  });
-  await until("the block", async () => await client.next("a") === 1);
-  await client.close();
-  const blocks = calls("block");
-  assert.ok(blocks.length >= 2 && new Set(blocks.slice(0, 2).map((message) => message[2])).size === 1);
-  const [first, ...repeats] = calls("end_block").filter((message) => message[4][1] === blocks[0][2]);
-  assert.ok(repeats.length >= 2);
-  for (const repeat of repeats) assert.deepEqual(repeat.slice(2), first.slice(2));
-});
-
-test("IDs that a number cannot hold", async (t) => {
-  const { client } = await setUp(t, (peer, [kind, number, method]) => {
-    if (kind !== 0) return;
-    peer.reply(number, method === "block" ? [Number.MAX_SAFE_INTEGER - 1, 1, 10] : method === "next" ? 7 : 0);
-  });
-  const ids = new Set();
-  await until("the block", async () => ids.add(await client.next("a", { bigint: true })).has(2n ** 53n - 2n));
-  assert.equal(await client.next("a"), Number.MAX_SAFE_INTEGER);
-  const error = await errorOf(client.next("a"));
-  assert.ok(error instanceof seqd.UnsafeIdError && error.result === 2n ** 53n);
-  assert.equal(await client.next("a", { bigint: true }), 2n ** 53n + 1n);
 });

@@ -110,8 +110,10 @@ class Session {
     return earliest;
   }
 
-  failAll(error) {
+  /** Ends all requests but those that `isKept`. */
+  failAll(error, isKept = () => false) {
     for (const request of [...this.#table, ...this.#waiting]) {
+      if (isKept(request)) continue;
       const why = this.whyGivenUp(request, error);
       this.#remove(request);
       request.reject(why);
