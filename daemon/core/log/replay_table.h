@@ -123,8 +123,8 @@ class ReplayTable {
   std::uint32_t window_;
   std::map<Token, ClientId> by_identity_;
   std::map<ClientId, Client> clients_;
-  Gone gone_;              // that may be forgotten
-  Gone gone_with_blocks_;  // at most as many as there are blocks
+  Gone gone_;                                         // that may be forgotten
+  Gone gone_with_blocks_;                             // at most as many as there are blocks
   std::unordered_map<SequenceId, std::size_t> kept_;  // entries of a sequence; none is 0
   ClientId next_ = 1;
 };

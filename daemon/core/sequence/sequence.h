@@ -116,9 +116,9 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
     if (!std::exchange(touched_, true)) context_.table.touched(*this);
   }
   Status above_budget(std::int64_t count) const;  // TOO_LARGE
-  void prepare(), serve_waiters(), expire_waiters();
+  void prepare(), serve_waiters(), expire_waiters(), go_on();
   void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
-  void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why), go_on();
+  void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
   void end_blocks(), end_blocks_in_pages(), end_blocks_for_waiters(), end_blocks_above_bound();
   void keep_binding(const std::string& binding);           // see DefineSequence
   void adopt();                                            // what the last process left open
@@ -130,7 +130,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   std::int64_t leased_ = 0, returned_ = 0, gaps_ = 0, unknown_ = 0;  // see SequenceTotals
   std::int64_t floor_ = 0, raised_to_ = 0;  // AdvanceRequest::withdraw; that of an older copy
   std::int64_t advances_ = 0;               // under way
-  SequenceGate gate_;     // of it the end, and from here on, is what a request and its turn look at
+  SequenceGate gate_;  // of it the end, and from here on, is what a request and its turn look at
   std::int64_t out_ = 0, out_in_pages_ = 0;  // IDs in blocks; of them in blocks with a page
   Status log_failure_;
   const SequenceContext& context_;
