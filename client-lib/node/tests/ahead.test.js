@@ -225,7 +225,7 @@ test("processes that are killed leave gaps with a cause, and nothing comes twice
   const { gaps } = await looks.call("gaps", "orders", { limit: 1_000 });
   assert.ok(gaps.length > 0 && gaps.every((gap) => gap.cause === "block_untold"), JSON.stringify(gaps));
   assert.equal(gaps.reduce((sum, gap) => sum + gap.count, 0), audit.gaps);
-  const highest = Math.max(...ids);
+  const highest = ids.reduce((most, id) => Math.max(most, id), 0);
   const known = new Set(ids);
   for (const { first, count } of gaps) for (let id = first; id < first + count; ++id) known.add(id);
   // Each one below is in a gap, or was issued: perhaps by a request whose reply the process did not live to write.
