@@ -49,7 +49,8 @@ type link struct {
 	writing  bool          // a goroutine writes: that one owns what follows
 
 	spare   []byte // the buffer that out becomes next
-	rest    []byte // of a buffer that was written in part
+	rest    []byte // a buffer that was written in part
+	sent    int    // of rest
 	buffer  []byte // of writeOnce
 	written int
 	errno   error
@@ -143,7 +144,7 @@ func (s *session) flush(l *link, output []byte) {
 			return
 		}
 		if n < len(output) || flushes == mostFlushes {
-			l.rest = output[n:]
+			l.rest, l.sent = output, n
 			s.mu.Lock()
 			if !s.closed {
 				s.wg.Add(1)
@@ -160,12 +161,15 @@ func (s *session) flush(l *link, output []byte) {
 // drain writes all there is, waiting for the socket, as the writer.
 func (s *session) drain(l *link) {
 	defer s.wg.Done()
-	output := l.rest
+	output, sent := l.rest, l.sent
+	l.rest = nil
 	for {
-		if _, err := l.conn.Write(output); err != nil {
+		if _, err := l.conn.Write(output[sent:]); err != nil {
 			s.writeFailed(l)
 			return
 		}
+		l.keep(output)
+		sent = 0
 		s.mu.Lock()
 		output = s.moreOutput(l)
 		s.unlock()
