@@ -62,7 +62,7 @@ bench-blocks: ## what an ID of a block takes, beside CosId (BENCH_ROUNDS=, BENCH
 bench-sequences: $(SEQD) | $(call packages,BENCH) ## memory of a sequence that rests, and the time to READY (SEQUENCES_COUNTS=, SEQUENCES_STARTS=)
 	@BUILD=$(BUILD) $(PYTHON) tests/bench/sequences.py
 
-bench-idle: $(SEQD) | $(call packages,BENCH) ## memory and wake-ups of a daemon that nobody asks, with SQLite and MongoDB (IDLE_SECONDS=)
+bench-idle: $(SEQD) | $(call packages,BENCH) ## memory and wake-ups of an idle daemon, with SQLite and MongoDB (IDLE_SECONDS=)
 	@BUILD=$(BUILD) $(PYTHON) -B tests/bench/idle.py
 
 bench-tails: $(SEQD) $(BUILD)/tools/load | $(call packages,BENCH) ## the latest answers while something else goes on (BENCH_ROUNDS=, BENCH_SECONDS=)
