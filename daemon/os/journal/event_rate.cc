@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "daemon/base/assertion.h"
 
@@ -30,28 +32,35 @@ std::string subject_of(const Event& event) {
 
 std::optional<std::int64_t> EventRate::pass(const Event& event, std::int64_t now_ms) {
   if (std::find(kRepeating.begin(), kRepeating.end(), event.kind) == kRepeating.end()) return 0;
-  std::pair<EventKind, std::string> key(event.kind, subject_of(event));
-  if (seen_.size() >= kMaxSubjects && !seen_.contains(key)) make_room(now_ms);
-  // Still full: the new subjects share one place, so that their number floods nothing.
-  if (seen_.size() >= kMaxSubjects && !seen_.contains(key)) key.second.clear();
-  const auto [found, fresh] = seen_.try_emplace(std::move(key));
-  ASSERT(seen_.size() <= kMaxSubjects + kRepeating.size());
-  Seen& seen = found->second;
-  if (!fresh && now_ms - seen.passed_at_ms < kInterval_ms) {
-    ++seen.left_out;
+  Kind& kind = kinds_[event.kind];
+  Subject& subject = find(kind, subject_of(event), now_ms);
+  if (subject.passed_at_ms && now_ms - *subject.passed_at_ms < kInterval_ms) {
+    ++subject.left_out;
     return std::nullopt;
   }
-  seen.passed_at_ms = now_ms;
-  return std::exchange(seen.left_out, 0);
+  subject.passed_at_ms = now_ms;
+  return std::exchange(subject.left_out, 0);
 }
 
-// With more subjects than places each event comes here.
-void EventRate::make_room(std::int64_t now_ms) {
-  if (looks_ > 0 && now_ms - looked_ms_ < kLook_ms) return;
-  looked_ms_ = now_ms;
-  ++looks_;
-  std::erase_if(
-      seen_, [&](const auto& entry) { return now_ms - entry.second.passed_at_ms >= kInterval_ms; });
+// It is about to pass, or was told less than ten seconds ago and stays where it is.
+EventRate::Subject& EventRate::find(Kind& kind, std::string text, std::int64_t now_ms) {
+  const auto long_ago = [&](const Subject& subject) {
+    return now_ms - *subject.passed_at_ms >= kInterval_ms;
+  };
+  Subjects& subjects = kind.by_age;
+  if (const auto known = kind.by_text.find(text); known != kind.by_text.end()) {
+    if (long_ago(*known->second)) subjects.splice(subjects.end(), subjects, known->second);
+    return *known->second;
+  }
+  if (subjects.size() >= kMaxSubjects) {
+    if (!long_ago(subjects.front())) return kind.others;
+    kind.by_text.erase(subjects.front().text);
+    subjects.pop_front();
+  }
+  Subject& fresh = subjects.emplace_back(Subject{std::move(text), std::nullopt, 0});
+  kind.by_text.emplace(fresh.text, std::prev(subjects.end()));
+  ASSERT(subjects.size() == kind.by_text.size() && subjects.size() <= kMaxSubjects);
+  return fresh;
 }
 
 }  // namespace seqd

@@ -1,15 +1,18 @@
 // EventRate: keeps events that repeat from flooding the journal. An event of the kinds that repeat
 // is passed once in ten seconds for each subject (its fields SEQUENCE, STORE, LIMIT, OPTION and
-// CLIENT_UID, together); the next one that passes says how many were left out. What matters singly
-// (gaps, stops, failures of the state) always passes. Bounded memory, and all subjects are looked
-// through once a second at most. Loop thread.
+// CLIENT_UID, together); the next one that passes says how many were left out. Of one kind 256
+// subjects are told apart at a time; what more there are share one place. What matters singly
+// (gaps, stops, failures of the state) always passes. Memory and time of an event are bounded. Loop
+// thread.
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
+#include <string_view>
+#include <unordered_map>
 
 #include "daemon/base/events.h"
 
@@ -18,24 +21,26 @@ namespace seqd {
 class EventRate {
  public:
   static constexpr std::int64_t kInterval_ms = 10'000;
-  static constexpr std::int64_t kLook_ms = 1'000;
-  static constexpr std::size_t kMaxSubjects = 4'096;
+  static constexpr std::size_t kMaxSubjects = 256;  // of one kind
 
   // Nothing: leave the event out. Else how many like it were left out since the last that passed.
   std::optional<std::int64_t> pass(const Event& event, std::int64_t now_ms);
-  // How often all subjects were looked through for room.
-  std::int64_t looks() const { return looks_; }
 
  private:
-  struct Seen {
-    std::int64_t passed_at_ms = 0;
+  struct Subject {
+    std::string text;
+    std::optional<std::int64_t> passed_at_ms;
     std::int64_t left_out = 0;
   };
-  void make_room(std::int64_t now_ms);
+  using Subjects = std::list<Subject>;
+  struct Kind {
+    Subjects by_age;  // those that passed longest ago come first
+    std::unordered_map<std::string_view, Subjects::iterator> by_text;
+    Subject others;  // all that found no place
+  };
+  static Subject& find(Kind& kind, std::string text, std::int64_t now_ms);
 
-  std::map<std::pair<EventKind, std::string>, Seen> seen_;
-  std::int64_t looked_ms_ = 0;
-  std::int64_t looks_ = 0;
+  std::map<EventKind, Kind> kinds_;
 };
 
 }  // namespace seqd

@@ -64,17 +64,30 @@ TEST_CASE("ManySubjectsTakeBoundedRoomAndFloodNothing") {
   CHECK(rate.pass(failed("newer"), EventRate::kInterval_ms) == 0);
 }
 
-// 10,000 sequences that lease all the time would be 10,000 walks past 4,096 subjects.
-TEST_CASE("SubjectsAreLookedThroughOnceASecond") {
+TEST_CASE("AnotherSubjectTakesThePlaceOfTheOneThatPassedLongestAgo") {
   EventRate rate;
-  int subject = 0;
-  for (std::int64_t now_ms = 0; now_ms < 20'000; now_ms += 100) {
-    for (int i = 0; i < 500; ++i) rate.pass(failed(std::to_string(subject++)), now_ms);
+  constexpr int kAll = static_cast<int>(EventRate::kMaxSubjects);
+  for (int i = 0; i < kAll; ++i) CHECK(rate.pass(failed(std::to_string(i)), i) == 0);
+  CHECK(rate.pass(failed("0"), EventRate::kInterval_ms) == 0);  // the youngest now
+  CHECK(rate.pass(failed("one more"), EventRate::kInterval_ms + 1) == 0);
+  CHECK(rate.pass(failed("0"), EventRate::kInterval_ms + 1) == std::nullopt);
+  CHECK(rate.pass(failed("one more"), EventRate::kInterval_ms + 1) == std::nullopt);
+  // Of those that find no place one passes, and says for all how many were left out.
+  CHECK(rate.pass(failed("two more"), EventRate::kInterval_ms + 1) == 0);
+  CHECK(rate.pass(failed("three more"), EventRate::kInterval_ms + 1) == std::nullopt);
+  CHECK(rate.pass(failed("2"), EventRate::kInterval_ms + 1) == std::nullopt);
+}
+
+TEST_CASE("OfEachKindThereIsRoomForAsManySubjects") {
+  EventRate rate;
+  for (const EventKind kind : {EventKind::lease_granted, EventKind::lease_failed}) {
+    for (std::size_t i = 0; i < EventRate::kMaxSubjects; ++i) {
+      Event event = failed(std::to_string(i));
+      event.kind = kind;
+      CHECK(rate.pass(event, 0) == 0);
+      CHECK(rate.pass(event, 0) == std::nullopt);
+    }
   }
-  CHECK(rate.looks() <= 20);
-  // What has passed long ago makes room nevertheless.
-  CHECK(rate.looks() >= 2);
-  CHECK(rate.pass(failed("new"), 40'000) == 0);
 }
 
 }  // namespace
