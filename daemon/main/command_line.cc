@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "daemon/main/config/options/options_text.h"
+#include "daemon/main/modules/store_modules.h"
 #include "daemon/os/journal/catalog.h"
 #include "protocol/version.h"
 
@@ -71,7 +72,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   } catch (const CLI::CallForHelp&) {
     return leave(app.help());
   } catch (const CLI::CallForVersion&) {
-    return leave("seqd " SEQD_VERSION "\n");
+    return leave("seqd " SEQD_VERSION "\n" + describe_store_modules());
   } catch (const CLI::Error& error) {
     return leave(std::string("seqd: ") + error.what() + "\nTry: seqd --help\n", kExitUsage);
   }

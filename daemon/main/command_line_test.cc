@@ -60,7 +60,7 @@ TEST_CASE("HelpNamesEveryOptionOfTheConfiguration") {
   CHECK(line.output.find("print-options") == std::string::npos);
 }
 
-TEST_CASE("VersionIsOneLine") {
+TEST_CASE("VersionIsTheFirstLine") {
   CHECK(parse({"--version"}).output == "seqd " SEQD_VERSION "\n");
 }
 

@@ -16,7 +16,6 @@
 #include "daemon/os/activation.h"
 #include "daemon/os/init_process.h"
 #include "daemon/os/journal/journal.h"
-#include "daemon/store/mongo/driver/mongo_driver.h"
 
 namespace {
 
@@ -63,7 +62,6 @@ void prepare_process() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   umask(0077);
-  seqd::MongoDriver::unlink_counters();
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
     files.rlim_cur = files.rlim_max;

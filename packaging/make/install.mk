@@ -3,6 +3,8 @@
 BINDIR ?= $(PREFIX)/bin
 SBINDIR ?= $(PREFIX)/sbin
 LIBDIR ?= $(PREFIX)/lib
+# Where the daemon looks for its modules, seen from SBINDIR: ../lib/seqd.
+MODULEDIR := $(PREFIX)/lib/seqd
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 SYSCONFDIR ?= /etc
@@ -43,6 +45,7 @@ $(STAGE)/libseqd.pc: client-lib/libseqd.pc.in
 # Every installed file but the configuration: mode, source, destination.
 INSTALLED = \
   0755:$(SEQD):$(SBINDIR)/seqd \
+  $(foreach module,$(MODULES),0644:$(module):$(MODULEDIR)/$(notdir $(module))) \
   0755:$(SEQCTL_BIN):$(BINDIR)/seqctl \
   0644:$(LIBSEQD_SO):$(LIBDIR)/libseqd.so.$(VERSION) \
   0644:$(LIBSEQD_A):$(LIBDIR)/libseqd.a \
