@@ -96,6 +96,12 @@ int check_configuration(const ConfigurationRequest& request) {
   std::printf("configuration is valid\n%s", summarize(*configuration).c_str());
   for (const std::string& warning : configuration->warnings)
     std::printf("warning: %s\n", warning.c_str());
+  // A configuration may be checked where its daemon does not run.
+  for (const auto& [name, store] : configuration->stores) {
+    const Status module = check_store_module(store.type);
+    if (!module.ok())
+      std::printf("warning: store \"%s\": %s\n", name.c_str(), module.text().c_str());
+  }
   return 0;
 }
 

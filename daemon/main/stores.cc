@@ -35,10 +35,11 @@ void tell_conversion(EventSink& events, const std::string& store,
 
 }  // namespace
 
-Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration, Directory& witness,
+Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
+                                             StoreModules modules, Directory& witness,
                                              EventLoop& loop, const SystemClock& clock,
                                              EventSink& events) {
-  std::unique_ptr<Stores> stores(new Stores(witness));
+  std::unique_ptr<Stores> stores(new Stores(std::move(modules), witness));
   for (const auto& [name, settings] : configuration.stores) {
     if (settings.type == StoreType::dynamodb) {
       Status opened = stores->open_dynamo(name, settings, loop, clock, events);
@@ -73,9 +74,8 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
 
 Status Stores::open_dynamo(const std::string& name, const StoreSettings& settings, EventLoop& loop,
                            const Clock& clock, EventSink& events) {
-  Result<DynamoModule*> module = modules_.dynamodb();
-  if (!module.ok()) return module.status();
-  Result<std::unique_ptr<OpenDynamo>> opened = (*module)->open(name, settings, loop, clock, events);
+  Result<std::unique_ptr<OpenDynamo>> opened =
+      modules_.dynamodb().open(name, settings, loop, clock, events);
   if (!opened.ok()) return opened.status();
   Entry& entry = entries_[name];
   entry.dynamo = std::move(*opened);
@@ -108,9 +108,7 @@ Result<std::shared_ptr<BlockingStore>> Stores::open_one(const StoreSettings& set
     if (!opened.ok()) return opened.status();
     return std::shared_ptr<BlockingStore>(std::move(*opened));
   }
-  Result<MongoModule*> module = modules_.mongodb();
-  if (!module.ok()) return module.status();
-  return (*module)->open(settings);
+  return modules_.mongodb().open(settings);
 }
 
 SequenceTable::Stores Stores::by_name() const {

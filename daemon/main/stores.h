@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/base/events.h"
@@ -26,10 +27,11 @@ class Stores {
  public:
   // CONFIG or STORE_REFUSED when a store cannot be used as configured. A server that is away is no
   // error, nor a file that is locked or has no room.
-  // `witness` outlives them.
+  // `modules`: those that the configuration needs. `witness` outlives them.
   static Result<std::unique_ptr<Stores>> open(const Configuration& configuration,
-                                              Directory& witness, EventLoop& loop,
-                                              const SystemClock& clock, EventSink& events);
+                                              StoreModules modules, Directory& witness,
+                                              EventLoop& loop, const SystemClock& clock,
+                                              EventSink& events);
 
   SequenceTable::Stores by_name() const;
   // Those that can insert documents.
@@ -54,13 +56,14 @@ class Stores {
     std::unique_ptr<OpenDynamo> dynamo;
     std::unique_ptr<MeasuredStore> measured;  // one of the two, as the core sees it
   };
-  explicit Stores(Directory& witness) : witness_(witness) {}
+  Stores(StoreModules modules, Directory& witness)
+      : witness_(witness), modules_(std::move(modules)) {}
   Status open_dynamo(const std::string& name, const StoreSettings& settings, EventLoop& loop,
                      const Clock& clock, EventSink& events);
   Result<std::shared_ptr<BlockingStore>> open_one(const StoreSettings& settings);
 
   Directory& witness_;
-  StoreModules modules_;  // outlives the stores
+  const StoreModules modules_;  // outlives the stores
   std::map<std::string, Entry> entries_;
 };
 

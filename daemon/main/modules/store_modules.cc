@@ -1,5 +1,8 @@
 #include "daemon/main/modules/store_modules.h"
 
+#include <utility>
+
+#include "daemon/base/assertion.h"
 #include "daemon/os/modules/module.h"
 
 namespace seqd {
@@ -9,23 +12,37 @@ namespace {
 constexpr char kMongodb[] = "mongodb";
 constexpr char kDynamodb[] = "dynamodb";
 
+// OK where it is loaded already.
 template <typename Offered>
-Result<Offered*> loaded(std::unique_ptr<Offered>& here, const char* name) {
-  if (here) return here.get();
+Status load_once(std::unique_ptr<Offered>& here, const char* name) {
+  if (here) return {};
   const Result<void*> entry = Module(name).load();
   if (!entry.ok()) return entry.status();
   here.reset(reinterpret_cast<Offered* (*)()>(*entry)());
-  return here.get();
+  return {};
 }
 
 }  // namespace
 
-Result<MongoModule*> StoreModules::mongodb() {
-  return loaded(mongodb_, kMongodb);
+Result<StoreModules> StoreModules::load(const std::map<std::string, StoreSettings>& stores) {
+  StoreModules modules;
+  for (const auto& [name, settings] : stores) {
+    Status status;
+    if (settings.type == StoreType::mongodb) status = load_once(modules.mongodb_, kMongodb);
+    if (settings.type == StoreType::dynamodb) status = load_once(modules.dynamodb_, kDynamodb);
+    if (!status.ok()) return Status(status.code(), "store \"" + name + "\": " + status.text());
+  }
+  return modules;
 }
 
-Result<DynamoModule*> StoreModules::dynamodb() {
-  return loaded(dynamodb_, kDynamodb);
+MongoModule& StoreModules::mongodb() const {
+  ASSERT(mongodb_ != nullptr);
+  return *mongodb_;
+}
+
+DynamoModule& StoreModules::dynamodb() const {
+  ASSERT(dynamodb_ != nullptr);
+  return *dynamodb_;
 }
 
 std::string describe_store_modules() {

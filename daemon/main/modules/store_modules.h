@@ -1,9 +1,10 @@
-// StoreModules: the modules of stores in the network, each loaded when the first store of its type
-// is opened. A daemon without such a store has none of their libraries in memory. Owned by Stores,
-// which it outlives in part; main thread.
+// StoreModules: the modules of stores in the network. A daemon without such a store has none of
+// their libraries in memory. Made once in a process; outlives the stores; main thread.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "daemon/main/modules/dynamo_module.h"
 #include "daemon/main/modules/mongo_module.h"
@@ -12,9 +13,12 @@ namespace seqd {
 
 class StoreModules {
  public:
-  // The same one each time. CONFIG when it cannot be loaded (Module::load).
-  Result<MongoModule*> mongodb();
-  Result<DynamoModule*> dynamodb();
+  // Loads those that these stores need. CONFIG when one cannot be loaded (Module::load).
+  static Result<StoreModules> load(const std::map<std::string, StoreSettings>& stores);
+
+  // Where a store of that type was among them.
+  MongoModule& mongodb() const;
+  DynamoModule& dynamodb() const;
 
  private:
   std::unique_ptr<MongoModule> mongodb_;
