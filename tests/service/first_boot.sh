@@ -230,6 +230,21 @@ TheUriComesFromACredentialAndAWeakOneIsRefused() {
   systemctl restart seqd
 }
 
+AStoreWhoseModuleIsMissingStopsTheStartAndNothingIsLost() {
+  local mark last
+  last=$(seqctl next orders)
+  mv /usr/lib/seqd/mongodb.so /usr/lib/seqd/aside.so
+  printf '[store.central]\ntype = "mongodb"\n' >"$config"
+  mark=$(cursor)
+  ! systemctl restart seqd || { echo "it started without its module"; return 1; }
+  equal "$(property ExecMainStatus)" 78 "the exit code"
+  holds "$(journal_since "$mark" -o cat)" "module mongodb: it is not installed.*/usr/lib/seqd/mongodb.so; apt install seqd-mongodb" "the journal"
+  mv /usr/lib/seqd/aside.so /usr/lib/seqd/mongodb.so
+  : >"$config"
+  systemctl restart seqd
+  equal "$(seqctl next orders)" $((last + 1)) "the ID of the embedded store"
+}
+
 WithoutNetworkTheEmbeddedStoreServes() {
   local id
   id=$(seqctl next orders)
@@ -287,6 +302,7 @@ check AWrongConfigurationStopsTheStartAndIsNotTriedAgain
 check AClientThatWaitsIsServedOnceTheConfigurationIsRepairedAndTheSocketStays
 check AStoreThatCannotBeOpenedIsTriedWithPausesAndNothingIsLost
 check TheUriComesFromACredentialAndAWeakOneIsRefused
+check AStoreWhoseModuleIsMissingStopsTheStartAndNothingIsLost
 check WithoutNetworkTheEmbeddedStoreServes
 check OldPeriodsAreRemovedByTheUnitOfTheTimer
 seqctl next orders >/exchange/last-id
