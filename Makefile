@@ -179,7 +179,7 @@ $(foreach module,$(MODULE_NAMES),$(eval $(BUILD)/modules/$(module).so: $(MODULE_
 # What modules want of the program, and so it exports: no more, as each name costs time at a start.
 $(BUILD)/modules/exports: $(MODULE_OBJECTS)
 	@mkdir -p $(@D)
-	@{ echo '{'; $$($(CXX) -print-prog-name=nm) -uP $^ | sed -n 's/^\(_Z[^ ]*4seqd[^ ]*\) .*/  \1;/p' | LC_ALL=C sort -u; echo '};'; } >$@
+	@set -eo pipefail; { echo '{'; $$($(CXX) -print-prog-name=nm) -uP $^ | sed -n 's/^\(_Z[^ ]*4seqd[^ ]*\) .*/  \1;/p' | LC_ALL=C sort -u; echo '};'; } >$@
 
 # Program and modules are of one build where the version and all headers are the same.
 SHARED_HEADERS := $(sort $(wildcard $(addsuffix /*.h,$(PURE_FOLDERS) $(ADAPTER_FOLDERS))))
