@@ -14,12 +14,17 @@ failed() { [ "$(property ActiveState)" = failed ]; }
 program() { readlink "/proc/$(property MainPID)/exe"; }
 process() { property MainPID; }
 
-# old_host DATABASE: as it would be where only 0.1.0 was ever installed.
-old_host() {
+# fresh DIRECTORY: as it would be where only these packages were ever installed.
+fresh() {
   systemctl stop seqd.socket seqd.service 2>/dev/null || true
   apt purge 'seqd*' libseqd0 libseqd-dev
   rm -rf /var/lib/seqd /run/seqd
-  apt install /packages/old/*.deb
+  apt install "/packages/$1"/*.deb
+}
+
+# old_host DATABASE: with the store in MongoDB.
+old_host() {
+  fresh old
   equal "$(version_of seqd)" 0.1.0-1 "the version"
   printf '[store.central]\ntype = "mongodb"\nuri = "mongodb://127.0.0.1:27017/"\ndatabase = "%s"\n[sequence_defaults]\nstore = "central"\n' "$1" >"$config"
   seqctl next orders
@@ -104,10 +109,27 @@ TheTestOfTheModulesIsGood() {
   /exchange/autopkgtest/modules
 }
 
+serves() { /usr/bin/python3 -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:9464/metrics', timeout=20).read()" 2>/dev/null; }
+AnUpgradeNamesTheDropInOfAPortOfMetrics() {
+  fresh before
+  printf '[daemon]\nmetrics_address = "127.0.0.1:9464"\n' >"$config"
+  seqctl next orders
+  apt install /packages/now/*.deb
+  seqctl next orders
+  equal "$(property PrivateNetwork)" yes "the network"
+  if serves; then echo "the port is open without a network"; return 1; fi
+  sed -n 's/^seqd:   //p' /tmp/apt.said >/tmp/lines
+  equal "$(wc -l </tmp/lines)" 2 "the lines to run"
+  bash -euo pipefail /tmp/lines
+  seqctl next orders
+  wait_for 20 serves
+}
+
 check AServerRuns
 SHOW=1 check AnUpgradeWithoutTheModuleLeavesTheDaemonAsItIsUntilTheModuleComes
 SHOW=1 check AnUpgradeTogetherWithTheModuleRestartsTheDaemonOnce
 SHOW=1 check TheDropInOfTheModuleOpensTheNetwork
 check AStartWithoutTheModuleNamesThePackageAndClientsWaitForIt
 check TheTestOfTheModulesIsGood
+check AnUpgradeNamesTheDropInOfAPortOfMetrics
 finish
