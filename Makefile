@@ -24,7 +24,7 @@ BUILD := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 
 # --- packages ------------------------------------------------------------------------------------------------------
 PACKAGES_BUILD := g++ pkg-config libuv1-dev libmongoc-dev libmsgpack-cxx-dev libsystemd-dev libsqlite3-dev \
-  libtomlplusplus-dev libcli11-dev libfmt-dev nlohmann-json3-dev libssl-dev libcurl4-openssl-dev libabsl-dev libboost-dev tzdata
+  libtomlplusplus-dev libcli11-dev libfmt-dev nlohmann-json3-dev nettle-dev libssl-dev libcurl4-openssl-dev libabsl-dev libboost-dev tzdata
 PACKAGES_TEST := catch2 librapidcheck-dev python3 python3-pytest python3-pymongo python3-msgpack python3-yaml python3-pynvim python3-pip neovim \
   unzip libcurl4 openjdk-17-jre-headless maven liblzma5 libssl3 openssl strace systemd systemd-container \
   e2fsprogs util-linux faketime
@@ -67,7 +67,14 @@ CXXFLAGS += -std=c++20 $(DEBUG) -fPIC -pthread -fno-omit-frame-pointer $(WARNING
 # (g++ 12 sees uninitialized values in <regex> when it instruments it.)
 OPTIMIZED := $(OPTIMIZE) $(if $(SAN),,-D_FORTIFY_SOURCE=2)
 LDFLAGS += -pthread -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed $(if $(SAN),-fsanitize=$(SAN))
-DAEMON_LIBS := -luv -lmongoc-1.0 -lbson-1.0 -lsystemd -lsqlite3 -lfmt -lcrypto -labsl_time -labsl_time_zone -lcurl
+# Abseil's part that reads time zones is nine shared libraries, which took a quarter of the time of a start.
+ABSL_TIME := $(addprefix -labsl_,time civil_time time_zone strings strings_internal base spinlock_wait int128 throw_delegate \
+  raw_logging_internal log_severity)
+ABSL_LIBS = $(if $(filter /%,$(shell $(CXX) -print-file-name=libabsl_time.a 2>/dev/null)),-Wl$(comma)-Bstatic $(ABSL_TIME) -Wl$(comma)-Bdynamic,\
+  -labsl_time -labsl_time_zone)
+DAEMON_LIBS = -luv -lsystemd -lsqlite3 -lfmt -lnettle $(ABSL_LIBS)
+MODULE_LIBS_mongodb := -lmongoc-1.0 -lbson-1.0 -lfmt -lcrypto
+MODULE_LIBS_dynamodb := -lcurl -luv -lfmt -lcrypto
 TEST_LIBS := -lrapidcheck
 
 # --- sources -------------------------------------------------------------------------------------------------------
@@ -90,6 +97,18 @@ ADAPTER_TESTS := $(call objects,$(call tests,$(ADAPTER_FOLDERS) $(CLIENT_FOLDERS
   $(wildcard $(addsuffix /*.cc,$(call rooms,tests/adapters))))
 TOOLS := $(patsubst tests/tools/%.cc,$(BUILD)/tools/%,$(wildcard tests/tools/*.cc))
 
+# Of the adapters, what needs the library of a store in the network. The configuration is checked without: what it asks of
+# DynamoDB's names and files is the program's.
+MODULE_NAMES := mongodb dynamodb
+MODULES := $(MODULE_NAMES:%=$(BUILD)/modules/%.so)
+MODULE_mongodb := $(call objects,daemon/main/modules/mongo_module.cc $(call sources,$(call rooms,daemon/store/mongo)))
+MODULE_dynamodb := $(call objects,$(addprefix daemon/main/modules/,dynamo_module.cc aws_access.cc) \
+  daemon/uv/http/http_client.cc daemon/uv/process_runner.cc \
+  $(filter-out $(addprefix daemon/store/dynamo/,dynamo_names.cc dynamo_options.cc \
+    $(addprefix credentials/,aws_address.cc aws_credentials.cc aws_profiles.cc)),$(call sources,$(call rooms,daemon/store/dynamo))))
+MODULE_OBJECTS := $(foreach module,$(MODULE_NAMES),$(MODULE_$(module)))
+MODULE_BUILD := $(call objects,daemon/os/modules/module_build.cc)
+
 SEQD := $(BUILD)/seqd
 SEQCTL_BIN := $(BUILD)/seqctl
 LIBSEQD_A := $(BUILD)/libseqd.a
@@ -98,7 +117,7 @@ LIBSEQD_SO := $(BUILD)/libseqd.so
 LIBSEQD_SONAME := libseqd.so.0
 
 .PHONY: all
-all: $(SEQD) $(SEQCTL_BIN) $(LIBSEQD_SO) $(BUILD)/$(LIBSEQD_SONAME) $(LIBSEQD_A) ## build seqd, seqctl and libseqd
+all: $(SEQD) $(MODULES) $(SEQCTL_BIN) $(LIBSEQD_SO) $(BUILD)/$(LIBSEQD_SONAME) $(LIBSEQD_A) ## build seqd with its modules, seqctl and libseqd
 
 # Headers of others that most sources include are parsed once: build/precompiled/common.h.gch, and test.h.gch with Catch2. The
 # tests beside the code are not optimized: what they test is, and they are most of the text to compile. With PRECOMPILE=no each
@@ -132,8 +151,9 @@ $(BUILD)/obj/%.o: %.c | $(call packages,BUILD)
 	@mkdir -p $(@D)
 	$(call say,CC ,$<)$(CC) $(CPPFLAGS) -std=c11 $(OPTIMIZE) $(DEBUG) -fPIC $(WARNINGS) -MMD -MP -c -o $@ $<
 
-$(SEQD): $(call objects,daemon/main/main.cc) $(ADAPTERS) $(PURE)
-	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -pie -o $@ $^ $(DAEMON_LIBS)
+# The modules are whole where the program is.
+$(SEQD): $(call objects,daemon/main/main.cc) $(filter-out $(MODULE_OBJECTS),$(ADAPTERS)) $(PURE) $(BUILD)/modules/exports | $(MODULES)
+	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -pie -Wl,--dynamic-list=$(BUILD)/modules/exports -o $@ $(filter %.o,$^) $(DAEMON_LIBS)
 
 $(SEQCTL_BIN): $(SEQCTL) $(LIBSEQD_A)
 	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -pie -o $@ $^
@@ -147,6 +167,29 @@ $(LIBSEQD_SO): $(CLIENT) client-lib/libseqd.map
 $(BUILD)/$(LIBSEQD_SONAME): $(LIBSEQD_SO)
 	$(call say,LN ,$@)ln -sf $(notdir $<) $@
 
+# --- modules: stores in the network ----------------------------------------------------------------------------------
+# What needs the library of such a store is no part of the program but of a shared object, which the daemon loads where a
+# configuration names a store of that type (daemon/os/modules/module.h). The parts that both use are the program's.
+$(BUILD)/modules/%.so: packaging/make/module.map
+	@mkdir -p $(@D)
+	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -shared -Wl,--version-script=$< -o $@ $(filter %.o,$^) $(MODULE_LIBS_$*)
+
+$(foreach module,$(MODULE_NAMES),$(eval $(BUILD)/modules/$(module).so: $(MODULE_$(module)) $(MODULE_BUILD)))
+
+# What modules want of the program, and so it exports: no more, as each name costs time at a start.
+$(BUILD)/modules/exports: $(MODULE_OBJECTS)
+	@mkdir -p $(@D)
+	@set -eo pipefail; { echo '{'; $$($(CXX) -print-prog-name=nm) -uP $^ | sed -n 's/^\(_Z[^ ]*4seqd[^ ]*\) .*/  \1;/p' | LC_ALL=C sort -u; echo '};'; } >$@
+
+# Program and modules are of one build where the version and all headers are the same.
+SHARED_HEADERS := $(sort $(wildcard $(addsuffix /*.h,$(PURE_FOLDERS) $(ADAPTER_FOLDERS))))
+$(BUILD)/modules/build: $(SHARED_HEADERS)
+	@mkdir -p $(@D)
+	@echo '$(VERSION)' $$(cat $(SHARED_HEADERS) packaging/make/module.map | sha256sum | cut -c 1-16)$(addprefix -,$(SAN)) >$@
+
+$(MODULE_BUILD): daemon/os/modules/module_build.cc $(BUILD)/modules/build | $(call packages,BUILD) $(call precompiled,common)
+	$(call compile,common,$(OPTIMIZED) -DSEQD_MODULE_BUILD='"$(shell cat $(BUILD)/modules/build)"')
+
 # --- tests ---------------------------------------------------------------------------------------------------------
 # Core, protocol, rpc and state without libuv and libmongoc: that it links is part of the proof.
 # The product's objects come first: of a function that a header defines the linker takes the first, optimized one.
@@ -154,7 +197,7 @@ $(BUILD)/unit-tests: $(PURE) $(UNIT_TESTS)
 	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS)
 
 $(BUILD)/adapter-tests: $(PURE) $(ADAPTERS) $(ADAPTER_TESTS) $(LIBSEQD_A)
-	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^ $(DAEMON_LIBS) $(TEST_LIBS)
+	$(call say,LD ,$@)$(CXX) $(CXXFLAGS) $(LDFLAGS) -o $@ $^ $(DAEMON_LIBS) $(foreach module,$(MODULE_NAMES),$(MODULE_LIBS_$(module))) $(TEST_LIBS)
 
 $(BUILD)/tools/%: $(BUILD)/obj/tests/tools/%.o $(LIBSEQD_A)
 	@mkdir -p $(@D)

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "daemon/main/config/options/options_text.h"
+#include "daemon/main/modules/store_modules.h"
 #include "daemon/os/journal/catalog.h"
 #include "protocol/version.h"
 
@@ -71,7 +72,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   } catch (const CLI::CallForHelp&) {
     return leave(app.help());
   } catch (const CLI::CallForVersion&) {
-    return leave("seqd " SEQD_VERSION "\n");
+    return leave("seqd " SEQD_VERSION "\n" + describe_store_modules());
   } catch (const CLI::Error& error) {
     return leave(std::string("seqd: ") + error.what() + "\nTry: seqd --help\n", kExitUsage);
   }
@@ -95,6 +96,12 @@ int check_configuration(const ConfigurationRequest& request) {
   std::printf("configuration is valid\n%s", summarize(*configuration).c_str());
   for (const std::string& warning : configuration->warnings)
     std::printf("warning: %s\n", warning.c_str());
+  // A configuration may be checked where its daemon does not run.
+  for (const auto& [name, store] : configuration->stores) {
+    const Status module = check_store_module(store.type);
+    if (!module.ok())
+      std::printf("warning: store \"%s\": %s\n", name.c_str(), module.text().c_str());
+  }
   return 0;
 }
 

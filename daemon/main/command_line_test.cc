@@ -60,8 +60,10 @@ TEST_CASE("HelpNamesEveryOptionOfTheConfiguration") {
   CHECK(line.output.find("print-options") == std::string::npos);
 }
 
-TEST_CASE("VersionIsOneLine") {
-  CHECK(parse({"--version"}).output == "seqd " SEQD_VERSION "\n");
+TEST_CASE("VersionIsTheFirstLineAndModulesFollow") {
+  const std::string output = parse({"--version"}).output;
+  CHECK(output.starts_with("seqd " SEQD_VERSION "\nmodule mongodb: "));
+  CHECK(output.find("\nmodule dynamodb: ") != std::string::npos);
 }
 
 TEST_CASE("CheckEndsWith78OnAWrongConfigurationAnd0OnAGoodOne") {

@@ -57,7 +57,7 @@ Daemon::~Daemon() {
 
 // --- start
 
-Status Daemon::start(const std::vector<int>& sockets) {
+Status Daemon::start(const std::vector<int>& sockets, StoreModules modules) {
   notifier_.extend_timeout(kStartTimeUs);
   started_ms_ = clock_.monotonic_ms();
   log_worker_ = std::make_unique<ThreadWorker>(loop_, "log", 1);
@@ -69,8 +69,8 @@ Status Daemon::start(const std::vector<int>& sockets) {
   if (!state.ok()) return state.status();
   history_->started(*state);
   report_start(*state);
-  Result<std::unique_ptr<Stores>> stores =
-      Stores::open(configuration_, *witness_directory_, loop_, clock_, journal_);
+  Result<std::unique_ptr<Stores>> stores = Stores::open(
+      configuration_, std::move(modules), *witness_directory_, loop_, clock_, journal_);
   if (!stores.ok()) return stores.status();
   stores_ = std::move(*stores);
   for (const auto& [id, former] : history_->former_instances()) {

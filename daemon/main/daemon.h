@@ -40,8 +40,9 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   Daemon& operator=(const Daemon&) = delete;
 
   // Takes over the state directory, opens the stores and listens: on `sockets`, or where the
-  // configuration says when there are none. FENCED: another daemon has the directory.
-  Status start(const std::vector<int>& sockets);
+  // configuration says when there are none. `modules`: those that the configuration needs. FENCED:
+  // another daemon has the directory.
+  Status start(const std::vector<int>& sockets, StoreModules modules);
   // Serves until a stop is requested. Returns the exit code.
   int run();
   // Nothing is under way on another thread, so that the process can be taken down in order.

@@ -13,10 +13,10 @@
 
 #include "daemon/main/daemon.h"
 #include "daemon/main/exit_codes.h"
+#include "daemon/main/modules/store_modules.h"
 #include "daemon/os/activation.h"
 #include "daemon/os/init_process.h"
 #include "daemon/os/journal/journal.h"
-#include "daemon/store/mongo/driver/mongo_driver.h"
 
 namespace {
 
@@ -63,7 +63,6 @@ void prepare_process() {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   umask(0077);
-  seqd::MongoDriver::unlink_counters();
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
     files.rlim_cur = files.rlim_max;
@@ -77,8 +76,11 @@ int serve(const seqd::ConfigurationRequest& request) {
   if (!configuration.ok()) return fail(configuration.status());
   const seqd::Result<std::vector<int>> sockets = seqd::activated_sockets();
   if (!sockets.ok()) return fail(sockets.status());
+  // Before anything is opened: what is missing leaves the state untouched.
+  seqd::Result<seqd::StoreModules> modules = seqd::StoreModules::load(configuration->stores);
+  if (!modules.ok()) return fail(modules.status());
   auto daemon = std::make_unique<seqd::Daemon>(request, std::move(*configuration));
-  const seqd::Status started = daemon->start(*sockets);
+  const seqd::Status started = daemon->start(*sockets, std::move(*modules));
   if (!started.ok()) return fail(started);
   const int exit_code = daemon->run();
   // A store that hangs must not keep us: everything that matters is on disk.

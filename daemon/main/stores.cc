@@ -3,21 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "daemon/main/config/config_dynamo.h"
 #include "daemon/os/files/posix_files.h"
 #include "daemon/os/shared_segments.h"
-#include "daemon/store/mongo/mongo_store.h"
 #include "daemon/store/sqlite/sqlite_store.h"
 
 namespace seqd {
 namespace {
-
-// The store as the base class, whatever it is.
-template <typename Store>
-Result<std::shared_ptr<BlockingStore>> shared(Result<std::unique_ptr<Store>> opened) {
-  if (!opened.ok()) return opened.status();
-  return std::shared_ptr<BlockingStore>(std::move(*opened));
-}
 
 bool is_remote(const std::string& file) {
   const Result<FileSystemKind> kind = file_system_for(file);
@@ -44,10 +35,11 @@ void tell_conversion(EventSink& events, const std::string& store,
 
 }  // namespace
 
-Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration, Directory& witness,
+Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
+                                             StoreModules modules, Directory& witness,
                                              EventLoop& loop, const SystemClock& clock,
                                              EventSink& events) {
-  std::unique_ptr<Stores> stores(new Stores(witness));
+  std::unique_ptr<Stores> stores(new Stores(std::move(modules), witness));
   for (const auto& [name, settings] : configuration.stores) {
     if (settings.type == StoreType::dynamodb) {
       Status opened = stores->open_dynamo(name, settings, loop, clock, events);
@@ -74,7 +66,7 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
   }
   for (auto& [name, entry] : stores->entries_) {
     LeaseStore* store = entry.worker_store.get();
-    if (store == nullptr) store = entry.dynamo_store.get();
+    if (store == nullptr) store = &entry.dynamo->store();
     entry.measured = std::make_unique<MeasuredStore>(*store, clock);
   }
   return stores;
@@ -82,15 +74,12 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
 
 Status Stores::open_dynamo(const std::string& name, const StoreSettings& settings, EventLoop& loop,
                            const Clock& clock, EventSink& events) {
+  Result<std::unique_ptr<OpenDynamo>> opened =
+      modules_.dynamodb().open(name, settings, loop, clock, events);
+  if (!opened.ok()) return opened.status();
   Entry& entry = entries_[name];
-  entry.aws = std::make_unique<AwsAccess>(name, settings, loop, clock, events);
-  entry.http = std::make_unique<UvHttpClient>(loop, static_cast<int>(settings.concurrency),
-                                              settings.tls_ca_file);
-  Result<std::unique_ptr<DynamoStore>> store =
-      DynamoStore::open(*entry.http, loop, clock, dynamo_options(settings), entry.aws->provider());
-  if (!store.ok()) return store.status();
-  entry.dynamo_store = std::move(*store);
-  const char* const word = lease_trace_word(entry.dynamo_store->trace());
+  entry.dynamo = std::move(*opened);
+  const char* const word = lease_trace_word(entry.dynamo->trace());
   tell(events, name,
        {word, settings.lease_mode == LeaseModeOption::automatic
                   ? "an item of DynamoDB has room for the record of a lease"
@@ -115,17 +104,11 @@ Result<std::shared_ptr<BlockingStore>> Stores::open_one(const StoreSettings& set
     // segment of System V would stay behind when the daemon is decommissioned.
     if (witness_.kind() == FileSystemKind::memory && witness_.path() != kSharedSegments)
       options.boot_memory = &witness_;
-    return shared(SqliteStore::open_when_available(options));
+    Result<std::unique_ptr<SqliteStore>> opened = SqliteStore::open_when_available(options);
+    if (!opened.ok()) return opened.status();
+    return std::shared_ptr<BlockingStore>(std::move(*opened));
   }
-  if (!driver_) driver_ = std::make_unique<MongoDriver>();
-  MongoStoreOptions options;
-  options.uri = settings.uri;
-  options.database = settings.database;
-  options.timeout_ms = static_cast<int>(settings.timeout_ms);
-  options.concurrency = static_cast<int>(settings.concurrency);
-  options.lease_mode = settings.lease_mode;
-  options.unsafe_write_concern = settings.unsafe_write_concern;
-  return shared(MongoStore::open(*driver_, options));
+  return modules_.mongodb().open(settings);
 }
 
 SequenceTable::Stores Stores::by_name() const {
@@ -158,8 +141,8 @@ std::string Stores::lease_mode(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) return "";
   const Entry& entry = found->second;
-  return entry.dynamo_store ? lease_trace_word(entry.dynamo_store->trace())
-                            : entry.worker_store->lease_mode().word;
+  return entry.dynamo ? lease_trace_word(entry.dynamo->trace())
+                      : entry.worker_store->lease_mode().word;
 }
 
 const LeaseFigures& Stores::lease_figures(const std::string& name) const {
@@ -170,8 +153,7 @@ bool Stores::quiet() const {
   return std::all_of(entries_.begin(), entries_.end(), [](const auto& each) {
     const Entry& entry = each.second;
     if (entry.inserter && !entry.inserter->quiet()) return false;
-    if (entry.aws && !entry.aws->quiet()) return false;
-    return entry.worker ? entry.worker->quiet() : entry.http->quiet();
+    return entry.worker ? entry.worker->quiet() : entry.dynamo->quiet();
   });
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/base/events.h"
@@ -13,14 +14,11 @@
 #include "daemon/core/leasing/measured_store.h"
 #include "daemon/core/periods/purge.h"
 #include "daemon/core/table/sequence_table.h"
-#include "daemon/main/aws_access.h"
 #include "daemon/main/config/config.h"
+#include "daemon/main/modules/store_modules.h"
 #include "daemon/os/system_clock.h"
-#include "daemon/store/dynamo/dynamo_store.h"
-#include "daemon/store/mongo/driver/mongo_driver.h"
 #include "daemon/store/worker_store.h"
 #include "daemon/uv/event_loop.h"
-#include "daemon/uv/http/http_client.h"
 #include "daemon/uv/thread_worker.h"
 
 namespace seqd {
@@ -29,10 +27,11 @@ class Stores {
  public:
   // CONFIG or STORE_REFUSED when a store cannot be used as configured. A server that is away is no
   // error, nor a file that is locked or has no room.
-  // `witness` outlives them.
+  // `modules`: those that the configuration needs. `witness` outlives them.
   static Result<std::unique_ptr<Stores>> open(const Configuration& configuration,
-                                              Directory& witness, EventLoop& loop,
-                                              const SystemClock& clock, EventSink& events);
+                                              StoreModules modules, Directory& witness,
+                                              EventLoop& loop, const SystemClock& clock,
+                                              EventSink& events);
 
   SequenceTable::Stores by_name() const;
   // Those that can insert documents.
@@ -49,23 +48,22 @@ class Stores {
   bool quiet() const;
 
  private:
-  // A store that blocks has a worker; a store over HTTP has a client.
+  // A store that blocks has workers.
   struct Entry {
     std::unique_ptr<ThreadWorker> worker;
     std::unique_ptr<ThreadWorker> inserter;  // null where nothing is inserted
     std::unique_ptr<WorkerStore> worker_store;
-    std::unique_ptr<AwsAccess> aws;  // outlives what uses it
-    std::unique_ptr<UvHttpClient> http;
-    std::unique_ptr<DynamoStore> dynamo_store;
+    std::unique_ptr<OpenDynamo> dynamo;
     std::unique_ptr<MeasuredStore> measured;  // one of the two, as the core sees it
   };
-  explicit Stores(Directory& witness) : witness_(witness) {}
+  Stores(StoreModules modules, Directory& witness)
+      : witness_(witness), modules_(std::move(modules)) {}
   Status open_dynamo(const std::string& name, const StoreSettings& settings, EventLoop& loop,
                      const Clock& clock, EventSink& events);
   Result<std::shared_ptr<BlockingStore>> open_one(const StoreSettings& settings);
 
   Directory& witness_;
-  std::unique_ptr<MongoDriver> driver_;  // only where there is a mongodb store; outlives them
+  const StoreModules modules_;  // outlives the stores
   std::map<std::string, Entry> entries_;
 };
 

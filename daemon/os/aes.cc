@@ -1,37 +1,44 @@
 #include "daemon/os/aes.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
+#include <nettle/aes.h>
 
 #include <array>
+#include <cstdint>
+#include <cstring>
+#include <memory>
 #include <string>
-
-#include "daemon/base/assertion.h"
+#include <tuple>
 
 namespace seqd {
 namespace {
 
-constexpr std::size_t kLongestKey = 32;
-
-struct FreeContext {
-  void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
+struct Aes128 {
+  using Context = aes128_ctx;
+  static constexpr auto kSetKey = aes128_set_encrypt_key;
+  static constexpr auto kEncrypt = aes128_encrypt;
 };
-using Context = std::unique_ptr<EVP_CIPHER_CTX, FreeContext>;
 
+struct Aes256 {
+  using Context = aes256_ctx;
+  static constexpr auto kSetKey = aes256_set_encrypt_key;
+  static constexpr auto kEncrypt = aes256_encrypt;
+};
+
+template <typename Kind>
 class Aes final : public BlockCipher {
  public:
-  explicit Aes(Context context) : context_(std::move(context)) { ASSERT(context_ != nullptr); }
+  explicit Aes(const std::uint8_t* key) { Kind::kSetKey(&context_, key); }
+  ~Aes() override { explicit_bzero(&context_, sizeof context_); }
+  Aes(const Aes&) = delete;
+  Aes& operator=(const Aes&) = delete;
 
   void encrypt(CipherBlock& block) const override {
-    int size = 0;
-    const int done = EVP_EncryptUpdate(context_.get(), block.data(), &size, block.data(),
-                                       static_cast<int>(block.size()));
-    // A whole block of a context that was made for blocks: only memory that was overwritten fails.
-    ASSERT(done == 1 && size == static_cast<int>(block.size()));
+    static_assert(std::tuple_size_v<CipherBlock> == AES_BLOCK_SIZE);
+    Kind::kEncrypt(&context_, block.size(), block.data(), block.data());
   }
 
  private:
-  const Context context_;
+  typename Kind::Context context_;
 };
 
 int hex_value(char digit) {
@@ -44,26 +51,24 @@ int hex_value(char digit) {
 }  // namespace
 
 Result<std::shared_ptr<const BlockCipher>> make_aes(std::string_view key) {
-  std::array<unsigned char, kLongestKey> bytes{};
-  bool good = key.size() == 32 || key.size() == 64;
+  std::array<std::uint8_t, AES256_KEY_SIZE> bytes{};
+  bool good = key.size() == 2 * AES128_KEY_SIZE || key.size() == 2 * AES256_KEY_SIZE;
   for (std::size_t at = 0; good && at < key.size(); ++at) {
     const int value = hex_value(key[at]);
     good = value >= 0;
-    bytes[at / 2] = static_cast<unsigned char>(bytes[at / 2] << 4 | (value & 15));
+    bytes[at / 2] = static_cast<std::uint8_t>(bytes[at / 2] << 4 | (value & 15));
   }
-  if (!good)
-    return Status(ErrorCode::CONFIG,
-                  "is no key; allowed: one line of 32 or 64 hexadecimal digits, as from `openssl "
-                  "rand -hex 32`");
-  Context context(EVP_CIPHER_CTX_new());
-  const EVP_CIPHER* const cipher = key.size() == 32 ? EVP_aes_128_ecb() : EVP_aes_256_ecb();
-  const bool made =
-      context != nullptr &&
-      EVP_EncryptInit_ex(context.get(), cipher, nullptr, bytes.data(), nullptr) == 1 &&
-      EVP_CIPHER_CTX_set_padding(context.get(), 0) == 1;
-  OPENSSL_cleanse(bytes.data(), bytes.size());
-  if (!made) return Status(ErrorCode::CONFIG, "cannot be used: OpenSSL refuses AES");
-  return std::shared_ptr<const BlockCipher>(std::make_shared<Aes>(std::move(context)));
+  std::shared_ptr<const BlockCipher> cipher;
+  if (good && key.size() == 2 * AES128_KEY_SIZE) {
+    cipher = std::make_shared<Aes<Aes128>>(bytes.data());
+  } else if (good) {
+    cipher = std::make_shared<Aes<Aes256>>(bytes.data());
+  }
+  explicit_bzero(bytes.data(), bytes.size());
+  if (cipher != nullptr) return cipher;
+  return Status(ErrorCode::CONFIG,
+                "is no key; allowed: one line of 32 or 64 hexadecimal digits, as from `openssl "
+                "rand -hex 32`");
 }
 
 }  // namespace seqd

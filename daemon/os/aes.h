@@ -1,4 +1,4 @@
-// Aes: the block cipher AES-128 or AES-256 of OpenSSL, with a key that is written as hexadecimal
+// Aes: the block cipher AES-128 or AES-256 of Nettle, with a key that is written as hexadecimal
 // digits. One thread.
 #pragma once
 

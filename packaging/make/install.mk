@@ -3,6 +3,8 @@
 BINDIR ?= $(PREFIX)/bin
 SBINDIR ?= $(PREFIX)/sbin
 LIBDIR ?= $(PREFIX)/lib
+# Where the daemon looks for its modules, seen from SBINDIR: ../lib/seqd.
+MODULEDIR := $(PREFIX)/lib/seqd
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 SYSCONFDIR ?= /etc
@@ -43,6 +45,7 @@ $(STAGE)/libseqd.pc: client-lib/libseqd.pc.in
 # Every installed file but the configuration: mode, source, destination.
 INSTALLED = \
   0755:$(SEQD):$(SBINDIR)/seqd \
+  $(foreach module,$(MODULES),0644:$(module):$(MODULEDIR)/$(notdir $(module))) \
   0755:$(SEQCTL_BIN):$(BINDIR)/seqctl \
   0644:$(LIBSEQD_SO):$(LIBDIR)/libseqd.so.$(VERSION) \
   0644:$(LIBSEQD_A):$(LIBDIR)/libseqd.a \
@@ -57,7 +60,9 @@ INSTALLED = \
   0644:packaging/completion/seqctl.bash:$(COMPLETIONDIR)/seqctl \
   0644:packaging/completion/seqctl.zsh:$(ZSHDIR)/_seqctl \
   0644:packaging/completion/seqctl.fish:$(FISHDIR)/seqctl.fish \
-  0644:packaging/systemd/embedded-only.conf:$(DOCDIR)/embedded-only.conf \
+  0644:packaging/systemd/50-mongodb.conf:$(UNITDIR)/seqd.service.d/50-mongodb.conf \
+  0644:packaging/systemd/50-dynamodb.conf:$(UNITDIR)/seqd.service.d/50-dynamodb.conf \
+  0644:packaging/systemd/40-metrics-port.conf:$(DOCDIR)/40-metrics-port.conf \
   0644:packaging/seqd.toml:$(DOCDIR)/seqd.toml \
   $(foreach file,$(MONITORING),0644:$(file):$(DOCDIR)/monitoring/$(notdir $(file))) \
   $(foreach file,$(CONTAINERS),0644:$(file):$(DOCDIR)/containers/$(notdir $(file))) \
@@ -95,5 +100,5 @@ uninstall: ## remove what install brought; a changed configuration and the state
 	@if cmp -s packaging/seqd.toml "$(DESTDIR)$(CONFIG_FILE)"; then \
 	  rm -f "$(DESTDIR)$(CONFIG_FILE)"; rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(dir $(CONFIG_FILE))"; \
 	elif [ -e "$(DESTDIR)$(CONFIG_FILE)" ]; then echo "kept, because it was changed: $(CONFIG_FILE)"; fi
-	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(DOCDIR)/monitoring" "$(DESTDIR)$(DOCDIR)/containers" "$(DESTDIR)$(DOCDIR)" 2>/dev/null || true
+	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(UNITDIR)/seqd.service.d" "$(DESTDIR)$(DOCDIR)/monitoring" "$(DESTDIR)$(DOCDIR)/containers" "$(DESTDIR)$(DOCDIR)" 2>/dev/null || true
 	@if [ -e "$(DESTDIR)/var/lib/seqd" ]; then echo "kept: /var/lib/seqd, the state (and the embedded store) of every sequence"; fi

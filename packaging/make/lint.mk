@@ -4,7 +4,7 @@ PACKAGES_LINT += python3 python3-matplotlib clang-tidy
 
 ALL_FOLDERS := $(foreach folder,protocol $(wildcard daemon/*) client-lib,$(call rooms,$(folder))) tests/* tests/*/*
 FORMATTED = $(wildcard $(foreach suffix,h hpp c cc,$(addsuffix /*.$(suffix),$(ALL_FOLDERS))))
-SCRIPTS = .ci/run $(wildcard packaging/*.sh packaging/completion/*.bash packaging/debian/seqd.p*rm tests/*/*.sh client-lib/*/*.sh) \
+SCRIPTS = .ci/run $(wildcard packaging/*.sh packaging/completion/*.bash packaging/debian/*.p*rm packaging/debian/*.postinst packaging/debian/after-upgrade tests/*/*.sh client-lib/*/*.sh) \
   $(filter-out %/control,$(wildcard packaging/debian/tests/*))
 LINT_QUICK := lint-format lint-rules lint-documentation lint-generated lint-scripts lint-units lint-man lint-mutants lint-faults lint-figures
 

@@ -5,10 +5,13 @@
 // link: protocol protocol/* daemon/base daemon/base/* daemon/core daemon/core/* daemon/main/config
 // link: daemon/main/config/*
 // link: daemon/os/journal/event_line.cc daemon/os/credentials.cc daemon/os/aes.cc
-// link: daemon/os/time_zones.cc daemon/store/dynamo/*.cc daemon/store/dynamo/credentials
+// link: daemon/os/time_zones.cc daemon/store/dynamo/dynamo_names.cc
+// link: daemon/store/dynamo/dynamo_options.cc daemon/store/dynamo/credentials/aws_address.cc
+// link: daemon/store/dynamo/credentials/aws_credentials.cc
+// link: daemon/store/dynamo/credentials/aws_profiles.cc
 // link: daemon/uv/loopback_address.cc daemon/store/counter_value.cc daemon/store/lease_trace.cc
 // link: daemon/os/users.cc
-// libs: -lfmt -lcrypto -labsl_time -labsl_time_zone
+// libs: -lfmt -lnettle -labsl_time -labsl_time_zone
 // seeds: tests/fuzz/config_seeds.py
 // clang-format on
 #include <cstddef>

@@ -3,7 +3,7 @@
 // what is read is written again as the same text, but for what the base leaves open.
 //
 // link: protocol protocol/* daemon/base daemon/base/* daemon/core daemon/core/* daemon/os/aes.cc
-// libs: -lcrypto
+// libs: -lnettle
 // seeds: tests/fuzz/text_seeds.py
 #include <algorithm>
 #include <cstddef>

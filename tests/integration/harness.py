@@ -114,6 +114,7 @@ class Daemon:
         self.stderr_file = self.directory / "stderr"
         self.prefix = list(prefix)
         self.environment = environment or {}
+        self.program = SEQD
         self.preexec = None  # runs in the child before exec, for limits
         self.process: Optional[subprocess.Popen] = None
         self.ends: List[Optional[int]] = []  # of its former lives
@@ -156,7 +157,7 @@ class Daemon:
                 self.preexec()
 
         with open(self.stderr_file, "ab") as stderr:
-            self.process = subprocess.Popen([*self.prefix, str(SEQD), "--config", str(self.config_file)], env=environment,
+            self.process = subprocess.Popen([*self.prefix, str(self.program), "--config", str(self.config_file)], env=environment,
                                             stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr, preexec_fn=in_child)
         return self
 

@@ -24,7 +24,14 @@ equal() { [ "$1" = "$2" ] || { echo "arm64: $3 is \"$1\", not \"$2\"" >&2; exit 
 # How the daemon found its state.
 start() { emulated "$build/seqctl" -o json status | sed -n 's/.*"state_how": *"\([a-z]*\)".*/\1/p'; }
 
-version=$(emulated "$build/seqd" --version)
+version=$(emulated "$build/seqd" --version | head -n 1)
+equal "$(emulated "$build/seqd" --version | grep -c '^module .*\.so$')" 2 "the number of modules"
+# The driver refuses this URI, so it was loaded.
+printf '[store.central]\ntype = "mongodb"\nuri = "mongodb://127.0.0.1:9/?w=1"\n' | cat "$state/seqd.toml" - >"$state/mongodb.toml"
+code=0
+emulated "$build/seqd" --config "$state/mongodb.toml" 2>"$state/said" || code=$?
+equal "$code" 78 "the exit code with a weak write concern"
+grep -Eq "w=1|w:1|write concern|majority" "$state/said" || { cat "$state/said" >&2; exit 1; }
 begin
 equal "$(emulated "$build/seqctl" next orders)" 1 "the first ID"
 equal "$(emulated "$build/seqctl" range orders 3 | xargs)" "2 3 1" "a range"

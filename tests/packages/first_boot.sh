@@ -6,9 +6,9 @@ set -uo pipefail
 source "$(dirname "$0")/checks.sh"
 # shellcheck source=tests/service/load.sh
 source "$(dirname "$0")/load.sh"
+# shellcheck source=tests/packages/apt.sh
+source "$(dirname "$0")/apt.sh"
 
-apt() { DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 "$@" </dev/null >/tmp/apt.said 2>&1 || { cat /tmp/apt.said; return 1; }; }
-version_of() { dpkg-query -W -f '${Version}' "$1"; }
 enabled() { systemctl is-enabled "$1" || true; }
 
 TheVersionBeforeIsInstalledFromItsFiles() {
@@ -30,6 +30,16 @@ TheFirstIdsAreTakenByTheLinesOfTheReadme() {
   cat /tmp/readme.said
   equal "$(head -n 1 /tmp/readme.said)" 1 "the first ID"
   active
+}
+
+# Of the packages of this version, whose daemon has SQLite alone.
+TheDaemonNeedsNeitherDriversNorANetwork() {
+  local needed
+  needed=$(dpkg-query -W -f '${Depends}' seqd)
+  if grep -E 'mongoc|bson|curl' <<<"$needed"; then echo "seqd depends on it"; return 1; fi
+  equal "$(property PrivateNetwork) $(property RestrictAddressFamilies)" "yes AF_UNIX" "the network"
+  systemd-analyze security --no-pager --threshold=6 seqd.service | tail -n 1
+  holds "$(seqctl doctor)" "^ok +hardening" "the doctor"
 }
 
 ManualsAndCatalogueAreFound() {
@@ -67,7 +77,6 @@ change() {
   [ "$(property MainPID)" != "$process" ] || { echo "the daemon was not restarted"; return 1; }
   equal "$(readlink "/proc/$(property MainPID)/exe")" /usr/sbin/seqd "the program that runs"
 }
-figures() { echo "$(cat "/tmp/load-$1.knocked"); $(tail -n 1 "/tmp/load-$1.said")"; }
 to_now() { change "$1" now; }
 to_before() { change "$1" before; }
 
@@ -185,6 +194,7 @@ APurgeOfAnEmptyStateLeavesNothing() {
 
 check TheVersionBeforeIsInstalledFromItsFiles
 SHOW=1 check TheFirstIdsAreTakenByTheLinesOfTheReadme
+SHOW=1 check TheDaemonNeedsNeitherDriversNorANetwork
 check ManualsAndCatalogueAreFound
 check ShellsCompleteCommandsAndTheNamesOfSequences
 check TheTestsOfThePackageAreGood

@@ -46,6 +46,9 @@ timeout --kill-after=10 2400 podman build -q --isolation=chroot --network=host -
 echo "image: $(podman image inspect -f '{{.Size}}' "$image") bytes, of $(podman image inspect -f '{{.Size}}' docker.io/library/debian:12-slim) that the Debian has"
 
 passed=0
+modules=$(podman run --rm "$image" --version | grep -c '^module [a-z]*: /usr/lib/seqd/[a-z]*\.so$' || true)
+[ "$modules" -eq 2 ] || { echo "FAIL image: it has $modules modules, not 2" >&2; exit 1; }
+passed=$((passed + 1))
 lines=$(sed -n "/^To try it on one machine/,/^.make test-image/s,^    ,,p" daemon/doc/CONTAINERS.md |
   sed ":joined;/\\\\\$/{N;s/\\\\\n *//;b joined};s,/run/seqd-witness,$witness,")
 [ "$(wc -l <<<"$lines")" -ge 8 ] || { echo "image: CONTAINERS.md has no lines that try the image" >&2; exit 1; }

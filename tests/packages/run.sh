@@ -1,7 +1,8 @@
 #!/bin/bash
 # Boots a Debian 12 of its own with a real systemd and does there with the packages what an administrator does: first_boot.sh,
-# second_boot.sh. apt takes them from files, and their dependencies from a cache that is filled before, because the booted system
-# has no network. The version before is the same tree with a lower number. Prints "N passed, N failed".
+# second_boot.sh, stores_boot.sh. apt takes them from files, and their dependencies from a cache that is filled before, because the booted system
+# has no network. The version before is the same tree with a lower number; for stores_boot.sh it is 0.1.0. Prints "N passed, N
+# failed".
 # usage: run.sh PACKAGES KILL_CLIENT     PACKAGES is what build-deb.sh made   (needs root)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -27,6 +28,10 @@ if [ ! -e "$before/built" ] || [ "$(cat "$before/built")" != "$before_is" ]; the
   echo "$before_is" >"$before/built"
 fi
 
+old=$PWD/build/deb-0.1.0
+tests/packages/old_release.sh "$old"
+mongod=$(/usr/bin/python3 -B -c "import sys; sys.path.insert(0, 'tests/integration/servers'); import mongod_binary; print(mongod_binary.find_mongod())")
+
 work=$PWD/build/packages-machine
 make_base "$work/base.tar" systemd,systemd-sysv,python3-minimal,libpython3-stdlib,gcc,g++,libc6-dev,pkg-config,zsh,fish,bash-completion,man-db
 if [ ! "$work/base/etc/debian_version" -nt "$work/base.tar" ]; then
@@ -35,19 +40,23 @@ if [ ! "$work/base/etc/debian_version" -nt "$work/base.tar" ]; then
 fi
 mkdir -p "$work/archives"
 enter_overlay "$work/base"
-mkdir -p "$root/packages/before" "$root/packages/now"
+mkdir -p "$root"/packages/{old,before,now,modules}
+cp "$old"/*.deb "$root/packages/old"
 cp "$before"/*.deb "$root/packages/before"
 find "$packages" -maxdepth 1 -name '*.deb' ! -name '*-dbgsym_*' -exec cp {} "$root/packages/now" \;
+mv "$root"/packages/now/seqd-{mongodb,dynamodb}_*.deb "$root/packages/modules"
+rm "$root"/packages/before/seqd-{mongodb,dynamodb}_*.deb
 
 reach "$root"
 systemd-nspawn -q -D "$root" -M "seqd-packages-$$" --register=no --keep-unit --pipe "${reaching[@]}" --bind="$work/archives:/var/cache/apt/archives" \
   /bin/bash -c 'mkdir -p /var/cache/apt/archives/partial
-    apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y --download-only install /packages/now/*.deb && cp -R /var/cache/apt/archives /packages/cache' \
+    apt-get -qq update && apt-get -qq -y --download-only install /packages/now/*.deb /packages/modules/*.deb &&
+    apt-get -qq -y --download-only install /packages/old/*.deb && cp -R /var/cache/apt/archives /packages/cache' \
   </dev/null >"$work/download.log" 2>&1 || { tail -n 30 "$work/download.log" >&2; exit 1; }
 mkdir -p "$root/var/cache/apt/archives"
 mv "$root/packages/cache"/*.deb "$root/var/cache/apt/archives"
 
-cp tests/service/{checks.sh,load.sh,knocking.py,every_id_once.py} tests/packages/*.sh tests/packages/*.py "$kill_client" "$exchange"
+cp tests/service/{checks.sh,load.sh,knocking.py,every_id_once.py} tests/packages/*.sh tests/packages/*.py "$kill_client" "$mongod" "$exchange"
 cp -R packaging/debian/tests "$exchange/autopkgtest"
 # What the README says about taking the first IDs.
 sed -nE 's/^ +\$ (seqctl .*)/\1/p' README.md >"$exchange/readme.sh"
@@ -56,6 +65,7 @@ printf '%s\n' "$now_is" >"$exchange/now"
 
 boot first_boot
 boot second_boot
+boot stores_boot
 read -r passed failed <"$exchange/score"
 if [ "$failed" -ne 0 ]; then
   echo "--- journal of seqd"

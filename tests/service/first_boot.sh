@@ -4,6 +4,7 @@
 set -uo pipefail
 # shellcheck source=tests/service/checks.sh
 source "$(dirname "$0")/checks.sh"
+units=/usr/lib/systemd/system
 
 InstallationIsMadeReadyByTheToolsOfTheSystem() {
   ldconfig
@@ -230,14 +231,53 @@ TheUriComesFromACredentialAndAWeakOneIsRefused() {
   systemctl restart seqd
 }
 
+AStoreWhoseModuleIsMissingStopsTheStartAndNothingIsLost() {
+  local mark last
+  last=$(seqctl next orders)
+  mv /usr/lib/seqd/mongodb.so /usr/lib/seqd/aside.so
+  printf '[store.central]\ntype = "mongodb"\n' >"$config"
+  mark=$(cursor)
+  ! systemctl restart seqd || { echo "it started without its module"; return 1; }
+  equal "$(property ExecMainStatus)" 78 "the exit code"
+  holds "$(journal_since "$mark" -o cat)" "module mongodb: it is not installed.*/usr/lib/seqd/mongodb.so; apt install seqd-mongodb" "the journal"
+  mv /usr/lib/seqd/aside.so /usr/lib/seqd/mongodb.so
+  : >"$config"
+  systemctl restart seqd
+  equal "$(seqctl next orders)" $((last + 1)) "the ID of the embedded store"
+}
+
+# As the packages have it where no module is installed; `make install` brings the modules with their drop-ins.
 WithoutNetworkTheEmbeddedStoreServes() {
   local id
   id=$(seqctl next orders)
-  cp /usr/share/doc/seqd/embedded-only.conf /etc/systemd/system/seqd.service.d/
+  equal "$(property PrivateNetwork)" no "the network with the modules"
+  mv "$units/seqd.service.d" /var/tmp/drop-ins
   systemctl daemon-reload
   systemctl restart seqd
-  equal "$(property PrivateNetwork)" yes "the drop-in"
+  equal "$(property PrivateNetwork) $(property RestrictAddressFamilies)" "yes AF_UNIX" "the network without them"
   equal "$(seqctl next orders)" $((id + 1)) "the ID"
+}
+
+# page: that of the metrics, by TCP.
+page() { python3 -c "import urllib.request; print(urllib.request.urlopen('http://127.0.0.1:9464/metrics', timeout=20).read().decode())" 2>/dev/null; }
+serves() { page | grep -q '^seqd_build_info'; }
+APortOfMetricsIsOpenedByTheDropInThatTheJournalNames() {
+  local mark
+  printf '[daemon]\nmetrics_address = "127.0.0.1:9464"\n' >"$config"
+  mark=$(cursor)
+  systemctl restart seqd
+  seqctl next orders
+  holds "$(journal_since "$mark" -o cat)" "metrics_address serves no metrics: .*copy 40-metrics-port.conf of /usr/share/doc/seqd" "the journal"
+  install -D -m 0644 -t /etc/systemd/system/seqd.service.d /usr/share/doc/seqd/40-metrics-port.conf
+  systemctl daemon-reload
+  systemctl restart seqd
+  seqctl next orders
+  wait_for 20 serves
+  rm -r /etc/systemd/system/seqd.service.d
+  mv /var/tmp/drop-ins "$units/seqd.service.d"
+  systemctl daemon-reload
+  : >"$config"
+  systemctl restart seqd
 }
 
 # The keys of the embedded store's counters of one sequence.
@@ -287,7 +327,9 @@ check AWrongConfigurationStopsTheStartAndIsNotTriedAgain
 check AClientThatWaitsIsServedOnceTheConfigurationIsRepairedAndTheSocketStays
 check AStoreThatCannotBeOpenedIsTriedWithPausesAndNothingIsLost
 check TheUriComesFromACredentialAndAWeakOneIsRefused
+check AStoreWhoseModuleIsMissingStopsTheStartAndNothingIsLost
 check WithoutNetworkTheEmbeddedStoreServes
+check APortOfMetricsIsOpenedByTheDropInThatTheJournalNames
 check OldPeriodsAreRemovedByTheUnitOfTheTimer
 seqctl next orders >/exchange/last-id
 finish

@@ -37,6 +37,6 @@ void check_clock(Findings& findings);
 void check_unit(Findings& findings);
 // Of what `systemctl show` and `systemd-analyze security` print. Pure.
 void check_unit_properties(const std::string& shown, Findings& findings);
-void check_exposure(const std::string& analyzed, Findings& findings);
+void check_exposure(const std::string& analyzed, const std::string& shown, Findings& findings);
 
 }  // namespace seqd::seqctl

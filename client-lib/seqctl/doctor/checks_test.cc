@@ -181,16 +181,25 @@ TEST_CASE("DoctorReadsWhatSystemdSaysOfTheUnit", "[client]") {
   const Finding failed = look("ActiveState=failed\nLoadState=loaded\nResult=exit-code\n=\nx\n\n");
   CHECK(failed.level == Level::bad);
   CHECK(failed.text == "seqd.service is failed, result exit-code");
+}
 
-  const auto exposure = [](const std::string& analyzed) {
+TEST_CASE("DoctorComparesTheExposureWithThatOfTheUnitAsItComes", "[client]") {
+  const auto exposure = [](const std::string& analyzed, const std::string& drop_ins = "") {
     Findings findings;
-    check_exposure(analyzed, findings);
+    check_exposure(analyzed, "LoadState=loaded\nDropInPaths=" + drop_ins + "\n", findings);
     return findings;
   };
-  CHECK(exposure("...\n Overall exposure level for seqd.service: 1.2 OK :-)\n").at(0).level ==
-        Level::ok);
-  CHECK(exposure("Overall exposure level for seqd.service: 9.6 UNSAFE").at(0).level == Level::warn);
-  CHECK(exposure("Overall exposure level for seqd.service: ").empty());
+  const std::string before = "...\n Overall exposure level for seqd.service: ";
+  CHECK(exposure(before + "0.6 SAFE :-)\n").at(0).level == Level::ok);
+  CHECK(exposure(before + "1.3 OK :-)\n").at(0).level == Level::warn);
+  CHECK(exposure(before + "9.6 UNSAFE").at(0).level == Level::warn);
+  const std::string units = "/usr/lib/systemd/system/seqd.service.d/";
+  for (const char* name : {"50-mongodb.conf", "50-dynamodb.conf", "40-metrics-port.conf"}) {
+    CHECK(exposure(before + "1.3 OK :-)\n", "/a/b.conf " + units + name).at(0).level == Level::ok);
+    CHECK(exposure(before + "1.6 OK :-)\n", units + name).at(0).level == Level::warn);
+  }
+  CHECK(exposure(before + "1.3 OK", units + "mine.conf").at(0).level == Level::warn);
+  CHECK(exposure(before).empty());
   CHECK(exposure("").empty());
 }
 

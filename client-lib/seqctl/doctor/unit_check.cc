@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <string_view>
 
@@ -14,7 +15,11 @@ namespace {
 using Level = Finding::Level;
 
 constexpr const char* kUnit = "seqd.service";
-constexpr double kExposureOfTheUnit = 1.5;  // what the unit that comes with seqd has at most
+// What the unit that comes with seqd has at most, and with a drop-in that opens its network.
+constexpr double kExposureOfTheUnit = 0.8;
+constexpr double kExposureWithNetwork = 1.5;
+constexpr std::string_view kOpenNetwork[] = {"/40-metrics-port.conf", "/50-dynamodb.conf",
+                                             "/50-mongodb.conf"};
 
 // KEY=VALUE lines.
 std::map<std::string, std::string, std::less<>> properties_of(std::string_view shown) {
@@ -55,7 +60,7 @@ void check_unit_properties(const std::string& shown, Findings& findings) {
        failed || again ? "journalctl -x -u seqd shows why it ended" : ""});
 }
 
-void check_exposure(const std::string& analyzed, Findings& findings) {
+void check_exposure(const std::string& analyzed, const std::string& shown, Findings& findings) {
   constexpr std::string_view kBefore = "Overall exposure level for seqd.service: ";
   const std::size_t at = analyzed.find(kBefore);
   if (at == std::string::npos) return;
@@ -63,10 +68,15 @@ void check_exposure(const std::string& analyzed, Findings& findings) {
   double level = 0;
   const auto read = std::from_chars(begin, analyzed.data() + analyzed.size(), level);
   if (read.ec != std::errc()) return;
-  const bool wide = level > kExposureOfTheUnit;
+  const std::string drop_ins = properties_of(shown)["DropInPaths"];
+  const bool open = std::any_of(std::begin(kOpenNetwork), std::end(kOpenNetwork), [&](auto name) {
+    return drop_ins.find(name) != std::string::npos;
+  });
+  const bool wide = level > (open ? kExposureWithNetwork : kExposureOfTheUnit);
   findings.push_back(
       {wide ? Level::warn : Level::ok, "hardening",
-       "systemd-analyze security finds an exposure of " + std::string(begin, read.ptr),
+       "systemd-analyze security finds an exposure of " + std::string(begin, read.ptr) +
+           (open ? ", with the network that a drop-in opens" : ""),
        wide ? "a drop-in relaxes the hardening of the unit: systemctl cat seqd, systemd-analyze "
               "security seqd"
             : ""});
@@ -78,15 +88,15 @@ void check_unit(Findings& findings) {
     findings.push_back({Level::unknown, "unit", "systemd does not run here", ""});
     return;
   }
-  const auto shown =
-      printed_by({"systemctl", "show", kUnit, "--property=LoadState,ActiveState,Result,NRestarts"});
+  const auto shown = printed_by({"systemctl", "show", kUnit,
+                                 "--property=LoadState,ActiveState,Result,NRestarts,DropInPaths"});
   if (!shown) {
     findings.push_back({Level::unknown, "unit", "systemctl does not answer", ""});
     return;
   }
   check_unit_properties(*shown, findings);
   if (const auto analyzed = printed_by({"systemd-analyze", "security", "--no-pager", kUnit}))
-    check_exposure(*analyzed, findings);
+    check_exposure(*analyzed, *shown, findings);
 }
 
 }  // namespace seqd::seqctl

@@ -39,6 +39,8 @@ std::string summarize(const Configuration& configuration) {
              (configuration.daemon.witness_dir.empty() ? "in memory that seqd selects"
                                                        : configuration.daemon.witness_dir) +
              "\n");
+  if (!configuration.daemon.metrics_address.empty())
+    out.append("metrics: http://" + configuration.daemon.metrics_address + "/metrics\n");
   for (const auto& [name, store] : configuration.stores) {
     out.append("store " + name + ": ");
     if (store.type == StoreType::sqlite) {

@@ -40,6 +40,16 @@ TEST_CASE("NoSecretStandsInADumpOrASummary") {
   }
 }
 
+// What the packages' scripts look for (packaging/debian/after-upgrade).
+TEST_CASE("ASummaryHasTheAddressOfTheMetrics") {
+  const auto with = parse_configuration("[daemon]\nmetrics_address = \"[::1]:9464\"\n", "f", {});
+  REQUIRE(with.ok());
+  CHECK(summarize(*with).find("\nmetrics: http://[::1]:9464/metrics\n") != std::string::npos);
+  const auto without = parse_configuration("", "f", {});
+  REQUIRE(without.ok());
+  CHECK(summarize(*without).find("metrics") == std::string::npos);
+}
+
 TEST_CASE("AUriIsMaskedWhateverItsForm") {
   CHECK(mask_uri("mongodb://h/") == "mongodb://h/");
   CHECK(mask_uri("mongodb+srv://u:p@ss@h") == "mongodb+srv://***@h");

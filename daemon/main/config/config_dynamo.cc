@@ -11,7 +11,7 @@
 
 #include "daemon/os/credentials.h"
 #include "daemon/store/dynamo/credentials/aws_credentials.h"
-#include "daemon/store/dynamo/credentials/aws_shared_files.h"
+#include "daemon/store/dynamo/credentials/aws_profiles.h"
 
 namespace seqd {
 namespace {

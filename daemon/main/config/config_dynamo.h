@@ -6,7 +6,8 @@
 
 #include "daemon/main/config/config.h"
 #include "daemon/main/config/config_problems.h"
-#include "daemon/store/dynamo/dynamo_store.h"
+#include "daemon/store/dynamo/aws_signature.h"
+#include "daemon/store/dynamo/dynamo_options.h"
 
 namespace seqd {
 

@@ -1,26 +1,19 @@
-// A counter's binding as DynamoDB sees it: which item it is, whether there can be such an item, and
-// what it says. Functions; any thread.
+// A counter's binding as DynamoDB sees it: which item it is, and what it says. Functions; any
+// thread.
 #pragma once
 
 #include <string>
 
 #include "daemon/store/counter_value.h"
+#include "daemon/store/dynamo/dynamo_names.h"
 #include "daemon/store/dynamo/dynamo_wire.h"
 
 namespace seqd {
 
 // Beside the number: what it means, and its floor. An item may hold several numbers, so each has
-// its own. Attributes that begin with kDynamoOurs are seqd's own.
-inline constexpr char kDynamoOurs[] = "seqd_";
+// its own.
 std::string dynamo_meaning_of(const CounterBinding& binding);
 std::string dynamo_floor_of(const CounterBinding& binding);
-
-// CONFIG when a table cannot have such a name, key or attribute.
-Status check_dynamo_binding(const CounterBinding& binding);
-// CONFIG when no table can be called so; `what` begins the text.
-Status check_table_name(const std::string& what, const std::string& name);
-// CONFIG when no attribute can be called so, or only seqd's own.
-Status check_attribute_name(const std::string& what, const std::string& name);
 
 DynamoKey dynamo_key_of(const CounterBinding& binding);
 

@@ -13,22 +13,10 @@
 
 #include "daemon/store/dynamo/dynamo_client.h"
 #include "daemon/store/dynamo/dynamo_instances.h"
+#include "daemon/store/dynamo/dynamo_options.h"
 #include "daemon/store/dynamo/dynamo_records.h"
 
 namespace seqd {
-
-struct DynamoStoreOptions {
-  std::string region;
-  std::string endpoint;  // empty: the region's
-  std::string instances_table = "seqd_instances";
-  std::string instances_key = "instance";
-  std::int64_t timeout_ms = 10'000;
-  bool plain = false;  // lease_mode
-};
-
-// Why a store cannot be opened with them; OK when it can.
-Status check_dynamo_options(const DynamoStoreOptions& options);
-std::string endpoint_of(const DynamoStoreOptions& options);
 
 class DynamoStore final : public LeaseStore {
  public:

@@ -217,10 +217,4 @@ Result<DynamoBody> read_dynamo_body(std::string_view text) {
   return body;
 }
 
-bool is_json_text(const std::string& text) {
-  const std::string replaced = written(Json(text));
-  const Json again = Json::parse(replaced, nullptr, false);
-  return again.is_string() && again.get<std::string>() == text;
-}
-
 }  // namespace seqd

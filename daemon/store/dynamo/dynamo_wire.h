@@ -93,7 +93,4 @@ struct DynamoBody {
 };
 Result<DynamoBody> read_dynamo_body(std::string_view text);
 
-// Whether the text can be written in JSON as it is.
-bool is_json_text(const std::string& text);
-
 }  // namespace seqd

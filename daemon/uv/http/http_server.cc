@@ -16,6 +16,11 @@ namespace {
 
 constexpr int kBacklog = 64;
 
+// The sandbox of seqd.service.
+constexpr const char* kNoNetwork =
+    " (seqd.service has no network by itself: copy 40-metrics-port.conf of /usr/share/doc/seqd to "
+    "/etc/systemd/system/seqd.service.d, then systemctl daemon-reload and restart seqd)";
+
 Status cannot(const std::string& what, const char* verb) {
   return {ErrorCode::CONFIG, what + " cannot be " + verb + ": " + std::strerror(errno)};
 }
@@ -56,7 +61,11 @@ Status HttpServer::listen_at(const std::string& path, int mode) {
 
 Status HttpServer::listen_on(const LoopbackAddress& address, const std::string& text) {
   const int fd = ::socket(address.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return cannot("a socket for " + text, "made");
+  if (fd < 0) {
+    const bool forbidden = errno == EAFNOSUPPORT;
+    const Status failed = cannot("a socket for " + text, "made");
+    return forbidden ? Status(failed.code(), failed.text() + kNoNetwork) : failed;
+  }
   // One that was closed a moment ago is no obstacle.
   const int on = 1;
   const bool bound =

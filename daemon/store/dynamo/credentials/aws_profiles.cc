@@ -117,4 +117,19 @@ std::string aws_property(const AwsProfile& profile, const std::string& name) {
   return found == profile.end() ? std::string() : found->second;
 }
 
+AwsFilePlace aws_file_place(const std::function<std::string(const char*)>& environment,
+                            AwsFile file) {
+  const bool is_config = file == AwsFile::config;
+  AwsFilePlace place;
+  place.path = environment(is_config ? "AWS_CONFIG_FILE" : "AWS_SHARED_CREDENTIALS_FILE");
+  place.named = !place.path.empty();
+  const std::string home = environment("HOME");
+  if (place.named) {
+    if (place.path.starts_with("~/")) place.path.replace(0, 1, home);
+    return place;
+  }
+  if (!home.empty()) place.path = home + (is_config ? "/.aws/config" : "/.aws/credentials");
+  return place;
+}
+
 }  // namespace seqd

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,5 +25,13 @@ std::optional<AwsProfile> find_aws_profile(std::string_view text, AwsFile file,
 
 // The value; empty where there is none.
 std::string aws_property(const AwsProfile& profile, const std::string& name);
+
+// Where one of the files is.
+struct AwsFilePlace {
+  std::string path;    // empty: nowhere, as there is no HOME
+  bool named = false;  // by the environment; else it need not be there
+};
+AwsFilePlace aws_file_place(const std::function<std::string(const char*)>& environment,
+                            AwsFile file);
 
 }  // namespace seqd

@@ -40,21 +40,6 @@ void note(std::string& list, const std::string& why) {
 
 }  // namespace
 
-AwsFilePlace aws_file_place(const std::function<std::string(const char*)>& environment,
-                            AwsFile file) {
-  const bool is_config = file == AwsFile::config;
-  AwsFilePlace place;
-  place.path = environment(is_config ? "AWS_CONFIG_FILE" : "AWS_SHARED_CREDENTIALS_FILE");
-  place.named = !place.path.empty();
-  const std::string home = environment("HOME");
-  if (place.named) {
-    if (place.path.starts_with("~/")) place.path.replace(0, 1, home);
-    return place;
-  }
-  if (!home.empty()) place.path = home + (is_config ? "/.aws/config" : "/.aws/credentials");
-  return place;
-}
-
 void AwsSharedFiles::ask(Done done) {
   Found found;
   found.profile = profile_.empty() ? parts_.environment("AWS_PROFILE") : profile_;

@@ -17,14 +17,6 @@
 
 namespace seqd {
 
-// Where one of the files is.
-struct AwsFilePlace {
-  std::string path;    // empty: nowhere, as there is no HOME
-  bool named = false;  // by the environment; else it need not be there
-};
-AwsFilePlace aws_file_place(const std::function<std::string(const char*)>& environment,
-                            AwsFile file);
-
 class AwsSharedFiles final : public AwsSource {
  public:
   static constexpr std::int64_t kProcessMs = 60'000;  // how long a credential_process may take

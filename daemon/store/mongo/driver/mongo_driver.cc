@@ -4,9 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
-#include <cstdio>
+#include <string>
 
 #include "daemon/base/assertion.h"
 
@@ -16,10 +15,17 @@ namespace {
 // The driver cannot be started again after it was cleaned up.
 std::atomic<bool> started = false;
 
+// The driver makes a segment of shared memory for its counters when it is loaded, whether it is
+// used or not, and a process that is killed would leave it behind. Nobody reads it by its name.
+void unlink_counters() {
+  shm_unlink(("/mongoc-" + std::to_string(getpid())).c_str());
+}
+
 }  // namespace
 
 MongoDriver::MongoDriver() {
   ASSERT(!started.exchange(true));
+  unlink_counters();
   mongoc_init();
   // Every failure comes back as a value and is logged once by the caller; the driver's own lines on
   // stderr could carry what a journal must not.
@@ -28,12 +34,6 @@ MongoDriver::MongoDriver() {
 
 MongoDriver::~MongoDriver() {
   if (owns_) mongoc_cleanup();
-}
-
-void MongoDriver::unlink_counters() {
-  std::array<char, 32> name{};  // main() calls it, and has nowhere to report an exception
-  std::snprintf(name.data(), name.size(), "/mongoc-%d", getpid());
-  shm_unlink(name.data());
 }
 
 MongoDriver::MongoDriver(MongoDriver&& other) noexcept : owns_(other.owns_) {

@@ -1,4 +1,4 @@
-#include "daemon/main/aws_access.h"
+#include "daemon/main/modules/aws_access.h"
 
 #include <utility>
 #include <vector>

@@ -1,0 +1,135 @@
+#!/bin/bash
+# A host whose store is MongoDB, with seqd 0.1.0: upgraded under load to this version, in which the module for MongoDB is a package of
+# its own; without that package, and with it in the same run of apt. Runs inside of the container as root.
+set -uo pipefail
+# shellcheck source=tests/service/checks.sh
+source "$(dirname "$0")/checks.sh"
+# shellcheck source=tests/service/load.sh
+source "$(dirname "$0")/load.sh"
+# shellcheck source=tests/packages/apt.sh
+source "$(dirname "$0")/apt.sh"
+
+server_answers() { /usr/bin/python3 -c "import socket; socket.create_connection(('127.0.0.1', 27017), 5)" 2>/dev/null; }
+failed() { [ "$(property ActiveState)" = failed ]; }
+program() { readlink "/proc/$(property MainPID)/exe"; }
+process() { property MainPID; }
+
+# fresh DIRECTORY: as it would be where only these packages were ever installed.
+fresh() {
+  systemctl stop seqd.socket seqd.service 2>/dev/null || true
+  apt purge 'seqd*' libseqd0 libseqd-dev
+  rm -rf /var/lib/seqd /run/seqd
+  apt install "/packages/$1"/*.deb
+}
+
+# old_host DATABASE: with the store in MongoDB.
+old_host() {
+  fresh old
+  equal "$(version_of seqd)" 0.1.0-1 "the version"
+  printf '[store.central]\ntype = "mongodb"\nuri = "mongodb://127.0.0.1:27017/"\ndatabase = "%s"\n[sequence_defaults]\nstore = "central"\n' "$1" >"$config"
+  seqctl next orders
+  equal "$(program)" /usr/sbin/seqd "the program that runs"
+}
+
+AServerRuns() {
+  apt install --allow-downgrades /packages/old/*.deb # with the libraries that it needs, too
+  install -d /var/tmp/mongod
+  systemd-run -q --unit=mongod /exchange/mongod --dbpath /var/tmp/mongod --bind_ip 127.0.0.1
+  wait_for 60 server_answers
+}
+
+AnUpgradeWithoutTheModuleLeavesTheDaemonAsItIsUntilTheModuleComes() {
+  old_host first
+  under_load first first_without_the_module
+  figures first
+  seqctl audit first
+}
+first_without_the_module() {
+  local before
+  before=$(process)
+  apt install /packages/now/*.deb
+  cat /tmp/apt.said
+  equal "$(process)" "$before" "the process after the upgrade"
+  equal "$(program)" "/usr/sbin/seqd (deleted)" "the program that runs"
+  holds "$(cat /tmp/apt.said)" "^seqd: THE RUNNING DAEMON \(process $before\) WAS NOT RESTARTED" "what the upgrade says"
+  holds "$(cat /tmp/apt.said)" "^seqd:   .*store \"central\".*apt install seqd-mongodb" "what the upgrade says"
+  more_ids "$1"
+  equal "$(process)" "$before" "the process a while after the upgrade"
+  apt install /packages/modules/seqd-mongodb_*.deb
+  more_ids "$1"
+  equal "$(program)" /usr/sbin/seqd "the program that runs with the module"
+  [ "$(process)" != "$before" ] || { echo "the daemon was not restarted"; return 1; }
+}
+
+AnUpgradeTogetherWithTheModuleRestartsTheDaemonOnce() {
+  old_host second
+  under_load second second_with_the_module
+  figures second
+  seqctl audit second
+}
+second_with_the_module() {
+  local mark before
+  before=$(process)
+  mark=$(cursor)
+  apt install /packages/now/*.deb /packages/modules/seqd-mongodb_*.deb
+  more_ids "$1"
+  [ "$(process)" != "$before" ] || { echo "the daemon was not restarted"; return 1; }
+  equal "$(program)" /usr/sbin/seqd "the program that runs"
+  equal "$(journal_since "$mark" -o cat JOB_TYPE=start JOB_TYPE=restart | grep -c '^Starting' || true)" 1 "the starts"
+}
+
+TheDropInOfTheModuleOpensTheNetwork() {
+  equal "$(property PrivateNetwork)" no "the network"
+  holds "$(property RestrictAddressFamilies)" "AF_INET6" "the families"
+  systemd-analyze security --no-pager --threshold=14 seqd.service | tail -n 1
+  holds "$(seqctl doctor)" "^ok +hardening .*with the network that a drop-in opens" "the doctor"
+}
+
+AStartWithoutTheModuleNamesThePackageAndClientsWaitForIt() {
+  local mark client before
+  before=$(process)
+  mark=$(cursor)
+  apt remove seqd-mongodb
+  holds "$(cat /tmp/apt.said)" "^seqd-mongodb: the running daemon \(process $before\)" "what the removal says"
+  equal "$(process)" "$before" "the process"
+  seqctl next orders >/exchange/last-id
+  if systemctl restart seqd; then echo "it started"; return 1; fi
+  equal "$(property ExecMainStatus)" 78 "the exit code"
+  holds "$(journal_since "$mark" -o cat)" "mongodb\.so.*apt install seqd-mongodb" "the journal"
+  seqctl --timeout 300 next orders >/tmp/waited &
+  client=$!
+  wait_for 60 failed
+  apt install /packages/modules/seqd-mongodb_*.deb
+  wait "$client"
+  equal "$(cat /tmp/waited)" $(($(cat /exchange/last-id) + 1)) "the ID of the client that waited"
+}
+
+TheTestOfTheModulesIsGood() {
+  apt install /packages/modules/*.deb
+  /exchange/autopkgtest/modules
+}
+
+serves() { /usr/bin/python3 -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:9464/metrics', timeout=20).read()" 2>/dev/null; }
+AnUpgradeNamesTheDropInOfAPortOfMetrics() {
+  fresh before
+  printf '[daemon]\nmetrics_address = "127.0.0.1:9464"\n' >"$config"
+  seqctl next orders
+  apt install /packages/now/*.deb
+  seqctl next orders
+  equal "$(property PrivateNetwork)" yes "the network"
+  if serves; then echo "the port is open without a network"; return 1; fi
+  sed -n 's/^seqd:   //p' /tmp/apt.said >/tmp/lines
+  equal "$(wc -l </tmp/lines)" 2 "the lines to run"
+  bash -euo pipefail /tmp/lines
+  seqctl next orders
+  wait_for 20 serves
+}
+
+check AServerRuns
+SHOW=1 check AnUpgradeWithoutTheModuleLeavesTheDaemonAsItIsUntilTheModuleComes
+SHOW=1 check AnUpgradeTogetherWithTheModuleRestartsTheDaemonOnce
+SHOW=1 check TheDropInOfTheModuleOpensTheNetwork
+check AStartWithoutTheModuleNamesThePackageAndClientsWaitForIt
+check TheTestOfTheModulesIsGood
+check AnUpgradeNamesTheDropInOfAPortOfMetrics
+finish
