@@ -11,24 +11,12 @@ INTEGRATION_BINARIES := $(SEQD) $(SEQCTL_BIN) $(BUILD)/tools/kill_client $(BUILD
 INTEGRATION = BUILD=$(BUILD) KILLS=$(KILLS) CUTS=$(CUTS) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -p no:cacheprovider -q -ra --durations=0 --durations-min=3
 
 .PHONY: test-integration test-kill test-block-kills test-power-cuts
-# Half of the time is one processor's, half is waiting: the files run in three parts, one beside the other.
+# Most of the time is waiting, so several lanes take the files from one queue; what one file has started no other sees.
+LANES ?= 8
 # $(call integration-file,NAME): test_NAME.py, where it lies; pytest says what is wrong with a name that is none.
 integration-file = $(or $(wildcard tests/integration/test_$(1).py tests/integration/*/test_$(1).py),tests/integration/test_$(1).py)
-FIRST_PART := $(foreach name,damaged_logs decommission faults seeds system_calls,$(call integration-file,$(name)))
-SECOND_PART := $(foreach name,failpoints restart,$(call integration-file,$(name)))
 test-integration: $(INTEGRATION_BINARIES) | $(call packages,TEST) ## the daemon on real stores (T=restart: one file, K=text: by name)
-ifeq ($(T)$(K),)
-	@$(BESIDE) --jobs=3 KILLS=$(KILLS) CUTS=$(CUTS) integration-part/1 integration-part/2 integration-part/3
-else
-	@$(INTEGRATION) $(if $(K),-k '$(K)') $(if $(T),$(call integration-file,$(T)),tests/integration)
-endif
-
-integration-part/1:
-	@$(INTEGRATION) $(FIRST_PART)
-integration-part/2:
-	@$(INTEGRATION) $(SECOND_PART)
-integration-part/3:
-	@$(INTEGRATION) $(FIRST_PART:%=--ignore=%) $(SECOND_PART:%=--ignore=%) tests/integration
+	@$(INTEGRATION) $(if $(T)$(K),$(if $(K),-k '$(K)'),-n $(LANES) --dist=loadfile) $(if $(T),$(call integration-file,$(T)),tests/integration)
 
 .PHONY: golden
 golden: $(SEQD) | $(call packages,TEST) ## what this version leaves behind, for the tests of later ones: tests/golden/VERSION; once a release
