@@ -117,26 +117,26 @@ def figures(request):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
-    """A lane of pytest-xdist has ended. Its figures came with its last message; of one that crashed there is none."""
+    """A worker of pytest-xdist has ended. Its figures came with its last message; of one that crashed there is none."""
     for title, numbers in getattr(node, "workeroutput", {}).get("figures", {}).items():
         add_figures(node.config, title, numbers)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    from lanes import Lanes  # pylint: disable=import-outside-toplevel
-    return Lanes(config, log)
+    from workers import Workers  # pylint: disable=import-outside-toplevel
+    return Workers(config, log)
 
 
 def pytest_collection_modifyitems(config, items):
     if hasattr(config, "workerinput"):
-        from lanes import sort_long_files_first  # pylint: disable=import-outside-toplevel
+        from workers import sort_long_files_first  # pylint: disable=import-outside-toplevel
         sort_long_files_first(items)
 
 
 def pytest_sessionfinish(session):
     """A skipped test is a failed run."""
-    if hasattr(session.config, "workeroutput"):  # a lane, which the process that runs them all ends
+    if hasattr(session.config, "workeroutput"):  # a worker, which the process that runs them all ends
         session.config.workeroutput["figures"] = session.config.stash.get(FIGURES, {})
         return
     # What is left to do, to end processes and to remove files, has an end, too.
