@@ -29,8 +29,8 @@ test: all $(TEST_PROGRAMS) $(TOOLS) $(OLD_CODE) $(EXAMPLES) $(PROMETHEUS)/bin/pr
 	  'crash states' '$(PART) test-crash-states' \
 	  --beside 'simulation' '$(PART) test-sim' \
 	  'fuzz corpora' '$(PART) test-fuzz' \
-	  'adapters, service, clients of other languages' '$(PART) test-beside' \
-	  --beside 'integration tests' '$(PART) test-integration'
+	  'integration tests' '$(PART) test-integration' \
+	  --beside 'adapters, service, clients of other languages' '$(PART) test-beside'
 
 test-unit: $(BUILD)/unit-tests ## protocol, base, core, rpc and state: no server, no network, no clock
 	$(BUILD)/unit-tests
