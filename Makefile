@@ -25,7 +25,7 @@ BUILD := build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 # --- packages ------------------------------------------------------------------------------------------------------
 PACKAGES_BUILD := g++ pkg-config libuv1-dev libmongoc-dev libmsgpack-cxx-dev libsystemd-dev libsqlite3-dev \
   libtomlplusplus-dev libcli11-dev libfmt-dev nlohmann-json3-dev nettle-dev libssl-dev libcurl4-openssl-dev libabsl-dev libboost-dev tzdata
-PACKAGES_TEST := catch2 librapidcheck-dev python3 python3-pytest python3-pymongo python3-msgpack python3-yaml python3-pynvim python3-pip neovim \
+PACKAGES_TEST := catch2 librapidcheck-dev python3 python3-pytest python3-pytest-xdist python3-pymongo python3-msgpack python3-yaml python3-pynvim python3-pip neovim \
   unzip libcurl4 openjdk-17-jre-headless maven liblzma5 libssl3 openssl strace systemd systemd-container \
   e2fsprogs util-linux faketime
 PACKAGES_LINT := clang-format clang-tidy shellcheck scdoc systemd

@@ -125,6 +125,40 @@ class Summary(unittest.TestCase):
         with self.assertRaises(ProcessLookupError):
             os.kill(part, 0)
 
+    def beside(self, *words):
+        done = subprocess.run([sys.executable, SUMMARY, *words], capture_output=True, text=True, timeout=600, check=False)
+        return done.stdout.splitlines(), done.returncode
+
+    def test_parts_beside_each_other_run_at_once_and_their_output_is_not_mixed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # Each waits for the other, which neither could one after the other.
+            meet = "echo begin; {mine}; until [ -e {other} ]; do sleep 0.01; done; echo '{count} passed, {bad} failed'; exit {bad}"
+            lines, code = self.beside(
+                "first", meet.format(mine=f"touch {folder}/1", other=f"{folder}/2", count=2, bad=0),
+                "--beside", "second", meet.format(mine=f"touch {folder}/2", other=f"{folder}/1", count=3, bad=1),
+                "third", "echo '1 passed, 0 failed'")
+        self.assertEqual(["--- first", "begin", "2 passed, 0 failed", "--- second", "begin", "3 passed, 1 failed", "--- third",
+                          "1 passed, 0 failed", ""], lines[:9])
+        self.assertEqual(("6 passed, 1 failed", 1), (lines[-1], code))
+
+    def test_a_run_that_is_terminated_ends_the_parts_beside_each_other(self):
+        command = "echo $$ >{}; exec tail -f /dev/null"
+        with tempfile.TemporaryDirectory() as folder:
+            files = [pathlib.Path(folder, name) for name in ("1", "2")]
+            with subprocess.Popen([sys.executable, SUMMARY, "first", command.format(files[0]) + "; echo", "--beside", "second",
+                                   command.format(files[1])], stdout=subprocess.DEVNULL) as run:
+                while not all(file.exists() and file.read_text() for file in files):
+                    self.assertIsNone(run.poll())
+                run.terminate()
+                self.assertEqual(128 + signal.SIGTERM, run.wait(timeout=600))
+            for file in files:
+                with self.assertRaises(ProcessLookupError):
+                    os.kill(int(file.read_text()), 0)
+
+    def test_arguments_that_are_no_parts_are_refused(self):
+        for words in ([], ["first"], ["--beside", "first", "true"], ["first", "true", "--beside", "second"], ["first", "--beside", "true"]):
+            self.assertEqual(([], 2), self.beside(*words), words)
+
     def test_a_part_after_a_failed_one_runs_all_the_same(self):
         self.assertEqual(("2 passed, 1 failed", 1), closing_line("false", "echo '2 passed, 0 failed'"))
 

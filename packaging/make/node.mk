@@ -17,7 +17,7 @@ $(NODE_MODULES): $(NODE_CLIENT)/package-lock.json | $(call packages,NODE)
 
 .PHONY: test-node bench-node pack-node
 test-node: $(SEQD) $(NODE_MODULES) | $(call packages,NODE) $(call packages,TEST) ## the client for Node.js (N=session: one file)
-	@cd $(NODE_CLIENT) && BUILD=$(abspath $(BUILD)) KILLS=$(NODE_KILLS) node --test --test-reporter=./tests/support/reporter.mjs $(if $(N),tests/$(N).test.js)
+	@cd $(NODE_CLIENT) && BUILD=$(abspath $(BUILD)) KILLS=$(NODE_KILLS) $(PYTHON) -B ../../tests/integration/servers/shared_memory.py node --test --test-reporter=./tests/support/reporter.mjs $(if $(N),tests/$(N).test.js)
 
 bench-node: $(SEQD) $(NODE_MODULES) | $(call packages,NODEBENCH) ## the client for Node.js beside ioredis, in one run
 	@cd $(NODE_CLIENT) && BUILD=$(abspath $(BUILD)) node bench/speed.mjs

@@ -19,17 +19,18 @@ READY_CLIENTS := $(if $(filter node,$(TEST_CLIENTS)),$(NODE_MODULES)) $(if $(fil
 test-integration: $(READY_CLIENTS)
 
 .PHONY: test test-unit test-adapters test-summary
-# Nothing is printed after the closing line "N passed, N failed".
-test: all $(TEST_PROGRAMS) $(TOOLS) $(READY_CLIENTS) | $(call packages,TEST) ## all tests; the last line says "N passed, N failed"
+# Nothing is printed after the closing line "N passed, N failed". What the parts need is built before them: those beside each other must
+# not build the same. The first parts keep one core busy each; the last two wait for most of their time.
+test: all $(TEST_PROGRAMS) $(TOOLS) $(OLD_CODE) $(EXAMPLES) $(PROMETHEUS)/bin/promtool $(READY_CLIENTS) | $(call packages,TEST) $(call packages,INSTALL) ## all tests; the last line says "N passed, N failed"
 	@$(PYTHON) -B tests/summary.py \
 	  'the summary itself' '$(PART) test-summary' \
-	  'models' '$(PART) test-model' \
 	  'unit tests' '$(PART) test-unit' \
+	  --beside 'models' '$(PART) test-model' \
 	  'crash states' '$(PART) test-crash-states' \
-  'fuzz corpora' '$(PART) test-fuzz' \
-	  'simulation' '$(PART) test-sim' \
-	  'adapters, service, clients of other languages' '$(PART) test-beside' \
-	  'integration tests' '$(PART) test-integration'
+	  --beside 'simulation' '$(PART) test-sim' \
+	  'fuzz corpora' '$(PART) test-fuzz' \
+	  'integration tests' '$(PART) test-integration' \
+	  --beside 'adapters, service, clients of other languages' '$(PART) test-beside'
 
 test-unit: $(BUILD)/unit-tests ## protocol, base, core, rpc and state: no server, no network, no clock
 	$(BUILD)/unit-tests
@@ -42,7 +43,7 @@ test-adapters: $(BUILD)/adapter-tests | $(call packages,TEST) ## sockets, stores
 # All of them wait for servers, a boot or each other more than they compute.
 .PHONY: test-beside
 test-beside: test-client $(BUILD)/adapter-tests | $(call packages,TEST) $(call packages,INSTALL)
-	@$(BESIDE) --jobs=5 $(ADAPTER_SHARDS:%=adapter-shard/%) test-service $(TEST_CLIENTS:%=test-%)
+	@$(BESIDE) --jobs=7 $(ADAPTER_SHARDS:%=adapter-shard/%) test-service $(TEST_CLIENTS:%=test-%)
 
 adapter-shard/%:
 	$(PYTHON) -B tests/integration/servers/with_mongo.py $(if $(findstring ~,$*),,--mongo-only) -- $(PYTHON) -B tests/catch_second_try.py $(BUILD)/adapter-tests '$*'

@@ -19,6 +19,7 @@ from clients import Process
 from disks import NotShown
 from servers.mongod import ReplicaSet, standalone
 from servers.patience import PATIENCE
+from servers.shared_memory import take_own
 
 DEFAULT_LIMIT_SECONDS = 30
 GRACE_SECONDS = 12  # between the exception and the end of the whole run
@@ -29,6 +30,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "limit(seconds): how long the test may take on an idle machine")
     config.addinivalue_line("markers", "store_timeout(duration): the time-out of the store under test")
     config.stash[STDERR] = os.dup(2)
+    take_own()
     for path in (harness.SEQD, harness.SEQCTL):
         if not os.access(path, os.X_OK):
             raise pytest.UsageError(f"{path} is missing: make all")
@@ -101,21 +103,42 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line(f"{title} " + ", ".join(f"{what} {count}".strip() for what, count in sums.items()))
 
 
+def add_figures(config, title, numbers):
+    sums = config.stash.setdefault(FIGURES, {}).setdefault(title, dict.fromkeys(numbers, 0))
+    for what, number in numbers.items():
+        sums[what] += number
+
+
 @pytest.fixture
 def figures(request):
     """Takes figures, which are added up by their title over all tests and shown at the end of the run."""
-    titles = request.config.stash.setdefault(FIGURES, {})
+    return lambda title, count, **numbers: add_figures(request.config, title, {"": count, **numbers})
 
-    def add(title: str, count: int, **numbers: int) -> None:
-        sums = titles.setdefault(title, {"": 0, **dict.fromkeys(numbers, 0)})
-        for what, number in {"": count, **numbers}.items():
-            sums[what] += number
 
-    return add
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """A worker of pytest-xdist has ended. Its figures came with its last message; of one that crashed there is none."""
+    for title, numbers in getattr(node, "workeroutput", {}).get("figures", {}).items():
+        add_figures(node.config, title, numbers)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from workers import Workers  # pylint: disable=import-outside-toplevel
+    return Workers(config, log)
+
+
+def pytest_collection_modifyitems(config, items):
+    if hasattr(config, "workerinput"):
+        from workers import sort_long_files_first  # pylint: disable=import-outside-toplevel
+        sort_long_files_first(items)
 
 
 def pytest_sessionfinish(session):
     """A skipped test is a failed run."""
+    if hasattr(session.config, "workeroutput"):  # a worker, which the process that runs them all ends
+        session.config.workeroutput["figures"] = session.config.stash.get(FIGURES, {})
+        return
     # What is left to do, to end processes and to remove files, has an end, too.
     end_later(session.config, 60 * PATIENCE)
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")

@@ -4,10 +4,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Sequence
 
 import pytest
 
 import harness
+from block_pages import number
+from disks import NotShown
 from servers.patience import PROGRAM_SECONDS
 
 HERE = Path(__file__).resolve().parent
@@ -51,6 +54,37 @@ def test_passes():
 """
 
 
+TWO_FILES = ("""
+def test_one(figures):
+    figures("kills", 2, IDs=5)
+""", """
+from disks import NotShown
+
+def test_two(figures):
+    figures("kills", 3, IDs=7)
+
+def test_three():
+    raise NotShown("there are no loop devices")
+""")
+DIES = ("""
+import os
+import signal
+
+def test_dies():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def test_follows():
+    pass
+""", """
+def test_is_of_another_file():
+    pass
+""")
+LEAVES_MEMORY = """
+from block_pages import LIBC
+
+def test_leaves_a_segment():
+    assert LIBC.shmget({}, 4096, 0o1600) >= 0
+"""
 FAILS_ONCE = """
 import signal
 import subprocess
@@ -99,11 +133,18 @@ ENDS_BADLY = {
 
 
 def run(scratch: Path, text: str, factor: float, tries: int = 1) -> subprocess.CompletedProcess:
-    file = scratch / "test_inner.py"
-    file.write_text(text)
+    return run_files(scratch, [text], factor, tries)
+
+
+def run_files(scratch: Path, texts: Sequence[str], factor: float = 1, tries: int = 1, workers: int = 0) -> subprocess.CompletedProcess:
+    """With as many workers as said, as the Makefile has them; 0: in one process."""
+    files = [scratch / f"test_inner{at or ''}.py" for at in range(len(texts))]
+    for file, text in zip(files, texts):
+        file.write_text(text)
     environment = {**os.environ, "BUILD": str(harness.BUILD), "PYTHONPATH": str(HERE), "TEST_TIME_FACTOR": str(factor),
                    "TEST_TRIES": str(tries)}
-    return subprocess.run([sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-p", "conftest", "-q", str(file)], cwd=scratch,
+    return subprocess.run([sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-p", "conftest", "-q",
+                           *(["-n", str(workers)] if workers else []), *map(str, files)], cwd=scratch,
                           env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PROGRAM_SECONDS, check=False)
 
 
@@ -153,3 +194,30 @@ def test_ADaemonThatEndedBadlyIsFinalWhateverTheTestSaw(scratch, how):
 def test_ATestThatFailsTwiceHasFailed(scratch):
     done = run(scratch, "def test_bad():\n    raise TimeoutError('as wanted')\n", 1, tries=2)
     assert done.returncode == 1 and "1 failed, 1 unsteady" in done.stdout, done.stdout
+
+
+def test_WhatTheWorkersCountedIsAddedUp(scratch):
+    done = run_files(scratch, TWO_FILES, workers=2)
+    assert done.returncode == 0 and "2 passed, 1 unshown" in done.stdout, done.stdout + done.stderr
+    assert "kills 5, IDs 12\n" in done.stdout and "test_three: there are no loop devices" in done.stdout, done.stdout
+
+
+def test_AWorkerThatDiesFailsItsTestAndTheOthersRun(scratch):
+    done = run_files(scratch, DIES, workers=2)
+    assert done.returncode == 1 and "1 failed, 2 passed" in done.stdout and "test_dies" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("text", [FAILS_ONCE, LEAVES_MEMORY.format(0)], ids=["unsteady", "good"])
+def test_AWorkerRepeatsATestAsARunWithoutWorkersDoes(scratch, text):
+    done = run_files(scratch, [text.replace("STATEMENT", FROM_OUTSIDE[0])], tries=2, workers=2)
+    assert done.returncode == 0 and ("2 passed, 1 unsteady" in done.stdout) == ("UNSTEADY, " in done.stdout) == (text == FAILS_ONCE), done.stdout
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_SharedMemoryThatATestLeftGoesWithTheRun(scratch, workers):
+    if os.getuid() != 0:
+        raise NotShown("shared memory of their own is for root")
+    key = 1 + int.from_bytes(os.urandom(3), "big")
+    done = run_files(scratch, [LEAVES_MEMORY.format(key)], workers=workers)
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
+    assert number(key) == -1

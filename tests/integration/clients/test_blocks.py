@@ -18,7 +18,7 @@ from accounting import Ledger
 from servers.mongod import die_with_parent, expect_soon, wait_for
 from servers.patience import PATIENCE
 
-KILLS = int(os.environ.get("BLOCK_KILLS", "500"))
+KILLS = int(os.environ.get("BLOCK_KILLS", "100"))
 SEED = int(os.environ.get("SEED", str(random.SystemRandom().randrange(2**32))))
 WRONG_MODE = -21
 THREADS = 2

@@ -59,7 +59,8 @@ def test_WhatEveryHostHasAvailableIsWithdrawnAlsoOfOneThatWasDead(make_host, kin
     held = {host: available(host)["available"] for host in hosts}
     assert all(held.values()), held
     dead.kill()
-    assert asked.seqctl("advance", "orders", "--to", str(FAR), "--everywhere", "--yes").stdout.strip() == str(FAR)
+    # The ID with which the next lease begins: the other host looks every 200 ms, and may have leased before the answer.
+    assert int(asked.seqctl("advance", "orders", "--to", str(FAR), "--everywhere", "--yes").stdout) >= FAR
     issued += take(asked, 3)
     assert min(issued[-3:]) >= FAR
     expect_soon("the other host looks", lambda: holds_nothing_below(other, FAR))

@@ -31,6 +31,7 @@ except ImportError:  # run as a script
 FOLDER = PROJECT / "build" / "dynamodb"
 RECIPE = Path(__file__).resolve().parent / "dynamodb"
 START_SECONDS = 60.0
+IDLE_SECONDS = 10.0  # the server closes a connection that nobody used for longer than this
 
 
 def find_dynamodb(folder: Path = FOLDER) -> Path:
@@ -58,8 +59,11 @@ class DynamoCaller:
         self.authorization = (f"AWS4-HMAC-SHA256 Credential={access_key}/20260101/us-east-1/dynamodb/aws4_request, "
                               "SignedHeaders=host;x-amz-date, Signature=0")
         self._connection: Optional[http.client.HTTPConnection] = None
+        self._used = 0.0
 
     def call(self, operation: str, body: dict) -> dict:
+        if time.monotonic() - self._used > IDLE_SECONDS:
+            self.close()
         if self._connection is None:
             self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20 * PATIENCE)
         try:
@@ -68,6 +72,7 @@ class DynamoCaller:
                 "Content-Type": "application/x-amz-json-1.0", "Authorization": self.authorization})
             reply = self._connection.getresponse()
             answer = json.loads(reply.read())
+            self._used = time.monotonic()
         except BaseException:
             self.close()
             raise

@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from dynamodb_local import DynamoServer
 from mongod import Mongod, ReplicaSet, die_with_parent
 from mongod_binary import ServerNotAvailable
+from shared_memory import take_own
 
 
 def run(command: list, servers: ReplicaSet, environment: dict) -> int:
@@ -48,6 +49,7 @@ def main() -> int:
         print(__doc__, file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the servers are ended and their data removed
+    take_own()
     opened = []
     try:
         began = time.monotonic()

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,14 @@ mount --bind "$place/plain" /run
 unset XDG_RUNTIME_DIR
 exec "$@"
 """
-# The same, but that a part of a tmpfs that outlives the namespace is mounted at /run/seqd.
+# The usual place with nothing in it that earlier daemons left, whose state directories may have had the same inodes.
+OWN_MEMORY = """set -e
+own=$1 usual=/dev/shm/seqd-$(id -u); shift
+mkdir -p -m 0700 "$usual"
+mount --bind "$own" "$usual"
+exec "$@"
+"""
+# As NO_TMPFS, but that a part of a tmpfs that outlives the namespace is mounted at /run/seqd.
 TMPFS_AT_THE_USUAL_PLACE = NO_TMPFS.replace("unset", """mkdir -p "$place/short/run" "$place/plain/seqd"
 chmod 0700 "$place/short/run"
 mount --bind "$place/short/run" /run/seqd
@@ -61,13 +69,16 @@ def where_the_witness_may_lie(request, make_daemon, scratch):
             place.mkdir()
             daemon.prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", NO_TMPFS, "sh",
                              str(place), str(daemon.short)]
+        elif os.getuid() == 0:
+            daemon.prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", OWN_MEMORY, "sh", memory]
         return daemon
 
     made = []
-    yield lambda name, **options: made.append(make(name, **options)) or made[-1]
-    for daemon in made:  # takes the witness along, wherever it is
-        if daemon.running():
-            daemon.seqctl("decommission", "--yes", expect=None)
+    with tempfile.TemporaryDirectory(prefix="seqd-test-", dir="/dev/shm") as memory:
+        yield lambda name, **options: made.append(make(name, **options)) or made[-1]
+        for daemon in made:  # takes the witness along, wherever it is
+            if daemon.running():
+                daemon.seqctl("decommission", "--yes", expect=None)
 
 
 def test_AKilledDaemonGoesOnWithoutAWitnessDirectory(places):
