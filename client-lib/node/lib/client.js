@@ -356,9 +356,11 @@ class Core {
   }
 
   #giveUp() {
+    const error = new ClosedError("the client was closed");
     this.ahead?.giveUp();
-    if (this.#isOpen && this.#posted > 0) this.#flush(); // the ends of blocks
-    this.#failAll(new ClosedError("the client was closed"));
+    this.#session.failAll(error, (request) => request.isEnd === true);
+    if (this.#isOpen) this.#flush(); // the ends of blocks
+    this.#failAll(error);
   }
 
   // The process stays until the daemon has them, but not for long where there is none.

@@ -72,6 +72,21 @@ for (const end of ["close", "destroy"]) {
   });
 }
 
+test("destroy() sends no call that was not sent yet", async (t) => {
+  let id = 0;
+  const { client, calls } = await setUp(t, (peer, [kind, number, method]) => {
+    if (kind === 0 && method === "next") peer.reply(number, ++id);
+  });
+  await client.next("a");
+  await client.next("a");
+  await until("the request", () => calls("block").length > 0);
+  const late = errorOf(client.next("late"));
+  await client.destroy();
+  assert.equal((await late).code, "CLOSED");
+  await until("the end", () => calls("end_block").length > 0);
+  assert.equal(calls("next").length, 2);
+});
+
 test("a block is not kept, however much is left of it and however often it is used", async (t) => {
   let blocks = 0;
   const { client, calls } = await setUp(t, (peer, [kind, number, method]) => {

@@ -4,7 +4,9 @@ const { test, before, after } = require("node:test");
 const assert = require("node:assert/strict");
 const { execFile } = require("node:child_process");
 const path = require("node:path");
-const { Daemon } = require("./support/daemon.js");
+const v8 = require("node:v8");
+const vm = require("node:vm");
+const { Daemon, startDaemon } = require("./support/daemon.js");
 const { finish } = require("./support/waiting.js");
 
 const CALLS = Number(process.env.CALLS ?? 1_000_000);
@@ -28,6 +30,30 @@ test("100,000 calls in flight are more than the daemon remembers", async () => {
   const ids = await Promise.all(Array.from({ length: 100_000 }, () => client.next("more")));
   assert.deepEqual(ids, Array.from({ length: 100_000 }, (_, index) => index + 1));
   await client.close();
+});
+
+test("the daemon is away, and a block waits for it: nothing is kept of calls that have ended", { timeout: 600_000 }, async (t) => {
+  v8.setFlagsFromString("--expose-gc");
+  const gc = vm.runInNewContext("gc");
+  const own = await startDaemon((end) => t.after(end), { sequences: { orders: { blocks: true } } });
+  const client = own.client({ ahead: 10 });
+  t.after(() => client.destroy());
+  for (let at = 0; at < 1_000; ++at) await client.next("orders");
+  await own.kill();
+  const bytes = [];
+  for (let round = 0; round < ROUNDS; ++round) {
+    for (let left = CALLS / ROUNDS; left > 0; left -= 1_000) {
+      const abort = new AbortController();
+      const calls = Array.from({ length: 1_000 }, () => client.next("orders", { signal: abort.signal }).catch(() => {}));
+      abort.abort();
+      await Promise.all(calls);
+    }
+    gc();
+    bytes.push(process.memoryUsage().heapUsed);
+  }
+  t.diagnostic(`bytes after each round: ${bytes.join(" ")}`);
+  const grown = Math.min(...bytes.slice(-3)) - Math.min(...bytes.slice(3, 6));
+  assert.ok(grown < Math.max(CALLS, 1_000_000) / 2, `${grown} bytes more`);
 });
 
 for (const ahead of [0, 100]) test(`memory is flat over ${CALLS} calls, ahead ${ahead}`, { timeout: 600_000 }, async (t) => {
