@@ -25,7 +25,7 @@ const KINDS = {
       cluster.setupPrimary({ exec: TAKER });
       return cluster.fork({ TAKER: JSON.stringify(data) });
     },
-    stop: (worker) => worker.send("stop"),
+    stop: (worker) => worker.disconnect(),
     kill: (worker) => worker.process.kill("SIGKILL"),
   },
   "worker threads": {

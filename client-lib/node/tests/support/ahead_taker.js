@@ -1,5 +1,5 @@
 "use strict";
-// A worker of a cluster or a worker thread that takes IDs with the option ahead until it is told to stop.
+// A worker of a cluster or a worker thread that takes IDs with the option ahead until it is disconnected or told to stop.
 // It writes each to a file of its own, so that what it took outlives it: the socket, the file and the names
 // of the sequences are its workerData, or in TAKER as JSON.
 const cluster = require("node:cluster");
@@ -16,15 +16,16 @@ async function main({ socket, file, names }) {
   process.once("beforeExit", () => client.close()); // as the README says
   const out = openSync(file, "a");
   let isOver = false;
-  (isMainThread ? process : parentPort).once("message", () => { isOver = true; });
+  const stop = () => { isOver = true; };
+  if (isMainThread) cluster.worker.once("disconnect", stop);
+  else parentPort.once("message", stop);
   await Promise.all(names.flatMap((name) => Array.from({ length: CALLERS }, async () => {
     for (let at = 1; !isOver; ++at) {
       writeSync(out, `${name} ${await client.next(name)}\n`);
       if (at % 10 === 0) await sleep(1); // no worker takes the processor from all others
     }
   })));
-  if (isMainThread) cluster.worker.disconnect(); // after process.disconnect() a worker exits without "beforeExit"
-  else parentPort.close();
+  if (!isMainThread) parentPort.close();
 }
 
 if (!isMainThread) main(workerData);
