@@ -176,6 +176,28 @@ test("a client with blocks keeps no process alive, and close() at its end loses 
   assert.deepEqual(await run(script("")), { code: 0, signal: null, stdout: "", stderr: "" });
 });
 
+for (const [name, end] of Object.entries({
+  "process.exit()": "process.exit();",
+  "an uncaught exception": 'setImmediate(() => { throw new Error("uncaught"); });',
+  "an unhandled rejection": 'Promise.reject(new Error("unhandled"));',
+  "the end of its work": "",
+})) {
+  for (const place of ["process", "worker thread"]) {
+    test(`a ${place} that ends by ${name}: destroy() at its "exit" loses nothing`, async () => {
+      const sequence = `s.${place}.${name}`.replace(/[^a-z.]/g, "");
+      const body = `const { Client } = require("seqd");
+        const client = new Client({ ahead: 100 });
+        process.once("exit", () => client.destroy());
+        (async () => { for (let at = 0; at < 250; ++at) await client.next("${sequence}"); ${end} })();`;
+      const inThread = `new (require("node:worker_threads").Worker)(${JSON.stringify(body)}, { eval: true }).on("error", () => {});`;
+      await finish(execFile(process.execPath, ["-e", place === "process" ? body : inThread], { cwd: path.resolve(__dirname, ".."), env: { ...process.env, SEQD_SOCKET: daemon.socket } }));
+      await until("the end of its blocks", async () => (await plain.call("audit", sequence)).out === 0);
+      const { issued, gaps } = await plain.call("audit", sequence);
+      assert.deepEqual([issued, gaps], [250, 0]);
+    });
+  }
+}
+
 test("an option that is none", () => {
   for (const ahead of [-1, 1.5, "100", 1_000_001, NaN, null])
     assert.throws(() => new seqd.Client({ ahead }), { code: "ARGUMENT" });
