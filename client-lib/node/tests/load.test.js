@@ -11,6 +11,7 @@ const { finish } = require("./support/waiting.js");
 
 const CALLS = Number(process.env.CALLS ?? 1_000_000);
 const ROUNDS = 10;
+const MEMORY_MS = 600_000;
 let daemon;
 
 before(async () => { daemon = await new Daemon({ sequences: { invoices: { format: "INV-{number:9}" }, orders: { blocks: true }, "orders.*": { blocks: true } } }).start(); });
@@ -32,7 +33,7 @@ test("100,000 calls in flight are more than the daemon remembers", async () => {
   await client.close();
 });
 
-test("the daemon is away, and a block waits for it: nothing is kept of calls that have ended", { timeout: 600_000 }, async (t) => {
+test("the daemon is away, and a block waits for it: nothing is kept of calls that have ended", { timeout: MEMORY_MS }, async (t) => {
   v8.setFlagsFromString("--expose-gc");
   const gc = vm.runInNewContext("gc");
   const own = await startDaemon((end) => t.after(end), { sequences: { orders: { blocks: true } } });
@@ -56,9 +57,9 @@ test("the daemon is away, and a block waits for it: nothing is kept of calls tha
   assert.ok(grown < Math.max(CALLS, 1_000_000) / 2, `${grown} bytes more`);
 });
 
-for (const ahead of [0, 100]) test(`memory is flat over ${CALLS} calls, ahead ${ahead}`, { timeout: 600_000 }, async (t) => {
+for (const ahead of [0, 100]) test(`memory is flat over ${CALLS} calls, ahead ${ahead}`, { timeout: MEMORY_MS }, async (t) => {
   const { stdout, stderr } = await finish(execFile(process.execPath,
-    ["--expose-gc", path.join(__dirname, "support/memory.js"), daemon.socket, String(CALLS / ROUNDS), String(ROUNDS), String(ahead)]));
+    ["--expose-gc", path.join(__dirname, "support/memory.js"), daemon.socket, String(CALLS / ROUNDS), String(ROUNDS), String(ahead)]), MEMORY_MS);
   assert.equal(stderr, "");
   const bytes = JSON.parse(stdout);
   t.diagnostic(`bytes after each round: ${bytes.join(" ")}`);
