@@ -13,6 +13,8 @@ const { toId } = require("./wire/values.js");
 
 const MOST_AHEAD = 1_000_000;
 const MOST_SOURCES = 32; // the daemon allows 64 blocks of a client
+const LONGEST_NAME = 128; // no sequence has a longer one
+const MOST_REFUSED = 1024; // names; all are forgotten when there are more
 const KEEP_MS = 10_000; // no block for longer (PROTOCOL.md, section 10)
 const FIRST_PAUSE_MS = 10; // after a block that was refused; then doubling
 const LONGEST_PAUSE_MS = 10_000;
@@ -34,6 +36,7 @@ class Ahead {
   #post; // sends a request for which nobody waits
   #keep;
   #sources = new Map(); // by the name of the sequence
+  #refused = new Map(); // names of sequences that get no blocks, and until when they are not asked for again
   #requests = new Set(); // for blocks, without a reply yet
   #clock;
   #isPaused = false; // until the client has another identity
@@ -101,9 +104,11 @@ class Ahead {
   }
 
   #add(name) {
-    if (this.#isClosed || this.#sources.size >= MOST_SOURCES) return;
+    if (this.#isClosed || this.#sources.size >= MOST_SOURCES || name.length > LONGEST_NAME) return;
+    if (performance.now() < this.#refused.get(name)) return;
     this.#sources.set(name, { blocks: [], isFetching: false, isUsed: true, notBefore: 0, pause: FIRST_PAUSE_MS });
     if (this.#sources.size > 1) return;
+    clearInterval(this.#clock);
     this.#clock = setInterval(() => this.#look(), this.#keep / 2);
     this.#clock.unref();
   }
@@ -160,12 +165,19 @@ class Ahead {
       source.isFetching = false;
       const isOver = !(error instanceof SeqdError) || !error.temporary;
       source.notBefore = performance.now() + (isOver ? LONGEST_PAUSE_MS : source.pause);
+      if (isOver && source.blocks.length === 0) this.#refuse(name, source);
       source.pause = Math.min(2 * source.pause, LONGEST_PAUSE_MS);
       // It may have been granted; nothing of it was taken.
       if (request.isRefused !== true && request.number !== undefined && !this.#isClosed)
         this.#tell(name, request.number, 0, LAST_END_MS);
     };
     this.#post(request);
+  }
+
+  #refuse(name, { notBefore }) {
+    this.#sources.delete(name);
+    if (this.#refused.size >= MOST_REFUSED) this.#refused.clear();
+    this.#refused.set(name, notBefore);
   }
 
   #endOlder(name, { blocks }, age) {

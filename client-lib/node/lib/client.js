@@ -23,6 +23,7 @@ const READ_BYTES = 64 * 1024;
 const UNWRITTEN_BYTES = 256 * 1024; // nothing is added to more than that
 // The daemon comes back from these by itself: it restarts, or its queue is full.
 const PASSING = new Set(["ENOENT", "ECONNREFUSED", "ECONNRESET", "EPIPE", "EAGAIN", "EINTR"]);
+const SHORTAGE = new Set(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"]); // others may end it: the next call can succeed
 
 function socketPath(given) {
   const path = given || process.env.SEQD_SOCKET || DEFAULT_SOCKET;
@@ -182,7 +183,8 @@ class Core {
     socket.on("close", () => {
       if (socket !== this.#socket) return;
       if (failure !== undefined && !this.#isOpen && !PASSING.has(failure.code)) {
-        return this.#refuse(new ConnectError(`cannot connect to ${this.#path}: ${failure.message}`, { temporary: false, cause: failure }));
+        const temporary = SHORTAGE.has(failure.code);
+        return this.#refuse(new ConnectError(`cannot connect to ${this.#path}: ${failure.message}`, { temporary, cause: failure }));
       }
       this.#lose(failure === undefined ? "the daemon closed the connection" : failure.message);
     });
@@ -273,11 +275,6 @@ class Core {
     this.ahead?.resume();
   }
 
-  #failAll(error) {
-    this.#session.failAll(error);
-    this.#settled();
-  }
-
   // --- time
 
   #watch(deadline) {
@@ -356,9 +353,12 @@ class Core {
   }
 
   #giveUp() {
+    const error = new ClosedError("the client was closed");
     this.ahead?.giveUp();
-    if (this.#isOpen && this.#posted > 0) this.#flush(); // the ends of blocks
-    this.#failAll(new ClosedError("the client was closed"));
+    this.#session.failAll(error, (request) => request.isEnd === true);
+    if (this.#isOpen) this.#flush(); // the ends of blocks
+    this.#session.failAll(error);
+    this.#settled();
   }
 
   // The process stays until the daemon has them, but not for long where there is none.

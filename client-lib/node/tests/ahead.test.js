@@ -107,16 +107,16 @@ test("what is not used for a while returns, and is fetched again", async () => {
 });
 
 test("a drain and an advance for every host reach a client that is never at rest", async () => {
-  const client = daemon.client({ ahead: 1_000, keep: 500 });
-  const changes = { "s.drained": ["drain", "s.drained"], "s.advanced": ["advance", "s.advanced", 1_000_000, { everywhere: true }] };
+  const client = daemon.client({ ahead: 1_000, keep: 2_000 });
+  const changes = { "s.drained": ["drain", "s.drained"], "s.advanced": ["advance", "s.advanced", 1e9, { everywhere: true }] };
   for (const [name, change] of Object.entries(changes)) {
-    await plain.range(name, 20_000); // blocks are as large as the demand
     await until("a block that lasts longer than this test", async () => {
+      await plain.range(name, 20_000); // blocks are as large as the demand
       await client.next(name);
       return (await plain.call("audit", name)).out >= 1_000;
     });
     await plain.call(...change);
-    const floor = name === "s.drained" ? (await plain.peek(name)).next : 1_000_000;
+    const floor = name === "s.drained" ? (await plain.peek(name)).next : 1e9;
     let calls = 0;
     for (; await client.next(name) < floor && calls < 900; ++calls) await sleep(5);
     assert.ok(calls < 900, "IDs of the block that has ended");
@@ -131,6 +131,16 @@ test("another identity: the blocks of the old one end before it", async () => {
   while (ids.length < 3_000) ids.push(await client.next("s.renewed"));
   await client.close();
   await verify(plain, "s.renewed", ids);
+});
+
+test("another identity while calls are waiting: the blocks of the old one end before it", async () => {
+  const ids = await plain.nextMany("s.busy", 20_000); // blocks are as large as the demand
+  const client = daemon.client({ ahead: 1_000, numbers: { first: 1, renew: 400, last: 420 } });
+  await Promise.all(Array.from({ length: 200 }, async () => {
+    for (let round = 0; round < 40; ++round) ids.push(await client.next("s.busy"), ...await client.nextMany("s.busy", 1));
+  }));
+  await client.close();
+  await verify(plain, "s.busy", ids);
 });
 
 test("destroy() ends the blocks, too", async () => {
@@ -165,6 +175,28 @@ test("a client with blocks keeps no process alive, and close() at its end loses 
   assert.deepEqual([audit.out, audit.gaps, audit.issued], [0, 0, 250]);
   assert.deepEqual(await run(script("")), { code: 0, signal: null, stdout: "", stderr: "" });
 });
+
+for (const [name, end] of Object.entries({
+  "process.exit()": "process.exit();",
+  "an uncaught exception": 'setImmediate(() => { throw new Error("uncaught"); });',
+  "an unhandled rejection": 'Promise.reject(new Error("unhandled"));',
+  "the end of its work": "",
+})) {
+  for (const place of ["process", "worker thread"]) {
+    test(`a ${place} that ends by ${name}: destroy() at its "exit" loses nothing`, async () => {
+      const sequence = `s.${place}.${name}`.replace(/[^a-z.]/g, "");
+      const body = `const { Client } = require("seqd");
+        const client = new Client({ ahead: 100 });
+        process.once("exit", () => client.destroy());
+        (async () => { for (let at = 0; at < 250; ++at) await client.next("${sequence}"); ${end} })();`;
+      const inThread = `new (require("node:worker_threads").Worker)(${JSON.stringify(body)}, { eval: true }).on("error", () => {});`;
+      await finish(execFile(process.execPath, ["-e", place === "process" ? body : inThread], { cwd: path.resolve(__dirname, ".."), env: { ...process.env, SEQD_SOCKET: daemon.socket } }));
+      await until("the end of its blocks", async () => (await plain.call("audit", sequence)).out === 0);
+      const { issued, gaps } = await plain.call("audit", sequence);
+      assert.deepEqual([issued, gaps], [250, 0]);
+    });
+  }
+}
 
 test("an option that is none", () => {
   for (const ahead of [-1, 1.5, "100", 1_000_001, NaN, null])

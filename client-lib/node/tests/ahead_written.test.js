@@ -46,6 +46,20 @@ for (const [name, reply] of Object.entries(NO_BLOCKS)) {
   });
 }
 
+test("sequences without blocks take no place of those that have them", async (t) => {
+  const { client, calls } = await setUp(t, (peer, [kind, number, method, params]) => {
+    if (kind !== 0) return;
+    if (method === "block" && params[0] !== "a") return peer.error(number, "WRONG_MODE: it has no blocks", 1);
+    peer.reply(number, method === "block" ? [1_000_000, 1, 10] : method === "next" ? number : 0);
+  });
+  const others = Array.from({ length: 40 }, (_, index) => `other.${index}`);
+  await until("the block", async () => {
+    for (const name of others) assert.ok(await client.next(name) < 1_000_000);
+    return await client.next("a") >= 1_000_000;
+  });
+  for (const name of others) assert.ok(calls("block").filter((message) => message[4][0] === name).length <= 1, name);
+});
+
 test("a block without a reply: nobody waits for it, close() neither", async (t) => {
   let id = 0;
   const { client, calls } = await setUp(t, (peer, [kind, number, method]) => {
@@ -71,6 +85,21 @@ for (const end of ["close", "destroy"]) {
     assert.deepEqual(calls("end_block").map((message) => message[4]), [["a", block, 0]]);
   });
 }
+
+test("destroy() sends no call that was not sent yet", async (t) => {
+  let id = 0;
+  const { client, calls } = await setUp(t, (peer, [kind, number, method]) => {
+    if (kind === 0 && method === "next") peer.reply(number, ++id);
+  });
+  await client.next("a");
+  await client.next("a");
+  await until("the request", () => calls("block").length > 0);
+  const late = errorOf(client.next("late"));
+  await client.destroy();
+  assert.equal((await late).code, "CLOSED");
+  await until("the end", () => calls("end_block").length > 0);
+  assert.equal(calls("next").length, 2);
+});
 
 test("a block is not kept, however much is left of it and however often it is used", async (t) => {
   let blocks = 0;

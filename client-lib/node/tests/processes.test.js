@@ -78,6 +78,24 @@ test("a call that waits does, until its time is over", async () => {
   assert.deepEqual(await run(script, `${daemon.folder}/nobody`), { code: 0, signal: null, stdout: "CONNECT", stderr: "" });
 });
 
+test("a process without a file descriptor left: the error passes by itself", async () => {
+  const script = `const { Client } = require("seqd");
+    const { closeSync, openSync } = require("node:fs");
+    const files = [];
+    const fill = () => { try { for (;;) files.push(openSync("/dev/null")); } catch { /* EMFILE */ } };
+    (async () => {
+      const client = new Client();
+      fill();
+      const { code, temporary } = await client.next("orders").catch((error) => error);
+      files.forEach(closeSync);
+      process.stdout.write(JSON.stringify([code, temporary, typeof await client.next("shortage")]));
+    })();`;
+  const child = execFile("/bin/sh", ["-c", 'ulimit -n 64; exec "$0" -e "$1"', process.execPath, script], {
+    cwd: path.resolve(__dirname, ".."), env: { ...process.env, SEQD_SOCKET: daemon.socket },
+  });
+  assert.deepEqual(await finish(child), { code: 0, signal: null, stdout: '["CONNECT",true,"number"]', stderr: "" });
+});
+
 test("close() ends before the process does", async () => {
   const script = `const { Client } = require("seqd");
     const client = new Client();

@@ -91,7 +91,7 @@ export interface ClientOptions {
   bigint?: boolean;
   /** IDs of each sequence that are fetched before they are asked for, 1 .. 1,000,000: next() then takes them without a request. The
    * sequence needs `blocks = true` in the daemon's configuration; others, and those with periods, are requested one by one. IDs that
-   * are left are returned by close() and within 10 s, in use or not; of a process that ends without close(), or whose close() cannot
+   * are left are returned by close() and within 10 s, in use or not; of a process that ends without close() or destroy(), or which cannot
    * reach the daemon within a second, they become a gap. Default 0: off. */
   ahead?: number;
   /** Calls that may wait at a time, above which a call is a FullError. Default 100,000. */

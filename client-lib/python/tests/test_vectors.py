@@ -98,6 +98,30 @@ def test_WhatIsIncompleteIsWaitedFor(vector):
     assert not _wire.FrameReader().feed(bytes.fromhex(vector["hex"]))
 
 
+def read_in(pieces):
+    """The messages, each with its type, or None where the stream cannot be read."""
+    reader = _wire.FrameReader()
+    try:
+        return [repr(one) for piece in pieces for one in reader.feed(piece)]
+    except errors.ProtocolError:
+        return None
+
+
+def test_AShortReplyIsReadAsInPieces():
+    """One ID in one piece has a way of its own. Whatever is changed of it, what is read is what arrives byte by byte."""
+    widths = (7, 200, 40_000, 3_000_000_000, 2**53 - 1)
+    whole = [_wire.pack([1, number, None, number]) for number in widths] + [_wire.pack([1, 7, None, -1]), _wire.pack([1, 7, [], 8])]
+    changed = [data[:at] + bytes((byte,)) + data[at + 1:] for data in whole for at in range(len(data)) for byte in range(256)]
+    cut = [data[:at] for data in whole for at in range(len(data))]
+    several = [one + other for one in whole for other in whole]
+    for data in whole + changed + cut + several:
+        assert read_in([data]) == read_in([data[at:at + 1] for at in range(len(data))]), data.hex()
+    # A message that began before it is continued by nothing else.
+    for data in whole:
+        for at in range(1, len(data)):
+            assert read_in([data[:at], data[at:] + data, data]) == read_in([data] * 3), data.hex()
+
+
 def test_EveryCodeOfTheProtocolHasAClass():
     catalogue = (PROJECT / "protocol" / "errors.def").read_text()
     lines = [line[2:].split(", ") for line in catalogue.splitlines() if line.startswith("X(")]

@@ -1,6 +1,7 @@
 "use strict";
-// RequestTable: the requests without a reply, by number. Numbers rise and are never used for
-// another request, so that the daemon can recognize a repeat.
+// RequestTable: the requests that were sent and have no reply, by number. Numbers rise and are never
+// used for another request, so that the daemon can recognize a repeat. A request gets its number when
+// it is written, so the window of the session bounds how many numbers are behind the lowest one.
 
 const COMPACT_AT = 1024;
 

@@ -11,6 +11,7 @@ const {
 const { Output } = require("../wire/output.js");
 const { ReplyReader } = require("../wire/reply_reader.js");
 const { depthOf, shrink } = require("../wire/values.js");
+const { RequestQueue } = require("./request_queue.js");
 const { RequestTable } = require("./request_table.js");
 
 const ACKNOWLEDGE_EVERY = 8;
@@ -19,8 +20,9 @@ const OUTPUT_BYTES = 64 * 1024; // enough for one write
 const ASSUMED_WINDOW = 1024;
 const MOST_LATE = 65_536;
 const LONGEST_WAIT_MS = 3_600_000;
-// From `renew` on there is a new identity when nothing is in flight; from `last` on requests wait for that.
-const NUMBERS = { first: 1, renew: 0xfff00000, last: 0xfffffff0 };
+// From `renew` on there is a new identity when nothing is in flight; from `last` on requests wait for that,
+// except the ends of blocks, which are known by the present identity only.
+const NUMBERS = { first: 1, renew: 0xfff00000, last: 0xffffff00 };
 
 /** The daemon gives up a little before the caller does, so that no ID is issued that arrives too
  * late, and the caller gets the daemon's reason. */
@@ -32,7 +34,8 @@ function waitWithin(leftMs) {
 class Session {
   #numbers;
   #table;
-  #waiting = []; // requests without a number, when the numbers are used up
+  #ends = new RequestQueue(); // of blocks: they go first
+  #queue = new RequestQueue();
   #identity; // drawn when first needed, so that a snapshot of the heap has none
   #name;
   #output = new Output();
@@ -58,12 +61,12 @@ class Session {
     this.#table = new RequestTable(numbers.first);
   }
 
-  get pending() { return this.#table.size + this.#waiting.length; }
+  get pending() { return this.#table.size + this.#ends.size + this.#queue.size; }
   get ready() { return this.#ready; }
   /** No connection is of use any more: so many replies were given up. */
   get isHopeless() { return this.#late.size >= MOST_LATE; }
   /** The numbers come to their end: the connection has to end, and renew() follows. */
-  get wantsIdentity() { return this.#table.size === 0 && this.#table.next >= this.#numbers.renew; }
+  get wantsIdentity() { return this.#table.next >= this.#numbers.renew && this.#table.size === 0 && this.#ends.size === 0; }
   /** Replies that the daemon was not told of, and nothing is in flight. */
   get owesAcknowledgement() {
     return this.#ready && this.#table.size === 0 && this.#table.floor - this.#acknowledged > ACKNOWLEDGE_EVERY;
@@ -74,8 +77,7 @@ class Session {
   submit(request) {
     request.isSent = false;
     request.perhaps = false; // it was sent on a connection that ended
-    if (this.#table.next >= this.#numbers.last) this.#waiting.push(request);
-    else this.#table.add(request);
+    this.#queueOf(request).add(request);
   }
 
   /** The caller does not wait any more. If the request was sent, its reply is dropped when it comes. */
@@ -95,7 +97,7 @@ class Session {
   expire(now, unreachable) {
     let earliest = Infinity;
     const over = [];
-    for (const requests of [this.#table, this.#waiting]) {
+    for (const requests of [this.#table, this.#ends, this.#queue]) {
       for (const request of requests) {
         if (request.deadline <= now) over.push(request);
         else if (request.deadline < earliest) earliest = request.deadline;
@@ -112,7 +114,7 @@ class Session {
 
   /** Ends all requests but those that `isKept`. */
   failAll(error, isKept = () => false) {
-    for (const request of [...this.#table, ...this.#waiting]) {
+    for (const request of [...this.#table, ...this.#ends, ...this.#queue]) {
       if (isKept(request)) continue;
       const why = this.whyGivenUp(request, error);
       this.#remove(request);
@@ -123,12 +125,13 @@ class Session {
   renew() {
     this.#identity = undefined;
     this.#table = new RequestTable(1);
-    for (const request of this.#waiting.splice(0)) this.#table.add(request);
   }
 
+  #queueOf(request) { return request.isEnd === true ? this.#ends : this.#queue; }
+
   #remove(request) {
-    if (request.number !== undefined) return this.#table.finish(request);
-    this.#waiting.splice(this.#waiting.indexOf(request), 1);
+    if (request.number === undefined) this.#queueOf(request).remove(request);
+    else this.#table.finish(request);
   }
 
   // --- to the daemon
@@ -174,14 +177,31 @@ class Session {
   }
 
   #fill(now) {
-    while (this.#output.size < OUTPUT_BYTES) {
-      const request = this.#table.firstUnsent();
-      if (request === undefined || request.number - this.#table.floor >= this.#window) return;
-      // Before the window closes, too: the daemon counts from the last acknowledgement that it has seen.
-      if (this.#answered >= ACKNOWLEDGE_EVERY || request.number - this.#acknowledged >= Math.min(this.#window, ASSUMED_WINDOW) / 2)
-        this.acknowledge();
+    for (;;) {
+      const repeat = this.#table.firstUnsent();
+      if (repeat === undefined) break;
+      if (!this.#hasRoom(repeat.number)) return;
+      this.#write(repeat, now);
+    }
+    this.#fillFrom(this.#ends, Infinity, now);
+    this.#fillFrom(this.#queue, this.#numbers.last, now);
+  }
+
+  #fillFrom(queue, last, now) {
+    while (queue.size > 0 && this.#table.next < last && this.#hasRoom(this.#table.next)) {
+      const request = queue.shift();
+      this.#table.add(request);
       this.#write(request, now);
     }
+  }
+
+  /** Whether the request `number` can be written now. Acknowledges before the window closes, too: the
+   * daemon counts from the last acknowledgement that it has seen. */
+  #hasRoom(number) {
+    if (this.#output.size >= OUTPUT_BYTES || number - this.#table.floor >= this.#window) return false;
+    if (this.#answered >= ACKNOWLEDGE_EVERY || number - this.#acknowledged >= Math.min(this.#window, ASSUMED_WINDOW) / 2)
+      this.acknowledge();
+    return true;
   }
 
   #write(request, now) {

@@ -15,10 +15,10 @@ async function until(what, condition) {
 }
 
 /** Runs a program to its end: { code, signal, stdout, stderr }. It is killed when it takes too long. */
-async function finish(child) {
+async function finish(child, patience = PATIENCE_MS) {
   const output = { stdout: "", stderr: "" };
   for (const stream of ["stdout", "stderr"]) child[stream]?.setEncoding("utf8").on("data", (text) => { output[stream] += text; });
-  const clock = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+  const clock = setTimeout(() => child.kill("SIGKILL"), patience);
   const [code, signal] = await once(child, "close");
   clearTimeout(clock);
   return { code, signal, ...output };

@@ -23,7 +23,7 @@ from typing import Any, Deque, Dict, Optional, Sequence
 from . import _fork, errors
 from ._call import LONGEST_SLEEP, Call, done
 from ._requests import Request
-from ._session import Session
+from ._session import ENOUGH_OUTPUT, Session
 from ._socket import BackOff, NotNow, connect, reason
 from ._waker import Waker
 
@@ -119,7 +119,7 @@ class Connection:
         if self._leader is None:
             call.lead = True
             self._leader = call
-            if self._socket is not None and not session.busy and call.inserts():
+            if self._socket is not None and call.inserts() and not session.busy:
                 # What is sent into a connection that has ended is lost, and an insert is not sent twice.
                 self._notice_end()
         elif call.wake is None:
@@ -283,8 +283,9 @@ class Connection:
         """The leader's own replies have arrived: another thread that waits goes on."""
         call.lead = False
         self._leader = None
-        self._appoint()
-        if self._leader is None and self._socket is not None and not self._session.busy:
+        if self._waiting:
+            self._appoint()
+        if self._leader is None and self._session.owes_acknowledgement() and not self._session.busy:
             self._send(monotonic())
 
     def _appoint(self) -> None:
@@ -320,11 +321,13 @@ class Connection:
         connection = self._socket
         if connection is None or self._send_failed:
             return
+        more = True
         while True:
             if len(self._unsent) == 0:
-                output = self._session.output(now)
+                output = self._session.output(now) if more else b""
                 if not output:
                     return
+                more = len(output) >= ENOUGH_OUTPUT
                 self._unsent = memoryview(output)
             try:
                 sent = connection.send(self._unsent, socket.MSG_NOSIGNAL)

@@ -36,7 +36,9 @@ def wait_within(left: float) -> int:
     """Milliseconds that the daemon may wait when the caller has `left` seconds: a little less, so that the caller gets the
     daemon's reason instead of a time-out, and no ID is issued that arrives too late."""
     left_ms = int(left * 1000)
-    return max(0, min(left_ms - left_ms // 10 - (1 if left_ms < 10 else 0), _wire.MAX_WAIT_MS))
+    if left_ms < 10:
+        return max(0, left_ms - 1)
+    return min(left_ms - left_ms // 10, _wire.MAX_WAIT_MS)
 
 
 class Session:
@@ -201,13 +203,17 @@ class Session:
         """The numbers come to their end and nothing is in flight: the client has to connect again."""
         return self._next >= RENEW_FROM and not self._open
 
+    def owes_acknowledgement(self) -> bool:
+        """More replies than are left to the next request, which may be hours away; or the numbers come to their end."""
+        return self._answered > ACK_EVERY or (self._next >= RENEW_FROM and not self._open)
+
     def output(self, now: float) -> bytes:
-        """What can be sent now; empty if there is nothing. The caller sends all of it before it asks again."""
+        """What can be sent now; empty if there is nothing. The caller sends all of it before it asks again. Less than
+        ENOUGH_OUTPUT is all that there is."""
         if self.ready and not self.stopping:
             if self._again or len(self._queue) > self._dead:
                 self._write_requests(now)
-            elif self._answered > ACK_EVERY or self.exhausted:
-                # No request follows now, perhaps for hours. Up to 8 replies are left to the next one.
+            elif self.owes_acknowledgement():
                 self._acknowledge()
         if not self._out:
             return b""

@@ -13,6 +13,9 @@ from .errors import ProtocolError
 
 MAX_REPLY = 16 * 1024 * 1024  # bytes of one message of the daemon
 MAX_WAIT_MS = 3_600_000
+_LONGEST_ID_REPLY = 17  # bytes: [1, number of 32 bits, nil, ID of 64 bits]
+# Bytes behind the first one of an unsigned integer; 255: it begins something else.
+_BEHIND = bytes(0x80) + b"\xff" * 0x4C + b"\x01\x02\x04\x08" + b"\xff" * 0x30
 
 # What msgpack raises for bytes that it cannot read. Nothing wider: a signal handler may raise here, too.
 _UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException)
@@ -68,6 +71,15 @@ class Writer:
         return self.request(number, plain_front("hello", options))
 
 
+def _is_id_reply(data: bytes) -> bool:
+    """One whole message [1, number, nil, ID], as most are: its end need not be searched for."""
+    size = len(data)
+    if not 5 <= size <= _LONGEST_ID_REPLY or data[0] != 0x94 or data[1] != 0x01:
+        return False
+    nil = 3 + _BEHIND[data[2]]
+    return nil + 1 < size and data[nil] == 0xC0 and nil + 2 + _BEHIND[data[nil + 1]] == size
+
+
 class FrameReader:
     """Bytes in, whole messages out.
 
@@ -89,6 +101,8 @@ class FrameReader:
 
     def feed(self, data: bytes) -> List[Any]:
         """The messages that `data` completes. Raises ProtocolError when the stream cannot be read any further."""
+        if not self._kept and _is_id_reply(data):
+            return [msgpack.unpackb(data)]
         skipper = self._skipper
         end = start = self._consumed
         try:

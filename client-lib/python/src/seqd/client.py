@@ -61,6 +61,7 @@ class Client:
                  connect_timeout: Optional[float] = None, blocks: Wanted = False) -> None:
         self._timeout = seconds(timeout, DEFAULT_TIMEOUT)
         self._connect_timeout = seconds(connect_timeout, self._timeout)
+        self._least_timeout = min(self._timeout, self._connect_timeout)
         self._connection = Connection(socket_path(path), client_name(name), self._connect_timeout)
         self._blocks = make_blocks(blocks, socket_path(path), name, self._timeout)
 
@@ -142,7 +143,10 @@ class Client:
         self.close()
 
     def _call(self, request: Request[T], timeout: Optional[float]) -> T:
-        self._run((request,), timeout)
+        if timeout is None:
+            self._connection.run((request,), self._timeout, self._least_timeout)
+        else:
+            self._run((request,), timeout)
         return request.outcome()
 
     def _run(self, requests: Sequence[Request[Any]], timeout: Optional[float]) -> None:
