@@ -54,9 +54,9 @@ endif
 WERROR ?= -Werror
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-array-bounds \
   -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict $(WERROR)
-# Control-flow enforcement is one of x86's.
-HARDENING := -fstack-protector-strong -fstack-clash-protection \
-  $(if $(filter x86_64-% i%86-%,$(shell $(CXX) -dumpmachine 2>/dev/null)),-fcf-protection)
+# Control-flow enforcement is one of x86's. The compiler is asked at the first use: this make may have to install it first.
+HARDENING = $(eval HARDENING := -fstack-protector-strong -fstack-clash-protection \
+  $(if $(filter x86_64-% i%86-%,$(shell $(CXX) -dumpmachine)),-fcf-protection))$(HARDENING)
 CPPFLAGS += -I. -DMSGPACK_NO_BOOST \
   -isystem /usr/include/libmongoc-1.0 -isystem /usr/include/libbson-1.0
 OPTIMIZE ?= $(if $(SAN),-O1,-O2)
