@@ -222,8 +222,8 @@ class Core {
   #leave(closed) {
     const isOpen = this.#isOpen;
     if (isOpen) {
-      this.#session.acknowledge();
-      this.#flush();
+      const bytes = this.#session.lastWords();
+      if (bytes.length > 0) this.#socket.write(bytes);
     }
     const socket = this.#detach();
     if (socket === undefined) return closed();

@@ -178,6 +178,23 @@ for (const [name, numbers] of Object.entries({
   });
 }
 
+test("calls that wait for room when the identity ends are made with the new one", async (t) => {
+  const held = [];
+  const { client, server } = await setUp(t, (peer, message) => {
+    if (message[2] === "hello") return peer.hello(false, { limits: { unacknowledged: 4 } });
+    if (message[0] === 2) return undefined;
+    held.push(message[1]);
+    // All that fit are answered at once, so nothing is in flight while others wait.
+    if (held.length < 4) return undefined;
+    for (const number of held.splice(0)) peer.reply(number, 100 * peer.number + number);
+    return undefined;
+  }, { numbers: { first: 1, renew: 4, last: 1_000 } });
+  const ids = await Promise.all(Array.from({ length: 12 }, () => client.next("a")));
+  assert.equal(new Set(ids).size, 12);
+  assert.ok(server.peers.length > 1);
+  assert.equal(client.pending, 0);
+});
+
 test("an insert is not repeated, one with `unique` is; both say the connection", async (t) => {
   const { client, server } = await setUp(t, (peer, message) => {
     if (message[2] === "hello" || peer.number > 1) return obedient(peer, message);

@@ -176,6 +176,12 @@ class Session {
     this.#output.ack(this.#acknowledged);
   }
 
+  /** What is still to be said on a connection that is left. Requests that wait stay where they are. */
+  lastWords() {
+    this.acknowledge();
+    return this.#output.take();
+  }
+
   #fill(now) {
     for (;;) {
       const repeat = this.#table.firstUnsent();
