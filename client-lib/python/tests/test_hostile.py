@@ -354,3 +354,33 @@ def test_APathThatLeadsElsewhereForAMomentDoesNotEndACallInFlight(make_client):
         assert client.next("orders") == 4711
         server.close()
         assert not server.failures
+
+
+def test_AnExceptionWhileAConnectionIsLostLeavesNoOtherThreadWaiting(serve):
+    """As of a signal handler. The requests of other threads are repeated on the next connection."""
+    asked = threading.Event()
+
+    def end(line):
+        line.greet()
+        line.request()
+        asked.set()
+        line.request()
+
+    server = serve(end, honest)
+    with seqd.Client(server.path, timeout=LONG) as client:
+        # pylint: disable=protected-access
+        back_off = client._connection._back_off
+        usual = back_off.next_delay
+
+        def interrupted():
+            back_off.next_delay = usual
+            raise KeyboardInterrupt
+
+        back_off.next_delay = interrupted
+        others = []
+        other = threading.Thread(target=lambda: (asked.wait(LONG), others.append(client.next("b"))))
+        other.start()
+        with pytest.raises(KeyboardInterrupt):
+            client.next("a")
+        other.join(LONG)
+        assert len(others) == 1 and not server.failures

@@ -54,6 +54,7 @@ EventRate::Subject& EventRate::find(Kind& kind, std::string text, std::int64_t n
   }
   if (subjects.size() >= kMaxSubjects) {
     if (!long_ago(subjects.front())) return kind.others;
+    kind.others.left_out += subjects.front().left_out;
     kind.by_text.erase(subjects.front().text);
     subjects.pop_front();
   }

@@ -78,6 +78,15 @@ TEST_CASE("AnotherSubjectTakesThePlaceOfTheOneThatPassedLongestAgo") {
   CHECK(rate.pass(failed("2"), EventRate::kInterval_ms + 1) == std::nullopt);
 }
 
+TEST_CASE("WhatWasLeftOutIsToldAlsoOfASubjectThatLostItsPlace") {
+  EventRate rate;
+  CHECK(rate.pass(failed("a"), 0) == 0);
+  for (int i = 0; i < 5; ++i) CHECK(rate.pass(failed("a"), 1) == std::nullopt);
+  const auto all = static_cast<int>(EventRate::kMaxSubjects);
+  for (int i = 0; i < all; ++i) CHECK(rate.pass(failed(std::to_string(i)), 10'000) == 0);
+  CHECK(rate.pass(failed("one more"), 10'001) == 5);
+}
+
 TEST_CASE("OfEachKindThereIsRoomForAsManySubjects") {
   EventRate rate;
   for (const EventKind kind : {EventKind::lease_granted, EventKind::lease_failed}) {

@@ -373,7 +373,6 @@ class Connection:
         if self._socket is None:
             return
         self._socket.close()
-        self._socket = None
         self._poll = select.poll()
         self._waker.watch(self._poll)
         self._unsent = memoryview(b"")
@@ -381,6 +380,8 @@ class Connection:
         self._why = why
         self._next_attempt = now + self._back_off.next_delay()
         self._session.disconnected(now + self._grace)
+        # Last: a signal handler may raise in between, and then all of it is done again.
+        self._socket = None
 
     def _unreachable(self) -> errors.SeqdError:
         why = "it accepts connections but does not reply" if self._socket is not None else self._why
