@@ -181,8 +181,8 @@ $(BUILD)/modules/exports: $(MODULE_OBJECTS)
 	@mkdir -p $(@D)
 	@set -eo pipefail; { echo '{'; $$($(CXX) -print-prog-name=nm) -uP $^ | sed -n 's/^\(_Z[^ ]*4seqd[^ ]*\) .*/  \1;/p' | LC_ALL=C sort -u; echo '};'; } >$@
 
-# Program and modules are of one build where the version and all headers are the same.
-SHARED_HEADERS := $(sort $(wildcard $(addsuffix /*.h,$(PURE_FOLDERS) $(ADAPTER_FOLDERS))))
+# Program and modules are of one build where the version, all headers and the tables of codes (.def) are the same.
+SHARED_HEADERS := $(sort $(wildcard $(foreach kind,h def,$(addsuffix /*.$(kind),$(PURE_FOLDERS) $(ADAPTER_FOLDERS)))))
 $(BUILD)/modules/build: $(SHARED_HEADERS)
 	@mkdir -p $(@D)
 	@echo '$(VERSION)' $$(cat $(SHARED_HEADERS) packaging/make/module.map | sha256sum | cut -c 1-16)$(addprefix -,$(SAN)) >$@

@@ -40,8 +40,8 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   Daemon& operator=(const Daemon&) = delete;
 
   // Takes over the state directory, opens the stores and listens: on `sockets`, or where the
-  // configuration says when there are none. `modules`: those that the configuration needs. FENCED:
-  // another daemon has the directory.
+  // configuration says when there are none. `modules`: the configuration's. FENCED: another
+  // daemon has the directory.
   Status start(const std::vector<int>& sockets, StoreModules modules);
   // Serves until a stop is requested. Returns the exit code.
   int run();

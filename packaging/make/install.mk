@@ -4,7 +4,7 @@ BINDIR ?= $(PREFIX)/bin
 SBINDIR ?= $(PREFIX)/sbin
 LIBDIR ?= $(PREFIX)/lib
 # Where the daemon looks for its modules, seen from SBINDIR: ../lib/seqd.
-MODULEDIR := $(PREFIX)/lib/seqd
+MODULEDIR := $(abspath $(SBINDIR)/../lib/seqd)
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 SYSCONFDIR ?= /etc
@@ -100,5 +100,5 @@ uninstall: ## remove what install brought; a changed configuration and the state
 	@if cmp -s packaging/seqd.toml "$(DESTDIR)$(CONFIG_FILE)"; then \
 	  rm -f "$(DESTDIR)$(CONFIG_FILE)"; rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(dir $(CONFIG_FILE))"; \
 	elif [ -e "$(DESTDIR)$(CONFIG_FILE)" ]; then echo "kept, because it was changed: $(CONFIG_FILE)"; fi
-	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(UNITDIR)/seqd.service.d" "$(DESTDIR)$(DOCDIR)/monitoring" "$(DESTDIR)$(DOCDIR)/containers" "$(DESTDIR)$(DOCDIR)" 2>/dev/null || true
+	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(MODULEDIR)" "$(DESTDIR)$(UNITDIR)/seqd.service.d" "$(DESTDIR)$(DOCDIR)/monitoring" "$(DESTDIR)$(DOCDIR)/containers" "$(DESTDIR)$(DOCDIR)" 2>/dev/null || true
 	@if [ -e "$(DESTDIR)/var/lib/seqd" ]; then echo "kept: /var/lib/seqd, the state (and the embedded store) of every sequence"; fi

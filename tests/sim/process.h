@@ -17,7 +17,7 @@
 #include "daemon/core/turn.h"
 #include "daemon/rpc/server.h"
 #include "daemon/state/start.h"
-#include "tests/sim/connection.h"
+#include "tests/sim/clients/connection.h"
 #include "tests/sim/database.h"
 #include "tests/sim/log_mirror.h"
 #include "tests/sim/machine.h"

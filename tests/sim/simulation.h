@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "tests/sim/client.h"
+#include "tests/sim/clients/client.h"
 #include "tests/sim/database.h"
 #include "tests/sim/machine.h"
 #include "tests/sim/site.h"

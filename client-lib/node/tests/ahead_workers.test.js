@@ -82,7 +82,7 @@ class Crew {
   }
 }
 
-/** No ID came twice. Each that nobody wrote is in a gap, available, or was issued to one of `dead` workers
+/** No ID came twice. Each ID that no worker wrote is in a gap, available, or was issued to one of `dead` workers
  * that did not live to write it. */
 async function verify(t, looks, name, ids, dead) {
   const audit = await until("the blocks of the dead end", async () => {

@@ -46,7 +46,7 @@ for (const [name, reply] of Object.entries(NO_BLOCKS)) {
   });
 }
 
-test("sequences without blocks take no place of those that have them", async (t) => {
+test("sequences without blocks leave the places for blocks to the others", async (t) => {
   const { client, calls } = await setUp(t, (peer, [kind, number, method, params]) => {
     if (kind !== 0) return;
     if (method === "block" && params[0] !== "a") return peer.error(number, "WRONG_MODE: it has no blocks", 1);

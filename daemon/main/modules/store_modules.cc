@@ -1,5 +1,6 @@
 #include "daemon/main/modules/store_modules.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "daemon/base/assertion.h"
@@ -52,6 +53,19 @@ std::string describe_store_modules() {
 Status check_store_module(StoreType type) {
   if (type == StoreType::sqlite) return {};
   return Module(type == StoreType::mongodb ? kMongodb : kDynamodb).find().status();
+}
+
+Result<Configuration> with_modules(Result<Configuration> next,
+                                   const std::map<std::string, StoreSettings>& before) {
+  if (!next.ok()) return next;
+  for (const auto& [name, settings] : next->stores) {
+    const bool known = std::any_of(before.begin(), before.end(), [&](const auto& one) {
+      return one.second.type == settings.type;
+    });
+    const Status module = known ? Status() : check_store_module(settings.type);
+    if (!module.ok()) return Status(module.code(), "store \"" + name + "\": " + module.text());
+  }
+  return next;
 }
 
 }  // namespace seqd

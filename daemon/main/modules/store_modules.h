@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "daemon/main/config/config.h"
 #include "daemon/main/modules/dynamo_module.h"
 #include "daemon/main/modules/mongo_module.h"
 
@@ -13,7 +14,7 @@ namespace seqd {
 
 class StoreModules {
  public:
-  // Loads those that these stores need. CONFIG when one cannot be loaded (Module::load).
+  // Loads the modules that these stores need. CONFIG when one cannot be loaded (Module::load).
   static Result<StoreModules> load(const std::map<std::string, StoreSettings>& stores);
 
   // Where a store of that type was among them.
@@ -29,5 +30,9 @@ class StoreModules {
 std::string describe_store_modules();
 // OK: the module that a store of this type needs is there and of this build, or none is needed.
 Status check_store_module(StoreType type);
+// `next`, or CONFIG where the next start would fail: a module of its stores is missing. Those of
+// types that are in use, `before`, are loaded. Any thread.
+Result<Configuration> with_modules(Result<Configuration> next,
+                                   const std::map<std::string, StoreSettings>& before);
 
 }  // namespace seqd

@@ -42,7 +42,7 @@ std::optional<std::int64_t> EventRate::pass(const Event& event, std::int64_t now
   return std::exchange(subject.left_out, 0);
 }
 
-// It is about to pass, or was told less than ten seconds ago and stays where it is.
+// A subject that will pass moves to the end of the list; one that will be left out stays.
 EventRate::Subject& EventRate::find(Kind& kind, std::string text, std::int64_t now_ms) {
   const auto long_ago = [&](const Subject& subject) {
     return now_ms - *subject.passed_at_ms >= kInterval_ms;

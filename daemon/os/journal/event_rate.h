@@ -34,7 +34,7 @@ class EventRate {
   };
   using Subjects = std::list<Subject>;
   struct Kind {
-    Subjects by_age;  // those that passed longest ago come first
+    Subjects by_age;  // the one that passed longest ago is the first
     std::unordered_map<std::string_view, Subjects::iterator> by_text;
     Subject others;  // all that found no place
   };

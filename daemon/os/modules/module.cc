@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,11 +18,16 @@
 namespace seqd {
 namespace {
 
-std::vector<std::string> beside_the_program() {
+// Empty: /proc is not there.
+std::filesystem::path program_directory() {
   std::error_code fault;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", fault);
-  if (fault) return {};
-  const std::filesystem::path directory = program.parent_path();
+  return fault ? std::filesystem::path() : program.parent_path();
+}
+
+std::vector<std::string> beside_the_program() {
+  const std::filesystem::path directory = program_directory();
+  if (directory.empty()) return {};
   return {directory / "modules", directory.parent_path() / "lib" / "seqd"};
 }
 
@@ -34,6 +40,36 @@ struct Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
   const int number;
 };
+
+// Who may write to it may also replace the program: nobody else may be able to choose what it is. A
+// group may write where it may write to the program's directory, as in a tree that a group builds.
+class Trusted {
+ public:
+  explicit Trusted(const std::string& program_directory) {
+    known_ =
+        stat("/proc/self/exe", &program_) == 0 && stat(program_directory.c_str(), &beside_) == 0;
+  }
+  bool allows(const struct stat& facts) const {
+    const bool owned = facts.st_uid == 0 || facts.st_uid == geteuid() ||
+                       (known_ && facts.st_uid == program_.st_uid);
+    const bool of_group =
+        known_ && facts.st_gid == beside_.st_gid && (beside_.st_mode & S_IWGRP) != 0;
+    return owned && (facts.st_mode & S_IWOTH) == 0 && ((facts.st_mode & S_IWGRP) == 0 || of_group);
+  }
+
+ private:
+  bool known_ = false;
+  struct stat program_ {};
+  struct stat beside_ {};
+};
+
+bool may_be_replaced(int file, const std::string& directory) {
+  struct stat of_file {};
+  struct stat of_directory {};
+  const Trusted trusted(program_directory());
+  return fstat(file, &of_file) != 0 || stat(directory.c_str(), &of_directory) != 0 ||
+         !trusted.allows(of_file) || !trusted.allows(of_directory);
+}
 
 }  // namespace
 
@@ -57,6 +93,12 @@ Result<std::string> Module::find() const {
       continue;
     }
     if (file.number < 0) return failure(path + " cannot be opened: " + std::strerror(errno), again);
+    if (may_be_replaced(file.number, directory)) {
+      return failure(path +
+                         " may be of another user: the file or its directory belongs to one, or "
+                         "others may write to it",
+                     "make both root's, and not writable for others, or " + again);
+    }
     const Result<std::string> build = build_of_module(file.number);
     if (!build.ok()) return failure(path + " " + build.status().text(), again);
     if (*build != module_build()) {
@@ -66,7 +108,7 @@ Result<std::string> Module::find() const {
     }
     return path;
   }
-  if (places.empty()) places = "/proc/self/exe, which says where seqd is";
+  if (places.empty()) return failure("/proc/self/exe does not say where seqd is", "mount /proc");
   return failure("it is not installed; looked for " + places, "apt install seqd-" + name_);
 }
 

@@ -1,7 +1,9 @@
 // Module: a part of seqd in a shared object of its own, because it needs libraries that most
 // daemons do without: NAME.so, in modules/ beside the program (as built) or in ../lib/seqd (as
-// installed). No option or variable names another place: who may write there may replace the
-// program as well. It belongs to one build of the program. Main thread.
+// installed). No option or variable names another place, and a module that somebody else may have
+// put there is refused: file and directory belong to root, to the owner of the program, or to the
+// daemon's user, and others may not write to them. It belongs to one build of the program. Main
+// thread.
 #pragma once
 
 #include <string>
@@ -18,8 +20,8 @@ class Module {
   Module(std::string name, std::vector<std::string> directories);
   explicit Module(std::string name);
 
-  // The path of the file. CONFIG when there is none, or it cannot be read, or is of another build;
-  // the text says what to do. Loads nothing.
+  // The path of the file. CONFIG when there is none, or it cannot be read, is of another build, or
+  // may be another user's; the text says what to do. Loads nothing.
   Result<std::string> find() const;
   // Loads it, once and for good, with all that it needs, and returns its function seqd_NAME_module.
   // CONFIG as above, or when a library is lacking.

@@ -30,6 +30,10 @@ constexpr unsigned char kClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
 constexpr unsigned char kOrder =
     std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
 
+// Where this program begins: the linker says it.
+extern "C" const Header
+    __ehdr_start;  // NOLINT(bugprone-reserved-identifier,readability-identifier-naming)
+
 Status bad(const std::string& what) {
   return {ErrorCode::CONFIG, what};
 }
@@ -50,7 +54,8 @@ struct File {
 bool is_shared_object(const Header& header) {
   return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == kClass &&
          header.e_ident[EI_DATA] == kOrder && header.e_type == ET_DYN &&
-         header.e_phentsize == sizeof(Segment) && header.e_phnum <= kMostSegments;
+         header.e_machine == __ehdr_start.e_machine && header.e_phentsize == sizeof(Segment) &&
+         header.e_phnum <= kMostSegments;
 }
 
 constexpr std::size_t padded(std::size_t length) {

@@ -60,6 +60,13 @@ std::string note(const std::string& owner, const std::string& text) {
   return out;
 }
 
+ElfW(Half) machine() {
+  ElfW(Ehdr) head{};
+  std::ifstream("/proc/self/exe", std::ios::binary)
+      .read(reinterpret_cast<char*>(&head), sizeof head);
+  return head.e_machine;
+}
+
 // A shared object of nothing but notes, each in a segment.
 struct Image {
   explicit Image(const std::vector<std::string>& notes) {
@@ -67,6 +74,7 @@ struct Image {
     head.e_ident[EI_CLASS] = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
     head.e_ident[EI_DATA] = ELFDATA2LSB;
     head.e_type = ET_DYN;
+    head.e_machine = machine();
     head.e_phoff = sizeof head;
     head.e_phentsize = sizeof(ElfW(Phdr));
     head.e_phnum = static_cast<ElfW(Half)>(notes.size());
@@ -142,6 +150,9 @@ TEST_CASE("WhatIsNoModuleIsRefused") {
   Image executable({note("seqd", "1")});
   executable.head.e_type = ET_EXEC;
   REQUIRE(refusal(executable.bytes()) == "is no shared object for this machine");
+  Image elsewhere({note("seqd", "1")});
+  elsewhere.head.e_machine = static_cast<ElfW(Half)>(machine() + 1);
+  REQUIRE(refusal(elsewhere.bytes()) == "is no shared object for this machine");
   Image crowded({note("seqd", "1")});
   crowded.head.e_phnum = 65'535;
   REQUIRE(refusal(crowded.bytes()) == "is no shared object for this machine");
@@ -188,6 +199,30 @@ TEST_CASE("AModuleIsLookedForInOrderAndWhatIsWrongIsSaid") {
           fmt::format("module mongodb: {}/mongodb.so is no shared object for this machine; install "
                       "it again: apt install --reinstall seqd-mongodb",
                       first));
+}
+
+TEST_CASE("AModuleThatOthersMayWriteToIsRefused") {
+  const Scratch scratch;
+  const std::string directory = scratch.directory("m");
+  const std::string path = directory + "/mongodb.so";
+  write(path, Image({note("seqd", std::string(module_build()))}).bytes());
+  const Module module("mongodb", {directory});
+  REQUIRE(chmod(path.c_str(), 0644) == 0);
+  REQUIRE(chmod(directory.c_str(), 0755) == 0);
+  REQUIRE(module.find().ok());
+  const auto is_refused = [&] {
+    const Status status = module.find().status();
+    return status.code() == ErrorCode::CONFIG &&
+           status.text().find("/mongodb.so may be of another user: ") != std::string::npos;
+  };
+  REQUIRE(chmod(path.c_str(), 0646) == 0);
+  REQUIRE(is_refused());
+  REQUIRE(module.load().status().text() == module.find().status().text());
+  REQUIRE(chmod(path.c_str(), 0644) == 0);
+  REQUIRE(chmod(directory.c_str(), 01777) == 0);  // as a module beside a program in /tmp
+  REQUIRE(is_refused());
+  REQUIRE(chmod(directory.c_str(), 0755) == 0);
+  REQUIRE(module.find().ok());
 }
 
 TEST_CASE("AModuleThatTheLinkerRefusesIsAnError") {

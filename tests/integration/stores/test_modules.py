@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import harness
+from disks import NotShown
 from servers.dynamodb_local import dynamodb
 
 MODULES = harness.SEQD.parent / "modules"
@@ -60,6 +61,9 @@ class Installed:
             "closed": (lambda: (self.remove(), self.module.symlink_to(self.module)), f"cannot be opened: Too many levels.*{again}"),
             "directory": (lambda: (self.remove(), self.module.mkdir()), f"is no regular file; .*{again}"),
             "pipe": (lambda: (self.remove(), os.mkfifo(self.module)), f"is no regular file; .*{again}"),
+            "for all": (lambda: self.module.chmod(0o666), f"may be of another user: .*{again}"),
+            "of another machine": (lambda: self.put(self.good[:18] + b"\xb7\0" + self.good[20:]),
+                                   f"is no shared object for this machine; .*{again}"),
             "empty": (lambda: self.put(b""), f"is no shared object for this machine; .*{again}"),
             "text": (lambda: self.put(b"#!/bin/sh\n" * 9_000), f"is no shared object for this machine; .*{again}"),
             "cut": (lambda: self.put(self.good[:200_000]), f"is cut short; .*{again}"),
@@ -130,6 +134,45 @@ def test_WithoutItsModuleADynamodbStoreIsRefusedAndNothingIsLost(make_daemon, sc
         check_faults(daemon, installed, "dynamodb")
         caller.close()
     assert not any(name.startswith(("libmongoc", "libbson")) or name == "mongodb.so" for name in drivers_of(daemon))
+
+
+def test_AModuleOfAnotherUserBesideTheProgramIsNotRun(make_daemon, scratch):
+    """Root's copy of seqd in a directory where all may write, as /tmp is."""
+    if os.getuid() != 0:
+        raise NotShown("only root gives files away")
+    place = scratch / "open"
+    (place / "modules").mkdir(parents=True)
+    place.chmod(0o1777)
+    shutil.copy2(harness.SEQD, place / "seqd")
+    module = place / "modules" / "mongodb.so"
+    module.write_bytes((MODULES / "mongodb.so").read_bytes())
+    for path in (module, module.parent):
+        os.chown(path, 65534, 65534)
+    daemon = make_daemon(stores={"default": {"type": "mongodb", "uri": "mongodb://127.0.0.1:9", "database": "none"}})
+    daemon.program = place / "seqd"
+    with pytest.raises(harness.Died) as died:
+        daemon.start()
+    assert died.value.code == CONFIG
+    assert f"{module} may be of another user: " in daemon.stderr(-1)
+
+
+def test_AReloadWithAStoreWhoseModuleIsMissingIsRefused(make_daemon, scratch):
+    installed = Installed(scratch / "usr", "mongodb")
+    installed.remove()
+    daemon = make_daemon()
+    daemon.program = installed.program
+    before = daemon.start().config_file.read_text()
+    with daemon.connect() as client:
+        assert client.next() == 1
+    daemon.config_file.write_text(before + '\n[store.other]\ntype = "mongodb"\nuri = "mongodb://127.0.0.1:9"\n')
+    said = daemon.seqctl("reload", expect=None)
+    assert said.returncode != 0
+    assert re.search(r'store "other": module mongodb: it is not installed; .*apt install seqd-mongodb', said.stderr)
+    assert "reload_failed" in daemon.stderr(-1)
+    installed.put(installed.good)
+    assert "store.other" in daemon.seqctl("reload").stdout
+    with daemon.connect() as client:
+        assert client.next() == 2
 
 
 def test_TheVersionNamesTheModulesAndLoadsNone(scratch):

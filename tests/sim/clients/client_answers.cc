@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "daemon/core/text/id_text.h"
-#include "tests/sim/client.h"
+#include "tests/sim/clients/client.h"
 
 namespace seqd::sim {
 namespace {

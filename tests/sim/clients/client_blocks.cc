@@ -1,6 +1,6 @@
 // Of Client: blocks, in its page and without one.
 #include "protocol/values/value_writer.h"
-#include "tests/sim/client.h"
+#include "tests/sim/clients/client.h"
 
 namespace seqd::sim {
 

@@ -1,4 +1,4 @@
-#include "tests/sim/attached_page.h"
+#include "tests/sim/clients/attached_page.h"
 
 #include <utility>
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "tests/sim/attached_page.h"
+#include "tests/sim/clients/attached_page.h"
 #include "tests/sim/site.h"
 
 namespace seqd::sim {

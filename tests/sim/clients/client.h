@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "protocol/requests.h"
-#include "tests/sim/block_holder.h"
-#include "tests/sim/connection.h"
+#include "tests/sim/clients/block_holder.h"
+#include "tests/sim/clients/connection.h"
+#include "tests/sim/clients/unpaged_holder.h"
 #include "tests/sim/site.h"
-#include "tests/sim/unpaged_holder.h"
 
 namespace seqd::sim {
 

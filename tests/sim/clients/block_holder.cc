@@ -1,4 +1,4 @@
-#include "tests/sim/block_holder.h"
+#include "tests/sim/clients/block_holder.h"
 
 #include <iterator>
 

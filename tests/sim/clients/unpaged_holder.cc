@@ -1,4 +1,4 @@
-#include "tests/sim/unpaged_holder.h"
+#include "tests/sim/clients/unpaged_holder.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "tests/sim/client.h"
+#include "tests/sim/clients/client.h"
 
 #include <algorithm>
 #include <utility>
