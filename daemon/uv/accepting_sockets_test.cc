@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/base/one_shot.h"
 #include "daemon/uv/unix_socket.h"
 #include "tests/adapters/in_time.h"
 #include "tests/unit/world.h"
@@ -32,6 +33,12 @@ class Counting {
     const Result<UnixSocket> made = bind_unix_socket(directory_ + "/s", 0600);
     REQUIRE(made.ok());
     REQUIRE(sockets.add(made->fd, 16) == 0);
+    // UBSan looks at a class by a pipe when it meets it first: not while no descriptor is left.
+    EventSink& sink = events;
+    sink.raise({EventKind::state_warning, "", {}});
+    OneShot timer(loop);
+    timer.start(kLongestMs, [] {});
+    timer.cancel();
   }
   ~Counting() {
     for (const int one : clients_) ::close(one);
@@ -100,18 +107,29 @@ TEST_CASE("AcceptingSockets: without a descriptor they rest, and go on by themse
   Counting here;
   here.connect();
   here.connect();
+  // Looked at when there are descriptors again: UBSan needs some for what CHECK makes.
+  int asked = 0;
+  int accepted = 0;
+  auto told = here.events.count(EventKind::limit_reached);
+  auto told_later = told;
+  std::string text;
   {
     const NoDescriptor none;
     here.look();
-    CHECK(here.asked == 1);  // not in every turn
-    CHECK(here.accepted == 0);
-    CHECK(here.events.count(EventKind::limit_reached) == 1);
-    CHECK(here.events.newest.text.find("nobody is accepted: Too many open files") == 0);
+    asked = here.asked;
+    accepted = here.accepted;
+    told = here.events.count(EventKind::limit_reached);
+    text = here.events.newest.text;
     // The next try fails as well, and is no news.
     uv_run(here.loop.raw(), UV_RUN_ONCE);
     here.look();
-    CHECK(here.events.count(EventKind::limit_reached) == 1);
+    told_later = here.events.count(EventKind::limit_reached);
   }
+  CHECK(asked == 1);  // not in every turn
+  CHECK(accepted == 0);
+  CHECK(told == 1);
+  CHECK(text.find("nobody is accepted: Too many open files") == 0);
+  CHECK(told_later == 1);
   REQUIRE_IN_TIME(here.run_until_accepted(2));
 }
 
@@ -126,8 +144,8 @@ TEST_CASE("AcceptingSockets: while paused nobody is accepted, also behind a rest
   {
     const NoDescriptor none;
     here.look();
-    REQUIRE(here.asked == 1);
   }
+  REQUIRE(here.asked == 1);
   here.sockets.set_paused(true);
   here.sockets.set_paused(false);
   here.look();
