@@ -306,8 +306,9 @@ class Core {
       this.#signals.set(signal, requests);
       signal.addEventListener("abort", () => {
         for (const one of requests) {
+          const why = this.#session.whyGivenUp(one, signal.reason);
           this.#session.abandon(one);
-          one.reject(signal.reason);
+          one.reject(why);
         }
         this.#settled();
       }, { once: true });

@@ -86,11 +86,11 @@ class Session {
     this.#remove(request);
   }
 
-  /** The error for a request that is given up: the one it is given up for, unless it may have
-   * inserted a document. */
+  /** The error for a request that is given up: the one it is given up for, which may be any reason of a
+   * signal, unless it may have inserted a document. */
   whyGivenUp(request, error) {
     const mayHaveInserted = request.insert !== undefined && (request.isSent || request.perhaps);
-    return mayHaveInserted ? new OutcomeUnknownError(`the document may have been inserted: ${error.message}`, { cause: error }) : error;
+    return mayHaveInserted ? new OutcomeUnknownError(`the document may have been inserted: ${error?.message ?? error}`, { cause: error }) : error;
   }
 
   /** Gives up what is over its deadline; the earliest deadline that is left, or Infinity. */
@@ -231,7 +231,7 @@ class Session {
     } catch (error) {
       this.#output.truncate(before);
       this.#table.finish(request);
-      request.reject(error);
+      request.reject(this.whyGivenUp(request, error));
       return;
     }
     this.#table.markSent(request);
