@@ -306,9 +306,7 @@ class Core {
       this.#signals.set(signal, requests);
       signal.addEventListener("abort", () => {
         for (const one of requests) {
-          const why = this.#session.whyGivenUp(one, signal.reason);
-          this.#session.abandon(one);
-          one.reject(why);
+          one.reject(this.#session.abandon(one, signal.reason));
         }
         this.#settled();
       }, { once: true });

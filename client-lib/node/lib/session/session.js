@@ -80,10 +80,13 @@ class Session {
     this.#queueOf(request).add(request);
   }
 
-  /** The caller does not wait any more. If the request was sent, its reply is dropped when it comes. */
-  abandon(request) {
+  /** The caller does not wait any more, because of `error`; gives the error to tell. If the request was
+   * sent, its reply is dropped when it comes. */
+  abandon(request, error) {
+    const why = this.whyGivenUp(request, error);
     if (request.isSent) this.#late.add(request.number);
     this.#remove(request);
+    return why;
   }
 
   /** The error for a request that is given up: the one it is given up for, which may be any reason of a
@@ -105,9 +108,7 @@ class Session {
     }
     for (const request of over) {
       const error = this.#ready ? new TimeoutError(`the daemon did not reply within ${request.timeout} ms`) : unreachable();
-      const why = this.whyGivenUp(request, error);
-      this.abandon(request);
-      request.reject(why);
+      request.reject(this.abandon(request, error));
     }
     return earliest;
   }
