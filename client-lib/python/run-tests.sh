@@ -14,7 +14,7 @@ for lock in "$here"/tests/models/*.txt; do
   place=$project/build/frameworks/$(basename "$lock" .txt)
   cmp -s "$lock" "$place/lock" && continue
   rm -rf "$place"
-  "$python" -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --only-binary :all: --require-hashes \
+  "$python" -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-deps --no-compile --only-binary :all: --require-hashes \
     --target "$place" -r "$lock"
   cp "$lock" "$place/lock"
 done
