@@ -176,6 +176,19 @@ for (const [version, name] of MONGOOSES) {
       assert.equal(await Model.countDocuments({ tenant: "wrong" }), 0);
     });
 
+    test("a clone of an upsert takes IDs of its own, also for two uses of the plugin and after an error", async () => {
+      const Model = await model({}, { tenant: { type: String, unique: true }, number: Number, other: Number },
+        (schema) => schema.plugin(seqd.mongoose, { client, field: "other", sequence: `${name}.other2` }));
+      await Model.create({ tenant: "x" });
+      const query = Model.updateOne({ number: { $gt: 100 } }, { $setOnInsert: { tenant: "x" } }, { upsert: true });
+      assert.equal((await errorOf(query)).code, 11000);
+      const { $setOnInsert } = query.clone().getUpdate();
+      assert.deepEqual([$setOnInsert.tenant, $setOnInsert.number, $setOnInsert.other], ["x", undefined, undefined]);
+      await Model.collection.updateOne({ tenant: "x" }, { $set: { tenant: "y" } });
+      await query.clone();
+      assert.deepEqual([await stored(Model), await stored(Model, "other")], [[1, 3], [1, 3]]);
+    });
+
     test("a replacement takes no ID: it may replace a document that has one", async () => {
       const Model = await model({}, { tenant: String, number: { type: Number, required: true } });
       await Model.create({ tenant: "x" });
