@@ -248,6 +248,7 @@ void Client::turn(std::int64_t until_ms, std::int64_t now) {
     try_to_connect(now);
     if (!connection_.is_open()) return;
   }
+  const std::size_t in_flight = session_.in_flight();
   session_.fill_output(now);
   const int error = connection_.send(session_.output());
   if (error != 0) {
@@ -257,6 +258,8 @@ void Client::turn(std::int64_t until_ms, std::int64_t now) {
     return;
   }
   if (session_.any_unsent()) session_.fill_output(now);
+  // One that is above a limit of the daemon has its answer already.
+  if (session_.in_flight() < in_flight) return;
   if (!session_.output().empty()) {
     connection_.wait(true, until - now);
     receive();
