@@ -51,13 +51,15 @@ def depth_of(value):
 class Rules:
     """What holds for every client in every script (PROTOCOL.md sections 2, 3 and 5). With the lock of the daemon.
 
-    An identity is of one process. Its numbers increase; one that is sent again is the same request, and only one that may be
-    repeated. What is acknowledged had a reply or was given up, and is never sent again. No message is above the limits that
-    the hello of its connection named.
+    The numbers of an identity increase; one that is sent again is the same request, and only one that may be repeated. What
+    was acknowledged is never sent again, and no more is unacknowledged than the daemon remembers. No message is above the
+    limits that the hello of its connection named.
     """
 
     def __init__(self):
-        self.identities = {}  # by identity: {"highest", "requests": {number: what}, "floor", "refused"; of inserts "aside", "inserts"}
+        # By identity: "highest", "floor"; "requests": what each number was; "refused": those that may be sent again, as the daemon
+        # stops; of inserts "aside" and "inserts".
+        self.identities = {}
 
     def hello(self, options):
         identity = bytes(options.get("client") or b"")
@@ -109,8 +111,6 @@ class Rules:
         client["refused"].add(number)
 
     def ack(self, client, below):
-        if below > client["highest"] + 1:
-            raise Broken(f"an ack of {below}, and the highest request was {client['highest']}")
         client["floor"] = max(client["floor"], below)
 
 
@@ -230,7 +230,8 @@ class Line:
 class Daemon:
     def __init__(self, path, script):
         self.path, self.script = path, script
-        self.lock = threading.Lock()  # of what follows, and of standard output
+        self.output = threading.Lock()  # of standard output
+        self.lock = threading.Lock()  # of what follows
         self.rules = Rules()
         self.taken = 0
         self.events = {}
@@ -240,7 +241,9 @@ class Daemon:
         self.say("listening")
 
     def say(self, line):
-        print(line, flush=True)
+        with self.output:
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
 
     def event(self, name):
         return self.events.setdefault(name, threading.Event())
