@@ -140,6 +140,8 @@ test("dynamoose: create, save and batchPut take an ID, an update takes none", as
   await one.save();
   assert.equal((await Order.get("a")).number, 1);
   await Order.update({ id: "a" }, { name: "again" });
+  await Order.update({ id: "none" }, { name: "made by an update" });
+  assert.equal((await Order.get("none")).number, undefined);
   await Order.create({ id: "b", number: 50 });
   await Order.batchPut([{ id: "c" }, { id: "d" }]);
   const stored = Object.fromEntries((await Order.scan().exec()).map(({ id, number }) => [id, number]));

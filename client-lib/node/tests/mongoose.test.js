@@ -225,6 +225,37 @@ for (const [version, name] of MONGOOSES) {
       assert.deepEqual(await stored(Model), [1, 2, 3, 4, 5, 6, 7]);
     });
 
+    test("a plugin on the base schema and another one on that of a kind: each numbers its field", async () => {
+      const Model = await model({}, { number: Number }, (schema) => schema.set("discriminatorKey", "kind"));
+      const schema = new mongoose.Schema({});
+      schema.plugin(seqd.mongoose, { client, field: "other", sequence: `${name}.kinds` });
+      const kind = `Both${models}`;
+      const Kind = Model.discriminator(kind, schema);
+      await Kind.create({});
+      await Kind.insertMany([{}, {}]);
+      await Model.insertMany([{ kind }]);
+      await Kind.bulkWrite([{ insertOne: { document: {} } }]);
+      await Model.bulkWrite([{ insertOne: { document: { kind } } }]);
+      await Kind.updateOne({ number: { $gt: 100 } }, {}, { upsert: true });
+      assert.deepEqual([await stored(Model), await stored(Model, "other")], [[1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 6, 7]]);
+    });
+
+    test("hooks of the schema run once, and errors of mongoose stay as they are", async () => {
+      let runs = 0;
+      const count = (first) => { ++runs; if (typeof first === "function") first(); };
+      const Model = await model({}, { number: Number }, (schema) => {
+        schema.pre("insertMany", count);
+        schema.post("insertMany", () => { ++runs; });
+      });
+      assert.equal((await Model.insertMany([{}])).length, 1);
+      assert.equal(runs, 2);
+      await assert.rejects(Model.insertMany([null, 5]));
+      await assert.rejects(Model.bulkWrite([{ unknown: {} }]), { name: "MongooseError" });
+      if (version === "mongoose 7") return; // it gives the callback of a static its result
+      await assert.rejects(Model.insertMany([{}], () => {}), { name: "MongooseError" });
+      await assert.rejects(Model.bulkWrite([], () => {}), { name: "MongooseError" });
+    });
+
     test("bulkWrite: what is inserted gets an ID", async () => {
       const Model = await model({});
       const document = { tenant: "x" };
