@@ -72,10 +72,11 @@ module.exports = {
   "findOneAndReplace": { run: ({ Model }) => Model.findOneAndReplace({ tenant: "x" }, { tenant: "x" }, { runValidators: true, ...upsert }) },
   "getter": { run: ({ Model }) => Model.create({}), paths: { number: { type: Number, get: (value) => value ?? 0 } } },
   "setter": { run: async ({ Model }) => { await Model.create({}); await Model.insertMany(two); }, paths: { tenant: String, number: { type: Number, set: (value) => value } } },
-  "alias": { run: async ({ Model }) => {
+  "alias": { run: async ({ Model, client, sequence }) => {
     await Model.create({});
     await Model.insertMany([{}, { code: 70 }]);
     assert.equal((await Model.findOne({ number: 70 })).code, 70);
+    assert.equal((await client.peek(sequence)).last, 2);
   }, field: "code", paths: { number: { type: Number, alias: "code" } } },
   "required": { run: async ({ Model }) => { await Model.create({}); await Model.insertMany(two); }, paths: { tenant: String, number: { type: Number, required: true } } },
   "immutable": { run: async ({ Model }) => { await Model.create({}); await Model.updateOne({ tenant: "x" }, { size: 1 }, upsert); },
@@ -147,6 +148,11 @@ module.exports = {
     connection.getClient().on("commandStarted", ({ commandName, command }) => { if (commandName === "bulkWrite") sent.push(...command.ops.documents ?? command.ops); });
     await assert.rejects(connection.bulkWrite([{ model: Model.modelName, name: "insertOne", document: {} }]));
     return sent.map(({ document }) => document);
+  } },
+  "aggregate": { run: async ({ Model, Schema, connection }) => {
+    const Source = connection.model("Source", new Schema({ tenant: String }));
+    await Source.create({ tenant: "x" });
+    await Source.aggregate([{ $merge: { into: Model.collection.name } }]);
   } },
   "collection": { run: ({ Model }) => Model.collection.insertOne({ tenant: "x" }) },
 };
