@@ -114,6 +114,20 @@ test("a failed save leaves a gap", async () => {
   own.destroy();
 });
 
+test("an item that got no ID gets one when it is sent again", async () => {
+  let isDown = true;
+  const { table, documents, own, read } = await setUp({ sequence: () => {
+    if (isDown) throw new Error("down");
+    return "again";
+  } });
+  const Item = { id: "a" };
+  await assert.rejects(documents.send(new PutCommand({ TableName: table, Item })), /down/);
+  isDown = false;
+  await documents.send(new PutCommand({ TableName: table, Item }));
+  assert.equal((await read("a")).number, 1);
+  own.destroy();
+});
+
 test("the hook before a save, of any library", async () => {
   const number = seqd.dynamodb.beforeSave({ field: "number", sequence: "hook", client });
   const item = Object.freeze({ name: "Ada" });

@@ -202,6 +202,17 @@ for (const [version, name] of MONGOOSES) {
       assert.equal((await client.peek(`${name}.s${models}`)).last, 1);
     });
 
+    test("a replacement by the base model of a kind takes no ID either", async () => {
+      const Model = connection.model(`Model${++models}`, new mongoose.Schema({ tenant: String }, { discriminatorKey: "kind" }));
+      const schema = new mongoose.Schema({ size: Number });
+      schema.plugin(seqd.mongoose, { client, field: "number", sequence: `${name}.s${models}` });
+      const kind = `Replaced${models}`;
+      await Model.discriminator(kind, schema).create({});
+      await Model.bulkWrite([{ replaceOne: { filter: { kind }, replacement: { kind, size: 2 } } }]);
+      assert.deepEqual((await Model.collection.find().toArray()).map(({ size, number }) => [size, number]), [[2, undefined]]);
+      assert.equal((await client.peek(`${name}.s${models}`)).last, 1);
+    });
+
     test("the function gets the document with its defaults, also in insertMany and bulkWrite", async () => {
       const Model = await model({ sequence: (one) => `${name}.defaults.${one.tenant}` }, { tenant: { type: String, default: "x" }, number: Number });
       await Model.create({});

@@ -60,6 +60,8 @@ module.exports = {
   "update-validators": { run: ({ Model }) => Model.updateOne({ tenant: "x" }, { size: 1 }, { runValidators: true, ...upsert }), paths: { tenant: String, size: Number, number: { type: Number, required: true } } },
   "update-whole": { run: ({ Model }) => Model.updateOne({ tenant: "x" }, { $set: { inner: { other: 1 } } }, upsert), field: "inner.number",
     paths: { tenant: String, inner: { number: Number, other: Number } } },
+  "update-whole-inserted": { run: ({ Model }) => Model.updateOne({ tenant: "x" }, { $setOnInsert: { inner: { other: 1 } } }, upsert), field: "inner.number",
+    paths: { tenant: String, inner: { number: Number, other: Number } } },
   "update-pipeline": { run: ({ Model }) => Model.updateOne({ tenant: "x" }, [{ $set: { size: 1 } }], { updatePipeline: true, ...upsert }) },
   "query-clone": { run: async ({ Model }) => {
     const query = Model.updateOne({ tenant: "x" }, { size: 1 }, upsert);
