@@ -8,7 +8,7 @@ const seqd = require("../lib/index.js");
 const { ScriptedDaemon, scripts } = require("./support/modelled.js");
 const { PATIENCE_MS } = require("./support/waiting.js");
 
-const CAN = new Set(["cancel"]); // Node has no fork()
+const CAN = new Set(["cancel", "timeouts", "closing"]); // Node has no fork()
 
 /** The parameter that a script stands for. */
 function filled(value) {

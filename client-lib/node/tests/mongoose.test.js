@@ -176,6 +176,19 @@ for (const [version, name] of MONGOOSES) {
       assert.equal(await Model.countDocuments({ tenant: "wrong" }), 0);
     });
 
+    test("a clone of an upsert takes IDs of its own, also for two uses of the plugin and after an error", async () => {
+      const Model = await model({}, { tenant: { type: String, unique: true }, number: Number, other: Number },
+        (schema) => schema.plugin(seqd.mongoose, { client, field: "other", sequence: `${name}.other2` }));
+      await Model.create({ tenant: "x" });
+      const query = Model.updateOne({ number: { $gt: 100 } }, { $setOnInsert: { tenant: "x" } }, { upsert: true });
+      assert.equal((await errorOf(query)).code, 11000);
+      const { $setOnInsert } = query.clone().getUpdate();
+      assert.deepEqual([$setOnInsert.tenant, $setOnInsert.number, $setOnInsert.other], ["x", undefined, undefined]);
+      await Model.collection.updateOne({ tenant: "x" }, { $set: { tenant: "y" } });
+      await query.clone();
+      assert.deepEqual([await stored(Model), await stored(Model, "other")], [[1, 3], [1, 3]]);
+    });
+
     test("a replacement takes no ID: it may replace a document that has one", async () => {
       const Model = await model({}, { tenant: String, number: { type: Number, required: true } });
       await Model.create({ tenant: "x" });
@@ -186,6 +199,17 @@ for (const [version, name] of MONGOOSES) {
       ]) assert.equal((await errorOf(replace())).name, "ValidationError");
       await Model.replaceOne({ tenant: "x" }, { tenant: "y", number: 1 }, { upsert: true });
       assert.deepEqual((await Model.collection.find().toArray()).map(({ tenant, number }) => [tenant, number]), [["y", 1]]);
+      assert.equal((await client.peek(`${name}.s${models}`)).last, 1);
+    });
+
+    test("a replacement by the base model of a kind takes no ID either", async () => {
+      const Model = connection.model(`Model${++models}`, new mongoose.Schema({ tenant: String }, { discriminatorKey: "kind" }));
+      const schema = new mongoose.Schema({ size: Number });
+      schema.plugin(seqd.mongoose, { client, field: "number", sequence: `${name}.s${models}` });
+      const kind = `Replaced${models}`;
+      await Model.discriminator(kind, schema).create({});
+      await Model.bulkWrite([{ replaceOne: { filter: { kind }, replacement: { kind, size: 2 } } }]);
+      assert.deepEqual((await Model.collection.find().toArray()).map(({ size, number }) => [size, number]), [[2, undefined]]);
       assert.equal((await client.peek(`${name}.s${models}`)).last, 1);
     });
 
@@ -210,6 +234,37 @@ for (const [version, name] of MONGOOSES) {
       await Kind.bulkWrite([{ insertOne: { document: { size: 5 } } }]);
       await Model.bulkSave([new Kind({}), new Model({})]);
       assert.deepEqual(await stored(Model), [1, 2, 3, 4, 5, 6, 7]);
+    });
+
+    test("a plugin on the base schema and another one on that of a kind: each numbers its field", async () => {
+      const Model = await model({}, { number: Number }, (schema) => schema.set("discriminatorKey", "kind"));
+      const schema = new mongoose.Schema({});
+      schema.plugin(seqd.mongoose, { client, field: "other", sequence: `${name}.kinds` });
+      const kind = `Both${models}`;
+      const Kind = Model.discriminator(kind, schema);
+      await Kind.create({});
+      await Kind.insertMany([{}, {}]);
+      await Model.insertMany([{ kind }]);
+      await Kind.bulkWrite([{ insertOne: { document: {} } }]);
+      await Model.bulkWrite([{ insertOne: { document: { kind } } }]);
+      await Kind.updateOne({ number: { $gt: 100 } }, {}, { upsert: true });
+      assert.deepEqual([await stored(Model), await stored(Model, "other")], [[1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 6, 7]]);
+    });
+
+    test("hooks of the schema run once, and errors of mongoose stay as they are", async () => {
+      let runs = 0;
+      const count = (first) => { ++runs; if (typeof first === "function") first(); };
+      const Model = await model({}, { number: Number }, (schema) => {
+        schema.pre("insertMany", count);
+        schema.post("insertMany", () => { ++runs; });
+      });
+      assert.equal((await Model.insertMany([{}])).length, 1);
+      assert.equal(runs, 2);
+      await assert.rejects(Model.insertMany([null, 5]));
+      await assert.rejects(Model.bulkWrite([{ unknown: {} }]), { name: "MongooseError" });
+      if (version === "mongoose 7") return; // it gives the callback of a static its result
+      await assert.rejects(Model.insertMany([{}], () => {}), { name: "MongooseError" });
+      await assert.rejects(Model.bulkWrite([], () => {}), { name: "MongooseError" });
     });
 
     test("bulkWrite: what is inserted gets an ID", async () => {

@@ -49,14 +49,15 @@ for (const [version, name] of MONGOOSES) {
       const way = ways[row.id];
       const { Schema } = mongoose;
       const field = way.field ?? "number";
-      const use = (schema) => schema.plugin(seqd.mongoose, { client, field, sequence: way.sequence ?? `${name}.${row.id}` });
+      const sequence = way.sequence ?? `${name}.${row.id}`;
+      const use = (schema) => schema.plugin(seqd.mongoose, { client, field, sequence });
       const schema = new Schema(way.paths ?? { tenant: String, size: Number, number: Number });
       const prepare = () => way.prepare?.(schema, { Schema, use });
       if (way.isLate) prepare();
       if (!way.isPlain) use(schema);
       if (!way.isLate) prepare();
       const Model = connection.model(`Way${row.id}`, schema);
-      const world = { Model, Schema, mongoose, connection, use };
+      const world = { Model, Schema, mongoose, connection, client, sequence, use };
       Object.assign(world, way.finish?.(world));
       if (way.exists?.(world) === false) return "-";
       await Model.init();

@@ -47,6 +47,20 @@ test("calls of others that fill the client are an error, after which nothing is 
   assert.equal(await client.next("late"), 1);
 });
 
+test("after the first error no further request is begun", async () => {
+  let calls = 0;
+  const client = { nextText: async () => {
+    if (++calls === 1) throw new Error("down");
+    return "x";
+  } };
+  const [field] = readFields({ field: "code", sequence: "codes", text: true, client });
+  assert.equal((await errorOf(takeIds(field, records(5_000)))).message, "down");
+  const begun = calls;
+  assert.ok(begun < 5_000, `${begun} calls`);
+  await new Promise((resolve) => { setImmediate(resolve); });
+  assert.equal(calls, begun);
+});
+
 test("a function that names a sequence of what is not there", async () => {
   for (const name of ["tickets.undefined", "undefined", "null.tickets", "a.NaN.b", "tickets.", ".tickets", "a..b"]) {
     const [field] = readFields({ field: "number", sequence: () => name, client: {} });

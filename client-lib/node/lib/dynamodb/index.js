@@ -92,20 +92,21 @@ const marshalled = (id) => (typeof id === "string" ? { S: id } : { N: String(id)
 /** The input of Put, BatchWrite and TransactWrite with IDs in the items of the table. */
 async function numberInput(input, table, kept) {
   const isTable = (name) => name === table || (typeof name === "string" && name.startsWith("arn:") && name.endsWith(`:table/${table}`));
+  const isItem = (item) => item !== null && typeof item === "object"; // the SDK refuses others itself
   const changes = []; // [item, what puts its copy into the input]
   const result = { ...input };
-  if (isTable(input.TableName) && input.Item !== undefined) changes.push([input.Item, (item) => { result.Item = item; }]);
+  if (isTable(input.TableName) && isItem(input.Item)) changes.push([input.Item, (item) => { result.Item = item; }]);
   for (const [name, requests] of Object.entries(input.RequestItems ?? {})) {
     if (!isTable(name) || !Array.isArray(requests)) continue; // BatchGet has no array
     const copies = requests.map((one) => ({ ...one }));
     result.RequestItems = { ...result.RequestItems, [name]: copies };
     for (const one of copies)
-      if (one.PutRequest !== undefined) changes.push([one.PutRequest.Item, (item) => { one.PutRequest = { ...one.PutRequest, Item: item }; }]);
+      if (isItem(one.PutRequest?.Item)) changes.push([one.PutRequest.Item, (item) => { one.PutRequest = { ...one.PutRequest, Item: item }; }]);
   }
   if (Array.isArray(input.TransactItems)) {
     result.TransactItems = input.TransactItems.map((one) => ({ ...one }));
     for (const one of result.TransactItems)
-      if (isTable(one.Put?.TableName)) changes.push([one.Put.Item, (item) => { one.Put = { ...one.Put, Item: item }; }]);
+      if (isTable(one.Put?.TableName) && isItem(one.Put.Item)) changes.push([one.Put.Item, (item) => { one.Put = { ...one.Put, Item: item }; }]);
   }
   if (changes.length === 0) return input;
   const items = await kept.number(changes.map(([item]) => item));

@@ -31,15 +31,16 @@ function plugin(schema, options) {
   numberUpserts(schema, fields);
 }
 
+const given = new WeakMap(); // the updates of upserts as the callers gave them, by query
+
 function numberUpserts(schema, fields) {
-  const given = new WeakMap(); // the updates as the callers gave them, by query
   schema.pre(UPSERTS, { document: false, query: true }, async function numberInserted() {
     if (!this.getOptions().upsert) return;
     const update = this.getUpdate() ?? {};
     const isReplacement = /replace/i.test(this.op) || this.mongooseOptions().overwrite === true;
     const changed = await numberUpsert(fields, this.model, { filter: this.getFilter(), update, isReplacement });
     if (changed === update) return;
-    given.set(this, update);
+    if (!given.has(this)) given.set(this, update); // another use of the plugin may have been first
     this.setUpdate(changed);
   });
   // A clone of the query is another upsert.

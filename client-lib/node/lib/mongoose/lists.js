@@ -37,12 +37,11 @@ function addStatic(schema, name, copy) {
   if (statics.has(given)) return;
   schema.statics[name] = async function withOwnList(list, options) {
     const own = copy(list);
+    if (Array.isArray(own)) ours.set(own, options);
+    if (!isSeven(this)) return (given ?? this.base.Model[name]).call(this, own, options);
     // Mongoose 7 puts the hooks around a static, which gets a callback behind its arguments.
-    const settings = typeof options === "function" ? undefined : options;
-    if (Array.isArray(own)) ours.set(own, settings);
-    if (!isSeven(this)) return (given ?? this.base.Model[name]).call(this, own, settings);
     if (Array.isArray(own)) await runHooks(this, ofSeven(name), own);
-    return (given ?? withoutHooks[name]).call(this, own, settings);
+    return (given ?? withoutHooks[name]).call(this, own, typeof options === "function" ? undefined : options);
   };
   statics.add(schema.statics[name]);
 }

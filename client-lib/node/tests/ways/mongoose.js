@@ -60,6 +60,8 @@ module.exports = {
   "update-validators": { run: ({ Model }) => Model.updateOne({ tenant: "x" }, { size: 1 }, { runValidators: true, ...upsert }), paths: { tenant: String, size: Number, number: { type: Number, required: true } } },
   "update-whole": { run: ({ Model }) => Model.updateOne({ tenant: "x" }, { $set: { inner: { other: 1 } } }, upsert), field: "inner.number",
     paths: { tenant: String, inner: { number: Number, other: Number } } },
+  "update-whole-inserted": { run: ({ Model }) => Model.updateOne({ tenant: "x" }, { $setOnInsert: { inner: { other: 1 } } }, upsert), field: "inner.number",
+    paths: { tenant: String, inner: { number: Number, other: Number } } },
   "update-pipeline": { run: ({ Model }) => Model.updateOne({ tenant: "x" }, [{ $set: { size: 1 } }], { updatePipeline: true, ...upsert }) },
   "query-clone": { run: async ({ Model }) => {
     const query = Model.updateOne({ tenant: "x" }, { size: 1 }, upsert);
@@ -72,10 +74,11 @@ module.exports = {
   "findOneAndReplace": { run: ({ Model }) => Model.findOneAndReplace({ tenant: "x" }, { tenant: "x" }, { runValidators: true, ...upsert }) },
   "getter": { run: ({ Model }) => Model.create({}), paths: { number: { type: Number, get: (value) => value ?? 0 } } },
   "setter": { run: async ({ Model }) => { await Model.create({}); await Model.insertMany(two); }, paths: { tenant: String, number: { type: Number, set: (value) => value } } },
-  "alias": { run: async ({ Model }) => {
+  "alias": { run: async ({ Model, client, sequence }) => {
     await Model.create({});
     await Model.insertMany([{}, { code: 70 }]);
     assert.equal((await Model.findOne({ number: 70 })).code, 70);
+    assert.equal((await client.peek(sequence)).last, 2);
   }, field: "code", paths: { number: { type: Number, alias: "code" } } },
   "required": { run: async ({ Model }) => { await Model.create({}); await Model.insertMany(two); }, paths: { tenant: String, number: { type: Number, required: true } } },
   "immutable": { run: async ({ Model }) => { await Model.create({}); await Model.updateOne({ tenant: "x" }, { size: 1 }, upsert); },
@@ -147,6 +150,11 @@ module.exports = {
     connection.getClient().on("commandStarted", ({ commandName, command }) => { if (commandName === "bulkWrite") sent.push(...command.ops.documents ?? command.ops); });
     await assert.rejects(connection.bulkWrite([{ model: Model.modelName, name: "insertOne", document: {} }]));
     return sent.map(({ document }) => document);
+  } },
+  "aggregate": { run: async ({ Model, Schema, connection }) => {
+    const Source = connection.model("Source", new Schema({ tenant: String }));
+    await Source.create({ tenant: "x" });
+    await Source.aggregate([{ $merge: { into: Model.collection.name } }]);
   } },
   "collection": { run: ({ Model }) => Model.collection.insertOne({ tenant: "x" }) },
 };
