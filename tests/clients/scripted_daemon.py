@@ -57,13 +57,15 @@ class Rules:
     """
 
     def __init__(self):
-        self.identities = {}  # "requests": what each number was; "refused": those that may be sent again, as the daemon stops
+        # By identity: "highest", "floor"; "requests": what each number was; "refused": those that may be sent again, as the daemon
+        # stops; of inserts "aside" and "inserts".
+        self.identities = {}
 
     def hello(self, options):
         identity = bytes(options.get("client") or b"")
         if len(identity) != 16:
             raise Broken("a hello without an identity of 16 bytes")
-        return self.identities.setdefault(identity, {"highest": 0, "requests": {}, "floor": 1, "refused": set()})
+        return self.identities.setdefault(identity, {"highest": 0, "requests": {}, "floor": 1, "refused": set(), "aside": 0, "inserts": []})
 
     def message(self, size, message, limits):
         if size > limits["frame"]:
@@ -73,6 +75,9 @@ class Rules:
 
     def request(self, client, number, method, params, limits):
         if method not in NUMBERED:
+            return
+        if method == "insert" and number - client["floor"] >= limits["unacknowledged"]:
+            self.insert_aside(client, number, params)
             return
         if number < client["floor"]:
             raise Broken(f"request {number} is below the acknowledged {client['floor']}")
@@ -90,6 +95,17 @@ class Rules:
         client["requests"][number] = what
         client["refused"].discard(number)
         client["highest"] = max(client["highest"], number)
+
+    def insert_aside(self, client, number, params):
+        """Numbers of inserts only have to increase: a client may take them from elsewhere, and new ones for repeats."""
+        if number <= client["aside"]:
+            raise Broken(f"insert {number} came after {client['aside']}")
+        client["aside"] = number
+        options = params[-1]
+        if not options.get("unique") and params[:-1] in client["inserts"] and not client["refused"]:
+            raise Broken("an insert without a unique field was sent twice")
+        client["inserts"].append(params[:-1])
+        client["refused"].clear()
 
     def stopping(self, client, number):
         client["refused"].add(number)
