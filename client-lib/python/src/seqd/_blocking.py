@@ -19,7 +19,7 @@ from typing import Any, Deque, Dict, Optional, Sequence
 
 from . import _fork, errors
 from ._call import LONGEST_SLEEP, Call, done
-from ._primitives import MSG_NOSIGNAL, POLLIN, POLLOUT, RLock, get_ident, get_native_id, poll, socket
+from ._primitives import MSG_NOSIGNAL, POLLIN, POLLOUT, RLock, get_ident, hub, poll, socket
 from ._requests import Request
 from ._session import ENOUGH_OUTPUT, Session
 from ._socket import BackOff, NotNow, connect, reason
@@ -50,7 +50,7 @@ class Connection:
         self._session = Session(done, self._name)
         self._socket: Optional[socket] = None
         self._poll: Any = None
-        self._watched: Any = None  # by _poll: the thread, the socket and the events
+        self._watched: Any = None  # by _poll: the loop of gevent, the socket and the events
         self._waker = Waker()  # of the leader, which sleeps without the lock
         self._unsent: memoryview = memoryview(b"")
         self._send_failed = False
@@ -249,7 +249,7 @@ class Connection:
     def _turn(self, now: float) -> float:
         """Expires, connects, sends, and prepares the wait of this thread. Returns the seconds until the next turn in any case."""
         wait = self._step(now)
-        watched = (get_native_id(), self._socket, POLLIN | POLLOUT if len(self._unsent) > 0 else POLLIN)
+        watched = (hub(), self._socket, POLLIN | POLLOUT if len(self._unsent) > 0 else POLLIN)
         if watched != self._watched:
             self._poll = poll()
             if self._socket is not None:

@@ -13,11 +13,10 @@ import sys
 import threading
 from _socket import AF_UNIX, MSG_NOSIGNAL, SOCK_STREAM, socket, socketpair
 from _thread import RLock  # type: ignore[attr-defined]
-from threading import get_native_id
 from typing import Any, Dict
 
-__all__ = ["AF_UNIX", "Lock", "MSG_NOSIGNAL", "POLLIN", "POLLOUT", "RLock", "SOCK_STREAM", "get_ident", "get_native_id", "poll",
-           "socket", "socketpair"]
+__all__ = ["AF_UNIX", "Lock", "MSG_NOSIGNAL", "POLLIN", "POLLOUT", "RLock", "SOCK_STREAM", "get_ident", "hub", "poll", "socket",
+           "socketpair"]
 
 POLLIN, POLLOUT = 1, 4  # as of Linux
 
@@ -43,6 +42,12 @@ def poll() -> Any:
     return _Select() if made is None else made()
 
 
+def hub() -> Any:
+    """The event loop of gevent in this native thread, to which a poll object belongs; None without one."""
+    made = getattr(select, "poll", None)
+    return sys.modules["gevent"].get_hub() if made is not None and made.__module__ == "gevent.select" else None
+
+
 def get_ident() -> int:
     """Of this thread or greenlet."""
     return threading.get_ident()
@@ -51,14 +56,13 @@ def get_ident() -> int:
 class _LockOfHub:
     """A lock of gevent: a release by another native thread wakes nobody, so that of the sleeper is asked to do it."""
 
-    def __init__(self, lock: Any, hub: Any) -> None:
+    def __init__(self, lock: Any, of_sleeper: Any) -> None:
         self._lock = lock
-        self._hub = hub
-        self._thread = get_native_id()
+        self._hub = of_sleeper
         self.acquire = lock.acquire
 
     def release(self) -> None:
-        if get_native_id() == self._thread:
+        if hub() is self._hub:
             self._lock.release()
         else:
             self._hub.loop.run_callback_threadsafe(self._lock.release)
@@ -66,7 +70,5 @@ class _LockOfHub:
 
 def Lock() -> Any:  # noqa: N802
     """One on which the thread or greenlet that makes it sleeps, and which any other releases."""
-    lock = threading.Lock()
-    if type(lock).__module__.startswith("gevent"):
-        return _LockOfHub(lock, sys.modules["gevent"].get_hub())
-    return lock
+    lock, of_sleeper = threading.Lock(), hub()
+    return lock if of_sleeper is None else _LockOfHub(lock, of_sleeper)
