@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/core/text/id_format.h"
 #include "protocol/values/value_writer.h"
+#include "tests/unit/one_summer.h"
 #include "tests/unit/service.h"
 
 #include <catch2/catch.hpp>
@@ -49,6 +51,16 @@ struct Former : Service {
     world.start();
     world.settle();
     hello();
+  }
+  void reload(const Change& change) {
+    change(world.core.settings);
+    static_cast<void>(world.core.table->apply_settings(world.core.limits));
+    world.settle();
+  }
+  Reply next_text(std::uint32_t number, const std::string& name = kName) {
+    std::string bytes = request("next_text", name);
+    bytes[2] = static_cast<char>(number);
+    return ask(bytes);
   }
   Reply about(std::string_view method, std::int64_t value, const std::string& name = kName) {
     protocol::Buffer params;
@@ -199,6 +211,122 @@ TEST_CASE("RemainderOfASequenceThatIsNotConfiguredKeepsWhatIsAboveTheDefaultMaxi
   CHECK(service.world.core.events.count(EventKind::gap_out_of_bounds) == 0);
   service.restart(above);
   CHECK(service.ask(next_request(2, kName)).id() == (std::int64_t{1} << 60) + 1);
+}
+
+// --- texts
+
+struct Spelling {
+  std::string format;
+  std::shared_ptr<const BlockCipher> key = nullptr;
+  std::string zone = "UTC";
+  std::string period = {};
+};
+
+// No cipher, but another permutation for each key.
+class ToyCipher final : public BlockCipher {
+ public:
+  explicit ToyCipher(std::uint8_t key) : key_(key) {}
+  void encrypt(CipherBlock& block) const override {
+    std::uint32_t state = key_;
+    for (int round = 0; round < 4; ++round) {
+      for (std::uint8_t& byte : block) {
+        state = (state ^ byte) * 0x01000193U + 0x9e3779b9U;
+        byte = static_cast<std::uint8_t>(state >> 24);
+      }
+    }
+  }
+
+ private:
+  const std::uint8_t key_;
+};
+
+Change spelled(const Spelling& as) {
+  return [as](ConfiguredSequences& configured) {
+    SequenceSettings& settings = configured.add(kName);
+    settings.text.format = as.format;
+    settings.text.time_zone = as.zone;
+    const std::shared_ptr<const TimeZone> zone =
+        as.zone == "UTC" ? nullptr : std::make_shared<OneSummer>();
+    auto made = std::make_shared<IdFormat>(read_template(as.format).value(), zone, as.key);
+    settings.periods = {};
+    if (!as.period.empty()) {
+      settings.periods.period = as.period;
+      settings.periods.rule = PeriodRule::make(as.period, zone).value();
+      made->set_periods(settings.periods.rule, "");
+    }
+    settings.text.compiled = std::move(made);
+  };
+}
+
+TEST_CASE("RepeatOfATextIsTheTextThatWasIssuedOrNone", "[former_settings]") {
+  const std::vector<std::pair<Spelling, std::vector<Spelling>>> all = {
+      {{"A-{number:6}", {}},
+       {{"B-{number:6}", {}}, {"A-{number:8}", {}}, {"{number:6,base16}", {}}}},
+      {{"{date:%H%M}-{number}", {}},
+       {{"{date:%H%M}-{number}", {}, "Somewhere"}, {"{date:%H}-{number}", {}}}},
+      {{"{date:%y%m%d}-{number}", {}, "UTC", "day"},
+       {{"{date:%y%m%d}-{number:4}", {}, "UTC", "day"}, {"X{number}", {}}}},
+      {{"{number:6,scramble}", std::make_shared<ToyCipher>(std::uint8_t{1})},
+       {{"{number:6,scramble}", std::make_shared<ToyCipher>(std::uint8_t{2})}}}};
+  for (const auto& [first, changes] : all) {
+    for (const Spelling& now : changes) {
+      for (const bool restarts : {false, true}) {
+        // Another period, in place of the format, takes effect at a restart only.
+        if (!restarts && now.period != first.period) continue;
+        INFO(first.format << " -> " << now.format << ", " << now.zone << ", " << restarts);
+        Former service(spelled(first));
+        const Reply issued = service.next_text(1);
+        REQUIRE(issued.code == ErrorCode::OK);
+        const auto change = [&](const Spelling& to) {
+          restarts ? service.restart(spelled(to)) : service.reload(spelled(to));
+        };
+        change(now);
+        const Reply repeat = service.next_text(1);
+        CHECK(repeat.code == ErrorCode::SEQ_CHANGED);
+        CHECK(repeat.text.find("\"" + first.format + "\"") != std::string::npos);
+        change(first);
+        CHECK(service.next_text(1).frame == issued.frame);
+      }
+    }
+  }
+}
+
+TEST_CASE("TextsOfSeveralFormsAreEachRepeatedInTheirOwnOnly", "[former_settings]") {
+  Former service(spelled({"A-{number:6}", {}}));
+  const Reply a = service.next_text(1);
+  service.reload(spelled({"B-{number:6}", {}}));
+  const Reply b = service.next_text(2);
+  REQUIRE(a.result().read_text() == "A-000001");
+  REQUIRE(b.result().read_text() == "B-000002");
+  for (int times = 0; times < 2; ++times) {
+    CHECK(service.next_text(1).code == ErrorCode::SEQ_CHANGED);
+    CHECK(service.next_text(2).frame == b.frame);
+    service.restart(spelled({"A-{number:6}", {}}));
+    CHECK(service.next_text(1).frame == a.frame);
+    CHECK(service.next_text(2).code == ErrorCode::SEQ_CHANGED);
+    service.restart(spelled({"B-{number:6}", {}}));
+  }
+  CHECK(service.next_text(3).result().read_text() == "B-000003");
+}
+
+// The time of the text is shown in no zone, so the zone does not matter to it.
+TEST_CASE("ZoneOfATextWithoutADateIsNoOtherForm", "[former_settings]") {
+  Former service(spelled({"A-{number:6}", {}}));
+  const Reply issued = service.next_text(1);
+  service.reload(spelled({"A-{number:6}", {}, "Somewhere"}));
+  CHECK(service.next_text(1).frame == issued.frame);
+  CHECK(service.world.core.log.image.names.at(kName).forms.size() == 1);
+}
+
+TEST_CASE("TextThatMayBeOneOfAFormerFormIsNotExplainedAsAnotherId", "[former_settings]") {
+  Former service(spelled({"{number:6}", {}}));
+  REQUIRE(service.next_text(1).result().read_text() == "000001");
+  service.reload(spelled({"{number:6,base16}", {}}));
+  protocol::Buffer params;
+  protocol::append_text(params, "000010");
+  const Reply told = service.ask(request("explain", kName, 2, {params.data(), params.size()}));
+  CHECK(told.code == ErrorCode::SEQ_CHANGED);
+  CHECK(told.text.find("\"{number:6}\"") != std::string::npos);
 }
 
 }  // namespace

@@ -352,8 +352,6 @@ std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
     sequence.apply_settings(shared_settings_.find(std::move(shared)));
     if (!sequence.notes().plain_name) know_name(base_of(name), *settings);
     know_periods(name, *settings);
-    // Who waits for a text is served in the form of today: it is to be on the medium before.
-    if (sequence.waiting() > 0) static_cast<void>(admit_text(id));
   }
   return not_applied;
 }

@@ -118,7 +118,8 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
   std::vector<Run> runs;
   Issued first;
   for (const Issued& issue : context.table.replays().find(session.client, msgid)) {
-    if (!same_sequence(context.table, issue.sequence, sequence) || issue.kind != kind) {
+    if (!same_sequence(context.table, issue.sequence, sequence) ||
+        as_requested(issue.kind) != kind) {
       answer_error(session, msgid,
                    bad("request " + std::to_string(msgid) + " of this client was another request"));
       return;
@@ -135,7 +136,7 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
     protocol::append_id_reply(session.out, msgid,
                               to_external(context.table.at(first.sequence), first.begin));
   } else if (kind == IssueKind::text) {
-    answer_text(context.table, first.sequence, session, msgid, first.begin, first.wall_s);
+    repeat_text(context.table, session, msgid, first);
   } else {
     answer_runs(context.table.at(first.sequence), session, msgid, runs);
   }
