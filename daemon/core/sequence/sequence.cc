@@ -124,12 +124,31 @@ void Sequence::expire_waiters() {
   touch();
 }
 
+// Nothing: not in this turn.
+Result<std::optional<IssueAs>> Sequence::admit(const Waiter& waiter) {
+  IssueAs as{waiter.kind};
+  if (waiter.kind != IssueKind::text) return std::optional(as);
+  const Result<std::optional<TextForm>> form = context_.table.admit_text(id());
+  if (!form.ok()) return form.status();
+  if (!*form) return std::optional<IssueAs>();
+  as.form = **form;
+  as.wall_s = context_.core.clock.wall_ms() / 1'000;
+  return std::optional(as);
+}
+
 void Sequence::serve_waiters() {
   if (!waiters_.empty() && !context_.core.log.accepting()) {
     touch();  // again in the next turn
     return;
   }
   while (!waiters_.empty() && gate_.open() && held().issuable() >= waiters_.front().count) {
+    // What there is to refuse is refused before an ID is taken.
+    const Result<std::optional<IssueAs>> as = admit(waiters_.front());
+    if (!as.ok()) {
+      context_.core.replies.failed(waiters_.pop().caller, as.status());
+      continue;
+    }
+    if (!*as) return touch();
     // One entry is reserved for this request already.
     const std::int64_t more = held().pieces(waiters_.front().count) - 1;
     ASSERT(more >= 0);
@@ -143,14 +162,12 @@ void Sequence::serve_waiters() {
                           "retries of this client: acknowledge (ack), or request fewer"});
       continue;
     }
-    IssueAs as{waiter.kind, 0};
-    if (waiter.kind == IssueKind::text) as.wall_s = context_.core.clock.wall_ms() / 1'000;
     std::vector<Run> runs;
-    issuer_.issue(waiter.caller, waiter.count, as, &runs);
+    issuer_.issue(waiter.caller, waiter.count, **as, &runs);
     ASSERT(!runs.empty() && (waiter.count == 1 || waiter.kind == IssueKind::batch));
     note_issued();
     if (waiter.kind == IssueKind::text) {
-      context_.core.replies.issued_text(waiter.caller, id(), runs.front().first, as.wall_s);
+      context_.core.replies.issued_text(waiter.caller, id(), runs.front().first, (*as)->wall_s);
     } else {
       context_.core.replies.issued(waiter.caller, id(), waiter.kind, runs);
     }
@@ -194,14 +211,6 @@ void Sequence::prepare() {
   if (replenisher_.due(held(), waiters_.demand()) && context_.scope.verified() &&
       !drain_.blocks_leases() && context_.core.log.accepting())
     replenisher_.replenish(held(), out_, waiters_.demand(), issuer_.issued());
-}
-
-void Sequence::hold() {
-  const LogPosition position = context_.core.log.next_position();
-  if (!gate_.hold_until(position)) return;
-  when_durable([this, position] {
-    if (gate_.durable(position)) touch();
-  });
 }
 
 void Sequence::log_failed(const Status& status) {

@@ -72,7 +72,6 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   std::int64_t cancel(SessionId session, const Status& why = {});  // so many; OK: unanswered
   void pump();  // decides what to do next, at the end of a turn in which touched() was called
   void flush_issues() { issuer_.flush(); }
-  void hold();                            // issues nothing until this turn's record is
   void log_failed(const Status& status);  // nothing more becomes durable: lease nothing
   void begin_advance() { ++advances_; }   // of the counter: until its end nothing is returned
   void end_advance(const Result<std::int64_t>& next_id);   // resumes what the counter had stopped
@@ -117,6 +116,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   }
   Status above_budget(std::int64_t count) const;  // TOO_LARGE
   void prepare(), serve_waiters(), expire_waiters(), go_on();
+  Result<std::optional<IssueAs>> admit(const Waiter& waiter);
   void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
   void end_blocks(), end_blocks_in_pages(), end_blocks_for_waiters(), end_blocks_above_bound();

@@ -1,6 +1,5 @@
 #include "daemon/core/sequence/sequence_gate.h"
 
-#include "daemon/base/assertion.h"
 #include "daemon/core/leasing/store_scope.h"
 
 namespace seqd {
@@ -13,8 +12,7 @@ SequenceGate::State SequenceGate::find_state() const {
   if (!stopped_.ok()) return State::stopped;
   if (!scope_.owned()) return State::unowned;
   if (draining_) return State::draining;
-  if (withdrawing_) return State::withdrawing;
-  return held_until_ != 0 ? State::holding : State::open;
+  return withdrawing_ ? State::withdrawing : State::open;
 }
 
 Status SequenceGate::refusal() const {
@@ -28,22 +26,6 @@ Status SequenceGate::refusal() const {
     default:
       return {};
   }
-}
-
-bool SequenceGate::hold_until(LogPosition position) {
-  // 0 is for not holding, and the log's positions only grow.
-  ASSERT(position > 0 && position >= held_until_);
-  if (held_until_ == position) return false;
-  held_until_ = position;
-  update();
-  return true;
-}
-
-bool SequenceGate::durable(LogPosition position) {
-  if (held_until_ == 0 || held_until_ > position) return false;
-  held_until_ = 0;
-  update();
-  return true;
 }
 
 }  // namespace seqd

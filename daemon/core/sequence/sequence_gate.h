@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "daemon/base/status.h"
-#include "daemon/core/log/remainder_log.h"
 
 namespace seqd {
 
@@ -21,7 +20,6 @@ class SequenceGate {
     unowned,      // the remainder is not ours (yet)
     draining,     // it leaves
     withdrawing,  // a part has to leave that may not be issued any more: the log does not accept
-    holding,      // a record has to be on the medium first
     open,
   };
 
@@ -41,10 +39,6 @@ class SequenceGate {
   void scope_changed() { update(); }
   void set_draining(bool draining) { draining_ = draining, update(); }
   void set_withdrawing(bool withdrawing) { withdrawing_ = withdrawing, update(); }
-  // False: it holds for that already.
-  bool hold_until(LogPosition position);
-  // Everything up to `position` is on the medium. True: it does not hold any more.
-  bool durable(LogPosition position);
 
  private:
   State find_state() const;
@@ -52,7 +46,6 @@ class SequenceGate {
 
   const StoreScope& scope_;
   Status ending_, refusing_, stopped_;
-  LogPosition held_until_ = 0;  // 0: not
   bool draining_ = false, withdrawing_ = false;
   State state_;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "daemon/base/status.h"
 #include "daemon/core/context.h"
@@ -23,6 +24,9 @@ class SequenceOwner {
   // Has this turn's record made durable, and calls `then` when it is: in this order, and only while
   // the sequence is there. Not when the daemon ends before.
   virtual void when_durable(SequenceId sequence, std::function<void()> then) = 0;
+  // Before an ID of it is taken for a text: in which form that will be. Nothing: not in this turn,
+  // the form is to be on the medium first. SEQ_CHANGED, CONFIG, BUSY: there will be no text.
+  virtual Result<std::optional<TextForm>> admit_text(SequenceId sequence) = 0;
   // IDs were issued; a client's are to be kept for repeats. The log has them.
   virtual void recorded(const Issued& issue) = 0;
   virtual SequenceAccounts& accounts() = 0;

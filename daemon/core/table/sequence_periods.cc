@@ -206,8 +206,9 @@ DefineName& SequenceTable::know_name(std::string_view base, const SequenceSettin
     const bool old = rule != nullptr && known.newest_s > 0 && from.empty();
     add_form(known, form_of(settings, old ? rule->at(rule->at(known.newest_s).end_s).name
                                           : std::string_view(from)));
+  } else {
+    context_.log.append(known);
   }
-  context_.log.append(known);
   return known;
 }
 

@@ -80,6 +80,9 @@ void SequenceTable::restore_sequence(const SequenceImage& image) {
       configured != nullptr && settings.mode == SequenceMode::lease &&
       (settings.store != scope.store_name() ||
        !same_counter(image.definition.binding, settings.binding, settings.progression));
+  // Its IDs are what they were when they were leased, and no bound of today is theirs.
+  settings.progression.compiled = held_progression(image.definition.binding, settings.progression);
+  if (configured == nullptr) settings.max_value = IdProgression::kLastOrdinal;
   Sequence& sequence = add_sequence(image.definition, settings);
   sequence.restore(image);
   accounts_.restored(sequence);
@@ -98,7 +101,7 @@ void SequenceTable::restore_sequence(const SequenceImage& image) {
                      "the remainder of \"" + image.definition.name + "\" came from store \"" +
                          scope.store_name() + "\", counter " + image.definition.binding +
                          "; the configuration says store \"" + settings.store + "\", counter " +
-                         binding_text(settings.binding, settings.progression) +
+                         binding_text(configured->binding, configured->progression) +
                          ": configure the former counter, or give the sequence another name"});
   }
 }
@@ -344,11 +347,11 @@ std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
     }
     SequenceSettings shared = *settings;
     shared.binding.key.clear();
+    shared.progression.compiled =
+        held_progression(sequence.definition().binding, settings->progression);
     sequence.apply_settings(shared_settings_.find(std::move(shared)));
     if (!sequence.notes().plain_name) know_name(base_of(name), *settings);
     know_periods(name, *settings);
-    // Who waits for a text is served in the form of today: it is to be on the medium before.
-    if (sequence.waiting() > 0) static_cast<void>(admit_text(id));
   }
   return not_applied;
 }

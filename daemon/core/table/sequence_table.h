@@ -49,10 +49,10 @@ class SequenceTable final : public RemainderLogObserver,
   // The format and the rights of that name, in use or not; or null.
   std::shared_ptr<const IdFormat> format_of(std::string_view name) const;
   const AccessSettings* access_of(std::string_view name) const;
-  // Before an ID is taken for a text: whether the text cannot be that of another ID. SEQ_CHANGED,
-  // BUSY. With a new form the sequence issues nothing until the form is on the medium.
-  Status admit_text(SequenceId id);
-  Status admit_reply(SequenceId id);  // before it leaves; UNAVAILABLE: the form is not there yet
+  Result<std::optional<TextForm>> admit_text(SequenceId id) override;
+  // Whether a text of it, in the form of today, cannot be that of another ID. SEQ_CHANGED, CONFIG.
+  Status check_text(SequenceId id) const;
+  Status check_repeat(const Issued& issue) const;  // whether today's format writes it; SEQ_CHANGED
   // In the order of their names: all, and at most so many of those behind the name `after`.
   std::vector<const Sequence*> list() const;
   std::vector<const Sequence*> list(std::string_view after, std::size_t most) const;
