@@ -166,6 +166,9 @@ void Sequence::serve_waiters() {
 void Sequence::pump() {
   ASSERT(touched_);
   touched_ = false;
+  // What is in blocks is issued without a request to this daemon.
+  const bool issues = !waiters_.empty() || replenisher_.wants() || out_ > 0;
+  if (issues && gate_.state() == SequenceGate::State::looking) context_.table.look(id_);
   flush_issues();
   if (gate_.withdrawing()) withdraw();
   if (!waiters_.empty()) {
@@ -255,6 +258,11 @@ bool Sequence::counter_read(const CounterReading& reading) {
   withdraw();
   touch();
   return !awaits_advance();
+}
+
+void Sequence::looked(bool over) {
+  if (over) gate_.set_looks(false);
+  touch();
 }
 
 void Sequence::withdraw() {

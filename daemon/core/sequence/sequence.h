@@ -75,8 +75,9 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void hold();                            // issues nothing until this turn's record is
   void log_failed(const Status& status);  // nothing more becomes durable: lease nothing
   void begin_advance() { ++advances_; }   // of the counter: until its end nothing is returned
-  void end_advance(const Result<std::int64_t>& next_id);   // resumes what the counter had stopped
-  bool counter_read(const CounterReading& reading);        // withdraws; false: it awaits an advance
+  void end_advance(const Result<std::int64_t>& next_id);  // resumes what the counter had stopped
+  bool counter_read(const CounterReading& reading);       // withdraws; false: it awaits an advance
+  void looked(bool over);  // over: its floor need not be waited for; else the store does not answer
   void drain(std::int64_t deadline_ms, Drain::Done done);  // see Drain::begin(); requests wait
   void end_period();                                       // it is over: what is available is a gap
   void refuse(const Status& why);           // not usable as configured: requests fail with `why`

@@ -68,7 +68,7 @@ void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const
 
 void Sequence::scope_owned() {
   ASSERT(context_.scope.owned());
-  gate_.scope_changed();
+  gate_.set_looks(!holds_nothing());
   adopt();
   replenisher_.go_on();
   drain_.go_on();
