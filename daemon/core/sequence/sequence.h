@@ -98,6 +98,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   // Replenisher::Owner
   void lease_changed() override { touch(); }
   void leased(IdRange range, const Token& lease) override;
+  Status check_range(std::int64_t begin, std::int64_t end) const override;
   void leased_in_vain() override { ++unknown_; }
   void counter_regressed(const Status& why) override { refuse(why); }
   void cannot_lease(const Status& why) override;
@@ -106,11 +107,10 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   ReturnRequest return_request() const override;
   bool may_drain() const override { return !leasing() && advances_ == 0; }
   bool may_ask() const override;
-  void met_older_copy() override;
   void when_durable(std::function<void()> then) override;
   void written_off(std::int64_t begin, std::int64_t end, GapCause cause) override;
   void returned(std::int64_t begin, std::int64_t end, Reuse reuse) override;
-  void drain_changed() override;
+  void drain_changed() override, met_older_copy() override;
 
   void note_issued() { replenisher_.want(), touch(); }
   void touch() {

@@ -1,7 +1,11 @@
 // How a Sequence survives its process: what it takes over at a start and leaves in snapshots, and
 // what becomes of it when its scope is won or lost. The rest of sequence.h is in sequence.cc.
+#include <algorithm>
+#include <limits>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/leasing/store_scope.h"
@@ -67,6 +71,34 @@ void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const
 }
 
 void Sequence::scope_owned() {
+// As StateImage::check() and its totals. A range that was never leased before lies above all
+// others; one that was returned lies where its record says.
+Status Sequence::check_range(std::int64_t begin, std::int64_t end) const {
+  const auto is_out = [&] {
+    if (out_ == 0) return false;
+    const std::vector<const Block*> blocks = context_.table.blocks().of(id());
+    return std::any_of(blocks.begin(), blocks.end(), [&](const Block* block) {
+      return block->granted.begin < end && begin < block->granted.end;
+    });
+  };
+  if (held().has_some_of(begin, end) || is_out()) {
+    return {ErrorCode::SEQ_REGRESSED,
+            "the store granted the returned range [" + std::to_string(begin) + ", " +
+                std::to_string(end) +
+                "), of which this host has IDs available: the records of returned ranges were "
+                "edited or restored. `seqctl advance NAME --everywhere` drops all of them, and the "
+                "sequence continues"};
+  }
+  if (end - begin > std::numeric_limits<std::int64_t>::max() - leased_) {
+    return {ErrorCode::STORE_REFUSED, "the store granted " + std::to_string(end - begin) +
+                                          " IDs, but " + std::to_string(leased_) +
+                                          " were leased of \"" + name() +
+                                          "\" already: more cannot be counted. Give the "
+                                          "sequence another name"};
+  }
+  return {};
+}
+
   ASSERT(context_.scope.owned());
   gate_.set_looks(!holds_nothing());
   adopt();
