@@ -75,8 +75,8 @@ class Replenisher final : private LeaseOperation::Owner {
   void end_turn() {
     if (operation_ != nullptr && operation_->at_rest()) operation_.reset();
   }
-  void apply_settings(bool ends_elsewhere);
-  void mended();  // what the last lease failed for
+  void apply_settings();
+  void mended();  // what the last lease failed for; or perhaps: the next one is tried at once
 
   // A lease that was in flight when the last process ended waits for adopt() or abandon().
   void restore(const std::optional<LeaseIntended>& intent) {

@@ -237,6 +237,7 @@ void Sequence::end_advance(const Result<std::int64_t>& next_id) {
   context_.core.events.raise(
       {EventKind::sequence_advanced,
        "\"" + name() + "\" is leased from " + std::to_string(*next_id) + " on",
+  replenisher_.mended();
        {{"SEQUENCE", name()}, {"NEXT", std::to_string(*next_id)}}});
   if (stopped().code() != ErrorCode::SEQ_REGRESSED) return;
   raised_to_ = 0;
@@ -347,12 +348,11 @@ void Sequence::refuse_requests(const Status& why) {
 
 void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings) {
   ASSERT(settings->binding.key.empty());
-  const bool ends_elsewhere = settings->last_position() != settings_->last_position();
   const std::string held = definition().binding;
   settings_ = std::move(settings);
   keep_binding(held);
   exhaustion_.update_forecast(*settings_);
-  replenisher_.apply_settings(ends_elsewhere);
+  replenisher_.apply_settings();
   issuer_.set_most_unsynced(settings_->max_unsynced);
   // So many are never available any more, and those behind would wait for nothing.
   waiters_.fail_above(settings_->max_available, [this](auto count) { return above_budget(count); });

@@ -197,5 +197,47 @@ TEST_CASE("AnAdvanceDoesNotMendAnotherReasonToStop") {
   REQUIRE(orders.sequence().error().code() == ErrorCode::SEQ_CHANGED);
 }
 
+// The counter held a text. Nobody has to wait until the next try is due.
+TEST_CASE("ALeaseIsTriedAgainOnceItsCounterIsMended") {
+  Advancing orders;
+  const Status wrong(ErrorCode::SEQ_TYPE, "the counter is a text");
+  REQUIRE(orders.world.range("orders", 9).has_value());
+  orders.world.turn();
+  orders.world.store.leases.assign(3, {ScriptedStore::LeaseScript::Kind::refuse, wrong});
+  static_cast<void>(orders.world.next("orders"));
+  orders.world.settle();
+  REQUIRE(orders.sent().back().status.code() == ErrorCode::SEQ_TYPE);
+  REQUIRE_FALSE(orders.world.next("orders").has_value());
+  REQUIRE(orders.world.status.code() == ErrorCode::SEQ_TYPE);
+  SECTION("by an advance") {
+    orders.world.store.leases.clear();
+    REQUIRE(orders.advance(7'000)->ok());
+  }
+  SECTION("and the configuration is read again") {
+    orders.world.store.leases.clear();
+    REQUIRE(orders.world.table->apply_settings(orders.world.limits).empty());
+  }
+  REQUIRE_FALSE(orders.world.next("orders").has_value());
+  REQUIRE(orders.world.status.ok());
+  orders.world.settle();
+  CHECK(orders.sent().back().status.ok());
+  CHECK(orders.sent().back().runs.front().first >= 11);
+  CHECK(orders.sequence().error().ok());
+}
+
+TEST_CASE("AnAdvanceThatIsRefusedMendsNothing") {
+  Advancing orders;
+  const Status wrong(ErrorCode::SEQ_TYPE, "the counter is a text");
+  REQUIRE(orders.world.range("orders", 9).has_value());
+  orders.world.turn();
+  orders.world.store.leases.assign(3, {ScriptedStore::LeaseScript::Kind::refuse, wrong});
+  static_cast<void>(orders.world.next("orders"));
+  orders.world.settle();
+  orders.world.store.advances = {{ScriptedStore::AdvanceScript::Kind::failed, wrong}};
+  REQUIRE_FALSE(orders.advance(7'000)->ok());
+  REQUIRE_FALSE(orders.world.next("orders").has_value());
+  CHECK(orders.world.status.code() == ErrorCode::SEQ_TYPE);
+}
+
 }  // namespace
 }  // namespace seqd
