@@ -122,6 +122,7 @@ Status SequenceTable::check_not_removed(SequenceId sequence) const {
   ASSERT(asked.high_water() == 0);
   const PeriodSettings& periods = asked.settings().periods;
   if (!periods.current || periods.rule == nullptr) return {};
+  if (is_known(base)) note_begun(know_name(base, settings), at(id).settings().periods);
   const auto known = names_.find(base_of(asked.name()));
   if (known != names_.end()) {
     const Status kept = check_kept(*periods.current, known->second, periods);
@@ -225,6 +226,8 @@ SequenceId SequenceTable::find_period(std::string_view base) const {
 }
 
 SequenceId SequenceTable::any_period_of(std::string_view name) const {
+  // One that was advanced before it begins is not in use yet, and those before it are.
+  if (periods.current->begin_s > wall_s(context_)) return;
   const std::string_view base = base_of(name);
   if (const auto own = by_name_.find(base); own != by_name_.end()) return own->second;
   const auto period = by_name_.lower_bound(std::string(base) + "@");

@@ -171,7 +171,7 @@ TEST_CASE("PresentPeriodThatWasForgottenMeanwhileIsFoundAgain", "[core][period]"
   REQUIRE(here.one() == 1);
   // A later period is known, and nothing is issued while the clock is ahead.
   REQUIRE(here.world.table->open_to_advance("orders@2023-11-20").ok());
-  here.world.time.wall_set_ms = 3 * kDayMs;
+  here.world.time.wall_set_ms = 7 * kDayMs;
   here.wait(180'000);
   REQUIRE(here.of(kFirst) == nullptr);
   here.world.time.wall_set_ms = 0;
