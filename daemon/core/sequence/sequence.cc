@@ -11,8 +11,7 @@ namespace seqd {
 
 Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
                    const std::string& key, const DefineSequence& definition)
-    : key_(key == definition.name ? nullptr : std::make_unique<const std::string>(key)),
-      high_water_(definition.high_water),
+    : high_water_(definition.high_water),
       gate_(context.scope),
       context_(context),
       settings_(std::move(settings)),
@@ -23,7 +22,7 @@ Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const Sequenc
       replenisher_(context, *this, *settings_),
       drain_(context.core, *this, issuer_.held()) {
   ASSERT(settings_->binding.key.empty());
-  keep_binding(definition.binding);
+  keep_key(key, definition.binding);
 }
 
 // --- what it is
@@ -166,10 +165,10 @@ void Sequence::serve_waiters() {
 void Sequence::pump() {
   ASSERT(touched_);
   touched_ = false;
+  flush_issues();
   // What is in blocks is issued without a request to this daemon.
   const bool issues = !waiters_.empty() || replenisher_.wants() || out_ > 0;
   if (issues && gate_.state() == SequenceGate::State::looking) context_.table.look(id_);
-  flush_issues();
   if (gate_.withdrawing()) withdraw();
   if (!waiters_.empty()) {
     end_blocks_for_waiters();
@@ -237,8 +236,8 @@ void Sequence::end_advance(const Result<std::int64_t>& next_id) {
   context_.core.events.raise(
       {EventKind::sequence_advanced,
        "\"" + name() + "\" is leased from " + std::to_string(*next_id) + " on",
-  replenisher_.mended();
        {{"SEQUENCE", name()}, {"NEXT", std::to_string(*next_id)}}});
+  replenisher_.mended();
   if (stopped().code() != ErrorCode::SEQ_REGRESSED) return;
   raised_to_ = 0;
   if (!context_.scope.restored()) go_on();
@@ -346,11 +345,12 @@ void Sequence::refuse_requests(const Status& why) {
   touch();
 }
 
-void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings) {
+void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings,
+                              const std::string& key) {
   ASSERT(settings->binding.key.empty());
   const std::string held = definition().binding;
   settings_ = std::move(settings);
-  keep_binding(held);
+  keep_key(key, held);
   exhaustion_.update_forecast(*settings_);
   replenisher_.apply_settings();
   issuer_.set_most_unsynced(settings_->max_unsynced);
@@ -359,6 +359,7 @@ void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings) 
   end_blocks_above_bound();
   withdraw();
   touch();
+  if (stopped().code() == ErrorCode::NO_SEQUENCE) go_on();  // it is configured again
 }
 
 void Sequence::begin_stop(const Status& why) {

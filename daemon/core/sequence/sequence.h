@@ -82,7 +82,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void end_period();                                       // it is over: what is available is a gap
   void refuse(const Status& why);           // not usable as configured: requests fail with `why`
   void refuse_requests(const Status& why);  // see SequenceTable
-  void apply_settings(std::shared_ptr<const SequenceSettings> settings);  // of the same counter
+  void apply_settings(std::shared_ptr<const SequenceSettings> settings, const std::string& key);
   void begin_stop(const Status& why);  // the daemon ends: waiters fail, no lease is begun
 
   // Over the end of a process, and of an ownership: sequence_restart.cc.
@@ -116,16 +116,15 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void touch() {
     if (!std::exchange(touched_, true)) context_.table.touched(*this);
   }
-  Status above_budget(std::int64_t count) const;  // TOO_LARGE
-  void prepare(), serve_waiters(), expire_waiters(), go_on();
+  Status above_budget(std::int64_t count) const;                        // TOO_LARGE
+  void prepare(), serve_waiters(), expire_waiters(), go_on(), adopt();  // see there
   void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
   void end_blocks(), end_blocks_in_pages(), end_blocks_for_waiters(), end_blocks_above_bound();
-  void keep_binding(const std::string& binding);           // see DefineSequence
-  void adopt();                                            // what the last process left open
+  void keep_key(const std::string& key, const std::string& binding);  // see DefineSequence
   void surrender(GapCause cause, const std::string& why);  // everything that is open is a gap
 
-  const std::unique_ptr<const std::string> key_;      // null: the name
+  std::unique_ptr<const std::string> key_;            // null: the name
   std::unique_ptr<const std::string> other_binding_;  // null: that of settings and key
   std::int64_t high_water_;                           // see DefineSequence
   std::int64_t leased_ = 0, returned_ = 0, gaps_ = 0, unknown_ = 0;  // see SequenceTotals

@@ -27,7 +27,8 @@ DefineSequence Sequence::definition() const {
           high_water_};
 }
 
-void Sequence::keep_binding(const std::string& binding) {
+void Sequence::keep_key(const std::string& key, const std::string& binding) {
+  key_ = key == name_ ? nullptr : std::make_unique<const std::string>(key);
   other_binding_ = nullptr;
   if (definition().binding != binding)
     other_binding_ = std::make_unique<const std::string>(binding);
