@@ -266,6 +266,18 @@ void StoreScope::probe() {
   }));
 }
 
+Status StoreScope::check_claimed() const {
+  if (store_ == nullptr) {
+    return {ErrorCode::CONFIG,
+            "store \"" + store_name() + "\" is not running; configure it and restart"};
+  }
+  if (verified()) return {};
+  return {ErrorCode::UNAVAILABLE,
+          "the remainder of store \"" + store_name() +
+              "\" is not claimed yet, so it is not ours to return: " +
+              (last_error().ok() ? "the store has not answered" : last_error().to_string())};
+}
+
 const char* StoreScope::state_name() const {
   if (changed()) return "changed";
   if (restored()) return "restored";

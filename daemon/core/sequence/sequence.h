@@ -92,7 +92,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   bool scope_lost();  // to another daemon: all available is a gap; false: the log waits, call again
   bool give_up_restored();  // its database is an older copy: the same; then begin_again()
   void begin_again();
-  DrainReport give_up(const std::string& why);  // what is open is a gap, without the store
+  DrainReport give_up(const std::string& why, GapCause cause);  // all is a gap, without the store
 
  private:
   // Replenisher::Owner

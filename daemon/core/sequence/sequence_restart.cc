@@ -71,7 +71,6 @@ void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const
   replenisher_.snapshot(entry);
 }
 
-void Sequence::scope_owned() {
 // As StateImage::check() and its totals. A range that was never leased before lies above all
 // others; one that was returned lies where its record says.
 Status Sequence::check_range(std::int64_t begin, std::int64_t end) const {
@@ -100,6 +99,7 @@ Status Sequence::check_range(std::int64_t begin, std::int64_t end) const {
   return {};
 }
 
+void Sequence::scope_owned() {
   ASSERT(context_.scope.owned());
   gate_.set_looks(!holds_nothing());
   adopt();
@@ -147,7 +147,7 @@ void Sequence::begin_again() {
   replenisher_.want_nothing();
 }
 
-DrainReport Sequence::give_up(const std::string& why) {
+DrainReport Sequence::give_up(const std::string& why, GapCause cause) {
   DrainReport report;
   report.why = why;
   end_blocks();
@@ -156,7 +156,7 @@ DrainReport Sequence::give_up(const std::string& why) {
     report.gaps.push_back({one.range.begin(), one.range.end()});
   // A range that was being returned may be parked in the older copy, and leased from there.
   if (context_.scope.restored()) drain_.abandon(GapCause::restored, why);
-  surrender(GapCause::drained, why);
+  surrender(cause, why);
   report.returning = drain_.returning();  // in flight: its end is not known
   if (opened && report.returning == 0) report.gaps.push_back({opened->begin, opened->end});
   return report;

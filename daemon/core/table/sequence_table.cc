@@ -291,43 +291,6 @@ void SequenceTable::snapshot(const std::function<void(const LogEntry&)>& entry) 
   replays_.snapshot(entry);
 }
 
-// --- drains
-
-Status SequenceTable::check_drainable(const Sequence& sequence) const {
-  const StoreScope& scope = sequence.scope();
-  const Status& stopped = sequence.stopped();
-  if (!ending_.ok()) return ending_;
-  if (!stopped.ok() && stopped.code() != ErrorCode::SEQ_REGRESSED) return stopped;
-  if (scope.store() == nullptr) {
-    return {ErrorCode::CONFIG,
-            "store \"" + scope.store_name() + "\" is not running; configure it and restart"};
-  }
-  if (!scope.verified()) {
-    return {ErrorCode::UNAVAILABLE, "the remainder of store \"" + scope.store_name() +
-                                        "\" is not claimed yet, so it is not ours to return: " +
-                                        (scope.last_error().ok() ? "the store has not answered"
-                                                                 : scope.last_error().to_string())};
-  }
-  return {};
-}
-
-Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done) {
-  Sequence& sequence = at(id);
-  if (sequence.scope().refuses() && ending_.ok()) {
-    if (!context_.log.accepting()) {
-      return {ErrorCode::UNAVAILABLE, "the log waits for the medium; try again"};
-    }
-    const DrainReport report = sequence.give_up(
-        sequence.scope().changed() ? "their database is not configured any more"
-                                   : "their database was restored from an older copy");
-    context_.timers.schedule(0, [done = std::move(done), report] { done(report); });
-    return {};
-  }
-  if (Status status = check_drainable(sequence); !status.ok()) return status;
-  sequence.drain(context_.clock.monotonic_ms() + timeout_ms, std::move(done));
-  return {};
-}
-
 // --- reload and stop
 
 std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {

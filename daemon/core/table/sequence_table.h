@@ -108,7 +108,6 @@ class SequenceTable final : public RemainderLogObserver,
   Sequence& look_up(SequenceId id);
   Sequence& add_sequence(const DefineSequence& definition, SequenceSettings settings);
   void restore_sequence(const SequenceImage& image);
-  Status check_drainable(const Sequence& sequence) const;
   void know_periods(std::string_view name, const SequenceSettings& settings);
   Result<SequenceId> open_period(const std::string& base, const SequenceSettings& settings);
   SequenceId find_period(std::string_view base) const;
@@ -143,8 +142,8 @@ class SequenceTable final : public RemainderLogObserver,
   NextNumbers next_;
   Status ending_, refusing_;  // why the daemon ends, or refuses requests; no sequence is made
   std::vector<Sequence*> touched_, pumped_;  // pumped_: those of the turn that ends
-  FloorLooks looks_{context_, [this](SequenceId id) { end_look(id); }};
   AwaitingFlushes awaiting_;
+  FloorLooks looks_{context_, [this](SequenceId id) { end_look(id); }};
 };
 
 }  // namespace seqd
