@@ -301,13 +301,14 @@ void BlockTable::end_where(const std::function<bool(const Block&)>& over) {
   end(keys);
 }
 
-void BlockTable::end_where(ClientId client, const std::function<bool(const Block&)>& over) {
+bool BlockTable::end_where(ClientId client, const std::function<bool(const Block&)>& over) {
   std::vector<BlockKey> keys;
   for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
     if (at->first.first != client) break;
     if (over(at->second)) keys.push_back(at->first);
   }
   end(keys);
+  return !keys.empty();
 }
 
 // --- clients that are not connected

@@ -87,7 +87,7 @@ class BlockTable {
   void end_all_pages();  // at a stop; the blocks without a page stay out
   // Ends the blocks for which this is true, of all clients or of one.
   void end_where(const std::function<bool(const Block&)>& over);
-  void end_where(ClientId client, const std::function<bool(const Block&)>& over);
+  bool end_where(ClientId client, const std::function<bool(const Block&)>& over);  // any
 
   // Restores the blocks that an earlier process granted, and their pages. Then, once: waits for
   // their clients to reconnect.

@@ -198,15 +198,7 @@ Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end, bool pa
     return {ErrorCode::STORE_REFUSED, "the store granted [" + std::to_string(begin) + ", " +
                                           std::to_string(end) + "), which was not requested"};
   }
-  if (parked && owner_.holds_some_of(begin, end)) {
-    return {ErrorCode::SEQ_REGRESSED,
-            "the store granted the returned range [" + std::to_string(begin) + ", " +
-                std::to_string(end) +
-                "), of which this host has IDs available: the records of returned ranges were "
-                "edited or restored. `seqctl advance NAME --everywhere` drops all of them, and the "
-                "sequence continues"};
-  }
-  return {};
+  return owner_.check_range(begin, end);
 }
 
 void LeaseOperation::granted(std::int64_t begin, std::int64_t end, bool parked, EventKind how) {

@@ -11,8 +11,7 @@ namespace seqd {
 
 Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
                    const std::string& key, const DefineSequence& definition)
-    : key_(key == definition.name ? nullptr : std::make_unique<const std::string>(key)),
-      high_water_(definition.high_water),
+    : high_water_(definition.high_water),
       gate_(context.scope),
       context_(context),
       settings_(std::move(settings)),
@@ -23,7 +22,7 @@ Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const Sequenc
       replenisher_(context, *this, *settings_),
       drain_(context.core, *this, issuer_.held()) {
   ASSERT(settings_->binding.key.empty());
-  keep_binding(definition.binding);
+  keep_key(key, definition.binding);
 }
 
 // --- what it is
@@ -184,6 +183,9 @@ void Sequence::pump() {
   ASSERT(touched_);
   touched_ = false;
   flush_issues();
+  // What is in blocks is issued without a request to this daemon.
+  const bool issues = !waiters_.empty() || replenisher_.wants() || out_ > 0;
+  if (issues && gate_.state() == SequenceGate::State::looking) context_.table.look(id_);
   if (gate_.withdrawing()) withdraw();
   if (!waiters_.empty()) {
     end_blocks_for_waiters();
@@ -244,6 +246,7 @@ void Sequence::end_advance(const Result<std::int64_t>& next_id) {
       {EventKind::sequence_advanced,
        "\"" + name() + "\" is leased from " + std::to_string(*next_id) + " on",
        {{"SEQUENCE", name()}, {"NEXT", std::to_string(*next_id)}}});
+  replenisher_.mended();
   if (stopped().code() != ErrorCode::SEQ_REGRESSED) return;
   raised_to_ = 0;
   if (!context_.scope.restored()) go_on();
@@ -264,6 +267,11 @@ bool Sequence::counter_read(const CounterReading& reading) {
   withdraw();
   touch();
   return !awaits_advance();
+}
+
+void Sequence::looked(bool over) {
+  if (over) gate_.set_looks(false);
+  touch();
 }
 
 void Sequence::withdraw() {
@@ -346,20 +354,21 @@ void Sequence::refuse_requests(const Status& why) {
   touch();
 }
 
-void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings) {
+void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings,
+                              const std::string& key) {
   ASSERT(settings->binding.key.empty());
-  const bool ends_elsewhere = settings->last_position() != settings_->last_position();
   const std::string held = definition().binding;
   settings_ = std::move(settings);
-  keep_binding(held);
+  keep_key(key, held);
   exhaustion_.update_forecast(*settings_);
-  replenisher_.apply_settings(ends_elsewhere);
+  replenisher_.apply_settings();
   issuer_.set_most_unsynced(settings_->max_unsynced);
   // So many are never available any more, and those behind would wait for nothing.
   waiters_.fail_above(settings_->max_available, [this](auto count) { return above_budget(count); });
   end_blocks_above_bound();
   withdraw();
   touch();
+  if (stopped().code() == ErrorCode::NO_SEQUENCE) go_on();  // it is configured again
 }
 
 void Sequence::begin_stop(const Status& why) {

@@ -31,6 +31,8 @@ class SequenceOwner {
   virtual void recorded(const Issued& issue) = 0;
   virtual SequenceAccounts& accounts() = 0;
   virtual BlockTable& blocks() = 0;
+  // Requests wait until its floor is read: Sequence::looked() follows.
+  virtual void look(SequenceId sequence) = 0;
   // Of a sequence that has leased nothing yet: SEQ_REGRESSED when its period was over for so long
   // that its counter may have been removed.
   virtual Status check_not_removed(SequenceId sequence) const = 0;
