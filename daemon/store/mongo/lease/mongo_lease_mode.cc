@@ -123,6 +123,9 @@ Result<MongoLeaseMode::Choice> MongoLeaseMode::choose_session() {
   // A transient error decides nothing: the mode would stay "plain" until the server changes.
   for (const Status& failed : {made, taken})
     if (failed.code() == ErrorCode::UNAVAILABLE) return failed;
+  // Nor does a server that refuses everything, as after a wrong password.
+  if (!clients_.read(kMongoLedger, Document().add("_id", "probe")).ok())
+    return made.ok() ? taken : made;
   const std::string why =
       made.ok() ? fmt::format("the server takes no numbered writes: {}", taken.text())
                 : fmt::format("collection {} cannot be made: {}", kMongoLedger, made.text());
