@@ -173,7 +173,11 @@ void LeaseOperation::resolution(const Resolution& result) {
       // The next range may be lost in the same way, and as fast as the store answers.
       close(LeaseEnd::untraceable);
       pause(backoff_.next_ms(context_.random));
-      owner_.lease_moved_on();
+      if (last_error_.ok() || error_info(last_error_.code()).retry == Retry::again) {
+        owner_.lease_moved_on();
+      } else {
+        owner_.lease_failed(Status(last_error_));  // the store will say so again
+      }
       break;
     case Resolution::Kind::failed:
       unknown(result.error);

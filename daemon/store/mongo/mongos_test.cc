@@ -189,6 +189,22 @@ TEST_CASE("Mongos: what the shard says of a document is believed", "[mongo]") {
   CHECK(outcomes[2].id == 2);
 }
 
+TEST_CASE("Mongos: a lease that no shard was asked for is refused", "[mongo]") {
+  const int code = GENERATE(61, 301, 8000);  // as mongos and what stands before it say
+  CAPTURE(code);
+  Sharded sharded;
+  REQUIRE(sharded.store->lease(lease_request("orders", 10)).begin == 1);
+  sharded.mongos.answer(
+      "findAndModify", 1,
+      fmt::format(R"({{"ok": 0, "code": {}, "codeName": "x", "errmsg": "no"}})", code));
+  LeaseRequest request = lease_request("orders", 10);
+  request.high_water = 11;
+  const LeaseOutcome outcome = sharded.store->lease(request);
+  INFO(outcome.error.to_string());
+  CHECK(outcome.kind == LeaseOutcome::Kind::refused);
+  CHECK(outcome.error.code() == ErrorCode::STORE_REFUSED);
+}
+
 TEST_CASE("Mongos: a lease whose shard did not answer is unknown, whatever mongos says",
           "[mongo]") {
   const int code = GENERATE(10107, 13435, 91, 6);
