@@ -37,7 +37,7 @@ LeaseIntended LeaseOperation::intent() const {
 void LeaseOperation::start(std::int64_t count) {
   ASSERT(idle() && !intent_open_ && !stopping_ && count >= 1 && store_ != nullptr);
   request_ = owner_.lease_request();
-  request_.token = store_->new_token(context_.random);
+  request_.token = store_->new_token(context_.random, request_.binding);
   request_.count = count;
   intent_open_ = true;
   intent_wall_ms_ = context_.clock.wall_ms();

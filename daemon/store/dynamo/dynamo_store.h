@@ -27,7 +27,9 @@ class DynamoStore final : public LeaseStore {
                                                    AwsProvider& credentials);
 
   LeaseTrace trace() const { return plain_ ? LeaseTrace::plain : LeaseTrace::slot; }
-  Token new_token(Random& random) override { return new_lease_token(random, trace()); }
+  Token new_token(Random& random, const CounterBinding&) override {
+    return new_lease_token(random, trace());
+  }
   StorePlace place() const override { return {place_, {}}; }
   void identify(const Token& candidate, std::function<void(Result<Token>)> done) override;
   void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) override;

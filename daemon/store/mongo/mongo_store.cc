@@ -29,8 +29,8 @@ Result<std::unique_ptr<MongoStore>> MongoStore::open(const MongoDriver& driver,
   return std::unique_ptr<MongoStore>(new MongoStore(std::move(*clients), options));
 }
 
-Token MongoStore::new_token(Random& random) {
-  const LeaseTrace trace = mode_.expected();
+Token MongoStore::new_token(Random& random, const CounterBinding& binding) {
+  const LeaseTrace trace = mode_.expected(binding);
   return trace == LeaseTrace::session ? session_tokens_.next(random)
                                       : new_lease_token(random, trace);
 }
@@ -82,12 +82,12 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
   if (is_in_ledger(trace_of(request.token))) sessions_.take_over(request.instance);
   MongoCounter counter(*clients_, records_, sessions_, sweep_, request);
   LeaseOutcome outcome = counter.lease(index_known);
-  if (counter.field_refused() && mode_.no_fields_allowed(outcome.error.text())) {
-    // No waiting request fails for it: the next attempt leaves the field out.
-    outcome = refused(
-        {ErrorCode::UNAVAILABLE,
-         outcome.error.text() + "; leases are plain from now on, and this one is requested again"});
+  if (counter.refused_by_validator() && mode_.validator_refused(request)) {
+    // No waiting request fails for it yet.
+    outcome = refused({ErrorCode::UNAVAILABLE,
+                       outcome.error.text() + "; it is requested again without that object"});
   }
+  if (outcome.kind == LeaseOutcome::Kind::granted) mode_.granted(request);
   if (!index_known && outcome.kind == LeaseOutcome::Kind::granted) {
     const std::lock_guard lock(mutex_);
     indexed_.insert(place);

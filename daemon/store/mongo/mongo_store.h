@@ -32,7 +32,7 @@ class MongoStore final : public BlockingStore {
                                                   const MongoStoreOptions& options);
 
   // Loop thread.
-  Token new_token(Random& random) override;
+  Token new_token(Random& random, const CounterBinding& binding) override;
   LeaseMode lease_mode() const override { return mode_.told(); }
   StorePlace place() const override;
   Result<Token> identify(const Token& candidate) override { return instances_.identify(candidate); }
