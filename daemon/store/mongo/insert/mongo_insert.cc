@@ -8,9 +8,9 @@
 
 #include "daemon/base/assertion.h"
 #include "daemon/store/mongo/driver/bson_conversion.h"
+#include "daemon/store/mongo/driver/mongo_sharding.h"
 #include "daemon/store/mongo/driver/mongo_trace.h"
 #include "daemon/store/mongo/insert/mongo_collection.h"
-#include "daemon/store/mongo/insert/mongo_sharding.h"
 #include "daemon/store/mongo/lease/mongo_binding.h"
 
 namespace seqd {

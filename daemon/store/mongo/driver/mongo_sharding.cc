@@ -1,4 +1,4 @@
-#include "daemon/store/mongo/insert/mongo_sharding.h"
+#include "daemon/store/mongo/driver/mongo_sharding.h"
 
 #include <fmt/format.h>
 
