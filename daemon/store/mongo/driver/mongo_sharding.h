@@ -1,6 +1,6 @@
-// Whether the _id of a collection are unique in all of a sharded cluster. Each shard guards its
-// own: the same _id twice is refused only where the shard key is _id alone, which sends both to the
-// same shard.
+// Whether a field of a collection is unique in all of a sharded cluster. Each shard guards its own
+// documents: the same value twice is refused only where the shard key is that field alone, which
+// sends both to the same shard.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace seqd {
 
-// OK, also where the server is no mongos; STORE_REFUSED where two documents could get one _id, or
-// where that cannot be read. Blocks; a worker's.
-Status check_unique_id(MongoClients& clients, const std::string& collection);
+// OK, also where the server is no mongos, or the collection is not sharded; STORE_REFUSED where two
+// documents could get one value of `field`, or where that cannot be read. Blocks; a worker's.
+Status check_shard_key(MongoClients& clients, const std::string& collection,
+                       const std::string& field);
 
 }  // namespace seqd

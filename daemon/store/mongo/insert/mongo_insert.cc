@@ -131,7 +131,7 @@ Status MongoInsert::prepare() {
 // Each time: a collection can be sharded, or made again as something else, at any time.
 Status MongoInsert::check_unique_ids() {
   if (Status status = check_is_collection(clients_, batch_.collection); !status.ok()) return status;
-  return check_unique_id(clients_, batch_.collection);
+  return check_shard_key(clients_, batch_.collection, "_id");
 }
 
 // Reads what a majority has: a number that a failover can revert must not be continued.

@@ -40,7 +40,7 @@ MongoCounter::MongoCounter(MongoClients& clients, MongoLeaseRecords& records,
 
 LeaseOutcome MongoCounter::lease(bool index_known) {
   if (!index_known) {
-    if (Status status = check_key_index(clients_, binding_); !status.ok())
+    if (Status status = check_unique_key(clients_, binding_); !status.ok())
       return refused(std::move(status));
   }
   if (trace_ != LeaseTrace::plain && records_.newest(request_) == request_.token) {
