@@ -102,7 +102,10 @@ Status MongoClients::status_of(const bson_error_t& error, const std::string& col
                                             "createCollection, listIndexes and collStats there "
                                             "(role readWrite)"};
     }
-    return {ErrorCode::STORE_REFUSED, fmt::format("{} (code {})", what, error.code)};
+    const bool unnumbered = error.code == kMongoNoRetryableWrites;
+    return {ErrorCode::STORE_REFUSED,
+            fmt::format("{} (code {}){}", what, error.code,
+                        unnumbered ? "; add retryWrites=false to the URI" : "")};
   }
   if (!is_of_authentication(error)) return {ErrorCode::UNAVAILABLE, what};
   return {is_refused_authentication(error) ? ErrorCode::STORE_REFUSED : ErrorCode::UNAVAILABLE,

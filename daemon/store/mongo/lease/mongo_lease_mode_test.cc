@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "tests/adapters/mongo/mongo_front.h"
 #include "tests/adapters/mongo/mongo_server.h"
 #include "tests/adapters/mongo/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"
@@ -293,6 +294,34 @@ TEST_CASE("MongoLeaseMode: a set that takes no numbered writes is leased from in
   REQUIRE(store->lease_mode().word == "plain");
   REQUIRE(store->lease_mode().reason.find("no numbered writes") != std::string::npos);
   REQUIRE(store->lease(next_request(*store, random)).begin == 1);
+}
+
+// As a service that takes the number of a write for a field of no meaning.
+TEST_CASE("MongoLeaseMode: a server that applies a numbered write twice is not believed",
+          "[mongo]") {
+  SeededRandom random(1);
+  const bool configured = GENERATE(false, true);
+  MongoServer server(kMongoReplicaSet);
+  MongoFront front(server);
+  front.leave_out("txnNumber");
+  front.leave_out("stmtId");
+  MongoStoreOptions options = server.options();
+  options.uri = front.uri();
+  if (configured) options.lease_mode = LeaseModeOption::session;
+  auto store = open_mongo_store(options);
+  claim(*store, lease_request("orders", 10));
+  REQUIRE(front.met("txnNumber") > 0);
+  const LeaseOutcome outcome = store->lease(next_request(*store, random));
+  INFO(outcome.error.to_string());
+  if (configured) {
+    REQUIRE(outcome.kind == Kind::refused);
+    CHECK(outcome.error.code() == ErrorCode::STORE_REFUSED);
+    CHECK(outcome.error.text().find("numbered writes") != std::string::npos);
+    return;
+  }
+  CHECK(store->lease_mode().word == "plain");
+  CHECK(store->lease_mode().reason.find("no numbered writes") != std::string::npos);
+  CHECK(outcome.begin == 1);
 }
 
 TEST_CASE("MongoLeaseMode: the first lease of a counter that is not there yet can be given up, too",
