@@ -37,7 +37,7 @@ LeaseIntended LeaseOperation::intent() const {
 void LeaseOperation::start(std::int64_t count) {
   ASSERT(idle() && !intent_open_ && !stopping_ && count >= 1 && store_ != nullptr);
   request_ = owner_.lease_request();
-  request_.token = store_->new_token(context_.random);
+  request_.token = store_->new_token(context_.random, request_.binding);
   request_.count = count;
   intent_open_ = true;
   intent_wall_ms_ = context_.clock.wall_ms();
@@ -173,7 +173,11 @@ void LeaseOperation::resolution(const Resolution& result) {
       // The next range may be lost in the same way, and as fast as the store answers.
       close(LeaseEnd::untraceable);
       pause(backoff_.next_ms(context_.random));
-      owner_.lease_moved_on();
+      if (last_error_.ok() || error_info(last_error_.code()).retry == Retry::again) {
+        owner_.lease_moved_on();
+      } else {
+        owner_.lease_failed(Status(last_error_));  // the store will say so again
+      }
       break;
     case Resolution::Kind::failed:
       unknown(result.error);

@@ -129,6 +129,23 @@ TEST_CASE("StoreThatMayNotBeAskedIsAskedForNothing", "[lease_operation]") {
   }
 }
 
+TEST_CASE("AGapThatTheStoreWillMakeAgainIsToldToThoseWhoWait", "[lease_operation]") {
+  const bool passes = GENERATE(true, false);
+  Leasing leasing;
+  leasing.store.leases = {{LeaseKind::unknown_lost, passes ? kAway : kDenied, 0, 0}};
+  leasing.store.resolutions = {{ResolveKind::untraceable}};
+  leasing.send(10);
+  while (leasing.store.deliver()) continue;
+  REQUIRE(leasing.closed(LeaseEnd::untraceable) == 1);
+  REQUIRE(leasing.operation.state() == State::pausing);
+  if (passes) {
+    REQUIRE(leasing.failures.empty());
+    REQUIRE(leasing.moves == 1);
+  } else {
+    REQUIRE(leasing.failures == std::vector{ErrorCode::STORE_REFUSED});
+  }
+}
+
 TEST_CASE("WrongGrantIsNeverUsed", "[lease_operation]") {
   struct Case {
     std::int64_t begin, end;
