@@ -72,7 +72,7 @@ class BlockTable {
   void add(const Block& block);
   // Publishes the blocks of this turn to their pages; its record is in the log.
   void publish() {
-    if (!unpublished_.empty()) tell_pages();
+    if (!unpublished_.empty() || !pages_left_.empty()) tell_pages();
   }
 
   void end_slot(ClientId client, std::uint32_t slot);  // nothing where it is free
@@ -133,6 +133,7 @@ class BlockTable {
   std::map<SequenceId, std::set<BlockKey>> by_sequence_;
   FairShare share_;
   std::map<ClientId, UserId> page_users_;  // of the pages that are open
+  std::set<ClientId> pages_left_;          // that were closed in this turn
   FairShare page_share_;
   std::vector<BlockKey> unpublished_;  // granted in this turn
   std::vector<BlockKey> lost_;         // that could not be published to their pages
