@@ -4,13 +4,9 @@ const { describe, test, before, after } = require("node:test");
 const assert = require("node:assert/strict");
 const seqd = require("../lib/index.js");
 const { Daemon } = require("./support/daemon.js");
+const { MONGOOSES } = require("./support/mongooses.js");
 const { startServers } = require("./support/servers.js");
 const { errorOf } = require("./support/waiting.js");
-
-const VERSIONS = { "mongoose 8": "mongoose" };
-// It says itself that it needs Node 20.19.
-const [major, minor] = process.versions.node.split(".").map(Number);
-if (major > 20 || (major === 20 && minor >= 19)) VERSIONS["mongoose 9"] = "mongoose9";
 
 let daemon;
 let client;
@@ -32,7 +28,7 @@ after(async () => {
   await endServers?.();
 });
 
-for (const [version, name] of Object.entries(VERSIONS)) {
+for (const [version, name] of MONGOOSES) {
   describe(version, () => {
     let mongoose;
     let connection;
@@ -147,6 +143,50 @@ for (const [version, name] of Object.entries(VERSIONS)) {
       array[0].number = 70;
       await Model.insertMany(array);
       assert.deepEqual([await stored(Model), await stored(Model, "other")], [[1, 2, 3, 4, 5, 70], [1, 2, 3, 4, 5, 6]]);
+    });
+
+    test("the same objects for two models: each takes of its own sequence, and the caller's stay as they are", async () => {
+      const [First, Second] = [await model({}), await model({})];
+      const array = [{ tenant: "x" }, { tenant: "y" }];
+      const operations = array.map((document) => ({ insertOne: { document } }));
+      await Promise.all([First.insertMany(array), Second.insertMany(array), First.insertMany(array)]);
+      await First.bulkWrite(operations);
+      await Second.bulkWrite(operations);
+      assert.deepEqual(array, [{ tenant: "x" }, { tenant: "y" }]);
+      assert.deepEqual([await stored(First), await stored(Second)], [[1, 2, 3, 4, 5, 6], [1, 2, 3, 4]]);
+    });
+
+    test("upserts: what sets the field takes no ID; the function gets what would be inserted", async () => {
+      const Model = await model({ sequence: ({ tenant, kind }) => `${name}.upsert.${tenant}.${kind}` },
+        { tenant: String, kind: { type: String, default: "usual" }, number: Number, inner: { one: Number } });
+      const upsert = { upsert: true };
+      await Model.updateOne({ number: 70 }, { tenant: "x" }, upsert);
+      await Model.updateOne({ number: { $eq: 71 } }, { tenant: "x" }, upsert);
+      await Model.updateOne({ tenant: "set" }, { $set: { number: 72 } }, upsert);
+      await Model.updateOne({ tenant: "set on insert" }, { $setOnInsert: { number: 73 } }, upsert);
+      await Model.bulkWrite([{ updateOne: { filter: { $and: [{ number: 74 }] }, update: { tenant: "x" }, upsert: true } }]);
+      const update = Object.freeze({ $setOnInsert: Object.freeze({ kind: "rare" }), $set: Object.freeze({ "inner.one": 5 }) });
+      for (const tenant of ["a", "b"]) await Model.findOneAndUpdate({ tenant }, update, upsert);
+      await Model.bulkWrite([{ updateOne: { filter: { tenant: "a", kind: "usual" }, update: { $set: { "inner.one": 5 } }, upsert: true } }]);
+      const found = await Model.collection.find().toArray();
+      assert.deepEqual(found.map(({ number }) => number).sort(), [1, 1, 1, 70, 71, 72, 73, 74]);
+      assert.deepEqual(await Promise.all(["a.rare", "b.rare", "a.usual"].map(async (one) => (await client.peek(`${name}.upsert.${one}`)).last)), [1, 1, 1]);
+      for (const wrong of [{ $set: { number: null } }, { $unset: { number: 1 } }, { number: "" }])
+        assert.equal((await errorOf(Model.updateOne({ tenant: "wrong" }, wrong, upsert))).code, "ARGUMENT");
+      assert.equal(await Model.countDocuments({ tenant: "wrong" }), 0);
+    });
+
+    test("a replacement takes no ID: it may replace a document that has one", async () => {
+      const Model = await model({}, { tenant: String, number: { type: Number, required: true } });
+      await Model.create({ tenant: "x" });
+      const replacement = { tenant: "x" };
+      for (const replace of [
+        () => Model.bulkWrite([{ replaceOne: { filter: { tenant: "x" }, replacement } }]),
+        () => Model.findOneAndReplace({ tenant: "x" }, replacement, { runValidators: true }),
+      ]) assert.equal((await errorOf(replace())).name, "ValidationError");
+      await Model.replaceOne({ tenant: "x" }, { tenant: "y", number: 1 }, { upsert: true });
+      assert.deepEqual((await Model.collection.find().toArray()).map(({ tenant, number }) => [tenant, number]), [["y", 1]]);
+      assert.equal((await client.peek(`${name}.s${models}`)).last, 1);
     });
 
     test("the function gets the document with its defaults, also in insertMany and bulkWrite", async () => {
