@@ -226,6 +226,17 @@ TEST_CASE("EveryKindIsEncodedAsDocumented") {
   }
 }
 
+TEST_CASE("TextIsEncodedAsDocumentedWithItsFormAndWithout") {
+  const auto text = [](std::uint8_t kind) {
+    return Documented(6).number(2).number(101).number(2).number(4).number(17).choice(kind).number(
+        1'795'284'309);
+  };
+  const std::vector<std::uint8_t> with_form = text(3).number(5);
+  const std::vector<std::uint8_t> former = text(2);
+  CHECK(encoded(Issued{2, 101, 103, 4, 17, IssueKind::text, 5, 1'795'284'309}) == with_form);
+  CHECK(encoded(Issued{2, 101, 103, 4, 17, IssueKind::former_text, 0, 1'795'284'309}) == former);
+}
+
 // The example of LOG-FORMAT.md.
 TEST_CASE("AnIssueOfOneIdIsEncodedAsDocumented") {
   CHECK(encoded(Issued{1, 1000, 1001, 3, 42, IssueKind::single}) ==
