@@ -171,6 +171,8 @@ TEST_CASE("ABlockBeyondTheShareOfItsUserIsRefused", "[blocks]") {
   f.world.core.limits.blocks = 4;
   f.world.start();
   f.world.settle();
+  f.world.core.sequence("orders").looked(true);  // its floor
+  f.world.settle();
   f.line = &f.hello(1);
   for (std::uint32_t at = 1; at <= 3; ++at) CHECK(f.block(at, at, 1).code == ErrorCode::OK);
   const Reply reply = f.block(4, 4, 1);
