@@ -1,5 +1,6 @@
 #include "daemon/core/leasing/store_scope.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "daemon/base/assertion.h"
@@ -216,8 +217,8 @@ void StoreScope::store_answered() {
   last_error_ = Status();
 }
 
-void StoreScope::fail(const Status& status) {
-  if (last_error_.ok()) failing_since_ms_ = context_.clock.monotonic_ms();
+void StoreScope::fail(const Status& status, std::int64_t since_ms_ago) {
+  if (last_error_.ok()) failing_since_ms_ = context_.clock.monotonic_ms() - since_ms_ago;
   last_error_ = status;
   if (!is_down() || std::exchange(told_down_, true)) return;
   context_.events.raise(
@@ -279,6 +280,20 @@ void StoreScope::note(const Status& outcome) {
   if (stopping_ || refuses()) return;
   if (outcome.ok()) return store_answered();
   fail(outcome);
+}
+
+void StoreScope::note_silence(std::int64_t ms) {
+  if (stopping_ || refuses()) return;
+  if (ms == 0) {
+    if (std::exchange(silent_, false)) store_answered();
+    return;
+  }
+  silent_ = true;
+  // That of a call which did end says more.
+  const Status silent(
+      ErrorCode::UNAVAILABLE,
+      "store \"" + store_name() + "\" has not answered for " + std::to_string(ms / 1'000) + " s");
+  fail(last_error_.ok() ? silent : Status(last_error_), std::max(ms, kDownAfterMs));
 }
 
 }  // namespace seqd

@@ -45,14 +45,15 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   std::optional<std::int64_t> last_issued() const { return issuer_.last_issued(); }
   std::int64_t high_water() const override { return high_water_; }
   std::int64_t waiting() const { return waiters_.size(); }
+  const WaiterQueue& waiters() const { return waiters_; }
   const Exhaustion& exhaustion() const { return exhaustion_; }
   const Drain& draining() const { return drain_; }
   bool leasing() const { return replenisher_.leasing(); }
   bool wants() const { return replenisher_.wants(); }
-  bool in_flight() const;               // an operation of it is with the log or the store
-  bool holds_nothing() const;           // nothing available, out, being leased or returned
-  bool awaits_advance() const;          // for every host, before its scope may begin again
-  std::string_view state_name() const;  // "ready", "fetching", "waiting" or "stopped"
+  bool in_flight() const;                        // an operation of it is with the log or the store
+  bool holds_nothing() const;                    // nothing available, out, being leased or returned
+  bool awaits_advance() const, refuses() const;  // for every host; "stopped"
+  std::string_view state_name() const;           // "ready", "fetching", "waiting" or "stopped"
   Status error() const;  // why it is stopped, else why the last lease failed; OK when neither
   const Status& stopped() const { return gate_.stopped(); }
   SequenceAccounts::Notes& notes() const { return notes_; }
@@ -120,8 +121,7 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
   void end_blocks(), end_blocks_in_pages(), end_blocks_for_waiters(), end_blocks_above_bound();
-  void keep_binding(const std::string& binding);           // see DefineSequence
-  void adopt();                                            // what the last process left open
+  void keep_binding(const std::string&binding), adopt();   // what the last process left open
   void surrender(GapCause cause, const std::string& why);  // everything that is open is a gap
 
   const std::unique_ptr<const std::string> key_;      // null: the name
