@@ -261,6 +261,10 @@ void describe_commands(CLI::App& app, Arguments& arguments) {
   which->add_option("NAME", arguments.name, "the sequence");
   which->add_flag("--all", arguments.all, "every sequence of the daemon");
   which->require_option(1);
+  drain
+      ->add_flag("--remove", arguments.remove,
+                 "make room for another name: the daemon forgets the sequence, its counter stays")
+      ->excludes("--all");
   drain->add_flag("--yes", arguments.yes,
                   "do it; without it, show what would be lost (nothing is with `reuse` parked)");
   describe_config(app, arguments);

@@ -50,6 +50,7 @@ struct Arguments {
   bool all = false;  // of drain and advance: every sequence, and no name
   bool yes = false;  // of advance, drain, decommission and purge: do it
   bool keep_history = false;
+  bool remove = false;      // of drain: the daemon forgets the sequence
   std::string store;        // of advance with `all`: whose sequences
   bool resume = false;      // of the same: they continue
   bool everywhere = false;  // of advance: what is available is withdrawn, too

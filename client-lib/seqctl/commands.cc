@@ -260,7 +260,7 @@ class Execution {
     code = ask_list(list);
     if (code != kExitOk) return true;
     const json losses = drain_losses(list, arguments_.all ? "" : arguments_.name);
-    if (losses.empty()) return false;
+    if (losses.empty() && !arguments_.remove) return false;
     code = print(losses, drain_losses_text(losses));
     if (code == kExitOk) code = kExitPreview;
     return true;
@@ -272,8 +272,9 @@ class Execution {
     json name = arguments_.name;
     if (arguments_.all) name = nullptr;
     json answer;
-    const json params =
-        json::array({name, {{"timeout_ms", std::min(arguments_.timeout_ms, kLongestDrainMs)}}});
+    json options = {{"timeout_ms", std::min(arguments_.timeout_ms, kLongestDrainMs)}};
+    if (arguments_.remove) options["remove"] = true;  // which an older daemon does not know
+    const json params = json::array({name, options});
     const int code = call("drain", drain_text, params, &answer);
     if (code != kExitOk || drain_is_complete(answer)) return code;
     return drain_has_errors(answer) ? kExitError : kExitTryAgain;

@@ -29,7 +29,11 @@ class FairShare {
 
   // A user that holds nothing may have the last place.
   bool allows(UserId user, std::int64_t more) const {
-    const std::int64_t left = total_ - used_ - more;
+    return allows_of(user, more, total_ - used_);
+  }
+  // The same where others, too, use of the total, and so much is free.
+  bool allows_of(UserId user, std::int64_t more, std::int64_t free) const {
+    const std::int64_t left = free - more;
     if (left < 0) return false;
     const std::int64_t mine = used_by(user);
     return mine == 0 || mine + more <= left * factor_;

@@ -152,11 +152,11 @@ void Daemon::make_core(Started& state) {
   replies_.attach(*table_);
   Control& control = *this;
   const Services services{
-      control,           clock_,         *log_,       *table_, history_->recorder(),
-      history_->asker(), inserts_.get(), purge_.get()};
+      control,           clock_,         *log_,        *table_,  history_->recorder(),
+      history_->asker(), inserts_.get(), purge_.get(), &journal_};
   server_ = std::make_unique<Server>(services, sessions_, server_limits(configuration_));
   metrics_ = std::make_unique<MetricsEndpoint>(
-      loop_, journal_, MetricsSource{*table_, control, *server_, inserts_.get()},
+      loop_, journal_, MetricsSource{*table_, control, *server_, clock_, inserts_.get()},
       [](const std::string& warning) { log(kLogWarning, warning); });
   history_->attach(*table_);
   TurnOwner& owner = *this;
@@ -237,6 +237,7 @@ void Daemon::tick() {
     std::string line = status_line();
     if (line != last_status_) notifier_.status(line);
     last_status_ = std::move(line);
+    stores_->note_silence(*table_);
     table_->replays().expire(clock_.monotonic_ms());
     table_->accounts().sample_rates(clock_.monotonic_ms(), table_->blocks().ids());
     runway_watch_.check(*table_, configuration_.daemon.runway_warning_ms, journal_);

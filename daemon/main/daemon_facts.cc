@@ -9,6 +9,10 @@ namespace seqd {
 
 namespace {
 
+std::string stopped_text(std::int64_t stopped) {
+  return stopped == 0 ? "" : "; " + std::to_string(stopped) + " stopped";
+}
+
 std::string runway_text(SequenceTable& table, std::int64_t warning_ms) {
   const auto& runway = table.accounts().rates().smallest();
   if (!runway || runway->ms >= warning_ms) return "";
@@ -25,7 +29,8 @@ std::string status_line(SequenceTable& table, std::size_t connections,
   std::string line = std::to_string(sequences) + (sequences == 1 ? " sequence, " : " sequences, ") +
                      std::to_string(sums.issued) + " IDs issued, " +
                      std::to_string(sums.available) + " available, " + std::to_string(connections) +
-                     " connections" + runway_text(table, settings.runway_warning_ms);
+                     " connections" + stopped_text(sums.stopped) +
+                     runway_text(table, settings.runway_warning_ms);
   for (const auto& [id, scope] : table.scopes()) {
     if (scope->store() == nullptr) continue;
     line += "; store " + scope->store_name() + " " + scope->state_name();

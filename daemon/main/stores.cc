@@ -67,7 +67,8 @@ Result<std::unique_ptr<Stores>> Stores::open(const Configuration& configuration,
   for (auto& [name, entry] : stores->entries_) {
     LeaseStore* store = entry.worker_store.get();
     if (store == nullptr) store = &entry.dynamo->store();
-    entry.measured = std::make_unique<MeasuredStore>(*store, clock);
+    entry.measured =
+        std::make_unique<MeasuredStore>(*store, clock, configuration.stores.at(name).timeout_ms);
   }
   return stores;
 }
@@ -147,6 +148,10 @@ std::string Stores::lease_mode(const std::string& name) const {
 
 const LeaseFigures& Stores::lease_figures(const std::string& name) const {
   return entries_.at(name).measured->figures();
+}
+
+void Stores::note_silence(SequenceTable& table) const {
+  for (const auto& [name, entry] : entries_) table.note_silence(name, entry.measured->silent_ms());
 }
 
 bool Stores::quiet() const {

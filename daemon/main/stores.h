@@ -44,6 +44,7 @@ class Stores {
   std::string lease_mode(const std::string& name) const;
   // Of a store that is configured; as long as this lives.
   const LeaseFigures& lease_figures(const std::string& name) const;
+  void note_silence(SequenceTable& table) const;  // of those that do not answer
   // No call is under way.
   bool quiet() const;
 

@@ -106,6 +106,18 @@ bool needs_store(const IdFacts& facts) {
 
 namespace {
 
+Explanation advanced(const IdFacts& facts) {
+  const HistoryAdvance& advance = *facts.history.advance;
+  const std::string who = advance.uid ? "user " + std::to_string(*advance.uid) + " (process " +
+                                            std::to_string(advance.pid) + ")"
+                                      : "an administrator";
+  return {IdFate::elsewhere,
+          "never leased by this host: " + who + " advanced the counter here to " +
+              std::to_string(to_external_near(facts.progression.get(), advance.end)) +
+              ", above it; before that, another host or program may have taken it" +
+              untraceable_text(facts.history)};
+}
+
 Explanation explain_position(const IdFacts& facts) {
   const IdAnswer& history = facts.history;
   if (facts.available) return {IdFate::available, "available here, not issued yet"};
@@ -138,6 +150,7 @@ Explanation explain_position(const IdFacts& facts) {
   if (facts.counter && !facts.counter->exists) {
     return {IdFate::not_issued, "not issued: the store has no such counter"};
   }
+  if (history.advance) return advanced(facts);
   if (!facts.counter && facts.id >= facts.high_water) {
     return {IdFate::not_issued,
             "not issued here, and above everything that this host has leased; the store could not "

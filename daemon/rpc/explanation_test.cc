@@ -188,5 +188,22 @@ TEST_CASE("WhatIsBeingReturnedIsSaidSo") {
   CHECK(explain(facts).text.find("being returned") != std::string::npos);
 }
 
+TEST_CASE("AnIdThatAnAdvancePassedOverIsExplainedByItAndByWhom") {
+  IdFacts facts = known(1'500);
+  facts.counter = counter_at(5'000);
+  facts.history.advance = HistoryAdvance{1, 1'000, 2'000, 7, 1'000, 4'711};
+  CHECK(explain(facts).fate == IdFate::elsewhere);
+  CHECK(explain(facts).text ==
+        "never leased by this host: user 1000 (process 4711) advanced the counter here to 2000, "
+        "above it; before that, another host or program may have taken it");
+  facts.history.advance->uid.reset();
+  CHECK(explain(facts).text.find(": an administrator advanced") != std::string::npos);
+  facts.counter.reset();  // the store is away
+  CHECK(explain(facts).fate == IdFate::elsewhere);
+  // What became of it since says more.
+  facts.available = true;
+  CHECK(explain(facts).fate == IdFate::available);
+}
+
 }  // namespace
 }  // namespace seqd

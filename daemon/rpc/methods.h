@@ -60,6 +60,7 @@ struct MethodContext {
   HistoryRecorder* recorder;  // the same
   InsertQueues* inserts;      // null: no sequence inserts
   Purge* purge;               // null: no store has old counters
+  EventSink* events;          // null: nothing is told
   const MethodLimits& limits;
   const ServerCounts& counts;
   DrainsOfAll& drains_of_all;

@@ -49,6 +49,35 @@ Status check_may_take(const MethodContext& context, const Peer& peer, std::strin
                         "its groups; an administrator can add it there")};
 }
 
+bool may_know(const MethodContext& context, const Peer& peer, std::string_view name,
+              const AccessSettings* access) {
+  return access == nullptr || access->lets_everyone() ||
+         check_may_take(context, peer, name, access).ok() ||
+         check_administers(context.control, peer, "").ok();
+}
+
+Status check_may_know(const MethodContext& context, const Peer& peer, std::string_view name,
+                      std::string_view method) {
+  if (may_know(context, peer, name, context.table.access_of(name))) return {};
+  return {ErrorCode::DENIED, std::string(method) + " of \"" + std::string(name) +
+                                 "\" is for users who may take its IDs (the options \"allow\" and "
+                                 "\"deny\" of the sequence), and for administrators"};
+}
+
+void tell_administered(const MethodContext& context, const Session& session,
+                       std::string_view method, std::string_view field, std::string_view what) {
+  if (context.events == nullptr) return;
+  const std::string uid = std::to_string(session.peer.uid);
+  const std::string pid = std::to_string(session.peer.pid);
+  std::string text(method);
+  if (!what.empty()) text += " of \"" + std::string(what) + "\"";
+  Event event{EventKind::administered,
+              text + ", requested by user " + uid + ", process " + pid,
+              {{"METHOD", std::string(method)}, {"CLIENT_UID", uid}, {"CLIENT_PID", pid}}};
+  if (!field.empty()) event.fields.emplace_back(field, what);
+  context.events->raise(event);
+}
+
 Permission may_administer(const Control& control, const Peer& peer) {
   const Status status = check_administers(control, peer, "administering");
   if (!status.ok()) return {false, status.text()};

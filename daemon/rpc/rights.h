@@ -19,6 +19,12 @@ Status check_may_take(const MethodContext& context, const Peer& peer, std::strin
 Status check_may_take(const MethodContext& context, const Peer& peer, std::string_view name,
                       const AccessSettings* access);
 
+// What a sequence counts is for those who may take its IDs, and for administrators: OK, or DENIED.
+Status check_may_know(const MethodContext& context, const Peer& peer, std::string_view name,
+                      std::string_view method);
+bool may_know(const MethodContext& context, const Peer& peer, std::string_view name,
+              const AccessSettings* access);
+
 // A right, and in words the rule that granted or refused it: the decisions of the functions above,
 // for people.
 struct Permission {
@@ -28,6 +34,11 @@ struct Permission {
 Permission may_administer(const Control& control, const Peer& peer);
 // Of "NAME@PERIOD", which no request for IDs can name: whether those of NAME come from it now.
 Permission may_take(const MethodContext& context, const Peer& peer, std::string_view name);
+
+// The journal gets who administers what: `what` is of a `field`, SEQUENCE or STORE; both may be
+// empty. To be called when a request that changes something was accepted.
+void tell_administered(const MethodContext& context, const Session& session,
+                       std::string_view method, std::string_view field, std::string_view what);
 
 // Whether another request for every sequence may begin, a drain or an advance of a store. Each
 // holds a report of every sequence, so there are few at a time: one of a user, and one place is

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "daemon/rpc/rights.h"
+#include "protocol/values/value_writer.h"
 #include "tests/unit/service.h"
 
 #include <catch2/catch.hpp>
@@ -71,6 +72,66 @@ TEST_CASE("AGroupOfTheConnectionMayAdministerFromTheReloadOn", "[rpc]") {
   service.world.control.listed = {false, {}, {kGroup}};
   CHECK(service.world.ask(line, kAdministering.at("reload")).code == ErrorCode::OK);
   CHECK(service.by(kStranger, kAdministering.at("reload"), {5}) == ErrorCode::DENIED);
+}
+
+// What a sequence counts is nobody's business who may not take of it.
+TEST_CASE("WhoMayNotTakeSeesNothingOfTheVolume", "[rpc]") {
+  Rights service;
+  REQUIRE(service.ask(next_request(1, "orders")).id() == 1);
+  service.access().allow = {"alice", {false, {1'002}, {}}};
+  service.reload();
+  protocol::Buffer id;
+  protocol::append_integer(id, 1);
+  const std::string one(id.data(), id.size());
+  for (const std::string& bytes :
+       {request("peek", "orders"), request("gaps", "orders"), request("audit", "orders"),
+        request("explain", "orders", 2, one)}) {
+    CHECK(service.by(kStranger, bytes) == ErrorCode::DENIED);
+    for (const std::uint32_t uid : {std::uint32_t{0}, std::uint32_t{1'000}, std::uint32_t{1'002}})
+      CHECK(service.by(uid, bytes) != ErrorCode::DENIED);
+  }
+  const auto row = [&](std::uint32_t uid) {
+    const Reply reply = service.world.ask(service.world.connect(uid), plain_request(1, "list"));
+    protocol::ValueReader reader = reply.result();
+    REQUIRE(reader.read_array() == 1);
+    return read_map(reader);
+  };
+  for (const char* key : {"available", "next", "issued", "waiting", "out", "left", "runway_ms"}) {
+    INFO(key);
+    CHECK(row(kStranger).at(key) == "nil");
+  }
+  CHECK(row(kStranger).at("state") == "ready");
+  CHECK(row(1'002).at("issued") == "1");
+  service.world.core.sequence("orders").refuse({ErrorCode::SEQ_REGRESSED, "17 was leased"});
+  CHECK(row(kStranger).at("error") == "SEQ_REGRESSED");
+  CHECK(row(0).at("error") == "SEQ_REGRESSED: 17 was leased");
+}
+
+// The journal has who changed something, and nothing of who only looked or was refused.
+TEST_CASE("TheJournalHasWhoAdministered", "[rpc]") {
+  Rights service;
+  REQUIRE(service.ask(next_request(1, "orders")).id() == 1);
+  const auto told = [&](const std::string& bytes, std::uint32_t uid = 1'000) {
+    const std::int64_t before = service.world.core.events.count(EventKind::administered);
+    service.world.call(service.world.connect(uid, {}, 4'711), bytes);
+    if (service.world.core.events.count(EventKind::administered) == before) return std::string();
+    return service.world.core.events.last.at(EventKind::administered).text;
+  };
+  const std::string who = ", requested by user 1000, process 4711";
+  CHECK(told(request("advance", "orders")) == "advance of \"orders\"" + who);
+  CHECK(told(request("drain", "orders")) == "drain of \"orders\"" + who);
+  CHECK(told(request("advance_store", "default")) == "advance_store of \"default\"" + who);
+  CHECK(told(plain_request(1, "reload")) == "reload" + who);
+  protocol::Buffer confirm;
+  protocol::append_map(confirm, 1);
+  protocol::append_text(confirm, "confirm");
+  protocol::append_bool(confirm, true);
+  CHECK(told(request("decommission", 1, std::string(confirm.data(), confirm.size()))) ==
+        "decommission" + who);
+  CHECK(told(request("decommission", 0, "")).empty());
+  CHECK(told(request("drain", "nosuch")).empty());
+  CHECK(told(plain_request(1, "config")).empty());
+  CHECK(told(request("drain", "orders"), kStranger).empty());
 }
 
 struct Told {

@@ -47,10 +47,10 @@ Server::Server(const Services& services, Sessions& sessions, const ServerLimits&
     : services_(services), sessions_(sessions), limits_(limits) {}
 
 MethodContext Server::context() {
-  return {services_.table,   services_.control, services_.clock,
-          sessions_,         services_.history, services_.recorder,
-          services_.inserts, services_.purge,   limits_.methods,
-          counts_,           drains_of_all_,    settings_};
+  return {services_.table,   services_.control,  services_.clock,   sessions_,
+          services_.history, services_.recorder, services_.inserts, services_.purge,
+          services_.events,  limits_.methods,    counts_,           drains_of_all_,
+          settings_};
 }
 
 void Server::apply_settings(const ServerLimits& limits) {

@@ -27,6 +27,7 @@ struct Services {
   HistoryAsker* history = nullptr;      // the same
   InsertQueues* inserts = nullptr;      // null: no sequence inserts
   Purge* purge = nullptr;               // null: no store has old counters
+  EventSink* events = nullptr;          // null: nothing is told
 };
 
 class Server final {

@@ -57,7 +57,7 @@ _seqctl() {
       elif [ "$command" = advance ]; then
         choices=("--to --everywhere --all --store --resume --yes $options")
       elif [ "$command" = drain ]; then
-        choices=("--all --yes $options")
+        choices=("--all --remove --yes $options")
       elif [ "$command" = purge ]; then
         choices=("--yes $options")
       elif [ "$command" = explain ]; then

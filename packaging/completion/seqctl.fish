@@ -76,6 +76,7 @@ complete -c seqctl -n '__fish_seen_subcommand_from advance' -l everywhere -d 'wi
 complete -c seqctl -n '__fish_seen_subcommand_from advance' -l store -x -d 'the store of --all'
 complete -c seqctl -n '__fish_seen_subcommand_from advance' -l resume -d 'let the sequences of a restored store go on'
 complete -c seqctl -n '__fish_seen_subcommand_from advance drain' -l all -d 'every sequence'
+complete -c seqctl -n '__fish_seen_subcommand_from drain' -l remove -d 'forget the sequence'
 complete -c seqctl -n '__fish_seen_subcommand_from advance drain purge decommission' -l yes -d 'do it'
 complete -c seqctl -n '__fish_seen_subcommand_from stat top watch latency' -s i -l interval -x -d 'seconds'
 complete -c seqctl -n '__fish_seen_subcommand_from top' -l rows -x -d 'at most so many sequences'

@@ -71,7 +71,7 @@ _seqctl() {
     advance)
       _arguments $everywhere $name $yes '--to=[the next ID]:ID' '--everywhere[withdraw what hosts have available below it]' \
         '--all[every sequence of --store]' '--store=[the store of --all]:store' '--resume[let the sequences of a restored store go on]' ;;
-    drain) _arguments $everywhere $name $yes '--all[every sequence]' ;;
+    drain) _arguments $everywhere $name $yes '--all[every sequence]' '--remove[forget the sequence]' ;;
     purge) _arguments $everywhere $name $yes ;;
     decommission) _arguments $everywhere $yes '--keep-history[leave history.db in place]' ;;
     health) _arguments $everywhere '(--live)--ready[every sequence can issue IDs]' '(--ready)--live[it answers]' ;;

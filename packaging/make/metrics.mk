@@ -14,4 +14,4 @@ $(PROMETHEUS)/bin/promtool: | $(call packages,METRICS)
 .PHONY: test-metrics
 test-integration: $(PROMETHEUS)/bin/promtool
 test-metrics: $(INTEGRATION_BINARIES) $(PROMETHEUS)/bin/promtool | $(call packages,TEST) ## metrics, alert rules and dashboard, with a real Prometheus
-	@$(INTEGRATION) tests/integration/service/test_metrics.py tests/integration/service/test_monitoring.py
+	@$(INTEGRATION) $(addprefix tests/integration/service/,test_metrics.py test_monitoring.py test_outage_drill.py)

@@ -82,8 +82,8 @@ void RpcWorld::start() {
   purge = std::make_unique<Purge>(context, *core.table, core.settings,
                                   Purge::Stores{{"default", &purges}},
                                   [] { return std::vector<NamedSequence>(); });
-  Services services{control,        core.time, core.log,     *core.table,
-                    recorder.get(), &history,  queues.get(), purge.get()};
+  Services services{control,  core.time,    core.log,    *core.table, recorder.get(),
+                    &history, queues.get(), purge.get(), &core.events};
   if (!keeps_history) services.recorder = nullptr, services.history = nullptr;
   server = std::make_unique<Server>(services, *sessions, limits);
 }

@@ -25,13 +25,14 @@ class RecordedEvents final : public EventSink {
  public:
   void raise(const Event& event) override {
     ++counts_[event.kind];
-    newest = event;
+    last[event.kind] = newest = event;
   }
   std::int64_t count(EventKind kind) const {
     const auto found = counts_.find(kind);
     return found == counts_.end() ? 0 : found->second;
   }
   Event newest{};
+  std::map<EventKind, Event> last;  // of each kind
 
  private:
   std::map<EventKind, std::int64_t> counts_;

@@ -73,10 +73,12 @@ std::string drain_text(const json& drained) {
     const std::string error = shown(one, "error");
     const json told = member(one, "step");
     const std::int64_t step = told.is_number_integer() ? told.get<std::int64_t>() : 1;
-    rows.push_back({shown(one, "name"), shown(one, "reuse"),
-                    spans_text(member(one, "returned"), step),
-                    spans_text(member(one, "gaps"), step), shown(one, "returning"),
-                    shown(one, "available"), error == "-" ? shown(one, "why") : error});
+    rows.push_back(
+        {shown(one, "name"), shown(one, "reuse"), spans_text(member(one, "returned"), step),
+         spans_text(member(one, "gaps"), step), shown(one, "returning"), shown(one, "available"),
+         error != "-"                           ? error
+         : member(one, "removed") == json(true) ? "removed"
+                                                : shown(one, "why")});
   }
   return table(rows);
 }

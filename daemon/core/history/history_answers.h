@@ -56,6 +56,7 @@ struct IdAnswer {
   std::optional<IssueRow> issue;
   std::optional<GapRow> gap;
   std::optional<LeaseRow> lease;
+  std::optional<HistoryAdvance> advance;  // the newest that passed over it
   // Below these IDs rows were dropped because they were older than what is kept, or too many.
   std::int64_t issues_forgotten_below = 0;
   std::int64_t leases_forgotten_below = 0;

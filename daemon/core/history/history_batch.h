@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,6 +65,16 @@ struct HistoryGap {
   std::int64_t wall_ms = 0;
 };
 
+// An administrator raised the counter over [begin, end): none of it was leased by this host before.
+struct HistoryAdvance {
+  SequenceId sequence = 0;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t wall_ms = 0;
+  std::optional<std::uint32_t> uid;  // none: not recorded, or not shown
+  std::int32_t pid = 0;
+};
+
 struct HeldSpan {
   Token lease{};
   std::int64_t begin = 0;
@@ -93,9 +104,10 @@ struct HistoryBatch {
   std::vector<HistoryCaller> callers;  // those of the spans
   std::vector<HistoryLease> leases;
   std::vector<HistoryGap> gaps;
+  std::vector<HistoryAdvance> advances;
   std::vector<HistorySequence> sequences;
   // Leases and gaps should be on the medium soon; issues may wait.
-  bool urgent() const { return !leases.empty() || !gaps.empty(); }
+  bool urgent() const { return !leases.empty() || !gaps.empty() || !advances.empty(); }
 };
 
 // What a history that was written earlier has.

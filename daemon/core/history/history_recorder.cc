@@ -269,35 +269,6 @@ void HistoryRecorder::apply(const ReturnClosed& entry) {
           instance_of(entry.sequence));
 }
 
-void HistoryRecorder::add_returned(const ReturnOpened& range, std::int64_t wall_ms) {
-  Gathered& state = touch(range.sequence);
-  state.added.returned += range.end - range.begin;
-  if (pending_.gaps.size() >= limits_.events) return;
-  pending_.gaps.push_back({range.sequence, range.begin, range.end, true, std::string(kReturned),
-                           range.token, instance_of(range.sequence), wall_ms});
-}
-
-void HistoryRecorder::add_lease(HistoryLease lease) {
-  Gathered& state = touch(lease.sequence);
-  state.added.leased += lease.end - lease.begin;
-  if (pending_.leases.size() >= limits_.events) {
-    state.unwritten.leased += lease.end - lease.begin;
-    return;
-  }
-  pending_.leases.push_back(lease);
-}
-
-void HistoryRecorder::add_gap(const GapMade& gap, const Token& lease, const Token& instance) {
-  Gathered& state = touch(gap.sequence);
-  state.added.gaps += gap.end - gap.begin;
-  if (pending_.gaps.size() >= limits_.events) {
-    state.unwritten.gaps += gap.end - gap.begin;
-    return;
-  }
-  pending_.gaps.push_back({gap.sequence, gap.begin, gap.end, true,
-                           std::string(gap_cause_name(gap.cause)), lease, instance, gap.wall_ms});
-}
-
 // --- batches
 
 HistoryBatch HistoryRecorder::take(LogPosition position,
@@ -374,6 +345,8 @@ void HistoryRecorder::take_back(HistoryBatch batch) {
   put_in_front(batch.spans, pending_.spans);
   put_in_front(batch.leases, pending_.leases);
   put_in_front(batch.gaps, pending_.gaps);
+  put_in_front(batch.advances, pending_.advances);
+  for (const HistoryAdvance& advance : std::exchange(pending_.advances, {})) add_advance(advance);
   put_in_front(batch.callers, pending_.callers);
   for (const HistorySequence& sequence : batch.sequences) {
     Gathered& state = touch(sequence.id);

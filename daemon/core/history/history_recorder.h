@@ -50,6 +50,7 @@ class HistoryRecorder final : public HistorySink {
   // Neither issued nor lost: not this host's any more.
   void add_returned(const ReturnOpened& range, std::int64_t wall_ms);
   void add_lease(HistoryLease lease);
+  void add_advance(const HistoryAdvance& advance);
   // See HistorySequence::balances.
   void balance(SequenceId sequence) { touch(sequence).balances = true; }
   void set_unknown_since(std::int64_t wall_ms) { unknown_since_ms_ = wall_ms; }

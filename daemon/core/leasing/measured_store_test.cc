@@ -50,7 +50,7 @@ struct Measured {
   }
   SetClock clock;
   ScriptedStore store;
-  MeasuredStore measured{store, clock};
+  MeasuredStore measured{store, clock, 5'000};
   std::uint8_t number = 0;
 };
 
@@ -93,10 +93,61 @@ TEST_CASE("ALeaseTakesFromItsRequestToItsAnswer", "[measured_store]") {
   CHECK(durations.within(12) == 1);  // above 0.5 s, within 1 s
 }
 
+TEST_CASE("AStoreIsSilentWhenACallTakesLongerThanItMay", "[measured_store]") {
+  Measured here;
+  here.clock.now_us = 1'000'000;
+  CHECK(here.measured.silent_ms() == 0);  // it was not asked
+  LeaseRequest request;
+  request.count = 10;
+  request.max_value = 1'000'000;
+  const auto ask = [&] {
+    request.token = Token{++here.number};
+    here.measured.lease(request, [](const LeaseOutcome&) {});
+  };
+  const auto pass = [&](std::int64_t ms) { here.clock.now_us += ms * 1'000; };
+  ask();
+  pass(5'000);
+  CHECK(here.measured.silent_ms() == 0);
+  pass(1);
+  CHECK(here.measured.silent_ms() == 5'001);
+  // Others that were asked later do not make it shorter, nor does an error of the driver.
+  ask();
+  here.store.leases = {{Script::Kind::unknown_lost}};
+  ask();
+  REQUIRE(here.store.deliver());
+  CHECK(here.measured.silent_ms() == 0);  // that was a grant
+  pass(5'001);
+  CHECK(here.measured.silent_ms() == 5'001);
+  here.store.leases = {};
+  REQUIRE(here.store.deliver());
+  CHECK(here.measured.silent_ms() == 0);
+  REQUIRE(here.store.deliver());  // the driver gave it up
+  CHECK(here.measured.silent_ms() == 0);
+  pass(60'000);
+  CHECK(here.measured.silent_ms() == 60'000);  // nor was it of use
+}
+
+TEST_CASE("AnErrorThatMayPassIsNoAnswer", "[measured_store]") {
+  Measured here;
+  static_cast<void>(here.lease({Script::Kind::refuse}, 3'000));
+  static_cast<void>(here.lease({Script::Kind::unknown_lost}, 3'000));
+  CHECK(here.measured.silent_ms() == 6'000);
+  Script refused{Script::Kind::refuse};
+  refused.error = {ErrorCode::EXHAUSTED, "at its end"};
+  static_cast<void>(here.lease(refused, 3'000));
+  CHECK(here.measured.silent_ms() == 0);
+  static_cast<void>(here.lease({Script::Kind::refuse}, 6'000));
+  CHECK(here.measured.silent_ms() == 6'000);
+  refused = {Script::Kind::refuse};
+  refused.contended = true;
+  static_cast<void>(here.lease(refused));
+  CHECK(here.measured.silent_ms() == 0);
+}
+
 TEST_CASE("AnAnswerMayComeAfterTheEndOfWhoMeasures", "[measured_store]") {
   const SetClock clock;
   ScriptedStore store;
-  auto measured = std::make_unique<MeasuredStore>(store, clock);
+  auto measured = std::make_unique<MeasuredStore>(store, clock, 5'000);
   LeaseRequest request;
   request.count = 1;
   request.max_value = 10;

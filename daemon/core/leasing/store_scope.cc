@@ -1,5 +1,6 @@
 #include "daemon/core/leasing/store_scope.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "daemon/base/assertion.h"
@@ -217,9 +218,9 @@ void StoreScope::store_answered() {
   if (verified()) owner_.scope_owned(id());
 }
 
-void StoreScope::fail(const Status& status) {
+void StoreScope::fail(const Status& status, std::int64_t since_ms_ago) {
   const bool answered = last_error_.ok();
-  if (answered) failing_since_ms_ = context_.clock.monotonic_ms();
+  if (answered) failing_since_ms_ = context_.clock.monotonic_ms() - since_ms_ago;
   last_error_ = status;
   if (answered) owner_.scope_failed(id());
   if (!is_down() || std::exchange(told_down_, true)) return;
@@ -294,6 +295,20 @@ void StoreScope::note(const Status& outcome) {
   if (stopping_ || refuses()) return;
   if (outcome.ok()) return store_answered();
   fail(outcome);
+}
+
+void StoreScope::note_silence(std::int64_t ms) {
+  if (stopping_ || refuses()) return;
+  if (ms == 0) {
+    if (std::exchange(silent_, false)) store_answered();
+    return;
+  }
+  silent_ = true;
+  // That of a call which did end says more.
+  const Status silent(
+      ErrorCode::UNAVAILABLE,
+      "store \"" + store_name() + "\" has not answered for " + std::to_string(ms / 1'000) + " s");
+  fail(last_error_.ok() ? silent : Status(last_error_), std::max(ms, kDownAfterMs));
 }
 
 }  // namespace seqd

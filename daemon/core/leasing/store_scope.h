@@ -85,6 +85,7 @@ class StoreScope {
   void begin_again();  // restored(): as another instance; what was held is recorded as gaps before
   // How a call of one of the sequences ended; OK: the store answered.
   void note(const Status& outcome);
+  void note_silence(std::int64_t ms);  // see MeasuredStore::silent_ms(); regularly
   // The daemon ends. Asks the store once more, where something is held of it: see leave_clean().
   void stop();
   bool settled() const { return !probing_; }  // after stop(): the store has answered, or will not
@@ -113,7 +114,7 @@ class StoreScope {
   void lose();
   void store_answered();
   bool is_down() const;
-  void fail(const Status& status);
+  void fail(const Status& status, std::int64_t since_ms_ago = 0);
   void probe();
   void pause(const Status& status);
   void record(ScopeState state);
@@ -136,6 +137,7 @@ class StoreScope {
   bool stopping_ = false;
   std::int64_t failing_since_ms_ = 0;
   bool told_down_ = false;     // the journal has that the store is down
+  bool silent_ = false;        // see note_silence()
   bool probing_ = false;       // a query for stop(), which leaves the state as it is
   bool comparing_ = false;     // a heartbeat is in flight: before a claim, and while owned
   bool looked_twice_ = false;  // at the heartbeat, around a claim that was lost

@@ -224,7 +224,15 @@ Status StateImage::apply_one(const ForgetSequence& entry) {
         return corrupt("a forgotten sequence that a client may retry", entry.sequence);
     }
   }
+  const std::string name = image.definition.name;
   sequences.erase(entry.sequence);
+  // No name is without a sequence. Of periods the newest one is never forgotten.
+  const bool has_another =
+      base_of(name) != name ||
+      std::any_of(sequences.begin(), sequences.end(), [&name](const auto& other) {
+        return base_of(other.second.definition.name) == name;
+      });
+  if (!has_another) names.erase(name);
   return {};
 }
 

@@ -56,9 +56,13 @@ bool Sequence::awaits_advance() const {
          std::max(high_water_, issuer_.used_below()) > 0;
 }
 
-std::string_view Sequence::state_name() const {
+bool Sequence::refuses() const {
   const bool has_none = !replenisher_.failing().ok() && available() == 0;
-  if (!stopped().ok() || has_none) return "stopped";
+  return !stopped().ok() || has_none || waiters_.short_of() > 0;
+}
+
+std::string_view Sequence::state_name() const {
+  if (refuses()) return "stopped";
   if (!waiters_.empty()) return "waiting";
   return replenisher_.idle() ? "ready" : "fetching";
 }
@@ -66,7 +70,11 @@ std::string_view Sequence::state_name() const {
 Status Sequence::error() const {
   if (!stopped().ok()) return stopped();
   if (!replenisher_.failing().ok()) return replenisher_.failing();
-  return replenisher_.last_error().ok() ? context_.scope.last_error() : replenisher_.last_error();
+  if (!replenisher_.last_error().ok()) return replenisher_.last_error();
+  if (!context_.scope.last_error().ok() || waiters_.short_of() == 0)
+    return context_.scope.last_error();
+  return {ErrorCode::UNAVAILABLE, "a request for " + std::to_string(waiters_.short_of()) +
+                                      " IDs has failed, and so many are not available yet"};
 }
 
 // --- requests
@@ -95,13 +103,18 @@ Status Sequence::wait(const Caller& caller, IssueKind kind, std::int64_t count,
   const auto in_vain = [&] { return available() - waiters_.demand() < count; };
   if (!failing.ok() && !replenisher_.idle() && in_vain()) {
     end_blocks_in_pages();  // they may have enough
-    if (in_vain()) return failing;
+    if (in_vain()) {
+      waiters_.failed(count);
+      touch();
+      return failing;
+    }
   }
   if (Status full = waiters_.may_push(caller.user, settings_->max_waiters, name()); !full.ok())
     return full;
   note_issued();
   if (timeout_ms < 0) timeout_ms = settings_->wait_timeout_ms;
   if (timeout_ms == 0) {
+    waiters_.failed(count);
     return {ErrorCode::UNAVAILABLE,
             "no ID of \"" + name() + "\" is available and the request does not wait"};
   }
@@ -197,6 +210,8 @@ void Sequence::pump() {
   } else {
     drain_.step();
     if (gate_.open()) prepare();
+    const bool has_some = gate_.open() && held().issuable() > 0;
+    if (has_some && available() >= waiters_.short_of()) waiters_.enough();
   }
   if (waiters_.in_use()) waiters_.end_turn([this] { expire_waiters(); });
   replenisher_.end_turn();
@@ -209,10 +224,13 @@ void Sequence::pump() {
 void Sequence::prepare() {
   if (!context_.core.log.accepting()) return touch();
   issuer_.reserve(out_, waiters_.demand(), [this] { touch(); });
+  // A request that failed is repeated, and others like it come: it is leased for, too.
+  const std::int64_t short_of = replenisher_.failing().ok() ? waiters_.short_of() : 0;
+  const std::int64_t demand = std::max(waiters_.demand(), short_of);
   // In most turns no lease is due. The reservation may have filled the log.
-  if (replenisher_.due(held(), waiters_.demand()) && context_.scope.verified() &&
-      !drain_.blocks_leases() && context_.core.log.accepting())
-    replenisher_.replenish(held(), out_, waiters_.demand(), issuer_.issued());
+  if (replenisher_.due(held(), demand) && context_.scope.verified() && !drain_.blocks_leases() &&
+      context_.core.log.accepting())
+    replenisher_.replenish(held(), out_, demand, issuer_.issued());
 }
 
 void Sequence::log_failed(const Status& status) {
@@ -336,6 +354,7 @@ void Sequence::refuse(const Status& why) {
   end_blocks_in_pages();
   gate_.stop(why);
   waiters_.fail(why);
+  touch();
   context_.core.events.raise(
       {EventKind::sequence_stopped,
        "\"" + name() + "\" is stopped: " + why.to_string(),
@@ -363,20 +382,13 @@ void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings,
   exhaustion_.update_forecast(*settings_);
   replenisher_.apply_settings();
   issuer_.set_most_unsynced(settings_->max_unsynced);
+  waiters_.enough();  // what failed, failed under the former ones
   // So many are never available any more, and those behind would wait for nothing.
   waiters_.fail_above(settings_->max_available, [this](auto count) { return above_budget(count); });
   end_blocks_above_bound();
   withdraw();
   touch();
   if (stopped().code() == ErrorCode::NO_SEQUENCE) go_on();  // it is configured again
-}
-
-void Sequence::begin_stop(const Status& why) {
-  ASSERT(!why.ok());
-  gate_.end(why);
-  replenisher_.stop();
-  drain_.stop();
-  waiters_.fail(why);
 }
 
 }  // namespace seqd

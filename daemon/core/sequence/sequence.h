@@ -45,14 +45,15 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   std::optional<std::int64_t> last_issued() const { return issuer_.last_issued(); }
   std::int64_t high_water() const override { return high_water_; }
   std::int64_t waiting() const { return waiters_.size(); }
+  const WaiterQueue& waiters() const { return waiters_; }
   const Exhaustion& exhaustion() const { return exhaustion_; }
   const Drain& draining() const { return drain_; }
   bool leasing() const { return replenisher_.leasing(); }
   bool wants() const { return replenisher_.wants(); }
-  bool in_flight() const;               // an operation of it is with the log or the store
-  bool holds_nothing() const;           // nothing available, out, being leased or returned
-  bool awaits_advance() const;          // for every host, before its scope may begin again
-  std::string_view state_name() const;  // "ready", "fetching", "waiting" or "stopped"
+  bool in_flight() const;                        // an operation of it is with the log or the store
+  bool holds_nothing() const;                    // nothing available, out, being leased or returned
+  bool awaits_advance() const, refuses() const;  // for every host; "stopped"
+  std::string_view state_name() const;           // "ready", "fetching", "waiting" or "stopped"
   Status error() const;  // why it is stopped, else why the last lease failed; OK when neither
   const Status& stopped() const { return gate_.stopped(); }
   SequenceAccounts::Notes& notes() const { return notes_; }
@@ -110,7 +111,6 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   void written_off(std::int64_t begin, std::int64_t end, GapCause cause) override;
   void returned(std::int64_t begin, std::int64_t end, Reuse reuse) override;
   void drain_changed() override, met_older_copy() override;
-
   void note_issued() { replenisher_.want(), touch(); }
   void touch() {
     if (!std::exchange(touched_, true)) context_.table.touched(*this);

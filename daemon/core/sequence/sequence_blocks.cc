@@ -109,7 +109,7 @@ void Sequence::end_blocks_for_waiters() {
 
 void Sequence::cannot_lease(const Status& why) {
   if (!waiters_.empty()) end_blocks_in_pages();  // they may have enough
-  waiters_.fail(why, available());
+  waiters_.fail_unserved(why, available());
 }
 
 // Also where the settings are those of now, and the blocks of an earlier process.

@@ -162,4 +162,12 @@ DrainReport Sequence::give_up(const std::string& why, GapCause cause) {
   return report;
 }
 
+void Sequence::begin_stop(const Status& why) {
+  ASSERT(!why.ok());
+  gate_.end(why);
+  replenisher_.stop();
+  drain_.stop();
+  waiters_.fail(why);
+}
+
 }  // namespace seqd

@@ -49,6 +49,7 @@ void WaiterQueue::leave(const Waiter& waiter) {
 Waiter WaiterQueue::pop() {
   const Waiter waiter = waiting_->waiters.pop();
   leave(waiter);
+  if (waiter.count >= short_of_) enough();
   return waiter;
 }
 
@@ -63,7 +64,16 @@ std::int64_t WaiterQueue::cancel(SessionId session, const Status& why) {
   return cancelled;
 }
 
-void WaiterQueue::fail(const Status& why, std::int64_t available) {
+void WaiterQueue::fail(const Status& why) {
+  if (empty()) return;
+  waiting_->waiters.remove_if([](const Waiter&) { return true; },
+                              [&](const Waiter& waiter) {
+                                leave(waiter);
+                                context_.core.replies.failed(waiter.caller, why);
+                              });
+}
+
+void WaiterQueue::fail_unserved(const Status& why, std::int64_t available) {
   if (empty()) return;
   const auto in_vain = [&available](const Waiter& waiter) {
     if (waiter.count > available) return true;
@@ -72,6 +82,7 @@ void WaiterQueue::fail(const Status& why, std::int64_t available) {
   };
   waiting_->waiters.remove_if(in_vain, [&](const Waiter& waiter) {
     leave(waiter);
+    failed(waiter.count);
     context_.core.replies.failed(waiter.caller, why);
   });
 }
@@ -91,6 +102,7 @@ void WaiterQueue::expire(const Status& why) {
   const std::int64_t now_ms = context_.core.clock.monotonic_ms();
   while (const std::optional<Waiter> waiter = waiting_->waiters.take_overdue(now_ms)) {
     leave(*waiter);
+    failed(waiter->count);
     context_.core.replies.failed(waiter->caller, why);
   }
 }

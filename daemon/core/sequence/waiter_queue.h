@@ -1,8 +1,10 @@
 // WaiterQueue: the requests that wait for IDs of one sequence, until they are served, cancelled or
-// refused, or their time is over. What it needs for them exists only while there are any. Owned by
+// refused, or their time is over; and whether requests failed for want of IDs, which is what makes
+// a daemon not ready. What it needs for those that wait exists only while there are any. Owned by
 // its Sequence; loop thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,12 +35,24 @@ class WaiterQueue {
   Waiter pop();
   // So many of that session leave. OK: without a reply.
   std::int64_t cancel(SessionId session, const Status& why);
-  // Fails all waiters with `why`, except those that `available` IDs can serve.
-  void fail(const Status& why, std::int64_t available = 0);
+  void fail(const Status& why);  // all of them
+  // Fails those that `available` IDs cannot serve: for want of IDs.
+  void fail_unserved(const Status& why, std::int64_t available);
   // Fails the waiters that need more than `most` IDs.
   void fail_above(std::int64_t most, const std::function<Status(std::int64_t count)>& why);
-  // Those whose time is over fail with `why`.
+  // Those whose time is over fail with `why`: for want of IDs.
   void expire(const Status& why);
+  // A request for so many IDs failed for want of them. Lasts until one of that size is served, or
+  // the owner says that as many are available.
+  void failed(std::int64_t count) {
+    short_of_ = std::max(short_of_, count);
+    refused_ += count;
+  }
+  void enough() { short_of_ = 0; }
+  std::int64_t short_of() const {
+    return short_of_;
+  }                                                  // IDs of the largest of these; 0: none failed
+  std::int64_t refused() const { return refused_; }  // IDs that were requested in vain, ever
   // Once a turn, at its end. Has `overdue` called when the time of one is over; expire() is to
   // follow. Gives up what is not needed any more.
   void end_turn(const std::function<void()>& overdue);
@@ -56,6 +70,7 @@ class WaiterQueue {
   const SequenceContext& context_;
   std::unique_ptr<Waiting> waiting_;  // while a request waits, until the end of the turn
   const SequenceId sequence_;
+  std::int64_t short_of_ = 0, refused_ = 0;
 };
 
 }  // namespace seqd

@@ -39,6 +39,7 @@ void SequenceAccounts::forgotten(Sequence& sequence) {
   forgotten_ += sequence.notes().counted.issued;
   add({}, sequence.notes().counted);
   rates_.dropped(sequence);
+  if (sequence.notes().made_by) made_.release(*sequence.notes().made_by, 1);
   ending_.erase(sequence.id());
 }
 
@@ -46,18 +47,25 @@ void SequenceAccounts::form_defined(std::string_view form) {
   defined_bytes_ += bytes_of(form);
 }
 
+void SequenceAccounts::form_forgotten(std::string_view form) {
+  defined_bytes_ -= bytes_of(form);
+  ASSERT(defined_bytes_ >= 0);
+}
+
 SequenceAccounts::Sums SequenceAccounts::of(const Sequence& sequence) {
   // A block is a range and its grant, and what comes back of it is one.
   const std::int64_t ranges = static_cast<std::int64_t>(sequence.held().ranges().size()) +
                               (sequence.leasing() ? 1 : 0) + 2 * sequence.blocks_out();
   return {sequence.issued(), sequence.available(),
-          std::max<std::int64_t>(ranges - StateBounds::kRangesIncluded, 0)};
+          std::max<std::int64_t>(ranges - StateBounds::kRangesIncluded, 0),
+          sequence.refuses() ? 1 : 0};
 }
 
 void SequenceAccounts::add(const Sums& now, Sums& counted) {
   sums_.issued += now.issued - counted.issued;
   sums_.available += now.available - counted.available;
   sums_.extra_ranges += now.extra_ranges - counted.extra_ranges;
+  sums_.stopped += now.stopped - counted.stopped;
   counted = now;
 }
 
@@ -75,8 +83,8 @@ void SequenceAccounts::issues_flushed() {
 
 void SequenceAccounts::update(Sequence& sequence) {
   const Notes& notes = sequence.notes();
-  if (notes.rate_place == 0 &&
-      (sequence.issued() != notes.counted.issued || sequence.waiting() > 0))
+  if (notes.rate_place == 0 && (sequence.issued() != notes.counted.issued ||
+                                sequence.waiting() > 0 || sequence.waiters().short_of() > 0))
     rates_.note(sequence, notes.counted.issued);
   count(sequence);
 }
@@ -101,6 +109,19 @@ std::int64_t SequenceAccounts::state_bytes() const {
 bool SequenceAccounts::may_define(const DefineSequence& definition, bool named) const {
   return state_bytes() + bytes_of(definition) <=
          (named ? most_bytes_ : share_of_unnamed(most_bytes_));
+}
+
+std::int64_t SequenceAccounts::room_for(const DefineSequence& definition) const {
+  return (share_of_unnamed(most_bytes_) - state_bytes()) / bytes_of(definition);
+}
+
+bool SequenceAccounts::may_make(UserId user, std::int64_t places) const {
+  return made_.allows_of(user, 1, places);
+}
+
+void SequenceAccounts::made(const Sequence& sequence, UserId user) {
+  sequence.notes().made_by = user;
+  made_.take(user, 1);
 }
 
 bool SequenceAccounts::may_define_form(std::string_view form) const {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -33,15 +34,17 @@ class SequenceAccounts {
     std::int64_t available = 0;
     // Ranges available or being leased, above those that every sequence is counted with.
     std::int64_t extra_ranges = 0;
+    std::int64_t stopped = 0;  // sequences that refuse requests
     bool operator==(const Sums&) const = default;
   };
 
   // What the table notes of one sequence, which keeps it.
   struct Notes {
-    Sums counted;                  // its share of sums()
-    bool ending = false;           // it is in ending()
-    bool plain_name = false;       // the log knows its name, and nothing else of that
-    std::uint32_t rate_place = 0;  // in rates(), from 1 on; 0: it is not noted there
+    Sums counted;                   // its share of sums()
+    bool ending = false;            // it is in ending()
+    bool plain_name = false;        // the log knows its name, and nothing else of that
+    std::uint32_t rate_place = 0;   // in rates(), from 1 on; 0: it is not noted there
+    std::optional<UserId> made_by;  // who has a place of made_ for it
   };
 
   SequenceAccounts(ReplayTable& replays, std::int64_t state_bytes, std::int64_t most_waiting)
@@ -57,6 +60,7 @@ class SequenceAccounts {
   void restored(Sequence& sequence);
   void forgotten(Sequence& sequence);
   void form_defined(std::string_view form);
+  void form_forgotten(std::string_view form);
   // What a sequence issued and holds may have changed in this turn.
   void update(Sequence& sequence);
 
@@ -81,6 +85,13 @@ class SequenceAccounts {
   std::int64_t state_bytes() const;  // in a snapshot, at most
   // Whether the log has room for another sequence with these texts.
   bool may_define(const DefineSequence& definition, bool named) const;
+  // How many like this one, whose name is in no table.
+  std::int64_t room_for(const DefineSequence& definition) const;
+  // Whether that user may have another name that is in no table, where so many have room. Counted
+  // since the process began: the log does not say who was first to use a name.
+  bool may_make(UserId user, std::int64_t places) const;
+  std::int64_t made_by(UserId user) const { return made_.used_by(user); }
+  void made(const Sequence& sequence, UserId user);
   // The same for a form of a name's texts.
   bool may_define_form(std::string_view form) const;
   // The same for a range more than a sequence is counted with.
@@ -110,6 +121,7 @@ class SequenceAccounts {
  private:
   // A user alone may have three quarters of the requests that wait.
   static constexpr std::int64_t kWaitingFactor = 3;
+  static constexpr std::int64_t kMadeFactor = 3;  // the same of the names that are free
 
   static Sums of(const Sequence& sequence);
   void count(Sequence& sequence);
@@ -126,8 +138,9 @@ class SequenceAccounts {
   std::set<SequenceId> ending_;
   std::vector<SequenceId> issuing_;
   std::vector<std::unique_ptr<PendingIssue>>
-      pending_;        // one each of issuing_; what is more is free
-  FairShare waiting_;  // requests, by user
+      pending_;                     // one each of issuing_; what is more is free
+  FairShare waiting_;               // requests, by user
+  FairShare made_{0, kMadeFactor};  // names that are in no table, by user
   std::map<std::pair<SessionId, SequenceId>, std::int64_t> waits_;  // how many requests
 };
 

@@ -105,7 +105,8 @@ void SequenceTable::know_periods(std::string_view name, const SequenceSettings& 
 }
 
 Result<SequenceId> SequenceTable::open_period(const std::string& base,
-                                              const SequenceSettings& settings) {
+                                              const SequenceSettings& settings,
+                                              std::optional<UserId> user) {
   ASSERT(settings.periods.rule != nullptr && !settings.periods.current);
   const PeriodRule& rule = *settings.periods.rule;
   const Period now = rule.at(wall_s(context_));
@@ -117,7 +118,7 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
     if (!removed.ok()) return removed;
   }
   if (id == 0) {
-    const Result<SequenceId> opened = open(name);
+    const Result<SequenceId> opened = open(name, user);
     if (!opened.ok()) return opened;
     id = *opened;
   }
@@ -326,23 +327,34 @@ bool SequenceTable::may_be_forgotten(const Sequence& sequence, std::int64_t over
          is_settled(sequence);
 }
 
+// Of a period that was over long ago its name remains, with what is known of it; of a sequence
+// without periods nothing, unless other sequences have the name.
 void SequenceTable::forget(Sequence& sequence) {
   const SequenceId id = sequence.id();
-  const std::optional<Place> found = place_of(sequence);
-  const auto name = names_.find(base_of(sequence.name()));
-  ASSERT(found && name != names_.end());
+  const std::string base(base_of(sequence.name()));
+  const bool is_period = base != sequence.name();
   ASSERT(sequence.holds_nothing() && sequence.waiting() == 0 && !replays_.keeps(id));
-  const Place place = *found;
-  DefineName& known = name->second;
-  add_forgotten(known.forgotten, {place.begin_s - place.unsure_s, place.end_s + place.unsure_s,
-                                  sequence.high_water()});
-  context_.log.append(known);
+  if (is_period) {
+    const std::optional<Place> found = place_of(sequence);
+    const auto name = names_.find(base);
+    ASSERT(found && name != names_.end());
+    const Place place = *found;
+    DefineName& known = name->second;
+    add_forgotten(known.forgotten, {place.begin_s - place.unsure_s, place.end_s + place.unsure_s,
+                                    sequence.high_water()});
+    context_.log.append(known);
+  }
   context_.log.append(ForgetSequence{id});
   accounts_.forgotten(sequence);
   known_.drop(sequence);
   by_name_.erase(sequence.name());
   if (last_.first == id) last_ = {};
   sequences_.erase(id);
+  const auto name = names_.find(base);
+  if (is_period || name == names_.end() || any_period_of(base) != 0) return;
+  for (const std::string& form : name->second.forms) accounts_.form_forgotten(form);
+  forms_open_.erase(base);
+  names_.erase(name);
 }
 
 }  // namespace seqd

@@ -18,9 +18,10 @@ bool is_faster(const SequenceRates::Row& a, const SequenceRates::Row& b) {
   return a.rate > b.rate;
 }
 
-// It has nothing that it may issue, and a request needs IDs. Until its store has confirmed the
-// claim, the available IDs are not issued.
+// It has nothing that it may issue, and a request needs IDs; or not enough, and one has failed.
+// Until its store has confirmed the claim, the available IDs are not issued.
 bool starves(const Sequence& sequence) {
+  if (sequence.waiters().short_of() > 0) return true;
   const bool has_none = sequence.available() == 0 || !sequence.scope().owned();
   return has_none && (sequence.waiting() > 0 || sequence.wants());
 }
@@ -33,7 +34,7 @@ SequenceRates::~SequenceRates() = default;
 void SequenceRates::note(Sequence& sequence, std::int64_t issued) {
   ASSERT(sequence.notes().rate_place == 0);
   // It began some time after the last step: a little less than its rate is seen at first.
-  entries_.push_back({&sequence, issued, stepped_ms_});
+  entries_.push_back({&sequence, issued, sequence.waiters().refused(), issued, stepped_ms_});
   sequence.notes().rate_place = static_cast<std::uint32_t>(entries_.size());
 }
 
@@ -49,6 +50,7 @@ void SequenceRates::dropped(Sequence& sequence) {
 // The last one takes its place; in this round it may be missed.
 void SequenceRates::remove(std::size_t place) {
   ASSERT(place < entries_.size());
+  count_for_others(entries_[place]);
   entries_[place].sequence->notes().rate_place = 0;
   if (place + 1 < entries_.size()) {
     entries_[place] = entries_.back();
@@ -79,17 +81,27 @@ void SequenceRates::sample(Entry& entry, std::int64_t now_ms) {
   const std::int64_t passed_ms = now_ms - entry.at_ms;
   if (entry.at_ms >= 0 && passed_ms < kShortestMs) return;
   const std::int64_t more = issued - entry.issued;
+  const std::int64_t wanted = more + entry.sequence->waiters().refused() - entry.refused;
   if (entry.at_ms >= 0) {
     const auto now =
-        static_cast<float>(static_cast<double>(more) * 1'000.0 / static_cast<double>(passed_ms));
+        static_cast<float>(static_cast<double>(wanted) * 1'000.0 / static_cast<double>(passed_ms));
     const float part = static_cast<float>(passed_ms) / static_cast<float>(passed_ms + kSmoothMs);
     entry.rate = entry.rate < 0 ? now : entry.rate + (now - entry.rate) * part;
-    const std::int64_t idle_ms = more > 0 ? 0 : entry.idle_ms + passed_ms;
+    const std::int64_t idle_ms = wanted > 0 ? 0 : entry.idle_ms + passed_ms;
     entry.idle_ms = static_cast<std::uint32_t>(std::min(idle_ms, kIdleMs));
   }
-  if (!is_shown(entry)) others_issued_ += more;
+  count_for_others(entry);
   entry.issued = issued;
+  entry.refused += wanted - more;
   entry.at_ms = now_ms;
+}
+
+// As of its last sample: whether it is shown by then was decided since.
+void SequenceRates::count_for_others(Entry& entry) {
+  const bool was_shown = std::exchange(entry.shown, is_shown(entry));
+  if (entry.shown) return;
+  if (!was_shown) others_issued_ += entry.issued - entry.elsewhere;
+  entry.elsewhere = entry.issued;
 }
 
 bool SequenceRates::is_shown(const Entry& entry) const {
@@ -130,7 +142,7 @@ void SequenceRates::Smallest::end_round() {
 
 void SequenceRates::consider(const Entry& entry) {
   const Row row{entry.sequence->id(),
-                entry.issued,
+                entry.issued - entry.elsewhere,
                 entry.sequence->available(),
                 entry.sequence->out(),
                 std::max(0.0, static_cast<double>(entry.rate)),

@@ -1,11 +1,12 @@
-// SequenceRates: how fast the sequences in use issue IDs, and so how long what they have available
-// lasts: their runway. Requests pay nothing for it: a sequence that begins to issue is noted at the
-// end of its turn, and step() samples a bounded number of those noted, in rounds. A sequence that
-// issued nothing for ten minutes, and wants nothing, is dropped. Owned by the SequenceAccounts;
-// loop thread.
+// SequenceRates: how fast IDs of the sequences in use are wanted, those that were refused for want
+// of IDs included, and so how long what they have available lasts: their runway. Requests pay
+// nothing for it: a sequence that begins to issue is noted at the end of its turn, and step()
+// samples a bounded number of those noted, in rounds. A sequence that issued nothing for ten
+// minutes, and wants nothing, is dropped. Owned by the SequenceAccounts; loop thread.
 //
 // At the end of a round those with the highest rates are chosen to be shown one by one, so that a
-// monitoring system gets no more names than configured; what the others issue is summed up.
+// monitoring system gets no more names than configured; what the others issue is summed up. An ID
+// is counted once: by its sequence or by the others, and no count falls while its name is shown.
 #pragma once
 
 #include <cstddef>
@@ -34,10 +35,10 @@ class SequenceRates {
   // What was seen of one sequence in the last round.
   struct Row {
     SequenceId sequence = 0;
-    std::int64_t issued = 0;  // ever
+    std::int64_t issued = 0;  // in this process, and not counted by the others
     std::int64_t available = 0;
     std::int64_t out = 0;                   // in blocks
-    double rate = 0;                        // IDs a second
+    double rate = 0;                        // IDs a second, wanted
     std::optional<std::int64_t> runway_ms;  // none: not known, or it issues nothing
   };
   struct Shown {
@@ -78,9 +79,12 @@ class SequenceRates {
   struct Entry {
     Sequence* sequence = nullptr;
     std::int64_t issued = 0;  // at `at_ms`
+    std::int64_t refused = 0;
+    std::int64_t elsewhere = 0;  // of `issued`: before it was noted, by the others, or shown before
     std::int64_t at_ms = 0;
     float rate = -1;            // IDs a second; below 0: not known yet
-    std::uint32_t idle_ms = 0;  // since it issued last
+    std::uint32_t idle_ms = 0;  // since IDs were wanted last
+    bool shown = false;         // as of its last sample
   };
 
   // The smallest runway of some sequences, over the rounds.
@@ -93,6 +97,7 @@ class SequenceRates {
   };
 
   void sample(Entry& entry, std::int64_t now_ms);
+  void count_for_others(Entry& entry);
   void remove(std::size_t place);
   bool is_shown(const Entry& entry) const;
   void consider(const Entry& entry);

@@ -83,6 +83,12 @@ void SequenceTable::beat_stores() {
   for (const auto& [id, scope] : scopes_) scope->beat();
 }
 
+void SequenceTable::note_silence(std::string_view store, std::int64_t ms) {
+  for (const auto& [id, scope] : scopes_) {
+    if (scope->store_name() == store) scope->note_silence(ms);
+  }
+}
+
 StoreScope* SequenceTable::restored_scope(std::string_view store) {
   for (const auto& [id, scope] : scopes_) {
     if (scope->store_name() == store && scope->restored()) return scope.get();

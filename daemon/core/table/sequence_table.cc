@@ -33,10 +33,6 @@ Status check_configured(const DefineSequence& definition, const StoreScope& scop
               ": configure the former counter, or give the sequence another name"};
 }
 
-std::string room_kept(bool named) {
-  return named ? "" : "; the last quarter is kept for sequences with a table of their own";
-}
-
 }  // namespace
 
 SequenceTable::SequenceTable(const CoreContext& context, const SettingsSource& settings,
@@ -135,7 +131,7 @@ Sequence* SequenceTable::find_kept(std::string_view name) {
 
 // --- requests
 
-Result<SequenceId> SequenceTable::open(std::string_view name) {
+Result<SequenceId> SequenceTable::open(std::string_view name, std::optional<UserId> user) {
   if (const auto found = by_name_.find(name); found != by_name_.end()) return found->second;
   const SequenceId now = periods_.sequence_at(name, context_.clock.wall_ms() / 1'000);
   // It may have been forgotten while the clock was ahead.
@@ -153,15 +149,7 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
   }
   if (settings->mode == SequenceMode::insert) return inserts_only(name);
   if (settings->periods.rule != nullptr && !settings->periods.current)
-    return open_period(text, *settings);
-  // Every connected user can make the others, and they cannot be removed.
-  const std::size_t most =
-      settings->named ? limits_.sequences : share_of_unnamed(limits_.sequences);
-  if (by_name_.size() >= most) {
-    return Status(ErrorCode::BUSY, "there are " + std::to_string(by_name_.size()) +
-                                       " sequences already (limits.max_sequences)" +
-                                       room_kept(settings->named));
-  }
+    return open_period(text, *settings, user);
   if (next_.sequence > kLastSequence) {
     return Status(ErrorCode::EXHAUSTED,
                   "this state directory has no number left for another sequence");
@@ -178,18 +166,15 @@ Result<SequenceId> SequenceTable::open(std::string_view name) {
   definition.scope = scope.id();
   definition.name = text;
   definition.binding = binding_text(settings->binding, settings->progression);
-  if (!accounts_.may_define(definition, settings->named)) {
-    return Status(ErrorCode::BUSY,
-                  "the log has no room for more than these " + std::to_string(by_name_.size()) +
-                      " sequences (daemon.state_log_size)" + room_kept(settings->named));
-  }
+  if (Status full = check_room(definition, settings->named, user); !full.ok()) return full;
   DefineName& known = know_name(base_of(name), *settings);
   // A period that was forgotten was used here: its counter is there and stands behind its IDs.
   if (const std::optional<Period>& period = settings->periods.current)
     definition.high_water = high_water_of_forgotten(known.forgotten, *period);
   context_.log.append(definition);
   note_begun(known, settings->periods);
-  add_sequence(definition, *settings);
+  const Sequence& made = add_sequence(definition, *settings);
+  if (user && !settings->named) accounts_.made(made, *user);
   settle_name(name);
   return definition.sequence;
 }

@@ -32,15 +32,15 @@ class SequenceTable final : public RemainderLogObserver,
   SequenceTable(const CoreContext& context, const SettingsSource& settings, Stores stores,
                 const Limits& limits, BlockPages* pages = nullptr);
   void restore(const StateImage& image);  // what recovery found; once, before anything else
-  // The sequence of that name, or of its present period; made if it may be. NO_SEQUENCE, BUSY.
-  Result<SequenceId> open(std::string_view name);
+  // That of the name, or of its present period; made if there is room for it. NO_SEQUENCE, BUSY.
+  Result<SequenceId> open(std::string_view name, std::optional<UserId> user = {});
   // The same for an advance: by one of the present period an operator confirms that the clock is
   // correct, and was not when later periods were begun. BAD_REQUEST: the period is too far ahead.
   Result<SequenceId> open_to_advance(std::string_view name);
   SequenceId find(std::string_view name) const;  // without making it; 0: it is not there
   Sequence* find_kept(std::string_view name);    // null: not asked for lately
   void keep(Sequence& sequence) { known_.keep(sequence, by_name_.size()); }
-  bool is_there(SequenceId id) const { return sequences_.contains(id); }
+  bool is_there(SequenceId s) const { return s == last_.first ? s > 0 : sequences_.contains(s); }
   // Any sequence of the same base name: its periods share progression and rule. 0: none.
   SequenceId any_period_of(std::string_view name) const;
   bool has_forgotten(std::string_view name) const;      // it is a period that was used here
@@ -77,15 +77,16 @@ class SequenceTable final : public RemainderLogObserver,
   void read_floor(SequenceId id, std::function<void(const Status&)> done);
   void note_raised(std::string_view store);  // that it was put back, and all counters are raised
   void beat_stores();                        // compares and raises their heartbeats; regularly
+  void note_silence(std::string_view store, std::int64_t ms);  // see MeasuredStore::silent_ms()
   // Uses a store again that was put back, with gaps. SEQ_REGRESSED: not raised; UNAVAILABLE: later.
   Status resume_store(std::string_view store);
   Status drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done);  // as Drain::begin()
+  void remove(SequenceId id, std::function<void(const Status&)> done);  // if nothing of it is left
   // Requests for IDs fail with `why`, except retries; no lease is begun. OK: they are served again.
   void refuse_requests(const Status& why);
   // The end: then leave_clean() when settled() or no time is left; exit behind the next flush.
   void begin_stop(const Status& why);
-  bool settled() const;
-  bool leave_clean();  // whether anything was recorded that has to become durable first
+  bool settled() const, leave_clean();  // whether what was recorded has to become durable first
   SequenceAccounts& accounts() override { return accounts_; }
   BlockTable& blocks() override { return blocks_; }
   const BlockTable& blocks() const { return blocks_; }
@@ -107,19 +108,18 @@ class SequenceTable final : public RemainderLogObserver,
   StoreScope& add_scope(DefineScope definition, StoreScope::Known known);
   Sequence& look_up(SequenceId id);
   Sequence& add_sequence(const DefineSequence& definition, SequenceSettings settings);
-  void restore_sequence(const SequenceImage& image);
+  void restore_sequence(const SequenceImage&), forget(Sequence&);
   void know_periods(std::string_view name, const SequenceSettings& settings);
-  Result<SequenceId> open_period(const std::string& base, const SequenceSettings& settings);
+  Result<SequenceId> open_period(const std::string& base, const SequenceSettings& settings,
+                                 std::optional<UserId> user);
+  Status check_room(const DefineSequence& definition, bool named, std::optional<UserId> user) const;
   SequenceId find_period(std::string_view base) const;
   void end_look(SequenceId id), look_for_ends(), look_on(), settle_name(std::string_view base);
   bool may_be_forgotten(const Sequence& sequence, std::int64_t over_s) const;
-  bool is_settled(const Sequence& sequence) const;
-  bool is_known(std::string_view base) const;
+  bool is_settled(const Sequence&sequence) const, is_known(std::string_view base) const;
   DefineName* find_name(std::string_view base);
   DefineName& know_name(std::string_view base, const SequenceSettings& settings);
-  void add_form(DefineName& known, const std::string& form);
-  void note_begun(DefineName& known, const PeriodSettings& periods);
-  void forget(Sequence& sequence);
+  void add_form(DefineName&, const std::string&), note_begun(DefineName&, const PeriodSettings&);
   const CoreContext context_;
   const SettingsSource& settings_;
   const Stores stores_;

@@ -74,6 +74,91 @@ TEST_CASE("NamesThatAnybodyCanMakeLeaveRoomInTheLog", "[sequence_table]") {
   world.turn();
 }
 
+TEST_CASE("OneUserGetsAShareOfTheNamesThatAreInNoTable", "[sequence_table]") {
+  constexpr UserId kGreedy = 1'001, kOther = 1'002;
+  CoreWorld world;
+  world.limits.sequences = 160;
+  for (int i = 1; i <= 200; ++i) world.settings.add("s" + std::to_string(i)).named = false;
+  world.settings.add("orders");
+  world.start();
+  int at = 0;
+  const auto make = [&](UserId user) {
+    while (at < 200 && world.table->open("s" + std::to_string(at + 1), user).ok()) ++at;
+    return at;
+  };
+  // Of 120 three quarters, of what is left again.
+  CHECK(make(kGreedy) == 90);
+  CHECK(world.table->open("s150", kGreedy).status().code() == ErrorCode::BUSY);
+  CHECK(world.events.count(EventKind::limit_reached) == 2);
+  CHECK(world.events.newest.fields ==
+        decltype(world.events.newest.fields){{"LIMIT", "limits.max_sequences"},
+                                             {"CLIENT_UID", "1001"}});
+  CHECK(make(kOther) == 112);
+  CHECK(world.table->open("s112", kGreedy).ok());  // it is there
+  CHECK(world.table->open("orders", kGreedy).ok());
+  CHECK(world.table->open("s199").ok());  // an administrator
+  // Who made a sequence is not in the log: what is left now is shared.
+  world.turn();
+  world.restart();
+  CHECK(make(kGreedy) > 114);
+}
+
+TEST_CASE("LongNamesOfOneUserLeaveRoomInTheLogForAnother", "[sequence_table]") {
+  CoreWorld world;
+  world.limits.state_bytes = 40 * 640;
+  const std::string long_name(120, 'x');
+  for (int i = 1; i <= 60; ++i) world.settings.add(long_name + std::to_string(i)).named = false;
+  world.start();
+  int made = 0;
+  const auto make = [&](UserId user) {
+    while (made < 60 && world.table->open(long_name + std::to_string(made + 1), user).ok()) ++made;
+    return made;
+  };
+  const int greedy = make(1'001);
+  REQUIRE((greedy > 3 && greedy < 60));
+  CHECK(make(1'002) > greedy);
+  world.turn();
+}
+
+TEST_CASE("ASequenceOfWhichNothingIsLeftIsRemoved", "[sequence_table]") {
+  CoreDaemon daemon({"orders", "bills"});
+  CoreWorld& world = daemon.world;
+  REQUIRE(daemon.one("orders") == 1);
+  REQUIRE(daemon.one("bills") == 1);
+  const SequenceId orders = world.sequence("orders").id();
+  std::optional<Status> removed;
+  const auto remove = [&] {
+    removed.reset();
+    world.table->remove(orders, [&](const Status& status) { removed = status; });
+    while (!removed) {
+      world.advance(5);
+      world.settle();
+    }
+    return removed->code();
+  };
+  const std::int64_t bytes = world.table->accounts().state_bytes();
+  CHECK(remove() == ErrorCode::UNAVAILABLE);
+  CHECK(removed->text().find("IDs are available") != std::string::npos);
+  REQUIRE(world.table->drain(orders, 1'000, [](const DrainReport&) {}).ok());
+  world.settle();
+  static_cast<void>(world.next("orders", {7, 1, 0}, 60'000));  // it waits, and leases again
+  CHECK(remove() == ErrorCode::UNAVAILABLE);
+  REQUIRE(world.table->drain(orders, 1'000, [](const DrainReport&) {}).ok());
+  world.settle();
+  CHECK(remove() == ErrorCode::OK);
+  CHECK_FALSE(world.table->is_there(orders));
+  CHECK(world.table->find("orders") == 0);
+  CHECK(world.log.image.names.size() == 1);
+  CHECK(world.table->accounts().state_bytes() < bytes);
+  world.turn();
+  world.restart();
+  world.settle();
+  CHECK(world.table->size() == 1);
+  // Its counter stands where it stood: nothing is issued again.
+  CHECK(daemon.one("orders") > 10);
+  CHECK(world.sequence("orders").id() != orders);
+}
+
 TEST_CASE("SequenceOfAStoreThatDoesNotRunIsAConfigurationError", "[sequence_table]") {
   CoreDaemon daemon;
   daemon.world.settings.add("far").store = "elsewhere";

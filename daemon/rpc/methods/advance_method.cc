@@ -8,6 +8,7 @@
 #include "daemon/rpc/deferred_reply.h"
 #include "daemon/rpc/external.h"
 #include "daemon/rpc/method_list.h"
+#include "daemon/rpc/rights.h"
 #include "daemon/rpc/sequence_names.h"
 #include "protocol/values/value_writer.h"
 
@@ -86,11 +87,21 @@ void method_advance(const MethodContext& context, Session& session,
   const Result<std::int64_t> ordinal = ordinal_of(advanced, wanted->next_id);
   if (!ordinal.ok()) return answer_error(session, message.msgid, ordinal.status());
   const Progression progression = advanced.settings().progression.compiled;
+  HistoryAdvance advance{*sequence,
+                         std::max<std::int64_t>(advanced.high_water(), 1),
+                         0,
+                         context.clock.wall_ms(),
+                         session.peer.uid,
+                         session.peer.pid};
+  tell_administered(context, session, "advance", "SEQUENCE", advanced.name());
   context.table.advance(
       *sequence, *ordinal, wanted->everywhere,
-      [progression,
+      [progression, advance, recorder = context.recorder,
        reply = defer(context, session, message, wanted->name)](Result<std::int64_t> reached) {
         if (!reached.ok()) return reply.fail(reached.status());
+        HistoryAdvance passed = advance;
+        passed.end = *reached;
+        if (recorder != nullptr && passed.begin < passed.end) recorder->add_advance(passed);
         const std::int64_t next = to_external_near(progression.get(), *reached);
         reply.result([&](protocol::Buffer& out) { protocol::append_integer(out, next); });
       });

@@ -139,6 +139,7 @@ void method_advance_store(const MethodContext& context, Session& session,
       batch->left.push_back(sequence->id());
   }
   asked(session, message, Status());
+  tell_administered(context, session, "advance_store", "STORE", wanted->store);
   batch->go_on();
 }
 

@@ -193,6 +193,7 @@ void notified_ack(const MethodContext& context, Session& session, const Message&
 
 void method_reload(const MethodContext& context, Session& session, const Message& message) {
   asked(session, message, Status());
+  tell_administered(context, session, "reload", "", "");
   const DeferredReply reply = defer(context, session, message, "");
   const Status queued =
       context.control.reload(session.peer.uid, [reply](const Result<ReloadReport>& report) {

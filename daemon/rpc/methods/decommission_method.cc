@@ -10,6 +10,7 @@
 #include "daemon/rpc/external.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
+#include "daemon/rpc/rights.h"
 
 namespace seqd {
 namespace {
@@ -122,6 +123,7 @@ void method_decommission(const MethodContext& context, Session& session,
   const Result<DecommissionRequest> request = read_request(message);
   if (!request.ok()) return answer_error(session, message.msgid, request.status());
   asked(session, message, Status());
+  if (!request->only_look) tell_administered(context, session, "decommission", "", "");
   const DeferredReply reply = defer(context, session, message, "");
   const Status status =
       context.control.decommission(*request, [reply](const DecommissionAnswer& report) {

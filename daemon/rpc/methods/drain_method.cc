@@ -25,20 +25,36 @@ constexpr std::size_t kMostAskers = 64;  // of one sequence
 struct Wanted {
   std::optional<std::string_view> name;  // none: every sequence
   std::int64_t timeout_ms = kTimeoutMs;
+  bool remove = false;  // the sequence from the log, when it is drained
 };
+
+// One option of the map; false: it is none.
+bool read_option(std::string_view key, protocol::ValueReader& params, Wanted& wanted) {
+  if (key == "remove") {
+    const std::optional<bool> value = params.read_bool();
+    wanted.remove = value.value_or(false);
+    return value.has_value();
+  }
+  const std::optional<std::int64_t> value =
+      key == "timeout_ms" ? params.read_integer() : std::nullopt;
+  wanted.timeout_ms = value.value_or(-1);
+  return wanted.timeout_ms >= 0 && wanted.timeout_ms <= kLongestTimeoutMs;
+}
 
 Status read_options(protocol::ValueReader& params, Wanted& wanted) {
   const std::optional<std::uint32_t> pairs = params.read_map();
-  for (std::uint32_t at = 0; pairs && at < *pairs; ++at) {
+  if (!pairs) return {ErrorCode::BAD_REQUEST, "options must be a map"};
+  for (std::uint32_t at = 0; at < *pairs; ++at) {
     const std::optional<std::string_view> key = params.read_text();
-    const std::optional<std::int64_t> value = key ? params.read_integer() : std::nullopt;
-    if (!value || *key != "timeout_ms" || *value < 0 || *value > kLongestTimeoutMs) {
-      return {ErrorCode::BAD_REQUEST, "the only option is \"timeout_ms\", an integer within 0.." +
-                                          std::to_string(kLongestTimeoutMs)};
+    if (!key || !read_option(*key, params, wanted)) {
+      return {ErrorCode::BAD_REQUEST, "the options are \"timeout_ms\", an integer within 0.." +
+                                          std::to_string(kLongestTimeoutMs) +
+                                          ", and \"remove\", true or false"};
     }
-    wanted.timeout_ms = *value;
   }
-  return pairs ? Status() : Status(ErrorCode::BAD_REQUEST, "options must be a map");
+  if (wanted.remove && !wanted.name)
+    return {ErrorCode::BAD_REQUEST, "one sequence is removed at a time: give its name"};
+  return {};
 }
 
 Result<Wanted> read_wanted(const MethodContext& context, const protocol::Message& message) {
@@ -67,6 +83,7 @@ struct Drained {
   Progression progression;
   Status error;
   DrainReport report;
+  bool removed = false;
 };
 
 // What one request drains.
@@ -74,14 +91,15 @@ struct Batch {
   explicit Batch(DeferredReply asker) : reply(std::move(asker)) {}
   const DeferredReply reply;
   std::vector<Drained> sequences;
-  std::size_t left = 0;  // of them that have not ended
-  bool begun = false;    // all of them were requested to drain
+  std::size_t left = 0;   // of them that have not ended
+  bool begun = false;     // all of them were requested to drain
+  SequenceId remove = 0;  // this one, which is the only one, when it is drained; 0: none
 };
 
 void pack_drained(Packer& packer, const Drained& drained) {
   const DrainReport& report = drained.report;
   const IdProgression* const progression = drained.progression.get();
-  packer.pack_map(progression == nullptr ? 8 : 9);
+  packer.pack_map(progression == nullptr ? 9 : 10);
   pack_pair(packer, "name", drained.name);
   if (progression != nullptr) pack_pair(packer, "step", progression->form().increment);
   pack_pair(packer, "reuse", reuse_word(report.reuse));
@@ -91,14 +109,24 @@ void pack_drained(Packer& packer, const Drained& drained) {
   pack_pair(packer, "returning", report.returning);
   pack_pair(packer, "available", report.available);
   pack_said(packer, "error", drained.error.ok() ? "" : drained.error.to_string());
+  pack_pair(packer, "removed", drained.removed);
 }
 
-void answer_if_over(const Batch& batch) {
-  if (!batch.begun || batch.left > 0) return;
+void answer(const Batch& batch) {
   batch.reply.result([&](protocol::Buffer& out) {
     Packer packer(out);
     packer.pack_array(static_cast<std::uint32_t>(batch.sequences.size()));
     for (const Drained& drained : batch.sequences) pack_drained(packer, drained);
+  });
+}
+
+void answer_if_over(const std::shared_ptr<Batch>& batch) {
+  if (!batch->begun || batch->left > 0) return;
+  if (batch->remove == 0 || !batch->sequences.front().error.ok()) return answer(*batch);
+  batch->reply.table.remove(batch->remove, [batch](const Status& removed) {
+    batch->sequences.front().error = removed;
+    batch->sequences.front().removed = removed.ok();
+    answer(*batch);
   });
 }
 
@@ -129,11 +157,14 @@ void method_drain(const MethodContext& context, Session& session,
                                std::to_string(kMostAskers) + " requests wait for it"});
     }
     ids.push_back(id);
+    if (wanted->remove) batch->remove = id;
   } else {
     context.drains_of_all.by_user[session.peer.uid] = batch;
     for (const Sequence* sequence : context.table.list()) ids.push_back(sequence->id());
   }
   asked(session, message, Status());
+  tell_administered(context, session, "drain", wanted->name ? "SEQUENCE" : "",
+                    wanted->name.value_or(std::string_view()));
   batch->sequences.resize(ids.size());
   batch->left = ids.size();
   for (std::size_t at = 0; at < ids.size(); ++at) {
@@ -147,14 +178,14 @@ void method_drain(const MethodContext& context, Session& session,
           batch->sequences[at].report = report;
           ASSERT(batch->left > 0);
           --batch->left;
-          answer_if_over(*batch);
+          answer_if_over(batch);
         });
     if (drained.error.ok()) continue;
     drained.report.available = sequence.available();
     --batch->left;
   }
   batch->begun = true;
-  answer_if_over(*batch);
+  answer_if_over(batch);
 }
 
 }  // namespace seqd

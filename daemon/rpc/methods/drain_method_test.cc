@@ -54,6 +54,29 @@ TEST_CASE("ADrainOfOneSequenceSaysWhatBecameOfItsRanges", "[rpc]") {
   CHECK((answer[0].at("why") == "nil") == (reuse != Reuse::never));
 }
 
+TEST_CASE("ADrainRemovesTheSequenceOnDemandAndItsNextRequestMakesIt", "[rpc]") {
+  Drain service;
+  protocol::Buffer options;
+  protocol::append_map(options, 1);
+  protocol::append_text(options, "remove");
+  protocol::append_bool(options, true);
+  const std::string remove(options.data(), options.size());
+  CHECK(service.ask(request("drain", 2, std::string(1, kNil) + remove)).code ==
+        ErrorCode::BAD_REQUEST);
+  service.world.send(*service.line, request("drain", "orders", 2, remove));
+  service.world.settle();
+  CHECK(service.line->replies().empty());
+  service.world.core.time.advance(10);
+  service.world.settle();
+  const std::vector<Reply> replies = service.line->replies();
+  REQUIRE(replies.size() == 1);
+  const Answer answer = drained(replies.front());
+  CHECK((answer[0].at("removed") == "true" && answer[0].at("error") == "nil"));
+  CHECK(service.world.core.table->find("orders") == 0);
+  // The same request on the same connection, which has it in its memory.
+  CHECK(service.ask(request("next", "orders")).id() == 11);
+}
+
 TEST_CASE("ADrainOfAllAnswersForEverySequence", "[rpc]") {
   Drain service;
   service.world.core.settings.add("other");

@@ -36,16 +36,18 @@ Status nothing_known(const SequenceTable& table, const std::string& name) {
   return {ErrorCode::NO_SEQUENCE, "this daemon has no record of a range of \"" + name + "\""};
 }
 
-// The name that every one of these methods takes first; of a sequence with periods, that of the
-// present one, under which the history knows it.
-Result<std::string_view> read_name(const MethodContext& context, const Message& message,
-                                   ValueReader& params, const char* usage) {
+// The name that every one of these methods takes first, if this user may know what they answer; of
+// a sequence with periods, that of the present one, under which the history knows it.
+Result<std::string_view> read_name(const MethodContext& context, const Session& session,
+                                   const Message& message, ValueReader& params, const char* usage) {
   const std::optional<std::string_view> name =
       message.param_count >= 1 ? params.read_text() : std::nullopt;
   if (!name) return bad(usage);
   if (context.history == nullptr)
     return Status(ErrorCode::UNAVAILABLE, "this daemon keeps no history");
   if (Status status = check_name_with_period(context.limits, *name); !status.ok()) return status;
+  if (Status may = check_may_know(context, session.peer, *name, message.method); !may.ok())
+    return may;
   if (find_inserting(context, *name) != nullptr) return inserts_only(*name);
   const SequenceId sequence = context.table.find(*name);
   if (sequence != 0) return std::string_view(context.table.at(sequence).name());
@@ -129,8 +131,8 @@ void core_facts(const SequenceTable& table, const std::string& name, IdFacts& fa
 
 void method_gaps(const MethodContext& context, Session& session, const Message& message) {
   ValueReader params = message.params;
-  const auto name =
-      read_name(context, message, params, "gaps takes a name and, optionally, a map of options");
+  const auto name = read_name(context, session, message, params,
+                              "gaps takes a name and, optionally, a map of options");
   if (!name.ok()) return answer_error(session, message.msgid, name.status());
   GapsQuestion question;
   question.name = std::string(*name);
@@ -193,6 +195,8 @@ Status read_id(const MethodContext& context, const Message& message, ValueReader
 // Takes away the callers that are none of the asking user's business. Who is not mapped may be
 // several people.
 void hide_callers(IdAnswer& answer, UserId user) {
+  std::optional<HistoryAdvance>& advance = answer.advance;
+  if (advance && (advance->uid != user || user == kNoUserOrGroup)) advance->uid.reset();
   if (!answer.issue) return;
   const auto others = [user](const HistoryCaller& caller) {
     return caller.uid != user || user == kNoUserOrGroup;
@@ -289,8 +293,8 @@ void forgotten_facts(AuditFacts& facts) {
 
 void method_explain(const MethodContext& context, Session& session, const Message& message) {
   ValueReader params = message.params;
-  const auto given =
-      read_name(context, message, params, "explain takes a name, and an ID or a text of one");
+  const auto given = read_name(context, session, message, params,
+                               "explain takes a name, and an ID or a text of one");
   if (!given.ok()) return answer_error(session, message.msgid, given.status());
   std::string name(*given);
   std::int64_t id = 0;
@@ -303,7 +307,7 @@ void method_explain(const MethodContext& context, Session& session, const Messag
 
 void method_audit(const MethodContext& context, Session& session, const Message& message) {
   ValueReader params = message.params;
-  const auto name = read_name(context, message, params, "audit takes a name");
+  const auto name = read_name(context, session, message, params, "audit takes a name");
   if (!name.ok()) return answer_error(session, message.msgid, name.status());
   if (message.param_count != 1)
     return answer_error(session, message.msgid, bad("audit takes a name"));

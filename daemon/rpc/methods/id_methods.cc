@@ -59,7 +59,7 @@ Result<SequenceId> look_up(const MethodContext& context, Session& session, std::
   const bool is_it = known != nullptr && known->name() == name;
   const Result<SequenceId> found = !allowed.ok() ? Result<SequenceId>(allowed)
                                    : is_it       ? Result<SequenceId>(there)
-                                                 : context.table.open(name);
+                                                 : context.table.open(name, session.peer.uid);
   if (!found.ok()) {
     const SequenceId served = served_from(context, session, msgid, name);
     return served != 0 ? Result<SequenceId>(served) : found;
@@ -193,7 +193,9 @@ namespace {
 // The one that the same request was for; 0: it has to be looked up.
 SequenceId known_sequence(const MethodContext& context, const Session& session,
                           const FastRequest& request) {
-  return request.again && session.last_settings == context.settings ? session.last_sequence : 0;
+  const bool holds = request.again && session.last_settings == context.settings &&
+                     context.table.is_there(session.last_sequence);
+  return holds ? session.last_sequence : 0;
 }
 
 // 0: it was answered with the reason.

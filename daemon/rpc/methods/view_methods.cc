@@ -5,10 +5,12 @@
 #include <string>
 
 #include "daemon/rpc/drain_packing.h"
+#include "daemon/rpc/ending.h"
 #include "daemon/rpc/external.h"
 #include "daemon/rpc/method_list.h"
 #include "daemon/rpc/packing.h"
 #include "daemon/rpc/page_options.h"
+#include "daemon/rpc/rights.h"
 #include "daemon/rpc/sequence_names.h"
 #include "protocol/replies.h"
 
@@ -34,18 +36,15 @@ void pack_forecast(Packer& packer, const Exhaustion::Forecast& forecast) {
   pack_pair(packer, "days_left", forecast.days);
 }
 
-// The sequences that come to their end, kMostRows at most.
-void pack_ending(Packer& packer, const MethodContext& context) {
-  std::vector<std::pair<const Sequence*, Exhaustion::Forecast>> ending;
-  std::size_t looked_at = 0;
-  for (const SequenceId id : context.table.accounts().ending()) {
-    if (looked_at++ == kMostRows) break;
-    const Sequence* sequence = &context.table.at(id);
-    const Exhaustion::Forecast forecast = forecast_of(context, *sequence);
-    if (ends_soon(forecast, sequence->settings())) ending.emplace_back(sequence, forecast);
-  }
-  std::sort(ending.begin(), ending.end(),
-            [](const auto& a, const auto& b) { return a.first->name() < b.first->name(); });
+// Whether this user may know how many IDs of the sequence there are, and were.
+bool may_count(const MethodContext& context, const Session& session, const Sequence& sequence) {
+  return may_know(context, session.peer, sequence.name(), &sequence.settings().access);
+}
+
+void pack_ending(Packer& packer, const MethodContext& context, const Session& session) {
+  auto ending = ending_sequences(context.table, context.clock.monotonic_ms());
+  std::erase_if(ending,
+                [&](const auto& each) { return !may_count(context, session, *each.first); });
   packer.pack("ending");
   packer.pack_array(static_cast<std::uint32_t>(ending.size()));
   for (const auto& [sequence, forecast] : ending) {
@@ -85,25 +84,43 @@ Result<Page> read_page(const Message& message) {
   return usage_of_list();
 }
 
-void pack_sequence(Packer& packer, const MethodContext& context, const Sequence& sequence) {
-  const Status error = sequence.error();
-  packer.pack_map(13);
-  pack_pair(packer, "name", sequence.name());
-  pack_pair(packer, "reuse", reuse_word(reuse_of_drain(sequence)));
-  pack_pair(packer, "store", sequence.scope().store_name());
+void pack_volume(Packer& packer, const MethodContext& context, const Sequence& sequence) {
   pack_pair(packer, "available", sequence.available());
   pack_pair(packer, "out", sequence.out());
   pack_pair(packer, "next", next_of(sequence));
   pack_pair(packer, "issued", sequence.issued());
   pack_pair(packer, "waiting", sequence.waiting());
-  pack_pair(packer, "state", sequence.state_name());
-  pack_said(packer, "error", error.ok() ? "" : error.to_string());
   pack_forecast(packer, forecast_of(context, sequence));
   pack_pair(packer, "runway_ms", context.table.accounts().rates().runway_ms(sequence));
 }
 
-void pack_inserting(Packer& packer, const InsertQueues::View& each) {
+void pack_no_volume(Packer& packer) {
+  for (const char* const key :
+       {"available", "out", "next", "issued", "waiting", "left", "days_left", "runway_ms"})
+    pack_nil(packer, key);
+}
+
+void pack_sequence(Packer& packer, const MethodContext& context, const Session& session,
+                   const Sequence& sequence) {
+  const Status error = sequence.error();
+  const bool counts = may_count(context, session, sequence);
+  packer.pack_map(13);
+  pack_pair(packer, "name", sequence.name());
+  pack_pair(packer, "reuse", reuse_word(reuse_of_drain(sequence)));
+  pack_pair(packer, "store", sequence.scope().store_name());
+  pack_pair(packer, "state", sequence.state_name());
+  // Its text may have numbers.
+  const std::string text = counts ? error.to_string() : std::string(error_name(error.code()));
+  pack_said(packer, "error", error.ok() ? "" : text);
+  if (counts) return pack_volume(packer, context, sequence);
+  pack_no_volume(packer);
+}
+
+void pack_inserting(Packer& packer, const MethodContext& context, const Session& session,
+                    const InsertQueues::View& each) {
   const Status& error = each.queue->error();
+  const bool counts =
+      may_know(context, session.peer, each.name, context.table.access_of(each.name));
   packer.pack_map(13);
   pack_pair(packer, "name", each.name);
   pack_nil(packer, "reuse");
@@ -111,8 +128,13 @@ void pack_inserting(Packer& packer, const InsertQueues::View& each) {
   pack_pair(packer, "available", 0);
   pack_pair(packer, "out", 0);
   pack_nil(packer, "next");
-  pack_pair(packer, "issued", each.queue->inserted());
-  pack_pair(packer, "waiting", each.queue->waiting());
+  if (counts) {
+    pack_pair(packer, "issued", each.queue->inserted());
+    pack_pair(packer, "waiting", each.queue->waiting());
+  } else {
+    pack_nil(packer, "issued");
+    pack_nil(packer, "waiting");
+  }
   pack_pair(packer, "state", each.queue->state_name());
   pack_said(packer, "error", error.ok() ? "" : error.to_string());
   pack_nil(packer, "left");
@@ -121,9 +143,9 @@ void pack_inserting(Packer& packer, const InsertQueues::View& each) {
 }
 
 // Where available IDs end first.
-void pack_smallest_runway(Packer& packer, const MethodContext& context) {
+void pack_smallest_runway(Packer& packer, const MethodContext& context, const Session& session) {
   const std::optional<SequenceRates::Runway>& runway = context.table.accounts().rates().smallest();
-  if (!runway) {
+  if (!runway || !may_count(context, session, context.table.at(runway->sequence))) {
     pack_nil(packer, "runway_ms");
     return pack_nil(packer, "runway_sequence");
   }
@@ -155,6 +177,8 @@ void method_peek(const MethodContext& context, Session& session, const Message& 
   if (const Status status = check_name_with_period(context.limits, *name); !status.ok()) {
     return answer_error(session, message.msgid, status);
   }
+  if (const Status may = check_may_know(context, session.peer, *name, "peek"); !may.ok())
+    return answer_error(session, message.msgid, may);
   const SequenceId id = context.table.find(*name);
   std::optional<std::int64_t> next;
   std::optional<std::int64_t> last;
@@ -185,10 +209,10 @@ void list_of_names(const MethodContext& context, Session& session, const Message
   packer.pack_array(static_cast<std::uint32_t>(names->size()));
   for (const std::string_view name : *names) {
     if (const SequenceId id = context.table.find(name); id != 0) {
-      pack_sequence(packer, context, context.table.at(id));
+      pack_sequence(packer, context, session, context.table.at(id));
     } else if (const auto inserting =
                    context.inserts == nullptr ? std::nullopt : context.inserts->view(name)) {
-      pack_inserting(packer, *inserting);
+      pack_inserting(packer, context, session, *inserting);
     } else {
       packer.pack_nil();
     }
@@ -212,9 +236,9 @@ void method_list(const MethodContext& context, Session& session, const Message& 
   for (std::size_t row = 0; row < rows; ++row) {
     if (insert == inserting.end() ||
         (sequence != sequences.end() && (*sequence)->name() < insert->name)) {
-      pack_sequence(packer, context, **sequence++);
+      pack_sequence(packer, context, session, **sequence++);
     } else {
-      pack_inserting(packer, *insert++);
+      pack_inserting(packer, context, session, *insert++);
     }
   }
 }
@@ -259,14 +283,14 @@ void method_status(const MethodContext& context, Session& session, const Message
   pack_pair(packer, "out", context.table.blocks().ids());
   pack_pair(packer, "sequences", sequences);
   pack_pair(packer, "waiting", waiting);
-  pack_ending(packer, context);
+  pack_ending(packer, context, session);
   pack_stores(packer, facts);
   packer.pack("log");
   packer.pack_map(3);
   pack_pair(packer, "position", facts.log_position);
   pack_pair(packer, "syncs", facts.log_syncs);
   pack_pair(packer, "rotations", facts.log_rotations);
-  pack_smallest_runway(packer, context);
+  pack_smallest_runway(packer, context, session);
   pack_counts(packer, context, session, facts);
 }
 

@@ -4,6 +4,8 @@
 #include <span>
 #include <string_view>
 
+#include "daemon/rpc/ending.h"
+
 namespace seqd {
 namespace {
 
@@ -37,13 +39,22 @@ constexpr MetricFamily kGaps{Kind::counter, "seqd_gap_ids",
 constexpr MetricFamily kWaiting{Kind::gauge, "seqd_waiting_requests",
                                 "Requests that wait for IDs."};
 constexpr MetricFamily kSequences{Kind::gauge, "seqd_sequences", "Sequences in use."};
+constexpr MetricFamily kStopped{
+    Kind::gauge, "seqd_stopped_sequences",
+    "Sequences that issue nothing, or of which a request failed for want of IDs and none of that "
+    "size was served since."};
+constexpr MetricFamily kEnding{
+    Kind::gauge, "seqd_ending_sequences",
+    "Sequences with less than a tenth of their IDs left to lease, or for less than "
+    "exhaustion_warning."};
 constexpr MetricFamily kAvailable{Kind::gauge, "seqd_available_ids",
                                   "Leased IDs that are not issued yet, of all sequences."};
 constexpr MetricFamily kOut{Kind::gauge, "seqd_out_ids",
                             "IDs that are out in blocks of clients, of all sequences."};
 constexpr MetricFamily kRunway{
     Kind::gauge, "seqd_runway_seconds",
-    "How long the available IDs last at the present rate: of the sequence where it is shortest."};
+    "How long the available IDs last at the rate at which they are requested: of the sequence "
+    "where it is shortest."};
 constexpr MetricFamily kAvailableOf{
     Kind::gauge, "seqd_sequence_available_ids",
     "Available IDs of the sequences that issue most; (others): of all other sequences."};
@@ -52,11 +63,11 @@ constexpr MetricFamily kOutOf{Kind::gauge, "seqd_sequence_out_ids",
                               "(others): of all other sequences."};
 constexpr MetricFamily kIssuedOf{
     Kind::counter, "seqd_sequence_issued_ids",
-    "IDs ever issued by the sequences that issue most; (others): by sequences since the process "
-    "started, while they were not named."};
+    "IDs issued since the process started by the sequences that issue most; (others): by all "
+    "others. An ID is counted once."};
 constexpr MetricFamily kRunwayOf{
     Kind::gauge, "seqd_sequence_runway_seconds",
-    "How long the available IDs of a sequence last at its present rate."};
+    "How long the available IDs of a sequence last at the rate at which they are requested."};
 
 double seconds(std::int64_t ms) {
   return static_cast<double>(ms) / 1'000.0;
@@ -177,6 +188,12 @@ bool MetricsPage::totals(MetricsText& text) {
   text.sample(
       kSequences, {},
       static_cast<std::int64_t>(source_.table.size() + (inserts ? source_.inserts->size() : 0)));
+  text.begin(kStopped);
+  text.sample(kStopped, {}, accounts.sums().stopped);
+  text.begin(kEnding);
+  text.sample(kEnding, {},
+              static_cast<std::int64_t>(
+                  ending_sequences(source_.table, source_.clock.monotonic_ms()).size()));
   text.begin(kAvailable);
   text.sample(kAvailable, {}, accounts.sums().available);
   text.begin(kOut);

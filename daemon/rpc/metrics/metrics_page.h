@@ -21,6 +21,7 @@ struct MetricsSource {
   SequenceTable& table;
   const Control& control;
   const Server& server;
+  const Clock& clock;
   const InsertQueues* inserts = nullptr;  // null: no sequence inserts
 };
 

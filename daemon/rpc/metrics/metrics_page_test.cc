@@ -15,7 +15,7 @@ struct Scraped {
   SequenceRates& rates() { return service.world.core.table->accounts().rates(); }
   MetricsSource source() {
     return {*service.world.core.table, service.world.control, *service.world.server,
-            service.world.queues.get()};
+            service.world.core.time, service.world.queues.get()};
   }
   void step() {
     service.world.core.time.advance(1'000);
@@ -128,6 +128,28 @@ TEST_CASE("MetricsPage: stores have their state and their leases", "[metrics]") 
   CHECK(here.value("seqd_leases_total{store=\"main\",outcome=\"unknown\"}") == "0");
   CHECK(here.value("seqd_lease_duration_seconds_count{store=\"main\"}") == "1");
   CHECK(here.value("seqd_lease_duration_seconds_sum{store=\"main\"}") == "0.0003");
+}
+
+TEST_CASE("MetricsPage: sequences that end, and those that have ended", "[metrics]") {
+  Scraped here;
+  SequenceSettings& few = here.service.world.core.settings.add("few");
+  few.max_value = 3;
+  static_cast<void>(here.service.ask(next_request(1, "orders")));
+  CHECK(here.value("seqd_ending_sequences") == "0");
+  static_cast<void>(here.service.ask(range_request(2, "few", 3)));
+  CHECK(here.value("seqd_ending_sequences") == "1");
+  CHECK(here.service.code(next_request(3, "few")) == ErrorCode::EXHAUSTED);
+  CHECK(here.value("seqd_stopped_sequences") == "1");
+  here.service.world.core.sequence("orders").refuse({ErrorCode::SEQ_REGRESSED, "set back"});
+  here.service.world.settle();
+  CHECK(here.value("seqd_stopped_sequences") == "2");
+  // Of what is not there any more nothing is counted, nor twice after a start.
+  here.service.world.kill();
+  here.service.world.lines.clear();
+  here.service.world.start();
+  here.service.world.settle();
+  CHECK(here.value("seqd_stopped_sequences") == "0");
+  CHECK(here.value("seqd_ending_sequences") == "1");
 }
 
 TEST_CASE("MetricsPage: it comes in pieces, whatever there is", "[metrics]") {

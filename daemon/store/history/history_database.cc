@@ -80,6 +80,15 @@ constexpr char kChanges[] = R"(
   COMMIT;
 )";
 
+// In every file of version 2. Not a version of its own: a program that does not know this table has
+// no use for it, and loses nothing.
+constexpr char kAdvances[] = R"(
+  CREATE TABLE IF NOT EXISTS advance(
+    id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL, first INTEGER NOT NULL,
+    next INTEGER NOT NULL, at_ms INTEGER NOT NULL, uid INTEGER, pid INTEGER);
+  CREATE INDEX IF NOT EXISTS advance_by_first ON advance(sequence, first);
+)";
+
 }  // namespace
 
 bool HistoryDatabase::file_exists() const {
@@ -123,6 +132,9 @@ Status HistoryDatabase::open_file() {
   sqlite3_extended_result_codes(handle_, 1);
   sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
   if (Status status = check_owner(); !status.ok()) return status;
+  if (access_ == Access::write) {
+    if (Status status = run(kAdvances); !status.ok()) return status;
+  }
   // The cache is small: a batch touches the ends of a few tables.
   return run(
       "PRAGMA journal_size_limit = 4194304; PRAGMA cache_size = -512; "

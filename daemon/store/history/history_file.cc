@@ -136,6 +136,7 @@ Status HistoryFile::write(const HistoryBatch& batch, const HistoryLimits& limits
   if (status.ok()) status = database_.run("COMMIT");
   if (!status.ok()) {
     database_.roll_back();
+    shares_.forget();
     return status;
   }
   // Beyond the bound though much of it is empty: the file returns pages.
@@ -154,10 +155,11 @@ Status HistoryFile::write_rows(const HistoryBatch& batch, const HistoryLimits& l
   if (status.ok() && limits.callers) status = write_callers(batch);
   if (status.ok()) status = write_leases(batch);
   if (status.ok()) status = write_gaps(batch);
+  if (status.ok()) status = write_advances(batch, limits.callers);
   if (status.ok()) status = write_sums(batch);
   if (status.ok()) status = write_about(batch);
   if (!status.ok()) return status;
-  const Result<Pruned> pruned = prune_history(database_, limits, batch.wall_ms);
+  const Result<Pruned> pruned = prune_history(database_, limits, shares_, batch.wall_ms);
   if (pruned.ok()) log_holds_dropped_ = log_holds_dropped_ || pruned->dropped;
   return pruned.status();
 }
@@ -168,11 +170,12 @@ Result<bool> HistoryFile::prune(const HistoryLimits& limits, std::int64_t now_ms
   Status status = database_.open();
   if (status.ok()) status = database_.run("BEGIN IMMEDIATE");
   if (!status.ok()) return status;
-  const Result<Pruned> pruned = prune_history(database_, limits, now_ms);
+  const Result<Pruned> pruned = prune_history(database_, limits, shares_, now_ms);
   status = pruned.status();
   if (status.ok()) status = database_.run("COMMIT");
   if (!status.ok()) {
     database_.roll_back();
+    shares_.forget();
     return status;
   }
   log_holds_dropped_ = log_holds_dropped_ || pruned->dropped;
@@ -250,6 +253,8 @@ Status HistoryFile::write_spans(const HistoryBatch& batch, bool callers) {
       "INSERT INTO span(sequence, first, count, began_ms, lasted_ms, caller, others) "
       "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)");
   if (!insert.ok()) return insert.status();
+  std::map<CallerNumber, std::int64_t> users;
+  for (const HistoryCaller& caller : batch.callers) users[caller.number] = caller.uid;
   for (const IssueSpan& span : batch.spans) {
     const std::string others = callers ? callers_text(span, caller_base_) : "";
     std::int64_t caller = span.callers[0] == 0 ? 0 : caller_base_ + span.callers[0];
@@ -263,6 +268,8 @@ Status HistoryFile::write_spans(const HistoryBatch& batch, bool callers) {
         .bind(6, caller);
     if (!others.empty()) query.bind(7, others);
     if (query.step() != SQLITE_DONE) return database_.error();
+    const auto user = callers ? users.find(span.callers[0]) : users.end();
+    shares_.add(user == users.end() ? SpanShares::kNobody : user->second, 1);
   }
   return {};
 }

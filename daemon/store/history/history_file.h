@@ -1,5 +1,6 @@
 // HistoryFile: writes batches of history into its database and drops what exceeds the age or size
-// limit: first issues, then leases, gaps last; what is dropped is counted with its sequence.
+// limit: first issues, of the user who has most, then leases, gaps last; what is dropped is counted
+// with its sequence.
 // prune() does so while nothing is written. Blocking: runs on a worker of its own. One thread at a
 // time.
 //
@@ -16,6 +17,7 @@
 
 #include "daemon/core/history/history_batch.h"
 #include "daemon/store/history/history_database.h"
+#include "daemon/store/history/span_shares.h"
 
 namespace seqd {
 
@@ -61,6 +63,7 @@ class HistoryFile {
   Status write_spans(const HistoryBatch& batch, bool callers);
   Status write_leases(const HistoryBatch& batch);
   Status write_gaps(const HistoryBatch& batch);
+  Status write_advances(const HistoryBatch& batch, bool callers);
   Status write_sums(const HistoryBatch& batch);
   Status write_about(const HistoryBatch& batch);
   Status balance(const HistorySequence& sequence, std::int64_t row);
@@ -71,6 +74,7 @@ class HistoryFile {
   // Callers are numbered again by every process; their rows are not.
   std::int64_t caller_base_ = -1;
   std::map<SequenceId, Sequence> rows_;  // of the batch being written
+  SpanShares shares_;
   // Rows were dropped since truncate_log(), perhaps by a process that was killed.
   bool log_holds_dropped_ = true;
 };

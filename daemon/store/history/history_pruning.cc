@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
+#include <vector>
 
 namespace seqd {
 namespace {
@@ -20,7 +22,8 @@ constexpr std::int64_t kCallersAtOnce = 20'000;
 
 // One table of rows that age, and where its sums go.
 struct Aging {
-  // id, sequence, IDs (0 for what has no place), how many without a place, end of the range, when
+  // id, sequence, IDs (0 for what has no place), how many without a place, end of the range, when;
+  // of a span also the user
   const char* oldest;
   const char* stamped;  // the highest id that stamps before ?1 have
   const char* remove;   // all up to an id
@@ -28,12 +31,18 @@ struct Aging {
 };
 
 constexpr Aging kSpans = {
-    "SELECT id, sequence, count, 0, first + count, began_ms + lasted_ms FROM span ORDER BY id "
-    "LIMIT ?1",
+    "SELECT id, sequence, count, 0, first + count, began_ms + lasted_ms, coalesce((SELECT uid FROM "
+    "caller WHERE id = span.caller), -1) FROM span ORDER BY id LIMIT ?1",
     "SELECT coalesce(max(span), 0) FROM stamp WHERE wall_ms < ?1",
     "DELETE FROM span WHERE id <= ?1",
     "UPDATE sequence SET dropped_issued = dropped_issued + ?2 + 0 * ?3, "
     "issues_below = max(issues_below, ?4) WHERE id = ?1"};
+// Those of the user ?1, behind the row ?2.
+constexpr char kSpansOfUser[] =
+    "SELECT id, sequence, count, first + count FROM span WHERE id > ?2 AND coalesce((SELECT uid "
+    "FROM caller WHERE id = span.caller), -1) = ?1 ORDER BY id LIMIT 2000";
+static_assert(kRowsAtOnce == 2'000);
+
 constexpr Aging kLeases = {
     "SELECT id, sequence, count, 0, first + count, at_ms FROM lease ORDER BY id LIMIT ?1",
     "SELECT coalesce(max(lease), 0) FROM stamp WHERE wall_ms < ?1",
@@ -56,7 +65,8 @@ struct Dropped {
 
 class Pruning {
  public:
-  Pruning(HistoryDatabase& database, std::int64_t now_ms) : database_(database), now_ms_(now_ms) {}
+  Pruning(HistoryDatabase& database, SpanShares& shares, std::int64_t now_ms)
+      : database_(database), shares_(shares), now_ms_(now_ms) {}
 
   // Drops the oldest rows that ended before `before_ms`; fewer than kRowsAtOnce when that was all.
   Result<std::int64_t> drop(const Aging& aging, std::int64_t before_ms) {
@@ -79,6 +89,7 @@ class Pruning {
         sums.ids += query.integer(2);
         sums.placeless += query.integer(3);
         sums.below = std::max(sums.below, query.integer(4));
+        if (&aging == &kSpans) shares_.drop(query.integer(6), 1);
       }
       if (code != SQLITE_DONE && code != SQLITE_ROW) return database_.error();
     }
@@ -89,6 +100,62 @@ class Pruning {
     for (const auto& [sequence, sums] : dropped) touched_.insert(sequence);
     return rows;
   }
+
+  // Drops the oldest spans of the user who has most; 0: there are none.
+  Result<std::int64_t> drop_of_most() {
+    if (Status status = shares_.count(database_); !status.ok()) return status;
+    std::int64_t uid = 0;
+    std::int64_t gone = 0;
+    std::int64_t rows = 0;
+    while (rows == 0 && shares_.most(uid, gone)) {
+      std::map<std::int64_t, Dropped> dropped;
+      std::vector<std::int64_t> ids;
+      Result<SqliteStatement> oldest = database_.prepare(kSpansOfUser);
+      if (!oldest.ok()) return oldest.status();
+      SqliteQuery query(*oldest);
+      int code = query.bind(1, uid).bind(2, gone).step();
+      for (; code == SQLITE_ROW; code = query.step()) {
+        ids.push_back(query.integer(0));
+        Dropped& sums = dropped[query.integer(1)];
+        sums.ids += query.integer(2);
+        sums.below = std::max(sums.below, query.integer(3));
+      }
+      if (code != SQLITE_DONE) return database_.error();
+      Status status;
+      for (const std::int64_t id : ids) {
+        if (status.ok()) status = run("DELETE FROM span WHERE id = ?1", id);
+      }
+      if (status.ok()) status = count(kSpans, dropped);
+      if (!status.ok()) return status;
+      for (const auto& [sequence, sums] : dropped) touched_.insert(sequence);
+      rows = std::ssize(ids);
+      if (rows == 0) {
+        shares_.none_of(uid);
+        continue;
+      }
+      shares_.drop(uid, rows);
+      shares_.gone(uid, ids.back());
+      // Its callers without spans: those of others may keep older ones.
+      status = run("DELETE FROM caller WHERE uid = ?1 AND last_span <= ?2", uid, ids.back());
+      if (!status.ok()) return status;
+    }
+    return rows;
+  }
+
+  // What an administrator passed over is kept as long as leases are.
+  Status drop_advances(std::int64_t before_ms) {
+    Result<SqliteStatement> old =
+        database_.prepare("DELETE FROM advance WHERE at_ms < ?1 RETURNING sequence");
+    if (!old.ok()) return old.status();
+    SqliteQuery query(*old);
+    int code = query.bind(1, before_ms).step();
+    for (; code == SQLITE_ROW; code = query.step()) {
+      touched_.insert(query.integer(0));
+      dropped_advances_ = true;
+    }
+    return code == SQLITE_DONE ? Status() : database_.error();
+  }
+  bool dropped_advances() const { return dropped_advances_; }
 
   // So that what is written now has a date that no clock can take back.
   Status stamp(std::int64_t keep_ms) {
@@ -125,11 +192,13 @@ class Pruning {
   }
 
  private:
-  Status run(const char* sql, std::int64_t value) {
+  Status run(const char* sql, std::int64_t value, std::optional<std::int64_t> second = {}) {
     Result<SqliteStatement> statement = database_.prepare(sql);
     if (!statement.ok()) return statement.status();
     SqliteQuery query(*statement);
-    return query.bind(1, value).step() == SQLITE_DONE ? Status() : database_.error();
+    query.bind(1, value);
+    if (second) query.bind(2, *second);
+    return query.step() == SQLITE_DONE ? Status() : database_.error();
   }
 
   Result<std::int64_t> number(const char* sql, std::int64_t value) {
@@ -152,7 +221,9 @@ class Pruning {
   }
 
   HistoryDatabase& database_;
+  SpanShares& shares_;
   const std::int64_t now_ms_;
+  bool dropped_advances_ = false;
   std::set<std::int64_t> touched_;  // sequences of which rows were dropped
 };
 
@@ -180,7 +251,8 @@ Status drop_excess(HistoryDatabase& database, Pruning& pruning, std::int64_t mos
     const Result<std::int64_t> size = history_max_size(database);
     if (!size.ok()) return size.status();
     if (*size <= most) break;
-    const Result<std::int64_t> rows = pruning.drop(*order[at], kAnyAge);
+    const Result<std::int64_t> rows =
+        order[at] == &kSpans ? pruning.drop_of_most() : pruning.drop(*order[at], kAnyAge);
     if (!rows.ok()) return rows.status();
     pruned.dropped = pruned.dropped || *rows > 0;
     if (*rows == 0) ++at;
@@ -190,11 +262,16 @@ Status drop_excess(HistoryDatabase& database, Pruning& pruning, std::int64_t mos
 
 // Callers that were recorded before it was switched off.
 Status forget_callers(HistoryDatabase& database, Pruned& pruned) {
-  const Result<std::int64_t> callers = database.number("SELECT count(*) FROM caller");
+  const Result<std::int64_t> callers = database.number(
+      "SELECT (SELECT count(*) FROM caller) + (SELECT count(*) FROM advance WHERE uid IS NOT "
+      "NULL)");
   if (!callers.ok() || *callers == 0) return callers.status();
   pruned.dropped = true;
   pruned.more = pruned.more || *callers > kCallersAtOnce;
-  return database.run("DELETE FROM caller WHERE id IN (SELECT id FROM caller LIMIT 20000)");
+  return database.run(
+      "UPDATE advance SET uid = NULL, pid = NULL WHERE uid IS NOT NULL; DELETE FROM caller WHERE "
+      "id "
+      "IN (SELECT id FROM caller LIMIT 20000)");
 }
 static_assert(kCallersAtOnce == 20'000);
 
@@ -214,18 +291,21 @@ Status drop_ended_sequence(HistoryDatabase& database, std::int64_t row) {
   Result<SqliteStatement> statement = database.prepare(
       "DELETE FROM sequence WHERE id = ?1 AND ended = 1 AND NOT EXISTS (SELECT 1 FROM span WHERE "
       "sequence = ?1) AND NOT EXISTS (SELECT 1 FROM lease WHERE sequence = ?1) AND NOT EXISTS "
-      "(SELECT 1 FROM gap WHERE sequence = ?1)");
+      "(SELECT 1 FROM gap WHERE sequence = ?1) AND NOT EXISTS (SELECT 1 FROM advance WHERE "
+      "sequence = ?1)");
   if (!statement.ok()) return statement.status();
   SqliteQuery query(*statement);
   return query.bind(1, row).step() == SQLITE_DONE ? Status() : database.error();
 }
 
 Result<Pruned> prune_history(HistoryDatabase& database, const HistoryLimits& limits,
-                             std::int64_t now_ms) {
-  Pruning pruning(database, now_ms);
+                             SpanShares& shares, std::int64_t now_ms) {
+  Pruning pruning(database, shares, now_ms);
   Pruned pruned;
   Status status = pruning.stamp(limits.keep_ms);
   if (status.ok()) status = drop_old(pruning, now_ms - limits.keep_ms, pruned);
+  if (status.ok()) status = pruning.drop_advances(now_ms - limits.keep_ms);
+  pruned.dropped = pruned.dropped || pruning.dropped_advances();
   if (status.ok()) status = drop_excess(database, pruning, limits.size, pruned);
   if (status.ok() && pruned.dropped) status = pruning.drop_callers();
   if (status.ok() && pruned.dropped) status = pruning.drop_sequences();

@@ -1,9 +1,10 @@
 // Drops from the history what is older, or more, than may be kept, a bounded number of rows at a
 // time, and counts it. Within a transaction. See HistoryFile.
 //
-// Rows are dropped in the order in which they were written. One is too old by its own date; or, if
-// that is in the future because the clock was ahead, by the date of a stamp that was made behind
-// it: "up to these numbers everything was written by then".
+// Rows are dropped in the order in which they were written; of the issues that there is no room
+// for, those of the user who has most. One is too old by its own date; or, if that is in the future
+// because the clock was ahead, by the date of a stamp that was made behind it: "up to these numbers
+// everything was written by then".
 #pragma once
 
 #include "daemon/store/history/history_file.h"
@@ -17,7 +18,7 @@ struct Pruned {
 // Removes the sequence of that row if the daemon has it no more and nothing of it is left.
 Status drop_ended_sequence(HistoryDatabase& database, std::int64_t row);
 Result<Pruned> prune_history(HistoryDatabase& database, const HistoryLimits& limits,
-                             std::int64_t now_ms);
+                             SpanShares& shares, std::int64_t now_ms);
 
 // Bytes of the file that hold something.
 Result<std::int64_t> history_max_size(HistoryDatabase& database);

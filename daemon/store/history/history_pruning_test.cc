@@ -312,5 +312,61 @@ TEST_CASE("WhenTheOldestLeaseThatIsKeptWasGrantedIsTold") {
   CHECK_FALSE(kept.id(5).oldest_lease_ms);
 }
 
+// Twelve minutes of requests for many names do not take from others what is theirs.
+TEST_CASE("OneUserDoesNotPushOutTheHistoryOfTheOthers") {
+  KeptHistory kept;
+  kept.limits.size = std::int64_t{1} << 20;
+  HistoryRows payroll(1);
+  payroll.lease(1, 1'000'001);
+  for (std::int64_t id = 1; id <= 301; id += 3) payroll.issue(id, id + 3, 1);
+  REQUIRE(kept.write(payroll).ok());
+  std::int64_t id = 1'000;
+  LogPosition position = 2;
+  for (int round = 0; round < 40; ++round) {
+    HistoryRows batch(position++);
+    const auto caller = static_cast<CallerNumber>(10 + round);  // a process each
+    for (int at = 0; at < 2'000; ++at, id += 3) batch.issue(id, id + 2, caller);
+    for (HistoryCaller& each : batch.callers) each.uid = 1'001;
+    REQUIRE(kept.write(batch).ok());
+    const Result<std::int64_t> size = history_max_size(kept.opened->database);
+    REQUIRE(size.ok());
+    CHECK(*size <= kept.limits.size);
+  }
+  for (const std::int64_t mine : {1, 23, 300}) {
+    const IdAnswer answer = kept.id(mine);
+    REQUIRE(answer.issue);
+    REQUIRE(answer.issue->callers.size() == 1);
+    CHECK(answer.issue->callers[0].uid == 1'000);
+    CHECK(answer.lease);
+  }
+  CHECK_FALSE(kept.id(1'000).issue);
+  CHECK(kept.id(id - 3).issue);
+  CHECK(rows(kept, "caller") < 40);
+  const SumsAnswer sums = kept.sums();
+  CHECK(sums.rows.issued + sums.dropped.issued == sums.recorded.issued);
+}
+
+TEST_CASE("WhoAdvancedIsKeptAsLongAsCallersAre") {
+  KeptHistory kept;
+  kept.limits.keep_ms = 60'000;
+  HistoryRows batch(1, kNowMs);
+  batch.lease(1, 11).issue(1, 11);
+  batch.advances.push_back({1, 11, 1'000, kNowMs, 1'000, 4'711});
+  REQUIRE(kept.write(batch).ok());
+  const IdAnswer passed = kept.id(500);
+  REQUIRE(passed.advance);
+  CHECK((passed.advance->begin == 11 && passed.advance->end == 1'000));
+  CHECK((passed.advance->uid == 1'000U && passed.advance->pid == 4'711));
+  CHECK_FALSE(kept.id(10).advance);
+  CHECK_FALSE(kept.id(1'000).advance);
+  CHECK(kept.sums().rows.gaps == 0);
+  kept.limits.callers = false;
+  CHECK_FALSE(prune(kept, kNowMs));
+  REQUIRE(kept.id(500).advance);
+  CHECK_FALSE(kept.id(500).advance->uid);
+  CHECK_FALSE(prune(kept, kNowMs + 60'001));
+  CHECK(rows(kept, "advance") == 0);
+}
+
 }  // namespace
 }  // namespace seqd

@@ -45,6 +45,10 @@ constexpr char kInGap[] =
     "?3 "
     "AND first <= ?1 ORDER BY first DESC LIMIT 1), ?1)";
 
+constexpr char kAdvanceAt[] =
+    "SELECT * FROM (SELECT first, next, at_ms, uid, pid, id FROM advance WHERE sequence = ?1 AND "
+    "first <= ?2 ORDER BY first DESC LIMIT 64) WHERE next > ?2 ORDER BY id DESC LIMIT 1";
+
 Token token_of(std::string_view bytes) {
   Token token{};
   if (bytes.size() == token.size()) std::memcpy(token.data(), bytes.data(), token.size());
@@ -149,6 +153,7 @@ Result<IdAnswer> HistoryReader::id(const std::string& name, std::int64_t id) {
   Status status = read_issue(*row, id, answer);
   if (status.ok()) status = read_gap(*row, id, answer);
   if (status.ok()) status = read_lease(*row, id, answer);
+  if (status.ok()) status = read_advance(*row, id, answer);
   if (status.ok()) {
     status = one_row(
         "SELECT issues_below, leases_below, (SELECT count(*) FROM gap WHERE sequence = ?1 AND "
@@ -233,6 +238,18 @@ Status HistoryReader::read_lease(std::int64_t row, std::int64_t id, IdAnswer& an
     lease.lease.instance = token_of(query.blob(4));
     lease.host = query.text(5);
     lease.lease.whole = query.integer(6) != 0;
+  });
+}
+
+Status HistoryReader::read_advance(std::int64_t row, std::int64_t id, IdAnswer& answer) {
+  return one_row(kAdvanceAt, row, id, [&](const SqliteQuery& query) {
+    HistoryAdvance& advance = answer.advance.emplace();
+    advance.begin = query.integer(0);
+    advance.end = query.integer(1);
+    advance.wall_ms = query.integer(2);
+    if (query.type(3) == SQLITE_NULL) return;
+    advance.uid = static_cast<std::uint32_t>(query.integer(3));
+    advance.pid = static_cast<std::int32_t>(query.integer(4));
   });
 }
 

@@ -29,6 +29,7 @@ class HistoryReader {
   Status read_issue(std::int64_t row, std::int64_t id, IdAnswer& answer);
   Status read_callers(std::int64_t first, std::string_view others, IssueRow& issue);
   Status read_lease(std::int64_t row, std::int64_t id, IdAnswer& answer);
+  Status read_advance(std::int64_t row, std::int64_t id, IdAnswer& answer);
   Status read_gap(std::int64_t row, std::int64_t id, IdAnswer& answer);
   Status read_overlaps(std::int64_t row, SumsAnswer& answer);
   // Runs a question with the numbers ?1 and ?2 whose answer is one row, and gives its columns to

@@ -51,6 +51,21 @@ def holds_nothing_below(daemon, floor):
     return peeked["available"] == 0 or peeked["next"] >= floor
 
 
+def test_TheJournalAndAnExplanationHaveWhoAdvanced(daemon):
+    with daemon.connect() as client:
+        client.next("orders")
+        before = client.call("peek", "orders")
+        client.call("advance", "orders", 100_000)
+        passed = before["next"] + before["available"]
+        explained = expect_soon("the explanation", lambda: client.call("explain", "orders", passed), 10)
+        words = f"user {os.getuid()} (process {os.getpid()}) advanced the counter here to 100000, above it"
+        assert explained["answer"] == "elsewhere" and words in explained["text"], explained
+        assert "advanced" not in client.call("explain", "orders", 1)["text"]
+        assert client.call("gaps", "orders")["gaps"] == [] and client.call("audit", "orders")["good"]
+    journal = daemon.stderr_file.read_text(errors="replace")
+    assert f'advance of "orders", requested by user {os.getuid()}, process {os.getpid()}' in journal, journal
+
+
 @pytest.mark.parametrize("kind", ["sqlite", "slot", "session"])
 def test_WhatEveryHostHasAvailableIsWithdrawnAlsoOfOneThatWasDead(make_host, kind):
     hosts = [make_host(f"host-{number}") for number in range(3)]

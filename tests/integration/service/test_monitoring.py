@@ -3,7 +3,6 @@ rules, the rules' own tests pass, and every query of a rule or of the dashboard 
 
 import contextlib
 import json
-import os
 import re
 import signal
 import subprocess
@@ -16,25 +15,14 @@ from pathlib import Path
 import pytest
 
 import metrics
-from harness import PROJECT
+from prometheus import BIN, MONITORING, RULES, promtool
 from rpc import RpcError
 from servers.mongod import die_with_parent
 from servers.patience import PROGRAM_SECONDS
 
-MONITORING = PROJECT / "packaging" / "monitoring"
-BIN = PROJECT / os.environ.get("PROMETHEUS", "build/prometheus/usr") / "bin"
-RULES = MONITORING / "seqd.rules.yml"
 DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 # Nothing of it happens in these tests.
 MAY_BE_EMPTY = re.compile(r"seqd_gap_ids_total|seqd_requests_refused_total")
-
-
-def promtool(*arguments, text=None):
-    done = subprocess.run([str(BIN / "promtool"), *map(str, arguments)], input=text, capture_output=True, text=True, check=False,
-                          timeout=PROGRAM_SECONDS)
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, f"promtool {' '.join(map(str, arguments))}:\n{said}"
-    return said
 
 
 class Prometheus:

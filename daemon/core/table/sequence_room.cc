@@ -1,0 +1,67 @@
+// The part of sequence_table.h that says whether there is room for another sequence, and by which
+// an administrator makes room.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "daemon/core/table/sequence_table.h"
+
+namespace seqd {
+namespace {
+
+constexpr std::int64_t kRemoveMs = 5;
+
+}  // namespace
+
+// Every connected user can make names that are in no table, and they stay.
+Status SequenceTable::check_room(const DefineSequence& definition, bool named,
+                                 std::optional<UserId> user) const {
+  const std::size_t most = named ? limits_.sequences : share_of_unnamed(limits_.sequences);
+  const std::string kept =
+      named ? "" : "; the last quarter is kept for sequences with a table of their own";
+  const std::string count = std::to_string(by_name_.size());
+  const char* limit = "limits.max_sequences";
+  std::string why;
+  if (by_name_.size() >= most) {
+    why = "there are " + count + " sequences already (limits.max_sequences)" + kept;
+  } else if (!accounts_.may_define(definition, named)) {
+    limit = "daemon.state_log_size";
+    why = "the log has no room for more than these " + count +
+          " sequences (daemon.state_log_size)" + kept;
+  } else if (!named && user) {
+    const auto places =
+        std::min(static_cast<std::int64_t>(most - by_name_.size()), accounts_.room_for(definition));
+    if (!accounts_.may_make(*user, places))
+      why = "this user began to use " + std::to_string(accounts_.made_by(*user)) +
+            " names that are in no table, " + std::to_string(places) +
+            " are left (limits.max_sequences, daemon.state_log_size), and one user may not have "
+            "all of them";
+  }
+  if (why.empty()) return {};
+  Event event{EventKind::limit_reached, "another sequence was refused: " + why, {{"LIMIT", limit}}};
+  if (user) event.fields.emplace_back("CLIENT_UID", std::to_string(*user));
+  context_.events.raise(event);
+  return {ErrorCode::BUSY, why};
+}
+
+// In another turn: the drain before it has ended in this one. The counter stays in the store. What
+// this host knew of it is gone: how far it leased, and the forms of the texts.
+void SequenceTable::remove(SequenceId id, std::function<void(const Status&)> done) {
+  context_.timers.schedule(kRemoveMs, [this, id, done = std::move(done)] {
+    if (!is_there(id)) return done({});
+    Sequence& sequence = at(id);
+    if (sequence.settings().periods.current)
+      return done({ErrorCode::BAD_REQUEST,
+                   "\"" + sequence.name() +
+                       "\" is of a period, which is removed by itself when it is over"});
+    if (!is_settled(sequence) || !context_.log.accepting())
+      return done({ErrorCode::UNAVAILABLE,
+                   "\"" + sequence.name() +
+                       "\" is in use: IDs are available or out, an operation is in progress, a "
+                       "request waits, or a client may repeat a request; try again later"});
+    forget(sequence);
+    done({});
+  });
+}
+
+}  // namespace seqd

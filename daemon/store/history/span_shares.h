@@ -1,0 +1,39 @@
+// SpanShares: how many spans of the history each user has, so that what there is no room for is
+// taken from whoever has most: no user can push out the history of the others. The spans are
+// counted when that is needed first, and from then on as they come and go; a count that is a little
+// wrong does no harm. A value of the HistoryFile; one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "daemon/base/status.h"
+#include "daemon/store/history/history_database.h"
+
+namespace seqd {
+
+class SpanShares {
+ public:
+  static constexpr std::int64_t kNobody = -1;  // callers that are not known, or not recorded
+
+  // Counts them, unless that was done.
+  Status count(HistoryDatabase& database);
+  void forget() { counted_ = false, users_.clear(); }
+  void add(std::int64_t uid, std::int64_t spans);
+  void drop(std::int64_t uid, std::int64_t spans);
+  // Nothing of this user was found.
+  void none_of(std::int64_t uid) { users_.erase(uid); }
+  // The user with most spans, and up to which row all of them are gone; false: there is none.
+  bool most(std::int64_t& uid, std::int64_t& gone) const;
+  void gone(std::int64_t uid, std::int64_t row) { users_[uid].gone = row; }
+
+ private:
+  struct Share {
+    std::int64_t spans = 0;
+    std::int64_t gone = 0;
+  };
+  bool counted_ = false;
+  std::map<std::int64_t, Share> users_;
+};
+
+}  // namespace seqd
