@@ -1,8 +1,11 @@
 #include "client-lib/client.h"
 
+#include <grp.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -44,6 +47,19 @@ std::string error_text(int error) {
   // strerror() is not safe in threads, and the variants of strerror_r() differ; this one is fixed.
   const char* text = ::strerrordesc_np(error);
   return text == nullptr ? "error " + std::to_string(error) : text;
+}
+
+// To a user who is denied: who may connect.
+std::string members_may_connect(const std::string& socket) {
+  struct stat facts {};
+  if (::stat(socket.c_str(), &facts) != 0 || (facts.st_mode & S_IWGRP) == 0) return "";
+  std::array<char, 4'096> room{};
+  group entry{};
+  group* found = nullptr;
+  ::getgrgid_r(facts.st_gid, &entry, room.data(), room.size(), &found);
+  return "; members of the group " +
+         (found == nullptr ? std::to_string(facts.st_gid) : std::string(found->gr_name)) +
+         " may connect";
 }
 
 SessionSettings session_settings(const ClientOptions& options, const protocol::Identity& identity) {
@@ -232,6 +248,7 @@ void Client::turn(std::int64_t until_ms, std::int64_t now) {
     try_to_connect(now);
     if (!connection_.is_open()) return;
   }
+  const std::size_t in_flight = session_.in_flight();
   session_.fill_output(now);
   const int error = connection_.send(session_.output());
   if (error != 0) {
@@ -241,6 +258,8 @@ void Client::turn(std::int64_t until_ms, std::int64_t now) {
     return;
   }
   if (session_.any_unsent()) session_.fill_output(now);
+  // One that is above a limit of the daemon has its answer already.
+  if (session_.in_flight() < in_flight) return;
   if (!session_.output().empty()) {
     connection_.wait(true, until - now);
     receive();
@@ -263,7 +282,8 @@ void Client::try_to_connect(std::int64_t now_ms) {
     return;
   }
   session_.fail_all({is_shortage(error) ? SEQD_E_SYSTEM : SEQD_E_CONNECT,
-                     "cannot connect to " + options_.socket_path + ": " + error_text(error)});
+                     "cannot connect to " + options_.socket_path + ": " + error_text(error) +
+                         (error == EACCES ? members_may_connect(options_.socket_path) : "")});
 }
 
 void Client::receive_idle() {

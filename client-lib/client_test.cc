@@ -280,6 +280,11 @@ TEST_CASE("CppClientGivesValuesAndErrors", "[client]") {
   REQUIRE(replies->size() == 1);
   CHECK(replies->front().tag == &moved);
   CHECK(replies->front().id() == 8);
+  // No number is too large to be refused.
+  for (const std::size_t count : {std::size_t{0}, std::size_t{10'000'001}, SIZE_MAX})
+    CHECK(moved.next_many("orders", count).error().code == SEQD_E_ARGUMENT);
+  REQUIRE(moved.submit_next("orders", nullptr).code == SEQD_OK);
+  CHECK(moved.poll(std::chrono::seconds(10), SIZE_MAX)->size() == 1);
 
   options.socket_path = std::string(200, 'x');
   client::Client never(options);

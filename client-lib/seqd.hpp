@@ -118,11 +118,13 @@ class Client {
   }
   // `count` IDs, one by one.
   Result<std::vector<std::int64_t>> next_many(const std::string& sequence, std::size_t count) {
-    std::vector<std::int64_t> ids(count);
-    const int code = seqd_next_many(handle_, sequence.c_str(), count, ids.data());
-    return result(code, std::move(ids));
+    const auto runs = range(sequence, count > INT64_MAX ? 0 : static_cast<std::int64_t>(count));
+    if (!runs) return runs.error();
+    std::vector<std::int64_t> ids;
+    for (const seqd_run& run : *runs)
+      for (std::int64_t i = 0; i < run.count; ++i) ids.push_back(run.first + i * run.step);
+    return ids;
   }
-  // `count` IDs as runs.
   Result<std::vector<seqd_run>> range(const std::string& sequence, std::int64_t count) {
     const seqd_run* runs = nullptr;
     std::size_t used = 0;
@@ -154,7 +156,7 @@ class Client {
     return error_of(seqd_submit_insert(handle_, name.c_str(), bytes.data(), bytes.size(), tag));
   }
   Result<std::vector<Reply>> poll(std::chrono::milliseconds timeout, std::size_t most = 256) {
-    std::vector<seqd_reply> raw(most);
+    std::vector<seqd_reply> raw(most <= pending() ? most : pending() + 1);
     std::size_t used = 0;
     const int code =
         seqd_poll(handle_, timeout.count(), raw.data(), sizeof(seqd_reply), raw.size(), &used);

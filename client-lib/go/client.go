@@ -170,7 +170,8 @@ func (c *Client) NextMany(ctx context.Context, sequence string, count int) ([]in
 // or what else encodes to a MessagePack map; a time.Time becomes a date.
 //
 // It is never repeated. ErrOutcomeUnknown: the connection, the time or the context ended before the
-// reply, and the document may have been inserted. After any other error it was not.
+// reply, and the document may have been inserted; the error matches nothing else, neither
+// context.Canceled nor context.DeadlineExceeded. After any other error the document was not inserted.
 func (c *Client) Insert(ctx context.Context, sequence string, document interface{}) (int64, error) {
 	return c.insert(ctx, sequence, document, "")
 }

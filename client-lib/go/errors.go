@@ -35,7 +35,7 @@ const (
 	ErrBadText         Code = "BAD_TEXT"         // the text is not an ID of the sequence
 	ErrWrongMode       Code = "WRONG_MODE"       // the sequence does not have this method
 	ErrDocumentRefused Code = "DOCUMENT_REFUSED" // the document cannot be stored
-	ErrOutcomeUnknown  Code = "OUTCOME_UNKNOWN"  // the document may have been inserted
+	ErrOutcomeUnknown  Code = "OUTCOME_UNKNOWN"  // the document may have been inserted; matches nothing else
 	ErrNoBlock         Code = "NO_BLOCK"         // no block of that request is out
 )
 
@@ -80,7 +80,8 @@ type Error struct {
 	// CallerFault: the daemon says that the request is wrong, and not itself, its store or its
 	// configuration.
 	CallerFault bool
-	// Err is the cause, or nil: an error of the context or of the system.
+	// Err is the cause, or nil: an error of the context or of the system. It is nil if the code is
+	// ErrOutcomeUnknown, so that no retry takes the insert for one that was not carried out.
 	Err error
 }
 
@@ -115,6 +116,12 @@ func (e *Error) Temporary() bool { return e.Code.Temporary() }
 // Timeout tells whether the time of the caller was over, as of a net.Error.
 func (e *Error) Timeout() bool {
 	return e.Code == ErrTimeout || errors.Is(e.Err, context.DeadlineExceeded)
+}
+
+// outcomeUnknown is the error of an insert that may have been carried out. It wraps nothing: programs
+// retry by the cause.
+func outcomeUnknown(why *Error) *Error {
+	return &Error{Code: ErrOutcomeUnknown, Text: "the document may have been inserted: " + why.Error()}
 }
 
 // protocolError is the error of a peer that does not speak the protocol.

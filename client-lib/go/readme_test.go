@@ -31,26 +31,31 @@ func TestReadme(t *testing.T) {
 	if !found {
 		t.Fatal("the README has no lines of Go")
 	}
-	var edit []string
-	for _, line := range strings.Split(string(text), "\n") {
-		if strings.HasPrefix(line, "    go mod edit ") {
-			edit = strings.Fields(line)[1:]
-		}
-	}
 	here, err := filepath.Abs(".")
 	must(t, err)
-	for i := range edit {
-		edit[i] = strings.Replace(edit[i], "/path/to/seqd/client-lib/go", here, 1)
-	}
 	d := newDaemon(t, "")
 	folder := t.TempDir()
 	program := "package main\n\nimport (\n\t\"context\"\n\t\"fmt\"\n\n\tseqd \"seqd/client-lib/go\"\n)\n\n" +
 		"func main() {\n\tif err := run(context.Background()); err != nil {\n\t\tpanic(err)\n\t}\n}\n\n" +
 		"func run(ctx context.Context) error {\n" + lines + "fmt.Println(id)\nreturn err\n}\n"
-	must(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(program), 0o644))
+	write := func(text string) { must(t, os.WriteFile(filepath.Join(folder, "main.go"), []byte(text), 0o644)) }
+	write("package main\n\nfunc main() {}\n")
 	goCommand(t, folder, nil, "mod", "init", "example.org/elsewhere")
-	goCommand(t, folder, nil, edit...)
-	goCommand(t, folder, nil, "mod", "tidy")
+	// Its steps in their order: commands, and the import between them.
+	_, steps, _ := strings.Cut(string(text), "\n## Installing\n")
+	steps, _, _ = strings.Cut(steps, "\n## ")
+	commands := 0
+	for _, line := range strings.Split(steps, "\n") {
+		command, _, _ := strings.Cut(line, " # ")
+		switch {
+		case strings.HasPrefix(line, "    go "):
+			goCommand(t, folder, nil, strings.Fields(strings.ReplaceAll(command, "/path/to/seqd/client-lib/go", here))[1:]...)
+			commands++
+		case strings.HasPrefix(line, "import "):
+			write(program)
+		}
+	}
+	same(t, commands, 2)
 	same(t, goCommand(t, folder, []string{"SEQD_SOCKET=" + d.socket}, "run", "."), "1\n")
 }
 

@@ -195,7 +195,7 @@ func (c *call) accept(r reply) (err error) {
 		c.err = r.err
 		// That it was not inserted now says nothing of the time before.
 		if c.perhaps && r.err.Code != ErrDocumentRefused {
-			c.err = &Error{Code: ErrOutcomeUnknown, Text: "the document may have been inserted: " + r.err.Error(), Err: r.err}
+			c.err = outcomeUnknown(r.err)
 		}
 		return nil
 	}

@@ -235,7 +235,7 @@ func (s *session) overdue(c *call, cause error) error {
 // perhapsInserted: an insert that was sent may have been carried out, whatever keeps its reply away.
 func (s *session) perhapsInserted(c *call, e *Error) error {
 	if c.kind == kindInsert && (c.state == stateSent || c.perhaps) {
-		return &Error{Code: ErrOutcomeUnknown, Text: "the document may have been inserted: " + e.Text, Err: e}
+		return outcomeUnknown(e)
 	}
 	return e
 }
@@ -343,8 +343,9 @@ func (s *session) send(l *link, c *call, msgid uint32, now int64) bool {
 		}
 		if e != nil {
 			l.out = l.out[:before]
+			err := s.perhapsInserted(c, e)
 			s.take(c)
-			s.finish(c, e)
+			s.finish(c, err)
 			return false
 		}
 		s.queue.remove(c)

@@ -215,6 +215,21 @@ TEST_CASE("WrongArgumentsAreAUsageErrorThatSaysWhich", "[client]") {
   }
 }
 
+TEST_CASE("AnOptionThatIsGivenTwiceIsAUsageError", "[client]") {
+  for (const auto& words : {std::vector<const char*>{"--timeout", "1", "--timeout", "2", "status"},
+                            {"--socket", "/a", "--socket", "/b", "status"},
+                            {"-o", "json", "-o", "text", "status"},
+                            {"next", "orders", "-n", "1", "-n", "2"},
+                            {"advance", "orders", "--to", "1", "--to", "2", "--yes"},
+                            {"drain", "orders", "--yes", "--timeout", "1", "--timeout", "2"},
+                            {"next", "orders", "bills"}}) {
+    const Parsed parsed = parse(words);
+    INFO(words[0] << " " << words[1]);
+    CHECK_FALSE(parsed.runs);
+    CHECK(parsed.exit_code == kExitUsage);
+  }
+}
+
 TEST_CASE("VersionAndHelpArePrintedWithSuccess", "[client]") {
   const Parsed version = parse({"--version"});
   CHECK_FALSE(version.runs);

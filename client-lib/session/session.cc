@@ -23,6 +23,21 @@ std::optional<std::int64_t> wait_within(std::int64_t left_ms, const SessionSetti
                                   protocol::kMaxTimeoutMs);
 }
 
+std::uint32_t limit_of(const HelloAnswer& daemon, std::string_view name, std::int64_t most) {
+  const auto found = daemon.limits.find(name);
+  return static_cast<std::uint32_t>(
+      found == daemon.limits.end() ? most : std::clamp<std::int64_t>(found->second, 0, most));
+}
+
+// What the daemon would say of the request, and close the connection of all.
+Outcome check_limits(const HelloAnswer& daemon, std::span<const std::uint8_t> request) {
+  protocol::FrameScanner scanner({limit_of(daemon, "frame", protocol::kFrameLimit.max),
+                                  limit_of(daemon, "depth", protocol::kDepthLimit.max)});
+  const protocol::ScanResult scan = scanner.scan(request);
+  if (scan.kind == protocol::ScanResult::Kind::complete) return {};
+  return {result_code(scan.error), std::string(scan.text)};
+}
+
 }  // namespace
 
 Session::Session(const SessionSettings& settings)
@@ -160,9 +175,14 @@ void Session::fill_output(std::int64_t now_ms) {
     if (acknowledgement_.is_due_at(number)) acknowledge_all();
     if (table_.is_kept(number)) {
       write_run(number, now_ms);
-    } else {
-      write_request(number, *table_.find(number), now_ms);
+    } else if (Outcome outcome = write_request(number, *table_.find(number), now_ms);
+               outcome.ok()) {
       table_.mark_sent(number);
+    } else {
+      Answer answer;
+      answer.outcome = std::move(outcome);
+      make_unknown(number, answer.outcome);
+      finish(number, std::move(answer));
     }
   }
 }
@@ -182,33 +202,39 @@ void Session::write_run(std::uint32_t number, std::int64_t now_ms) {
   kept_writer_.write(output_, number, count);
 }
 
-void Session::write_request(std::uint32_t number, const Request& request, std::int64_t now_ms) {
+// An error: it is above a limit of the daemon, and nothing was written.
+Outcome Session::write_request(std::uint32_t number, const Request& request, std::int64_t now_ms) {
+  const std::size_t before = output_.size();
   const std::optional<std::int64_t> wait = wait_within(request.deadline_ms - now_ms, settings_);
   switch (request.method) {
     case Request::Method::next:
       next_writer_.set(request.name, wait);
-      return next_writer_.write(output_, number, 1);
+      next_writer_.write(output_, number, 1);
+      return {};
     case Request::Method::next_text:
       protocol::append_next_text(output_, number, request.name, wait);
-      return;
+      return {};
     case Request::Method::range:
       protocol::append_range(output_, number, request.name, request.count, wait);
-      return;
+      return {};
     case Request::Method::peek:
       protocol::append_peek(output_, number, request.name);
-      return;
+      return {};
     case Request::Method::insert:
       protocol::append_insert(output_, number, request.name, request.params(),
                               {wait, daemon_.connection, request.unique()});
-      return;
-    case Request::Method::call:
       break;
+    case Request::Method::call:
+      protocol::append_array(output_, 4);
+      protocol::append_integer(output_, 0);
+      protocol::append_integer(output_, number);
+      protocol::append_text(output_, request.name);
+      output_.append(request.params());
   }
-  protocol::append_array(output_, 4);
-  protocol::append_integer(output_, 0);
-  protocol::append_integer(output_, number);
-  protocol::append_text(output_, request.name);
-  output_.append(request.params());
+  // Only these two can be long or deep.
+  Outcome outcome = check_limits(daemon_, output_.bytes().subspan(before));
+  if (!outcome.ok()) output_.truncate(before);
+  return outcome;
 }
 
 void Session::acknowledge_all() {

@@ -123,7 +123,7 @@ class Session {
   }
   // Writes that request and those like it that follow.
   void write_run(std::uint32_t number, std::int64_t now_ms);
-  void write_request(std::uint32_t number, const Request& request, std::int64_t now_ms);
+  Outcome write_request(std::uint32_t number, const Request& request, std::int64_t now_ms);
 
   SessionSettings settings_;
   NextWriter kept_writer_, next_writer_;  // of the name that the table keeps; of others

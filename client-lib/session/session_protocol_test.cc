@@ -140,6 +140,76 @@ TEST_CASE("CodeOfANewerDaemonIsUnknownAndKeepsItsText", "[client]") {
   CHECK(answer.outcome.text == "QUOTA: enough for today");
 }
 
+// A document with that value.
+Request insert_of(std::string_view value, const std::string& unique = "") {
+  Request request = request_for("people");
+  request.method = Request::Method::insert;
+  request.body = std::make_unique<Request::Body>();
+  protocol::Buffer document;
+  protocol::append_map(document, 1);
+  protocol::append_text(document, "a");
+  document.append(value);
+  request.body->params = document.text();
+  request.body->unique = unique;
+  return request;
+}
+
+std::string text_of(std::size_t size) {
+  protocol::Buffer bytes;
+  protocol::append_text(bytes, std::string(size, 'x'));
+  return std::string(bytes.text());
+}
+
+// The daemon would close the connection of all.
+TEST_CASE("RequestAboveALimitOfTheDaemonIsNotSent", "[client]") {
+  SessionLine f;
+  f.daemon.limits = {1'024, 4};
+  int code = SEQD_OK;
+  SECTION("frame") {
+    (void)f.session.submit(insert_of(text_of(2'000)));
+    code = SEQD_E_TOO_LARGE;
+  }
+  SECTION("depth") {
+    (void)f.session.submit(insert_of("\x91\x91\xc0"));
+    code = SEQD_E_BAD_REQUEST;
+  }
+  SECTION("of any method") {
+    Request request = call_of("list");
+    request.body->params = "\x91" + text_of(2'000);
+    (void)f.session.submit(std::move(request));
+    code = SEQD_E_TOO_LARGE;
+  }
+  (void)f.session.submit(insert_of("\x91\xc0"));
+  (void)f.session.submit(request_for("orders"));
+  f.connect();
+  REQUIRE(f.exchange() == Verdict::keep);
+  Answer answer;
+  REQUIRE(f.session.answers().take(answer));
+  CHECK(answer.outcome.code == code);
+  CHECK(answer.outcome.text.find("limit") != std::string::npos);
+  CHECK(f.ids() == std::vector<std::int64_t>{1, 1});
+  CHECK(f.daemon.requests() == 2);
+  CHECK(f.daemon.complaint() == "");
+}
+
+TEST_CASE("RepeatAboveALimitOfTheNextDaemonIsNotSent", "[client]") {
+  SessionLine f;
+  f.daemon.fault = [](int, const protocol::Message&) { return Fault::ignore; };
+  (void)f.session.submit(insert_of(text_of(2'000), "a"));
+  f.connect();
+  REQUIRE(f.exchange() == Verdict::keep);
+  REQUIRE(f.daemon.requests() == 1);
+  f.session.disconnected(0);
+  f.daemon.limits.frame = 1'024;
+  f.connect();
+  REQUIRE(f.exchange() == Verdict::keep);
+  Answer answer;
+  REQUIRE(f.session.answers().take(answer));
+  CHECK(answer.outcome.code == SEQD_E_OUTCOME_UNKNOWN);
+  CHECK(f.daemon.requests() == 1);
+  CHECK(f.session.in_flight() == 0);
+}
+
 TEST_CASE("ResultOfACallIsItsBytes", "[client]") {
   SessionLine f;
   (void)f.session.submit(call_of("echo"));

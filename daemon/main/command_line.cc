@@ -93,15 +93,19 @@ int check_configuration(const ConfigurationRequest& request) {
     std::fprintf(stderr, "%s\n", configuration.status().text().c_str());
     return kExitConfig;
   }
+  std::string missing;
+  for (const auto& [name, store] : configuration->stores) {
+    const Status module = check_store_module(store.type);
+    if (!module.ok()) missing.append("store \"" + name + "\": " + module.text() + "\n");
+  }
+  if (!missing.empty()) {
+    std::fprintf(stderr, "the configuration is valid, but its daemon would not start here\n%s",
+                 missing.c_str());
+    return kExitConfig;
+  }
   std::printf("configuration is valid\n%s", summarize(*configuration).c_str());
   for (const std::string& warning : configuration->warnings)
     std::printf("warning: %s\n", warning.c_str());
-  // A configuration may be checked where its daemon does not run.
-  for (const auto& [name, store] : configuration->stores) {
-    const Status module = check_store_module(store.type);
-    if (!module.ok())
-      std::printf("warning: store \"%s\": %s\n", name.c_str(), module.text().c_str());
-  }
   return 0;
 }
 

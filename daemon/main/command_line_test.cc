@@ -38,6 +38,9 @@ TEST_CASE("AWrongArgumentIsAUsageError") {
   for (const auto& words : {std::vector<const char*>{"--bogus"}, std::vector<const char*>{"serve"},
                             std::vector<const char*>{"--config"},
                             std::vector<const char*>{"--socket", "/a", "--socket", "/b"},
+                            std::vector<const char*>{"--config", "/a", "--config=/a"},
+                            std::vector<const char*>{"--state-dir", "/a", "--state-dir", "/b"},
+                            std::vector<const char*>{"--witness-dir", "/a", "--witness-dir", "/b"},
                             std::vector<const char*>{"--print-options=nothing"}}) {
     const CommandLine line = parse(words);
     CHECK(line.action == CommandLine::Action::leave);

@@ -108,6 +108,8 @@ Status Daemon::start(const std::vector<int>& sockets, StoreModules modules) {
 }
 
 Result<Started> Daemon::open_state() {
+  const Status marked = state_mark_.check(configuration_.daemon.state_dir);
+  if (!marked.ok()) return marked;
   Result<std::unique_ptr<Directory>> state = open_directory(configuration_.daemon.state_dir);
   if (!state.ok()) return state.status();
   state_directory_ = std::move(*state);
@@ -124,8 +126,11 @@ Result<Started> Daemon::open_state() {
   options.boot_id = *boot_id;
   options.reader = &history_->log_reader();
   options.may_lack_witness = configuration_.daemon.witness_dir.empty();
-  return seqd::start({*state_directory_, *witness_directory_, *log_worker_, random_, clock_},
-                     options);
+  Result<Started> started =
+      seqd::start({*state_directory_, *witness_directory_, *log_worker_, random_, clock_}, options);
+  if (!started.ok()) return started;
+  if (Status made = state_mark_.make(); !made.ok()) started->warnings.push_back(made.to_string());
+  return started;
 }
 
 void Daemon::make_core(Started& state) {
@@ -340,7 +345,10 @@ void Daemon::remove_files() {
   if (removal_ == Removal::none) return;
   const bool keep_history = removal_ == Removal::all_but_history;
   removal_ = Removal::none;
-  const Status removed = remove_state(*state_directory_, *witness_directory_, keep_history);
+  // The mark first: a kill in between leaves a decommission that goes on, not a mark without a
+  // state.
+  Status removed = state_mark_.remove();
+  if (removed.ok()) removed = remove_state(*state_directory_, *witness_directory_, keep_history);
   if (removed.ok()) return;
   journal_.raise({EventKind::state_failed,
                   "the files of the decommissioned daemon are not all removed: " +

@@ -18,6 +18,7 @@
 #include "daemon/main/idle_trim.h"
 #include "daemon/main/metrics_endpoint.h"
 #include "daemon/main/reload_queue.h"
+#include "daemon/main/state_mark.h"
 #include "daemon/main/stores.h"
 #include "daemon/main/witness_keeper.h"
 #include "daemon/os/journal/journal.h"
@@ -95,6 +96,7 @@ class Daemon final : private Control, private TurnOwner, private Decommission::P
   Journal journal_;
   ServiceNotifier notifier_{journal_};
   EventLoop loop_;
+  const StateMark state_mark_{mark_directory()};
   std::unique_ptr<Directory> state_directory_;
   std::unique_ptr<Directory> witness_directory_;
   std::unique_ptr<SharedPages> pages_;  // of blocks; null: there is no place for them

@@ -34,7 +34,7 @@ struct Workers {
   LeaseOutcome lease() {
     LeaseOutcome result;
     LeaseRequest request = testing::lease_request("orders", 10);
-    request.token = store->new_token(random);
+    request.token = store->new_token(random, request.binding);
     store->lease(request, [&](const LeaseOutcome& outcome) {
       result = outcome;
       loop.stop();

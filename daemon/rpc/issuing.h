@@ -35,9 +35,12 @@ bool is_fresh(const MethodContext& context, Session& session, std::uint32_t msgi
 void wait_for(const MethodContext& context, Session& session, std::uint32_t msgid,
               SequenceId sequence, IssueKind kind, std::int64_t count, std::int64_t timeout_ms);
 
-// The ID at the position `id` of `sequence`, which was issued at the second `wall_s`, as text; an
-// error where the text may be that of another ID.
-void answer_text(SequenceTable& table, SequenceId sequence, Session& session, std::uint32_t msgid,
-                 std::int64_t id, std::int64_t wall_s);
+// The ID at the position `id` of `sequence`, which was issued at the second `wall_s`, as the text
+// that its format of today writes.
+void answer_text(const Sequence& sequence, Session& session, std::uint32_t msgid, std::int64_t id,
+                 std::int64_t wall_s);
+// The text that was issued so; SEQ_CHANGED when the format of today writes another one.
+void repeat_text(const SequenceTable& table, Session& session, std::uint32_t msgid,
+                 const Issued& issue);
 
 }  // namespace seqd

@@ -54,7 +54,7 @@ void ReplyWriter::issued(const Caller& caller, SequenceId sequence, IssueKind ki
 void ReplyWriter::issued_text(const Caller& caller, SequenceId sequence, std::int64_t id,
                               std::int64_t wall_s) {
   if (Session* const session = served(caller))
-    answer_text(*table_, sequence, *session, caller.request, id, wall_s);
+    answer_text(table_->at(sequence), *session, caller.request, id, wall_s);
 }
 
 void ReplyWriter::failed(const Caller& caller, const Status& status) {

@@ -112,7 +112,9 @@ TEST_CASE("RightsTellsWhatACallerMayAndWhy", "[rpc]") {
   CHECK(asked(kStranger).caller.at("uid") == "1001");
   CHECK(asked(kStranger).caller.at("administer") == "no");
   CHECK(asked(kStranger).caller.at("why").find("daemon.admins") != std::string::npos);
+  CHECK(asked(0).caller.at("administer") == "yes");
   CHECK(asked(0).caller.at("why") == "the user is root");
+  CHECK(asked(ScriptedControl::kUser).caller.at("administer") == "yes");
   CHECK(asked(ScriptedControl::kUser).caller.at("why") == "the daemon runs as this user");
   CHECK(asked(1'000).caller.at("administer") == "yes");
   CHECK(asked(1'000).caller.at("why").starts_with("the option daemon.admins lists"));
@@ -127,6 +129,7 @@ TEST_CASE("RightsTellsWhatACallerMayAndWhy", "[rpc]") {
   CHECK(row(kStranger).at("why").find("\"allow\" of the sequence") != std::string::npos);
   CHECK(row(kStranger, {kGroup}).at("take") == "yes");
   CHECK(row(kStranger, {kGroup}).at("why").starts_with("the option \"allow\" of the sequence"));
+  CHECK(row(0).at("take") == "yes");
   CHECK(row(0).at("why") == "the user is root");
   service.access().deny.compiled.users = {0};
   CHECK(row(0).at("take") == "no");

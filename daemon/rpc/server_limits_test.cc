@@ -63,6 +63,20 @@ TEST_CASE("ClientThatDoesNotReadIsHeldAtTheOutputLimit", "[server]") {
   REQUIRE(replies == 25'000);
 }
 
+// What the transport took over and has not written yet is in no buffer of the session.
+TEST_CASE("RepliesThatTheTransportIsSendingCountAsUnread", "[server]") {
+  ServerLimits limits;
+  Service service(limits);
+  Line& line = service.line();
+  line.session->sending = limits.output;
+  service.world.send(line, plain_request(1, "ping"));
+  service.world.turn();
+  CHECK(line.replies().empty());
+  line.session->sending = 0;
+  service.world.turn();
+  CHECK(line.replies().size() == 1);
+}
+
 // Twice `output` for each connection, and 10,240 of those.
 TEST_CASE("UnreadRepliesAreBoundedInTotal", "[server]") {
   ServerLimits limits;

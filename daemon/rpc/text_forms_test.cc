@@ -147,36 +147,112 @@ TEST_CASE("FirstTextOfAFormWaitsUntilTheFormIsOnTheMedium", "[text_forms]") {
   }
 }
 
-TEST_CASE("RepeatedTextInAFormThatIsNewIsToldWhenTheFormIsOnTheMedium", "[text_forms]") {
+// The second one has nothing to record, so that no later record may be what it waits for.
+TEST_CASE("TwoFirstTextsWithinOneFlushAreToldWhenTheFormIsOnTheMedium", "[text_forms]") {
   FormService service;
-  service.set("{number:6}");
-  REQUIRE(service.code(hello_request(0, 7)) == ErrorCode::OK);
-  REQUIRE(service.text() == "000001");
-  service.set("H{number:6}");
-  service.reload();
+  service.set("A-{number:6}");
+  REQUIRE(service.ask(next_request(0, "ids")).id() == 1);
+  Line& other = service.world.connect();
   service.world.send(*service.line, request("next_text", "ids"));
   service.world.turn();
-  const std::vector<Reply> replies = service.line->replies();
-  REQUIRE(replies.size() == 1);
-  CHECK(replies[0].code == ErrorCode::UNAVAILABLE);
-  service.world.settle();
-  CHECK(service.text() == "H000001");
+  service.world.core.log.begin_flush();
+  service.world.send(other, request("next_text", "ids"));
+  service.world.turn();
+  CHECK(service.line->replies().empty());
+  CHECK(other.replies().empty());
+  service.world.core.log.end_flush(*service.world.core.table);
+  service.world.turn();
+  for (const auto& [line, text] : {std::pair{service.line, "A-000002"}, {&other, "A-000003"}}) {
+    const std::vector<Reply> replies = line->replies();
+    REQUIRE(replies.size() == 1);
+    CHECK(replies[0].result().read_text() == text);
+  }
+  service.world.send(*service.line, next_request(1, "ids"));
+  service.world.turn();
+  CHECK(service.line->replies().size() == 1);
 }
 
-TEST_CASE("TextThatWaitsWhileTheFormatChangesIsRefusedToo", "[text_forms]") {
+// The texts of two periods have one form.
+TEST_CASE("FirstTextsOfTwoPeriodsWithinOneFlushAreToldWhenTheFormIsOnTheMedium", "[text_forms]") {
+  FormService service;
+  service.set("{date:%y%m%d}-{number}", {}, "day");
+  REQUIRE(service.ask(next_request(0, "ids")).id() == 1);
+  service.world.core.time.wall_set_ms += 2 * kHourMs;
+  REQUIRE(service.ask(next_request(0, "ids")).id() == 1);
+  service.world.core.time.wall_set_ms -= 2 * kHourMs;
+  Line& other = service.world.connect();
+  service.world.send(*service.line, request("next_text", "ids"));
+  service.world.turn();
+  service.world.core.log.begin_flush();
+  service.world.core.time.wall_set_ms += 2 * kHourMs;
+  service.world.send(other, request("next_text", "ids"));
+  service.world.turn();
+  service.world.core.log.end_flush(*service.world.core.table);
+  service.world.turn();
+  for (const auto& [line, text] : {std::pair{service.line, "231114-2"}, {&other, "231115-2"}}) {
+    const std::vector<Reply> replies = line->replies();
+    REQUIRE(replies.size() == 1);
+    CHECK(replies[0].result().read_text() == text);
+  }
+}
+
+TEST_CASE("TextsThatWaitWhileTheFormatChangesAreRefusedAndUseNoId", "[text_forms]") {
   FormService service;
   service.set("{number:6}");
   CHECK(service.text() == "000001");
-  service.world.send(*service.line, range_request(7, "ids", 1'000));
-  service.world.send(*service.line, request("next_text", "ids"));
+  const SequenceId id = service.world.core.table->find("ids");
+  const std::int64_t available = service.world.core.table->at(id).available();
+  service.world.send(*service.line, range_request(7, "ids", available + 1));
+  for (int texts = 0; texts < 3; ++texts)
+    service.world.send(*service.line, request("next_text", "ids"));
   service.world.turn();
+  REQUIRE(service.world.core.table->at(id).waiting() == 4);
   service.set("{number:6,base16}");
   service.reload();
   service.world.settle();
-  bool refused = false;
+  std::int64_t refused = 0;
   for (const Reply& reply : service.line->replies())
-    refused = refused || reply.code == ErrorCode::SEQ_CHANGED;
-  CHECK(refused);
+    refused += reply.code == ErrorCode::SEQ_CHANGED ? 1 : 0;
+  CHECK(refused == 3);
+  CHECK(service.world.core.table->at(id).issued() == available + 2);
+}
+
+TEST_CASE("ReloadRecordsNoFormWhileNoTextIsIssued", "[text_forms]") {
+  FormService service;
+  service.set("{number:6}");
+  const auto forms = [&service] {
+    return service.world.core.log.image.names.at("ids").forms.size();
+  };
+  REQUIRE(service.ask(next_request(0, "ids")).id() == 1);
+  const SequenceId id = service.world.core.table->find("ids");
+  // A number waits.
+  service.world.send(*service.line,
+                     range_request(7, "ids", service.world.core.table->at(id).available() + 1));
+  service.world.turn();
+  REQUIRE(service.world.core.table->at(id).waiting() == 1);
+  service.set("{number:6,base16}");
+  service.reload();
+  service.world.settle();
+  CHECK(forms() == 0);
+  // A text waits in vain: the store does not answer.
+  static_cast<void>(service.line->replies());
+  const std::int64_t available = service.world.core.table->at(id).available();
+  service.world.send(*service.line, range_request(8, "ids", available));
+  service.world.send(*service.line, request("next_text", "ids"));
+  service.world.turn();
+  service.reload();
+  service.world.core.time.advance(10'000);
+  service.world.turn();
+  const std::vector<Reply> replies = service.line->replies();
+  REQUIRE(replies.size() == 2);
+  CHECK(replies[0].code == ErrorCode::OK);
+  CHECK(replies[1].code == ErrorCode::UNAVAILABLE);
+  CHECK(forms() == 0);
+  service.world.settle();
+  service.set("{number:7}");
+  service.reload();
+  CHECK(service.text().size() == 7);
+  CHECK(forms() == 1);
 }
 
 TEST_CASE("LogOfTheFormerVersionIsTakenToHaveGivenTextsAsConfigured", "[text_forms]") {

@@ -71,7 +71,8 @@ void fields(V& v, auto& e, std::in_place_type_t<Issued>) {
   v.number(e.client);
   v.number(e.request);
   v.choice(e.kind, IssueKind::text);
-  if (e.kind == IssueKind::text) v.number(e.wall_s);
+  if (e.kind == IssueKind::former_text || e.kind == IssueKind::text) v.number(e.wall_s);
+  if (e.kind == IssueKind::text) v.number(e.form);
 }
 template <typename V>
 void fields(V& v, auto& e, std::in_place_type_t<DefineClient>) {

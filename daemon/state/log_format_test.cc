@@ -53,12 +53,14 @@ std::vector<LogEntry> extremes() {
           LeaseGranted{0, token, least, most, -1},
           LeaseGranted{0, token, most, least, least},
           Issued{all_ones, most, most, all_ones, all_ones, IssueKind::batch},
-          Issued{all_ones, most, most, every_one, all_ones, IssueKind::text, least},
+          Issued{all_ones, most, most, every_one, all_ones, IssueKind::text, 255, least},
           DefineClient{every_one, token},
           Acknowledged{every_one, all_ones},
           Issued{},
-          Issued{2, 101, 103, 4, 17, IssueKind::text, 1'795'284'309},
-          RetainedIssue{Issued{2, 101, 103, 4, 17, IssueKind::text, least}},
+          Issued{2, 101, 103, 4, 17, IssueKind::text, 3, 1'795'284'309},
+          Issued{2, 101, 103, 4, 17, IssueKind::former_text, 0, 1'795'284'309},
+          RetainedIssue{Issued{2, 101, 103, 4, 17, IssueKind::text, 3, least}},
+          RetainedIssue{Issued{2, 101, 103, 4, 17, IssueKind::former_text, 0, least}},
           AvailableRange{all_ones, token, most, 0, least},
           SequenceTotals{all_ones, most, least, -1, 1, 0},
           NextNumbers{all_ones, all_ones, every_one},
@@ -145,6 +147,83 @@ TEST_CASE("AListThatIsTooLongIsCorrupt") {
             .status()
             .text()
             .find("a list is too long") != std::string::npos);
+}
+
+// The bytes of an entry by the table of LOG-FORMAT.md, without the code that it describes.
+class Documented {
+ public:
+  explicit Documented(std::uint8_t kind) : bytes_{kind} {}
+  Documented& number(std::uint64_t number) {
+    for (; number >= 0x80; number >>= 7) bytes_.push_back(static_cast<std::uint8_t>(number | 0x80));
+    bytes_.push_back(static_cast<std::uint8_t>(number));
+    return *this;
+  }
+  Documented& choice(std::uint8_t choice) {
+    bytes_.push_back(choice);
+    return *this;
+  }
+  Documented& token(std::vector<std::uint8_t> front = {1, 2, 3, 255}) {
+    front.resize(16);
+    bytes_.insert(bytes_.end(), front.begin(), front.end());
+    return *this;
+  }
+  Documented& text(const std::string& text) {
+    number(text.size());
+    bytes_.insert(bytes_.end(), text.begin(), text.end());
+    return *this;
+  }
+  operator std::vector<std::uint8_t>() const { return bytes_; }  // NOLINT: a table of bytes
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+};
+
+// A round trip would not notice two fields that changed their places, which older and newer logs
+// would then read wrongly.
+TEST_CASE("EveryKindIsEncodedAsDocumented") {
+  const std::vector<std::vector<std::uint8_t>> documented = {
+      Documented(0).number(1).text("default").token().number(7).choice(1).token({9}),
+      Documented(1).number(2).number(1).text("orders").text("counters/orders").number(101),
+      Documented(2).number(2).token().number(100).number(1'700'000'000'000),
+      Documented(3).number(2).token().number(101).number(100).number(1'700'000'000'001),
+      Documented(4).number(2).token().choice(1).number(3),
+      Documented(5).number(2).number(150),
+      Documented(6).number(2).number(101).number(2).number(4).number(17).choice(1),
+      Documented(7).number(4).token(),
+      Documented(8).number(4).number(18),
+      Documented(9).number(4),
+      Documented(10).number(2).number(103).number(47).choice(4).number(5),
+      Documented(11).number(2).token().number(150).number(51).number(10),
+      Documented(12).number(2).number(101).number(2).number(4).number(17).choice(0),
+      Documented(13).number(2).number(100).number(2).number(0).number(47).number(1),
+      Documented(14).number(3).number(2).number(5),
+      Documented(15).number(2).token().number(160).number(41).choice(1).number(1'700'000'000'002),
+      Documented(16).number(2).token().choice(1).choice(2).number(4),
+      Documented(17).number(2).number(160),
+      Documented(18).number(2),
+      Documented(19).number(7).token().text("mongodb db1:27017 shop"),
+      Documented(20)
+          .text("orders")
+          .number(1'795'284'000)
+          .number(2)
+          .number(0)
+          .number(86'400)
+          .number(1)
+          .number(172'800)
+          .number(86'400)
+          .number(5'001)
+          .number(1)
+          .text("{number}"),
+      Documented(21).number(4).number(1'000),
+      Documented(22).number(7).token().number(12).choice(1),
+      Documented(23).number(2).number(4).number(63).number(19).number(150).number(10),
+      Documented(24).number(2).number(4).number(63).number(150).number(5)};
+  REQUIRE(documented.size() == std::variant_size_v<LogEntry>);
+  const std::vector<LogEntry> entries = one_of_every_kind();
+  for (std::size_t kind = 0; kind < documented.size(); ++kind) {
+    CAPTURE(kind);
+    CHECK(encoded(entries[kind]) == documented[kind]);
+  }
 }
 
 // The example of LOG-FORMAT.md.

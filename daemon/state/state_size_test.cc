@@ -76,7 +76,10 @@ TEST_CASE("FormsOfTextsAreCountedInTheState", "[accepted]") {
       text.compiled =
           std::make_shared<IdFormat>(read_template(text.format).value(), nullptr, IdKeys());
       running.table->apply_settings(running.limits);
-      const Status status = running.table->admit_text(*id);
+      // An ID has to be there for the text.
+      REQUIRE(running.table->at(*id).wait({1, 1, 0}, IssueKind::single, 1, 600'000).ok());
+      running.settle();
+      const Status status = running.table->admit_text(*id).status();
       CAPTURE(status.to_string());
       CHECK((status.ok() || status.code() == ErrorCode::BUSY));
       (status.ok() ? admitted : busy) += 1;
@@ -111,7 +114,7 @@ TEST_CASE("AnEntryOfEveryKindTakesNoMoreThanItIsCountedWith", "[accepted]") {
         2 * StateBounds::kRangeBytes);
   CHECK(bytes(BlockEnded{kLastSequence, kLastClient, 63, 0, most}) <= StateBounds::kBlockEndBytes);
   const std::int64_t issue = bytes(RetainedIssue{
-      Issued{kLastSequence, 1, most, kLastClient, 0xffff'ffff, IssueKind::text, most}});
+      Issued{kLastSequence, 1, most, kLastClient, 0xffff'ffff, IssueKind::text, 255, most}});
   CHECK(issue <= StateBounds::kIssueBytes);
   CHECK(bytes(DefineClient{kLastClient, token}) + bytes(ClientUser{kLastClient, 0xffff'fffe}) +
             bytes(Acknowledged{kLastClient, 0xffff'ffff}) <=

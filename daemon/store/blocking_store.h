@@ -29,12 +29,13 @@ class BlockingStore {
  public:
   virtual ~BlockingStore() = default;
   // Does not block. May be called while the other verbs run in other threads.
-  virtual Token new_token(Random& random) { return random_token(random); }
+  virtual Token new_token(Random& random, const CounterBinding&) { return random_token(random); }
   // How leases are traced at present: "session", "slot", "plain" or "transaction" (PROTOCOL.md,
   // status), and a sentence that says why. Empty: not known yet. Does not block, as above.
   struct LeaseMode {
     std::string word;
     std::string reason;
+    bool operator==(const LeaseMode&) const = default;
   };
   virtual LeaseMode lease_mode() const = 0;
   // What opening the store changed, told once. Does not block, as above.

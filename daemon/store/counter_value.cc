@@ -81,7 +81,8 @@ Status missing_counter(const LeaseRequest& request, const std::string& where) {
   return {ErrorCode::SEQ_REGRESSED,
           fmt::format(
               "{}: the counter is missing, but this host has leased IDs up to {}. seqd does not "
-              "create it again; restore it, or create it so that the next ID is at least {}",
+              "create it again by itself: restore it, or create it with seqctl advance, --to above "
+              "the IDs of all hosts (at least {})",
               where, request.high_water - 1, request.high_water)};
 }
 

@@ -33,8 +33,8 @@ void WorkerStore::tell_news() {
   }
   if (!told_) return;
   const BlockingStore::LeaseMode now = lease_mode();
-  if (now.word == mode_) return;
-  mode_ = now.word;
+  if (now == mode_) return;
+  mode_ = now;
   told_(now);
 }
 

@@ -39,7 +39,9 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
         told_(std::move(told)),
         converted_(std::move(converted)) {}
 
-  Token new_token(Random& random) override { return store_->new_token(random); }
+  Token new_token(Random& random, const CounterBinding& binding) override {
+    return store_->new_token(random, binding);
+  }
   BlockingStore::LeaseMode lease_mode() const { return store_->lease_mode(); }
   StorePlace place() const override { return store_->place(); }
   void identify(const Token& candidate, std::function<void(Result<Token>)> done) override;
@@ -86,7 +88,7 @@ class WorkerStore final : public LeaseStore, public InsertStore, public PurgeSto
   const std::shared_ptr<BatchQueue<ReturnRequest, ReturnOutcome>> returns_;
   const ModeTold told_;
   const ConversionTold converted_;
-  std::string mode_;  // told last
+  BlockingStore::LeaseMode mode_;  // told last
   Lifetime alive_;
 };
 

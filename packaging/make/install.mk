@@ -29,6 +29,21 @@ $(STAGE)/%.gz: packaging/man/%.scd | $(call packages,INSTALL)
 	@mkdir -p $(@D)
 	scdoc <$< | gzip -9n >$@
 
+# Documents: source=place in DOCDIR. Their links are made to lead there.
+DOCUMENTS := $(foreach document,README.md CHANGELOG.md LICENSE protocol/PROTOCOL.md \
+  $(addprefix daemon/doc/,CONTAINERS.md GLOSSARY.md MIGRATION.md OPERATING.md SEQUENCES.md STORES.md),$(document)=$(notdir $(document)))
+BESIDE_DOCUMENTS := packaging/seqd.toml=seqd.toml packaging/monitoring=monitoring $(foreach file,$(CONTAINERS),$(file)=containers/$(notdir $(file)))
+source_of = $(firstword $(subst =, ,$(1)))
+place_of = $(lastword $(subst =, ,$(1)))
+STAGED_DOCUMENTS := $(foreach document,$(DOCUMENTS),$(STAGE)/doc/$(call place_of,$(document)))
+
+define stage_document
+$(STAGE)/doc/$(call place_of,$(1)): $(call source_of,$(1)) packaging/make/installed-document.pl
+	@mkdir -p $$(@D)
+	@packaging/make/installed-document.pl $$< $(DOCUMENTS) $(BESIDE_DOCUMENTS) >$$@
+endef
+$(foreach document,$(DOCUMENTS),$(eval $(call stage_document,$(document))))
+
 UNITS := $(STAGE)/seqd.service $(STAGE)/seqd-purge@.service
 
 $(UNITS): $(STAGE)/%: packaging/systemd/%.in
@@ -66,11 +81,12 @@ INSTALLED = \
   0644:packaging/seqd.toml:$(DOCDIR)/seqd.toml \
   $(foreach file,$(MONITORING),0644:$(file):$(DOCDIR)/monitoring/$(notdir $(file))) \
   $(foreach file,$(CONTAINERS),0644:$(file):$(DOCDIR)/containers/$(notdir $(file))) \
-  0644:LICENSE:$(DOCDIR)/LICENSE \
-  0644:CHANGELOG.md:$(DOCDIR)/CHANGELOG.md \
+  $(foreach document,$(STAGED_DOCUMENTS),0644:$(document):$(DOCDIR)/$(notdir $(document))) \
   $(foreach page,$(MAN_PAGES),0644:$(page):$(MANDIR)/man$(subst .,,$(suffix $(basename $(page))))/$(notdir $(page)))
 LINKS := $(LIBDIR)/$(LIBSEQD_SONAME) $(LIBDIR)/libseqd.so
 CONFIG_FILE := $(SYSCONFDIR)/seqd/seqd.toml
+# Small, so that an upgrade does not change it: where an administrator did, dpkg would ask which of the two is to stay.
+CONFIG_TEMPLATE := packaging/etc/seqd.toml
 
 # What is in the tree although a program could print it, so that it can be read there; `make lint` compares.
 .PHONY: catalog sample
@@ -81,14 +97,14 @@ sample: $(SEQD) ## write the sample configuration again, from the table of optio
 	$(SEQD) --print-options sample >packaging/seqd.toml
 
 .PHONY: install uninstall
-install: all $(MAN_PAGES) $(UNITS) $(STAGE)/libseqd.pc ## install below DESTDIR and PREFIX (/usr)
+install: all $(MAN_PAGES) $(UNITS) $(STAGED_DOCUMENTS) $(STAGE)/libseqd.pc ## install below DESTDIR and PREFIX (/usr)
 	@set -e; for entry in $(INSTALLED); do \
 	  IFS=: read -r mode from to <<<"$$entry"; \
 	  install -D -m "$$mode" "$$from" "$(DESTDIR)$$to"; \
 	done
 	@for link in $(LINKS); do ln -sf libseqd.so.$(VERSION) "$(DESTDIR)$$link"; done
 	@if [ -e "$(DESTDIR)$(CONFIG_FILE)" ]; then echo "$(CONFIG_FILE) is there already: it was left as it is"; \
-	else install -D -m 0644 packaging/seqd.toml "$(DESTDIR)$(CONFIG_FILE)"; fi
+	else install -D -m 0644 $(CONFIG_TEMPLATE) "$(DESTDIR)$(CONFIG_FILE)"; fi
 	@if [ -z "$(DESTDIR)" ]; then \
 	  echo "installed. Next, as root: ldconfig; systemd-sysusers; systemd-tmpfiles --create; journalctl --update-catalog;"; \
 	  echo "  systemctl daemon-reload; systemctl enable --now seqd.socket"; \
@@ -97,7 +113,7 @@ install: all $(MAN_PAGES) $(UNITS) $(STAGE)/libseqd.pc ## install below DESTDIR 
 uninstall: ## remove what install brought; a changed configuration and the state stay
 	@for entry in $(INSTALLED); do rm -f "$(DESTDIR)$${entry##*:}"; done
 	@rm -f $(addprefix $(DESTDIR),$(LINKS))
-	@if cmp -s packaging/seqd.toml "$(DESTDIR)$(CONFIG_FILE)"; then \
+	@if cmp -s $(CONFIG_TEMPLATE) "$(DESTDIR)$(CONFIG_FILE)"; then \
 	  rm -f "$(DESTDIR)$(CONFIG_FILE)"; rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(dir $(CONFIG_FILE))"; \
 	elif [ -e "$(DESTDIR)$(CONFIG_FILE)" ]; then echo "kept, because it was changed: $(CONFIG_FILE)"; fi
 	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(MODULEDIR)" "$(DESTDIR)$(UNITDIR)/seqd.service.d" "$(DESTDIR)$(DOCDIR)/monitoring" "$(DESTDIR)$(DOCDIR)/containers" "$(DESTDIR)$(DOCDIR)" 2>/dev/null || true

@@ -1,10 +1,10 @@
 # The Python client (client-lib/python): `make test-python` tests it with Debian's python3 on the real daemon; T= chooses one file
-# (T=restart runs test_restart.py), K= tests by name, KILLS= and CALLS= how long the long ones are. `make wheel` builds the
-# package into build/clients, `make bench-python` measures beside redis-py.
+# (T=restart runs test_restart.py), K= tests by name, KILLS= and CALLS= how long the long ones are. Newer frameworks come from PyPI
+# into build/frameworks, by their digests. `make wheel` builds the package into build/clients, `make bench-python` measures beside redis-py.
 
 PYTHON_CLIENT := client-lib/python
-PACKAGES_PYTHON := python3 python3-msgpack python3-pytest python3-pymongo python3-sqlalchemy python3-greenlet python3-django mypy \
-  python3-venv python3-pip python3-setuptools python3-wheel
+PACKAGES_PYTHON := python3 python3-msgpack python3-pytest python3-pymongo python3-sqlalchemy python3-greenlet python3-aiosqlite \
+  python3-django python3-gevent python3-eventlet mypy python3-venv python3-pip python3-setuptools python3-wheel
 PACKAGES_PYTHON_BENCH := python3 python3-msgpack python3-redis redis-server
 PYTHON_KILLS ?= 20
 PYTHON_CALLS ?= 100000

@@ -188,7 +188,7 @@ def mongo():
 @pytest.fixture(scope="module")
 def mongo_set():
     """A replica set of one: enough for the transactions and fail points of a primary."""
-    servers = ReplicaSet(name="one", size=1)
+    servers = ReplicaSet(name="one", size=1, auth=True)
     try:
         yield servers.start()
     finally:

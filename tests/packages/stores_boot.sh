@@ -18,7 +18,7 @@ process() { property MainPID; }
 fresh() {
   systemctl stop seqd.socket seqd.service 2>/dev/null || true
   apt purge 'seqd*' libseqd0 libseqd-dev
-  rm -rf /var/lib/seqd /run/seqd
+  rm -rf /var/lib/seqd /var/lib/seqd-mark /run/seqd
   apt install "/packages/$1"/*.deb
 }
 
@@ -104,6 +104,24 @@ AStartWithoutTheModuleNamesThePackageAndClientsWaitForIt() {
   equal "$(cat /tmp/waited)" $(($(cat /exchange/last-id) + 1)) "the ID of the client that waited"
 }
 
+shut_off() { [ "$(readlink "/proc/$(property MainPID)/ns/net")" != "$(readlink /proc/1/ns/net)" ]; }
+ADaemonThatStartsBeforeSystemdKnowsTheDropInIsRestarted() {
+  local before
+  fresh now
+  printf '[store.central]\ntype = "mongodb"\nuri = "mongodb://127.0.0.1:27017/"\ndatabase = "third"\n[sequence_defaults]\nstore = "central"\n' >"$config"
+  dpkg --unpack /packages/modules/seqd-mongodb_*.deb
+  systemctl start seqd
+  shut_off || { echo "it has the network already"; return 1; }
+  before=$(process)
+  systemctl daemon-reload
+  holds "$(seqctl doctor || true)" "^bad +network" "the doctor"
+  dpkg --configure seqd-mongodb
+  [ "$(process)" != "$before" ] || { echo "the daemon was not restarted"; return 1; }
+  if shut_off; then echo "it still has no network"; return 1; fi
+  equal "$(seqctl next orders)" 1 "the first ID"
+  holds "$(seqctl doctor)" "^ok +unit" "the doctor afterwards"
+}
+
 TheTestOfTheModulesIsGood() {
   apt install /packages/modules/*.deb
   /exchange/autopkgtest/modules
@@ -130,6 +148,7 @@ SHOW=1 check AnUpgradeWithoutTheModuleLeavesTheDaemonAsItIsUntilTheModuleComes
 SHOW=1 check AnUpgradeTogetherWithTheModuleRestartsTheDaemonOnce
 SHOW=1 check TheDropInOfTheModuleOpensTheNetwork
 check AStartWithoutTheModuleNamesThePackageAndClientsWaitForIt
+check ADaemonThatStartsBeforeSystemdKnowsTheDropInIsRestarted
 check TheTestOfTheModulesIsGood
 check AnUpgradeNamesTheDropInOfAPortOfMetrics
 finish

@@ -25,7 +25,9 @@ TheFirstClientStartsTheDaemon() {
 }
 
 AUserOutsideOfTheGroupIsRefused() {
-  ! runuser -u nobody -- seqctl next orders || { echo "nobody got an ID"; return 1; }
+  local said
+  ! said=$(runuser -u nobody -- seqctl next orders 2>&1) || { echo "nobody got an ID"; return 1; }
+  holds "$said" "Permission denied; members of the group seqd may connect" "what the user is told"
   usermod -a -G seqd games
   equal "$(runuser -u games -- seqctl next orders)" 2 "the ID of a member of the group"
 }
@@ -209,6 +211,22 @@ AStoreThatCannotBeOpenedIsTriedWithPausesAndNothingIsLost() {
   equal "$(seqctl --timeout 60 next orders)" $((last + 1)) "the ID when the file is back"
 }
 
+AnEmptyDirectoryInPlaceOfTheStateIsRefused() {
+  local mark last
+  last=$(seqctl next orders)
+  systemctl stop seqd
+  mkdir -m 0700 /srv/empty
+  chown seqd: /srv/empty
+  mount --bind /srv/empty /var/lib/seqd
+  mark=$(cursor)
+  ! systemctl start seqd || { echo "it started, and the next ID is $(seqctl next orders)"; return 1; }
+  equal "$(property ExecMainStatus)" 78 "the exit code"
+  holds "$(journal_since "$mark" -o cat)" "/var/lib/seqd has no log, but this host had one: /var/lib/seqd-mark/has-state" "the journal"
+  equal "$(ls -A /srv/empty)" "" "what was made in the empty directory"
+  umount /var/lib/seqd
+  equal "$(seqctl --timeout 60 next orders)" $((last + 1)) "the ID when the state is back"
+}
+
 TheUriComesFromACredentialAndAWeakOneIsRefused() {
   local mark
   install -d -m 0700 /etc/credstore
@@ -326,6 +344,7 @@ check AStopIsOrderlyAndTheNextStartGoesOn
 check AWrongConfigurationStopsTheStartAndIsNotTriedAgain
 check AClientThatWaitsIsServedOnceTheConfigurationIsRepairedAndTheSocketStays
 check AStoreThatCannotBeOpenedIsTriedWithPausesAndNothingIsLost
+check AnEmptyDirectoryInPlaceOfTheStateIsRefused
 check TheUriComesFromACredentialAndAWeakOneIsRefused
 check AStoreWhoseModuleIsMissingStopsTheStartAndNothingIsLost
 check WithoutNetworkTheEmbeddedStoreServes

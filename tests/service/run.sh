@@ -13,7 +13,7 @@ as_root "$0" "$@"
 enter_overlay /
 
 # What this machine's own installation may hold is not what is tested.
-rm -rf "$root"/etc/seqd "$root"/var/lib/seqd "$root"/etc/credstore "$root"/etc/systemd/system/seqd*
+rm -rf "$root"/etc/seqd "$root"/var/lib/seqd* "$root"/etc/credstore "$root"/etc/systemd/system/seqd*
 make --no-print-directory BUILD="$build" DESTDIR="$root" PREFIX=/usr install
 cp tests/service/*.sh tests/service/*.py "$build/tools/kill_client" "$exchange"
 # The programs that the README shows are built inside, too.
@@ -33,12 +33,18 @@ fi
 mkdir "$scratch/installed"
 make --no-print-directory BUILD="$build" DESTDIR="$scratch/installed" PREFIX=/usr install
 brought=$(find "$scratch/installed" -type f | wc -l)
+links=$(/usr/bin/python3 -B tests/service/installed_links.py "$scratch/installed/usr/share/doc/seqd") && sound=0 || sound=1
 make --no-print-directory BUILD="$build" DESTDIR="$scratch/installed" PREFIX=/usr uninstall
 left=$(find "$scratch/installed" ! -type d)
 if [ "$brought" -gt 10 ] && [ -z "$left" ]; then
   passed=$((passed + 1)); echo "ok   UninstallLeavesNothing ($brought files came and went)"
 else
   failed=$((failed + 1)); echo "FAIL UninstallLeavesNothing: $brought came, these stayed: $left"
+fi
+if [ "$sound" -eq 0 ]; then
+  passed=$((passed + 1)); echo "ok   LinksOfInstalledDocumentsLeadSomewhere ($links)"
+else
+  failed=$((failed + 1)); echo "FAIL LinksOfInstalledDocumentsLeadSomewhere: $links"
 fi
 
 echo "$passed passed, $failed failed"

@@ -21,10 +21,11 @@ struct Leasing final : LeaseOperation::Owner {
   }
   LeaseRequest lease_request() const override { return request; }
   void when_durable(std::function<void()> then) override { awaiting.push_back(std::move(then)); }
-  bool holds_some_of(std::int64_t begin, std::int64_t end) const override {
-    return std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) {
+  Status check_range(std::int64_t begin, std::int64_t end) const override {
+    const bool held = std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) {
       return range.first < end && begin < range.second;
     });
+    return held ? Status(ErrorCode::SEQ_REGRESSED, "it is available already") : Status();
   }
   Status check_counter_kept() const override { return {}; }
   void lease_granted(IdRange range, const Token&) override {

@@ -8,6 +8,7 @@ namespace seqd {
 
 Status MemoryLog::commit() {
   if (fail_commit) return {ErrorCode::STATE_IO, "the write failed"};
+  ASSERT(asked_ <= committed_.position || !turn_.empty());  // its position would never come
   if (turn_.empty()) return {};
   ++committed_.position;
   for (const LogEntry& entry : std::exchange(turn_, {})) commit_one(entry);

@@ -104,8 +104,8 @@ std::map<std::uint32_t, std::vector<Issued>> by_request(const ClientImage& clien
     for (std::int64_t id = issue.begin; id < issue.end; ++id) {
       const auto request = issue.request + static_cast<std::uint32_t>(id - issue.begin);
       if (request < client.acknowledged_below) continue;
-      out[request].push_back(
-          {issue.sequence, id, id + 1, issue.client, request, issue.kind, issue.wall_s});
+      out[request].push_back({issue.sequence, id, id + 1, issue.client, request, issue.kind,
+                              issue.form, issue.wall_s});
     }
   }
   return out;

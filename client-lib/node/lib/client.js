@@ -306,8 +306,7 @@ class Core {
       this.#signals.set(signal, requests);
       signal.addEventListener("abort", () => {
         for (const one of requests) {
-          this.#session.abandon(one);
-          one.reject(signal.reason);
+          one.reject(this.#session.abandon(one, signal.reason));
         }
         this.#settled();
       }, { once: true });

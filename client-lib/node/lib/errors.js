@@ -13,7 +13,8 @@ const TEMPORARY = new Map(Object.entries({
 }));
 const KNOWN_CODE = new RegExp(`(?<![A-Za-z0-9_])(${[...TEMPORARY.keys()].join("|")}):\\s?`);
 
-/** Every error of this package except an abort, which rejects with the reason of its signal.
+/** Every error of this package except an abort, which rejects with the reason of its signal unless
+ * it is an insert that was sent.
  * `code` is for programs, `text` for people, `temporary` is true if the same call can succeed
  * later with nothing changed. */
 class SeqdError extends Error {

@@ -114,6 +114,20 @@ test("a failed save leaves a gap", async () => {
   own.destroy();
 });
 
+test("an item that got no ID gets one when it is sent again", async () => {
+  let isDown = true;
+  const { table, documents, own, read } = await setUp({ sequence: () => {
+    if (isDown) throw new Error("down");
+    return "again";
+  } });
+  const Item = { id: "a" };
+  await assert.rejects(documents.send(new PutCommand({ TableName: table, Item })), /down/);
+  isDown = false;
+  await documents.send(new PutCommand({ TableName: table, Item }));
+  assert.equal((await read("a")).number, 1);
+  own.destroy();
+});
+
 test("the hook before a save, of any library", async () => {
   const number = seqd.dynamodb.beforeSave({ field: "number", sequence: "hook", client });
   const item = Object.freeze({ name: "Ada" });
@@ -140,6 +154,8 @@ test("dynamoose: create, save and batchPut take an ID, an update takes none", as
   await one.save();
   assert.equal((await Order.get("a")).number, 1);
   await Order.update({ id: "a" }, { name: "again" });
+  await Order.update({ id: "none" }, { name: "made by an update" });
+  assert.equal((await Order.get("none")).number, undefined);
   await Order.create({ id: "b", number: 50 });
   await Order.batchPut([{ id: "c" }, { id: "d" }]);
   const stored = Object.fromEntries((await Order.scan().exec()).map(({ id, number }) => [id, number]));

@@ -4,13 +4,9 @@ const { describe, test, before, after } = require("node:test");
 const assert = require("node:assert/strict");
 const seqd = require("../lib/index.js");
 const { Daemon } = require("./support/daemon.js");
+const { MONGOOSES } = require("./support/mongooses.js");
 const { startServers } = require("./support/servers.js");
 const { errorOf } = require("./support/waiting.js");
-
-const VERSIONS = { "mongoose 8": "mongoose" };
-// It says itself that it needs Node 20.19.
-const [major, minor] = process.versions.node.split(".").map(Number);
-if (major > 20 || (major === 20 && minor >= 19)) VERSIONS["mongoose 9"] = "mongoose9";
 
 let daemon;
 let client;
@@ -32,7 +28,7 @@ after(async () => {
   await endServers?.();
 });
 
-for (const [version, name] of Object.entries(VERSIONS)) {
+for (const [version, name] of MONGOOSES) {
   describe(version, () => {
     let mongoose;
     let connection;
@@ -149,6 +145,74 @@ for (const [version, name] of Object.entries(VERSIONS)) {
       assert.deepEqual([await stored(Model), await stored(Model, "other")], [[1, 2, 3, 4, 5, 70], [1, 2, 3, 4, 5, 6]]);
     });
 
+    test("the same objects for two models: each takes of its own sequence, and the caller's stay as they are", async () => {
+      const [First, Second] = [await model({}), await model({})];
+      const array = [{ tenant: "x" }, { tenant: "y" }];
+      const operations = array.map((document) => ({ insertOne: { document } }));
+      await Promise.all([First.insertMany(array), Second.insertMany(array), First.insertMany(array)]);
+      await First.bulkWrite(operations);
+      await Second.bulkWrite(operations);
+      assert.deepEqual(array, [{ tenant: "x" }, { tenant: "y" }]);
+      assert.deepEqual([await stored(First), await stored(Second)], [[1, 2, 3, 4, 5, 6], [1, 2, 3, 4]]);
+    });
+
+    test("upserts: what sets the field takes no ID; the function gets what would be inserted", async () => {
+      const Model = await model({ sequence: ({ tenant, kind }) => `${name}.upsert.${tenant}.${kind}` },
+        { tenant: String, kind: { type: String, default: "usual" }, number: Number, inner: { one: Number } });
+      const upsert = { upsert: true };
+      await Model.updateOne({ number: 70 }, { tenant: "x" }, upsert);
+      await Model.updateOne({ number: { $eq: 71 } }, { tenant: "x" }, upsert);
+      await Model.updateOne({ tenant: "set" }, { $set: { number: 72 } }, upsert);
+      await Model.updateOne({ tenant: "set on insert" }, { $setOnInsert: { number: 73 } }, upsert);
+      await Model.bulkWrite([{ updateOne: { filter: { $and: [{ number: 74 }] }, update: { tenant: "x" }, upsert: true } }]);
+      const update = Object.freeze({ $setOnInsert: Object.freeze({ kind: "rare" }), $set: Object.freeze({ "inner.one": 5 }) });
+      for (const tenant of ["a", "b"]) await Model.findOneAndUpdate({ tenant }, update, upsert);
+      await Model.bulkWrite([{ updateOne: { filter: { tenant: "a", kind: "usual" }, update: { $set: { "inner.one": 5 } }, upsert: true } }]);
+      const found = await Model.collection.find().toArray();
+      assert.deepEqual(found.map(({ number }) => number).sort(), [1, 1, 1, 70, 71, 72, 73, 74]);
+      assert.deepEqual(await Promise.all(["a.rare", "b.rare", "a.usual"].map(async (one) => (await client.peek(`${name}.upsert.${one}`)).last)), [1, 1, 1]);
+      for (const wrong of [{ $set: { number: null } }, { $unset: { number: 1 } }, { number: "" }])
+        assert.equal((await errorOf(Model.updateOne({ tenant: "wrong" }, wrong, upsert))).code, "ARGUMENT");
+      assert.equal(await Model.countDocuments({ tenant: "wrong" }), 0);
+    });
+
+    test("a clone of an upsert takes IDs of its own, also for two uses of the plugin and after an error", async () => {
+      const Model = await model({}, { tenant: { type: String, unique: true }, number: Number, other: Number },
+        (schema) => schema.plugin(seqd.mongoose, { client, field: "other", sequence: `${name}.other2` }));
+      await Model.create({ tenant: "x" });
+      const query = Model.updateOne({ number: { $gt: 100 } }, { $setOnInsert: { tenant: "x" } }, { upsert: true });
+      assert.equal((await errorOf(query)).code, 11000);
+      const { $setOnInsert } = query.clone().getUpdate();
+      assert.deepEqual([$setOnInsert.tenant, $setOnInsert.number, $setOnInsert.other], ["x", undefined, undefined]);
+      await Model.collection.updateOne({ tenant: "x" }, { $set: { tenant: "y" } });
+      await query.clone();
+      assert.deepEqual([await stored(Model), await stored(Model, "other")], [[1, 3], [1, 3]]);
+    });
+
+    test("a replacement takes no ID: it may replace a document that has one", async () => {
+      const Model = await model({}, { tenant: String, number: { type: Number, required: true } });
+      await Model.create({ tenant: "x" });
+      const replacement = { tenant: "x" };
+      for (const replace of [
+        () => Model.bulkWrite([{ replaceOne: { filter: { tenant: "x" }, replacement } }]),
+        () => Model.findOneAndReplace({ tenant: "x" }, replacement, { runValidators: true }),
+      ]) assert.equal((await errorOf(replace())).name, "ValidationError");
+      await Model.replaceOne({ tenant: "x" }, { tenant: "y", number: 1 }, { upsert: true });
+      assert.deepEqual((await Model.collection.find().toArray()).map(({ tenant, number }) => [tenant, number]), [["y", 1]]);
+      assert.equal((await client.peek(`${name}.s${models}`)).last, 1);
+    });
+
+    test("a replacement by the base model of a kind takes no ID either", async () => {
+      const Model = connection.model(`Model${++models}`, new mongoose.Schema({ tenant: String }, { discriminatorKey: "kind" }));
+      const schema = new mongoose.Schema({ size: Number });
+      schema.plugin(seqd.mongoose, { client, field: "number", sequence: `${name}.s${models}` });
+      const kind = `Replaced${models}`;
+      await Model.discriminator(kind, schema).create({});
+      await Model.bulkWrite([{ replaceOne: { filter: { kind }, replacement: { kind, size: 2 } } }]);
+      assert.deepEqual((await Model.collection.find().toArray()).map(({ size, number }) => [size, number]), [[2, undefined]]);
+      assert.equal((await client.peek(`${name}.s${models}`)).last, 1);
+    });
+
     test("the function gets the document with its defaults, also in insertMany and bulkWrite", async () => {
       const Model = await model({ sequence: (one) => `${name}.defaults.${one.tenant}` }, { tenant: { type: String, default: "x" }, number: Number });
       await Model.create({});
@@ -170,6 +234,37 @@ for (const [version, name] of Object.entries(VERSIONS)) {
       await Kind.bulkWrite([{ insertOne: { document: { size: 5 } } }]);
       await Model.bulkSave([new Kind({}), new Model({})]);
       assert.deepEqual(await stored(Model), [1, 2, 3, 4, 5, 6, 7]);
+    });
+
+    test("a plugin on the base schema and another one on that of a kind: each numbers its field", async () => {
+      const Model = await model({}, { number: Number }, (schema) => schema.set("discriminatorKey", "kind"));
+      const schema = new mongoose.Schema({});
+      schema.plugin(seqd.mongoose, { client, field: "other", sequence: `${name}.kinds` });
+      const kind = `Both${models}`;
+      const Kind = Model.discriminator(kind, schema);
+      await Kind.create({});
+      await Kind.insertMany([{}, {}]);
+      await Model.insertMany([{ kind }]);
+      await Kind.bulkWrite([{ insertOne: { document: {} } }]);
+      await Model.bulkWrite([{ insertOne: { document: { kind } } }]);
+      await Kind.updateOne({ number: { $gt: 100 } }, {}, { upsert: true });
+      assert.deepEqual([await stored(Model), await stored(Model, "other")], [[1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 6, 7]]);
+    });
+
+    test("hooks of the schema run once, and errors of mongoose stay as they are", async () => {
+      let runs = 0;
+      const count = (first) => { ++runs; if (typeof first === "function") first(); };
+      const Model = await model({}, { number: Number }, (schema) => {
+        schema.pre("insertMany", count);
+        schema.post("insertMany", () => { ++runs; });
+      });
+      assert.equal((await Model.insertMany([{}])).length, 1);
+      assert.equal(runs, 2);
+      await assert.rejects(Model.insertMany([null, 5]));
+      await assert.rejects(Model.bulkWrite([{ unknown: {} }]), { name: "MongooseError" });
+      if (version === "mongoose 7") return; // it gives the callback of a static its result
+      await assert.rejects(Model.insertMany([{}], () => {}), { name: "MongooseError" });
+      await assert.rejects(Model.bulkWrite([], () => {}), { name: "MongooseError" });
     });
 
     test("bulkWrite: what is inserted gets an ID", async () => {

@@ -6,6 +6,7 @@ const assert = require("node:assert/strict");
 const { execFile } = require("node:child_process");
 const { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } = require("node:fs");
 const path = require("node:path");
+const { pathToFileURL } = require("node:url");
 const { Daemon, PROJECT } = require("./support/daemon.js");
 const { finish } = require("./support/waiting.js");
 
@@ -39,10 +40,15 @@ test("npm pack, npm install, and what a program writes first", { timeout: 300_00
   assert.deepEqual(readdirSync(path.join(folder, "node_modules")).filter((name) => !name.startsWith(".")).sort(), ["@msgpack", "seqd"]);
 
   const readme = readFileSync(path.join(installed, "README.md"), "utf8");
-  const [, first] = /```js\n(.*?)```/s.exec(readme);
+  const [first, second] = [...readme.matchAll(/```js\n(.*?)```/sg)].map(([, lines]) => lines);
   assert.equal(first.trim().split("\n").length, 5);
   writeFileSync(path.join(folder, "first.mjs"), first);
   assert.match(await run(process.execPath, ["first.mjs"]), /^1 INV-\d{6}-000001\d$/);
+  // The next lines belong to the same program.
+  const mongoose = pathToFileURL(require.resolve("mongoose")).href;
+  const whole = `import mongoose from "${mongoose}";\nconst schema = new mongoose.Schema({});\n${first}${second}console.log(schema.path("number").instance);`;
+  writeFileSync(path.join(folder, "second.mjs"), whole);
+  assert.match(await run(process.execPath, ["second.mjs"]), /^2 INV-\d{6}-000002\d\nNumber$/);
 
   cpSync(path.join(PROJECT, "client-lib/examples/next.mjs"), path.join(folder, "next.mjs"));
   assert.deepEqual((await run(process.execPath, ["next.mjs", "examples", "3"])).split("\n"), ["1", "2", "3"]);
@@ -57,6 +63,29 @@ test("npm pack, npm install, and what a program writes first", { timeout: 300_00
       console.log(same.every(Boolean), await seqd.defaultClient().next("both"));
     });`);
   assert.equal(await run(process.execPath, ["both.cjs"]), "true 1");
+});
+
+test("in the README, seqd is the module everywhere", () => {
+  const readme = readFileSync(path.join(PACKAGE, "README.md"), "utf8");
+  const lines = [...readme.matchAll(/```js\n(.*?)```/sg)].map(([, block]) => block).join("");
+  const used = [...lines.matchAll(/(?<!["\w])seqd\.(\w+)/g)].map(([, name]) => name);
+  assert.ok(used.includes("mongoose") && used.includes("Client"));
+  for (const name of used) assert.ok(name in require("../lib/index.js"), `seqd.${name}`);
+  assert.doesNotMatch(lines, /\bseqd = /);
+});
+
+test("the package says whose it is, and with which versions it works", () => {
+  const told = require("../package.json");
+  assert.ok(told.author.includes(told.bugs.email));
+  for (const name of Object.keys(told.peerDependencies)) {
+    assert.equal(told.peerDependenciesMeta[name].optional, true, name);
+    // What the tests run with: each of them is in the range.
+    for (const [one, version] of Object.entries(told.devDependencies)) {
+      if (one.replace(/\d$/, "") !== name) continue;
+      const [, major] = /(\d+)\.\d+\.\d+$/.exec(version);
+      assert.ok(told.peerDependencies[name].split(" || ").includes(`^${major}.0.0`), `${one} ${version}`);
+    }
+  }
 });
 
 test("the lock names no place of the archives, and there is one run-time dependency", () => {

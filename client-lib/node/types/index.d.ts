@@ -69,7 +69,8 @@ export interface Status {
 export interface CallOptions {
   /** Milliseconds of the whole call, reconnecting included: above 0, at most 3,600,000. Default: the client's, 5,000. */
   timeout?: number;
-  /** Ends the call; its promise is rejected with the reason of the signal. An ID that was issued meanwhile becomes a gap. */
+  /** Ends the call; its promise is rejected with the reason of the signal, that of an insert which was sent with an
+   * OutcomeUnknownError. An ID that was issued meanwhile becomes a gap. */
   signal?: AbortSignal;
   /** true: IDs are BigInt. false, the default: numbers; an ID that a number cannot hold is an UnsafeIdError. */
   bigint?: boolean;

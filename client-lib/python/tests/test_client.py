@@ -101,6 +101,29 @@ def test_WhatNoDaemonWouldAcceptIsNotSent(daemon, make_client, call):
     assert client.next("orders") == 2
 
 
+def deep(levels):
+    made = []
+    for _ in range(levels - 1):
+        made = [made]
+    return made
+
+
+def test_ARequestAboveALimitOfTheDaemonHurtsNoOtherCall(daemon, make_client):
+    """frame, depth and name: the error is of this call only, and the connection stays."""
+    client = make_client(daemon.socket)
+    assert client.next("orders") == 1
+    (connection,) = client.call("clients")["clients"]
+    for method, parameters, error in (
+            ("call", ("list", {"after": "x" * 70_000}), seqd.TooLarge), ("next", ("x" * 70_000,), seqd.TooLarge),
+            ("insert", ("people", {"name": "x" * 70_000}), seqd.TooLarge), ("next_text", ("x" * 129,), seqd.TooLarge),
+            ("next", ("x" * 129,), seqd.TooLarge), ("call", ("list", deep(7)), seqd.BadRequest), ("call", ("list", deep(6)), seqd.BadRequest),
+            ("insert", ("people", {"name": deep(6)}), seqd.BadRequest)):
+        with pytest.raises(error):
+            getattr(client, method)(*parameters)
+    assert client.next("orders") == 2
+    assert [one["id"] for one in client.call("clients")["clients"]] == [connection["id"]]
+
+
 def test_ErrorsCanBePickledAndCopied():
     for kind in (*errors.BY_CODE.values(), seqd.ConnectError, seqd.TimedOut, seqd.ClosedError):
         error = kind("some words")

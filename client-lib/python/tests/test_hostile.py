@@ -257,7 +257,7 @@ def test_AServerThatDoesNotReadHoldsNoCallForEver(serve, make_client):
     free = threading.Event()
 
     def act(line):
-        line.greet()
+        line.greet(limits={**HELLO["limits"], "frame": 16_777_216})
         line.say(line.request()[1], 7)
         free.wait(LONG)
 

@@ -2,9 +2,12 @@
 
 import asyncio
 import os
+import pickle
 import subprocess
 import sys
+import tempfile
 import textwrap
+from pathlib import Path
 
 import pytest
 import sqlalchemy
@@ -13,6 +16,7 @@ from sqlalchemy.util import greenlet_spawn
 
 import seqd
 from conftest import HERE
+from hostile import Server
 from seqd import aio
 from seqd.sqlalchemy import next_id, next_text
 from servers.patience import PROGRAM_SECONDS
@@ -83,6 +87,60 @@ def test_ColumnsOfSQLAlchemyInAnEventLoop(shop):
             return await greenlet_spawn(work)
 
     assert asyncio.run(run()) == [1, 2, 3]
+
+
+def test_TheErrorOfAStatementIsThatOfTheDaemon(make_daemon):
+    """Not in a StatementError. It can be pickled, as errors of workers are."""
+    shop = make_daemon(sequences={"invoices": {"max_value": 1}}).start()
+    with seqd.Client(shop.socket) as client:
+        base, order = order_model(client)
+        engine = sqlalchemy.create_engine("sqlite://")
+        base.metadata.create_all(engine)
+        assert client.next("invoices") == 1
+        with Session(engine) as session:
+            session.add(order())
+            with pytest.raises(seqd.Exhausted) as caught:
+                session.commit()
+        assert not caught.value.temporary and caught.value.fault == 0
+        assert type(pickle.loads(pickle.dumps(caught.value))) is seqd.Exhausted
+
+
+NUMBERED = """
+    from django.conf import settings
+    settings.configure(SEQD_SOCKET=%r, INSTALLED_APPS=[])
+    import django
+    django.setup()
+    from django.db import models
+    from seqd.django import IdField, TextIdField, numbered
+
+    class Order(models.Model):
+        id = IdField("orders", primary_key=True)
+        number = TextIdField("invoices", max_length=40, unique=True)
+        class Meta: app_label = "shop"
+
+    orders = numbered([Order(number="own"), *(Order() for _ in range(500))])
+    assert len({order.id for order in orders}) == 501 and len({order.number for order in orders}) == 501
+    assert orders[0].number == "own"
+    print("good")
+"""
+
+
+def test_NumberedAsksForAllInOneGo():
+    """The server answers when it has every request."""
+    def act(line):
+        line.greet()
+        requests = [line.request() for _ in range(1001)]
+        for request in requests:
+            line.say(request[1], request[1] if request[2] == "next" else f"INV-{request[1]}")
+        line.until_closed()
+
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        server = Server(Path(folder) / "s", act)
+        done = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent(NUMBERED) % str(server.path)], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(HERE.parent / "src")}, timeout=PROGRAM_SECONDS, check=False)
+        server.close()
+    assert done.stdout == "good\n", done.stderr
+    assert not server.failures
 
 
 DJANGO = """

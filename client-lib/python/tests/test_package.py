@@ -68,6 +68,9 @@ def test_ThePackageIsInstalledByPathIntoAFreshVenv(scratch, daemon):
     modules = {f"seqd/{path.name}" for path in (PACKAGE / "src" / "seqd").iterdir() if path.is_file()}
     assert {name for name in names if name.startswith("seqd/")} == modules and "seqd/py.typed" in modules
     assert any(name.endswith("LICENSE") for name in names)
+    metadata = zipfile.ZipFile(wheel).read(next(name for name in names if name.endswith("METADATA"))).decode()
+    for said in ("Author-email: seqd maintainers <", "License: Apache-2.0", "Classifier: Framework :: Django :: 5.2", "Requires-Dist: msgpack"):
+        assert f"\n{said}" in metadata
     run(python, "-m", "pip", "install", "--quiet", *offline, source)
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     environment["SEQD_SOCKET"] = str(daemon.socket)

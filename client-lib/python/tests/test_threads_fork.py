@@ -1,17 +1,24 @@
 """Several threads on one client, and children made by fork()."""
 
 import asyncio
+import copy
 import ctypes
 import multiprocessing
 import os
 import pickle
+import subprocess
+import sys
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 
 import seqd
+from conftest import HERE
+from hostile import Server
 from seqd import aio
-from servers.patience import PATIENCE
+from servers.patience import PATIENCE, PROGRAM_SECONDS
 from takers import twice_and_holes
 
 LONG = 30.0 * PATIENCE
@@ -255,3 +262,79 @@ def test_TheClientOfTheProcess(daemon, monkeypatch):
     assert seqd.default_client() is seqd.default_client()
     assert seqd.default_client().next("orders") == 1
     seqd.default_client().close()
+
+
+@pytest.mark.parametrize("kind", [seqd.Client, aio.Client])
+@pytest.mark.parametrize("copied", [lambda client: pickle.loads(pickle.dumps(client)), copy.copy, copy.deepcopy],
+                         ids=["pickle", "copy", "deepcopy"])
+def test_ACopyOfAClientIsAnotherClientWithItsOptions(daemon, kind, copied):
+    """Two objects with one identity would get each other's IDs."""
+    client = kind(daemon.socket, name="shop", timeout=LONG, connect_timeout=7.0, blocks="auto")
+    other = copied(client)
+    sessions = [one._connection._session for one in (client, other)]  # pylint: disable=protected-access
+    assert sessions[0] is not sessions[1] and sessions[0].identity != sessions[1].identity
+    assert client.__reduce__() == other.__reduce__()
+
+    async def take():
+        found = []
+        for one in (client, other):
+            following, closing = one.next("orders"), one.close
+            found.append(await following if kind is aio.Client else following)
+            await closing() if kind is aio.Client else closing()
+        return found
+
+    assert asyncio.run(take()) == [1, 2]
+
+
+def take_some(client, results):
+    """In a process that was spawned: the client came to it by pickle."""
+    results.put([client.next("orders") for _ in range(20)])
+
+
+@pytest.mark.limit(60)
+def test_ASpawnedProcessTakesTheClientAsAnArgument(daemon):
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    with seqd.Client(daemon.socket, timeout=LONG) as client:
+        ids = [client.next("orders")]
+        processes = [context.Process(target=take_some, args=(client, results)) for _ in range(2)]
+        for process in processes:
+            process.start()
+        for _ in processes:
+            ids += results.get(timeout=LONG)
+        for process in processes:
+            process.join(LONG)
+    assert twice_and_holes(ids) == (0, 0) and len(ids) == 41
+
+
+CLOSING = """
+import sys, seqd
+if sys.argv[1] == "django":
+    from django.conf import settings
+    settings.configure(SEQD_SOCKET=sys.argv[2])
+    from seqd.django import client
+    client().next("orders")
+else:
+    seqd.default_client().next("orders")
+"""
+
+
+@pytest.mark.parametrize("of", ["the process", "django"])
+def test_TheClientOfTheProcessIsClosedAtItsEnd(of):
+    """It acknowledges, so that the daemon can forget what it kept for it."""
+    heard = []
+
+    def act(line):
+        line.greet()
+        line.say(line.request()[1], 1)
+        while (message := line.read()) is not None:
+            heard.append(message)
+
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        server = Server(Path(folder) / "s", act)
+        done = subprocess.run([sys.executable, "-B", "-W", "error", "-c", CLOSING, of, str(server.path)], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(HERE.parent / "src"), "SEQD_SOCKET": str(server.path)},
+                              timeout=PROGRAM_SECONDS, check=False)
+        server.close()
+    assert (done.returncode, done.stderr) == (0, "") and not server.failures
+    assert heard == [[2, "ack", [2]]]

@@ -33,10 +33,17 @@ std::string witness_dir_of(std::int64_t pid);
 
 void check_clock(Findings& findings);
 
-// The unit, where systemd runs.
-void check_unit(Findings& findings);
+// The network namespace of a process. Empty: this user may not see it.
+std::string network_of(std::int64_t pid);
+
+// The unit, where systemd runs. `pid`: the daemon that answers, 0 if none does.
+void check_unit(std::int64_t pid, Findings& findings);
 // Of what `systemctl show` and `systemd-analyze security` print. Pure.
 void check_unit_properties(const std::string& shown, Findings& findings);
+// Of a daemon that the unit started, whether its network is what the unit gives it now. The
+// networks are those of network_of(). Pure.
+void check_network(const std::string& shown, const std::string& host_network,
+                   const std::string& daemon_network, Findings& findings);
 void check_exposure(const std::string& analyzed, const std::string& shown, Findings& findings);
 
 }  // namespace seqd::seqctl

@@ -181,6 +181,33 @@ TEST_CASE("DoctorReadsWhatSystemdSaysOfTheUnit", "[client]") {
   const Finding failed = look("ActiveState=failed\nLoadState=loaded\nResult=exit-code\n=\nx\n\n");
   CHECK(failed.level == Level::bad);
   CHECK(failed.text == "seqd.service is failed, result exit-code");
+  CHECK(look("LoadState=loaded\nActiveState=inactive\nNRestarts=0\n").level == Level::ok);
+  for (const char* state : {"activating", "deactivating", "reloading", "maintenance"}) {
+    const Finding passing =
+        look("LoadState=loaded\nNRestarts=0\nActiveState=" + std::string(state));
+    CHECK((passing.level == Level::warn && !passing.remedy.empty()));
+  }
+}
+
+TEST_CASE("DoctorComparesTheNetworkOfTheDaemonWithItsUnit", "[client]") {
+  const auto look = [](const std::string& shut, const std::string& host,
+                       const std::string& daemon) {
+    Findings findings;
+    check_network("LoadState=loaded\nPrivateNetwork=" + shut + "\n", host, daemon, findings);
+    return findings;
+  };
+  const Findings shut_off = look("no", "net:[1]", "net:[2]");
+  REQUIRE(shut_off.size() == 1);
+  CHECK((shut_off[0].level == Level::bad && shut_off[0].remedy == "systemctl restart seqd"));
+  const Findings open = look("yes", "net:[1]", "net:[1]");
+  REQUIRE(open.size() == 1);
+  CHECK((open[0].level == Level::warn && open[0].remedy == "systemctl restart seqd"));
+  CHECK(look("no", "net:[1]", "net:[1]").empty());
+  CHECK(look("yes", "net:[1]", "net:[2]").empty());
+  CHECK(look("no", "", "net:[2]").empty());
+  CHECK(look("no", "net:[1]", "").empty());
+  CHECK(network_of(::getpid()).substr(0, 4) == "net:");
+  CHECK(network_of(0).empty());
 }
 
 TEST_CASE("DoctorComparesTheExposureWithThatOfTheUnitAsItComes", "[client]") {

@@ -33,7 +33,7 @@ int run_doctor(const Arguments& arguments, seqd_client* client, Output& out, Out
   const std::string& witness = arguments.witness_dir;
   check_witness_dir(witness.empty() ? witness_dir_of(pid) : witness, state, findings);
   check_clock(findings);
-  check_unit(findings);
+  check_unit(pid, findings);
   out.write(arguments.format == Format::json ? to_json_line(findings_value(findings)) + "\n"
                                              : findings_text(findings));
   const int written = exit_code_of_writing(arguments.format, out, errors);

@@ -159,6 +159,10 @@ void check_witness_dir(const std::string& path, const std::string& state_dir, Fi
        "use --witness-dir, if the configuration names one; else it is shared memory (ipcs -m)"});
 }
 
+std::string network_of(std::int64_t pid) {
+  return pid <= 0 ? "" : link_target("/proc/" + std::to_string(pid) + "/ns/net");
+}
+
 void check_clock(Findings& findings) {
   struct timex clock {};
   const int state = ::adjtimex(&clock);

@@ -49,15 +49,33 @@ void check_unit_properties(const std::string& shown, Findings& findings) {
   const std::string& state = properties["ActiveState"];
   const std::string& restarts = properties["NRestarts"];
   const bool failed = state == "failed";
+  // seqd.socket starts an inactive one.
+  const bool steady = state == "active" || state == "inactive";
   const bool again = !restarts.empty() && restarts != "0";
   findings.push_back(
-      {failed  ? Level::bad
-       : again ? Level::warn
-               : Level::ok,
+      {failed             ? Level::bad
+       : again || !steady ? Level::warn
+                          : Level::ok,
        "unit",
        std::string(kUnit) + " is " + state + (failed ? ", result " + properties["Result"] : "") +
            (again ? ", and was started again " + restarts + " times by systemd" : ""),
-       failed || again ? "journalctl -x -u seqd shows why it ended" : ""});
+       failed || again ? "journalctl -x -u seqd shows why it ended"
+       : steady        ? ""
+                       : "it starts or stops: ask again in a few seconds"});
+}
+
+void check_network(const std::string& shown, const std::string& host_network,
+                   const std::string& daemon_network, Findings& findings) {
+  auto properties = properties_of(shown);
+  if (properties["LoadState"] != "loaded" || host_network.empty() || daemon_network.empty()) return;
+  const bool shut = properties["PrivateNetwork"] == "yes";
+  if (shut == (host_network != daemon_network)) return;
+  findings.push_back(
+      {shut ? Level::warn : Level::bad, "network",
+       shut ? "the daemon has the network of the host, and " + std::string(kUnit) + " gives it none"
+            : "the daemon has no network, and " + std::string(kUnit) +
+                  " gives it that of the host: it was started before systemd knew the drop-in",
+       "systemctl restart seqd"});
 }
 
 void check_exposure(const std::string& analyzed, const std::string& shown, Findings& findings) {
@@ -82,19 +100,22 @@ void check_exposure(const std::string& analyzed, const std::string& shown, Findi
             : ""});
 }
 
-void check_unit(Findings& findings) {
+void check_unit(std::int64_t pid, Findings& findings) {
   struct stat facts {};
   if (::stat("/run/systemd/system", &facts) != 0) {
     findings.push_back({Level::unknown, "unit", "systemd does not run here", ""});
     return;
   }
   const auto shown = printed_by({"systemctl", "show", kUnit,
-                                 "--property=LoadState,ActiveState,Result,NRestarts,DropInPaths"});
+                                 "--property=LoadState,ActiveState,Result,NRestarts,MainPID,"
+                                 "PrivateNetwork,DropInPaths"});
   if (!shown) {
     findings.push_back({Level::unknown, "unit", "systemctl does not answer", ""});
     return;
   }
   check_unit_properties(*shown, findings);
+  if (pid > 0 && properties_of(*shown)["MainPID"] == std::to_string(pid))
+    check_network(*shown, network_of(1), network_of(pid), findings);
   if (const auto analyzed = printed_by({"systemd-analyze", "security", "--no-pager", kUnit}))
     check_exposure(*analyzed, *shown, findings);
 }

@@ -29,15 +29,17 @@ constexpr std::array<Column, 7> kColumns = {{
     {"errors", "errors", "errors", Column::Kind::change},
 }};
 
-constexpr std::size_t kWidth = 11;
+constexpr std::size_t kWidth = 10;  // at least; a line fits 80 columns
 
-std::string right(const std::string& text) {
-  return std::string(kWidth - std::min(kWidth, text.size()), ' ') + text;
+std::string cell_of(const Column& column, const std::string& text) {
+  const std::size_t width = std::max(kWidth, std::string_view(column.title).size());
+  return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
 std::string header() {
   std::string line;
-  for (const Column& column : kColumns) line += (line.empty() ? "" : " ") + right(column.title);
+  for (const Column& column : kColumns)
+    line += (line.empty() ? "" : " ") + cell_of(column, column.title);
   return line + "\n";
 }
 
@@ -96,7 +98,7 @@ std::string StatReport::line(const json& status, double seconds) {
       cell = rate_text(rate);
       values[column.key] = known(rate);
     }
-    text += (text.empty() ? "" : " ") + right(cell);
+    text += (text.empty() ? "" : " ") + cell_of(column, cell);
   }
   return format_ == Format::json ? to_json_line(values) + "\n" : with_header(text + "\n");
 }

@@ -21,11 +21,19 @@ TEST_CASE("ALineIsWhatWasCountedSinceThePreviousSample", "[client]") {
   json second = status(1, 2'000, 6'000);
   second["gaps"] = 150;
   CHECK(report.answered(second, 12'000) ==
-        "      IDs/s  requests/s connections     waiting    leases/s        gaps      errors\n"
-        "       2500        2500           3           2           0          50           0\n");
+        "     IDs/s requests/s connections    waiting   leases/s       gaps     errors\n"
+        "      2500       2500           3          2          0         50          0\n");
   CHECK(report.answered(status(1, 4'000, 6'001), 14'000) ==
-        "       0.50        0.50           3           2           0           0           0\n");
+        "      0.50       0.50           3          2          0          0          0\n");
   CHECK(report.answered(status(1, 5'000, 6'001), 15'000).find("IDs/s") != std::string::npos);
+}
+
+TEST_CASE("ALineFitsATerminalOf80Columns", "[client]") {
+  StatReport report(Format::text, 20);
+  report.answered(status(1, 0, 0), 0);
+  const std::string lines = report.answered(status(1, 1'000, 1), 1'000);
+  CHECK(lines.find('\n') <= 80);
+  CHECK(lines.size() <= 2 * 81);
 }
 
 TEST_CASE("ALineOfJsonHasTheSameNumbers", "[client]") {
@@ -60,7 +68,7 @@ TEST_CASE("WhatADaemonDoesNotTellIsADash", "[client]") {
   StatReport report(Format::text, 20);
   report.answered(json{{"issued", 1}}, 0);
   const std::string line = report.answered(json{{"issued", 3}}, 1'000);
-  CHECK(line.find("        2.0           -           -") != std::string::npos);
+  CHECK(line.find("       2.0          -           -") != std::string::npos);
   for (const json& odd :
        {json("x"), json(nullptr), json{{"issued", -5}}, json{{"issued", UINT64_MAX}}}) {
     StatReport hostile(Format::text, 20);

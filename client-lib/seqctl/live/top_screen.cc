@@ -15,6 +15,7 @@ using nlohmann::json;
 
 constexpr std::size_t kLinesAbove = 2;  // what is said of all, and the titles
 constexpr std::size_t kLongestName = 40;
+constexpr std::size_t kShortestName = 8;  // to which the names are cut where the table is too wide
 constexpr std::size_t kLongestStore = 16;
 constexpr std::size_t kLongestTrouble = 300;
 
@@ -64,6 +65,14 @@ std::vector<std::string> lines_of(const std::vector<Cells>& rows, bool with_out)
     lines.push_back(line);
   }
   return lines;
+}
+
+// Where the table is wider than the terminal its names are shortened, not its last columns.
+void shorten_names(std::vector<Cells>& rows, std::size_t excess) {
+  std::size_t widest = 0;
+  for (const Cells& row : rows) widest = std::max(widest, row[0].size());
+  const std::size_t most = std::max(kShortestName, widest - std::min(excess, widest));
+  for (Cells& row : rows) row[0] = plain_cell(row[0], most);
 }
 
 const char* colour_of(const TopTable::Row& row) {
@@ -123,7 +132,11 @@ std::string TopScreen::text(const TopTable& table, const Heading& heading, std::
   for (const TopTable::Row* row : shown) cells.push_back(cells_of(*row));
   const bool with_out = std::any_of(shown.begin(), shown.end(),
                                     [](const TopTable::Row* row) { return row->out > 0; });
-  const std::vector<std::string> lines = lines_of(cells, with_out);
+  std::vector<std::string> lines = lines_of(cells, with_out);
+  if (terminal.is_one && lines[0].size() > terminal.columns) {
+    shorten_names(cells, lines[0].size() - terminal.columns);
+    lines = lines_of(cells, with_out);
+  }
   if (!terminal.is_one) {
     std::string text = first_line(table, heading) + "\n";
     for (const std::string& line : lines)

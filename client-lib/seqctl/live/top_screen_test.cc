@@ -83,6 +83,21 @@ TEST_CASE("ATerminalGetsLinesThatFitItAndOverwriteTheLastOnes", "[client]") {
     CHECK(screen.text(table, heading(), 1'000, terminal(size, size), 0).ends_with("\x1b[J"));
 }
 
+TEST_CASE("ALongNameIsCutAndNotTheColumnsBehindIt", "[client]") {
+  const std::string name(40, 'x');
+  TopScreen screen;
+  const std::string text =
+      screen.text(two_samples(name, 40), heading(), 20, terminal(24, 80), 1'000);
+  CHECK(text.find("WAITING  STORE  STATE") != std::string::npos);
+  CHECK(text.find("xx~ ") != std::string::npos);
+  CHECK(text.find("main   ready") != std::string::npos);
+  // What is too narrow all the same has names that can still be told apart.
+  CHECK(screen.text(two_samples(name, 40), heading(), 20, terminal(24, 30), 1'000)
+            .find("xxxxxxx~ ") != std::string::npos);
+  CHECK(screen.text(two_samples(name, 40), heading(), 20, {}, 1'000).find(name) !=
+        std::string::npos);
+}
+
 TEST_CASE("TheLastMinuteIsDrawnWhereThereIsRoom", "[client]") {
   TopScreen screen;
   const TopTable table = two_samples("orders", 40);

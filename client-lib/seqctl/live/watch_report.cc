@@ -1,6 +1,7 @@
 #include "client-lib/seqctl/live/watch_report.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "client-lib/seqctl/live/stat_report.h"
@@ -12,10 +13,16 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kWidestName = 40;
-constexpr std::size_t kNumber = 11;
+// With a name of 15 bytes a line fits 80 columns.
+constexpr std::array<std::size_t, 5> kWidths = {10, 6, 9, 10, 7};
 
-std::string right(const std::string& text) {
-  return std::string(kNumber - std::min(kNumber, text.size()), ' ') + text;
+std::string cells_text(const std::array<std::string, kWidths.size()>& cells) {
+  std::string text;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::size_t width = kWidths.at(i);
+    text += ' ' + std::string(width - std::min(width, cells.at(i).size()), ' ') + cells.at(i);
+  }
+  return text;
 }
 
 // To the second, where there is one.
@@ -80,20 +87,19 @@ std::string WatchReport::line(Watched& watched, const json& row, const SampleTim
 std::string WatchReport::text_line(const json& values, const SampleTime& time) {
   std::string text;
   if (rows_++ % rows_a_header_ == 0) {
-    text = left("TIME", time.clock.size()) + " " + left("NAME", name_width_);
-    for (const char* title : {"NEXT", "IDs/s", "AVAILABLE", "RUNWAY", "WAITING"})
-      text += " " + right(title);
-    text += " STATE\n";
+    text = left("TIME", time.clock.size()) + " " + left("NAME", name_width_) +
+           cells_text({"NEXT", "IDs/s", "AVAILABLE", "RUNWAY", "WAITING"}) + " STATE\n";
   }
   const json rate = member(values, "ids_per_second");
   const auto runway = count_of(values, "runway_ms");
   const std::string error = shown(values, "error");
   const bool in_use = !member(values, "state").is_null();
-  text += time.clock + " " + left(shown(values, "name"), name_width_) + " " +
-          right(shown(values, "next")) + " " +
-          right(rate_text(rate.is_number() ? std::optional(rate.get<double>()) : std::nullopt)) +
-          " " + right(shown(values, "available")) + " " + right(runway_text(runway)) + " " +
-          right(shown(values, "waiting")) + " " + (in_use ? shown(values, "state") : "not in use");
+  text +=
+      time.clock + " " + left(shown(values, "name"), name_width_) +
+      cells_text({shown(values, "next"),
+                  rate_text(rate.is_number() ? std::optional(rate.get<double>()) : std::nullopt),
+                  shown(values, "available"), runway_text(runway), shown(values, "waiting")}) +
+      " " + (in_use ? shown(values, "state") : "not in use");
   return text + (error == "-" ? "" : ", " + error) + "\n";
 }
 

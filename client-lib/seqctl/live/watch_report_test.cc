@@ -26,9 +26,9 @@ std::size_t lines(const std::string& text) {
 TEST_CASE("WatchHasALineForEachSequenceAtFirst", "[client]") {
   WatchReport report(Format::text, {"orders", "bills"}, 20);
   CHECK(report.answered({row("orders", 4, 96), nullptr}, at(0)) ==
-        "TIME     NAME          NEXT       IDs/s   AVAILABLE      RUNWAY     WAITING STATE\n"
-        "12:00:00 orders           5           -          96         9 s           0 ready\n"
-        "12:00:00 bills            -           -           -           -           - not in use\n");
+        "TIME     NAME         NEXT  IDs/s AVAILABLE     RUNWAY WAITING STATE\n"
+        "12:00:00 orders          5      -        96        9 s       0 ready\n"
+        "12:00:00 bills           -      -         -          -       - not in use\n");
 }
 
 TEST_CASE("WatchHasALineForEachChangeAndNoneWithout", "[client]") {
@@ -36,11 +36,11 @@ TEST_CASE("WatchHasALineForEachChangeAndNoneWithout", "[client]") {
   report.answered({row("orders", 4, 96), row("bills", 0, 0)}, at(0));
   CHECK(report.answered({row("orders", 4, 96), row("bills", 0, 0)}, at(1'000)).empty());
   CHECK(report.answered({row("orders", 54, 46), row("bills", 0, 0)}, at(3'000)) ==
-        "12:00:00 orders          55          25          46         9 s           0 ready\n");
+        "12:00:00 orders         55     25        46        9 s       0 ready\n");
   // Its rest is a change of the rate, and told once; the runway only falls meanwhile.
   json rests = row("orders", 54, 46);
   CHECK(report.answered({rests, row("bills", 0, 0)}, at(4'000)) ==
-        "12:00:00 orders          55           0          46         9 s           0 ready\n");
+        "12:00:00 orders         55      0        46        9 s       0 ready\n");
   rests["runway_ms"] = 20'000;
   CHECK(report.answered({rests, row("bills", 0, 0)}, at(5'000)).empty());
   json stopped = rests;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <map>
 #include <vector>
 
 #include "protocol/text/plain_text.h"
@@ -27,15 +28,33 @@ std::size_t obeyed_by_terminals(std::string_view text) {
   return marks || overrides || isolates ? 3 : 0;
 }
 
-std::string joined(const json& texts) {
+constexpr std::size_t kMostListed = 40;  // lines; -o json has all
+
+// A line each, indented; empty if there is none.
+std::string listed(const json& texts) {
   std::string all;
   if (!texts.is_array()) return all;
-  for (const json& each : texts) {
-    if (!all.empty()) all += ", ";
-    all += each.is_string() ? printable(each.get_ref<const std::string&>())
-                            : printable(to_json_line(each));
+  for (std::size_t i = 0; i < texts.size() && i < kMostListed; ++i) {
+    const json& each = texts[i];
+    all += "  " +
+           printable(each.is_string() ? each.get_ref<const std::string&>() : to_json_line(each)) +
+           "\n";
   }
+  if (texts.size() > kMostListed)
+    all += "  and " + std::to_string(texts.size() - kMostListed) + " more\n";
   return all;
+}
+
+// Of several lines, as a configuration's problems: each on a line of its own.
+std::string printable_lines(std::string_view text) {
+  std::string all;
+  for (;;) {
+    const std::size_t end = text.find('\n');
+    all += printable(text.substr(0, end));
+    if (end == std::string_view::npos) return all;
+    all += "\n  ";
+    text.remove_prefix(end + 1);
+  }
 }
 
 }  // namespace
@@ -150,12 +169,16 @@ std::string peek_text(const json& peek) {
 std::string list_text(const json& list) {
   std::vector<std::vector<std::string>> rows = {
       {"NAME", "STORE", "STATE", "NEXT", "AVAILABLE", "OUT", "ERROR"}};
-  if (list.is_array()) {
-    for (const json& each : list) {
-      rows.push_back({shown(each, "name"), shown(each, "store"), shown(each, "state"),
-                      shown(each, "next"), shown(each, "available"), shown(each, "out"),
-                      shown(each, "error")});
-    }
+  if (!list.is_array()) return table(rows);
+  // A store that fails has one long text for each of its sequences.
+  std::map<std::string, std::string> shown_for;
+  for (const json& each : list) {
+    const std::string name = shown(each, "name");
+    const std::string error = shown(each, "error");
+    const auto [first, is_new] = shown_for.try_emplace(error, name);
+    rows.push_back({name, shown(each, "store"), shown(each, "state"), shown(each, "next"),
+                    shown(each, "available"), shown(each, "out"),
+                    is_new || error == "-" ? error : "as for " + first->second});
   }
   return table(rows);
 }
@@ -251,12 +274,10 @@ std::string advance_preview_text(const json& preview) {
 }
 
 std::string reload_text(const json& reload) {
-  const std::string applied = joined(member(reload, "applied"));
-  const std::string restart = joined(member(reload, "restart_needed"));
-  std::string text =
-      applied.empty() ? std::string("nothing to apply\n") : "applied: " + applied + "\n";
-  if (!restart.empty()) text += "needs a restart: " + restart + "\n";
-  return text;
+  const std::string applied = listed(member(reload, "applied"));
+  const std::string restart = listed(member(reload, "restart_needed"));
+  return (applied.empty() ? "nothing to apply\n" : "applied:\n" + applied) +
+         (restart.empty() ? "" : "needs a restart:\n" + restart);
 }
 
 std::string duration_text(std::int64_t milliseconds) {
@@ -282,7 +303,7 @@ std::string duration_text(std::int64_t milliseconds) {
 std::string error_text(Format format, std::string_view code, std::string_view text) {
   if (format == Format::json)
     return to_json_line({{"error", {{"code", code}, {"text", text}}}}) + "\n";
-  return "seqctl: " + std::string(code) + ": " + printable(text) + "\n";
+  return "seqctl: " + std::string(code) + ": " + printable_lines(text) + "\n";
 }
 
 }  // namespace seqd::seqctl

@@ -41,6 +41,18 @@ TEST_CASE("ListIsATableWhoseColumnsLineUp", "[client]") {
         "a       main     stopped  -     0          0    SEQ_TYPE: not an integer\n");
 }
 
+TEST_CASE("AnErrorOfManySequencesIsPrintedOnce", "[client]") {
+  json list = json::array();
+  for (const char* name : {"a", "b", "c"})
+    list.push_back({{"name", name}, {"error", "UNAVAILABLE: " + std::string(600, 'x')}});
+  list.push_back({{"name", "d"}, {"error", nullptr}});
+  list.push_back({{"name", "e"}, {"error", nullptr}});
+  const std::string text = list_text(list);
+  CHECK(text.find("UNAVAILABLE") == text.rfind("UNAVAILABLE"));
+  CHECK(text.find("as for a\n") != text.rfind("as for a\n"));
+  CHECK(text.find("as for d") == std::string::npos);
+}
+
 TEST_CASE("StatusFitsOneScreenAndNamesEveryStore", "[client]") {
   const json status = {
       {"version", "0.1.0"},
@@ -122,7 +134,16 @@ TEST_CASE("ReloadSaysWhatWasAppliedAndWhatNeedsARestart", "[client]") {
         "nothing to apply\n");
   CHECK(
       reload_text({{"applied", {"limits.frame", "limits.name"}}, {"restart_needed", {"socket"}}}) ==
-      "applied: limits.frame, limits.name\nneeds a restart: socket\n");
+      "applied:\n  limits.frame\n  limits.name\nneeds a restart:\n  socket\n");
+  const std::string many =
+      reload_text({{"applied", std::vector<std::string>(16'384, "sequence.\"x\".start")}});
+  CHECK(std::count(many.begin(), many.end(), '\n') == 42);
+  CHECK_THAT(many, Catch::EndsWith("  and 16344 more\n"));
+}
+
+TEST_CASE("EachProblemOfAConfigurationIsOnALineOfItsOwn", "[client]") {
+  CHECK(error_text(Format::text, "CONFIG", "f:1: a\nf:2: b\x1b[2J") ==
+        "seqctl: CONFIG: f:1: a\n  f:2: b?[2J\n");
 }
 
 TEST_CASE("DurationsHaveTwoUnitsAtMost", "[client]") {

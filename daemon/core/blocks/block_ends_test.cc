@@ -45,7 +45,8 @@ TEST_CASE("BlocksEndBeforeADrainAPeriodsEndAndAStop") {
     CHECK(f.sequence().totals().gaps == available + 8);
   }
   SECTION("what is open is given up") {
-    const DrainReport report = f.sequence().give_up("its database is not configured any more");
+    const DrainReport report =
+        f.sequence().give_up("its database is not configured any more", GapCause::drained);
     REQUIRE_FALSE(report.gaps.empty());
     CHECK(report.gaps.front().begin == block.first + 2);
     CHECK(f.sequence().totals().gaps == available + 8);

@@ -140,6 +140,8 @@ TEST_CASE("BlocksAreBoundedAndOneUserGetsAShare") {
   f.world.start();
   f.world.settle();
   f.client = f.attach(1);
+  static_cast<void>(f.world.next("orders"));  // its floor is looked at
+  f.world.settle();
   for (std::uint32_t at = 1; at <= 3; ++at) REQUIRE(f.grant(at, at, 1));
   CHECK_FALSE(f.grant(4, 4, 1));
   CHECK(f.world.status.code() == ErrorCode::BUSY);

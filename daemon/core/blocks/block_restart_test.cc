@@ -65,6 +65,29 @@ TEST_CASE("AGrantThatDidNotReachThePageIsUntaken") {
   f.use_the_rest();
 }
 
+// Its slots would say that nothing was taken of the blocks, which a kill before this record leaves
+// out.
+TEST_CASE("APageIsNotMadeAgainBeforeTheEndOfItsBlocksIsRecorded") {
+  Blocks f;
+  const Run block = f.out(1, 0, 10);
+  f.take(block, 0, 1, 4);
+  f.blocks().end_client(f.client);
+  const Status again = f.blocks().open_page(f.client, Blocks::kUser).status();
+  SECTION("the daemon is killed there") {
+    f.world.restart();
+    f.world.settle();
+    f.world.advance(BlockTable::kReturnMs + 1);
+    f.use_the_rest();
+  }
+  SECTION("it is asked for again") {
+    CHECK(again.code() == ErrorCode::UNAVAILABLE);
+    f.world.turn();
+    CHECK(f.blocks().open_page(f.client, Blocks::kUser).ok());
+    CHECK(f.sequence().next_id() == block.first + 4);
+    f.use_the_rest();
+  }
+}
+
 // What an earlier process knew of them is found before a sequence is restored.
 TEST_CASE("BlocksOfASequenceThatIsNotConfiguredAnyMoreEndAtTheStart") {
   Blocks f;

@@ -124,6 +124,9 @@ Result<PageAddress> BlockTable::open_page(ClientId client, UserId user) {
                                        std::to_string(page_share_.used()) +
                                        "; take IDs with next or range");
   }
+  // In its place the next start would find a page in which nothing is taken.
+  if (pages_left_.contains(client))
+    return Status(ErrorCode::UNAVAILABLE, "this client's former page is about to go; try again");
   const Status opened = pages_->open(client, user);
   if (!opened.ok()) return opened;
   count_page(client, user);
@@ -162,6 +165,7 @@ void BlockTable::add(const Block& block) {
 }
 
 void BlockTable::tell_pages() {
+  pages_left_.clear();
   for (const BlockKey& key : unpublished_) {
     // It may be over already, and another one may be in its slot.
     const auto found = blocks_.find(key);
@@ -264,6 +268,7 @@ void BlockTable::close_page(ClientId client) {
   if (page == page_users_.end()) return;
   page_share_.release(page->second, 1);
   page_users_.erase(page);
+  pages_left_.insert(client);
 }
 
 void BlockTable::end_sequence(SequenceId sequence) {
@@ -301,13 +306,14 @@ void BlockTable::end_where(const std::function<bool(const Block&)>& over) {
   end(keys);
 }
 
-void BlockTable::end_where(ClientId client, const std::function<bool(const Block&)>& over) {
+bool BlockTable::end_where(ClientId client, const std::function<bool(const Block&)>& over) {
   std::vector<BlockKey> keys;
   for (auto at = blocks_.lower_bound({client, 0}); at != blocks_.end(); ++at) {
     if (at->first.first != client) break;
     if (over(at->second)) keys.push_back(at->first);
   }
   end(keys);
+  return !keys.empty();
 }
 
 // --- clients that are not connected

@@ -72,7 +72,7 @@ class BlockTable {
   void add(const Block& block);
   // Publishes the blocks of this turn to their pages; its record is in the log.
   void publish() {
-    if (!unpublished_.empty()) tell_pages();
+    if (!unpublished_.empty() || !pages_left_.empty()) tell_pages();
   }
 
   void end_slot(ClientId client, std::uint32_t slot);  // nothing where it is free
@@ -87,7 +87,7 @@ class BlockTable {
   void end_all_pages();  // at a stop; the blocks without a page stay out
   // Ends the blocks for which this is true, of all clients or of one.
   void end_where(const std::function<bool(const Block&)>& over);
-  void end_where(ClientId client, const std::function<bool(const Block&)>& over);
+  bool end_where(ClientId client, const std::function<bool(const Block&)>& over);  // any
 
   // Restores the blocks that an earlier process granted, and their pages. Then, once: waits for
   // their clients to reconnect.
@@ -133,6 +133,7 @@ class BlockTable {
   std::map<SequenceId, std::set<BlockKey>> by_sequence_;
   FairShare share_;
   std::map<ClientId, UserId> page_users_;  // of the pages that are open
+  std::set<ClientId> pages_left_;          // that were closed in this turn
   FairShare page_share_;
   std::vector<BlockKey> unpublished_;  // granted in this turn
   std::vector<BlockKey> lost_;         // that could not be published to their pages

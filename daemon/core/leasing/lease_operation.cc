@@ -37,7 +37,7 @@ LeaseIntended LeaseOperation::intent() const {
 void LeaseOperation::start(std::int64_t count) {
   ASSERT(idle() && !intent_open_ && !stopping_ && count >= 1 && store_ != nullptr);
   request_ = owner_.lease_request();
-  request_.token = store_->new_token(context_.random);
+  request_.token = store_->new_token(context_.random, request_.binding);
   request_.count = count;
   intent_open_ = true;
   intent_wall_ms_ = context_.clock.wall_ms();
@@ -173,7 +173,11 @@ void LeaseOperation::resolution(const Resolution& result) {
       // The next range may be lost in the same way, and as fast as the store answers.
       close(LeaseEnd::untraceable);
       pause(backoff_.next_ms(context_.random));
-      owner_.lease_moved_on();
+      if (last_error_.ok() || error_info(last_error_.code()).retry == Retry::again) {
+        owner_.lease_moved_on();
+      } else {
+        owner_.lease_failed(Status(last_error_));  // the store will say so again
+      }
       break;
     case Resolution::Kind::failed:
       unknown(result.error);
@@ -198,15 +202,7 @@ Status LeaseOperation::check_grant(std::int64_t begin, std::int64_t end, bool pa
     return {ErrorCode::STORE_REFUSED, "the store granted [" + std::to_string(begin) + ", " +
                                           std::to_string(end) + "), which was not requested"};
   }
-  if (parked && owner_.holds_some_of(begin, end)) {
-    return {ErrorCode::SEQ_REGRESSED,
-            "the store granted the returned range [" + std::to_string(begin) + ", " +
-                std::to_string(end) +
-                "), of which this host has IDs available: the records of returned ranges were "
-                "edited or restored. `seqctl advance NAME --everywhere` drops all of them, and the "
-                "sequence continues"};
-  }
-  return {};
+  return owner_.check_range(begin, end);
 }
 
 void LeaseOperation::granted(std::int64_t begin, std::int64_t end, bool parked, EventKind how) {

@@ -38,8 +38,8 @@ class LeaseOperation {
     virtual LeaseRequest lease_request() const = 0;
     // Has this turn's record made durable, and calls `then` when it is; not after the owner's end.
     virtual void when_durable(std::function<void()> then) = 0;
-    // Whether an ID of [begin, end) is available already.
-    virtual bool holds_some_of(std::int64_t begin, std::int64_t end) const = 0;
+    // Why a range that was granted cannot be held beside what is: the next start would refuse it.
+    virtual Status check_range(std::int64_t begin, std::int64_t end) const = 0;
     // SEQ_REGRESSED: the counter may have been removed, and what it grants been issued before.
     virtual Status check_counter_kept() const = 0;
     // A range that is already recorded.

@@ -36,6 +36,25 @@ TEST_CASE("GrantIsRecordedBeforeTheOwnerSeesIt", "[lease_operation]") {
   REQUIRE(leasing.operation.leasing() == 0);
 }
 
+// A sequence is not purged, forgotten or stopped while one of these is due.
+TEST_CASE("AnOperationIsInFlightWhileLogOrStoreOweAnAnswer", "[lease_operation]") {
+  Leasing leasing;
+  REQUIRE_FALSE(leasing.operation.in_flight());
+  leasing.store.leases = {{LeaseKind::unknown_applied, kAway, 0, 0}};
+  leasing.operation.start(10);
+  REQUIRE(leasing.operation.state() == State::recording);
+  REQUIRE(leasing.operation.in_flight());
+  leasing.flush();
+  REQUIRE(leasing.operation.state() == State::requesting);
+  REQUIRE(leasing.operation.in_flight());
+  leasing.store.deliver();
+  REQUIRE(leasing.operation.state() == State::resolving);
+  REQUIRE(leasing.operation.in_flight());
+  leasing.store.deliver();
+  REQUIRE(leasing.operation.idle());
+  REQUIRE_FALSE(leasing.operation.in_flight());
+}
+
 TEST_CASE("RefusalPausesAndThenTheOwnerDecides", "[lease_operation]") {
   Leasing leasing;
   leasing.store.leases = {{LeaseKind::refuse, kAway, 0, 0}};
@@ -107,6 +126,23 @@ TEST_CASE("StoreThatMayNotBeAskedIsAskedForNothing", "[lease_operation]") {
     leasing.store.deliver();
     REQUIRE(leasing.store.resolve_calls.size() == (fails_once ? 2 : 1));
     REQUIRE(leasing.ranges.size() == 1);
+  }
+}
+
+TEST_CASE("AGapThatTheStoreWillMakeAgainIsToldToThoseWhoWait", "[lease_operation]") {
+  const bool passes = GENERATE(true, false);
+  Leasing leasing;
+  leasing.store.leases = {{LeaseKind::unknown_lost, passes ? kAway : kDenied, 0, 0}};
+  leasing.store.resolutions = {{ResolveKind::untraceable}};
+  leasing.send(10);
+  while (leasing.store.deliver()) continue;
+  REQUIRE(leasing.closed(LeaseEnd::untraceable) == 1);
+  REQUIRE(leasing.operation.state() == State::pausing);
+  if (passes) {
+    REQUIRE(leasing.failures.empty());
+    REQUIRE(leasing.moves == 1);
+  } else {
+    REQUIRE(leasing.failures == std::vector{ErrorCode::STORE_REFUSED});
   }
 }
 

@@ -118,7 +118,7 @@ class LeaseStore {
   // The token of a lease that is about to be intended: random bits, among which a store may mark
   // how it is going to trace the lease. The token is in the log before the request leaves, so the
   // mark is all that a later daemon has to go by when it resolves the lease.
-  virtual Token new_token(Random& random) { return random_token(random); }
+  virtual Token new_token(Random& random, const CounterBinding&) { return random_token(random); }
   virtual void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) = 0;
   virtual void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) = 0;
   virtual void claim(const ClaimRequest& request,

@@ -22,7 +22,9 @@ class MeasuredStore final : public LeaseStore {
   void identify(const Token& candidate, std::function<void(Result<Token>)> done) override {
     store_.identify(candidate, std::move(done));
   }
-  Token new_token(Random& random) override { return store_.new_token(random); }
+  Token new_token(Random& random, const CounterBinding& binding) override {
+    return store_.new_token(random, binding);
+  }
   void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) override;
   void resolve(const LeaseRequest& request, std::function<void(Resolution)> done) override;
   void claim(const ClaimRequest& request, std::function<void(Result<ClaimOutcome>)> done) override {

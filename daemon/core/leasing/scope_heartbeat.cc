@@ -1,11 +1,22 @@
 // The heartbeat of a StoreScope, and what follows when the database is an older copy: a part of
 // store_scope.h.
+#include <algorithm>
 #include <utility>
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/leasing/store_scope.h"
 
 namespace seqd {
+namespace {
+
+// What the log accepts, and what can be raised: others can write to the store.
+Result<BeatOutcome> within_bounds(Result<BeatOutcome> found) {
+  constexpr std::int64_t kHighest = std::int64_t{1} << 62;
+  if (found.ok()) found->beat = std::clamp<std::int64_t>(found->beat, 0, kHighest);
+  return found;
+}
+
+}  // namespace
 
 std::int64_t StoreScope::known_beat() const {
   return heartbeat_.instance == instance() ? heartbeat_.beat : 0;
@@ -24,7 +35,7 @@ void StoreScope::compare(const Token& instance, std::int64_t known, bool raise) 
   comparing_ = true;
   const BeatRequest request{instance, known, raise};
   store_->beat(request, alive_.guard([this, request](const Result<BeatOutcome>& result) {
-    compared(request, result);
+    compared(request, within_bounds(result));
   }));
 }
 

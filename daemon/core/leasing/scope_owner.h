@@ -14,8 +14,11 @@ class ScopeOwner {
   // Has this turn's record made durable, and calls `then` when it is; not when the daemon ends
   // before.
   virtual void when_durable(std::function<void()> then) = 0;
-  // The ranges of this scope may be issued; and again when its store may be called, too.
+  // The ranges of this scope may be issued; and again when its store may be called, too, or answers
+  // again after it was down: floors may have been raised meanwhile.
   virtual void scope_owned(ScopeId scope) = 0;
+  // Its store did not answer, as it did before: nobody waits for floors.
+  virtual void scope_failed(ScopeId scope) = 0;
   // Whether a range, a lease or a return of this scope is open.
   virtual bool scope_holds(ScopeId scope) const = 0;
   // Another database while it does, or an older copy: nothing is issued, leased or returned.

@@ -207,18 +207,21 @@ void StoreScope::lose() {
 }
 
 void StoreScope::store_answered() {
-  if (std::exchange(told_down_, false)) {
-    context_.events.raise({EventKind::store_up,
-                           "store \"" + store_name() + "\" answers again",
-                           {{"STORE", store_name()}}});
-  }
+  const bool was_down = std::exchange(told_down_, false);
   backoff_.reset();
   last_error_ = Status();
+  if (!was_down) return;
+  context_.events.raise({EventKind::store_up,
+                         "store \"" + store_name() + "\" answers again",
+                         {{"STORE", store_name()}}});
+  if (verified()) owner_.scope_owned(id());
 }
 
 void StoreScope::fail(const Status& status) {
-  if (last_error_.ok()) failing_since_ms_ = context_.clock.monotonic_ms();
+  const bool answered = last_error_.ok();
+  if (answered) failing_since_ms_ = context_.clock.monotonic_ms();
   last_error_ = status;
+  if (answered) owner_.scope_failed(id());
   if (!is_down() || std::exchange(told_down_, true)) return;
   context_.events.raise(
       {EventKind::store_down,
@@ -261,6 +264,18 @@ void StoreScope::probe() {
     probing_ = false;
     reached_ = result.ok();
   }));
+}
+
+Status StoreScope::check_claimed() const {
+  if (store_ == nullptr) {
+    return {ErrorCode::CONFIG,
+            "store \"" + store_name() + "\" is not running; configure it and restart"};
+  }
+  if (verified()) return {};
+  return {ErrorCode::UNAVAILABLE,
+          "the remainder of store \"" + store_name() +
+              "\" is not claimed yet, so it is not ours to return: " +
+              (last_error().ok() ? "the store has not answered" : last_error().to_string())};
 }
 
 const char* StoreScope::state_name() const {

@@ -63,6 +63,8 @@ class StoreScope {
   bool owned() const { return state_ == State::owned; }
   // The store may be called: it is the database that the ranges came from, and no older copy of it.
   bool verified() const { return owned() && verified_ && confirmed_; }
+  // The same, or why not: CONFIG, UNAVAILABLE.
+  Status check_claimed() const;
   bool changed() const { return state_ == State::changed; }
   bool restored() const { return state_ == State::restored; }
   bool refuses() const { return changed() || restored(); }

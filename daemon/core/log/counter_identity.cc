@@ -41,6 +41,20 @@ std::string binding_text(const CounterBinding& binding, std::string_view key,
       .append(progression_text(progression));
 }
 
+std::shared_ptr<const IdProgression> held_progression(const std::string& held,
+                                                      const ProgressionSettings& configured) {
+  const std::string now = progression_text(configured);
+  // It is the end of the text. A key may be anything, and a word for the meaning follows it.
+  const std::size_t begin = std::min(held.rfind(" start="), held.size());
+  const auto says = [counter = std::string_view(held).substr(0, begin)](Meaning meaning) {
+    return counter.ends_with(std::string(" ") + meaning_word(meaning));
+  };
+  if (begin == held.size()) return nullptr;
+  if (!says(Meaning::last) && !says(Meaning::next) && !says(Meaning::unset)) return nullptr;
+  if (std::string_view(held).substr(begin) == now) return configured.compiled;
+  return read_progression(std::string_view(held).substr(begin + 1));
+}
+
 bool same_counter(const std::string& held, const CounterBinding& configured,
                   const ProgressionSettings& progression) {
   const std::string counter = counter_text(configured, configured.key);

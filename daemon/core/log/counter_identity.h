@@ -2,6 +2,7 @@
 // issued for another one. Pure; any thread.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -23,5 +24,10 @@ std::string binding_text(const CounterBinding& binding, std::string_view key,
 // Whether ranges of the counter `held` may be used for a sequence configured so.
 bool same_counter(const std::string& held, const CounterBinding& configured,
                   const ProgressionSettings& progression = {});
+// What the ordinals of ranges of the counter `held` mean, whatever is `configured` today: the
+// compiled one if it is that, else one with the widest bounds where they do not matter; null: they
+// are the IDs.
+std::shared_ptr<const IdProgression> held_progression(const std::string& held,
+                                                      const ProgressionSettings& configured);
 
 }  // namespace seqd

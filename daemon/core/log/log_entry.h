@@ -75,6 +75,7 @@ struct Issued {
   ClientId client = 0;  // 0: nothing to repeat, the two below mean nothing
   std::uint32_t request = 0;
   IssueKind kind = IssueKind::single;
+  TextForm form = 0;        // of text; else 0
   std::int64_t wall_s = 0;  // of text: the time in it; else 0
   bool operator==(const Issued&) const = default;
 };

@@ -24,7 +24,8 @@ class RemainderLog {
   // The position that this turn's record will have.
   virtual LogPosition next_position() const = 0;
   // Asks that this turn's record, and all before it, be flushed to the medium after the next
-  // commit. Asking again is free.
+  // commit. Asking again is free. Who waits for it appends in the same turn: the position of a turn
+  // without a record may never come.
   virtual void make_durable() = 0;
   // Makes this turn's record outlive the process; nothing when nothing was appended. After an error
   // nothing that the turn recorded may be replied to, and the daemon must end.

@@ -92,7 +92,7 @@ TEST_CASE("OutOfOrderIssuesAreFoundByNumber", "[replay_table]") {
 
 TEST_CASE("TextsAreFoundWithTheTimeOfTheirIssue", "[replay_table]") {
   const auto text = [](std::uint32_t request, std::int64_t begin, std::int64_t wall_s) {
-    return Issued{1, begin, begin + 1, 1, request, IssueKind::text, wall_s};
+    return Issued{1, begin, begin + 1, 1, request, IssueKind::text, 0, wall_s};
   };
   Replays replays;
   replays.attach(1);
@@ -106,6 +106,19 @@ TEST_CASE("TextsAreFoundWithTheTimeOfTheirIssue", "[replay_table]") {
   replays.table.acknowledge(1, 2);
   REQUIRE(replays.table.find(1, 2) == std::vector<Issued>{text(2, 101, 7)});
   REQUIRE(replays.table.check(1, 1) == Seen::acknowledged);
+}
+
+TEST_CASE("TextsOfTwoFormsAreTwoEntries", "[replay_table]") {
+  const auto text = [](std::uint32_t request, TextForm form) {
+    return Issued{1, 99 + request, 100 + request, 1, request, IssueKind::text, form, 7};
+  };
+  Replays replays;
+  replays.attach(1);
+  for (const Issued& issue : {text(1, 0), text(2, 0), text(4, 1), text(3, 1)})
+    replays.table.record(issue);
+  REQUIRE(replays.table.retained(1) == 2);
+  REQUIRE(replays.table.find(1, 2) == std::vector<Issued>{text(2, 0)});
+  REQUIRE(replays.table.find(1, 3) == std::vector<Issued>{text(3, 1)});
 }
 
 TEST_CASE("AcknowledgementInTheMiddleOfARunKeepsItsRest", "[replay_table]") {

@@ -14,8 +14,8 @@ std::uint32_t last_request(const Issued& issue) {
 }
 
 bool goes_on(const Issued& back, const Issued& issue) {
-  if (back.kind != issue.kind || back.wall_s != issue.wall_s || back.sequence != issue.sequence ||
-      back.end != issue.begin) {
+  if (back.kind != issue.kind || back.form != issue.form || back.wall_s != issue.wall_s ||
+      back.sequence != issue.sequence || back.end != issue.begin) {
     return false;
   }
   return is_one_each(issue.kind) ? last_request(back) + 1 == issue.request

@@ -293,6 +293,8 @@ Status StateImage::apply_one(const RetainedIssue& entry) {
   if (found == clients.end())
     return corrupt("an issue to a client that was not defined", issue.client);
   if (!is_range(issue.begin, issue.end)) return corrupt("an issue of no IDs", issue.sequence);
+  if (issue.form >= DefineName::kMostForms)
+    return corrupt("a text in an impossible form", issue.sequence);
   found->second.retained.add(issue);
   return {};
 }

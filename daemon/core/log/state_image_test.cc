@@ -185,6 +185,13 @@ TEST_CASE("AnImageInWhichAnIdOrANameIsTwiceIsRefused") {
   CHECK(named.check().code() == ErrorCode::STATE_CORRUPT);
 }
 
+TEST_CASE("TextInAFormThatNoNameHasIsRefused") {
+  StateImage image = with_a_range();
+  REQUIRE(image.apply(Reserved{1, 110}).ok());
+  REQUIRE(image.apply(Issued{1, 100, 101, 1, 5, IssueKind::text, 15, 7}).ok());
+  refuses(image, Issued{1, 101, 102, 1, 6, IssueKind::text, 16, 7});
+}
+
 TEST_CASE("AcknowledgedIssuesAreForgottenWhenAllOfThemAre") {
   StateImage image = with_a_range();
   REQUIRE(image.apply(Reserved{1, 110}).ok());

@@ -286,5 +286,28 @@ TEST_CASE("PeriodIsNotForgottenWhileADecommissionDrains", "[core][period]") {
   CHECK(here.report->sequences.size() == 3);
 }
 
+// Its unit was changed: nobody can configure it again beside the periods of today.
+TEST_CASE("APeriodThatIsNotConfiguredAnyMoreDoesNotKeepTheInstance", "[core][period]") {
+  Retiring here;
+  SequenceSettings& daily = here.world.settings.add("tickets");
+  daily.periods.period = "day";
+  daily.periods.rule = PeriodRule::make("day", nullptr).value();
+  REQUIRE(here.world.next("tickets") == std::nullopt);
+  here.world.settle();
+  here.world.kill();
+  daily.periods.period = "hour";
+  daily.periods.rule = PeriodRule::make("hour", nullptr).value();
+  here.begin_life();
+  const SequenceId old = here.world.table->find("tickets@2023-11-14");
+  REQUIRE(here.world.table->at(old).available() > 0);
+  static_cast<void>(here.begin());
+  here.world.advance(0);
+  here.world.settle();
+  REQUIRE(here.report);
+  CAPTURE(here.report->why.to_string());
+  CHECK(here.report->end == End::done);
+  CHECK_FALSE(here.known());
+}
+
 }  // namespace
 }  // namespace seqd

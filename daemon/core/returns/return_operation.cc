@@ -20,9 +20,9 @@ ReturnOperation::ReturnOperation(const CoreContext& context, Owner& owner, Seque
 void ReturnOperation::start(const IdRange& range, Reuse reuse, std::int64_t deadline_ms) {
   ASSERT(!opened_ && !stopping_ && store_ != nullptr);
   ASSERT(reuse != Reuse::never && !range.empty());
-  opened_ = ReturnOpened{sequence_,     store_->new_token(context_.random),
-                         range.begin(), range.end(),
-                         reuse,         context_.clock.wall_ms()};
+  const Token token = store_->new_token(context_.random, owner_.return_request().binding);
+  opened_ =
+      ReturnOpened{sequence_, token, range.begin(), range.end(), reuse, context_.clock.wall_ms()};
   deadline_ms_ = deadline_ms;
   give_up_ = false;
   state_.move_to(State::recording);

@@ -1,6 +1,8 @@
 #include "daemon/core/sequence/id_progression.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include "daemon/base/assertion.h"
 
@@ -50,6 +52,7 @@ std::int64_t IdProgression::lowest() const {
 std::int64_t IdProgression::value(std::int64_t ordinal) const {
   const std::uint64_t index = bits(ordinal) - 1;
   if (index <= last_) return number(bits(form_.start) + index * step_);
+  if (!form_.cycle) return value_near(ordinal);
   std::uint64_t behind = index - last_ - 1;
   if (length_ != 0) behind %= length_;
   return number(first_of_cycle() + behind * step_);
@@ -69,10 +72,15 @@ std::int64_t IdProgression::value_near(std::int64_t ordinal) const {
   return (away < 0) == (form_.increment < 0) ? kHighest : kLowest;
 }
 
-// How often the increment is to be added to `from` to get to `value` within the bounds.
+std::optional<std::uint64_t> IdProgression::steps_within(std::uint64_t from,
+                                                         std::int64_t value) const {
+  if (value < form_.min || value > form_.max) return std::nullopt;
+  return steps_from(from, value);
+}
+
+// How often the increment is to be added to `from` to get to `value`.
 std::optional<std::uint64_t> IdProgression::steps_from(std::uint64_t from,
                                                        std::int64_t value) const {
-  if (value < form_.min || value > form_.max) return std::nullopt;
   const bool ahead = form_.increment > 0 ? value >= number(from) : value <= number(from);
   if (!ahead) return std::nullopt;
   const std::uint64_t way = form_.increment > 0 ? bits(value) - from : from - bits(value);
@@ -84,10 +92,12 @@ std::optional<IdProgression::Place> IdProgression::find(std::int64_t value,
                                                         std::int64_t below) const {
   const std::uint64_t end = bits(std::clamp<std::int64_t>(below, 1, kLastOrdinal)) - 1;
   std::optional<Place> place;
-  std::optional<std::uint64_t> index = steps_from(bits(form_.start), value);
-  if (index && *index <= kLastIndex) place = Place{number(*index) + 1, *index < end ? 1 : 0};
+  std::optional<std::uint64_t> index = steps_within(bits(form_.start), value);
+  if (!index && !form_.cycle) index = steps_from(bits(form_.start), value);
+  const bool may_be = index && (*index <= last_ || *index < end);
+  if (may_be && *index <= kLastIndex) place = Place{number(*index) + 1, *index < end ? 1 : 0};
   if (!form_.cycle || last_ >= kLastIndex) return place;
-  index = steps_from(first_of_cycle(), value);
+  index = steps_within(first_of_cycle(), value);
   if (!index || *index > kLastIndex - last_ - 1) return place;
   const std::uint64_t first = last_ + 1 + *index;
   if (first >= end) return place ? place : Place{number(first) + 1, 0};
@@ -100,10 +110,10 @@ std::optional<IdProgression::Place> IdProgression::find(std::int64_t value,
 
 std::optional<std::int64_t> IdProgression::find_from(std::int64_t value, std::int64_t from) const {
   const std::uint64_t begin = bits(std::max<std::int64_t>(from, 1)) - 1;
-  std::optional<std::uint64_t> index = steps_from(bits(form_.start), value);
+  std::optional<std::uint64_t> index = steps_within(bits(form_.start), value);
   if (index && *index >= begin && *index <= kLastIndex) return number(*index) + 1;
   if (!form_.cycle || last_ >= kLastIndex || begin > kLastIndex) return std::nullopt;
-  index = steps_from(first_of_cycle(), value);
+  index = steps_within(first_of_cycle(), value);
   if (!index || *index > kLastIndex - last_ - 1) return std::nullopt;
   std::uint64_t first = last_ + 1 + *index;
   if (first < begin) {
@@ -124,8 +134,8 @@ void IdProgression::append_runs(std::int64_t ordinal, std::int64_t count,
   const std::uint64_t most = bits(std::numeric_limits<std::int64_t>::max()) / far;
   while (count > 0) {
     const std::uint64_t index = bits(ordinal) - 1;
-    std::uint64_t left = last_ - index;  // steps until it wraps
-    if (index > last_) {
+    std::uint64_t left = form_.cycle ? last_ - index : most;  // steps until it wraps
+    if (form_.cycle && index > last_) {
       const std::uint64_t behind = index - last_ - 1;
       left = length_ - 1 - (length_ == 0 ? behind : behind % length_);
     }
@@ -160,6 +170,25 @@ Status IdProgression::no_id(std::string_view name, std::int64_t value) const {
           std::to_string(value) + " is no ID of \"" + std::string(name) + "\", which begins at " +
               std::to_string(form_.start) + ", goes by " + std::to_string(form_.increment) +
               " and stays within " + std::to_string(form_.min) + ".." + std::to_string(form_.max)};
+}
+
+std::shared_ptr<const IdProgression> read_progression(std::string_view text) {
+  IdProgression::Form form;
+  form.min = std::numeric_limits<std::int64_t>::min();
+  form.max = std::numeric_limits<std::int64_t>::max();
+  const auto take = [&text](std::string_view word, std::int64_t& number) {
+    if (!text.starts_with(word)) return false;
+    text.remove_prefix(word.size());
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc()) return false;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return true;
+  };
+  if (!take("start=", form.start) || !take(" increment=", form.increment)) return nullptr;
+  form.cycle = take(" min=", form.min) && take(" max=", form.max) && text == " cycle";
+  const bool fits = form.min < form.max && form.min <= form.start && form.start <= form.max;
+  if (!(form.cycle || text.empty()) || form.increment == 0 || !fits) return nullptr;
+  return std::make_shared<const IdProgression>(form);
 }
 
 std::string progression_text(const ProgressionSettings& progression) {

@@ -3,7 +3,8 @@
 // ordinals; values are what is shown at the edge (daemon/rpc/external.h). Made by the
 // configuration; immutable, any thread.
 //
-// Invariant: an ordinal has one value, for ever; without a cycle a value has one ordinal at most.
+// Invariant: an ordinal has one value, for ever, also where the bounds were further apart when it
+// was issued than they are today; without a cycle a value has one ordinal at most.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +50,7 @@ class IdProgression {
     std::int64_t min = 1;        // below max; start is within them
     std::int64_t max = kLastOrdinal;
     bool cycle = false;
+    bool operator==(const Form&) const = default;
   };
   explicit IdProgression(const Form& form);
 
@@ -57,13 +59,14 @@ class IdProgression {
   std::int64_t ordinals() const { return ordinals_; }
   // The lowest value that can come.
   std::int64_t lowest() const;
-  // Of an ordinal 1 .. ordinals().
+  // Of an ordinal from 1 on. Without a cycle those behind ordinals(), which may have been issued
+  // under another bound, are counted on, held at the bounds of int64.
   std::int64_t value(std::int64_t ordinal) const;
-  // The same for a number that may be next to them: 0 and what is behind ordinals() are counted
-  // on, held at the bounds of int64. For texts.
+  // The same where the number may be 0, too. For texts.
   std::int64_t value_near(std::int64_t ordinal) const;
 
-  // The newest ordinal of a value below `below`, else its first; `times` it came below it.
+  // The newest ordinal of a value below `below`, else its first; `times` it came below it. Below
+  // `below` the bounds of today do not count without a cycle: it may have been issued there.
   struct Place {
     std::int64_t ordinal = 0;
     std::int64_t times = 0;
@@ -87,6 +90,7 @@ class IdProgression {
  private:
   std::uint64_t first_of_cycle() const;
   std::optional<std::uint64_t> steps_from(std::uint64_t from, std::int64_t value) const;
+  std::optional<std::uint64_t> steps_within(std::uint64_t from, std::int64_t value) const;
 
   const Form form_;
   const std::uint64_t step_;  // the increment, to be added modulo 2^64
@@ -97,5 +101,8 @@ class IdProgression {
 
 // IdProgression::text() behind a space; empty for none.
 std::string progression_text(const ProgressionSettings& progression);
+// The progression whose text() is `text`, with the widest bounds where the text has none; null: it
+// is no such text.
+std::shared_ptr<const IdProgression> read_progression(std::string_view text);
 
 }  // namespace seqd

@@ -55,7 +55,23 @@ TEST_CASE("NewestPlaceOfAValueIsFoundAndCounted", "[progression]") {
   const IdProgression straight({.start = 10, .increment = 5, .min = 0, .max = 32, .cycle = false});
   CHECK(straight.find(20, 1) == Place{3, 0});
   CHECK_FALSE(straight.find(5, 100));
-  CHECK_FALSE(straight.find(35, 100));
+  CHECK_FALSE(straight.find(35, 6));
+  CHECK(straight.find(35, 100) == Place{6, 1});  // the bound was further away once
+}
+
+TEST_CASE("WhatWasIssuedUnderAFurtherBoundKeepsItsValue", "[progression]") {
+  const IdProgression lowered({.start = 1, .increment = 2, .min = 1, .max = 49, .cycle = false});
+  CHECK(lowered.value(40) == 79);
+  CHECK(runs_of(lowered, 20, 21) == Runs{{39, 21, 2}});
+  CHECK(lowered.find(79, 41) == Place{40, 1});
+  CHECK_FALSE(lowered.find(79, 40));
+  CHECK_FALSE(lowered.find(80, 41));
+  CHECK_FALSE(lowered.find_from(79, 1));
+  const IdProgression raised({.start = -1, .increment = -1, .min = -5, .max = -1, .cycle = false});
+  CHECK(raised.value(9) == -9);
+  CHECK(raised.find(-9, 10) == Place{9, 1});
+  const IdProgression edge({kHighest - 3, 2, 1, kHighest - 2, false});
+  CHECK(edge.value(3) == kHighest);
 }
 
 TEST_CASE("WholeOfInt64IsCountedWithoutOverflow", "[progression]") {

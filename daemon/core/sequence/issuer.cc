@@ -38,8 +38,8 @@ void Issuer::restore(const SequenceImage& image) {
 void Issuer::note(std::int64_t begin, std::int64_t end, const Caller& caller, IssueAs as) {
   ASSERT(begin < end && end <= held_.last_range_end());
   last_issued_ = end - 1;
-  const Issued issue =
-      as_recorded({sequence_, begin, end, caller.client, caller.request, as.kind, as.wall_s});
+  const Issued issue = as_recorded(
+      {sequence_, begin, end, caller.client, caller.request, as.kind, as.form, as.wall_s});
   if (pending_ == nullptr) {
     pending_ = &context_.table.accounts().issuing(sequence_, context_.core.history);
   } else {

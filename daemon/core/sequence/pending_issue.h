@@ -10,10 +10,10 @@
 
 namespace seqd {
 
-// The time is kept for retries of texts; a client without an identity does not retry.
+// Time and form are kept for retries of texts; a client without an identity does not retry.
 inline Issued as_recorded(Issued issue) {
   if (issue.kind == IssueKind::text && issue.client == 0) issue.kind = IssueKind::single;
-  if (issue.kind != IssueKind::text) issue.wall_s = 0;
+  if (issue.kind != IssueKind::text) issue.form = 0, issue.wall_s = 0;
   return issue;
 }
 
@@ -37,7 +37,8 @@ class PendingIssue {
     if (empty()) return false;
     const bool follows = issue_.end == next.begin && range_end_ == range_end &&
                          issue_.client == next.client && issue_.kind == next.kind &&
-                         is_one_each(next.kind) && issue_.wall_s == next.wall_s;
+                         is_one_each(next.kind) && issue_.form == next.form &&
+                         issue_.wall_s == next.wall_s;
     const bool numbered =
         next.client == 0 ||
         static_cast<std::int64_t>(next.request) - issue_.request == issue_.end - issue_.begin;

@@ -48,16 +48,19 @@ TEST_CASE("AnotherSessionIsAnotherPieceForTheHistoryAndTheSameEntryForTheLog") {
 
 TEST_CASE("TextsOfOneSecondAreOneEntryAndOthersAreNot") {
   const auto text = [](std::int64_t id, std::int64_t wall_s) {
-    return Issued{1, id, id + 1, 3, static_cast<std::uint32_t>(id), IssueKind::text, wall_s};
+    return Issued{1, id, id + 1, 3, static_cast<std::uint32_t>(id), IssueKind::text, 2, wall_s};
   };
   PendingIssue pending(nullptr);
   pending.begin(text(10, 500), 100, 7);
   CHECK(pending.merge(text(11, 500), 100, 7));
   CHECK_FALSE(pending.merge(text(12, 501), 100, 7));
+  Issued other = text(12, 500);
+  other.form = 3;
+  CHECK_FALSE(pending.merge(other, 100, 7));
   Issued number = text(12, 0);
   number.kind = IssueKind::single;
   CHECK_FALSE(pending.merge(number, 100, 7));
-  CHECK(pending.take() == Issued{1, 10, 12, 3, 10, IssueKind::text, 500});
+  CHECK(pending.take() == Issued{1, 10, 12, 3, 10, IssueKind::text, 2, 500});
 }
 
 TEST_CASE("AnotherRangeOrClientOrKindIsAnotherEntry") {

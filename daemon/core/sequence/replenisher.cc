@@ -55,15 +55,13 @@ void Replenisher::replenish(const HeldRanges& held, std::int64_t out, std::int64
   operation().start(std::min(std::clamp(-spare, size, settings.lease_max), room));
 }
 
-void Replenisher::apply_settings(bool ends_elsewhere) {
-  if (ends_elsewhere) {
-    mended();  // it may have been refused for the former end
-    failing_ = Status();
-  }
+void Replenisher::apply_settings() {
+  mended();  // it may have been refused for the former ones, or a person has mended the counter
   sizer_.keep_within(bounds_of(owner_.settings()));
 }
 
 void Replenisher::mended() {
+  failing_ = Status();
   if (operation_ != nullptr) operation_->mended();
 }
 

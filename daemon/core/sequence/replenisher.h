@@ -29,6 +29,8 @@ class Replenisher final : private LeaseOperation::Owner {
     virtual CounterBinding binding() const = 0;            // of now
     virtual std::int64_t high_water() const = 0;
     virtual const HeldRanges& held() const = 0;
+    // As that of a LeaseOperation.
+    virtual Status check_range(std::int64_t begin, std::int64_t end) const = 0;
     // Whether to lease is to be decided again: replenish().
     virtual void lease_changed() = 0;
     // A range that the log has.
@@ -73,8 +75,8 @@ class Replenisher final : private LeaseOperation::Owner {
   void end_turn() {
     if (operation_ != nullptr && operation_->at_rest()) operation_.reset();
   }
-  void apply_settings(bool ends_elsewhere);
-  void mended();  // what the last lease failed for
+  void apply_settings();
+  void mended();  // what the last lease failed for; or perhaps: the next one is tried at once
 
   // A lease that was in flight when the last process ended waits for adopt() or abandon().
   void restore(const std::optional<LeaseIntended>& intent) {
@@ -89,8 +91,8 @@ class Replenisher final : private LeaseOperation::Owner {
  private:
   LeaseRequest lease_request() const override;
   void when_durable(std::function<void()> then) override;
-  bool holds_some_of(std::int64_t begin, std::int64_t end) const override {
-    return owner_.held().has_some_of(begin, end);
+  Status check_range(std::int64_t begin, std::int64_t end) const override {
+    return owner_.check_range(begin, end);
   }
   Status check_counter_kept() const override;
   void lease_granted(IdRange range, const Token& lease) override;

@@ -11,8 +11,7 @@ namespace seqd {
 
 Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const SequenceSettings> settings,
                    const std::string& key, const DefineSequence& definition)
-    : key_(key == definition.name ? nullptr : std::make_unique<const std::string>(key)),
-      high_water_(definition.high_water),
+    : high_water_(definition.high_water),
       gate_(context.scope),
       context_(context),
       settings_(std::move(settings)),
@@ -23,7 +22,7 @@ Sequence::Sequence(const SequenceContext& context, std::shared_ptr<const Sequenc
       replenisher_(context, *this, *settings_),
       drain_(context.core, *this, issuer_.held()) {
   ASSERT(settings_->binding.key.empty());
-  keep_binding(definition.binding);
+  keep_key(key, definition.binding);
 }
 
 // --- what it is
@@ -124,12 +123,31 @@ void Sequence::expire_waiters() {
   touch();
 }
 
+// Nothing: not in this turn.
+Result<std::optional<IssueAs>> Sequence::admit(const Waiter& waiter) {
+  IssueAs as{waiter.kind};
+  if (waiter.kind != IssueKind::text) return std::optional(as);
+  const Result<std::optional<TextForm>> form = context_.table.admit_text(id());
+  if (!form.ok()) return form.status();
+  if (!*form) return std::optional<IssueAs>();
+  as.form = **form;
+  as.wall_s = context_.core.clock.wall_ms() / 1'000;
+  return std::optional(as);
+}
+
 void Sequence::serve_waiters() {
   if (!waiters_.empty() && !context_.core.log.accepting()) {
     touch();  // again in the next turn
     return;
   }
   while (!waiters_.empty() && gate_.open() && held().issuable() >= waiters_.front().count) {
+    // What there is to refuse is refused before an ID is taken.
+    const Result<std::optional<IssueAs>> as = admit(waiters_.front());
+    if (!as.ok()) {
+      context_.core.replies.failed(waiters_.pop().caller, as.status());
+      continue;
+    }
+    if (!*as) return touch();
     // One entry is reserved for this request already.
     const std::int64_t more = held().pieces(waiters_.front().count) - 1;
     ASSERT(more >= 0);
@@ -143,14 +161,12 @@ void Sequence::serve_waiters() {
                           "retries of this client: acknowledge (ack), or request fewer"});
       continue;
     }
-    IssueAs as{waiter.kind, 0};
-    if (waiter.kind == IssueKind::text) as.wall_s = context_.core.clock.wall_ms() / 1'000;
     std::vector<Run> runs;
-    issuer_.issue(waiter.caller, waiter.count, as, &runs);
+    issuer_.issue(waiter.caller, waiter.count, **as, &runs);
     ASSERT(!runs.empty() && (waiter.count == 1 || waiter.kind == IssueKind::batch));
     note_issued();
     if (waiter.kind == IssueKind::text) {
-      context_.core.replies.issued_text(waiter.caller, id(), runs.front().first, as.wall_s);
+      context_.core.replies.issued_text(waiter.caller, id(), runs.front().first, (*as)->wall_s);
     } else {
       context_.core.replies.issued(waiter.caller, id(), waiter.kind, runs);
     }
@@ -167,6 +183,9 @@ void Sequence::pump() {
   ASSERT(touched_);
   touched_ = false;
   flush_issues();
+  // What is in blocks is issued without a request to this daemon.
+  const bool issues = !waiters_.empty() || replenisher_.wants() || out_ > 0;
+  if (issues && gate_.state() == SequenceGate::State::looking) context_.table.look(id_);
   if (gate_.withdrawing()) withdraw();
   if (!waiters_.empty()) {
     end_blocks_for_waiters();
@@ -194,14 +213,6 @@ void Sequence::prepare() {
   if (replenisher_.due(held(), waiters_.demand()) && context_.scope.verified() &&
       !drain_.blocks_leases() && context_.core.log.accepting())
     replenisher_.replenish(held(), out_, waiters_.demand(), issuer_.issued());
-}
-
-void Sequence::hold() {
-  const LogPosition position = context_.core.log.next_position();
-  if (!gate_.hold_until(position)) return;
-  when_durable([this, position] {
-    if (gate_.durable(position)) touch();
-  });
 }
 
 void Sequence::log_failed(const Status& status) {
@@ -235,6 +246,7 @@ void Sequence::end_advance(const Result<std::int64_t>& next_id) {
       {EventKind::sequence_advanced,
        "\"" + name() + "\" is leased from " + std::to_string(*next_id) + " on",
        {{"SEQUENCE", name()}, {"NEXT", std::to_string(*next_id)}}});
+  replenisher_.mended();
   if (stopped().code() != ErrorCode::SEQ_REGRESSED) return;
   raised_to_ = 0;
   if (!context_.scope.restored()) go_on();
@@ -255,6 +267,11 @@ bool Sequence::counter_read(const CounterReading& reading) {
   withdraw();
   touch();
   return !awaits_advance();
+}
+
+void Sequence::looked(bool over) {
+  if (over) gate_.set_looks(false);
+  touch();
 }
 
 void Sequence::withdraw() {
@@ -337,20 +354,21 @@ void Sequence::refuse_requests(const Status& why) {
   touch();
 }
 
-void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings) {
+void Sequence::apply_settings(std::shared_ptr<const SequenceSettings> settings,
+                              const std::string& key) {
   ASSERT(settings->binding.key.empty());
-  const bool ends_elsewhere = settings->last_position() != settings_->last_position();
   const std::string held = definition().binding;
   settings_ = std::move(settings);
-  keep_binding(held);
+  keep_key(key, held);
   exhaustion_.update_forecast(*settings_);
-  replenisher_.apply_settings(ends_elsewhere);
+  replenisher_.apply_settings();
   issuer_.set_most_unsynced(settings_->max_unsynced);
   // So many are never available any more, and those behind would wait for nothing.
   waiters_.fail_above(settings_->max_available, [this](auto count) { return above_budget(count); });
   end_blocks_above_bound();
   withdraw();
   touch();
+  if (stopped().code() == ErrorCode::NO_SEQUENCE) go_on();  // it is configured again
 }
 
 void Sequence::begin_stop(const Status& why) {

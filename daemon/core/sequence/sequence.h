@@ -72,16 +72,16 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   std::int64_t cancel(SessionId session, const Status& why = {});  // so many; OK: unanswered
   void pump();  // decides what to do next, at the end of a turn in which touched() was called
   void flush_issues() { issuer_.flush(); }
-  void hold();                            // issues nothing until this turn's record is
   void log_failed(const Status& status);  // nothing more becomes durable: lease nothing
   void begin_advance() { ++advances_; }   // of the counter: until its end nothing is returned
-  void end_advance(const Result<std::int64_t>& next_id);   // resumes what the counter had stopped
-  bool counter_read(const CounterReading& reading);        // withdraws; false: it awaits an advance
+  void end_advance(const Result<std::int64_t>& next_id);  // resumes what the counter had stopped
+  bool counter_read(const CounterReading& reading);       // withdraws; false: it awaits an advance
+  void looked(bool over);  // over: its floor need not be waited for; else the store does not answer
   void drain(std::int64_t deadline_ms, Drain::Done done);  // see Drain::begin(); requests wait
   void end_period();                                       // it is over: what is available is a gap
   void refuse(const Status& why);           // not usable as configured: requests fail with `why`
   void refuse_requests(const Status& why);  // see SequenceTable
-  void apply_settings(std::shared_ptr<const SequenceSettings> settings);  // of the same counter
+  void apply_settings(std::shared_ptr<const SequenceSettings> settings, const std::string& key);
   void begin_stop(const Status& why);  // the daemon ends: waiters fail, no lease is begun
 
   // Over the end of a process, and of an ownership: sequence_restart.cc.
@@ -91,12 +91,13 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   bool scope_lost();  // to another daemon: all available is a gap; false: the log waits, call again
   bool give_up_restored();  // its database is an older copy: the same; then begin_again()
   void begin_again();
-  DrainReport give_up(const std::string& why);  // what is open is a gap, without the store
+  DrainReport give_up(const std::string& why, GapCause cause);  // all is a gap, without the store
 
  private:
   // Replenisher::Owner
   void lease_changed() override { touch(); }
   void leased(IdRange range, const Token& lease) override;
+  Status check_range(std::int64_t begin, std::int64_t end) const override;
   void leased_in_vain() override { ++unknown_; }
   void counter_regressed(const Status& why) override { refuse(why); }
   void cannot_lease(const Status& why) override;
@@ -105,26 +106,25 @@ class Sequence final : private Replenisher::Owner, private Drain::Owner {
   ReturnRequest return_request() const override;
   bool may_drain() const override { return !leasing() && advances_ == 0; }
   bool may_ask() const override;
-  void met_older_copy() override;
   void when_durable(std::function<void()> then) override;
   void written_off(std::int64_t begin, std::int64_t end, GapCause cause) override;
   void returned(std::int64_t begin, std::int64_t end, Reuse reuse) override;
-  void drain_changed() override;
+  void drain_changed() override, met_older_copy() override;
 
   void note_issued() { replenisher_.want(), touch(); }
   void touch() {
     if (!std::exchange(touched_, true)) context_.table.touched(*this);
   }
-  Status above_budget(std::int64_t count) const;  // TOO_LARGE
-  void prepare(), serve_waiters(), expire_waiters(), go_on();
+  Status above_budget(std::int64_t count) const;                        // TOO_LARGE
+  void prepare(), serve_waiters(), expire_waiters(), go_on(), adopt();  // see there
+  Result<std::optional<IssueAs>> admit(const Waiter& waiter);
   void withdraw(), withdraw_available();  // below the floor, above the maximum; when these change
   void leave(const HeldRanges::Held& held, GapCause cause, const std::string& why);
   void end_blocks(), end_blocks_in_pages(), end_blocks_for_waiters(), end_blocks_above_bound();
-  void keep_binding(const std::string& binding);           // see DefineSequence
-  void adopt();                                            // what the last process left open
+  void keep_key(const std::string& key, const std::string& binding);  // see DefineSequence
   void surrender(GapCause cause, const std::string& why);  // everything that is open is a gap
 
-  const std::unique_ptr<const std::string> key_;      // null: the name
+  std::unique_ptr<const std::string> key_;            // null: the name
   std::unique_ptr<const std::string> other_binding_;  // null: that of settings and key
   std::int64_t high_water_;                           // see DefineSequence
   std::int64_t leased_ = 0, returned_ = 0, gaps_ = 0, unknown_ = 0;  // see SequenceTotals

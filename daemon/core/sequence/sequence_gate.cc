@@ -1,24 +1,27 @@
 #include "daemon/core/sequence/sequence_gate.h"
 
-#include "daemon/base/assertion.h"
 #include "daemon/core/leasing/store_scope.h"
 
 namespace seqd {
 
-SequenceGate::SequenceGate(const StoreScope& scope) : scope_(scope), state_(find_state()) {}
+SequenceGate::SequenceGate(const StoreScope& scope) : scope_(scope), state_(find_state(true)) {}
 
-SequenceGate::State SequenceGate::find_state() const {
+bool SequenceGate::store_answers() const {
+  return scope_.last_error().ok();
+}
+
+SequenceGate::State SequenceGate::find_state(bool store_answers) const {
   if (!ending_.ok()) return State::ending;
   if (!refusing_.ok()) return State::refusing;
   if (!stopped_.ok()) return State::stopped;
   if (!scope_.owned()) return State::unowned;
+  if (looks_ && store_answers) return State::looking;
   if (draining_) return State::draining;
-  if (withdrawing_) return State::withdrawing;
-  return held_until_ != 0 ? State::holding : State::open;
+  return withdrawing_ ? State::withdrawing : State::open;
 }
 
 Status SequenceGate::refusal() const {
-  switch (state_) {
+  switch (state()) {
     case State::ending:
       return ending_;
     case State::refusing:
@@ -28,22 +31,6 @@ Status SequenceGate::refusal() const {
     default:
       return {};
   }
-}
-
-bool SequenceGate::hold_until(LogPosition position) {
-  // 0 is for not holding, and the log's positions only grow.
-  ASSERT(position > 0 && position >= held_until_);
-  if (held_until_ == position) return false;
-  held_until_ = position;
-  update();
-  return true;
-}
-
-bool SequenceGate::durable(LogPosition position) {
-  if (held_until_ == 0 || held_until_ > position) return false;
-  held_until_ = 0;
-  update();
-  return true;
 }
 
 }  // namespace seqd

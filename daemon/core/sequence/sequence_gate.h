@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "daemon/base/status.h"
-#include "daemon/core/log/remainder_log.h"
 
 namespace seqd {
 
@@ -19,16 +18,16 @@ class SequenceGate {
     refusing,     // all requests are refused; see SequenceTable
     stopped,      // those of this sequence are, until what stopped it is mended
     unowned,      // the remainder is not ours (yet)
+    looking,      // its floor may have been raised, and is read first; see FloorLooks
     draining,     // it leaves
     withdrawing,  // a part has to leave that may not be issued any more: the log does not accept
-    holding,      // a record has to be on the medium first
     open,
   };
 
   explicit SequenceGate(const StoreScope& scope);
 
-  State state() const { return state_; }
-  bool open() const { return state_ == State::open; }
+  State state() const { return state_ == State::looking ? find_state(store_answers()) : state_; }
+  bool open() const { return state_ == State::open || (looks_ && state() == State::open); }
   // The error of every request; OK: it may wait.
   Status refusal() const;
   bool ending() const { return !ending_.ok(); }
@@ -39,21 +38,18 @@ class SequenceGate {
   void refuse(const Status& why) { refusing_ = why, update(); }  // OK: not any more
   void stop(const Status& why) { stopped_ = why, update(); }     // the same
   void scope_changed() { update(); }
+  void set_looks(bool looks) { looks_ = looks, update(); }  // while the store answers
   void set_draining(bool draining) { draining_ = draining, update(); }
   void set_withdrawing(bool withdrawing) { withdrawing_ = withdrawing, update(); }
-  // False: it holds for that already.
-  bool hold_until(LogPosition position);
-  // Everything up to `position` is on the medium. True: it does not hold any more.
-  bool durable(LogPosition position);
 
  private:
-  State find_state() const;
-  void update() { state_ = find_state(); }
+  State find_state(bool store_answers) const;
+  bool store_answers() const;
+  void update() { state_ = find_state(true); }
 
   const StoreScope& scope_;
   Status ending_, refusing_, stopped_;
-  LogPosition held_until_ = 0;  // 0: not
-  bool draining_ = false, withdrawing_ = false;
+  bool looks_ = false, draining_ = false, withdrawing_ = false;
   State state_;
 };
 

@@ -264,5 +264,49 @@ TEST_CASE("ReturnedRangeWithAnIdThatIsAvailableIsNotIssued", "[sequence]") {
   CHECK(orders.sequence().totals().unknown == 1);
 }
 
+// The next start would refuse what is available twice.
+TEST_CASE("ReturnedRangeWithAnIdThatIsOutInABlockIsNotIssued", "[sequence]") {
+  Orders orders([](SequenceSettings& settings) {
+    settings.reuse = Reuse::parked;
+    settings.lease_min = settings.lease_max = 20;
+  });
+  orders.fill();  // 2..20
+  CoreWorld& world = orders.world;
+  const ClientId client = world.table->replays().attach(Token{1}, 1'000)->client;
+  REQUIRE(world.table->blocks().may_grant(client, 1'000).ok());
+  const Result<Run> block = orders.sequence().grant_block({5, 1, client, 1'000}, 0, 19);
+  REQUIRE(block.ok());
+  REQUIRE(block->first == 2);
+  world.store.parked["orders"] = {{1, 3}};
+  static_cast<void>(world.range("orders", 30, caller(1)));
+  world.settle();
+  CHECK(world.store.took_parked.size() == 1);
+  REQUIRE(orders.sent().size() == 1);
+  CHECK(orders.sent().back().status.code() == ErrorCode::SEQ_REGRESSED);
+  CHECK(orders.sequence().stopped().code() == ErrorCode::SEQ_REGRESSED);
+  CHECK(world.log.image.check().ok());
+}
+
+// Its total would be beyond all numbers. What comes and goes is counted each time.
+TEST_CASE("RangesAreNotLeasedBeyondWhatCanBeCounted", "[sequence]") {
+  constexpr std::int64_t kLongest = std::int64_t{1} << 53;
+  Orders orders([](SequenceSettings& settings) { settings.reuse = Reuse::parked; });
+  CoreWorld& world = orders.world;
+  world.store.parked["orders"] = {{1, 1 + kLongest}};
+  world.store.next_id["orders"] = 10 + kLongest;
+  int times = 0;
+  for (; times < 1'100; ++times) {
+    static_cast<void>(world.next("orders", {}, 1'000));
+    world.settle();
+    if (!orders.sent().back().status.ok()) break;
+    orders.sequence().drain(world.time.monotonic_ms() + 1'000, [](const DrainReport&) {});
+    world.settle();
+  }
+  CHECK(times == 1'024);
+  CHECK(orders.sent().back().status.code() == ErrorCode::STORE_REFUSED);
+  CHECK(orders.sequence().totals().leased > 0);
+  CHECK(world.log.image.check().ok());
+}
+
 }  // namespace
 }  // namespace seqd

@@ -70,6 +70,8 @@ TEST_CASE("AMaximumThatWasLoweredWhileTheDaemonWasAwayCountsFromTheStart", "[max
   orders.world.start();
   orders.world.settle();
   CHECK(orders.gaps() == 1);
+  orders.sequence().looked(true);
+  orders.world.settle();
   CHECK(orders.take_all() == std::vector<std::int64_t>{next});
 }
 

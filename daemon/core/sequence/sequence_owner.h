@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "daemon/base/status.h"
 #include "daemon/core/context.h"
@@ -23,10 +24,15 @@ class SequenceOwner {
   // Has this turn's record made durable, and calls `then` when it is: in this order, and only while
   // the sequence is there. Not when the daemon ends before.
   virtual void when_durable(SequenceId sequence, std::function<void()> then) = 0;
+  // Before an ID of it is taken for a text: in which form that will be. Nothing: not in this turn,
+  // the form is to be on the medium first. SEQ_CHANGED, CONFIG, BUSY: there will be no text.
+  virtual Result<std::optional<TextForm>> admit_text(SequenceId sequence) = 0;
   // IDs were issued; a client's are to be kept for repeats. The log has them.
   virtual void recorded(const Issued& issue) = 0;
   virtual SequenceAccounts& accounts() = 0;
   virtual BlockTable& blocks() = 0;
+  // Requests wait until its floor is read: Sequence::looked() follows.
+  virtual void look(SequenceId sequence) = 0;
   // Of a sequence that has leased nothing yet: SEQ_REGRESSED when its period was over for so long
   // that its counter may have been removed.
   virtual Status check_not_removed(SequenceId sequence) const = 0;

@@ -1,7 +1,11 @@
 // How a Sequence survives its process: what it takes over at a start and leaves in snapshots, and
 // what becomes of it when its scope is won or lost. The rest of sequence.h is in sequence.cc.
+#include <algorithm>
+#include <limits>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "daemon/base/assertion.h"
 #include "daemon/core/leasing/store_scope.h"
@@ -23,7 +27,8 @@ DefineSequence Sequence::definition() const {
           high_water_};
 }
 
-void Sequence::keep_binding(const std::string& binding) {
+void Sequence::keep_key(const std::string& key, const std::string& binding) {
+  key_ = key == name_ ? nullptr : std::make_unique<const std::string>(key);
   other_binding_ = nullptr;
   if (definition().binding != binding)
     other_binding_ = std::make_unique<const std::string>(binding);
@@ -66,9 +71,37 @@ void Sequence::snapshot(const std::function<void(const LogEntry&)>& entry) const
   replenisher_.snapshot(entry);
 }
 
+// As StateImage::check() and its totals. A range that was never leased before lies above all
+// others; one that was returned lies where its record says.
+Status Sequence::check_range(std::int64_t begin, std::int64_t end) const {
+  const auto is_out = [&] {
+    if (out_ == 0) return false;
+    const std::vector<const Block*> blocks = context_.table.blocks().of(id());
+    return std::any_of(blocks.begin(), blocks.end(), [&](const Block* block) {
+      return block->granted.begin < end && begin < block->granted.end;
+    });
+  };
+  if (held().has_some_of(begin, end) || is_out()) {
+    return {ErrorCode::SEQ_REGRESSED,
+            "the store granted the returned range [" + std::to_string(begin) + ", " +
+                std::to_string(end) +
+                "), of which this host has IDs available: the records of returned ranges were "
+                "edited or restored. `seqctl advance NAME --everywhere` drops all of them, and the "
+                "sequence continues"};
+  }
+  if (end - begin > std::numeric_limits<std::int64_t>::max() - leased_) {
+    return {ErrorCode::STORE_REFUSED, "the store granted " + std::to_string(end - begin) +
+                                          " IDs, but " + std::to_string(leased_) +
+                                          " were leased of \"" + name() +
+                                          "\" already: more cannot be counted. Give the "
+                                          "sequence another name"};
+  }
+  return {};
+}
+
 void Sequence::scope_owned() {
   ASSERT(context_.scope.owned());
-  gate_.scope_changed();
+  gate_.set_looks(!holds_nothing());
   adopt();
   replenisher_.go_on();
   drain_.go_on();
@@ -114,7 +147,7 @@ void Sequence::begin_again() {
   replenisher_.want_nothing();
 }
 
-DrainReport Sequence::give_up(const std::string& why) {
+DrainReport Sequence::give_up(const std::string& why, GapCause cause) {
   DrainReport report;
   report.why = why;
   end_blocks();
@@ -123,7 +156,7 @@ DrainReport Sequence::give_up(const std::string& why) {
     report.gaps.push_back({one.range.begin(), one.range.end()});
   // A range that was being returned may be parked in the older copy, and leased from there.
   if (context_.scope.restored()) drain_.abandon(GapCause::restored, why);
-  surrender(GapCause::drained, why);
+  surrender(cause, why);
   report.returning = drain_.returning();  // in flight: its end is not known
   if (opened && report.returning == 0) report.gaps.push_back({opened->begin, opened->end});
   return report;

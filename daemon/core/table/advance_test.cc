@@ -72,7 +72,9 @@ TEST_CASE("AnAdvanceForEveryHostWithdrawsWhatIsAvailableAndTheLogHasIt") {
   orders.world.settle();
   REQUIRE(orders.sequence().totals().gaps == available);
   REQUIRE(orders.sequence().totals().issued == issued + 1);
-  REQUIRE(orders.world.next("orders") == 5'001);
+  REQUIRE_FALSE(orders.world.next("orders").has_value());
+  orders.world.settle();
+  REQUIRE(orders.sent().back().runs.front().first == 5'001);
 }
 
 TEST_CASE("IdsIssuedBeforeTheFloorBecomesKnownStayIssuedAndNoneComesBehind") {
@@ -99,7 +101,9 @@ TEST_CASE("WhatLiesAboveTheFloorStaysAvailable") {
   orders.world.turn();
   orders.world.restart();
   orders.world.settle();
-  REQUIRE(orders.world.next("orders") == 6);
+  REQUIRE_FALSE(orders.world.next("orders").has_value());
+  orders.world.settle();
+  REQUIRE(orders.sent().back().runs.front().first == 6);
 }
 
 TEST_CASE("ALeaseThatWasUnderWayWhenTheFloorWasSetIsNotIssued") {
@@ -191,6 +195,48 @@ TEST_CASE("AnAdvanceDoesNotMendAnotherReasonToStop") {
   orders.sequence().refuse({ErrorCode::SEQ_CHANGED, "configured again"});
   REQUIRE(orders.advance(0)->status().code() == ErrorCode::SEQ_CHANGED);
   REQUIRE(orders.sequence().error().code() == ErrorCode::SEQ_CHANGED);
+}
+
+// The counter held a text. Nobody has to wait until the next try is due.
+TEST_CASE("ALeaseIsTriedAgainOnceItsCounterIsMended") {
+  Advancing orders;
+  const Status wrong(ErrorCode::SEQ_TYPE, "the counter is a text");
+  REQUIRE(orders.world.range("orders", 9).has_value());
+  orders.world.turn();
+  orders.world.store.leases.assign(3, {ScriptedStore::LeaseScript::Kind::refuse, wrong});
+  static_cast<void>(orders.world.next("orders"));
+  orders.world.settle();
+  REQUIRE(orders.sent().back().status.code() == ErrorCode::SEQ_TYPE);
+  REQUIRE_FALSE(orders.world.next("orders").has_value());
+  REQUIRE(orders.world.status.code() == ErrorCode::SEQ_TYPE);
+  SECTION("by an advance") {
+    orders.world.store.leases.clear();
+    REQUIRE(orders.advance(7'000)->ok());
+  }
+  SECTION("and the configuration is read again") {
+    orders.world.store.leases.clear();
+    REQUIRE(orders.world.table->apply_settings(orders.world.limits).empty());
+  }
+  REQUIRE_FALSE(orders.world.next("orders").has_value());
+  REQUIRE(orders.world.status.ok());
+  orders.world.settle();
+  CHECK(orders.sent().back().status.ok());
+  CHECK(orders.sent().back().runs.front().first >= 11);
+  CHECK(orders.sequence().error().ok());
+}
+
+TEST_CASE("AnAdvanceThatIsRefusedMendsNothing") {
+  Advancing orders;
+  const Status wrong(ErrorCode::SEQ_TYPE, "the counter is a text");
+  REQUIRE(orders.world.range("orders", 9).has_value());
+  orders.world.turn();
+  orders.world.store.leases.assign(3, {ScriptedStore::LeaseScript::Kind::refuse, wrong});
+  static_cast<void>(orders.world.next("orders"));
+  orders.world.settle();
+  orders.world.store.advances = {{ScriptedStore::AdvanceScript::Kind::failed, wrong}};
+  REQUIRE_FALSE(orders.advance(7'000)->ok());
+  REQUIRE_FALSE(orders.world.next("orders").has_value());
+  CHECK(orders.world.status.code() == ErrorCode::SEQ_TYPE);
 }
 
 }  // namespace

@@ -49,8 +49,24 @@ void SequenceTable::read_floor(SequenceId id, std::function<void(const Status&)>
                 scopes_.at(scope)->note(as_seen_of_store(reading.status()));
                 if (reading.ok() && is_there(id) && !at(id).counter_read(*reading))
                   scopes_.at(scope)->note_raise(false);
+                end_look(id);
                 done(reading.status());
               });
+}
+
+void SequenceTable::look(SequenceId id) {
+  if (looks_.begin(id, at(id).scope().verified())) read_floor(id, [](const Status&) {});
+}
+
+void SequenceTable::end_look(SequenceId id) {
+  looks_.end(id);
+  if (is_there(id)) at(id).looked(true);
+}
+
+void SequenceTable::scope_failed(ScopeId scope) {
+  for (const SequenceId id : looks_.waiting()) {
+    if (is_there(id) && at(id).scope().id() == scope) at(id).looked(false);
+  }
 }
 
 void SequenceTable::advance(SequenceId id, std::int64_t next_id, bool withdraw,

@@ -40,14 +40,6 @@ std::int64_t wall_s(const CoreContext& context) {
   return context.clock.wall_ms() / 1'000;
 }
 
-// Those of later periods are not over: the clock was set back, and they will come again.
-bool is_over(const Sequence& sequence, std::int64_t now_s) {
-  const PeriodSettings& periods = sequence.settings().periods;
-  if (!periods.current || periods.rule == nullptr) return false;
-  return periods.current->end_s + kGraceS <= now_s &&
-         periods.rule->at(now_s).name != periods.current->name;
-}
-
 // Seconds since 1970, UTC; each may be earlier or later by `unsure_s`.
 struct Place {
   std::int64_t begin_s = 0;
@@ -64,6 +56,26 @@ std::optional<Place> place_of(const Sequence& sequence) {
   const std::optional<Period> named = period_in_utc(period_of(sequence.name()));
   if (!named) return std::nullopt;
   return Place{named->begin_s, named->end_s, kMostOffsetS};
+}
+
+// Those of later periods are not over: the clock was set back, and they will come again.
+bool is_over(const Sequence& sequence, std::int64_t now_s) {
+  const PeriodSettings& periods = sequence.settings().periods;
+  const std::optional<Place> place = place_of(sequence);
+  if (!place || place->end_s + place->unsure_s + kGraceS > now_s) return false;
+  return !periods.current || periods.rule->at(now_s).name != periods.current->name;
+}
+
+// Whether its counter can be called: it is the one that the configuration has for it.
+bool is_configured(const Sequence& sequence) {
+  return sequence.stopped().ok() || sequence.stopped().code() == ErrorCode::SEQ_REGRESSED;
+}
+
+// Whether something is left of it that nobody waits for.
+bool leaves_with_its_period(const Sequence& sequence) {
+  if (!is_configured(sequence)) return !sequence.holds_nothing();
+  const bool has_any = sequence.available() > 0 || sequence.out() > 0 || sequence.wants();
+  return has_any && sequence.waiting() == 0;
 }
 
 // Whether the counter of `period` may have been removed at that time: creating it again would issue
@@ -110,6 +122,7 @@ Result<SequenceId> SequenceTable::open_period(const std::string& base,
     id = *opened;
   }
   ASSERT(is_there(id));
+  if (is_known(base)) note_begun(know_name(base, settings), at(id).settings().periods);
   know_periods(base, settings);
   periods_.set(base, now, id);
   return id;
@@ -206,13 +219,16 @@ DefineName& SequenceTable::know_name(std::string_view base, const SequenceSettin
     const bool old = rule != nullptr && known.newest_s > 0 && from.empty();
     add_form(known, form_of(settings, old ? rule->at(rule->at(known.newest_s).end_s).name
                                           : std::string_view(from)));
+  } else {
+    context_.log.append(known);
   }
-  context_.log.append(known);
   return known;
 }
 
 void SequenceTable::note_begun(DefineName& known, const PeriodSettings& periods) {
   if (!periods.current || periods.current->begin_s <= known.newest_s) return;
+  // One that was advanced before it begins is not in use yet, and those before it are.
+  if (periods.current->begin_s > wall_s(context_)) return;
   known.newest_s = periods.current->begin_s;
   context_.log.append(known);
 }
@@ -278,10 +294,14 @@ void SequenceTable::look_on() {
     looked_at_ = at->first;
     Sequence& sequence = this->at(at->second);
     ++at;
-    const bool has_any = sequence.available() > 0 || sequence.out() > 0 || sequence.wants();
-    if (has_any && sequence.waiting() == 0 && is_over(sequence, wall_s(context_)) &&
-        check_drainable(sequence).ok()) {
-      sequence.end_period();
+    if (leaves_with_its_period(sequence) && is_over(sequence, wall_s(context_)) &&
+        sequence.scope().check_claimed().ok()) {
+      if (is_configured(sequence)) {
+        sequence.end_period();
+      } else {
+        static_cast<void>(sequence.give_up("the period is over, and its counter is not configured",
+                                           GapCause::period_end));
+      }
     } else if (may_be_forgotten(sequence, over_s)) {
       forget(sequence);
     }

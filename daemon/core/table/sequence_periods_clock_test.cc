@@ -234,5 +234,35 @@ TEST_CASE("PeriodBehindThePresentOneIsNeverTooFarAhead", "[core][period]") {
   CHECK(here.world.table->open_to_advance("orders@2025").status().code() == ErrorCode::BAD_REQUEST);
 }
 
+// It is not in use yet.
+TEST_CASE("AdvanceOfALaterPeriodStopsNoneBeforeIt", "[core][period]") {
+  Daily here([](SequenceSettings& settings) { settings.periods.retain_ms = 2 * kDayMs; });
+  REQUIRE(here.one() == 1);
+  const char* const later = "orders@2023-11-24";
+  const Result<SequenceId> opened = here.world.table->open_to_advance(later);
+  REQUIRE(opened.ok());
+  here.world.table->advance(*opened, 500, false, [](const Result<std::int64_t>&) {});
+  here.world.settle();
+  const bool restarted = GENERATE(false, true);
+  CAPTURE(restarted);
+  if (restarted) {
+    here.world.restart();
+    here.world.settle();
+  }
+  for (int day = 1; day < 10; ++day) {
+    here.world.time.wall_set_ms += kDayMs;
+    here.wait(60'000);
+    CAPTURE(day, here.world.status.text());
+    REQUIRE(here.one() == 1);
+  }
+  here.world.time.wall_set_ms += kDayMs;
+  CHECK(here.one() == 500);
+  CHECK(here.of("orders") == here.of(later));
+  // From now on it is: a clock that is set back by more than what is kept is noticed.
+  here.world.time.wall_set_ms -= 14 * kDayMs;
+  CHECK(here.one() == 0);
+  CHECK(here.world.status.code() == ErrorCode::SEQ_REGRESSED);
+}
+
 }  // namespace
 }  // namespace seqd

@@ -1,5 +1,6 @@
 // Which periods leave the table and the log when they are long over, and that what is remembered of
 // them is enough never to issue an ID twice.
+#include <optional>
 #include <vector>
 
 #include "daemon/core/periods/forgotten_periods.h"
@@ -170,8 +171,8 @@ TEST_CASE("PresentPeriodThatWasForgottenMeanwhileIsFoundAgain", "[core][period]"
   here.world.restart();
   REQUIRE(here.one() == 1);
   // A later period is known, and nothing is issued while the clock is ahead.
+  here.world.time.wall_set_ms = 7 * kDayMs;
   REQUIRE(here.world.table->open_to_advance("orders@2023-11-20").ok());
-  here.world.time.wall_set_ms = 3 * kDayMs;
   here.wait(180'000);
   REQUIRE(here.of(kFirst) == nullptr);
   here.world.time.wall_set_ms = 0;
@@ -195,6 +196,73 @@ TEST_CASE("ForgottenPeriodContinuesAtItsCounter", "[core][period]") {
   const std::int64_t next = here.world.store.next_id.at("orders@2023-11-15");
   REQUIRE(next < 500);
   CHECK(here.one() == next);
+}
+
+// A period of which the configuration knows nothing any more, since it has another unit now.
+struct OtherUnit : Daily {
+  OtherUnit() : Daily([](SequenceSettings& settings) { settings.reuse = Reuse::parked; }) {
+    REQUIRE(one() == 1);
+    world.kill();
+    PeriodSettings& periods = world.settings.by_name["orders"].periods;
+    periods.period = "hour";
+    periods.rule = PeriodRule::make("hour", nullptr).value();
+    world.start();
+    world.settle();
+    REQUIRE(of(kFirst)->stopped().code() == ErrorCode::NO_SEQUENCE);
+    available = of(kFirst)->available();
+    REQUIRE(available > 0);
+  }
+  std::int64_t available = 0;
+};
+
+TEST_CASE("RemainderOfAPeriodWithAnotherUnitIsAGapWhenItIsOver", "[core][period]") {
+  OtherUnit here;
+  here.wait(120'000);
+  CHECK(here.of(kFirst)->available() == here.available);
+  // In which time zone it was is not known any more.
+  here.world.time.wall_set_ms += kDayMs;
+  here.wait(120'000);
+  CHECK(here.of(kFirst)->available() == 0);
+  CHECK(here.of(kFirst)->totals().gaps == here.available);
+  CHECK(here.world.events.count(EventKind::gap_period_end) == 1);
+  REQUIRE(here.one() == 1);
+  here.world.time.wall_set_ms = 40 * kDayMs;
+  here.wait(180'000);
+  CHECK(here.of(kFirst) == nullptr);
+}
+
+TEST_CASE("RemainderOfAPeriodWithAnotherUnitIsAGapWhenItIsDrained", "[core][period]") {
+  OtherUnit here;
+  std::optional<DrainReport> report;
+  const SequenceId id = here.of(kFirst)->id();
+  REQUIRE(here.world.table->drain(id, 1'000, [&](const DrainReport& done) { report = done; }).ok());
+  here.world.settle();
+  here.world.advance(0);
+  REQUIRE(report);
+  CHECK(report->gaps.size() == 1);
+  CHECK(report->returned.empty());
+  CHECK(here.of(kFirst)->available() == 0);
+  CHECK(here.world.events.count(EventKind::gap_drained) == 1);
+  CHECK(here.world.store.return_calls.empty());
+}
+
+// Before that the former counter may come back.
+TEST_CASE("RemainderOfAPeriodWithAnotherCounterIsAGapWhenItIsOver", "[core][period]") {
+  Daily here;
+  REQUIRE(here.one() == 1);
+  here.world.kill();
+  here.world.settings.by_name["orders"].binding.key = "other-{period}";
+  here.world.start();
+  here.world.settle();
+  REQUIRE(here.of(kFirst)->stopped().code() == ErrorCode::SEQ_CHANGED);
+  const std::int64_t available = here.of(kFirst)->available();
+  CHECK(here.world.table->drain(here.of(kFirst)->id(), 1'000, [](const DrainReport&) {}).code() ==
+        ErrorCode::SEQ_CHANGED);
+  here.wait(kHourMs);
+  CHECK(here.of(kFirst)->available() == available);
+  here.wait(kHourMs);
+  CHECK(here.of(kFirst)->available() == 0);
+  CHECK(here.of(kFirst)->totals().gaps == available);
 }
 
 }  // namespace

@@ -11,6 +11,28 @@
 namespace seqd {
 namespace {
 
+// Why a sequence that the log defines so cannot be used with these settings; null: it has none.
+Status check_configured(const DefineSequence& definition, const StoreScope& scope,
+                        const SequenceSettings* settings) {
+  const std::string name = "\"" + definition.name + "\"";
+  if (settings == nullptr)
+    return {ErrorCode::NO_SEQUENCE, name + " is not configured any more; its remainder is kept"};
+  if (settings->mode == SequenceMode::insert) {
+    return {ErrorCode::SEQ_CHANGED,
+            name +
+                " leased ranges before, which are kept, and is configured to insert documents now: "
+                "give the sequence that inserts another name"};
+  }
+  if (settings->store == scope.store_name() &&
+      same_counter(definition.binding, settings->binding, settings->progression))
+    return {};
+  return {ErrorCode::SEQ_CHANGED,
+          "the remainder of " + name + " came from store \"" + scope.store_name() + "\", counter " +
+              definition.binding + "; the configuration says store \"" + settings->store +
+              "\", counter " + binding_text(settings->binding, settings->progression) +
+              ": configure the former counter, or give the sequence another name"};
+}
+
 std::string room_kept(bool named) {
   return named ? "" : "; the last quarter is kept for sequences with a table of their own";
 }
@@ -73,34 +95,17 @@ void SequenceTable::restore(const StateImage& image) {
 }
 
 void SequenceTable::restore_sequence(const SequenceImage& image) {
-  StoreScope& scope = *scopes_.at(image.definition.scope);
   const SequenceSettings* configured = settings_.find(image.definition.name);
   SequenceSettings settings = configured != nullptr ? *configured : SequenceSettings();
-  const bool moved =
-      configured != nullptr && settings.mode == SequenceMode::lease &&
-      (settings.store != scope.store_name() ||
-       !same_counter(image.definition.binding, settings.binding, settings.progression));
+  // Its IDs are what they were when they were leased, and no bound of today is theirs.
+  settings.progression.compiled = held_progression(image.definition.binding, settings.progression);
+  if (configured == nullptr) settings.max_value = IdProgression::kLastOrdinal;
   Sequence& sequence = add_sequence(image.definition, settings);
   sequence.restore(image);
   accounts_.restored(sequence);
   know_periods(sequence.name(), settings);
-  if (configured == nullptr) {
-    sequence.refuse(
-        {ErrorCode::NO_SEQUENCE,
-         "\"" + image.definition.name + "\" is not configured any more; its remainder is kept"});
-  } else if (settings.mode == SequenceMode::insert) {
-    sequence.refuse({ErrorCode::SEQ_CHANGED,
-                     "\"" + image.definition.name +
-                         "\" leased ranges before, which are kept, and is configured to insert "
-                         "documents now: give the sequence that inserts another name"});
-  } else if (moved) {
-    sequence.refuse({ErrorCode::SEQ_CHANGED,
-                     "the remainder of \"" + image.definition.name + "\" came from store \"" +
-                         scope.store_name() + "\", counter " + image.definition.binding +
-                         "; the configuration says store \"" + settings.store + "\", counter " +
-                         binding_text(settings.binding, settings.progression) +
-                         ": configure the former counter, or give the sequence another name"});
-  }
+  const Status wrong = check_configured(image.definition, sequence.scope(), configured);
+  if (!wrong.ok()) sequence.refuse(wrong);
 }
 
 Sequence& SequenceTable::add_sequence(const DefineSequence& definition, SequenceSettings settings) {
@@ -289,43 +294,6 @@ void SequenceTable::snapshot(const std::function<void(const LogEntry&)>& entry) 
   replays_.snapshot(entry);
 }
 
-// --- drains
-
-Status SequenceTable::check_drainable(const Sequence& sequence) const {
-  const StoreScope& scope = sequence.scope();
-  const Status& stopped = sequence.stopped();
-  if (!ending_.ok()) return ending_;
-  if (!stopped.ok() && stopped.code() != ErrorCode::SEQ_REGRESSED) return stopped;
-  if (scope.store() == nullptr) {
-    return {ErrorCode::CONFIG,
-            "store \"" + scope.store_name() + "\" is not running; configure it and restart"};
-  }
-  if (!scope.verified()) {
-    return {ErrorCode::UNAVAILABLE, "the remainder of store \"" + scope.store_name() +
-                                        "\" is not claimed yet, so it is not ours to return: " +
-                                        (scope.last_error().ok() ? "the store has not answered"
-                                                                 : scope.last_error().to_string())};
-  }
-  return {};
-}
-
-Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done) {
-  Sequence& sequence = at(id);
-  if (sequence.scope().refuses() && ending_.ok()) {
-    if (!context_.log.accepting()) {
-      return {ErrorCode::UNAVAILABLE, "the log waits for the medium; try again"};
-    }
-    const DrainReport report = sequence.give_up(
-        sequence.scope().changed() ? "their database is not configured any more"
-                                   : "their database was restored from an older copy");
-    context_.timers.schedule(0, [done = std::move(done), report] { done(report); });
-    return {};
-  }
-  if (Status status = check_drainable(sequence); !status.ok()) return status;
-  sequence.drain(context_.clock.monotonic_ms() + timeout_ms, std::move(done));
-  return {};
-}
-
 // --- reload and stop
 
 std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
@@ -336,19 +304,27 @@ std::vector<std::string> SequenceTable::apply_settings(const Limits& limits) {
   for (const auto& [name, id] : by_name_) {
     Sequence& sequence = at(id);
     const SequenceSettings* settings = settings_.find(sequence.name());
-    if (settings == nullptr || settings->store != sequence.scope().store_name() ||
-        !(settings->binding == sequence.binding()) ||
-        !(settings->progression == sequence.settings().progression)) {
-      if (sequence.error().code() != ErrorCode::NO_SEQUENCE) not_applied.push_back(sequence.name());
+    const ErrorCode stopped = sequence.stopped().code();
+    const Status wrong = check_configured(sequence.definition(), sequence.scope(), settings);
+    if (stopped == ErrorCode::NO_SEQUENCE) {
+      if (settings == nullptr) continue;
+      // It may have come back with another counter.
+      if (!wrong.ok()) sequence.refuse(wrong);
+    } else if (settings == nullptr ||
+               (stopped == ErrorCode::SEQ_CHANGED && wrong.ok() && !sequence.scope().refuses()) ||
+               settings->store != sequence.scope().store_name() ||
+               !(settings->binding == sequence.binding()) ||
+               !(settings->progression == sequence.settings().progression)) {
+      not_applied.push_back(sequence.name());
       continue;
     }
     SequenceSettings shared = *settings;
-    shared.binding.key.clear();
-    sequence.apply_settings(shared_settings_.find(std::move(shared)));
+    shared.progression.compiled =
+        held_progression(sequence.definition().binding, settings->progression);
+    const std::string key = std::exchange(shared.binding.key, {});
+    sequence.apply_settings(shared_settings_.find(std::move(shared)), key);
     if (!sequence.notes().plain_name) know_name(base_of(name), *settings);
     know_periods(name, *settings);
-    // Who waits for a text is served in the form of today: it is to be on the medium before.
-    if (sequence.waiting() > 0) static_cast<void>(admit_text(id));
   }
   return not_applied;
 }

@@ -13,6 +13,7 @@
 #include "daemon/core/periods/current_periods.h"
 #include "daemon/core/sequence/sequence.h"
 #include "daemon/core/table/awaiting_flush.h"
+#include "daemon/core/table/floor_looks.h"
 #include "daemon/core/table/known_names.h"
 #include "daemon/core/table/shared_settings.h"
 #include "daemon/core/table/table_limits.h"
@@ -49,10 +50,10 @@ class SequenceTable final : public RemainderLogObserver,
   // The format and the rights of that name, in use or not; or null.
   std::shared_ptr<const IdFormat> format_of(std::string_view name) const;
   const AccessSettings* access_of(std::string_view name) const;
-  // Before an ID is taken for a text: whether the text cannot be that of another ID. SEQ_CHANGED,
-  // BUSY. With a new form the sequence issues nothing until the form is on the medium.
-  Status admit_text(SequenceId id);
-  Status admit_reply(SequenceId id);  // before it leaves; UNAVAILABLE: the form is not there yet
+  Result<std::optional<TextForm>> admit_text(SequenceId id) override;
+  // Whether a text of it, in the form of today, cannot be that of another ID. SEQ_CHANGED, CONFIG.
+  Status check_text(SequenceId id) const;
+  Status check_repeat(const Issued& issue) const;  // whether today's format writes it; SEQ_CHANGED
   // In the order of their names: all, and at most so many of those behind the name `after`.
   std::vector<const Sequence*> list() const;
   std::vector<const Sequence*> list(std::string_view after, std::size_t most) const;
@@ -98,7 +99,7 @@ class SequenceTable final : public RemainderLogObserver,
   void when_durable(std::function<void()> then) override { when_durable(0, std::move(then)); }
   void recorded(const Issued& issue) override;
   Status check_not_removed(SequenceId sequence) const override;
-  void scope_owned(ScopeId scope) override;
+  void look(SequenceId id) override, scope_owned(ScopeId) override, scope_failed(ScopeId) override;
   bool scope_lost(ScopeId scope) override, scope_holds(ScopeId scope) const override;
   StoreScope* restored_scope(std::string_view store);
   void scope_refused(ScopeId scope, const Status& why) override;
@@ -107,11 +108,10 @@ class SequenceTable final : public RemainderLogObserver,
   Sequence& look_up(SequenceId id);
   Sequence& add_sequence(const DefineSequence& definition, SequenceSettings settings);
   void restore_sequence(const SequenceImage& image);
-  Status check_drainable(const Sequence& sequence) const;
   void know_periods(std::string_view name, const SequenceSettings& settings);
   Result<SequenceId> open_period(const std::string& base, const SequenceSettings& settings);
   SequenceId find_period(std::string_view base) const;
-  void look_for_ends(), look_on();
+  void end_look(SequenceId id), look_for_ends(), look_on(), settle_name(std::string_view base);
   bool may_be_forgotten(const Sequence& sequence, std::int64_t over_s) const;
   bool is_settled(const Sequence& sequence) const;
   bool is_known(std::string_view base) const;
@@ -119,7 +119,6 @@ class SequenceTable final : public RemainderLogObserver,
   DefineName& know_name(std::string_view base, const SequenceSettings& settings);
   void add_form(DefineName& known, const std::string& form);
   void note_begun(DefineName& known, const PeriodSettings& periods);
-  void settle_name(std::string_view base);
   void forget(Sequence& sequence);
   const CoreContext context_;
   const SettingsSource& settings_;
@@ -144,6 +143,7 @@ class SequenceTable final : public RemainderLogObserver,
   Status ending_, refusing_;  // why the daemon ends, or refuses requests; no sequence is made
   std::vector<Sequence*> touched_, pumped_;  // pumped_: those of the turn that ends
   AwaitingFlushes awaiting_;
+  FloorLooks looks_{context_, [this](SequenceId id) { end_look(id); }};
 };
 
 }  // namespace seqd

@@ -1,7 +1,10 @@
 // The part of sequence_table.h that prevents two IDs with the same text when the format, the key or
 // the periods of a sequence change.
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "daemon/core/table/sequence_table.h"
 #include "daemon/core/text/id_form.h"
@@ -18,52 +21,79 @@ Status may_come_again(const std::string& name, const std::string& former, const 
               "sequence another name"};
 }
 
-}  // namespace
+Status changed_too_often(const DefineName& known) {
+  return {ErrorCode::SEQ_CHANGED,
+          "the format of \"" + known.name + "\" was changed " + std::to_string(known.forms.size()) +
+              " times, and further changes cannot be distinguished: configure a former one, or "
+              "give the sequence another name"};
+}
 
-Status SequenceTable::admit_text(SequenceId id) {
-  const Sequence& sequence = at(id);
-  const SequenceSettings& settings = sequence.settings();
-  if (settings.text.compiled == nullptr) return {};
-  DefineName& known = know_name(base_of(sequence.name()), settings);
-  const std::string form = form_of(settings);
-  const std::string_view period = period_of(sequence.name());
+Status check_form(const DefineName& known, const std::string& form, std::string_view period) {
   for (const std::string& former : known.forms) {
     if (may_repeat(former, form, period)) return may_come_again(known.name, former, form);
   }
-  if (std::find(known.forms.begin(), known.forms.end(), form) != known.forms.end()) {
-    if (forms_open_.contains(known.name)) at(id).hold();
-    return {};
-  }
-  if (known.forms.size() >= DefineName::kMostForms) {
-    return {ErrorCode::SEQ_CHANGED,
-            "the format of \"" + known.name + "\" was changed " +
-                std::to_string(known.forms.size()) +
-                " times, and further changes cannot be distinguished: configure a former one, or "
-                "give the sequence another name"};
-  }
-  if (!accounts_.may_define_form(form)) {
-    return {ErrorCode::BUSY, "the log has no room for another format of \"" + known.name +
-                                 "\" (daemon.state_log_size)"};
-  }
-  add_form(known, form);
-  context_.log.append(known);
-  at(id).hold();
   return {};
+}
+
+}  // namespace
+
+Status SequenceTable::check_text(SequenceId id) const {
+  const Sequence& sequence = at(id);
+  if (sequence.settings().text.compiled == nullptr)
+    return no_format(sequence.name(), sequence.settings());
+  const auto known = names_.find(base_of(sequence.name()));
+  if (known == names_.end()) return {};
+  return check_form(known->second, form_of(sequence.settings()), period_of(sequence.name()));
+}
+
+Result<std::optional<TextForm>> SequenceTable::admit_text(SequenceId id) {
+  const Sequence& sequence = at(id);
+  const SequenceSettings& settings = sequence.settings();
+  if (settings.text.compiled == nullptr) return no_format(sequence.name(), settings);
+  DefineName& known = know_name(base_of(sequence.name()), settings);
+  const std::string form = form_of(settings);
+  if (Status other = check_form(known, form, period_of(sequence.name())); !other.ok()) return other;
+  const auto recorded = std::find(known.forms.begin(), known.forms.end(), form);
+  if (recorded == known.forms.end()) {
+    // While there is no ID for it, nobody knows whether there will be a text.
+    if (sequence.held().issuable() == 0) return std::optional<TextForm>();
+    if (known.forms.size() >= DefineName::kMostForms) return changed_too_often(known);
+    if (!accounts_.may_define_form(form)) {
+      return Status(ErrorCode::BUSY, "the log has no room for another format of \"" + known.name +
+                                         "\" (daemon.state_log_size)");
+    }
+    add_form(known, form);
+    return std::optional<TextForm>();
+  }
+  if (forms_open_.contains(known.name)) return std::optional<TextForm>();
+  return std::optional(static_cast<TextForm>(recorded - known.forms.begin()));
 }
 
 // What is lost in a power cut must not have been sent: the next form is compared with it.
 void SequenceTable::add_form(DefineName& known, const std::string& form) {
   accounts_.form_defined(form);
   known.forms.push_back(form);
+  context_.log.append(known);
+  context_.log.make_durable();
   forms_open_[known.name] = context_.log.next_position();
 }
 
-Status SequenceTable::admit_reply(SequenceId id) {
-  if (Status status = admit_text(id); !status.ok()) return status;
-  const std::string_view base = base_of(at(id).name());
-  if (!forms_open_.contains(base)) return {};
-  return {ErrorCode::UNAVAILABLE,
-          "the format of \"" + std::string(base) + "\" is new and is being recorded; try again"};
+Status SequenceTable::check_repeat(const Issued& issue) const {
+  const Sequence& sequence = at(issue.sequence);
+  const SequenceSettings& settings = sequence.settings();
+  const auto known = names_.find(base_of(sequence.name()));
+  const std::string* former = nullptr;
+  if (known != names_.end() && issue.form < known->second.forms.size()) {
+    const std::vector<std::string>& forms = known->second.forms;
+    // Where there was one form only, it is that of all texts.
+    if (issue.kind == IssueKind::text || forms.size() == 1) former = &forms[issue.form];
+  }
+  const bool has_format = settings.text.compiled != nullptr;
+  if (former != nullptr && has_format && *former == form_of(settings)) return {};
+  return {ErrorCode::SEQ_CHANGED,
+          "this request was answered with a text of \"" + sequence.name() + "\" as " +
+              (former == nullptr ? "a former format writes it" : form_shown(*former)) +
+              ", and gets no other one; configure that again, and repeat it"};
 }
 
 }  // namespace seqd

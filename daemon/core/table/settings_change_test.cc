@@ -181,5 +181,79 @@ TEST_CASE("AChangedMaximumChangesWhetherTheSequenceEndsSoon", "[core]") {
   CHECK_FALSE(ends_soon_with(1'000));
 }
 
+struct Removed : Orders {
+  Removed() {
+    fill();
+    kept = world.settings.by_name["orders"];
+    world.kill();
+    world.settings.by_name.clear();
+    world.start();
+    world.settle();
+    REQUIRE(sequence_there().stopped().code() == ErrorCode::NO_SEQUENCE);
+  }
+  const Sequence& sequence_there() { return world.table->at(world.table->find("orders")); }
+  SequenceSettings kept;
+};
+
+TEST_CASE("ATableThatComesBackByAReloadContinuesWithItsRemainder", "[core][reload]") {
+  Removed orders;
+  orders.kept.wait_timeout_ms = 1'234;
+  orders.world.settings.by_name["orders"] = orders.kept;
+  CHECK(orders.world.table->apply_settings(orders.world.limits).empty());
+  orders.world.settle();
+  CHECK(orders.sequence_there().stopped().ok());
+  CHECK(orders.sequence_there().settings().wait_timeout_ms == 1'234);
+  REQUIRE(orders.world.next("orders") == std::nullopt);
+  orders.world.settle();
+  CHECK(orders.sent().back().runs.front().first == 2);
+  REQUIRE(orders.world.range("orders", 100) == std::nullopt);
+  orders.world.settle();
+  REQUIRE(orders.sent().back().status.ok());
+  CHECK(orders.world.store.lease_calls.back().binding.key == "orders");
+  orders.world.restart();
+  orders.world.settle();
+  CHECK(orders.sequence_there().stopped().ok());
+}
+
+TEST_CASE("ATableThatComesBackWithAnotherCounterIsRefusedAsAtAStart", "[core][reload]") {
+  Removed orders;
+  const bool other_store = GENERATE(false, true);
+  if (other_store) {
+    orders.kept.store = "other";
+  } else {
+    orders.kept.binding.key = "other";
+  }
+  orders.world.settings.by_name["orders"] = orders.kept;
+  CHECK(orders.world.table->apply_settings(orders.world.limits).empty());
+  CHECK(orders.world.next("orders") == std::nullopt);
+  CHECK(orders.world.status.code() == ErrorCode::SEQ_CHANGED);
+  CHECK(orders.world.store.read_calls.empty());
+  // The former counter, at the next start.
+  orders.kept.store = "default";
+  orders.kept.binding.key = "orders";
+  orders.world.settings.by_name["orders"] = orders.kept;
+  CHECK(orders.world.table->apply_settings(orders.world.limits) ==
+        std::vector<std::string>{"orders"});
+  orders.world.restart();
+  orders.world.settle();
+  static_cast<void>(orders.world.next("orders"));
+  orders.world.settle();
+  CHECK(orders.sent().back().runs.front().first == 2);
+  orders.world.turn();
+}
+
+TEST_CASE("ATableThatIsStillNotThereStaysRefused", "[core][reload]") {
+  Removed orders;
+  CHECK(orders.world.table->apply_settings(orders.world.limits).empty());
+  CHECK(orders.world.next("orders") == std::nullopt);
+  CHECK(orders.world.status.code() == ErrorCode::NO_SEQUENCE);
+  // One that inserts has no use for it.
+  orders.kept.mode = SequenceMode::insert;
+  orders.world.settings.by_name["orders"] = orders.kept;
+  CHECK(orders.world.table->apply_settings(orders.world.limits).empty());
+  CHECK(orders.world.next("orders") == std::nullopt);
+  CHECK(orders.world.status.code() == ErrorCode::SEQ_CHANGED);
+}
+
 }  // namespace
 }  // namespace seqd

@@ -11,9 +11,15 @@ namespace {
 
 // Options that are alike may have been read at different times, and files and users changed since:
 // what was made of them has to be the same, too.
+bool is_same(const std::shared_ptr<const IdProgression>& one,
+             const std::shared_ptr<const IdProgression>& other) {
+  if (one == nullptr || other == nullptr) return one == other;
+  return one->form() == other->form();
+}
+
 bool are_alike(const SequenceSettings& one, const SequenceSettings& other) {
   return one == other && one.text.compiled == other.text.compiled &&
-         one.progression.compiled == other.progression.compiled &&
+         is_same(one.progression.compiled, other.progression.compiled) &&
          one.periods.rule == other.periods.rule && one.periods.current == other.periods.current &&
          one.access.allow.compiled == other.access.allow.compiled &&
          one.access.deny.compiled == other.access.deny.compiled;
@@ -55,7 +61,12 @@ std::size_t hash_of(const SequenceSettings& settings) {
         settings.periods.current ? settings.periods.current->begin_s : 0})
     number(part);
   made(settings.text.compiled.get());
-  made(settings.progression.compiled.get());
+  if (const IdProgression* const progression = settings.progression.compiled.get()) {
+    const IdProgression::Form& form = progression->form();
+    for (const std::int64_t part :
+         {form.start, form.increment, form.min, form.max, std::int64_t{form.cycle}})
+      number(part);
+  }
   made(settings.periods.rule.get());
   users(settings.access.allow);
   users(settings.access.deny);

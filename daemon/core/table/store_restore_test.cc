@@ -1,6 +1,8 @@
 // How a host notices that the database of a store was put back from an older copy, and stops:
 // heartbeat.h. What a start notices is in store_restore_restart_test.cc, what becomes of open
 // leases and returns in store_restore_operations_test.cc.
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "daemon/core/leasing/floor_watch.h"
@@ -129,6 +131,30 @@ TEST_CASE("CopyThatIsNewerThanTheLastHeartbeatCannotBeNoticed", "[store_restore]
   host.put_back();
   host.beat();
   REQUIRE_FALSE(host.scope().restored());
+}
+
+// Others can write to the store. The log has only what a start accepts, and what can be raised.
+TEST_CASE("HeartbeatBeyondAllNumbersIsRaisedNoFurther", "[store_restore]") {
+  IdleHost host;
+  host.beat();
+  host.store().heartbeats.at(host.scope().instance()) = std::numeric_limits<std::int64_t>::max();
+  host.beat();
+  host.beat();
+  REQUIRE(host.world().log.image.heartbeats.at(1).beat == std::int64_t{1} << 62);
+  REQUIRE(host.daemon.one("orders") == 2);
+}
+
+TEST_CASE("HeartbeatBelowZeroIsNone", "[store_restore]") {
+  CoreWorld world;
+  world.start();
+  world.turn();
+  world.flush();
+  REQUIRE(world.store.deliver());  // the claim
+  world.store.epochs.clear();
+  world.store.heartbeats[world.table->scope_of_store("default")->instance()] = -5;
+  world.settle();
+  REQUIRE(world.store.beat_calls.size() == 1);
+  REQUIRE(world.table->scope_of_store("default")->restored());
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ using Characters = std::bitset<128>;  // that may stand at one place; templates 
 
 struct Form {
   std::string unit;
+  std::string zone;  // empty: UTC, or it does not matter
   std::string key;
   std::string from;
   std::string format;
@@ -34,6 +35,10 @@ std::optional<Form> read_form(std::string_view line) {
     if (space == std::string_view::npos) return std::nullopt;
     *word = line.substr(0, space);
     line.remove_prefix(space + 1);
+  }
+  if (const std::size_t at = form.unit.find('@'); at != std::string::npos) {
+    form.zone = form.unit.substr(at + 1);
+    form.unit.resize(at);
   }
   form.format = line;
   Result<IdTemplate> made = read_template(line);
@@ -147,6 +152,8 @@ std::string form_of(const SequenceSettings& settings, std::string_view from) {
   const PeriodRule* const rule = settings.periods.rule.get();
   const std::string key = settings.text.compiled->key_mark();
   std::string out = rule == nullptr ? "-" : std::string(unit_name(rule->unit()));
+  if (settings.text.time_zone != "UTC" && settings.text.compiled->has_date())
+    out.append("@").append(settings.text.time_zone);
   out.append(" ").append(key).append(" ");
   out.append(rule == nullptr || key == "-" || from.empty() ? "-" : from);
   return out.append(" ").append(settings.text.format);
@@ -165,9 +172,19 @@ std::string form_shown(const std::string& form) {
   if (!read) return "\"" + form + "\"";
   std::string out = "\"" + read->format + "\"";
   if (read->unit != "-") out += ", a period a " + read->unit;
+  if (!read->zone.empty()) out += ", time zone " + read->zone;
   if (read->key != "-") out += ", key " + read->key;
   if (read->from != "-") out += ", scramble_periods_from " + read->from;
   return out;
+}
+
+Status no_format(std::string_view name, const SequenceSettings& settings) {
+  const IdProgression* const progression = settings.progression.compiled.get();
+  const bool low = progression != nullptr && progression->lowest() < 1;
+  return {ErrorCode::CONFIG,
+          "\"" + std::string(name) + "\" has no format: " +
+              (low ? "its IDs may be below 1, which no format writes; take numbers with next"
+                   : "it is not configured any more")};
 }
 
 }  // namespace seqd

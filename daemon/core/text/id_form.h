@@ -2,9 +2,10 @@
 // (DefineName::forms), and whether two forms may give two IDs the same text. Functions without
 // state; any thread.
 //
-// The line is "UNIT KEY FROM FORMAT": of its periods "day" or "-"; the number of its key and what
-// tells the key from others, "1:0a1b2c3d", or "-"; the first period with a scramble of its own or
-// "-"; the format.
+// The line is "UNIT KEY FROM FORMAT": of its periods "day" or "-", and of its dates the time zone
+// if it is not UTC, "day@Europe/Berlin"; the number of its key and what tells the key from others,
+// "1:0a1b2c3d", or "-"; the first period with a scramble of its own or "-"; the format. So what one
+// form writes for an ID and a moment is always the same.
 #pragma once
 
 #include <string>
@@ -22,7 +23,10 @@ std::string form_of(const SequenceSettings& settings, std::string_view from);
 // another ID in the form `former`. What cannot be read may.
 bool may_repeat(const std::string& former, const std::string& now, std::string_view period);
 
-// "FORMAT", or with its key "FORMAT (key 1)": for people.
+// The format in quotation marks, and what else is in the form: for people.
 std::string form_shown(const std::string& form);
+
+// Why there is no text of the sequence's IDs: CONFIG.
+Status no_format(std::string_view name, const SequenceSettings& settings);
 
 }  // namespace seqd

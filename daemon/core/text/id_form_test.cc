@@ -62,6 +62,26 @@ TEST_CASE("TextsOfPeriodsTellTheSamePeriod", "[id_form]") {
   CHECK(may_repeat(plain("{date:%y%m%d}-{number}"), daily("{date:%y%m%d}-{number}"), day));
 }
 
+TEST_CASE("ZoneIsInTheFormOfATextWithADateOnly", "[id_form]") {
+  const auto form = [](const std::string& format, const std::string& zone) {
+    SequenceSettings settings;
+    settings.text.format = format;
+    settings.text.time_zone = zone;
+    settings.text.compiled =
+        std::make_shared<IdFormat>(read_template(format).value(), nullptr, nullptr);
+    return form_of(settings);
+  };
+  CHECK(form("{number}", "Europe/Berlin") == form("{number}", "UTC"));
+  CHECK(form("{date:%H}-{number}", "UTC") == "- - - {date:%H}-{number}");
+  const std::string berlin = form("{date:%H}-{number}", "Europe/Berlin");
+  CHECK(berlin == "-@Europe/Berlin - - {date:%H}-{number}");
+  CHECK(form_shown(berlin) == "\"{date:%H}-{number}\", time zone Europe/Berlin");
+  // A period's number is told by the period, whatever the zone in which that is one.
+  const std::string day = "{date:%y%m%d}-{number}";
+  CHECK_FALSE(may_repeat(daily(day), "day@Europe/Berlin - - " + day, "2026-11-22"));
+  CHECK(may_repeat("hour@Europe/Berlin - - " + day, daily(day), "2026-11-22"));
+}
+
 TEST_CASE("AnotherKeyMayRepeatUnlessTheTextTellsIt", "[id_form]") {
   const std::string format = "{number:8,scramble}";
   CHECK(may_repeat("- 0:11111111 - " + format, "- 0:22222222 - " + format, ""));

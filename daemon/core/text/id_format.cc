@@ -33,6 +33,11 @@ void IdFormat::set_periods(std::shared_ptr<const PeriodRule> rule, std::string f
   own_from_ = std::move(from);
 }
 
+bool IdFormat::has_date() const {
+  return std::any_of(form_.pieces.begin(), form_.pieces.end(),
+                     [](const auto& piece) { return piece.kind == IdTemplate::Kind::date; });
+}
+
 std::string IdFormat::key_mark() const {
   if (!form_.scramble) return "-";
   CipherBlock block{};

@@ -40,6 +40,7 @@ class IdFormat {
   // `name` without a period: the text contains it.
   Result<ParsedId> read(const std::string& name, std::string_view text) const;
   CheckKind check() const { return form_.check; }
+  bool has_date() const;
   // Whether both scramble with the same key, or neither does.
   bool has_key_of(const IdFormat& other) const { return key_mark() == other.key_mark(); }
   // The number of the key that scrambles and eight digits that distinguish it from other keys,

@@ -176,6 +176,15 @@ DocumentTable convert(const toml::table& table) {
   return out;
 }
 
+// The line of that number, without the spaces around it.
+std::string_view line_at(std::string_view text, std::int64_t number) {
+  for (; number > 1 && !text.empty(); --number)
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  text = text.substr(0, text.find('\n'));
+  text = text.substr(std::min(text.find_first_not_of(" \t\r"), text.size()));
+  return text.substr(0, text.find_last_not_of(" \t\r") + 1);
+}
+
 }  // namespace
 
 Result<DocumentTable> parse_document(std::string_view text, const std::string& file) {
@@ -195,7 +204,12 @@ Result<DocumentTable> parse_document(std::string_view text, const std::string& f
     std::string_view what = error.description();
     // The parser names its own build option, which no reader of the file can set.
     what = what.substr(0, what.find(" (TOML_MAX"));
-    return refuse(file, error.source().begin.line, "not TOML: " + escape_line(what, 300));
+    const std::int64_t line = error.source().begin.line;
+    // The parser garbles names in quotes here.
+    if (what.find("table header: cannot redefine") != std::string_view::npos)
+      return refuse(file, line,
+                    "the table " + escape_line(line_at(text, line), 300) + " stands above already");
+    return refuse(file, line, "not TOML: " + escape_line(what, 300));
   } catch (const std::logic_error& error) {
     return refuse(file, 1, "not TOML: " + escape_line(error.what(), 300));
   }

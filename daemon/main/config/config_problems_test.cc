@@ -31,8 +31,9 @@ const std::vector<BadConfiguration>& bad_configurations() {
       {"SameKeyTwice", "[limits]\nmax_depth = 5\nmax_depth = 6\n",
        "f:3: not TOML: Error while parsing key-value pair: cannot redefine existing integer "
        "'max_depth'"},
-      {"SameTableTwice", "[limits]\n[limits]\n",
-       "f:2: not TOML: Error while parsing table header: cannot redefine existing table 'limits'"},
+      {"SameTableTwice", "[limits]\n[limits]\n", "f:2: the table [limits] stands above already"},
+      {"SameTableTwiceInQuotes", "[sequence.\"orders\"]\nstart = 1\n\n [sequence.orders] # again\n",
+       "f:4: the table [sequence.orders] # again stands above already"},
       {"UnquotedSecretIsNotRepeated",
        "[store.m]\ntype = \"mongodb\"\nuri = mongodb://user:hunter2@db/\n",
        "f:3: not TOML: Error while parsing value: could not determine value type"},
@@ -241,6 +242,14 @@ const std::vector<BadConfiguration>& bad_configurations() {
        "mongodb://HOST[:PORT][,...][/?OPTIONS]"},
       {"UriWithSpace", "[store.a]\ntype = \"mongodb\"\nuri = \"mongodb://user:hunter2@h/ x\"\n",
        "f:3: store.a.uri: the URI holds a space; allowed: mongodb://HOST[:PORT][,...][/?OPTIONS]"},
+      {"UriWithAnUnencodedPassword",
+       "[store.a]\ntype = \"mongodb\"\nuri = \"mongodb://user:hunter2@x@h/\"\n",
+       "f:3: store.a.uri: user name and password must be percent-encoded: @ is %40, : is %3A, / is "
+       "%2F, % is %25; allowed: mongodb://HOST[:PORT][,...][/?OPTIONS]"},
+      {"UriWithASlashInThePassword",
+       "[store.a]\ntype = \"mongodb\"\nuri = \"mongodb://user:hunter2/x@h/?w=majority\"\n",
+       "f:3: store.a.uri: user name and password must be percent-encoded: @ is %40, : is %3A, / is "
+       "%2F, % is %25; allowed: mongodb://HOST[:PORT][,...][/?OPTIONS]"},
       {"UriTooLong",
        std::string("[store.a]\ntype = \"mongodb\"\nuri = \"mongodb://") + std::string(4090, 'x') +
            "\"\n",

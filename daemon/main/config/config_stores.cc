@@ -62,11 +62,24 @@ bool good_store_name(std::string_view name) {
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), good);
 }
 
+// User and password end at the last @ in front of the options.
+bool has_unencoded_user(std::string_view uri) {
+  std::string_view user = uri.substr(uri.find("://") + 3);
+  user = user.substr(0, user.find('?'));
+  const std::size_t end = user.rfind('@');
+  if (end == std::string_view::npos) return false;
+  user = user.substr(0, end);
+  return user.find_first_of("@/") != std::string_view::npos ||
+         std::count(user.begin(), user.end(), ':') > 1;
+}
+
 // Empty when it is good.
 std::string_view fault_of_uri(const std::string& uri) {
   if (!uri.starts_with("mongodb://") && !uri.starts_with("mongodb+srv://"))
     return "the URI does not begin with mongodb:// or mongodb+srv://";
   if (uri.find_first_of(" \t") != std::string::npos) return "the URI holds a space";
+  if (has_unencoded_user(uri))
+    return "user name and password must be percent-encoded: @ is %40, : is %3A, / is %2F, % is %25";
   return {};
 }
 

@@ -96,7 +96,7 @@ TEST_CASE("AdvanceStoreRaisesForEveryHostWhatWasAdvancedForOne", "[rpc]") {
   SequenceSettings settings = service.core().sequence("orders").settings();
   settings.reuse = Reuse::parked;
   service.core().sequence("orders").apply_settings(
-      std::make_shared<const SequenceSettings>(settings));
+      std::make_shared<const SequenceSettings>(settings), "orders");
   service.core().store.parked["orders"] = {{1, 2}};
   CHECK(service.code(request("advance", "orders")) == ErrorCode::OK);
   CHECK(service.code(resume("default")) == ErrorCode::OK);

@@ -340,7 +340,7 @@ TEST_CASE("AnIdOfABlockIsExplainedAndAuditedAsOut", "[blocks]") {
   REQUIRE(f.block(1, 0, 10).code == ErrorCode::OK);
   auto seen = map_of(f.ask(request("explain", "orders", 2, "\x04")));
   CHECK(seen.at("answer") == "block");
-  CHECK(seen.at("text").find("process 1") != std::string::npos);
+  CHECK(seen.at("text").find("process 1,") != std::string::npos);
   CHECK(seen.at("issued") == "nil");
   CHECK(seen.at("lease.lease").size() == 32);
   // Another user does not hear whose.

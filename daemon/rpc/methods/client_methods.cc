@@ -118,11 +118,13 @@ void bind_client(const MethodContext& context, Session& session, ClientId client
   } else if (const Peer* const left = blocks.left_by(client)) {
     if (is_other_process(*left, session.peer)) blocks.end_client(client);
   }
+  // After a start nobody knows which process had them, and may still be attached to the page.
+  const auto is_anothers = [&](const Block& block) { return block.user != session.peer.uid; };
+  if (blocks.end_where(client, is_anothers)) blocks.end_client(client);
   blocks.client_back(client, session.id);
-  // An earlier process, or another user with this identity, may have been allowed more.
+  // An earlier process may have been allowed more.
   blocks.end_where(client, [&](const Block& block) {
     const std::string& name = context.table.at(block.granted.sequence).name();
-    if (!block.has_page() && block.user != session.peer.uid) return true;
     return !check_may_take(context, session.peer, base_of(name)).ok();
   });
 }

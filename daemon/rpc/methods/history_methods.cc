@@ -173,6 +173,9 @@ Status read_id(const MethodContext& context, const Message& message, ValueReader
             "\"" + base + "\" has no format, so it has no texts; use the number"};
   const Result<ParsedId> parsed = format->read(base, *text);
   if (!parsed.ok()) return parsed.status();
+  const SequenceId present = context.table.find(name);
+  if (Status other = present == 0 ? Status() : context.table.check_text(present); !other.ok())
+    return other;
   id = parsed->number;
   const SequenceId any = context.table.any_period_of(base);
   const PeriodRule* const rule =

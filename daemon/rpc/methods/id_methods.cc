@@ -111,26 +111,22 @@ bool same_sequence(const SequenceTable& table, SequenceId one, SequenceId other)
   return one == other || base_of(table.at(one).name()) == base_of(table.at(other).name());
 }
 
-// The IDs that a repeated request was issued when it came first.
+// The IDs that a repeated request was issued when it came first, as they were then: of a period
+// that is over, of a sequence that is configured in another way, or not at all any more.
 void answer_repeat(const MethodContext& context, Session& session, std::uint32_t msgid,
                    SequenceId sequence, IssueKind kind, std::int64_t count) {
   std::vector<Run> runs;
-  std::int64_t wall_s = 0;
-  SequenceId issued_from = sequence;
+  Issued first;
   for (const Issued& issue : context.table.replays().find(session.client, msgid)) {
-    if (!same_sequence(context.table, issue.sequence, sequence) || issue.kind != kind) {
+    if (!same_sequence(context.table, issue.sequence, sequence) ||
+        as_requested(issue.kind) != kind) {
       answer_error(session, msgid,
                    bad("request " + std::to_string(msgid) + " of this client was another request"));
       return;
     }
-    wall_s = issue.wall_s;
-    issued_from = issue.sequence;
+    if (runs.empty()) first = issue;
     count -= issue.end - issue.begin;
-    if (!runs.empty() && runs.back().first + runs.back().count == issue.begin) {
-      runs.back().count += issue.end - issue.begin;
-    } else {
-      runs.push_back({issue.begin, issue.end - issue.begin, 1});
-    }
+    add_run(runs, {issue.begin, issue.end - issue.begin, 1});
   }
   if (count != 0) {
     answer_error(session, msgid,
@@ -138,11 +134,11 @@ void answer_repeat(const MethodContext& context, Session& session, std::uint32_t
   } else if (kind == IssueKind::single) {
     ++session.ids;
     protocol::append_id_reply(session.out, msgid,
-                              to_external(context.table.at(sequence), runs.front().first));
+                              to_external(context.table.at(first.sequence), first.begin));
   } else if (kind == IssueKind::text) {
-    answer_text(context.table, issued_from, session, msgid, runs.front().first, wall_s);
+    repeat_text(context.table, session, msgid, first);
   } else {
-    answer_runs(context.table.at(sequence), session, msgid, runs);
+    answer_runs(context.table.at(first.sequence), session, msgid, runs);
   }
 }
 

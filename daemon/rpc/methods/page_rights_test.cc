@@ -64,5 +64,25 @@ TEST_CASE("AClientThatIsDeniedSinceTheStartContinuesNoBlock", "[blocks]") {
   CHECK(f.world.core.sequence("orders").issued() == 5);
 }
 
+// The daemon does not know after a start who had the page: it may still be attached.
+TEST_CASE("AnotherUserWithTheSameIdentityGetsAPageOfItsOwnAfterAStart", "[blocks]") {
+  Pages f;
+  REQUIRE(f.ask(block_request(1, 0, 10)).code == ErrorCode::OK);
+  const ClientId client = f.line->session->client;
+  f.world.core.pages.slot(client, 0).taken = 4;
+  f.world.kill();
+  f.world.start();
+  f.world.settle();
+  const auto page = f.world.core.pages.pages.at(client);
+  f.line = &f.world.connect(2'000, {}, 77);
+  REQUIRE(f.ask(hello_request(0, 1)).code == ErrorCode::OK);
+  REQUIRE(f.line->session->client == client);
+  CHECK(page->at(0).limit == 0);
+  CHECK(f.world.core.sequence("orders").out() == 0);
+  CHECK(f.world.core.sequence("orders").issued() == 5);
+  REQUIRE(f.ask(plain_request(2, "page")).code == ErrorCode::OK);
+  CHECK(f.world.core.pages.pages.at(client) != page);
+}
+
 }  // namespace
 }  // namespace seqd

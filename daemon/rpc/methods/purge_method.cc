@@ -51,13 +51,22 @@ void pack_counter(Packer& packer, const IdProgression* progression,
   pack_said(packer, "why", counter.why);
 }
 
-void pack_report(Packer& packer, const std::string& name, const PurgeReport& report) {
+// The progression of that period, if this daemon still has it.
+const IdProgression* progression_at(const SequenceTable& table, const std::string& name,
+                                    const PurgeReport& report, const Period& period) {
+  const SequenceId held = table.find(period_sequence(name, period.name));
+  return held == 0 ? report.progression.get()
+                   : table.at(held).settings().progression.compiled.get();
+}
+
+void pack_report(Packer& packer, const SequenceTable& table, const std::string& name,
+                 const PurgeReport& report) {
   packer.pack_map(4);
   pack_pair(packer, "name", name);
   packer.pack("counters");
   packer.pack_array(static_cast<std::uint32_t>(report.counters.size()));
   for (const PurgeReport::Counter& counter : report.counters)
-    pack_counter(packer, report.progression.get(), counter);
+    pack_counter(packer, progression_at(table, name, report, counter.period), counter);
   pack_pair(packer, "more", report.more);
   pack_text(packer, "after", report.more ? report.after : "");
 }
@@ -78,7 +87,7 @@ void method_purge(const MethodContext& context, Session& session,
           if (!report.ok()) return reply.fail(report.status());
           reply.result([&](protocol::Buffer& out) {
             Packer packer(out);
-            pack_report(packer, reply.name, *report);
+            pack_report(packer, reply.table, reply.name, *report);
           });
         }));
 }

@@ -3,6 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "daemon/base/assertion.h"
+#include "daemon/core/text/id_form.h"
 #include "daemon/core/text/id_format.h"
 #include "daemon/rpc/external.h"
 #include "daemon/rpc/issuing.h"
@@ -15,16 +17,6 @@ namespace seqd {
 namespace {
 
 using protocol::Message;
-
-// Why there is no text of the sequence's IDs.
-Status no_format(const Sequence& sequence) {
-  const IdProgression* const progression = sequence.settings().progression.compiled.get();
-  const bool low = progression != nullptr && progression->lowest() < 1;
-  return {ErrorCode::CONFIG,
-          "\"" + sequence.name() + "\" has no format: " +
-              (low ? "its IDs may be below 1, which no format writes; take numbers with next"
-                   : "it is not configured any more")};
-}
 
 void pack_date(Packer& packer, const IdDate& date) {
   constexpr std::pair<DatePart, const char*> kNames[] = {
@@ -50,20 +42,27 @@ void pack_date(Packer& packer, const IdDate& date) {
 
 }  // namespace
 
-void answer_text(SequenceTable& table, SequenceId issued_from, Session& session,
-                 std::uint32_t msgid, std::int64_t id, std::int64_t wall_s) {
-  const Sequence& sequence = table.at(issued_from);
-  // The format may have changed since the request came.
-  if (Status status = table.admit_reply(issued_from); !status.ok())
-    return answer_error(session, msgid, status);
-  const std::shared_ptr<const IdFormat>& format = sequence.settings().text.compiled;
-  if (format == nullptr) return answer_error(session, msgid, no_format(sequence));
+void answer_text(const Sequence& sequence, Session& session, std::uint32_t msgid, std::int64_t id,
+                 std::int64_t wall_s) {
+  const SequenceSettings& settings = sequence.settings();
+  ASSERT(settings.text.compiled != nullptr);
   // A number belongs to the period that it was counted in, whatever the clock shows by now.
-  if (const std::optional<Period>& period = sequence.settings().periods.current)
+  if (const std::optional<Period>& period = settings.periods.current)
     wall_s = std::clamp(wall_s, period->begin_s, period->end_s - 1);
   ++session.ids;
-  protocol::append_text_reply(session.out, msgid,
-                              format->write(sequence.name(), to_external(sequence, id), wall_s));
+  protocol::append_text_reply(
+      session.out, msgid,
+      settings.text.compiled->write(sequence.name(), to_external(sequence, id), wall_s));
+}
+
+void repeat_text(const SequenceTable& table, Session& session, std::uint32_t msgid,
+                 const Issued& issue) {
+  const Sequence& sequence = table.at(issue.sequence);
+  const Status same = table.check_repeat(issue);
+  if (same.ok()) return answer_text(sequence, session, msgid, issue.begin, issue.wall_s);
+  answer_error(session, msgid,
+               {same.code(), same.text() + "; the number of the ID is " +
+                                 std::to_string(to_external(sequence, issue.begin))});
 }
 
 void method_next_text(const MethodContext& context, Session& session, const Message& message) {
@@ -74,15 +73,13 @@ void method_next_text(const MethodContext& context, Session& session, const Mess
   if (!found.ok()) return answer_error(session, msgid, found.status());
   if (session.client != 0 && !is_fresh(context, session, msgid, *found, IssueKind::text, 1)) return;
   Sequence& sequence = context.table.at(*found);
-  std::int64_t id = 0;
-  const std::int64_t wall_s = context.clock.wall_ms() / 1'000;
-  if (sequence.settings().text.compiled == nullptr && sequence.stopped().ok()) {
-    return answer_error(session, msgid, no_format(sequence));
-  }
-  if (Status status = context.table.admit_text(*found); !status.ok())
-    return answer_error(session, msgid, status);
-  if (sequence.issue_one(session.caller(msgid), &id, {IssueKind::text, wall_s})) {
-    return answer_text(context.table, *found, session, msgid, id, wall_s);
+  if (sequence.stopped().ok()) {
+    const Result<std::optional<TextForm>> form = context.table.admit_text(*found);
+    if (!form.ok()) return answer_error(session, msgid, form.status());
+    const std::int64_t wall_s = context.clock.wall_ms() / 1'000;
+    std::int64_t id = 0;
+    if (*form && sequence.issue_one(session.caller(msgid), &id, {IssueKind::text, **form, wall_s}))
+      return answer_text(sequence, session, msgid, id, wall_s);
   }
   wait_for(context, session, msgid, *found, IssueKind::text, 1, parameters->timeout_ms);
 }
@@ -103,7 +100,7 @@ void method_parse(const MethodContext& context, Session& session, const Message&
   const SequenceId id = context.table.find(*name);
   if (format == nullptr && id != 0 &&
       context.table.at(id).settings().progression.compiled != nullptr)
-    return answer_error(session, message.msgid, no_format(context.table.at(id)));
+    return answer_error(session, message.msgid, no_format(*name, context.table.at(id).settings()));
   if (format == nullptr) {
     return answer_error(session, message.msgid,
                         {ErrorCode::NO_SEQUENCE, "\"" + std::string(*name) +

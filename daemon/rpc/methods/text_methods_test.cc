@@ -22,6 +22,7 @@ struct TextService : Service {
   }
   void set(const std::string& name, const std::string& form) {
     SequenceSettings& settings = world.core.settings.add(name);
+    settings.text.format = form;
     settings.text.compiled =
         std::make_shared<IdFormat>(read_template(form).value(), nullptr, nullptr);
   }
@@ -163,14 +164,16 @@ TEST_CASE("ParseOfWhatIsNoTextOfTheSequenceIsAnErrorWithItsPlace", "[text_method
     CHECK(service.code(bad) == ErrorCode::BAD_REQUEST);
 }
 
-TEST_CASE("FormatThatAReloadBroughtIsUsedAtOnceAndForRepeatsToo", "[text_methods]") {
+TEST_CASE("FormatThatAReloadBroughtIsUsedAtOnceAndNotForRepeats", "[text_methods]") {
   TextService service;
   Line& line = service.hello(7);
   CHECK(text_of(service.world.ask(line, next_text(1, "orders"))) == "A231114-00018");
   service.set("orders", "{number:3}/{date:%Y}");
   service.world.core.table->apply_settings(service.world.core.limits);
   CHECK(text_of(service.world.ask(line, next_text(2, "orders"))) == "002/2023");
-  CHECK(text_of(service.world.ask(line, next_text(1, "orders"))) == "001/2023");
+  const Reply repeat = service.world.ask(line, next_text(1, "orders"));
+  CHECK(repeat.code == ErrorCode::SEQ_CHANGED);
+  CHECK(repeat.text.ends_with("; the number of the ID is 1"));
   CHECK(service.code(parse("orders", "A231114-00018")) == ErrorCode::BAD_TEXT);
 }
 

@@ -197,6 +197,27 @@ TEST_CASE("DynamoFaults: a comparison that failed behind a lease is made by its 
   REQUIRE((found.begin == 11 && found.end == 21));
 }
 
+TEST_CASE("DynamoFaults: a plain lease whose comparison failed behind it is kept until one is made",
+          "[dynamo]") {
+  DynamoFaults faults(true);
+  auto store = faults.open();
+  auto request = lease_request("orders", 10);
+  claim(*store, request);
+  const auto beat = store->beat({request.instance, 0, true});
+  REQUIRE((beat.ok() && beat->beat == 1));
+  request.heartbeat = 1;
+  const HttpFault trouble = says(500, dynamo_error("InternalServerError", "try again"));
+  require_granted(store->lease(request), 1, 11);
+  request.token = random_token();
+  // The heartbeat, the counter, and the heartbeat again.
+  faults.proxy.plan("GetItem", {fault(Fault::none), fault(Fault::none), trouble, trouble});
+  REQUIRE(store->lease(request).kind == Kind::unknown);
+  REQUIRE(store->resolve(request).kind == Resolution::Kind::failed);
+  const Resolution found = store->resolve(request);
+  REQUIRE(found.kind == Resolution::Kind::granted);
+  REQUIRE((found.begin == 11 && found.end == 21));
+}
+
 TEST_CASE("DynamoFaults: a return whose answer was lost is applied once, and known", "[dynamo]") {
   DynamoFaults faults;
   auto store = faults.open();

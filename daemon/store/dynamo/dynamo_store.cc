@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "daemon/store/dynamo/dynamo_forget.h"
@@ -76,16 +77,19 @@ void DynamoStore::lease(const LeaseRequest& request, std::function<void(LeaseOut
                     where(request.binding), lease_trace_word(trace()), lease_trace_word(marked))};
   if (!status.ok()) return answer(std::move(done), refused(std::move(status)));
   // Behind the lease: a table that was put back before it is noticed, whenever that was.
-  auto granted_by_current = [client = client_, instances = instances_, request,
-                             done](LeaseOutcome outcome) {
+  auto granted_by_current = [client = client_, instances = instances_, request, marked,
+                             unconfirmed = unconfirmed_, done](LeaseOutcome outcome) {
     if (outcome.kind != LeaseOutcome::Kind::granted) return done(std::move(outcome));
-    compare_heartbeat(client, instances, request.instance, request.heartbeat,
-                      [done, outcome](const Status& error, bool restored) {
-                        if (error.ok()) return done(outcome);
-                        LeaseOutcome unknown = unknown_outcome(error);
-                        unknown.restored = restored;
-                        done(std::move(unknown));
-                      });
+    compare_heartbeat(
+        client, instances, request.instance, request.heartbeat,
+        [done, outcome, request, marked, unconfirmed](const Status& error, bool restored) {
+          if (error.ok()) return done(outcome);
+          // The look-up compares again.
+          if (!restored && marked == LeaseTrace::plain) unconfirmed->keep(request, outcome);
+          LeaseOutcome unknown = unknown_outcome(error);
+          unknown.restored = restored;
+          done(std::move(unknown));
+        });
   };
   auto plan = std::make_shared<DynamoLease>(request, slots_, instances_, where(request.binding),
                                             client_->wall_ms());
@@ -111,14 +115,27 @@ void DynamoStore::beat(const BeatRequest& request, std::function<void(Result<Bea
 
 void DynamoStore::resolve(const LeaseRequest& request, std::function<void(Resolution)> done) {
   // By the token alone, whatever the mode has become: the lease is where it was sent.
-  if (trace_of(request.token) != LeaseTrace::slot)
-    return answer(std::move(done), Resolution{.kind = Resolution::Kind::untraceable, .error = {}});
+  if (trace_of(request.token) != LeaseTrace::slot) return resolve_plain(request, std::move(done));
   if (Status status = check(request.binding, check_counter_binding(request.binding)); !status.ok())
     return answer(std::move(done),
                   Resolution{.kind = Resolution::Kind::failed, .error = std::move(status)});
   auto plan = std::make_shared<DynamoResolve>(request, slots_, instances_, where(request.binding),
                                               client_->wall_ms());
   run_compared<Resolution>(request, std::move(plan), std::move(done));
+}
+
+void DynamoStore::resolve_plain(const LeaseRequest& request, std::function<void(Resolution)> done) {
+  const std::optional<Resolution> granted = unconfirmed_->find(request);
+  if (!granted)
+    return answer(std::move(done), Resolution{.kind = Resolution::Kind::untraceable, .error = {}});
+  compare_heartbeat(
+      client_, instances_, request.instance, request.heartbeat,
+      [request, granted, unconfirmed = unconfirmed_, done = std::move(done)](const Status& error,
+                                                                             bool restored) {
+        if (error.ok() || restored) unconfirmed->drop(request);
+        if (error.ok()) return done(*granted);
+        done({.kind = Resolution::Kind::failed, .error = error, .restored = restored});
+      });
 }
 
 // Compares before it and behind: nothing is made void in an older copy, nor is anything believed

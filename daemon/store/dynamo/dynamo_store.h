@@ -15,6 +15,7 @@
 #include "daemon/store/dynamo/dynamo_instances.h"
 #include "daemon/store/dynamo/dynamo_options.h"
 #include "daemon/store/dynamo/dynamo_records.h"
+#include "daemon/store/unconfirmed_leases.h"
 
 namespace seqd {
 
@@ -27,7 +28,9 @@ class DynamoStore final : public LeaseStore {
                                                    AwsProvider& credentials);
 
   LeaseTrace trace() const { return plain_ ? LeaseTrace::plain : LeaseTrace::slot; }
-  Token new_token(Random& random) override { return new_lease_token(random, trace()); }
+  Token new_token(Random& random, const CounterBinding&) override {
+    return new_lease_token(random, trace());
+  }
   StorePlace place() const override { return {place_, {}}; }
   void identify(const Token& candidate, std::function<void(Result<Token>)> done) override;
   void lease(const LeaseRequest& request, std::function<void(LeaseOutcome)> done) override;
@@ -45,6 +48,7 @@ class DynamoStore final : public LeaseStore {
   // Answers without asking the service, and yet not before the call has returned.
   template <typename Answer>
   void answer(std::function<void(Answer)> done, Answer what);
+  void resolve_plain(const LeaseRequest& request, std::function<void(Resolution)> done);
   template <typename Answer, typename Request, typename Plan>
   void run_compared(const Request& request, std::shared_ptr<Plan> plan,
                     std::function<void(Answer)> done);
@@ -57,13 +61,15 @@ class DynamoStore final : public LeaseStore {
         place_("dynamodb " + endpoint_of(options) + " " + options.region + " " +
                options.instances_table),
         plain_(options.plain),
-        slots_(std::make_shared<DynamoLeaseSlots>()) {}
+        slots_(std::make_shared<DynamoLeaseSlots>()),
+        unconfirmed_(std::make_shared<UnconfirmedLeases>()) {}
 
   const std::shared_ptr<DynamoClient> client_;
   const DynamoInstances instances_;
   const std::string place_;
   const bool plain_;
   const std::shared_ptr<DynamoLeaseSlots> slots_;
+  const std::shared_ptr<UnconfirmedLeases> unconfirmed_;
 };
 
 }  // namespace seqd

@@ -77,6 +77,40 @@ TEST_CASE("MongoFaults: a comparison that failed behind a lease is made by its l
   REQUIRE((found.begin == 11 && found.end == 21));
 }
 
+// A plain lease leaves no record, so what was granted is known here only.
+TEST_CASE("MongoFaults: a plain lease whose comparison failed behind it is kept until one is made",
+          "[mongo]") {
+  Faulty faulty(kMongoReplicaSet);
+  LeaseRequest request = request_with_heartbeat(faulty, LeaseTrace::plain);
+  {
+    const FailPoint point(faulty.server, "failCommand", R"({"skip": 1})",
+                          failing_comparison(faulty, 91));
+    REQUIRE(faulty.store->lease(request).kind == Kind::unknown);
+    REQUIRE(faulty.value() == 20);
+    const Resolution asked = faulty.store->resolve(request);
+    REQUIRE(asked.kind == Resolution::Kind::failed);
+    REQUIRE(asked.error.code() == ErrorCode::UNAVAILABLE);
+  }
+  LeaseRequest other = request;
+  other.token = testing::random_token(LeaseTrace::plain);
+  REQUIRE(faulty.store->resolve(other).kind == Resolution::Kind::untraceable);
+  const std::string then = GENERATE("compared", "an older copy", "started again");
+  INFO(then);
+  if (then == "started again") faulty.reopen();
+  if (then == "an older copy") {
+    other = request;
+    other.heartbeat = 2;
+    REQUIRE(faulty.store->resolve(other).restored);
+  }
+  const Resolution found = faulty.store->resolve(request);
+  if (then != "compared") {
+    REQUIRE(found.kind == Resolution::Kind::untraceable);
+    return;
+  }
+  REQUIRE(found.kind == Resolution::Kind::granted);
+  REQUIRE((found.begin == 11 && found.end == 21));
+}
+
 // As servers up to 4.4 answer whose configuration says enableMajorityReadConcern: false.
 TEST_CASE("MongoFaults: a server without majority reads compares, and counts what is parked",
           "[mongo]") {

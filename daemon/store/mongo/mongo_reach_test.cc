@@ -26,11 +26,13 @@ TEST_CASE("MongoFaults: a write that no majority confirms is unknown", "[mongo]"
   // concern.
   std::vector<pid_t> stopped;
   const std::string seeds = faulty.server.uri();
-  const std::string hosts = seeds.substr(10, seeds.find('/', 10) - 10);
+  const std::size_t at = seeds.find('@') + 1;
+  const std::string hosts = seeds.substr(at, seeds.find('/', at) - at);
   for (std::size_t begin = 0; begin < hosts.size();) {
     const std::size_t end = std::min(hosts.find(',', begin), hosts.size());
     mongoc_client_t* client = mongoc_client_new(
-        ("mongodb://" + hosts.substr(begin, end - begin) + "/?directConnection=true").c_str());
+        (seeds.substr(0, at) + hosts.substr(begin, end - begin) + "/?directConnection=true")
+            .c_str());
     const std::unique_ptr<mongoc_read_prefs_t, void (*)(mongoc_read_prefs_t*)> any(
         mongoc_read_prefs_new(MONGOC_READ_NEAREST), mongoc_read_prefs_destroy);
     bson_t reply;

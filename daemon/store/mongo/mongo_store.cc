@@ -29,8 +29,8 @@ Result<std::unique_ptr<MongoStore>> MongoStore::open(const MongoDriver& driver,
   return std::unique_ptr<MongoStore>(new MongoStore(std::move(*clients), options));
 }
 
-Token MongoStore::new_token(Random& random) {
-  const LeaseTrace trace = mode_.expected();
+Token MongoStore::new_token(Random& random, const CounterBinding& binding) {
+  const LeaseTrace trace = mode_.expected(binding);
   return trace == LeaseTrace::session ? session_tokens_.next(random)
                                       : new_lease_token(random, trace);
 }
@@ -82,12 +82,12 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
   if (is_in_ledger(trace_of(request.token))) sessions_.take_over(request.instance);
   MongoCounter counter(*clients_, records_, sessions_, sweep_, request);
   LeaseOutcome outcome = counter.lease(index_known);
-  if (counter.field_refused() && mode_.no_fields_allowed(outcome.error.text())) {
-    // No waiting request fails for it: the next attempt leaves the field out.
-    outcome = refused(
-        {ErrorCode::UNAVAILABLE,
-         outcome.error.text() + "; leases are plain from now on, and this one is requested again"});
+  if (counter.refused_by_validator() && mode_.validator_refused(request)) {
+    // No waiting request fails for it yet.
+    outcome = refused({ErrorCode::UNAVAILABLE,
+                       outcome.error.text() + "; it is requested again without that object"});
   }
+  if (outcome.kind == LeaseOutcome::Kind::granted) mode_.granted(request);
   if (!index_known && outcome.kind == LeaseOutcome::Kind::granted) {
     const std::lock_guard lock(mutex_);
     indexed_.insert(place);
@@ -95,7 +95,11 @@ LeaseOutcome MongoStore::lease(const LeaseRequest& request) {
   if (outcome.kind != LeaseOutcome::Kind::granted) return outcome;
   // Behind the lease: a database that was put back before it is noticed, whenever that was.
   Status age = check_age(request.instance, request.heartbeat, &restored);
-  return age.ok() ? outcome : of_older_copy(unknown_outcome(std::move(age)), restored);
+  if (age.ok()) return outcome;
+  // The look-up compares again.
+  if (!restored && trace_of(request.token) == LeaseTrace::plain)
+    unconfirmed_.keep(request, outcome);
+  return of_older_copy(unknown_outcome(std::move(age)), restored);
 }
 
 Status MongoStore::check_age(const Token& instance, std::int64_t heartbeat, bool* restored) {
@@ -108,8 +112,7 @@ Status MongoStore::check_age(const Token& instance, std::int64_t heartbeat, bool
 
 Resolution MongoStore::resolve(const LeaseRequest& request) {
   // By the token alone, whatever the mode has become: the lease is where it was sent.
-  if (trace_of(request.token) == LeaseTrace::plain)
-    return {.kind = Resolution::Kind::untraceable, .begin = 0, .end = 0, .error = {}};
+  if (trace_of(request.token) == LeaseTrace::plain) return resolve_plain(request);
   // Before it, too: nothing is made void in an older copy, nor is anything believed that it says.
   bool restored = false;
   Status age = check_age(request.instance, request.heartbeat, &restored);
@@ -123,6 +126,16 @@ Resolution MongoStore::resolve(const LeaseRequest& request) {
     age = check_age(request.instance, request.heartbeat, &restored);
     if (age.ok()) return found;
   }
+  return {.kind = Resolution::Kind::failed, .error = std::move(age), .restored = restored};
+}
+
+Resolution MongoStore::resolve_plain(const LeaseRequest& request) {
+  const std::optional<Resolution> granted = unconfirmed_.find(request);
+  if (!granted) return {.kind = Resolution::Kind::untraceable, .error = {}};
+  bool restored = false;
+  Status age = check_age(request.instance, request.heartbeat, &restored);
+  if (age.ok() || restored) unconfirmed_.drop(request);
+  if (age.ok()) return *granted;
   return {.kind = Resolution::Kind::failed, .error = std::move(age), .restored = restored};
 }
 

@@ -21,6 +21,7 @@
 #include "daemon/store/mongo/lease/mongo_lease_records.h"
 #include "daemon/store/mongo/lease/mongo_lease_sweep.h"
 #include "daemon/store/mongo/lease/mongo_sessions.h"
+#include "daemon/store/unconfirmed_leases.h"
 
 namespace seqd {
 
@@ -32,7 +33,7 @@ class MongoStore final : public BlockingStore {
                                                   const MongoStoreOptions& options);
 
   // Loop thread.
-  Token new_token(Random& random) override;
+  Token new_token(Random& random, const CounterBinding& binding) override;
   LeaseMode lease_mode() const override { return mode_.told(); }
   StorePlace place() const override;
   Result<Token> identify(const Token& candidate) override { return instances_.identify(candidate); }
@@ -63,6 +64,7 @@ class MongoStore final : public BlockingStore {
         mode_(*clients_, options.lease_mode),
         concurrency_(options.concurrency) {}
   Status check_trace(const LeaseRequest& request);
+  Resolution resolve_plain(const LeaseRequest& request);
   // OK, unless the database was put back from an older copy.
   Status check_age(const Token& instance, std::int64_t heartbeat, bool* restored);
 
@@ -72,6 +74,7 @@ class MongoStore final : public BlockingStore {
   MongoSessions sessions_;
   MongoLeaseSweep sweep_;
   MongoLeaseMode mode_;
+  UnconfirmedLeases unconfirmed_;
   SessionTokens session_tokens_;  // loop thread
   const int concurrency_;
   std::mutex mutex_;  // guards indexed_

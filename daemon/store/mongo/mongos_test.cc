@@ -189,6 +189,102 @@ TEST_CASE("Mongos: what the shard says of a document is believed", "[mongo]") {
   CHECK(outcomes[2].id == 2);
 }
 
+TEST_CASE("Mongos: a lease that no shard was asked for is refused", "[mongo]") {
+  const int code = GENERATE(61, 301, 8000);  // as mongos and what stands before it say
+  CAPTURE(code);
+  Sharded sharded;
+  REQUIRE(sharded.store->lease(lease_request("orders", 10)).begin == 1);
+  sharded.mongos.answer(
+      "findAndModify", 1,
+      fmt::format(R"({{"ok": 0, "code": {}, "codeName": "x", "errmsg": "no"}})", code));
+  LeaseRequest request = lease_request("orders", 10);
+  request.high_water = 11;
+  const LeaseOutcome outcome = sharded.store->lease(request);
+  INFO(outcome.error.to_string());
+  CHECK(outcome.kind == LeaseOutcome::Kind::refused);
+  CHECK(outcome.error.code() == ErrorCode::STORE_REFUSED);
+}
+
+// --- where a counter lies
+
+LeaseRequest named_request(const std::string& field) {
+  LeaseRequest request = lease_request("orders", 10);
+  request.binding.key_field = field;
+  return request;
+}
+
+TEST_CASE("Mongos: a collection sharded by another key than the counter's takes no lease",
+          "[mongo]") {
+  // Since 7.1 a write without the shard key finds its document anywhere, and two shards may each
+  // have one of that name.
+  struct Case {
+    const char* field;
+    const char* key;
+  };
+  const auto tried =
+      GENERATE(Case{"_id", R"({"name": 1})"}, Case{"_id", R"({"_id": 1, "name": 1})"},
+               Case{"name", R"({"_id": "hashed"})"});
+  CAPTURE(tried.field, tried.key);
+  Sharded sharded;
+  sharded.server.command(R"({"createIndexes": "counters", "indexes":
+                             [{"key": {"name": 1}, "name": "name_1", "unique": true}]})");
+  shard_by(sharded, fmt::format(R"({{"_id": "a.counters", "key": {}}})", tried.key));
+  const LeaseOutcome outcome = sharded.store->lease(named_request(tried.field));
+  INFO(outcome.error.to_string());
+  CHECK(outcome.kind == LeaseOutcome::Kind::refused);
+  CHECK(outcome.error.code() == ErrorCode::STORE_REFUSED);
+  CHECK(outcome.error.text().find("sharded by") != std::string::npos);
+  CHECK(sharded.mongos.seen("findAndModify") == 0);
+  // Nor does an operator make one there.
+  shard_by(sharded, fmt::format(R"({{"_id": "a.counters", "key": {}}})", tried.key));
+  const auto advanced =
+      sharded.store->advance({.binding = named_request(tried.field).binding, .next_id = 100});
+  CHECK(advanced.status().code() == ErrorCode::STORE_REFUSED);
+  CHECK(sharded.server.count("counters") == 0);
+}
+
+TEST_CASE(
+    "Mongos: a collection that is sharded by the counter's key, or not at all, is leased from",
+    "[mongo]") {
+  struct Case {
+    const char* field;
+    const char* entry;
+  };
+  const auto tried =
+      GENERATE(Case{"_id", ""}, Case{"_id", R"({"_id": "a.counters", "key": {"_id": "hashed"}})"},
+               Case{"name", R"({"_id": "a.counters", "key": {"name": 1}})"},
+               Case{"name", R"({"_id": "a.counters", "key": {"_id": 1}, "unsplittable": true})"});
+  CAPTURE(tried.field, tried.entry);
+  Sharded sharded;
+  sharded.server.command(R"({"createIndexes": "counters", "indexes":
+                             [{"key": {"name": 1}, "name": "name_1", "unique": true}]})");
+  shard_by(sharded, tried.entry);
+  const LeaseOutcome outcome = sharded.store->lease(named_request(tried.field));
+  INFO(outcome.error.to_string());
+  CHECK(outcome.kind == LeaseOutcome::Kind::granted);
+}
+
+TEST_CASE("Mongos: a user who may not read the shard key leases where nothing is sharded",
+          "[mongo]") {
+  // readWrite has collStats, and not config.collections.
+  const std::string statistics =
+      GENERATE(R"({"ok": 1, "sharded": false})", R"({"ok": 1, "sharded": true})", R"({"ok": 1})");
+  CAPTURE(statistics);
+  Sharded sharded;
+  sharded.mongos.answer("find", 1,
+                        R"({"ok": 0, "code": 13, "errmsg": "not authorized on config"})");
+  sharded.mongos.answer("collStats", 1, statistics);
+  const LeaseOutcome outcome = sharded.store->lease(lease_request("orders", 10));
+  INFO(outcome.error.to_string());
+  if (statistics.find("false") != std::string::npos) {
+    CHECK(outcome.kind == LeaseOutcome::Kind::granted);
+    return;
+  }
+  CHECK(outcome.error.code() == ErrorCode::STORE_REFUSED);
+  CHECK(outcome.error.text().find("config.collections") != std::string::npos);
+  CHECK(sharded.mongos.seen("findAndModify") == 0);
+}
+
 TEST_CASE("Mongos: a lease whose shard did not answer is unknown, whatever mongos says",
           "[mongo]") {
   const int code = GENERATE(10107, 13435, 91, 6);

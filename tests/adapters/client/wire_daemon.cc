@@ -112,7 +112,11 @@ bool WireDaemon::hello(Connection& connection, const Message& message, Buffer& o
   protocol::append_text(out, "instance");
   protocol::append_text(out, "test");
   protocol::append_text(out, "limits");
-  protocol::append_map(out, 2);
+  protocol::append_map(out, 4);
+  protocol::append_text(out, "frame");
+  protocol::append_integer(out, limits.frame);
+  protocol::append_text(out, "depth");
+  protocol::append_integer(out, limits.depth);
   protocol::append_text(out, "count");
   protocol::append_integer(out, count_limit);
   protocol::append_text(out, "unacknowledged");

@@ -61,6 +61,7 @@ class WireDaemon {
   std::int64_t run_length = 0;  // longest run of a range; 0: one run
   std::int64_t count_limit = 100'000;
   std::int64_t unacknowledged_limit = 65'536;
+  protocol::FrameLimits limits;  // as hello says; what is above is received all the same
 
   // Documents as MessagePack, in the order of their _id.
   std::vector<std::string> inserted;

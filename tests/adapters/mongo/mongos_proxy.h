@@ -35,17 +35,13 @@ class MongosProxy {
     std::string reply;
   };
 
-  struct Upstream {
-    int port = 0;
-    bool alone = false;
-  };
-
-  static Upstream upstream_of(MongoServer& server);
   void serve(int client);
   // What the driver hears instead of `reply`, the document the set answered `command` with.
   Document judged(const std::string& command, const Document& reply);
 
-  const Upstream upstream_;
+  const int upstream_;
+  const std::string user_;
+  const bool alone_;
   std::mutex mutex_;  // guards what follows
   std::map<std::string, Answer> answers_;
   std::map<std::string, int> seen_;

@@ -29,8 +29,8 @@ def fixture_make_host(request, scratch, make_daemon, kind):
         server.client().drop_database("seqd")
         stores = {"shared": {"type": "mongodb", "uri": server.uri(), "database": "seqd", "lease_mode": kind}}
 
-    def make(name, reuse="never"):
-        return make_daemon(name, stores=stores, defaults=LEASES, daemon={"store_poll_interval": "200ms"},
+    def make(name, reuse="never", poll="200ms"):
+        return make_daemon(name, stores=stores, defaults=LEASES, daemon={"store_poll_interval": poll},
                            sequences={"orders": {"reuse": reuse, "meaning": "last"}}).start()
 
     return make
@@ -87,6 +87,25 @@ def test_WhatEveryHostHasAvailableIsWithdrawnAlsoOfOneThatWasDead(make_host, kin
         host.kill()
         host.start()
         assert min(take(host, 5)) >= FAR
+
+
+@pytest.mark.parametrize("end", ["killed", "stopped"])
+@pytest.mark.parametrize("kind", ["sqlite", "slot", "session"])
+def test_AHostThatWasDownIssuesNothingBelowTheFloor(make_host, kind, end):
+    asked, down = (make_host(f"host-{number}", poll="1h") for number in range(2))
+    issued = take(asked, 3) + take(down, 3)
+    held = available(down)["available"]
+    assert held > 0
+    if end == "killed":
+        down.kill()
+    else:
+        down.terminate()
+    asked.seqctl("advance", "orders", "--to", str(FAR), "--everywhere", "--yes")
+    down.start()
+    issued += take(down, 3) + take(asked, 3)
+    assert min(issued[6:]) >= FAR and len(set(issued)) == len(issued), issued
+    with down.connect(40) as client:
+        assert len(ids_of_gaps(client, "orders")) == held
 
 
 @pytest.mark.limit(180)

@@ -70,6 +70,39 @@ def test_RepeatAfterAKillGetsTheSameValues(make_daemon):
         assert request(client, 3, "next", "fives") == 15
 
 
+@pytest.mark.parametrize("now", [{"max": 49}, {"start": 3}, {"increment": 5}, {"increment": -2, "min": -99, "max": 1}, {"cycle": True},
+                                 {"format": "other"}, {}, None], ids=str)
+def test_RepeatAfterAChangeAnswersWhatWasIssued(make_daemon, now):
+    """Whatever the configuration says after a kill: a repeat gets the IDs of the first time, and no other request has them."""
+    former = {"start": 1, "increment": 2, "max": 999}
+    daemon = make_daemon(sequences={"odds": former, "others": {}}).start()
+    with daemon.connect() as client:
+        client.call("hello", {"client": IDENTITY})
+        issued = {number: request(client, number, "next", "odds") for number in range(1, 41)}
+        batch = request(client, 41, "range", "odds", 5)
+    assert (issued[15], issued[40], batch) == (29, 79, [[81, 5, 2]])
+    # None: the table is gone. {}: no progression any more.
+    wanted = {} if now == {} else {**former, **(now or {})}
+    if "format" in wanted:
+        wanted["format"] = "ODD-{number:6}"
+    for sequences in ({"others": {}, **({} if now is None else {"odds": wanted})}, {"others": {}, "odds": former}):
+        daemon.kill()
+        daemon.configure(sequences=sequences)
+        daemon.start()
+        with daemon.connect() as client:
+            assert client.call("hello", {"client": IDENTITY})["known"] is True
+            assert {number: request(client, number, "next", "odds") for number in (15, 40)} == {15: 29, 40: 79}
+            assert {number: request(client, number, "next", "odds") for number in range(1, 41)} == issued
+            assert request(client, 41, "range", "odds", 5) == batch
+            told = client.call("explain", "odds", 79)
+            assert (told["answer"], told["id"], told["issued"]["first"]) == ("issued", 79, 1)
+    with daemon.connect() as client:
+        client.call("hello", {"client": IDENTITY})
+        # What a lowered bound has made a gap is not issued any more.
+        following = request(client, 42, "next", "odds")
+        assert following % 2 == 1 and following > 89 and (following == 91 or now == {"max": 49})
+
+
 @pytest.mark.parametrize("wrong,what", [({"increment": 0}, "increment: found 0"), ({"start": 0}, "must not be below min = 1"),
                                         ({"increment": 2, "meaning": "last"}, "other programs would read as an ID"),
                                         ({"increment": -1, "format": "A{number}"}, "a format writes none below 1")])

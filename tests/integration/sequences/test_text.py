@@ -6,6 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import msgpack
 import pytest
 
 from harness import SEQD, Died, write_at_once
@@ -99,6 +100,41 @@ def test_SummerTimeGoesOnAfter2037(make_daemon, scratch, moment, hour):
     daemon = make_daemon(environment=fake, sequences={"tickets": {"format": "{date:%Y-%m-%dT%H}/{number}", "time_zone": "Europe/Berlin"}}).start()
     with daemon.connect() as client:
         assert client.call("next_text", "tickets") == f"{moment[1:11]}T{hour}/1"
+
+
+def test_RepeatOfATextInAFormerFormatIsRefusedAndTakesNoNumber(make_daemon):
+    daemon = make_daemon(sequences={"invoices": {"format": "A-{number:6}"}}).start()
+    with hello(daemon) as client:
+        assert text_of(client, 1) == "A-000001"
+    daemon.kill()
+    daemon.configure(sequences={"invoices": {"format": "B-{number:6}"}})
+    daemon.start()
+    with hello(daemon) as client:
+        for _ in range(2):
+            with pytest.raises(RpcError) as refused:
+                text_of(client, 1)
+            assert refused.value.code == "SEQ_CHANGED" and '"A-{number:6}"' in str(refused.value)
+        assert text_of(client, 2) == "B-000002"
+        assert text_of(client, 2) == "B-000002"
+    daemon.configure(sequences={"invoices": {"format": "A-{number:6}"}})
+    with daemon.connect() as client:
+        client.call("reload")
+    with hello(daemon) as client:
+        assert text_of(client, 1) == "A-000001"
+
+
+@pytest.mark.limit(60)
+def test_FirstTextsThatComeWithinOneFlushAreAllAnswered(make_daemon):
+    """The disk takes 300 ms for a flush. While that with the form is under way, a second text is requested on another connection."""
+    strace = ["strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", "inject=fdatasync:delay_enter=300000"]
+    daemon = make_daemon(prefix=strace, daemon={"store_poll_interval": "1h"}, defaults={"format": "A-{number:6}", "wait_timeout": "40s"}).start()
+    with daemon.connect(40) as first, daemon.connect(40) as second, daemon.connect(40) as third:
+        assert first.next() == 1
+        for client in (first, second):
+            client.send(msgpack.packb([0, 77, "next_text", ["orders"]]))
+            third.call("ping")  # in a turn after that
+        assert [client.result(77) for client in (first, second)] == ["A-000002", "A-000003"]
+        assert third.next() == 4
 
 
 @pytest.mark.limit(90)

@@ -1,4 +1,4 @@
-"""Real MongoDB servers for the tests: alone, a replica set of three, and one with TLS and authentication.
+"""Real MongoDB servers for the tests: alone, a replica set of three with authentication, and one with TLS and authentication.
 
 Every server keeps its data in a scratch directory that goes with it, listens on a free port of loopback, is ended by
 its process id and dies with the thread that started it (so start servers on the main thread).
@@ -10,6 +10,7 @@ import fcntl
 import os
 import random
 import resource
+import secrets
 import shutil
 import signal
 import socket
@@ -111,6 +112,7 @@ class Mongod:
         self.replica_set = replica_set
         self.certificates = make_certificates(self.directory / "tls") if tls else None
         self.user = "seqd@test" if auth else ""  # both need percent-encoding in a URI
+        self.key = ""  # by which the members of a replica set with authentication know each other
         self.password = "p:ss/w@rd%" if auth else ""
         self.process: Optional[subprocess.Popen] = None
         self._client: Optional[pymongo.MongoClient] = None
@@ -130,8 +132,8 @@ class Mongod:
                 self.port = free_port()  # somebody else took it meanwhile
         else:
             raise ServerNotAvailable(f"mongod does not start:\n{self.log_tail()}")
-        if self.user and not (self.directory / "user-made").exists():
-            self._make_user()
+        if self.user and not self.replica_set and not (self.directory / "user-made").exists():
+            self.make_user()
         return self
 
     def _spawn(self) -> None:
@@ -148,6 +150,11 @@ class Mongod:
                         "--tlsCAFile", str(self.certificates.authority), "--tlsAllowConnectionsWithoutCertificates"]
         if self.user:
             command += ["--auth"]
+        if self.key:
+            key = self.directory / "key"
+            key.touch(0o600)
+            key.write_text(self.key)
+            command += ["--keyFile", str(key)]
         self._forget_client()
         with open(self.directory / "log", "ab") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -159,7 +166,16 @@ class Mongod:
         with contextlib.closing(self._raw_client(2000)) as client:
             return bool(client.admin.command("ping")["ok"])
 
-    def _make_user(self) -> None:
+    def is_writable(self) -> bool:
+        """Asked without a user: whether writes can be sent to it."""
+        with contextlib.closing(self._raw_client(2000)) as client:
+            return bool(client.admin.command("hello").get("isWritablePrimary"))
+
+    def initiate(self, configuration: dict) -> None:
+        with contextlib.closing(self._raw_client(10000)) as client:  # the localhost exception allows it
+            client.admin.command("replSetInitiate", configuration)
+
+    def make_user(self) -> None:
         with contextlib.closing(self._raw_client(5000)) as client:  # the localhost exception allows the first user
             client.admin.command("createUser", self.user, pwd=self.password, roles=["root"])
         with contextlib.closing(pymongo.MongoClient(self.uri())) as client:
@@ -200,8 +216,11 @@ class Mongod:
         return path.read_text(errors="replace")[-size:] if path.exists() else ""
 
     # --- access ---------------------------------------------------------------------------------------------------
+    def user_info(self) -> str:
+        return f"{quote(self.user, safe='')}:{quote(self.password, safe='')}@" if self.user else ""
+
     def uri(self, *, credentials: bool = True) -> str:
-        user = f"{quote(self.user, safe='')}:{quote(self.password, safe='')}@" if self.user and credentials else ""
+        user = self.user_info() if credentials else ""
         options = []
         if self.certificates:
             options += ["tls=true", f"tlsCAFile={self.certificates.authority}"]
@@ -239,9 +258,13 @@ class ReplicaSet:
     """Three servers with fast elections: a new primary stands about 2.5 s after the old one is gone. Faster ones are begun by
     machines that stand still for a second, too."""
 
-    def __init__(self, name: str = "rs0", size: int = 3):
+    def __init__(self, name: str = "rs0", size: int = 3, auth: bool = False):
         self.name = name
-        self.nodes = [Mongod(replica_set=name, name=name) for _ in range(size)]
+        self.nodes = [Mongod(replica_set=name, name=name, auth=auth) for _ in range(size)]
+        if auth:
+            key = secrets.token_hex(32)
+            for node in self.nodes:
+                node.key = key
 
     def start(self) -> "ReplicaSet":
         for node in self.nodes:
@@ -249,15 +272,17 @@ class ReplicaSet:
         for node in self.nodes:
             wait_for(f"mongod on port {node.port}", node._answers)
         members = [{"_id": i, "host": f"127.0.0.1:{node.port}"} for i, node in enumerate(self.nodes)]
-        self.nodes[0].client().admin.command("replSetInitiate", {
-            "_id": self.name, "members": members,
-            "settings": {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 200}})
+        self.nodes[0].initiate({"_id": self.name, "members": members,
+                                "settings": {"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 200}})
+        if self.nodes[0].user:
+            wait_for("a first primary", lambda: next((node for node in self.nodes if node.is_writable()), None)).make_user()
         self.wait_until_healthy()
         return self
 
     def uri(self) -> str:
         hosts = ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
-        return f"mongodb://{hosts}/?replicaSet={self.name}"
+        first = self.nodes[0]
+        return f"mongodb://{first.user_info()}{hosts}/?replicaSet={self.name}" + ("&authSource=admin" if first.user else "")
 
     def client(self, **options) -> pymongo.MongoClient:
         return pymongo.MongoClient(self.uri(), serverSelectionTimeoutMS=10000, **options)

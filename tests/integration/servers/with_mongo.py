@@ -4,7 +4,8 @@
     with_mongo.py [--mongo-only] -- command...
 
   SEQD_TEST_MONGO_URI         one server alone
-  SEQD_TEST_MONGO_RS_URI      a replica set of three; a member that the command kills is started again
+  SEQD_TEST_MONGO_RS_URI      a replica set of three with authentication (user and password in the URI); a member that the
+                              command kills is started again
   SEQD_TEST_MONGO_SECURE_URI  one server with TLS and authentication (user and password in the URI)
   SEQD_TEST_MONGO_STRANGER    a file with a certificate authority which did not sign that server's certificate
   SEQD_TEST_DYNAMO_ENDPOINT   Amazon's DynamoDB Local; not with --mongo-only, as its start takes a machine for itself
@@ -57,7 +58,7 @@ def main() -> int:
         opened.append(alone)
         secure = Mongod(name="secure", tls=True, auth=True)
         opened.append(secure)
-        servers = ReplicaSet()
+        servers = ReplicaSet(auth=True)
         opened.append(servers)
         dynamo = None
         if not mongo_only:

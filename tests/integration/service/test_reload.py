@@ -77,3 +77,22 @@ def test_ADaemonStopsWhileAReloadWaitsForTheUsers(gate):
     gate.daemon.start()
     with gate.daemon.connect() as client:
         assert client.next("orders") == 2
+
+
+def test_ATableThatComesBackByAReloadContinuesWithItsRemainder(make_daemon):
+    # Else the name would be a sequence of [sequence_defaults].
+    tables = {"orders": {"max_value": 1000}, "invoices": {}}
+    daemon = make_daemon(daemon={"allow_unlisted": False}, sequences=tables).start()
+    with daemon.connect() as client:
+        assert [client.next("orders") for _ in range(3)] == [1, 2, 3]
+    daemon.configure(daemon={"allow_unlisted": False}, sequences={"invoices": {}})
+    daemon.restart()
+    with daemon.connect() as client:
+        assert client.error("next", "orders").code == "NO_SEQUENCE"
+        daemon.configure(daemon={"allow_unlisted": False}, sequences=tables)
+        assert client.call("reload") == {"applied": ['sequence."orders"'], "restart_needed": []}
+        assert [client.next("orders") for _ in range(20)] == list(range(4, 24))
+    daemon.restart()
+    with daemon.connect() as client:
+        assert client.next("orders") == 24
+    daemon.seqctl("audit", "orders")

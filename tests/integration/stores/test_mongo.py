@@ -124,6 +124,23 @@ def test_ANumberThatIsNoneIsRefusedAndStays(mongo, make_daemon, value):
     assert repr(mongo.client().seqd.counters.find_one({"_id": name})["seq"]) == repr(value)
 
 
+@pytest.mark.parametrize("way", ["advance", "reload"])
+def test_ANumberThatWasMendedIsLeasedAtOnce(mongo, make_daemon, way):
+    name = f"mended-{way}"
+    documents = mongo.client().seqd.counters
+    documents.insert_one({"_id": name, "seq": "7000"})
+    daemon = make_daemon(stores=stores(mongo), sequences={name: {"meaning": "last"}}).start()
+    with daemon.connect() as client:
+        for _ in range(5):  # the next try is put off further each time
+            assert client.error("next", name).code == "SEQ_TYPE"
+        documents.update_one({"_id": name}, {"$set": {"seq": 7000}})
+        if way == "advance":
+            assert client.call("advance", name) == 7001
+        else:
+            assert client.call("reload")["restart_needed"] == []
+        assert client.next(name) == 7001
+
+
 @pytest.mark.parametrize("harm", ["lowered", "deleted"])
 def test_ACounterThatWentBackStopsTheSequence(mongo, make_daemon, harm):
     name = f"back-{harm}"

@@ -19,7 +19,7 @@ PATIENCE = {"timeout_ms": 30_000}
 
 @pytest.fixture(scope="module", name="three_servers")
 def start_three_servers():
-    with replica_set() as servers:
+    with replica_set(auth=True) as servers:
         yield servers
 
 

@@ -4,108 +4,65 @@
 //
 // IDs are taken as late as possible: after the validation, except for a required field.
 const { ArgumentError } = require("../errors.js");
-const { isEmpty, readFields, takeIds } = require("../numbering.js");
-const { getAt, setAt } = require("./paths.js");
+const { readFields } = require("../numbering.js");
+const { numberLists } = require("./lists.js");
+const { numberDocuments, numberUpsert } = require("./records.js");
 
-// Plain objects that got IDs here: a map of the fields to these IDs. A caller may insert the same array
-// or object again: values that are still the same are not the caller's, and have to be replaced.
-const numbered = new WeakMap();
-const NONE = new Map();
+const UPSERTS = ["updateOne", "updateMany", "replaceOne", "findOneAndUpdate", "findOneAndReplace"];
 
 function plugin(schema, options) {
   const fields = readFields(options);
+  for (const one of fields) one.field = schema.aliases?.[one.field] ?? one.field;
   if (fields.some(({ field }) => field === "_id") && schema.path("_id")?.options.auto)
     throw new ArgumentError("the schema makes an ObjectId for each _id: give it a path _id of the type Number or String");
   for (const { field, text } of fields) if (schema.path(field) === undefined) schema.add({ [field]: text ? String : Number });
   const isRequired = (field) => schema.path(field.field)?.isRequired === true;
 
   schema.pre("validate", async function numberRequired() {
-    if (this.isNew) await numberDocuments(fields.filter(isRequired), [this]);
+    if (this.isNew && !isReplacement(this)) await numberDocuments(fields.filter(isRequired), [this]);
+  });
+  schema.post("validate", async function numberUnseen() {
+    if (this.isNew && isUnseen(this, options)) await numberDocuments(fields, [this]);
   });
   schema.pre("save", async function numberNew() {
     if (this.isNew) await numberDocuments(fields, [this]);
   });
-  // Up to mongoose 8 the first argument is next(), and the promise is awaited all the same.
-  schema.pre("insertMany", async function numberMany(first, second, third) {
-    const [docs, settings] = typeof first === "function" ? [second, third] : [first, second];
-    const Model = settings?.lean ? undefined : this;
-    if (Array.isArray(docs)) await numberAll(schema, fields, Model, docs, (doc) => doc, (doc) => doc);
-    else await numberObject(schema, fields, Model, docs);
+  numberLists(schema, fields);
+  numberUpserts(schema, fields);
+}
+
+const given = new WeakMap(); // the updates of upserts as the callers gave them, by query
+
+function numberUpserts(schema, fields) {
+  schema.pre(UPSERTS, { document: false, query: true }, async function numberInserted() {
+    if (!this.getOptions().upsert) return;
+    const update = this.getUpdate() ?? {};
+    const isReplacement = /replace/i.test(this.op) || this.mongooseOptions().overwrite === true;
+    const changed = await numberUpsert(fields, this.model, { filter: this.getFilter(), update, isReplacement });
+    if (changed === update) return;
+    if (!given.has(this)) given.set(this, update); // another use of the plugin may have been first
+    this.setUpdate(changed);
   });
-  schema.pre("bulkWrite", async function numberBulk(first, second) {
-    const operations = typeof first === "function" ? second : first;
-    if (!Array.isArray(operations)) return;
-    await numberAll(schema, fields, this, operations, (operation) => operation?.insertOne?.document,
-      (document, operation) => ({ ...operation, insertOne: { ...operation.insertOne, document } }));
+  // A clone of the query is another upsert.
+  const restore = (query) => { if (given.has(query)) query.setUpdate(given.get(query)); };
+  schema.post(UPSERTS, { document: false, query: true }, function restoreUpdate() { restore(this); });
+  schema.post(UPSERTS, { document: false, query: true }, function restoreAfterError(error, result, next) {
+    restore(this);
+    next(error);
   });
 }
 
-const isDocument = (record) => typeof record.$set === "function" && typeof record.get === "function";
-const wantsBigint = (schema, field) => ({ bigint: schema.path(field.field)?.instance === "BigInt" });
+/** Of replaceOne() or findOneAndReplace(), which make a document without an _id: it may replace one that has
+ * its ID. */
+const isReplacement = (document) => document._id === undefined && document.$__schema.path("_id")?.options.auto === true;
 
-/** Documents of mongoose, in their place. */
-async function numberDocuments(fields, documents) {
-  await Promise.all(fields.map(async (field) => {
-    const empty = documents.filter((document) => isEmpty(document.get(field.field)));
-    if (empty.length === 0) return;
-    const ids = await takeIds(field, empty, wantsBigint(empty[0].$__schema ?? empty[0].schema, field));
-    empty.forEach((document, index) => document.set(field.field, ids[index]));
-  }));
-}
-
-/** What a function that names the sequence gets: the document that `Model` makes of the object, with its
- * defaults, as before save(). Without a Model mongoose inserts the object as it is. */
-function asSaved(one, Model) {
-  if (Model === undefined) return one.copy;
-  try {
-    one.document ??= new Model(one.copy);
-  } catch {
-    return one.copy; // mongoose cannot make one of it either, and says so
-  }
-  return one.document;
-}
-
-/** The records of `list`, which `recordOf` finds in its items. Documents are changed in their place;
- * for a plain object a copy is put into the list by `withRecord`, so that an object that occurs
- * twice gets two IDs. */
-async function numberAll(schema, fields, Model, list, recordOf, withRecord) {
-  const documents = [];
-  const plain = []; // { place, copy, before, filled, document }
-  list.forEach((item, place) => {
-    const record = recordOf(item);
-    if (record === null || typeof record !== "object") return;
-    if (isDocument(record)) documents.push(record);
-    else plain.push({ place, copy: { ...record }, before: numbered.get(record) ?? NONE, filled: new Map() });
-  });
-  for (const { copy, before } of plain)
-    for (const { field } of fields)
-      if (before.has(field) && before.get(field) === getAt(copy, field)) setAt(copy, field, undefined);
-  await Promise.all([numberDocuments(fields, documents), ...fields.map(async (field) => {
-    const empty = plain.filter(({ copy }) => isEmpty(getAt(copy, field.field)));
-    if (empty.length === 0) return;
-    const records = typeof field.sequence === "function" ? empty.map((one) => asSaved(one, Model)) : empty;
-    const ids = await takeIds(field, records, wantsBigint(schema, field));
-    empty.forEach((one, index) => {
-      setAt(one.copy, field.field, ids[index]);
-      one.filled.set(field.field, ids[index]);
-    });
-  })]);
-  for (const { place, copy, before, filled } of plain) {
-    if (filled.size === 0) continue;
-    numbered.set(copy, new Map([...before, ...filled])); // another use of the plugin may have filled others
-    list[place] = withRecord(copy, list[place]);
-  }
-}
-
-/** insertMany() with one object: it cannot be replaced by a copy. */
-async function numberObject(schema, fields, Model, record) {
-  if (record === null || typeof record !== "object") return;
-  const list = [record];
-  await numberAll(schema, fields, Model, list, (one) => one, (one) => one);
-  if (list[0] === record) return;
-  const ids = numbered.get(list[0]);
-  for (const field of ids.keys()) setAt(record, field, getAt(list[0], field));
-  numbered.set(record, ids);
+/** Whether insertMany() and bulkWrite() may have come by without the hooks of this use of the plugin:
+ * through the model of which this one is a discriminator, or the document that has this one in it. */
+function isUnseen(document, options) {
+  if (document.$isSubdocument === true) return true;
+  const { baseModelName, db } = document.constructor;
+  if (baseModelName === undefined || isReplacement(document)) return false;
+  return !db.models[baseModelName]?.schema.plugins.some(({ opts }) => opts === options);
 }
 
 module.exports = plugin;

@@ -80,17 +80,20 @@ class Session {
     this.#queueOf(request).add(request);
   }
 
-  /** The caller does not wait any more. If the request was sent, its reply is dropped when it comes. */
-  abandon(request) {
+  /** The caller does not wait any more, because of `error`; gives the error to tell. If the request was
+   * sent, its reply is dropped when it comes. */
+  abandon(request, error) {
+    const why = this.whyGivenUp(request, error);
     if (request.isSent) this.#late.add(request.number);
     this.#remove(request);
+    return why;
   }
 
-  /** The error for a request that is given up: the one it is given up for, unless it may have
-   * inserted a document. */
+  /** The error for a request that is given up: the one it is given up for, which may be any reason of a
+   * signal, unless it may have inserted a document. */
   whyGivenUp(request, error) {
     const mayHaveInserted = request.insert !== undefined && (request.isSent || request.perhaps);
-    return mayHaveInserted ? new OutcomeUnknownError(`the document may have been inserted: ${error.message}`, { cause: error }) : error;
+    return mayHaveInserted ? new OutcomeUnknownError(`the document may have been inserted: ${error?.message ?? error}`, { cause: error }) : error;
   }
 
   /** Gives up what is over its deadline; the earliest deadline that is left, or Infinity. */
@@ -105,9 +108,7 @@ class Session {
     }
     for (const request of over) {
       const error = this.#ready ? new TimeoutError(`the daemon did not reply within ${request.timeout} ms`) : unreachable();
-      const why = this.whyGivenUp(request, error);
-      this.abandon(request);
-      request.reject(why);
+      request.reject(this.abandon(request, error));
     }
     return earliest;
   }
@@ -231,7 +232,7 @@ class Session {
     } catch (error) {
       this.#output.truncate(before);
       this.#table.finish(request);
-      request.reject(error);
+      request.reject(this.whyGivenUp(request, error));
       return;
     }
     this.#table.markSent(request);

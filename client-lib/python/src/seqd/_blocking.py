@@ -13,15 +13,13 @@ nobody waits with the lock held; after each release the inbox is looked at. A th
 from __future__ import annotations
 
 import os
-import select
-import socket
 from collections import deque
-from threading import RLock, get_ident
 from time import monotonic
 from typing import Any, Deque, Dict, Optional, Sequence
 
 from . import _fork, errors
 from ._call import LONGEST_SLEEP, Call, done
+from ._primitives import MSG_NOSIGNAL, POLLIN, POLLOUT, RLock, get_ident, hub, poll, socket
 from ._requests import Request
 from ._session import ENOUGH_OUTPUT, Session
 from ._socket import BackOff, NotNow, connect, reason
@@ -50,9 +48,9 @@ class Connection:
         self._lock: Any = RLock()
         self._inbox: Deque[Call] = deque()  # of threads that found the lock held; whoever releases it takes them in
         self._session = Session(done, self._name)
-        self._socket: Optional[socket.socket] = None
-        self._poll = select.poll()
-        self._events = 0
+        self._socket: Optional[socket] = None
+        self._poll: Any = None
+        self._watched: Any = None  # by _poll: the loop of gevent, the socket and the events
         self._waker = Waker()  # of the leader, which sleeps without the lock
         self._unsent: memoryview = memoryview(b"")
         self._send_failed = False
@@ -249,7 +247,18 @@ class Connection:
                 return
 
     def _turn(self, now: float) -> float:
-        """Expires, connects, sends. Returns the seconds until the next turn in any case."""
+        """Expires, connects, sends, and prepares the wait of this thread. Returns the seconds until the next turn in any case."""
+        wait = self._step(now)
+        watched = (hub(), self._socket, POLLIN | POLLOUT if len(self._unsent) > 0 else POLLIN)
+        if watched != self._watched:
+            self._poll = poll()
+            if self._socket is not None:
+                self._poll.register(self._socket.fileno(), watched[2])
+            self._waker.watch(self._poll)
+            self._watched = watched
+        return wait
+
+    def _step(self, now: float) -> float:
         session = self._session
         if now >= session.soonest:
             session.expire(now, self._unreachable)
@@ -273,10 +282,6 @@ class Connection:
             self._lose("the numbers of the identity came to their end", now)
             self._next_attempt = now
             return 0.0
-        events = select.POLLIN | select.POLLOUT if len(self._unsent) > 0 else select.POLLIN
-        if events != self._events:
-            self._events = events
-            self._poll.modify(self._socket, events)
         return session.soonest - now
 
     def _pass_on(self, call: Call) -> None:
@@ -310,10 +315,6 @@ class Connection:
             if not self._session.may_come_back(now):
                 self._session.fail_all(error.again)
         else:
-            self._events = select.POLLIN
-            self._poll = select.poll()
-            self._poll.register(self._socket, select.POLLIN)
-            self._waker.watch(self._poll)
             self._session.connected()
 
     def _send(self, now: float) -> None:
@@ -330,7 +331,7 @@ class Connection:
                 more = len(output) >= ENOUGH_OUTPUT
                 self._unsent = memoryview(output)
             try:
-                sent = connection.send(self._unsent, socket.MSG_NOSIGNAL)
+                sent = connection.send(self._unsent, MSG_NOSIGNAL)
             except BlockingIOError:
                 return
             except OSError as error:
@@ -373,8 +374,6 @@ class Connection:
         if self._socket is None:
             return
         self._socket.close()
-        self._poll = select.poll()
-        self._waker.watch(self._poll)
         self._unsent = memoryview(b"")
         self._send_failed = False
         self._why = why
@@ -400,7 +399,7 @@ class Connection:
             self._closed = True
             if self._socket is not None and len(self._unsent) == 0:
                 try:
-                    self._socket.send(self._session.last_words(), socket.MSG_NOSIGNAL)
+                    self._socket.send(self._session.last_words(), MSG_NOSIGNAL)
                 except OSError:
                     pass  # the daemon learns it from the end of the connection
             self._lose("the client was closed", monotonic())

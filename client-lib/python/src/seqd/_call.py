@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from threading import Lock, get_ident
 from time import monotonic
 from typing import Any, Dict, Optional, Sequence
 
+from ._primitives import Lock, get_ident
 from ._requests import DONE, INSERT, Request
 from .errors import SeqdError
 
@@ -27,7 +27,7 @@ class Call:
         self.epoch = epoch
         self.lead = False
         self.given_up = False
-        self.wake: Optional[Lock] = None  # held until there is something to do
+        self.wake: Any = None  # held until there is something to do
         self.waiting = waiting
 
     def inserts(self) -> bool:

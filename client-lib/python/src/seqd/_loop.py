@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 from time import monotonic
 from typing import Any, Optional, Sequence, TypeVar
 
 from . import _fork, errors
+from ._primitives import MSG_NOSIGNAL, socket
 from ._requests import QUEUED, Request
 from ._session import NEVER, Session
 from ._socket import BackOff, NotNow, connect, reason
@@ -69,7 +69,7 @@ class Connection:
         self._process = os.getpid()
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._session = Session(_done, self._name, unwanted=_unwanted)
-        self._socket: Optional[socket.socket] = None
+        self._socket: Optional[socket] = None
         self._unsent: memoryview = memoryview(b"")
         self._writing = False  # the loop watches for room in the socket
         self._flush_soon = False
@@ -201,7 +201,7 @@ class Connection:
                     return
                 self._unsent = memoryview(output)
             try:
-                self._unsent = self._unsent[connection.send(self._unsent, socket.MSG_NOSIGNAL):]
+                self._unsent = self._unsent[connection.send(self._unsent, MSG_NOSIGNAL):]
             except BlockingIOError:
                 assert self._loop is not None
                 self._loop.add_writer(connection, self._on_writable)
@@ -286,7 +286,7 @@ class Connection:
         self._closed = True
         if self._socket is not None and len(self._unsent) == 0:
             try:
-                self._socket.send(self._session.last_words(), socket.MSG_NOSIGNAL)
+                self._socket.send(self._session.last_words(), MSG_NOSIGNAL)
             except OSError:
                 pass  # the daemon learns it from the end of the connection
         if self._timer is not None:

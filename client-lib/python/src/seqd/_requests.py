@@ -22,17 +22,19 @@ _MOST_FRONTS = 1024
 class Request(Generic[T]):
     """One request. Belongs to a Session from submit() until it is DONE; then `result` or `error` is set.
 
-    `owner` is who waits for it; only the client that made it knows what that is.
+    `owner` is who waits for it; only the client that made it knows what that is. depth: levels of arrays and maps, as the
+    daemon counts them.
     """
 
-    __slots__ = ("kind", "front", "read", "unique", "state", "number", "perhaps", "deadline", "connect_deadline", "owner",
+    __slots__ = ("kind", "front", "read", "unique", "depth", "state", "number", "perhaps", "deadline", "connect_deadline", "owner",
                  "result", "error")
 
-    def __init__(self, kind: int, front: bytes, read: Callable[[Any], T], unique: str = "") -> None:
+    def __init__(self, kind: int, front: bytes, read: Callable[[Any], T], unique: str = "", depth: int = 0) -> None:
         self.kind = kind
         self.front = front
         self.read = read
         self.unique = unique
+        self.depth = depth
         self.state = QUEUED
         self.number = 0
         self.perhaps = False  # it was sent on a connection that ended
@@ -78,6 +80,15 @@ def _count(value: Any) -> int:
     return value
 
 
+def _depth(value: Any) -> int:
+    """Levels of arrays and maps, of what msgpack has written: so it has an end."""
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return 0
+    return 1 + max(map(_depth, value), default=0)
+
+
 def next_id(name: str) -> Request[int]:
     return Request(TIMED, _front("next", name), _replies.read_id)
 
@@ -120,10 +131,11 @@ def insert(name: str, document: Mapping[str, Any], unique: Optional[str]) -> Req
     if unique is not None and not field:
         raise ArgumentError("the name of the unique field is empty")
     try:
-        front = _wire.insert_front(_text(name, "the name of a sequence"), dict(document))
+        document = dict(document)
+        front = _wire.insert_front(_text(name, "the name of a sequence"), document)
     except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentError(f"the document cannot be written: {error}") from error
-    return Request(INSERT, front, _replies.read_id, field)
+    return Request(INSERT, front, _replies.read_id, field, 2 + _depth(document))
 
 
 def any_method(method: str, params: Tuple[Any, ...]) -> Request[Any]:
@@ -135,4 +147,4 @@ def any_method(method: str, params: Tuple[Any, ...]) -> Request[Any]:
         front = _wire.plain_front(method, *params)
     except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentError(f"the parameters of {method} cannot be written: {error}") from error
-    return Request(FIXED, front, _replies.read_any)
+    return Request(FIXED, front, _replies.read_any, depth=1 + _depth(params))

@@ -245,6 +245,9 @@ class Session:
                     self._acknowledge()
                     if request.number - self._floor >= self._window:
                         return
+                written = self._write(request, request.number, now)
+                if self._refused(request, written):
+                    continue
                 self._again.popleft()
             else:
                 if not self._queue:
@@ -266,6 +269,9 @@ class Session:
                     if self._next - self._floor >= self._window:
                         return
                     self._acknowledge()
+                written = self._write(request, self._next, now)
+                if self._refused(request, written):
+                    continue
                 # In this order: see disconnected().
                 request.number = self._next
                 self._open[request.number] = request
@@ -274,22 +280,32 @@ class Session:
                 self._queue.popleft()
             request.state = SENT
             self._sent += 1
-            written = self._write(request, now)
             size += len(written)
             self._out.append(written)
 
-    def _write(self, request: Request[Any], now: float) -> bytes:
+    def _refused(self, request: Request[Any], written: bytes) -> bool:
+        """Whether the request is above a limit of this daemon, which would close the connection of all calls; it has its error."""
+        limits = self.hello.limits if self.hello is not None else {}
+        frame, depth = limits.get("frame", NEVER), limits.get("depth", NEVER)
+        if len(written) > frame:
+            self._fail(request, errors.TooLarge(f"a request has at most {frame} bytes, and this one has {len(written)}"))
+        elif request.depth > depth:
+            self._fail(request, errors.BadRequest(f"a request has at most {depth} levels of arrays and maps, and this one has "
+                                                  f"{request.depth}"))
+        return request.state == DONE
+
+    def _write(self, request: Request[Any], number: int, now: float) -> bytes:
         if request.kind == FIXED:
-            return self._writer.request(request.number, request.front)
+            return self._writer.request(number, request.front)
         wait_ms = wait_within(request.deadline - now)
         if request.kind == TIMED:
-            return self._writer.request(request.number, request.front, wait_ms)
+            return self._writer.request(number, request.front, wait_ms)
         options: Dict[str, Any] = {"timeout_ms": wait_ms}
         if self.hello is not None and self.hello.connection:
             options["connection"] = self.hello.connection
         if request.unique:
             options["unique"] = request.unique
-        return self._writer.request(request.number, request.front, options)
+        return self._writer.request(number, request.front, options)
 
     def _move_floor(self) -> None:
         floor, end, open_requests = self._floor, self._next, self._open

@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import random
-import socket
 from typing import Optional, Union
 
+from ._primitives import AF_UNIX, SOCK_STREAM, socket
 from .errors import ArgumentError, ConnectError
 
 PACKAGED_PATH = "/run/seqd.sock"
@@ -49,11 +49,11 @@ class NotNow(Exception):
     """No daemon takes a connection at this moment."""
 
 
-def connect(path: str) -> socket.socket:
+def connect(path: str) -> socket:
     """A connected socket that does not block. Raises NotNow, or ConnectError where waiting does not help."""
     connection = None
     try:
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection = socket(AF_UNIX, SOCK_STREAM)
         connection.setblocking(False)
         # A Unix socket connects at once or not at all; EAGAIN means that the daemon's queue is full.
         connection.connect(path)

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, List, Mapping, Optional, Type, TypeVar
+from typing import Any, List, Mapping, Optional, Tuple, Type, TypeVar
 
 from . import _requests
 from ._loop import Connection
@@ -18,7 +18,7 @@ from ._pipeline import Collection, outcomes
 from ._replies import Parsed, Peeked, Run, Status
 from ._requests import Request
 from ._socket import PathLike, socket_path
-from .client import DEFAULT_TIMEOUT, client_name, seconds
+from .client import DEFAULT_TIMEOUT, client_name, make_again, seconds
 from .errors import DaemonError
 
 T = TypeVar("T")
@@ -29,7 +29,8 @@ class Client:
 
     As seqd.Client: it reconnects and repeats by itself, and has the same arguments, methods, results and errors. Any number
     of tasks share one client; the requests of one turn of the loop go out in one write. It belongs to the loop in which it
-    is first used; after that loop was closed, and in a child after fork(), it can be used in another one.
+    is first used; after that loop was closed, and in a child after fork(), it can be used in another one. A copy is another
+    client.
 
     With `blocks`, a call that finds an ID at hand does not suspend its task.
 
@@ -39,6 +40,7 @@ class Client:
 
     def __init__(self, path: Optional[PathLike] = None, *, name: str = "", timeout: float = DEFAULT_TIMEOUT,
                  connect_timeout: Optional[float] = None, blocks: Wanted = False) -> None:
+        self._options = {"path": socket_path(path), "name": name, "timeout": timeout, "connect_timeout": connect_timeout, "blocks": blocks}
         self._timeout = seconds(timeout, DEFAULT_TIMEOUT)
         self._connect_timeout = seconds(connect_timeout, self._timeout)
         self._connection = Connection(socket_path(path), client_name(name), self._connect_timeout)
@@ -106,6 +108,9 @@ class Client:
         if self._blocks is not None:
             self._blocks.close()
         self._connection.close()
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return (make_again, (type(self), self._options))
 
     async def __aenter__(self) -> Client:
         return self

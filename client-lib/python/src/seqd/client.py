@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from types import TracebackType
-from typing import Any, List, Mapping, Optional, Sequence, Type, TypeVar
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar
 
 from . import _requests
 from ._blocking import Connection
@@ -35,6 +36,11 @@ def client_name(value: str) -> str:
     return value
 
 
+def make_again(kind: Callable[..., T], options: Dict[str, Any]) -> T:
+    """A client of copy and pickle."""
+    return kind(**options)
+
+
 class Client:
     """Takes IDs from the daemon of this host.
 
@@ -42,8 +48,9 @@ class Client:
     with the same IDs, so neither a restart nor a kill -9 loses or repeats an ID. Only insert() without `unique` is never
     repeated.
 
-    Threads: any number of threads share one client and one connection; their requests go out together, without a thread of
-    the client's own. After fork() the child uses the same object with a connection and an identity of its own.
+    Threads: any number of threads, and greenlets, share one client and one connection; their requests go out together,
+    without a thread of the client's own. After fork() the child uses the same object with a connection and an identity of its own.
+    A copy, also by pickle, as for a process that is spawned, is another client with the same options.
 
     Every call raises SeqdError (see seqd.errors), and TimedOut when `timeout` is over. A call that is interrupted, by a
     signal handler that raises, is given up; an ID that was issued for it is not given to anybody else.
@@ -59,6 +66,7 @@ class Client:
 
     def __init__(self, path: Optional[PathLike] = None, *, name: str = "", timeout: float = DEFAULT_TIMEOUT,
                  connect_timeout: Optional[float] = None, blocks: Wanted = False) -> None:
+        self._options = {"path": socket_path(path), "name": name, "timeout": timeout, "connect_timeout": connect_timeout, "blocks": blocks}
         self._timeout = seconds(timeout, DEFAULT_TIMEOUT)
         self._connect_timeout = seconds(connect_timeout, self._timeout)
         self._least_timeout = min(self._timeout, self._connect_timeout)
@@ -135,6 +143,9 @@ class Client:
             self._blocks.close()
         self._connection.close()
 
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return (make_again, (type(self), self._options))
+
     def __enter__(self) -> Client:
         return self
 
@@ -183,10 +194,11 @@ _default: Optional[Client] = None
 
 
 def default_client() -> Client:
-    """The client of this process with the default socket, made at the first use. For defaults of models, which have no other
-    place to find one; safe in threads and after fork()."""
+    """The client of this process with the default socket, made at the first use and closed at the end of the process. For
+    defaults of models, which have no other place to find one; safe in threads and after fork()."""
     global _default
     if _default is None:
         # Two threads may make one each: the loser's has no connection yet.
         _default = Client(name=os.path.basename(sys.argv[0] or "python")[:32])
+        atexit.register(_default.close)
     return _default

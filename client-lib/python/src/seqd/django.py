@@ -6,56 +6,120 @@
         id = IdField("orders", primary_key=True)
         number = TextIdField("invoices", max_length=40, unique=True)
 
-The fields take an ID when a row without a value is saved for the first time, by save() or bulk_create(). A save that fails
-afterwards leaves an ID that no row has; the value stays in the instance, so saving it again takes none. The setting
-SEQD_SOCKET, if there is one, names the socket; otherwise it is that of seqd.Client.
+The fields take an ID when a row without a value is saved, by save() or bulk_create(). A save that fails afterwards leaves an
+ID that no row has; the value stays in the instance, so saving it again takes none. The setting SEQD_SOCKET, if there is one,
+names the socket; otherwise it is that of seqd.Client. Rows that are written without the model's save() get no number:
+ArgumentError says what to do where they need one. MODELS.md has every way of writing.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Optional, Tuple
+import atexit
+import sys
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, TypeVar
 
 from django.conf import settings
+from django.core import checks
 from django.db import models
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.utils.deconstruct import deconstructible
 
 from .client import Client, default_client
+from .errors import ArgumentError
 
+T = TypeVar("T")
 _by_socket: Dict[str, Client] = {}
 
 
 def client() -> Client:
-    """The client of this process. Safe in threads and after fork()."""
+    """The client of this process. Safe in threads and after fork(); closed at the end of the process."""
     path = getattr(settings, "SEQD_SOCKET", None)
     if path is None:
         return default_client()
-    # Two threads may make one each: the one that is not kept has no connection yet.
-    return _by_socket.get(str(path)) or _by_socket.setdefault(str(path), Client(path, name="django"))
+    found = _by_socket.get(str(path))
+    if found is None:
+        # Two threads may make one each: the one that is not kept has no connection yet.
+        found = _by_socket.setdefault(str(path), Client(path, name="django"))
+        atexit.register(found.close)
+    return found
 
 
-@deconstructible
-class NextId:
-    """A default for any field: default=NextId("orders"). Django calls it when an instance is made, even if it is never
-    saved; IdField takes an ID only at the first save."""
+def numbered(instances: Iterable[T]) -> List[T]:
+    """The instances as a list, each with its numbers, which are taken in one go: bulk_create(numbered(orders)). Without it
+    bulk_create() takes them one after the other."""
+    found = list(instances)
+    wanted = [(instance, field) for instance in found for field in instance._meta.concrete_fields  # type: ignore[attr-defined]
+              if isinstance(field, _Taking) and getattr(instance, field.attname) in (None, "")]
+    pipeline = client().pipeline()
+    for _, field in wanted:
+        getattr(pipeline, field.method)(field.sequence)
+    for (instance, field), value in zip(wanted, pipeline.execute()):
+        setattr(instance, field.attname, value)
+    return found
+
+
+# --- rows that are there already
+_EFFECTIVE_DEFAULT = BaseDatabaseSchemaEditor._effective_default.__code__
+
+
+def _check_rows(field: Any, sequence: str, connection: Any) -> None:
+    """Raises ArgumentError if a migration is about to give rows that are there one value for all of them. In an empty table,
+    and in one whose rows have their numbers, it may go on."""
+    meta = field.model._meta
+    if meta.db_table not in connection.introspection.table_names():
+        return
+    with connection.cursor() as cursor:
+        columns = [column.name for column in connection.introspection.get_table_description(cursor, meta.db_table)]
+    rows = field.model._base_manager.using(connection.alias).order_by()
+    if field.column in columns:
+        rows = rows.filter(**{f"{field.name}__isnull": True})
+    if rows.values(meta.pk.name).exists():
+        raise ArgumentError(f"{meta.label}.{field.name}: the rows that are there would all get the same value. Add the field with "
+                            f'null=True, give each row a number of "{sequence}" (RunPython), and then alter it to null=False')
+
+
+def _asking_migration() -> Any:
+    """The frame of a migration that asks for a default, which would be that of all rows; or None."""
+    frame: Any = sys._getframe(2)
+    for _ in range(4):  # fields have a function or two between
+        if frame is None or frame.f_code is _EFFECTIVE_DEFAULT:
+            return frame
+        frame = frame.f_back
+    return None
+
+
+class _Next:
+    """What both defaults share."""
+
+    method = "next"
 
     def __init__(self, sequence: str) -> None:
         self.sequence = sequence
 
-    def __call__(self) -> int:
-        return client().next(self.sequence)
+    def __call__(self) -> Any:
+        migration = _asking_migration()
+        if migration is None:
+            return getattr(client(), self.method)(self.sequence)
+        field = migration.f_locals["field"]
+        if not field.null:
+            _check_rows(field, self.sequence, migration.f_back.f_locals["self"].connection)
+        return None
 
 
 @deconstructible
-class NextText:
+class NextId(_Next):
+    """A default for any field: default=NextId("orders"). Django calls it when an instance is made, even if it is never
+    saved; IdField takes an ID only when it is."""
+
+
+@deconstructible
+class NextText(_Next):
     """The same for a text."""
 
-    def __init__(self, sequence: str) -> None:
-        self.sequence = sequence
-
-    def __call__(self) -> str:
-        return client().next_text(self.sequence)
+    method = "next_text"
 
 
+# --- fields
 def _at_save() -> None:
     """As the default of a primary key: a new instance has none, and Django inserts its row without trying an UPDATE, which
     would replace an older row that has the number already."""
@@ -65,7 +129,10 @@ class _Taking:
     """What both fields share. `sequence`: the name of the sequence."""
 
     attname: str
-    take: Callable[[], Any]
+    model: Any
+    null: bool
+    unique: bool
+    method: str
 
     def __init__(self, sequence: str, *args: Any, **kwargs: Any) -> None:
         self.sequence = sequence
@@ -83,26 +150,45 @@ class _Taking:
             del kwargs["default"]
         return name, path, [self.sequence, *args], kwargs
 
+    def check(self, **kwargs: Any) -> List[Any]:
+        found: List[Any] = super().check(**kwargs)  # type: ignore[misc]
+        if not self.unique:
+            found.append(checks.Warning("the field has no unique=True, so a copy of an instance keeps its number",
+                                        hint="Set unique=True, or empty the field of a copy.", obj=self, id="seqd.W001"))
+        return found
+
+    def take(self) -> Any:
+        return getattr(client(), self.method)(self.sequence)
+
     def get_pk_value_on_save(self, instance: Any) -> Any:
         return self.take()
 
     def pre_save(self, instance: Any, add: bool) -> Any:
         value = getattr(instance, self.attname)
-        if add and value in (None, ""):
+        # Django tries an UPDATE first where the key of a new instance is set.
+        if value in (None, "") and (add or instance._state.adding or not self.null):
             value = self.take()
             setattr(instance, self.attname, value)
         return value
+
+    def get_db_prep_save(self, value: Any, connection: Any) -> Any:
+        if hasattr(value, "as_sql") or value not in (None, "") or (value is None and self.null):
+            return super().get_db_prep_save(value, connection)  # type: ignore[misc]
+        # Not of pre_save(): of a migration, of loaddata, or of an UPDATE of many rows.
+        if self.model.__module__ != "__fake__":
+            raise ArgumentError(f"{self.model._meta.label}.{self.attname} has no number, and only save() and bulk_create() take one: "
+                                f'give it a value, as of client().{self.method}("{self.sequence}")')
+        _check_rows(self, self.sequence, connection)
+        return None
 
 
 class IdField(_Taking, models.BigIntegerField):  # type: ignore[misc]
     """A BigIntegerField with the next ID of a sequence."""
 
-    def take(self) -> int:
-        return client().next(self.sequence)
+    method = "next"
 
 
 class TextIdField(_Taking, models.CharField):  # type: ignore[misc]
     """A CharField with the next ID of a sequence as its text."""
 
-    def take(self) -> str:
-        return client().next_text(self.sequence)
+    method = "next_text"

@@ -8,44 +8,88 @@
         number = Column(String(40), default=next_text("invoices"))
 
 A default is called for each row that is inserted without a value for the column. An insert that fails afterwards leaves an
-ID that no row has.
+ID that no row has. Where SQLAlchemy calls a default once for any number of rows, ArgumentError says what to do instead.
+MODELS.md has every way of writing.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Dict, Optional, Type, Union
+
+from sqlalchemy.exc import DontWrapMixin
 
 from . import aio
 from .client import Client, default_client
+from .errors import ArgumentError, SeqdError
 
 AnyClient = Union[Client, aio.Client]
+Default = Callable[[Any], Any]
 
 
-def next_id(name: str, client: Optional[AnyClient] = None) -> Callable[[], int]:
-    """One ID of the sequence `name`, an int.
+def next_id(name: str, client: Optional[AnyClient] = None) -> Default:
+    """One ID of the sequence `name`, an int: for `default=` of a Column.
 
     client: default: that of the process, with the default socket. With a seqd.aio.Client, which an AsyncSession should have,
-    the event loop does not wait meanwhile. Raises SeqdError, which the statement raises.
+    the event loop does not wait meanwhile. The statement raises SeqdError, as it is and not in a StatementError.
     """
-    def seqd_next_id() -> int:
-        taken: int = _take(client, "next", name)
-        return taken
+    def seqd_next_id(context: Any) -> Any:
+        return _take(context, client, "next", name)
 
     return seqd_next_id
 
 
-def next_text(name: str, client: Optional[AnyClient] = None) -> Callable[[], str]:
+def next_text(name: str, client: Optional[AnyClient] = None) -> Default:
     """The same as the text that the `format` of the sequence describes."""
-    def seqd_next_text() -> str:
-        taken: str = _take(client, "next_text", name)
-        return taken
+    def seqd_next_text(context: Any) -> Any:
+        return _take(context, client, "next_text", name)
 
     return seqd_next_text
 
 
-def _take(client: Optional[AnyClient], method: str, name: str) -> Any:
-    result = getattr(client or default_client(), method)(name)
-    if isinstance(client, aio.Client):
-        from sqlalchemy.util import await_only
-        return await_only(result)
-    return result
+def _take(context: Any, client: Optional[AnyClient], method: str, name: str) -> Any:
+    try:
+        _check_one_row(context, name)
+        given = _given(context)
+        if given is not None:
+            return given
+        result = getattr(client or default_client(), method)(name)
+        if isinstance(client, aio.Client):
+            from sqlalchemy.util import await_only
+            return await_only(result)
+        return result
+    except SeqdError as error:
+        raise _as_it_is(error) from None
+
+
+def _check_one_row(context: Any, name: str) -> None:
+    """Raises ArgumentError where the result would be that of many rows."""
+    if getattr(context, "isupdate", False):
+        raise ArgumentError(f'"{name}" is a number for new rows (default=), not for onupdate=: one UPDATE can change many rows, and all '
+                            "would get the same number")
+    statement = getattr(getattr(context, "compiled", None), "statement", None)
+    if getattr(statement, "select", None) is not None:
+        raise ArgumentError(f'insert().from_select() calls a default once, so all rows would get the same number of "{name}": select the '
+                            "rows and insert them as a list, or name the column in from_select() with a value for each row")
+
+
+def _given(context: Any) -> Any:
+    """What this row of a list has for the column, which SQLAlchemy would replace if the first row of the list has nothing for it."""
+    parameters = getattr(context, "current_parameters", None)
+    column = getattr(context, "current_column", None)
+    return parameters.get(column.key) if parameters and column is not None else None
+
+
+_unwrapped: Dict[Type[SeqdError], Type[SeqdError]] = {}
+
+
+def _as_it_is(error: SeqdError) -> SeqdError:
+    """The same error as one that SQLAlchemy does not put into a StatementError."""
+    kind = type(error)
+    found = _unwrapped.get(kind)
+    if found is None:
+        reduced = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__,
+                   "__reduce__": lambda self: (kind, *kind.__reduce__(self)[1:])}
+        found = _unwrapped.setdefault(kind, type(kind.__name__, (kind, DontWrapMixin), reduced))
+    other = found(error.text)
+    other.__dict__.update(error.__dict__)
+    return other.with_traceback(error.__traceback__)

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/base/assertion.h"
+#include "daemon/store/mongo/driver/mongo_authentication.h"
 #include "daemon/store/mongo/driver/mongo_trace.h"
 
 namespace seqd {
@@ -101,16 +102,14 @@ Status MongoClients::status_of(const bson_error_t& error, const std::string& col
                                             "createCollection, listIndexes and collStats there "
                                             "(role readWrite)"};
     }
-    return {ErrorCode::STORE_REFUSED, fmt::format("{} (code {})", what, error.code)};
-  }
-  const bool authentication =
-      error.domain == MONGOC_ERROR_SASL || error.domain == MONGOC_ERROR_SCRAM ||
-      (error.domain == MONGOC_ERROR_CLIENT && error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE);
-  if (authentication) {
+    const bool unnumbered = error.code == kMongoNoRetryableWrites;
     return {ErrorCode::STORE_REFUSED,
-            what + "; check user name, password, authSource and authMechanism of the URI"};
+            fmt::format("{} (code {}){}", what, error.code,
+                        unnumbered ? "; add retryWrites=false to the URI" : "")};
   }
-  return {ErrorCode::UNAVAILABLE, what};
+  if (!is_of_authentication(error)) return {ErrorCode::UNAVAILABLE, what};
+  return {is_refused_authentication(error) ? ErrorCode::STORE_REFUSED : ErrorCode::UNAVAILABLE,
+          what + "; check user name, password, authSource and authMechanism of the URI"};
 }
 
 MongoWriteAnswer MongoClients::answer_of(bool ok, const bson_t* reply, const bson_error_t& error,

@@ -66,6 +66,7 @@ inline constexpr std::uint32_t kMongoTypeMismatch = 14;
 inline constexpr std::uint32_t kMongoNamespaceExists = 48;
 inline constexpr std::uint32_t kMongoWriteConflict = 112;
 inline constexpr std::uint32_t kMongoValidationFailure = 121;
+inline constexpr std::uint32_t kMongoNoRetryableWrites = 301;  // DocumentDB's
 
 ChangeOptionsHandle change_options(const MongoWrite& write);
 

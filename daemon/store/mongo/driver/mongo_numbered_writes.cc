@@ -68,6 +68,7 @@ class LentId {
 Document find_and_modify_command(const MongoWrite& write) {
   Document command;
   command.add("findAndModify", write.collection).add("query", write.filter);
+  if (write.remove) return std::move(command.add("remove", true));
   // An update by pipeline has the keys of an array.
   if (bson_has_field(write.update.get(), "0")) {
     command.add_array("update", write.update);
@@ -197,7 +198,7 @@ Result<bool> MongoNumberedWrites::remembers(const std::string& collection, std::
 }
 
 MongoWriteAnswer MongoNumberedWrites::find_and_modify(const MongoWrite& write) {
-  ASSERT(!write.upsert && !write.remove && write.lowest_of.empty());
+  ASSERT(!write.upsert && write.lowest_of.empty());
   const TraceScope scope;
   MongoWriteAnswer answer;
   for (int sent = 0; sent < kMostSends; ++sent) {
@@ -219,15 +220,32 @@ MongoWriteAnswer MongoNumberedWrites::find_and_modify(const MongoWrite& write) {
   return answer;
 }
 
+// Once without effect is not enough: a server that does not know what the number means would apply
+// it, too, and then every repeat of a lease.
 Status MongoNumberedWrites::probe(MongoClients& clients, const std::string& collection) {
-  // All hosts ask with the same session and number, and nothing is ever applied by it.
-  MongoNumberedWrites writes(clients, LeaseRequest());
-  const Answer answer = writes.ask(collection, 1);
-  const bool refused = answer.error.domain == MONGOC_ERROR_SERVER;
-  const bool taken = refused
-                         ? is_forgotten(answer.error.code) && answer.error.code != kIllegalOperation
-                         : answer.ok && !document_in(answer.reply.get(), "writeConcernError");
-  return taken ? Status() : writes.error_of(answer, collection);
+  LeaseRequest request;
+  request.sequence = "probe";
+  bson_oid_t unique;  // a session that nobody else has
+  bson_oid_init(&unique, nullptr);
+  std::copy_n(unique.bytes, sizeof unique.bytes, request.instance.begin());
+  MongoNumberedWrites writes(clients, request);
+  MongoWrite write;
+  write.collection = collection;
+  write.filter.add("_id", slot_of(request));
+  write.update.add("$currentDate", Document().add("at", true));
+  write.upsert = true;
+  if (const Result<bool> made = writes.update(write, 1); !made.ok()) return made.status();
+  write.upsert = false;
+  write.remove = true;
+  const MongoWriteAnswer first = writes.find_and_modify(write);
+  if (first.kind != MongoWriteAnswer::Kind::done) return first.error;
+  const MongoWriteAnswer again = writes.find_and_modify(write);
+  if (again.kind != MongoWriteAnswer::Kind::done) return again.error;
+  if (first.document && again.document && bson_equal(first.document->get(), again.document->get()))
+    return {};
+  return {ErrorCode::STORE_REFUSED,
+          fmt::format("{}: it does not answer a repeated write as it answered the first one",
+                      clients.where(collection))};
 }
 
 }  // namespace seqd

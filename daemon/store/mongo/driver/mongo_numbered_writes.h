@@ -38,7 +38,8 @@ class MongoNumberedWrites {
   // document that the first one left, whatever collection it names.
   MongoWriteAnswer find_and_modify(const MongoWrite& write);
 
-  // OK where a server takes numbered writes.
+  // OK where a server takes numbered writes, and applies one once: it makes a document and removes
+  // it, and the removal is sent twice.
   static Status probe(MongoClients& clients, const std::string& collection);
 
  private:

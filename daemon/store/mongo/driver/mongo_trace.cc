@@ -4,6 +4,7 @@
 
 #include "daemon/base/assertion.h"
 #include "daemon/store/mongo/driver/mongo_client.h"
+#include "daemon/store/mongo/driver/mongo_numbered_writes.h"
 
 namespace seqd {
 namespace {
@@ -16,8 +17,8 @@ bool is_traced(const char* command) {
          strcasecmp(command, "commitTransaction") == 0 || strcasecmp(command, "insert") == 0;
 }
 
-// Errors the server raises before it writes. Short on purpose: an error that is missing here costs
-// a look-up, or a gap in plain mode; one too many could cost a duplicate.
+// Errors the server raises before it writes, whatever the command. Short on purpose: an error that
+// is missing here costs a look-up; one too many could cost a duplicate.
 bool raised_before_writing(std::uint32_t code) {
   switch (code) {
     case 2:      // BadValue
@@ -30,12 +31,15 @@ bool raised_before_writing(std::uint32_t code) {
     case 40:     // ConflictingUpdateOperators
     case 52:     // DollarPrefixedFieldName
     case 59:     // CommandNotFound
+    case 61:     // ShardKeyNotFound: there is no shard to ask
     case 66:     // ImmutableField
     case 72:     // InvalidOptions
     case 73:     // InvalidNamespace
     case 121:    // DocumentValidationFailure
     case 166:    // CommandNotSupportedOnView
     case 251:    // NoSuchTransaction: not on that server
+    case 301:    // DocumentDB has no retryable writes
+    case 8000:   // what stands before a server of Atlas
     case 10107:  // NotWritablePrimary
     case 11000:  // DuplicateKey
     case 13435:  // NotPrimaryNoSecondaryOk
@@ -43,6 +47,33 @@ bool raised_before_writing(std::uint32_t code) {
     default:
       return false;
   }
+}
+
+// Whether a server that answers for itself may say so of one document that it has changed. Whatever
+// else it says ends the change, which is all of the document's or nothing.
+bool may_follow_the_change(std::uint32_t code) {
+  switch (code) {
+    case 0:      // no code
+    case 1:      // InternalError
+    case 8:      // UnknownError
+    case 79:     // UnknownReplWriteConcern
+    case 90:     // CallbackCanceled
+    case 100:    // UnsatisfiableWriteConcern
+    case 237:    // CursorKilled
+    case 279:    // ClientDisconnect
+    case 46841:  // ClientMarkedKilled
+      return true;
+    case 16500:  // Cosmos DB: too many requests
+      return false;
+    default:
+      return is_transient_error(code) || MongoNumberedWrites::is_forgotten(code);
+  }
+}
+
+bool proves_nothing_changed(const char* command, std::uint32_t code, const bson_t* reply) {
+  if (raised_before_writing(code)) return true;
+  return strcasecmp(command, "findAndModify") == 0 && !may_follow_the_change(code) &&
+         !is_labelled_transient(reply);
 }
 
 // A mongos repeats a write and reports the last attempt only: an error that a later attempt can
@@ -88,11 +119,13 @@ void on_succeeded(const mongoc_apm_command_succeeded_t* event) {
 }
 
 void on_failed(const mongoc_apm_command_failed_t* event) {
-  if (current_trace == nullptr || !is_traced(mongoc_apm_command_failed_get_command_name(event)))
-    return;
+  const char* const name = mongoc_apm_command_failed_get_command_name(event);
+  if (current_trace == nullptr || !is_traced(name)) return;
   bson_error_t error;
   mongoc_apm_command_failed_get_error(event, &error);
-  if (error.domain != MONGOC_ERROR_SERVER || !raised_before_writing(error.code)) return;
+  if (error.domain != MONGOC_ERROR_SERVER ||
+      !proves_nothing_changed(name, error.code, mongoc_apm_command_failed_get_reply(event)))
+    return;
   ++current_trace->disproved;
   if (raised_before_writing_by_shard(error.code)) ++current_trace->disproved_by_shard;
 }
@@ -161,6 +194,7 @@ bool is_transient_error(std::uint32_t code) {
     case 11602:  // InterruptedDueToReplStateChange
     case 13435:  // NotPrimaryNoSecondaryOk
     case 13436:  // NotPrimaryOrSecondary
+    case 16500:  // Cosmos DB: too many requests
       return true;
     default:
       return false;

@@ -8,8 +8,9 @@
 
 #include "daemon/base/assertion.h"
 #include "daemon/store/mongo/driver/bson_conversion.h"
+#include "daemon/store/mongo/driver/mongo_sharding.h"
 #include "daemon/store/mongo/driver/mongo_trace.h"
-#include "daemon/store/mongo/insert/mongo_sharding.h"
+#include "daemon/store/mongo/insert/mongo_collection.h"
 #include "daemon/store/mongo/lease/mongo_binding.h"
 
 namespace seqd {
@@ -85,8 +86,7 @@ bool is_our_id(const Document& refusal, std::int64_t id) {
 std::vector<InsertOutcome> MongoInsert::run() {
   if (Status status = prepare(); !status.ok()) all_pending(Kind::refused, status);
   if (pending_.empty()) return std::move(outcomes_);
-  // Each time: a collection can be sharded at any time.
-  const Status unique = check_unique_id(clients_, batch_.collection);
+  const Status unique = check_unique_ids();
   const Result<std::int64_t> found = unique.ok() ? next_id() : unique;
   if (!found.ok()) {
     const bool later = found.status().code() == ErrorCode::UNAVAILABLE;
@@ -126,6 +126,12 @@ Status MongoInsert::prepare() {
   binding.collection = batch_.collection;
   binding.key = "_id";
   return check_mongo_binding(binding);
+}
+
+// Each time: a collection can be sharded, or made again as something else, at any time.
+Status MongoInsert::check_unique_ids() {
+  if (Status status = check_is_collection(clients_, batch_.collection); !status.ok()) return status;
+  return check_shard_key(clients_, batch_.collection, "_id");
 }
 
 // Reads what a majority has: a number that a failover can revert must not be continued.

@@ -48,6 +48,7 @@ class MongoInsert {
 
   Status prepare();
   Status prepare_unique(const std::string& field, Pending& pending);
+  Status check_unique_ids();
   Result<std::int64_t> next_id();
   // How many of the pending documents one command takes, >= 1.
   std::size_t fitting(std::int64_t first) const;

@@ -54,6 +54,22 @@ TEST_CASE("MongoInsert: a write that no majority has confirmed is asked for unti
   REQUIRE(people.server.count("people") == 2);
 }
 
+// As DocumentDB answers.
+TEST_CASE("MongoInsert: a server without retryable writes refuses, and what to do is told",
+          "[mongo]") {
+  People people(kMongoReplicaSet);
+  const FailPoint point(people.server, "failCommand", R"("alwaysOn")",
+                        people.command_failure(R"("errorCode": 301)"));
+  const auto outcomes = people.insert({"Ada", "Bob"});
+  for (const InsertOutcome& outcome : outcomes) {
+    INFO(outcome.error.to_string());
+    CHECK(outcome.kind == Kind::refused);
+    CHECK(outcome.error.code() == ErrorCode::STORE_REFUSED);
+    CHECK(mentions(outcome.error, "retryWrites=false"));
+  }
+  CHECK(people.server.count("people") == 0);
+}
+
 TEST_CASE("MongoInsert: a write that no majority ever confirms is unknown", "[mongo]") {
   People people(kMongoReplicaSet);
   people.batch.patience_ms = 300;

@@ -50,7 +50,7 @@ Result<std::int64_t> target(MongoClients& clients, const AdvanceRequest& request
 }  // namespace
 
 Result<std::int64_t> advance_mongo_counter(MongoClients& clients, const AdvanceRequest& request) {
-  if (Status status = check_key_index(clients, request.binding); !status.ok()) return status;
+  if (Status status = check_unique_key(clients, request.binding); !status.ok()) return status;
   Status lost(ErrorCode::UNAVAILABLE,
               fmt::format("{}: others changed the counter at every attempt; try again",
                           place_of(clients, request.binding)));

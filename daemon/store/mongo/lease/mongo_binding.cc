@@ -6,6 +6,8 @@
 #include <charconv>
 #include <utility>
 
+#include "daemon/store/mongo/driver/mongo_sharding.h"
+
 namespace seqd {
 namespace {
 
@@ -83,8 +85,9 @@ Status create_key_index(MongoClients& clients, const CounterBinding& binding) {
 
 }  // namespace
 
-Status check_key_index(MongoClients& clients, const CounterBinding& binding) {
-  if (binding.key_field == "_id") return {};
+Status check_unique_key(MongoClients& clients, const CounterBinding& binding) {
+  Status sharded = check_shard_key(clients, binding.collection, binding.key_field);
+  if (!sharded.ok() || binding.key_field == "_id") return sharded;
   auto unique = clients.has_unique_index(binding.collection, binding.key_field);
   if (!unique.ok()) return unique.status();
   if (*unique) return {};

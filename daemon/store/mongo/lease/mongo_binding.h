@@ -22,9 +22,9 @@ Document key_filter(const CounterBinding& binding);
 // The key as a number; nothing when it is none.
 std::optional<std::int64_t> integer_key(const CounterBinding& binding);
 
-// STORE_REFUSED unless the server keeps the key unique: a second document of one name would be a
-// second counter.
-Status check_key_index(MongoClients& clients, const CounterBinding& binding);
+// STORE_REFUSED unless the server keeps the key unique, in all of a sharded cluster: a second
+// document of one name would be a second counter.
+Status check_unique_key(MongoClients& clients, const CounterBinding& binding);
 
 // What a counter that seqd created is marked as; unset where there is no mark, or it is that of
 // another field of the document. (A mark of seqd 0.1.0 does not say of which field it is.)

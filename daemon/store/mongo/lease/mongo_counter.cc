@@ -40,7 +40,7 @@ MongoCounter::MongoCounter(MongoClients& clients, MongoLeaseRecords& records,
 
 LeaseOutcome MongoCounter::lease(bool index_known) {
   if (!index_known) {
-    if (Status status = check_key_index(clients_, binding_); !status.ok())
+    if (Status status = check_unique_key(clients_, binding_); !status.ok())
       return refused(std::move(status));
   }
   if (trace_ != LeaseTrace::plain && records_.newest(request_) == request_.token) {
@@ -113,8 +113,7 @@ MongoCounter::Step MongoCounter::conclude(MongoWriteAnswer answer) {
       // An array of integers passes the filter and is refused by $inc: the document says it better.
       if (answer.server_code == kMongoTypeMismatch) return std::nullopt;
       if (answer.again) return retry(std::move(answer));
-      if (trace_ == LeaseTrace::slot && answer.server_code == kMongoValidationFailure)
-        return refuse_field(answer.error);
+      if (answer.server_code == kMongoValidationFailure) return refuse_by_validator(answer.error);
       return refused(std::move(answer.error));
     case MongoWriteAnswer::Kind::done:
       break;
@@ -176,9 +175,10 @@ MongoCounter::Step MongoCounter::take_parked_slot() {
   return granted_parked(parked->span);
 }
 
-// The collection's validator takes no field that it does not know.
-LeaseOutcome MongoCounter::refuse_field(const Status& error) {
-  field_refused_ = true;
+// Mostly the collection's validator takes no field that it does not know.
+LeaseOutcome MongoCounter::refuse_by_validator(const Status& error) {
+  refused_by_validator_ = true;
+  if (trace_ != LeaseTrace::slot) return refused(error);
   return refused({error.code(), error.text() + "; let the collection's validator pass an object "
                                                "\"seqd\", or set lease_mode = \"plain\""});
 }

@@ -27,8 +27,8 @@ class MongoCounter {
 
   // `index_known`: that the key field has a unique index was seen before.
   LeaseOutcome lease(bool index_known);
-  // Whether the server refused the lease because of the field that would trace it.
-  bool field_refused() const { return field_refused_; }
+  // Whether the validator of the collection refused the lease.
+  bool refused_by_validator() const { return refused_by_validator_; }
 
  private:
   // Either an outcome that ends the lease, or none: try again.
@@ -47,7 +47,7 @@ class MongoCounter {
   Step send_again(const LeaseRecord::Sent& sent);
   Step conclude(MongoWriteAnswer answer);
   Step retry(MongoWriteAnswer answer);
-  LeaseOutcome refuse_field(const Status& error);
+  LeaseOutcome refuse_by_validator(const Status& error);
   Step diagnose();
   Step compare(const std::optional<LeaseRecord>& record);
   Step create();
@@ -75,7 +75,7 @@ class MongoCounter {
   std::optional<Status> conflict_ = {};  // with which the transaction was refused
   std::optional<LeaseRecord::Sent> sent_ = {};  // as the lease was announced last
   std::int64_t parked_end_ = 0;                 // of the range that was last found parked
-  bool field_refused_ = false;
+  bool refused_by_validator_ = false;
   bool converted_ = false;
   bool doubles_ = false;   // others write them, and the lease has to take them as they are
   bool retrying_ = false;  // the last step proved nothing about the document: just try again

@@ -19,7 +19,7 @@ MongoCounter::Step MongoCounter::create() {
   auto first = first_of_new(clients_, binding_);
   if (!first.ok()) return refused(first.status());
   // The index may have been dropped since it was seen, and a second document is for ever.
-  if (Status status = check_key_index(clients_, binding_); !status.ok())
+  if (Status status = check_unique_key(clients_, binding_); !status.ok())
     return refused(std::move(status));
   meaning_ = meaning_of_new(binding_);
   MongoWriteAnswer answer = clients_.find_and_modify(creation(binding_, *first));

@@ -46,7 +46,7 @@ TEST_CASE("MongoKeys: a counter is found and made by a number, in every lease mo
     SeededRandom random{1};
     for (const char* key : {"261121", "261122", "20261122180000"}) {
       LeaseRequest request = by_prefix(key);
-      request.token = store->new_token(random);
+      request.token = store->new_token(random, request.binding);
       const LeaseOutcome outcome = store->lease(request);
       INFO(outcome.error.to_string());
       REQUIRE(outcome.kind == Kind::granted);
@@ -134,7 +134,7 @@ TEST_CASE("MongoKeys: an index that is being built is not unique yet", "[mongo]"
   SeededRandom random{1};
   LeaseRequest building = by_prefix("261121");
   building.binding.create_index = true;
-  building.token = builder->new_token(random);
+  building.token = builder->new_token(random, building.binding);
   LeaseRequest request = by_prefix("261122");
   {
     std::jthread lease;  // ends when the fail point is lifted
@@ -143,13 +143,13 @@ TEST_CASE("MongoKeys: an index that is being built is not unique yet", "[mongo]"
     server.admin(fmt::format(R"({{"waitForFailPoint": "hangAfterStartingIndexBuild",
                                   "timesEntered": {}, "maxTimeMS": 30000}})",
                              point.entered_before() + 1));
-    request.token = store->new_token(random);
+    request.token = store->new_token(random, request.binding);
     const LeaseOutcome outcome = store->lease(request);
     CHECK(outcome.kind == Kind::refused);
     CHECK(outcome.error.code() == ErrorCode::UNAVAILABLE);
     CHECK(outcome.error.text().find("being built") != std::string::npos);
   }
-  request.token = store->new_token(random);
+  request.token = store->new_token(random, request.binding);
   CHECK(store->lease(request).kind == Kind::granted);
 }
 
@@ -162,14 +162,14 @@ TEST_CASE("MongoKeys: whether an index is being built has to be known", "[mongo]
   auto builder = open_mongo_store(target.server);
   LeaseRequest building = by_prefix("261121");
   building.binding.create_index = true;
-  building.token = builder->new_token(random);
+  building.token = builder->new_token(random, building.binding);
   const auto lease_where = [&](int code) {
     const FailPoint point(
         target.server, "failCommand", R"("alwaysOn")",
         fmt::format(R"({{"failCommands": ["collStats"], "appName": "{}", "errorCode": {}}})",
                     target.name, code));
     LeaseRequest request = by_prefix("261122");
-    request.token = target.store->new_token(random);
+    request.token = target.store->new_token(random, request.binding);
     return target.store->lease(request);
   };
   {

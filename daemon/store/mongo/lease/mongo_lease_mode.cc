@@ -39,15 +39,25 @@ MongoLeaseMode::MongoLeaseMode(MongoClients& clients, LeaseModeOption configured
     choice_ = Choice{LeaseTrace::plain, "lease_mode = \"plain\" is configured"};
 }
 
-LeaseTrace MongoLeaseMode::expected() const {
+LeaseTrace MongoLeaseMode::expected(const CounterBinding& binding) const {
   const std::lock_guard lock(mutex_);
-  return choice_ ? choice_->trace : guess_;
+  const LeaseTrace trace = choice_ ? choice_->trace : guess_;
+  if (trace != LeaseTrace::slot) return trace;
+  const bool plain = plain_.contains(binding.collection) ||
+                     tried_plain_.contains({binding.collection, binding.key});
+  return plain ? LeaseTrace::plain : trace;
 }
 
 BlockingStore::LeaseMode MongoLeaseMode::told() const {
   const std::lock_guard lock(mutex_);
   if (!choice_) return {};
-  return {lease_trace_word(choice_->trace), choice_->reason};
+  BlockingStore::LeaseMode told{lease_trace_word(choice_->trace), choice_->reason};
+  if (choice_->trace != LeaseTrace::slot) return told;
+  for (const std::string& collection : plain_)
+    told.reason += fmt::format(
+        "; plain for collection {}, whose validator takes no further field in a counter",
+        collection);
+  return told;
 }
 
 Result<LeaseTrace> MongoLeaseMode::decide(const std::string& collection) {
@@ -66,12 +76,25 @@ Result<LeaseTrace> MongoLeaseMode::decide(const std::string& collection) {
   return choice_->trace;
 }
 
-bool MongoLeaseMode::no_fields_allowed(const std::string& why) {
+bool MongoLeaseMode::validator_refused(const LeaseRequest& request) {
   const std::lock_guard lock(mutex_);
-  if (configured_ != LeaseModeOption::automatic || !choice_) return false;
-  if (choice_->trace == LeaseTrace::slot)
-    choice_ = Choice{LeaseTrace::plain, "the server takes no further field in a counter: " + why};
-  return choice_->trace == LeaseTrace::plain;
+  if (configured_ != LeaseModeOption::automatic || !choice_ || choice_->trace != LeaseTrace::slot)
+    return false;
+  const std::pair<std::string, std::string> counter(request.binding.collection,
+                                                    request.binding.key);
+  if (trace_of(request.token) == LeaseTrace::slot) {
+    tried_plain_.insert(counter);
+    return true;
+  }
+  tried_plain_.erase(counter);  // it was not the field
+  return false;
+}
+
+void MongoLeaseMode::granted(const LeaseRequest& request) {
+  if (trace_of(request.token) != LeaseTrace::plain) return;
+  const std::lock_guard lock(mutex_);
+  if (tried_plain_.erase({request.binding.collection, request.binding.key}) > 0)
+    plain_.insert(request.binding.collection);
 }
 
 Status MongoLeaseMode::cannot(const char* mode, const std::string& why) const {
@@ -123,6 +146,9 @@ Result<MongoLeaseMode::Choice> MongoLeaseMode::choose_session() {
   // A transient error decides nothing: the mode would stay "plain" until the server changes.
   for (const Status& failed : {made, taken})
     if (failed.code() == ErrorCode::UNAVAILABLE) return failed;
+  // Nor does a server that refuses everything, as after a wrong password.
+  if (!clients_.read(kMongoLedger, Document().add("_id", "probe")).ok())
+    return made.ok() ? taken : made;
   const std::string why =
       made.ok() ? fmt::format("the server takes no numbered writes: {}", taken.text())
                 : fmt::format("collection {} cannot be made: {}", kMongoLedger, made.text());

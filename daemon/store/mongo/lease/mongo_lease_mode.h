@@ -2,13 +2,19 @@
 // server can do. Decided when the store is first spoken to, and again whenever the server turns out
 // to be another one (a server alone that was made a replica set). Thread-safe.
 //
+// A collection whose validator takes no further field in a counter is leased from in plain mode,
+// alone, and only once a plain lease of the same counter was granted: the validator may have
+// refused the number itself.
+//
 // Invariant: a lease is sent only as its token is marked, and only if the server can do that.
 #pragma once
 
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "daemon/store/blocking_store.h"
 #include "daemon/store/lease_trace.h"
@@ -20,16 +26,17 @@ class MongoLeaseMode {
  public:
   MongoLeaseMode(MongoClients& clients, LeaseModeOption configured);
 
-  // For a new token: what was decided, or what the URI lets expect.
-  LeaseTrace expected() const;
+  // For a new token of that counter: what was decided, or what the URI lets expect.
+  LeaseTrace expected(const CounterBinding& binding) const;
 
   // Looks at the server. STORE_REFUSED when it cannot do what is configured, UNAVAILABLE when it is
   // away. `collection` is for the text.
   Result<LeaseTrace> decide(const std::string& collection);
 
-  // The server does not allow a new field in a counter. If the mode is configured, this is an error
-  // (false); otherwise the store continues in plain mode.
-  bool no_fields_allowed(const std::string& why);
+  // The validator of its collection refused this lease. Whether the next one of the counter goes
+  // without a field, which shows what the validator meant.
+  bool validator_refused(const LeaseRequest& request);
+  void granted(const LeaseRequest& request);
 
   BlockingStore::LeaseMode told() const;
 
@@ -48,6 +55,9 @@ class MongoLeaseMode {
   mutable std::mutex mutex_;  // guards everything below
   std::optional<MongoServerFacts> facts_;
   std::optional<Choice> choice_;
+  // The next two are at most as many as the configuration names.
+  std::set<std::pair<std::string, std::string>> tried_plain_;  // counters: collection and key
+  std::set<std::string> plain_;                                // collections
 };
 
 }  // namespace seqd

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "tests/adapters/mongo/mongo_front.h"
 #include "tests/adapters/mongo/mongo_server.h"
 #include "tests/adapters/mongo/mongo_stores.h"
 #include "tests/adapters/store_fixtures.h"
@@ -23,7 +24,7 @@ using Kind = LeaseOutcome::Kind;
 // As the core does it: the token comes from the store, and the lease follows.
 LeaseRequest next_request(MongoStore& store, SeededRandom& random) {
   LeaseRequest request = lease_request("orders", 10);
-  request.token = store.new_token(random);
+  request.token = store.new_token(random, request.binding);
   return request;
 }
 
@@ -96,35 +97,6 @@ TEST_CASE("MongoLeaseMode: sessions on a server alone are refused with what to d
     REQUIRE(outcome.error.text().find(part) != std::string::npos);
   }
   REQUIRE(store->lease_mode().word.empty());
-}
-
-TEST_CASE("MongoLeaseMode: a collection that takes no further field is leased from in plain mode",
-          "[mongo]") {
-  SeededRandom random(1);
-  const LeaseModeOption mode = GENERATE(LeaseModeOption::automatic, LeaseModeOption::slot);
-  MongoServer server(kMongoAlone);
-  server.put("counters", "orders", R"({"seq": {"$numberInt": "41"}})");
-  server.command(R"({"collMod": "counters", "validator": {"$jsonSchema": {"bsonType": "object",
-    "properties": {"_id": {}, "seq": {}}, "additionalProperties": false}}})");
-  auto store = open_mongo_store(server, mode);
-  LeaseRequest request = next_request(*store, random);
-  request.binding.meaning = Meaning::last;
-  const LeaseOutcome outcome = store->lease(request);
-  REQUIRE(outcome.kind == Kind::refused);
-  REQUIRE(outcome.error.code() == (mode == LeaseModeOption::slot
-                                       ? ErrorCode::STORE_REFUSED
-                                       : ErrorCode::UNAVAILABLE));  // who waits goes on waiting
-  REQUIRE(outcome.error.text().find("lease_mode = \"plain\"") != std::string::npos);
-  REQUIRE(server.number("counters", "orders", "seq") == 41);
-  request.token = store->new_token(random);
-  const LeaseOutcome second = store->lease(request);
-  if (mode == LeaseModeOption::slot) {
-    REQUIRE(second.kind == Kind::refused);
-    return;
-  }
-  REQUIRE(second.begin == 42);
-  REQUIRE(store->lease_mode().word == "plain");
-  REQUIRE(store->lease_mode().reason.find("no further field") != std::string::npos);
 }
 
 TEST_CASE("MongoLeaseMode: a foreign value under our name is left alone, and the lease refused",
@@ -324,6 +296,34 @@ TEST_CASE("MongoLeaseMode: a set that takes no numbered writes is leased from in
   REQUIRE(store->lease(next_request(*store, random)).begin == 1);
 }
 
+// As a service that takes the number of a write for a field of no meaning.
+TEST_CASE("MongoLeaseMode: a server that applies a numbered write twice is not believed",
+          "[mongo]") {
+  SeededRandom random(1);
+  const bool configured = GENERATE(false, true);
+  MongoServer server(kMongoReplicaSet);
+  MongoFront front(server);
+  front.leave_out("txnNumber");
+  front.leave_out("stmtId");
+  MongoStoreOptions options = server.options();
+  options.uri = front.uri();
+  if (configured) options.lease_mode = LeaseModeOption::session;
+  auto store = open_mongo_store(options);
+  claim(*store, lease_request("orders", 10));
+  REQUIRE(front.met("txnNumber") > 0);
+  const LeaseOutcome outcome = store->lease(next_request(*store, random));
+  INFO(outcome.error.to_string());
+  if (configured) {
+    REQUIRE(outcome.kind == Kind::refused);
+    CHECK(outcome.error.code() == ErrorCode::STORE_REFUSED);
+    CHECK(outcome.error.text().find("numbered writes") != std::string::npos);
+    return;
+  }
+  CHECK(store->lease_mode().word == "plain");
+  CHECK(store->lease_mode().reason.find("no numbered writes") != std::string::npos);
+  CHECK(outcome.begin == 1);
+}
+
 TEST_CASE("MongoLeaseMode: the first lease of a counter that is not there yet can be given up, too",
           "[mongo]") {
   SeededRandom random(1);
@@ -343,7 +343,7 @@ TEST_CASE("MongoLeaseMode: the first lease of a counter that is not there yet ca
   REQUIRE(store->resolve(lost).kind == Resolution::Kind::absent);
   REQUIRE(open_mongo_store(server, LeaseModeOption::slot)->lease(lost).kind == Kind::refused);
   LeaseRequest next = lost;
-  next.token = store->new_token(random);
+  next.token = store->new_token(random, next.binding);
   REQUIRE(store->lease(next).begin == 500);
 }
 

@@ -1,0 +1,85 @@
+"use strict";
+// Records of mongoose get their IDs: documents, plain objects, operations of bulkWrite(), and upserts.
+const { isEmpty, takeIds } = require("../numbering.js");
+const { setAt } = require("./paths.js");
+const { checkUpsert, hasValue, recordOf, withInserted } = require("./upserts.js");
+
+const isDocument = (record) => typeof record.$set === "function" && typeof record.get === "function";
+const wantsBigint = (schema, field) => ({ bigint: schema.path(field.field)?.instance === "BigInt" });
+/** The path of a field, and its aliases. */
+const namesOf = (schema, { field }) => [field, ...Object.keys(schema.aliases ?? {}).filter((alias) => schema.aliases[alias] === field)];
+
+/** Documents of mongoose, in their place. */
+async function numberDocuments(fields, documents) {
+  await Promise.all(fields.map(async (field) => {
+    // A getter may make a value of nothing.
+    const empty = documents.filter((document) => isEmpty(document.get(field.field, null, { getters: false })));
+    if (empty.length === 0) return;
+    const ids = await takeIds(field, empty, wantsBigint(empty[0].$__schema ?? empty[0].schema, field));
+    empty.forEach((document, index) => document.set(field.field, ids[index]));
+  }));
+}
+
+/** What a function that names the sequence gets: the document that `Model` makes of the object, with its
+ * defaults, as before save(). Without a Model mongoose inserts the object as it is. */
+function asSaved(record, Model) {
+  if (Model === undefined) return record;
+  try {
+    return new Model(record);
+  } catch {
+    return record; // mongoose cannot make one of it either, and says so
+  }
+}
+
+/** The items of insertMany() or bulkWrite(). A plain object is replaced by a copy, so that one that occurs
+ * twice gets two IDs and the caller's stays as it is; documents are changed in their place. */
+async function numberItems(fields, Model, list, { isLean = false, isBulk = false }) {
+  const documents = [];
+  const plain = []; // { place, copy }
+  const upserts = [];
+  list.forEach((item, place) => {
+    const record = isBulk ? item?.insertOne?.document : item;
+    if (record !== null && typeof record === "object") {
+      if (isDocument(record)) documents.push(record);
+      else plain.push({ place, copy: { ...record } });
+    } else if (isBulk) upserts.push(numberOperation(fields, Model, list, place));
+  });
+  await Promise.all([...upserts, numberDocuments(fields, documents), ...fields.map(async (field) => {
+    const names = namesOf(Model.schema, field);
+    const empty = plain.filter(({ copy }) => !hasValue(copy, names));
+    if (empty.length === 0) return;
+    const records = empty.map(({ copy }) => (typeof field.sequence === "function" ? asSaved(copy, isLean ? undefined : Model) : copy));
+    const ids = await takeIds(field, records, wantsBigint(Model.schema, field));
+    empty.forEach(({ copy }, index) => setAt(copy, field.field, ids[index]));
+  })]);
+  for (const { place, copy } of plain)
+    list[place] = isBulk ? { ...list[place], insertOne: { ...list[place].insertOne, document: copy } } : copy;
+}
+
+/** An operation of bulkWrite() that may insert. */
+async function numberOperation(fields, Model, list, place) {
+  for (const name of ["updateOne", "updateMany", "replaceOne"]) {
+    const operation = list[place]?.[name];
+    if (!operation?.upsert) continue;
+    const part = name === "replaceOne" ? "replacement" : "update";
+    const update = operation[part] ?? {};
+    const changed = await numberUpsert(fields, Model, { filter: operation.filter, update, isReplacement: name === "replaceOne" });
+    list[place] = { ...list[place], [name]: { ...operation, [part]: changed } };
+  }
+}
+
+/** The update of an upsert with the IDs of what it may insert: a copy, or itself if it has them all. Throws
+ * where it cannot carry one. */
+async function numberUpsert(fields, Model, upsert) {
+  const { schema } = Model;
+  const record = recordOf(upsert);
+  const empty = fields.filter((field) => !hasValue(record, namesOf(schema, field)));
+  for (const { field } of empty) checkUpsert(upsert, field);
+  const ids = await Promise.all(empty.map(async (field) => {
+    const [id] = await takeIds(field, [typeof field.sequence === "function" ? asSaved(record, Model) : record], wantsBigint(schema, field));
+    return id;
+  }));
+  return empty.reduce((update, { field }, index) => withInserted(update, field, ids[index]), upsert.update);
+}
+
+module.exports = { numberDocuments, numberItems, numberUpsert };

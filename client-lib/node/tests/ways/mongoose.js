@@ -1,0 +1,160 @@
+"use strict";
+// One function for each row of mongoose.json: it writes new documents into the collection of `Model`. Rows
+// are told apart by what is stored: see mongoose_ways.test.js.
+const assert = require("node:assert/strict");
+
+/** A kind whose schema, or whose base's, has the plugin. */
+const kinds = (where) => ({
+  paths: { tenant: String, ...(where === "base" ? { number: Number } : {}) }, isPlain: where !== "base",
+  prepare: (schema) => schema.set("discriminatorKey", "kind"),
+  finish: ({ Model, Schema, use }) => {
+    const schema = new Schema({ size: Number });
+    if (where === "kind") use(schema);
+    return { Kind: Model.discriminator(`${Model.modelName}Kind`, schema), kind: `${Model.modelName}Kind` };
+  },
+});
+const parts = {
+  isPlain: true,
+  prepare: (schema, { Schema, use }) => {
+    const part = new Schema({ size: Number });
+    use(part);
+    schema.add({ parts: [part] });
+  },
+};
+const upsert = { upsert: true };
+const upsertOne = { filter: { tenant: "x" }, update: { $set: { size: 1 } }, upsert: true };
+const insertOne = { insertOne: { document: { tenant: "x" } } };
+const two = [{ tenant: "x" }, { tenant: "y" }];
+
+module.exports = {
+  "save": { run: ({ Model }) => new Model({}).save() },
+  "create": { run: ({ Model }) => Model.create([{}, {}]) },
+  "insertOne": { exists: ({ Model }) => Model.insertOne !== undefined, run: ({ Model }) => Model.insertOne({}) },
+  "save-without-validation": { run: ({ Model }) => new Model({}).save({ validateBeforeSave: false }) },
+  "bulkSave": { run: ({ Model }) => Model.bulkSave([new Model({}), new Model({})]) },
+  "insertMany": { run: ({ Model }) => Model.insertMany(two) },
+  "insertMany-unordered": { run: ({ Model }) => Model.insertMany(two, { ordered: false }) },
+  "insertMany-lean": { run: ({ Model }) => Model.insertMany(two, { lean: true }) },
+  "insertMany-raw": { run: ({ Model }) => Model.insertMany(two, { rawResult: true }) },
+  "insertMany-one": { run: ({ Model }) => Model.insertMany({ tenant: "x" }) },
+  "insertMany-again": { run: async ({ Model }) => { await Model.insertMany(two); await Model.insertMany(two); assert.equal(two[0].number, undefined); } },
+  "bulkWrite-insertOne": { run: ({ Model }) => Model.bulkWrite([insertOne, insertOne]) },
+  "bulkWrite-without-validation": { run: ({ Model }) => Model.bulkWrite([insertOne], { skipValidation: true }) },
+  "bulkWrite-updateOne": { run: ({ Model }) => Model.bulkWrite([{ updateOne: upsertOne }, { updateOne: upsertOne }]) },
+  "bulkWrite-updateMany": { run: ({ Model }) => Model.bulkWrite([{ updateMany: upsertOne }]) },
+  "bulkWrite-replaceOne": { run: ({ Model }) => Model.bulkWrite([{ replaceOne: { filter: { tenant: "x" }, replacement: { tenant: "x" }, ...upsert } }]) },
+  "updateOne": { run: async ({ Model }) => {
+    await Model.updateOne({ tenant: "x" }, { size: 1 }, upsert);
+    const { number } = await Model.findOne({ tenant: "x" });
+    await Model.updateOne({ tenant: "x" }, { size: 2 }, upsert);
+    assert.deepEqual((await Model.find({ tenant: "x" })).map((one) => [one.number, one.size]), [[number, 2]]);
+  } },
+  "updateMany": { run: ({ Model }) => Model.updateMany({ tenant: "x" }, { $set: { size: 1 } }, upsert) },
+  "findOneAndUpdate": { run: async ({ Model }) => {
+    const found = await Model.findOneAndUpdate({ tenant: "x" }, { $inc: { size: 1 } }, { new: true, ...upsert });
+    assert.equal(typeof found.number, "number");
+    assert.equal((await Model.findOneAndUpdate({ tenant: "x" }, { $inc: { size: 1 } }, { new: true, ...upsert })).number, found.number);
+  } },
+  "findByIdAndUpdate": { run: ({ Model, mongoose }) => Model.findByIdAndUpdate(new mongoose.Types.ObjectId(), { size: 1 }, { new: true, ...upsert }) },
+  "findOneAndUpdate-overwrite": { exists: ({ mongoose }) => mongoose.version.startsWith("7."), run: ({ Model }) => Model.findOneAndUpdate({ tenant: "x" }, { size: 1 }, { overwrite: true, ...upsert }) },
+  "update-validators": { run: ({ Model }) => Model.updateOne({ tenant: "x" }, { size: 1 }, { runValidators: true, ...upsert }), paths: { tenant: String, size: Number, number: { type: Number, required: true } } },
+  "update-whole": { run: ({ Model }) => Model.updateOne({ tenant: "x" }, { $set: { inner: { other: 1 } } }, upsert), field: "inner.number",
+    paths: { tenant: String, inner: { number: Number, other: Number } } },
+  "update-whole-inserted": { run: ({ Model }) => Model.updateOne({ tenant: "x" }, { $setOnInsert: { inner: { other: 1 } } }, upsert), field: "inner.number",
+    paths: { tenant: String, inner: { number: Number, other: Number } } },
+  "update-pipeline": { run: ({ Model }) => Model.updateOne({ tenant: "x" }, [{ $set: { size: 1 } }], { updatePipeline: true, ...upsert }) },
+  "query-clone": { run: async ({ Model }) => {
+    const query = Model.updateOne({ tenant: "x" }, { size: 1 }, upsert);
+    await query;
+    await Model.collection.updateMany({}, { $set: { tenant: "y" } });
+    await query.clone();
+  } },
+  "replaceOne": { run: ({ Model }) => Model.replaceOne({ tenant: "x" }, { tenant: "x" }, upsert) },
+  "replaceOne-number": { run: ({ Model }) => Model.replaceOne({ tenant: "x" }, { tenant: "x", number: 7 }, upsert) },
+  "findOneAndReplace": { run: ({ Model }) => Model.findOneAndReplace({ tenant: "x" }, { tenant: "x" }, { runValidators: true, ...upsert }) },
+  "getter": { run: ({ Model }) => Model.create({}), paths: { number: { type: Number, get: (value) => value ?? 0 } } },
+  "setter": { run: async ({ Model }) => { await Model.create({}); await Model.insertMany(two); }, paths: { tenant: String, number: { type: Number, set: (value) => value } } },
+  "alias": { run: async ({ Model, client, sequence }) => {
+    await Model.create({});
+    await Model.insertMany([{}, { code: 70 }]);
+    assert.equal((await Model.findOne({ number: 70 })).code, 70);
+    assert.equal((await client.peek(sequence)).last, 2);
+  }, field: "code", paths: { number: { type: Number, alias: "code" } } },
+  "required": { run: async ({ Model }) => { await Model.create({}); await Model.insertMany(two); }, paths: { tenant: String, number: { type: Number, required: true } } },
+  "immutable": { run: async ({ Model }) => { await Model.create({}); await Model.updateOne({ tenant: "x" }, { size: 1 }, upsert); },
+    paths: { tenant: String, size: Number, number: { type: Number, immutable: true } } },
+  "hooks": { run: async ({ Model }) => { await Model.create({}); await Model.insertMany([{}]); }, isLate: true, sequence: ({ tenant }) => `hooks.${tenant}`,
+    prepare: (schema) => {
+      schema.pre("save", async function tell() { this.tenant = "x"; });
+      schema.pre("insertMany", async function tell(first, second) {
+        for (const one of typeof first === "function" ? second : first) one.tenant = "x";
+      });
+    } },
+  "own-static": { run: ({ Model }) => Model.insertMany(two), isLate: true,
+    prepare: (schema) => { schema.statics.insertMany = function own(...given) { return this.base.Model.insertMany.apply(this, given); }; } },
+  "own-static-after": { run: ({ Model }) => Model.insertMany(two),
+    prepare: (schema) => { schema.statics.insertMany = function own(docs, options) { return this.base.Model.insertMany.call(this, docs, typeof options === "function" ? {} : options); }; } },
+  "scope-missing": { run: ({ Model }) => Model.create({}), sequence: ({ tenant }) => `tickets.${tenant}` },
+  "without-hooks": { run: ({ Model }) => new Model({}).save({ middleware: { pre: false } }) },
+  "without-hooks-insertMany": { run: ({ Model }) => Model.insertMany(two, { middleware: { pre: false } }) },
+  "transaction": { run: async ({ Model, mongoose, connection }) => {
+    await Model.createCollection();
+    let attempts = 0;
+    await connection.transaction(async (session) => {
+      await Model.insertMany(two, { session });
+      await Model.updateOne({ tenant: "z" }, { size: 1 }, { session, ...upsert });
+      if (++attempts === 1) throw new mongoose.mongo.MongoServerError({ message: "once more", errorLabels: ["TransientTransactionError"] });
+    });
+    assert.equal(attempts, 2);
+  } },
+  "base": { ...kinds("base"), run: async ({ Model, Kind, kind }) => {
+    await Kind.create({});
+    await Kind.insertMany([{}]);
+    await Kind.bulkWrite([insertOne]);
+    await Kind.updateOne({ size: 1 }, { tenant: "x" }, upsert);
+    await Model.create({ kind });
+    await Model.insertMany([{ kind }, {}]);
+    await Model.bulkWrite([{ insertOne: { document: { kind } } }]);
+    await Model.updateOne({ kind, size: 2 }, { tenant: "x" }, upsert);
+  } },
+  "kind": { ...kinds("kind"), run: async ({ Kind }) => {
+    await Kind.create({});
+    await Kind.insertMany([{}, {}]);
+    await Kind.insertMany([{}], { lean: true });
+    await Kind.bulkWrite([insertOne]);
+    await Kind.updateOne({ size: 1 }, { tenant: "x" }, upsert);
+    await Kind.findOneAndUpdate({ size: 2 }, { tenant: "x" }, upsert);
+  } },
+  "kind-by-base": { ...kinds("kind"), run: async ({ Model, kind }) => {
+    await Model.create({ kind });
+    await Model.insertMany([{ kind }, { kind, size: 1 }]);
+    await Model.bulkWrite([{ insertOne: { document: { kind } } }]);
+  } },
+  "kind-by-base-lean": { ...kinds("kind"), run: ({ Model, kind }) => Model.insertMany([{ kind }], { lean: true }) },
+  "kind-by-base-without-validation": { ...kinds("kind"), run: ({ Model, kind }) => Model.bulkWrite([{ insertOne: { document: { kind } } }], { skipValidation: true }) },
+  "kind-by-base-upsert": { ...kinds("kind"), run: ({ Model, kind }) => Model.updateOne({ kind, size: 1 }, { tenant: "x" }, upsert) },
+  "part": { ...parts, run: async ({ Model }) => {
+    const one = await Model.create({ parts: [{}, { size: 1 }] });
+    one.parts.push({ size: 2 });
+    await one.save();
+    await Model.insertMany([{ parts: [{}] }, { parts: [{}, {}] }]);
+    await Model.bulkWrite([{ insertOne: { document: { parts: [{}] } } }]);
+  } },
+  "part-push": { ...parts, run: async ({ Model }) => {
+    const { _id } = await Model.create({});
+    await Model.updateOne({ _id }, { $push: { parts: { size: 1 } } });
+  } },
+  // The server of the tests is older than this command: what is sent to it tells as much.
+  "connection-bulkWrite": { isSent: true, exists: ({ connection }) => connection.bulkWrite !== undefined, run: async ({ Model, connection }) => {
+    const sent = [];
+    connection.getClient().on("commandStarted", ({ commandName, command }) => { if (commandName === "bulkWrite") sent.push(...command.ops.documents ?? command.ops); });
+    await assert.rejects(connection.bulkWrite([{ model: Model.modelName, name: "insertOne", document: {} }]));
+    return sent.map(({ document }) => document);
+  } },
+  "aggregate": { run: async ({ Model, Schema, connection }) => {
+    const Source = connection.model("Source", new Schema({ tenant: String }));
+    await Source.create({ tenant: "x" });
+    await Source.aggregate([{ $merge: { into: Model.collection.name } }]);
+  } },
+  "collection": { run: ({ Model }) => Model.collection.insertOne({ tenant: "x" }) },
+};

@@ -1,0 +1,46 @@
+// The drains of sequences: a part of sequence_table.h.
+#include <utility>
+
+#include "daemon/core/periods/period.h"
+#include "daemon/core/table/sequence_table.h"
+
+namespace seqd {
+namespace {
+
+// Of a sequence that is not configured the remainder is kept, for the day on which it is again.
+// That of a period may not be, beside those of another unit.
+bool is_orphan(const Sequence& sequence) {
+  return sequence.stopped().code() == ErrorCode::NO_SEQUENCE && !period_of(sequence.name()).empty();
+}
+
+// Without the store: all is a gap.
+Status give_up(const CoreContext& context, Sequence& sequence, const char* why, Drain::Done done) {
+  if (!context.log.accepting())
+    return {ErrorCode::UNAVAILABLE, "the log waits for the medium; try again"};
+  const DrainReport report = sequence.give_up(why, GapCause::drained);
+  context.timers.schedule(0, [done = std::move(done), report] { done(report); });
+  return {};
+}
+
+}  // namespace
+
+Status SequenceTable::drain(SequenceId id, std::int64_t timeout_ms, Drain::Done done) {
+  Sequence& sequence = at(id);
+  if (sequence.scope().refuses() && ending_.ok()) {
+    return give_up(context_, sequence,
+                   sequence.scope().changed() ? "their database is not configured any more"
+                                              : "their database was restored from an older copy",
+                   std::move(done));
+  }
+  if (!ending_.ok()) return ending_;
+  const Status& stopped = sequence.stopped();
+  const bool may_leave = stopped.ok() || stopped.code() == ErrorCode::SEQ_REGRESSED;
+  if (!may_leave && !is_orphan(sequence)) return stopped;
+  if (Status status = sequence.scope().check_claimed(); !status.ok()) return status;
+  if (is_orphan(sequence))
+    return give_up(context_, sequence, "their period is not configured any more", std::move(done));
+  sequence.drain(context_.clock.monotonic_ms() + timeout_ms, std::move(done));
+  return {};
+}
+
+}  // namespace seqd
